@@ -1,8 +1,8 @@
 // Call: the first parameter of each public function that may wait for another program. Objects that are
 // opened with a Call keep it.
 //
-// It says until when the caller waits and how the caller takes its wish back. It becomes a gRPC deadline
-// with TryCancel, curl's timeout with its progress callback, a child's kill.
+// It carries the caller's deadline and stop token. It becomes a gRPC deadline with TryCancel, curl's timeout
+// with its progress callback, a child's kill.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@ struct Call {
 
   bool Stopped() const { return stop.stop_requested(); }
 
-  // Reports whether the caller waits for less than `usual`, but for half a second that it may have lost on
-  // its way. A timeout of such a call shows nothing about the server that was asked.
+  // Returns whether the caller waits for less than `usual`; half a second that it may have lost on its way
+  // does not count. A timeout of such a call shows nothing about the server that was asked.
   bool HasShortDeadline(Duration usual) const {
     return deadline < std::chrono::steady_clock::now() + usual - std::chrono::milliseconds(500);
   }
 
-  // The same wish with a deadline that is no later than `limit` from now.
+  // Returns this call with a deadline at most `limit` from now.
   Call Within(Duration limit) const {
     TimePoint latest = std::chrono::steady_clock::now() + limit;
     return {latest < deadline ? latest : deadline, stop};

@@ -1,4 +1,5 @@
-// A queue from many threads to one: how workers tell the loop what happened.
+// Channel: a queue from many threads to one. Workers report to the loop through it.
+// FairQueue: a queue that serves several parties in turn.
 #pragma once
 
 #include <algorithm>
@@ -65,9 +66,8 @@ class Channel {
   std::deque<T> queue_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// FairQueue: items that wait for a few workers, of parties that share these fairly.
-
-// The next item is the oldest of the party that has the fewest items at work. Not thread-safe.
+// Items of several parties, which share a few workers fairly. The next item is the oldest of the party that
+// has the fewest items at work. Not thread-safe.
 template <typename T>
 class FairQueue {
  public:

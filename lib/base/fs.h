@@ -1,4 +1,6 @@
 // Files, bounded and careful: no input can block us (a FIFO), exhaust us (a huge file) or be half written.
+// StampedFiles and CachedFromFiles: whether files have changed since they were read.
+// ParseUnixSocket: the path of a unix socket.
 #pragma once
 
 #include <concepts>
@@ -50,9 +52,8 @@ enum class FileKind { kRegular, kDirectory, kOther };
 // The kind of file at `path`, through symbolic links. NotFound if it does not exist (a dangling link too).
 Result<FileKind> KindOf(const std::string& path);
 
-// FileStamps: has any of some files changed? Cheaper than reading them again.
-
-// The facts of stat(2) about a path, through symbolic links. A value; {} if it does not exist.
+// The facts of stat(2) about a path, through symbolic links, to see whether a file has changed without
+// reading it again. A value; {} if it does not exist.
 struct FileStamp {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t modified_ns = 0, changed_ns = 0;
@@ -60,14 +61,13 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-// Where it gives {}, errno says why.
+// If it returns {}, errno has the reason.
 FileStamp StampOf(const std::string& path);
 std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths);
 
-// StampedFiles: the files behind a value that was read, and whether any of them has changed since.
-
-// Each path is stamped before it is read. A change between the two is then seen the next time; with the stamp
-// taken afterwards it would be lost for ever.
+// The files behind a value that was read, and whether any of them has changed since. Each path is stamped
+// before it is read. A change between the two is then seen the next time; with the stamp taken afterwards it
+// would be lost for ever.
 class StampedFiles {
  public:
   // Each does what the function of that purpose above does, and stamps the path.
@@ -107,8 +107,6 @@ class CachedFromFiles {
   StampedFiles files_;
   std::shared_ptr<const Value> value_;
 };
-
-// The path of a unix socket, as people write it.
 
 // sun_path of sockaddr_un without its zero. gRPC fails on longer ones without telling why.
 constexpr std::size_t kLongestSocketPath = 107;

@@ -57,8 +57,8 @@ inline void Err(std::string_view message, const LogFields& fields = {}) {
   Log(LogLevel::kError, message, fields);
 }
 
-// Where lines go and which. Defaults: stderr, info, plain if stderr is a terminal else JSON.
-// Called by main before threads start, and by tests.
+// Minimum level and format of the log. Defaults: info; plain if stderr is a terminal, else JSON. Called by
+// main before threads start, and by tests.
 void SetLogLevel(LogLevel least);
 void SetLogFormat(LogFormat format);
 // Lines go to `sink` (without newline) instead of stderr; nullptr puts stderr back. For tests.

@@ -1,4 +1,6 @@
-// std::mutex with clang's thread-safety annotations, which libstdc++ does not carry.
+// Mutex and Lock: std::mutex with clang's thread-safety annotations, which libstdc++ does not carry.
+// ThreadChecker and SequenceChecker: thread contracts of objects without a lock.
+// Latest: a value with one writer thread and many readers.
 //
 //   Mutex mutex_;
 //   int n_ PREFETCH_GUARDED_BY(mutex_);
@@ -48,8 +50,8 @@ class PREFETCH_TSA(scoped_lockable) Lock {
 // Waits on a Mutex that the caller holds through a Lock.
 using Condition = std::condition_variable_any;
 
-// Contracts about threads, for objects without a lock: the compiler checks who touches guarded members, and
-// the program ends at once, in every build, where two threads share what is meant for one.
+// Thread contracts of objects without a lock: the compiler checks accesses to guarded members, and the
+// program ends at once, in every build, if two threads use an object that is meant for one.
 //
 //   ThreadChecker thread_;
 //   int n_ PREFETCH_GUARDED_BY(thread_);
@@ -112,15 +114,13 @@ class SequenceChecker {
   mutable std::atomic<std::thread::id> user_;
 };
 
-// Latest: the newest value of one thread, for others to read.
-
-// Shared by one learner and its readers. Any thread. Until something is learnt it holds a T of its
-// default value and is pending; a learner that cannot succeed calls GiveUp, so that no reader waits for it.
+// The newest value of one writer thread, for many readers. Any thread. Until the first value it holds a
+// default T and is pending. A writer that cannot succeed calls GiveUp, so that no reader waits for it.
 template <typename T>
 class Latest {
  public:
-  // Adds a callback, which runs on the learner's thread after each Set and GiveUp that changed something.
-  // Before the learner starts.
+  // Adds a callback, which runs on the writer's thread after each Set and GiveUp that changed something. Call
+  // it before the writer starts.
   void OnChange(std::function<void()> callback) PREFETCH_EXCLUDES(mutex_) {
     Lock lock(mutex_);
     on_change_.push_back(std::move(callback));
@@ -135,7 +135,7 @@ class Latest {
     Lock lock(mutex_);
     return value_;
   }
-  // Nothing was learnt or given up yet.
+  // Returns true before the first Set or GiveUp.
   bool Pending() const PREFETCH_EXCLUDES(mutex_) {
     Lock lock(mutex_);
     return pending_;

@@ -1,4 +1,6 @@
-// ProcessStat: what the kernel tells of a process in /proc/PID/stat (proc(5)).
+// ProcessStat: the facts of /proc/PID/stat about a process (proc(5)).
+// LimitHeap and ReturnFreeMemory: the size of this process's heap.
+// ReplacedFiles: mounts of this process whose source is gone.
 #pragma once
 
 #include <optional>
@@ -22,11 +24,9 @@ struct ProcessStat {
 // nullopt: this is no such text.
 std::optional<ProcessStat> ParseProcessStat(std::string_view text);
 
-// The heap as the system sees it.
-
-// Keeps the heap of a program small that lives long. All threads, which mostly wait, share one heap, since
-// each further one would hold a megabyte of free memory. Blocks over 128 KiB are apart from it, so that they
-// go back to the system at once; by itself, glibc stops that after the first large block. Call it before the
+// Keeps the heap of a long-running program small. All threads, which mostly wait, share one heap, since each
+// further one would hold a megabyte of free memory. Blocks over 128 KiB are apart from it, so that they go
+// back to the system at once; by itself, glibc stops that after the first large block. Call it before the
 // first thread starts.
 void LimitHeap();
 
@@ -36,11 +36,9 @@ void LimitHeap();
 // thread.
 void ReturnFreeMemory();
 
-// Mounts of this process whose source is gone: a file that is mounted by itself stays the old one when a tool
-// replaces it by rename, as most do.
-
-// The mount points in a /proc/PID/mountinfo whose source was deleted, or replaced by rename (the kernel's
-// fs/dcache.c marks such a root by "//deleted"). In its order. Pure.
+// Returns the mount points in a /proc/PID/mountinfo whose source was deleted, or replaced by rename: a file
+// that is mounted by itself stays the old one when a tool replaces it by rename, as most do. The kernel's
+// fs/dcache.c marks such a root by "//deleted". In the order of the text. Pure.
 std::vector<std::string> DeletedMounts(std::string_view mountinfo);
 
 // Returns those that are no directories; empty if the file cannot be read. Blocks as a disk does.

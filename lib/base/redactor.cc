@@ -16,7 +16,7 @@
 
 namespace prefetch::base {
 
-// Decodes a text in each way that may hide a secret. Pure. Internal to base/redactor.
+// Decodes a text in each way that may hide a secret. Pure.
 
 // Text, and for each byte the range of the original text that it was made of.
 struct View {

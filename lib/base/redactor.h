@@ -1,7 +1,9 @@
-// Redacts secrets from the text of other programs: registries, plugins, API servers, runtimes.
+// Redact: removes secrets from the text of other programs: registries, plugins, API servers, runtimes.
+// SanitizedText: makes such a text fit for a log or a status.
+// LargeTextLock: lets one thread at a time parse a large untrusted text.
 //
-// The process-wide store has the secrets that the process has sent or received. A stranger may repeat any of
-// them in an answer to another request.
+// The process-wide store has the secrets that the process has sent or received. Another program may repeat
+// any of them in an answer to another request.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +17,7 @@ namespace prefetch::base {
 
 enum class SecretOrigin {
   kOwn,       // of this node's configuration
-  kReceived,  // by a registry or a plugin: a stranger may have caused any number of them
+  kReceived,  // by a registry or a plugin: untrusted input may have caused any number of them
   kSent,      // the code that sends a secret does not know which: the store does
 };
 
@@ -34,12 +36,9 @@ inline constexpr std::size_t kMostRememberedBytes = 128 * 1024;
 // time proportional to text and secrets. Thread-safe.
 std::string Redact(std::string_view text, const std::vector<const Secret*>& also = {});
 
-// LargeTextLock: of the texts that strangers may make large, one is looked into at a time.
-
-// Hold one while the tree of untrusted text exists, or its decodings: they take many times the memory of
-// the text, and those of many threads together would fill that of the process. Shorter texts go on at once.
-// Any thread; it may hold several. Nothing that waits for the network or for another thread belongs into its
-// scope.
+// Lets only one thread at a time parse a large untrusted text, to bound memory. Hold one while the tree of
+// the text exists, or its decodings: they take many times the memory of the text. Shorter texts do not wait.
+// Any thread; it may hold several. Do not wait for the network or for another thread within its scope.
 class LargeTextLock {
  public:
   static constexpr std::size_t kLarge = 16 * 1024;
@@ -56,8 +55,8 @@ class LargeTextLock {
   const Writer writer_;
 };
 
-// The text of other programs, which may quote secrets and steer terminals. All pure but for the store of
-// Redact.
+// The functions below handle the text of other programs, which may quote secrets and steer terminals. They
+// are pure, except for the store of Redact.
 
 // Makes the text of another program fit for a log, a status or an error: without secrets (Redact), JSON Web
 // Tokens, and the user information and query of URLs; UTF-8 in one line; at most `bytes` bytes and "…".
@@ -68,12 +67,12 @@ std::string SanitizedText(std::string_view text, std::size_t bytes,
 // "Basic", and long runs that look like tokens or keys, are redacted as well.
 std::string PluginText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also = {});
 
-// Does the name of a variable or field say that its value is a secret?
+// Returns whether the name of a variable or field shows that its value is a secret.
 bool IsSecretName(std::string_view name);
-// May the value of a variable that was declared for a plugin be a secret? Paths and short values only if the
-// name tells.
+// Returns whether the value of a variable that was declared for a plugin may be a secret. Paths and short
+// values are secrets only if the name shows it.
 bool MayBeSecret(std::string_view name, std::string_view value);
-// Remembers the value (RememberSecret) if the name tells.
+// Remembers the value (RememberSecret) if the name shows that it is a secret.
 void RememberVariable(std::string_view name, std::string_view value);
 
 }  // namespace prefetch::base

@@ -1,5 +1,5 @@
-// Status and Result<T>: how everything of ours reports failure. Nothing of ours throws, but
-// for Workers that get no thread at all.
+// Status and Result<T>: all code of ours reports failures by them. None of it throws, except Workers when no
+// thread can be created.
 //
 // The code decides the reaction to a failure (retry or not); the message explains it to a person and
 // grows outward by Wrap(). No code parses the message of an Error. "Not there" is an std::optional, not an
@@ -30,7 +30,7 @@ enum class Code {
 // The name of a code, as it appears in logs: "NotFound".
 std::string_view CodeName(Code code);
 
-// Whose fault a failure is, by the layer that saw it. Named only where a reaction depends on it.
+// The part at fault for a failure, named by the layer that saw it. Set only if a reaction depends on it.
 enum class Fault {
   kUnspecified,
   kStore,     // the runtime's content store, or this node

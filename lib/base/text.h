@@ -1,4 +1,6 @@
 // Small pure functions on text. ASCII where case matters: our subject's names are ASCII.
+// CharacterAt: the characters of UTF-8. ClosestName: the known name that a misspelling may stand for. Table:
+// rows of cells as lines of text.
 #pragma once
 
 #include <chrono>
@@ -53,8 +55,7 @@ std::vector<std::uint64_t> LeadingNumbers(std::string_view version, std::size_t 
 // "a, b or c".
 std::string JoinOr(const std::vector<std::string_view>& words);
 
-// Characters of UTF-8.
-
+// A character of UTF-8.
 struct Character {
   char32_t point = 0;
   std::size_t bytes = 0;  // 0: there is no character, as UTF-8 spells it
@@ -63,13 +64,9 @@ struct Character {
 // Returns the character at `at`, which is below text.size(). Pure.
 Character CharacterAt(std::string_view text, std::size_t at);
 
-// Misspellings: finds the known name that a word may stand for.
-
-// The first of the names that are nearest to `word`, without regard to upper and lower case. Empty: none is
-// near enough for a misspelling.
+// Returns the known name that a misspelt `word` may stand for: the first of the nearest ones, without regard
+// to upper and lower case. Empty: none is near enough.
 std::string ClosestName(std::string_view word, const std::vector<std::string>& names);
-
-// Table: rows of cells as lines of text. Pure.
 
 using TableRow = std::vector<std::string>;
 

@@ -1,5 +1,7 @@
-// TokenBucket: a rate in tokens a second, and a few more at once after a pause. A value: the time is the
-// caller's.
+// TokenBucket: a rate in tokens a second, with a burst after a pause.
+// PeerRateLimiter: a rate that untrusted clients share.
+// Circuit: pauses after several failures in a row.
+// Values: the time is the caller's.
 #pragma once
 
 #include <algorithm>
@@ -23,24 +25,24 @@ class TokenBucket {
   // Full.
   explicit TokenBucket(TokenRate rate) : rate_(rate), tokens_(rate.burst) {}
 
-  // How many may go now; below zero where more were taken than were there.
+  // Returns the tokens available; negative after an overdraft.
   double At(TimePoint now) const {
     if (!counted_at_) return tokens_;
     const double since = std::chrono::duration<double>(now - *counted_at_).count();
     return std::min(rate_.burst, tokens_ + since * rate_.per_second);
   }
-  // Until one may go; zero: now.
+  // Returns the time until a token is available; zero: now.
   Duration WaitAt(TimePoint now) const {
     const double tokens = At(now);
     if (rate_.per_second <= 0 || tokens >= 1) return Duration::zero();
     return std::chrono::ceil<Duration>(std::chrono::duration<double>((1 - tokens) / rate_.per_second));
   }
-  // Whether they are there or not: what something really took may be known only after it.
+  // Takes the tokens unconditionally, and may overdraw: the real cost of a job may be known only after it.
   void Take(double tokens, TimePoint now) {
     tokens_ = At(now) - tokens;
     counted_at_ = now;
   }
-  // One, if it may go now.
+  // Takes one token if it is available.
   bool TryTake(TimePoint now) {
     if (WaitAt(now) > Duration::zero()) return false;
     Take(1, now);
@@ -53,14 +55,14 @@ class TokenBucket {
   std::optional<TimePoint> counted_at_;  // none: nothing was taken yet
 };
 
-// PeerRateLimiter: a rate that untrusted clients share. Each of them gets a part, so that one that asks too
-// much leaves the rest to the others. A value with one owner; the time is the caller's.
-
+// A rate that untrusted clients share. Each of them gets a part, so that one that asks too much leaves the
+// rest to the others. A value with one owner; the time is the caller's.
 class PeerRateLimiter {
  public:
   PeerRateLimiter(TokenRate all, TokenRate each) : all_(all), each_(each) {}
 
-  // One for `peer`, an address. nullopt: it may go; else the time until one may, and nothing is taken.
+  // Takes one token for `peer`, an address, and returns nullopt. If none is available, takes nothing and
+  // returns the time until one is.
   std::optional<Duration> Take(const std::string& peer, TimePoint now) {
     // Full buckets are as good as new ones. The limit of all leaves few buckets below full.
     if (peers_.size() >= kMostPeers)
@@ -73,7 +75,7 @@ class PeerRateLimiter {
     return std::nullopt;
   }
 
-  // Takes `tokens` of the peer's own, as many as are there: it did not deserve what it got.
+  // Takes up to `tokens` more of the peer's own, after its request turned out to be invalid.
   void Penalize(const std::string& peer, double tokens, TimePoint now) {
     auto own = peers_.find(peer);
     if (own == peers_.end()) return;
@@ -90,14 +92,14 @@ class PeerRateLimiter {
   std::map<std::string, TokenBucket> peers_;
 };
 
-// Circuit: what fails several times in a row is left alone, each time for longer. A rule; its owner counts.
-
 // `base`, doubled `times` times, but no longer than `cap`. Fewer than one time: `base`.
 constexpr Duration ExponentialBackoff(Duration base, int times, Duration cap) {
   for (int i = 0; i < times && base < cap; i++) base *= 2;
   return std::min(base, cap);
 }
 
+// A circuit breaker: after several failures in a row, pauses with exponential back-off. A rule without state:
+// the owner counts the failures.
 struct Circuit {
   int failures = 1;   // in a row that open it
   Duration first{0};  // how long it stays open the first time; each further time doubles this
@@ -108,7 +110,7 @@ struct Circuit {
   constexpr Duration Pause(int times_opened) const {
     return ExponentialBackoff(first, times_opened - 1, longest);
   }
-  // Where each further failure opens it anew. Zero: it is not open.
+  // The pause if each further failure opens it anew. Zero: it is not open.
   constexpr Duration PauseAfter(int consecutive_failures) const {
     return IsOpen(consecutive_failures) ? Pause(consecutive_failures - failures + 1) : Duration::zero();
   }

@@ -1,4 +1,6 @@
 // AgentConfig: all settings of prefetchd, validated. Files that it names may still be missing on the node.
+// LoadAgentConfig: reads them from flags, environment and configuration file.
+// MakeConfig and the functions below it: validation of raw values; internal to config/.
 #pragma once
 
 #include <chrono>
@@ -84,8 +86,8 @@ struct AgentConfig {
   ListenAddress kubelet_address{"", 10250};  // empty host: this node's
   std::string kubelet_ca;                    // signs its certificate; empty: the cluster's does
   plan::GateOptions gate;                    // writes to the Node object; none by default
-  // Whether the API server is asked: for the gate, kubelet's version, kubelet's port, tokens of a service
-  // account.
+  // Whether the agent calls the API server: for the gate, kubelet's version, kubelet's port, tokens of a
+  // service account.
   bool kube_api = false;
   RegistryConfig registry;
   FetchMode fetch = FetchMode::kRuntime;
@@ -112,7 +114,8 @@ struct AgentConfig {
   bool fleet_tokens = false;    // they read the full status over the network
 };
 
-// All mistakes at once, a line each, with who said it: "--listen: must be host:port". Pure.
+// Returns the configuration, or all mistakes, a line each, with the source of the value: "--listen: must be
+// host:port". Pure.
 base::Result<AgentConfig> Validate(const RawConfig& raw);
 
 // Loads the configuration: flags win over the environment, and both over the configuration file that one of
@@ -130,8 +133,6 @@ base::Result<std::string> CheckedKubeletVersion(std::string_view text);
 // Parses the version whose rules count for a newer kubelet. InvalidArgument if its rules are not known.
 base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text);
 
-// MakeConfig: validates the raw settings, and makes the agent's configuration or all mistakes of them.
-
 // The mistakes of a configuration; each begins with the source of the value.
 class Mistakes {
  public:
@@ -148,10 +149,10 @@ class Mistakes {
   std::vector<std::string> lines_;
 };
 
-// Invalid settings have their defaults there.
+// Validates the raw settings. An invalid one adds a mistake, and has its default in the result.
 AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes);
 
-// Converts one raw value to its type, or adds a mistake that names its source. Internal to config/. Pure.
+// Each function below converts one raw value to its type, or adds a mistake that names its source. Pure.
 
 using SourcedText = std::optional<SourcedValue<std::string>>;
 

@@ -114,7 +114,7 @@ struct RawConfig : FileOnlyConfig {
   std::optional<SourcedValue<std::string>> log_format;
 };
 
-// `fallback` fills the gaps of `over`.
+// Returns `over`, with its missing settings from `under`.
 RawConfig Overlay(const RawConfig& under, RawConfig over);
 
 // An `AgentConfiguration` file (prefetchd.dev/v1alpha1), YAML or JSON. Mistakes go to `problems`; nullopt if

@@ -1,7 +1,7 @@
 // Settings: the one table of what an operator may set. Flags, environment variables, fields of the
 // configuration file, the overlay of these sources, --help and the reference page all derive from it. A new
 // setting: a member of RawConfig, a row in settings.cc, and its validation in agent_config.cc. A member
-// without a row does not compile.
+// without a row does not compile. Below: the defaults of settings, and patterns of their values.
 #pragma once
 
 #include <optional>
@@ -64,9 +64,9 @@ inline constexpr const char* kOnceExitCodes =
     "runtime could not be reached";
 constexpr const char* kDefaultLocal = "/run/prefetchd/prefetchd.sock";
 
-// Patterns of the values of settings, for the JSON Schema (ECMA 262). Internal to config/.
+// Patterns of the values of settings, for the JSON Schema (ECMA 262). Internal to config/. The complete rules
+// are in config/agent_config.cc.
 
-// The whole rules are in config/agent_config.cc.
 inline constexpr const char* kPath = "^/";
 inline constexpr const char* kNotEmpty = "[^\\u0000]";
 inline constexpr const char* kHostPort =

@@ -1,5 +1,8 @@
-// Docker's configuration files as kubelet reads them (A21 to A23): for nodes and for
-// pull secrets.
+// Docker's configuration files, as several programs read them:
+//   DecodeDockerConfig     as kubelet does, for nodes and pull secrets (A21 to A23)
+//   DecodeContainersAuth   auth.json as CRI-O does (R50)
+//   ForEachGoMember, …     helpers that decode JSON as Go does; internal to credentials/
+//   PullSecret             a registry secret that is mounted into the agent
 #pragma once
 
 #include <map>
@@ -53,8 +56,8 @@ struct NodeDockerConfig {
 // Reads files. Never fails: without a usable file there is no credential.
 NodeDockerConfig ReadFirstDockerConfig(const std::vector<std::string>& candidates);
 
-// auth.json as containers/image reads it, which is CRI-O's reader (registry rule R50). kubelet reads files of
-// the same form otherwise: docker_config.h.
+// auth.json as containers/image reads it, which is CRI-O's reader (registry rule R50). kubelet reads the same
+// format with other rules, above.
 
 // An entry of `auths`. Only its "auth" and "identitytoken" count.
 struct ContainersLogin {
@@ -118,11 +121,9 @@ void DecodeGoMap(const doc::Reader& map, std::vector<Entry>& entries, const Deco
 // counts).
 std::string GoText(const doc::Reader& object, std::string_view key);
 
-// PullSecret: a registry secret that is mounted into the agent, and its permitted uses:
-// deploy/docs/security.md.
-
-// Every pod of the node may use an image that was pulled with it. It therefore serves only repositories that
-// match one of `allow_repositories` (the rule of credentials/match.h), and only for entries of one of
+// A registry secret that is mounted into the agent, and its permitted uses: deploy/docs/security.md. Every
+// pod of the node may use an image that was pulled with it. It therefore serves only repositories that match
+// one of `allow_repositories` (the rule of credentials/match.h), and only for entries of one of
 // `list_sources`. If either is empty, it serves nothing.
 struct PullSecret {
   std::string name;

@@ -133,6 +133,7 @@ class Keyring {
   // providers that serve one service account.
   Lookup FindForAnyPod(const base::Call& call, const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
+  // FindForAnyPod without waiting, as TryFind.
   std::optional<Lookup> TryFindForAnyPod(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
   // Returns what Find would, if that neither runs a plugin nor waits for another call; else nullopt. Blocks
@@ -182,10 +183,10 @@ class Keyring {
   using AskProvider = std::function<std::optional<base::Result<AnswerCache::Answer>>(
       CachingProvider& provider, ProviderReport& report)>;
 
-  // `list_sources` null: without pull secrets.
   AskProvider AskAndWait(const base::Call& call, const Target& target) const;
   AskProvider AskWithoutWaiting(const Target& target) const;
   static AskProvider ForAnyPod(AskProvider ask);
+  // `list_sources` null: without pull secrets.
   std::optional<Lookup> Collect(const Target& target, const std::vector<std::string>* list_sources,
                                 const AskProvider& ask) PREFETCH_EXCLUDES(mutex_);
   static std::optional<ProviderReport> Ask(CachingProvider& provider, const Target& target,

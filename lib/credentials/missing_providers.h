@@ -12,7 +12,7 @@
 
 namespace prefetch::credentials {
 
-// Compares the program that the agent runs for a credential provider with kubelet's.
+// Result of comparing the agent's program for a credential provider with kubelet's.
 enum class ProgramComparison {
   kSame,       // or kubelet's is not to be seen here
   kAbsent,     // the agent has none

@@ -1,4 +1,5 @@
 // CachingProvider: one provider's answers, from its cache or from an execution that many clients share.
+// AnswerCache: that cache.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,8 @@
 
 namespace prefetch::credentials {
 
-// AnswerCache: what one plugin answered, as long as it holds (A12, A13).
-
-// Not thread-safe: its owner locks. The time is an argument.
+// The answers of one plugin, each until it expires (A12, A13). Not thread-safe: its owner locks. The time is
+// an argument.
 class AnswerCache {
  public:
   using Answer = std::shared_ptr<const KeyIndex>;
@@ -64,12 +64,11 @@ constexpr std::chrono::seconds kHangBackOff{60};
 
 // A resource. Any thread may call, many at once. `clock` outlives it.
 //
-// kubelet shares an execution among requests for the same image (A13). Here an
-// client also waits, once, for an execution on behalf of another image of the same registry: most plugins
-// answer for the whole registry, and ten images pulled at once should not be ten executions. It does not wait
-// for plugins that are known to answer by image. A failure is shared with the same image only, except for a
-// plugin that did not answer within its time: it is assumed to hang for that registry, and is not asked again
-// for kHangBackOff.
+// kubelet shares an execution among requests for the same image (A13). Here a client also waits, once, for an
+// execution on behalf of another image of the same registry: most plugins answer for the whole registry, and
+// ten images pulled at once should not be ten executions. It does not wait for plugins that are known to
+// answer by image. A failure is shared with the same image only, except for a plugin that did not answer
+// within its time: it is assumed to hang for that registry, and is not asked again for kHangBackOff.
 class CachingProvider {
  public:
   CachingProvider(Provider provider, PluginContext context, const base::Clock& clock,

@@ -1,6 +1,8 @@
 // CallTimers: gRPC's timers (deadlines of calls, limits of connection attempts) are checked only while a call
 // with a deadline is under way. By itself, gRPC 1.51 wakes its timer threads each second, which is half of an
-// idle agent's CPU. Internal to cri.
+// idle agent's CPU.
+// TimerEngine: gRPC's event engine, reduced to closures and timers.
+// Internal to cri.
 #pragma once
 
 #include <grpc/event_engine/event_engine.h>
@@ -19,7 +21,7 @@ void InitializeGrpc();
 // A call with a deadline exists as long as this does: gRPC keeps the deadline to within 100 ms then.
 class [[nodiscard]] TimedCall {
  public:
-  // The end of time: the call has no deadline, so nothing is checked for it.
+  // TimePoint::max(): the call has no deadline, so no timers are checked for it.
   explicit TimedCall(base::TimePoint deadline);
   TimedCall(TimedCall&& other) noexcept : counted_(other.counted_) { other.counted_ = false; }
   TimedCall& operator=(TimedCall&&) = delete;
@@ -29,10 +31,9 @@ class [[nodiscard]] TimedCall {
   bool counted_;
 };
 
-// TimerEngine: gRPC's event engine, reduced to what gRPC 1.51 asks of one on a unix socket: it runs closures,
-// at once or after a while. gRPC's own wakes a thread once a second, whether or not anything is due. Internal
-// to cri.
-
+// gRPC's event engine, reduced to the calls that gRPC 1.51 makes on a unix socket: it runs closures, at once
+// or after a delay. gRPC's own engine wakes a thread once a second, whether or not anything is due.
+//
 // Any thread may call. One thread runs all closures, in order of their time; it starts with the first of them
 // and ends with the engine. Closures of gRPC do not block. Closures that are left when the engine ends are
 // destroyed, not run. gRPC still opens its sockets itself: connecting, listening and DNS by the engine are

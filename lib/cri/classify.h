@@ -1,4 +1,5 @@
-// Classify: what a failed call means, from the runtime's words (C13 to C17).
+// Classify: the class of a failed call, from the runtime's message (C13 to C17).
+// ParsedFailure: the parts of a runtime's message about a failed pull (C30).
 #pragma once
 
 #include <optional>
@@ -35,9 +36,8 @@ enum class RpcCode {
 // UNKNOWN.
 image::ErrorClass Classify(RpcCode code, std::string_view message, const std::vector<std::string>& names);
 
-// ParsedFailure: what a runtime's words on a failed pull are made of (C30).
-
-// Whose library speaks: containerd's resolver, or containers/image, which CRI-O and podman pull with.
+// The library that wrote the message: containerd's resolver, or containers/image, which CRI-O and podman pull
+// with.
 enum class ErrorSource { kUnknown, kContainerd, kContainersImage };
 
 // The step of the pull that failed.
@@ -51,6 +51,7 @@ enum class Step {
   kUnpack,
 };
 
+// The parts of a runtime's message about a failed pull (C30).
 struct ParsedFailure {
   ErrorSource source = ErrorSource::kUnknown;
   Step step = Step::kUnknown;
@@ -64,8 +65,8 @@ struct ParsedFailure {
 // `text` in lower case and without names. The views are of `text`, or of static storage.
 ParsedFailure ParseFailure(std::string_view text);
 
-// The table (runtime, step, status or code) -> class (C30).
-// No answer for a failure that has neither a status nor a code nor words that its step gives a meaning.
+// The table (runtime, step, status or code) -> class (C30). Returns nullopt for a failure that has neither a
+// status nor a code nor words that its step gives a meaning.
 std::optional<image::ErrorClass> ClassOfFailure(const ParsedFailure& parsed);
 
 }  // namespace prefetch::cri

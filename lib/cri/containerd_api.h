@@ -143,7 +143,7 @@ class PullStore {
   void BridgeCommits(const std::string& lease, PullFacts& facts) PREFETCH_EXCLUDES(mutex_);
   void Forget(const std::string& lease) PREFETCH_EXCLUDES(mutex_);
   // A lease that holds something before anything was named in it by us: the runtime honours the header, and
-  // its store need not be searched, which on a node with thousands of blobs is dear.
+  // its store need not be searched, which is expensive on a node with thousands of blobs.
   void NoteLeaseContent(const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_);
 
  private:

@@ -108,13 +108,13 @@ enum class PartialIngests {
   kAbort,  // their source has sent wrong bytes, or others than were asked for
 };
 
-// When content goes that nothing but a lease has kept.
+// Whether the deletion of a lease waits for the garbage collection of content that only the lease has kept.
 enum class LeaseDeletion {
-  // The runtime's garbage collector runs by and by: containerd's may rest for 49 times as long as one run
-  // takes.
+  // The call does not wait. The runtime's garbage collector runs later: containerd's may pause for 49 times
+  // the duration of one run.
   kAsync,
-  // It runs at once, and the call returns when it is done. It holds up the runtime's other work meanwhile:
-  // for room only.
+  // The garbage collector runs at once, and the call returns when it has finished. Meanwhile it blocks other
+  // work of the runtime, so this is only for freeing disk space.
   kSync,
 };
 
@@ -127,7 +127,8 @@ class ContentService {
   // killed agent has left it, with its bytes), and lasts at least half of `lifetime`.
   virtual CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
                                        std::chrono::seconds lifetime) = 0;
-  // False: there was none, which is the wish. `deletion`: when the content goes that only leases kept.
+  // Returns false if there was no such lease, which is a success, too. `deletion`: whether to wait for
+  // garbage collection.
   virtual CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
                                        LeaseDeletion deletion = LeaseDeletion::kAsync) = 0;
   // Ids of our leases (by their prefix), to drop leases without an entry.
@@ -138,7 +139,8 @@ class ContentService {
   // `owner`. A name that another client has pinned stays as it is.
   virtual CallResult<PinResult> Pin(const base::Call& call, const std::string& name,
                                     const std::string& owner) = 0;
-  // Takes the pin of `owner` off; empty: of any agent. False: there was none, which is the wish.
+  // Removes the pin of `owner`; empty: of any agent. Returns false if there was none, which is a success,
+  // too.
   virtual CallResult<bool> Unpin(const base::Call& call, const std::string& name,
                                  const std::string& owner) = 0;
   // How far the pull of `reference` under `lease` is; no bytes before it has begun, or without such a lease.
@@ -155,7 +157,8 @@ class ContentService {
   // take seconds.
   virtual CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
                                                   PartialIngests partial) = 0;
-  // Bytes written so far of all ingests that no lease of ours holds, by ref: pulls of kubelet and others.
+  // Returns the bytes written so far of all ingests under no lease of an agent, by ref: pulls of kubelet and
+  // other clients.
   virtual CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call& call) = 0;
   // The name of the snapshotter into which CRI unpacks images.
   virtual CallResult<std::string> Snapshotter(const base::Call& call) = 0;
@@ -163,7 +166,7 @@ class ContentService {
   // beginning for earlier changes; CRI's list may be a moment behind. Blocks until that ends, as
   // a stream does when the runtime restarts, or until it is stopped; returns why.
   virtual CallError WatchImages(const base::Call& call, const std::function<void()>& changed) = 0;
-  // Is the content unpacked for the default snapshotter (C22)? `chain_id` is ImageDetails'.
+  // Returns whether the content is unpacked for the default snapshotter (C22). `chain_id` is ImageDetails'.
   virtual CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) = 0;
   // Returns true if a container starts from the image with this id, when no pull of it is known to have ended
   // well: it is unpacked, or all that it needs is here and can be unpacked, which the runtime does for the

@@ -79,12 +79,14 @@ struct PullRequest {
   std::optional<image::AuthConfig> auth;  // none: anonymous (the field stays unset)
   // containerd only: the lease of ours under which the runtime is to keep fetched content. Empty: none.
   std::string lease;
-  // CRI-O only: the parent cgroup of the sandbox for which it is pulled, see kOwnPullCgroup. Empty: none.
+  // CRI-O only: the parent cgroup of the sandbox that the image is pulled for; kOwnPullCgroup for pulls of
+  // the agent. Empty: none.
   std::string sandbox_cgroup = {};
 };
 
-// As `sandbox_cgroup`: CRI-O shares the pull only with calls that send the same (C32). Its base name is the
-// slice that CRI-O takes without any, where it takes one at all.
+// The value of `sandbox_cgroup` for the agent's own pulls: CRI-O shares a pull only among calls with the same
+// cgroup (C32). With `separate_pull_cgroup`, CRI-O takes its base name as the slice of the pull; this one is
+// CRI-O's default.
 inline constexpr const char* kOwnPullCgroup = "prefetchd/system.slice";
 
 // Every call may block until its Call says otherwise; any thread may call, many at once. Owned by main.

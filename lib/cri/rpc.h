@@ -1,5 +1,6 @@
-// Rpc: how one unary or streaming call goes over a runtime's socket. Internal to cri: included by .cc files
-// only, and the one header of ours that knows gRPC.
+// RpcChannel and RunRpc: one unary or streaming call over a runtime's socket.
+// Generation: detects that another daemon may answer there.
+// Internal to cri: included by .cc files only, and the only header of ours that knows gRPC.
 //
 // Its use of gRPC (C10 to C13): it connects to the socket itself first, so that a missing or refusing one
 // fails at once; every call waits for a connection that is being made, up to its deadline; a stop cancels the
@@ -24,18 +25,17 @@
 
 namespace prefetch::cri {
 
-// Generation: counts the signs that another daemon may be at the other end of a runtime's socket. Then ask
-// again for all facts about the previous one (version, settings, capabilities).
-
-// Any thread, no lock. One sign may count twice; none is lost.
+// Counts the signs that another daemon may be at the other end of a runtime's socket. After one, all facts
+// about the previous daemon (version, settings, capabilities) must be read again. Any thread, no lock. One
+// sign may count twice; none is lost.
 class Generation {
  public:
   explicit Generation(std::string socket_path) : socket_path_(std::move(socket_path)) {}
 
   // A call broke off, or a connection had to be made anew.
   void Raise() { count_++; }
-  // Equal to an earlier answer: nothing has shown that it is another daemon. Looks at the socket's file: a
-  // starting daemon creates it anew, unless systemd holds it (socket activation).
+  // Returns the same number as before if nothing indicates another daemon. Checks the identity of the socket
+  // file: a starting daemon creates it anew, unless systemd holds it (socket activation).
   std::uint64_t Now();
 
  private:
@@ -64,10 +64,10 @@ class RpcChannel {
   const Endpoint& endpoint() const { return endpoint_; }
   // Is there a connection, as far as was noticed?
   bool Connected() const { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
-  // Why no call can succeed now; nullopt if one may. Starts connecting, without the patience that gRPC has
-  // learnt from earlier failures: a server listens again.
+  // Returns the reason why no call can succeed now; nullopt if one may. Starts connecting, and resets gRPC's
+  // back-off after earlier failures, since a server listens again.
   std::optional<CallError> DowntimeReason();
-  // Another answer than before: perhaps another daemon is at the other end.
+  // Returns another number than before if another daemon may be at the other end.
   std::uint64_t Generation();
   // How a call over it ended.
   void OnCallEnded(const grpc::Status& status);
@@ -84,8 +84,7 @@ struct RpcSubject {
   std::string_view method;
   std::vector<std::string> image_names = {};      // taken out of messages before they are classified
   const image::AuthConfig* credential = nullptr;  // blanked in messages; outlives the call
-  // To make it twice is as good as once, so it may be made once more where its connection turns out to have
-  // been dead.
+  // The call may be repeated once if its connection turns out to have been dead.
   bool idempotent = false;
 };
 
@@ -112,8 +111,7 @@ std::optional<CallError> RunRpc(RpcChannel& channel, const base::Call& call, con
     std::stop_callback cancel(call.stop, [&context] { context.TryCancel(); });
     status = invoke(context);
     channel.OnCallEnded(status);
-    // If a server listens all the same, an earlier connection broke
-    // unnoticed.
+    // A server listens, so an earlier connection broke unnoticed: try again.
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE || call.Stopped() || channel.DowntimeReason())
       break;
   }

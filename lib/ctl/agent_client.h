@@ -43,18 +43,19 @@ class AgentClient {
 
   // Returns the status document. Errors are whole sentences that tell the user what to do.
   base::Result<status::StatusDocument> Status(const base::Call& call) const;
-  // The same as it came, for -o json.
+  // Returns the status document as received, for -o json.
   base::Result<std::string> StatusJson(const base::Call& call) const;
   // Returns all that is known about one image, unparsed (status/documents.h), also if the image is not
   // there. InvalidArgument: the agent rejects the name.
   base::Result<std::string> ImageJson(const base::Call& call, const std::string& image,
                                       const ImageQuery& query) const;
-  // One answer for each of at most kMostQuestions, within a time that is shorter than the call's where
-  // nothing should take long. InvalidArgument: the agent refuses the questions; PermissionDenied: it pulls
-  // for no check, or not for one from here; ResourceExhausted: it sends Retry-After; NotFound, Unavailable
-  // and DeadlineExceeded: it may be there in a moment; any other error stays. PermissionDenied also where it
-  // refuses the token. `retry_delay`: how much patience it asks for with ResourceExhausted; zero: it does not
-  // say.
+  // Returns one answer for each question, kMostQuestions at most. `within` is a time limit beside the call's.
+  // `retry_delay` gets the Retry-After of ResourceExhausted; zero: the agent sends none. Errors:
+  //   InvalidArgument      the agent rejects the questions
+  //   PermissionDenied     it pulls for no check, or for none from here, or rejects the token
+  //   ResourceExhausted    it is busy
+  //   NotFound, Unavailable, DeadlineExceeded: it may answer in a moment
+  //   any other            permanent
   base::Result<status::CheckResult> Check(const base::Call& call, const status::CheckRequest& request,
                                           base::Duration within = kAnswerTimeout,
                                           base::Duration* retry_delay = nullptr) const;
@@ -67,7 +68,7 @@ class AgentClient {
   AgentClient(http::Client& http, std::string address, std::string url, std::string socket)
       : http_(&http), address_(std::move(address)), url_(std::move(url)), socket_(std::move(socket)) {}
 
-  // Any complete answer. Errors say what to do.
+  // Returns any complete answer, of whatever HTTP status. Error messages say what to do.
   base::Result<http::Response> Send(const base::Call& call, http::Request request) const;
   base::Status AddToken(http::Request& request) const;
   // The error for an unexpected answer.

@@ -1,5 +1,8 @@
-// `prefetchctl check`: would pods start on this node with these images? For init containers, CI and
-// operators.
+// Check: `prefetchctl check`, which tells whether pods would start on this node with these images. Init
+// containers, CI and operators use it.
+// RunChecks: asks the agent about all images.
+// Annotate: `--annotate`, one line for the page of the CI job.
+// RetryPause: the pauses between tries.
 #pragma once
 
 #include <chrono>
@@ -44,9 +47,9 @@ struct CheckOptions {
   std::string annotation_target;  // where the job's page gets its line; empty: nowhere
 };
 
-// Asks the agent about all of them side by side, and keeps trying to reach it within the timeout, telling so
-// on `err`. Exit code: 0 every image starts, 1 some do not, 2 bad input with all mistakes on `err`, 3 timed
-// out with the results so far on `out`, 4 the agent could not be asked.
+// Asks the agent about all of them side by side. Keeps trying to reach it within the timeout, and reports
+// that on `err`. Exit code: 0 every image starts, 1 some do not, 2 bad input with all mistakes on `err`, 3
+// timed out with the results so far on `out`, 4 the agent could not be asked.
 int Check(const base::Call& call, AgentClient agent, const CheckOptions& options, std::ostream& out,
           std::ostream& err);
 
@@ -65,22 +68,20 @@ base::Status RunChecks(const base::Call& call, const AgentClient& agent,
 // Returns true if the same question may be answered in a moment.
 bool IsTransient(base::Code code);
 
-// `prefetchctl check --annotate`: one line for the page of the CI job.
-
-// Shows `line` where `target` wants it; an empty one shows nothing, and takes back what a file had.
+// `prefetchctl check --annotate`: shows `line` on the page of the CI job, in the way of `target`. An empty
+// line shows nothing, and removes the content of a file.
 //
 //   github     a workflow command on `out`: https://docs.github.com/actions, "Workflow commands"
 //   gitlab     prefetchd-annotations.json, for artifacts:reports:annotations, with a link to the job
 //   buildkite  buildkite-agent annotate, which the job has on PATH
 //   else       a file of this name, such as /dev/termination-log
 //
-// An error says what did not work; it changes no answer of the check.
+// The error has the reason of a failure; it does not change the result of the check.
 base::Status Annotate(const base::Call& call, const std::string& target, const std::string& line,
                       const config::GetEnv& get_env, std::ostream& out);
 
-// RetryPause: when a preflight asks an agent again that was away, or busy. Pure.
-
-// The pauses between the tries of one question, which is given up at `deadline`.
+// The pauses between the tries of one question, if the agent is away or busy. The question is given up at
+// `deadline`. Pure.
 //
 // An agent that is away is asked twice a second. One that sends Retry-After is asked after that time and a
 // random part more: jobs that started at once come back one after the other. Where the deadline is earlier,

@@ -1,5 +1,8 @@
 // Cluster: the connection to the API server, by a user's kubeconfig or a pod's account, for the commands that
 // look at all nodes.
+// EnvironmentProxies: the proxies that the environment names.
+// ListAll and ForEachObject: every page of a collection.
+// ReadWorkloads: the workloads of a cluster, read as manifests are.
 #pragma once
 
 #include <algorithm>
@@ -47,17 +50,15 @@ class Cluster {
   kube::HttpApi api_;
 };
 
-// A failed call as the last word of a command: one sentence, which names the right that is missing if one is,
-// and the file of deploy/examples that grants it.
+// Converts a failed call to the final message of a command: one sentence, which names the right that is
+// missing if one is, and the file of deploy/examples that grants it.
 base::Error ToUserError(const kube::Failure& failure, const std::string& example = "fleet-viewer.yaml");
 
-// The proxies that the environment names, as other command-line tools use them.
-
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which count before http_proxy, https_proxy and no_proxy, as in Go.
+// Returns the proxies that the environment names, as for other command-line tools: HTTP_PROXY, HTTPS_PROXY
+// and NO_PROXY, which count before http_proxy, https_proxy and no_proxy, as in Go.
 http::CurlOptions EnvironmentProxies(const config::GetEnv& get_env);
 
-// ListAll: every page of a collection of the API server.
-
+// Lists one page of a collection of the API server.
 template <typename T>
 using ListPage = std::function<kube::Answer<kube::Page<T>>(const kube::ListOptions&)>;
 
@@ -70,9 +71,9 @@ inline kube::Failure EndlessPages() {
           .message = "the API server announces ever more pages of a list"};
 }
 
-// Begins anew, twice at most, if the server has forgotten where it was, and waits as long as it asks for
-// where it is busy. Fails if the pages never end. `keep` sees each object once it is known to stay; objects
-// are not held.
+// Lists every page of a collection. Begins anew, twice at most, if the continue token has expired or the
+// server is busy; then waits for its Retry-After, 5 s at most. Fails if the pages never end. `keep` gets each
+// object as its page arrives; `restart` must discard them if the list begins anew.
 template <typename T>
 kube::Answer<kube::Done> ForEachObject(const base::Call& call, kube::ListOptions options,
                                        const ListPage<T>& list, const std::function<void()>& restart,
@@ -111,14 +112,13 @@ kube::Answer<std::vector<T>> ListAll(const base::Call& call, const kube::ListOpt
   return all;
 }
 
-// The workloads of a cluster, read as manifests are.
-
 // The source of every Pod that ReadWorkloads hands over.
 inline constexpr const char* kClusterSource = "cluster";
 
-// Hands over the images of every Deployment, StatefulSet, DaemonSet, CronJob, Job and Pod of `namespaces`
-// (empty: of all), which the API server hands out in pages. An object whose controller was read before is
-// left out, and so are kubelet's static pods. Nothing is handed over before all is read.
+// Reads the workloads of a cluster as manifests are read. Hands over the images of every Deployment,
+// StatefulSet, DaemonSet, CronJob, Job and Pod of `namespaces` (empty: of all), listed in pages. An object
+// whose controller was read before is left out, and so are kubelet's static pods. Nothing is handed over
+// before all is read.
 kube::Answer<kube::Done> ReadWorkloads(const base::Call& call, kube::Api& api,
                                        const std::vector<std::string>& namespaces,
                                        const manifest::ReadOptions& options, doc::Problems& problems,

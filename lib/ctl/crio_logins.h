@@ -50,8 +50,8 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
                           const std::string& host_root, HostView view, const image::Reference& image,
                           bool has_credentials);
 
-// Is CRI-O's socket below `host_root`? Then a node without visible settings of CRI-O may have logins all the
-// same.
+// Returns true if CRI-O's socket is below `host_root`. A node without visible settings of CRI-O may then have
+// logins all the same.
 bool HasCrioSocket(const std::string& host_root);
 // The message for that case.
 std::string UnseenCrioText();

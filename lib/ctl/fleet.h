@@ -1,5 +1,6 @@
-// FleetTokens: the tokens that --fleet sends to agents to get full answers. They are tokens of the component
-// fleet's ServiceAccount (plan::FleetAccountsBeside).
+// FleetTokens: the tokens that --fleet sends to agents to get full answers.
+// ListMembers: the nodes of a fleet, and the agent's pod on each.
+// PollMembers: the status of all agents, through the API server's pod proxy.
 #pragma once
 
 #include <chrono>
@@ -23,9 +24,10 @@ namespace prefetch::ctl {
 
 struct FleetMember;
 
-// Owned by one command, on its main thread. A token is requested once for each account of the agents, and
-// anew before it ends. Without the component, or without the right, there is none: the agents are asked all
-// the same.
+// The tokens that --fleet sends to agents to get full answers: those of the component fleet's ServiceAccount
+// (plan::FleetAccountsBeside). Owned by one command, on its main thread. A token is requested once for each
+// account of the agents, and anew before it expires. Without the component, or without the right, there is
+// none; the agents are asked all the same.
 class FleetTokens {
  public:
   // Tokens by the agents' account, of those that are to be had. Blocks while the API server is asked.
@@ -45,12 +47,10 @@ class FleetTokens {
   std::map<std::string, CachedToken> cache_;  // by the fleet's account
 };
 
-// The agents of many nodes: which there are, and what each says through the API server's pod proxy.
-
 // The nodes that take agents, unless a selector is given.
 inline constexpr const char* kDefaultNodeSelector = "kubernetes.io/os=linux";
 
-// Which nodes there are, and which pod of the agent is on each.
+// Selects the nodes of a fleet, and the agent's pod on each.
 struct FleetQuery {
   std::string name_space = "prefetchd";                   // of the agents
   std::string pods = "app.kubernetes.io/name=prefetchd";  // label selector of the agents
@@ -76,8 +76,8 @@ struct FleetRoster {
   std::size_t left_out = 0;          // nodes that take no agent
 };
 
-// Lists both, page by page, and begins anew if the server has forgotten where it was. A node that has an
-// agent, or is one of `had_agents`, is never left out: a rollout takes its pod away for a moment.
+// Lists both, page by page, and begins anew if a continue token has expired. A node that has an agent, or is
+// one of `had_agents`, is never left out: a rollout takes its pod away for a moment.
 kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, const FleetQuery& query,
                                       const std::set<std::string>& had_agents = {});
 
@@ -112,8 +112,8 @@ struct FleetAnswers {
   std::optional<kube::Failure> forbidden;
 };
 
-// A failure to hear a pod, without the pod's name, so that nodes with the same trouble read the same. `verb`:
-// of the right to its proxy.
+// Describes a failure to get a pod's status, without the pod's name, so that nodes with the same problem have
+// the same text. `verb`: of the right to its proxy.
 std::string ConnectionFailureReason(const kube::Failure& failure, const std::string& verb = "get");
 
 // Ends by `call`; members that were not asked by then have no detail.

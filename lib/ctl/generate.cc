@@ -31,12 +31,10 @@
 
 namespace prefetch::ctl {
 
-// Would the agents of these manifests start? The same validation as prefetchd's own, before anything is
-// applied.
-
-// The configuration of the DaemonSet's agents: its flags and variables over agent.yaml, as prefetchd reads
-// them. Files of the node are not read. InvalidArgument with all mistakes, a line each, in prefetchd's own
-// words.
+// Checks that the agents of these manifests would accept their configuration, with prefetchd's own
+// validation, before anything is applied. Returns the configuration of the DaemonSet's agents: its flags and
+// variables over agent.yaml. Reads no files of the node. InvalidArgument has all mistakes, a line each, in
+// prefetchd's own words.
 base::Result<config::AgentConfig> ConfigOfManifests(const std::vector<doc::Node>& documents);
 
 namespace {

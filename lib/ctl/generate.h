@@ -1,4 +1,6 @@
-// `prefetchctl generate`: the manifests of deploy/ for one platform, from this one binary.
+// Generate: `prefetchctl generate`, the manifests of deploy/ for one platform, from this one binary.
+// GenerateCompat and GenerateTouchDaemonSet: its other forms.
+// AddSpellings and ExportPolicy: the spellings of images, for components/policy.
 #pragma once
 
 #include <optional>
@@ -42,10 +44,9 @@ int GenerateCompat(const deploy::CompatOptions& options, const std::string& outp
 int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::NodeChoice& nodes,
                            const std::string& output, std::ostream& out, std::ostream& err);
 
-// How pods spell the images of a list, for the admission policy of components/policy.
-
-// The entry's own text, and the others that kubelet makes the same of: it adds ":latest" where tag and digest
-// are missing, and changes nothing else. "nginx" and "docker.io/library/nginx" are two.
+// Adds the spellings of an image in pods, for components/policy: the entry's own text, and the others that
+// kubelet makes the same of. kubelet adds ":latest" where tag and digest are missing, and changes nothing
+// else. "nginx" and "docker.io/library/nginx" are two.
 void AddSpellings(const image::Reference& reference, std::set<std::string>& spellings);
 void AddSpellings(const list::SourceContent& content, std::set<std::string>& spellings);
 

@@ -32,7 +32,7 @@ constexpr unsigned kMostThreads = 8;
 
 using NameFilter = std::function<bool(const std::string&)>;
 
-// Returns the accept files below the folder in the order of their names.
+// Returns the accepted files below the folder in the order of their names.
 std::vector<std::string> Walk(const std::string& folder, const NameFilter& accept, Mistakes& mistakes) {
   std::vector<std::string> files;
   std::error_code error;

@@ -1,4 +1,6 @@
-// Manifests as people name them: files, folders, patterns, standard input.
+// FindManifests and ReadManifestFiles: manifests as users name them: files, folders, patterns, standard
+// input.
+// ReadListFiles: list files, for commands that are about lists and not about one agent.
 #pragma once
 
 #include <chrono>
@@ -21,15 +23,14 @@ namespace prefetch::ctl {
 constexpr std::size_t kMostManifestFiles = 100'000;
 
 struct ManifestPath {
-  std::string path;  // "-" is standard input
-  bool explicitly_named =
-      true;  // by itself: then it has to be a manifest. False: found in a folder or by a pattern
+  std::string path;              // "-" is standard input
+  bool explicitly_named = true;  // so it has to be a manifest; false: found in a folder or by a pattern
 };
 
-// The files that `words` name, each once: a file is itself, a folder all files below it whose names are
-// wanted (and nothing below names that begin with a dot), sorted; a word with *, ? or [ that names no file is
-// a pattern as the shell has it. Missing files, and a pattern or folder with nothing in it, go to
-// `mistakes`.
+// Returns the files that `words` name, each once: a file is itself; a folder stands for all files below it
+// whose names `accept` returns true for, sorted, without names that begin with a dot and files below them; a
+// word with *, ? or [ that names no file is a pattern as the shell has it. Missing files, and a pattern or
+// folder with nothing in it, go to `mistakes`.
 std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words,
                                     const std::function<bool(const std::string&)>& accept,
                                     std::vector<std::string>& mistakes);
@@ -62,8 +63,6 @@ void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& 
 
 // "app.yaml:3:7: JobSet shop/js may run pods, and …"
 std::string UnreadLine(const manifest::UnreadObject& object);
-
-// List files as the commands read them that are about lists and not about one agent.
 
 // All features of agents: each agent itself judges whether it has those that a list needs.
 inline constexpr list::Capabilities kAllCapabilities{.refresh = true, .touch = true, .registry_checks = true};

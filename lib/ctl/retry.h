@@ -1,4 +1,4 @@
-// Retry: has an agent try images at once that wait for their next attempt.
+// Retry: makes an agent retry images at once that wait for their next attempt.
 #pragma once
 
 #include <ostream>

@@ -1,4 +1,5 @@
-// Terminal: what standard output or standard error is, and how wide.
+// Terminal: kind and size of standard output or standard error.
+// Progress: the progress of long work; a view that is drawn anew on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <algorithm>
@@ -31,26 +32,25 @@ Terminal StderrTerminal();
 int WatchScreen(const base::Call& call, std::chrono::nanoseconds pause, std::ostream& out,
                 const std::function<std::string(const Terminal&)>& render);
 
-// Progress: what a long work says while it goes on: a view that is drawn anew on a terminal, plain lines
-// elsewhere.
-// How wide a line of it may be: one less than the terminal, and in a log as much as a line bears.
+// Returns the maximum width of a line of Progress: one less than the terminal, and 200 in a log.
 inline std::size_t LineWidth(const Terminal& terminal) {
   return terminal.interactive ? terminal.width - 1 : 200;
 }
-// How many lines below the first fit, up to `most`: redrawn lines must not have left the screen.
+// Returns how many lines below the first fit, up to `most`: redrawn lines must not have left the screen.
 inline std::size_t DetailLines(const Terminal& terminal, std::size_t most) {
   return std::min(most, std::max<std::size_t>(terminal.height, 2) - 1);
 }
 
-// A sentence of any length as such a line. A log gets all of it.
+// Returns a sentence of any length as such a line. A log gets all of it.
 inline std::string OneLine(const std::string& sentence, const Terminal& terminal) {
   std::string line = base::ReplaceAll(sentence, "\n", " ");
   return terminal.interactive ? screen::CutEnd(line, LineWidth(terminal)) : line;
 }
 
+// Shows the progress of long work. Owned by a command; one thread.
 class Progress {
  public:
-  // `delay_first_line`: without a terminal nothing is said of work that ends within some seconds.
+  // `delay_first_line`: without a terminal nothing is printed about work that ends within some seconds.
   Progress(std::ostream& out, const Terminal& terminal, bool delay_first_line = false);
   ~Progress() { Close(); }
   Progress(const Progress&) = delete;
@@ -62,7 +62,8 @@ class Progress {
   // Shows an obstacle that may pass: on a terminal as the view; otherwise once on `err`, as errors are
   // printed.
   void ShowProblem(const std::string& sentence, std::ostream& err);
-  // The last words about trouble that did not pass: the sentence, unless `err` has it already.
+  // Returns the final error if the problem persisted: `last_error`, or a short one if ShowProblem has shown
+  // its message already.
   base::Error FinalError(const base::Error& last_error, std::chrono::seconds waited) const;
   // Takes the view away; what comes next is printed in its place.
   void Close();
@@ -72,7 +73,7 @@ class Progress {
   const Terminal terminal_;
   std::size_t lines_ = 0;  // of the view that is on the terminal
   screen::LogPace pace_;
-  std::string shown_problem_;  // of trouble, to `err`
+  std::string shown_problem_;  // the last problem on `err`
 };
 
 }  // namespace prefetch::ctl

@@ -1,5 +1,7 @@
-// Build: renders kustomizations of the tree as kustomize renders them; tests/deploy holds every platform and
-// every set of components against kustomize itself. Pure.
+// Build: renders kustomizations of the tree as kustomize renders them; tests/deploy compares every platform
+// and every set of components with kustomize itself.
+// MergePatch and JsonPatch: the two kinds of patches that kustomizations have.
+// Pure.
 #pragma once
 
 #include "base/result.h"
@@ -12,8 +14,6 @@ namespace prefetch::deploy {
 // Returns all objects of `top`, which lies at the tree's root. Names are not final before FinishNames().
 // Returns InvalidArgument if a file is missing or has unknown fields; that is a mistake of the tree.
 base::Result<Objects> Build(const Files& files, const Kustomization& top);
-
-// The two kinds of patches that kustomizations have. Pure.
 
 // Applies a strategic merge patch, with the merge keys of a pod's lists: containers, initContainers, volumes
 // and env by name, volumeMounts by mountPath, ports by containerPort. Other lists are replaced as a whole. An

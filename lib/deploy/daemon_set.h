@@ -1,4 +1,7 @@
-// Changes the agent's DaemonSet for one installation. Internal to deploy/.
+// AgentDaemonSet: changes the agent's DaemonSet for one installation.
+// LabelMonitors and its kin: change the objects of components/monitoring.
+// CheckNodeChoice and ChooseNodes: the nodes of a DaemonSet.
+// Internal to deploy/.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +51,7 @@ class AgentDaemonSet {
   doc::Node* container_;
 };
 
-// Changes the objects of components/monitoring for one installation. Internal to deploy/.
+// The functions below change the objects of components/monitoring for one installation.
 
 constexpr std::string_view kMonitoring = "monitoring";  // folders of components/
 constexpr std::string_view kMonitoringGke = "monitoring-gke";
@@ -65,7 +68,7 @@ void AlertOnLabelOf(const std::string& instance, Objects& objects);
 // Makes the alerts select this DaemonSet instead of all with "prefetchd" in their names.
 void AlertOnDaemonSet(const std::string& name, Objects& objects);
 
-// NodeChoice: the nodes that a DaemonSet is for, as options of a command. Internal to deploy/. Pure.
+// The functions below handle a NodeChoice: the nodes that a DaemonSet is for, as options of a command. Pure.
 
 // Returns InvalidArgument with the first choice that Kubernetes would reject, or that no node can satisfy.
 base::Status CheckNodeChoice(const NodeChoice& choice);

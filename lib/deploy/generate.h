@@ -1,5 +1,8 @@
 // Generate: the manifests of one platform with the operator's own list, image and instance. They equal the
-// kustomization that deploy/docs shows for each case; tests/deploy compares them. Pure.
+// kustomization that deploy/docs shows for each case; tests/deploy compares them.
+// PolicyConfigMap and SetPolicy: the images of components/policy.
+// GenerateTouchDaemonSets: touches without created pods.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +18,8 @@
 
 namespace prefetch::deploy {
 
-// The images by which components/policy judges, and the action of its binding. Pure.
-
-// The binding's validationActions: a request that uses an image of the list with Always.
+// The validationActions of the binding of components/policy, for a request that uses an image of the list
+// with Always.
 enum class PolicyAction { kWarn, kAudit, kDeny };
 
 // The API server looks through the whole list for each use with Always, and CEL's budget for one expression
@@ -96,11 +98,11 @@ base::Status CheckLists(const std::vector<ListFile>& lists);
 // rejects, and for a list that is too large for a ConfigMap.
 base::Result<Generated> Generate(const Files& files, const GenerateOptions& options);
 
-// Touches without created pods: DaemonSets with the images of a list, whose containers never run
-// (deploy/touch-daemonset, deploy/docs/touch.md).
+// Returns the manifests of touches without created pods: DaemonSets with the images of a list, whose
+// containers never run (deploy/touch-daemonset, deploy/docs/touch.md).
 //
-// The namespace of touch pods, and a DaemonSet for every 20 images. `images` as pods will write them.
-// InvalidArgument: there is none, or more than 2000; nodes that cannot be.
+// The result has the namespace of touch pods, and a DaemonSet for every 20 images. `images` are spelled as in
+// pods. InvalidArgument: there is none, or more than 2000; or CheckNodeChoice rejects `nodes`.
 base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::vector<std::string>& images,
                                                 const NodeChoice& nodes = {});
 

@@ -1,4 +1,6 @@
-// Objects: the objects that kustomizations add and change, before their names are final. Internal to deploy/.
+// Objects: the objects that kustomizations add and change, before their names are final.
+// MakeConfigMap and ConfigMapHash: ConfigMaps from files, and the hash that ends their names.
+// Internal to deploy/.
 #pragma once
 
 #include <string>
@@ -48,8 +50,6 @@ void AddLabels(Objects& objects, const std::vector<std::pair<std::string, std::s
 void FinishNames(Objects& objects);
 // Sorts them in the order in which they can be created: namespaces first, users of other objects last.
 void SortForCreation(Objects& objects);
-
-// ConfigMaps from files, and the hash that ends their names. Pure.
 
 // The API server's limit for all keys and values of one ConfigMap together (apimachinery, MaxSecretSize).
 constexpr std::size_t kMostConfigMapBytes = 1 << 20;

@@ -1,4 +1,5 @@
-// Durations as Go writes them, which is how Kubernetes' files and flags write them: "90s", "1h30m", "0".
+// ParseDuration: durations as Go writes them, and so Kubernetes' files and flags: "90s", "1h30m", "0".
+// ParseTimestamp: points in time, RFC 3339 with Go's leniences.
 #pragma once
 
 #include <chrono>
@@ -28,11 +29,8 @@ inline constexpr const char* kPositiveDurationPattern =
 inline constexpr const char* kDurationFromAMinutePattern =
     R"(^(?!\+?0*[1-5]?[0-9](\.[0-9]*)?s$)\+?(?=[^1-9]*[1-9])(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$)";
 
-// Points in time as Kubernetes' files and servers write them, read as Go reads them: RFC 3339, with Go's
-// leniences.
-
-// A time as it was written. A fraction of a second is dropped. Years go from 0 to 9999, so it may not fit
-// base::WallTime.
+// A point in time as Kubernetes' files and servers write it. A fraction of a second is dropped. Years go from
+// 0 to 9999, so it may not fit base::WallTime.
 struct Timestamp {
   std::chrono::year_month_day date;
   std::chrono::seconds of_day{0};

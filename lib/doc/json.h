@@ -1,4 +1,7 @@
-// Reads JSON as RFC 8259 has it, and nothing beside it.
+// ParseJson: reads JSON as RFC 8259 has it, and nothing else.
+// JsonValues: several values in one text.
+// SecretNode: a document that wipes itself.
+// JsonItems: a list that is too long for memory, item by item.
 //
 // Written here although there are libraries: jsoncpp (1.9.5, in its strict mode) takes `01`, `1.`, `-`, `+1`,
 // raw line breaks in strings and lone surrogates, tells no place of a key, and quotes the input in its
@@ -64,15 +67,14 @@ class JsonValues {
   Position at_{1, 1};
 };
 
-// SecretNode: a document that may hold passwords, tokens or keys, wiped once they have been taken out.
-
+// Overwrites all texts in the tree, but not the keys.
 void WipeNode(doc::Node& node);
 
-// All strings in a plugin's answer that may be secrets: not those of members whose names tell what they are
-// (kind, apiVersion, user names, times).
+// Returns all strings in a plugin's answer that may be secrets: not those of members whose names tell what
+// they are (kind, apiVersion, user names, times).
 std::vector<base::Secret> SecretStrings(std::string_view json);
 
-// A tree that wipes itself when it goes.
+// A document that may hold passwords, tokens or keys. It is wiped when it is destroyed.
 struct SecretNode {
   explicit SecretNode(doc::Node tree) : node(std::move(tree)) {}
   SecretNode(const SecretNode&) = delete;
@@ -82,15 +84,14 @@ struct SecretNode {
   doc::Node node;
 };
 
-// JsonItems: a list in JSON that is too long for memory, item by item, as its bytes come.
+// A list in JSON that is too long for memory, item by item, as its bytes come.
 //
 //   JsonItems items([&](std::string_view item, Position at) { … });
 //   while (…) items.Feed(bytes);
 //   items.rest()
 //
-// The items are those of the document's member `items`, or of the document itself if it is an array.
-
-// One owner, one thread. Its memory grows with the longest item.
+// The items are those of the document's member `items`, or of the document itself if it is an array. One
+// owner, one thread. Memory grows with the longest item.
 class JsonItems {
  public:
   // `item` is the text of one value, which stands at `at` of the document. It ends with the call.

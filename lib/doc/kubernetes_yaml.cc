@@ -21,7 +21,7 @@
 
 namespace prefetch::doc {
 
-// Scalars of YAML 1.1 as go-yaml v2 resolves them. Internal to doc/.
+// Scalars of YAML 1.1 as go-yaml v2 resolves them.
 
 // One scalar as it was written.
 struct WrittenScalar {
@@ -348,7 +348,7 @@ class GoDifferences {
     return CheckMarks(last_line);
   }
 
-  // libyaml passes over a byte order mark at the begin of any line; go-yaml takes it for a letter.
+  // libyaml skips a byte order mark at the beginning of any line; go-yaml takes it for a letter.
   bool CheckMarks(std::uint32_t last_line) {
     while (mark_ < text_.size() && mark_at_.line <= last_line) {
       const bool begins_line = mark_ == 0 || text_[mark_ - 1] == '\n' || text_[mark_ - 1] == '\r';

@@ -1,4 +1,6 @@
-// Node: what stands in a JSON or YAML document, as a plain tree in which everything knows its place.
+// Node: the content of a JSON or YAML document as a plain tree, in which everything knows its place.
+// ValueAt and its kin: values at a path of keys.
+// Put and its kin: small changes of a tree in place.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +63,9 @@ const char* KindName(Node::Kind kind);
 // Same content, whatever the positions, the quotes and the spelling of numbers.
 bool SameContent(const Node& a, const Node& b);
 
-// Values at a path of keys, in trees of a known form, such as the API server's objects. Absent values, and
-// those of another kind, count as nothing. To report mistakes, use doc/reader.h. Pure.
+// The functions below read values at a path of keys, in trees of a known form, such as the API server's
+// objects. Absent values, and those of another kind, count as nothing. To report mistakes, use doc/reader.h.
+// Pure.
 
 using Path = std::initializer_list<std::string_view>;  // {"metadata", "name"}; empty: the root itself
 
@@ -74,7 +77,7 @@ std::string TextAt(const Node& root, Path path);
 // The items of the sequence there; none if there is no such.
 const std::vector<Node>& ItemsAt(const Node& root, Path path);
 
-// Small changes of a tree in place.
+// The functions below change a tree in place.
 
 // Puts a member in place of the one of that name, or at the end.
 void Put(Node& mapping, std::string_view key, Node value);

@@ -30,8 +30,8 @@ bool IsYamlNull(std::string_view word);
 bool LooksLikeFloat(std::string_view word);
 std::optional<double> SpecialFloat(std::string_view word);
 
-// The UTF-8 of UTF-16 with a byte order mark, which is left out; nullopt if there is no such mark.
-// `replacement` stands for halves of characters.
+// Converts UTF-16 with a byte order mark to UTF-8 without it; nullopt if there is no such mark. `replacement`
+// stands for halves of characters.
 std::optional<std::string> Utf8OfUtf16(std::string_view text, std::string_view replacement);
 
 // The place of the byte at `offset`.

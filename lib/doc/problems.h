@@ -1,4 +1,6 @@
-// Problems: all that is wrong with one document, collected, so that a person repairs it in one go.
+// Problems: all mistakes of one document, collected, so that its author repairs it in one go.
+// Columns: positions in characters instead of bytes.
+// Limits and CheckText: the check of a text before any parser.
 #pragma once
 
 #include <optional>
@@ -48,14 +50,11 @@ class Problems {
   std::size_t count_ = 0;
 };
 
-// Columns: places as people and editors count them, in characters, made of places that parsers count in
-// bytes.
-
-// Characters (Unicode code points) of a text in UTF-8.
+// Returns the number of characters (Unicode code points) of a text in UTF-8.
 std::size_t CharactersIn(std::string_view text);
 
-// Serves one text, which must outlive it. Not thread-safe. If positions ascend, as most do, it reads each
-// byte once.
+// Converts positions that parsers count in bytes to characters, as editors count them. Serves one text, which
+// must outlive it. Not thread-safe. If positions ascend, as most do, it reads each byte once.
 class Columns {
  public:
   explicit Columns(std::string_view text);
@@ -70,8 +69,7 @@ class Columns {
   std::size_t last_bytes_ = 0;       // … and the column that it was made of
 };
 
-// Each text passes this check before any parser: short enough, UTF-8, and text at all.
-
+// Limits on the size of an untrusted document.
 struct Limits {
   std::size_t bytes = 1 << 20;
   std::size_t depth = 16;       // sequences and mappings inside each other
@@ -86,8 +84,9 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // Returns the message for a text of more than `bytes` bytes.
 std::string TooLong(std::size_t bytes);
 
-// `text` without its byte order mark; nullopt, with a problem added, if it is longer than `max_bytes`, is not
-// UTF-8, or has control characters (a binary file) or a CR that no LF follows. Pure.
+// Each text passes this check before any parser. Returns `text` without its byte order mark; nullopt, with a
+// problem added, if it is longer than `max_bytes`, is not UTF-8, or has control characters (a binary file) or
+// a CR that no LF follows. Pure.
 std::optional<std::string_view> CheckText(std::string_view text, std::size_t max_bytes, Problems& problems);
 
 }  // namespace prefetch::doc

@@ -23,13 +23,14 @@ namespace prefetch::http {
 struct Tls {
   std::string ca_pem;           // certificate authorities, instead of the client's; empty: the client's
   std::string server_name;      // is asked for and verified instead of the URL's host; empty: the URL's host
-  bool verify = true;           // false: anybody may answer. Only where a person asked for just that
+  bool verify = true;           // false: accepts any certificate; set only at the operator's explicit request
   std::string certificate_pem;  // ours, with its chain; empty: none
   base::Secret key_pem;         // of that certificate, not encrypted
 };
 
-// Which addresses a name may resolve to, judged at the moment of connecting, so that a name that changes its
-// address in between gains nothing. Link-local addresses are where clouds keep a machine's credentials.
+// Addresses to which a request may connect. They are checked when the connection is made, so a DNS name that
+// changes its address (rebinding) gains nothing. Link-local addresses are where clouds keep a machine's
+// credentials.
 enum class AddressPolicy {
   kAny,
   kAllowLoopback,  // not link-local, not multicast, not unspecified

@@ -1,5 +1,7 @@
-// Collects an answer from libcurl as it arrives, within bounds, and rejects forbidden peers before anything
-// is sent. Internal to http/: included by .cc files only.
+// CurlAnswer: collects an answer from libcurl as it arrives, within bounds, and rejects forbidden peers
+// before anything is sent.
+// CurlError: converts a failure of libcurl.
+// Internal to http/: included by .cc files only.
 #pragma once
 
 #include <curl/curl.h>
@@ -45,7 +47,7 @@ void Receive(CURL* easy, CurlAnswer& answer);
 // The exchange ends before anything is sent if the peer's certificate has no name where names belong.
 void RequireSubjectAltName(CURL* easy);
 // The exchange ends before anything is sent if `answer.address_policy` does not allow the address of its
-// connection, a new one or one that stands.
+// connection, whether that is new or reused.
 void CheckAddresses(CURL* easy, CurlAnswer& answer);
 
 // An IPv6 address that stands for an IPv4 address (mapped, NAT64, 6to4) counts as that. A family that is not
@@ -55,8 +57,7 @@ bool IsAllowed(AddressPolicy address_policy, const sockaddr& address,
 bool IsAllowed(AddressPolicy address_policy, const in6_addr& address,
                const std::vector<std::string>& excluded_addresses);
 
-// A CURLcode as an Error of ours: the one place that knows libcurl's failures.
-
+// A failed exchange, which CurlError and CurlFault convert. No other code knows libcurl's failures.
 struct CurlFailure {
   int code = 0;                  // a CURLcode; not CURLE_OK
   long os_error = 0;             // errno of the failed connect, or 0

@@ -1,4 +1,6 @@
-// Requests and answers between a Server and its handler. Plain values: tests call endpoints without a socket.
+// Requests and answers between a Server and its Handler. Plain values: tests call endpoints without a socket.
+// BodyBudget: bounds the memory of bodies under way, over all clients.
+// IsTrustedHostName and MayComeFromBrowserPage: protection against DNS rebinding.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +21,6 @@
 
 namespace prefetch::http {
 
-// BodyBudget: a bound on the memory of bodies under way, of all clients together: answers that clients have
-// not read yet, and long requests. Several servers of one process can share a budget.
-
 // A body that many answers can share.
 using SharedBody = std::shared_ptr<const std::string>;
 
@@ -32,20 +31,24 @@ struct BodyLimits {
   std::size_t network = std::size_t{18} << 20;
 };
 
-// Any thread may call. Make it by make_shared: holders keep it alive.
+// Bounds the memory of bodies under way, over all clients: answers that clients have not read yet, and long
+// requests. Several servers of one process can share a budget. Any thread may call. Make it by make_shared:
+// reservations keep it alive.
 class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
  public:
   explicit BodyBudget(BodyLimits limits = {}) : limits_(limits) {}
 
-  // Gives its bytes back when the last copy goes.
+  // The last copy releases its bytes.
   using Reservation = std::shared_ptr<const void>;
 
-  // For as long as an answer with this body is being sent. A body counts once, however many send it. nullptr:
-  // there is no room for it now. One that is alone always has room, or a long list could never be shown.
+  // Reserves memory for a body while it is being sent. Several answers with one body count once. Returns
+  // nullptr if the budget is exhausted. A body that is alone is always admitted, or a long list could never
+  // be shown.
   Reservation ReserveBody(const SharedBody& body, bool local) PREFETCH_EXCLUDES(mutex_);
   // The same for other memory: a request's body, the kernel's buffer of a connection.
   Reservation Reserve(std::size_t bytes, bool local) PREFETCH_EXCLUDES(mutex_);
-  // Three quarters of the neighbours' share are taken: slow readers are disconnected.
+  // Returns true if more than three quarters of the TCP clients' share are in use: slow readers are then
+  // disconnected.
   bool IsUnderPressure() const PREFETCH_EXCLUDES(mutex_);
   std::size_t used() const PREFETCH_EXCLUDES(mutex_);
 
@@ -100,7 +103,7 @@ using Deferred = std::function<HandlerResult(const base::Call& call)>;
 // The party that a job waits for. A few jobs of each kind run at once, on threads that no other kind gets.
 enum class JobKind {
   kRemote,          // servers elsewhere, and plugins
-  kAuthentication,  // the server that knows the client
+  kAuthentication,  // the API server, which authenticates the client
   kLocal,           // programs and files of this node
   kCompute,         // nothing: it computes for milliseconds. One runs after the other, and none is refused
 };
@@ -142,17 +145,17 @@ ServerResponse ErrorResponse(int status, std::string_view message);
 ServerResponse NotFoundResponse(std::string_view path);                          // 404
 ServerResponse MethodNotAllowedResponse(std::initializer_list<Method> allowed);  // 405 with Allow
 
-// Host names of requests, against DNS rebinding: a page in a browser makes its own name stand for this
-// server's address, and then reads answers as its own.
+// Protection against DNS rebinding: a page in a browser makes its own name resolve to this server's address,
+// and then reads the answers as its own.
 
-// Can no stranger own this name? `host` is a Host header's value: an address, a name without a dot, a name
-// that no public registry gives out (localhost, .svc, .local, .internal), or one of `own`; each with or
-// without a port. True for an empty one: browsers always send it.
+// Returns true if no third party can own this name. `host` is a Host header's value: an address, a name
+// without a dot, a name that no public registry gives out (localhost, .svc, .local, .internal), or one of
+// `own`; each with or without a port. True for an empty one: browsers always send it.
 bool IsTrustedHostName(std::string_view host, const std::vector<std::string_view>& own);
 
-// Whether the request may come from a page of a stranger's name. Pages cannot set Sec- headers, nor
-// Accept-Encoding, for which browsers send more than Go programs (kubectl, through the API server's proxy)
-// do.
+// Returns true if the request may come from a page under a third party's name. Pages cannot set Sec- headers,
+// nor Accept-Encoding, for which browsers send more than Go programs (kubectl, through the API server's
+// proxy) do.
 bool MayComeFromBrowserPage(const ServerRequest& request, const std::vector<std::string_view>& own);
 
 // Sent by prefetchctl, since the API server's proxy passes on the name by which the API server was asked.

@@ -1,4 +1,6 @@
-// The server's thread, and everything that it alone touches.
+// Server::Loop: the event loop of a Server, with all state that its thread owns.
+// ServerJobs: the threads on which a Server runs its deferred answers.
+// Internal to http/.
 #pragma once
 
 #include <microhttpd.h>
@@ -26,16 +28,15 @@
 
 namespace prefetch::http {
 
-// ServerJobs: the few threads on which a Server runs its deferred answers. Internal to http/.
-//
-// Each kind of job has threads of its own, so that none waits behind another kind. Within a kind, a client
-// has some of the threads at most, and only one once half of them are busy. The next job is one of the client
-// that has fewest, and of these the client that has waited longest since its last one. Without room for one
-// more, the client with most waiting jobs loses its newest one.
-
-// There is no room for it now: 503 with Retry-After.
+// Returns 503 with Retry-After, for a request without room.
 ServerResponse OverloadedResponse();
 
+// Runs the deferred answers of a Server. Each kind of job has threads of its own, so that none waits behind
+// another kind. Within a kind, a client gets at most Limits::per_client threads, and only one once half of
+// them are busy. The next job is one of the client with the fewest running jobs, and among these of the
+// client that has waited longest since its last one. Without room for one more, the client with most waiting
+// jobs loses its newest one.
+//
 // Owned by a Server's loop, which alone calls it; the jobs run on threads that start when they are first
 // needed and take over its signal mask. A job is named by a number of the caller's choice.
 class ServerJobs {
@@ -176,7 +177,7 @@ class Server::Loop {
   base::TimePoint DeadlineOf(const Connection& deferred) const {
     return deferred.since + limits_.deferred_time + limits_.deferred_grace;
   }
-  // Until when nothing is due, in poll's milliseconds.
+  // Returns the timeout for poll(2) until the next deadline, in milliseconds; -1: there is none.
   int PollTimeout();
   std::size_t Open() const { return connections_.size() + deferred_.size(); }
 
@@ -209,9 +210,8 @@ class Server::Loop {
   std::jthread thread_;
 };
 
-// Hands one answer to libmicrohttpd. `body` is sent, whatever `response` has; `held` goes once it has been
-// sent or the client is gone.
-// False: there is no memory for it.
+// Hands one answer to libmicrohttpd. `body` is sent, whatever `response` has; `held` is released once it has
+// been sent or the client is gone. Returns false if there is no memory for it.
 bool SendAnswer(MHD_Connection* connection, const ServerResponse& response, SharedBody body,
                 BodyBudget::Reservation held);
 

@@ -21,10 +21,10 @@ struct LocalImage {
   friend bool operator==(const LocalImage&, const LocalImage&) = default;
 };
 
-// Did a pull of `reference` end well, **under that name**? By tag: listed in repo_tags, with
-// a repo_digests entry for the repository; by digest: listed in repo_digests. Returns the image or nullptr.
-// An image that has the tag but no digest entry for its repository was imported or tagged by another tool, or
-// its pull failed: LocalImageIndex::FindTagged.
+// Returns the image if a pull of `reference` ended well, **under that name**, else nullptr. By tag: listed in
+// repo_tags, with a repo_digests entry for the repository; by digest: listed in repo_digests. An image that
+// has the tag but no digest entry for its repository was imported or tagged by another tool, or its pull
+// failed: LocalImageIndex::FindTagged.
 const LocalImage* FindByName(const std::vector<LocalImage>& images, const Reference& reference);
 
 // One ListImages answer, indexed once, for a list of thousands of entries. Answers exactly as FindByName

@@ -1,5 +1,6 @@
-// PodCredentialRefs: which pull secrets and which service account a pod has, by their coordinates alone.
-// Their content is never known here.
+// PodCredentialRefs: the pull secrets and the service account of a pod, by their coordinates alone. Their
+// content is never known here.
+// NodeLabels: the labels of a Node, and whether a selector of the list matches them.
 #pragma once
 
 #include <map>
@@ -38,11 +39,9 @@ std::string DescribeCredentials(const PodCredentialRefs& pod);
 // The same from a TextOf.
 std::string DescribeCredentials(const std::string& text);
 
-// NodeLabels: the labels of a Node, and which of them an entry of the list selects.
-
 using NodeLabels = std::map<std::string, std::string>;
 
-// Does a node with these labels have each pair of `selector`? An empty selector selects every node.
+// Returns whether a node with these labels has each pair of `selector`. An empty selector selects every node.
 bool Selects(const NodeLabels& selector, const NodeLabels& labels);
 
 }  // namespace prefetch::image

@@ -27,13 +27,11 @@ class Reference {
   Reference() = default;
 
   const std::string& written() const { return parts().written; }
-  const std::string& domain() const {
-    return parts().domain;
-  }                                                         // "docker.io", "reg:5000"; as written otherwise
+  // "docker.io", "reg:5000"; as written otherwise.
+  const std::string& domain() const { return parts().domain; }
   const std::string& path() const { return parts().path; }  // "library/nginx"
-  const std::string& tag() const {
-    return parts().tag;
-  }  // "latest" if neither is written; empty for a digest alone
+  // "latest" if neither is written; empty for a digest alone.
+  const std::string& tag() const { return parts().tag; }
   const std::string& digest() const { return parts().digest; }  // "sha256:…" or empty
   bool has_digest() const { return !parts().digest.empty(); }
 

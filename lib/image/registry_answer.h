@@ -1,5 +1,6 @@
-// RegistryAnswer: what a registry said about one reference when it was asked without pulling. RegistryDetail:
-// its second word. Below: the node's share of a registry, for checks and pulls.
+// RegistryAnswer: the result of checking one reference at its registry without a pull.
+// RegistryDetail: the detailed reason of that answer.
+// Below: the limits of requests to one registry, which checks and pulls share.
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,7 @@
 
 namespace prefetch::image {
 
-// The exact obstacle.
+// Detailed reason of an answer.
 class RegistryDetail {
  public:
   enum Code : std::uint8_t {
@@ -87,9 +88,8 @@ class RegistryDetail {
   std::int16_t status_ = 0;
 };
 
-// Registry rules R22 to R24. A value: lib/registry makes it, lib/plan decides by it, lib/status shows it. It
-// stands here since those three do not know each other.
-
+// Kinds of answers (registry rules R22 to R24). lib/registry makes an answer, lib/plan decides by it,
+// lib/status shows it. It is here because those three do not know each other.
 enum class RegistryAnswerKind {
   kSame,           // the tag points to the runtime's image of that name
   kMoved,          // to something else: changed, which is not the same as newer
@@ -113,7 +113,7 @@ struct PullAllowance {
 
 struct RegistryAnswer {
   RegistryAnswerKind kind = RegistryAnswerKind::kIndeterminate;
-  RegistryDetail detail;              // the second word, where there is one
+  RegistryDetail detail;              // kNone: there is none
   std::string digest;                 // the tag's target; kSame, kMoved only
   bool local_digest_unknown = false;  // kMoved since there was nothing to compare with
   // kIndeterminate, and only the runtime can tell: it uses mirrors that the agent cannot follow (legacy
@@ -138,9 +138,9 @@ struct RegistryAnswer {
 // time, a connection that broke, a gateway without what is behind it.
 bool IsTransient(const RegistryAnswer& answer);
 
-// A node's share of one registry, and when the node leaves it alone (registry rules R27 and R29). The agent's
-// checks and pulls (lib/plan) and the client that asks (lib/registry) use the same figures. They are here
-// since those two do not know each other.
+// Limits of a node's requests to one registry, and its pauses after failures (registry rules R27 and R29).
+// The agent's checks and pulls (lib/plan) and the registry client (lib/registry) use the same figures. They
+// are here because those two do not know each other.
 
 constexpr base::TokenRate kRegistryRequests{.per_second = 5, .burst = 10};
 constexpr int kRequestsPerRegistry = 2;  // checks, or their requests, at once

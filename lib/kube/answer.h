@@ -1,4 +1,6 @@
 // Answer: the API server's answer to one call: the requested value, or a Failure of a known kind.
+// FailureOf: the failure of an HTTP exchange; internal to kube/.
+// NextTry: the retry rule for each kind of failure.
 #pragma once
 
 #include <chrono>
@@ -17,7 +19,7 @@
 
 namespace prefetch::kube {
 
-// The kinds of failure that decide the next step (answer.h). The list is closed.
+// The kinds of failure, which decide the next step (NextTry below). The list is closed.
 enum class ApiError {
   kUnauthorized,     // 401: the credential is not, or no longer, valid
   kForbidden,        // 403: the role lacks a right, or admission refused
@@ -93,8 +95,8 @@ class [[nodiscard]] Answer {
   std::variant<T, Failure> v_;
 };
 
-// Tells what kind of Failure an HTTP exchange with the API server (or kubelet) ended in. Pure. Internal to
-// kube/.
+// The functions below return the Failure of an HTTP exchange with the API server, or with kubelet. Pure.
+// Internal to kube/.
 
 // Returns nullopt for a 2xx. `attempt` names the request: "get nodes \"n1\"". The message of the server's
 // Status object, if there is one, becomes part of the failure, without secrets: neither the process's own nor

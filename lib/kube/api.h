@@ -2,7 +2,7 @@
 // Tests of the callers use a fake Api, and tests of HttpApi a fake server (tests/fakes/fake_api_server.h).
 //
 // No call retries, except once with a credential that was replaced meanwhile. The caller decides about
-// retries, by answer.h. Every call ends by its deadline, and after 30 s at the latest.
+// retries, by NextTry in answer.h. Every call ends by its deadline, and after 30 s at the latest.
 #pragma once
 
 #include <cstdint>

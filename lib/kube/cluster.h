@@ -1,5 +1,5 @@
-// Cluster: the address of an API server, its authorities, and our identity there. cluster.cc and
-// kubeconfig.h make one; Identity (identity.h) reads the named files.
+// Cluster: the address of an API server, its authorities, and our identity there. InCluster (below) and
+// FromKubeconfig (kubeconfig.h) make one; Identity (identity.h) reads the named files.
 #pragma once
 
 #include <functional>
@@ -52,11 +52,10 @@ struct Cluster {
   http::Headers impersonation;     // Impersonate-User and so on: another identity that we ask for
 };
 
-// Returns the API server of the cluster in which this pod runs.
-
-// As every in-cluster client: KUBERNETES_SERVICE_HOST and _PORT (an IPv6 address gets its brackets), and
-// token, ca.crt and namespace in `folder`, the mounted service account.
-// NotFound: this is no pod, or none with a service account; InvalidArgument: the variables make no address.
+// Returns the API server of the cluster in which this pod runs. As every in-cluster client, it uses
+// KUBERNETES_SERVICE_HOST and _PORT (an IPv6 address gets its brackets), and token, ca.crt and namespace in
+// `folder`, the mounted service account. NotFound: this is no pod, or none with a service account;
+// InvalidArgument: the variables make no address.
 base::Result<Cluster> InCluster(const GetEnv& get_env,
                                 const std::string& folder = "/var/run/secrets/kubernetes.io/serviceaccount");
 

@@ -14,7 +14,7 @@
 
 namespace prefetch::kube {
 
-// The URLs of a kubeconfig, as client-go reads them. Pure. Internal to kube/.
+// The URLs of a kubeconfig, as client-go reads them. Pure.
 
 // "HTTPS://api.test:6443/k8s/" → "https://api.test:6443/k8s": the URL that paths of requests are added to.
 // Without a scheme it is http, as for client-go, and then has no path. The query is dropped.
@@ -26,7 +26,7 @@ base::Result<std::string> ReadServerUrl(std::string_view text);
 // password encoded anew.
 std::string ProxyForPlugins(std::string_view text);
 
-// Refuses proxies that client-go refuses, and such without a host.
+// Rejects proxies that client-go rejects, and those without a host.
 base::Status CheckProxyUrl(std::string_view text);
 
 namespace {

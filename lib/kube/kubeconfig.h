@@ -1,4 +1,5 @@
-// Finds a cluster by kubeconfig files, which are read as kubectl reads them.
+// FromKubeconfig: the cluster that kubeconfig files name, read as kubectl reads them.
+// KubeconfigFiles and the functions below it: internal to kube/.
 #pragma once
 
 #include <memory>
@@ -32,8 +33,6 @@ struct KubeconfigOptions {
 // there is no file or no such context, else InvalidArgument.
 base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOptions& options);
 
-// KubeconfigFiles: one or several kubeconfig files as one. Internal to kube/.
-
 // One entry of the lists clusters, users, contexts.
 struct KubeconfigEntry {
   doc::ObjectReader body;
@@ -41,7 +40,7 @@ struct KubeconfigEntry {
   std::string folder;  // where that file's relative paths begin
 };
 
-// Not thread-safe. Entries live as long as this object.
+// One or several kubeconfig files as one. Not thread-safe. Entries live as long as this object.
 class KubeconfigFiles {
  public:
   // `skip_missing`: skips missing files, as long as one exists.
@@ -69,9 +68,6 @@ class KubeconfigFiles {
 
 // `path` as seen from `folder`, without "." and ".."; an absolute one, and an empty one, stay as they are.
 std::string ResolvePath(const std::string& folder, const std::string& path);
-
-// The types of values in a kubeconfig and in a plugin's answer, as kubectl's decoder demands them. Internal
-// to kube/.
 
 // Adds a problem for another apiVersion or kind than a kubeconfig's, which may be absent; for each value of
 // another type than kubectl's decoder demands, and for each name that stands twice in a list. kubectl refuses

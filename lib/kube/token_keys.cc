@@ -19,10 +19,8 @@
 
 namespace prefetch::kube {
 
-// Signatures of JSON Web Tokens, by nettle. Internal to kube/.
-
-// RSASSA-PKCS1-v1_5 with SHA-256, or ECDSA with the curve's own hash (RFC 7518, 3.3 and 3.4). False for a key
-// that is none, too.
+// Verifies a signature, by nettle: RSASSA-PKCS1-v1_5 with SHA-256, or ECDSA with the curve's own hash (RFC
+// 7518, 3.3 and 3.4). Returns false for an invalid key, too.
 bool Verifies(const PublicKey& key, std::string_view message, std::string_view signature);
 
 namespace {

@@ -1,6 +1,7 @@
-// TokenKeys: the public keys by which this cluster signs its ServiceAccounts' tokens (RFC 7517). They tell
-// forged tokens without a question to the API server. They never admit anybody: a genuine token may belong to
-// a pod that is gone, and only the API server knows that.
+// TokenKeys: the public keys by which this cluster signs its ServiceAccounts' tokens (RFC 7517). They reject
+// forged tokens without an API call. They never accept one: a genuine token may belong to a pod that is gone,
+// and only the API server knows that.
+// ReadTokenClaims: the claims of a token, unverified.
 #pragma once
 
 #include <optional>
@@ -44,7 +45,8 @@ class TokenKeys {
   std::vector<PublicKey> keys_;
 };
 
-// The claims of a ServiceAccount token, unverified: they spare the API server questions whose answer is no.
+// The unverified claims of a ServiceAccount token. They reject tokens without an API call; they never accept
+// one.
 
 struct TokenClaims {
   std::vector<std::string> audiences;

@@ -38,8 +38,8 @@ struct GcImage {
 
 // One collection for space, computed as if kubelet could remove these images only.
 struct GcSpacePass {
-  std::uint64_t bytes_to_high = 0;       // more on the disk, and it runs; 0: it runs at the next look
-  std::uint64_t target_bytes = 0;        // the bytes it then tries to free
+  std::uint64_t bytes_to_high = 0;  // further bytes in use at which it runs; 0: it runs at the next check
+  std::uint64_t target_bytes = 0;   // the bytes it then tries to free
   std::vector<std::string> removed_ids;  // ids, first to last
   std::uint64_t removed_bytes = 0;       // their sizes; less than target_bytes: kubelet fails to free enough
 };

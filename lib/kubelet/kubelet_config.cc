@@ -17,7 +17,7 @@
 namespace prefetch::kubelet {
 
 // Reads single fields of a document and of the merge patches (RFC 7396) above it. It does not build the
-// merged document, so that every value keeps its file and line. Pure. Internal to kubelet/.
+// merged document, so that every value keeps its file and line. Pure.
 
 // One document. Not a mapping, or not readable at all: it says nothing, and its problems say why.
 struct MergeLayer {

@@ -1,5 +1,10 @@
 // NodeFactsReader: reads the node's facts about its kubelet: the command line, the configuration file, the
-// drop-ins (K46 to K50). It writes nothing, and opens nothing that kubelet does not name.
+// drop-ins (K46 to K50). It writes nothing, and opens nothing that kubelet does not name. Its parts, internal
+// to kubelet/:
+//   ListDropIns      the files in kubelet's --config-dir
+//   ConfigFiles      kubelet's configuration file and its drop-ins, read again when they change
+//   StartFile        a file that shows a start of kubelet
+//   KubeletProcess   the running kubelet and its flags
 #pragma once
 
 #include <cstdint>
@@ -17,10 +22,8 @@
 
 namespace prefetch::kubelet {
 
-// The files in kubelet's --config-dir, in kubelet's order (K48). Internal to
-// kubelet/.
-
-// Shows that a file has changed, without reading it. A value; `error` is stat's errno where it failed.
+// Identity, size and times of a file: two equal stamps mean an unchanged file. `error` is the errno of a
+// failed stat.
 struct ConfigStamp {
   int error = 0;
   std::uint64_t device = 0, inode = 0, size = 0;
@@ -29,7 +32,7 @@ struct ConfigStamp {
   friend bool operator==(const ConfigStamp&, const ConfigStamp&) = default;
 };
 
-// Through symbolic links.
+// Follows symbolic links.
 ConfigStamp StampOf(const std::string& path);
 
 struct DropIn {
@@ -39,17 +42,15 @@ struct DropIn {
   friend bool operator==(const DropIn&, const DropIn&) = default;
 };
 
-// Returns every file below `folder` whose name ends in .conf. Each directory is sorted by name, and the files
-// of a subdirectory stand at the place of its name. Links to files are followed; links to directories are
-// not, as in kubelet, so that there is no loop. If `folder` itself is such a link, nothing is found. Returns
-// NotFound and PermissionDenied as the system reports them, and ResourceExhausted beyond 1000 entries or 16
-// levels.
+// Returns the files in kubelet's --config-dir, in kubelet's order (K48): every file below `folder` whose name
+// ends in .conf. Each directory is sorted by name, and the files of a subdirectory stand at the place of its
+// name. Links to files are followed; links to directories are not, as in kubelet, so that there is no loop.
+// If `folder` itself is such a link, nothing is found. Returns NotFound and PermissionDenied as the system
+// reports them, and ResourceExhausted beyond 1000 entries or 16 levels.
 base::Result<std::vector<DropIn>> ListDropIns(const std::string& folder);
 
-// ConfigFiles: kubelet's main configuration file and its drop-ins, read again only when they changed.
-// Internal to kubelet/.
-
-// Part of one NodeFactsReader. Blocks only as a disk does. Only regular files of at most 1 MiB are read.
+// kubelet's main configuration file and its drop-ins, read again only when they changed. Part of one
+// NodeFactsReader. Blocks only as a disk does. Only regular files of at most 1 MiB are read.
 class ConfigFiles {
  public:
   // Either path may be empty. A configured file must exist and be valid; a usual one may be absent or no
@@ -57,7 +58,7 @@ class ConfigFiles {
   ConfigFiles(std::string file, std::string drop_ins, ConfigReading::Origin origin);
 
   const ConfigReading& Read();
-  // Would Read() read anything again? Some stats.
+  // Returns whether Read() would read anything again. Only calls stat and lists the drop-in folder.
   bool HasChanged() const { return !seen_ || *seen_ != ReadStamps(); }
   const ConfigReading& reading() const { return reading_; }  // of the last Read()
 
@@ -85,19 +86,18 @@ class ConfigFiles {
   ConfigReading reading_;
 };
 
-// StartFile: a file that is made anew whenever kubelet starts. If kubelet is a part of another program, it
-// shows a start as kubelet's own process would.
-
 // The socket of K3s' own containerd: K3s ends with it, and it with K3s (k3s-io/k3s
 // pkg/agent/containerd/containerd.go), which is kubelet too. Empty: none for this runtime. Pure.
 std::string StartFileOf(const std::string& runtime_socket);
 
-// Part of one NodeFactsReader. Blocks as a disk does.
+// A file that is created anew whenever kubelet starts. If kubelet is a part of another program, it shows a
+// start as kubelet's own process would. Part of one NodeFactsReader. Blocks as a disk does.
 class StartFile {
  public:
   explicit StartFile(std::string path) : path_(std::move(path)) {}  // empty: there is none
 
-  // One stat. True if it is another file than before; one that is away for a while is none.
+  // Calls stat once. Returns true if it is another file than before; a file that is missing for a while is
+  // not another one.
   bool Poll();
   // Another text, another file; empty: none was seen.
   const std::string& seen() const { return seen_; }
@@ -110,11 +110,8 @@ class StartFile {
   std::int64_t created_ns_ = 0;
 };
 
-// KubeletProcess: finds the kubelet that runs here, and with which flags (K46). Internal to
-// kubelet/.
-
-// Part of one NodeFactsReader. Reads a process' stat and status, and its cmdline and cwd only if its name is
-// kubelet's.
+// Finds the kubelet that runs here, and its flags (K46). Part of one NodeFactsReader. Reads a process' stat
+// and status, and its cmdline and cwd only if its name is kubelet's.
 //
 // A process counts only if it belongs to root (or to the agent's own user) and is in no container: anybody
 // can name a process "kubelet", and a pod must not choose the files that the agent reads. Embedded kubelets
@@ -131,8 +128,8 @@ class KubeletProcess {
   // ones and, at each 16th call, all. Returns true if a member below changed.
   bool Poll();
 
-  // Which process runs, for telling it from the next; empty: none was seen yet. It stands like the command
-  // line.
+  // Identifies the process that runs, and differs for the next one; empty: none was seen yet. Kept, like the
+  // command line, while kubelet is away.
   const std::string& process() const { return process_; }
   // When it began, to the second; nullopt: none was seen, or the host's boot time cannot be read.
   std::optional<base::WallTime> StartedAt() const;
@@ -168,7 +165,7 @@ class KubeletProcess {
   std::vector<std::string> problems_;
 };
 
-// Where distributions put kubelet's configuration (K50).
+// A place where distributions put kubelet's configuration (K50).
 struct WellKnownConfig {
   std::string file;      // empty: this distribution has drop-ins only
   std::string drop_ins;  // empty: no such folder
@@ -194,8 +191,8 @@ class NodeFactsReader {
   // listing of the drop-in folder.
   // `reported` by the kubelet that runs, if it was asked: the same pointer means the same.
   NodeFacts Read(const std::shared_ptr<const KubeletReport>& reported = nullptr);
-  // Would Read() see another kubelet, or other files, than the last one did? By the same stats, and nothing
-  // is made of them. Counts as a look for a kubelet that is away.
+  // Returns whether the kubelet process or the files have changed since the last Read(). Makes the same
+  // system calls, and parses nothing. Also polls for a kubelet that is away.
   bool HasChanged();
 
   // The command line of the kubelet that was seen, with the host's own paths, as of the last Read(); nullopt

@@ -7,8 +7,6 @@
 
 namespace prefetch::kubelet {
 
-// The sentences of verdicts. Pure. Internal to kubelet/.
-
 // The deciding fact, before its consequence under each pull policy.
 struct Finding {
   enum class Outcome { kUse, kMustPull, kUnknown };
@@ -359,7 +357,7 @@ Verdicts DecideVerdicts(const VerdictFacts& facts, const PodIdentity& pod, const
   return {ToVerdict(finding, PullPolicy::kNever), ToVerdict(finding, PullPolicy::kIfNotPresent), always};
 }
 
-// How a verdict's enums are spelled, everywhere.
+// Names of the verdict enums.
 
 std::string_view VerdictResultName(VerdictResult result) {
   switch (result) {

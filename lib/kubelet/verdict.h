@@ -1,5 +1,5 @@
-// The verdict: what kubelet would say to a pod that starts now on this node with this image
-// (RULES.md: K3 to K5, and K19 to K27 by steps). Pure.
+// The verdict: what kubelet would do with a container that starts now on this node with this image (RULES.md:
+// K3 to K5, and K19 to K27 by steps). VerdictsFor: verdicts if not all settings of kubelet are known. Pure.
 #pragma once
 
 #include <optional>
@@ -92,8 +92,8 @@ struct VerdictFacts {
 
 Verdicts DecideVerdicts(const VerdictFacts& facts, const PodIdentity& pod, const KubeletSettings& settings);
 
-// VerdictsFor: verdicts where not all about kubelet is known: firm if every possible kubelet would say the
-// same. Pure.
+// Verdicts if not all settings of kubelet are known: certain only if all possible settings give the same
+// verdict, else kUnknown.
 
 // One file of kubelet's as it was found, before anybody decodes it: versions decode differently.
 struct FileContent {

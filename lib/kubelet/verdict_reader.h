@@ -1,4 +1,6 @@
 // VerdictReader: the verdicts for a list of images, from kubelet's files. Only changed files are read again.
+// ReadRecordFile and its kin: the files below kubelet's root directory.
+// RecordWatch: reports when kubelet's records change.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +62,7 @@ class VerdictReader {
   // Read, and need not be answered if nothing has changed. Blocks as a disk does.
   VerdictReading Read(const std::vector<ImageOnNode>& images, const std::vector<KubeletSettings>& possible,
                       FileChanges changes, bool same = false);
-  // Would Read() see other folders than the last one did? Some stats.
+  // Returns whether the folders have changed since the last Read(). Only calls stat.
   bool HasChanged() const;
   // Another root, or other settings of kubelet: everything is read again next time.
   void Forget() { entries_.clear(); }
@@ -79,7 +81,7 @@ class VerdictReader {
     std::shared_ptr<const Verdicts> verdicts;
   };
 
-  // False if both files are as they were.
+  // Returns false if neither file changed.
   bool UpdateStamps(ImageEntry& entry) const;
   void Decide(const ImageOnNode& image, const std::vector<KubeletSettings>& possible,
               ImageEntry& entry) const;
@@ -94,8 +96,8 @@ class VerdictReader {
   std::unordered_map<std::string, ImageEntry> entries_;  // by image and pod
 };
 
-// The files below kubelet's root directory, as they are (K14). Read only: nothing is locked or written, only
-// image_manager itself is listed, and nothing else below the root is opened.
+// The functions below read files below kubelet's root directory (K14). They lock and write nothing, list only
+// image_manager itself, and open nothing else below the root.
 
 // <root>/image_manager/pulled/… for an image id, <root>/image_manager/pulling/… for a pod's literal image.
 // kAbsent where the file or image_manager is not there; kUnreadable where the root is not there or
@@ -119,11 +121,10 @@ std::vector<std::string> UnknownFolders(const std::string& kubelet_root);
 bool IsInUnknownDirectory(const std::string& kubelet_root, const std::string& image_id,
                           const std::string& image);
 
-// RecordWatch: tells when kubelet's records change, by inotify.
-
-// Watches <root>/image_manager/pulled and /pulling, and those of their parents that exist. inotify does not
-// report everything (the node has no watch left, the root is mounted later), so the caller must also poll;
-// the watch never fails. Calls back at most about 20 times a second, however fast files are rewritten.
+// Reports when kubelet's records change, by inotify. Watches <root>/image_manager/pulled and /pulling, and
+// those of their parents that exist. inotify does not report everything (the node has no watch left, the root
+// is mounted later), so the caller must also poll; the watch never fails. Calls back at most about 20 times a
+// second, however fast files are rewritten.
 //
 // Owned by main. The destructor stops the thread and waits for it (milliseconds).
 class RecordWatch {

@@ -1,4 +1,6 @@
-// ListDraft collects images that are named anywhere, and writes a list of them. Pure.
+// ListDraft: collects images that are named anywhere, and writes a list of them.
+// ReadCrictlImages, ReadForeignList, ReadMarkedImages: read such images from the files of other tools.
+// Pure.
 #pragma once
 
 #include <map>
@@ -43,17 +45,17 @@ class ListDraft {
 // text is no such document. Pure.
 std::vector<image::Reference> ReadCrictlImages(std::string_view json, doc::Problems& problems);
 
-// Reads a list of another tool, whatever it is: ImageCache, ImagePullJob, ImageListPullJob, NodeImage,
-// PinnedImageSet, Knative's Image, KubernetesImagePuller and its IMAGES, ImageSetConfiguration, a compose
-// file, `crictl images` as a table or as JSON, or a name a line as kubeadm prints them. Pure. nullopt: it is
-// none of these, but Kubernetes manifests. `problems` gets what cannot be read, and a text without any image.
+// Reads the list of another tool: ImageCache, ImagePullJob, ImageListPullJob, NodeImage, PinnedImageSet,
+// Knative's Image, KubernetesImagePuller and its IMAGES, ImageSetConfiguration, a compose file, `crictl
+// images` as a table or as JSON, or a name a line as kubeadm prints them. Pure. nullopt: it is none of these,
+// but Kubernetes manifests. `problems` gets what cannot be read, and a text without any image.
 struct ForeignImage {
   image::Reference reference;
   doc::Position at;
 };
 std::optional<std::vector<ForeignImage>> ReadForeignList(std::string_view text, doc::Problems& problems);
 
-// Images that are named in files of any kind, found by a marker that people put beside them. Pure.
+// An image that is named in a file of any kind, found by a marker that its author has put beside it:
 //
 //   FROM quay.io/acme/builder:v3      # prefetch
 //

@@ -1,4 +1,6 @@
-// The fields of an entry and of `defaults`, as written: each may be missing. Internal to list/.
+// EntryFields: the fields of an entry and of `defaults`, as written: each may be missing.
+// ReadReadyAs and ReadPullWindow: fields that are objects.
+// Internal to list/.
 #pragma once
 
 #include <chrono>
@@ -34,7 +36,7 @@ struct EntryFields {
 // Reads all fields but `image`, and rejects those that need a missing capability.
 EntryFields ReadFields(doc::ObjectReader& object, const Capabilities& capabilities);
 
-// `fallback` fills the gaps of `over`.
+// Returns `over`, with its missing fields from `under`.
 EntryFields Overlay(const EntryFields& under, EntryFields over);
 
 // `refresh: Always` is strict: rejects fields that ask for less. Returns false if there is one.

@@ -1,4 +1,6 @@
-// Reads the list from its files and directories, repeatedly, and keeps the last valid version.
+// ListSources: reads the list from its files and directories, repeatedly, and keeps the last valid version.
+// PipedList: a list from a pipe.
+// SourceNames: unique names of sources; internal to list/.
 #pragma once
 
 #include <chrono>
@@ -19,13 +21,12 @@
 
 namespace prefetch::list {
 
-// PipedList: a list that comes through a pipe which the process was started with: "--list /dev/stdin", or a
-// shell's <(…). It can be read once only, so what came is kept.
-
-// Is `path` one of this process's own open files ("/dev/stdin", "/dev/fd/63", "/proc/self/fd/0")?
+// Returns whether `path` is one of this process's own open files ("/dev/stdin", "/dev/fd/63",
+// "/proc/self/fd/0").
 bool IsOwnDescriptor(const std::string& path);
 
-// Part of one ListSources.
+// A list that comes through a pipe that the process was started with: "--list /dev/stdin", or a shell's <(…).
+// It can be read only once, so its text is kept. Part of one ListSources.
 class PipedList {
  public:
   // Returns the text up to the pipe's end, for which it waits at most `timeout`. Returns Unavailable while
@@ -132,9 +133,8 @@ class ListSources {
   bool changed_ = true;
 };
 
-// Names sources uniquely. Internal to list/. One name for each of `paths` (absolute, each once): the file's
-// name; where several files share it, as much of the path before it as tells them apart
-// ("team-a/images.yaml"). Pure.
+// Returns a unique name for each of `paths` (absolute, each once): the file's name; if several files share
+// it, as much of the path before it as distinguishes them ("team-a/images.yaml"). Pure.
 std::vector<std::string> SourceNames(const std::vector<std::string>& paths);
 
 }  // namespace prefetch::list

@@ -21,12 +21,10 @@
 
 namespace prefetch::list {
 
-// Notices that something changed at the paths of the list: inotify. Internal to list/.
-
-// For each path, the directory itself is watched (all names in it), and the directory around it (the path's
-// own name, and a ConfigMap's `..data`); if that does not exist yet, the nearest existing one above. The
-// caller's poll finds changes that inotify cannot see (a mount over a directory, files behind symbolic links
-// that lead elsewhere).
+// Reports changes at the paths of the list, by inotify. For each path, the directory itself is watched (all
+// names in it), and the directory around it (the path's own name, and a ConfigMap's `..data`); if that does
+// not exist yet, the nearest existing one above. The caller's poll finds changes that inotify cannot see (a
+// mount over a directory, files behind symbolic links that lead elsewhere).
 class PathWatch {
  public:
   explicit PathWatch(std::vector<std::string> paths);

@@ -25,7 +25,7 @@ struct WatchTiming {
   // Time without a write after which an open file counts as complete, since some writers never close it. The
   // watcher reads it when it is closed, or after this time. Until then, the last version stays in force.
   std::chrono::milliseconds unclosed{60'000};
-  // Time after which a file that is blank all along counts. Its writer may be about to fill it.
+  // How long a file must stay blank before it counts as an empty list. Its writer may be about to fill it.
   std::chrono::milliseconds blank_grace{2'000};
 };
 

@@ -1,4 +1,7 @@
-// ImageUse: one place in a manifest that asks for an image, and the pod that it belongs to. Values.
+// ImageUse: one place in a manifest that asks for an image, and the pod that it belongs to.
+// EffectivePolicy: the pull policy that a container ends up with in a cluster.
+// UsedImage: the uses of one image by several containers.
+// Values and pure functions.
 #pragma once
 
 #include <memory>
@@ -21,7 +24,7 @@ struct NodeDemand {
   friend bool operator==(const NodeDemand&, const NodeDemand&) = default;
 };
 
-// The object that is a pod or has a pod template, what its pods pull with and where they run.
+// An object that is a pod or has a pod template, with the pull credentials and the nodes of its pods.
 struct Pod {
   std::string source;  // the document's name, as Problems has it: "app.yaml"
   std::string kind;    // "Deployment"
@@ -56,7 +59,7 @@ struct ImageUse {
   std::optional<image::Reference> reference;  // nullopt: kubelet will say InvalidImageName
   std::optional<image::PullPolicy> explicit_policy;
   image::PullPolicy policy = image::PullPolicy::kIfNotPresent;  // the effective one
-  // Not if a controller decides, or a variable is written for it: then `policy` is Kubernetes' default.
+  // False if a controller or an unresolved variable decides; `policy` is then Kubernetes' default.
   bool policy_known = true;
   UseKind kind = UseKind::kContainer;
   std::string name;                        // of the container or volume; of a field its path
@@ -90,7 +93,7 @@ struct UnresolvedImage {
   std::shared_ptr<const Pod> pod;  // never null
 };
 
-// The wishes of pods, in the order of the text.
+// The images that a manifest's pods use, in the order of the text.
 struct PodImages {
   std::vector<ImageUse> uses;
   std::vector<StepReference> references;  // their images are not among the uses
@@ -114,9 +117,8 @@ std::string UnreadTitle(const UnreadObject& object);
 // with "check" ("imagecheck").
 bool IsCheckContainer(const ImageUse& use);
 
-// The pull policy that a container ends up with in a cluster, whatever its manifest says.
-
-// The rules of the cluster that a manifest goes to.
+// The rules of the cluster that a manifest is applied to. They decide a container's pull policy beside its
+// manifest.
 struct PolicyRules {
   // The admission plugin AlwaysPullImages is on: Always for everything.
   bool assume_always_pull = false;
@@ -138,8 +140,7 @@ image::PullPolicy EffectivePolicy(std::optional<image::PullPolicy> explicit_poli
                                   const std::optional<image::Reference>& reference, const PolicyRules& rules,
                                   Purpose purpose = Purpose::kWork);
 
-// Combines the uses of one image by several containers.
-
+// The uses of one image by several containers.
 struct UsedImage {
   std::string image;  // as the first use with the strongest policy has written it
   image::PullPolicy policy = image::PullPolicy::kIfNotPresent;

@@ -1,4 +1,6 @@
-// Pod templates: their places in an object, and their images. Internal to manifest/. Pure.
+// Pod templates: their places in an object, and their images. The subjects, in order: FoundTemplate, Tekton
+// and Argo (FindWorkflow), custom resources without rules (FindShapes), the images of one template
+// (ReadPodImages), its nodes (ReadNodeDemand), a GitLab runner's configuration. Internal to manifest/. Pure.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,6 @@
 namespace prefetch::manifest {
 
 // ObjectVisitor: visits the objects of parsed manifests, and collects the images that their pods use.
-// Internal to manifest/.
 
 // The type that the items of a list have if they name none: a PodList from the API server holds such Pods.
 struct ImpliedType {

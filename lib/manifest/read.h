@@ -1,4 +1,4 @@
-// Reads Kubernetes manifests for the images that their pods will ask for.
+// ReadManifests: reads Kubernetes manifests for the images that their pods will ask for.
 //
 // The reader is strict about the fields that it reads: a wrong type, an unknown policy or a missing image is
 // a mistake with its place. It skips all other fields, since older and newer clusters know other ones.

@@ -1,5 +1,6 @@
-// Authenticator: answers the challenges of a registry with passwords and tokens, and remembers what the
-// server asked for (R14 to R21).
+// Authenticator: answers the challenges of a registry with passwords and tokens, and remembers the last
+// challenge of each server (R14 to R21).
+// RequestToken: asks a token service for a token (R16).
 #pragma once
 
 #include <optional>
@@ -67,12 +68,11 @@ class Authenticator {
   const ChainedHost& host_;
   Session& session_;
   const std::string repository_;
-  const std::string origin_;  // how the host is called in the book
+  const std::string origin_;  // the host's name in HostState
   bool sent_credential_ = false;
 };
 
-// Asks a token service for a token (R16): the scopes, the two forms of a request, and the exchange.
-
+// A request to a token service (R16), in one of two forms: GET or POST.
 struct TokenRequest {
   Realm realm;
   std::string service;
@@ -81,11 +81,11 @@ struct TokenRequest {
   bool post_first = false;                        // the credential is sent by POST, as containerd does
 };
 
-// One GET; or one POST, and a GET where the service does not support POST. Blocks.
+// Sends one GET; with `post_first` one POST, and then a GET if the service does not support POST. Blocks.
 TokenOutcome RequestToken(Session& session, const TokenRequest& request, base::WallTime now);
 
-// The challenge's scopes and "repository:<path>:pull", each once, sorted, as the runtimes do it; of actions
-// only "pull" is asked for, whatever the challenge suggests, and a scope that has no other is left out.
+// Returns the challenge's scopes and "repository:<path>:pull", sorted, each once, as the runtimes do. "pull"
+// is the only action that is requested, whatever the challenge suggests; scopes without it are dropped.
 // Scopes that do not look like "type:name:actions" ("aws") stay. At most 16.
 std::vector<std::string> PullScopes(std::string_view challenge_scope, std::string_view path);
 

@@ -17,7 +17,8 @@
 
 namespace prefetch::registry {
 
-// Only nodes with containerd use it. It is not throttled, since pulls are limited in other ways.
+// Only nodes with containerd use it. It does not use the Throttle: the streams of plan/fetch_order.h limit
+// it.
 class BlobSource final : public image::ContentSource {
  public:
   using HostsFor = std::function<std::shared_ptr<const HostChain>(const image::Reference&)>;

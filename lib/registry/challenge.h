@@ -1,4 +1,6 @@
-// Challenge: what WWW-Authenticate asks for, as the runtimes read it (R14). Pure; the text is untrusted.
+// Challenge: the demand of a WWW-Authenticate field, as the runtimes read it (R14).
+// Realm: the token service that a challenge names.
+// Pure; the texts are untrusted.
 #pragma once
 
 #include <optional>
@@ -32,9 +34,8 @@ Challenge ParseChallenge(std::string_view field);
 // without a realm.
 base::Result<std::optional<Challenge>> ChooseChallenge(const std::vector<std::string_view>& fields);
 
-// Realm: may a registry's challenge send us to that token service, and with a password (R21)? The realm is a
-// stranger's if the registry is. Pure.
-
+// The token service that a challenge names. ValidateRealm decides whether it may be asked, and whether it may
+// get a password (R21). A realm is untrusted input, as is the registry.
 struct Realm {
   http::AbsoluteUrl url;
   // The token service belongs to the registry: the same host, the same registrable domain, or one that the

@@ -22,11 +22,10 @@
 namespace prefetch::registry {
 
 // The types of containerd's configuration (Config of cmd/containerd/server/config, ImageConfig of
-// internal/cri/config): with another one, containerd or its CRI plugin does not start. As toml_rim.h, for
-// .cc files alone. Pure.
+// internal/cri/config): with another one, containerd or its CRI plugin does not start. Pure.
 
-// Each returns InvalidArgument, with the line and never a value: a key has another type than containerd's, or
-// is there twice, in different letters. Keys that containerd does not know are nothing.
+// Each returns InvalidArgument, with the line and never a value, if a key has another type than containerd's,
+// or is there twice in different letters. Keys that containerd does not know are ignored.
 
 // Checks the top level, without the plugins.
 base::Status CheckServer(const toml::table& root);
@@ -35,8 +34,8 @@ base::Status CheckServer(const toml::table& root);
 // until all files are merged, it is another key than that of another file.
 base::Result<bool> CheckImages(const toml::table& images);
 
-// The same for the members of version 2's plugin that are carried overlay. These count as they are written
-// alone, those within them in any letters.
+// The same for the members of version 2's plugin that are carried over. These count only as they are written,
+// the keys within them in any letters.
 base::Result<bool> CheckOldPlugin(const toml::table& cri);
 
 namespace {
@@ -53,8 +52,9 @@ constexpr const char* kShortPlugin = "cri";
 // The default of containerd. Any other number keeps pulls local (C29).
 constexpr std::int64_t kDefaultDownloads = 3;
 
-// How keys are found: go-toml matches those of containerd's structures in any case (containerd_config.cc
-// refuses two of them). Those that are carried over from version 2 count as they are written.
+// How keys are found: go-toml matches those of containerd's structures in any case. CheckServer and
+// CheckImages reject a key that is there twice. Keys that are carried over from version 2 count as they are
+// written.
 enum class KeyCase { kAny, kAsWritten };
 
 // Each function below reads a table whose types are checked.

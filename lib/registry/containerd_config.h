@@ -1,5 +1,6 @@
-// How containerd's configuration file has registries reached: one file, and several merged (R34 to R36,
-// runtime rule C29). Pure.
+// MergeContainerdConfigs: the registry settings of containerd's configuration, from one file or several (R34
+// to R36, runtime rule C29). Pure.
+// ContainerdFiles: the configuration file on this node, with its imports.
 //
 // The facts are containerd's own (cmd/containerd/server/config/config.go, plugins/cri/images/plugin.go), and
 // were held against `containerd config dump` of 2.1.9. Its releases differ in two ways: up to 2.2 the files
@@ -66,7 +67,7 @@ struct NamedConfig {
 
 // The file's settings, or that they are unknown.
 struct ContainerdSettings {
-  // not told: without tables nothing is known (there is no such file); with "*" only the runtime can tell.
+  // If `known` is false: without hosts_in_tables there is no such file; with "*", only the runtime can tell.
   image::RuntimeRegistries registries;
   std::vector<std::string> notes;  // a sentence each
 
@@ -79,11 +80,9 @@ ContainerdSettings MergeContainerdConfigs(const std::vector<NamedConfig>& files)
 // For a file that is there and that cannot be used.
 ContainerdSettings UnknownSettings(std::string note);
 
-// ContainerdFiles: containerd's configuration file on this node, with all that it imports.
-
-// Any thread may call. Files are looked at each time and read again when one of them, or a folder in which
-// imports are looked for, has changed: containerd itself reads them at its start only, so for a while this
-// may know more than it does.
+// containerd's configuration file on this node, with all that it imports. Any thread may call. Each call
+// checks the files, and reads them again if one of them, or a folder that imports come from, has changed.
+// containerd itself reads them at its start only, so for a while this may be ahead of it.
 class ContainerdFiles {
  public:
   // containerd's `file` ("/etc/containerd/config.toml") is `host_root` + `file` here.

@@ -38,7 +38,7 @@ class HostCheck {
   image::RegistryAnswer RunAs(const image::AuthConfig* credential);
   image::RegistryAnswer Attempt(const image::AuthConfig* credential);
 
-  // The request that an answer with a manifest belongs to.
+  // Why a request for the manifest was sent.
   enum class RequestPurpose {
     kHead,
     kGetForHead,    // HEAD is not allowed
@@ -75,8 +75,7 @@ class HostCheck {
   image::RegistryAnswer RefusalAnswer(const http::Response& response, const Authorization& authorization,
                                       const image::AuthConfig* credential);
   image::RegistryAnswer NotFoundAnswer(image::RegistryAnswer answer, const Authorization& authorization);
-  // NextHostAnswer: containerd goes on to the next host after this answer. PullFailureAnswer: its pull ends
-  // there.
+  // After a NextHostAnswer containerd goes on to the next host; at a PullFailureAnswer its pull fails.
   image::RegistryAnswer NextHostAnswer(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer PullFailureAnswer(image::RegistryDetail detail, const std::string& why) const;
   // The first mistake in the headers of a manifest, in containerd's order; nullopt: there is none.
@@ -84,10 +83,10 @@ class HostCheck {
   std::optional<image::RegistryAnswer> CheckReportedDescriptor(const ManifestDescriptor& descriptor) const;
   image::RegistryAnswer UnknownEncodingAnswer() const;
   image::RegistryAnswer BeyondLimitsAnswer() const;
-  // Only a pull can tell.
+  // Returns an indeterminate answer: only a pull can tell.
   image::RegistryAnswer DeferToPull(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer CompareDigest(const std::string& digest) const;
-  // Would containerd log in here, and we do not?
+  // Returns whether containerd would log in to this host and the agent does not.
   bool LacksLogin() const;
   image::RegistryAnswer DeferLoginToPull() const;
   image::RegistryAnswer CompareByPlatform(image::RegistryAnswer moved, const Authorization& authorization);

@@ -1,5 +1,6 @@
 // EndpointFiles: the servers that CRI-O asks for an image, with the certificates that this node has for them
 // (R46 to R48).
+// PullEndpointsFor: the names under which CRI-O pulls an image, in order, by its registries.conf. Pure.
 #pragma once
 
 #include <map>
@@ -45,11 +46,10 @@ class EndpointFiles {
   std::map<std::pair<std::string, bool>, base::CachedFromFiles<Server>> servers_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// PullEndpointsFor: where CRI-O asks for an image, in order, as its registries.conf says (R46 to R48). Pure.
+// A server that CRI-O asks for an image, and the name of the image there.
 //
-// Unlike hosts.toml, an entry is chosen by the whole name of the image, and gives it another name at each
-// place. Where that cannot be followed faithfully, only a pull can tell.
-
+// Unlike in hosts.toml, the whole name of the image chooses an entry of registries.conf, and the image has
+// another name at each server. If the agent cannot follow that exactly, only a pull can tell.
 struct PullEndpoint {
   image::Reference as;  // the name used there; its domain is the server
   bool insecure = false;

@@ -1,5 +1,8 @@
-// Host: one server that a runtime would ask for an image, with all that hosts.toml says of it
-// (R31). A value.
+// RuntimeRules: the differences between containerd's releases that decide which servers are asked.
+// Host: one server that a runtime would ask for an image, with its settings in hosts.toml (R31).
+// HostChain: the servers that are asked for images of one registry, in order.
+// DefaultHost and its kin: the server that a registry's name means without hosts.toml.
+// Values and pure functions.
 #pragma once
 
 #include <chrono>
@@ -17,9 +20,6 @@
 #include "image/reference.h"
 
 namespace prefetch::registry {
-
-// RuntimeRules: the differences between containerd's releases that decide which servers are asked (R31, R33,
-// R34). Pure.
 
 // How hosts.toml is decoded.
 enum class TomlDialect {
@@ -42,7 +42,8 @@ enum class TlsBeforeHttp {
   kUnlessPort80,
 };
 
-// A value; the default is the newest release.
+// The differences between containerd's releases that decide which servers are asked (R31, R33, R34). The
+// default is the newest release.
 struct RuntimeRules {
   TomlDialect toml = TomlDialect::kGoToml2;
   LocalhostServer localhost = LocalhostServer::kByPort;
@@ -100,8 +101,7 @@ http::AbsoluteUrl BlobUrl(const Host& host, const image::Reference& reference);
 // "https://host/v2/", which only registries have.
 http::AbsoluteUrl ApiRootUrl(const Host& host, const image::Reference& reference);
 
-// HostChain: the servers that are asked for images of one registry, in order, and where that is from.
-
+// A host with its place in the chain of a registry.
 struct ChainedHost {
   Host host;
   bool own = false;     // the registry's own server: gets the credentials
@@ -116,7 +116,8 @@ struct ChainedHost {
   std::string problem;  // a file that hosts.toml names, or a certificate, cannot be read: it cannot be asked
 };
 
-// A value; the last host's word is the chain's where no host knows the tag.
+// The servers that are asked for images of one registry, in order, and the source of that order. If no host
+// has the tag, the answer of the last host is the answer of the chain.
 struct HostChain {
   std::vector<ChainedHost> hosts;
   std::string source;               // the folder or entry of these settings; empty: the defaults hold
@@ -126,8 +127,7 @@ struct HostChain {
   bool is_guess = false;
 };
 
-// The server that a registry's name means where no hosts.toml says otherwise (R4, R33, R47).
-// Pure.
+// The functions below return the server that a registry's name means without hosts.toml (R4, R33, R47).
 
 // `registry` is a reference's domain: "docker.io", "reg:5000", "localhost:5000", "[::1]:5000".
 // The default host of containerd with a config_path, or with its transfer service.

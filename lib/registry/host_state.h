@@ -1,5 +1,5 @@
-// HostState: facts about each server that was asked, for as long as they are worth knowing
-// (R6, R14, R23, R27, R29).
+// Throttle: limits this node's requests to registries (R29).
+// HostState: recent facts about each server that was asked (R6, R14, R23, R27, R29).
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@
 
 namespace prefetch::registry {
 
-// Throttle: limits this node's requests to registries (R29).
-
-// At once, of checks for parties that ask the agent, beside its own: one for each thread that answers them.
+// Maximum number of concurrent checks for clients, beside the agent's own: one for each thread that answers
+// clients.
 constexpr int kClientChecks = 16;
 
 struct ThrottleLimits {
   int checks = image::kChecksAtOnce + kClientChecks;  // at once, over all registries
-  // At once. One more than either the agent itself or the pods that ask it use.
+  // Maximum number of concurrent requests to one host: one more than the agent's own checks, or those for its
+  // clients, use.
   int requests_per_host = image::kRequestsPerRegistry + 1;
   base::TokenRate rate = image::kRegistryRequests;  // of requests to one host
 };
 
-// Thread-safe. A Permit from Acquire leaves when it is destroyed, so a Throttle must outlive its Permits.
+// Limits this node's requests to registries (R29). Thread-safe. A Permit frees its place when it is
+// destroyed, so a Throttle must outlive its Permits.
 class Throttle {
  public:
   explicit Throttle(ThrottleLimits limits) : limits_(limits) {}
@@ -84,7 +85,7 @@ class HostState {
   HostState(const HostState&) = delete;
   HostState& operator=(const HostState&) = delete;
 
-  // Returns why `server` must not be asked now: it asked this identity for patience (kRateLimited), or has
+  // Returns why `server` must not be asked now: it has rate-limited this identity (kRateLimited), or has
   // failed five times in a row (kUnreachable, "CircuitOpen"). After the pause, one caller at a time gets
   // nullopt and is the probe; it ends with Note().
   std::optional<image::RegistryAnswer> RefusalReason(const std::string& server, const std::string& identity)

@@ -29,7 +29,7 @@ struct ClientOptions {
   HostFilesOptions hosts;
   // CRI-O's configuration, which then decides instead of hosts.toml. nullptr: it is another runtime's node.
   std::shared_ptr<const RegistriesConf> registries;
-  // Manifests are judged as for CRI-O, without a registries.conf too: for nodes that are elsewhere.
+  // Judge manifests as CRI-O does, although there is no registries.conf: for checks on behalf of other nodes.
   bool for_crio = false;
   // Questions are those of containerd, and so is the judgement of answers.
   bool IsForContainerd() const { return registries == nullptr && !for_crio; }

@@ -1,7 +1,9 @@
-// Reads the answers of registries: status, headers, errors. Pure; the texts are untrusted.
+// Reads the answers of registries. Pure; the texts are untrusted. The subjects, in order: the class of a
+// failed request, Content-Range, the type of a manifest, the body of a refusal, Retry-After and rate limits,
+// redirects.
 //
-// Classifies failed manifest requests: by their HTTP status after authentication (R22), and broken exchanges
-// (R24). Pure.
+// Failed manifest requests are classified by their HTTP status after authentication (R22), and broken
+// exchanges by their fault (R24).
 #pragma once
 
 #include <chrono>
@@ -43,7 +45,7 @@ StatusClass ClassOf(const Refusal& refusal);
 // `error` is http::Client's, which holds no secret. kNone is no fault, and must not be asked for.
 image::RegistryAnswer AnswerToFault(http::Fault fault, const base::Error& error);
 
-// The Content-Range header of a partial answer (RFC 9110, 14.4). Pure; the text is untrusted.
+// The Content-Range header of a partial answer (RFC 9110, 14.4).
 
 // "bytes=0-99" for the bytes from 0 up to 100.
 std::string RangeHeader(std::uint64_t begin, std::uint64_t end);
@@ -51,8 +53,7 @@ std::string RangeHeader(std::uint64_t begin, std::uint64_t end);
 // Returns whether the header states the requested range of a blob with `size` bytes; "*" stands for any size.
 bool IsContentRange(std::string_view text, std::uint64_t begin, std::uint64_t end, std::uint64_t size);
 
-// Classifies a manifest by its Content-Type (R8). Pure.
-
+// Kind of a manifest, by its Content-Type (R8).
 enum class ManifestKind {
   kIndex,     // several platforms
   kManifest,  // one
@@ -76,8 +77,7 @@ inline constexpr std::string_view kAcceptedManifests =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, */*";
 
 // The body of a registry's refusal: {"errors":[{"code","message","detail"}]} (OCI distribution-spec, "Error
-// Codes"). Pure; the text is untrusted, and may be anything.
-
+// Codes"). It may be anything.
 struct OciError {
   std::string code;     // "MANIFEST_UNKNOWN", in upper case; empty: the body is no such document
   std::string message;  // as written; show it through base::SanitizedText only
@@ -91,11 +91,9 @@ OciError ParseOciError(std::string_view body);
 // The maximum size of a registry's words in a message (R43).
 inline constexpr std::size_t kMaxQuotedBytes = 200;
 
-// Parses the times for which a registry sends Retry-After (R26, R28). Pure.
-
-// Retry-After: seconds (with a fraction, too), a Unix time (a number beyond 1,000,000,000), or a date; times
-// are seen from the answer's own Date if it has one, since clocks differ, else from `now`. Between 1 s and
-// 6 h. nullopt: in the past, negative, or none of these.
+// Parses Retry-After (R26, R28): seconds (with a fraction, too), a Unix time (a number beyond 1,000,000,000),
+// or a date; times are seen from the answer's own Date if it has one, since clocks differ, else from `now`.
+// Between 1 s and 6 h. nullopt: in the past, negative, or none of these.
 std::optional<std::chrono::milliseconds> ParseRetryAfter(std::string_view value, std::string_view date,
                                                          base::WallTime now);
 
@@ -108,7 +106,7 @@ struct RateLimitValue {
 };
 std::optional<RateLimitValue> ParseRateLimit(std::string_view value);
 
-// Decides which redirects are followed, and what is sent along (R40). Pure; a Location is untrusted input.
+// The functions below decide which redirects are followed, and which headers are sent along (R40).
 
 bool IsRedirect(int status);  // 301, 302, 303, 307, 308
 

@@ -26,7 +26,7 @@ struct ClientState {
   Throttle& throttle;
   HostState& host_states;
   TokenCache& tokens;
-  // A stranger wrote the server's name. Neither it nor its redirects may lead to this node or its own
+  // The server's name is untrusted input. Neither it nor its redirects may lead to this node or its own
   // network.
   bool untrusted_name = false;
   std::vector<std::string> excluded_addresses = {};  // as RegistryQuestion has it
@@ -77,10 +77,10 @@ class Session {
   bool untrusted_name() const { return state_.untrusted_name; }
 
  private:
-  // Do the headers that hosts.toml has for this host go along?
+  // Whether the headers that hosts.toml has for this host are sent.
   enum class OwnHeaders { kSend, kLeaveOut };
   Reply Follow(const SessionRequest& question, OwnHeaders own_headers);
-  // `is_target_host`: this URL is the server that the question was for, and not one that it sent us to.
+  // `is_target_host`: this URL is the server that the request is for, and not the target of a redirect.
   http::ExchangeResult Send(const SessionRequest& question, const http::AbsoluteUrl& url, bool is_target_host,
                             OwnHeaders own_headers);
   Reply RequestWithSchemeFallback(const SessionRequest& question);

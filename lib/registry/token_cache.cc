@@ -34,9 +34,9 @@ void TokenCache::Drop(const std::string& key, const base::Secret& refused) {
   if (entry != nullptr && entry->text.SameAs(refused)) entries_.Erase(key);
 }
 
-// Returns a flight that has ended, or one that this caller has to fly (`is_leader`). nullptr if the call
-// ended first. One request serves all threads that need the same token: the first one fetches, and the others
-// wait.
+// Returns a call that has ended, or a new one that this caller has to carry out (`is_leader`); nullptr if
+// `call` ended first. One request serves all threads that need the same token: the first one fetches it, and
+// the others wait.
 std::shared_ptr<TokenCache::InFlightCall> TokenCache::JoinOrLead(const base::Call& call,
                                                                  const std::string& key, bool& is_leader) {
   std::stop_callback wake(call.stop, [this] {

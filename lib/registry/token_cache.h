@@ -28,7 +28,7 @@ struct Token {
   std::chrono::seconds lifetime{60};
 };
 
-// How a token was asked for (R16). containerd reads no `token` in an answer to POST.
+// HTTP method of the token request (R16). containerd ignores `token` in the answer to a POST.
 enum class TokenRequestForm { kGet, kPost };
 
 // For how long a token is used: until 30 s before its end, or for half of its life if that is longer.

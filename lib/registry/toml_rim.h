@@ -1,5 +1,6 @@
-// toml++ as we use it, and with what its release in Debian needs: the one place that includes it, for .cc
-// files alone (hosts_toml.cc, containerd_config.cc, and go_toml.h for registries_conf.cc).
+// Includes toml++ with the settings that this project, and its release in Debian, need. No other file
+// includes it, and only .cc files include this header (hosts_toml.cc, containerd_config.cc, and go_toml.h for
+// registries_conf.cc).
 #pragma once
 
 // toml++ 3.3 asserts, or with NDEBUG even assumes, what "[,x]" breaks before it looks (3.4 does not): without

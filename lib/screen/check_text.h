@@ -1,4 +1,7 @@
-// The screen of `prefetchctl check`, which in an init container is also its termination message. Pure.
+// CheckText: the output of `prefetchctl check`, which in an init container is also its termination message.
+// CheckItem: one image of a preflight.
+// CheckReportJson and CheckGithub: the same output for machines.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +14,7 @@
 
 namespace prefetch::screen {
 
-// CheckItem: one image that a preflight asks about, how strongly, and why so strongly. Pure.
-
+// One image that a preflight asks about, with its pull policy and the origin of that.
 struct CheckItem {
   status::CheckQuestion question;
   std::string containers;  // "app, setup (init)"; "–" for an image that was named by itself
@@ -45,7 +47,7 @@ struct CheckTextOptions {
   std::size_t width = 0;        // of the terminal; 0: one line an image, however long
 };
 
-// Whether a pod may be started on this answer.
+// Returns whether a pod may be started on this answer.
 bool Passes(const status::CheckAnswer& answer, bool unknown_passes);
 
 // The answer to the image of that number; nullptr: it was not decided in time.

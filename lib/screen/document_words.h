@@ -1,4 +1,5 @@
-// The facts about a node's kubelet, in words. Pure.
+// Words for the members of a status document: kubelet, pulls, registries, problems of the node.
+// PodKeys and NarrowedTo: the pods that an image is judged for. Pure.
 #pragma once
 
 #include <optional>
@@ -22,11 +23,11 @@ std::string KubeletDetail(const status::StatusKubelet& kubelet);
 // The progress of a pull in words; shared by the table and the wait view.
 std::string PullProgressText(const status::StatusPull& pull, const std::optional<base::WallTime>& now);
 
-// "42 s": the duration of a pull whose bytes the runtime does not report. Empty as above, and if it reports
-// them.
+// "42 s": the duration of a pull whose bytes the runtime does not report. Empty if it reports them, if the
+// pull does not run, or if it has just begun.
 std::string PullDurationText(const status::StatusPull& pull, const std::optional<base::WallTime>& now);
 
-// Why there are no bytes to see, where pulls go on; empty: there is nothing to say. Only containerd has them.
+// Returns why a pull shows no bytes: only containerd reports them. Empty if no pull is concerned.
 std::string NoProgressText(const status::StatusDocument& document);
 
 // "61 %", or empty if it is not known.
@@ -36,18 +37,17 @@ std::string PercentText(const status::StatusPull& pull);
 // document's own time.
 std::string RetryText(const status::StatusPull& pull, const std::optional<base::WallTime>& now);
 
-// Names the parts that a document for strangers lacks (status::StatusDocument::hidden).
+// Names the parts that a document for unknown callers lacks (status::StatusDocument::hidden).
 inline constexpr const char* kHiddenText =
     "hidden from callers without a token (component fleet): messages, problems, sizes, digests, credentials, "
     "unlisted images";
 
-// The registries' answers, in the words of the status table. One image's registry stands
-// against calling it current, for a reason that is the image's own: its tag moved, is missing, … A registry
-// that is away is the node's (UnreachableText), not each image's.
+// Returns true if the image is ready, but its registry's last answer says that it is not current: its tag
+// moved, is missing, … An unreachable registry is a problem of the node (UnreachableText), not of each image.
 bool IsStale(const status::StatusImage& image);
 
-// The registry's last word about an image that is ready, a line each. `wide`: also where all is well, or the
-// registry is away. Empty: there is nothing to say.
+// Returns the registry's last answer about an image, a line each, if the image is stale. `wide`: also if it
+// is current, or the registry is unreachable. The result may be empty.
 std::vector<std::string> RegistryText(const status::StatusImage& image,
                                       const status::StatusDocument& document, bool wide);
 
@@ -59,16 +59,15 @@ std::vector<std::string> OtherProblems(const status::StatusDocument& document);
 // The registries that do not answer, for how long, and what that means; a sentence each.
 std::vector<std::string> UnreachableText(const status::StatusDocument& document);
 
-// For which pods the agent's list has an image, and how they write it, beside another list: kubelet judges
-// pods by their spelling and by their credentials. Pure.
-
-// How such pods write the image, and image::TextOf their credentials.
+// A pod that an image is judged for: its spelling of the image, and image::TextOf its credentials. kubelet
+// judges pods by both.
 using PodKey = std::pair<std::string, std::string>;
 using PodKeys = std::set<PodKey>;
+// Returns the pods that the agent's list, or another one, has the image for.
 PodKeys PodKeysOf(const status::StatusImage& image);
 PodKeys PodKeysOf(const plan::DesiredImage& desired);
-// The one of `judged` that decides for `wanted`: itself, or a pod with the same spelling and no credentials,
-// since images for that one are open to all. nullopt: none does.
+// Returns the pod of `judged` that decides for `wanted`: itself, or one with the same spelling and no
+// credentials, since images for that one are open to all. nullopt: none does.
 std::optional<PodKey> MatchingProfile(const PodKey& wanted, const PodKeys& judged);
 
 std::set<std::string> SpellingsOf(const PodKeys& pods);
@@ -78,8 +77,8 @@ std::set<std::string> ReadyAsTexts(const PodKeys& pods);
 // everywhere.
 std::string ReadyAsText(const status::StatusImage& image);
 
-// Does it matter how pods write the image? Not where it is absent or there is no kubelet, nor to an agent so
-// old that it tells no verdicts.
+// Returns whether the spelling of the image in pods matters. It does not if the image is absent, if there is
+// no kubelet, or if the agent is so old that it reports no verdicts.
 bool SpellingMatters(const status::StatusImage& image);
 
 // Returns the image's status for these pods alone. An image that is closed to other pods may be ready for

@@ -57,9 +57,7 @@ class LabelledPage {
   std::string text_;
 };
 
-// The sections of `prefetchctl explain` that take more than a line to make. Internal to screen/. Pure.
-
-// Do its sources list the image for different pods?
+// Returns whether the sources of an image list it for different pods.
 bool DifferInReadyAs(const status::StatusImage& image);
 
 // kubelet itself, its record of the image, and its intent to pull it.

@@ -20,7 +20,7 @@ namespace prefetch::screen {
 enum class NodeState { kReady, kProgressing, kFailing };
 std::string_view NodeStateName(NodeState state);  // "Progressing"
 
-// How an image is on a node. Worst first.
+// State of an image on a node, worst first.
 enum class Tone {
   kFailing,
   kProgressing,  // required, and on its way
@@ -47,9 +47,9 @@ struct FleetMissing {
 struct FleetNode {
   std::string name;
   NodeState state = NodeState::kProgressing;
-  bool detail = false;       // its agent was heard
-  bool public_only = false;  // its agent hid the members for known callers
-  // The reason of the node as such; with detail, as its agent reports it.
+  bool detail = false;       // its agent answered
+  bool public_only = false;  // its agent hid the members that only known callers see
+  // The reason of the node itself; with detail, as its agent reports it.
   status::ReasonText reason;
   std::string message;
   std::string leaving;              // why the node is dead or leaving, and not counted; empty: it is counted
@@ -64,7 +64,8 @@ struct FleetNode {
   bool IsUnreachable() const { return !detail && state != NodeState::kReady; }
 };
 
-// Digests a document that was narrowed to the demand (wait_view.h). `node` is its name in the cluster.
+// Summarises a status document that was narrowed to a WaitDemand (wait_view.h). `node` is its name in the
+// cluster.
 FleetNode SummarizeStatus(const status::StatusDocument& document, const std::string& node);
 
 // The cluster's facts about a node whose agent did not answer.
@@ -76,8 +77,8 @@ struct ClusterFacts {
   std::optional<bool> node_is_up;    // its condition Ready; none: not told
   bool is_dead = false;              // nothing on it can answer
   std::string leaving;               // as FleetNode has it
-  std::string why;                   // the agent was not heard; empty where there is no pod
-  bool pod_readiness_counts = true;  // readiness of the pod answers the demand
+  std::string why;                   // why the agent did not answer; empty if there is no pod
+  bool pod_readiness_counts = true;  // false if a list, hash or policy was asked for
 };
 
 // A ready pod whose node is not labelled otherwise counts as ready, marked as without detail. With a list,
@@ -103,7 +104,7 @@ struct Fleet {
   std::vector<FleetNode> nodes;  // by name
   // Each node is in one of these counts.
   std::size_t ready = 0, progressing = 0, failing = 0;
-  std::size_t unreachable = 0;  // not ready by other signs, and its agent was not heard
+  std::size_t unreachable = 0;  // not ready according to other facts, and its agent did not answer
   std::size_t leaving = 0;      // dead or leaving; not in the groups either
   std::size_t no_detail = 0;    // of the counted nodes
   std::size_t public_only = 0;  // of those with detail
@@ -111,7 +112,7 @@ struct Fleet {
   std::vector<FleetGroup> groups;
   std::vector<FleetGroup> non_blocking;  // optional or stale images
   std::map<std::string, std::size_t>
-      lists;            // by hash: on how many nodes; those that were not heard are not in
+      lists;            // number of nodes by hash, without nodes whose agent did not answer
   std::string slowest;  // the node with most bytes left; empty: none is known
   std::uint64_t most_bytes_left = 0;
   std::uint64_t bytes_left = 0;                   // of all pulls under way

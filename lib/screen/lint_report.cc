@@ -204,7 +204,7 @@ std::string LintJson(const manifest::lint::LintResult& result) {
   return json.Take() + "\n";
 }
 
-// Writes only members that the standard requires, or that code scanning of GitHub or GitLab shows. Section
+// LintSarif writes only members that SARIF requires, or that code scanning of GitHub or GitLab shows. Section
 // numbers are those of SARIF 2.1.0.
 
 namespace {

@@ -1,4 +1,5 @@
-// The findings of `prefetchctl lint`, as a screen and in formats of other programs. Pure.
+// The findings of `prefetchctl lint`: LintText for a terminal, LintJson, LintGithub and LintSarif for other
+// programs. Pure.
 #pragma once
 
 #include <chrono>
@@ -37,7 +38,7 @@ std::string LintSarif(const manifest::lint::LintResult& result, std::string_view
 // The rules themselves: id, severity, name, what each is about.
 std::string LintRulesText(std::size_t width = 100);
 
-// How findings of lint are put into words, in all outputs. Internal to screen/.
+// Parts of all these outputs. Internal to screen/.
 std::string PlaceText(const manifest::lint::Place& place);  // "deploy/app.yaml:22:9"
 // "1 error, 2 notes in 48 files, 51 pods"
 std::string LintSummary(const manifest::lint::LintResult& result);

@@ -19,12 +19,10 @@
 
 namespace prefetch::screen {
 
-// The lines above the rows of `prefetchctl status`: the node and its problems. Internal to screen/. Pure.
-
-// Most important first.
+// Importance of a line, most important first.
 enum class Rank { kFailing, kFailingOptional, kProgressing, kQueued, kReady };
 
-// In the rank's colour, if there is colour.
+// Returns `text` in the rank's colour, if `color` is set.
 std::string Colored(std::string text, Rank rank, bool color);
 
 std::string NodeHeader(const status::StatusDocument& document, const TableOptions& options,

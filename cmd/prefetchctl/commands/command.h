@@ -135,7 +135,7 @@ CLI::Option* OneOf(CLI::Option* option, const std::map<std::string, E>& names) {
   return option->transform(CLI::CheckedTransformer(names))->transform(CLI::IsMember(words));
 }
 
-// The completion offers these words. The command itself judges the value.
+// Values that shell completion suggests. The command itself validates the value.
 inline void OfferValues(CLI::Option* option, const std::vector<std::string>& words) {
   option->type_name("TEXT:{" + CLI::detail::join(words, ",") + "}");
 }

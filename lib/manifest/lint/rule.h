@@ -1,5 +1,8 @@
-// The rules of `prefetchctl lint`, one row each: stable ids, severities and words.
+// Rule: a rule of `prefetchctl lint`, one row each: stable ids, severities and words.
 // deploy/docs/reference/lint.md shows them.
+// Finding: one violation of a rule at one place.
+// Selection: the rules that are checked.
+// Ignores: the comments of one file that switch rules off.
 #pragma once
 
 #include <bitset>
@@ -55,8 +58,7 @@ const Rule& RuleOf(RuleId rule);
 // nullptr: there is none of that id. The case does not matter.
 const Rule* FindRule(std::string_view id);
 
-// Finding: one thing that a rule has to say about one place. A value.
-
+// A place in a file.
 struct Place {
   std::string file;  // as it was named: "deploy/app.yaml", "stdin"
   doc::Position at;
@@ -64,6 +66,7 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
+// One violation of a rule at one place. A value.
 struct Finding {
   RuleId rule = RuleId::kNotListed;
   Place place;          // of the very key
@@ -84,9 +87,7 @@ Finding AtPolicy(RuleId rule, const ImageUse& use, std::string message);
 // `quay.io/acme/app:v1 (container "app")`.
 std::string UseTitle(const ImageUse& use);
 
-// Selection: which rules are looked at.
-
-// A value; all rules unless told otherwise.
+// The rules that are checked; all by default. A value.
 class Selection {
  public:
   Selection() { rules_.set(); }
@@ -104,7 +105,7 @@ class Selection {
   std::bitset<kRules> rules_;
 };
 
-// Ignores: the comments of one file that switch rules off where they stand.
+// The comments of one file that switch rules off where they stand.
 //
 //   image: quay.io/acme/app          # prefetchctl: ignore=PF201 the mirror is on this node
 //
@@ -112,10 +113,11 @@ class Selection {
 //   - name: tool
 //     image: tool:v1
 //
-// One behind a key is about that line; one that has its line to itself is about the next line that is
-// neither blank nor a comment. On the first line of a container, volume or list entry it is about all of it.
-
-// One owner, one thread: it remembers which of its comments were of use.
+// A comment at the end of a line applies to that line. A comment on its own line applies to the next line
+// that is neither blank nor a comment. On the first line of a container, volume or list entry it applies to
+// all of it.
+//
+// One owner, one thread: it remembers which of its comments have matched.
 class Ignores {
  public:
   // `file` is how findings name it. JSON has no comments: nothing is found in it.
@@ -123,19 +125,19 @@ class Ignores {
 
   bool empty() const { return comments_.empty() && invalid_.empty(); }
   const std::string& file() const { return file_; }
-  // Is a comment about this finding? That comment was then of use.
+  // Returns whether a comment applies to this finding, and records that the comment has matched.
   bool Covers(const Finding& finding);
 
   // PF001: directives that cannot be parsed.
   const std::vector<Finding>& Invalid() const { return invalid_; }
-  // PF002: which ids of rules that were looked at found nothing to ignore. After the last Covers().
+  // PF002: the ids of checked rules that found nothing to ignore. Call it after the last Covers().
   std::vector<Finding> Idle(const Selection& selection) const;
 
  private:
   struct Comment {
     RuleId rule = RuleId::kBadIgnore;
     doc::Position at;
-    std::uint32_t line = 0;  // which it is about
+    std::uint32_t line = 0;  // that it applies to
     bool used = false;
   };
 
