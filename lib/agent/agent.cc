@@ -197,7 +197,7 @@ void Agent::Turn(std::optional<Event> event) {
   next_turn_ = NextWakeTime();
 }
 
-// The order matters. Pulls that must end are ended before new ones are started, since they hold places and
+// The order matters. Pulls that must end are ended before new ones are started, since they hold slots and
 // room. Decisions come after all facts, and before everything that acts on them. The Snapshot comes last and
 // so shows what this turn has started.
 void Agent::ProcessEntries() {
@@ -742,7 +742,7 @@ void Agent::On(const PullRequested& event) {
   Entry* entry = entries_.Find(event.reference.Normalized());
   if (entry == nullptr) {
     entry = entries_.Request(event.reference, loop_.now());
-    if (entry == nullptr) return;  // no place is free; the waiting client asks again
+    if (entry == nullptr) return;  // no slot is free; the waiting client asks again
     base::Info("pull asked for", {{"image", event.reference.written()}});
   }
   if (MaySkipBackoffFor(*entry)) pulls_->RetryRequested(*entry);

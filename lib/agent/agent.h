@@ -125,7 +125,7 @@ class Agent {
   void Retry(std::vector<std::string> names);
   // Any thread: the labels of this Node; nullopt: they cannot be read.
   void SetNodeLabels(std::optional<image::NodeLabels> labels);
-  // Any thread: adds the problem of a component, `of`, to those of status. An empty `problem` removes it.
+  // Any thread: adds the problem of a component to those of status. An empty `problem` removes it.
   void ReportProblem(std::string component, std::string problem);
 
   // Runs the loop on the calling thread until `stop` or `deadline`. With Options::once it also ends when no

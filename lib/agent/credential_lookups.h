@@ -1,4 +1,4 @@
-// CredentialLookups: looks up the credentials for an entry's next pull or check before that gets a place, and
+// CredentialLookups: looks up the credentials for an entry's next pull or check before that gets a slot, and
 // keeps them until then. CredentialLookupPool: its threads.
 #pragma once
 
@@ -95,7 +95,7 @@ class CredentialLookupPool {
 
 using LookupPtr = std::shared_ptr<const credentials::Lookup>;
 
-// How long a result may wait for a place. kubelet lets its own wait for the whole queue of pulls (kubernetes:
+// How long a result may wait for a slot. kubelet lets its own wait for the whole queue of pulls (kubernetes:
 // pkg/kubelet/images/image_manager.go).
 constexpr std::chrono::minutes kLookupLifetime{5};
 

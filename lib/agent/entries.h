@@ -67,7 +67,7 @@ struct Entry {
   base::Shared<plan::Freshness> freshness;
   plan::RefreshDecision refresh;
   bool checking = false;         // it is being asked now
-  bool desired_changed = false;  // the list says other things of it than before
+  bool desired_changed = false;  // the list describes it otherwise than before
   plan::Action action;
   // While its pull windows are closed and nothing asks for it.
   std::optional<base::WallTime> window_opens;

@@ -489,7 +489,7 @@ void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Resu
   changed_.notify_all();
 }
 
-// Returns false if the write failed; `broken` then has the reason.
+// Returns false if the write failed; `transfer.store_error` then has the reason.
 bool BlobDownloader::Write(Transfer& transfer) {
   if (transfer.bytes.empty()) return true;
   // The content store's own failure is kept apart from the source's: it must not be held against the

@@ -277,7 +277,7 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullDependen
     outcome.failure->retry_after = end.retry_after;
     return outcome;
   }
-  // The pull leaves its place to the next one now, since only the runtime's work is left.
+  // The pull leaves its slot to the next one now, since only the runtime's work is left.
   if (end.fetched && job.on_fetched) job.on_fetched();
   return std::nullopt;
 }

@@ -233,13 +233,13 @@ void Pulls::StartDue(bool settled, bool may_start) {
     const bool pulls = entry.action.kind == plan::ActionKind::kPull;
     if (entry.runs.empty() && !pulls) {  // most of them, most of the time
       if (had_no_disk_space || waited_for_disk_space || previous_hold_reason) loop_.Changed();
-      // Places are kept for registries whose pulls are due soon, so that a slow one does not take all.
+      // Slots are kept for registries whose pulls are due soon, so that a slow one does not take all.
       if (plan::IsDueSoon(entry.action, plan::IsUsable(entry.observed), loop_.now()))
         input.soon.insert(entry.desired->reference.domain());
       continue;
     }
     plan::PullCandidate pull = CandidateOf(i);
-    // A run counts as running until its event has come: before that, its bytes and its place are not free.
+    // A run counts as running until its event has come: before that, its bytes and its slot are not free.
     if (!entry.runs.empty()) {
       input.running.push_back(std::move(pull));
     } else if (entry.applies()) {
@@ -271,7 +271,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   }
   loop_.ChangedIf(!waited.empty());
   if (loop_.now() < first_at_) next_start_ = std::min(next_start_, first_at_);
-  // Credentials are searched for before a pull gets a place: a plugin that hangs must not hold one.
+  // Credentials are searched for before a pull gets a slot: a plugin that hangs must not hold one.
   for (std::size_t index : output.needs_credentials)
     loop_.ChangedIf(lookups_.StartIfNeeded(*all[index].desired, loop_.now()));
   for (std::size_t index : output.start) Start(all[index]);
@@ -470,7 +470,7 @@ bool Pulls::MayQuerySize(const Entry& entry) const {
 // Asks for the sizes of images that wait, so that a large one does not start last. Costs one request each, so
 // it is limited to near registries, the cold phase and two at a time.
 void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase) {
-  // The last few have places in any case.
+  // The last few have slots in any case.
   if (parts_.fetcher == nullptr || input.due.size() < 2 || !plan::NeedsSizes(phase)) return;
   int searched = 0;
   std::string skipped_registry;  // the newest registry that is not asked; most lists have few

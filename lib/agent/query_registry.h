@@ -1,5 +1,5 @@
 // QueryRegistry: one registry check, start to end: the credentials that a pull would try, in its order, and
-// the local image to compare with. Refusals: credentials that registries have rejected lately.
+// the local image to compare with. RefusedCredentials: credentials that registries have rejected lately.
 #pragma once
 
 #include <functional>

@@ -127,7 +127,7 @@ RuntimeView::News RuntimeView::Handle(RuntimePolled& event, std::uint64_t list_e
   ever_up_ = true;
   down_since_.reset();
   if (event.list_epoch != list_epoch) {
-    // The list has changed meanwhile: `locals` are indexed by the old one.
+    // The list has changed meanwhile: the images of this poll are indexed by the old one.
     next_poll_ = loop_.now();
     return news;
   }

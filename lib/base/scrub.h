@@ -1,6 +1,5 @@
-// Scrubbing: what makes another program's words fit for a log, a status or an error. Each folder that passes
-// on such words (cri, credentials, kube, registry) composes these; what else it must remove is its own. All
-// pure.
+// Functions that make another program's text fit for a log, a status or an error. Each folder that passes on
+// such text (cri, credentials, kube, registry) composes these, and removes more itself if it must. All pure.
 #pragma once
 
 #include <cstddef>

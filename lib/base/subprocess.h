@@ -1,4 +1,5 @@
 // RunProcess: one child process from start to end, with no way to hang, flood or outlive its limits.
+// ReapOrphans: the processes that children leave behind.
 #pragma once
 
 #include <signal.h>
@@ -48,8 +49,8 @@ struct ProcessResult {
 // descriptor of ours. An Error (NotFound, PermissionDenied …) means that it could not be started.
 Result<ProcessResult> RunProcess(const Call& call, const Command& command, std::string_view input);
 
-// Orphans: what children leave behind. As PID 1 of its container this process inherits the processes that its
-// children started, and is the only one that can reap them.
+// Orphans are processes that children leave behind. As PID 1 of its container this process inherits the
+// processes that its children started, and is the only one that can reap them.
 //
 // Two threads can wait for a child: the one that started it, and the one that reaps orphans. So that the
 // second never takes the first one's, this table has every child with a waiter. Any thread.

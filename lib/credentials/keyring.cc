@@ -504,7 +504,7 @@ std::vector<std::string> Keyring::KubeletsFiles(const KubeletProviderFlags& kube
 }
 
 std::shared_ptr<const Keyring::Sources> Keyring::Read(const Search& search, const Sources* before) const {
-  // StampedFiles before they are read: a file that changes in between is read once more.
+  // The files are stamped before they are read: a file that changes in between is read once more.
   auto now = std::make_shared<Sources>(Sources{.own = StampedFiles(OwnFiles(search)),
                                                .kubelets = StampedFiles(KubeletsFiles(search.kubelets))});
   now->docker_config = ReadFirstDockerConfig(DockerConfigPaths(search));

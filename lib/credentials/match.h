@@ -1,5 +1,6 @@
-// Does a pattern match an image? The one rule for matchImages, for the keys of credentials and for
-// allowRepositories (A14, A15).
+// Pattern: the one rule that decides whether matchImages, a key of credentials or allowRepositories matches
+// an image (A14, A15).
+// KeyIndex: credentials by their keys (A16, A17).
 #pragma once
 
 #include <optional>
@@ -47,8 +48,7 @@ class Pattern {
   bool matches_nothing_ = false;
 };
 
-// A registry's address as kubelet takes it apart, which is Go's URL parser (A14).
-
+// A registry's address as kubelet takes it apart, by Go's URL parser (A14).
 struct RegistryUrl {
   std::string host;  // with its port, if any; "[::1]:5000"
   std::string path;  // percent-decoded; empty or beginning with "/"
@@ -70,16 +70,14 @@ struct HostAndPort {
 };
 HostAndPort SplitHostAndPort(std::string_view host);
 
-// KeyIndex: credentials under the keys that they are for, and which of them serve an image, in order
-// (A16, A17).
-
-// A credential as a document or a plugin gives it: "https://quay.io/v1/" and what to say there.
+// A credential as a document or a plugin gives it: "https://quay.io/v1/", user name and password.
 struct KeyedAuth {
   std::string key;
   image::AuthConfig auth;
 };
 
-// A value; immutable once built; any thread may read.
+// Credentials under the keys that they are for; finds those that serve an image, in order (A16, A17). A
+// value; immutable once built; any thread may read.
 class KeyIndex {
  public:
   struct Entry {
@@ -90,7 +88,7 @@ class KeyIndex {
   };
 
   KeyIndex() = default;
-  // Keys that do not parse are left out; UnusableKeys says which.
+  // Keys that do not parse are left out; unusable_keys() returns them.
   explicit KeyIndex(const std::vector<KeyedAuth>& auths);
 
   // Returns the entries that serve the target: longer and more literal keys first, and earlier ones before

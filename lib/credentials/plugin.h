@@ -1,4 +1,6 @@
 // RunPlugin: one execution of a credential plugin (A8).
+// PluginRequest: kubelet's protocol with plugins (A9, A10).
+// PluginIdentity: the service account that a plugin is asked for (A24, A26, A27).
 #pragma once
 
 #include <chrono>
@@ -18,9 +20,7 @@
 
 namespace prefetch::credentials {
 
-// kubelet's protocol with credential plugins: CredentialProviderRequest and CredentialProviderResponse in
-// v1alpha1, v1beta1 and v1 (A9, A10). Pure.
-
+// A CredentialProviderRequest of v1alpha1, v1beta1 or v1 (A9, A10).
 struct PluginRequest {
   std::string api_version;  // "credentialprovider.kubelet.k8s.io/v1"
   std::string image;        // the repository: "docker.io/library/nginx"
@@ -45,10 +45,9 @@ struct PluginResponse {
 base::Result<PluginResponse> DecodeResponse(std::string_view text, std::string_view api_version,
                                             image::KubeletVersion version);
 
-// PluginIdentity: the service account that a plugin with tokenAttributes is asked for (A24, A26, A27).
-// kubelet speaks for a pod's account; a node agent has no pod, so it speaks for the one account that its
-// configuration names, and for none where a plugin can do without. Pure.
-
+// The service account that a plugin with tokenAttributes is asked for (A24, A26, A27). kubelet asks for a
+// pod's account. A node agent has no pod, so it asks for the one account that its configuration names, and
+// for none if a plugin can do without.
 struct ServiceAccountName {
   std::string name_space, name;
 

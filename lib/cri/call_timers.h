@@ -1,6 +1,6 @@
-// CallTimers: gRPC's timers (deadlines of calls, limits of connection attempts) are checked only while a call
-// with a deadline is under way. By itself, gRPC 1.51 wakes its timer threads each second, which is half of an
-// idle agent's CPU.
+// InitializeGrpc and TimedCall: gRPC's timers (deadlines of calls, limits of connection attempts) are checked
+// only while a call with a deadline is under way. By itself, gRPC 1.51 wakes its timer threads each second,
+// which is half of an idle agent's CPU.
 // TimerEngine: gRPC's event engine, reduced to closures and timers.
 // Internal to cri.
 #pragma once

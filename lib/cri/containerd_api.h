@@ -1,5 +1,6 @@
-// ContainerdApi: the containerd-native calls that we make, one function a call, in plain structs. Internal to
-// cri: included by .cc files only.
+// ContainerdApi: the containerd-native calls that we make, one function a call, in plain structs.
+// PullStore: the manifest and the complete blobs of each pull under way, by containerd's store.
+// Internal to cri: included by .cc files only.
 #pragma once
 
 #include <atomic>
@@ -108,9 +109,6 @@ class ContainerdApi {
   std::atomic<std::uint64_t> unsupported_generation_{
       kNoGeneration};  // the generation that does not have these calls
 };
-
-// PullStore: what containerd's store has of the pulls under way: which manifest a pull fetches, and which of
-// its blobs are complete. Internal to cri: included by .cc files only.
 
 // A manifest points to its configuration with this label.
 inline constexpr const char* kConfigLabel = "containerd.io/gc.ref.content.config";

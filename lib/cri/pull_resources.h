@@ -1,4 +1,6 @@
-// containerd's facts about a pull, and conclusions from them. Pure.
+// containerd's facts about a pull, and conclusions from them.
+// ImageBlobs: the blobs of one image as containerd's own pull would store them.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -51,10 +53,8 @@ std::vector<LeaseResource> ResourcesOf(const StoredManifest& manifest);
 std::string SourceLabel(std::string_view domain);
 bool ListsRepository(std::string_view label_value, std::string_view path);
 
-// ImageBlobs: the blobs of one image as containerd's own pull would put them into its store: names of the
-// ingests and labels (C37). Pure; the documents are a registry's, whose digests were verified.
-
-// A manifest or an index, with its bytes.
+// A manifest or an index of a registry, with its bytes, whose digest was verified. ImageBlobs names ingests
+// and labels by it (C37).
 struct ImageDocument {
   BlobToWrite blob;
   std::string bytes;

@@ -1,5 +1,6 @@
 // Kustomization: the part of kustomize's language that the tree deploy/ uses. Anything else in a
 // kustomization.yaml is rejected, so that no rendering silently differs from kustomize's.
+// EmbeddedFiles: the tree deploy/.
 #pragma once
 
 #include <map>
@@ -53,9 +54,8 @@ struct Kustomization {
 // Returns InvalidArgument with everything that is not understood, a line each. Pure.
 base::Result<Kustomization> DecodeKustomization(const std::string& path, std::string_view text);
 
-// The tree deploy/ as it was when this was built: base, parts, components, overlays.
-
-// Lives as long as the program. Any thread may call.
+// Returns the tree deploy/ as it was when this was built: base, parts, components, overlays. It lives as long
+// as the program. Any thread may call.
 const Files& EmbeddedFiles();
 
 }  // namespace prefetch::deploy

@@ -43,8 +43,7 @@ class LooseJson {
   const Json::Value* value_;
 };
 
-// An image manifest, as registries and content stores hand it out. Pure.
-
+// A blob that an image manifest lists.
 struct Blob {
   std::string digest;
   std::uint64_t size_bytes = 0;

@@ -131,9 +131,8 @@ class ObjectReader {
   std::vector<std::string> known_;
 };
 
-// Keys that are spelt almost like the right ones.
-
-// One or two letters are missing, too many or wrong; false for the name itself.
+// Returns whether `key` is almost `name`: one or two letters are missing, too many or wrong; false for the
+// name itself.
 bool IsMisspelt(std::string_view key, std::string_view name);
 
 // A mistake for each key of a mapping that is one of `names` misspelt.

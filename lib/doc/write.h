@@ -1,4 +1,5 @@
 // Writes a Node as JSON or YAML: canonical forms and the CLI's output. Pure.
+// JsonWriter: writes JSON member by member.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +23,15 @@ std::string WritePrettyJson(const Node& node);
 // several lines stand as they are, as literal blocks, where that keeps every byte.
 std::string WriteYaml(const Node& node);
 
-// A JSON document as a person reads it: indented JSON, or YAML. Members keep their order.
-
-// InvalidArgument if `json` is no JSON document of at most 32 MiB.
+// A JSON document for readers: indented JSON, or YAML. Members keep their order. InvalidArgument if `json` is
+// no JSON document of at most 32 MiB.
 base::Result<std::string> IndentedJson(std::string_view json);
 base::Result<std::string> AsYaml(std::string_view json);
 
-// JsonWriter: writes JSON member by member, in the order that the document's page has them.
+// Writes JSON member by member, in the order that the document's page has them.
 //
 // jsoncpp sorts members by name, and a tree of a document of 5,000 images costs more than its text. The
 // output is valid if calls nest, for which the caller and its golden tests are responsible.
-
 class JsonWriter {
  public:
   void BeginObject() { Open('{'); }

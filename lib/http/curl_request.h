@@ -1,5 +1,5 @@
-// A request before libcurl sees it: may it be sent, under which name, with which headers, by which proxy.
-// Pure.
+// A request before libcurl sees it: whether it may be sent, its name, headers and proxy. Pure.
+// HeaderLines: its header lines.
 #pragma once
 
 #include <curl/curl.h>
@@ -16,8 +16,7 @@
 
 namespace prefetch::http {
 
-// HeaderLines: the header lines that libcurl sends. They may hold a secret: their bytes are wiped.
-
+// The header lines that libcurl sends. They may hold a secret: their bytes are wiped.
 class HeaderLines {
  public:
   HeaderLines() = default;

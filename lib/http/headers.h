@@ -1,4 +1,5 @@
 // Headers: the fields of an HTTP message, in their order; names compare without case (RFC 9110 section 5.1).
+// ParseDate: dates of HTTP.
 #pragma once
 
 #include <optional>
@@ -38,8 +39,6 @@ class Headers {
 // which a client could inject a field or a request).
 bool IsFieldName(std::string_view name);
 bool IsFieldValue(std::string_view value);
-
-// Dates of HTTP. Pure.
 
 // Parses the three spellings of an HTTP date (RFC 9110 section 5.6.7), within the years 1970 to 2200. The day
 // of the week is not checked against the date. nullopt for anything else.

@@ -1,6 +1,6 @@
-// Server: a small HTTP/1.1 server for /livez, /readyz, /metrics and /v1.
+// Server: a small HTTP/1.1 server for /livez, /readyz, /metrics and /v1. Listener: its socket.
 //
-// It must answer above all when something is wrong, and any client may send anything: so every input is
+// It must answer above all when something is wrong, and any client may send anything. So every input is
 // bounded (connections, headers, body, time), and one thread with epoll serves all of them. Slow clients cost
 // a file descriptor each and delay no other client (libmicrohttpd 0.9.75: 4 ms under 200). Answers that take
 // a while (Deferred in handler.h) are made by a few threads beside it.
@@ -17,10 +17,8 @@
 
 namespace prefetch::http {
 
-// A listening socket: TCP, or unix with all that a socket file needs.
-
-// Owns the socket; its destructor removes a socket file of its own, unless another file has replaced that.
-// Moved, not copied.
+// A listening socket: TCP, or unix with all that a socket file needs. The destructor removes its socket file,
+// unless another file has replaced that. Moved, not copied.
 class Listener {
  public:
   // `address` is "127.0.0.1:9477", "[::1]:9477", or ":9477" for every address; names are not looked up.

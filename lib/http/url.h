@@ -1,4 +1,4 @@
-// Request targets and URLs: pure text, from strangers. Nothing here does I/O.
+// Request targets, and AbsoluteUrl: URLs taken apart. Pure; the texts are untrusted.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,8 @@ std::string PercentEncode(std::string_view text, std::string_view keep = "");
 // secrets and are left out; it ends at the first blank or control character. At most 200 bytes. Never fails.
 std::string DisplayUrl(std::string_view url);
 
-// AbsoluteUrl: "https://host:port/path?query" taken apart, and what a Location means when seen from one. Pure
-// text, from strangers: registries write both.
-
-// A value. Compare Origin()s to learn whether two URLs speak to the same server.
+// "https://host:port/path?query" taken apart, and the target of a Location relative to it. Registries write
+// both, so they are untrusted. A value. Two URLs with the same Origin() lead to the same server.
 struct AbsoluteUrl {
   std::string scheme;  // "http" or "https"
   std::string host;    // lower case; an IPv6 address without its brackets

@@ -1,5 +1,7 @@
 // Reference: the name of an image, parsed and normalised as kubelet and the runtimes do it
 // (kubelet's rule K1, registry rules R1 and R2).
+// MatchesPattern: patterns of image names.
+// PullPolicy: Kubernetes' imagePullPolicy.
 #pragma once
 
 #include <memory>
@@ -78,19 +80,16 @@ std::string_view WrittenName(std::string_view image);
 // first slash?
 bool NamesRegistry(std::string_view image);
 
-// NamePattern: which images a person means by "registry.k8s.io/*".
-
-// `*` stands for any run of characters, also for "/" and for none. A pattern is held against the whole
-// normalised name ("docker.io/library/nginx:1.27") and against its repository ("docker.io/library/nginx"), so
-// that "registry.k8s.io/pause" means every tag and digest of it. Case matters.
+// Returns whether a pattern such as "registry.k8s.io/*" matches. `*` stands for any run of characters, also
+// for "/" and for none. A pattern is compared with the whole normalised name ("docker.io/library/nginx:1.27")
+// and with its repository ("docker.io/library/nginx"), so that "registry.k8s.io/pause" means every tag and
+// digest of it. Case matters.
 bool MatchesPattern(std::string_view pattern, std::string_view normalized_name);
 
 // InvalidArgument: empty, longer than 500 bytes, more than 20 `*`, blanks or control characters in it.
 base::Status CheckPattern(std::string_view pattern);
 
-// PullPolicy: Kubernetes' imagePullPolicy.
-
-// In order of strength: a pod with a later one asks for more.
+// Kubernetes' imagePullPolicy, in order of strength: a pod with a later one asks for more.
 enum class PullPolicy { kNever, kIfNotPresent, kAlways };
 
 std::string_view PullPolicyName(PullPolicy policy);                      // "IfNotPresent"

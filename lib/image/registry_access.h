@@ -1,7 +1,8 @@
-// How a node's registries are reached: the container runtime's own report, and its consequences for
-// questions without a pull (registry rules R34 to R36). Values: lib/cri reads the report, lib/registry
-// decides, lib/agent carries it, lib/status shows it. They are here since these folders do not know each
-// other.
+// RuntimeRegistries: the container runtime's report about its registries.
+// RegistryAccess: the consequences for questions without a pull (registry rules R34 to R36).
+// TableHosts: the hosts that a containerd's own tables name.
+// Values: lib/cri reads the report, lib/registry decides, lib/agent carries it, lib/status shows it. They are
+// here since these folders do not know each other.
 #pragma once
 
 #include <set>
@@ -45,10 +46,9 @@ struct RegistryAccess {
 // `registry`: the domain of a reference.
 bool IsOnlyByPull(const RegistryAccess& access, std::string_view registry);
 
-// TableHosts: the hosts that a containerd's own tables name (`registry.mirrors`, `configs`, `auths`), whether
-// the runtime tells of them (lib/cri, JSON) or its configuration file does (lib/registry, TOML). Pure.
-
-// A value. Only names come in: the tables' other members, passwords above all, stay outside.
+// The hosts that a containerd's own tables name (`registry.mirrors`, `configs`, `auths`), reported by the
+// runtime (lib/cri, JSON) or read from its configuration file (lib/registry, TOML). A value. Only names come
+// in: the tables' other members, passwords above all, stay outside.
 class TableHosts {
  public:
   // Takes "registry.acme.io:5000", or a URL of it. A name that cannot be a host may mean any host.
@@ -69,7 +69,7 @@ class TableHosts {
   bool any_ = false;
 };
 
-// Can that be a `config_path`? Absolute folders, ":" between them; or none at all.
+// Returns whether the text can be a `config_path`: absolute folders, ":" between them; or none at all.
 bool IsConfigPath(std::string_view path);
 
 }  // namespace prefetch::image

@@ -1,5 +1,7 @@
-// RegistryQuestion: a question to a registry about one reference, without pulling. A value: the agent
-// makes it, lib/registry answers it with a RegistryAnswer.
+// RegistryQuestion: a question to a registry about one reference, without pulling. A value: the agent makes
+// it, lib/registry answers it with a RegistryAnswer.
+// AuthConfig: one credential for a registry.
+// ContentSource: the source of an image's bytes, if the runtime does not download them.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +20,8 @@
 
 namespace prefetch::image {
 
-// AuthConfig: one credential for a registry, as CRI's message of that name carries it.
-
-// A value. Only user name and password: the portable part (runtime rule C6).
+// One credential for a registry, as CRI's message of that name carries it. A value. Only user name and
+// password: the portable part (runtime rule C6).
 struct AuthConfig {
   std::string username;
   base::Secret password;
@@ -46,9 +47,6 @@ struct RegistryQuestion {
   bool fetches_manifest = false;
 };
 
-// ContentSource: where the bytes of an image come from, if not by the runtime. lib/registry has one that asks
-// registries, lib/agent uses it; these folders do not know each other.
-
 // The documents of one image for one platform, byte for byte. Their digests were verified.
 struct ImageManifest {
   std::string index;  // empty: the reference names the manifest itself
@@ -66,6 +64,8 @@ struct BlobRange {
   std::uint64_t begin = 0, end = 0;
 };
 
+// The source of an image's bytes, if the runtime does not download them. lib/registry has one that asks
+// registries, lib/agent uses it; these folders do not know each other.
 // Any thread may call, many at once. A call blocks until it has an answer or `call` ends. A failure names its
 // owner, but for Cancelled (call.stop):
 //   kImage      NotFound, PermissionDenied. InvalidArgument: the runtime may get it, but not like this: other

@@ -1,4 +1,5 @@
-// Objects of the API from their JSON. Pure. Internal to kube/.
+// Objects of the API from their JSON, bodies of requests, times. Pure. Internal to kube/.
+// SavedPods: the pods of a file.
 //
 // A server of another version may send more members, or omit empty ones: unknown members are ignored, and
 // absent ones stay empty. Only an object without a name is none.
@@ -40,7 +41,7 @@ std::optional<Page<T>> DecodePage(const doc::Node& list, std::optional<T> (*deco
   return page;
 }
 
-// The bodies that are sent to the API server. Pure. Internal to kube/.
+// The functions below make the bodies that are sent to the API server.
 
 // JSON merge patches (RFC 7386) for a Node: null removes a label, a list is replaced as a whole.
 std::string LabelPatch(const std::string& key, const std::optional<std::string>& value);
@@ -69,20 +70,17 @@ std::string TokenReviewBody(const base::Secret& token, const std::string& audien
 // DeleteOptions that spare any pod but that of `uid`.
 std::string DeleteBody(const std::string& uid);
 
-// Times as the API server writes them. Pure.
-
-// Returns the time that doc::ParseTimestamp reads; nullopt for anything else. A date before 1800 or after
-// 2200 counts as the nearest of these.
+// Parses a time as the API server writes it, by doc::ParseTimestamp; nullopt for anything else. A date before
+// 1800 or after 2200 counts as the nearest of these.
 std::optional<base::WallTime> ParseRfc3339(std::string_view text);
 
 // The value of a Retry-After header (RFC 9110 section 10.2.3): seconds, or a date as seen from `now`; at most
 // a day, at least 0. nullopt for anything else.
 std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view text, base::WallTime now);
 
-// Saved pods: `kubectl get pods -o json > pods.json`.
-
-// Reads a List or PodList, or one Pod, piece by piece. Skips objects of other kinds in a List. Not
-// thread-safe. Its memory grows with the pods and their longest text, not with the length of the list.
+// Saved pods: `kubectl get pods -o json > pods.json`. Reads a List or PodList, or one Pod, piece by piece.
+// Skips objects of other kinds in a List. Not thread-safe. Its memory grows with the pods and their longest
+// text, not with the length of the list.
 class SavedPods {
  public:
   SavedPods();

@@ -90,8 +90,7 @@ class HttpApi final : public Api {
   const base::Clock& clock_;
 };
 
-// One request to the API server, or to a kubelet, with the credential that goes with it. Internal to kube/.
-
+// One request to the API server, or to a kubelet, with its credential. Internal to kube/.
 struct ApiRequest {
   std::string attempt;  // for messages: "get nodes \"n1\""
   std::string method = "GET";

@@ -1,5 +1,7 @@
-// KubeletConfiguration: what kubelet's main file and its drop-ins say together, so far as it concerns images
-// (K7, K8, K41, K47). Pure; node_facts_reader.h reads the files.
+// KubeletConfig: the settings for images in kubelet's main file and its drop-ins together (K7, K8, K41, K47).
+// node_facts_reader.h reads the files.
+// KubeletReport: the settings that the running kubelet reports.
+// Pure.
 #pragma once
 
 #include <chrono>
@@ -78,14 +80,12 @@ SettingsFacts ToSettingsFacts(const KubeletConfig& config);
 // path.
 base::Result<SettingsFacts> DecodeKubeletConfig(std::string_view text, const std::string& source);
 
-// KubeletReport: the settings that the running kubelet reports on its own port (K45, the strongest
-// source). They are in force, whatever was written into files since kubelet started. Pure; kube/kubelet_api.h
-// asks.
-
 // As NodeFacts::sources name them.
 constexpr const char* kConfigzSource = "configz";
 constexpr const char* kMetricsSource = "kubelet's metrics";
 
+// The settings that the running kubelet reports on its own port (K45, the strongest source). They are in
+// force, whatever was written into files since kubelet started. kube/kubelet_api.h asks.
 struct KubeletReport {
   std::optional<KubeletConfig> config;  // of /configz: after files, drop-ins and flags; `from` is "configz"
   std::optional<bool> gate;             // KubeletEnsureSecretPulledImages, of /metrics: its true value

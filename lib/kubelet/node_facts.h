@@ -94,9 +94,8 @@ std::vector<std::string> SettingsContradictions(const KubeletDeclarations& decla
 std::vector<std::string> PathContradictions(const KubeletDeclarations& declared,
                                             const CommandLine& command_line, const std::string& host_root);
 
-// Would a kubelet start with these files and flags? Checks across fields (K8,
-// K44, K49); MergeKubeletConfigs checks single fields. Pure. Internal to
-// kubelet/.
+// The functions below check whether a kubelet would start with these files and flags. They check across
+// fields (K8, K44, K49); MergeKubeletConfigs checks single fields. Pure. Internal to kubelet/.
 
 // Flags beat files, files beat kubelet's defaults.
 GcRules GcRulesOf(const KubeletConfig& config, const CommandLine& flags);

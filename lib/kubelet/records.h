@@ -67,11 +67,9 @@ enum class RecordsAccess {
   kReplaced,  // RecordsFolderIsReplaced
 };
 
-// Runtimes with which kubelet's records do not work as they are meant to (K18). Pure.
-
-// Returns why no record of kubelet's ever matches an image of this runtime; empty if they match. `name` and
-// `version` are those of CRI's Version. Verdicts need no rule of their own for it: the record of an image id
-// is never there.
+// Returns why no record of kubelet's ever matches an image of this runtime (K18); empty if they match. `name`
+// and `version` are those of CRI's Version. Verdicts need no rule of their own for it: the record of an image
+// id is never there.
 std::string RecordMismatchReason(std::string_view name, std::string_view version);
 
 }  // namespace prefetch::kubelet

@@ -1,4 +1,8 @@
-// A kubelet's settings for verifying images (K7 to K10), and the agent's knowledge of them. Pure.
+// KubeletSettings: a kubelet's settings for verifying images (K7 to K10), and the agent's knowledge of them.
+// Allowlist and ExportAllowlist: kubelet's preloadedImagesVerificationAllowlist.
+// FeatureGates: the gates that decide whether a kubelet verifies images.
+// TrimmedImage: the key under which a record names a repository.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -12,9 +16,8 @@
 
 namespace prefetch::kubelet {
 
-// Allowlist: kubelet's preloadedImagesVerificationAllowlist (K12, K13). Pure.
-
-// A value: patterns that a kubelet of one version has accepted.
+// kubelet's preloadedImagesVerificationAllowlist (K12, K13). A value: patterns that a kubelet of one version
+// has accepted.
 class Allowlist {
  public:
   // InvalidArgument, with each pattern that this kubelet would not start with.
@@ -34,9 +37,6 @@ class Allowlist {
   std::vector<std::string> prefixes_;
 };
 
-// ExportAllowlist: patterns for kubelet's preloadedImagesVerificationAllowlist that exempt the names of a
-// list (K12, K13). Pure.
-
 // A name that no pattern of this kubelet matches.
 struct UnmatchedName {
   std::string image;  // as written
@@ -45,6 +45,7 @@ struct UnmatchedName {
   friend bool operator==(const UnmatchedName&, const UnmatchedName&) = default;
 };
 
+// Patterns for kubelet's preloadedImagesVerificationAllowlist that exempt the names of a list (K12, K13).
 struct AllowlistExport {
   // Each is accepted by Allowlist::Parse, and together they match every name that is not in `unmatched`.
   std::vector<std::string> patterns;     // sorted by bytes, each once
@@ -110,9 +111,8 @@ std::optional<image::KubeletVersion> RulesFor(const SettingsFacts& facts);
 // Returns a sentence if kubelet is newer than all rules that may be applied to it; else empty.
 std::string UnknownRulesReason(const SettingsFacts& facts);
 
-// The feature gates that decide whether a kubelet verifies images (K7). Pure.
-
-// The gates of one place (a file's featureGates, the flag --feature-gates); nullopt: not set.
+// The feature gates of one place (a file's featureGates, the flag --feature-gates) that decide whether a
+// kubelet verifies images (K7); nullopt: not set.
 struct FeatureGates {
   std::optional<bool> ensure_secret_pulled_images;  // KubeletEnsureSecretPulledImages
   // AllAlpha and AllBeta: for each gate of that stage that is not named itself.
@@ -129,10 +129,8 @@ FeatureGates MergeGates(const FeatureGates& weaker, const FeatureGates& stronger
 // Kubelets before 1.33 do not have the gate: false.
 bool VerifiesImages(const FeatureGates& gates, image::KubeletVersion version);
 
-// TrimmedImage: the key under which a record names a repository (K17).
-
-// Since 1.36 the pod's own spelling, without digest and tag: "nginx"; before, the normalised repository:
-// "docker.io/library/nginx". Pure.
+// Returns the key under which a record names a repository (K17). Since 1.36 it is the pod's own spelling,
+// without digest and tag: "nginx"; before, the normalised repository: "docker.io/library/nginx". Pure.
 std::string TrimmedImage(const image::Reference& image, image::KubeletVersion version);
 // The name as written, without digest and tag.
 std::string WrittenRepository(const image::Reference& image);

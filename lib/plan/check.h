@@ -106,7 +106,7 @@ struct CheckStep {
 CheckStep DecideCheck(const CheckFacts& facts);
 
 // Judges an image that was not here and that the agent was asked to pull. `image` is the entry of the list,
-// or of the request (plan::FindRequestedImage); null while it waits for a place. Returns nullopt once the
+// or of the request (plan::FindRequestedImage); null while it waits for a slot. Returns nullopt once the
 // image is here, and DecideCheck then decides anew.
 std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image);
 
@@ -116,7 +116,7 @@ std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageSt
 // A request ends if it is not repeated for this long: its client has an answer, or has gone. Clients that
 // wait repeat it with each question, a few seconds apart.
 constexpr std::chrono::seconds kRequestLifetime{15};
-// The maximum number of unlisted images with a request; further requests wait for a place.
+// The maximum number of unlisted images with a request; further requests wait for a slot.
 constexpr std::size_t kMaxRequestedImages = 16;
 // The agent remembers a pull's result at most this long after the last request for it.
 constexpr std::chrono::hours kRequestMemory{1};
@@ -142,13 +142,13 @@ Action DecideRequested(const Observation& seen, const History& past, base::TimeP
 base::TimePoint ForgetRequestedAt(const History& past, base::TimePoint requested_until);
 
 // Returns the state that answers a request made at `requested_at`: that of the list's entry, or of a request
-// that is not older. Returns nullptr while the request waits for a place, or the loop has not seen it.
+// that is not older. Returns nullptr while the request waits for a slot, or the loop has not seen it.
 const ImageState* FindRequestedImage(const Snapshot& snapshot, const image::Reference& reference,
                                      base::TimePoint requested_at);
 
 // The state of a request for a pull.
 enum class RequestedState {
-  kPending,  // it is being pulled, waits for a place, or is tried again after a transient error
+  kPending,  // it is being pulled, waits for a slot, or is tried again after a transient error
   kPresent,
   kFailed,  // another try is not worth waiting for
 };

@@ -90,7 +90,7 @@ Action AwaitWindow(const Action& action, base::TimePoint opens_at) {
 
 StartVerdict EvaluateStart(const StartFacts& facts, base::TimePoint now) {
   StartVerdict verdict{.no_disk_space = !facts.fits};
-  // The registry's trouble is reported rather than the disk's if both hold the entry. `held` is for
+  // If both hold the entry, the registry's trouble is reported rather than the disk's. `hold_reason` is for
   // status; Schedule enforces the hold.
   if (now < facts.disk_held_until) verdict.hold_reason = Reason::kDiskFull;
   if (now < facts.registry_held_until) verdict.hold_reason = facts.registry_failure;

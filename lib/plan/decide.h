@@ -14,7 +14,7 @@ namespace prefetch::plan {
 
 enum class ActionKind {
   kKeep,  // nothing to do
-  kPull,  // pull it as soon as there is a place
+  kPull,  // pull it as soon as there is a slot
   kWait,  // look at it again at `until`
 };
 
@@ -59,7 +59,7 @@ Action Decide(const Observation& seen, const History& past, const RefreshDecisio
 Action AwaitWindow(const Action& action, base::TimePoint opens_at);
 
 // ---- StartFacts: EvaluateStart decides whether one due pull may start at all. Schedule (plan/schedule.h)
-// then gives the places to some of these pulls. Pure.
+// then gives the slots to some of these pulls. Pure.
 
 struct StartFacts {
   bool fits = true;                 // MayFit: it could succeed with all the space that is left

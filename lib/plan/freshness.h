@@ -47,8 +47,7 @@ struct Freshness {
   // maxAge counts from here if nothing was confirmed: the first poll of this agent. min() after a denial: it
   // is over then.
   base::TimePoint age_from;
-  // The registry said what holds about the tag to a credential that not every pod has
-  // (RegistryAnswer::restricted).
+  // The newest answer about the tag is for a credential that not every pod has (RegistryAnswer::restricted).
   bool restricted = false;
   // The credentials, or the local image, have changed since the confirmation: it does not count for more than
   // kConfirmAfter.

@@ -48,7 +48,7 @@ Limits WithThreshold(Limits limits, int kubelet_percent);
 // ---- The stall rule: a pull that makes progress ends only at its time limit, or for lack of disk space
 // (plan/disk_budget.h). A stalled pull is replaced.
 
-// A pull that brings fewer bytes a second during this time leaves its place to other registries.
+// A pull that brings fewer bytes a second during this time leaves its slot to other registries.
 constexpr std::uint64_t kMinPullRate = 16 * 1024;
 constexpr std::chrono::seconds kIdleAfter{5};
 
@@ -82,8 +82,8 @@ struct ProgressFacts {
 
 ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen, base::TimePoint now);
 
-// Returns true if no bytes have come for kIdleAfter at a speed that is worth a place. A pull that has just
-// begun has its place like any other, so that the limit of parallel pulls holds while registries answer.
+// Returns true if no bytes have come for kIdleAfter at a speed that is worth a slot. A pull that has just
+// begun has its slot like any other, so that the limit of parallel pulls holds while registries answer.
 bool IsIdle(const ObservedProgress& progress, base::TimePoint started_at, base::TimePoint now);
 
 enum class PullVerdict {

@@ -21,11 +21,11 @@ PollTrigger AfterPollEnded(PollTrigger trigger, base::TimePoint now);
 // TimePoint::max(): it has told nothing since.
 base::TimePoint NextPoll(const PollTrigger& trigger);
 
-// The time of the next connection to the runtime's event stream, which has ended after `connected_for`.
-// `failures`: streams in a row that did not stand for long, this one not counted. `unsupported`: this runtime
-// has none.
+// Returns the delay before the next connection to the runtime's event stream, which has ended after
+// `connected_for`. `failures`: number of unstable streams in a row (WasStable), this one not counted.
+// `unsupported`: this runtime has no such stream.
 base::Duration ReconnectDelay(base::Duration connected_for, int failures, bool unsupported);
-// Returns true if the stream connected_for for long enough to count as stable.
+// Returns true if a stream that lasted for `connected_for` counts as stable.
 bool WasStable(base::Duration connected_for);
 
 // ---- KubeletPolls: schedules the polls of kubelet's files. A glance only checks whether a file has changed.

@@ -29,7 +29,7 @@ enum class Reason {
   // On its way.
   kFactsUnknown,  // not looked at yet; or the verdict depends on unknown facts about kubelet
   kImageAbsent,   // not on the node; a pull is due
-  kQueued,        // waits for a free place among the pulls
+  kQueued,        // waits for a free slot among the pulls
   kPulling,
   kUnpacking,
   kOutsidePullWindow,  // its pull starts when the entry's pullWindow opens

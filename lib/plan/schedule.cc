@@ -46,7 +46,7 @@ struct SlotsInUse {
   }
 };
 
-// SlotsInUse that are kept for a moment, from lower priorities, for entries whose credentials are looked up.
+// Slots that are kept for a moment from lower priorities, for entries whose credentials are looked up.
 class ReservedSlots {
  public:
   // Moves on to `pull`. Candidates come in the order of Schedule.
@@ -74,7 +74,8 @@ class ReservedSlots {
   std::map<std::string, int> of_registry_;
 };
 
-// SlotsInUse in all, for one pull or another.
+// The maximum number of slots, over all registries. If one registry has taken all of them for
+// kDominanceLimit, the others get one more.
 class TotalSlots {
  public:
   TotalSlots(const std::vector<PullCandidate>& running, int parallel) : parallel_(parallel) {
@@ -336,7 +337,7 @@ double SumOfBytes(Candidates begin, Candidates end) {
   return sum * static_cast<double>(end - begin) / static_cast<double>(known);
 }
 
-// Returns the largest pull that may be moved, or `end`. An image of a far registry keeps its slot, since
+// Returns the largest pull that may be moved, or `end`. An image of a far registry keeps its place, since
 // latency and not its size decides how long it takes.
 Candidates Largest(Candidates begin, Candidates end) {
   Candidates largest = end;

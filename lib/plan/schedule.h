@@ -46,7 +46,7 @@ struct PullCandidate {
 // The one order of pulls. Schedule starts due pulls in this order, and the disk budget ends running pulls in
 // its reverse. With two orders, a pull could be started only to be ended for the pull that it overtook. The
 // criteria are, in this order: its last pull has not stalled, the image is missing, a preflight requests it,
-// highest priority, started first, fewest failures, slot in the list.
+// highest priority, started first, fewest failures, position in the list.
 bool ComesBefore(const PullCandidate& a, const PullCandidate& b);
 
 // After PullImage has returned, the worker verifies the new image, which takes milliseconds. If it takes
@@ -117,13 +117,13 @@ bool MayReorder(const PhaseCount& phase);
 // Soon they are: the sizes of the others are worth a question.
 bool NeedsSizes(const PhaseCount& phase);
 
-// Returns true if only its slot in the list puts `a` before or behind `b`.
+// Returns true if only its position in the list puts `a` before or behind `b`.
 bool HaveEqualRank(const PullCandidate& a, const PullCandidate& b);
 
 // `due` is in order. An image that is larger than its share of all that wait among its equals goes to their
 // front: with `parallel` pulls at a time, it would end after all others. Images of far registries keep their
-// slots, as their time is not their size's alone. Images of unknown size keep them, too; for the sum they
-// count as the average of the others.
+// places, since their size alone does not decide how long they take. Images of unknown size keep them, too;
+// for the sum they count as the average of the others.
 void MoveLargestFirst(std::vector<PullCandidate>& due, int parallel);
 
 }  // namespace prefetch::plan

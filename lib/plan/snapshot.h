@@ -30,7 +30,7 @@ std::string_view PhaseName(Phase phase);
 
 enum class PullState {
   kNone,    // nothing was pulled by this agent, and nothing is due
-  kQueued,  // due, waits for a place
+  kQueued,  // due, waits for a slot
   kPulling,
   kUnpacking,  // all bytes are here
   kWaiting,    // failed; tried again at next_attempt_at
@@ -76,8 +76,7 @@ struct RegistryView {
   std::string always_message;
   Reason reason = Reason::kNotChecked;  // why it is not fresh, or not ready
   int silent = 0;                       // checks in a row without an answer
-  bool restricted =
-      false;  // what agrees was said to a credential that not every pod has (Freshness::restricted)
+  bool restricted = false;  // the answer is for a credential that not every pod has (Freshness::restricted)
   // The newest change that this agent pulled.
   std::string changed_from;
   std::optional<base::WallTime> changed_at;

@@ -52,7 +52,7 @@ DebouncedVerdict AfterReading(DebouncedVerdict past, const VerdictReadout& seen,
   past.image_id = seen.image_id;
   past.pull_under_way = seen.pull_under_way;
   if (seen.files_changed) past.changed_at = now;
-  // Only what kubelet does to its files is waited for. A verdict about another image, or after a change of
+  // Only changes of kubelet's files are debounced. A verdict about another image, or after a change of
   // settings, is shown at once, and so is one that replaces an unknown verdict.
   bool holds = past.shown && !another_image && IsFirm(*past.shown) &&
                (seen.files_changed || seen.pull_under_way || past.differs_since.has_value());

@@ -256,7 +256,7 @@ RegistryAnswer HostCheck::Evaluate(const std::string& method, const Reply& reply
   }
   // containerd fails at a 501, and CRI-O sends no HEAD.
   if (head && (response.status == 405 || (response.status == 501 && !IsForContainerd()))) {
-    // CachedAuthorization for a day, so that later checks save the HEAD (R6).
+    // Remembered for a day, so that later checks save the HEAD (R6).
     state_.host_states.NoteHeadFails(origin_);
     return GetInstead(RequestPurpose::kGetForHead, authorization, credential);
   }
@@ -421,8 +421,8 @@ RegistryAnswer HostCheck::EvaluateHead(const ManifestDescriptor& descriptor, Aut
 
 RegistryAnswer HostCheck::GetForDigest(Authorization& authorization, const AuthConfig* credential) {
   RegistryAnswer answer = GetInstead(RequestPurpose::kGetForDigest, authorization, credential);
-  // CachedAuthorization only if GET gave a digest. A login page that answers both requests shows nothing
-  // about the HEAD of the registry behind it.
+  // Remembered only if GET gave a digest. A login page that answers both requests shows nothing about the
+  // HEAD of the registry behind it.
   if (!answer.digest.empty()) state_.host_states.NoteHeadFails(origin_);
   return answer;
 }

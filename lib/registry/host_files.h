@@ -1,4 +1,6 @@
 // HostFiles: containerd's hosts.toml and certificates on this node (R30 to R32, R34).
+// RuntimeConfig and ConfigRoots: the folders of hosts.toml files, by containerd's `config_path`.
+// TlsFiles: the authorities and certificates that a Host names.
 #pragma once
 
 #include <map>
@@ -13,10 +15,8 @@
 
 namespace prefetch::registry {
 
-// Where hosts.toml files are looked for: containerd's `config_path`, and how its releases read it
-// (R30, R34). Pure.
-
-// Facts about the container runtime's configuration, from the operator or the runtime.
+// Facts about the container runtime's configuration, from the operator or the runtime. They decide where
+// hosts.toml files are looked for, by the rules of containerd's releases (R30, R34).
 struct RuntimeConfig {
   bool containerd = true;          // false: another runtime, which reads no hosts.toml
   std::string containerd_version;  // "2.3.4"; empty: not known, counts as the newest
@@ -77,9 +77,8 @@ class HostFiles {
   std::map<std::string, base::CachedFromFiles<HostChain>> chains_ PREFETCH_GUARDED_BY(mutex_);  // by registry
 };
 
-// TlsFiles: the authorities and certificates that a Host names, read from this node's disk (R32, R42).
-
-// Reads the files of one chain of hosts. The constructor's arguments must outlive it.
+// Reads the authorities and certificates that the hosts of one chain name, from this node's disk (R32, R42).
+// The constructor's arguments must outlive it.
 class TlsFiles {
  public:
   // The runtime's "/etc/…" is `host_root` + "/etc/…" here. The first existing file of `system_ca_files` (PEM)

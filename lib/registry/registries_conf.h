@@ -1,9 +1,11 @@
-// registries.conf, by which CRI-O finds its servers: one file, and several merged (R46).
+// RegistriesConf: registries.conf, by which CRI-O finds its servers: one file, and several merged (R46).
 // Pure.
+// RegistriesFiles: that file on this node (R49).
+// CrioSettings: the logins that CRI-O has itself (R50).
 //
 // The semantics are those of the library that CRI-O reads it with (containers/image, pkg/sysregistriesv2):
 // files that it rejects are rejected here, since CRI-O pulls nothing with them. The file holds no passwords;
-// still, no mistake is told with a value of it.
+// still, no message quotes a value of it.
 #pragma once
 
 #include <map>
@@ -66,8 +68,6 @@ void Update(RegistriesConf& conf, const RegistriesConf& later);
 // configuration gives its meaning.
 bool IsShortName(std::string_view written);
 
-// RegistriesFiles: CRI-O's registries.conf on this node, with its drop-ins and short names (R49).
-
 // The files' settings, or that they are unknown. A value.
 struct RegistriesSettings {
   std::string file;                            // the first one, as the host calls it; empty: not looked at
@@ -80,9 +80,10 @@ struct RegistriesSettings {
   }
 };
 
-// Any thread may call. Files are looked at each time and read again when one of them, or a folder of
-// drop-ins, has changed: CRI-O reads them when it starts, when it gets SIGHUP and when a drop-in changes, so
-// for a while this may know more than it does.
+// CRI-O's registries.conf on this node, with its drop-ins and short names (R49). Any thread may call. Each
+// call checks the files, and reads them again if one of them, or a folder of drop-ins, has changed. CRI-O
+// reads them when it starts, when it gets SIGHUP and when a drop-in changes, so for a while this may be ahead
+// of it.
 class RegistriesFiles {
  public:
   // CRI-O's `file` ("/etc/containers/registries.conf") is `host_root` + `file` here.
@@ -101,12 +102,10 @@ class RegistriesFiles {
   base::CachedFromFiles<RegistriesSettings> settings_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// CrioSettings: what CRI-O's own configuration says of the logins that it has itself (R50): crio.conf and its
-// drop-ins.
-
 inline constexpr const char* kCrioFile = "/etc/crio/crio.conf";
 
-// A value. Paths as the host has them.
+// The settings for CRI-O's own logins (R50), from crio.conf and its drop-ins. A value. Paths as the host has
+// them.
 struct CrioSettings {
   std::string global_auth_file;  // empty: the usual places of containers/image
   std::string auth_file_source;  // the file that names it

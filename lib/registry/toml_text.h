@@ -17,8 +17,7 @@ std::string ToAsciiToml(std::string_view text);
 // Undoes ToAsciiToml in a string that toml++ read.
 std::string FromAsciiToml(std::string_view value);
 
-// The expressions of a TOML file as they are written, which toml++ does not keep. Pure.
-
+// An expression of a TOML file as it is written, which toml++ does not keep.
 struct TomlExpression {
   enum class Kind { kTable, kArrayTable, kValue };
   Kind kind = Kind::kTable;

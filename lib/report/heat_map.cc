@@ -46,8 +46,8 @@ std::vector<std::uint32_t> NodesWithDetail(const Report& report) {
   return answered;
 }
 
-// Moves images that have one state wherever they are listed into `alike`, and returns the others. Nodes whose
-// list lacks the image do not make it vary.
+// Moves images that have one state wherever they are listed into `uniform`, and returns the others. Nodes
+// whose list lacks the image do not make it vary.
 std::vector<std::uint32_t> Varying(const Report& report, const Grid& grid,
                                    std::map<std::uint32_t, std::vector<std::uint32_t>>& uniform) {
   const auto not_listed = static_cast<std::uint32_t>(report.states.size() - 1);

@@ -1,4 +1,6 @@
-// The sections of the page. Internal to report/. Pure.
+// Html: text of a page, with the text of others escaped.
+// Below: the sections of the page.
+// Internal to report/. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +14,8 @@
 
 namespace prefetch::report {
 
-// Html: text of a page, with what others wrote escaped.
-//
-// Names, reasons and messages come from images, nodes and registries. Tag() takes literals alone, so that
-// such a text can only get in through Text(), which escapes it.
-
-// For content and for attributes in quotes. Control characters, those that turn text around, and bytes that
-// are not UTF-8 become U+FFFD.
+// Escapes a text for content, and for attributes in quotes. Control characters, those that turn text around,
+// and bytes that are not UTF-8 become U+FFFD.
 std::string Escaped(std::string_view text);
 
 // "1,000".
@@ -27,6 +24,9 @@ std::string FormatNumber(std::uint64_t number);
 // "1 node", "1,000 nodes".
 std::string FormatCount(std::uint64_t number, const char* one, const char* many);
 
+// Text of a page, with the text of others escaped. Names, reasons and messages come from images, nodes and
+// registries. Tag() takes literals alone, so that such a text can only get in through Text(), which escapes
+// it.
 class Html {
  public:
   // Appends our own markup: a literal.

@@ -80,7 +80,7 @@ struct AuditPull {
 };
 
 struct Audit {
-  std::size_t nodes = 0, answered = 0;  // `answered`: those that told what came
+  std::size_t nodes = 0, answered = 0;  // `answered`: nodes that reported their pulls
   std::vector<AuditFinding> findings;   // on most nodes first
   std::vector<AuditPull> pulls;         // the longest first
   std::vector<std::string> notes;       // what limits the answer, a sentence each

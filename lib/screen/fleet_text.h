@@ -1,4 +1,5 @@
 // The screens of `prefetchctl status --fleet` and `wait --fleet`.
+// FleetNotice: a notice to operators about nodes that begin to fail or have recovered.
 #pragma once
 
 #include <chrono>
@@ -41,9 +42,7 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutc
 // the counts are of all.
 std::string FleetJson(const Fleet& fleet, base::WallTime time, bool not_ready);
 
-// FleetNews: the nodes of a fleet that begin to fail or have recovered, for a notice to operators. Pure.
-
-// The changes since the notice before.
+// The nodes of a fleet that have begun to fail or have recovered since the notice before.
 struct FleetNotice {
   Fleet failing;                       // not announced yet
   std::vector<std::string> recovered;  // announced as failing, and ready now

@@ -46,9 +46,6 @@ using TouchStateText = doc::EnumText<plan::TouchState::kIneffective, plan::Touch
 using ObstacleText = doc::EnumText<plan::kLastTouchObstacle, plan::TouchObstacleName>;
 using AnswerText = doc::EnumText<image::RegistryAnswerKind::kIndeterminate, image::RegistryAnswerName>;
 
-// ImageDetail: the facts about one image beside its line in the status document; GET /v1/images/REF, and
-// prefetchctl explain.
-
 // The pods that may use the image under one repository's name, by kubelet's record.
 struct RecordedUse {
   std::string repository;
@@ -89,6 +86,8 @@ struct RegistryHostsView {
   std::vector<std::string> notes;  // problems found there, a sentence each
 };
 
+// The facts about one image beside its line in the status document; GET /v1/images/REF, and prefetchctl
+// explain.
 struct ImageDetail {
   bool listed = true;
   // The request for this document read them from kubelet's files; none without a kubelet.

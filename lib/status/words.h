@@ -43,8 +43,8 @@ std::vector<std::string> RemediationFor(const plan::ImageState& image, const pla
 // its repository has a tag here already, `image`'s own included. The order stays. Pure.
 std::vector<std::string> OtherNames(const std::string& image, const std::vector<std::string>& aliases);
 
-// Advice against a signature policy of the runtime: the file and the rule that rejected an image. Internal to
-// status/. Pure.
+// The functions below make advice about a signature policy of the runtime: the file and the rule that
+// rejected an image. Internal to status/. Pure.
 
 // The keys below transports.docker of policy.json that may hold the image's rule, the first that is there
 // counts: "quay.io/acme/app:v1", "quay.io/acme/app", "quay.io/acme", "quay.io", "*.io", "". Without one of

@@ -117,10 +117,8 @@ std::string WrappedHelp(const std::string& help, std::size_t width);
 // For the program and all its commands.
 std::shared_ptr<CLI::FormatterBase> HelpFormat();
 
-// UsageErrorText: CLI11's complaint about a command line, as a sentence that says what to write.
-
-// `command` is the command that was recognised. A complaint of a form that is not known stays as CLI11 words
-// it.
+// Converts CLI11's complaint about a command line to a sentence that says what to write. `command` is the
+// command that was recognised. A complaint of an unknown form stays as CLI11 words it.
 std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error);
 
 // Options whose values are words of a list.

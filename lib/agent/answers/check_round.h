@@ -101,10 +101,8 @@ class LiveRuntime {
   base::TimePoint listed_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// SharedRegistryAnswers: what registries have just said, shared by questions that come together: two hundred
-// pods of one job that start at once are one question to the registry.
-
-// Any thread may call, several at once.
+// Shares recent answers of registries among questions that come together: two hundred pods of one job that
+// start at once are one question to the registry. Any thread may call, several at once.
 class SharedRegistryAnswers {
  public:
   struct Reply {
@@ -119,9 +117,9 @@ class SharedRegistryAnswers {
   };
 
   // `ask` is called without a lock, by one thread for a key and by kMaxQueries for a registry; the others
-  // wait for an answer, or for their turn, for kMaxWait and no longer than `call`, and then get `late`.
-  // Clients take turns: the next question of one comes after all that waited meanwhile, and none has all
-  // places of a registry. An answer serves for five seconds.
+  // wait for an answer, or for their turn, for kMaxWait and no longer than `call`, and then get the answer of
+  // `on_timeout`. Clients take turns: the next question of one comes after all that waited meanwhile, and
+  // none has all places of a registry. An answer serves for five seconds.
   image::RegistryAnswer Get(const base::Call& call, const Question& question,
                             const std::function<Reply()>& ask,
                             const std::function<image::RegistryAnswer()>& on_timeout)
@@ -152,7 +150,7 @@ class SharedRegistryAnswers {
   };
   class InFlightQuery;
 
-  // The answer, or `late`'s. nullopt: the thread asks now.
+  // Returns the answer, or that of `on_timeout`. nullopt: the thread asks now.
   std::optional<image::RegistryAnswer> AwaitTurn(const base::Call& call, const Waiter& own,
                                                  base::TimePoint until,
                                                  const std::function<image::RegistryAnswer()>& on_timeout)
@@ -177,9 +175,9 @@ class SharedRegistryAnswers {
 // time. Everything that it refers to outlives it.
 class LiveRegistry {
  public:
-  // `until`: real time, as a Call's deadline. `for_pods`: the answer is for a pod, so only credentials count
-  // that kubelet would use for any pod of the node; pods that ask at the same time share it, and namespaces
-  // take turns.
+  // `until`: real time, as a Call's deadline. `pod_answers`, if not null: the answer is for a pod, so only
+  // credentials count that kubelet would use for any pod of the node; pods that ask at the same time share
+  // it, and namespaces take turns.
   LiveRegistry(const RegistryResolver& resolver, credentials::Keyring& keyring, const base::Clock& clock,
                base::TimePoint until, SharedRegistryAnswers* pod_answers = nullptr,
                std::string pod_namespace = "")

@@ -49,9 +49,9 @@ class Retries {
 enum class Audience { kPodNetwork, kLocal };
 
 // The handler of one listener. Its arguments must outlive it. It reads the newest Snapshot and never blocks;
-// slow work (`inquiry`) is left to the server as Deferred. Checks of anonymous clients have a rate limit (429
-// beyond it), since an answer costs more than a look at the Snapshot. The burst is for jobs that start at
-// once, and leaves room in the server's queue for pods that show a token.
+// slow work (`image_queries`) is left to the server as Deferred. Checks of anonymous clients have a rate
+// limit (429 beyond it), since an answer costs more than a look at the Snapshot. The burst is for jobs that
+// start at once, and leaves room in the server's queue for pods that show a token.
 constexpr int kChecksPerSecond = 20;
 constexpr int kChecksAtOnce = 200;
 constexpr unsigned kPodNetworkQueueLimit = 256;

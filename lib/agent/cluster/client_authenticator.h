@@ -194,7 +194,7 @@ class ClientAuthenticator {
     base::TimePoint until;
     std::string why;  // what callers are told meanwhile
   };
-  // `away`: none if it did.
+  // `outage`: none if the API server answered.
   void EndReview(const std::string& key, std::optional<Outage> outage) PREFETCH_EXCLUDES(mutex_);
   // Reports whether the API server has reviewed a token since then.
   bool HasAnsweredSince(base::TimePoint time) PREFETCH_EXCLUDES(mutex_);

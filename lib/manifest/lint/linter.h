@@ -1,4 +1,5 @@
-// Linter: manifests, file by file, against lists; and what only all files together show.
+// Linter: checks manifests, file by file, against lists; and then all files together.
+// NamesInUse: the names of all files.
 #pragma once
 
 #include <array>
@@ -15,10 +16,8 @@
 
 namespace prefetch::manifest::lint {
 
-// NamesInUse: all names of all files, to find those that are one image by two names. Internal to
-// manifest/lint.
-
-// One owner, one thread. Holds each name once, so it grows with names and not with manifests.
+// All names of all files, to find those that are one image by two names. Internal to manifest/lint. One
+// owner, one thread. Holds each name once, so it grows with names and not with manifests.
 class NamesInUse {
  public:
   // In the order in which the later of two is to be blamed: the list first (`listed`).

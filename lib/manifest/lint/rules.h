@@ -17,8 +17,7 @@
 
 namespace prefetch::manifest::lint {
 
-// ListedImages: the entries of all lists, as far as manifests are judged by them.
-
+// An entry of a list, as far as manifests are checked against it.
 struct ListedImage {
   image::Reference reference;
   Place place;
