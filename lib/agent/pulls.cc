@@ -99,7 +99,11 @@ bool Pulls::RetryRequested(Entry& entry) {
   const auto health = registries_.find(entry.desired->reference.domain());
   const bool held = health != registries_.end() && health->second.not_before > loop_.now();
   const bool outside = entry.action.reason == plan::Reason::kOutsidePullWindow;
-  if (entry.history.not_before <= loop_.now() && !wrong_platform && !held && !outside) return false;
+  // A full disk holds every pull, also those of entries that have not failed.
+  const bool disk_held = hold_until_ > loop_.now();
+  if (entry.history.not_before <= loop_.now() && !wrong_platform && !held && !outside && !disk_held) {
+    return false;
+  }
   entry.history = plan::AfterRetryRequested(std::move(entry.history), loop_.now(), loop_.Wall());
   // The tag may name another image by now.
   if (wrong_platform) entry.history.pulled_id.clear();

@@ -201,6 +201,23 @@ TEST(RetryScenario, ARequestEndsTheRestAfterAnOutage) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(3)));
 }
 
+// A full disk pauses every pull. An image that has not failed itself has no other reason to wait.
+TEST(RetryScenario, ARequestEndsThePauseAfterAFullDisk) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.runtime.Push(MakeImage("r.io/new:v1", kMB));
+  node.runtime.SetDiskFull(true);
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(30));
+  ASSERT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kDiskFull);
+  node.runtime.SetDiskFull(false);
+  node.List({"r.io/a:v1", "r.io/new:v1"});
+  node.RunFor(seconds(10));
+  ASSERT_FALSE(node.Image("r.io/new:v1").ready);
+  node.Retry({"r.io/new:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/new:v1").ready; }, seconds(5)));
+}
+
 TEST(RetryScenario, AChangedEntryIsTriedAtOnce) {
   Node node;
   node.List({"r.io/late:v1"});
