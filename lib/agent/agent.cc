@@ -542,7 +542,7 @@ void Agent::On(ListChanged event) {
   runtime_.PollInFull();
   runtime_.PollNow();
   if (kubelet_) kubelet_->ListChanged();
-  loop_.Overstated();  // at once
+  loop_.Overstated();  // the Snapshot of the list before must not stay
   for (const std::string& warning : list_->warnings) {
     if (std::count(known.begin(), known.end(), warning) == 0) base::Warn("list", {{"warning", warning}});
   }
@@ -729,8 +729,8 @@ void Agent::On(const RetryRequested& event) {
   base::Info("retry requested", {{"images", retried}});
 }
 
-// A client repeats its request while it waits, so only a new request, or a result that is for good, counts as
-// a request to try at once. A failure of this moment is the answer to it.
+// A client repeats its request while it waits, so only a new request, or one for an image that is not worth
+// waiting for, counts as a request to try at once. A failure of this moment is the answer to it.
 bool Agent::MaySkipBackoffFor(const Entry& entry) {
   const bool is_new = loop_.now() >= entry.requested_until || plan::HasFailedForGood(entry.history);
   const bool waits = entry.runs.empty() && entry.history.not_before > loop_.now();

@@ -52,7 +52,7 @@ struct Options {
   std::string instance;
   // --fetch=auto: the agent may fetch content itself (agent/fetching.h).
   bool fetch = false;
-  // --once: Run returns when every entry is ready or has failed for good.
+  // --once: Run returns when every entry is settled (History::settled).
   bool once = false;
   // --unpin: no entry is pinned. UnpinAll removes existing pins (agent/pinning.h).
   bool unpin = false;
@@ -220,7 +220,7 @@ class Agent {
       component_problems_;  // problems of threads beside the loop, by the name of their work
   Entries entries_;
   base::TokenBucket backoff_skips_{plan::kRetryRequestRate};  // of preflights, to skip a back-off
-  bool settled_ = false;  // every entry was ready, or has failed for good, once
+  bool settled_ = false;                                      // every entry has been settled once
   bool was_ready_ = false;
   base::TimePoint published_at_;
   base::TimePoint return_memory_at_ = base::TimePoint::max();

@@ -43,7 +43,7 @@ bool CredentialLookups::StartIfNeeded(const plan::DesiredImage& desired, base::T
                 }};
   const bool replaces = searches_.count(name) != 0;
   Search& place = searches_[name];
-  // A search with other sources may still run for this name. Its event is recognised by its id and ignored.
+  // A lookup with other sources may still run for this name. Its event is recognised by its id and ignored.
   place.stop.request_stop();
   place = std::move(search);
   if (replaces) pool_.DropStopped();
@@ -133,11 +133,11 @@ void CredentialLookupPool::Begin(Waiting one) {
   }
 }
 
-// Returns true if the search may take one of the shared threads. Otherwise it needs a thread of its own.
+// Returns true if the lookup may take one of the shared threads. Otherwise it needs a thread of its own.
 bool CredentialLookupPool::MayShare(const Waiting& one) const {
   if (running_ - running_on_own_threads_ >= kPluginsAtOnce) return false;
   const bool is_first = of_registry_.count({one.group, one.job.reference.domain()}) == 0;
-  // The first search of a registry may use places that further ones of the same registry may not: a registry
+  // The first lookup of a registry may use threads that further ones of the same registry may not: a registry
   // for which a plugin hangs cannot take all of them.
   const int most = is_first ? kMaxSearchesPerPlugin : kMaxSearchesPerRegistry;
   return std::all_of(one.group.begin(), one.group.end(),
@@ -147,10 +147,10 @@ bool CredentialLookupPool::MayShare(const Waiting& one) const {
                      });
 }
 
-// A stopped search may always run, since it ends at once and must report.
+// A stopped lookup may always run, since it ends at once and must report.
 bool CredentialLookupPool::MayRun(const Waiting& one) const {
   if (running_ >= kLookupThreads) return false;
-  // The first search of a group always runs, so that no plugin is kept from its images by another one.
+  // The first lookup of a group always runs, so that no plugin is kept from its images by another one.
   return of_group_.count(one.group) == 0 || one.job.call.Stopped() || MayShare(one);
 }
 
@@ -164,7 +164,7 @@ void CredentialLookupPool::Run(Waiting one) {
   plugins_.Submit([this, has_own, group = std::move(one.group), job = std::move(one.job)] {
     credentials::Lookup lookup = job.for_any_pod ? keyring_.FindForAnyPod(job.call, job.reference)
                                                  : keyring_.Find(job.call, job.reference, job.sources);
-    // Before the event, so that its receiver finds the place free.
+    // Before the event, so that its receiver finds the thread free.
     Ended(group, job.reference.domain(), has_own);
     job.done(std::move(lookup));
   });

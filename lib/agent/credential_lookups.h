@@ -26,14 +26,14 @@ namespace prefetch::agent {
 // Threads that look up credentials. Pulls and checks have their own threads. One plugin that hangs, or one
 // registry, must not take all of them.
 //
-// A thread of its own answers look-ups without plugins, so no plugin delays these. kPluginsAtOnce threads
+// A thread of its own answers lookups without plugins, so no plugin delays these. kPluginsAtOnce threads
 // serve the rest. A plugin that hangs for one registry delays the images of this registry; one that hangs for
-// all delays its own images. Images for which the same plugins run are a group; a search runs all of these,
+// all delays its own images. Images for which the same plugins run are a group; a lookup runs all of these,
 // one after the other, so it counts for each:
 //
-// - The first search of a group always runs, on a thread that is made for it if need be.
-// - Searches for which one plugin runs take three quarters of the threads at most.
-// - The first search of a registry runs if its plugins may run more; another one of it only while half of the
+// - The first lookup of a group always runs, on a thread that is made for it if need be.
+// - Lookups for which one plugin runs take three quarters of the threads at most.
+// - The first lookup of a registry runs if its plugins may run more; another one of it only while half of the
 //   threads are free for its plugins.
 
 constexpr int kPluginsAtOnce = 8;
@@ -99,7 +99,7 @@ using LookupPtr = std::shared_ptr<const credentials::Lookup>;
 // pkg/kubelet/images/image_manager.go).
 constexpr std::chrono::minutes kLookupLifetime{5};
 
-// A search has ended.
+// A lookup has ended.
 struct LookupFinished {
   std::string name;  // the entry's normalised name
   std::uint64_t id = 0;
@@ -113,7 +113,7 @@ class CredentialLookups {
   CredentialLookups(credentials::Keyring& keyring, std::function<void(LookupFinished)> on_finished);
 
   plan::CredentialLookup StateOf(const plan::DesiredImage& desired, base::TimePoint now) const;
-  // Begins a search where StateOf is kNeeded; true if it did.
+  // Begins a lookup if StateOf is kNeeded. Returns true if it did.
   bool StartIfNeeded(const plan::DesiredImage& desired, base::TimePoint now);
   // True if an entry still waits for it.
   bool Handle(const LookupFinished& event, base::TimePoint now);
@@ -122,11 +122,11 @@ class CredentialLookups {
   // Moves the result to its user. Only where StateOf is kDone.
   LookupPtr Take(const plan::DesiredImage& desired);
 
-  // Drops all results and searches. Ends plugins that run for these alone.
+  // Drops all results and running lookups. Ends plugins that run for these alone.
   void DropAll() { RetainOnly({}); }
   void RetainOnly(const std::function<bool(const std::string& name)>& wanted);
 
-  // Searches whose event has not been absorbed yet; and those of them that are on a thread.
+  // Lookups whose event has not been absorbed yet; and those of them that are on a thread.
   int under_way() const {
     thread_.Check();
     return under_way_;

@@ -152,7 +152,7 @@ class Entries {
   std::size_t Pulls() const;
   // None is being pulled, or waits to be.
   bool IsIdle() const;
-  // Every entry was ready or has failed for good once.
+  // Every entry has been settled once: it was ready, or its next try was not worth waiting for.
   bool Settled() const;
 
   // The loop ends, or has not begun: another thread may go on.

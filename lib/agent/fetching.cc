@@ -137,7 +137,8 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
       // alone.
       plan::AfterManifest(HealthOf(registry), manifest->answer_time, manifest->round_trip, clock_.Now());
   SetHealth(registry, health);
-  // Near registries are quicker through the runtime. Nothing has been written yet.
+  // Near registries are quicker through the runtime. Nothing has been written yet. This is no failure: the
+  // code NotFound leaves the health of the registry as it is (IsRegistryFault).
   if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
   // The disk budget decides here, before the first byte is written.
   if (job.on_size) job.on_size(call, blobs->size_bytes);
@@ -362,7 +363,7 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
   base::Lock lock(mutex_);
   const base::TimePoint now = steady_clock::now();
   const bool was_due = yield_policy_.IsDue(now);
-  // A failed look changes nothing: the policy's own time limit lets downloads go on.
+  // A failed poll changes nothing: the policy's own time limit lets downloads go on.
   if (ingests) yield_policy_.Observe(*std::move(ingests), now);
   // Nothing reports that another writer has finished a blob, so these are opened again from time to time.
   if (now >= next_retry_) {

@@ -82,7 +82,8 @@ class BlobDownloader {
     std::string bytes;         // that came and are not written yet
     base::TimePoint written_at;
     std::optional<base::Error> store_error;  // the store's error
-    // While a pull of kubelet or others moves, this stream holds still or goes on with pauses.
+    // While a pull of kubelet or others moves, this stream holds still until then, and ends. If it is the
+    // last one, it goes on in bursts (`paced`). max(): it does not hold still.
     base::TimePoint hold_until = base::TimePoint::max();
     bool paced = false;
     base::TimePoint burst_began;

@@ -49,7 +49,7 @@ class AdmissionDecision {
 };
 
 // A worker's job ends with one event. A pull may post four more on its way: PullUnprotected, PullSizeKnown,
-// ContentFetched and PullReturned. Watches, credential look-ups and servers post events, too.
+// ContentFetched and PullReturned. Watches, credential lookups and servers post events, too.
 
 struct ListChanged {
   std::shared_ptr<const plan::ImageList> list;
@@ -142,7 +142,7 @@ struct KubeletRecordsChanged {
 struct RuntimeImagesChanged {};
 
 struct KubeletPolled {
-  std::optional<KubeletPoll> poll;  // none: a glance has told that nothing has moved
+  std::optional<KubeletPoll> poll;  // none: a quick poll has found no change
 };
 
 // A call for a touch pod has been answered.
@@ -217,7 +217,8 @@ class Loop {
     Check();
     changed_ = changed_ || changed;
   }
-  // The published Snapshot overstates readiness; the next one is published without waiting for its interval.
+  // The published Snapshot overstates readiness, or is of an earlier list. The next one is published in this
+  // turn, without waiting for its interval.
   void Overstated() {
     Check();
     changed_ = at_once_ = true;

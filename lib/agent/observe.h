@@ -102,7 +102,7 @@ class Observer {
   bool names_are_pulled_ = false;  // the runtime has no name that was not pulled (C34)
   std::uint64_t generation_ = 0;   // of the runtime that was asked who it is
   std::string mountpoint_;
-  std::optional<std::uint64_t> last_;        // hash of the newest answer; none: it was not folded in
+  std::optional<std::uint64_t> last_;        // hash of the newest answer; none: the answer was not applied
   std::map<std::string, ImageFacts> facts_;  // by image id; those that are gone are dropped
   std::set<std::string> gone_;               // ids that are listed, and that no name finds
 };

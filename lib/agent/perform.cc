@@ -57,7 +57,7 @@ std::string Describe(const credentials::Credential& credential) {
   std::abort();
 }
 
-// Describes providers that gave no credential, because a refusal by the registry may be their fault.
+// Describes providers that gave no credential, because a denial by the registry may be their fault.
 std::string CredentialProblem(const credentials::Lookup& lookup) {
   std::string text;
   for (const credentials::ProviderReport& provider : lookup.providers) {
@@ -91,7 +91,7 @@ struct Attempt {
   cri::CallError error;
   const credentials::Credential* credential = nullptr;  // the one that worked, or the last
   bool ok = false;
-  std::string refusals;  // what each refused credential was answered
+  std::string refusals;  // what each rejected credential was answered
 };
 
 // CRI-O shares one pull between callers that ask for the same with the same credentials, and fails all of
@@ -105,7 +105,7 @@ cri::CallResult<std::string> PullRetryingCancel(const base::Call& call, cri::Ima
   return may_be_shared && !call.Stopped() ? images.PullImage(call, request) : std::move(pulled);
 }
 
-// Tries each credential until one is neither refused nor answered with 404; anonymous only if there is none
+// Tries each credential until one is neither rejected nor answered with 404; anonymous only if there is none
 // (A20).
 Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, const PullJob& job,
                        const credentials::Lookup& lookup) {
@@ -118,13 +118,13 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
     if (!pulled) attempt.error = pulled.error();
     return attempt;
   }
-  // The first refusal. A 404 for the next credential does not undo it: the order of credentials says nothing
-  // about the image.
+  // The first rejection. A 404 for the next credential does not undo it: the order of credentials says
+  // nothing about the image.
   std::optional<cri::CallError> refusal;
   for (const credentials::Credential& credential : lookup.credentials) {
     attempt.credential = &credential;
     std::string detail;
-    // One PullImage sends a refused password up to five times (C7), so a credential that was refused for
+    // One PullImage sends a rejected password up to five times (C7), so a credential that was rejected for
     // several images is not sent again for a while.
     if (parts.refusals.IsSuppressed(job.reference, credential.auth, parts.clock.Now())) {
       attempt.error = {image::ErrorClass::kAccessDenied, ""};
@@ -149,7 +149,7 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
         parts.refusals.RecordRefusal(job.reference, credential.auth, parts.clock.Now());
       }
     }
-    // A refusal is kept in preference to a later 404, and the first one to later ones.
+    // A rejection is kept in preference to a later 404, and the first one to later ones.
     if (!refusal && image::IsCredentialRefusal(attempt.error.error_class)) refusal = attempt.error;
     if (!attempt.refusals.empty()) attempt.refusals += "; ";
     attempt.refusals += Describe(credential) + ": " + detail;
@@ -158,7 +158,7 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
   return attempt;
 }
 
-// Denials are explained with the node's credentials: which were refused, and which providers gave none.
+// Denials are explained with the node's credentials: which were rejected, and which providers gave none.
 PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& lookup) {
   PullOutcome outcome = Failed(attempt.error);
   // If a plugin failed, the lease keeps the fetched bytes: the next try may have a credential.
@@ -228,7 +228,7 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& pa
   return outcome;
 }
 
-// Returns nullopt if the registry has refused all credentials just now.
+// Returns nullopt if the registry has rejected all credentials just now.
 std::optional<FetchJob> FetchJobFor(const PullDependencies& parts, const PullJob& job) {
   FetchJob fetch{.reference = job.reference,
                  .lease = job.lease,

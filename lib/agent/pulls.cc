@@ -166,7 +166,7 @@ void Pulls::EvaluateRuns() {
             run.stop.request_stop();
             break;
           }
-          // While its replacement's credentials are searched for it may move again.
+          // While its replacement's credentials are looked up, it may move again.
           if (lookups_.StateOf(*entry.desired, loop_.now()).state != plan::LookupState::kDone) {
             loop_.ChangedIf(lookups_.StartIfNeeded(*entry.desired, loop_.now()));
             break;
@@ -275,7 +275,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   }
   loop_.ChangedIf(!waited.empty());
   if (loop_.now() < first_at_) next_start_ = std::min(next_start_, first_at_);
-  // Credentials are searched for before a pull gets a slot: a plugin that hangs must not hold one.
+  // Credentials are looked up before a pull gets a slot: a plugin that hangs must not hold one.
   for (std::size_t index : output.needs_credentials)
     loop_.ChangedIf(lookups_.StartIfNeeded(*all[index].desired, loop_.now()));
   for (std::size_t index : output.start) Start(all[index]);
@@ -450,7 +450,7 @@ plan::PhaseCount Pulls::CountPhase() const {
   plan::PhaseCount phase;
   for (const Entry& entry : entries_.listed()) {
     if (!entry.applies()) continue;
-    // An image that failed for good is over, too: it brings no more bytes.
+    // An image whose next try is not worth waiting for is over, too: it brings no more bytes soon.
     const bool over = !entry.history.pulled_id.empty() || plan::HasFailedForGood(entry.history);
     if (over && entry.runs.empty()) {
       phase.over++;
@@ -483,7 +483,7 @@ void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount&
     if (pull.registry == skipped_registry) continue;
     Entry& entry = entries_.all()[pull.entry];
     if (!entry.runs.empty() || entry.size_requested || pull.bytes > 0) continue;
-    // Images of far registries keep their places (plan/schedule.h), so their sizes would be of no use.
+    // Images of far registries keep their positions (plan/schedule.h), so their sizes would be of no use.
     if (pull.far || pull.update || pull.unlisted) continue;
     if (!MayQuerySize(entry)) {
       skipped_registry = pull.registry;
@@ -737,8 +737,8 @@ void Pulls::Handle(PullDone event) {
   if (!run || entry == nullptr) return;  // the lease has no entry any more, so LeaseManager deletes it
   entry->history.finished_at = loop_.Wall();
   if (event.outcome.success) {
-    // The next pull starts in this turn. The bound of later ones is another matter: this one's neighbours
-    // have written meanwhile, and the next poll counts what all of them have taken.
+    // The next pull starts in this turn, by this figure. The upper bound of its room (DiskUsage::factor)
+    // waits for a poll that begins later: other pulls have written meanwhile.
     if (event.disk.known) {
       SetDisk(event.disk);
       ignore_disk_of_polls_through_ = runtime_.polls();

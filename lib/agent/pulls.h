@@ -63,9 +63,10 @@ class Pulls {
   void ListChanged(bool another);
   // Forgets registries that no entry uses any more, unless they are still held.
   void Forget(const std::set<std::string>& in_use);
-  // Ends the back-off of the entry, its wait for a pull window, the hold of its registry and the pause after
-  // a full disk. Rate limits of the registry and the disk rule still apply. Returns true if anything held the
-  // entry.
+  // Ends the back-off of the entry, its wait for a pull window, the hold of its registry and the pause of all
+  // pulls after a full disk. Rate limits of the registry (with or without Retry-After) and the disk rule
+  // still apply. Returns true if any of these held the entry, or if the agent's own pull had brought an image
+  // for another platform.
   bool RetryRequested(Entry& entry);
   // The runtime may be another process, or another version, than before.
   void RuntimeReconnected();
@@ -85,8 +86,8 @@ class Pulls {
   // Once a turn, in this order. Which running pulls go on, by their progress; and by the room that there is.
   void EvaluateRuns();
   void CheckDiskBudget();
-  // `settled`: every entry was ready, or has failed for good, once. `may_start`: how full the disk may become
-  // is known.
+  // `settled`: every entry has been settled once (History::settled). `may_start`: how full the disk may
+  // become is known.
   void StartDue(bool settled, bool may_start);
   void StartWatchIfDue(Workers& workers);
   void StartUpdatingLeases(Workers& workers);

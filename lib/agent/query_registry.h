@@ -47,7 +47,7 @@ class RefusedCredentials {
 
  private:
   struct Record {
-    std::set<std::string> images;  // normalised names it was refused for
+    std::set<std::string> images;  // normalised names it was rejected for
     base::TimePoint newest;
   };
   std::string Key(const image::Reference& reference, const image::AuthConfig& auth) const;

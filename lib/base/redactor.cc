@@ -114,7 +114,7 @@ void ForEachForm(std::string_view secret, Use use) {
 }
 
 // The parts of a text that are secret. The text is decoded in each way that may hide a secret, and all runs
-// of kRun characters are hashed once. A secret then costs one look-up for each of its runs, however long the
+// of kRun characters are hashed once. A secret then costs one lookup for each of its runs, however long the
 // text is.
 class SecretMatcher {
  public:

@@ -362,7 +362,7 @@ std::shared_ptr<const Keyring::Sources> Keyring::Current() {
   const base::TimePoint now = clock_.Now();
   {
     base::Lock lock(mutex_);
-    // A burst of look-ups shares one look at the files.
+    // A burst of lookups shares one look at the files.
     if (now - checked_at_ < kPollInterval) return sources_;
   }
   files_.Run([this, now] { CheckFiles(now); }, kFilesTimeout);

@@ -102,7 +102,7 @@ class KeyIndex {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  std::vector<Entry> entries_;  // in the order of look-ups
+  std::vector<Entry> entries_;  // in the order of lookups
   std::vector<std::string> unusable_keys_;
 };
 

@@ -188,7 +188,7 @@ void AnswerCache::Put(const Subject& subject, CacheKeyType type, std::chrono::na
 }
 
 void AnswerCache::SweepIfDue(base::TimePoint now) {
-  // A13. The first look-up only starts the interval, since nothing can have expired before it.
+  // A13. The first lookup only starts the interval, since nothing can have expired before it.
   if (!swept_at_) swept_at_ = now;
   if (now - *swept_at_ < kSweepInterval) return;
   swept_at_ = now;

@@ -14,7 +14,7 @@ namespace prefetch::ctl {
 
 struct WaitOptions {
   screen::WaitDemand demand;
-  bool fail_fast = false;  // ends with the first image that has failed for good
+  bool fail_fast = false;  // ends with the first image that is settled and not ready
   std::chrono::nanoseconds timeout{};
   // The socket's folder, which a node's first agent makes: without it, no agent is waited for. Empty: any
   // agent may come.

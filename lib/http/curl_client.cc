@@ -21,7 +21,7 @@ namespace prefetch::http {
 namespace {
 
 // The number of handles that are in use at the same time at most: 16 streams that fetch content, pulls and
-// look-ups. A connection that is closed costs the next request three round trips and a small window.
+// lookups. A connection that is closed costs the next request three round trips and a small window.
 constexpr std::size_t kMaxIdleHandles = 24;
 // Handles that a client keeps while it rests. Each has two descriptors, and one for each of its connections.
 constexpr std::size_t kMinIdleHandles = 2;
@@ -112,7 +112,7 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   Set(CURLOPT_PATH_AS_IS, 1L);
   if (request.gzip) Set(CURLOPT_ACCEPT_ENCODING, "gzip");
   Set(CURLOPT_NOSIGNAL, 1L);
-  Set(CURLOPT_QUICK_EXIT, 1L);  // a name look-up that hangs must not hold up a stop
+  Set(CURLOPT_QUICK_EXIT, 1L);  // a name lookup that hangs must not hold up a stop
   Set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   Set(CURLOPT_SSL_VERIFYPEER, 1L);
   Set(CURLOPT_SSL_VERIFYHOST, 2L);

@@ -5,7 +5,7 @@
 
 namespace prefetch::image {
 
-// Each becomes a plan::Reason (plan/desired.cc), whose retry rule is in plan/reason.h.
+// Each becomes a plan::Reason (plan/reason.cc), whose retry rule is in plan/reason.h.
 // Where each comes from: the table of runtime rule C14.
 enum class ErrorClass {
   kCancelled,           // by us

@@ -19,7 +19,7 @@ namespace prefetch::image {
 //  - the spec image:       written, with ":latest" if it has neither tag nor digest; this is what kubelet,
 //                          and so we, send to the runtime                                     SpecImage()
 //  - the normalised name:  "docker.io/library/nginx:latest"; with a digest the tag is dropped, as the
-//                          runtimes do; this is the identity of an entry and the key of look-ups Normalized()
+//                          runtimes do; this is the identity of an entry and the key of lookups Normalized()
 class Reference {
  public:
   // InvalidArgument with the mistake in one sentence ("must be lowercase", …).

@@ -122,13 +122,13 @@ class ListSources {
   std::chrono::milliseconds pipe_timeout_;
   const base::Duration blank_grace_;
   std::map<std::string, std::vector<std::string>>
-      known_;                              // path as given -> its sources' paths, at the last look
+      known_;                              // path as given -> its sources' paths, at the last reading
   std::map<std::string, bool> mounted_;    // directories that had a `..data`
   std::map<std::string, Source> sources_;  // by path
   std::map<std::string, base::TimePoint> blank_since_;  // by path
   bool has_new_blank_ = false;
-  std::set<std::string> blank_pending_;  // paths of blank files that may still be filled, at the last look
-  std::vector<std::string> order_;       // paths of the sources, as at the last look
+  std::set<std::string> blank_pending_;  // paths of blank files that may still be filled, at the last reading
+  std::vector<std::string> order_;       // paths of the sources, as at the last reading
   std::vector<LoadedSource> loaded_;
   bool changed_ = true;
 };

@@ -1,5 +1,5 @@
-// CredentialLookup: the state of the look-up of the credentials that an entry's next pull, or check, will
-// use. A plugin may take a minute for it, or hang, so a look-up holds no slot that others could use.
+// CredentialLookup: the state of the lookup of the credentials that an entry's next pull, or check, will
+// use. A plugin may take a minute for it, or hang, so a lookup holds no slot that others could use.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ struct CredentialLookup {
   base::TimePoint since;  // it began, if it is under way
 };
 
-// Most look-ups take milliseconds. For this long, a running look-up keeps the slot and the disk space of its
+// Most lookups take milliseconds. For this long, a running lookup keeps the slot and the disk space of its
 // entry from entries of lower priority; then others go first.
 constexpr std::chrono::seconds kPromptLookup{1};
 

@@ -75,6 +75,7 @@ struct StartFacts {
   bool lease_being_deleted = false;  // a lease of this name is being deleted
 };
 
+// The decision about one start; no verdict of kubelet.
 struct StartVerdict {
   bool may_start = false;
   bool no_disk_space = false;

@@ -31,6 +31,11 @@ constexpr std::uint64_t kMaxFactor = 21;
 constexpr std::uint64_t kUsualFactor = 8;
 
 // The agent's knowledge of the room that one image needs. It lasts as long as the process.
+//
+// `least` is the result: no try begins in less. After a pull that had the disk for itself and ran out, it is
+// a tenth more than this pull had, and the other members keep that estimate low enough: `began_with` and
+// `plausible` are upper limits of what the pull had, and `others` is room that belongs to earlier pulls. If
+// other pulls ran, nothing is learnt but `alone`.
 struct DiskHistory {
   std::uint64_t compressed = 0;  // as the newest pull saw it; 0: not known
   // Minimum space for the next try: a tenth more than a pull had that ran alone and ran out. 0: none did.
@@ -163,6 +168,8 @@ PendingSpaceRelease AfterMeasure(PendingSpaceRelease past, base::TimePoint now);
 // the disk is exhausted.
 bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullCandidate>& running);
 
+// Why the agent ends a pull of its own for disk space. kubelet's evictions of images are another matter
+// (plan/history.h).
 enum class EvictionReason {
   kOutOfDiskSpace,  // it does not fit, or the disk is exhausted: its bytes go, too
   kDeferred,        // it may fit once the others are done: its bytes stay

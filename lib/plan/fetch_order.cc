@@ -143,7 +143,7 @@ std::optional<FetchOrder::Yield> FetchOrder::StreamToPreempt(base::TimePoint now
   std::tuple<bool, int, int, std::uint64_t> rank;
   for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
     const Blob& blob = it->second;
-    // One stream at a time gives way. Its place may be enough.
+    // One stream at a time is preempted. That may be enough.
     if (blob.state == Blob::State::kYielding) return std::nullopt;
     if (blob.state != Blob::State::kActive) continue;
     const auto [registry, image] = count_of(blob);

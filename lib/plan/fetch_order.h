@@ -4,7 +4,7 @@
 // A stream fetches a whole blob by one request, as the runtime does, so that servers which count requests see
 // no more of them. Streams are shared evenly: among registries, and then among the images of each. An image
 // or registry with more than its share gives a stream up as soon as another one waits. A stream below the
-// floor speed gives way to every other image, and its own image is left to the runtime. Later images of its
+// floor speed is preempted for any other image, and its own image is left to the runtime. Later images of its
 // registry are left to the runtime as well, for kFetchOffFirst or longer.
 #pragma once
 
@@ -46,17 +46,18 @@ enum class FetchReason {
 };
 std::string_view FetchReasonName(FetchReason reason);
 
-// A registry whose manifest arrives within this time is near. `Distance` in plan/schedule.h is another
-// measure: it sets the number of parallel pulls.
+// A registry whose manifest arrives within this time is near. `Distance` in plan/registry_health.h is
+// another measure: it sets the number of parallel pulls.
 constexpr std::chrono::milliseconds kNearRegistry{5};
 // A registry with a shorter round trip than this is near, too, if it answers within kNearAndBusy: it shares a
 // machine or a site with this node, and either may be busy. One that takes longer may have its content
 // elsewhere.
 constexpr std::chrono::milliseconds kNearRoundTrip{1};
 constexpr std::chrono::milliseconds kNearAndBusy{25};
-// The time for which the runtime has a registry to itself once it was near. After a failure of ours it has it
-// for kFetchOffFirst, which doubles to this with each further one until an image was fetched: a registry that
-// restarts is well again soon, and one that the agent cannot use costs few attempts.
+// A near registry is left to the runtime for kFetchOffPeriod. After a failed download of the agent, it is
+// left to the runtime for kFetchOffFirst, which doubles to kFetchOffPeriod with each further failure. A
+// fetched image ends the row. So a registry that restarts is used again soon, and one that the agent cannot
+// use costs few attempts.
 constexpr std::chrono::minutes kFetchOffPeriod{10};
 constexpr std::chrono::seconds kFetchOffFirst{30};
 
@@ -144,8 +145,9 @@ class FetchOrder {
     std::string digest;
     bool stalled = false;  // its image is to be left to the runtime
   };
-  // Returns the stream that has to stop for a waiting blob, or nullopt. Call it if no stream is free. The
-  // caller stops that stream, and calls again when it has ended.
+  // Returns the stream that has to stop for a waiting blob of the agent's own images, or nullopt: YieldPolicy
+  // is about the pulls of others. Call it if no stream is free. The caller stops that stream, and calls again
+  // when it has ended.
   std::optional<Yield> StreamToPreempt(base::TimePoint now);
 
   // Bytes of the blob have come. They count in the window over which its speed is measured.
@@ -164,7 +166,7 @@ class FetchOrder {
   // the image before; the caller then reports Failed(). Answers to requests that ran side by side count as
   // one.
   bool Refused(const std::string& digest, base::TimePoint until);
-  // The blob is complete, or failed. Call Of() for the effect on its images.
+  // The blob is complete, or failed. ProgressOf tells the effect on its images.
   void Done(const std::string& digest);
   void Failed(const std::string& digest);
 

@@ -14,7 +14,7 @@ constexpr seconds kTransientBackoffBase{2};
 constexpr minutes kTransientBackoffCap{5};
 constexpr minutes kSlowBase{5};
 constexpr hours kSlowCap{1};
-// Passing failures in a row after which the entry no longer holds up the others: about a minute's worth.
+// Transient failures in a row after which nothing waits for the entry: about a minute's worth. Retries go on.
 constexpr int kFailuresUntilSettled = 6;
 
 // An image that disappears several times within this period was evicted by kubelet, not replaced by an
@@ -25,7 +25,7 @@ constexpr minutes kEvictionBase{5};
 // The first one that counts waits for kEvictionBase, and the fifth for kSlowCap. More need not be remembered.
 constexpr std::size_t kEvictionsRemembered = kEvictionsUntilBackoff + 4;
 
-// Ends of the runtime in a row that make each image that was pulled at the time a suspect: one may be a
+// An image becomes a suspect when the runtime ends under its pulls this many times in a row. One end may be a
 // restart.
 constexpr int kOutagesUntilSuspect = 2;
 // A pull that lasted this long, and has more bytes than the one before, would end well without further

@@ -61,11 +61,11 @@ struct PullFailure {
   bool plugin_failed = false;
 };
 
-// Returns true if the next try comes too late for `--once` and `wait` to wait for it.
+// Returns true if the next try comes minutes later or more: too late for `--once` and `wait` to wait for it.
 bool IsTerminalFailure(Reason reason);
 
-// Returns true if the newest tries have failed and another one is not worth waiting for: IsTerminalFailure,
-// or six failures in a row.
+// Returns true if the newest tries have failed and the next one is not worth waiting for: IsTerminalFailure,
+// or six failures in a row. The retries go on all the same.
 bool HasFailedForGood(const History& past);
 
 // `random` is uniform in [0, 1).

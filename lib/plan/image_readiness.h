@@ -46,7 +46,7 @@ struct EntryFacts {
   const Freshness* freshness = nullptr;
   // Why nothing starts for it although it is due (its registry is held, the disk is full); none: its turn.
   std::optional<Reason> hold_reason;
-  bool looking_up = false;          // its credentials are searched for; nothing else holds it back
+  bool looking_up = false;          // its credentials are looked up; nothing else holds it back
   std::string pin_problem{};        // Pinning::ProblemOf
   base::Shared<TouchStatus> touch;  // kNone where touching is off
 };

@@ -14,7 +14,7 @@ namespace prefetch::plan {
 inline constexpr std::chrono::seconds kLongestLimit = std::chrono::hours(24);
 
 struct Limits {
-  int parallel_pulls = 4;             // until every entry is ready or has failed for good once
+  int parallel_pulls = 4;             // until every entry has been settled once
   int parallel_pulls_when_ready = 2;  // afterwards: pods' own pulls come first then
   int per_registry_pulls = 4;
   // Until then, in all and from each far registry (plan/schedule.h). A value not above parallel_pulls has
@@ -86,6 +86,7 @@ ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen,
 // begun has its slot like any other, so that the limit of parallel pulls holds while registries answer.
 bool IsIdle(const ObservedProgress& progress, base::TimePoint started_at, base::TimePoint now);
 
+// The decision about a running pull; no verdict of kubelet.
 enum class PullVerdict {
   kContinue,
   kReplace,  // stalled: start a new pull first, then cancel this one

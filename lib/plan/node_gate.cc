@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kLongestMessage = 1024;
 constexpr std::size_t kShortHash = 13;  // "sha256:" and six digits
 
-// Returns true if waiting longer would change nothing: every required entry is ready, or has failed for good.
+// Returns true if waiting longer would change nothing: every required entry is ready, or its next
+// try is not worth waiting for.
 bool OnlyFailuresAreLeft(const Snapshot& snapshot) {
   if (snapshot.readiness.reason != Reason::kImagesNotReady) return false;
   return std::all_of(snapshot.images.begin(), snapshot.images.end(), [](const ImageState& image) {

@@ -27,7 +27,7 @@ constexpr int kShareUnderLoad = 3;
 
 constexpr seconds kWatchAgain{1};
 // The pause grows to the interval of polls without events: a connection that is refused costs less than a
-// look.
+// poll.
 constexpr seconds kWatchAgainMost{8};
 constexpr minutes kWatchUnsupported{10};
 constexpr seconds kLongStream{10};
@@ -36,7 +36,7 @@ constexpr seconds kLongStream{10};
 
 PollTrigger AfterRuntimeEvent(PollTrigger trigger, base::TimePoint now) {
   trigger.first_poll_at = std::min<base::TimePoint>(trigger.first_poll_at, now + kFirstPollDelay);
-  // The early look finds most changes. The late one follows the newest event, and finds what the runtime's
+  // The early poll finds most changes. The late one follows the newest event, and finds what the runtime's
   // list did not show yet at the early one.
   trigger.second_poll_at = now + kSecondPollDelay;
   return trigger;
@@ -93,7 +93,7 @@ PollDepth DueKubeletPoll(const KubeletPolls& polls, bool news, base::TimePoint n
 
 KubeletPolls AfterKubeletPollBegan(KubeletPolls polls, PollDepth depth, base::TimePoint now) {
   if (depth == PollDepth::kNone) return polls;
-  // A full look includes what a glance would see.
+  // A full poll includes what a quick one would see.
   polls.next_quick = now + kQuickPollInterval;
   if (depth == PollDepth::kFull) polls.next_full = now + kFullInterval;
   return polls;

@@ -28,7 +28,8 @@ base::Duration ReconnectDelay(base::Duration connected_for, int failures, bool u
 // Returns true if a stream that lasted for `connected_for` counts as stable.
 bool WasStable(base::Duration connected_for);
 
-// ---- KubeletPolls: schedules the polls of kubelet's files. A glance only checks whether a file has changed.
+// ---- KubeletPolls: schedules the polls of kubelet's files. A quick poll only checks whether a file has
+// changed.
 // A full poll follows a change, and comes every 8 s.
 
 enum class PollDepth {
@@ -43,7 +44,7 @@ struct KubeletPolls {
   base::TimePoint next_full;
 };
 
-// `news`: something is known to have changed, so that no glance is needed.
+// `news`: something is known to have changed, so that no quick poll is needed.
 PollDepth DueKubeletPoll(const KubeletPolls& polls, bool news, base::TimePoint now);
 KubeletPolls AfterKubeletPollBegan(KubeletPolls polls, PollDepth depth, base::TimePoint now);
 base::TimePoint NextKubeletPoll(const KubeletPolls& polls);

@@ -45,7 +45,7 @@ RegistryHealth AfterRetryRequested(RegistryHealth past, base::TimePoint now) {
 
 Distance AfterPollDuringPull(Distance past, bool knows_manifest, base::Duration age) {
   // kNear is for good. A manifest that is still missing after kNearManifest shows a far registry, and one
-  // that is here by then a near one. Between the two, a late look may have missed the moment, so it decides
+  // that is here by then a near one. Between the two, a late poll may have missed the moment, so it decides
   // nothing.
   if (past == Distance::kNear) return past;
   if (!knows_manifest) return age >= kNearManifest ? Distance::kFar : past;
@@ -53,7 +53,7 @@ Distance AfterPollDuringPull(Distance past, bool knows_manifest, base::Duration 
 }
 
 Distance AfterPull(Distance past, base::Duration took) {
-  // A whole pull within the time of a manifest: looks come too seldom to see such a pull. A slow pull shows
+  // A whole pull within the time of a manifest: polls come too seldom to see such a pull. A slow pull shows
   // nothing, since its size may be the reason.
   return took <= kNearManifest ? Distance::kNear : past;
 }

@@ -1,5 +1,6 @@
 // One registry as pulls see it: whether it answers (RegistryHealth), and how far away it is (Distance). Pure;
-// Pure; the loop keeps one of each for each registry. RegistryPace is the same for the agent's own requests.
+// the loop keeps one of each for each registry. RegistryPace is the same for registry checks, and FetchHealth
+// (plan/fetch_order.h) for downloads of the agent.
 #pragma once
 
 #include <chrono>
@@ -40,7 +41,8 @@ enum class Distance {
 
 // A registry counts as near if its manifest is here within this time after the pull began.
 constexpr std::chrono::milliseconds kNearManifest{250};
-// A poll of the pull comes at most this long after the manifest. A later one decides nothing.
+// A poll that comes this much later than kNearManifest still counts as in time. A still later one that finds
+// the manifest decides nothing: it does not show when the manifest came.
 constexpr std::chrono::milliseconds kLatePoll{150};
 
 // After a poll of a running pull that is `age` old. `knows_manifest`: the runtime has its manifest.

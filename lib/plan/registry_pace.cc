@@ -184,7 +184,7 @@ ChecksToStart ScheduleChecks(std::vector<CheckCandidate> checks,
       out.needs_credentials.push_back(check.entry);
       continue;
     }
-    // A look-up of credentials has no slot among all checks, so plugins that hang do not stop other
+    // A lookup of credentials has no slot among all checks, so plugins that hang do not stop other
     // registries.
     total++;
     out.start.push_back(check.entry);

@@ -191,7 +191,7 @@ bool SameContentRuns(const PullCandidate& pull, const std::vector<PullCandidate>
                      [&](const PullCandidate& other) { return other.content == pull.content; });
 }
 
-// Returns the number of credential look-ups under way of each registry.
+// Returns the number of credential lookups under way of each registry.
 std::map<std::string, int> CountRunningLookups(const std::vector<PullCandidate>& due) {
   std::map<std::string, int> lookups_running;
   for (const PullCandidate& pull : due) {
@@ -220,17 +220,17 @@ bool IsWithinGroupLimits(const PullCandidate& pull, const SlotsInUse& taken, boo
 struct FreeSlot {
   int registry_limit = 0, of_registry = 0;
   bool is_free = false;
-  bool is_reserved = false;  // look-ups of images that count for more keep all slots that are left
+  bool is_reserved = false;  // lookups of images that count for more keep all slots that are left
 };
 
-// Starts the look-up of credentials of a pull with a slot, and keeps the slot for it.
+// Starts the lookup of credentials of a pull with a slot, and keeps the slot for it.
 void StartLookup(const PullCandidate& pull, const FreeSlot& slot, base::TimePoint now,
                  std::map<std::string, int>& lookups_running, ReservedSlots& reserved,
                  ScheduleOutput& output) {
   const bool under_way = pull.lookup.state == LookupState::kUnderWay;
   if (!slot.is_free) return;
   if (!under_way && slot.of_registry + lookups_running[pull.registry] >= slot.registry_limit) return;
-  // The look-up starts even while slots are kept: look-ups that all hang then keep them for one moment
+  // The lookup starts even while slots are kept: lookups that all hang then keep them for one moment
   // together, and not one after the other.
   if (!under_way) {
     output.needs_credentials.push_back(pull.entry);
@@ -286,7 +286,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
       output.next_turn_at = std::min(output.next_turn_at, held_until);
       continue;
     }
-    // A look-up that takes long has lost its claims, so that a plugin that hangs delays its own images only.
+    // A lookup that takes long has lost its claims, so that a plugin that hangs delays its own images only.
     if (!IsPrompt(pull.lookup, now)) continue;
     // Suspects run one at a time. If two ran, nobody could tell which of them ends the runtime.
     if (SameContentRuns(pull, running) || (pull.suspect && taken.suspects > 0)) continue;
@@ -303,7 +303,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     slot.is_reserved = total + reserved.total() >= total_limit && !beyond;
     if (waits == nullptr && !slot.is_free) waits = &pull;
     if (pull.lookup.state != LookupState::kDone) {
-      // This makes the claim without a start: the room must still be there when the look-up ends.
+      // This makes the claim without a start: the room must still be there when the lookup ends.
       disk.Admits(pull, false);
       StartLookup(pull, slot, now, lookups_running, reserved, output);
       continue;
@@ -337,7 +337,7 @@ double SumOfBytes(Candidates begin, Candidates end) {
   return sum * static_cast<double>(end - begin) / static_cast<double>(known);
 }
 
-// Returns the largest pull that may be moved, or `end`. An image of a far registry keeps its place, since
+// Returns the largest pull that may be moved, or `end`. An image of a far registry keeps its position, since
 // latency and not its size decides how long it takes.
 Candidates Largest(Candidates begin, Candidates end) {
   Candidates largest = end;

@@ -35,7 +35,7 @@ struct PullCandidate {
   bool fetched = false;
   bool over = false;
   bool idle = false;        // plan::IsIdle of a running pull: it takes no slot of other registries
-  bool far = false;         // the registry is far: its distance, above
+  bool far = false;         // the registry is far (plan::Distance)
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
   DiskReservation disk;
@@ -61,7 +61,7 @@ struct ScheduleInput {
   std::vector<PullCandidate> running;
   std::map<std::string, RegistryHealth> registries;
   std::set<std::string> soon;    // registries of entries whose next try is due within kSoonDue
-  bool settled = false;          // every entry was ready or failed for good once
+  bool settled = false;          // every entry has been settled once (History::settled)
   bool agent_downloads = false;  // the runtime lets it, and --fetch=auto
   bool may_reorder = false;      // the largest first
   base::TimePoint hold_until;    // nothing starts before: the disk is full
@@ -108,7 +108,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
 
 struct PhaseCount {
   std::size_t images = 0;   // that were missing when the phase began
-  std::size_t over = 0;     // here, or failed for good
+  std::size_t over = 0;     // here, or not worth waiting for
   std::size_t running = 0;  // being pulled
 };
 
@@ -122,8 +122,8 @@ bool HaveEqualRank(const PullCandidate& a, const PullCandidate& b);
 
 // `due` is in order. An image that is larger than its share of all that wait among its equals goes to their
 // front: with `parallel` pulls at a time, it would end after all others. Images of far registries keep their
-// places, since their size alone does not decide how long they take. Images of unknown size keep them, too;
-// for the sum they count as the average of the others.
+// positions, since their size alone does not decide how long they take. Images of unknown size keep them,
+// too; for the sum they count as the average of the others.
 void MoveLargestFirst(std::vector<PullCandidate>& due, int parallel);
 
 }  // namespace prefetch::plan

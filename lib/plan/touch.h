@@ -136,7 +136,8 @@ TouchPodHealth AfterKubeletRestart(TouchPodHealth past, base::TimePoint now);
 // A pod that came to nothing as a whole; obstacle kNone: one that kubelet has gone through.
 TouchPodHealth AfterPod(TouchPodHealth past, const TouchResult& result, base::TimePoint now, double random);
 bool IsPodObstacle(TouchObstacle obstacle);
-// The entry has failed so often that it is not worth waiting for; it is still tried, at long intervals.
+// Returns true if touch pods have failed so often for one obstacle that waiting is not worth it. They are
+// still tried, every ten minutes.
 bool CannotSucceed(const TouchPodHealth& pod_health);
 
 // Inputs of StatusOf.

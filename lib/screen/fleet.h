@@ -53,7 +53,7 @@ struct FleetNode {
   status::ReasonText reason;
   std::string message;
   std::string leaving;              // why the node is dead or leaving, and not counted; empty: it is counted
-  bool failed_permanently = false;  // waiting changes nothing: all that is missing has failed for good
+  bool failed_permanently = false;  // waiting changes nothing: all that is missing is settled
   bool has_permanent_failure = false;  // something that is missing has
   std::uint64_t required = 0, required_ready = 0;
   std::string list_hash;
@@ -148,8 +148,8 @@ enum class FleetOutcome {
   kFailedPermanently,  // with fail_fast: too few nodes are left
 };
 
-// With `fail_fast`, a node counts as lost as soon as one of its images has failed for good. Without it, no
-// node does: a tag that is missing may be pushed meanwhile.
+// With `fail_fast`, a node counts as lost as soon as one of its images is settled and not ready. Without it,
+// no node does: a tag that is missing may be pushed meanwhile.
 FleetOutcome EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast);
 
 }  // namespace prefetch::screen

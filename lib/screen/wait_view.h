@@ -25,7 +25,7 @@ std::vector<std::string> WaitDetails(const status::StatusDocument& document, std
 
 enum class WaitOutcome {
   kReady,
-  kFailedFast,  // a missing image has failed for good, and the rest is not waited for
+  kFailedFast,  // a missing image is settled, and the rest is not waited for
   kTimedOut,
 };
 
@@ -33,10 +33,10 @@ enum class WaitOutcome {
 std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, std::chrono::seconds waited,
                        std::size_t width);
 
-// Nothing will change by waiting: something required is not ready, and all such have failed for good.
+// Nothing will change by waiting: something required is not ready, and all such are settled.
 bool FailedPermanently(const status::StatusDocument& document);
 
-// The first of the required images that have failed for good; nullptr: none has.
+// The first of the required images that are settled and not ready; nullptr: there is none.
 const status::StatusImage* FirstPermanentFailure(const status::StatusDocument& document);
 inline bool AnyFailedPermanently(const status::StatusDocument& document) {
   return FirstPermanentFailure(document) != nullptr;
