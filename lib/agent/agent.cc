@@ -542,7 +542,7 @@ void Agent::On(ListChanged event) {
   runtime_.PollInFull();
   runtime_.PollNow();
   if (kubelet_) kubelet_->ListChanged();
-  loop_.Overstated();  // the Snapshot of the list before must not stay
+  loop_.PublishAtOnce();  // the Snapshot of the list before must not stay
   for (const std::string& warning : list_->warnings) {
     if (std::count(known.begin(), known.end(), warning) == 0) base::Warn("list", {{"warning", warning}});
   }
@@ -616,7 +616,7 @@ bool Agent::On(NodeLabelsRead event) {
                                         [](const Entry& entry) { return entry.applies(); })}});
   checks_.OnDesiredChanged();
   if (kubelet_) kubelet_->ListChanged();
-  loop_.Overstated();  // the node may not have what its labels ask for now
+  loop_.PublishAtOnce();  // the node may not have what its labels ask for now
   return true;
 }
 
@@ -636,7 +636,7 @@ void Agent::ApplyLocal(Entry& entry, std::optional<plan::Local> local) {
   if (entry.observed.known && entry.observed.local == local) return;
   loop_.Changed();
   if (had && !local) {
-    loop_.Overstated();  // the published Snapshot calls it present
+    loop_.PublishAtOnce();  // the published Snapshot calls it present
     entry.history = plan::AfterVanished(std::move(entry.history), loop_.now());
     base::Warn("image vanished", {{"image", entry.desired->reference.written()},
                                   {"imageRef", entry.observed.local->id},
@@ -732,7 +732,7 @@ void Agent::On(const RetryRequested& event) {
 // A client repeats its request while it waits, so only a new request, or one for an image that is not worth
 // waiting for, counts as a request to try at once. A failure of this moment is the answer to it.
 bool Agent::MaySkipBackoffFor(const Entry& entry) {
-  const bool is_new = loop_.now() >= entry.requested_until || plan::HasFailedForGood(entry.history);
+  const bool is_new = loop_.now() >= entry.requested_until || plan::IsNotWorthWaitingFor(entry.history);
   const bool waits = entry.runs.empty() && entry.history.not_before > loop_.now();
   return waits && is_new && loop_.now() - entry.history.failed_at >= plan::kRecentFailure &&
          backoff_skips_.TryTake(loop_.now());

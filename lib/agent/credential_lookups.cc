@@ -11,10 +11,10 @@ CredentialLookups::CredentialLookups(credentials::Keyring& keyring,
 plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& desired,
                                                   base::TimePoint now) const {
   thread_.Check();
-  auto found = searches_.find(desired.reference.Normalized());
+  auto found = pending_.find(desired.reference.Normalized());
   // Mounted pull secrets are for certain sources only, so a result for other sources may hold a credential
   // that this image must not use, or lack one.
-  if (found == searches_.end() || found->second.sources != desired.sources ||
+  if (found == pending_.end() || found->second.sources != desired.sources ||
       found->second.for_any_pod != desired.for_any_pod) {
     return {plan::LookupState::kNeeded, {}};
   }
@@ -41,8 +41,8 @@ bool CredentialLookups::StartIfNeeded(const plan::DesiredImage& desired, base::T
                 .done = [on_finished = on_finished_, name, id = search.id](credentials::Lookup lookup) {
                   on_finished({name, id, std::make_shared<const credentials::Lookup>(std::move(lookup))});
                 }};
-  const bool replaces = searches_.count(name) != 0;
-  Search& place = searches_[name];
+  const bool replaces = pending_.count(name) != 0;
+  Search& place = pending_[name];
   // A lookup with other sources may still run for this name. Its event is recognised by its id and ignored.
   place.stop.request_stop();
   place = std::move(search);
@@ -56,8 +56,8 @@ bool CredentialLookups::Handle(const LookupFinished& event, base::TimePoint now)
   thread_.Check();
   // Counted even if nobody waits for the result any more: the thread is free.
   under_way_--;
-  auto found = searches_.find(event.name);
-  if (found == searches_.end() || found->second.id != event.id) return false;
+  auto found = pending_.find(event.name);
+  if (found == pending_.end() || found->second.id != event.id) return false;
   found->second.found = event.lookup;
   found->second.since = now;
   return true;
@@ -65,21 +65,21 @@ bool CredentialLookups::Handle(const LookupFinished& event, base::TimePoint now)
 
 LookupPtr CredentialLookups::Peek(const plan::DesiredImage& desired) const {
   thread_.Check();
-  return searches_.at(desired.reference.Normalized()).found;
+  return pending_.at(desired.reference.Normalized()).found;
 }
 
 LookupPtr CredentialLookups::Take(const plan::DesiredImage& desired) {
   thread_.Check();
-  auto found = searches_.find(desired.reference.Normalized());
+  auto found = pending_.find(desired.reference.Normalized());
   // Each pull gets credentials of its own: a result that was used is not used for the retry.
   LookupPtr lookup = std::move(found->second.found);
-  searches_.erase(found);
+  pending_.erase(found);
   return lookup;
 }
 
 void CredentialLookups::RetainOnly(const std::function<bool(const std::string& name)>& wanted) {
   thread_.Check();
-  const auto dropped = std::erase_if(searches_, [&wanted](auto& one) {
+  const auto dropped = std::erase_if(pending_, [&wanted](auto& one) {
     if (wanted && wanted(one.first)) return false;
     one.second.stop.request_stop();
     return true;

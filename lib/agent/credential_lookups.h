@@ -147,7 +147,7 @@ class CredentialLookups {
   };
 
   base::ThreadChecker thread_;
-  std::map<std::string, Search> searches_ PREFETCH_GUARDED_BY(thread_);
+  std::map<std::string, Search> pending_ PREFETCH_GUARDED_BY(thread_);
   std::uint64_t next_id_ PREFETCH_GUARDED_BY(thread_) = 1;
   int under_way_ PREFETCH_GUARDED_BY(thread_) = 0;
   const std::function<void(LookupFinished)> on_finished_;

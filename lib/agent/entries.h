@@ -74,7 +74,7 @@ struct Entry {
   bool size_requested = false;  // of its registry, before its pull; once
   bool no_disk_space = false;
   bool waits_for_disk_space = false;  // there may be room for it once others are done
-  // The hold of its registry or of the disk that a due pull waits for (plan::StartVerdict::hold_reason), for
+  // The hold of its registry or of the disk that a due pull waits for (plan::StartDecision::hold_reason), for
   // status and IsIdle(). Null: none. Schedule enforces it.
   std::optional<plan::Reason> hold_reason;
 

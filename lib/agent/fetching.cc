@@ -481,9 +481,9 @@ void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Resu
     order_.Postponed(transfer->digest);
     // A stream that was stopped on purpose must not fail its image.
   } else if (transfer->preempted || !order_.Wants(transfer->digest)) {
-    order_.GaveUp(transfer->digest);
+    order_.Requeue(transfer->digest);
   } else if (!retry_after || *retry_after > plan::kMaxRetryAfter ||
-             !order_.Refused(transfer->digest, steady_clock::now() + *retry_after)) {
+             !order_.RateLimited(transfer->digest, steady_clock::now() + *retry_after)) {
     Fail(*transfer, end.error());
   }
   Rebalance();

@@ -75,7 +75,7 @@ void KubeletView::ApplyVerdict(Entry& entry, plan::DebouncedVerdict verdict) {
                             {"reason", kubelet::VerdictReasonName(now->never.reason)},
                             {"message", now->never.message}};
   if (!starts(now)) {
-    loop_.Overstated();  // the published Snapshot calls it open
+    loop_.PublishAtOnce();  // the published Snapshot calls it open
     base::Warn("image closed to pods", fields);
   } else if (before && before->never.reason != kubelet::VerdictReason::kImageAbsent) {
     base::Info("image open to pods", fields);

@@ -219,7 +219,7 @@ class Loop {
   }
   // The published Snapshot overstates readiness, or is of an earlier list. The next one is published in this
   // turn, without waiting for its interval.
-  void Overstated() {
+  void PublishAtOnce() {
     Check();
     changed_ = at_once_ = true;
   }

@@ -100,7 +100,7 @@ bool Pulls::RetryRequested(Entry& entry) {
   const bool held = health != registries_.end() && health->second.not_before > loop_.now();
   const bool outside = entry.action.reason == plan::Reason::kOutsidePullWindow;
   // A full disk holds every pull, also those of entries that have not failed.
-  const bool disk_held = hold_until_ > loop_.now();
+  const bool disk_held = hold_until_ > loop_.now() && entry.action.kind == plan::ActionKind::kPull;
   if (entry.history.not_before <= loop_.now() && !wrong_platform && !held && !outside && !disk_held) {
     return false;
   }
@@ -156,9 +156,9 @@ void Pulls::EvaluateRuns() {
       if (run.cancel_reason != CancelReason::kNone) continue;
       switch (plan::EvaluatePull(run.state.progress, ReportsProgress(run), run.state.started_at,
                                  entry.desired->pull_timeout, limits_, loop_.now())) {
-        case plan::PullVerdict::kContinue:
+        case plan::RunDecision::kContinue:
           break;
-        case plan::PullVerdict::kReplace:
+        case plan::RunDecision::kReplace:
           // A replacement would keep the reservation. Without one, images that wait get the room, and this
           // one goes behind them.
           if (disk_is_short_) {
@@ -175,7 +175,7 @@ void Pulls::EvaluateRuns() {
           run.cancel_at = loop_.now() + kReplaceOverlap;
           to_replace.push_back(&entry);
           break;
-        case plan::PullVerdict::kEnd:
+        case plan::RunDecision::kEnd:
           run.cancel_reason = CancelReason::kDeadlineExceeded;
           run.stop.request_stop();
           break;
@@ -247,7 +247,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (!entry.runs.empty()) {
       input.running.push_back(std::move(pull));
     } else if (entry.applies()) {
-      const plan::StartVerdict verdict =
+      const plan::StartDecision verdict =
           plan::EvaluateStart(StartFactsFor(entry, pull, input.usable), loop_.now());
       entry.no_disk_space = verdict.no_disk_space;
       entry.hold_reason = verdict.hold_reason;
@@ -298,7 +298,7 @@ void Pulls::Start(Entry& entry) {
   entry.history.attempts++;
   entry.history.started_at = loop_.Wall();
   if (entry.runs.empty())
-    entry.history.disk = plan::AfterBegin(entry.history.disk, plan::Usable(disk_, limits_), eviction_);
+    entry.history.disk = plan::AfterBegin(entry.history.disk, plan::Usable(disk_, limits_), space_release_);
   const std::vector<Entry>& all = entries_.all();
   // The room that images take can be measured only against a time at which no pull was writing.
   if (std::all_of(all.begin(), all.end(), [](const Entry& one) { return one.runs.empty(); }))
@@ -451,7 +451,7 @@ plan::PhaseCount Pulls::CountPhase() const {
   for (const Entry& entry : entries_.listed()) {
     if (!entry.applies()) continue;
     // An image whose next try is not worth waiting for is over, too: it brings no more bytes soon.
-    const bool over = !entry.history.pulled_id.empty() || plan::HasFailedForGood(entry.history);
+    const bool over = !entry.history.pulled_id.empty() || plan::IsNotWorthWaitingFor(entry.history);
     if (over && entry.runs.empty()) {
       phase.over++;
     } else if (!entry.runs.empty()) {
@@ -584,8 +584,8 @@ void Pulls::Handle(const LeasesUpdated& event) {
   if (!event.dropped.empty()) {
     // Only the deletions that were made for room wait until the bytes are gone. After others, the bytes go
     // when containerd next collects garbage.
-    eviction_ = event.bytes_gone ? plan::AfterBytesGone(eviction_, loop_.now())
-                                 : plan::AfterBytesDropped(eviction_, loop_.now());
+    space_release_ = event.bytes_gone ? plan::AfterBytesGone(space_release_, loop_.now())
+                                      : plan::AfterBytesDropped(space_release_, loop_.now());
     if (event.bytes_gone) {
       // Pulls wait for a new measurement of the disk. A poll that began before the deletion may still report
       // the old one.
@@ -911,7 +911,7 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
     DropKeptBytes();
     // A plugin that failed may be why the registry denied access, and the next try may go on where this one
     // ended.
-  } else if (plan::IsTerminalFailure(failure.reason) && entry.history.settled && !failure.plugin_failed) {
+  } else if (plan::IsSlowFailure(failure.reason) && entry.history.settled && !failure.plugin_failed) {
     DiscardBytes(entry, cri::LeaseDeletion::kAsync);
   }
 }
@@ -938,7 +938,7 @@ void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
   SetDisk(disk);
   disk_path_ = path;
   // Even a measurement that failed counts: bytes that are on their way out must not stop new pulls for ever.
-  eviction_ = plan::AfterMeasure(eviction_, loop_.now());
+  space_release_ = plan::AfterMeasure(space_release_, loop_.now());
   if (!disk_.known) return;
   disk_usage_ = plan::AfterMeasure(disk_usage_, disk_.available_bytes);
   const std::uint64_t usable = plan::Usable(disk_, limits_);
@@ -1029,23 +1029,23 @@ void Pulls::EvictForDiskSpace() {
   }
   if (running.empty()) return;
   // Bytes of pulls that wait are discarded before a running pull is ended.
-  if (usable == 0 && !eviction_.pending && plan::KeptBytesMatter(KeptBytes(), running)) {
+  if (usable == 0 && !space_release_.pending && plan::KeptBytesMatter(KeptBytes(), running)) {
     DropKeptBytes();
     return;
   }
   // One pull is ended at a time, and the rest is judged anew: its room may be enough for the others.
-  while (auto verdict = plan::ChooseEviction(running, usable, eviction_)) {
+  while (auto verdict = plan::ChoosePullToEnd(running, usable, space_release_)) {
     Entry& entry = all[verdict->entry];
     ActivePull& run = entry.runs.back();
     base::LogFields fields = {
         {"image", entry.desired->reference.written()}, {"needed", verdict->needed}, {"available", usable}};
-    if (verdict->reason == plan::EvictionReason::kOutOfDiskSpace) {
+    if (verdict->reason == plan::EndReason::kOutOfDiskSpace) {
       base::Warn("pull ended: not enough room", fields);
       run.cancel_reason = CancelReason::kNoDiskSpace;
       entry.history.disk = plan::AfterDiskFull(entry.history.disk, verdict->competed, loop_.now());
       // The disk shows the room only later. Until then this keeps the next turn from ending another pull for
       // the same shortage.
-      eviction_ = plan::AfterEnding(eviction_, run.state.progress.bytes_done, loop_.now());
+      space_release_ = plan::AfterEnding(space_release_, run.state.progress.bytes_done, loop_.now());
       disk_usage_ = plan::AfterRemoval(disk_usage_);
     } else {
       base::Info("pull ended: others get the room first", fields);
@@ -1065,15 +1065,16 @@ bool Pulls::HandleDiskFull(Entry& entry, const std::string& error) {
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
   // A full disk ends all pulls that write, at about the same moment. Their events come one after the other,
   // so a pull that ended just now counts as a competitor.
-  bool competed = eviction_.at_least || loop_.now() < hold_until_ ||
+  bool competed = space_release_.at_least || loop_.now() < hold_until_ ||
                   std::any_of(entries_.all().begin(), entries_.all().end(),
                               [](const Entry& one) { return !one.runs.empty(); });
   base::Warn(
       "pull ended: not enough room",
       {{"image", entry.desired->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});
   // If others had left only few bytes that were not gone yet, fetching the whole image again would not help.
-  entry.history.disk = plan::AfterDiskFull(entry.history.disk, competed, loop_.now(), eviction_.returning);
-  eviction_ = plan::AfterEnding(eviction_, 0, loop_.now());
+  entry.history.disk =
+      plan::AfterDiskFull(entry.history.disk, competed, loop_.now(), space_release_.returning);
+  space_release_ = plan::AfterEnding(space_release_, 0, loop_.now());
   DiscardBytes(entry, cri::LeaseDeletion::kSync);
   disk_.available_bytes = 0;  // until the next measurement; no pull starts in between
   return true;
@@ -1100,7 +1101,7 @@ void Pulls::DiscardBytes(Entry& entry, cri::LeaseDeletion bytes, base::Duration 
 void Pulls::DropKeptBytes() {
   for (Entry& entry : entries_.all()) {
     if (!entry.runs.empty() || entry.history.disk.kept == 0) continue;
-    eviction_ = plan::AfterKeptDropped(eviction_, entry.history.disk.kept, loop_.now());
+    space_release_ = plan::AfterKeptDropped(space_release_, entry.history.disk.kept, loop_.now());
     DiscardBytes(entry, cri::LeaseDeletion::kSync);
   }
 }
@@ -1108,7 +1109,7 @@ void Pulls::DropKeptBytes() {
 // Settles images without room when no running pull could give any back: waiting would not help.
 void Pulls::SettleWithoutDiskSpace() {
   // Room is on its way back, so an image without room may still fit.
-  if (eviction_.pending) return;
+  if (space_release_.pending) return;
   std::vector<Entry>& all = entries_.all();
   if (std::any_of(all.begin(), all.end(), [](const Entry& entry) { return !entry.runs.empty(); })) return;
   for (Entry& entry : all) {

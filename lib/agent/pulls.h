@@ -163,7 +163,7 @@ class Pulls {
   std::string disk_path_;
   std::vector<std::shared_ptr<AdmissionDecision>>
       pending_decisions_;  // of pulls whose size is news in this turn
-  plan::PendingSpaceRelease eviction_;
+  plan::PendingSpaceRelease space_release_;
   std::uint64_t ignore_disk_of_polls_through_ =
       0;  // polls up to this number may have run while bytes were being deleted
   plan::DiskUsage disk_usage_;

@@ -216,12 +216,12 @@ void Touching::Handle(TouchReport report, Entries& entries, base::TimePoint now,
 // Records an obstacle that every touch pod of this node would meet.
 void Touching::ReportFailure(const TouchResult& result) {
   bool news = pod_health_.obstacle != result.obstacle || pod_health_.why != result.why;
-  bool was_hopeless = plan::CannotSucceed(pod_health_);
+  bool was_hopeless = plan::IsLongObstacle(pod_health_);
   pod_health_ = plan::AfterPod(pod_health_, result, now_, random_());
   metrics_.TouchPodEnded(result.obstacle);
   // An obstacle that lasts is logged once, and again when the agent gives up its quick retries.
-  if (!news && was_hopeless == plan::CannotSucceed(pod_health_)) return;
-  base::Warn(plan::CannotSucceed(pod_health_) ? "touches paused" : "touch failed",
+  if (!news && was_hopeless == plan::IsLongObstacle(pod_health_)) return;
+  base::Warn(plan::IsLongObstacle(pod_health_) ? "touches paused" : "touch failed",
              {{"obstacle", plan::TouchObstacleName(result.obstacle)},
               {"error", result.why},
               {"retryIn", pod_health_.not_before - now_}});

@@ -88,8 +88,8 @@ Action AwaitWindow(const Action& action, base::TimePoint opens_at) {
   return {.kind = ActionKind::kWait, .reason = Reason::kOutsidePullWindow, .until = opens_at};
 }
 
-StartVerdict EvaluateStart(const StartFacts& facts, base::TimePoint now) {
-  StartVerdict verdict{.no_disk_space = !facts.fits};
+StartDecision EvaluateStart(const StartFacts& facts, base::TimePoint now) {
+  StartDecision verdict{.no_disk_space = !facts.fits};
   // If both hold the entry, the registry's trouble is reported rather than the disk's. `hold_reason` is for
   // status; Schedule enforces the hold.
   if (now < facts.disk_held_until) verdict.hold_reason = Reason::kDiskFull;

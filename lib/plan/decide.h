@@ -76,16 +76,16 @@ struct StartFacts {
 };
 
 // The decision about one start; no verdict of kubelet.
-struct StartVerdict {
+struct StartDecision {
   bool may_start = false;
   bool no_disk_space = false;
   std::optional<Reason> hold_reason;  // the hold of the registry or the disk, for status; nullopt: none
 
-  friend bool operator==(const StartVerdict&, const StartVerdict&) = default;
+  friend bool operator==(const StartDecision&, const StartDecision&) = default;
 };
 
 // EvaluateStart only reports a hold of the disk or the registry. Schedule enforces it.
-StartVerdict EvaluateStart(const StartFacts& facts, base::TimePoint now);
+StartDecision EvaluateStart(const StartFacts& facts, base::TimePoint now);
 
 // Returns true if the entry waits now and its next try is due within kSoonDue. Such an entry of an image that
 // is here does not count.

@@ -262,8 +262,8 @@ bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullCandidate>& runni
   return kept > 0 && kept >= fetched / kKeptShare;
 }
 
-std::optional<EvictionChoice> ChooseEviction(const std::vector<PullCandidate>& running, std::uint64_t usable,
-                                             const PendingSpaceRelease& eviction) {
+std::optional<PullToEnd> ChoosePullToEnd(const std::vector<PullCandidate>& running, std::uint64_t usable,
+                                         const PendingSpaceRelease& eviction) {
   // kUnlimited: the filesystem cannot be measured, so no pull is ended for it.
   if (running.empty() || usable == kUnlimited) return std::nullopt;
   std::vector<const PullCandidate*> order;
@@ -276,7 +276,7 @@ std::optional<EvictionChoice> ChooseEviction(const std::vector<PullCandidate>& r
     // many.
     if (eviction.pending) return std::nullopt;
     const PullCandidate& last = *order.back();
-    return EvictionChoice{last.entry, EvictionReason::kOutOfDiskSpace, competed, last.disk.reserved};
+    return PullToEnd{last.entry, EndReason::kOutOfDiskSpace, competed, last.disk.reserved};
   }
   // First: does any pull not fit even if all pulls of lower rank make room? In rank order, so that the pull
   // of highest rank is ended only if nothing else can help it. `behind` holds what the pulls after `pull`
@@ -287,7 +287,7 @@ std::optional<EvictionChoice> ChooseEviction(const std::vector<PullCandidate>& r
   for (const PullCandidate* pull : order) {
     behind = SaturatingSub(behind, pull->disk.returns);
     if (pull->disk.least > SaturatingAdd(coming, behind)) {
-      return EvictionChoice{pull->entry, EvictionReason::kOutOfDiskSpace, competed, pull->disk.least};
+      return PullToEnd{pull->entry, EndReason::kOutOfDiskSpace, competed, pull->disk.least};
     }
   }
   // Then: may some of them have to wait? The first may take all. A pull with all its bytes (`most` is 0)
@@ -296,8 +296,7 @@ std::optional<EvictionChoice> ChooseEviction(const std::vector<PullCandidate>& r
   for (const PullCandidate* pull : order) most = SaturatingAdd(most, pull->disk.most);
   if (most <= coming) return std::nullopt;
   for (std::size_t i = order.size(); i-- > 1;) {
-    if (order[i]->disk.most > 0)
-      return EvictionChoice{order[i]->entry, EvictionReason::kDeferred, competed, most};
+    if (order[i]->disk.most > 0) return PullToEnd{order[i]->entry, EndReason::kDeferred, competed, most};
   }
   return std::nullopt;
 }

@@ -170,13 +170,13 @@ bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullCandidate>& runni
 
 // Why the agent ends a pull of its own for disk space. kubelet's evictions of images are another matter
 // (plan/history.h).
-enum class EvictionReason {
+enum class EndReason {
   kOutOfDiskSpace,  // it does not fit, or the disk is exhausted: its bytes go, too
   kDeferred,        // it may fit once the others are done: its bytes stay
 };
-struct EvictionChoice {
+struct PullToEnd {
   std::size_t entry = 0;
-  EvictionReason reason = EvictionReason::kDeferred;
+  EndReason reason = EndReason::kDeferred;
   bool competed = false;
   // More than there is: what this pull may still take (kOutOfDiskSpace), or all that run (kDeferred).
   std::uint64_t needed = 0;
@@ -184,8 +184,8 @@ struct EvictionChoice {
 // Returns the running pull that has to end, or nullopt. If the pulls together need more space than there is,
 // the one of lowest priority ends, and the newest among equals. Only one ends at a time, since the space that
 // it gives back may be enough.
-std::optional<EvictionChoice> ChooseEviction(const std::vector<PullCandidate>& running, std::uint64_t usable,
-                                             const PendingSpaceRelease& eviction);
+std::optional<PullToEnd> ChoosePullToEnd(const std::vector<PullCandidate>& running, std::uint64_t usable,
+                                         const PendingSpaceRelease& eviction);
 
 // ---- The disk rule: after a pull the image filesystem must stay below kubelet's image GC threshold with
 // some bytes free, so that a prefetch never makes kubelet evict (kubelet's rule K41). Pure.

@@ -74,7 +74,7 @@ std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
   if (best == blobs_.end()) return std::nullopt;
   Blob& blob = best->second;
   blob.state = Blob::State::kActive;
-  // Steps are numbered so that Refused() can tell requests that ran side by side from later ones.
+  // Steps are numbered so that RateLimited() can tell requests that ran side by side from later ones.
   blob.begun = ++steps_;
   blob.window_at = now;
   blob.window_bytes = 0;
@@ -125,7 +125,7 @@ bool FetchOrder::IsStalled(const Blob& blob, base::TimePoint now) {
          static_cast<double>(kFetchFloor) * std::chrono::duration<double>(window).count();
 }
 
-std::optional<FetchOrder::Yield> FetchOrder::StreamToPreempt(base::TimePoint now) {
+std::optional<FetchOrder::Preemption> FetchOrder::StreamToPreempt(base::TimePoint now) {
   const Shares shares = CountShares();
   const auto best = Best(shares, now);
   if (best == blobs_.end()) return std::nullopt;
@@ -144,7 +144,7 @@ std::optional<FetchOrder::Yield> FetchOrder::StreamToPreempt(base::TimePoint now
   for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
     const Blob& blob = it->second;
     // One stream at a time is preempted. That may be enough.
-    if (blob.state == Blob::State::kYielding) return std::nullopt;
+    if (blob.state == Blob::State::kPreempted) return std::nullopt;
     if (blob.state != Blob::State::kActive) continue;
     const auto [registry, image] = count_of(blob);
     const bool stalled = ImageOf(blob) != ImageOf(waits) && IsStalled(blob, now);
@@ -157,11 +157,11 @@ std::optional<FetchOrder::Yield> FetchOrder::StreamToPreempt(base::TimePoint now
     rank = now_rank;
   }
   if (most == blobs_.end()) return std::nullopt;
-  most->second.state = Blob::State::kYielding;
-  return Yield{.digest = most->first, .stalled = std::get<bool>(rank)};
+  most->second.state = Blob::State::kPreempted;
+  return Preemption{.digest = most->first, .stalled = std::get<bool>(rank)};
 }
 
-void FetchOrder::GaveUp(const std::string& digest) {
+void FetchOrder::Requeue(const std::string& digest) {
   if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.state = Blob::State::kQueued;
 }
 
@@ -175,7 +175,7 @@ void FetchOrder::Retry() {
   }
 }
 
-bool FetchOrder::Refused(const std::string& digest, base::TimePoint until) {
+bool FetchOrder::RateLimited(const std::string& digest, base::TimePoint until) {
   auto found = blobs_.find(digest);
   // Its image was removed meanwhile, so there is nothing to give up.
   if (found == blobs_.end()) return true;

@@ -136,19 +136,19 @@ class FetchOrder {
     ImageId image = 0;  // one that wants it
   };
   // Returns the blob that a free stream fetches next, or nullopt if none may start now. When the stream ends,
-  // the caller reports Done, Failed, Postponed, GaveUp or Refused.
+  // the caller reports Done, Failed, Postponed, Requeue or RateLimited.
   std::optional<Step> Next(base::TimePoint now);
   // Returns the earliest time at which a held registry may be asked again; max() if none is held.
   base::TimePoint NextAt(base::TimePoint now) const;
 
-  struct Yield {
+  struct Preemption {
     std::string digest;
     bool stalled = false;  // its image is to be left to the runtime
   };
   // Returns the stream that has to stop for a waiting blob of the agent's own images, or nullopt: YieldPolicy
   // is about the pulls of others. Call it if no stream is free. The caller stops that stream, and calls again
   // when it has ended.
-  std::optional<Yield> StreamToPreempt(base::TimePoint now);
+  std::optional<Preemption> StreamToPreempt(base::TimePoint now);
 
   // Bytes of the blob have come. They count in the window over which its speed is measured.
   void OnBytes(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
@@ -157,7 +157,7 @@ class FetchOrder {
   // The agent itself has held the stream back for this time, so its window moves along by it.
   void ShiftSpeedWindow(const std::string& digest, base::Duration time);
   // The stream has ended before the blob is complete.
-  void GaveUp(const std::string& digest);
+  void Requeue(const std::string& digest);
   // Another writer has the blob. It waits until Retry(), and is then opened once more.
   void Postponed(const std::string& digest);
   void Retry();
@@ -165,7 +165,7 @@ class FetchOrder {
   // streams from then on. Returns false if that does not help, since it had one stream only, or has limited
   // the image before; the caller then reports Failed(). Answers to requests that ran side by side count as
   // one.
-  bool Refused(const std::string& digest, base::TimePoint until);
+  bool RateLimited(const std::string& digest, base::TimePoint until);
   // The blob is complete, or failed. ProgressOf tells the effect on its images.
   void Done(const std::string& digest);
   void Failed(const std::string& digest);
@@ -180,7 +180,7 @@ class FetchOrder {
     std::string registry;
     std::uint64_t size = 0;
     std::set<std::pair<ImageId, std::size_t>> wanted_by;  // with its rank there; never empty
-    enum class State { kQueued, kPostponed, kActive, kYielding } state = State::kQueued;
+    enum class State { kQueued, kPostponed, kActive, kPreempted } state = State::kQueued;
     std::uint64_t begun = 0;    // the number of its step
     base::TimePoint window_at;  // since when `window_bytes` came
     std::uint64_t window_bytes = 0;

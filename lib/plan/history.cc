@@ -55,7 +55,7 @@ base::Duration Delay(Retry retry, int failures, double random) {
 
 }  // namespace
 
-bool IsTerminalFailure(Reason reason) {
+bool IsSlowFailure(Reason reason) {
   switch (RetryFor(reason)) {
     case Retry::kNone:
     case Retry::kAtOnce:
@@ -69,10 +69,9 @@ bool IsTerminalFailure(Reason reason) {
   std::abort();
 }
 
-bool HasFailedForGood(const History& past) {
+bool IsNotWorthWaitingFor(const History& past) {
   if (past.failures == 0) return false;
-  return past.failures >= kFailuresUntilSettled ||
-         (past.last_failure && IsTerminalFailure(*past.last_failure));
+  return past.failures >= kFailuresUntilSettled || (past.last_failure && IsSlowFailure(*past.last_failure));
 }
 
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random) {
@@ -100,7 +99,7 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
     past.retry_after_until = now + *failure.retry_after;
   }
   past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
-  past.settled = past.settled || HasFailedForGood(past);
+  past.settled = past.settled || IsNotWorthWaitingFor(past);
   return past;
 }
 

@@ -62,11 +62,11 @@ struct PullFailure {
 };
 
 // Returns true if the next try comes minutes later or more: too late for `--once` and `wait` to wait for it.
-bool IsTerminalFailure(Reason reason);
+bool IsSlowFailure(Reason reason);
 
-// Returns true if the newest tries have failed and the next one is not worth waiting for: IsTerminalFailure,
+// Returns true if the newest tries have failed and the next one is not worth waiting for: IsSlowFailure,
 // or six failures in a row. The retries go on all the same.
-bool HasFailedForGood(const History& past);
+bool IsNotWorthWaitingFor(const History& past);
 
 // `random` is uniform in [0, 1).
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random);

@@ -149,9 +149,9 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
 }
 
 // Returns true if another try is not worth waiting for. `reason` is that of the state.
-bool HasFailedForGood(const EntryFacts& facts, Reason reason) {
+bool IsNotWorthWaitingFor(const EntryFacts& facts, Reason reason) {
   return facts.no_disk_space || facts.action.kind == ActionKind::kKeep ||
-         reason == Reason::kEvictedByKubelet || HasFailedForGood(facts.history);
+         reason == Reason::kEvictedByKubelet || IsNotWorthWaitingFor(facts.history);
 }
 
 // Reason and phase of an entry that is not on the node as it should be.
@@ -177,7 +177,7 @@ void EvaluateAbsent(const EntryFacts& facts, ImageState& state) {
   }
   // An entry that was ready once has settled in its history. If its image is gone and can come back, it is
   // worth waiting for again.
-  if (state.phase == Phase::kFailing && !HasFailedForGood(facts, state.reason)) state.settled = false;
+  if (state.phase == Phase::kFailing && !IsNotWorthWaitingFor(facts, state.reason)) state.settled = false;
   // The last error is only shown with the reason that it explains. An eviction has a fixed sentence with the
   // cure.
   bool error_says_it = state.phase == Phase::kFailing && !facts.history.last_error.empty() &&

@@ -88,14 +88,14 @@ base::TimePoint NextEvaluation(const ObservedProgress& progress, bool visible, b
                                    std::max(progress.last_progress_at, started_at) + limits.stall_timeout);
 }
 
-PullVerdict EvaluatePull(const ObservedProgress& progress, bool visible, base::TimePoint started_at,
+RunDecision EvaluatePull(const ObservedProgress& progress, bool visible, base::TimePoint started_at,
                          base::Duration pull_timeout, const Limits& limits, base::TimePoint now) {
   // Without bytes, a stall and a slow download look the same, so only the entry's own timeout is left.
-  if (!visible) return now >= started_at + pull_timeout ? PullVerdict::kEnd : PullVerdict::kContinue;
-  if (now >= EndOfVisible(started_at, pull_timeout, limits)) return PullVerdict::kEnd;
+  if (!visible) return now >= started_at + pull_timeout ? RunDecision::kEnd : RunDecision::kContinue;
+  if (now >= EndOfVisible(started_at, pull_timeout, limits)) return RunDecision::kEnd;
   if (now >= NextEvaluation(progress, visible, started_at, pull_timeout, limits))
-    return PullVerdict::kReplace;
-  return PullVerdict::kContinue;
+    return RunDecision::kReplace;
+  return RunDecision::kContinue;
 }
 
 }  // namespace prefetch::plan

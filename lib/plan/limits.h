@@ -87,14 +87,14 @@ ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen,
 bool IsIdle(const ObservedProgress& progress, base::TimePoint started_at, base::TimePoint now);
 
 // The decision about a running pull; no verdict of kubelet.
-enum class PullVerdict {
+enum class RunDecision {
   kContinue,
   kReplace,  // stalled: start a new pull first, then cancel this one
   kEnd,      // its time is over
 };
 
 // `visible`: the runtime shows bytes. If not, `pull_timeout` is the one deadline.
-PullVerdict EvaluatePull(const ObservedProgress& progress, bool visible, base::TimePoint started_at,
+RunDecision EvaluatePull(const ObservedProgress& progress, bool visible, base::TimePoint started_at,
                          base::Duration pull_timeout, const Limits& limits, base::TimePoint now);
 
 // Returns the time at which EvaluatePull may decide otherwise without new progress.

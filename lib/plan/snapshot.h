@@ -99,7 +99,7 @@ struct ImageState {
   std::string credential;  // the name of the provider or file that worked: "acme-login"
   bool exposed = false;    // pulled with a credential that is not the node's own, usable by every pod
   PullStatus pull;
-  // Another try is not worth waiting for: ready once and not failing now, or HasFailedForGood. It is
+  // Another try is not worth waiting for: ready once and not failing now, or IsNotWorthWaitingFor. It is
   // still tried.
   bool settled = false;
   // For the pod of the entry's readyAs, by default one without a secret or service account of its own; the

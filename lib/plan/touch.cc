@@ -278,12 +278,12 @@ TouchPodHealth AfterPod(TouchPodHealth past, const TouchResult& result, base::Ti
   past.why = result.why;
   base::Duration wait = passing ? ExponentialBackoff(kTransientBase, past.failures - 1, kTransientCap)
                                 : ExponentialBackoff(kCountedBase, 2 * (past.failures - 1), kCountedCap);
-  if (CannotSucceed(past)) wait = kHopelessPause;
+  if (IsLongObstacle(past)) wait = kHopelessPause;
   past.not_before = now + Spread(wait, random);
   return past;
 }
 
-bool CannotSucceed(const TouchPodHealth& pod_health) {
+bool IsLongObstacle(const TouchPodHealth& pod_health) {
   return pod_health.obstacle != TouchObstacle::kNone &&
          RetryKindFor(pod_health.obstacle) != RetryKind::kTransient &&
          pod_health.failures >= kTouchesWithoutEffect;
@@ -308,7 +308,7 @@ TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTim
       facts.pod_health.obstacle != TouchObstacle::kNone && past.failures < kTouchesWithoutEffect;
   status.obstacle = of_all_pods ? facts.pod_health.obstacle : past.obstacle;
   status.why = of_all_pods ? facts.pod_health.why : past.why;
-  bool given_up = past.failures >= kTouchesWithoutEffect || CannotSucceed(facts.pod_health);
+  bool given_up = past.failures >= kTouchesWithoutEffect || IsLongObstacle(facts.pod_health);
   base::TimePoint next = std::max(past.not_before, facts.pod_health.not_before);
   status.state = given_up ? TouchState::kIneffective : next > now ? TouchState::kWaiting : TouchState::kDue;
   status.settled = given_up || past.transient_failures >= kTransientUntilSettled ||

@@ -138,7 +138,7 @@ TouchPodHealth AfterPod(TouchPodHealth past, const TouchResult& result, base::Ti
 bool IsPodObstacle(TouchObstacle obstacle);
 // Returns true if touch pods have failed so often for one obstacle that waiting is not worth it. They are
 // still tried, every ten minutes.
-bool CannotSucceed(const TouchPodHealth& pod_health);
+bool IsLongObstacle(const TouchPodHealth& pod_health);
 
 // Inputs of StatusOf.
 struct TouchFacts {

@@ -19,7 +19,7 @@ bool IsMissing(const status::StatusImage& image) {
   return image.required && image.applies && !image.ready;
 }
 
-bool HasFailedForGood(const status::StatusImage& image) {
+bool IsNotWorthWaitingFor(const status::StatusImage& image) {
   // "Settled" alone may mean ready.
   return image.settled && image.phase == plan::Phase::kFailing;
 }
@@ -86,7 +86,7 @@ MissingTally CountMissing(const status::StatusDocument& document) {
       tally.failing++;
       if (tally.first_failing == nullptr) tally.first_failing = &image;
       // A permanent failure is named before one that may pass.
-      if (!HasFailedForGood(image)) continue;
+      if (!IsNotWorthWaitingFor(image)) continue;
       if (tally.permanent++ == 0) tally.first_failing = &image;
     } else if (image.pull.state == plan::PullState::kPulling ||
                image.pull.state == plan::PullState::kUnpacking) {
@@ -215,7 +215,7 @@ bool FailedPermanently(const status::StatusDocument& document) {
   for (const status::StatusImage& image : document.images) {
     if (!IsMissing(image)) continue;
     // One image that may still come is worth waiting for.
-    if (!HasFailedForGood(image)) return false;
+    if (!IsNotWorthWaitingFor(image)) return false;
     any = true;
   }
   return any;
@@ -224,7 +224,7 @@ bool FailedPermanently(const status::StatusDocument& document) {
 const status::StatusImage* FirstPermanentFailure(const status::StatusDocument& document) {
   auto found = std::find_if(
       document.images.begin(), document.images.end(),
-      [](const status::StatusImage& image) { return IsMissing(image) && HasFailedForGood(image); });
+      [](const status::StatusImage& image) { return IsMissing(image) && IsNotWorthWaitingFor(image); });
   return found == document.images.end() ? nullptr : &*found;
 }
 

@@ -96,7 +96,7 @@ std::vector<PullCase> PullRows() {
 INSTANTIATE_TEST_SUITE_P(Rows, PullVerdictTest, testing::ValuesIn(PullRows()),
                          [](const auto& row) { return row.param.name; });
 
-TEST(PullVerdict, OfAnImageThatNobodyHasTakenUpYetIsPending) {
+TEST(RunDecision, OfAnImageThatNobodyHasTakenUpYetIsPending) {
   EXPECT_EQ(tests::Told(*VerdictOfPull({}, nullptr)), "pending Unknown Queued");
 }
 

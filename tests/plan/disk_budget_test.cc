@@ -259,47 +259,47 @@ TEST(DiskBudget, AKnownFactorLetsMoreRunSideBySide) {
 }
 
 TEST(ChoosePullToEnd, NobodyWhileAllFit) {
-  EXPECT_FALSE(ChooseEviction({Running(0, 10, 0), Running(1, 10, 0)}, 420 * kGiB, {}));
-  EXPECT_FALSE(ChooseEviction({Running(0, 10, 5)}, 11 * kGiB, {})) << "alone it may try";
-  EXPECT_FALSE(ChooseEviction({}, 0, {}));
+  EXPECT_FALSE(ChoosePullToEnd({Running(0, 10, 0), Running(1, 10, 0)}, 420 * kGiB, {}));
+  EXPECT_FALSE(ChoosePullToEnd({Running(0, 10, 5)}, 11 * kGiB, {})) << "alone it may try";
+  EXPECT_FALSE(ChoosePullToEnd({}, 0, {}));
 }
 
 TEST(ChoosePullToEnd, TheNewestOfEqualsWaitsForTheOthers) {
-  auto verdict = ChooseEviction({Running(2, 10, 0), Running(0, 10, 0), Running(1, 10, 0)}, 200 * kGiB, {});
+  auto verdict = ChoosePullToEnd({Running(2, 10, 0), Running(0, 10, 0), Running(1, 10, 0)}, 200 * kGiB, {});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->entry, 2U);
-  EXPECT_EQ(verdict->reason, EvictionReason::kDeferred);
+  EXPECT_EQ(verdict->reason, EndReason::kDeferred);
   EXPECT_EQ(verdict->needed, 630 * kGiB) << "more than there is";
 }
 
 TEST(ChoosePullToEnd, TheOneOfLowestPriority) {
-  auto verdict = ChooseEviction({Running(0, 10, 0, 1), Running(1, 10, 0, 2)}, 100 * kGiB, {});
+  auto verdict = ChoosePullToEnd({Running(0, 10, 0, 1), Running(1, 10, 0, 2)}, 100 * kGiB, {});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->entry, 0U);
 }
 
 TEST(ChoosePullToEnd, WhatCannotFitGoesThoughItComesFirst) {
-  auto verdict = ChooseEviction({Running(0, 8, 0), Running(1, 1, 0)}, 10 * kGiB, {});
+  auto verdict = ChoosePullToEnd({Running(0, 8, 0), Running(1, 1, 0)}, 10 * kGiB, {});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->entry, 0U);
-  EXPECT_EQ(verdict->reason, EvictionReason::kOutOfDiskSpace);
+  EXPECT_EQ(verdict->reason, EndReason::kOutOfDiskSpace);
   EXPECT_EQ(verdict->needed, 16 * kGiB);
 }
 
 TEST(ChoosePullToEnd, OnAnExhaustedDiskOneAtATime) {
   const std::vector<PullCandidate> running = {Running(0, 8, 8), Running(1, 8, 8)};
-  auto verdict = ChooseEviction(running, 0, {});
+  auto verdict = ChoosePullToEnd(running, 0, {});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->entry, 1U);
-  EXPECT_EQ(verdict->reason, EvictionReason::kOutOfDiskSpace);
+  EXPECT_EQ(verdict->reason, EndReason::kOutOfDiskSpace);
   EXPECT_TRUE(verdict->competed);
   EXPECT_EQ(verdict->needed, 160 * kGiB) << "it may still unpack to so much";
   PendingSpaceRelease relief = AfterEnding({}, 8 * kGiB, kNow);
-  EXPECT_FALSE(ChooseEviction({running[0]}, 0, relief)) << "what it gives back is on its way";
+  EXPECT_FALSE(ChoosePullToEnd({running[0]}, 0, relief)) << "what it gives back is on its way";
   relief = AfterMeasure(AfterBytesDropped(relief, kNow), kNow + seconds(1));
-  EXPECT_FALSE(ChooseEviction({running[0]}, 0, relief));
+  EXPECT_FALSE(ChoosePullToEnd({running[0]}, 0, relief));
   relief = AfterMeasure(relief, kNow + seconds(2));
-  EXPECT_TRUE(ChooseEviction({running[0]}, 0, relief));
+  EXPECT_TRUE(ChoosePullToEnd({running[0]}, 0, relief));
 }
 
 TEST(ChoosePullToEnd, ReliefThatHasComeIsOverWithTheNextMeasurement) {

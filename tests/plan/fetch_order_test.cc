@@ -35,15 +35,15 @@ struct FetchOrderTest : testing::Test {
     }
   }
   // The stream that has to stop, and then does; "-": none.
-  std::string Yield() {
+  std::string Preemption() {
     auto yield = order.StreamToPreempt(now);
     if (!yield) return "-";
     busy.erase(yield->digest);
-    yield->stalled ? order.Failed(yield->digest) : order.GaveUp(yield->digest);
+    yield->stalled ? order.Failed(yield->digest) : order.Requeue(yield->digest);
     return yield->digest + (yield->stalled ? " stalled" : "");
   }
   void Share() {
-    for (Fill(); Yield() != "-"; Fill()) {
+    for (Fill(); Preemption() != "-"; Fill()) {
     }
   }
   int StreamsOf(const std::string& name) const {
@@ -101,7 +101,7 @@ TEST_F(FetchOrderTest, RegistriesShareEvenlyAndSoDoTheirImages) {
   EXPECT_EQ(StreamsOf("t/a"), 1);
   EXPECT_EQ(StreamsOf("s/a"), 7);
   EXPECT_EQ(StreamsOf("r/"), 8);
-  EXPECT_EQ(Yield(), "-") << "no share is larger than another one by more than a stream";
+  EXPECT_EQ(Preemption(), "-") << "no share is larger than another one by more than a stream";
 }
 
 TEST_F(FetchOrderTest, NoStreamStopsWhileOneIsFreeOrAnotherOneStops) {
@@ -116,7 +116,7 @@ TEST_F(FetchOrderTest, TheNewestStreamStopsSinceItLosesTheLeast) {
   order.Add(1, "r", Layers("r", 16));
   Fill();
   order.Add(2, "s", Layers("s", 1));
-  EXPECT_EQ(Yield(), "r-15");
+  EXPECT_EQ(Preemption(), "r-15");
 }
 
 TEST_F(FetchOrderTest, AStreamThatTricklesGivesWayToAnotherImage) {
@@ -127,23 +127,23 @@ TEST_F(FetchOrderTest, AStreamThatTricklesGivesWayToAnotherImage) {
   Fill();
   order.Add(99, "s", Layers("s", 1));
   Pass(1, {{"r", 200}});
-  EXPECT_EQ(Yield(), "-") << "each has one; and it is too early to tell";
+  EXPECT_EQ(Preemption(), "-") << "each has one; and it is too early to tell";
   Pass(2, {{"r", 200}, {"r7/", 2 * kFetchFloor}});
-  const std::string stalled = Yield();
+  const std::string stalled = Preemption();
   EXPECT_TRUE(stalled.ends_with(" stalled"));
   EXPECT_FALSE(stalled.starts_with("r7/"));
   EXPECT_EQ(Next(), "s-0");
   // Nobody waits any more.
-  EXPECT_EQ(Yield(), "-");
+  EXPECT_EQ(Preemption(), "-");
 }
 
 TEST_F(FetchOrderTest, AStreamFromWhichNoByteComesStalls) {
   order.Add(1, "r", Layers("r", 16));
   Fill();
   Pass(3, {});
-  EXPECT_EQ(Yield(), "-") << "nobody waits";
+  EXPECT_EQ(Preemption(), "-") << "nobody waits";
   order.Add(2, "r", Layers("r2", 1));
-  EXPECT_TRUE(Yield().ends_with(" stalled"));
+  EXPECT_TRUE(Preemption().ends_with(" stalled"));
 }
 
 TEST_F(FetchOrderTest, AStreamThatWasHeldBackHasNotStalled) {
@@ -152,7 +152,7 @@ TEST_F(FetchOrderTest, AStreamThatWasHeldBackHasNotStalled) {
   Pass(3, {});
   for (const std::string& blob : busy) order.RestartSpeedWindow(blob, now);
   order.Add(2, "s", Layers("s", 1));
-  EXPECT_FALSE(Yield().ends_with(" stalled"));
+  EXPECT_FALSE(Preemption().ends_with(" stalled"));
 }
 
 // The rate that the agent keeps stretches the window, and does not begin it anew.
@@ -162,10 +162,10 @@ TEST_F(FetchOrderTest, AStreamThatWaitsALittleAtEachPartIsStillJudged) {
   order.Add(2, "s", Layers("s", 1));
   Pass(3, {});
   for (const std::string& blob : busy) order.ShiftSpeedWindow(blob, seconds(2));
-  EXPECT_FALSE(Yield().ends_with(" stalled")) << "one second of its own";
+  EXPECT_FALSE(Preemption().ends_with(" stalled")) << "one second of its own";
   Pass(2, {});
   for (const std::string& blob : busy) order.ShiftSpeedWindow(blob, std::chrono::milliseconds(10));
-  EXPECT_TRUE(Yield().ends_with(" stalled"));
+  EXPECT_TRUE(Preemption().ends_with(" stalled"));
 }
 
 TEST_F(FetchOrderTest, ARefusalHalvesAndTheSecondOneEndsTheImage) {
@@ -176,7 +176,7 @@ TEST_F(FetchOrderTest, ARefusalHalvesAndTheSecondOneEndsTheImage) {
   // Two answers of one wave.
   for (int i = 0; i < 2; i++) {
     const std::string blob = *busy.begin();
-    EXPECT_TRUE(order.Refused(blob, now + seconds(5)));
+    EXPECT_TRUE(order.RateLimited(blob, now + seconds(5)));
     busy.erase(blob);
   }
   Fill();
@@ -191,13 +191,13 @@ TEST_F(FetchOrderTest, ARefusalHalvesAndTheSecondOneEndsTheImage) {
   EXPECT_EQ(order.NextAt(now), base::TimePoint::max());
   Share();
   EXPECT_EQ(StreamsOf("r"), 4);
-  EXPECT_FALSE(order.Refused(*busy.begin(), now + seconds(5)));
+  EXPECT_FALSE(order.RateLimited(*busy.begin(), now + seconds(5)));
 }
 
 TEST_F(FetchOrderTest, WithOneStreamThereIsNothingToHalve) {
   order.Add(1, "r", {{"a", 10}});
   ASSERT_EQ(Next(), "a");
-  EXPECT_FALSE(order.Refused("a", now + seconds(5)));
+  EXPECT_FALSE(order.RateLimited("a", now + seconds(5)));
 }
 
 TEST_F(FetchOrderTest, ASharedLayerIsFetchedOnceForAllItsImages) {

@@ -17,7 +17,7 @@ struct Rig {
     now += later;
     progress = AfterProgress(progress, facts, now);
   }
-  PullVerdict EvaluateImage(bool visible = true) {
+  RunDecision EvaluateImage(bool visible = true) {
     return EvaluatePull(progress, visible, kStart, minutes(60), {}, now);
   }
 };
@@ -26,7 +26,7 @@ TEST(Stall, ATrickleOfTwelveMinutesIsNotKilled) {
   Rig rig;
   for (std::uint64_t i = 1; i <= 72; i++) {
     rig.See(seconds(10), {.bytes_done = i, .bytes_total = 1000, .fingerprint = i, .active = true});
-    EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kContinue);
+    EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
   }
 }
 
@@ -34,41 +34,41 @@ TEST(Stall, TenMinutesWithoutAByteAreReplaced) {
   Rig rig;
   rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
   rig.See(minutes(10) - seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
-  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kContinue);
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
   rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
-  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kReplace);
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
 TEST(Stall, ARegistryThatNeverAnswersIsAStallToo) {
   Rig rig;
   rig.now += minutes(10);
-  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kReplace);
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
 TEST(Stall, UnpackingMayTakeItsTime) {
   Rig rig;
   rig.See(seconds(1), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
   rig.See(minutes(25), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
-  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kContinue);
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
   rig.now = kStart + minutes(120);
-  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kEnd);
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kEnd);
 }
 
 TEST(Stall, WaitingInTheRuntimesQueueIsNoStall) {
   Rig rig;
   rig.See(seconds(1), {.fingerprint = 1});
   rig.See(minutes(30), {.fingerprint = 1, .may_be_queued = true});
-  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kContinue);
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
   rig.See(minutes(10), {.fingerprint = 1, .may_be_queued = false});
-  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kReplace);
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
 TEST(Stall, WithoutSightOnlyThePullTimeoutCounts) {
   Rig rig;
   rig.now = kStart + minutes(59);
-  EXPECT_EQ(rig.EvaluateImage(false), PullVerdict::kContinue);
+  EXPECT_EQ(rig.EvaluateImage(false), RunDecision::kContinue);
   rig.now = kStart + minutes(60);
-  EXPECT_EQ(rig.EvaluateImage(false), PullVerdict::kEnd);
+  EXPECT_EQ(rig.EvaluateImage(false), RunDecision::kEnd);
 }
 
 TEST(Stall, NextJudgementIsWhenTheVerdictMayChange) {
@@ -77,7 +77,7 @@ TEST(Stall, NextJudgementIsWhenTheVerdictMayChange) {
   base::TimePoint next = NextEvaluation(rig.progress, true, kStart, minutes(60), {});
   EXPECT_EQ(next, kStart + seconds(30) + minutes(10));
   rig.now = next;
-  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kReplace);
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
 // Another registry gets its place then; a trickle is not worth one. A pull that has just begun has its place.

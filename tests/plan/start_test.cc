@@ -16,20 +16,20 @@ const base::TimePoint kLater = kNow + seconds(1);
 struct StartRow {
   std::string name;
   StartFacts facts;
-  StartVerdict expect;
+  StartDecision expect;
 };
 
 class JudgeStartTest : public testing::TestWithParam<StartRow> {};
 
 TEST_P(JudgeStartTest, Row) {
-  const StartVerdict verdict = EvaluateStart(GetParam().facts, kNow);
+  const StartDecision verdict = EvaluateStart(GetParam().facts, kNow);
   EXPECT_EQ(verdict.may_start, GetParam().expect.may_start);
   EXPECT_EQ(verdict.no_disk_space, GetParam().expect.no_disk_space);
   EXPECT_EQ(verdict.hold_reason, GetParam().expect.hold_reason);
 }
 
-constexpr StartVerdict kMay{.may_start = true};
-constexpr StartVerdict kMayNot{};
+constexpr StartDecision kMay{.may_start = true};
+constexpr StartDecision kMayNot{};
 
 INSTANTIATE_TEST_SUITE_P(
     , JudgeStartTest,

@@ -301,11 +301,11 @@ TEST(AfterNews, WhatWasGivenUpIsTriedAgain) {
 TEST(AfterPod, TheGroundIsTriedAtLongIntervalsAndCalledHopelessAfterThree) {
   TouchPodHealth pod_health;
   for (int i = 0; i < 2; i++) pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  EXPECT_FALSE(CannotSucceed(pod_health));
+  EXPECT_FALSE(IsLongObstacle(pod_health));
   EXPECT_EQ(pod_health.not_before, kNow + minutes(2));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, {}, pod_health}, kNow, kWall).state, TouchState::kWaiting);
   pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  EXPECT_TRUE(CannotSucceed(pod_health));
+  EXPECT_TRUE(IsLongObstacle(pod_health));
   EXPECT_EQ(pod_health.not_before, kNow + minutes(10));
   TouchStatus status = StatusOf({TouchNeed::kOpen, false, {}, pod_health}, kNow, kWall);
   EXPECT_EQ(status.state, TouchState::kIneffective);
@@ -320,7 +320,7 @@ TEST(AfterPod, AnApiServerThatIsAwayIsNeverHopeless) {
   TouchPodHealth pod_health;
   for (int i = 0; i < 50; i++)
     pod_health = AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0);
-  EXPECT_FALSE(CannotSucceed(pod_health));
+  EXPECT_FALSE(IsLongObstacle(pod_health));
   EXPECT_LE(pod_health.not_before, kNow + minutes(5));
 }
 
@@ -347,7 +347,7 @@ TEST(AfterPod, OnlyRefusalsInARowCount) {
   for (int i = 0; i < 2; i++) pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
   pod_health = AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0);
   pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  EXPECT_FALSE(CannotSucceed(pod_health));
+  EXPECT_FALSE(IsLongObstacle(pod_health));
   EXPECT_EQ(pod_health.failures, 1);
 }
 

@@ -218,6 +218,25 @@ TEST(RetryScenario, ARequestEndsThePauseAfterAFullDisk) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/new:v1").ready; }, seconds(5)));
 }
 
+TEST(RetryScenario, ARequestForAPresentImageLeavesThatPauseAlone) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/here:v1", kMB));
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.runtime.Push(MakeImage("r.io/new:v1", kMB));
+  node.List({"r.io/here:v1"});
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
+  node.runtime.SetDiskFull(true);
+  node.List({"r.io/here:v1", "r.io/a:v1"});
+  node.RunFor(seconds(30));
+  ASSERT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kDiskFull);
+  node.runtime.SetDiskFull(false);
+  node.List({"r.io/here:v1", "r.io/a:v1", "r.io/new:v1"});
+  node.Retry({"r.io/here:v1"});
+  node.RunFor(seconds(5));
+  EXPECT_FALSE(node.Image("r.io/new:v1").ready);
+  EXPECT_FALSE(node.Image("r.io/here:v1").pull.retry_requested_at);
+}
+
 TEST(RetryScenario, AChangedEntryIsTriedAtOnce) {
   Node node;
   node.List({"r.io/late:v1"});
