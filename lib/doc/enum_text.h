@@ -25,9 +25,9 @@ class EnumText {
 
   EnumText() = default;  // empty: the document does not say
   // Implicit, so that members are set by enumerators; and by names, which a document may have any of.
-  EnumText(Enum value) : text_(kName(value)) {}
-  EnumText(std::string name) : text_(std::move(name)) {}
-  EnumText(const char* name) : text_(name) {}
+  EnumText(Enum value) : text_(kName(value)) {}           // NOLINT
+  EnumText(std::string name) : text_(std::move(name)) {}  // NOLINT
+  EnumText(const char* name) : text_(name) {}             // NOLINT
 
   const std::string& text() const { return text_; }
   bool empty() const { return text_.empty(); }

@@ -200,7 +200,7 @@ std::map<std::string, int> CountRunningLookups(const std::vector<PullCandidate>&
   return lookups_running;
 }
 
-SlotsInUse PlacesTakenBy(std::vector<PullCandidate>& running, bool settled, const Limits& limits) {
+SlotsInUse CountSlotsInUse(std::vector<PullCandidate>& running, bool settled, const Limits& limits) {
   SlotsInUse taken;
   for (PullCandidate& pull : running) {
     pull.idle = pull.idle && !settled;  // pods' own pulls come first then
@@ -222,6 +222,18 @@ struct FreeSlot {
   bool is_free = false;
   bool is_reserved = false;  // lookups of images that count for more keep all slots that are left
 };
+
+// Returns the slot that the limits of its registry and of all pulls leave this pull. `may_exceed_total`: a
+// registry without a running pull may have one beyond the total.
+FreeSlot FindSlot(const PullCandidate& pull, SlotsInUse& taken, int registry_limit, int total_limit,
+                  int reserved, bool may_exceed_total) {
+  FreeSlot slot{.registry_limit = registry_limit, .of_registry = taken.of_registry[pull.registry]};
+  const int total = taken.TotalFor(pull.registry);
+  const bool beyond = may_exceed_total && slot.of_registry == 0;
+  slot.is_free = (total < total_limit || beyond) && slot.of_registry < registry_limit;
+  slot.is_reserved = total + reserved >= total_limit && !beyond;
+  return slot;
+}
 
 // Starts the lookup of credentials of a pull with a slot, and keeps the slot for it.
 void StartLookup(const PullCandidate& pull, const FreeSlot& slot, base::TimePoint now,
@@ -270,7 +282,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   // `registries` comes before `running`: a pull gives its slot up only if its registry may have several.
   const RegistryLimits registries(input, limits, parallel, now);
   std::vector<PullCandidate> running = WithFreeSlots(input.running, registries, parallel);
-  SlotsInUse taken = PlacesTakenBy(running, input.settled, limits);
+  SlotsInUse taken = CountSlotsInUse(running, input.settled, limits);
   const int most = parallel > 1 ? kWithIdle * parallel : 1;
   const TotalSlots slots(running, parallel);
   DiskBudget disk(input.usable, input.running);
@@ -291,16 +303,11 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     // Suspects run one at a time. If two ran, nobody could tell which of them ends the runtime.
     if (SameContentRuns(pull, running) || (pull.suspect && taken.suspects > 0)) continue;
     reserved.MoveTo(pull);
-    const int total_limit = slots.Of(pull.registry, now, output.next_turn_at);
-    const int total = taken.TotalFor(pull.registry);
-    FreeSlot slot{.registry_limit = registries.Of(pull.registry),
-                  .of_registry = taken.of_registry[pull.registry]};
-    const bool beyond =
-        shares && slot.of_registry == 0 && (waits == nullptr || !IsOfHigherRank(*waits, pull));
-    slot.is_free = (total < total_limit || beyond) && taken.all < most &&
-                   slot.of_registry < slot.registry_limit &&
-                   IsWithinGroupLimits(pull, taken, input.settled, limits, parallel);
-    slot.is_reserved = total + reserved.total() >= total_limit && !beyond;
+    FreeSlot slot =
+        FindSlot(pull, taken, registries.Of(pull.registry), slots.Of(pull.registry, now, output.next_turn_at),
+                 reserved.total(), shares && (waits == nullptr || !IsOfHigherRank(*waits, pull)));
+    slot.is_free =
+        slot.is_free && taken.all < most && IsWithinGroupLimits(pull, taken, input.settled, limits, parallel);
     if (waits == nullptr && !slot.is_free) waits = &pull;
     if (pull.lookup.state != LookupState::kDone) {
       // This makes the claim without a start: the room must still be there when the lookup ends.

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (auto result = status::ParseCheckResult(text)) {
     for (const status::CheckAnswer& answer : result->answers) {
       for (const std::string& word :
-           {answer.image, answer.policy, answer.result, answer.reason, answer.message})
+           {answer.image, answer.policy.text(), answer.result.text(), answer.reason, answer.message})
         Harmless(word);
     }
   }

@@ -57,13 +57,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       .local_digests = {},
       .platform = {"linux", "amd64", ""},
       .credentials = {{.username = "ci", .password = base::Secret(kPassword)}}};
-  const auto manifest = client.contents().Manifest({}, question);
+  const auto manifest = client.contents().FetchManifest({}, question);
   manifest ? EvaluateManifest(question, *manifest) : Judge(manifest.error());
   // The whole blob; a part; the part once more, perhaps where the first one was found.
   const std::string digest = DigestOf("0123456789");
   for (const auto& [begin, end] : {std::pair(0, 10), std::pair(2, 5), std::pair(5, 10)}) {
     std::string bytes;
-    const base::Status got = client.contents().Bytes(
+    const base::Status got = client.contents().FetchBytes(
         {}, question, {digest, kSize, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)},
         [&bytes](std::string_view part) {
           bytes += part;

@@ -11,8 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                               .gate = prefetch::kube::ParseKubeletMetrics(text).ensure_secret_pulled_images,
                               .remarks = {}};
   if (auto config = kubelet::DecodeConfigz(text)) told.config = *std::move(config);
-  kubelet::NodeFacts facts = kubelet::Combine({}, {}, {}, "", &told);
-  // What Combine lets through is a kubelet that could be.
+  kubelet::NodeFacts facts = kubelet::MakeNodeFacts({}, {}, {}, "", &told);
+  // The facts describe a kubelet that could exist.
   if (!kubelet::PossibleSettings(facts.settings)) __builtin_trap();
   return 0;
 }
