@@ -215,11 +215,7 @@ plan::StartFacts Pulls::StartFactsFor(const Entry& entry, const plan::PullCandid
   return facts;
 }
 
-// One pass builds the input of plan::Schedule: what runs, what may start by itself, and which registries have
-// work soon. The flags that status shows are set anew each turn, and compared with their old values to see
-// whether a Snapshot is due.
-void Pulls::StartDue(bool settled, bool may_start) {
-  loop_.Check();
+plan::ScheduleInput Pulls::ScheduleInputWithoutPulls(bool settled) const {
   plan::ScheduleInput input;
   input.settled = settled;
   input.agent_downloads = parts_.fetcher != nullptr &&
@@ -227,6 +223,15 @@ void Pulls::StartDue(bool settled, bool may_start) {
   input.hold_until = hold_until_;
   input.registries = registries_;
   input.usable = plan::Usable(disk_, limits_);
+  return input;
+}
+
+// One pass builds the input of plan::Schedule: what runs, what may start by itself, and which registries have
+// work soon. The flags that status shows are set anew each turn, and compared with their old values to see
+// whether a Snapshot is due.
+void Pulls::StartDue(bool settled, bool may_start) {
+  loop_.Check();
+  plan::ScheduleInput input = ScheduleInputWithoutPulls(settled);
   std::set<std::size_t> waited;  // entries that waited for room until this turn
   std::vector<Entry>& all = entries_.all();
   for (std::size_t i = 0; i < all.size(); i++) {

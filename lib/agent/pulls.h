@@ -125,6 +125,7 @@ class Pulls {
   bool MayQuerySize(const Entry& entry) const;  // whether its registry may be asked now
   void QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase);
 
+  plan::ScheduleInput ScheduleInputWithoutPulls(bool settled) const;
   void Start(Entry& entry);
   ActivePull* FindRun(const std::string& name, std::uint64_t id);  // null: it has ended
   plan::StartFacts StartFactsFor(const Entry& entry, const plan::PullCandidate& pull, std::uint64_t usable);

@@ -30,6 +30,21 @@ void CheckNames(const std::vector<Reader>& items, bool extensions) {
   }
 }
 
+// Go reads bytes from base64, and from a list of numbers.
+void CheckBytes(const Reader& value) {
+  if (value.node().kind == Node::Kind::kSequence) {
+    for (const Reader& item : value.Items()) {
+      if (!item.IsNull()) item.Int({.least = 0, .most = 255});
+    }
+    return;
+  }
+  if (auto text = value.String()) {
+    auto data = DecodeGoBase64(*std::move(text));
+    if (!data) value.Fail("must be base64");
+    if (data) base::WipeString(*data);
+  }
+}
+
 // Null is valid for nearly all types: Go's decoder leaves the field as it is.
 void CheckValue(const Reader& value, const GoField& field) {
   if (value.IsNull() && field.type != GoType::kDurationValue) return;
@@ -53,18 +68,7 @@ void CheckValue(const Reader& value, const GoField& field) {
       value.Int({.least = std::numeric_limits<std::int64_t>::min()});
       return;
     case GoType::kBase64:
-      // A list of bytes will do as well.
-      if (value.node().kind == Node::Kind::kSequence) {
-        for (const Reader& item : value.Items()) {
-          if (!item.IsNull()) item.Int({.least = 0, .most = 255});
-        }
-        return;
-      }
-      if (auto text = value.String()) {
-        auto data = DecodeGoBase64(*std::move(text));
-        if (!data) value.Fail("must be base64");
-        if (data) base::WipeString(*data);
-      }
+      CheckBytes(value);
       return;
     case GoType::kDuration:
     case GoType::kDurationValue:

@@ -128,6 +128,18 @@ std::string HumanSeconds(double count) {
   return base::HumanTime(seconds(static_cast<std::int64_t>(std::ceil(count))));
 }
 
+// Adds what several start jitters would cost and bring.
+static void AddSpreads(double burst, std::uint64_t requests, const FleetOptions& options, FleetLoad& load) {
+  const std::set<seconds> jitters = {seconds(0), minutes(1), minutes(10), hours(1), options.start_jitter};
+  for (seconds jitter : jitters) {
+    const double ready = FleetSeconds(load.bytes, jitter, options);
+    load.spreads.push_back({.start_jitter = jitter,
+                            .first_second = FirstSecond(burst, jitter, options),
+                            .mean = static_cast<double>(requests) / std::max(1.0, ready),
+                            .ready_seconds = ready});
+  }
+}
+
 // Goes through the images in the order of their priorities, since the agents pull in this order. So the times
 // of a priority include the bytes of all higher ones. A blob counts for the first image that has it.
 FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& options) {
@@ -177,15 +189,7 @@ FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& optio
                   .nodes = wave.nodes,
                   // Each agent of a wave is a new process, which waits at random as for a new list.
                   .wave_seconds = FleetSeconds(load.bytes, options.start_jitter, wave)};
-  const double burst = BurstOfNode(images, "");
-  std::set<seconds> jitters = {seconds(0), minutes(1), minutes(10), hours(1), options.start_jitter};
-  for (seconds jitter : jitters) {
-    const double ready = FleetSeconds(load.bytes, jitter, options);
-    load.spreads.push_back({.start_jitter = jitter,
-                            .first_second = FirstSecond(burst, jitter, options),
-                            .mean = static_cast<double>(requests) / std::max(1.0, ready),
-                            .ready_seconds = ready});
-  }
+  AddSpreads(BurstOfNode(images, ""), requests, options, load);
   for (auto& [name, registry] : registries) {
     if (name == "docker.io") WarnOfHub(registry, options, load.warnings);
     if (IsEcr(name)) WarnOfEcr(registry, BurstOfNode(images, name), options, load.warnings);

@@ -160,6 +160,21 @@ ReadyAnswer NotReadyAnswer(ReadyAnswer answer, const std::string& why) {
   return NotReadyAnswer(std::move(answer), why, why);
 }
 
+// Names the first of `missing` images that are not ready.
+std::string MissingMessage(const ImageState& first, std::size_t missing, const ReadyQuestion& query) {
+  Reason reason = first.reason;
+  if (query.policy == image::PullPolicy::kAlways && first.usable) {
+    if (!first.registry) {
+      return "pods with Always contact the registry, and the agent does not ask it about " +
+             first.desired->reference.written() + ": give it readyFor: Always, or a refresh, in the list";
+    }
+    if (!first.registry->agrees) reason = first.registry->always_reason;
+  }
+  return std::to_string(missing) + (missing == 1 ? " required image is" : " required images are") +
+         " not ready: first " + first.desired->reference.written() + " (" + std::string(ReasonName(reason)) +
+         ")";
+}
+
 }  // namespace
 
 ReadyAnswer EvaluateReady(const Snapshot& snapshot, const ReadyQuestion& query) {
@@ -207,22 +222,7 @@ ReadyAnswer EvaluateReady(const Snapshot& snapshot, const ReadyQuestion& query) 
     if (met || !image->desired->required) continue;
     if (missing++ == 0) first = image;
   }
-  if (first != nullptr) {
-    Reason reason = first->reason;
-    if (query.policy == image::PullPolicy::kAlways && first->usable) {
-      if (!first->registry) {
-        return NotReadyAnswer(answer,
-                              "pods with Always contact the registry, and the agent does not ask it about " +
-                                  first->desired->reference.written() +
-                                  ": give it readyFor: Always, or a refresh, in the list");
-      }
-      if (!first->registry->agrees) reason = first->registry->always_reason;
-    }
-    return NotReadyAnswer(answer, std::to_string(missing) +
-                                      (missing == 1 ? " required image is" : " required images are") +
-                                      " not ready: first " + first->desired->reference.written() + " (" +
-                                      std::string(ReasonName(reason)) + ")");
-  }
+  if (first != nullptr) return NotReadyAnswer(answer, MissingMessage(*first, missing, query));
   answer.ready = true;
   answer.message =
       snapshot.readiness.ready ? snapshot.readiness.message : "every required image that was asked for is";

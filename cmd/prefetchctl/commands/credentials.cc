@@ -46,24 +46,7 @@ void CredentialOptions(CLI::App& command, config::RawConfig& flags) {
          "A file of kind AgentConfiguration: pullSecrets, providerEnvironment");
 }
 
-Command CredentialsCommand(CLI::App& command, Context& context) {
-  auto options = std::make_shared<CredentialsOptions>();
-  config::RawConfig& flags = options->flags;
-  command.add_option("IMAGE", options->images, "Images to find credentials for");
-  AgentOption(command, context);
-  CredentialOptions(command, flags);
-  command
-      .add_option(
-          "--source", options->sources,
-          "Look up as for entries of this list source; pull secrets may be limited to some (repeatable)")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  command.add_flag("--check", options->check, "Only validate the configuration, and run no plugin");
-  auto output = std::make_shared<std::string>("text");
-  command.add_option("-o,--output", *output, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command.footer(R"(
+constexpr const char* kCredentialsHelp = R"(
 Prints the credentials that this node's kubelet would try for an image, in order and without secrets. A pull
 tries the next one only after a refusal.
 
@@ -85,7 +68,26 @@ Examples:
       --image-credential-provider-config /etc/kubernetes/credential-providers.yaml \
       --image-credential-provider-bin-dir /usr/libexec/kubernetes/plugins
   prefetchctl credentials --config agent.yaml --source team.yaml quay.io/acme/app:v1
-  prefetchctl credentials --check --image-credential-provider-config providers.yaml)");
+  prefetchctl credentials --check --image-credential-provider-config providers.yaml)";
+
+Command CredentialsCommand(CLI::App& command, Context& context) {
+  auto options = std::make_shared<CredentialsOptions>();
+  config::RawConfig& flags = options->flags;
+  command.add_option("IMAGE", options->images, "Images to find credentials for");
+  AgentOption(command, context);
+  CredentialOptions(command, flags);
+  command
+      .add_option(
+          "--source", options->sources,
+          "Look up as for entries of this list source; pull secrets may be limited to some (repeatable)")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  command.add_flag("--check", options->check, "Only validate the configuration, and run no plugin");
+  auto output = std::make_shared<std::string>("text");
+  command.add_option("-o,--output", *output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command.footer(kCredentialsHelp);
   return [&context, options, output]() -> int {
     options->json = *output == "json";
     auto get_env = [](const char* name) { return std::getenv(name); };
