@@ -2,8 +2,8 @@
 // its reader, so a name that this program does not know is kept as it is. Comparisons take enumerators, not
 // texts: a misspelt name does not compile.
 //
-//   using PhaseText = EnumText<Phase::kFailing, PhaseName>;   // the last enumerator, and the function of
-//   names
+// The parameters are the last enumerator and the function that names them:
+//   using PhaseText = EnumText<Phase::kFailing, PhaseName>;
 //
 // A value; any thread.
 #pragma once

@@ -28,7 +28,8 @@ static void Rows(V&& v, const StatusVerdicts*) {
 template <typename V>
 static void Rows(V&& v, const StatusPull*) {
   v("state", &StatusPull::state, kPublic,
-    "Its state. `Waiting`: it failed, and the agent tries again. `Failed`: not before the list changes");
+    "Its state. `Waiting`: it failed, and the agent tries again. `Failed`: not before the list changes, or a "
+    "retry is requested");
   v("attempts", &StatusPull::attempts, 0, "Attempts since the image was last present, or since the start");
   v("bytesDone", &StatusPull::bytes_done, kNull, "Downloaded bytes; null: the runtime does not show them");
   v("bytesTotal", &StatusPull::bytes_total, kNull, "Bytes to download");

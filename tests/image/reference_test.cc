@@ -109,7 +109,7 @@ TEST(ParseTest, NormalizesOrRefuses) {
       {"Row76", "1234567890", "docker.io/library/1234567890:latest", ""},
       {"Row77", "deadbeef", "docker.io/library/deadbeef:latest", ""},
       {"Row78", "app:v1@sha256:" + std::string(64, 'f') + ":x", "", "digest has an invalid format"},
-      // What the grammar allows and we refuse: it could never be pulled.
+      // The grammar allows this name, and we refuse it: no runtime could pull it.
       {"LongerThan1024", "host.io/" + std::string(1017, 'a'), "", "longer than 1024"},
       {"PortZero", "host.io:0/app", "", "port must be between"},
       {"PortTooHigh", "host.io:65536/app", "", "port must be between"},

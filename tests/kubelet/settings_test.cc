@@ -42,7 +42,7 @@ TEST(SettingsTest, Enumerates) {
       {"PolicyAgainstGate137",
        {.version = V(37), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
        {"refused"}},
-      // Of a kubelet that is newer than the rules nobody can say what it would not start with.
+      // These rules do not know with which settings a newer kubelet refuses to start.
       {"Newer", {.version = V(38), .configuration_known = true}, {"1.38:NeverVerifyPreloadedImages"}},
       {"NewerWithTheGateOff",
        {.version = V(38), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},

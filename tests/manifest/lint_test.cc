@@ -143,7 +143,7 @@ TEST(LintRuleTest, Says) {
        {"a.yaml:6:42 PF204 container \"precheck\" has Never where \"app\" of Pod p has "
         "IfNotPresent, for the "
         "same image: q.io/a:v1 -> b.yaml:6 the stronger policy"}},
-      // What does other work may have another policy.
+      // Containers that do other work may have another policy.
       {"WeakerButNoCheck",
        "q.io/a:v1",
        {{"a.yaml", Pod("  - {name: one, image: \"q.io/a:v1\", imagePullPolicy: Never}\n")},
@@ -155,7 +155,7 @@ TEST(LintRuleTest, Says) {
        {"p.yaml:6:15 PF301 one repository by two names: docker.io/a here, docker.io/library/a in "
         "list.txt -> "
         "list.txt:1 docker.io/library/a:v1 is named here"}},
-      // What the rule's own advice asks for.
+      // The advice of the rule asks for this.
       {"TwoNamesThatAreBothListed",
        "docker.io/library/a:v1\na:v1\nq.io/acme/b:v1\nm.io/q/acme/b:v1",
        {{"p.yaml", Pod("  - {name: a, image: \"docker.io/library/a:v1\"}\n"
