@@ -75,7 +75,8 @@ class Side(Node):
 class Image:
     """That of one mode, as both sides have it."""
 
-    def __init__(self, mode, registry, name):
+    def __init__(self, mode, registry, name, agent_downloads):
+        self.is_chance = mode in modes.CHANCE or not agent_downloads and mode in modes.CHANCE_OF_RUNTIME
         self.mode, self.registry, self.blobs, self.repositories, self.names = mode, registry, set(), {}, {}
         self.before, self.counts = {}, []  # the registry heals
         for fetch in FETCHES:
@@ -126,6 +127,7 @@ class Lane:
         self.well = [Registry(modes) for _ in range(WELL)]
         ports = [registry.port for registry in self.bad + self.well]
         self.nodes = {fetch: Side(os.path.join(folder, fetch), ports) for fetch in FETCHES}
+        self.agent_downloads = self.nodes["auto"].version() >= (2, 1)
 
     def stop(self):
         for node in self.nodes.values():
@@ -163,9 +165,10 @@ class Batch:
         for registry in lane.bad:
             registry.fall_ill()
         label = self.name.replace(" ", "-")
-        self.images = [Image(mode, lane.bad[at], f"{label}-{number}") for number, (at, mode) in enumerate(self.bad)]
+        self.images = [Image(mode, lane.bad[at], f"{label}-{number}", lane.agent_downloads)
+                       for number, (at, mode) in enumerate(self.bad)]
         if self.beside:
-            self.well = [Image("ok", registry, f"{label}-well{at}-{number}")
+            self.well = [Image("ok", registry, f"{label}-well{at}-{number}", lane.agent_downloads)
                          for number in range(WELL_IMAGES) for at, registry in enumerate(lane.well)]
         with ThreadPoolExecutor(len(FETCHES)) as pool:
             sides = [pool.submit(self.run_side, lane.nodes[fetch], fetch) for fetch in FETCHES]
@@ -187,7 +190,7 @@ class Batch:
             image.was_told, image.counts = self.is_told(image), image.count()
 
     def is_told(self, image):
-        if image.mode in modes.CHANCE:
+        if image.is_chance:
             return True
         must = image in self.well or image.mode in MUST_COME
         return image.is_as_far(self.runs) and (not must or image.end("runtime", self.runs["runtime"]) == "comes")
@@ -219,7 +222,7 @@ class Batch:
         assert image.leaves_as_little(self.runs), f"left: {left}: {line}"
         recorded = {fetch: image.names[fetch] in run.recorded for fetch, run in self.runs.items()}
         assert ends["runtime"] != ends["auto"] or len(set(recorded.values())) == 1, f"recorded: {recorded}"
-        if set(image.before.values()) == {"comes"} and image.mode not in modes.CHANCE:
+        if set(image.before.values()) == {"comes"} and not image.is_chance:
             (requests, sent), (auto_requests, auto_sent) = image.counts
             assert auto_requests <= MOST_REQUESTS * requests + 1, f"{auto_requests} requests, not {requests}: {line}"
             most = MOST_BYTES_OF_GOOD if image.mode in MUST_COME else MOST_BYTES
@@ -290,7 +293,7 @@ def main():
         try:
             for number in range(LANES):
                 lanes.append(Lane(os.path.join(scratch, str(number))))
-            agent_downloads = lanes[0].nodes["auto"].version() >= (2, 1)
+            agent_downloads = lanes[0].agent_downloads
             all_batches = list(batches(sys.argv[1] if len(sys.argv) > 1 else "", agent_downloads))
             print(f"{'':17} {'runtime':24} {'auto':24} {'time':>13} {'once healed':>13} {'requests':9} KiB", flush=True)
             run_all(lanes, all_batches)
