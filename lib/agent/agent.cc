@@ -733,8 +733,8 @@ void Agent::On(const RetryRequested& event) {
 // waiting for, counts as a request to try at once. A failure of this moment is the answer to it.
 bool Agent::MaySkipBackoffFor(const Entry& entry) {
   const bool is_new = loop_.now() >= entry.requested_until || plan::IsNotWorthWaitingFor(entry.history);
-  const bool waits = entry.runs.empty() && entry.history.not_before > loop_.now();
-  return waits && is_new && loop_.now() - entry.history.failed_at >= plan::kRecentFailure &&
+  return is_new && pulls_->AwaitsRetry(entry) &&
+         loop_.now() - entry.history.failed_at >= plan::kRecentFailure &&
          backoff_skips_.TryTake(loop_.now());
 }
 

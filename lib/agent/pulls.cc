@@ -90,24 +90,33 @@ void Pulls::Hold(const RegistryHold& hold) {
   registry_failures_[hold.registry] = plan::Reason::kRateLimited;
 }
 
-bool Pulls::RetryRequested(Entry& entry) {
+namespace {
+
+bool BroughtWrongPlatform(const Entry& entry) {
+  return entry.action.kind == plan::ActionKind::kKeep && entry.action.reason == plan::Reason::kWrongPlatform;
+}
+
+}  // namespace
+
+bool Pulls::AwaitsRetry(const Entry& entry) const {
   loop_.Check();
   if (!entry.runs.empty()) return false;
-  const bool wrong_platform =
-      entry.action.kind == plan::ActionKind::kKeep && entry.action.reason == plan::Reason::kWrongPlatform;
   // After its first failure an image waits for its registry only, and has no back-off of its own.
   const auto health = registries_.find(entry.desired->reference.domain());
   const bool held = health != registries_.end() && health->second.not_before > loop_.now();
-  const bool outside = entry.action.reason == plan::Reason::kOutsidePullWindow;
   // A full disk holds every pull, also those of entries that have not failed.
-  const bool disk_held = hold_until_ > loop_.now() && entry.action.kind == plan::ActionKind::kPull;
-  if (entry.history.not_before <= loop_.now() && !wrong_platform && !held && !outside && !disk_held) {
-    return false;
-  }
+  const bool wants_pull = entry.action.kind == plan::ActionKind::kPull || !plan::IsUsable(entry.observed);
+  return entry.history.not_before > loop_.now() || BroughtWrongPlatform(entry) || held ||
+         entry.action.reason == plan::Reason::kOutsidePullWindow || (wants_pull && hold_until_ > loop_.now());
+}
+
+bool Pulls::RetryRequested(Entry& entry) {
+  if (!AwaitsRetry(entry)) return false;
   entry.history = plan::AfterRetryRequested(std::move(entry.history), loop_.now(), loop_.Wall());
   // The tag may name another image by now.
-  if (wrong_platform) entry.history.pulled_id.clear();
+  if (BroughtWrongPlatform(entry)) entry.history.pulled_id.clear();
   entry.history.retry_requested_at = loop_.Wall();
+  const auto health = registries_.find(entry.desired->reference.domain());
   if (health != registries_.end()) health->second = plan::AfterRetryRequested(health->second, loop_.now());
   hold_until_ = std::min(hold_until_, loop_.now());
   loop_.Changed();

@@ -63,10 +63,11 @@ class Pulls {
   void ListChanged(bool another);
   // Forgets registries that no entry uses any more, unless they are still held.
   void Forget(const std::set<std::string>& in_use);
-  // Ends the back-off of the entry, its wait for a pull window, the hold of its registry and the pause of all
-  // pulls after a full disk. Rate limits of the registry (with or without Retry-After) and the disk rule
-  // still apply. Returns true if any of these held the entry, or if the agent's own pull had brought an image
-  // for another platform.
+  // Returns true if the entry waits for its back-off, its pull window, the hold of its registry or the pause
+  // of all pulls after a full disk, or if the agent's own pull has brought an image for another platform.
+  bool AwaitsRetry(const Entry& entry) const;
+  // Ends these waits if AwaitsRetry; else returns false. A request shortens no rate limit: neither a
+  // Retry-After, nor the pause after a 429 without one. The disk rule applies, too.
   bool RetryRequested(Entry& entry);
   // The runtime may be another process, or another version, than before.
   void RuntimeReconnected();

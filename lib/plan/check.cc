@@ -402,6 +402,7 @@ bool AwaitsRetry(const ImageState& image) {
   const PullState state = image.pull.state;
   if (state == PullState::kWaiting || state == PullState::kFailed) return true;
   if (image.pull.next_attempt_at) return true;  // its pull waits for the window
+  if (image.pull.held) return true;             // it may not have failed itself
   return image.registry && image.registry->answer && IsWorthAnotherCheck(*image.registry->answer);
 }
 

@@ -129,6 +129,7 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
       break;
     case ActionKind::kPull:
       pull.state = PullState::kQueued;
+      pull.held = facts.hold_reason.has_value();
       break;
     case ActionKind::kWait:
       if (facts.action.reason == Reason::kFactsUnknown) {

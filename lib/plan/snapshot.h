@@ -55,6 +55,8 @@ struct PullStatus {
   std::optional<base::WallTime> finished_at;
   std::string last_error;  // scrubbed; empty if the newest attempt did not fail
   std::optional<base::WallTime> next_attempt_at;
+  // It is queued, and waits for the end of a hold: its registry's, or that of a full disk.
+  bool held = false;
   std::optional<base::WallTime> retry_requested_at;  // by an operator or a preflight, and not over yet
 };
 

@@ -170,6 +170,9 @@ TEST(AwaitsRetry, WhatABackoffHolds) {
   EXPECT_FALSE(awaits(PullState::kDone, image::RegistryAnswerKind::kSame));
   EXPECT_TRUE(awaits(PullState::kDone, image::RegistryAnswerKind::kUnreachable)) << "the next check is far";
   EXPECT_TRUE(awaits(PullState::kNone, image::RegistryAnswerKind::kTagMissing));
+  ImageState held;
+  held.pull = {.state = PullState::kQueued, .held = true};
+  EXPECT_TRUE(AwaitsRetry(held)) << "by its registry, or by a full disk";
   ImageState outside;
   outside.pull.next_attempt_at = base::WallTime();
   EXPECT_TRUE(AwaitsRetry(outside)) << "its window opens";

@@ -18,6 +18,7 @@
 #include "golden.h"
 #include "list/canonical.h"
 #include "list/merge.h"
+#include "plan/check.h"
 
 namespace prefetch::tests {
 
@@ -273,7 +274,10 @@ void Node::Labels(const std::optional<image::NodeLabels>& labels) {
 
 void Node::Retry(const std::vector<std::string>& names) {
   std::vector<std::string> normalized;
-  for (const std::string& name : names) normalized.push_back(image::Reference::Parse(name)->Normalized());
+  for (const std::string& name : names) {
+    // As an agent answers POST /v1/retry.
+    if (plan::AwaitsRetry(Image(name))) normalized.push_back(image::Reference::Parse(name)->Normalized());
+  }
   for (const auto& agent : agents_) agent->Retry(normalized);
 }
 

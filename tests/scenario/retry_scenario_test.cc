@@ -201,6 +201,45 @@ TEST(RetryScenario, ARequestEndsTheRestAfterAnOutage) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(3)));
 }
 
+// After an outage, the failures of r.io/a:v1 hold its registry for r.io/new:v1, which has not failed. The
+// length of a hold is random, so this waits for one that lasts.
+void HoldRegistry(Node& node) {
+  for (const char* name : {"r.io/a:v1", "r.io/new:v1", "r.io/other:v1"})
+    node.runtime.Push(MakeImage(name, kMB));
+  bool held = false;
+  for (int i = 0; i < 20 && !held; i++) {
+    node.runtime.SetRegistry(RegistryState::kDown);
+    node.List({"r.io/a:v1"});
+    node.RunFor(seconds(1));
+    const int attempts = node.Image("r.io/a:v1").pull.attempts;
+    ASSERT_TRUE(node.RunUntil(
+        [&] {
+          const plan::PullStatus& pull = node.Image("r.io/a:v1").pull;
+          return pull.attempts > attempts + 5 && pull.state == plan::PullState::kWaiting;
+        },
+        hours(1)));
+    node.runtime.SetRegistry(RegistryState::kUp);
+    node.List({"r.io/a:v1", "r.io/new:v1"});
+    node.RunFor(seconds(5));
+    held = node.Image("r.io/new:v1").pull.held;
+  }
+  ASSERT_TRUE(held);
+}
+
+TEST(RetryScenario, ARequestEndsTheHoldOfARegistryForAnImageThatHasNotFailed) {
+  Node node;
+  HoldRegistry(node);
+  node.Retry({"r.io/new:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/new:v1").ready; }, seconds(2)));
+}
+
+TEST(RetryScenario, APreflightEndsTheHoldOfARegistry) {
+  Node node;
+  HoldRegistry(node);
+  node.RequestPull("r.io/other:v1");
+  EXPECT_TRUE(node.RunUntil([&] { return !node.IdOf("r.io/other:v1").empty(); }, seconds(2)));
+}
+
 // A full disk pauses every pull. An image that has not failed itself has no other reason to wait.
 TEST(RetryScenario, ARequestEndsThePauseAfterAFullDisk) {
   Node node;
