@@ -248,7 +248,7 @@ bool ReadAgentConfig(GenerateFlags& flags, std::ostream& err) {
   auto raw = config::ReadConfigFile(*text, problems);
   if (!problems.empty() || !raw) return RejectInput(problems.Lines(), err), false;
   // The shipped file's only field: platforms need it for their credential plugins.
-  if (!raw->provider_environment_file) *text = WithProviderEnvironment(*text);
+  if (!raw->provider_environment_file && !raw->provider_environment) *text = WithProviderEnvironment(*text);
   flags.options.agent_config = *std::move(text);
   return true;
 }

@@ -324,7 +324,8 @@ PROVIDERS = "providerEnvironment: /etc/prefetchd/agent/provider.env\n"
 def check_agent_config():
     """agent.yaml takes the place of the shipped one, and keeps what platforms need."""
     problems = []
-    for text, expect in ((AGENT, AGENT + PROVIDERS), ("# mine\n" + AGENT + "providerEnvironment: /x\n", None)):
+    for text, expect in ((AGENT, AGENT + PROVIDERS), ("# mine\n" + AGENT + "providerEnvironment: /x\n", None),
+                         (AGENT + "providerEnvironment:\n  PATH: /usr/bin\n  HTTPS_PROXY: http://proxy.example:3128\n", None)):
         files = {"images.yaml": LIST, "mine.yaml": text}
         theirs = kustomized("eks", ["preflight"], "- name: prefetchd-agent\n  behavior: merge\n  files: [agent.yaml]\n"
                             "  options: {immutable: true}\n", {"agent.yaml": expect or text})
