@@ -104,7 +104,7 @@ class AsShippedForJobs : public AsShipped {
   // Its images are others, which this node's registry has. The program of that one waits, or ends as its
   // argument says: an init container has to.
   std::string WithImagesOfHere(std::string pod, const std::string& tool) {
-    pod = base::ReplaceAll(pod, "registry.example/prefetchd:v1", image_);
+    pod = base::ReplaceAll(pod, "registry.example/platform/prefetchd:0.1.0", image_);
     pod =
         std::regex_replace(pod, std::regex("(quay\\.io|docker\\.io|registry\\.gitlab\\.com)/[^\"\n]+"), tool);
     return base::ReplaceAll(pod, "- name: init-permissions\n",

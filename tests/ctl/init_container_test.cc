@@ -60,7 +60,7 @@ class InitContainer : public testing::Test {
   }
 
   tests::TempDir folder_;
-  InitContainerFlags flags_{.platform = "generic", .image = "registry.example/prefetchd:v1"};
+  InitContainerFlags flags_{.platform = "generic", .image = "registry.example/platform/prefetchd:0.1.0"};
 };
 
 TEST_F(InitContainer, ReadsAsMuchAsOtherCommandsDo) {
@@ -108,11 +108,10 @@ TEST_F(InitContainer, AsksForEachImageOnceAsItsStrongestUserDoes) {
 TEST_F(InitContainer, MadeAgainItIsTheSameAndTakesOverChanges) {
   const std::string first = MakeOf(Job("", "")).out;
   EXPECT_EQ(MakeOf(first).out, first);
-  flags_.image = "registry.example/prefetchd:v2";
+  flags_.image = "registry.example/platform/prefetchd:0.2.0";
   flags_.port = 9478;
   const std::string second = MakeOf(first).out;
-  EXPECT_EQ(base::ReplaceAll(base::ReplaceAll(second, "prefetchd:v2", "prefetchd:v1"), "9478", "9477"),
-            first);
+  EXPECT_EQ(base::ReplaceAll(base::ReplaceAll(second, ":0.2.0", ":0.1.0"), "9478", "9477"), first);
 }
 
 TEST_F(InitContainer, CommentsStayAndOnlyItsLinesAreNew) {

@@ -17,7 +17,7 @@
 namespace prefetch::system::ci_recipes_test {
 namespace {
 
-const char kAgentImage[] = "registry.example/prefetchd:v1";
+const char kAgentImage[] = "registry.example/platform/prefetchd:0.1.0";
 const char kBuildImage[] = "quay.io/acme/build:v7";
 
 std::string SourceFile(const std::string& name) {
