@@ -2,13 +2,38 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "agent/answering_node.h"
+#include "agent/reviewing_api.h"
+#include "base/clock.h"
+#include "ctl/check.h"
+#include "ctl/exit_code.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_image_service.h"
+#include "http/curl_client.h"
+#include "http/server.h"
+#include "status/planted.h"
 #include "status/sample.h"
+#include "temp_dir.h"
 
 namespace prefetch::agent::endpoints_test {
 namespace {
 
+using sample::kPlanted;
+using sample::Planted;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
+using std::chrono::steady_clock;
+
 using Query = std::vector<std::pair<std::string, std::string>>;
 
 class World : public AnsweringNode {
@@ -90,34 +115,19 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ReadyzVerbose", On::kPeacefulNode, "/readyz", {{"verbose", ""}}, 200, 200, "runner:v3"},
         Row{"ReadyzVerboseNot", On::kTroubledNode, "/readyz", {{"verbose", "1"}}, 503, 503, "AccessDenied"},
         Row{"ReadyzPolicy", On::kPeacefulNode, "/readyz", {{"policy", "Never"}}, 200, 200},
-        Row{"ReadyzPolicyUnknown",
-            On::kPeacefulNode,
-            "/readyz",
-            {{"policy", "never"}},
-            400,
-            400,
+        Row{"ReadyzPolicyUnknown", On::kPeacefulNode, "/readyz", Query{{"policy", "never"}}, 400, 400,
             "Never, IfNotPresent or Always"},
         Row{"ReadyzPolicyEmpty", On::kPeacefulNode, "/readyz", {{"policy", ""}}, 400, 400},
         Row{"ReadyzHash", On::kPeacefulNode, "/readyz", {{"hash", kHash}}, 200, 200},
         Row{"ReadyzAnotherHash", On::kPeacefulNode, "/readyz", {{"hash", "sha256:00"}}, 503, 503},
         Row{"ReadyzSource", On::kPeacefulNode, "/readyz", {{"source", "images.yaml"}}, 200, 200},
         Row{"ReadyzNoSuchSource", On::kPeacefulNode, "/readyz", {{"source", "other.yaml"}}, 503, 503},
-        Row{"ReadyzUnknownParameter",
-            On::kPeacefulNode,
-            "/readyz",
-            {{"hsah", "sha256:00"}},
-            400,
-            400,
+        Row{"ReadyzUnknownParameter", On::kPeacefulNode, "/readyz", Query{{"hsah", "sha256:00"}}, 400, 400,
             "unknown parameter hsah"},
         Row{"Status", On::kTroubledNode, "/v1/status", {}, 200, 200, "\"reason\":"},
         Row{"Metrics", On::kTroubledNode, "/metrics", {}, 200, 200, "\nprefetchd_ready 0\n"},
-        Row{"MetricsWithAScrapersParameters",
-            On::kPeacefulNode,
-            "/metrics",
-            {{"format", "prometheus"}},
-            200,
-            200,
-            "\nprefetchd_ready 1\n"},
+        Row{"MetricsWithAScrapersParameters", On::kPeacefulNode, "/metrics", Query{{"format", "prometheus"}},
+            200, 200, "\nprefetchd_ready 1\n"},
         Row{"Image", On::kPeacefulNode, "/v1/images/ghcr.io/acme/runner:v3", {}, 404, 200, "runner:v3"},
         Row{"ImageByShortName", On::kPeacefulNode, "/v1/images/busybox:1.36", {}, 404, 200, "busybox"},
         Row{"ImageNotOnTheList", On::kPeacefulNode, "/v1/images/busybox:2", {}, 404, 404, "\"listed\":false"},
@@ -171,10 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
         Shown{"ReadyzOfASource", "/readyz", {{"source", "images.yaml"}}, "acme.yaml", "not ready: "},
         Shown{"ReadyzVerbose", "/readyz", {{"verbose", ""}}, "acme-login", "AccessDenied"},
         Shown{"ReadyzVerboseMessages", "/readyz", {{"verbose", ""}}, "AccessDenied: ", "[-] "},
-        Shown{"Metrics",
-              "/metrics",
-              {},
-              "provider=\"acme-login\"",
+        Shown{"Metrics", "/metrics", Query{}, "provider=\"acme-login\"",
               "prefetchd_credential_provider_duration_seconds_count{"}),
     [](const auto& row) { return row.param.name; });
 
@@ -431,6 +438,348 @@ TEST(Endpoints, MetricsShowWhatWasCountedAndWhatIsTrue) {
       EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
     }
   }
+}
+
+// The answer to each kind of caller: endpoint x transport x caller.
+
+// Who asks, and by which header.
+enum class Who {
+  kNobody,
+  kFleet,          // a fleet token in Prefetchd-Authorization
+  kFleetByOther,   // the same in Authorization, as nobody can send it through pods/proxy
+  kPod,            // a pod's token in Authorization
+  kPodByFleets,    // the same in Prefetchd-Authorization
+  kFleetForOther,  // a token of that account for the API server
+  kGarbage,        // in Prefetchd-Authorization
+};
+
+constexpr const char* kCheck = R"([{"image":"quay.io/acme/private:v2","policy":"Never"}])";
+// In each answer in full, and in no other; of /metrics it is the second.
+constexpr const char* kMessage = "401 Unauthorized from quay.io";
+constexpr const char* kProvider = R"(provider="acme-login")";
+
+class EndpointCallersWorld {
+ public:
+  EndpointCallersWorld(bool preflight, bool fleet) {
+    node_.metrics.CredentialsFound({.providers = {{.name = "acme-login",
+                                                   .matched = true,
+                                                   .outcome = credentials::ProviderOutcome::kOk,
+                                                   .ran_for = std::chrono::seconds(1)}}});
+    plan::CallerRules rules;
+    if (preflight) rules.namespaces = {"*"};
+    if (preflight || fleet) {
+      callers_.emplace(rules, fleet, plan::AgentLocation{"n1", "prefetchd"}, api_.api, node_.metrics,
+                       node_.clock);
+    }
+  }
+
+  http::ServerResponse Ask(Audience audience, const std::string& path, Who who) {
+    http::ServerRequest request{.path = path, .headers = HeadersOf(who)};
+    if (path == "/readyz") request.query = {{"verbose", ""}};
+    if (path == "/v1/check" || path == "/v1/retry") {
+      request.method = http::Method::kPost;
+      if (path == "/v1/check") request.body = kCheck;
+    }
+    return node_.Answer(audience, request, callers_ ? &*callers_ : nullptr);
+  }
+  tests::FakeApiServer& server() { return api_.server; }
+
+ private:
+  http::Headers HeadersOf(Who who) {
+    const std::string fleet =
+        "Bearer " + server().AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "prefetchd");
+    const std::string pod = "Bearer " + server().AddPodToken({"ci", "runner", "n1", "job"}, "prefetchd");
+    switch (who) {
+      case Who::kNobody:
+        return {};
+      case Who::kFleet:
+        return {{"Prefetchd-Authorization", fleet}};
+      case Who::kFleetByOther:
+        return {{"Authorization", fleet}};
+      case Who::kPod:
+        return {{"Authorization", pod}};
+      case Who::kPodByFleets:
+        return {{"Prefetchd-Authorization", pod}};
+      case Who::kFleetForOther:
+        return {{"Prefetchd-Authorization",
+                 "Bearer " + server().AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "kubernetes")}};
+      case Who::kGarbage:
+        return {{"Prefetchd-Authorization", "Bearer garbage"}};
+    }
+    return {};
+  }
+
+  AnsweringNode node_{sample::TroubledNode()};
+  ReviewingApi api_{node_.clock};
+  std::optional<ClientAuthenticator> callers_;
+};
+
+constexpr Audience kTcp = Audience::kPodNetwork, kLocal = Audience::kLocal;
+
+struct EndpointCallersRow {
+  std::string name;
+  std::string path;
+  Audience audience;
+  Who who;
+  int status;
+  bool full;  // the answer has messages
+  bool preflight = true, fleet = true;
+};
+
+class AnsweredTest : public testing::TestWithParam<EndpointCallersRow> {};
+
+TEST_P(AnsweredTest, Row) {
+  const EndpointCallersRow& row = GetParam();
+  EndpointCallersWorld world(row.preflight, row.fleet);
+  const http::ServerResponse answer = world.Ask(row.audience, row.path, row.who);
+  EXPECT_EQ(answer.status, row.status) << answer.body;
+  const bool metrics = row.path == "/metrics";
+  EXPECT_EQ(answer.body.find(kMessage) != std::string::npos, row.full && !metrics) << answer.body;
+  EXPECT_EQ(answer.body.find(kProvider) != std::string::npos, row.full && metrics) << answer.body;
+  EXPECT_EQ(answer.body.find("eyJ"), std::string::npos) << answer.body;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Endpoints, AnsweredTest,
+    testing::Values(
+        EndpointCallersRow{"StatusTcpNobody", "/v1/status", kTcp, Who::kNobody, 200, false},
+        EndpointCallersRow{"StatusTcpFleet", "/v1/status", kTcp, Who::kFleet, 200, true},
+        EndpointCallersRow{"StatusTcpFleetWithoutPreflight", "/v1/status", kTcp, Who::kFleet, 200, true,
+                           false},
+        EndpointCallersRow{"StatusTcpFleetTurnedOff", "/v1/status", kTcp, Who::kFleet, 403, false, true,
+                           false},
+        EndpointCallersRow{"StatusTcpFleetNothingOn", "/v1/status", kTcp, Who::kFleet, 403, false, false,
+                           false},
+        EndpointCallersRow{"StatusTcpFleetByOther", "/v1/status", kTcp, Who::kFleetByOther, 200, false},
+        EndpointCallersRow{"StatusTcpPod", "/v1/status", kTcp, Who::kPod, 200, false},
+        EndpointCallersRow{"StatusTcpPodByFleets", "/v1/status", kTcp, Who::kPodByFleets, 403, false},
+        EndpointCallersRow{"StatusTcpForOther", "/v1/status", kTcp, Who::kFleetForOther, 401, false},
+        EndpointCallersRow{"StatusTcpGarbage", "/v1/status", kTcp, Who::kGarbage, 401, false},
+        EndpointCallersRow{"StatusLocalNobody", "/v1/status", kLocal, Who::kNobody, 200, true},
+        EndpointCallersRow{"StatusLocalGarbage", "/v1/status", kLocal, Who::kGarbage, 200, true},
+        EndpointCallersRow{"ReadyzTcpNobody", "/readyz", kTcp, Who::kNobody, 503, false},
+        EndpointCallersRow{"ReadyzTcpFleet", "/readyz", kTcp, Who::kFleet, 503, false},
+        EndpointCallersRow{"ReadyzLocalNobody", "/readyz", kLocal, Who::kNobody, 503, true},
+        EndpointCallersRow{"MetricsTcpNobody", "/metrics", kTcp, Who::kNobody, 200, false},
+        EndpointCallersRow{"MetricsLocalNobody", "/metrics", kLocal, Who::kNobody, 200, true},
+        EndpointCallersRow{"MetricsTcpFleet", "/metrics", kTcp, Who::kFleet, 200, false},
+        EndpointCallersRow{"LivezTcpFleet", "/livez", kTcp, Who::kFleet, 200, false},
+        EndpointCallersRow{"CheckTcpNobody", "/v1/check", kTcp, Who::kNobody, 200, false},
+        EndpointCallersRow{"CheckTcpFleet", "/v1/check", kTcp, Who::kFleet, 403, false},
+        EndpointCallersRow{"CheckTcpFleetByOther", "/v1/check", kTcp, Who::kFleetByOther, 401, false},
+        EndpointCallersRow{"CheckTcpPod", "/v1/check", kTcp, Who::kPod, 200, false},
+        EndpointCallersRow{"CheckTcpPodTurnedOff", "/v1/check", kTcp, Who::kPod, 403, false, false},
+        EndpointCallersRow{"CheckTcpPodByFleets", "/v1/check", kTcp, Who::kPodByFleets, 403, false},
+        EndpointCallersRow{"CheckLocalNobody", "/v1/check", kLocal, Who::kNobody, 200, true},
+        EndpointCallersRow{"RetryLocalNobody", "/v1/retry", kLocal, Who::kNobody, 200, false},
+        EndpointCallersRow{"RetryTcpNobody", "/v1/retry", kTcp, Who::kNobody, 403, false},
+        EndpointCallersRow{"RetryTcpFleet", "/v1/retry", kTcp, Who::kFleet, 200, false},
+        EndpointCallersRow{"RetryTcpFleetTurnedOff", "/v1/retry", kTcp, Who::kFleet, 403, false, true, false},
+        EndpointCallersRow{"RetryTcpFleetByOther", "/v1/retry", kTcp, Who::kFleetByOther, 403, false},
+        EndpointCallersRow{"RetryTcpPod", "/v1/retry", kTcp, Who::kPod, 403, false},
+        EndpointCallersRow{"RetryTcpPodByFleets", "/v1/retry", kTcp, Who::kPodByFleets, 403, false},
+        EndpointCallersRow{"RetryTcpForOther", "/v1/retry", kTcp, Who::kFleetForOther, 401, false},
+        EndpointCallersRow{"RetryTcpGarbage", "/v1/retry", kTcp, Who::kGarbage, 401, false},
+        EndpointCallersRow{"ImageLocalNobody", "/v1/images/quay.io/acme/private:v2", kLocal, Who::kNobody,
+                           200, true},
+        EndpointCallersRow{"ImageTcpFleet", "/v1/images/quay.io/acme/private:v2", kTcp, Who::kFleet, 404,
+                           false},
+        EndpointCallersRow{"ImageTcpPod", "/v1/images/quay.io/acme/private:v2", kTcp, Who::kPod, 404, false}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(FleetStatus, IsHeldBackWhileTheApiServerIsAway) {
+  EndpointCallersWorld world(false, true);
+  world.server().GoAway();
+  const http::ServerResponse away = world.Ask(kTcp, "/v1/status", Who::kFleet);
+  EXPECT_EQ(away.status, 503);
+  EXPECT_TRUE(away.headers.Has("Retry-After"));
+  EXPECT_EQ(away.body.find(kMessage), std::string::npos) << away.body;
+  EXPECT_EQ(world.Ask(kTcp, "/v1/status", Who::kNobody).status, 200);
+}
+
+// 200 jobs that start at once: real clients, a real server, the agent's own endpoints.
+
+constexpr int kJobs = 200;
+const std::string kListed = "ghcr.io/acme/runner:v3";
+
+// A runtime that needs a moment for its list, as containerd with hundreds of images does.
+class SlowRuntime final : public cri::ImageService {
+ public:
+  explicit SlowRuntime(cri::ImageService& images) : images_(images) {}
+
+  cri::CallResult<cri::RuntimeInfo> Connect(const base::Call& call) override { return images_.Connect(call); }
+  std::uint64_t Generation() override { return images_.Generation(); }
+  cri::CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) override {
+    base::Pause(call, milliseconds(10));
+    return images_.ListImages(call);
+  }
+  cri::CallResult<std::optional<cri::ImageDetails>> ImageStatus(const base::Call& call,
+                                                                const std::string& name) override {
+    return images_.ImageStatus(call, name);
+  }
+  cri::CallResult<std::string> PullImage(const base::Call& call, const cri::PullRequest& request) override {
+    return images_.PullImage(call, request);
+  }
+  cri::CallResult<std::vector<cri::ImageFilesystem>> ImageFsInfo(const base::Call& call) override {
+    return images_.ImageFsInfo(call);
+  }
+
+ private:
+  cri::ImageService& images_;
+};
+
+class CheckRush : public testing::Test {
+ protected:
+  CheckRush() {
+    board_.Publish(std::make_shared<const plan::Snapshot>(sample::PeacefulNode()));
+    board_.RecordTurn(clock_.Now());
+  }
+
+  // How many were told within 5 s, of jobs that all ask at the same moment.
+  int ToldInTime(base::Result<http::Listener> listener, Audience audience, const std::string& address) {
+    EXPECT_TRUE(listener);
+    http::ServerLimits limits;
+    if (audience == Audience::kPodNetwork) limits.deferred_queue = kPodNetworkQueueLimit;
+    auto server =
+        http::Server::Start(std::move(*listener), limits,
+                            Endpoints(board_, metrics_, image_queries_, retries_, clock_, audience));
+    EXPECT_TRUE(server);
+    const std::string at = address.empty() ? "http://" + (*server)->address() : address;
+    std::atomic<int> told = 0;
+    std::barrier start(kJobs);
+    std::vector<std::jthread> jobs;
+    for (int i = 0; i < kJobs; i++) {
+      jobs.emplace_back([&] {
+        http::CurlClient client;
+        auto agent = ctl::AgentClient::Make(client, at);
+        std::ostringstream out, err;
+        start.arrive_and_wait();
+        const auto began = steady_clock::now();
+        const int exit = ctl::Check({}, *agent, {.images = {{kListed, "Never"}}, .timeout = "30s"}, out, err);
+        if (exit != ctl::kTimedOut && out.str().find(kListed) != std::string::npos &&
+            steady_clock::now() - began < seconds(5)) {
+          told++;
+        }
+      });
+    }
+    jobs.clear();
+    return told;
+  }
+
+  tests::TempDir dir_;
+  base::SystemClock clock_;
+  Metrics metrics_;
+  tests::FakeClock runtime_clock_;
+  tests::FakeImageService fake_{runtime_clock_, tests::Persona::kContainerd16};
+  SlowRuntime runtime_{fake_};
+  credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock_};
+  Board board_;
+  ImageQueryService image_queries_{board_, runtime_, fake_, keyring_, clock_};
+  Retries retries_{board_, clock_, [](const std::vector<std::string>&) {}};
+};
+
+TEST_F(CheckRush, NeighboursAreAllTold) {
+  EXPECT_EQ(ToldInTime(http::Listener::Tcp("127.0.0.1:0"), Audience::kPodNetwork, ""), kJobs);
+}
+
+TEST_F(CheckRush, UsersOfTheSocketAreAllTold) {
+  const std::string path = dir_ / "a.sock";
+  EXPECT_EQ(ToldInTime(http::Listener::Unix(path, 0600), Audience::kLocal, "unix://" + path), kJobs);
+}
+
+// POST /v1/retry: which images are retried, and how often.
+
+using Names = std::vector<std::string>;
+
+// Two wait for their next attempt, one is here.
+plan::Snapshot RetriesShown() {
+  plan::Snapshot snapshot;
+  snapshot.node = "ci-7";
+  for (const char* name : {"quay.io/acme/a:v1", "docker.io/library/b:1", "quay.io/acme/c:v1"}) {
+    plan::ImageState image;
+    image.desired = plan::DesiredImage{.reference = *image::Reference::Parse(name)};
+    image.pull.state = plan::PullState::kWaiting;
+    snapshot.images.push_back(std::move(image));
+  }
+  snapshot.images[2].pull.state = plan::PullState::kDone;
+  return snapshot;
+}
+
+class RetryTest : public testing::Test {
+ protected:
+  http::ServerResponse Ask(const std::string& body) {
+    return handler_({.method = http::Method::kPost, .path = "/v1/retry", .body = body}).Wait({});
+  }
+
+  AnsweringNode node_{RetriesShown()};
+  http::Handler handler_ = node_.Handler(Audience::kLocal);
+};
+
+TEST_F(RetryTest, WithoutNamesAllThatWait) {
+  for (const char* body : {"", "{}", R"({"images":[]})"}) {
+    const http::ServerResponse answer = Ask(body);
+    EXPECT_EQ(answer.status, 200);
+    auto result = status::ParseRetryResult(answer.body);
+    ASSERT_TRUE(result) << answer.body;
+    EXPECT_EQ(result->node, "ci-7");
+    EXPECT_EQ(result->images.size(), 2U);
+  }
+  EXPECT_EQ(node_.retried()[0], (Names{"quay.io/acme/a:v1", "docker.io/library/b:1"}));
+}
+
+TEST_F(RetryTest, TheNamedOnes) {
+  auto result =
+      status::ParseRetryResult(Ask(R"({"images":["b:1","quay.io/acme/c:v1","quay.io/x:v1"]})").body);
+  ASSERT_TRUE(result);
+  using status::RetryState;
+  EXPECT_EQ(result->images, (std::vector<status::RetriedImage>{{"b:1", RetryState::kRequested},
+                                                               {"quay.io/acme/c:v1", RetryState::kNotWaiting},
+                                                               {"quay.io/x:v1", RetryState::kNotListed}}));
+  EXPECT_EQ(node_.retried(), (std::vector<Names>{{"docker.io/library/b:1"}}));
+}
+
+// Nobody hammers a registry through an agent.
+TEST_F(RetryTest, ThreeAtOnceAndThenOneAMinute) {
+  for (int i = 0; i < 3; i++) EXPECT_EQ(Ask("").status, 200);
+  const http::ServerResponse away = Ask("");
+  EXPECT_EQ(away.status, 429);
+  EXPECT_EQ(away.headers.Get("Retry-After"), "60");
+  EXPECT_EQ(node_.retried().size(), 3U);
+  EXPECT_EQ(Ask(R"({"images":["quay.io/acme/c:v1"]})").status, 200) << "nothing to retry costs nothing";
+  node_.clock.Advance(seconds(61));
+  EXPECT_EQ(Ask("").status, 200);
+  EXPECT_EQ(Ask("").status, 429);
+}
+
+TEST_F(RetryTest, BadRequests) {
+  for (const char* body : {"[]", "{", R"({"images":"a"})", R"({"images":["A B"]})", R"({"image":["a:1"]})"}) {
+    EXPECT_EQ(Ask(body).status, 400) << body;
+  }
+  EXPECT_EQ(handler_({.path = "/v1/retry"}).Wait({}).status, 405);
+  std::string many = R"({"images":["a:1")";
+  for (std::size_t i = 0; i < status::kMostRetries; i++) many += R"(,"a:1")";
+  EXPECT_EQ(Ask(many + "]}").status, 400);
+  EXPECT_TRUE(node_.retried().empty());
+}
+
+// /metrics of a node whose every text is a secret.
+
+// The text of both listeners: names of credentials, registries' messages, digests, paths and kubelet's
+// settings are planted.
+std::string Metrics(Audience audience) {
+  AnsweringNode node(sample::PlantedNode());
+  node.metrics.CredentialsFound({.providers = {{.name = Planted("provider"),
+                                                .matched = true,
+                                                .outcome = credentials::ProviderOutcome::kOk,
+                                                .ran_for = std::chrono::seconds(1)}}});
+  return node.Answer(audience, {.path = "/metrics"}).body;
+}
+
+TEST(PublicMetrics, TellNothingThatIsPlanted) {
+  const std::string open = Metrics(Audience::kPodNetwork);
+  EXPECT_EQ(open.find(kPlanted), std::string::npos) << open.substr(open.find(kPlanted), 200);
+  EXPECT_NE(open.find("prefetchd_ready 0"), std::string::npos) << open;
+  EXPECT_NE(Metrics(Audience::kLocal).find(Planted("provider")), std::string::npos);
 }
 
 }  // namespace

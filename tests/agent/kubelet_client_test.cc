@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/one_node.h"
 #include "fakes/fake_clock.h"
 
 namespace prefetch::agent::kubelet_asker_test {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -158,6 +160,208 @@ TEST_F(KubeletAskerTest, WhatCannotBeReadIsNothing) {
   config_ = "{\"imagePullCredentialsVerificationPolicy\":7}";
   Run(seconds(1));
   EXPECT_EQ(Policy(), "nothing");
+}
+
+class VersionReaderTest : public testing::Test {
+ protected:
+  VersionReaderTest() {
+    Heartbeat();
+    api_.node.labels = {{"pool", "ci"}};
+    api_.node.addresses = {"192.0.2.7", "2001:db8::7"};
+  }
+
+  void Heartbeat() {
+    api_.node.conditions = {{.type = "Ready", .status = "True", .last_heartbeat = clock_.Wall()}};
+  }
+  void RunFor(base::Duration time) {
+    const base::TimePoint end = clock_.Now() + time;
+    while (clock_.Now() < end) clock_.AdvanceTo(std::min(end, reader_.Turn({})));
+  }
+  void KubeletStarts() {
+    start_->Set(plan::KubeletStart{.seen_at = clock_.Now(), .began_at = clock_.Wall()});
+  }
+
+  tests::FakeClock clock_;
+  OneNode api_;
+  std::shared_ptr<LatestNodeReport> word_ = std::make_shared<LatestNodeReport>();
+  std::shared_ptr<LatestKubeletStart> start_ = std::make_shared<LatestKubeletStart>();
+  VersionReader reader_{"n1", word_, start_, api_, clock_, 1};
+};
+
+TEST_F(VersionReaderTest, ReadsAtTheStartAndOnceAMinute) {
+  EXPECT_TRUE(word_->Pending());
+  reader_.Turn({});
+  EXPECT_EQ(word_->Get().version_text, "1.36.2");
+  EXPECT_EQ(word_->Get().labels, (image::NodeLabels{{"pool", "ci"}}));
+  EXPECT_EQ(word_->Get().addresses, (std::vector<std::string>{"192.0.2.7", "2001:db8::7"}));
+  EXPECT_EQ(word_->Get().heartbeat, clock_.Wall());
+  RunFor(hours(1));
+  EXPECT_GE(api_.gets, 54);
+  EXPECT_LE(api_.gets, 68);
+  api_.node.kubelet_version = "v1.37.0";
+  RunFor(seconds(66));
+  EXPECT_EQ(word_->Get().version_text, "1.37.0");
+}
+
+TEST_F(VersionReaderTest, OnlyTheConditionReadyTellsOfKubeletsHeartbeat) {
+  const base::WallTime beat = clock_.Wall();
+  clock_.Advance(minutes(2));
+  api_.node.conditions.push_back(
+      {.type = "NetworkUnavailable", .status = "False", .last_heartbeat = clock_.Wall()});
+  reader_.Turn({});
+  EXPECT_EQ(word_->Get().heartbeat, beat);
+}
+
+TEST_F(VersionReaderTest, AsksUntilTheNewKubeletHasWrittenItsNode) {
+  RunFor(seconds(10));
+  clock_.Advance(seconds(5));
+  const int before = api_.gets;
+  KubeletStarts();
+  RunFor(seconds(10));
+  EXPECT_EQ(api_.gets - before, 6) << "at once, each second, and after three of them every 3 s";
+  clock_.Advance(seconds(1));
+  Heartbeat();
+  RunFor(seconds(3));
+  const int confirmed = api_.gets;
+  RunFor(seconds(50));
+  EXPECT_EQ(api_.gets, confirmed) << "once a minute again";
+}
+
+// Each agent finds a kubelet that has run for long.
+TEST_F(VersionReaderTest, AKubeletThatTheNodeHasConfirmedCostsNoQuestion) {
+  RunFor(seconds(10));
+  const int before = api_.gets;
+  start_->Set(plan::KubeletStart{.seen_at = clock_.Now(), .began_at = clock_.Wall() - minutes(5)});
+  RunFor(seconds(20));
+  EXPECT_EQ(api_.gets, before);
+}
+
+// A server that loses packets is not waited for as long as one that is slow.
+TEST_F(VersionReaderTest, TheFirstQuestionAfterAnAnswerIsShort) {
+  RunFor(seconds(70));
+  EXPECT_LE(api_.patience, seconds(2));
+  api_.failing = kube::ApiError::kTimeout;
+  RunFor(minutes(3));
+  EXPECT_GT(api_.patience, seconds(5)) << "it may be slow";
+  KubeletStarts();
+  reader_.Turn({});
+  EXPECT_LE(api_.patience, seconds(2));
+}
+
+TEST_F(VersionReaderTest, AnAnswerWithinASecondIsFast) {
+  api_.clock = &clock_;
+  api_.latency = seconds(1);
+  RunFor(seconds(130));
+  EXPECT_LE(api_.patience, seconds(2));
+  api_.latency += std::chrono::milliseconds(1);
+  RunFor(seconds(130));
+  EXPECT_GT(api_.patience, seconds(5));
+}
+
+// Each question that ends too early would make the last known version count, also just after an answer.
+class SlowServerTest : public VersionReaderTest, public testing::WithParamInterface<int> {
+ protected:
+  SlowServerTest() {
+    api_.clock = &clock_;
+    api_.latency = seconds(GetParam());
+    RunFor(minutes(2));  // the first question may be too short
+  }
+};
+
+TEST_P(SlowServerTest, KeepsItsTimeUntilItIsFast) {
+  for (int minute = 0; minute < 5; minute++) {
+    KubeletStarts();
+    const base::TimePoint end = clock_.Now() + minutes(1);
+    while (clock_.Now() < end) {
+      clock_.AdvanceTo(std::min(end, reader_.Turn({})));
+      ASSERT_FALSE(word_->Get().silent_since) << "minute " << minute;
+    }
+  }
+  api_.latency = base::Duration{0};
+  RunFor(seconds(130));
+  EXPECT_LE(api_.patience, seconds(2));
+}
+
+TEST_P(SlowServerTest, LosesItOnceItDoesNotAnswerAtAll) {
+  api_.latency = seconds(30);
+  RunFor(seconds(90));
+  KubeletStarts();
+  reader_.Turn({});
+  EXPECT_LE(api_.patience, seconds(2));
+}
+
+INSTANTIATE_TEST_SUITE_P(Latency, SlowServerTest, testing::Values(2, 3, 5, 9),
+                         testing::PrintToStringParamName());
+
+TEST_F(VersionReaderTest, DoesNotHurryForEver) {
+  RunFor(seconds(10));
+  KubeletStarts();
+  const int before = api_.gets;
+  RunFor(minutes(1));
+  EXPECT_LE(api_.gets - before, 24);
+  RunFor(minutes(2));
+  EXPECT_LE(api_.gets - before, 27);
+}
+
+TEST_F(VersionReaderTest, ARefusalIsTheEndOfLearning) {
+  api_.failing = kube::ApiError::kForbidden;
+  reader_.Turn({});
+  EXPECT_FALSE(word_->Pending());
+  EXPECT_TRUE(word_->Get().refused);
+  EXPECT_EQ(word_->Get().trouble, "told so");
+  EXPECT_FALSE(word_->Get().version);
+  RunFor(hours(1));
+  EXPECT_LE(api_.gets, 30);
+  api_.failing.reset();
+  RunFor(minutes(6));
+  EXPECT_EQ(word_->Get().version_text, "1.36.2");
+}
+
+TEST_F(VersionReaderTest, AnApiServerThatIsAwayAtTheStartIsWaitedForForAMinute) {
+  api_.failing = kube::ApiError::kUnreachable;
+  RunFor(seconds(59));
+  EXPECT_TRUE(word_->Pending());
+  EXPECT_LE(api_.gets, 12);
+  RunFor(seconds(2));
+  EXPECT_FALSE(word_->Pending());
+  EXPECT_TRUE(word_->Get().silent_since);
+  EXPECT_FALSE(word_->Get().refused);
+}
+
+TEST_F(VersionReaderTest, WhatWasReadStaysWhileTheApiServerIsAway) {
+  reader_.Turn({});
+  const base::TimePoint left_at = clock_.Now();
+  api_.failing = kube::ApiError::kTimeout;
+  RunFor(minutes(10));
+  EXPECT_EQ(word_->Get().version_text, "1.36.2");
+  EXPECT_EQ(word_->Get().trouble, "Timeout");
+  EXPECT_LE(*word_->Get().silent_since, left_at + seconds(66));
+  api_.failing.reset();
+  RunFor(seconds(66));
+  EXPECT_FALSE(word_->Get().silent_since);
+  EXPECT_EQ(word_->Get().trouble, "");
+}
+
+TEST_F(VersionReaderTest, ANodeThatSaysNoVersionIsNotWaitedFor) {
+  api_.node.kubelet_version = "";
+  reader_.Turn({});
+  EXPECT_FALSE(word_->Pending());
+  EXPECT_FALSE(word_->Get().version);
+}
+
+TEST_F(VersionReaderTest, ANewProcessWakesTheThread) {
+  base::SystemClock clock;
+  auto reader = std::make_unique<VersionReader>("n1", word_, start_, api_, clock, 1);
+  base::Channel<std::string> told;
+  word_->OnChange([&] { told.Push(word_->Get().version_text); });
+  reader->Start();
+  const auto deadline = [] { return std::chrono::steady_clock::now() + seconds(20); };
+  EXPECT_EQ(told.PopUntil(deadline()), "1.36.2");
+  api_.node.kubelet_version = "v1.37.0";  // the thread sleeps for most of a minute
+  start_->Set(plan::KubeletStart{.seen_at = clock.Now(), .began_at = clock.Wall()});
+  EXPECT_EQ(told.PopUntil(deadline()), "1.37.0");
+  reader.reset();
+  start_->Set(std::nullopt);  // nobody is there to be woken any more
 }
 
 }  // namespace

@@ -4,19 +4,26 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "agent/runtime_view.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
+#include "temp_dir.h"
 
 namespace prefetch::agent::observe_test {
 namespace {
 
 using image::LocalImage;
+using std::chrono::seconds;
+using tests::FakeClock;
+using tests::FakeImageService;
+using tests::Persona;
 
 // A runtime that lists what it is told to.
 class Listing final : public cri::ImageService {
@@ -180,6 +187,86 @@ INSTANTIATE_TEST_SUITE_P(
         Difference{"OtherSize", [](auto& images) { images[0].size_bytes = 6; }},
         Difference{"Pinned", [](auto& images) { images[1].pinned = true; }}),
     [](const auto& row) { return row.param.name; });
+
+// In real time, but for the fake's own.
+TEST(ImageWatch, AFloodIsToldFourTimesASecondAtMost) {
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd23);
+  std::atomic<int> told = 0;
+  const auto started = std::chrono::steady_clock::now();
+  ImageWatch watch(runtime, [&] { told++; });
+  const auto patience = started + std::chrono::seconds(20);
+  const tests::FakeImage image = tests::MakeImage("r.io/a:v1", 1000);
+  while (told < 4 && std::chrono::steady_clock::now() < patience) runtime.Preload(image);
+  EXPECT_GE(told, 4);
+  EXPECT_GE(std::chrono::steady_clock::now() - started, std::chrono::milliseconds(750));
+}
+
+// It tells at its beginning too: nobody heard what happened while there was none.
+TEST(ImageWatch, AStreamThatBreaksIsAskedForAgain) {
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd16);
+  std::atomic<int> told = 0;
+  ImageWatch watch(runtime, [&] { told++; });
+  const auto started = std::chrono::steady_clock::now();
+  const auto patience = started + std::chrono::seconds(20);
+  while (told < 1 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  runtime.SetRuntimeUp(false);
+  runtime.SetRuntimeUp(true);
+  while (told < 2 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  EXPECT_GE(told, 2);
+  EXPECT_GE(std::chrono::steady_clock::now() - started, std::chrono::seconds(1));
+}
+
+TEST(ImageWatch, ItEndsAtOnceWhereNothingHappens) {
+  FakeClock clock;
+  for (Persona persona : {Persona::kContainerd23, Persona::kCrio}) {
+    FakeImageService runtime(clock, persona);
+    const auto started = std::chrono::steady_clock::now();
+    {
+      ImageWatch watch(runtime, [] {});
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
+  }
+}
+
+class StaleMountsTest : public testing::Test {
+ protected:
+  std::string Deleted(const std::string& file) const { return "1 2 3:4 /a//deleted " + file + " rw\n"; }
+  void Mounts(const std::string& lines) { dir_.Write("mountinfo", lines); }
+  // Of a look so long after the first one.
+  std::vector<std::string> Problems(seconds at) { return mounts_.Poll(base::TimePoint(seconds(1000) + at)); }
+  std::vector<std::string> Told() const {
+    return {file_ +
+            " was replaced on the node, and the agent still has the old file mounted: restart the agent's "
+            "pod, and mount the folder instead of the file"};
+  }
+
+  tests::TempDir dir_;
+  std::string file_ = dir_.Write("config.json", "{}");
+  StaleMounts mounts_{dir_ / "mountinfo"};
+};
+
+TEST_F(StaleMountsTest, AreTold) {
+  Mounts(Deleted(file_) + Deleted(dir_.path()));
+  EXPECT_EQ(Problems(seconds(0)), Told()) << "files alone";
+}
+
+TEST_F(StaleMountsTest, AreLookedForEveryHalfMinute) {
+  Mounts("");
+  EXPECT_TRUE(Problems(seconds(0)).empty());
+  Mounts(Deleted(file_));
+  EXPECT_TRUE(Problems(seconds(29)).empty()) << "a node has thousands of mounts";
+  EXPECT_EQ(Problems(seconds(30)), Told());
+  Mounts("");
+  EXPECT_EQ(Problems(seconds(59)), Told());
+  EXPECT_TRUE(Problems(seconds(60)).empty());
+}
+
+TEST_F(StaleMountsTest, AreNotLookedForWithoutAList) {
+  Mounts(Deleted(file_));
+  EXPECT_TRUE(StaleMounts("").Poll(base::TimePoint(seconds(1))).empty());
+}
 
 }  // namespace
 }  // namespace prefetch::agent::observe_test

@@ -127,11 +127,10 @@ TEST(OwnAddresses, GatewaysAreAmongThem) {
       "eth0\t00000000\t0100F40A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
       "eth0\t0000F40A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
   const std::string zero(32, '0');
-  const std::string ipv6 = zero + " 00 " + zero +
-                           " 00 fd000000000000000000000000000001 00000400 00000001 00000000 "
-                           "00000003     eth0\n" +
-                           zero + " 00 " + zero + " 00 " + zero +
-                           " ffffffff 00000001 00000000 00200200       lo\n";
+  const std::string ipv6 =
+      zero + " 00 " + zero +
+      " 00 fd000000000000000000000000000001 00000400 00000001 00000000 00000003     eth0\n" + zero + " 00 " +
+      zero + " 00 " + zero + " ffffffff 00000001 00000000 00200200       lo\n";
   EXPECT_EQ(GatewaysOf(route, ipv6), (std::vector<std::string>{"10.244.0.1", "fd00::1"}));
   EXPECT_TRUE(GatewaysOf("eth0\t0\tno\n\n", "short\n").empty());
   tests::TempDir dir;

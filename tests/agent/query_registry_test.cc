@@ -7,6 +7,8 @@ namespace {
 
 using image::RegistryAnswerKind;
 using image::RegistryDetail;
+using std::chrono::minutes;
+using std::chrono::seconds;
 
 struct NothingCase {
   std::string name;
@@ -29,6 +31,75 @@ INSTANTIATE_TEST_SUITE_P(
                     NothingCase{"TooSlow", RegistryAnswerKind::kUnreachable, RegistryDetail::kTimeout, false},
                     NothingCase{"Same", RegistryAnswerKind::kSame, RegistryDetail::kNone, false}),
     [](const auto& row) { return row.param.name; });
+
+const base::TimePoint kNow{minutes(1000)};
+
+image::Reference Ref(std::string_view name) {
+  return *image::Reference::Parse(name);
+}
+image::AuthConfig Auth(std::string user, std::string password) {
+  return {.username = std::move(user), .password = base::Secret(std::move(password))};
+}
+
+struct Words {
+  std::string name;
+  std::string error;
+  bool about_the_credential;
+};
+
+class WordsTest : public testing::TestWithParam<Words> {};
+TEST_P(WordsTest, Row) {
+  EXPECT_EQ(IsAuthenticationFailure(GetParam().error, Ref("r.io/team/unauthorized:401")),
+            GetParam().about_the_credential);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Refusals, WordsTest,
+    testing::Values(
+        Words{"Basic", "unexpected status code https://r/v2/a: 401 Unauthorized", true},
+        Words{"TokenService", "failed to fetch oauth token: unexpected status: 401 Unauthorized", true},
+        Words{"CriO", "invalid username/password: unauthorized: authentication required", true},
+        Words{"CriOsBareWord", "reading manifest v1 in r.io/team/app: unauthorized", true},
+        Words{"CriOsMessage", "reading manifest v1 in r.io/team/app: authentication required", true},
+        Words{"DockerHubScope",
+              "pull access denied, repository does not exist or may require "
+              "authorization: server message: insufficient_scope: authorization failed",
+              false},
+        Words{"Forbidden", "unexpected status from HEAD request to https://r/v2/a: 403 Forbidden", false},
+        Words{"ATagIsNoStatus", "failed to resolve r.io/team/unauthorized:401: 403 Forbidden", false},
+        Words{"AShortNameIsNoStatus", "reading manifest 401 in team/unauthorized:401: manifest unknown",
+              false},
+        Words{"ATagAlone", "unauthorized:401 not found", false},
+        Words{"APort", "dial tcp 10.0.0.1:4013: connection refused", false},
+        Words{"OneRepository", "denied: requested access to the resource is denied: 401", false}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(Refusals, ThreeImagesThenItIsHeldForFiveMinutes) {
+  RefusedCredentials refusals;
+  image::AuthConfig bad = Auth("ci", "wrong");
+  for (const char* name : {"r.io/a", "r.io/b"}) refusals.RecordRefusal(Ref(name), bad, kNow);
+  refusals.RecordRefusal(Ref("r.io/b"), bad, kNow);  // the same image again tells nothing new
+  EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/c"), bad, kNow));
+  refusals.RecordRefusal(Ref("r.io/c"), bad, kNow);
+  EXPECT_TRUE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow));
+  EXPECT_TRUE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow + minutes(5)));
+  EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow + minutes(5) + seconds(1)));
+}
+
+TEST(Refusals, OnlyThatCredentialAndThatRegistry) {
+  RefusedCredentials refusals;
+  image::AuthConfig bad = Auth("ci", "wrong");
+  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.RecordRefusal(Ref(name), bad, kNow);
+  EXPECT_FALSE(refusals.IsSuppressed(Ref("other.io/a"), bad, kNow));
+  EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/a"), Auth("ci", "right"), kNow));
+}
+
+TEST(Refusals, WhatWorksOnceIsNotWrong) {
+  RefusedCredentials refusals;
+  image::AuthConfig auth = Auth("ci", "pw");
+  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.RecordRefusal(Ref(name), auth, kNow);
+  refusals.RecordSuccess(Ref("r.io/d"), auth);
+  EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/a"), auth, kNow));
+}
 
 }  // namespace
 }  // namespace prefetch::agent::ask_registry_test

@@ -27,11 +27,10 @@ FailureCase Forbidden(std::string name, std::string message, TouchObstacle expec
 
 TEST(ResultOfTest, Tells) {
   const FailureCase rows[] = {
-      Forbidden(
-          "Rbac",
-          "pods is forbidden: User \"system:serviceaccount:a:b\" cannot create resource \"pods\" in API "
-          "group \"\" in the namespace \"prefetchd-touch\"",
-          TouchObstacle::kForbidden),
+      Forbidden("Rbac",
+                "pods is forbidden: User \"system:serviceaccount:a:b\" cannot create resource \"pods\" in "
+                "API group \"\" in the namespace \"prefetchd-touch\"",
+                TouchObstacle::kForbidden),
       Forbidden("Quota", "pods \"x\" is forbidden: exceeded quota: prefetchd-touch, requested: pods=1",
                 TouchObstacle::kQuota),
       Forbidden("QuotaWantsMore", "pods \"x\" is forbidden: failed quota: q: must specify limits.cpu",
@@ -49,29 +48,25 @@ TEST(ResultOfTest, Tells) {
                 "pods \"x\" is forbidden: error looking up service account prefetchd-touch/prefetchd-touch",
                 TouchObstacle::kAdmission),
       {"NoNamespace",
-       {.kind = ApiError::kNotFound, .status = 404, .message = "namespaces \"x\" not found"},
+       kube::Failure{.kind = ApiError::kNotFound, .status = 404, .message = "namespaces \"x\" not found"},
        TouchObstacle::kNamespaceMissing},
-      {"NotTaken",
-       {.kind = ApiError::kInvalid, .status = 422, .message = "spec: Invalid value"},
+      {"NotTaken", kube::Failure{.kind = ApiError::kInvalid, .status = 422, .message = "spec: Invalid value"},
        TouchObstacle::kAdmission},
       {"Away", {.kind = ApiError::kUnreachable, .message = "refused"}, TouchObstacle::kApiServer},
-      {"Slow",
-       {.kind = ApiError::kTooManyRequests, .status = 429, .message = "later"},
+      {"Slow", kube::Failure{.kind = ApiError::kTooManyRequests, .status = 429, .message = "later"},
        TouchObstacle::kApiServer},
       {"TokenThatIsNotKnown",
-       {.kind = ApiError::kUnauthorized, .status = 401, .message = "Unauthorized"},
+       kube::Failure{.kind = ApiError::kUnauthorized, .status = 401, .message = "Unauthorized"},
        TouchObstacle::kApiServer},
       {"TooOld", {.kind = ApiError::kGone, .status = 410, .message = "too old"}, TouchObstacle::kApiServer},
-      {"InTrouble",
-       {.kind = ApiError::kServerError, .status = 500, .message = "etcd"},
+      {"InTrouble", kube::Failure{.kind = ApiError::kServerError, .status = 500, .message = "etcd"},
        TouchObstacle::kApiServer},
       {"OtherAuthority", {.kind = ApiError::kTlsError, .message = "certificate"}, TouchObstacle::kApiServer},
       {"NoAnswerInTime", {.kind = ApiError::kTimeout, .message = "in time"}, TouchObstacle::kApiServer},
       {"NotAnApiServer", {.kind = ApiError::kMalformed, .message = "no JSON"}, TouchObstacle::kApiServer},
       {"NoToken", {.kind = ApiError::kNoCredential, .message = "no such file"}, TouchObstacle::kApiServer},
       {"Stopped", {.kind = ApiError::kCancelled, .message = "stop"}, TouchObstacle::kApiServer},
-      {"NameTaken",
-       {.kind = ApiError::kConflict, .status = 409, .message = "already exists"},
+      {"NameTaken", kube::Failure{.kind = ApiError::kConflict, .status = 409, .message = "already exists"},
        TouchObstacle::kApiServer},
   };
   for (const FailureCase& row : rows) {

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace prefetch::base::shared_test {
 namespace {
@@ -47,6 +50,48 @@ TEST(Shared, PartOfALargerObjectKeepsThatAlive) {
   EXPECT_EQ(*part, Names{"b"});
   part = {};
   EXPECT_TRUE(watch.expired());
+}
+
+TEST(OneThread, EndsTheProgramWhenAnotherThreadComes) {
+  ThreadChecker thread;
+  thread.Check();
+  thread.Check();
+  EXPECT_DEATH(std::thread([&] { thread.Check(); }).join(), "");
+}
+
+TEST(OneThread, BelongsToNobodyAfterReleaseNorAsACopy) {
+  ThreadChecker thread;
+  thread.Check();
+  ThreadChecker copy = thread;
+  thread.Release();
+  std::thread([&] {
+    thread.Check();
+    copy.Check();
+  }).join();
+  EXPECT_DEATH(thread.Check(), "");
+}
+
+TEST(OneAtATime, EndsTheProgramWhenTwoThreadsMeet) {
+  SequenceChecker object;
+  EXPECT_DEATH(
+      {
+        const SequenceChecker::Use use(object);
+        std::thread([&] { const SequenceChecker::Use other(object); }).join();
+      },
+      "");
+}
+
+TEST(OneAtATime, ThreadsMayFollowOneAnotherAndUsesMayNest) {
+  SequenceChecker object;
+  for (int i = 0; i < 2; i++) {
+    std::thread([&] {
+      const SequenceChecker::Use use(object);
+      const SequenceChecker::Use nested(object);
+    }).join();
+  }
+  const SequenceChecker::Use use(object);
+  const SequenceChecker copy = object;
+  std::thread([&] { const SequenceChecker::Use other(copy); }).join();
 }
 
 }  // namespace

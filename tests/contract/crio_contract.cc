@@ -128,9 +128,9 @@ TEST_P(CrioContract, ARateLimitIsAskedForAMinute) {
   const base::Duration before = crio().Elapsed();
   const std::string said = Said(Pull(app.name), ErrorClass::kRateLimited, HostOf(app));
   EXPECT_NEAR(std::chrono::duration<double>(crio().Elapsed() - before).count(), 60, 5);
-  EXPECT_EQ(said, OfTheManifest("HOST/team/app:v1",
-                                "reading manifest v1 in HOST/team/app: toomanyrequests: You "
-                                "have reached your limit"));
+  EXPECT_EQ(said, OfTheManifest(
+                      "HOST/team/app:v1",
+                      "reading manifest v1 in HOST/team/app: toomanyrequests: You have reached your limit"));
   const Asked asked = crio().TakeAsked();
   EXPECT_EQ(std::count(asked.begin(), asked.end(), "GET /v2/team/app/manifests/v1"), 10);
 }
@@ -205,10 +205,9 @@ TEST_P(CrioContract, ARefusedConnectionIsTheOneThatIsCalledUnavailable) {
             writing +
                 "read tcp: read: connection reset by peer (while reconnecting: Get URL: dial tcp: connect: "
                 "connection refused)");
-  EXPECT_EQ(
-      Said(Pull(app.name), ErrorClass::kUnreachable, HostOf(app)),
-      "RegistryUnavailable: unable to pull image: initializing source docker://HOST/team/app:v1: pinging "
-      "container registry HOST: Get URL: dial tcp: connect: connection refused");
+  EXPECT_EQ(Said(Pull(app.name), ErrorClass::kUnreachable, HostOf(app)),
+            "RegistryUnavailable: unable to pull image: initializing source docker://HOST/team/app:v1: "
+            "pinging container registry HOST: Get URL: dial tcp: connect: connection refused");
 }
 
 TEST_P(CrioContract, NamesAreTheRewrittenOnesWhereTheManifestIsRead) {
@@ -297,10 +296,9 @@ TEST_P(CrioContract, ABlobThatIsCutAgainTooSoonEndsItsPull) {
     ASSERT_TRUE(Served(before, kilobytes * 1000));
     crio().CutConnections();
   }
-  EXPECT_EQ(
-      Said(pull.Wait(), ErrorClass::kUnreachable, HostOf(app)),
-      "unable to pull image: writing blob: storing blob to file FILE: happened during read: (TUNING): read "
-      "tcp: read: connection reset by peer");
+  EXPECT_EQ(Said(pull.Wait(), ErrorClass::kUnreachable, HostOf(app)),
+            "unable to pull image: writing blob: storing blob to file FILE: happened during read: (TUNING): "
+            "read tcp: read: connection reset by peer");
 }
 
 TEST_P(CrioContract, SixLayersAreFetchedAtATime) {

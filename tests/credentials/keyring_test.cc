@@ -2,11 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
+#include <future>
+#include <string>
+#include <thread>
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "credentials/lookup_words.h"
+#include "credentials/match.h"
+#include "doc/write.h"
 #include "plugin_folder.h"
+#include "temp_dir.h"
 
 namespace prefetch::credentials::keyring_test {
 namespace {
@@ -494,6 +502,210 @@ TEST_F(KeyringTest, WhatNeedsNoPluginIsFoundNow) {
   EXPECT_EQ(now->credentials.size(), lookup_.credentials.size());
   EXPECT_EQ(now->credentials.size(), 2U);
   EXPECT_EQ(folder_.Runs("plugin"), 1);
+}
+
+// A Keyring that is made while its files do not answer.
+
+// The first reading begins by asking for the time, and gets no further: as one of files that do not answer.
+class StuckClock final : public base::Clock {
+ public:
+  base::TimePoint Now() const override {
+    if (!asked_.exchange(true)) goes_on_.get_future().wait();
+    return base::TimePoint(std::chrono::hours(1));
+  }
+  base::WallTime Wall() const override { return {}; }
+  void GoOn() { goes_on_.set_value(); }
+
+ private:
+  mutable std::atomic<bool> asked_ = false;
+  mutable std::promise<void> goes_on_;
+};
+
+TEST(KeyringStart, WithoutFilesThatAnswerHasNoCredentialsUntilTheyDo) {
+  tests::TempDir dir;
+  StuckClock clock;
+  const image::Reference app = *image::Reference::Parse("r.io/app:v1");
+  Keyring keyring(
+      {.docker_configs = {dir.Write("config.json", R"({"auths":{"r.io":{"username":"u","password":"p"}}})")}},
+      clock);
+  KeyringHealth health = keyring.Health();
+  ASSERT_EQ(health.problems.size(), 1U);
+  EXPECT_NE(health.problems[0].find("none was read since the start"), std::string::npos)
+      << health.problems[0];
+  EXPECT_TRUE(keyring.Find({}, app).credentials.empty());
+  clock.GoOn();
+  while (!(health = keyring.Health()).problems.empty()) std::this_thread::yield();
+  EXPECT_EQ(keyring.Find({}, app).credentials.size(), 1U);
+  EXPECT_EQ(health.changes, 1U) << "what was denied meanwhile is worth another try";
+}
+
+Credential Login(Source source, const std::string& name, const std::string& match, const std::string& user) {
+  return {{user, base::Secret("hunter2")}, source, name, match};
+}
+
+struct LookupCase {
+  std::string name;
+  Lookup lookup;
+  std::string json;
+  std::string text;
+};
+
+class LookupTest : public testing::TestWithParam<LookupCase> {};
+
+TEST_P(LookupTest, Row) {
+  const LookupCase& row = GetParam();
+  std::string json = doc::WriteJson(LookupJson("r.io/app:v1", row.lookup));
+  std::string text = LookupText("r.io/app:v1", row.lookup);
+  EXPECT_EQ(json, row.json);
+  EXPECT_EQ(text, row.text);
+  EXPECT_EQ((json + text).find("hunter2"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lookup, LookupTest,
+    testing::Values(
+        LookupCase{"Anonymous",
+                   {.repository = "r.io/app"},
+                   R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[],"providers":[]})",
+                   "r.io/app:v1\n  anonymous: no credential of this node matches\n"},
+        LookupCase{
+            "InTheOrderOfAttempts",
+            {.repository = "r.io/app",
+             .credentials = {Login(Source::kPullSecret, "team", "r.io", "team"),
+                             Login(Source::kDockerConfig, "/root/config.json", "https://r.io/v1/", "ann"),
+                             Login(Source::kProvider, "ecr", "r.io/app", "")},
+             .providers = {{"ecr", true, "*.io", ProviderOutcome::kOk, ""}}},
+            R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[)"
+            R"({"source":"pull-secret","name":"team","match":"r.io","username":"team"},)"
+            R"({"source":"docker-config","name":"/root/config.json","match":"https://r.io/v1/",)"
+            R"("username":"ann"},)"
+            R"({"source":"provider","name":"ecr","match":"r.io/app","username":""}],)"
+            R"("providers":[{"name":"ecr","matched":true,"outcome":"ok","error":""}]})",
+            "r.io/app:v1\n"
+            "  1.  pull-secret    team               as team       by r.io\n"
+            "  2.  docker-config  /root/config.json  as ann        by https://r.io/v1/\n"
+            "  3.  provider       ecr                no user name  by r.io/app\n"
+            "  provider  ecr  ok  *.io matches\n"},
+        LookupCase{"APluginsWordsMakeNoLines",
+                   {.repository = "r.io/app",
+                    .credentials = {Login(Source::kProvider, "ecr", "r.io", "ann\n  2.  \x1b[2J")},
+                    .providers = {}},
+                   R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[)"
+                   R"({"source":"provider","name":"ecr","match":"r.io","username":"ann\n  2.  \u001b[2J"}],)"
+                   R"("providers":[]})",
+                   "r.io/app:v1\n  1.  provider  ecr  as ann   2.   [2J  by r.io\n"},
+        LookupCase{"WhyAProviderGivesNothing",
+                   {.repository = "r.io/app",
+                    .providers = {{"a", false, "", ProviderOutcome::kSkipped, ""},
+                                  {"broken", true, "r.io", ProviderOutcome::kError, "exited 1: no region"},
+                                  {"c", true, "r.io", ProviderOutcome::kEmpty, ""},
+                                  {"d", true, "r.io", ProviderOutcome::kSkipped, "it wants a token"}}},
+                   R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[],"providers":[)"
+                   R"({"name":"a","matched":false,"outcome":"skipped","error":""},)"
+                   R"({"name":"broken","matched":true,"outcome":"error","error":"exited 1: no region"},)"
+                   R"({"name":"c","matched":true,"outcome":"empty","error":""},)"
+                   R"({"name":"d","matched":true,"outcome":"skipped","error":"it wants a token"}]})",
+                   "r.io/app:v1\n"
+                   "  anonymous: no credential of this node matches\n"
+                   "  provider  a       skipped  no entry of matchImages matches\n"
+                   "  provider  broken  error    r.io matches: exited 1: no region\n"
+                   "  provider  c       empty    r.io matches, it has no credentials for this image\n"
+                   "  provider  d       skipped  r.io matches: it wants a token\n"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(ShownKey, HoldsNoSecret) {
+  EXPECT_EQ(DisplayKey("quay.io"), "quay.io");
+  EXPECT_EQ(DisplayKey("https://index.docker.io/v1/"), "https://index.docker.io/v1/");
+  EXPECT_EQ(DisplayKey("https://ann:hunter2@quay.io/v1/"), "https://quay.io/v1/");
+  EXPECT_EQ(DisplayKey("ann:hunter2@quay.io:5000/team"), "quay.io:5000/team");
+  EXPECT_EQ(DisplayKey("ann:hun/ter2@quay.io"), "quay.io");
+  EXPECT_EQ(DisplayKey("quay.io/v1?token=hunter2#hunter2"), "quay.io/v1");
+}
+
+using Strings = std::vector<std::string>;
+struct Row {
+  std::string name;
+  std::vector<std::string> keys;  // the credential under each has its key for a user name
+  std::string repository;
+  std::vector<std::string> found;
+};
+
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.name;
+}
+
+std::vector<KeyedAuth> Auths(const std::vector<std::string>& keys) {
+  std::vector<KeyedAuth> auths;
+  for (const std::string& key : keys) auths.push_back({key, {key, base::Secret("p")}});
+  return auths;
+}
+
+std::vector<std::string> Names(const std::vector<KeyedMatch>& matches) {
+  std::vector<std::string> names;
+  for (const KeyedMatch& match : matches) names.push_back(match.entry->auth.username);
+  return names;
+}
+
+class LookUpTest : public testing::TestWithParam<Row> {};
+
+TEST_P(LookUpTest, Finds) {
+  KeyIndex index(Auths(GetParam().keys));
+  EXPECT_EQ(Names(MatchAll({&index}, Target(GetParam().repository))), GetParam().found);
+}
+
+// A16 and A17.
+INSTANTIATE_TEST_SUITE_P(
+    Spec, LookUpTest,
+    testing::Values(Row{"LongerFirst", Strings{"bar.example.com", "bar.example.com/pong"},
+                        "bar.example.com/pongz", Strings{"bar.example.com/pong", "bar.example.com"}},
+                    Row{"VersionPath", {"https://quay.io/v1/"}, "quay.io/foo/bar", {"https://quay.io/v1/"}},
+                    Row{"DefaultRegistry", Strings{"https://index.docker.io/v1/"}, "docker.io/library/nginx",
+                        Strings{"https://index.docker.io/v1/"}},
+                    Row{"FallbackOnlyIfNothingMatched", Strings{"docker.io", "index.docker.io"},
+                        "docker.io/library/nginx", Strings{"docker.io"}},
+                    Row{"Registry1IsNotFolded", {"registry-1.docker.io"}, "docker.io/library/nginx", {}},
+                    Row{"ColonInThePath", Strings{"https://*.docker.io/path:1111"},
+                        "prefix.docker.io/path:1111/x", Strings{"https://*.docker.io/path:1111"}}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Text, LookUpTest,
+    testing::Values(
+        Row{"LiteralBeforeWildcard", {"*.foo.io", "a.foo.io"}, "a.foo.io/x", {"a.foo.io", "*.foo.io"}},
+        Row{"V2", {"quay.io/v2/team"}, "quay.io/team/x", {"quay.io/v2/team"}},
+        Row{"V2OfAnother", {"quay.io/v2/team"}, "quay.io/other", {}},
+        Row{"V1WithoutSlashStays", {"quay.io/v1"}, "quay.io/foo", {}},
+        Row{"Http", {"http://reg:5000"}, "reg:5000/x", {"http://reg:5000"}},
+        Row{"PortStays", {"reg.io"}, "reg.io:5000/x", {}},
+        Row{"EqualKeysKeepOrder", Strings{"reg.io", "https://reg.io", "http://reg.io/"}, "reg.io/x",
+            Strings{"reg.io", "https://reg.io", "http://reg.io/"}},
+        Row{"UnusableKeyIsSkipped", {"reg io", "reg.io"}, "reg.io/x", {"reg.io"}},
+        Row{"FallbackForLocalhost", {"index.docker.io"}, "localhost/x", {"index.docker.io"}},
+        Row{"NoFallbackForOthers", {"index.docker.io"}, "quay.io/x", {}},
+        Row{"FallbackNeedsExactlyTheKey", {"index.docker.io/library"}, "docker.io/library/nginx", {}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(LookUp, SeveralIndexesAreOneKeyring) {
+  KeyIndex first(Auths({"*.foo.io", "a.foo.io"}));
+  KeyIndex second(Auths({"a.foo.io/x", "a.foo.io"}));
+  std::vector<KeyedMatch> matches = MatchAll({&first, &second}, Target("a.foo.io/x"));
+  EXPECT_EQ(Names(matches), (std::vector<std::string>{"a.foo.io/x", "a.foo.io", "a.foo.io", "*.foo.io"}));
+  EXPECT_EQ(matches[1].from, 0U);
+  EXPECT_EQ(matches[2].from, 1U);
+}
+
+TEST(KeyIndex, SaysWhichKeysAreUnusable) {
+  EXPECT_EQ(KeyIndex(Auths({"reg io", "reg.io", "[x"})).unusable_keys(),
+            (std::vector<std::string>{"reg io", "[x"}));
+}
+
+TEST(IsDefaultRegistry, AsKubelet) {
+  for (const char* name : {"docker.io/library/x", "index.docker.io/x", "localhost/x", "team/x", "x"}) {
+    EXPECT_TRUE(IsDefaultRegistry(name)) << name;
+  }
+  for (const char* name : {"", "/x", "quay.io/x", "reg:5000/x", "registry-1.docker.io/x"}) {
+    EXPECT_FALSE(IsDefaultRegistry(name)) << name;
+  }
 }
 
 }  // namespace

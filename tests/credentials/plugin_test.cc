@@ -2,13 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <string>
+#include <thread>
+
 #include "base/text.h"
+#include "credentials/plugin_answers.h"
 #include "plugin_folder.h"
 
 namespace prefetch::credentials::plugin_test {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 Provider Named(const std::string& name) {
@@ -167,6 +174,519 @@ TEST_F(RunPluginTest, AGrandchildOnThePipeCostsASecond) {
 
 TEST_F(RunPluginTest, IsGone) {
   EXPECT_EQ(Run(Named("absent")).error().code(), base::Code::kNotFound);
+}
+
+class PluginAnswersTest : public testing::Test {
+ protected:
+  CachingProvider& Provider(const std::string& script,
+                            std::chrono::nanoseconds default_duration = seconds(0)) {
+    folder_.AddPlugin("plugin", script);
+    credentials::Provider provider;
+    provider.name = "plugin";
+    provider.api_version = "credentialprovider.kubelet.k8s.io/v1";
+    provider.default_cache_duration = default_duration;
+    PluginContext context;
+    context.bin_dir = folder_.bin_dir();
+    context.environment = {{"PATH", "/usr/bin:/bin"}};
+    context.timeout = timeout_;
+    answers_ = std::make_unique<CachingProvider>(std::move(provider), std::move(context), clock_);
+    return *answers_;
+  }
+  static std::string Answer(const std::string& type, const std::string& more = "") {
+    return PluginFolder::Answer(type, "r.io", "u", "p", more);
+  }
+  long Runs() const { return folder_.Runs("plugin"); }
+  bool Ask(const std::string& repository) { return answers_->Get({}, repository).ok(); }
+  // How many of the askers, all at once, got an answer.
+  int ParallelFor(const std::vector<std::string>& repositories) {
+    std::atomic<int> good = 0;
+    std::vector<std::jthread> threads;
+    for (const std::string& repository : repositories) {
+      threads.emplace_back([this, &good, repository] { good += Ask(repository); });
+    }
+    threads.clear();
+    return good;
+  }
+
+  PluginFolder folder_;
+  StepClock clock_;
+  milliseconds timeout_ = seconds(30);
+  std::unique_ptr<CachingProvider> answers_;
+};
+
+TEST_F(PluginAnswersTest, RegistryAnswerServesTheRegistryUntilItsTime) {
+  Provider(Answer("Registry", "\"cacheDuration\":\"1m\","));
+  EXPECT_TRUE(Ask("r.io/a"));
+  EXPECT_TRUE(Ask("r.io/b"));
+  EXPECT_EQ(Runs(), 1);
+  EXPECT_TRUE(Ask("r.io:5000/b"));
+  EXPECT_EQ(Runs(), 2);
+  clock_.Step(minutes(1));
+  EXPECT_TRUE(Ask("r.io/a"));
+  EXPECT_EQ(Runs(), 2);
+  clock_.Step(nanoseconds(1));
+  EXPECT_TRUE(Ask("r.io/a"));
+  EXPECT_EQ(Runs(), 3);
+}
+
+TEST_F(PluginAnswersTest, TheTimeIsToldToTheCallThatRanThePlugin) {
+  Provider(Answer("Registry"), minutes(10));
+  std::optional<base::Duration> ran_for;
+  EXPECT_TRUE(answers_->Get({}, "r.io/a", &ran_for));
+  EXPECT_TRUE(ran_for.has_value());
+  ran_for.reset();
+  EXPECT_TRUE(answers_->Get({}, "r.io/b", &ran_for));
+  EXPECT_FALSE(ran_for.has_value());
+}
+
+TEST_F(PluginAnswersTest, AFailureTellsItsTimeToo) {
+  Provider("exit 3");
+  std::optional<base::Duration> ran_for;
+  EXPECT_FALSE(answers_->Get({}, "r.io/a", &ran_for));
+  EXPECT_TRUE(ran_for.has_value());
+}
+
+TEST_F(PluginAnswersTest, DefaultDurationIfTheAnswerHasNone) {
+  Provider(Answer("Image"), minutes(10));
+  EXPECT_TRUE(Ask("r.io/a"));
+  EXPECT_TRUE(Ask("r.io/a"));
+  EXPECT_EQ(Runs(), 1);
+  EXPECT_TRUE(Ask("r.io/b"));
+  EXPECT_EQ(Runs(), 2);
+  clock_.Step(minutes(11));
+  EXPECT_TRUE(Ask("r.io/a"));
+  EXPECT_EQ(Runs(), 3);
+}
+
+TEST_F(PluginAnswersTest, ZeroOverridesTheDefault) {
+  Provider(Answer("Global", "\"cacheDuration\":\"0s\","), minutes(10));
+  EXPECT_TRUE(Ask("r.io/a"));
+  EXPECT_TRUE(Ask("r.io/a"));
+  EXPECT_EQ(Runs(), 2);
+}
+
+TEST_F(PluginAnswersTest, AnEmptyAnswerIsKept) {
+  Provider(
+      "echo '{\"kind\":\"CredentialProviderResponse\",\"apiVersion\":"
+      "\"credentialprovider.kubelet.k8s.io/v1\",\"cacheKeyType\":\"Global\"}'",
+      minutes(10));
+  for (const char* image : {"r.io/a", "q.io/b"}) {
+    base::Result<AnswerCache::Answer> answer = answers_->Get({}, image);
+    ASSERT_TRUE(answer.ok());
+    EXPECT_TRUE((*answer)->empty());
+  }
+  EXPECT_EQ(Runs(), 1);
+}
+
+TEST_F(PluginAnswersTest, AFailureIsNot) {
+  Provider("exit 1", minutes(10));
+  EXPECT_FALSE(Ask("r.io/a"));
+  EXPECT_FALSE(Ask("r.io/a"));
+  EXPECT_EQ(Runs(), 2);
+}
+
+TEST_F(PluginAnswersTest, TwoHundredForOneImageAreOneExecution) {
+  // Uncached, so that only the shared flight can make it one; a second one may begin after the first has
+  // landed.
+  Provider("sleep 0.5; " + Answer("Image"));
+  EXPECT_EQ(ParallelFor(std::vector<std::string>(200, "r.io/a")), 200);
+  EXPECT_LE(Runs(), 2);
+}
+
+TEST_F(PluginAnswersTest, TwoImagesOfOneRegistryAreOneExecution) {
+  Provider("sleep 0.2; " + Answer("Registry"), minutes(10));
+  EXPECT_EQ(ParallelFor({"r.io/a", "r.io/b", "r.io/c", "r.io/d"}), 4);
+  EXPECT_EQ(Runs(), 1);
+}
+
+TEST_F(PluginAnswersTest, OneExecutionForAllRegistriesOnceItIsKnownToAnswerForAll) {
+  Provider("sleep 0.2; " + Answer("Global"), minutes(10));
+  EXPECT_TRUE(Ask("r.io/a"));
+  clock_.Step(minutes(11));
+  EXPECT_EQ(ParallelFor({"r.io/a", "q.io/b", "p.io/c"}), 3);
+  EXPECT_EQ(Runs(), 2);
+}
+
+TEST_F(PluginAnswersTest, WhatAnswersByImageIsNotWaitedFor) {
+  Provider("sleep 0.3; " + Answer("Image"), minutes(10));
+  EXPECT_TRUE(Ask("r.io/first"));
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(ParallelFor({"r.io/a", "r.io/b", "r.io/c", "r.io/d", "r.io/e", "r.io/f", "r.io/g", "r.io/h"}), 8);
+  EXPECT_EQ(Runs(), 9);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(8 * 300));
+}
+
+TEST_F(PluginAnswersTest, AHangingPluginIsWaitedForOnceAndByAllTogether) {
+  timeout_ = milliseconds(300);
+  Provider("exec sleep 1000");
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(ParallelFor({"r.io/a", "r.io/b", "r.io/c", "r.io/d", "r.io/e", "r.io/f", "r.io/g", "r.io/h"}), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(8 * 300));
+}
+
+// For the whole registry, and for a minute; other registries, and failures that come soon, are none of it.
+TEST_F(PluginAnswersTest, OneThatHangsIsNotAskedForItsRegistryAgainForAMinute) {
+  timeout_ = milliseconds(100);
+  Provider("exec sleep 1000");
+  EXPECT_FALSE(Ask("r.io/a"));
+  EXPECT_EQ(Runs(), 1);
+  base::Result<AnswerCache::Answer> answer = answers_->Get({}, "r.io/b");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().message(), "did not answer within 0.1s");
+  EXPECT_EQ(Runs(), 1);
+  EXPECT_TRUE(answers_->TryGet("r.io/c"));
+  EXPECT_FALSE(answers_->TryGet("q.io/c"));
+  EXPECT_FALSE(answers_->TryGet("r.io/c", {.cache_key = "account"}));
+  EXPECT_FALSE(Ask("q.io/a"));
+  EXPECT_EQ(Runs(), 2);
+  clock_.Step(kHangBackOff);
+  EXPECT_FALSE(answers_->TryGet("r.io/c"));
+  EXPECT_FALSE(Ask("r.io/a"));
+  EXPECT_EQ(Runs(), 3);
+}
+
+// An asker with little time of its own says nothing about the plugin.
+TEST_F(PluginAnswersTest, WhoHadNoTimeLeavesNoHangBehind) {
+  Provider("exec sleep 1000");
+  EXPECT_FALSE(answers_->Get(base::Call().Within(milliseconds(50)), "r.io/a").ok());
+  EXPECT_FALSE(answers_->TryGet("r.io/a"));
+}
+
+TEST_F(PluginAnswersTest, AnAskerThatGivesUpSpoilsNothingForTheOthers) {
+  Provider("sleep 0.4; " + Answer("Registry"), minutes(10));
+  std::stop_source stop;
+  base::Result<AnswerCache::Answer> first = base::NotFound("not asked");
+  std::jthread impatient([&] {
+    first = answers_->Get({base::TimePoint::max(), stop.get_token()}, "r.io/a");
+  });
+  while (Runs() == 0) std::this_thread::yield();
+  std::atomic<bool> second = false;
+  std::jthread patient([&] { second = Ask("r.io/a"); });
+  stop.request_stop();
+  impatient.join();
+  patient.join();
+  EXPECT_FALSE(first.ok());
+  EXPECT_EQ(first.error().code(), base::Code::kCancelled);
+  EXPECT_TRUE(second);
+}
+
+TEST_F(PluginAnswersTest, AWaiterKeepsItsOwnDeadline) {
+  Provider("sleep 1; " + Answer("Registry"), minutes(10));
+  std::jthread leader([&] { Ask("r.io/a"); });
+  while (Runs() == 0) std::this_thread::yield();
+  base::Result<AnswerCache::Answer> answer = answers_->Get(base::Call().Within(milliseconds(50)), "r.io/b");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().code(), base::Code::kDeadlineExceeded);
+}
+
+TEST_F(PluginAnswersTest, APluginReplacedWhileInUse) {
+  Provider("sleep 0.2; " + Answer("Image"));
+  std::jthread asker([&] { EXPECT_TRUE(Ask("r.io/a")); });
+  while (Runs() == 0) std::this_thread::yield();
+  std::filesystem::rename(folder_.bin_dir() + "/plugin", folder_.bin_dir() + "/old");
+  folder_.AddPlugin("plugin", "exit 7");
+  asker.join();
+  base::Result<AnswerCache::Answer> answer = answers_->Get({}, "r.io/a");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().message(), "exited 7");
+}
+
+// Providers with tokenAttributes: A24 to A27.
+
+const ServiceAccountName kAccount{"apps", "puller"};
+
+TokenAttributes Attributes(TokenCacheType type = TokenCacheType::kServiceAccount) {
+  return {.service_account_token_audience = "sts.test",
+          .cache_type = type,
+          .require_service_account = true,
+          .required_annotation_keys = {"example.com/role"},
+          .optional_annotation_keys = {"example.com/zone"}};
+}
+
+ServiceAccountGrant Grant(const std::string& token = "jwt") {
+  return {.uid = "u1",
+          .annotations = {{"example.com/role", "reader"}, {"example.com/other", "x"}},
+          .token = base::Secret(token)};
+}
+
+std::string KeyOf(const TokenAttributes& attributes, const ServiceAccountName& account,
+                  const ServiceAccountGrant& grant) {
+  auto identity = IdentityFor(attributes, account, grant);
+  return identity ? identity->cache_key : identity.error().message();
+}
+
+TEST(PluginIdentity, CarriesTheAnnotationsThatTheProviderNames) {
+  auto identity = IdentityFor(Attributes(), kAccount, Grant());
+  ASSERT_TRUE(identity.ok());
+  EXPECT_EQ(identity->annotations, (std::map<std::string, std::string>{{"example.com/role", "reader"}}));
+  EXPECT_EQ(identity->token.Reveal(), "jwt");
+  ServiceAccountGrant with_zone = Grant();
+  with_zone.annotations["example.com/zone"] = "a";
+  EXPECT_EQ(IdentityFor(Attributes(), kAccount, with_zone)->annotations.size(), 2U);
+}
+
+TEST(PluginIdentity, NeedsTheRequiredAnnotations) {
+  ServiceAccountGrant grant = Grant();
+  grant.annotations.erase("example.com/role");
+  auto identity = IdentityFor(Attributes(), kAccount, grant);
+  ASSERT_FALSE(identity.ok());
+  EXPECT_EQ(identity.error().message(),
+            "service account apps/puller has no annotation example.com/role, which the provider requires");
+}
+
+TEST(PluginIdentity, TheCacheKeyTellsApartWhatTheAnswerDependsOn) {
+  const std::string key = KeyOf(Attributes(), kAccount, Grant());
+  EXPECT_EQ(KeyOf(Attributes(), kAccount, Grant("renewed")), key);
+  EXPECT_NE(KeyOf(Attributes(TokenCacheType::kToken), kAccount, Grant()),
+            KeyOf(Attributes(TokenCacheType::kToken), kAccount, Grant("renewed")));
+  EXPECT_NE(KeyOf(Attributes(), {"apps", "other"}, Grant()), key);
+  EXPECT_NE(KeyOf(Attributes(), {"other", "puller"}, Grant()), key);
+  ServiceAccountGrant made_anew = Grant();
+  made_anew.uid = "u2";
+  EXPECT_NE(KeyOf(Attributes(), kAccount, made_anew), key);
+  ServiceAccountGrant promoted = Grant();
+  promoted.annotations["example.com/role"] = "writer";
+  EXPECT_NE(KeyOf(Attributes(), kAccount, promoted), key);
+  // The token itself is in no key.
+  EXPECT_EQ(KeyOf(Attributes(TokenCacheType::kToken), kAccount, Grant("jwt-in-full")).find("jwt-in-full"),
+            std::string::npos);
+}
+
+TEST(PluginIdentity, OnlyCacheTypeTokenMayGiveTheTokenBack) {
+  PluginResponse response;
+  response.auth.push_back({"r.io", {"oauth2", base::Secret("jwt")}});
+  PluginIdentity identity{.token = base::Secret("jwt"), .annotations = {}, .cache_key = "k"};
+  EXPECT_TRUE(EchoesToken(response, Attributes(), identity));
+  EXPECT_FALSE(EchoesToken(response, Attributes(TokenCacheType::kToken), identity));
+  EXPECT_FALSE(EchoesToken(response, Attributes(), {}));
+  identity.token = base::Secret("another");
+  EXPECT_FALSE(EchoesToken(response, Attributes(), identity));
+}
+
+// The whole way, with a real plugin.
+class TokenProviderTest : public testing::Test {
+ protected:
+  // A plugin that answers with what it was told as user name, and with the token, or another word, as
+  // password.
+  void Plugin(const std::string& cache_type, bool requires_account, bool echoes) {
+    folder_.AddPlugin(
+        "sa",
+        "request=$(cat)\n"
+        "account=$(echo \"$request\" | sed -n 's/.*\"example.com\\/role\":\"\\([^\"]*\\)\".*/\\1/p')\n"
+        "token=$(echo \"$request\" | sed -n 's/.*\"serviceAccountToken\":\"\\([^\"]*\\)\".*/\\1/p')\n" +
+            std::string(echoes ? "" : "[ -z \"$token\" ] || token=exchanged\n") +
+            "echo '{\"kind\":\"CredentialProviderResponse\","
+            "\"apiVersion\":\"credentialprovider.kubelet.k8s.io/v1\",\"cacheKeyType\":\"Registry\","
+            "\"cacheDuration\":\"1h\",\"auth\":{\"r.io\":{\"username\":\"'$account'\",\"password\":\"'$token'"
+            "\"}}}'");
+    folder_.WriteConfig(PluginFolder::Provider(
+        "sa", "[r.io]", "1h",
+        std::string("  tokenAttributes: {serviceAccountTokenAudience: sts.test, cacheType: ") + cache_type +
+            ", requireServiceAccount: " + (requires_account ? "true" : "false") +
+            (requires_account ? ", requiredServiceAccountAnnotationKeys: [example.com/role]" : "") + "}\n"));
+  }
+  void Account() {
+    options_.service_account = kAccount;
+    options_.grants = [this](const base::Call&, const std::string& audience) {
+      audiences_ += audience + " ";
+      return grant_;
+    };
+  }
+  // "user:password" of the first credential, or what became of the provider.
+  std::string Find() {
+    if (!keyring_) keyring_ = std::make_unique<Keyring>(options_, clock_);
+    Lookup lookup = keyring_->Find({}, *image::Reference::Parse("r.io/app:v1"));
+    EXPECT_TRUE(lookup.providers.at(0).token_attributes);
+    if (lookup.credentials.empty()) {
+      return std::string(ProviderOutcomeName(lookup.providers[0].outcome)) + " " + lookup.providers[0].error;
+    }
+    exposes_ = lookup.credentials[0].exposes;
+    const image::AuthConfig& auth = lookup.credentials[0].auth;
+    return auth.username + ":" + std::string(auth.password.Reveal());
+  }
+
+  PluginFolder folder_;
+  StepClock clock_;
+  KeyringOptions options_ = folder_.Options();
+  base::Result<ServiceAccountGrant> grant_ = Grant();
+  std::string audiences_;
+  bool exposes_ = false;
+  std::unique_ptr<Keyring> keyring_;
+};
+
+TEST_F(TokenProviderTest, IsAskedForTheAccountThatWasNamed) {
+  Plugin("ServiceAccount", true, false);
+  Account();
+  EXPECT_EQ(Find(), "reader:exchanged");
+  EXPECT_TRUE(exposes_);
+  EXPECT_EQ(Find(), "reader:exchanged");
+  EXPECT_EQ(folder_.Runs("sa"), 1);
+  EXPECT_EQ(audiences_, "sts.test sts.test ");  // as kubelet: the token comes before the cache
+  grant_ = Grant("renewed");
+  EXPECT_EQ(Find(), "reader:exchanged");
+  EXPECT_EQ(folder_.Runs("sa"), 1);
+}
+
+TEST_F(TokenProviderTest, WithCacheTypeTokenANewTokenIsANewAnswer) {
+  Plugin("Token", true, true);
+  Account();
+  EXPECT_EQ(Find(), "reader:jwt");
+  grant_ = Grant("renewed");
+  EXPECT_EQ(Find(), "reader:renewed");
+  EXPECT_EQ(folder_.Runs("sa"), 2);
+}
+
+TEST_F(TokenProviderTest, AnEchoedTokenIsRefusedWithoutNamingIt) {
+  Plugin("ServiceAccount", true, true);
+  Account();
+  const std::string outcome = Find();
+  EXPECT_TRUE(outcome.starts_with("error the response gives the service account's token back")) << outcome;
+  EXPECT_EQ(outcome.find("jwt"), std::string::npos);
+}
+
+TEST_F(TokenProviderTest, WithoutAnAccountItIsSkippedOrAskedWithoutOne) {
+  Plugin("ServiceAccount", true, false);
+  EXPECT_TRUE(
+      Find().starts_with("skipped it wants a service account token (tokenAttributes); name an account"));
+  EXPECT_EQ(folder_.Runs("sa"), 0);
+  keyring_.reset();
+  options_.service_account = kAccount;  // and nobody who asks the API server
+  EXPECT_TRUE(Find().ends_with("and only the agent requests one"));
+  keyring_.reset();
+  Plugin("ServiceAccount", false, false);
+  EXPECT_EQ(Find(), ":");
+  EXPECT_FALSE(exposes_);
+  EXPECT_EQ(folder_.Runs("sa"), 1);
+}
+
+TEST_F(TokenProviderTest, WhyThereIsNoTokenIsSaid) {
+  Plugin("ServiceAccount", true, false);
+  Account();
+  grant_ = base::PermissionDenied("create serviceaccounts/token \"puller\": forbidden");
+  EXPECT_EQ(
+      Find(),
+      "error no token of service account apps/puller: create serviceaccounts/token \"puller\": forbidden");
+  ServiceAccountGrant bare = Grant();
+  bare.annotations.clear();
+  grant_ = bare;
+  EXPECT_TRUE(Find().starts_with("skipped service account apps/puller has no annotation"));
+  EXPECT_EQ(folder_.Runs("sa"), 0);
+}
+
+constexpr char kV1[] = "credentialprovider.kubelet.k8s.io/v1";
+
+TEST(EncodeRequest, AsKubeletEmitsIt) {
+  PluginRequest request{.api_version = kV1,
+                        .image = "reg.io/team/app",
+                        .service_account_token = {},
+                        .service_account_annotations = {}};
+  EXPECT_EQ(EncodeRequest(request).Reveal(),
+            "{\"kind\":\"CredentialProviderRequest\",\"apiVersion\":\"credentialprovider.kubelet.k8s.io/v1\","
+            "\"image\":\"reg.io/team/app\"}\n");
+  request.service_account_token = base::Secret("<jwt>");
+  request.service_account_annotations = {{"k", "v"}, {"b", "\""}};
+  EXPECT_EQ(EncodeRequest(request).Reveal(),
+            "{\"kind\":\"CredentialProviderRequest\",\"apiVersion\":\"credentialprovider.kubelet.k8s.io/v1\","
+            "\"image\":\"reg.io/team/app\",\"serviceAccountToken\":\"\\u003cjwt\\u003e\","
+            "\"serviceAccountAnnotations\":{\"b\":\"\\\"\",\"k\":\"v\"}}\n");
+}
+
+struct PluginProtocolRow {
+  std::string name;
+  std::string body;    // after kind and apiVersion
+  std::string expect;  // "type duration key=user:password;…" or part of the error
+  unsigned minor = 36;
+};
+
+void PrintTo(const PluginProtocolRow& row, std::ostream* out) {
+  *out << row.name;
+}
+
+std::string Show(const PluginResponse& response) {
+  std::string text = response.cache_key_type == CacheKeyType::kImage      ? "Image"
+                     : response.cache_key_type == CacheKeyType::kRegistry ? "Registry"
+                                                                          : "Global";
+  text += response.cache_duration ? " " + std::to_string(response.cache_duration->count()) : " default";
+  for (const KeyedAuth& auth : response.auth) {
+    text += " " + auth.key + "=" + auth.auth.username + ":" + std::string(auth.auth.password.Reveal());
+  }
+  return text;
+}
+
+class DecodeResponseTest : public testing::TestWithParam<PluginProtocolRow> {};
+
+TEST_P(DecodeResponseTest, InEveryVersion) {
+  for (std::string version : {"v1alpha1", "v1beta1", "v1"}) {
+    std::string api_version = "credentialprovider.kubelet.k8s.io/" + version;
+    std::string text =
+        R"({"kind":"CredentialProviderResponse","apiVersion":")" + api_version + "\"" + GetParam().body + "}";
+    base::Result<PluginResponse> response =
+        DecodeResponse(text, api_version, image::KubeletVersion{1, GetParam().minor});
+    std::string seen = response.ok() ? Show(*response) : response.error().message();
+    EXPECT_NE(seen.find(GetParam().expect), std::string::npos) << seen;
+    EXPECT_EQ(response.ok(), !GetParam().expect.starts_with("the response")) << seen;
+    EXPECT_EQ(response.ok() ? "" : seen.substr(0, seen.find("hunter2")), response.ok() ? "" : seen);
+  }
+}
+
+const char kDoesNot[] = "the response does not decode";
+const char kBadType[] = "the response's cacheKeyType";
+
+INSTANTIATE_TEST_SUITE_P(
+    Body, DecodeResponseTest,
+    testing::Values(
+        PluginProtocolRow{"Image",
+                          R"(,"cacheKeyType":"Image","auth":{"r.io":{"username":"u","password":"p"}})",
+                          "Image default r.io=u:p"},
+        PluginProtocolRow{"Registry", R"(,"cacheKeyType":"Registry","cacheDuration":"10m")",
+                          "Registry 600000000000"},
+        PluginProtocolRow{"Global", R"(,"cacheKeyType":"Global","cacheDuration":"0s","auth":{})", "Global 0"},
+        PluginProtocolRow{"NegativeDuration", R"(,"cacheKeyType":"Global","cacheDuration":"-1s")",
+                          "Global -1000000000"},
+        PluginProtocolRow{"NullDuration", R"(,"cacheKeyType":"Global","cacheDuration":null,"auth":null)",
+                          "Global default"},
+        PluginProtocolRow{"EmptyStrings",
+                          R"(,"cacheKeyType":"Image","auth":{"r.io":{"username":"","password":""}})",
+                          "Image default r.io=:"},
+        PluginProtocolRow{"NullEntry", R"(,"cacheKeyType":"Image","auth":{"r.io":null})",
+                          "Image default r.io=:"},
+        PluginProtocolRow{"NoCacheKeyType", R"(,"auth":{})", kBadType},
+        PluginProtocolRow{"UnknownCacheKeyType", R"(,"cacheKeyType":"registry")", kBadType},
+        PluginProtocolRow{"NumberForDuration", R"(,"cacheKeyType":"Image","cacheDuration":600)", kDoesNot},
+        PluginProtocolRow{"BadDuration", R"(,"cacheKeyType":"Image","cacheDuration":"10")", kDoesNot},
+        PluginProtocolRow{"UnknownField", R"(,"cacheKeyType":"Image","hunter2":1)", kDoesNot},
+        PluginProtocolRow{"UnknownFieldIn131", R"(,"cacheKeyType":"Image","hunter2":1)", "Image default", 31},
+        PluginProtocolRow{"UnknownFieldOfAnEntry",
+                          R"(,"cacheKeyType":"Image","auth":{"r.io":{"hunter2":"x"}})", kDoesNot},
+        PluginProtocolRow{"DuplicateField", R"(,"cacheKeyType":"Image","cacheKeyType":"Image")", kDoesNot},
+        PluginProtocolRow{"DuplicateFieldIn131", R"(,"cacheKeyType":"Image","cacheKeyType":"Global")",
+                          "Global", 31},
+        PluginProtocolRow{"CaseOfKeys", R"(,"CacheKeyType":"Image")", kDoesNot},
+        PluginProtocolRow{"NumberForPassword", R"(,"cacheKeyType":"Image","auth":{"r.io":{"password":5}})",
+                          kDoesNot},
+        PluginProtocolRow{"AuthIsAList", R"(,"cacheKeyType":"Image","auth":[])", kDoesNot}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(DecodeResponse, ChecksInOrder) {
+  auto decode = [](const std::string& text) {
+    base::Result<PluginResponse> response = DecodeResponse(text, kV1, {});
+    return response.ok() ? "ok" : response.error().message();
+  };
+  std::string good =
+      R"({"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Image"})";
+  EXPECT_EQ(decode(good), "ok");
+  EXPECT_EQ(decode(good + "\n"), "ok");
+  EXPECT_EQ(decode(good + "x"), "the response is not JSON");
+  EXPECT_EQ(decode(""), "the response is not JSON");
+  EXPECT_EQ(decode("kind: CredentialProviderResponse"), "the response is not JSON");
+  EXPECT_EQ(decode("{}"), "the response's apiVersion is not credentialprovider.kubelet.k8s.io/v1");
+  EXPECT_EQ(
+      decode(
+          R"({"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1beta1"})"),
+      "the response's apiVersion is not credentialprovider.kubelet.k8s.io/v1");
+  EXPECT_EQ(
+      decode(R"({"kind":"CredentialProviderRequest","apiVersion":"credentialprovider.kubelet.k8s.io/v1"})"),
+      "the response's kind is not CredentialProviderResponse");
 }
 
 }  // namespace

@@ -1,15 +1,25 @@
 // A writer of blobs against a content store that breaks its contract.
 #include "cri/content_writer.h"
 
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "base/mutex.h"
+#include "containerd_content_v1.grpc.pb.h"
+#include "containerd_leases_v1.grpc.pb.h"
+#include "cri/grpc_content_service.h"
 #include "cri/scripted_store.h"
 #include "http/server.h"
 #include "temp_dir.h"
@@ -19,6 +29,8 @@ namespace {
 
 using image::ErrorClass;
 using tests::ScriptedStore;
+namespace content = ::containerd::services::content::v1;
+namespace leases = ::containerd::services::leases::v1;
 
 class ContentWriterTest : public testing::Test {
  protected:
@@ -90,6 +102,90 @@ TEST_F(ContentWriterTest, AStopEndsTheWaitForAConnection) {
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().error_class, ErrorClass::kCancelled);
 }
+
+// Which downloads are kubelet's or of other clients: the store moves on between two questions.
+
+using Ingests = std::map<std::string, std::uint64_t>;
+
+// At each look at the ingests it is a step further; the last step stays. Leases are as after the newest look:
+// what has ended since then is in none.
+class MovingStore final : public content::Content::Service, public leases::Leases::Service {
+ public:
+  struct Step {
+    Ingests ingests;
+    std::vector<std::string> of_ours;  // when the leases are asked next
+  };
+  explicit MovingStore(std::vector<Step> steps) : steps_(std::move(steps)) {}
+
+  grpc::Status ListStatuses(grpc::ServerContext*, const content::ListStatusesRequest*,
+                            content::ListStatusesResponse* answer) override {
+    base::Lock lock(mutex_);
+    now_ = std::min(now_ + 1, static_cast<int>(steps_.size()) - 1);
+    for (const auto& [ref, offset] : steps_[static_cast<std::size_t>(now_)].ingests) {
+      content::Status* status = answer->add_statuses();
+      status->set_ref(ref);
+      status->set_offset(static_cast<std::int64_t>(offset));
+    }
+    return grpc::Status::OK;
+  }
+  using content::Content::Service::List;  // is of other requests
+  grpc::Status List(grpc::ServerContext*, const leases::ListRequest*, leases::ListResponse* answer) override {
+    answer->add_leases()->set_id(std::string(kLeasePrefix) + "1");
+    answer->add_leases()->set_id("of-another-client");
+    return grpc::Status::OK;
+  }
+  grpc::Status ListResources(grpc::ServerContext*, const leases::ListResourcesRequest* request,
+                             leases::ListResourcesResponse* answer) override {
+    base::Lock lock(mutex_);
+    if (!request->id().starts_with(kLeasePrefix)) return {grpc::StatusCode::INTERNAL, "not our affair"};
+    for (const std::string& ref : steps_[static_cast<std::size_t>(now_)].of_ours) {
+      leases::Resource* resource = answer->add_resources();
+      resource->set_id(ref);
+      resource->set_type("ingests");
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  base::Mutex mutex_;
+  int now_ PREFETCH_GUARDED_BY(mutex_) = -1;
+  const std::vector<Step> steps_;
+};
+
+struct Row {
+  std::string name;
+  std::vector<MovingStore::Step> steps;
+  Ingests expect;
+};
+
+class OthersIngestsTest : public testing::TestWithParam<Row> {};
+
+TEST_P(OthersIngestsTest, AreThoseThatNoLeaseOfOursHolds) {
+  tests::TempDir dir;
+  const std::string socket = dir / "containerd.sock";
+  MovingStore store(GetParam().steps);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
+  builder.RegisterService(static_cast<content::Content::Service*>(&store));
+  builder.RegisterService(static_cast<leases::Leases::Service*>(&store));
+  auto server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  GrpcContentService service({socket});
+  auto others = service.ForeignIngests({});
+  ASSERT_TRUE(others) << others.error().message;
+  EXPECT_EQ(*others, GetParam().expect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Stores, OthersIngestsTest,
+    testing::Values(Row{"None", {{{}, {}}}, {}}, Row{"OursAlone", {{{{"a", 1}}, {"a"}}}, {}},
+                    Row{"OthersAlone", {{{{"b", 1}}, {}}, {{{"b", 5}}, {}}}, {{"b", 5}}},
+                    Row{"Both", {{{{"a", 1}, {"b", 2}}, {"a"}}}, {{"b", 2}}},
+                    // Its lease does not name it any more when it is asked.
+                    Row{"OursEndsMeanwhile", {{{{"a", 1}, {"b", 2}}, {}}, {{{"b", 3}}, {}}}, {{"b", 3}}},
+                    // Nor is known of which lease it is.
+                    Row{"OneBeginsMeanwhile", {{{{"b", 2}}, {}}, {{{"b", 3}, {"c", 1}}, {"c"}}}, {{"b", 3}}}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::cri

@@ -2,8 +2,12 @@
 #include "ctl/check.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
+#include <map>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +16,16 @@
 #include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/ran.h"
+#include "doc/json.h"
+#include "doc/node.h"
 #include "status/check_document.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::check_test {
 namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 std::string Answer(bool ok, const std::string& result, const std::string& reason) {
   status::CheckAnswer answer{.image = "q.io/a:v1", .policy = "Never", .ok = ok, .listed = true};
@@ -56,10 +65,9 @@ TEST_F(CheckTest, StepsWhoseImageIsElsewhereAreTold) {
   options.files = {folder_ / "t.yaml"};
   tests::Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(
-      ran.err.find("t.yaml:6: step \"s\" of Task t takes its image from the StepAction \"clone\", which "
-                   "is not checked\n"),
-      std::string::npos)
+  EXPECT_NE(ran.err.find("t.yaml:6: step \"s\" of Task t takes its image from the StepAction \"clone\", "
+                         "which is not checked\n"),
+            std::string::npos)
       << ran;
 }
 
@@ -176,6 +184,176 @@ TEST_F(CheckTest, FormsOfOutput) {
   tests::Ran ran = Ask(options);
   EXPECT_TRUE(ran.out.starts_with("::error")) << ran;
   EXPECT_EQ(ran.exit, kNegative);
+}
+
+// `prefetchctl check` and an agent that asks for patience.
+
+constexpr const char* kPath = "/v1/check";
+
+class CheckPatience : public testing::Test {
+ protected:
+  // The agent is busy, with this header.
+  tests::Ran CheckWith(const std::string& retry_after, const std::string& timeout) {
+    agent_.Answers(kPath, 429, "", retry_after);
+    const auto began = std::chrono::steady_clock::now();
+    tests::Ran ran = tests::Run([&](std::ostream& out, std::ostream& err) {
+      return Check({}, agent_.Client(), {.images = {{"q.io/a:v1", "Never"}}, .timeout = timeout}, out, err);
+    });
+    took_ = std::chrono::steady_clock::now() - began;
+    return ran;
+  }
+
+  tests::FakeAgent agent_;
+  base::Duration took_{};
+};
+
+TEST_F(CheckPatience, AsksAgainWhenTheAgentSaidAndNotBefore) {
+  EXPECT_EQ(CheckWith("1", "2500ms").exit, kTimedOut);
+  EXPECT_GE(agent_.asked().size(), 2U);
+  EXPECT_LE(agent_.asked().size(), 3U);
+  EXPECT_GE(took_, seconds(1));
+}
+
+TEST_F(CheckPatience, AsksALastTimeWhereTheTimeIsShorter) {
+  tests::Ran ran = CheckWith("60", "1500ms");
+  EXPECT_EQ(ran.exit, kTimedOut);
+  EXPECT_NE(ran.err.find("it is busy"), std::string::npos) << ran;
+  EXPECT_EQ(agent_.asked().size(), 2U);
+  EXPECT_GE(took_, milliseconds(500));
+  EXPECT_LT(took_, seconds(10));
+}
+
+TEST_F(CheckPatience, WithoutATimeItAsksTwiceASecond) {
+  EXPECT_EQ(CheckWith("", "1200ms").exit, kTimedOut);
+  EXPECT_EQ(agent_.asked().size(), 3U);
+}
+
+// `check --annotate`: where the line for the job's page goes.
+
+constexpr const char* kLine =
+    "quay.io/acme/app:v1 on node ci-7: refused (ImageAbsent): 100% gone → put it on the list";
+
+class AnnotateTest : public testing::Test {
+ protected:
+  base::Status Tell(const std::string& target, const std::string& line = kLine) {
+    return Annotate(
+        base::Call{}, target, line,
+        [this](const char* name) -> const char* {
+          auto found = variables_.find(name);
+          return found == variables_.end() ? nullptr : found->second.c_str();
+        },
+        out_);
+  }
+  std::string Written(const std::string& name) const {
+    auto text = base::ReadFile(folder_ / name, 1 << 20);
+    EXPECT_TRUE(text) << name;
+    return text ? *text : "";
+  }
+  // A buildkite-agent that keeps what it is given, and ends so.
+  void HasBuildkiteAgent(int exit_code) {
+    const std::string program =
+        folder_.Write("bin/buildkite-agent",
+                      "#!/bin/sh\nd=$(dirname \"$0\")\necho \"$*\" > \"$d/args\"\ncat > \"$d/line\"\n"
+                      "env > \"$d/env\"\necho not today >&2\nexit " +
+                          std::to_string(exit_code) + "\n");
+    ::chmod(program.c_str(), 0755);
+    variables_["PATH"] = "/nowhere::" + (folder_ / "bin");
+  }
+
+  tests::TempDir folder_;
+  std::map<std::string, std::string> variables_;
+  std::ostringstream out_;
+};
+
+TEST_F(AnnotateTest, GithubReadsACommandOnStandardOutput) {
+  EXPECT_TRUE(Tell("github"));
+  EXPECT_EQ(out_.str(),
+            "::error title=prefetchd::quay.io/acme/app:v1 on node ci-7: refused (ImageAbsent): 100%25 gone → "
+            "put it on the list\n");
+}
+
+TEST_F(AnnotateTest, GitlabGetsAReportWithALinkToTheJob) {
+  EXPECT_FALSE(Tell("gitlab")) << "outside of a job there is nothing to link to";
+  variables_ = {{"CI_PROJECT_DIR", folder_.path()}, {"CI_JOB_URL", "https://gitlab.test/job/1"}};
+  ASSERT_TRUE(Tell("gitlab", std::string(kLine) + std::string(300, 'x')));
+  doc::Problems problems("report");
+  auto report = doc::ParseJson(Written("prefetchd-annotations.json"), problems);
+  ASSERT_TRUE(report && problems.empty());
+  ASSERT_EQ(doc::ItemsAt(*report, {"prefetchd"}).size(), 1U);
+  const doc::Node& link = doc::ItemsAt(*report, {"prefetchd"})[0];
+  EXPECT_EQ(doc::TextAt(link, {"external_link", "url"}), "https://gitlab.test/job/1");
+  EXPECT_TRUE(doc::TextAt(link, {"external_link", "label"}).starts_with("quay.io/acme/app:v1 on node ci-7"));
+  EXPECT_LE(doc::TextAt(link, {"external_link", "label"}).size(), 255U);
+  ASSERT_TRUE(Tell("gitlab", ""));
+  EXPECT_EQ(Written("prefetchd-annotations.json"), "{\"prefetchd\":[]}\n") << "it is no longer so";
+}
+
+TEST_F(AnnotateTest, BuildkitesAgentIsGivenTheLine) {
+  EXPECT_EQ(Tell("buildkite").error().message(), "there is no buildkite-agent on PATH");
+  HasBuildkiteAgent(0);
+  ::setenv("BUILDKITE_JOB_ID", "job-1", 1);
+  ::setenv("OTHER_SECRET", "s3cr3t", 1);
+  EXPECT_TRUE(Tell("buildkite"));
+  EXPECT_EQ(Written("bin/args"), "annotate --style error --context prefetchd\n");
+  EXPECT_EQ(Written("bin/line"), std::string(kLine) + "\n");
+  EXPECT_NE(Written("bin/env").find("BUILDKITE_JOB_ID=job-1"), std::string::npos);
+  EXPECT_EQ(Written("bin/env").find("s3cr3t"), std::string::npos);
+  HasBuildkiteAgent(1);
+  auto failed = Tell("buildkite");
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().message().find("not today"), std::string::npos) << failed.error().message();
+}
+
+TEST_F(AnnotateTest, AFileIsWrittenInItsPlace) {
+  const std::string file =
+      folder_.Write("log", "from before, and longer than what comes now, so that nothing of it may stay\n");
+  struct stat before {
+  }, after{};
+  ASSERT_EQ(::stat(file.c_str(), &before), 0);
+  EXPECT_TRUE(Tell(file));
+  EXPECT_EQ(Written("log"), std::string(kLine) + "\n");
+  EXPECT_TRUE(Tell(file, ""));
+  EXPECT_EQ(Written("log"), "");
+  ASSERT_EQ(::stat(file.c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino) << "a termination log is a mount";
+  EXPECT_FALSE(Tell(folder_ / "none/log"));
+}
+
+constexpr base::TimePoint kNow{seconds(1000)};
+
+std::optional<base::Duration> First(base::Duration left, base::Duration wish, double spread = 0) {
+  return RetryPause(kNow + left).Next(kNow, wish, spread);
+}
+
+TEST(RetryPause, AsksAnAgentThatIsAwayTwiceASecond) {
+  RetryPause pauses(kNow + seconds(2));
+  EXPECT_EQ(pauses.Next(kNow, seconds(0), 0.9), milliseconds(500));
+  EXPECT_EQ(pauses.Next(kNow + milliseconds(1499), seconds(0), 0.9), milliseconds(500));
+  EXPECT_EQ(pauses.Next(kNow + milliseconds(1500), seconds(0), 0.9), std::nullopt);
+}
+
+TEST(RetryPause, ComesBackNotBeforeTheTimeThatTheAgentWishedAndSpreadOverIt) {
+  EXPECT_EQ(First(seconds(60), seconds(1)), seconds(1));
+  EXPECT_EQ(First(seconds(60), seconds(1), 0.5), milliseconds(1500));
+  EXPECT_EQ(First(seconds(60), seconds(30), 0.5), milliseconds(32'500));
+}
+
+TEST(RetryPause, TriesALastTimeBeforeADeadlineThatIsEarlier) {
+  RetryPause pauses(kNow + seconds(20));
+  EXPECT_EQ(pauses.Next(kNow, seconds(60), 0), milliseconds(19'500));
+  EXPECT_EQ(pauses.Next(kNow + milliseconds(19'500), seconds(60), 0), std::nullopt);
+  EXPECT_EQ(First(seconds(20), seconds(60), 0.5), milliseconds(19'250)) << "not all at once";
+}
+
+TEST(RetryPause, AfterTheLastTryThereIsNoOther) {
+  RetryPause pauses(kNow + seconds(20));
+  EXPECT_EQ(pauses.Next(kNow, seconds(60), 0.9), milliseconds(19'050));
+  EXPECT_EQ(pauses.Next(kNow + milliseconds(19'051), seconds(60), 0), std::nullopt);
+  EXPECT_EQ(pauses.Next(kNow + milliseconds(19'051), seconds(0), 0), std::nullopt);
+}
+
+TEST(RetryPause, ATimeOfAMomentEndsAtOnce) {
+  EXPECT_EQ(First(milliseconds(400), seconds(1)), std::nullopt);
 }
 
 }  // namespace

@@ -257,8 +257,7 @@ TEST_F(InitContainer, SaysWhatIsWrongWithAManifest) {
        "its pods are made by Tekton or Argo: print the container with --check-image"},
       {Job("", "      nodeSelector: {kubernetes.io/os: windows}\n"), "no pod in it is for nodes with agents"},
       {base::ReplaceAll(Job("", ""), "quay.io/a:v1", "${IMAGE}"),
-       "pods.yaml:8:28: spec.template.spec.containers[0].image: "
-       "is not an image name"},
+       "pods.yaml:8:28: spec.template.spec.containers[0].image: is not an image name"},
       {"kind: [\n", "pods.yaml:"},
       {base::ReplaceAll(Job("", ""), "image: \"quay.io/a:v1\"", "image: 5"), "must be a string"},
   };

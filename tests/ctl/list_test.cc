@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
 
+#include "base/fs.h"
 #include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/manifest_files.h"
 #include "ctl/ran.h"
+#include "fakes/fake_registry.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::list_test {
@@ -130,6 +133,386 @@ TEST(ListFiles, NoPathsAreNoMistake) {
   EXPECT_TRUE(ReadListFiles({}, mistakes).sources.empty());
   EXPECT_TRUE(mistakes.empty());
 }
+
+const std::string kHead = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n";
+
+struct DiffCase {
+  std::string name;
+  std::string from, to;  // entries
+  int exit;
+  std::string out;
+};
+
+class TwoLists : public testing::TestWithParam<DiffCase> {};
+
+TEST_P(TwoLists, Differ) {
+  tests::TempDir dir;
+  ListDiffOptions options{.files = {dir.Write("from.yaml", kHead + GetParam().from),
+                                    dir.Write("to.yaml", kHead + GetParam().to)}};
+  EXPECT_EQ(tests::Run([&](auto& out, auto& err) { return DiffTwoLists(options, out, err); }),
+            (Ran{GetParam().exit, GetParam().out, ""}));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, TwoLists,
+    testing::Values(DiffCase{"Same", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n", kOk, "no difference\n"},
+                    DiffCase{"AnotherOrder", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
+                             "- image: q.io/b:v1\n- image: q.io/a:v1\n", kOk, "no difference\n"},
+                    DiffCase{"Added", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
+                             kNegative, "+ q.io/b:v1  to.yaml:5\n1 added\n"},
+                    DiffCase{"Removed", "- image: q.io/a:v1\n- image: q.io/b:v1\n", "- image: q.io/b:v1\n",
+                             kNegative, "- q.io/a:v1  from.yaml:4\n1 removed\n"},
+                    DiffCase{"Changed", "- image: q.io/a:v1\n", "- {image: q.io/a:v1, priority: 3}\n",
+                             kNegative, "~ q.io/a:v1  priority: default → 3\n1 changed\n"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(ListDiff, SaysTheMistakesOfBothAndComparesNothing) {
+  tests::TempDir dir;
+  ListDiffOptions options{.files = {dir.Write("a.txt", "q.io/A\n"), dir.Write("b.txt", "q.io/B\n")}};
+  Ran ran = tests::Run([&](auto& out, auto& err) { return DiffTwoLists(options, out, err); });
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find("a.txt:1:1: "), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("b.txt:1:1: "), std::string::npos) << ran;
+}
+
+TEST(ListDiff, WithANode) {
+  tests::TempDir dir;
+  tests::FakeAgent agent;
+  agent.Answers("/v1/status", 200, tests::kTwoImages);
+  ListDiffOptions options{.files = {dir.Write("a.txt", "q.io/a:v1\nq.io/b:v1\nq.io/c:v1\n")}};
+  auto diff = [&] {
+    return tests::Run(
+        [&](auto& out, auto& err) { return DiffListWithNode({}, agent.Client(), options, out, err); });
+  };
+  EXPECT_EQ(diff(), (Ran{kNegative,
+                         "~ q.io/b:v1  not on the node: tag is gone\n"
+                         "- q.io/c:v1  not on the list of node ci-7\n1 removed, 1 changed\n",
+                         ""}));
+  agent.Answers("/v1/status", 200, "{}");
+  EXPECT_EQ(diff().exit, kUnreachable) << "what is no agent's word is no difference";
+}
+
+const char kPod[] = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name: c, image: \"q.io/a:v1\"}\n";
+
+Ran Import(const ListImportOptions& options, tests::FakeAgent* agent = nullptr) {
+  return tests::Run([&](auto& out, auto& err) {
+    if (agent == nullptr) return ImportList({}, nullptr, nullptr, options, out, err);
+    AgentClient client = agent->Client();
+    return ImportList({}, &client, nullptr, options, out, err);
+  });
+}
+
+TEST(ListImport, EachImageOnceWithAllItsPlaces) {
+  tests::TempDir dir;
+  const std::string pod = dir.Write("pod.yaml", kPod), list = dir.Write("a.txt", "q.io/b:v1\nq.io/a:v1\n");
+  Ran ran = Import({.manifests = {pod}, .lists = {list}, .output = list::DraftOutput::kText});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_EQ(ran.out, "# " + pod + ":5, a.txt:2\nq.io/a:v1\n# a.txt:1\nq.io/b:v1\n");
+}
+
+TEST(ListImport, LeavesOutWhatAPatternMatches) {
+  tests::TempDir dir;
+  ListImportOptions options{.lists = {dir.Write("a.txt", "nginx:1\nq.io/b:v1\n")},
+                            .exclude = {"docker.io/*"},
+                            .output = list::DraftOutput::kText};
+  Ran ran = Import(options);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_EQ(ran.out.find("nginx"), std::string::npos) << "patterns are for normalised names";
+  EXPECT_NE(ran.out.find("q.io/b:v1\n"), std::string::npos);
+}
+
+TEST(ListImport, AnImageListAmongManifestsIsNotPassedOverInSilence) {
+  tests::TempDir dir;
+  const std::string list = dir.Write(
+      "images.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: q.io/a:v1\n");
+  for (const Ran& ran : {Import({.manifests = {list}}), Import({.foreign = {list}})}) {
+    EXPECT_EQ(ran.exit, kBadInput) << ran;
+    EXPECT_NE(ran.err.find("images.yaml is an image list: --list imports it\n"), std::string::npos) << ran;
+  }
+  const Ran beside = Import({.manifests = {list, dir.Write("pod.yaml", kPod)}});
+  EXPECT_EQ(beside.exit, kOk) << beside;
+  EXPECT_NE(beside.err.find("--list imports it"), std::string::npos) << beside;
+}
+
+TEST(ListImport, AnEmptyListIsNoResult) {
+  tests::TempDir dir;
+  const std::string farm = dir.Write("farm.yaml", "apiVersion: acme.io/v1\nkind: Farm\nspec: {size: 3}\n");
+  const std::string list = dir.Write("a.txt", "q.io/b:v1\n");
+  for (const Ran& ran : {Import({.manifests = {farm}}), Import({.lists = {list}, .exclude = {"q.io/*"}})}) {
+    EXPECT_EQ(ran.exit, kBadInput) << ran;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_NE(ran.err.find("no image was found, and an empty list makes every node ready"), std::string::npos)
+        << ran;
+  }
+}
+
+// As `kubectl get -o yaml` of many objects: longer than one document may be.
+TEST(ListImport, AnotherToolsOutputMayBeLongerThanAnyDocument) {
+  tests::TempDir dir;
+  std::string text = "---\n" + std::string(kPod);
+  for (int i = 0; i < 12; i++) text += "---\n" + std::string(1 << 20, '#') + "\n";
+  text += "---\napiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name: c, image: \"q.io/last:v1\"}\n";
+  Ran ran = Import({.foreign = {dir.Write("all.yaml", text)}, .output = list::DraftOutput::kText});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("\nq.io/a:v1\n"), std::string::npos) << ran;
+  EXPECT_NE(ran.out.find("\nq.io/last:v1\n"), std::string::npos) << ran;
+}
+
+TEST(ListImport, WhatCrictlAndMarkersSay) {
+  tests::TempDir dir;
+  ListImportOptions options{
+      .crictl = {dir.Write("images.json", R"({"images":[{"id":"x","repoTags":["q.io/c:v1"]}]})")},
+      .markers = {"# prefetch"},
+      .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1 # prefetch\nFROM q.io/e:v1\n")},
+      .output = list::DraftOutput::kText};
+  Ran ran = Import(options);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("q.io/c:v1\n"), std::string::npos) << ran;
+  EXPECT_NE(ran.out.find("q.io/d:v1\n"), std::string::npos) << ran;
+  EXPECT_EQ(ran.out.find("q.io/e:v1"), std::string::npos) << ran;
+}
+
+TEST(ListImport, ImagesInArgumentsAndVariablesByTheirMarkers) {
+  tests::TempDir dir;
+  const std::string text =
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: operator}\nspec:\n  template:\n    spec:\n"
+      "      containers:\n      - name: manager\n        image: q.io/operator:v1\n        args:\n"
+      "        - --solver-image=q.io/solver:v1\n        - -entrypoint-image\n        - q.io/entrypoint:v1\n"
+      "        env:\n        - name: RELATED_IMAGE_MAIN\n          value: q.io/main:v1\n";
+  const std::string file = dir.Write("operator.yaml", text);
+  ListImportOptions options{.manifests = {file},
+                            .markers = {"-image=", "-entrypoint-image", "RELATED_IMAGE_"},
+                            .marked = {file},
+                            .output = list::DraftOutput::kText};
+  const std::string seen = " (seen, policy unknown)\n";
+  EXPECT_EQ(Import(options), (Ran{kOk,
+                                  "# " + file + ":13" + seen + "q.io/entrypoint:v1\n# " + file + ":16" +
+                                      seen + "q.io/main:v1\n# " + file + ":9\nq.io/operator:v1\n# " + file +
+                                      ":11" + seen + "q.io/solver:v1\n",
+                                  ""}));
+}
+
+// As `helm get manifest` and `helm get hooks` print them: every document has its template above it, some
+// templates render to nothing, and the output ends with an empty line.
+TEST(ListImport, AHelmReleaseWithItsHooks) {
+  tests::TempDir dir;
+  const std::string release =
+      "---\n# Source: shop/templates/serviceaccount.yaml\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n"
+      "  name: shop\n---\n# Source: shop/templates/ingress.yaml\n---\n"
+      "# Source: shop/charts/db/templates/primary.yaml\napiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n"
+      "  name: shop-db\nspec:\n  template:\n    spec:\n      containers:\n        - name: db\n"
+      "          image: \"q.io/db:17\"\n---\n# Source: shop/templates/runner.yaml\n"
+      "apiVersion: acme.example/v1\nkind: Runner\nmetadata:\n  name: shop\nspec:\n  replicas: 2\n\n";
+  const std::string hooks =
+      "---\n# Source: shop/templates/tests/test-connection.yaml\napiVersion: v1\nkind: Pod\nmetadata:\n"
+      "  name: \"shop-test-connection\"\n  annotations:\n    \"helm.sh/hook\": test\nspec:\n  containers:\n"
+      "    - name: wget\n      image: q.io/wget:1\n  restartPolicy: Never\n\n";
+  const std::string manifest = dir.Write("manifest.yaml", release), other = dir.Write("hooks.yaml", hooks);
+  const std::string unread =
+      manifest + ":24:1: Runner shop may run pods, and no image of it was found here (Runner.acme.example)";
+  EXPECT_EQ(Import({.foreign = {manifest, other}, .output = list::DraftOutput::kText}),
+            (Ran{kOk,
+                 "# Not in this list:\n# " + unread + "\n# " + manifest + ":20\nq.io/db:17\n# " + other +
+                     ":12\nq.io/wget:1\n",
+                 unread + "\n"}));
+}
+
+TEST(ListImport, WhatANodeHas) {
+  tests::FakeAgent agent;
+  agent.Answers("/v1/status", 200, tests::kTwoImages);
+  EXPECT_EQ(Import({.output = list::DraftOutput::kText}, &agent),
+            (Ran{kOk, "# node ci-7\nq.io/a:v1\n# node ci-7\nq.io/b:v1\n", ""}));
+  agent.Goes(base::Unavailable("refused"));
+  EXPECT_EQ(Import({}, &agent).exit, kUnreachable);
+}
+
+TEST(ListImport, PrintsNothingBesideAMistake) {
+  tests::TempDir dir;
+  ListImportOptions options{.manifests = {dir.Write("pod.yaml", kPod), dir / "none.yaml"},
+                            .crictl = {dir.Write("images.json", "{}")},
+                            .markers = {"# prefetch"},
+                            .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1\n")}};
+  Ran ran = Import(options);
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find("none.yaml: there is no such file or folder"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("images.json:1:1: images: is required"), std::string::npos) << ran;
+}
+
+TEST(ListImport, AnImageThatAToolFillsInIsAMistakeWithItsCure) {
+  tests::TempDir dir;
+  const std::string pod = "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, image: ";
+  const std::string file = dir.Write("ko.yaml", pod + "'ko://q.io/cmd'}]}\n");
+  const std::string upper = dir.Write("upper.yaml", pod + "q.io/A}]}\n");
+  const std::string why = ":3:31: spec.containers[0].image is no valid image reference: ";
+  EXPECT_EQ(Import({.manifests = {file, upper}}),
+            (Ran{kBadInput, "",
+                 file + why + "ko://q.io/cmd: read the output of the tool that fills it in\n" + upper + why +
+                     "q.io/A\n"}));
+}
+
+TEST(ListImport, AMarkerThatNobodyUsesIsAMistake) {
+  tests::TempDir dir;
+  ListImportOptions options{.markers = {"# x"}, .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1\n")}};
+  EXPECT_EQ(Import(options),
+            (Ran{kBadInput, "", "prefetchctl: no line with the marker \"# x\" was found\n"}));
+}
+
+TEST(ListImport, AStopIsNoResult) {
+  std::stop_source stop;
+  stop.request_stop();
+  base::Call call;
+  call.stop = stop.get_token();
+  EXPECT_EQ(
+      tests::Run([&](auto& out, auto& err) { return ImportList(call, nullptr, nullptr, {}, out, err); }),
+      (Ran{kInterrupted, "", ""}));
+}
+
+// `list lock`, alone and with a registry.
+
+const std::string kOne = "sha256:" + std::string(64, '1'), kTwo = "sha256:" + std::string(64, '2');
+
+Ran Lock(const ListLockOptions& options) {
+  const config::GetEnv nothing = [](const char*) -> const char* { return nullptr; };
+  return tests::Run([&](auto& out, auto& err) { return LockLists({}, options, nothing, out, err); });
+}
+
+TEST(ListLock, ADigestIsItsOwnLock) {
+  tests::TempDir dir;
+  const std::string list = dir.Write("a.txt", "q.io/a@" + kOne + "\n");
+  Ran ran = Lock({.files = {list}});
+  EXPECT_EQ(ran,
+            (Ran{kOk, "+ q.io/a@" + kOne + "  sha256:111111111111\na.txt: 1 image locked, 1 changed\n", ""}));
+  auto lock = base::ReadFile(list + ".lock", 1 << 20);
+  ASSERT_TRUE(lock);
+  EXPECT_NE(lock->find(kOne), std::string::npos) << *lock;
+  EXPECT_EQ(Lock({.files = {list}, .check = true}),
+            (Ran{kOk, "a.txt: 1 image, 0 changed since it was locked\n", ""}));
+}
+
+TEST(ListLock, CheckTellsWhatIsOtherAndWritesNothing) {
+  tests::TempDir dir;
+  const std::string list = dir.Write("a.txt", "q.io/a@" + kOne + "\n");
+  ASSERT_EQ(Lock({.files = {list}}).exit, kOk);
+  const std::string before = *base::ReadFile(list + ".lock", 1 << 20);
+  dir.Write("a.txt", "q.io/a@" + kTwo + "\n");
+  Ran ran = Lock({.files = {list}, .check = true});
+  EXPECT_EQ(ran.exit, kNegative);
+  EXPECT_NE(ran.out.find("+ q.io/a@" + kTwo), std::string::npos) << ran;
+  EXPECT_NE(ran.out.find("- q.io/a@" + kOne + "  not on the list any more\n"), std::string::npos) << ran;
+  EXPECT_EQ(*base::ReadFile(list + ".lock", 1 << 20), before);
+}
+
+class LockOfARegistry : public testing::Test {
+ protected:
+  // Locks app:v1 of a registry whose manifest has this type and text.
+  Ran LockOf(const tests::FakeManifest& manifest, NodeRuntime runtime) {
+    digest_ = registry_.Put("app", "v1", manifest);
+    return Lock({.files = {dir_.Write("a.txt", registry_.address() + "/app:v1\n")}, .runtime = runtime});
+  }
+  bool locked() {
+    auto lock = base::ReadFile(dir_ / "a.txt.lock", 1 << 20);
+    return lock && lock->find(digest_) != std::string::npos;
+  }
+
+  tests::TempDir dir_;
+  tests::FakeRegistry registry_;
+  std::string digest_;
+};
+
+constexpr const char* kIndexType = "application/vnd.oci.image.index.v1+json";
+
+TEST_F(LockOfARegistry, WhatOnlyContainerdRefusesIsAWarningForCrio) {
+  const tests::FakeManifest odd{.content_type = "application/octet-stream", .body = "{\"schemaVersion\":2}"};
+  const std::string why =
+      "answered with the type \"application/octet-stream\", which containerd does not take for a manifest";
+  Ran ran = LockOf(odd, NodeRuntime::kContainerd);
+  EXPECT_EQ(ran.exit, kNegative);
+  EXPECT_NE(ran.err.find("/app:v1: Indeterminate: " + registry_.address() + " " + why), std::string::npos)
+      << ran;
+  EXPECT_FALSE(locked());
+  ran = LockOf(odd, NodeRuntime::kCrio);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_EQ(ran.err, "warning: " + registry_.address() + "/app:v1: containerd would not pull it: " +
+                         registry_.address() + " " + why + "; only a pull can tell whether CRI-O does\n");
+  EXPECT_TRUE(locked());
+}
+
+// containerd resolves by HEAD, and CRI-O does not send it.
+TEST_F(LockOfARegistry, AHeadThatIsRefusedIsNoErrorForCrio) {
+  registry_.Answer([](const tests::WireRequest& request) -> std::optional<tests::FakeReply> {
+    if (request.method != "HEAD") return std::nullopt;
+    return tests::FakeReply{.status = 501};
+  });
+  EXPECT_EQ(LockOf({}, NodeRuntime::kContainerd).exit, kUnreachable);
+  EXPECT_EQ(LockOf({}, NodeRuntime::kCrio).exit, kOk);
+  EXPECT_TRUE(locked());
+}
+
+// CRI-O sends GET alone, so an answer to containerd's HEAD and GET says nothing about it.
+TEST_F(LockOfARegistry, ADeniedGetIsNotLockedForCrio) {
+  std::atomic<bool> head = false;
+  registry_.Answer([&head](const tests::WireRequest& request) -> std::optional<tests::FakeReply> {
+    if (request.method == "HEAD") head = true;
+    if (head || request.target.find("/manifests/") == std::string::npos) return std::nullopt;
+    return tests::FakeReply{.status = 403};
+  });
+  EXPECT_EQ(LockOf({}, NodeRuntime::kCrio).exit, kNegative);
+  EXPECT_FALSE(locked());
+  EXPECT_EQ(LockOf({}, NodeRuntime::kContainerd).exit, kOk);
+  EXPECT_TRUE(locked());
+}
+
+TEST_F(LockOfARegistry, WhatBothTakeIsLockedWithoutAWord) {
+  for (NodeRuntime runtime : {NodeRuntime::kContainerd, NodeRuntime::kCrio}) {
+    const Ran ran = LockOf({.content_type = kIndexType, .body = "{\"schemaVersion\":2}"}, runtime);
+    EXPECT_EQ(ran.exit, kOk);
+    EXPECT_EQ(ran.err, "");
+    EXPECT_TRUE(locked());
+  }
+}
+
+TEST_F(LockOfARegistry, WhatCannotBeReadHereIsNoRefusalOfTheRegistry) {
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  const Ran ran =
+      LockOf({.content_type = kIndexType, .body = "{\"a\":" + deep + "}"}, NodeRuntime::kContainerd);
+  EXPECT_EQ(ran.exit, kUnreachable);
+  EXPECT_NE(ran.err.find("only a pull can tell"), std::string::npos) << ran;
+  EXPECT_FALSE(locked());
+}
+
+struct LockMistake {
+  std::string name;
+  std::string timeout;
+  std::string file;  // of a.txt, bad.txt, locked.txt, -
+  std::string says;
+};
+
+class LockRefused : public testing::TestWithParam<LockMistake> {};
+
+TEST_P(LockRefused, WithASentence) {
+  tests::TempDir dir;
+  dir.Write("a.txt", "q.io/a@" + kOne + "\n");
+  dir.Write("bad.txt", "q.io/A\n");
+  dir.Write("locked.txt", "q.io/a@" + kOne + "\n");
+  dir.Write("locked.txt.lock", "kind: X\n");
+  const std::string& file = GetParam().file;
+  Ran ran = Lock({.files = {file == "-" ? file : dir / file}, .timeout = GetParam().timeout});
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran;
+  EXPECT_FALSE(base::KindOf(dir / "a.txt.lock"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, LockRefused,
+    testing::Values(LockMistake{"NoDuration", "x", "a.txt", "--timeout must be a duration such as 90s or 5m"},
+                    LockMistake{"NoTime", "0s", "a.txt", "--timeout must be"},
+                    LockMistake{"BadList", "5m", "bad.txt", "bad.txt:1:1: "},
+                    LockMistake{"BadLock", "5m", "locked.txt", "locked.txt.lock:1:7: kind"},
+                    LockMistake{"StandardInput", "5m", "-", "a lock is written beside its list"}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::ctl::list_test

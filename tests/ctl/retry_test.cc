@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+
 #include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/fleet_api.h"
 #include "ctl/ran.h"
+#include "ctl/terminal.h"
 #include "status/retry_document.h"
 
 namespace prefetch::ctl::retry_test {
@@ -126,6 +130,95 @@ TEST_F(RetryFleetTest, NoAgentTakesIt) {
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
   EXPECT_NE(ran.err.find("install component fleet"), std::string::npos) << ran;
   EXPECT_NE(ran.err.find("you may not create pods/proxy"), std::string::npos) << ran;
+}
+
+const Terminal kScreen{.interactive = true, .color = false, .width = 20, .height = 5};
+const Terminal kLog{};
+
+TEST(Terminal, LinesFitTheScreenAndALogGetsAll) {
+  const std::string sentence = "one two three\nfour five six";
+  EXPECT_EQ(OneLine(sentence, kLog), "one two three four five six");
+  EXPECT_EQ(OneLine(sentence, kScreen), "one two three four…");
+  EXPECT_EQ(OneLine("short", kScreen), "short");
+  EXPECT_EQ(LineWidth(kScreen), 19U);
+  EXPECT_EQ(LineWidth(kLog), 200U);
+}
+
+TEST(Terminal, DetailsStayOnTheScreen) {
+  EXPECT_EQ(DetailLines(kScreen, 10), 4U);
+  EXPECT_EQ(DetailLines(kScreen, 2), 2U);
+  EXPECT_EQ(DetailLines({.interactive = true, .height = 0}, 9), 1U);
+}
+
+TEST(Progress, IsDrawnAnewOnAScreen) {
+  std::ostringstream out;
+  {
+    Progress progress(out, kScreen);
+    progress.Show("1 of 2", "a", {"one", "two"});
+    EXPECT_EQ(out.str(), "1 of 2\none\ntwo");
+    progress.Show("2 of 2", "b");
+    EXPECT_EQ(out.str(), "1 of 2\none\ntwo\r\xff[2A\xff[J2 of 2");
+  }
+  EXPECT_TRUE(out.str().ends_with("2 of 2\r\xff[J")) << "a line is taken away without a step up";
+}
+
+TEST(Progress, IsALineInALogAndNotEachTime) {
+  std::ostringstream out;
+  Progress progress(out, kLog);
+  progress.Show("1 of 3", "a", {"detail"});
+  progress.Show("2 of 3", "b");
+  progress.Close();
+  EXPECT_EQ(out.str(), "1 of 3\n");
+}
+
+TEST(Progress, SaysNothingInALogOfWorkThatEndsSoon) {
+  std::ostringstream out;
+  Progress progress(out, kLog, true);
+  progress.Show("1 of 3", "a");
+  EXPECT_EQ(out.str(), "");
+}
+
+struct LineCase {
+  std::string name;
+  std::string mistake;
+  std::string told;
+};
+
+class HasReported : public testing::TestWithParam<LineCase> {};
+
+TEST_P(HasReported, WithItsPlaceOrTheProgramsName) {
+  std::ostringstream err;
+  EXPECT_EQ(RejectInput({GetParam().mistake}, err), kBadInput);
+  EXPECT_EQ(err.str(), GetParam().told);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lines, HasReported,
+    testing::Values(LineCase{"Place", "a.yaml:12:5: images[3]: x", "a.yaml:12:5: images[3]: x\n"},
+                    LineCase{"PathWithColon", "c:/a.yaml:1:1: x", "c:/a.yaml:1:1: x\n"},
+                    LineCase{"NoColumn", "a.yaml:12: x", "prefetchctl: a.yaml:12: x\n"},
+                    LineCase{"NoNumber", "a:b:c: x", "prefetchctl: a:b:c: x\n"},
+                    LineCase{"HostAndPort", "http://r.io:5000: x", "prefetchctl: http://r.io:5000: x\n"},
+                    LineCase{"Words", "--list is required", "prefetchctl: --list is required\n"},
+                    LineCase{"SeveralLines", "a:1:1: x\nno place", "a:1:1: x\nprefetchctl: no place\n"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(ExitCode, OfAnErrorTellsBadInputFromWhoCannotBeAsked) {
+  std::ostringstream err;
+  EXPECT_EQ(Fail(base::InvalidArgument("x"), err), kBadInput);
+  for (const base::Error& error : {base::Unavailable("x"), base::DeadlineExceeded("x"), base::Internal("x"),
+                                   base::NotFound("x"), base::PermissionDenied("x")}) {
+    EXPECT_EQ(Fail(error, err), kUnreachable) << error.message();
+  }
+  EXPECT_EQ(Fail(kTimedOut, base::InvalidArgument("one\ntwo"), err), kTimedOut);
+  EXPECT_TRUE(err.str().starts_with("prefetchctl: x\n")) << err.str();
+  EXPECT_TRUE(err.str().ends_with("prefetchctl: one\n             two\n")) << err.str();
+}
+
+// Scripts go by these.
+TEST(ExitCode, NumbersAreAContract) {
+  EXPECT_EQ((std::vector<int>{kOk, kNegative, kBadInput, kTimedOut, kUnreachable, kInterrupted}),
+            (std::vector<int>{0, 1, 2, 3, 4, 130}));
 }
 
 }  // namespace

@@ -478,7 +478,7 @@ def check_shown_command(given):
     files = {name: OTHER if name.endswith(".txt") else LIST
              for name in [given[i + 1] for i, one in enumerate(given) if one == "--list"]}
     given = ["stdin.yaml" if one == "-" else one for one in given]
-    # There is no cluster here; tests/system/generate_command_test.cc has one.
+    # There is no cluster here; tests/system/uninstall_command_test.cc has one.
     given = ["--image=r.io/prefetchd:1" if one == "--from-cluster" else one for one in given]
     secrets = [given[i + 1] for i, one in enumerate(given) if one == "--mount-pull-secret"]
     config = AGENT + ("pullSecrets:\n" if secrets else "") + "".join(

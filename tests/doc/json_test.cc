@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "base/text.h"
+#include "doc/loose_json.h"
 
 namespace prefetch::doc::json_test {
 namespace {
@@ -110,6 +113,107 @@ TEST(Json, LimitsHold) {
   EXPECT_EQ(Lines(bytes), "x.json: is longer than 6 bytes");
   EXPECT_FALSE(ParseJson("[1,2,3]", nodes, JsonRules::kStrict, {.nodes = 3}));
   EXPECT_EQ(Lines(nodes), "x.json:1:6: has more than 3 values");
+}
+
+struct ItemsCase {
+  std::string name, text;
+  std::string expect;  // "LINE:COLUMN ITEM|" for each item, then the rest
+};
+
+// In pieces of `size` bytes.
+std::string Split(const std::string& text, std::size_t size, std::size_t most = 1000) {
+  std::string found;
+  JsonItems items(most, [&](std::string_view item, Position at) {
+    found += std::to_string(at.line) + ":" + std::to_string(at.column) + " " + std::string(item) + "|";
+  });
+  for (std::size_t at = 0; at < text.size(); at += size) items.Feed(std::string_view(text).substr(at, size));
+  return found + items.rest() + (items.has_no_items() ? " whole" : "") + (items.truncated() ? " cut" : "");
+}
+
+class JsonItemsTest : public testing::TestWithParam<ItemsCase> {};
+
+TEST_P(JsonItemsTest, AreHandedOverOneByOne) {
+  for (const std::size_t size : {1U, 3U, 1000U})
+    EXPECT_EQ(Split(GetParam().text, size), GetParam().expect) << size;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, JsonItemsTest,
+    testing::Values(
+        ItemsCase{"AList", R"({"kind":"List","items":[{"a":1},{"b":[2,"]"]}],"x":2})",
+                  R"(1:25 {"a":1}|1:33 {"b":[2,"]"]}|{"kind":"List","items":[0,0],"x":2})"},
+        ItemsCase{"Lines", "{\"items\": [\n  {\n\"a\":\"\xC3\xA9\"}, {}\n]}",
+                  "2:3 {\n\"a\":\"\xC3\xA9\"}|3:11 {}|{\"items\": [\n  0\n, 0\n]}"},
+        ItemsCase{"AnArray", R"([{"a":1}, 5 , "x\"]", null])",
+                  R"(1:2 {"a":1}|1:11 5|1:15 "x\"]"|1:23 null|[0, 0 , 0, 0])"},
+        ItemsCase{"NoItems", R"({"kind":"Pod","spec":{"items":[1]}})",
+                  R"({"kind":"Pod","spec":{"items":[1]}} whole)"},
+        ItemsCase{"AValueCalledItems", R"({"kind":"items","a":[1]})", R"({"kind":"items","a":[1]} whole)"},
+        ItemsCase{"ItemsInItems", R"({"items":[{"items":[1]}]})", R"(1:11 {"items":[1]}|{"items":[0]})"},
+        ItemsCase{"MistakesStayInTheRest", R"({"items":[{} {},,]} x)",
+                  R"(1:11 {}|1:14 {}|{"items":[0 0,,]} x)"},
+        ItemsCase{"CutOff", R"({"items":[{"a":)", R"({"items":[0)"}, ItemsCase{"Empty", "", " whole"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(JsonItems, AnItemThatIsTooLongIsCut) {
+  EXPECT_EQ(Split(R"([{"a":"0123456789"}])", 1, 9), "1:2 {\"a\":\"012|[0] cut");
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(LooseJson, ReadsMembersOfEveryType) {
+  const LooseJson root = LooseJson::Parse(
+      R"({"text":"a\u0000b","number":18446744073709551615,"list":[{"x":"1"},2],"object":{"b":0,"a":null},"none":null})");
+  EXPECT_EQ(root.Text("text"), std::string("a\0b", 3));
+  EXPECT_EQ(root.Number("number"), std::uint64_t{18446744073709551615U});
+  ASSERT_EQ(root.Member("list").Items().size(), 2U);
+  EXPECT_EQ(root.Member("list").Items()[0].Text("x"), "1");
+  EXPECT_EQ(root.Member("object").Names(), (Texts{"a", "b"}));
+  EXPECT_TRUE(root.Member("object").HasContent());
+  EXPECT_FALSE(root.Member("none").HasContent());
+}
+
+TEST(LooseJson, OfAnotherTypeIsNotKnown) {
+  const LooseJson root = LooseJson::Parse(R"({"n":-1,"f":1.5,"t":"5","o":{},"a":[]})");
+  for (const char* name : {"n", "f", "t", "o", "a", "gone"}) {
+    EXPECT_EQ(root.Number(name), std::nullopt) << name;
+    EXPECT_EQ(root.Member(name).Names(), Texts{}) << name;
+    EXPECT_EQ(root.Member(name).Items().size(), 0U) << name;
+    EXPECT_EQ(root.Member(name).Member("x").Text("y"), "") << name;
+    EXPECT_FALSE(root.Member(name).HasContent()) << name;
+  }
+  EXPECT_EQ(root.Text("n"), "");
+  EXPECT_TRUE(root.Member("o").IsObject());
+  EXPECT_TRUE(root.Member("a").IsArray());
+}
+
+TEST(LooseJson, CannotBeReadIsNull) {
+  const std::string deep = std::string(66, '[') + std::string(66, ']');
+  for (const std::string& text : {std::string(), std::string("<html>"), std::string("{"), std::string("{} x"),
+                                  deep, std::string(100000, '[')}) {
+    const LooseJson root = LooseJson::Parse(text);
+    EXPECT_FALSE(root.IsObject() || root.IsArray()) << text.substr(0, 80);
+    EXPECT_EQ(root.Text("x"), "");
+  }
+}
+
+// A stranger's 4 MiB must not take 200 MiB to read.
+TEST(LooseJson, TooManyValuesAreNotRead) {
+  const auto list_of = [](std::size_t count) {
+    std::string text = R"({"quoted \" [,": ",[{", "list":[0)";
+    for (std::size_t i = 1; i < count; i++) text += ",0";
+    return text + "]}";
+  };
+  EXPECT_EQ(LooseJson::Parse(list_of(99'990)).Member("list").Items().size(), 99'990U);
+  EXPECT_FALSE(LooseJson::Parse(list_of(100'010)).IsObject());
+  EXPECT_FALSE(LooseJson::Parse("/* \" */" + list_of(3)).IsObject()) << "a comment";
+}
+
+TEST(LooseJson, AValueKeepsItsDocument) {
+  LooseJson inner = LooseJson::Parse(R"({"a":{"b":"c"}})").Member("a");
+  LooseJson copy = inner;
+  inner = LooseJson::Parse("null");
+  EXPECT_EQ(copy.Text("b"), "c");
 }
 
 }  // namespace

@@ -137,10 +137,7 @@ TEST(Comments, NamePeopleAndReporters) {
   for (const auto& [path, source] : Sources()) {
     for (const std::string& comment : VagueComments(source)) ADD_FAILURE() << path << ": " << comment;
   }
-  EXPECT_EQ(VagueComments("int a;  // it say"
-                          "s so\n// Whoever\nint somebody;\n// \"essays so\"\n")
-                .size(),
-            2U);
+  EXPECT_EQ(VagueComments("int a;  // it says so\n// Whoever\nint somebody;\n// \"essays so\"\n").size(), 2U);
 }
 
 // A text of 31 words, in two literals; a shorter one beside it; and a comment, which is none.

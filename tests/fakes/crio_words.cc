@@ -112,8 +112,7 @@ RuntimeWords CrioWordsOfReset(bool nobody_listens) {
   }
   return OfTheDownload(
       "happened during read: (heuristic tuning data: total 2 @1.000 ms, last retry 1 @1.000 ms, last "
-      "progress @ "
-      "1.000 ms): " +
+      "progress @ 1.000 ms): " +
       reset);
 }
 
@@ -127,8 +126,8 @@ std::optional<RuntimeWords> CrioWordsOfName(const std::string& name) {
   if (first != "localhost" && first.find_first_of(".:") == std::string::npos) {
     return RuntimeWords{RpcCode::kUnknown,
                         "short-name \"" + name +
-                            "\" did not resolve to an alias and no unqualified-search "
-                            "registries are defined in \"/etc/containers/registries.conf\""};
+                            "\" did not resolve to an alias and no unqualified-search registries are defined "
+                            "in \"/etc/containers/registries.conf\""};
   }
   if (!image::Reference::Parse(name))
     return RuntimeWords{RpcCode::kUnknown, input + "repository name must be lowercase"};

@@ -57,8 +57,7 @@ Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
       if (old) return {RpcCode::kUnknown, http("401 Unauthorized")};
       return {RpcCode::kUnknown,
               "pull access denied, repository does not exist or may require authorization: authorization "
-              "failed: no "
-              "basic auth credentials"};
+              "failed: no basic auth credentials"};
     case ErrorClass::kPlatformMismatch:
       return {RpcCode::kNotFound, "no match for platform in manifest: not found"};
     case ErrorClass::kUnsupportedImage:

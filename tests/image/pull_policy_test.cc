@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+
+#include "image/kubelet_version.h"
+#include "image/pod_coordinates.h"
+#include "image/pull_error.h"
 
 namespace prefetch::image::pull_policy_test {
 namespace {
@@ -38,6 +43,76 @@ TEST(PullPolicy, DefaultFollowsTheTag) {
     EXPECT_EQ(DefaultPullPolicy(*Reference::Parse(row.image)), row.policy) << row.image;
   }
 }
+
+TEST(ErrorClass, EachHasANameOfItsOwn) {
+  std::set<std::string> names;
+  for (int i = 0; i <= static_cast<int>(ErrorClass::kUnknown); i++) {
+    std::string name(ErrorClassName(static_cast<ErrorClass>(i)));
+    EXPECT_FALSE(name.empty()) << i;
+    EXPECT_TRUE(names.insert(name).second) << name;
+  }
+  EXPECT_EQ(ErrorClassName(ErrorClass::kAccessDenied), "AccessDenied");
+}
+
+// The next credential is tried when this one was refused, never when the registry is down.
+TEST(ErrorClass, OnlyARefusedCredentialIsACredentialRefusal) {
+  for (int i = 0; i <= static_cast<int>(ErrorClass::kUnknown); i++) {
+    auto error_class = static_cast<ErrorClass>(i);
+    bool refusal =
+        error_class == ErrorClass::kAccessDenied || error_class == ErrorClass::kBadCredentialFormat;
+    EXPECT_EQ(IsCredentialRefusal(error_class), refusal) << ErrorClassName(error_class);
+  }
+}
+
+TEST(KubeletVersion, Parses) {
+  EXPECT_EQ(KubeletVersion::Parse("1.34")->ToString(), "1.34");
+  EXPECT_EQ(KubeletVersion::Parse("v1.31.14")->ToString(), "1.31.14");
+  EXPECT_EQ(KubeletVersion::Parse("1.33.1-eks-a1b2")->ToString(), "1.33.1");
+  EXPECT_EQ(KubeletVersion::Parse("v1.32+k3s1")->ToString(), "1.32");
+  for (const char* text : {"", "1", "v1", "1.", "1.x", "x.1", "1.34x", "1.99999", "-1.3"}) {
+    EXPECT_FALSE(KubeletVersion::Parse(text).ok()) << text;
+  }
+  EXPECT_EQ(KubeletVersion().ToString(), "1.37");
+  EXPECT_EQ(*KubeletVersion::Parse("1.36.2"), (KubeletVersion{1, 36})) << "patches decide nothing";
+  EXPECT_FALSE(*KubeletVersion::Parse("1.36.2") > (KubeletVersion{1, 36}));
+  EXPECT_LT(*KubeletVersion::Parse("1.35.9"), (KubeletVersion{1, 36}));
+}
+
+TEST(KubeletVersion, KnowsWhichRulesAreKnown) {
+  EXPECT_EQ(kKnownKubelets, kOldestKnownKubelet.ToString() + " to " + kNewestKnownKubelet.ToString());
+  EXPECT_EQ(kNewestKnownKubelet, KubeletVersion()) << "the default is the newest";
+  EXPECT_FALSE(IsNewerThanKnown(*KubeletVersion::Parse("1.37.9")));
+  EXPECT_TRUE(IsNewerThanKnown(*KubeletVersion::Parse("1.38.0-alpha.1")));
+  EXPECT_TRUE(IsNewerThanKnown({2, 0}));
+}
+
+const Coordinates kPull{.uid = "", .namespace_name = "ci", .name = "pull"};
+const Coordinates kOther{.uid = "9a41", .namespace_name = "ci", .name = "other"};
+const Coordinates kRunner{.uid = "", .namespace_name = "ci", .name = "runner"};
+
+struct TextCase {
+  std::string name;
+  PodCredentialRefs pod;
+  std::string with;
+};
+class PodTextTest : public testing::TestWithParam<TextCase> {};
+TEST_P(PodTextTest, Says) {
+  EXPECT_EQ(DescribeCredentials(GetParam().pod), GetParam().with);
+  EXPECT_EQ(TextOf(GetParam().pod).empty(), GetParam().pod.empty());
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, PodTextTest,
+    testing::Values(
+        TextCase{"Nothing", {}, "without pull secrets"},
+        TextCase{"Secret", {.secrets = {kPull}, .service_account = {}}, "with secret ci/pull"},
+        TextCase{"Secrets",
+                 {.secrets = {kOther, kPull}, .service_account = {}},
+                 "with secrets ci/other (UID 9a41), ci/pull"},
+        TextCase{"Account", {.secrets = {}, .service_account = kRunner}, "with service account ci/runner"},
+        TextCase{"Both",
+                 {.secrets = {kPull}, .service_account = kRunner},
+                 "with secret ci/pull and service account ci/runner"}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::image::pull_policy_test

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "image/registry_access.h"
+
 namespace prefetch::image::reference_test {
 namespace {
 
@@ -200,6 +202,155 @@ TEST(Reference, AComplaintIsShortAndPrintable) {
   base::Result<Reference> reference = Reference::Parse("\xff\n" + std::string(5000, 'x'));
   ASSERT_FALSE(reference.ok());
   EXPECT_LT(reference.error().message().size(), 300U);
+}
+
+TEST(IsDigest, KnownAlgorithmExactLengthLowerCase) {
+  const struct {
+    std::string text;
+    bool is_digest;
+  } rows[] = {
+      {"sha256:" + std::string(64, 'f'), true},
+      {"sha384:" + std::string(96, '0'), true},
+      {"sha512:" + std::string(128, 'a'), true},
+      {"sha256:" + std::string(63, 'f'), false},
+      {"sha256:" + std::string(65, 'f'), false},
+      {"sha256:" + std::string(64, 'F'), false},
+      {"sha256:" + std::string(64, 'g'), false},
+      {"SHA256:" + std::string(64, 'f'), false},
+      {"md5:" + std::string(32, 'f'), false},
+      {"sha1:" + std::string(40, 'f'), false},
+      {"sha512:" + std::string(64, 'f'), false},
+      {std::string(64, 'f'), false},
+      {"", false},
+      {":", false},
+      {"sha256:", false},
+      {"sha256:" + std::string(64, 'f') + "\n", false},
+  };
+  for (const auto& row : rows) EXPECT_EQ(IsDigest(row.text), row.is_digest) << row.text;
+}
+
+struct PatternCase {
+  std::string name;
+  std::string pattern, image;
+  bool matches;
+};
+class PatternTest : public testing::TestWithParam<PatternCase> {};
+TEST_P(PatternTest, Matches) {
+  EXPECT_EQ(MatchesPattern(GetParam().pattern, GetParam().image), GetParam().matches);
+}
+
+const std::string kNginx = "docker.io/library/nginx:1.27";
+const std::string kByDigest = "reg:5000/a/b@sha256:1111";
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, PatternTest,
+    testing::Values(
+        PatternCase{"Whole", kNginx, kNginx, true},
+        PatternCase{"Repository", "docker.io/library/nginx", kNginx, true},
+        PatternCase{"RepositoryOfADigest", "reg:5000/a/b", kByDigest, true},
+        PatternCase{"APortIsNoTag", "reg", "reg:5000/a/b", false},
+        PatternCase{"Registry", "docker.io/*", kNginx, true},
+        PatternCase{"OtherRegistry", "quay.io/*", kNginx, false},
+        PatternCase{"AnyTag", "docker.io/library/nginx:*", kNginx, true},
+        PatternCase{"OtherTag", "docker.io/library/nginx:1.28", kNginx, false},
+        PatternCase{"LastPart", "*/nginx", kNginx, true}, PatternCase{"PartOfAName", "*/ngin", kNginx, false},
+        PatternCase{"Beginning", "docker.io", kNginx, false}, PatternCase{"All", "*", kNginx, true},
+        PatternCase{"StarForNothing", "docker.io/library/nginx*:1.27*", kNginx, true},
+        PatternCase{"SeveralStars", "*dock*/*x:*7", kNginx, true},
+        PatternCase{"GoesBack", "*aab", "aaaaab", true}, PatternCase{"TooMuch", "*aab*c", "aaaaab", false},
+        PatternCase{"CaseMatters", "Docker.io/*", kNginx, false}, PatternCase{"Nothing", "", kNginx, false}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(CheckPattern, Refuses) {
+  EXPECT_TRUE(CheckPattern("registry.k8s.io/*"));
+  EXPECT_TRUE(CheckPattern(std::string(20, '*')));
+  for (const std::string& bad :
+       {std::string(), std::string("a b"), std::string("a\n"), std::string(501, 'a'), std::string(21, '*')}) {
+    EXPECT_FALSE(CheckPattern(bad)) << bad;
+  }
+}
+
+TEST(MatchesPattern, AStrangersPatternTakesNoTime) {
+  std::string pattern;
+  for (int i = 0; i < 20; i++) pattern += "a*";
+  EXPECT_FALSE(MatchesPattern(pattern + "b", std::string(10'000, 'a')));
+}
+
+TEST(WrittenName, IsWithoutTagAndDigest) {
+  const struct {
+    std::string image, name;
+    bool registry;
+  } rows[] = {{"nginx", "nginx", false},
+              {"nginx:1.27", "nginx", false},
+              {"acme/app:v1", "acme/app", false},
+              {"reg:5000/a", "reg:5000/a", true},
+              {"reg:5000/a:v1@sha256:0", "reg:5000/a", true},
+              {"localhost/a@sha256:0", "localhost/a", true},
+              {"q.io/a", "q.io/a", true},
+              {"", "", false}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(WrittenName(row.image), row.name);
+    EXPECT_EQ(NamesRegistry(row.image), row.registry) << row.image;
+  }
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(TableHosts, AreHostsOfNamesAndUrls) {
+  TableHosts hosts;
+  EXPECT_EQ(hosts.Hosts(), Texts{});
+  for (const char* name : {"quay.io", "https://r.io:5000/v2/", "docker.io", "quay.io", "[::1]:5000"}) {
+    hosts.Add(name);
+  }
+  EXPECT_EQ(hosts.Hosts(), (Texts{"[::1]:5000", "docker.io", "quay.io", "r.io:5000"}));
+}
+
+TEST(TableHosts, WhatCannotBeAHostMayMeanAny) {
+  for (const std::string& name : {std::string("*"), std::string(""), std::string("r.io\n"), std::string("/x"),
+                                  std::string("u:p@r.io"), std::string(256, 'a')}) {
+    TableHosts hosts;
+    hosts.Add("quay.io");
+    hosts.Add(name);
+    EXPECT_EQ(hosts.Hosts(), Texts{"*"}) << name;
+  }
+}
+
+TEST(TableHosts, HeadersGoToAnyHostButForItsOwn) {
+  TableHosts hosts;
+  hosts.AddHeader("user-agent");
+  hosts.AddHeader("x-meta-source-client");
+  EXPECT_EQ(hosts.Hosts(), Texts{});
+  hosts.AddHeader("X-Team");
+  EXPECT_EQ(hosts.Hosts(), Texts{"*"});
+}
+
+TEST(TableHosts, MoreThanAreWorthNamingAreAny) {
+  TableHosts hosts;
+  for (int i = 0; i < 256; i++) hosts.Add("r" + std::to_string(i) + ".io");
+  EXPECT_EQ(hosts.Hosts().size(), 256U);
+  hosts.Add("r0.io");
+  EXPECT_EQ(hosts.Hosts().size(), 256U);
+  hosts.Add("one-more.io");
+  EXPECT_EQ(hosts.Hosts(), Texts{"*"});
+}
+
+TEST(TableHosts, ArePutTogether) {
+  TableHosts one, other;
+  one.Add("a.io");
+  other.Add("b.io");
+  one.Add(other);
+  EXPECT_EQ(one.Hosts(), (Texts{"a.io", "b.io"}));
+  other.AddAny();
+  one.Add(other);
+  EXPECT_EQ(one.Hosts(), Texts{"*"});
+}
+
+TEST(IsConfigPath, IsAbsoluteAndPrintable) {
+  for (std::string_view path : {"", "/a", "/a:/b", "/a:"}) EXPECT_TRUE(IsConfigPath(path)) << path;
+  for (std::string_view path : {"a", "./a", "/a b", "/a\nb", ":/a", "/\xc3\xa4"}) {
+    EXPECT_FALSE(IsConfigPath(path)) << path;
+  }
+  EXPECT_FALSE(IsConfigPath("/" + std::string(4096, 'a')));
 }
 
 }  // namespace

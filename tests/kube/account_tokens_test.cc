@@ -1,13 +1,21 @@
 #include "kube/account_tokens.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <thread>
 
 #include "fakes/fake_api_server.h"
 #include "fakes/fake_clock.h"
 #include "http/curl_client.h"
+#include "kube/cluster.h"
 #include "kube/http_api.h"
+#include "kube/identity.h"
+#include "temp_dir.h"
 
 namespace prefetch::kube::account_tokens_test {
 namespace {
@@ -127,6 +135,250 @@ TEST_F(AccountTokensTest, AnAccountThatIsGoneTakesItsTokenAlong) {
   clock_.Advance(seconds(61));
   EXPECT_NE(TokenOf(tokens).find("not found"), std::string::npos) << TokenOf(tokens);
 }
+
+base::Call Patient() {
+  return base::Call{}.Within(seconds(20));
+}
+
+std::string TokenOf(Identity& identity) {
+  auto auth = identity.Current(Patient());
+  return auth ? std::string(auth->authorization.Reveal()) : auth.error().message();
+}
+
+class IdentityTest : public testing::Test {
+ protected:
+  // As kubelet does it: a new file takes the old one's place.
+  void Rotate(const std::string& name, const std::string& content) {
+    dir_.Write(name + ".new", content);
+    std::filesystem::rename(dir_ / (name + ".new"), dir_ / name);
+  }
+  Cluster FromFiles() {
+    return {.server = "https://a",
+            .source = "the test",
+            .ca_file = dir_ / "ca.crt",
+            .token_file = dir_ / "token"};
+  }
+  // A plugin that gives "token-N" for its Nth run, valid until `expires`.
+  Cluster FromPlugin(const std::string& expires) {
+    dir_.Write("plugin",
+               "#!/bin/sh\necho x >> " + (dir_ / "runs") + "\n" +
+                   "printf '{\"apiVersion\":\"v\",\"kind\":\"ExecCredential\",\"status\":{'\n" +
+                   (expires.empty() ? "" : "printf '\"expirationTimestamp\":\"" + expires + "\",'\n") +
+                   "n=0; while read line; do n=$((n+1)); done < " + (dir_ / "runs") + "\n" +
+                   "printf '\"token\":\"token-%s\"}}' $n\n");
+    ::chmod((dir_ / "plugin").c_str(), 0755);
+    return {.server = "https://a", .exec = ExecPlugin{.api_version = "v", .command = dir_ / "plugin"}};
+  }
+
+  tests::TempDir dir_;
+  tests::FakeClock clock_;
+};
+
+TEST_F(IdentityTest, AStaticTokenIsWhatItIs) {
+  Identity identity(
+      {.server = "https://a", .tls_server_name = "n", .verify = false, .token = base::Secret("t")}, clock_);
+  auto auth = identity.Current(Patient());
+  ASSERT_TRUE(auth);
+  EXPECT_EQ(auth->authorization.Reveal(), "Bearer t");
+  EXPECT_EQ(auth->tls->server_name, "n");
+  EXPECT_FALSE(auth->tls->verify);
+  EXPECT_FALSE(identity.Replacement(Patient(), *auth));
+}
+
+TEST_F(IdentityTest, APasswordIsSentUnlessThereIsAToken) {
+  Identity password({.server = "https://a", .username = "me", .password = base::Secret("p:w")}, clock_);
+  EXPECT_EQ(TokenOf(password), "Basic bWU6cDp3");
+  Identity nobody({.server = "https://a", .password = base::Secret("p")}, clock_);
+  EXPECT_EQ(TokenOf(nobody), "");
+  Identity both({.server = "https://a", .token = base::Secret("t"), .username = "me"}, clock_);
+  EXPECT_EQ(TokenOf(both), "Bearer t");
+}
+
+TEST_F(IdentityTest, WithoutACredentialNothingIsSent) {
+  Identity identity({.server = "https://a"}, clock_);
+  EXPECT_EQ(TokenOf(identity), "");
+}
+
+TEST_F(IdentityTest, FilesAreReadAgainWhenTheyChange) {
+  dir_.Write("token", "one\n");
+  dir_.Write("ca.crt", "CA 1");
+  Identity identity(FromFiles(), clock_);
+  auto first = identity.Current(Patient());
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(first->authorization.Reveal(), "Bearer one");
+  EXPECT_EQ(first->tls->ca_pem, "CA 1");
+  EXPECT_EQ(identity.Current(Patient())->generation, first->generation);
+
+  Rotate("token", "two\n");
+  EXPECT_EQ(TokenOf(identity), "Bearer two");
+  Rotate("ca.crt", "CA 2");
+  auto third = identity.Current(Patient());
+  EXPECT_EQ(third->tls->ca_pem, "CA 2");
+  EXPECT_EQ(third->generation, first->generation + 2);
+  EXPECT_EQ(first->tls->ca_pem, "CA 1");  // whoever is in the midst of a request keeps what it has
+}
+
+TEST_F(IdentityTest, AMinuteLaterTheyAreReadAnyway) {
+  dir_.Write("token", "one");
+  dir_.Write("ca.crt", "CA");
+  Identity identity(FromFiles(), clock_);
+  EXPECT_EQ(TokenOf(identity), "Bearer one");
+  // Of the same size, and within the same tick of the file system's clock: a stat may tell no difference.
+  std::ofstream(dir_ / "token") << "two";
+  clock_.Advance(seconds(60));
+  EXPECT_EQ(TokenOf(identity), "Bearer two");
+}
+
+TEST_F(IdentityTest, WhatWasReadLastGoesOnWhileAFileIsGone) {
+  dir_.Write("token", "one");
+  dir_.Write("ca.crt", "CA");
+  Identity identity(FromFiles(), clock_);
+  EXPECT_EQ(TokenOf(identity), "Bearer one");
+  std::filesystem::remove(dir_ / "token");
+  EXPECT_EQ(TokenOf(identity), "Bearer one");
+  dir_.Write("token", "\n");  // half written
+  EXPECT_EQ(TokenOf(identity), "Bearer one");
+  dir_.Write("token", "three");
+  EXPECT_EQ(TokenOf(identity), "Bearer three");
+}
+
+TEST_F(IdentityTest, AtTheStartTheFilesMustBeThere) {
+  dir_.Write("ca.crt", "CA");
+  Identity identity(FromFiles(), clock_);
+  auto auth = identity.Current(Patient());
+  ASSERT_FALSE(auth);
+  EXPECT_EQ(auth.error().code(), base::Code::kNotFound);
+  EXPECT_TRUE(auth.error().message().starts_with("credential of the test: ")) << auth.error().message();
+  dir_.Write("token", "late");
+  EXPECT_EQ(TokenOf(identity), "Bearer late");
+}
+
+TEST_F(IdentityTest, TheTokenBesideAFileServesUntilTheFileIsThere) {
+  dir_.Write("ca.crt", "CA");
+  Cluster cluster = FromFiles();
+  cluster.token = base::Secret("beside");
+  Identity identity(std::move(cluster), clock_);
+  EXPECT_EQ(TokenOf(identity), "Bearer beside");
+  dir_.Write("token", "file");
+  EXPECT_EQ(TokenOf(identity), "Bearer file");
+}
+
+TEST_F(IdentityTest, ARefusedTokenIsReplacedIfThereIsAnother) {
+  dir_.Write("token", "one");
+  dir_.Write("ca.crt", "CA");
+  Identity identity(FromFiles(), clock_);
+  auto first = identity.Current(Patient());
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(identity.Replacement(Patient(), *first));
+  Rotate("token", "two");
+  auto second = identity.Replacement(Patient(), *first);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->authorization.Reveal(), "Bearer two");
+  // A second thread that was refused with the first one gets what is there by now.
+  EXPECT_EQ(identity.Replacement(Patient(), *first)->generation, second->generation);
+}
+
+TEST_F(IdentityTest, APluginsCredentialLastsUntilItExpires) {
+  Identity identity(FromPlugin("2026-08-01T10:05:00Z"), clock_);  // the clock begins at 10:00
+  EXPECT_EQ(TokenOf(identity), "Bearer token-1");
+  clock_.Advance(seconds(299));
+  EXPECT_EQ(TokenOf(identity), "Bearer token-1");
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(TokenOf(identity), "Bearer token-2");
+}
+
+TEST_F(IdentityTest, APluginsCredentialWithoutAnEndLastsUntilItIsRefused) {
+  Identity identity(FromPlugin(""), clock_);
+  auto first = identity.Current(Patient());
+  ASSERT_TRUE(first) << first.error().message();
+  clock_.Advance(std::chrono::hours(1000));
+  EXPECT_EQ(TokenOf(identity), "Bearer token-1");
+  EXPECT_EQ(identity.Replacement(Patient(), *first)->authorization.Reveal(), "Bearer token-2");
+}
+
+TEST_F(IdentityTest, ManyThreadsRunAPluginOnce) {
+  Identity identity(FromPlugin(""), clock_);
+  std::atomic<int> good{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 8; t++) {
+      threads.emplace_back([&] { good += TokenOf(identity) == "Bearer token-1"; });
+    }
+  }
+  EXPECT_EQ(good, 8);
+}
+
+TEST_F(IdentityTest, WhoWaitsForAPluginCanBeStopped) {
+  dir_.Write("plugin", "#!/bin/sh\ntouch " + (dir_ / "began") + "\nread never < " + (dir_ / "fifo") + "\n");
+  ::chmod((dir_ / "plugin").c_str(), 0755);
+  ASSERT_EQ(::mkfifo((dir_ / "fifo").c_str(), 0600), 0);
+  Identity identity(
+      {.server = "https://a", .exec = ExecPlugin{.api_version = "v", .command = dir_ / "plugin"}}, clock_);
+  std::stop_source stop;
+  std::jthread runs([&] {
+    EXPECT_EQ(identity.Current({.stop = stop.get_token()}).error().code(), base::Code::kCancelled);
+  });
+  while (!std::filesystem::exists(dir_ / "began")) std::this_thread::yield();
+  auto late = identity.Current(base::Call{}.Within(std::chrono::milliseconds(50)));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code(), base::Code::kDeadlineExceeded);
+  std::jthread waits([&] {
+    EXPECT_EQ(identity.Current({.stop = stop.get_token()}).error().code(), base::Code::kCancelled);
+  });
+  stop.request_stop();
+}
+
+struct InClusterCase {
+  std::string name;
+  std::map<std::string, std::string> environment;
+  std::vector<std::string> files;
+  std::string server;   // or
+  std::string problem;  // what the error says
+};
+class InClusterTest : public testing::TestWithParam<InClusterCase> {};
+TEST_P(InClusterTest, IsFoundOrExplained) {
+  tests::TempDir dir;
+  for (const std::string& file : GetParam().files) dir.Write(file, file + "\n");
+  auto get_env = [](const std::string& name) -> std::optional<std::string> {
+    auto found = GetParam().environment.find(name);
+    return found == GetParam().environment.end() ? std::nullopt : std::optional(found->second);
+  };
+  auto cluster = InCluster(get_env, dir.path());
+  if (!cluster) {
+    ASSERT_FALSE(GetParam().problem.empty()) << cluster.error().message();
+    EXPECT_NE(cluster.error().message().find(GetParam().problem), std::string::npos)
+        << cluster.error().message();
+    return;
+  }
+  EXPECT_EQ(cluster->server, GetParam().server);
+  EXPECT_EQ(cluster->token_file, dir / "token");
+  EXPECT_EQ(cluster->ca_file, dir / "ca.crt");
+  EXPECT_EQ(cluster->name_space, GetParam().files.size() == 3 ? "namespace" : "");
+  EXPECT_TRUE(cluster->verify);
+}
+
+const std::vector<std::string> kAll = {"token", "ca.crt", "namespace"};
+std::map<std::string, std::string> At(const std::string& host, const std::string& port) {
+  return {{"KUBERNETES_SERVICE_HOST", host}, {"KUBERNETES_SERVICE_PORT", port}};
+}
+INSTANTIATE_TEST_SUITE_P(
+    InCluster, InClusterTest,
+    testing::Values(
+        InClusterCase{"V4", At("10.96.0.1", "443"), kAll, "https://10.96.0.1:443", ""},
+        InClusterCase{"V6", At("fd00:10:96::1", "6443"), kAll, "https://[fd00:10:96::1]:6443", ""},
+        InClusterCase{"Name", At("kubernetes.default.svc", "443"), kAll, "https://kubernetes.default.svc:443",
+                      ""},
+        InClusterCase{
+            "NoNamespace", At("10.96.0.1", "443"), {"token", "ca.crt"}, "https://10.96.0.1:443", ""},
+        InClusterCase{"NoPod", {}, kAll, "", "this is no pod of a cluster"},
+        InClusterCase{"HalfAPod", {{"KUBERNETES_SERVICE_HOST", "h"}}, kAll, "", "this is no pod"},
+        InClusterCase{"EmptyHost", At("", "443"), kAll, "", "this is no pod"},
+        InClusterCase{"Port", At("10.96.0.1", "443/x"), kAll, "", "KUBERNETES_SERVICE_PORT is no port"},
+        InClusterCase{"LargePort", At("10.96.0.1", "65536"), kAll, "", "is no port"},
+        InClusterCase{"Host", At("a@b", "443"), kAll, "", "KUBERNETES_SERVICE_HOST is no address"},
+        InClusterCase{"NoToken", At("10.96.0.1", "443"), {"ca.crt"}, "", "/token: No such file"},
+        InClusterCase{"NoAuthority", At("10.96.0.1", "443"), {"token"}, "", "/ca.crt: No such file"}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::kube::account_tokens_test

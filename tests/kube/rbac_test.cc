@@ -5,6 +5,7 @@
 namespace prefetch::tests::rbac_test {
 namespace {
 
+using Strings = std::vector<std::string>;
 constexpr std::string_view kManifests = R"yaml(
 apiVersion: v1
 kind: Namespace
@@ -102,28 +103,22 @@ struct GrantCase {
 TEST(GrantTest, IsFound) {
   const GrantCase rows[] = {
       {"Harmless", R"({apiGroups: [""], resources: [nodes, nodes/status, pods], verbs: [get, patch]})", {}},
-      {"NodesProxy",
-       R"({apiGroups: [""], resources: [nodes/proxy], verbs: [get]})",
-       {"ClusterRole r: resource \"nodes/proxy\""}},
-      {"Secrets",
-       R"({apiGroups: [""], resources: [secrets], resourceNames: [a], verbs: [get]})",
-       {"ClusterRole r: resource \"secrets\""}},
-      {"Exec",
-       R"({apiGroups: [""], resources: [pods, pods/exec, pods/attach], verbs: [create]})",
-       {"ClusterRole r: resource \"pods/exec\"", "ClusterRole r: resource \"pods/attach\""}},
+      {"NodesProxy", R"({apiGroups: [""], resources: [nodes/proxy], verbs: [get]})",
+       Strings{"ClusterRole r: resource \"nodes/proxy\""}},
+      {"Secrets", R"({apiGroups: [""], resources: [secrets], resourceNames: [a], verbs: [get]})",
+       Strings{"ClusterRole r: resource \"secrets\""}},
+      {"Exec", R"({apiGroups: [""], resources: [pods, pods/exec, pods/attach], verbs: [create]})",
+       Strings{"ClusterRole r: resource \"pods/exec\"", "ClusterRole r: resource \"pods/attach\""}},
       {"AllVerbs", R"({apiGroups: [""], resources: [nodes], verbs: ["*"]})", {"ClusterRole r: verb \"*\""}},
-      {"AllResources",
-       R"({apiGroups: [""], resources: ["*"], verbs: [get]})",
-       {"ClusterRole r: resource \"*\""}},
-      {"AllSubresources",
-       R"({apiGroups: [""], resources: ["*/status"], verbs: [get]})",
-       {"ClusterRole r: resource \"*/status\""}},
-      {"AllGroups",
-       R"({apiGroups: ["*"], resources: [nodes], verbs: [get]})",
-       {"ClusterRole r: apiGroup \"*\""}},
+      {"AllResources", R"({apiGroups: [""], resources: ["*"], verbs: [get]})",
+       Strings{"ClusterRole r: resource \"*\""}},
+      {"AllSubresources", R"({apiGroups: [""], resources: ["*/status"], verbs: [get]})",
+       Strings{"ClusterRole r: resource \"*/status\""}},
+      {"AllGroups", R"({apiGroups: ["*"], resources: [nodes], verbs: [get]})",
+       Strings{"ClusterRole r: apiGroup \"*\""}},
       {"MoreForOneself",
        R"({apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], verbs: [bind, escalate]})",
-       {"ClusterRole r: verb \"bind\"", "ClusterRole r: verb \"escalate\""}},
+       Strings{"ClusterRole r: verb \"bind\"", "ClusterRole r: verb \"escalate\""}},
   };
   for (const GrantCase& row : rows) {
     SCOPED_TRACE(row.name);
@@ -143,9 +138,7 @@ TEST(BadManifestTest, IsRefused) {
   const BadManifest rows[] = {
       {"NoYaml", "kind: ["},
       {"NoName", "kind: ClusterRole\nrules: []"},
-      {"NoVerbs",
-       "kind: ClusterRole\nmetadata: {name: r}\nrules: [{apiGroups: [\"\"], "
-       "resources: [nodes]}]"},
+      {"NoVerbs", "kind: ClusterRole\nmetadata: {name: r}\nrules: [{apiGroups: [\"\"], resources: [nodes]}]"},
       {"NoApiGroups", "kind: ClusterRole\nmetadata: {name: r}\nrules: [{resources: [nodes], verbs: [get]}]"},
       {"RoleNowhere", "kind: Role\nmetadata: {name: r}\nrules: []"},
       {"ClusterBindingOfARole",

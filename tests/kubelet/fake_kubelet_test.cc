@@ -6,11 +6,22 @@
 
 #include <filesystem>
 #include <functional>
+#include <random>
 
 #include "kubelet/fake_kubelet_stories.h"
+#include "kubelet/fake_node.h"
+#include "kubelet/settings.h"
 
 namespace prefetch::tests::fake_kubelet_test {
 namespace {
+
+using image::KubeletVersion;
+using kubelet::CredentialEntry;
+using kubelet::FileContent;
+using kubelet::HashedSecret;
+using kubelet::PodIdentity;
+using kubelet::VerdictQuestion;
+using kubelet::VerdictResult;
 
 // A pod with `kImage` unless it is said otherwise. "Starts", or what IfNotPresent would do instead; and why.
 struct Expected {
@@ -53,54 +64,46 @@ std::string NameOf(const testing::TestParamInfo<Row>& row) {
 
 INSTANTIATE_TEST_SUITE_P(
     Section312, FakeKubeletTest,
-    testing::Values(Row{"Row1", Default(), PrefetchOnly, {{"Starts", "Preloaded"}}},
-                    Row{"Row2", Default(), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-                    Row{"Row3",
-                        Default(),
-                        ClosedBySecret,
-                        {{"Starts", "RecordedForPod", kImage, With(Secret("u-2", "h-1", "elsewhere"))}}},
-                    Row{"Row4",
-                        Default(),
-                        ClosedBySecret,
-                        {{"Starts", "RecordedForPod", kImage, With(Secret("u-1", "h-2"))}}},
-                    Row{"Row5",
-                        Default(),
-                        ClosedBySecret,
-                        {{"Pulls", "RecordedForOthers", kImage, With(Secret("u-2", "h-2"))}}},
-                    Row{"Row6",
-                        Default(),
-                        [](FakeNode& node) {
-                          ClosedBySecret(node);
-                          node.Prefetch("mirror.io/t/a:v1", kId);
-                        },
-                        {{"Pulls", "RecordedUnderOtherName", "mirror.io/t/a:v1", With(kSecret)}}},
-                    Row{"Row7",
-                        Default(),
-                        [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-                        {{"Starts", "OpenToNode"}}},
-                    // A name that kubelet's start does not resolve. One that it does becomes a record (K32).
-                    Row{"Row8", Default(), KilledUnderAShortName, {{"Pulls", "PullInterrupted", "nginx"}}},
-                    Row{"Row9", Default(), KilledUnderAShortName, {{"Starts", "Preloaded", "nginx:latest"}}},
-                    Row{"Row10", kStrict, PrefetchOnly, {{"Pulls", "VerificationAlways"}}}),
+    testing::Values(
+        Row{"Row1", Default(), PrefetchOnly, {{"Starts", "Preloaded"}}},
+        Row{"Row2", Default(), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
+        Row{"Row3", Default(), ClosedBySecret,
+            std::vector<Expected>{
+                {"Starts", "RecordedForPod", kImage, With(Secret("u-2", "h-1", "elsewhere"))}}},
+        Row{"Row4", Default(), ClosedBySecret,
+            std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(Secret("u-1", "h-2"))}}},
+        Row{"Row5", Default(), ClosedBySecret,
+            std::vector<Expected>{{"Pulls", "RecordedForOthers", kImage, With(Secret("u-2", "h-2"))}}},
+        Row{"Row6", Default(),
+            [](FakeNode& node) {
+              ClosedBySecret(node);
+              node.Prefetch("mirror.io/t/a:v1", kId);
+            },
+            std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "mirror.io/t/a:v1", With(kSecret)}}},
+        Row{"Row7", Default(), [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
+            std::vector<Expected>{{"Starts", "OpenToNode"}}},
+        // A name that kubelet's start does not resolve. One that it does becomes a record (K32).
+        Row{"Row8", Default(), KilledUnderAShortName, {{"Pulls", "PullInterrupted", "nginx"}}},
+        Row{"Row9", Default(), KilledUnderAShortName, {{"Starts", "Preloaded", "nginx:latest"}}},
+        Row{"Row10", kStrict, PrefetchOnly, {{"Pulls", "VerificationAlways"}}}),
     NameOf);
 
 // Seen on kubelet 1.36.2; the names number the observations. E8 and E9 are of a kubelet that runs: what it
 // answers from memory is in no file (K33), and the verdict is that of its next start. Numbers that are left
 // out are of names, times, downloads, pins and other interfaces, which no verdict shows. A long random walk
-// of that kubelet found the same; fake_kubelet_walk_test.cc is made after it. A pull secret that cannot be
-// parsed has no place in a PodIdentity.
+// of that kubelet found the same; class Walk below is made after it. A pull secret that cannot be parsed has
+// no place in a PodIdentity.
 INSTANTIATE_TEST_SUITE_P(
     Evidence1To23, FakeKubeletTest,
     testing::Values(
         Row{"E1and2", Default(), PrefetchOnly, {{"Starts", "Preloaded"}}},
         Row{"E3", Default(), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-        Row{"E4",
-            Default(),
+        Row{"E4", Default(),
             [](FakeNode& node) {
               ClosedBySecret(node);
               PrefetchOnly(node);
             },
-            {{"Pulls", "RecordedForOthers"}}},
+            std::vector<Expected>{{"Pulls", "RecordedForOthers"}}},
         Row{"E5",
             Default(),
             [](FakeNode& node) {
@@ -109,25 +112,22 @@ INSTANTIATE_TEST_SUITE_P(
             },
             // The second secret is written down, so that its rotation is accepted, too.
             {{"Starts", "RecordedForPod", kImage, With(Secret("u-2", "h-7", "mine"))}}},
-        Row{"E6",
-            Default(),
+        Row{"E6", Default(),
             [](FakeNode& node) {
               node.KubeletPulls(kImage, kId, kNode);
               node.Prefetch("reg.io/t/b:v1", kId);
             },
-            {{"Pulls", "RecordedUnderOtherName", "reg.io/t/b:v1"}}},
+            std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "reg.io/t/b:v1"}}},
         Row{"E7", kStrict, PrefetchOnly, {{"Pulls", "VerificationAlways"}}},
-        Row{"E8AfterARestart",
-            kStrict,
+        Row{"E8AfterARestart", kStrict,
             [](FakeNode& node) {
               node.Prefetch(kImage, kId);
               node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
               EXPECT_FALSE(node.kubelet.Admits(kImage, kId, kAnybody));
               node.Restart();
             },
-            {{"Starts", "OpenToNode"}}},
-        Row{"E9AfterARestart",
-            Default(),
+            std::vector<Expected>{{"Starts", "OpenToNode"}}},
+        Row{"E9AfterARestart", Default(),
             [](FakeNode& node) {
               ClosedBySecret(node);
               std::filesystem::remove(node.root / node.RecordPath(kId));
@@ -135,13 +135,10 @@ INSTANTIATE_TEST_SUITE_P(
               EXPECT_FALSE(node.kubelet.Admits(kImage, kId, kAnybody));
               node.Restart();
             },
-            {{"Starts", "Preloaded"}}},
-        Row{"E10and11",
-            kStrict,
-            [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-            {{"Starts", "OpenToNode"}}},
-        Row{"E12to15",
-            kStrict,
+            std::vector<Expected>{{"Starts", "Preloaded"}}},
+        Row{"E10and11", kStrict, [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
+            std::vector<Expected>{{"Starts", "OpenToNode"}}},
+        Row{"E12to15", kStrict,
             [](FakeNode& node) {
               for (const char* name : {"reg.io/t/a:v1", "reg.io/t/b:v1", "reg.io/t/c:v1", "reg.io/t/d:v1"}) {
                 node.Prefetch(name, std::string("sha256:") + name);
@@ -150,43 +147,38 @@ INSTANTIATE_TEST_SUITE_P(
                 node.KubeletPulls(name, node.IdOf(name), kNode);
               }
             },
-            {{"Starts", "OpenToNode", "reg.io/t/a:v1"},
-             {"Starts", "OpenToNode", "reg.io/t/b:v1"},
-             {"Starts", "OpenToNode", "reg.io/t/c:v1"},
-             {"Pulls", "VerificationAlways", "reg.io/t/d:v1"}}},
+            std::vector<Expected>{{"Starts", "OpenToNode", "reg.io/t/a:v1"},
+                                  {"Starts", "OpenToNode", "reg.io/t/b:v1"},
+                                  {"Starts", "OpenToNode", "reg.io/t/c:v1"},
+                                  {"Pulls", "VerificationAlways", "reg.io/t/d:v1"}}},
         Row{"E16", kStrict, ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-        Row{"E17",
-            Listed({"reg/allowed/*", "reg/exact/one"}),
+        Row{"E17", Listed({"reg/allowed/*", "reg/exact/one"}),
             [](FakeNode& node) {
               for (const std::string name : {"reg/allowed/x", "reg/exact/one", "reg/exact/two"}) {
                 node.Prefetch(name + ":1", kId);
                 node.Prefetch(name + kDigest, kId);
               }
             },
-            {{"Starts", "Allowlisted", "reg/allowed/x:1"},
-             {"Starts", "Allowlisted", "reg/allowed/x" + kDigest},
-             {"Starts", "Allowlisted", "reg/exact/one:1"},
-             {"Starts", "Allowlisted", "reg/exact/one" + kDigest},
-             {"Pulls", "NotAllowlisted", "reg/exact/two:1"},
-             {"Pulls", "NotAllowlisted", "reg/exact/two" + kDigest}}},
+            std::vector<Expected>{{"Starts", "Allowlisted", "reg/allowed/x:1"},
+                                  {"Starts", "Allowlisted", "reg/allowed/x" + kDigest},
+                                  {"Starts", "Allowlisted", "reg/exact/one:1"},
+                                  {"Starts", "Allowlisted", "reg/exact/one" + kDigest},
+                                  {"Pulls", "NotAllowlisted", "reg/exact/two:1"},
+                                  {"Pulls", "NotAllowlisted", "reg/exact/two" + kDigest}}},
         Row{"E18", Listed({"reg.io/t/*"}), ClosedBySecret, {{"Starts", "Allowlisted"}}},
         Row{"E19", By(Policy::kNeverVerify), ClosedBySecret, {{"Starts", "VerificationNever"}}},
-        Row{"E20",
-            Default(),
+        Row{"E20", Default(),
             [](FakeNode& node) {
               ClosedBySecret(node);
               node.Remove(kImage);
               PrefetchOnly(node);
             },
-            {{"Pulls", "RecordedForOthers"}}},
-        Row{"E22",
-            Default(),
-            [](FakeNode& node) { node.Prefetch("reg.io/t/a" + kDigest, kId); },
-            {{"Pulls", "ImageAbsent"}, {"Starts", "Preloaded", "reg.io/t/a" + kDigest}}},
-        Row{"E23",
-            Default(),
+            std::vector<Expected>{{"Pulls", "RecordedForOthers"}}},
+        Row{"E22", Default(), [](FakeNode& node) { node.Prefetch("reg.io/t/a" + kDigest, kId); },
+            std::vector<Expected>{{"Pulls", "ImageAbsent"}, {"Starts", "Preloaded", "reg.io/t/a" + kDigest}}},
+        Row{"E23", Default(),
             [](FakeNode& node) { EXPECT_FALSE(node.kubelet.BeginPull(std::string(64, 'c'))); },
-            {{"Refused", "InvalidImageName", std::string(64, 'c')}}}),
+            std::vector<Expected>{{"Refused", "InvalidImageName", std::string(64, 'c')}}}),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -200,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(
               node.kubelet.FailPull(kImage);
               node.KubeletPulls(kImage, kId, kNode);
             },
-            {{"Starts", "OpenToNode"}, {"Starts", "OpenToNode", kImage, With(Secret("u-3", "wrong"))}}},
+            std::vector<Expected>{{"Starts", "OpenToNode"}, {"Starts", "OpenToNode", kImage, With(Secret("u-3", "wrong"))}}},
         Row{"E31",
             Default(),
             [](FakeNode& node) {
@@ -208,14 +200,14 @@ INSTANTIATE_TEST_SUITE_P(
               node.Restart();
               EXPECT_EQ(node.Content(node.IntentPath(kImage)), "");
             },
-            {{"Pulls", "PullInterrupted"}}},
+            std::vector<Expected>{{"Pulls", "PullInterrupted"}}},
         Row{"E31WhileThePullIsUnderWay",
             Default(),
             [](FakeNode& node) {
               node.kubelet.BeginPull(kImage);
               node.Prefetch(kImage, kId);
             },
-            {{"Pulls", "PullInterrupted"}}},
+            std::vector<Expected>{{"Pulls", "PullInterrupted"}}},
         Row{"E32",
             Default(),
             [](FakeNode& node) {
@@ -223,28 +215,28 @@ INSTANTIATE_TEST_SUITE_P(
               node.kubelet.BeginPull(kImage);
               node.kubelet.FailPull(kImage);
             },
-            {{"Starts", "Preloaded"}}},
+            std::vector<Expected>{{"Starts", "Preloaded"}}},
         Row{"E33ClosedBecomesOpen",
             Default(),
             [](FakeNode& node) {
               ClosedBySecret(node);
               node.Collect();
             },
-            {{"Starts", "Preloaded"}}},
+            std::vector<Expected>{{"Starts", "Preloaded"}}},
         Row{"E33OpenBecomesClosed",
             kStrict,
             [](FakeNode& node) {
               node.KubeletPulls(kImage, kId, kNode);
               node.Collect();
             },
-            {{"Pulls", "VerificationAlways"}}},
+            std::vector<Expected>{{"Pulls", "VerificationAlways"}}},
         Row{"E33TheOneThatWasKeptStays",
             kStrict,
             [](FakeNode& node) {
               node.KubeletPulls(kImage, kId, kNode);
               node.Collect({kId});
             },
-            {{"Starts", "OpenToNode"}}},
+            std::vector<Expected>{{"Starts", "OpenToNode"}}},
         Row{"E34",
             kStrict,
             [](FakeNode& node) {
@@ -252,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(
               Damage(node, node.RecordPath("sha256:other"), "{");
               node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
             },
-            {{"Starts", "OpenToNode"}}},
+            std::vector<Expected>{{"Starts", "OpenToNode"}}},
         Row{"E36",
             Default(),
             [](FakeNode& node) {
@@ -263,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(
               node.Collect();
               EXPECT_EQ(node.Content(node.RecordPath(kId)), "");
             },
-            {{"Pulls", "ImageAbsent"}}},
+            std::vector<Expected>{{"Pulls", "ImageAbsent"}}},
         Row{"E39", Default(), KilledUnderAShortName, {{"Pulls", "PullInterrupted", "nginx"}}},
         Row{"E39AfterAPullThatFailed",
             Default(),
@@ -272,14 +264,14 @@ INSTANTIATE_TEST_SUITE_P(
               node.kubelet.BeginPull("nginx");
               node.kubelet.FailPull("nginx");
             },
-            {{"Starts", "Preloaded", "nginx"}}},
+            std::vector<Expected>{{"Starts", "Preloaded", "nginx"}}},
         Row{"E39Undecodable",
             Default(),
             [](FakeNode& node) {
               node.Prefetch(kImage, kId);
               Damage(node, node.IntentPath(kImage), "{");
             },
-            {{"Pulls", "RecordUnreadable"}}},
+            std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
         Row{"E39UndecodableAfterAPullThatFailed",
             Default(),
             [](FakeNode& node) {
@@ -288,21 +280,21 @@ INSTANTIATE_TEST_SUITE_P(
               node.kubelet.BeginPull(kImage);
               node.kubelet.FailPull(kImage);
             },
-            {{"Starts", "Preloaded"}}},
+            std::vector<Expected>{{"Starts", "Preloaded"}}},
         Row{"E40With99",
             Default(),
             [](FakeNode& node) { RecordedFor(node, 99); },
-            {{"Starts", "RecordedForPod", kImage, With(Secret("u-1", "h-2"))},
+            std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(Secret("u-1", "h-2"))},
              {"Starts", "RecordedForPod", kImage, With(Secret("u-7", "h-1"))}}},
         Row{"E40With100",
             Default(),
             [](FakeNode& node) { RecordedFor(node, 100); },
-            {{"Pulls", "RecordedForOthers", kImage, With(Secret("u-1", "h-2"))},
+            std::vector<Expected>{{"Pulls", "RecordedForOthers", kImage, With(Secret("u-1", "h-2"))},
              {"Starts", "RecordedForPod", kImage, With(Secret("u-7", "h-1"))}}},
         Row{"E40With101",
             Default(),
             [](FakeNode& node) { RecordedFor(node, 101); },
-            {{"Pulls", "RecordedForOthers", kImage, With(Secret("u-1", "h-2"))},
+            std::vector<Expected>{{"Pulls", "RecordedForOthers", kImage, With(Secret("u-1", "h-2"))},
              {"Starts", "RecordedForPod", kImage, With(Secret("u-7", "h-1"))}}},
         Row{"E41",
             kStrict,
@@ -312,18 +304,18 @@ INSTANTIATE_TEST_SUITE_P(
               EXPECT_EQ(node.Ask(kImage).never.result, kubelet::VerdictResult::kStarts);
               node.Collect();
             },
-            {{"Pulls", "VerificationAlways"}}},
+            std::vector<Expected>{{"Pulls", "VerificationAlways"}}},
         Row{"E42NodeWide",
             Default(),
             [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-            {{"Starts", "OpenToNode", kImage, With(kSecret)}}},
+            std::vector<Expected>{{"Starts", "OpenToNode", kImage, With(kSecret)}}},
         Row{"E43Undecodable",
             By(Policy::kNeverVerify),
             [](FakeNode& node) {
               node.Prefetch(kImage, kId);
               Damage(node, node.RecordPath(kId), "");
             },
-            {{"Pulls", "RecordUnreadable"}}},
+            std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
         Row{"E43UndecodableUntilAPullOverwritesIt",
             By(Policy::kNeverVerify),
             [](FakeNode& node) {
@@ -331,7 +323,7 @@ INSTANTIATE_TEST_SUITE_P(
               Damage(node, node.RecordPath(kId), "{\"Kind\":\"ImagePulledRecord\"}");
               node.KubeletPulls(kImage, kId, kBySecret);
             },
-            {{"Starts", "VerificationNever"}}},
+            std::vector<Expected>{{"Starts", "VerificationNever"}}},
         Row{"E43Yaml",
             kStrict,
             [](FakeNode& node) {
@@ -341,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "kind: ImagePulledRecord\napiVersion: kubelet.config.k8s.io/v1beta1\nimageRef: sha256:aaa\n"
                   "credentialMapping:\n  reg.io/t/a:\n    nodePodsAccessible: true\n");
             },
-            {{"Starts", "OpenToNode"}}},
+            std::vector<Expected>{{"Starts", "OpenToNode"}}},
         Row{"E43OtherImageRef",
             Default(),
             [](FakeNode& node) {
@@ -349,17 +341,17 @@ INSTANTIATE_TEST_SUITE_P(
               Damage(node, node.RecordPath(kId),
                      EncodeRecord({{"sha256:bbb", {}}, "2026-08-01T10:00:00Z"}, node.settings.version));
             },
-            {{"Starts", "Preloaded"}}},
+            std::vector<Expected>{{"Starts", "Preloaded"}}},
         Row{"E44",
             kStrict,
             [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
-            {{"Starts", "RecordedForPod", kImage, With(kAccount)},
+            std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(kAccount)},
              {"Pulls", "RecordedForOthers", kImage, With(Coordinates{"u-8", "team", "other"})},
              {"Pulls", "RecordedForOthers"}}},
         Row{"E44WithoutAnAccount",
             kStrict,
             [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-            {{"Starts", "OpenToNode"}, {"Starts", "OpenToNode", kImage, With(kAccount)}}}),
+            std::vector<Expected>{{"Starts", "OpenToNode"}, {"Starts", "OpenToNode", kImage, With(kAccount)}}}),
     NameOf);
 
 // What changed with versions (K7, K11, K13, K15, K17, K27): one story on each, and from one to the next.
@@ -367,13 +359,13 @@ INSTANTIATE_TEST_SUITE_P(
     Section4, FakeKubeletTest,
     testing::Values(
         Row{"NoGate132",
-            {.version = {1, 32}, .gate = false, .policy = {}, .allowlist = {}},
+            KubeletSettings{.version = {1, 32}, .gate = false, .policy = {}, .allowlist = {}},
             ClosedBySecret,
-            {{"Starts", "GateOff"}}},
+            std::vector<Expected>{{"Starts", "GateOff"}}},
         Row{"GateOff136",
-            {.version = {1, 36}, .gate = false, .policy = {}, .allowlist = {}},
+            KubeletSettings{.version = {1, 36}, .gate = false, .policy = {}, .allowlist = {}},
             ClosedBySecret,
-            {{"Starts", "GateOff"}}},
+            std::vector<Expected>{{"Starts", "GateOff"}}},
         Row{"Secret133", Default(33), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
         Row{"Secret134", Default(34), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
         Row{"Secret135", Default(35), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
@@ -381,11 +373,11 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"Account133",
             Default(33),
             [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
-            {{"Starts", "OpenToNode"}}},
+            std::vector<Expected>{{"Starts", "OpenToNode"}}},
         Row{"Account134",
             Default(34),
             [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
-            {{"Starts", "RecordedForPod", kImage, With(kAccount)}, {"Pulls", "RecordedForOthers"}}},
+            std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(kAccount)}, {"Pulls", "RecordedForOthers"}}},
         Row{"ShortAndLongNameAreOneBefore136",
             kStrict,
             [](FakeNode& node) {
@@ -393,14 +385,14 @@ INSTANTIATE_TEST_SUITE_P(
               node.KubeletPulls("nginx:1", kId, kNode);
               node.Prefetch("docker.io/library/nginx:1", kId);
             },
-            {{"Starts", "OpenToNode", "nginx:1"}, {"Starts", "OpenToNode", "docker.io/library/nginx:1"}}},
+            std::vector<Expected>{{"Starts", "OpenToNode", "nginx:1"}, {"Starts", "OpenToNode", "docker.io/library/nginx:1"}}},
         Row{"ShortAndLongNameAreTwoSince136",
             kStrict,
             [](FakeNode& node) {
               node.KubeletPulls("nginx:1", kId, kNode);
               node.Prefetch("docker.io/library/nginx:1", kId);
             },
-            {{"Starts", "OpenToNode", "nginx:1"},
+            std::vector<Expected>{{"Starts", "OpenToNode", "nginx:1"},
              {"Pulls", "RecordedUnderOtherName", "docker.io/library/nginx:1"}}},
         Row{"ForeignFilesAreSeenBy133",
             kStrict,
@@ -409,7 +401,7 @@ INSTANTIATE_TEST_SUITE_P(
               node.Prefetch(kImage, kId);
               node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
             },
-            {{"Starts", "OpenToNode"}}},
+            std::vector<Expected>{{"Starts", "OpenToNode"}}},
         Row{"Upgrade134To135Migrates",
             kStrict,
             [](FakeNode& node) {
@@ -419,14 +411,14 @@ INSTANTIATE_TEST_SUITE_P(
               node.Become(By(Policy::kAlwaysVerify, 35));
               EXPECT_NE(node.Content(node.RecordPath(kId)).find("v1beta1"), std::string::npos);
             },
-            {{"Starts", "OpenToNode"}}},
+            std::vector<Expected>{{"Starts", "OpenToNode"}}},
         Row{"Downgrade135To134ReadsNothing",
             Default(35),
             [](FakeNode& node) {
               node.KubeletPulls(kImage, kId, kNode);
               node.Become(Default(34));
             },
-            {{"Pulls", "RecordUnreadable"}}},
+            std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
         Row{"Downgrade135To134UntilTheNextPull",
             Default(35),
             [](FakeNode& node) {
@@ -434,7 +426,7 @@ INSTANTIATE_TEST_SUITE_P(
               node.Become(Default(34));
               node.KubeletPulls(kImage, kId, kBySecret);
             },
-            {{"Pulls", "RecordedForOthers"}, {"Starts", "RecordedForPod", kImage, With(kSecret)}}},
+            std::vector<Expected>{{"Pulls", "RecordedForOthers"}, {"Starts", "RecordedForPod", kImage, With(kSecret)}}},
         Row{"Upgrade135To136OrphansShortNames",
             Default(35),
             [](FakeNode& node) {
@@ -442,7 +434,7 @@ INSTANTIATE_TEST_SUITE_P(
               node.KubeletPulls(kImage, "sha256:bbb", kNode);
               node.Become(Default(36));
             },
-            {{"Pulls", "RecordedUnderOtherName", "nginx:1"}, {"Starts", "OpenToNode"}}},
+            std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "nginx:1"}, {"Starts", "OpenToNode"}}},
         Row{"TheGateIsSwitchedOffAndOn",
             Default(),
             [](FakeNode& node) {
@@ -452,8 +444,363 @@ INSTANTIATE_TEST_SUITE_P(
               node.KubeletPulls(kImage, kId, kNode);
               node.Become(Default());
             },
-            {{"Pulls", "RecordedForOthers"}}}),
+            std::vector<Expected>{{"Pulls", "RecordedForOthers"}}}),
     NameOf);
+
+// What the model of kubelet writes, and when (K14, K26, K30 to K35).
+
+// K30: what a second pull makes of an entry. The whole credentialMapping, as it is written.
+struct MergeCase {
+  std::string name;
+  std::vector<PullCredential> pulls;
+  std::string mapping;
+};
+
+class FakeKubeletMergeTest : public testing::TestWithParam<MergeCase> {};
+
+std::string MappingOf(const std::string& content) {
+  const std::string key = "\"credentialMapping\":";
+  std::size_t begin = content.find(key);
+  return begin == std::string::npos
+             ? ""
+             : content.substr(begin + key.size(), content.size() - begin - key.size() - 2);
+}
+
+TEST_P(FakeKubeletMergeTest, WritesAsKubeletDoes) {
+  FakeNode node;
+  for (const PullCredential& pull : GetParam().pulls) node.KubeletPulls(kImage, kId, pull);
+  EXPECT_EQ(MappingOf(node.Content(node.RecordPath(kId))), GetParam().mapping);
+}
+
+PullCredential ByS(const std::string& uid, const std::string& hash, const std::string& name) {
+  return {.secret = Secret(uid, hash, name), .service_account = {}};
+}
+PullCredential ByA(const std::string& name) {
+  return {.secret = {}, .service_account = Coordinates{"u-" + name, "team", name}};
+}
+std::string SecretItem(const std::string& uid, const std::string& hash, const std::string& name) {
+  return R"({"uid":")" + uid + R"(","namespace":"team","name":")" + name + R"(","credentialHash":")" + hash +
+         "\"}";
+}
+std::string AccountItem(const std::string& name) {
+  return R"({"uid":"u-)" + name + R"(","namespace":"team","name":")" + name + "\"}";
+}
+std::string EntryOf(const std::string& members) {
+  return "{\"reg.io/t/a\":{" + members + "}}";
+}
+std::string SecretsOf(const std::string& items) {
+  return "\"kubernetesSecrets\":[" + items + "]";
+}
+std::string AccountsOf(const std::string& items) {
+  return "\"kubernetesServiceAccounts\":[" + items + "]";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Section36, FakeKubeletMergeTest,
+    testing::Values(
+        MergeCase{"Rule2New", {ByS("2", "h", "b")}, EntryOf(SecretsOf(SecretItem("2", "h", "b")))},
+        MergeCase{"Rule3NodeAbsorbs", {kNode, kBySecret, kByAccount}, EntryOf("\"nodePodsAccessible\":true")},
+        MergeCase{
+            "Rule4NodeReplaces", {kBySecret, kByAccount, kNode}, EntryOf("\"nodePodsAccessible\":true")},
+        MergeCase{"Rule5UnionIsSorted", std::vector<PullCredential>{ByS("2", "h", "b"), ByS("1", "h", "a")},
+                  EntryOf(SecretsOf(SecretItem("1", "h", "a") + "," + SecretItem("2", "h", "b")))},
+        MergeCase{"Rule5NewerHashWins",
+                  std::vector<PullCredential>{ByS("1", "old", "a"), ByS("1", "new", "a")},
+                  EntryOf(SecretsOf(SecretItem("1", "new", "a")))},
+        MergeCase{"Rule5ANewUidIsAnotherSecret",
+                  std::vector<PullCredential>{ByS("2", "h", "a"), ByS("1", "h", "a")},
+                  EntryOf(SecretsOf(SecretItem("1", "h", "a") + "," + SecretItem("2", "h", "a")))},
+        MergeCase{"Rule6UnionIsSorted", std::vector<PullCredential>{ByA("b"), ByA("a"), ByA("b")},
+                  EntryOf(AccountsOf(AccountItem("a") + "," + AccountItem("b")))},
+        MergeCase{"Rules5And6LeaveEachOther", std::vector<PullCredential>{ByA("b"), ByS("1", "h", "a")},
+                  EntryOf(SecretsOf(SecretItem("1", "h", "a")) + "," + AccountsOf(AccountItem("b")))}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(FakeKubelet, WritesToTheByte) {
+  FakeNode node;
+  node.KubeletPulls(kImage, kId, kBySecret);
+  node.KubeletPulls("nginx", kId, kNode);
+  EXPECT_EQ(node.Content(node.RecordPath(kId)),
+            R"({"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1",)"
+            R"("lastUpdatedTime":"2026-08-01T10:00:02Z","imageRef":"sha256:aaa","credentialMapping":)"
+            R"({"nginx":{"nodePodsAccessible":true},"reg.io/t/a":{"kubernetesSecrets":[{"uid":"u-1",)"
+            R"("namespace":"team","name":"pull","credentialHash":"h-1"}]}}})"
+            "\n");
+  node.kubelet.BeginPull("nginx:1.27");
+  EXPECT_EQ(node.Content(node.IntentPath("nginx:1.27")),
+            "{\"kind\":\"ImagePullIntent\",\"apiVersion\":\"kubelet.config.k8s.io/v1beta1\","
+            "\"image\":\"nginx:1.27\"}\n");
+}
+
+// Rules 1, 3, 5: what changes nothing is not written.
+TEST(FakeKubelet, APullThatSaysNothingNewLeavesTheTime) {
+  FakeNode node;
+  node.KubeletPulls(kImage, kId, kBySecret);
+  std::string before = node.Content(node.RecordPath(kId));
+  node.KubeletPulls(kImage, kId, kBySecret);
+  EXPECT_EQ(node.Content(node.RecordPath(kId)), before);
+  EXPECT_TRUE(node.kubelet.StartPod(kImage, kId, With(kSecret)));
+  EXPECT_EQ(node.Content(node.RecordPath(kId)), before);
+}
+
+// K26: below 100 a start adds the pod's secret, from there on it does not.
+TEST(FakeKubelet, AStartAddsASecretToAnEntryThatHasRoom) {
+  for (int count : {99, 100}) {
+    FakeNode node;
+    RecordedFor(node, count);
+    std::string before = node.Content(node.RecordPath(kId));
+    EXPECT_TRUE(node.kubelet.StartPod(kImage, kId, With(Secret("u-7", "h-1"))));
+    EXPECT_EQ(node.Content(node.RecordPath(kId)) != before, count == 99) << count;
+  }
+}
+
+// K31: the file of an intent stays until the last of its attempts has ended.
+TEST(FakeKubelet, AnIntentStaysWhileAnyAttemptIsUnderWay) {
+  FakeNode node;
+  node.kubelet.BeginPull(kImage);
+  node.kubelet.BeginPull(kImage);
+  node.kubelet.FailPull(kImage);
+  EXPECT_NE(node.Content(node.IntentPath(kImage)), "");
+  node.kubelet.EndPull(kImage, kId, kNode);
+  EXPECT_EQ(node.Content(node.IntentPath(kImage)), "");
+}
+
+// K33: with as many records as fit, or more, memory is not authoritative.
+TEST(FakeKubelet, AFullMemoryAsksTheDisk) {
+  constexpr std::size_t kMaxPods = 2;
+  for (int records : {9, 10}) {
+    FakeNode node(kStrict, kMaxPods);
+    for (int i = 0; i < records; i++) node.KubeletPulls("reg.io/x:v1", "sha256:" + std::to_string(i), kNode);
+    node.Restart();
+    node.root.Write(node.RecordPath(kId), OpenRecord({1, 36}));
+    EXPECT_EQ(node.kubelet.Admits(kImage, kId, kAnybody), records == 10) << records;
+  }
+}
+
+// K33: a later pull by kubelet overwrites what was written by hand.
+TEST(FakeKubelet, OverwritesWhatItHasNotSeen) {
+  FakeNode node(kStrict);
+  node.root.Write(node.RecordPath(kId), OpenRecord({1, 36}));
+  node.KubeletPulls(kImage, kId, kBySecret);
+  EXPECT_EQ(node.Content(node.RecordPath(kId)).find("nodePodsAccessible"), std::string::npos);
+}
+
+// K14.
+TEST(FakeKubelet, FileNamesAndModes) {
+  namespace fs = std::filesystem;
+  FakeNode node;
+  node.KubeletPulls("x.io/a", "testimageref", kNode);
+  node.kubelet.BeginPull("nginx:1.27");
+  fs::path folder = node.root / "image_manager";
+  fs::path record = folder / "pulled/sha256-b3c0cc4278800b03a308ceb2611161430df571ca733122f0a40ac8b9792a9064";
+  fs::path intent =
+      folder / "pulling/sha256-cd4495bb73de9b01bf009710b80ecf4be2d298db47492f4e9e7d0b04981c4614";
+  for (const fs::path& file : {record, intent}) {
+    EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write) << file;
+    EXPECT_EQ(fs::status(file.parent_path()).permissions(), fs::perms::owner_all) << file;
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "pulled"), {}), 1);
+}
+
+// A seeded walk over everything that may happen to kubelet's records, and what must hold after every step.
+// The real kubelet was walked like this, too (K26, K30, K32, K34).
+
+using Policy = kubelet::VerificationPolicy;
+
+// Names that share content, repositories and spellings in every way.
+const std::vector<std::string> kImages = {"reg.io/t/a:v1",
+                                          "reg.io/t/a:v2",
+                                          "mirror.io/t/a:v1",
+                                          "reg.io/t/a@sha256:" + std::string(64, 'b'),
+                                          "nginx",
+                                          "nginx:latest",
+                                          "docker.io/library/nginx:latest"};
+const std::vector<std::string> kIds = {"sha256:aaa", "sha256:bbb", "sha256:ccc"};
+const std::vector<KubeletVersion> kVersions = {{1, 33}, {1, 34}, {1, 35}, {1, 36}};
+constexpr Policy kPolicies[] = {Policy::kNeverVerify, Policy::kNeverVerifyPreloadedImages,
+                                Policy::kNeverVerifyAllowlistedImages, Policy::kAlwaysVerify};
+
+class Walk {
+ public:
+  explicit Walk(unsigned seed) : random_(seed) {}
+
+  // Something happens to the node.
+  void Step(FakeNode& node) {
+    node.clock.Advance(std::chrono::seconds(1));
+    const std::string& image = Any(kImages);
+    switch (random_() % 12) {
+      case 0:
+      case 1:
+        return node.Prefetch(image, Any(kIds));
+      case 2:
+      case 3:
+        return node.KubeletPulls(image, Any(kIds), Credential());
+      case 4:
+        return PodStarts(node, image);
+      case 5:
+        node.kubelet.BeginPull(image);
+        return node.kubelet.FailPull(image);
+      case 6:
+        node.kubelet.BeginPull(image);
+        return node.Restart();
+      case 7:
+        return node.Remove(image);
+      case 8:
+        return node.Collect({Any(kIds)});
+      case 9:
+        return node.Become(Settings());
+      case 10:
+        return node.Restart();
+      default:
+        return Intrude(node, image);
+    }
+  }
+
+  PodIdentity Pod() {
+    PodIdentity pod;
+    for (unsigned n = random_() % 3; n > 0; n--) pod.secrets.push_back(Secret());
+    if (random_() % 3 == 0) pod.service_account = Account();
+    return pod;
+  }
+
+ private:
+  template <typename T>
+  const T& Any(const std::vector<T>& of) {
+    return of[random_() % of.size()];
+  }
+
+  // A few secrets, which are rotated, recreated and share passwords.
+  HashedSecret Secret() {
+    return {{"u-" + std::to_string(random_() % 3), "team", "pull"},
+            base::Secret("h-" + std::to_string(random_() % 3))};
+  }
+  kubelet::Coordinates Account() { return {"u-" + std::to_string(random_() % 2), "team", "runner"}; }
+  PullCredential Credential() {
+    switch (random_() % 4) {
+      case 0:
+        return {};
+      case 1:
+        return {.secret = {}, .service_account = Account()};
+      default:
+        return {.secret = Secret(), .service_account = {}};
+    }
+  }
+
+  kubelet::KubeletSettings Settings() {
+    kubelet::KubeletSettings settings{.version = Any(kVersions)};
+    settings.gate = random_() % 8 != 0;
+    settings.policy = kPolicies[random_() % 4];
+    if (settings.policy == Policy::kNeverVerifyAllowlistedImages) {
+      settings.allowlist = *kubelet::Allowlist::Parse({"reg.io/t/*"}, settings.version);
+    }
+    return settings;
+  }
+
+  // A pod that may start does; else its pull goes as it goes.
+  void PodStarts(FakeNode& node, const std::string& image) {
+    PodIdentity pod = Pod();
+    if (node.kubelet.StartPod(image, node.IdOf(image), pod)) return;
+    if (pod.secrets.empty()) return;
+    node.KubeletPulls(image, Any(kIds), {.secret = pod.secrets.front(), .service_account = {}});
+  }
+
+  // Two pulls of one name at once, one of which fails.
+  void Intrude(FakeNode& node, const std::string& image) {
+    node.kubelet.BeginPull(image);
+    node.KubeletPulls(image, Any(kIds), Credential());
+    node.kubelet.FailPull(image);
+  }
+
+  std::mt19937 random_;
+};
+
+bool Starts(const VerdictQuestion& question, const kubelet::KubeletSettings& settings) {
+  return kubelet::VerdictsFor(question, {settings}).never.result == VerdictResult::kStarts;
+}
+
+constexpr int kWalks = 8;
+constexpr int kSteps = 100;
+
+// `check` is asked about every image after every step, for a pod that the walk makes up.
+template <typename Check>
+void ForEveryMoment(Check check) {
+  for (int seed = 1; seed <= kWalks; seed++) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Walk walk(static_cast<unsigned>(seed));
+    FakeNode node;
+    for (int step = 0; step < kSteps && !testing::Test::HasFailure(); step++) {
+      SCOPED_TRACE("step " + std::to_string(step));
+      walk.Step(node);
+      for (const std::string& image : kImages) check(node, node.Question(image, walk.Pod()));
+    }
+  }
+}
+
+TEST(FakeKubeletWalk, TheVerdictIsWhatKubeletDoes) {
+  int started = 0;
+  int refused = 0;
+  ForEveryMoment([&](const FakeNode& node, const VerdictQuestion& question) {
+    bool starts = Starts(question, node.settings);
+    EXPECT_EQ(starts, node.kubelet.Admits(question.image, question.image_id, question.pod))
+        << question.image << ": " << kubelet::VerdictsFor(question, {node.settings}).never.message;
+    if (!question.image_id.empty()) (starts ? started : refused)++;
+  });
+  // The walk sees both sides.
+  EXPECT_GT(started, 500);
+  EXPECT_GT(refused, 500);
+}
+
+TEST(FakeKubeletWalk, NoStartIsGainedByAFileThatCannotBeRead) {
+  ForEveryMoment([](const FakeNode& node, const VerdictQuestion& question) {
+    bool starts = Starts(question, node.settings);
+    for (FileContent VerdictQuestion::*file : {&VerdictQuestion::record, &VerdictQuestion::intent}) {
+      const FileContent& whole = question.*file;
+      const std::string cut = whole.content.substr(0, whole.content.size() / 2);
+      for (const FileContent& damaged : {FileContent{FileContent::State::kUnreadable, ""},
+                                         FileContent{FileContent::State::kPresent, cut}}) {
+        VerdictQuestion changed = question;
+        changed.*file = damaged;
+        EXPECT_LE(Starts(changed, node.settings), starts) << question.image;
+      }
+    }
+  });
+}
+
+// Hence it never makes it worse.
+TEST(FakeKubeletWalk, OpeningTheNameToTheNodeLetsEveryPodStart) {
+  ForEveryMoment([](const FakeNode& node, const VerdictQuestion& question) {
+    if (question.image_id.empty()) return;
+    KubeletVersion version = node.settings.version;
+    StoredRecord stored{{question.image_id, {}}, "2026-08-01T10:00:00Z"};
+    if (auto known = StoredRecord::Decode(question.record.content, version)) stored = *known;
+    std::string key = kubelet::TrimmedImage(*image::Reference::Parse(question.image), version);
+    MergeIntoRecord(stored.record, key, {.node_pods_accessible = true});
+    VerdictQuestion opened = question;
+    opened.record = {FileContent::State::kPresent, EncodeRecord(stored, version)};
+    EXPECT_TRUE(Starts(opened, node.settings)) << question.image;
+  });
+}
+
+// Whichever version wrote it, the newest reads it, and it is about what its name says.
+TEST(FakeKubeletWalk, RecordsOnDiskAlwaysDecode) {
+  const KubeletVersion newest{1, 36};
+  std::size_t seen = 0;
+  for (int seed = 1; seed <= kWalks; seed++) {
+    Walk walk(static_cast<unsigned>(seed));
+    FakeNode node;
+    for (int step = 0; step < kSteps; step++) {
+      walk.Step(node);
+      for (const auto& file : std::filesystem::directory_iterator(node.root / "image_manager/pulled")) {
+        auto stored = StoredRecord::Decode(
+            node.Content("image_manager/pulled/" + file.path().filename().string()), newest);
+        ASSERT_TRUE(stored) << file << " seed " << seed << " step " << step;
+        EXPECT_EQ(file.path().filename(), kubelet::FileNameFor(stored->record.image_ref));
+        seen++;
+      }
+    }
+  }
+  EXPECT_GT(seen, 1000U);
+}
 
 }  // namespace
 }  // namespace prefetch::tests::fake_kubelet_test

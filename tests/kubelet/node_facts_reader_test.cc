@@ -9,19 +9,23 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/fs.h"
 #include "base/text.h"
 #include "kubelet/kubelet_node.h"
+#include "temp_dir.h"
 
 namespace prefetch::kubelet::node_facts_reader_test {
 namespace {
 
 namespace fs = std::filesystem;
-
 using kubelet_node::kHead;
 using kubelet_node::Low;
 using kubelet_node::LowOf;
@@ -479,6 +483,231 @@ TEST(NodeFactsReader, TellsWhenTheProcessBegan) {
   node.Write("proc/stat", "btime soon\n");
   EXPECT_EQ(second_reader.process_started_at(), std::nullopt);
 }
+
+// The paths below the folder, in their order.
+std::vector<std::string> Names(const std::string& folder) {
+  auto found = ListDropIns(folder);
+  EXPECT_TRUE(found.ok());
+  std::vector<std::string> names;
+  if (!found) return names;
+  for (const DropIn& drop_in : *found) names.push_back(drop_in.path.substr(folder.size() + 1));
+  return names;
+}
+
+using List = std::vector<std::string>;
+
+// K48.
+TEST(DropIns, AreListedByNameOnEachLevel) {
+  tests::TempDir dir;
+  for (const char* name : {"d/20.conf", "d/10.conf", "d/15/b.conf", "d/15/a.conf", "d/15.conf", "d/9.conf",
+                           "d/Z.conf", "d/a/deep/er/x.conf"}) {
+    dir.Write(name, "");
+  }
+  EXPECT_EQ(Names(dir / "d"), (List{"10.conf", "15/a.conf", "15/b.conf", "15.conf", "20.conf", "9.conf",
+                                    "Z.conf", "a/deep/er/x.conf"}));
+}
+
+TEST(DropIns, OnlyConfCounts) {
+  tests::TempDir dir;
+  for (const char* name :
+       {"d/a.conf", "d/b.yaml", "d/c.conf.bak", "d/d.CONF", "d/conf", "d/.conf", "d/.e.conf"}) {
+    dir.Write(name, "");
+  }
+  dir.Write("d/f.conf/g.conf", "");  // a directory of that name is a directory
+  EXPECT_EQ(Names(dir / "d"), (List{".conf", ".e.conf", "a.conf", "f.conf/g.conf"}));
+}
+
+TEST(DropIns, LinksToFilesAreFollowedThoseToDirectoriesAreNot) {
+  tests::TempDir dir;
+  dir.Write("elsewhere/x.conf", "content");
+  dir.Write("d/a.conf", "");
+  fs::create_symlink("../elsewhere/x.conf", dir / "d/b.conf");
+  fs::create_directory_symlink("../elsewhere", dir / "d/c");
+  fs::create_directory_symlink("..", dir / "d/loop");
+  fs::create_directory_symlink(".", dir / "d/loop2");
+  EXPECT_EQ(Names(dir / "d"), (List{"a.conf", "b.conf"}));
+  auto found = ListDropIns(dir / "d");
+  EXPECT_EQ(found->back().stamp, StampOf(dir / "elsewhere/x.conf"));
+  EXPECT_EQ(found->back().stamp.size, 7U);
+}
+
+TEST(DropIns, FolderThatIsALinkIsNotWalked) {
+  tests::TempDir dir;
+  dir.Write("d/a.conf", "");
+  fs::create_directory_symlink("d", dir / "link");
+  EXPECT_EQ(Names(dir / "link"), List());
+  EXPECT_EQ(ListDropIns(dir / "link/")->size(), 1U);  // but with a slash it is, as kubelet does
+}
+
+// kubelet's own ConfigMap volumes: the hidden directory is walked, its link is not.
+TEST(DropIns, ConfigMapVolumeIsWalkedAsKubeletDoes) {
+  tests::TempDir dir;
+  dir.Write("d/..2026_01/a.conf", "");
+  fs::create_directory_symlink("..2026_01", dir / "d/..data");
+  fs::create_symlink("..data/a.conf", dir / "d/a.conf");
+  EXPECT_EQ(Names(dir / "d"), (List{"..2026_01/a.conf", "a.conf"}));
+}
+
+TEST(DropIns, WhatIsMissingOrTooMuchIsAnError) {
+  tests::TempDir dir;
+  EXPECT_EQ(ListDropIns(dir / "none").error().code(), base::Code::kNotFound);
+  std::string deep = "deep";
+  for (int i = 0; i < 17; i++) deep += "/d";
+  dir.Write(deep + "/a.conf", "");
+  EXPECT_EQ(ListDropIns(dir / "deep").error().code(), base::Code::kResourceExhausted);
+  for (int i = 0; i < 1001; i++) dir.Write("many/" + std::to_string(i), "");
+  EXPECT_EQ(ListDropIns(dir / "many").error().code(), base::Code::kResourceExhausted);
+  for (int i = 0; i < 600; i++) dir.Write("more/" + std::to_string(i % 2) + "/" + std::to_string(i), "");
+  EXPECT_TRUE(ListDropIns(dir / "more").ok());
+  for (int i = 0; i < 1200; i++) dir.Write("more/" + std::to_string(i % 2) + "/" + std::to_string(i), "");
+  EXPECT_EQ(ListDropIns(dir / "more").error().code(), base::Code::kResourceExhausted);
+}
+
+TEST(DropIns, StampTellsChanges) {
+  tests::TempDir dir;
+  EXPECT_EQ(StampOf(dir / "a").error, ENOENT);
+  dir.Write("a", "1");
+  ConfigStamp before = StampOf(dir / "a");
+  EXPECT_EQ(before.error, 0);
+  EXPECT_EQ(before, StampOf(dir / "a"));
+  dir.Write("b", "1");
+  fs::rename(dir / "b", dir / "a");
+  EXPECT_NE(before, StampOf(dir / "a"));
+}
+
+TEST(StartFileOf, IsTheSocketOfK3sAlone) {
+  EXPECT_EQ(StartFileOf("/run/k3s/containerd/containerd.sock"), "/run/k3s/containerd/containerd.sock");
+  EXPECT_EQ(StartFileOf("/var/run/k3s/containerd/containerd.sock"),
+            "/var/run/k3s/containerd/containerd.sock");
+  EXPECT_EQ(StartFileOf("/run/containerd/containerd.sock"), "");
+  EXPECT_EQ(StartFileOf("/run/k0s/containerd.sock"), "");
+}
+
+TEST(StartFile, TellsWhenItIsMadeAnew) {
+  tests::TempDir dir;
+  StartFile file(dir / "a.sock");
+  EXPECT_FALSE(file.Poll());
+  EXPECT_EQ(file.seen(), "");
+  EXPECT_FALSE(file.CreatedAt());
+  const std::string path = dir.Write("a.sock", "");
+  EXPECT_TRUE(file.Poll());
+  const std::string first = file.seen();
+  EXPECT_LE(*file.CreatedAt(), std::chrono::system_clock::now());
+  EXPECT_GE(*file.CreatedAt(), std::chrono::system_clock::now() - std::chrono::minutes(1));
+  EXPECT_FALSE(file.Poll());
+  ::chmod(path.c_str(), 0700);
+  EXPECT_FALSE(file.Poll()) << "who has made it changes its mode";
+  std::remove(path.c_str());
+  EXPECT_FALSE(file.Poll()) << "it is away for a moment";
+  EXPECT_EQ(file.seen(), first);
+  dir.Write("other", "");
+  std::rename((dir / "other").c_str(), path.c_str());
+  EXPECT_TRUE(file.Poll());
+  EXPECT_NE(file.seen(), first);
+}
+
+TEST(StartFile, WithoutAPathThereIsNone) {
+  StartFile none("");
+  EXPECT_FALSE(none.Poll());
+  EXPECT_EQ(none.seen(), "");
+}
+
+// Which files are kubelet's configuration: those that are named, or the usual ones.
+
+struct UsualCase {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> files;  // below the host's root
+  std::string low;
+};
+
+class UsualFiles : public testing::TestWithParam<UsualCase> {};
+
+TEST_P(UsualFiles, AreTried) {
+  Node node;
+  for (const auto& [file, text] : GetParam().files) node.Write("host" + file, text);
+  EXPECT_EQ(LowOf(node.Reader().Read()), GetParam().low);
+}
+
+const std::string kKubeconfig = "apiVersion: v1\nkind: Config\nclusters: []\n";
+
+// K50.
+INSTANTIATE_TEST_SUITE_P(
+    Spec54, UsualFiles,
+    testing::Values(
+        UsualCase{"Kubeadm",
+                  {{"/var/lib/kubelet/config.yaml", Low(61)}, {"/etc/kubernetes/kubelet.conf", kKubeconfig}},
+                  "61"},
+        UsualCase{"Gke", {{"/home/kubernetes/kubelet-config.yaml", Low(62)}}, "62"},
+        UsualCase{"Eks", {{"/etc/kubernetes/kubelet/config.json", Low(63)}}, "63"},
+        UsualCase{"EksDropIns",
+                  {{"/etc/kubernetes/kubelet/config.json", Low(63)},
+                   {"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}},
+                  "64"},
+        UsualCase{"EksDropInsAlone", {{"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}}, "unknown"},
+        UsualCase{"Bottlerocket", {{"/etc/kubernetes/kubelet/config", Low(65)}}, "65"},
+        UsualCase{"Aks", {{"/etc/default/kubeletconfig.json", Low(66)}}, "66"},
+        UsualCase{"Talos", {{"/etc/kubernetes/kubelet.yaml", Low(67)}}, "67"},
+        UsualCase{
+            "Microshift", {{"/var/lib/microshift/resources/kubelet/config/config.yaml", Low(67)}}, "67"},
+        UsualCase{
+            "OpenShift",
+            {{"/etc/kubernetes/kubelet.conf", Low(68)}, {"/etc/openshift/kubelet.conf.d/1.conf", Low(69)}},
+            "69"},
+        UsualCase{"K3s", {{"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00.conf", Low(71)}}, "71"},
+        UsualCase{"Rke2", {{"/var/lib/rancher/rke2/agent/etc/kubelet.conf.d/00.conf", Low(72)}}, "72"},
+        UsualCase{"Kubeconfig", {{"/etc/kubernetes/kubelet.conf", kKubeconfig}}, "unknown"},
+        UsualCase{"NoYaml", {{"/etc/kubernetes/kubelet.conf", "[Service]\nx=y\n"}}, "unknown"},
+        UsualCase{"KubeconfigIsPassedOver",
+                  {{"/etc/kubernetes/kubelet.conf", kKubeconfig},
+                   {"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00.conf", Low(71)}},
+                  "71"},
+        UsualCase{"FirstCounts",
+                  {{"/var/lib/kubelet/config.yaml", Low(61)}, {"/etc/default/kubeletconfig.json", Low(66)}},
+                  "61"},
+        UsualCase{"WhatIsKubeletsAndWrongIsAProblem",
+                  {{"/var/lib/kubelet/config.yaml", Low(610)}, {"/etc/default/kubeletconfig.json", Low(66)}},
+                  "problem"},
+        UsualCase{"EmptyFolderOfK3s", {{"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/x", ""}}, "unknown"}),
+    [](const auto& row) { return row.param.name; });
+
+struct NamedCase {
+  std::string name;
+  std::string file;     // its text; "-": it is not there
+  std::string drop_in;  // its text; "-": the folder is not there; "": the folder is empty
+  std::string says;     // in the problems; empty: there is none
+};
+
+class NamedFiles : public testing::TestWithParam<NamedCase> {};
+
+TEST_P(NamedFiles, MustBeThereAndBeRight) {
+  Node node;
+  const NamedCase& row = GetParam();
+  if (row.file != "-") node.Write("host/c", row.file);
+  if (row.drop_in != "-") fs::create_directories(node / "host/d");
+  if (row.drop_in != "-" && !row.drop_in.empty()) node.Write("host/d/1.conf", row.drop_in);
+  node.AddProcess("77", {"kubelet", "--config=/c", "--config-dir=/d"});
+  NodeFacts seen = node.Reader().Read();
+  NodeFacts declared =
+      NodeFactsReader({.config_file = node / "host/c", .config_dir = node / "host/d"}, "", {}).Read();
+  for (const NodeFacts& facts : {seen, declared}) {
+    std::string problems = base::Join(facts.problems, "\n");
+    EXPECT_EQ(problems.empty(), row.says.empty()) << problems;
+    EXPECT_NE(problems.find(row.says), std::string::npos) << problems;
+    EXPECT_EQ(facts.gc.has_value(), row.says.empty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Problems, NamedFiles,
+    testing::Values(NamedCase{"Good", Low(70), Low(60), ""}, NamedCase{"EmptyFolder", Low(70), "", ""},
+                    NamedCase{"NoFile", "-", "", "/host/c: No such file"},
+                    NamedCase{"NoFolder", Low(70), "-", "/host/d: "},
+                    NamedCase{"EmptyFile", "", "", "/host/c:1:1: must be a mapping"},
+                    NamedCase{"Kubeconfig", kKubeconfig, "", "/host/c:"},
+                    NamedCase{"DropInWithoutKind", Low(70), "maxPods: 5\n", "/host/d/1.conf:"},
+                    NamedCase{"TooLong", Low(70), std::string(2 << 20, '#'),
+                              "/host/d/1.conf is longer than"}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::kubelet::node_facts_reader_test

@@ -19,6 +19,7 @@ using facts_words::Read;
 using facts_words::Show;
 using facts_words::Source;
 using facts_words::V;
+using Strings = std::vector<std::string>;
 
 struct SettingsCase {
   std::string name;
@@ -51,52 +52,33 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         SettingsCase{"NothingIsKnown", {}, kNoFiles, kUnseen, ""},
         SettingsCase{"OnlyTheVersion", {.version = V(36)}, kNoFiles, kUnseen, ""},
-        SettingsCase{"DeclaredAlone",
-                     {.version = V(36), .policy = Policy::kAlwaysVerify},
-                     kNoFiles,
-                     kUnseen,
-                     "AlwaysVerify"},
-        SettingsCase{
-            "DeclaredAllowlist",
-            {.version = V(36), .policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"reg.io/b/*"}},
-            kNoFiles,
-            kUnseen,
-            "NeverVerifyAllowlistedImages reg.io/b/*"},
-        SettingsCase{"File",
-                     {.version = V(36)},
-                     Read(kAllowed),
-                     kUnseen,
+        SettingsCase{"DeclaredAlone", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+                     kNoFiles, kUnseen, "AlwaysVerify"},
+        SettingsCase{"DeclaredAllowlist",
+                     KubeletDeclarations{.version = V(36),
+                                         .policy = Policy::kNeverVerifyAllowlistedImages,
+                                         .allowlist = {"reg.io/b/*"}},
+                     kNoFiles, kUnseen, "NeverVerifyAllowlistedImages reg.io/b/*"},
+        SettingsCase{"File", KubeletDeclarations{.version = V(36)}, Read(kAllowed), kUnseen,
                      "known NeverVerifyAllowlistedImages reg.io/a/*"},
         SettingsCase{"FileOfDefaults", {.version = V(36)}, Read(""), kUnseen, "known"},
         SettingsCase{"FileBeatsDeclaration",
-                     {.version = V(36), .policy = Policy::kAlwaysVerify},
-                     Read(PolicyLine(Policy::kNeverVerify)),
-                     kUnseen,
-                     "known NeverVerify"},
+                     KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+                     Read(PolicyLine(Policy::kNeverVerify)), kUnseen, "known NeverVerify"},
         SettingsCase{"FileOfDefaultsBeatsDeclaration",
-                     {.version = V(36), .policy = Policy::kAlwaysVerify},
-                     Read(""),
-                     kUnseen,
-                     "known"},
-        SettingsCase{"DropInBeatsFile",
-                     {.version = V(36)},
-                     Read(PolicyLine(Policy::kNeverVerify), PolicyLine(Policy::kAlwaysVerify)),
-                     kUnseen,
+                     KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, Read(""),
+                     kUnseen, "known"},
+        SettingsCase{"DropInBeatsFile", KubeletDeclarations{.version = V(36)},
+                     Read(PolicyLine(Policy::kNeverVerify), PolicyLine(Policy::kAlwaysVerify)), kUnseen,
                      "known AlwaysVerify"},
-        SettingsCase{"GateOfTheFile",
-                     {.version = V(34)},
-                     Read("featureGates: {KubeletEnsureSecretPulledImages: true}\n"),
-                     Line({"--config=/c"}),
+        SettingsCase{"GateOfTheFile", KubeletDeclarations{.version = V(34)},
+                     Read("featureGates: {KubeletEnsureSecretPulledImages: true}\n"), Line({"--config=/c"}),
                      "known gate:on"},
-        SettingsCase{"FlagBeatsFile",
-                     {.version = V(36)},
+        SettingsCase{"FlagBeatsFile", KubeletDeclarations{.version = V(36)},
                      Read("featureGates: {KubeletEnsureSecretPulledImages: false, AllBeta: true}\n" +
                           std::string("imagePullCredentialsVerificationPolicy: \"\"\n")),
-                     Line({"--config=/c", "--feature-gates=AllBeta=false"}),
-                     "known gate:off beta:off"},
-        SettingsCase{"FlagOfAnUnknownFile",
-                     {.version = V(36)},
-                     kNoFiles,
+                     Line({"--config=/c", "--feature-gates=AllBeta=false"}), "known gate:off beta:off"},
+        SettingsCase{"FlagOfAnUnknownFile", KubeletDeclarations{.version = V(36)}, kNoFiles,
                      Line({"--config=/c", "--feature-gates=KubeletEnsureSecretPulledImages=false"}),
                      "gate:off"},
         SettingsCase{"NoFileOnTheCommandLineIsAllDefaults", {.version = V(36)}, kNoFiles, Line({}), "known"},
@@ -110,78 +92,42 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         SettingsCase{"BrokenFile", {.version = V(36)}, Read("maxPods: many\n"), kUnseen, "", "/c:3:10"},
         SettingsCase{"DeclarationHelpsWhereAFileIsBroken",
-                     {.version = V(36), .policy = Policy::kNeverVerify},
-                     Read("maxPods: many\n"),
-                     kUnseen,
-                     "NeverVerify",
-                     "/c:3:10"},
+                     KubeletDeclarations{.version = V(36), .policy = Policy::kNeverVerify},
+                     Read("maxPods: many\n"), kUnseen, "NeverVerify", "/c:3:10"},
         SettingsCase{
-            "AllowlistOfAnotherPolicy",
-            {.version = V(36)},
+            "AllowlistOfAnotherPolicy", KubeletDeclarations{.version = V(36)},
             Read(PolicyLine(Policy::kAlwaysVerify) + "preloadedImagesVerificationAllowlist: [reg.io/a/*]\n"),
-            kUnseen,
-            "",
-            "/c: kubelet would not start: an allowlist"},
-        SettingsCase{"AllowlistOfANewerVersion",
-                     {.version = V(35)},
+            kUnseen, "", "/c: kubelet would not start: an allowlist"},
+        SettingsCase{"AllowlistOfANewerVersion", KubeletDeclarations{.version = V(35)},
                      Read(PolicyLine(Policy::kNeverVerifyAllowlistedImages) +
                           "preloadedImagesVerificationAllowlist: [ubuntu]\n"),
-                     kUnseen,
-                     "",
-                     "docker.io/library/ubuntu"},
-        SettingsCase{"PolicyWithoutItsGate",
-                     {.version = V(34)},
-                     Read(PolicyLine(Policy::kAlwaysVerify)),
-                     kUnseen,
-                     "",
+                     kUnseen, "", "docker.io/library/ubuntu"},
+        SettingsCase{"PolicyWithoutItsGate", KubeletDeclarations{.version = V(34)},
+                     Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, "",
                      "KubeletEnsureSecretPulledImages is off"},
-        SettingsCase{"GateThatDoesNotExist",
-                     {.version = V(32)},
-                     Read("featureGates: {KubeletEnsureSecretPulledImages: true}\n"),
-                     kUnseen,
-                     "",
+        SettingsCase{"GateThatDoesNotExist", KubeletDeclarations{.version = V(32)},
+                     Read("featureGates: {KubeletEnsureSecretPulledImages: true}\n"), kUnseen, "",
                      "has no feature gate"},
-        SettingsCase{"GateTurnedOffTooLate",
-                     {.version = V(36)},
-                     Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"),
-                     kUnseen,
-                     "",
+        SettingsCase{"GateTurnedOffTooLate", KubeletDeclarations{.version = V(36)},
+                     Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"), kUnseen, "",
                      "fills in its verification policy before"},
-        SettingsCase{"RulesOfANewerKubeletAreNotKnown",
-                     {.version = V(99)},
-                     Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"),
-                     kUnseen,
+        SettingsCase{"RulesOfANewerKubeletAreNotKnown", KubeletDeclarations{.version = V(99)},
+                     Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"), kUnseen,
                      "known gate:off"},
-        SettingsCase{"ImageGcThresholds",
-                     {.version = V(36)},
-                     Read("imageGCLowThresholdPercent: 90\n"),
-                     kUnseen,
-                     "",
+        SettingsCase{"ImageGcThresholds", KubeletDeclarations{.version = V(36)},
+                     Read("imageGCLowThresholdPercent: 90\n"), kUnseen, "",
                      "/c: kubelet would not start: imageGCLowThresholdPercent (90) must be lower"},
         SettingsCase{"RefusedFileIsNotReplacedByADeclaration",
-                     {.version = V(36), .policy = Policy::kNeverVerify},
-                     Read("imageGCLowThresholdPercent: 90\n"),
-                     kUnseen,
-                     "",
-                     "must be lower"},
+                     KubeletDeclarations{.version = V(36), .policy = Policy::kNeverVerify},
+                     Read("imageGCLowThresholdPercent: 90\n"), kUnseen, "", "must be lower"},
         SettingsCase{"DeclarationThatNoKubeletHas",
-                     {.version = V(36), .policy = Policy::kNeverVerify, .allowlist = {"reg.io/a/*"}},
-                     kNoFiles,
-                     kUnseen,
-                     "",
-                     "what was declared: kubelet would not start"},
-        SettingsCase{"BrokenFlag",
-                     {.version = V(36)},
-                     Read(""),
-                     Line({"--config=/c", "--image-gc-low-threshold=low"}),
-                     "",
-                     "--image-gc-low-threshold"},
-        SettingsCase{"HalfReadGates",
-                     {.version = V(36)},
-                     Read(""),
-                     Line({"--config=/c", "--feature-gates=AllBeta=false,Other"}),
-                     "",
-                     "--feature-gates"}),
+                     KubeletDeclarations{
+                         .version = V(36), .policy = Policy::kNeverVerify, .allowlist = {"reg.io/a/*"}},
+                     kNoFiles, kUnseen, "", "what was declared: kubelet would not start"},
+        SettingsCase{"BrokenFlag", KubeletDeclarations{.version = V(36)}, Read(""),
+                     Line({"--config=/c", "--image-gc-low-threshold=low"}), "", "--image-gc-low-threshold"},
+        SettingsCase{"HalfReadGates", KubeletDeclarations{.version = V(36)}, Read(""),
+                     Line({"--config=/c", "--feature-gates=AllBeta=false,Other"}), "", "--feature-gates"}),
     SettingsName);
 
 struct GcCase {
@@ -248,39 +194,25 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         SourcesCase{"Nothing", {}, kNoFiles, kUnseen, "root=default"},
         SourcesCase{"Declared",
-                    {.version = V(36),
-                     .policy = Policy::kNeverVerifyAllowlistedImages,
-                     .allowlist = {"reg.io/a/*"},
-                     .root = "/r"},
-                    kNoFiles,
-                    kUnseen,
+                    KubeletDeclarations{.version = V(36),
+                                        .policy = Policy::kNeverVerifyAllowlistedImages,
+                                        .allowlist = {"reg.io/a/*"},
+                                        .root = "/r"},
+                    kNoFiles, kUnseen,
                     "version=declared verification=declared allowlist=declared root=declared"},
-        SourcesCase{"DefaultsAreTheMainFiles",
-                    {},
-                    Read("", Origin::kWellKnown),
-                    kUnseen,
+        SourcesCase{"DefaultsAreTheMainFiles", KubeletDeclarations{}, Read("", Origin::kWellKnown), kUnseen,
                     "verification=/c allowlist=/c gate=/c imageGC=/c root=default configFile=default"},
-        SourcesCase{"DropIn",
-                    {},
-                    Read("", kAllowed),
-                    kUnseen,
-                    "verification=/d/1.conf allowlist=/d/1.conf gate=/c imageGC=/c root=default "
-                    "configFile=default"},
-        SourcesCase{"CommandLine",
-                    {},
-                    Read("", Origin::kCommandLine),
+        SourcesCase{
+            "DropIn", KubeletDeclarations{}, Read("", kAllowed), kUnseen,
+            "verification=/d/1.conf allowlist=/d/1.conf gate=/c imageGC=/c root=default configFile=default"},
+        SourcesCase{"CommandLine", KubeletDeclarations{}, Read("", Origin::kCommandLine),
                     Line({"--config=/c", "--root-dir=/r", "--feature-gates=AllBeta=true"}),
                     "verification=/c allowlist=/c gate=command line imageGC=/c root=command line "
                     "configFile=command line"},
-        SourcesCase{"NoFileOnTheCommandLine",
-                    {},
-                    kNoFiles,
-                    Line({}),
+        SourcesCase{"NoFileOnTheCommandLine", KubeletDeclarations{}, kNoFiles, Line({}),
                     "verification=default allowlist=default gate=default imageGC=default root=default"},
-        SourcesCase{"RefusedHasNone",
-                    {.version = V(36)},
-                    Read("imageGCLowThresholdPercent: 90\n", Origin::kDeclared),
-                    kUnseen,
+        SourcesCase{"RefusedHasNone", KubeletDeclarations{.version = V(36)},
+                    Read("imageGCLowThresholdPercent: 90\n", Origin::kDeclared), kUnseen,
                     "version=declared root=default configFile=declared"}),
     [](const auto& row) { return row.param.name; });
 
@@ -307,6 +239,187 @@ INSTANTIATE_TEST_SUITE_P(
                     RootCase{"CommandLineOnHost", "", Line({"--root-dir=/r"}), "/host", "/host/r"},
                     RootCase{"DeclaredIsOurs", "/k", Line({"--root-dir=/r"}), "/host", "/k"}),
     [](const auto& row) { return row.param.name; });
+
+const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+const std::string kOn = "featureGates: {KubeletEnsureSecretPulledImages: true}\n";
+const std::string kOff = "featureGates: {KubeletEnsureSecretPulledImages: false}\n";
+const std::string kNoPolicy = "imagePullCredentialsVerificationPolicy: null\n";
+const std::string kAlways = "imagePullCredentialsVerificationPolicy: AlwaysVerify\n";
+const char kNone[] = "";
+
+// The versions of 1.32 to 1.37 that would not start, by their minor: "35 36 37".
+struct StartCase {
+  std::string name;
+  std::optional<std::string> main;
+  std::optional<std::string> drop_in;
+  std::vector<std::string> flags;
+  std::string refusing;
+};
+
+class WhyNotStartedTest : public testing::TestWithParam<StartCase> {};
+
+TEST_P(WhyNotStartedTest, ByVersion) {
+  ConfigDocuments documents;
+  if (GetParam().main) documents.main = ConfigDocument{"main", kHead + *GetParam().main};
+  if (GetParam().drop_in) documents.drop_ins = {{"1", kHead + *GetParam().drop_in}};
+  auto config = MergeKubeletConfigs(documents);
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  std::vector<std::string> arguments = {"kubelet"};
+  arguments.insert(arguments.end(), GetParam().flags.begin(), GetParam().flags.end());
+  CommandLine flags = ParseCommandLine(arguments);
+  std::string refusing;
+  for (unsigned minor = 32; minor <= 37; minor++) {
+    std::vector<std::string> reasons = StartupErrors(*config, flags, image::KubeletVersion{1, minor});
+    if (!reasons.empty()) refusing += (refusing.empty() ? "" : " ") + std::to_string(minor);
+  }
+  EXPECT_EQ(refusing, GetParam().refusing);
+}
+
+const std::vector<std::string> kFlagOn = {"--feature-gates=KubeletEnsureSecretPulledImages=true"};
+const std::vector<std::string> kFlagOff = {"--feature-gates=KubeletEnsureSecretPulledImages=false"};
+
+// K49, the trap: the default policy is filled in before drop-ins and flags come.
+INSTANTIATE_TEST_SUITE_P(
+    Gate, WhyNotStartedTest,
+    testing::Values(StartCase{"Defaults", kNone, {}, {}, ""},                 //
+                    StartCase{"OffInMain", kOff, {}, {}, ""},                 //
+                    StartCase{"OnInMain", kOn, {}, {}, ""},                   //
+                    StartCase{"OffInDropIn", kNone, kOff, {}, "35 36 37"},    //
+                    StartCase{"OnThenOff", kOn, kOff, {}, "33 34 35 36 37"},  //
+                    StartCase{"OffInMainAndDropIn", kOff, kOff, {}, ""},      //
+                    StartCase{"OffInDropInWithPolicyNull", kNone, kOff + kNoPolicy, {}, ""},
+                    StartCase{"OnInDropIn", kNone, kOn, {}, ""},        //
+                    StartCase{"OffThenOn", kOff, kOn, {}, ""},          //
+                    StartCase{"PolicyNull", kNone, kNoPolicy, {}, ""},  //
+                    StartCase{"NamedPolicyIsCheckedElsewhere", kNone, kOff + kAlways, {}, ""},
+                    StartCase{"FlagOff", kNone, {}, kFlagOff, ""},  //
+                    StartCase{"FlagOn", kNone, {}, kFlagOn, ""},    //
+                    StartCase{"FlagOffAgainstMain", kOn, {}, kFlagOff, "33 34 35 36 37"},
+                    StartCase{"FlagOnAgainstMain", kOff, {}, kFlagOn, "33 34 35 36 37"},
+                    StartCase{"FlagOnAgainstDropIn", kNone, kOff, kFlagOn, ""},      //
+                    StartCase{"FlagOffWithoutFiles", {}, {}, kFlagOff, "35 36 37"},  //
+                    StartCase{"FlagOnWithoutFiles", {}, {}, kFlagOn, "33 34"},       //
+                    StartCase{"NothingAtAll", {}, {}, {}, ""},                       //
+                    StartCase{"DropInWithoutMain", {}, kOn, {}, ""}),
+    [](const auto& row) { return row.param.name; });
+
+const char kEvery[] = "32 33 34 35 36 37";
+
+// K44.
+INSTANTIATE_TEST_SUITE_P(
+    ImageGc, WhyNotStartedTest,
+    testing::Values(
+        StartCase{"LowIsHigh", "imageGCLowThresholdPercent: 85\n", {}, {}, kEvery},
+        StartCase{"LowJustBelowHigh", "imageGCLowThresholdPercent: 84\n", {}, {}, ""},
+        StartCase{"HighBelowTheDefaultLow", "imageGCHighThresholdPercent: 70\n", {}, {}, kEvery},
+        StartCase{"MendedByADropIn", "imageGCHighThresholdPercent: 70\n", "imageGCLowThresholdPercent: 60\n",
+                  Strings{}, ""},
+        StartCase{
+            "MendedByAFlag", "imageGCHighThresholdPercent: 70\n", {}, {"--image-gc-low-threshold=60"}, ""},
+        StartCase{"BrokenByAFlag", kNone, {}, {"--image-gc-low-threshold=90"}, kEvery},
+        StartCase{"MaximumAgeBelowTheDefaultMinimum", "imageMaximumGCAge: 1m\n", {}, {}, kEvery},
+        StartCase{"MaximumAgeIsMinimum", "imageMaximumGCAge: 2m\n", {}, {}, kEvery},
+        StartCase{"MaximumAgeAboveMinimum", "imageMaximumGCAge: 121s\n", {}, {}, ""},
+        StartCase{"MinimumAgeByFlag", "imageMaximumGCAge: 1m\n", {}, {"--minimum-image-ttl-duration=0"}, ""}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(StartCheck, WithoutAVersionTheGateIsNotChecked) {
+  auto config = MergeKubeletConfigs(
+      {.main = ConfigDocument{"main", kHead}, .drop_ins = std::vector<ConfigDocument>{{"1", kHead + kOff}}});
+  ASSERT_TRUE(config.ok());
+  EXPECT_TRUE(StartupErrors(*config, {}, std::nullopt).empty());
+}
+
+// Where what is declared and what is found say different things.
+
+struct ContradictionCase {
+  std::string name;
+  KubeletDeclarations declared;
+  ConfigReading reading;
+  std::optional<CommandLine> line;
+  std::vector<std::string> expect;
+};
+
+class CombineContradictions : public testing::TestWithParam<ContradictionCase> {};
+
+TEST_P(CombineContradictions, AreTold) {
+  EXPECT_EQ(MakeNodeFacts(GetParam().declared, GetParam().reading, GetParam().line).contradictions,
+            GetParam().expect);
+}
+
+std::string ContradictionName(const testing::TestParamInfo<ContradictionCase>& row) {
+  return row.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Verification, CombineContradictions,
+    testing::Values(
+        ContradictionCase{"SaidTheSame",
+                          KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+                          Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, Strings{}},
+        ContradictionCase{"NothingDeclared", {.version = V(36)}, Read(kAllowed), kUnseen, {}},
+        ContradictionCase{"NothingToCompareWith",
+                          KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, kNoFiles,
+                          kUnseen, Strings{}},
+        ContradictionCase{"Policy", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+                          Read("", PolicyLine(Policy::kNeverVerify)), kUnseen,
+                          Strings{"declared verification AlwaysVerify, but /d/1.conf says NeverVerify"}},
+        ContradictionCase{"PolicyByDefault",
+                          KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, Read(""),
+                          kUnseen,
+                          Strings{"declared verification AlwaysVerify, but /c leaves it at kubelet's "
+                                  "default, NeverVerifyPreloadedImages"}},
+        ContradictionCase{
+            "TheDefaultWasDeclared", {.policy = Policy::kNeverVerifyPreloadedImages}, Read(""), kUnseen, {}},
+        ContradictionCase{"GateOff", KubeletDeclarations{.version = V(34), .policy = Policy::kAlwaysVerify},
+                          Read(""), kUnseen,
+                          Strings{"declared verification AlwaysVerify, but /c leaves the feature gate "
+                                  "KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing"}},
+        ContradictionCase{
+            "GateOffByFlag", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, Read(""),
+            Line({"--config=/c", "--feature-gates=AllBeta=false"}),
+            Strings{"declared verification AlwaysVerify, but kubelet's command line leaves the feature gate "
+                    "KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing"}},
+        ContradictionCase{"OldKubeletsHaveNoGate",
+                          KubeletDeclarations{.version = V(32), .policy = Policy::kAlwaysVerify}, Read(""),
+                          kUnseen, Strings{}},
+        ContradictionCase{"Allowlist", KubeletDeclarations{.version = V(36), .allowlist = {"reg.io/b/*"}},
+                          Read(kAllowed), kUnseen,
+                          Strings{"declared allowlist reg.io/b/*, but /c says reg.io/a/*"}},
+        ContradictionCase{"AllowlistOfNone",
+                          KubeletDeclarations{.version = V(36), .allowlist = {"reg.io/b/*"}}, Read(""),
+                          kUnseen, Strings{"declared allowlist reg.io/b/*, but /c says none"}},
+        ContradictionCase{
+            "AllowlistInAnotherOrder",
+            KubeletDeclarations{.version = V(36), .allowlist = {"b.io/b/*", "a.io/a/*", "a.io/a/*"}},
+            Read(PolicyLine(Policy::kNeverVerifyAllowlistedImages) +
+                 "preloadedImagesVerificationAllowlist: [a.io/a/*, b.io/b/*]\n"),
+            kUnseen, Strings{}},
+        ContradictionCase{"WhatIsRefusedContradictsNothing",
+                          KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+                          Read("imageGCLowThresholdPercent: 90\n"), kUnseen, Strings{}}),
+    ContradictionName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Paths, CombineContradictions,
+    testing::Values(
+        ContradictionCase{"SameRoot", {.root = "/var/lib/kubelet/"}, kNoFiles, Line({"--config=/c"}), {}},
+        ContradictionCase{"BelowAMount", {.root = "/host/r"}, kNoFiles, Line({"--root-dir=/r/"}), {}},
+        ContradictionCase{
+            "OtherRoot", KubeletDeclarations{.root = "/var/lib/kubelet"}, kNoFiles,
+            Line({"--root-dir=/data/kubelet"}),
+            Strings{"declared kubelet root /var/lib/kubelet, but kubelet's command line says /data/kubelet"}},
+        ContradictionCase{"OnlyTheEndOfAName", KubeletDeclarations{.root = "/my-r"}, kNoFiles,
+                          Line({"--root-dir=/r"}),
+                          Strings{"declared kubelet root /my-r, but kubelet's command line says /r"}},
+        ContradictionCase{"OtherFiles", KubeletDeclarations{.config_file = "/c", .config_dir = "/d"},
+                          Read("", Origin::kDeclared), Line({"--config=/e", "--config-dir=/f"}),
+                          Strings{"declared kubelet configuration /c, but kubelet's command line says /e",
+                                  "declared kubelet drop-in folder /d, but kubelet's command line says /f"}},
+        ContradictionCase{
+            "NoFileOnTheCommandLine", {.config_file = "/c"}, Read("", Origin::kDeclared), Line({}), {}},
+        ContradictionCase{"KubeletNotSeen", {.root = "/r"}, kNoFiles, kUnseen, {}}),
+    ContradictionName);
 
 }  // namespace
 }  // namespace prefetch::kubelet::node_facts_test

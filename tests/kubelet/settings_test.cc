@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+
 namespace prefetch::kubelet::settings_test {
 namespace {
 
@@ -115,6 +120,269 @@ TEST(Settings, PoliciesHaveNamesThatReadBack) {
     EXPECT_EQ(ParseVerificationPolicy(VerificationPolicyName(policy)), policy);
   }
   EXPECT_FALSE(ParseVerificationPolicy("alwaysverify"));
+}
+
+// K12: which patterns kubelet starts with.
+TEST(Allowlist, ValidatesAsKubeletDoes) {
+  struct Row {
+    std::string pattern;
+    bool good_136, good_before;
+  };
+  for (const Row& row :
+       {Row{"", false, false}, Row{"*", false, false}, Row{"foo*", false, false}, Row{"a/*/b", false, false},
+        Row{"a/*/*", false, false}, Row{"/*", false, false}, Row{"repo/", false, false},
+        Row{" reg.io/a", false, false}, Row{"reg.io/a/* ", false, false}, Row{"reg.io/a:v1", false, false},
+        Row{"reg.io/a@sha256:" + std::string(64, 'a'), false, false}, Row{"reg.io/A", false, false},
+        Row{"reg.io/a", true, true}, Row{"reg.io/*", true, true}, Row{"reg.io/a/*", true, true},
+        Row{"docker.io/library/ubuntu", true, true}, Row{"ubuntu", true, false},
+        Row{"index.docker.io/a/b", true, false}}) {
+    EXPECT_EQ(Allowlist::Parse({row.pattern}, {1, 36}).ok(), row.good_136) << row.pattern;
+    for (unsigned minor : {33U, 34U, 35U}) {
+      EXPECT_EQ(Allowlist::Parse({row.pattern}, {1, minor}).ok(), row.good_before) << row.pattern;
+    }
+  }
+}
+
+TEST(Allowlist, TellsEveryPatternThatIsRefused) {
+  auto list = Allowlist::Parse({"reg.io/a", "*", "reg.io/b:v1"}, {1, 36});
+  ASSERT_FALSE(list.ok());
+  EXPECT_EQ(list.error().message(),
+            "allowlist pattern \"*\": a * is allowed only as the last part, after a /\n"
+            "allowlist pattern \"reg.io/b:v1\": must have no tag and no digest");
+}
+
+TEST(Allowlist, ComparesAsItsVersionDoes) {
+  const std::string digest = "@sha256:" + std::string(64, 'a');
+  struct Row {
+    std::string pattern, image;
+    bool since_136, before;
+  };
+  for (const Row& row :
+       {Row{"test.io/a/b", "test.io/a/b", true, true}, Row{"test.io/a/b", "test.io/a/b:v1", true, false},
+        Row{"test.io/a/b", "test.io/a/b" + digest, true, false},
+        Row{"test.io/a/b", "test.io/a/bc", false, false}, Row{"test.io/a/b", "test.io/a/b/c", false, false},
+        Row{"test.io/a/*", "test.io/a/b:v1", true, true},
+        Row{"test.io/a/*", "test.io/a/b/c" + digest, true, true},
+        Row{"test.io/a/*", "test.io/a:v1", false, false}, Row{"docker.io/library/*", "ubuntu", false, false},
+        Row{"docker.io/library/ubuntu", "ubuntu", false, false}}) {
+    image::Reference image = *image::Reference::Parse(row.image);
+    for (unsigned minor : {36U, 37U}) {
+      EXPECT_EQ(Allowlist::Parse({row.pattern}, {1, minor})->Matches(image), row.since_136)
+          << row.pattern << " " << row.image;
+    }
+    for (unsigned minor : {33U, 35U}) {
+      EXPECT_EQ(Allowlist::Parse({row.pattern}, {1, minor})->Matches(image), row.before)
+          << row.pattern << " " << row.image;
+    }
+  }
+  EXPECT_TRUE(Allowlist::Parse({"ubuntu"}, {1, 36})->Matches(*image::Reference::Parse("ubuntu:24.04")));
+  EXPECT_TRUE(
+      Allowlist::Parse({"x.io/a", "x.io/a", "x.io/b"}, {1, 36})->Matches(*image::Reference::Parse("x.io/b")));
+  EXPECT_FALSE(Allowlist().Matches(*image::Reference::Parse("x.io/b")));
+}
+
+// Whether the gate is on in 1.32, 1.33, 1.34, 1.35, 1.36, 1.37.
+struct GateCase {
+  std::string name;
+  FeatureGates gates;
+  std::string on;
+};
+
+class VerifiesImagesTest : public testing::TestWithParam<GateCase> {};
+
+TEST_P(VerifiesImagesTest, ByVersion) {
+  std::string on;
+  for (unsigned minor = 32; minor <= 37; minor++)
+    on += VerifiesImages(GetParam().gates, {1, minor}) ? '1' : '0';
+  EXPECT_EQ(on, GetParam().on);
+}
+
+// K7: since 1.33, alpha and off; since 1.35 beta and on.
+INSTANTIATE_TEST_SUITE_P(
+    Spec31, VerifiesImagesTest,
+    testing::Values(
+        GateCase{"Default", {}, "000111"}, GateCase{"On", {.ensure_secret_pulled_images = true}, "011111"},
+        GateCase{"Off", {.ensure_secret_pulled_images = false}, "000000"},
+        GateCase{"AlphasOn", {.all_alpha = true}, "011111"},
+        GateCase{"AlphasOff", {.all_alpha = false}, "000111"},
+        GateCase{"BetasOff", {.all_beta = false}, "000000"},
+        GateCase{"BetasOn", {.all_beta = true}, "000111"},
+        GateCase{"NamedBeatsAlphas", {.ensure_secret_pulled_images = false, .all_alpha = true}, "000000"},
+        GateCase{"NamedBeatsBetas", {.ensure_secret_pulled_images = true, .all_beta = false}, "011111"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(FeatureGates, TheStrongerSpeaksGateByGate) {
+  FeatureGates file{.ensure_secret_pulled_images = true, .all_alpha = true};
+  FeatureGates flag{.ensure_secret_pulled_images = false, .all_beta = true};
+  EXPECT_EQ(MergeGates(file, flag),
+            (FeatureGates{.ensure_secret_pulled_images = false, .all_alpha = true, .all_beta = true}));
+  EXPECT_EQ(MergeGates(file, {}), file);
+  EXPECT_EQ(MergeGates({}, file), file);
+}
+
+TEST(FeatureGates, OfAStageDecideInPossibleSettings) {
+  SettingsFacts alphas{
+      .version = image::KubeletVersion{1, 34}, .configuration_known = true, .all_alpha = true};
+  auto possible = PossibleSettings(alphas);
+  ASSERT_TRUE(possible.ok());
+  ASSERT_EQ(possible->size(), 1U);
+  EXPECT_TRUE(possible->front().gate);
+  SettingsFacts no_betas{.version = image::KubeletVersion{1, 36},
+                         .configuration_known = true,
+                         .policy = VerificationPolicy::kAlwaysVerify,
+                         .all_beta = false};
+  EXPECT_FALSE(PossibleSettings(no_betas).ok());
+}
+
+// K17.
+TEST(TrimmedImage, KeepsTheSpellingSince136) {
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  struct Row {
+    std::string written, since_136, before;
+  };
+  for (const Row& row :
+       {Row{"nginx:1.27", "nginx", "docker.io/library/nginx"},
+        Row{"nginx", "nginx", "docker.io/library/nginx"},
+        Row{"library/nginx:1", "library/nginx", "docker.io/library/nginx"},
+        Row{"reg.io/a/b:v1@" + digest, "reg.io/a/b", "reg.io/a/b"},
+        Row{"reg.io/a/b@" + digest, "reg.io/a/b", "reg.io/a/b"},
+        Row{"reg:5000/a:latest", "reg:5000/a", "reg:5000/a"}, Row{"reg:5000/a", "reg:5000/a", "reg:5000/a"},
+        Row{"foo.io:5000", "foo.io", "docker.io/library/foo.io"},
+        Row{"index.docker.io/a/b", "index.docker.io/a/b", "docker.io/a/b"}}) {
+    image::Reference image = *image::Reference::Parse(row.written);
+    for (unsigned minor : {36U, 37U})
+      EXPECT_EQ(TrimmedImage(image, {1, minor}), row.since_136) << row.written;
+    for (unsigned minor : {33U, 34U, 35U})
+      EXPECT_EQ(TrimmedImage(image, {1, minor}), row.before) << row.written;
+  }
+}
+
+const std::string kDigest = "@sha256:" + std::string(64, 'a');
+const std::string kLikeAnId(64, 'a');
+
+std::vector<image::Reference> References(const std::vector<std::string>& written) {
+  std::vector<image::Reference> out;
+  for (const std::string& each : written) out.push_back(*image::Reference::Parse(each));
+  return out;
+}
+
+// K12 and K13. An empty pattern: the name cannot be exempt.
+struct PatternCase {
+  std::string name;
+  std::string image;
+  std::string since_136, before;
+};
+
+class AllowlistExportTest : public testing::TestWithParam<PatternCase> {};
+
+TEST_P(AllowlistExportTest, TakesTheNarrowestPatternThatMatches) {
+  for (unsigned minor : {33U, 34U, 35U, 36U, 37U}) {
+    const std::string& pattern = minor >= 36 ? GetParam().since_136 : GetParam().before;
+    auto out = ExportAllowlist(References({GetParam().image}), {1, minor});
+    ASSERT_TRUE(out.ok());
+    EXPECT_EQ(out->patterns, pattern.empty() ? std::vector<std::string>{} : std::vector{pattern}) << minor;
+    EXPECT_EQ(out->unmatched.size(), pattern.empty() ? 1U : 0U) << minor;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AllowlistExportTest,
+    testing::Values(PatternCase{"Tag", "reg.io/t/a:v1", "reg.io/t/a", "reg.io/t/*"},
+                    PatternCase{"Digest", "reg.io/t/a" + kDigest, "reg.io/t/a", "reg.io/t/*"},
+                    PatternCase{"TagAndDigest", "reg.io/t/a:v1" + kDigest, "reg.io/t/a", "reg.io/t/*"},
+                    PatternCase{"Neither", "reg.io/t/a", "reg.io/t/a", "reg.io/t/a"},
+                    PatternCase{"NeitherButNotInFull", "team/a", "team/a", "team/*"},
+                    PatternCase{"LegacyHub", "index.docker.io/t/a", "index.docker.io/t/a",
+                                "index.docker.io/t/*"},
+                    PatternCase{"Port", "localhost:5000/a:v1", "localhost:5000/a", "localhost:5000/*"},
+                    PatternCase{"PortAlone", "localhost:5000/a", "localhost:5000/a", "localhost:5000/a"},
+                    PatternCase{"Short", "nginx:1.27", "nginx", ""},
+                    PatternCase{"ShortAlone", "nginx", "nginx", ""},
+                    PatternCase{"ShortDigest", "nginx" + kDigest, "nginx", ""},
+                    PatternCase{"HubImageThatLooksLikeAHost", "foo.io:5000", "foo.io", ""},
+                    PatternCase{"HubInFull", "docker.io/library/nginx:1.27", "docker.io/library/nginx",
+                                "docker.io/library/*"},
+                    PatternCase{"LikeAnImageId", kLikeAnId + ":v1", "", ""},
+                    PatternCase{"LikeAnImageIdInAFolder", "t/" + kLikeAnId + ":v1", "t/" + kLikeAnId, "t/*"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(AllowlistExport, PatternsAreSortedAndUnique) {
+  auto out = ExportAllowlist(References({"reg.io/b:v1", "reg.io/a:v1", "reg.io/b:v2", "nginx"}), {1, 36});
+  EXPECT_EQ(out->patterns, (std::vector<std::string>{"nginx", "reg.io/a", "reg.io/b"}));
+  out = ExportAllowlist(References({"reg.io/b:v1", "reg.io/a:v1", "reg.io/b"}), {1, 35});
+  EXPECT_EQ(out->patterns, (std::vector<std::string>{"reg.io/*", "reg.io/b"}));
+}
+
+TEST(AllowlistExport, SaysWhatToWriteInstead) {
+  auto out = ExportAllowlist(References({"nginx:1.27", "nginx" + kDigest, "nginx"}), {1, 34});
+  ASSERT_EQ(out->unmatched.size(), 3U);
+  EXPECT_EQ(out->unmatched[0],
+            (UnmatchedName{"nginx:1.27",
+                           "no pattern of kubelet 1.34 matches \"nginx:1.27\"; write "
+                           "\"docker.io/library/nginx:1.27\" in the list and in the pods"}));
+  EXPECT_NE(out->unmatched[1].why.find("\"docker.io/library/nginx" + kDigest + "\""), std::string::npos);
+  EXPECT_NE(out->unmatched[2].why.find("\"docker.io/library/nginx\""), std::string::npos);
+}
+
+TEST(AllowlistExport, RefusesAKubeletWithoutAnAllowlist) {
+  for (unsigned minor : {31U, 32U}) {
+    auto out = ExportAllowlist(References({"reg.io/a"}), {1, minor});
+    ASSERT_FALSE(out.ok());
+    EXPECT_EQ(out.error().code(), base::Code::kInvalidArgument);
+    EXPECT_NE(out.error().message().find("has no allowlist"), std::string::npos);
+  }
+}
+
+TEST(AllowlistExport, TheGateIsOffBefore135) {
+  EXPECT_TRUE(NeedsFeatureGate({1, 34}));
+  EXPECT_FALSE(NeedsFeatureGate({1, 35}));
+}
+
+// Names put together from parts, with a fixed seed.
+std::vector<image::Reference> RandomList(std::mt19937& random) {
+  const std::vector<std::string> hosts = {"", "reg.io/", "localhost:5000/", "docker.io/", "index.docker.io/"};
+  const std::vector<std::string> folders = {"", "library/", "t/", "t/u/"};
+  const std::vector<std::string> names = {"a", "nginx", "b__c", kLikeAnId};
+  const std::vector<std::string> ends = {"", ":v1", ":latest", kDigest, ":v1" + kDigest, ":latest" + kDigest};
+  auto any = [&](const std::vector<std::string>& of) { return of[random() % of.size()]; };
+  std::vector<image::Reference> list;
+  for (int i = 0; i < 8; i++) {
+    auto reference = image::Reference::Parse(any(hosts) + any(folders) + any(names) + any(ends));
+    if (reference) list.push_back(*reference);
+  }
+  return list;
+}
+
+// The text between the last quotes of the sentence.
+std::string WhatToWriteInstead(const UnmatchedName& each) {
+  std::size_t end = each.why.rfind('"');
+  std::size_t begin = each.why.rfind('"', end - 1) + 1;
+  return each.why.substr(begin, end - begin);
+}
+
+void CheckExport(const std::vector<image::Reference>& list, image::KubeletVersion version) {
+  auto out = ExportAllowlist(list, version);
+  ASSERT_TRUE(out.ok());
+  auto allowlist = Allowlist::Parse(out->patterns, version);
+  ASSERT_TRUE(allowlist.ok()) << allowlist.error().message();
+  EXPECT_TRUE(std::is_sorted(out->patterns.begin(), out->patterns.end()));
+  for (const image::Reference& image : list) {
+    bool told = std::any_of(out->unmatched.begin(), out->unmatched.end(),
+                            [&](const UnmatchedName& each) { return each.image == image.written(); });
+    EXPECT_NE(told, allowlist->Matches(image)) << image.written() << " " << version.ToString();
+  }
+  for (const UnmatchedName& each : out->unmatched) {
+    auto instead = ExportAllowlist(References({WhatToWriteInstead(each)}), version);
+    EXPECT_EQ(instead->unmatched.size(), 0U) << each.why;
+  }
+}
+
+TEST(AllowlistExportProperties, EveryNameIsMatchedOrToldAndWhatToWriteInsteadIsMatched) {
+  std::mt19937 random(36);
+  for (int round = 0; round < 2000; round++) {
+    std::vector<image::Reference> list = RandomList(random);
+    for (unsigned minor : {33U, 34U, 35U, 36U}) CheckExport(list, {1, minor});
+  }
 }
 
 }  // namespace

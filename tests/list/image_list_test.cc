@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "list/draft.h"
 
 namespace prefetch::list::image_list_test {
 namespace {
@@ -65,26 +66,25 @@ TEST(RefusedSource, SaysEverythingAtOnce) {
       {"TwoNamespaces", "l.yaml",
        Entry("  readyAs:\n    secrets:\n    - {namespace: ci, name: a}\n"
              "    - {namespace: shop, name: b}\n"),
-       "l.yaml:8:19: images[0].readyAs.secrets[1].namespace: must be ci, too: readyAs is one pod, "
-       "which has one namespace"},
+       "l.yaml:8:19: images[0].readyAs.secrets[1].namespace: must be ci, too: readyAs is one pod, which has "
+       "one namespace"},
       {"AnAccountOfAnotherNamespace", "l.yaml",
        Entry("  readyAs:\n    serviceAccount: {namespace: shop, name: a}\n"
              "    secrets: [{namespace: ci, name: a}]\n"),
-       "l.yaml:6:33: images[0].readyAs.serviceAccount.namespace: must be ci, too: readyAs is one "
-       "pod, which has one namespace"},
+       "l.yaml:6:33: images[0].readyAs.serviceAccount.namespace: must be ci, too: readyAs is one pod, which "
+       "has one namespace"},
       {"Twice", "l.yaml",
-       Entry("  readyAs:\n    secrets: [{namespace: ci, name: a}, {namespace: ci, name: a, uid: "
-             "u-1}]\n"),
+       Entry("  readyAs:\n    secrets: [{namespace: ci, name: a}, {namespace: ci, name: a, uid: u-1}]\n"),
        "l.yaml:6:63: images[0].readyAs.secrets[1].name: is named twice"},
       {"NoCoordinates", "l.yaml",
        Entry("  readyAs:\n    secrets: [pull, {name: a}, {namespace: Ci, name: a/b, uid: ''}]\n"
              "    serviceAccount: {namespace: ci, name: a, token: x}\n    user: me\n"),
        "l.yaml:6:15: images[0].readyAs.secrets[0]: must be a mapping, not a string\n"
        "l.yaml:6:21: images[0].readyAs.secrets[1].namespace: is required\n"
-       "l.yaml:6:44: images[0].readyAs.secrets[2].namespace: must be the name of a namespace: "
-       "small letters, digits and hyphens\n"
-       "l.yaml:6:54: images[0].readyAs.secrets[2].name: must be the name of an object: small "
-       "letters, digits, hyphens and dots\n"
+       "l.yaml:6:44: images[0].readyAs.secrets[2].namespace: must be the name of a namespace: small letters, "
+       "digits and hyphens\n"
+       "l.yaml:6:54: images[0].readyAs.secrets[2].name: must be the name of an object: small letters, "
+       "digits, hyphens and dots\n"
        "l.yaml:6:64: images[0].readyAs.secrets[2].uid: must be the object's metadata.uid\n"
        "l.yaml:7:46: images[0].readyAs.serviceAccount.token: unknown field\n"
        "l.yaml:8:5: images[0].readyAs.user: unknown field"},
@@ -100,8 +100,7 @@ TEST(RefusedSource, SaysEverythingAtOnce) {
       {"OtherVersion", "l.yaml", "apiVersion: v1\nkind: List\nimages: []\n",
        "l.yaml:1:13: apiVersion: must be prefetchd.dev/v1alpha1\nl.yaml:2:7: kind: must be ImageList"},
       {"ManyMistakes", "l.yaml",
-       Yaml("defaults:\n  image: a\n  required: 1\nimages:\n- image: a/UPPER\n  redy: true\n- {}\n- "
-            "nginx\n"
+       Yaml("defaults:\n  image: a\n  required: 1\nimages:\n- image: a/UPPER\n  redy: true\n- {}\n- nginx\n"
             "- image: 5\n  readyFor: never\n  priority: high\n  platforms: [linux, Linux/AMD64]\n"),
        "l.yaml:4:3: defaults.image: unknown field\n"
        "l.yaml:5:13: defaults.required: must be true or false\n"
@@ -114,14 +113,13 @@ TEST(RefusedSource, SaysEverythingAtOnce) {
        "l.yaml:13:13: images[3].priority: must be an integer, not a string\n"
        "l.yaml:14:15: images[3].platforms[0]: platform \"linux\": must be os/architecture or "
        "os/architecture/variant in lower case\n"
-       "l.yaml:14:22: images[3].platforms[1]: platform \"Linux/AMD64\": must be os/architecture "
-       "or "
+       "l.yaml:14:22: images[3].platforms[1]: platform \"Linux/AMD64\": must be os/architecture or "
        "os/architecture/variant in lower case"},
       {"NodeSelector", "l.yaml", Yaml("images:\n- image: a\n  nodeSelector: {-x: a, pool: b c, gpu: true}\n"),
        "l.yaml:5:22: images[0].nodeSelector.-x: its key must be one of a label, such as pool or "
        "example.com/pool\n"
-       "l.yaml:5:31: images[0].nodeSelector.pool: must be the value of a label: at most 63 letters, "
-       "digits, dots, dashes, underscores\n"
+       "l.yaml:5:31: images[0].nodeSelector.pool: must be the value of a label: at most 63 letters, digits, "
+       "dots, dashes, underscores\n"
        "l.yaml:5:41: images[0].nodeSelector.gpu: must be a string, not a boolean; put it in quotes"},
       {"PullWindow", "l.yaml",
        Yaml("images:\n- image: a\n  pullWindow: {start: 22:00, end: 22:00, days: [], timeZone: Berlin}\n"
@@ -162,19 +160,16 @@ TEST(RefusedSource, SaysEverythingAtOnce) {
       {"YamlInAJsonFile", "l.json", kHead, "l.json:1:1: is not a JSON value"},
       {"DigestIsRefreshed", "l.yaml",
        Yaml(std::string("images:\n- image: a@") + kDigest + "\n  refresh: Always\n"),
-       "l.yaml:5:12: images[0].refresh: contradicts the digest of the image: a digest always "
-       "names the same content"},
+       "l.yaml:5:12: images[0].refresh: contradicts the digest of the image: a digest always names the same "
+       "content"},
       {"DirectivesWithoutRegistry", "l.yaml",
        Entry("  refresh: IfNotPresent\n  onUnreachable: NotReady\n  refreshInterval: 2h\n"),
-       "l.yaml:6:18: images[0].onUnreachable: has no effect, since the registry is never asked: "
-       "refresh is "
+       "l.yaml:6:18: images[0].onUnreachable: has no effect, since the registry is never asked: refresh is "
        "IfNotPresent and readyFor is not Always\n"
-       "l.yaml:7:20: images[0].refreshInterval: has no effect, since the registry is never asked: "
-       "refresh "
-       "is IfNotPresent and readyFor is not Always"},
+       "l.yaml:7:20: images[0].refreshInterval: has no effect, since the registry is never asked: refresh is "
+       "IfNotPresent and readyFor is not Always"},
       {"StaleBeforeAsked", "l.yaml", Entry("  refresh: IfDigestChanged\n  maxAge: 30m\n"),
-       "l.yaml:6:11: images[0].maxAge: contradicts itself: the image would be stale before it is "
-       "asked for "
+       "l.yaml:6:11: images[0].maxAge: contradicts itself: the image would be stale before it is asked for "
        "again; maxAge is 30m, refreshInterval is 1h"},
       {"StaleByDefaults", "l.yaml",
        Yaml("defaults: {refresh: IfDigestChanged, maxAge: 30m}\nimages:\n- image: a\n- image: b\n"),
@@ -213,15 +208,15 @@ constexpr const char* kNoAsking = ": has no effect here: this agent asks no regi
 TEST(UnavailableField, IsRefusedByName) {
   const Unavailable rows[] = {
       {"Refresh", "refresh: IfDigestChanged",
-       "l.yaml:5:12: images[0].refresh: this agent asks no registry (--registry none); only "
-       "IfNotPresent is possible"},
+       "l.yaml:5:12: images[0].refresh: this agent asks no registry (--registry none); only IfNotPresent is "
+       "possible"},
       {"RefreshAlways", "refresh: Always",
-       "l.yaml:5:12: images[0].refresh: this agent asks no registry (--registry none); only "
-       "IfNotPresent is possible"},
+       "l.yaml:5:12: images[0].refresh: this agent asks no registry (--registry none); only IfNotPresent is "
+       "possible"},
       {"ReadyFor", "readyFor: Always", std::string("l.yaml:5:13: images[0].readyFor") + kNoAsking},
       {"Open", "open: Always",
-       "l.yaml:5:9: images[0].open: touching images is not possible here, since --touch is off; "
-       "Auto and Never are"},
+       "l.yaml:5:9: images[0].open: touching images is not possible here, since --touch is off; Auto and "
+       "Never are"},
       {"MaxAge", "maxAge: 24h", std::string("l.yaml:5:11: images[0].maxAge") + kNoAsking},
       {"RefreshInterval", "refreshInterval: 2h",
        std::string("l.yaml:5:20: images[0].refreshInterval") + kNoAsking},
@@ -375,6 +370,157 @@ TEST(PlainList, ARepeatedLineIsAWarning) {
 TEST(PlainList, ATextOfQuotedNamesIsNoYaml) {
   EXPECT_EQ(FormatOfText("\"nginx:1\"\n"), SourceFormat::kPlain);
 }
+
+struct ForeignCase {
+  std::string name, text;
+  std::string expect;  // "LINE image " for each, or what is wrong
+};
+
+std::string Object(const std::string& type, const std::string& rest) {
+  const std::size_t slash = type.rfind('/');
+  return "apiVersion: " + type.substr(0, slash) + "\nkind: " + type.substr(slash + 1) + "\n" + rest + "\n";
+}
+
+TEST(ForeignTest, IsRead) {
+  const ForeignCase rows[] = {
+      {"ImageCache",
+       Object("kubefledged.io/v1alpha2/ImageCache",
+              "spec: {cacheSpec: [{images: [q.io/a:1, q.io/b:2]}, {images: [q.io/c:3], nodeSelector: {t: "
+              "b}}], imagePullSecrets: [{name: s}]}"),
+       "3 q.io/a:1 3 q.io/b:2 3 q.io/c:3 "},
+      {"ImagePullJob", Object("apps.kruise.io/v1alpha1/ImagePullJob", "spec: {image: 'q.io/a:1'}"),
+       "3 q.io/a:1 "},
+      {"ImageListPullJob",
+       Object("apps.kruise.io/v1beta1/ImageListPullJob", "spec: {images: ['q.io/a:1', 'q.io/b:1']}"),
+       "3 q.io/a:1 3 q.io/b:1 "},
+      {"NodeImage",
+       Object("apps.kruise.io/v1alpha1/NodeImage",
+              "spec: {images: {q.io/a: {tags: [{tag: v1}, {tag: v2}]}}}"),
+       "3 q.io/a:v1 3 q.io/a:v2 "},
+      {"PinnedImageSet",
+       Object("machineconfiguration.openshift.io/v1/PinnedImageSet",
+              "spec: {pinnedImages: [{name: 'q.io/a:1'}]}"),
+       "3 q.io/a:1 "},
+      {"KnativeImage", Object("caching.internal.knative.dev/v1alpha1/Image", "spec: {image: 'q.io/q:1'}"),
+       "3 q.io/q:1 "},
+      {"KubernetesImagePuller",
+       Object("che.eclipse.org/v1alpha1/KubernetesImagePuller", "spec: {images: 'a=q.io/a:1;b=q.io/b:1'}"),
+       "3 q.io/a:1 3 q.io/b:1 "},
+      {"ImagesOfAPuller", Object("v1/ConfigMap", "data: {IMAGES: 'a=q.io/a:1;b=q.io/b:1;'}"),
+       "3 q.io/a:1 3 q.io/b:1 "},
+      {"ImageSetConfiguration",
+       Object("mirror.openshift.io/v2alpha1/ImageSetConfiguration",
+              "mirror: {additionalImages: [{name: 'q.io/a:1'}], operators: [{catalog: 'q.io/c:1'}]}"),
+       "3 q.io/a:1 3 q.io/c:1 "},
+      {"ComposeFile", "services:\n  web: {image: 'q.io/w:1'}\n  own: {build: .}\n", "2 q.io/w:1 "},
+      {"Kubeadm", "registry.k8s.io/kube-apiserver:v1.33.1\nregistry.k8s.io/coredns/coredns:v1.12.0\n",
+       "1 registry.k8s.io/kube-apiserver:v1.33.1 2 registry.k8s.io/coredns/coredns:v1.12.0 "},
+      {"CrictlTable",
+       "IMAGE                TAG      IMAGE ID       SIZE\nq.io/a               v1       0123456789abc  "
+       "5MB\nq.io/b               <none>   0123456789abc  5MB\n",
+       "2 q.io/a:v1 "},
+      {"CrictlJson", R"({"images":[{"repoTags":["q.io/a:v1"]}]})", "1 q.io/a:v1 "},
+      {"Manifests", Object("v1/Pod", "spec: {}"), "manifests"},
+      {"AHelmRelease",
+       "---\n# Source: shop/templates/serviceaccount.yaml\napiVersion: v1\nkind: ServiceAccount\n"
+       "metadata: {name: shop}\n---\n# Source: shop/templates/nothing.yaml\n---\n"
+       "# Source: shop/templates/web.yaml\n" +
+           Object("apps/v1/Deployment", "spec: {template: {spec: {containers: [{image: a}]}}}"),
+       "manifests"},
+      {"LongerThanAnyList", "apiVersion: v1\n" + std::string(10 << 20, '#'), "manifests"},
+      {"NoName", Object("apps.kruise.io/v1alpha1/ImagePullJob", "spec: {image: 'q.io/A:1'}"),
+       "x:3:15: image name \"q.io/A:1\": path must be lowercase"},
+      {"Nothing", "# none\n", "x: no image was found in it"},
+  };
+  for (const ForeignCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    doc::Problems problems("x");
+    const auto images = ReadForeignList(row.text, problems);
+    std::string found = images ? "" : "manifests";
+    for (const ForeignImage& image : images.value_or(std::vector<ForeignImage>())) {
+      found += std::to_string(image.at.line) + " " + image.reference.written() + " ";
+    }
+    EXPECT_EQ(found + base::Join(problems.Lines(), "|"), row.expect);
+  }
+}
+
+std::string Names(std::string_view json, std::string& mistakes) {
+  doc::Problems problems("x.json");
+  std::vector<std::string> names;
+  for (const image::Reference& reference : ReadCrictlImages(json, problems))
+    names.push_back(reference.Normalized());
+  mistakes = base::Join(problems.Lines(), "\n");
+  return base::Join(names, " ");
+}
+
+const std::string kCrictlImagesDigest = "sha256:" + std::string(64, 'a');
+
+// As crictl 1.31 prints it.
+TEST(CrictlImages, ByTagElseByDigest) {
+  std::string mistakes;
+  EXPECT_EQ(Names(R"({
+  "images": [
+    {"id": "sha256:1", "repoTags": ["docker.io/library/nginx:1.27", "quay.io/acme/nginx:v1"],
+     "repoDigests": ["docker.io/library/nginx@)" +
+                      kCrictlImagesDigest + R"("], "size": "71", "uid": null, "username": "",
+     "spec": {"image": "", "annotations": {}}, "pinned": false},
+    {"id": "sha256:2", "repoTags": [], "repoDigests": ["quay.io/acme/old@)" +
+                      kCrictlImagesDigest + R"("], "pinned": true},
+    {"id": "sha256:3", "repoTags": ["<none>:<none>"], "repoDigests": ["<none>@<none>"]},
+    {"id": "sha256:4", "repoTags": ["Not A Name"], "repoDigests": []}
+  ]
+})",
+                  mistakes),
+            "docker.io/library/nginx:1.27 quay.io/acme/nginx:v1 quay.io/acme/old@" + kCrictlImagesDigest);
+  EXPECT_EQ(mistakes, "");
+}
+
+TEST(CrictlImages, WhatIsNoSuchDocument) {
+  for (const char* text : {"", "[]", "{}", "{\"images\": {}}", "{\"images\": [5]}", "REPOSITORY TAG\n",
+                           "{\"images\": [{\"repoTags\": \"nginx\"}]}"}) {
+    std::string mistakes;
+    EXPECT_EQ(Names(text, mistakes), "") << text;
+    EXPECT_NE(mistakes, "") << text;
+  }
+}
+
+struct MarkedCase {
+  std::string name, text, expect;
+};
+class MarkedImagesTest : public testing::TestWithParam<MarkedCase> {};
+TEST_P(MarkedImagesTest, AreFound) {
+  doc::Problems problems("f");
+  std::string found;
+  for (const MarkedImage& image : ReadMarkedImages(GetParam().text, "prefetch:me", problems)) {
+    found += std::to_string(image.at.line) + ":" + std::to_string(image.at.column) + " " +
+             image.reference.written() + "\n";
+  }
+  for (const std::string& line : problems.Lines()) found += line + "\n";
+  EXPECT_EQ(found, GetParam().expect);
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, MarkedImagesTest,
+    testing::Values(
+        MarkedCase{"Dockerfile", "FROM quay.io/acme/b:v3 AS build  # prefetch:me\n",
+                   "1:6 quay.io/acme/b:v3\n"},
+        MarkedCase{"Go", "const x = \"quay.io/acme/x:v1\" // prefetch:me\n", "1:12 quay.io/acme/x:v1\n"},
+        MarkedCase{"Shell", "IMAGE=quay.io/acme/x:v1 # prefetch:me\n", "1:7 quay.io/acme/x:v1\n"},
+        MarkedCase{"Yaml", "image: quay.io/acme/x:v1 # prefetch:me", "1:8 quay.io/acme/x:v1\n"},
+        MarkedCase{"Json", "{\"a\": \"reg:5000/x\", \"//\": \"prefetch:me\"}\n", "1:8 reg:5000/x\n"},
+        MarkedCase{"TheNextLine", "# prefetch:me\n\nimage = 'quay.io/acme/x:v1'\n",
+                   "3:10 quay.io/acme/x:v1\n"},
+        MarkedCase{"InTheComment", "# prefetch:me quay.io/acme/x:v1\nother: quay.io/y:v1\n",
+                   "1:15 quay.io/acme/x:v1\n"},
+        MarkedCase{"Skopeo", "docker://quay.io/acme/x:v1 # prefetch:me\n", "1:10 quay.io/acme/x:v1\n"},
+        MarkedCase{"ARegistryGoesFirst", "run:x nginx:1.27 q.io/a # prefetch:me\n", "1:18 q.io/a\n"},
+        MarkedCase{"AShortNameWithATag", "FROM nginx:1.27 # prefetch:me\n", "1:6 nginx:1.27\n"},
+        MarkedCase{"WordsAreNoNames", "see src/main.go at 12:30 std::string # prefetch:me\nnothing here\n",
+                   "f:1:40: no image name stands in the line of this marker, nor in the next one\n"},
+        MarkedCase{"TheEnd", "x\n# prefetch:me\n",
+                   "f:2:3: no image name stands in the line of this marker, nor in the next one\n"},
+        MarkedCase{"NoMarker", "quay.io/acme/x:v1\n", ""},
+        MarkedCase{"WindowsLines", "FROM quay.io/a:v1 # prefetch:me\r\n", "1:6 quay.io/a:v1\n"}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::list::image_list_test

@@ -4,6 +4,11 @@
 
 #include <string>
 
+#include "base/text.h"
+#include "doc/yaml.h"
+#include "manifest/pod_template.h"
+#include "manifest/read.h"
+
 namespace prefetch::manifest::effective_policy_test {
 namespace {
 
@@ -46,27 +51,16 @@ INSTANTIATE_TEST_SUITE_P(
         PolicyCase{
             "SaidIfNotPresent", "nginx:latest", PullPolicy::kIfNotPresent, {}, PullPolicy::kIfNotPresent},
         PolicyCase{"SaidAlways", "nginx:1.27", PullPolicy::kAlways, {}, PullPolicy::kAlways},
-        PolicyCase{"ControllersDefault",
-                   "nginx:1.27",
-                   kNone,
-                   {.default_policy = PullPolicy::kAlways},
-                   PullPolicy::kAlways},
-        PolicyCase{"ControllersDefaultForLatest",
-                   "nginx",
-                   kNone,
-                   {.default_policy = PullPolicy::kNever},
-                   PullPolicy::kNever},
-        PolicyCase{"SaidBeatsControllersDefault",
-                   "nginx:1",
-                   PullPolicy::kNever,
-                   {.default_policy = PullPolicy::kAlways},
-                   PullPolicy::kNever},
+        PolicyCase{"ControllersDefault", "nginx:1.27", kNone,
+                   PolicyRules{.default_policy = PullPolicy::kAlways}, PullPolicy::kAlways},
+        PolicyCase{"ControllersDefaultForLatest", "nginx", kNone,
+                   PolicyRules{.default_policy = PullPolicy::kNever}, PullPolicy::kNever},
+        PolicyCase{"SaidBeatsControllersDefault", "nginx:1", PullPolicy::kNever,
+                   PolicyRules{.default_policy = PullPolicy::kAlways}, PullPolicy::kNever},
         PolicyCase{
             "AlwaysPullImages", "nginx:1.27", kNone, {.assume_always_pull = true}, PullPolicy::kAlways},
-        PolicyCase{"AlwaysPullImagesBeatsWhatIsSaid",
-                   "nginx:1.27",
-                   PullPolicy::kNever,
-                   {.assume_always_pull = true, .default_policy = PullPolicy::kIfNotPresent},
+        PolicyCase{"AlwaysPullImagesBeatsWhatIsSaid", "nginx:1.27", PullPolicy::kNever,
+                   PolicyRules{.assume_always_pull = true, .default_policy = PullPolicy::kIfNotPresent},
                    PullPolicy::kAlways}),
     [](const auto& row) { return row.param.name; });
 
@@ -82,6 +76,124 @@ TEST(EffectivePolicy, OfACheck) {
   rules.assume_always_pull = true;
   EXPECT_EQ(EffectivePolicy(PullPolicy::kNever, reference, rules, Purpose::kCheck), PullPolicy::kAlways);
 }
+
+const std::string kStrongestDigest = "sha256:" + std::string(64, 'a');
+
+struct Asked {
+  std::string image, policy;
+};
+struct StrongestCase {
+  std::string name;
+  std::vector<Asked> asked;
+  std::vector<std::string> expect;  // "image policy: containers"
+};
+
+class StrongestTest : public testing::TestWithParam<StrongestCase> {};
+
+TEST_P(StrongestTest, Is) {
+  std::string text = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n";
+  int n = 0;
+  for (const Asked& asked : GetParam().asked) {
+    text += "  - {name: c" + std::to_string(n++) + ", image: \"" + asked.image +
+            "\", imagePullPolicy: " + asked.policy + "}\n";
+  }
+  doc::Problems problems("pod.yaml");
+  Manifests manifests = ReadManifests(text, problems);
+  ASSERT_TRUE(problems.empty()) << base::Join(problems.Lines(), "\n");
+  std::vector<std::string> got;
+  for (const UsedImage& wanted : CombineUses(manifests.uses)) {
+    std::string line = wanted.image + " " + std::string(image::PullPolicyName(wanted.policy)) + ":";
+    for (const ImageUse& use : wanted.uses) line += " " + use.name;
+    got.push_back(line);
+  }
+  EXPECT_EQ(got, GetParam().expect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Uses, StrongestTest,
+    testing::Values(
+        StrongestCase{"None", {}, {}},
+        StrongestCase{"AlwaysBeatsIfNotPresent",
+                      {{"a:1", "IfNotPresent"}, {"a:1", "Always"}, {"a:1", "IfNotPresent"}},
+                      {"a:1 Always: c0 c1 c2"}},
+        StrongestCase{"IfNotPresentBeatsNever",
+                      {{"a:1", "Never"}, {"a:1", "IfNotPresent"}},
+                      {"a:1 IfNotPresent: c0 c1"}},
+        StrongestCase{"AlwaysBeatsNever", {{"a:1", "Always"}, {"a:1", "Never"}}, {"a:1 Always: c0 c1"}},
+        StrongestCase{"NeverAlone", {{"a:1", "Never"}, {"a:1", "Never"}}, {"a:1 Never: c0 c1"}},
+        StrongestCase{"InOrderOfFirstUse",
+                      {{"b:1", "Never"}, {"a:1", "Always"}, {"b:1", "Always"}},
+                      {"b:1 Always: c0 c2", "a:1 Always: c1"}},
+        StrongestCase{
+            "TwoSpellingsOfOneName",
+            {{"nginx", "Never"}, {"docker.io/library/nginx:latest", "Always"}, {"nginx:latest", "Always"}},
+            {"docker.io/library/nginx:latest Always: c0 c1 c2"}},
+        StrongestCase{
+            "ATagBesideADigestDoesNotMatter",
+            {{"a:1@" + kStrongestDigest, "Never"}, {"a@" + kStrongestDigest, "Never"}, {"a:1", "Never"}},
+            {"a:1@" + kStrongestDigest + " Never: c0 c1", "a:1 Never: c2"}},
+        StrongestCase{
+            "OtherTags", {{"a:1", "Never"}, {"a:2", "Always"}}, {"a:1 Never: c0", "a:2 Always: c1"}},
+        StrongestCase{"WhatIsNoReferenceIsItself",
+                      {{"A", "Never"}, {"A", "Always"}, {"B", "Never"}},
+                      {"A Always: c0 c1", "B Never: c2"}}),
+    [](const auto& row) { return row.param.name; });
+
+std::string Shown(const NodeDemand& nodes) {
+  std::string text = base::Join(nodes.operating_systems, ",") + "/" + base::Join(nodes.architectures, ",");
+  return nodes.at ? text + " " + std::to_string(nodes.at->line) : text;
+}
+
+struct DemandCase {
+  std::string name, spec, expect;
+};
+class NodeDemandTest : public testing::TestWithParam<DemandCase> {};
+
+TEST_P(NodeDemandTest, Is) {
+  doc::Problems problems("spec");
+  auto spec = doc::ParseYaml(GetParam().spec, problems);
+  ASSERT_TRUE(spec && problems.empty());
+  EXPECT_EQ(Shown(ReadNodeDemand(*spec)), GetParam().expect);
+}
+
+std::string Required(const std::string& terms) {
+  return "x: 1\naffinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+         "{nodeSelectorTerms: [" +
+         terms + "]}}}\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, NodeDemandTest,
+    testing::Values(
+        DemandCase{"Nothing", "containers: []\n", "/"}, DemandCase{"NoMapping", "5\n", "/"},
+        DemandCase{"Selector", "nodeSelector: {kubernetes.io/arch: arm64, kubernetes.io/os: linux}\n",
+                   "linux/arm64 1"},
+        DemandCase{"OldLabels",
+                   "nodeSelector: {beta.kubernetes.io/arch: arm64, beta.kubernetes.io/os: windows}\n",
+                   "windows/arm64 1"},
+        DemandCase{"OtherLabels", "nodeSelector: {pool: ci}\n", "/"},
+        DemandCase{"OfAWrongType", "nodeSelector: 5\naffinity: [1]\nos: yes\n", "/"},
+        DemandCase{"Affinity",
+                   Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a, b]}]}"),
+                   "/a,b 2"},
+        DemandCase{"AlternativesAddUp",
+                   Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a, b]}]}, "
+                            "{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [b, c]}]}"),
+                   "/a,b,c 2"},
+        DemandCase{"AnAlternativeThatDoesNotSay",
+                   Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a]}]}, "
+                            "{matchExpressions: [{key: pool, operator: In, values: [ci]}]}"),
+                   "/"},
+        DemandCase{"NotIn",
+                   Required("{matchExpressions: [{key: kubernetes.io/arch, operator: NotIn, values: [a]}]}"),
+                   "/"},
+        DemandCase{
+            "TheSelectorIsNarrower",
+            "nodeSelector: {kubernetes.io/arch: a}\n" +
+                Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a, b]}]}"),
+            "/a 1"},
+        DemandCase{"Os", "os: {name: windows}\n", "windows/ 1"}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::manifest::effective_policy_test

@@ -64,8 +64,7 @@ TEST(KindsTest, AreSeen) {
       {"Prometheus",
        Object("monitoring.coreos.com/v1/Prometheus",
               "{image: 'p:1', imagePullPolicy: Never, thanos: {image: 't:1'}, containers: [{name: "
-              "prometheus, "
-              "args: [x]}, {name: s, image: 's:1'}]}"),
+              "prometheus, args: [x]}, {name: s, image: 's:1'}]}"),
        "p:1 Never!\nt:1 Never!\ns:1 IfNotPresent\n"},
       {"PrometheusOfOld",
        Object("monitoring.coreos.com/v1/Prometheus", "{baseImage: q.io/p, version: v2.2.1}"),
@@ -128,8 +127,7 @@ TEST(KindsTest, AreSeen) {
        Object("actions.github.com/v1alpha1/AutoscalingRunnerSet", "{template: " + kTemplate + "}"),
        "a Always\n"},
       {"AHookTemplateOfARC",
-       "apiVersion: v1\nkind: PodTemplate\nmetadata: {name: h}\nspec:\n  containers: [{name: $job, "
-       "image: "
+       "apiVersion: v1\nkind: PodTemplate\nmetadata: {name: h}\nspec:\n  containers: [{name: $job, image: "
        "'j:1', imagePullPolicy: Always}, {name: side, image: 's:1'}]\n",
        "j:1 Always!\ns:1 IfNotPresent\n"},
       {"AHookTemplateInAConfigMap",
@@ -138,8 +136,7 @@ TEST(KindsTest, AreSeen) {
        "j:1 IfNotPresent\n"},
       {"AMarkedTextInAConfigMap",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  pod.yaml: |\n    # prefetchctl: "
-       "manifest\n    apiVersion: v1\n    kind: Pod\n    spec: {containers: [{name: c, image: "
-       "'m:1'}]}\n",
+       "manifest\n    apiVersion: v1\n    kind: Pod\n    spec: {containers: [{name: c, image: 'm:1'}]}\n",
        "m:1 IfNotPresent\n"},
       {"AnUnmarkedTextInAConfigMap",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  pod.yaml: |\n    apiVersion: v1\n"
@@ -162,8 +159,7 @@ TEST(KindsTest, AreSeen) {
        "a:1 IfNotPresent!\nb:1 Always!\nc:1 IfNotPresent\n"},
       {"ParametersWithADefault",
        Object("tekton.dev/v1/Task",
-              "{params: [{name: a, default: 'q.io/a:1'}, {name: b}], steps: [{name: x, image: "
-              "$(params.a)}, "
+              "{params: [{name: a, default: 'q.io/a:1'}, {name: b}], steps: [{name: x, image: $(params.a)}, "
               "{name: w, image: '$(params[\"a\"])-debug'}, {name: z, image: $(inputs.params.b)}]}"),
        "q.io/a:1 IfNotPresent\nq.io/a:1-debug IfNotPresent\n"
        "open: container \"z\" of Task x has a variable for its image: $(inputs.params.b)\n"},
@@ -173,16 +169,13 @@ TEST(KindsTest, AreSeen) {
       {"ValuesOfARun",
        Object("tekton.dev/v1/TaskRun",
               "{params: [{name: a, value: 'q.io/given:1'}], taskSpec: {params: [{name: a, default: "
-              "'q.io/a:1'}], "
-              "steps: [{name: x, image: $(params.a)}]}}"),
+              "'q.io/a:1'}], steps: [{name: x, image: $(params.a)}]}}"),
        "q.io/given:1 IfNotPresent\n"},
       {"NestedPipelines",
        Object("tekton.dev/v1/PipelineRun",
-              "{params: [{name: img, value: 'q.io/run:1'}], pipelineSpec: {tasks: [{name: n, "
-              "params: [{name: i, "
-              "value: $(params.img)}], pipelineSpec: {params: [{name: i}], tasks: [{name: t, "
-              "params: [{name: j, "
-              "value: $(params.i)}], taskSpec: {params: [{name: j}], steps: [{name: s, image: "
+              "{params: [{name: img, value: 'q.io/run:1'}], pipelineSpec: {tasks: [{name: n, params: [{name: "
+              "i, value: $(params.img)}], pipelineSpec: {params: [{name: i}], tasks: [{name: t, params: "
+              "[{name: j, value: $(params.i)}], taskSpec: {params: [{name: j}], steps: [{name: s, image: "
               "$(params.j)}]}}]}}]}}"),
        "q.io/run:1 IfNotPresent\n"},
       {"ARunOfAnotherTask", Object("tekton.dev/v1/TaskRun", "{taskRef: {name: t}}"),
@@ -195,8 +188,7 @@ TEST(KindsTest, AreSeen) {
       {"ParametersOfArgo",
        Object("argoproj.io/v1alpha1/Workflow",
               "{arguments: {parameters: [{name: tag, value: v2}]}, templates: [{name: a, inputs: "
-              "{parameters: "
-              "[{name: img, default: q.io/a}]}, container: {image: "
+              "{parameters: [{name: img, default: q.io/a}]}, container: {image: "
               "'{{inputs.parameters.img}}:{{workflow.parameters.tag}}'}}, {name: b, container: {image: "
               "'{{inputs.parameters.none}}'}}]}"),
        "q.io/a:v2 IfNotPresent\n"
@@ -216,56 +208,50 @@ TEST(KindsTest, AreSeen) {
        "open: Workflow x names no image here: they are in the objects that it refers to\n"},
       {"AJsonPatch",
        OfAction("patch",
-                "[{op: replace, path: /spec/template/spec/containers/0/image, value: 'q.io/r:1'}, "
-                "{op: add, path: /spec/template/spec/containers/-, value: {name: s, image: 's:1'}}, "
-                "{op: replace, path: /spec/replicas, value: 2}, {op: remove, path: /spec/image}]"),
+                "[{op: replace, path: /spec/template/spec/containers/0/image, value: 'q.io/r:1'}, {op: add, "
+                "path: /spec/template/spec/containers/-, value: {name: s, image: 's:1'}}, {op: replace, "
+                "path: /spec/replicas, value: 2}, {op: remove, path: /spec/image}]"),
        "q.io/r:1 IfNotPresent?\ns:1 IfNotPresent?\n"},
       {"ADeletedPod", OfAction("delete", "{apiVersion: v1, kind: Pod, metadata: {name: p}}"),
        "open: Workflow x names no image here: they are in the objects that it refers to\n"},
       {"AResourceThatCannotBeRead", OfAction("create", "{{ x: ["),
-       "open: the text in spec.templates[0].resource.manifest of Workflow x cannot be read as a "
-       "manifest\n"},
+       "open: the text in spec.templates[0].resource.manifest of Workflow x cannot be read as a manifest\n"},
       {"APodPatchWithoutContainers",
        Object("argoproj.io/v1alpha1/Workflow",
               "{podSpecPatch: '[]', templates: [{name: a, container: {image: 'a:1'}, podSpecPatch: "
               "'{{inputs.parameters.p}}'}]}"),
-       "a:1 IfNotPresent\nopen: the text in spec.templates[0].podSpecPatch of Workflow x cannot be "
-       "read as a manifest\n"},
+       "a:1 IfNotPresent\nopen: the text in spec.templates[0].podSpecPatch of Workflow x cannot be read as a "
+       "manifest\n"},
       {"APatchOfAPod",
        Object("argoproj.io/v1alpha1/Workflow",
-              "{podSpecPatch: '{\"containers\":[{\"name\":\"main\",\"image\":\"p:1\"}]}', "
-              "templates: [{name: "
+              "{podSpecPatch: '{\"containers\":[{\"name\":\"main\",\"image\":\"p:1\"}]}', templates: [{name: "
               "a, container: {image: 'a:1'}}]}"),
        "a:1 IfNotPresent\np:1 IfNotPresent\n"},
       {"APlugin",
        Object("argoproj.io/v1alpha1/Workflow",
-              "{executorPlugins: [{spec: {sidecar: {container: {name: p, image: 'p:1'}}}}], "
-              "templates: []}"),
+              "{executorPlugins: [{spec: {sidecar: {container: {name: p, image: 'p:1'}}}}], templates: []}"),
        "p:1 IfNotPresent\n"},
       {"Deep", Object("example.com/v1/Farm", "{a: [{b: {c: [[" + kTemplate + "]]}}]}"), "a Always\n"},
       {"AtTheTop", "apiVersion: e.com/v1\nkind: T\ncontainers: [{name: c, image: 'a:1'}]\n",
        "a:1 IfNotPresent\n"},
       {"WithAllItsParts",
        Object("example.com/v1/Farm",
-              "{pod: {initContainers: [{name: i, image: 'i:1', imagePullPolicy: Never}], "
-              "containers: [{name: c, "
-              "image: 'c:1'}], volumes: [{name: v, image: {reference: 'v:1'}}]}}"),
+              "{pod: {initContainers: [{name: i, image: 'i:1', imagePullPolicy: Never}], containers: [{name: "
+              "c, image: 'c:1'}], volumes: [{name: v, image: {reference: 'v:1'}}]}}"),
        "i:1 Never!\nc:1 IfNotPresent\nv:1 IfNotPresent\n"},
       {"InATemplateOfOpenShift",
        "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {name: t}\nobjects:\n"
        "- {apiVersion: apps/v1, kind: Deployment, metadata: {name: '${NAME}'}, spec: {template: {spec: "
        "{containers: [{name: c, image: '${REPO}:${TAG}'}, {name: d, image: '${NONE}'}]}}}}\n"
-       "parameters: [{name: REPO, value: q.io/a}, {name: TAG, value: 1.5}, {name: NAME, value: web}, "
-       "{name: "
+       "parameters: [{name: REPO, value: q.io/a}, {name: TAG, value: 1.5}, {name: NAME, value: web}, {name: "
        "NONE}]\n",
        "q.io/a:1.5 IfNotPresent\n"
        "open: container \"d\" of Deployment web has a variable for its image: ${NONE}\n"},
       {"ObjectsInObjects",
        Object("triggers.tekton.dev/v1beta1/TriggerTemplate",
               "{params: [{name: image, default: 'q.io/d:1'}], resourcetemplates: [{apiVersion: "
-              "tekton.dev/v1, "
-              "kind: TaskRun, metadata: {generateName: r-}, spec: {taskSpec: {steps: [{name: s, image: "
-              "$(tt.params.image)}]}}}]}"),
+              "tekton.dev/v1, kind: TaskRun, metadata: {generateName: r-}, spec: {taskSpec: {steps: [{name: "
+              "s, image: $(tt.params.image)}]}}}]}"),
        "q.io/d:1 IfNotPresent\n"},
       {"ReferencesAreNoObjects",
        Object("e.com/v1/Scaler", "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}}"),
@@ -285,8 +271,8 @@ TEST(KindsTest, AreSeen) {
        "q.io/a/b:v1 Never!\n"},
       {"AReference",
        Object("postgresql.cnpg.io/v1/Cluster",
-              "{imageName: 'q.io/pg:17', postgresql: {extensions: [{name: e, image: {reference: "
-              "'q.io/e:1', pullPolicy: Never}}]}}"),
+              "{imageName: 'q.io/pg:17', postgresql: {extensions: [{name: e, image: {reference: 'q.io/e:1', "
+              "pullPolicy: Never}}]}}"),
        "q.io/pg:17 IfNotPresent\nq.io/e:1 Never!\n"},
       {"ADisk", Object("e.com/v1/X", "{image: 'https://x/y.iso', rootImage: ubuntu, logoImage: l.png}"),
        "unread: 2 X x may run pods, and no image of it was found here\n"},
@@ -328,15 +314,13 @@ TEST(KindsTest, AreSeen) {
        "x.yaml:4:56: spec.template.spec.containers[0].imgae: unknown field; did you mean \"image\"?\n"},
       {"AMisspeltPolicy", Object("v1/Pod", "{containers: [{name: c, image: 'a:1', imagePullPolcy: Never}]}"),
        "a:1 IfNotPresent\n"
-       "x.yaml:4:61: spec.containers[0].imagePullPolcy: unknown field; did you mean "
-       "\"imagePullPolicy\"?\n"},
+       "x.yaml:4:61: spec.containers[0].imagePullPolcy: unknown field; did you mean \"imagePullPolicy\"?\n"},
       {"ATemplateInAnotherPlace", Object("apps/v1/Deployment", "{pod: " + kTemplate + "}"),
        "x.yaml:4:33: spec.pod.spec.containers: containers here are no part of a Deployment, whose pod "
        "template is in spec.template\n"},
       {"APodTemplateWithSpecAtTop", Object("v1/PodTemplate", kPodSpec),
-       "x.yaml:4:20: spec.containers: containers here are no part of a PodTemplate, whose pod "
-       "template is "
-       "in template\n"},
+       "x.yaml:4:20: spec.containers: containers here are no part of a PodTemplate, whose pod template is in "
+       "template\n"},
   };
   for (const KindCase& row : rows) {
     SCOPED_TRACE(row.name);

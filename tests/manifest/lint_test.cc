@@ -8,6 +8,7 @@ namespace {
 
 using tests::Files;
 using tests::LintFiles;
+using Strings = std::vector<std::string>;
 
 std::string Pod(const std::string& containers, const std::string& more = "") {
   return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n" + more + "  containers:\n" + containers;
@@ -33,180 +34,144 @@ struct RuleCase {
 };
 TEST(LintRuleTest, Says) {
   const RuleCase rows[] = {
-      {"NotListed",
-       "q.io/a:v1",
-       {{"p.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n  - {name: b, image: \"q.io/b:v1\"}\n")}},
-       {"p.yaml:7:15 PF101 image is used but not listed: q.io/b:v1 (container \"b\")"}},
-      {"ListedUnderAnotherTag",
-       "q.io/a:v1",
-       {{"p.yaml", Pod("  - image: q.io/a:v2\n")}},
-       {"p.yaml:6:5 PF101 image is used but not listed: q.io/a:v2 (a container); the list has q.io/a:v1 "
-        "-> list.txt:1 the entry for another tag or digest of the same repository",
-        "list.txt:1:1 PF102 listed but used by no manifest here: q.io/a:v1"}},
-      {"NeverUnlisted",
-       "",
-       {{"p.yaml", Pod("  - {name: b, image: \"q.io/b:v1\", imagePullPolicy: Never}\n")}},
-       {"p.yaml:6:15 PF103 imagePullPolicy is Never and the image is not listed: q.io/b:v1 (container "
-        "\"b\")"}},
-      {"ImageInAStepAction",
-       "",
-       {{"t.yaml",
-         "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec:\n  steps:\n"
-         "  - {name: s, ref: {name: clone}}\n  - ref: {resolver: git}\n"
-         "  # prefetchctl: ignore=PF106 it is listed elsewhere\n  - ref: {name: known}\n"}},
-       {"t.yaml:6:15 PF106 step \"s\" of Task t takes its image from the StepAction \"clone\", which "
-        "is not judged here",
-        "t.yaml:7:5 PF106 a step of Task t takes its image from a StepAction that a resolver finds, "
-        "which is not judged here"}},
-      {"OtherPlatform",
-       "q.io/a:v1|linux/amd64",
-       {{"p.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n",
-                       "  nodeSelector: {kubernetes.io/arch: arm64, kubernetes.io/os: linux}\n")}},
-       {"p.yaml:7:15 PF104 the pod may run on nodes of linux/arm64, and the list has q.io/a:v1 "
-        "(container "
-        "\"a\") for linux/amd64 only -> list.txt:1 the entry"}},
+      {"NotListed", "q.io/a:v1",
+       Files{{"p.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n  - {name: b, image: \"q.io/b:v1\"}\n")}},
+       Strings{"p.yaml:7:15 PF101 image is used but not listed: q.io/b:v1 (container \"b\")"}},
+      {"ListedUnderAnotherTag", "q.io/a:v1", Files{{"p.yaml", Pod("  - image: q.io/a:v2\n")}},
+       Strings{"p.yaml:6:5 PF101 image is used but not listed: q.io/a:v2 (a container); the list has "
+               "q.io/a:v1 -> list.txt:1 the entry for another tag or digest of the same repository",
+               "list.txt:1:1 PF102 listed but used by no manifest here: q.io/a:v1"}},
+      {"NeverUnlisted", "",
+       Files{{"p.yaml", Pod("  - {name: b, image: \"q.io/b:v1\", imagePullPolicy: Never}\n")}},
+       Strings{"p.yaml:6:15 PF103 imagePullPolicy is Never and the image is not listed: q.io/b:v1 (container "
+               "\"b\")"}},
+      {"ImageInAStepAction", "",
+       Files{{"t.yaml",
+              "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec:\n  steps:\n"
+              "  - {name: s, ref: {name: clone}}\n  - ref: {resolver: git}\n"
+              "  # prefetchctl: ignore=PF106 it is listed elsewhere\n  - ref: {name: known}\n"}},
+       Strings{"t.yaml:6:15 PF106 step \"s\" of Task t takes its image from the StepAction \"clone\", which "
+               "is not judged here",
+               "t.yaml:7:5 PF106 a step of Task t takes its image from a StepAction that a resolver finds, "
+               "which is not judged here"}},
+      {"OtherPlatform", "q.io/a:v1|linux/amd64",
+       Files{{"p.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n",
+                            "  nodeSelector: {kubernetes.io/arch: arm64, kubernetes.io/os: linux}\n")}},
+       Strings{"p.yaml:7:15 PF104 the pod may run on nodes of linux/arm64, and the list has q.io/a:v1 "
+               "(container \"a\") for linux/amd64 only -> list.txt:1 the entry"}},
       // Two sources of the list: together they serve both.
-      {"PlatformsOfTwoEntries",
-       "q.io/a:v1|linux/amd64\nq.io/a:v1|linux/arm64/v8",
-       {{"p.yaml",
-         Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  nodeSelector: {kubernetes.io/arch: arm64}\n")}},
-       {}},
-      {"AsThePodThatTheListHas",
-       "q.io/a:v1|as=pull\nq.io/b:v1|as=pull,runner\nq.io/b:v1|as=other",
-       {{"a.yaml",
-         Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  imagePullSecrets: [{name: more}, {name: pull}]\n")},
-        {"b.yaml", Pod("  - {name: b, image: \"q.io/b:v1\"}\n", "  imagePullSecrets: [{name: other}]\n")},
-        // The secrets of its service account are given to a pod without any.
-        {"c.yaml", Pod("  - {name: c, image: \"q.io/b:v1\"}\n", "  serviceAccountName: runner\n")}},
-       {}},
-      {"AnotherPodThanTheListHas",
-       "q.io/a:v1|as=pull",
-       {{"a.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  imagePullSecrets: [{name: more}]\n")},
-        {"b.yaml", Pod("  - {name: b, image: \"q.io/a:v1\"}\n")}},
-       {"a.yaml:5:3 PF302 every image of Pod p is listed, so the node pulls it by itself; a pull "
-        "with its secrets (more) would close it to other pods",
-        "a.yaml:7:15 PF105 listed for pods with secret ci/pull (readyAs), and Pod p does not name "
-        "pull secret pull: q.io/a:v1 (container \"a\") -> list.txt:1 the entry",
-        "b.yaml:6:15 PF105 listed for pods with secret ci/pull (readyAs), and Pod p does not name "
-        "pull secret pull (if its service account brings it, name that one in readyAs, too): "
-        "q.io/a:v1 (container \"b\") -> list.txt:1 the entry"}},
-      {"AnotherServiceAccountThanTheListHas",
-       "q.io/a:v1|as=pull,runner",
-       {{"a.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  imagePullSecrets: [{name: pull}]\n")}},
-       {"a.yaml:7:15 PF105 listed for pods with secret ci/pull and service account ci/runner "
-        "(readyAs), and Pod p has service account default: q.io/a:v1 (container \"a\") -> "
-        "list.txt:1 the entry"}},
+      {"PlatformsOfTwoEntries", "q.io/a:v1|linux/amd64\nq.io/a:v1|linux/arm64/v8",
+       Files{{"p.yaml",
+              Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  nodeSelector: {kubernetes.io/arch: arm64}\n")}},
+       Strings{}},
+      {"AsThePodThatTheListHas", "q.io/a:v1|as=pull\nq.io/b:v1|as=pull,runner\nq.io/b:v1|as=other",
+       Files{
+           {"a.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n",
+                          "  imagePullSecrets: [{name: more}, {name: pull}]\n")},
+           {"b.yaml", Pod("  - {name: b, image: \"q.io/b:v1\"}\n", "  imagePullSecrets: [{name: other}]\n")},
+           // The secrets of its service account are given to a pod without any.
+           {"c.yaml", Pod("  - {name: c, image: \"q.io/b:v1\"}\n", "  serviceAccountName: runner\n")}},
+       Strings{}},
+      {"AnotherPodThanTheListHas", "q.io/a:v1|as=pull",
+       Files{{"a.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  imagePullSecrets: [{name: more}]\n")},
+             {"b.yaml", Pod("  - {name: b, image: \"q.io/a:v1\"}\n")}},
+       Strings{"a.yaml:5:3 PF302 every image of Pod p is listed, so the node pulls it by itself; a pull with "
+               "its secrets (more) would close it to other pods",
+               "a.yaml:7:15 PF105 listed for pods with secret ci/pull (readyAs), and Pod p does not name "
+               "pull secret pull: q.io/a:v1 (container \"a\") -> list.txt:1 the entry",
+               "b.yaml:6:15 PF105 listed for pods with secret ci/pull (readyAs), and Pod p does not name "
+               "pull secret pull (if its service account brings it, name that one in readyAs, too): "
+               "q.io/a:v1 (container \"b\") -> list.txt:1 the entry"}},
+      {"AnotherServiceAccountThanTheListHas", "q.io/a:v1|as=pull,runner",
+       Files{
+           {"a.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  imagePullSecrets: [{name: pull}]\n")}},
+       Strings{
+           "a.yaml:7:15 PF105 listed for pods with secret ci/pull and service account ci/runner (readyAs), "
+           "and Pod p has service account default: q.io/a:v1 (container \"a\") -> list.txt:1 the entry"}},
       // The pod's secrets are in a TaskRun, or in Tekton's configuration.
-      {"SecretsOfATaskAreNotKnown",
-       "q.io/a:v1|as=pull",
-       {{"a.yaml",
-         "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t, namespace: ci}\nspec:\n"
-         "  steps: [{name: s, image: \"q.io/a:v1\"}]\n"},
-        {"b.yaml",
-         "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t, namespace: shop}\nspec:\n"
-         "  steps: [{name: s, image: \"q.io/a:v1\"}]\n"}},
-       {"b.yaml:5:21 PF105 listed for pods with secret ci/pull (readyAs), and Task shop/t is in "
-        "namespace shop: q.io/a:v1 (container \"s\") -> list.txt:1 the entry"}},
-      {"InAnotherNamespaceThanTheListHas",
-       "q.io/a:v1|as=pull",
-       {{"a.yaml",
-         "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec:\n"
-         "  imagePullSecrets: [{name: pull}]\n  containers:\n  - {name: a, image: "
-         "\"q.io/a:v1\"}\n"}},
-       {"a.yaml:7:15 PF105 listed for pods with secret ci/pull (readyAs), and Pod shop/p is in "
-        "namespace shop: q.io/a:v1 (container \"a\") -> list.txt:1 the entry"}},
-      {"ImplicitAlways",
-       "q.io/a\nq.io/b:latest",
-       {{"p.yaml", Pod("  - {name: a, image: q.io/a}\n  - {name: b, image: \"q.io/b:latest\"}\n")}},
-       {"p.yaml:6:15 PF201 no imagePullPolicy and no tag, which means :latest: kubelet will ask "
-        "q.io at every "
-        "start although the image is on the node: q.io/a (container \"a\")",
-        "p.yaml:7:15 PF201 no imagePullPolicy and tag :latest: kubelet will ask q.io at every "
-        "start although "
-        "the image is on the node: q.io/b:latest (container \"b\")"}},
-      {"ExplicitAlways",
-       "docker.io/library/a:v1",
-       {{"p.yaml", Pod("  - name: a\n    image: docker.io/library/a:v1\n    imagePullPolicy: Always\n")}},
-       {"p.yaml:8:5 PF202 imagePullPolicy is Always: kubelet will ask docker.io at every start "
-        "although the "
-        "image is on the node: docker.io/library/a:v1 (container \"a\")"}},
-      {"NeverOfMovingTag",
-       "q.io/a:main\nq.io/b:main|refreshed",
-       {{"p.yaml", Pod("  - {name: a, image: \"q.io/a:main\", imagePullPolicy: Never}\n"
-                       "  - {name: b, image: \"q.io/b:main\", imagePullPolicy: Never}\n")}},
-       {"p.yaml:6:37 PF203 imagePullPolicy is Never and the tag main moves, and nodes keep their "
-        "first pull: q.io/a:main (container \"a\")"}},
-      {"WeakerCheckInAnotherFile",
-       "q.io/a:v1",
-       {{"a.yaml", Pod("  - {name: precheck, image: \"q.io/a:v1\", imagePullPolicy: Never}\n")},
-        {"b.yaml", Pod("  - {name: app, image: \"q.io/a:v1\"}\n")}},
-       {"a.yaml:6:42 PF204 container \"precheck\" has Never where \"app\" of Pod p has "
-        "IfNotPresent, for the "
-        "same image: q.io/a:v1 -> b.yaml:6 the stronger policy"}},
+      {"SecretsOfATaskAreNotKnown", "q.io/a:v1|as=pull",
+       Files{{"a.yaml",
+              "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t, namespace: ci}\nspec:\n"
+              "  steps: [{name: s, image: \"q.io/a:v1\"}]\n"},
+             {"b.yaml",
+              "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t, namespace: shop}\nspec:\n"
+              "  steps: [{name: s, image: \"q.io/a:v1\"}]\n"}},
+       Strings{"b.yaml:5:21 PF105 listed for pods with secret ci/pull (readyAs), and Task shop/t is in "
+               "namespace shop: q.io/a:v1 (container \"s\") -> list.txt:1 the entry"}},
+      {"InAnotherNamespaceThanTheListHas", "q.io/a:v1|as=pull",
+       Files{{"a.yaml",
+              "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec:\n"
+              "  imagePullSecrets: [{name: pull}]\n  containers:\n  - {name: a, image: \"q.io/a:v1\"}\n"}},
+       Strings{"a.yaml:7:15 PF105 listed for pods with secret ci/pull (readyAs), and Pod shop/p is in "
+               "namespace shop: q.io/a:v1 (container \"a\") -> list.txt:1 the entry"}},
+      {"ImplicitAlways", "q.io/a\nq.io/b:latest",
+       Files{{"p.yaml", Pod("  - {name: a, image: q.io/a}\n  - {name: b, image: \"q.io/b:latest\"}\n")}},
+       Strings{"p.yaml:6:15 PF201 no imagePullPolicy and no tag, which means :latest: kubelet will ask q.io "
+               "at every start although the image is on the node: q.io/a (container \"a\")",
+               "p.yaml:7:15 PF201 no imagePullPolicy and tag :latest: kubelet will ask q.io at every start "
+               "although the image is on the node: q.io/b:latest (container \"b\")"}},
+      {"ExplicitAlways", "docker.io/library/a:v1",
+       Files{
+           {"p.yaml", Pod("  - name: a\n    image: docker.io/library/a:v1\n    imagePullPolicy: Always\n")}},
+       Strings{"p.yaml:8:5 PF202 imagePullPolicy is Always: kubelet will ask docker.io at every start "
+               "although the image is on the node: docker.io/library/a:v1 (container \"a\")"}},
+      {"NeverOfMovingTag", "q.io/a:main\nq.io/b:main|refreshed",
+       Files{{"p.yaml", Pod("  - {name: a, image: \"q.io/a:main\", imagePullPolicy: Never}\n"
+                            "  - {name: b, image: \"q.io/b:main\", imagePullPolicy: Never}\n")}},
+       Strings{"p.yaml:6:37 PF203 imagePullPolicy is Never and the tag main moves, and nodes keep their "
+               "first pull: q.io/a:main (container \"a\")"}},
+      {"WeakerCheckInAnotherFile", "q.io/a:v1",
+       Files{{"a.yaml", Pod("  - {name: precheck, image: \"q.io/a:v1\", imagePullPolicy: Never}\n")},
+             {"b.yaml", Pod("  - {name: app, image: \"q.io/a:v1\"}\n")}},
+       Strings{"a.yaml:6:42 PF204 container \"precheck\" has Never where \"app\" of Pod p has IfNotPresent, "
+               "for the same image: q.io/a:v1 -> b.yaml:6 the stronger policy"}},
       // Containers that do other work may have another policy.
-      {"WeakerButNoCheck",
-       "q.io/a:v1",
-       {{"a.yaml", Pod("  - {name: one, image: \"q.io/a:v1\", imagePullPolicy: Never}\n")},
-        {"b.yaml", Pod("  - {name: app, image: \"q.io/a:v1\"}\n")}},
-       {}},
-      {"TwoSpellings",
-       "docker.io/library/a:v1",
-       {{"p.yaml", Pod("  - {name: a, image: \"docker.io/a:v1\"}\n")}},
-       {"p.yaml:6:15 PF301 one repository by two names: docker.io/a here, docker.io/library/a in "
-        "list.txt -> "
-        "list.txt:1 docker.io/library/a:v1 is named here"}},
+      {"WeakerButNoCheck", "q.io/a:v1",
+       Files{{"a.yaml", Pod("  - {name: one, image: \"q.io/a:v1\", imagePullPolicy: Never}\n")},
+             {"b.yaml", Pod("  - {name: app, image: \"q.io/a:v1\"}\n")}},
+       Strings{}},
+      {"TwoSpellings", "docker.io/library/a:v1",
+       Files{{"p.yaml", Pod("  - {name: a, image: \"docker.io/a:v1\"}\n")}},
+       Strings{"p.yaml:6:15 PF301 one repository by two names: docker.io/a here, docker.io/library/a in "
+               "list.txt -> list.txt:1 docker.io/library/a:v1 is named here"}},
       // The advice of the rule asks for this.
-      {"TwoNamesThatAreBothListed",
-       "docker.io/library/a:v1\na:v1\nq.io/acme/b:v1\nm.io/q/acme/b:v1",
-       {{"p.yaml", Pod("  - {name: a, image: \"docker.io/library/a:v1\"}\n"
-                       "  - {name: b, image: \"q.io/acme/b:v1\"}\n"
-                       "  - {name: c, image: \"m.io/q/acme/b:v1\"}\n")}},
-       {}},
-      {"AThirdNameThatIsNot",
-       "docker.io/library/a:v1\nlibrary/a:v1",
-       {{"p.yaml", Pod("  - {name: a, image: \"docker.io/a:v1\"}\n")}},
-       {"p.yaml:6:15 PF301 one repository by two names: docker.io/a here, docker.io/library/a in "
-        "list.txt -> "
-        "list.txt:1 docker.io/library/a:v1 is named here"}},
-      {"TwoRegistries",
-       "q.io/acme/a:v1",
-       {{"p.yaml",
-         Pod("  - {name: a, image: \"m.io/q/acme/a:v1\"}\n  - {name: b, image: \"m.io/b/a:v1\"}\n")}},
-       {"p.yaml:6:15 PF101 image is used but not listed: m.io/q/acme/a:v1 (container \"a\")",
-        "p.yaml:6:15 PF301 perhaps one image in two registries: m.io/q/acme/a:v1 here, q.io/acme/a:v1 "
-        "in "
-        "list.txt -> list.txt:1 q.io/acme/a:v1 is named here",
-        "p.yaml:7:15 PF101 image is used but not listed: m.io/b/a:v1 (container \"b\")",
-        "list.txt:1:1 PF102 listed but used by no manifest here: q.io/acme/a:v1"}},
+      {"TwoNamesThatAreBothListed", "docker.io/library/a:v1\na:v1\nq.io/acme/b:v1\nm.io/q/acme/b:v1",
+       Files{{"p.yaml", Pod("  - {name: a, image: \"docker.io/library/a:v1\"}\n"
+                            "  - {name: b, image: \"q.io/acme/b:v1\"}\n"
+                            "  - {name: c, image: \"m.io/q/acme/b:v1\"}\n")}},
+       Strings{}},
+      {"AThirdNameThatIsNot", "docker.io/library/a:v1\nlibrary/a:v1",
+       Files{{"p.yaml", Pod("  - {name: a, image: \"docker.io/a:v1\"}\n")}},
+       Strings{"p.yaml:6:15 PF301 one repository by two names: docker.io/a here, docker.io/library/a in "
+               "list.txt -> list.txt:1 docker.io/library/a:v1 is named here"}},
+      {"TwoRegistries", "q.io/acme/a:v1",
+       Files{{"p.yaml",
+              Pod("  - {name: a, image: \"m.io/q/acme/a:v1\"}\n  - {name: b, image: \"m.io/b/a:v1\"}\n")}},
+       Strings{"p.yaml:6:15 PF101 image is used but not listed: m.io/q/acme/a:v1 (container \"a\")",
+               "p.yaml:6:15 PF301 perhaps one image in two registries: m.io/q/acme/a:v1 here, q.io/acme/a:v1 "
+               "in list.txt -> list.txt:1 q.io/acme/a:v1 is named here",
+               "p.yaml:7:15 PF101 image is used but not listed: m.io/b/a:v1 (container \"b\")",
+               "list.txt:1:1 PF102 listed but used by no manifest here: q.io/acme/a:v1"}},
       // Different content has different tags; one word of a path says nothing.
-      {"OtherTagsAreOtherImages",
-       "q.io/acme/a:v1\nq.io/one:v1",
-       {{"p.yaml", Pod("  - {image: \"m.io/acme/a:v2\"}\n  - {image: \"m.io/one:v1\"}\n")}},
-       {"p.yaml:6:6 PF101 image is used but not listed: m.io/acme/a:v2 (a container)",
-        "p.yaml:7:6 PF101 image is used but not listed: m.io/one:v1 (a container)",
-        "list.txt:1:1 PF102 listed but used by no manifest here: q.io/acme/a:v1",
-        "list.txt:2:1 PF102 listed but used by no manifest here: q.io/one:v1"}},
-      {"PullSecrets",
-       "q.io/a:v1",
-       {{"p.yaml",
-         Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  imagePullSecrets: [{name: x}, {name: z}]\n")}},
-       {"p.yaml:5:3 PF302 every image of Pod p is listed, so the node pulls it by itself; a pull "
-        "with its "
-        "secrets (x, z) would close it to other pods"}},
-      {"ShortName",
-       "a:v1",
-       {{"p.yaml", Pod("  - {name: a, image: \"a:v1\"}\n")}},
-       {"p.yaml:6:15 PF303 the name has no registry: write docker.io/library/a:v1 instead of a:v1 "
-        "(container "
-        "\"a\")"}},
-      {"InvalidReference",
-       "",
-       {{"p.yaml", Pod("  - {name: a, image: \"q.io/a:\"}\n")}},
-       {"p.yaml:6:15 PF304 " + image::Reference::Parse("q.io/a:").error().message() + " (container \"a\")"}},
-      {"AnIgnoreInAList",
-       "# prefetchctl: ignore=PF102 for the next release\n",
-       {},
-       {"list.txt:1:1 PF002 PF102 finds nothing here to ignore"}},
+      {"OtherTagsAreOtherImages", "q.io/acme/a:v1\nq.io/one:v1",
+       Files{{"p.yaml", Pod("  - {image: \"m.io/acme/a:v2\"}\n  - {image: \"m.io/one:v1\"}\n")}},
+       Strings{"p.yaml:6:6 PF101 image is used but not listed: m.io/acme/a:v2 (a container)",
+               "p.yaml:7:6 PF101 image is used but not listed: m.io/one:v1 (a container)",
+               "list.txt:1:1 PF102 listed but used by no manifest here: q.io/acme/a:v1",
+               "list.txt:2:1 PF102 listed but used by no manifest here: q.io/one:v1"}},
+      {"PullSecrets", "q.io/a:v1",
+       Files{{"p.yaml",
+              Pod("  - {name: a, image: \"q.io/a:v1\"}\n", "  imagePullSecrets: [{name: x}, {name: z}]\n")}},
+       Strings{"p.yaml:5:3 PF302 every image of Pod p is listed, so the node pulls it by itself; a pull with "
+               "its secrets (x, z) would close it to other pods"}},
+      {"ShortName", "a:v1", Files{{"p.yaml", Pod("  - {name: a, image: \"a:v1\"}\n")}},
+       Strings{"p.yaml:6:15 PF303 the name has no registry: write docker.io/library/a:v1 instead of a:v1 "
+               "(container \"a\")"}},
+      {"InvalidReference", "", Files{{"p.yaml", Pod("  - {name: a, image: \"q.io/a:\"}\n")}},
+       Strings{"p.yaml:6:15 PF304 " + image::Reference::Parse("q.io/a:").error().message() +
+               " (container \"a\")"}},
+      {"AnIgnoreInAList", "# prefetchctl: ignore=PF102 for the next release\n", Files{},
+       Strings{"list.txt:1:1 PF002 PF102 finds nothing here to ignore"}},
   };
   for (const RuleCase& row : rows) {
     SCOPED_TRACE(row.name);
@@ -248,37 +213,31 @@ TEST(LintIgnoreTest, SwitchesOff) {
   const IgnoreCase rows[] = {
       {"OnTheLine", "  - image: q.io/a   # prefetchctl: ignore=PF201 because\n", {}},
       {"AboveTheLine",
-       "  - name: a\n    # prefetchctl: ignore=PF201 because\n\n    # and\n    image: q.io/a\n",
-       {}},
+       "  - name: a\n    # prefetchctl: ignore=PF201 because\n\n    # and\n    image: q.io/a\n", Strings{}},
       {"AboveTheContainer",
        "  # prefetchctl: ignore=PF201 because\n  - name: a\n    command: [x]\n    image: q.io/a\n",
-       {}},
+       Strings{}},
       {"AnotherContainer",
-       "  # prefetchctl: ignore=PF201 because\n  - name: x\n    image: q.io/a\n  - name: z\n    "
-       "image: q.io/a\n",
-       {"p.yaml:10:5 PF201"}},
+       "  # prefetchctl: ignore=PF201 because\n  - name: x\n    image: q.io/a\n  - name: z\n    image: "
+       "q.io/a\n",
+       Strings{"p.yaml:10:5 PF201"}},
       {"TheNextLineIsAnotherThing",
        "  - name: a # prefetchctl: ignore=PF201 it is the container's first line\n    image: q.io/a\n",
-       {}},
+       Strings{}},
       {"ALineBetween",
-       "  - name: a\n    command: [x] # prefetchctl: ignore=PF201 not about the image\n    "
-       "image: q.io/a\n",
-       {"p.yaml:7:18 PF002", "p.yaml:8:5 PF201"}},
+       "  - name: a\n    command: [x] # prefetchctl: ignore=PF201 not about the image\n    image: q.io/a\n",
+       Strings{"p.yaml:7:18 PF002", "p.yaml:8:5 PF201"}},
       {"Several", "  - image: a # prefetchctl: ignore=PF101,PF303 because\n", {}},
       {"InLowerCase", "  - image: q.io/a # prefetchctl: ignore=pf201 because\n", {}},
       {"WithoutBlanks", "  - image: q.io/a #prefetchctl:ignore=PF201 because\n", {}},
-      {"AnotherRule",
-       "  - image: q.io/a # prefetchctl: ignore=PF202 because\n",
-       {"p.yaml:6:5 PF201", "p.yaml:6:19 PF002"}},
-      {"NoReason",
-       "  - image: q.io/a # prefetchctl: ignore=PF201\n",
-       {"p.yaml:6:5 PF201", "p.yaml:6:19 PF001"}},
-      {"NoId",
-       "  - image: q.io/a # prefetchctl: ignore because\n",
-       {"p.yaml:6:5 PF201", "p.yaml:6:19 PF001"}},
-      {"ABeginningIsNoId",
-       "  - image: q.io/a # prefetchctl: ignore=PF2 because\n",
-       {"p.yaml:6:5 PF201", "p.yaml:6:19 PF001"}},
+      {"AnotherRule", "  - image: q.io/a # prefetchctl: ignore=PF202 because\n",
+       Strings{"p.yaml:6:5 PF201", "p.yaml:6:19 PF002"}},
+      {"NoReason", "  - image: q.io/a # prefetchctl: ignore=PF201\n",
+       Strings{"p.yaml:6:5 PF201", "p.yaml:6:19 PF001"}},
+      {"NoId", "  - image: q.io/a # prefetchctl: ignore because\n",
+       Strings{"p.yaml:6:5 PF201", "p.yaml:6:19 PF001"}},
+      {"ABeginningIsNoId", "  - image: q.io/a # prefetchctl: ignore=PF2 because\n",
+       Strings{"p.yaml:6:5 PF201", "p.yaml:6:19 PF001"}},
       {"NoComment", "  - image: \"q.io/a#prefetchctl:ignore=PF201 x\"\n", {"p.yaml:6:5 PF304"}},
       {"ProseIsNoIgnore", "  - image: q.io/a # prefetchctl: see the list\n", {"p.yaml:6:5 PF201"}},
   };
@@ -304,11 +263,9 @@ struct SelectionCase {
 };
 TEST(LintSelectionTest, Is) {
   const SelectionCase rows[] = {
-      {"All",
-       {},
-       {},
-       "PF001 PF002 PF101 PF102 PF103 PF104 PF105 PF106 PF107 PF108 PF201 PF202 PF203 PF204 "
-       "PF301 PF302 PF303 PF304"},
+      {"All", Strings{}, Strings{},
+       "PF001 PF002 PF101 PF102 PF103 PF104 PF105 PF106 PF107 PF108 PF201 PF202 PF203 PF204 PF301 PF302 "
+       "PF303 PF304"},
       {"Some", {"PF101", "pf2"}, {}, "PF101 PF201 PF202 PF203 PF204"},
       {"WithCommas", {"PF101, PF102"}, {}, "PF101 PF102"},
       {"NotThese", {"PF1"}, {"PF102,PF104"}, "PF101 PF103 PF105 PF106 PF107 PF108"},

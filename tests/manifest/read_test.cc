@@ -158,84 +158,68 @@ TEST(ReadTest, FindsTheImages) {
       WorkloadRow("CronJobOfOld", "batch/v1beta1", "CronJob", "spec.jobTemplate.spec.template", "8:46"),
       WorkloadRow("PodTemplate", "v1", "PodTemplate", "template", "5:40"),
       WorkloadRow("DeploymentConfig", "apps.openshift.io/v1", "DeploymentConfig", "spec.template", "6:42"),
-      {"SameKindOfAnotherGroup",
-       Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
-       "6:42 a:1 IfNotPresent container c of StatefulSet w\n",
-       {}},
+      {"SameKindOfAnotherGroup", Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
+       "6:42 a:1 IfNotPresent container c of StatefulSet w\n", ReadOptions{}},
       {"ObjectsWithoutPods",
        "apiVersion: v1\nkind: Service\nspec: {containers: [{image: a}]}\n---\n"
        "apiVersion: v1\nkind: Service\n---\napiVersion: cert-manager.io/v1\nkind: Certificate\n",
-       "passed over: 1 Certificate.cert-manager.io\npassed over: 2 Service\n",
-       {}},
-      {"NothingInAKnownObject",
-       "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}\n",
-       "2:1 unread: Deployment has no container with an image here; render patches first\n",
-       {}},
+       "passed over: 1 Certificate.cert-manager.io\npassed over: 2 Service\n", ReadOptions{}},
+      {"NothingInAKnownObject", "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}\n",
+       "2:1 unread: Deployment has no container with an image here; render patches first\n", ReadOptions{}},
       {"NothingAtAll", "# only a comment\n---\n---\n", "", {}},
       {"Empty", "", "", {}},
-      {"AFullPod",
-       kFullPod,
+      {"AFullPod", kFullPod,
        "11:12 busybox Always init setup of Pod shop/web\n"
        "13:12 reg:5000/mesh/proxy:2 IfNotPresent init proxy of Pod shop/web\n"
-       "17:12 reg:5000/shop/web:latest@sha256:"
-       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-       " Always container web of Pod shop/web\n"
+       "17:12 "
+       "reg:5000/shop/web:latest@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef "
+       "Always container web of Pod shop/web\n"
        "21:12 reg:5000/shop/log:1 Never! container log of Pod shop/web\n"
        "22:12 reg:5000/shop/log:1 IfNotPresent container  of Pod shop/web\n"
        "26:12 debug:1 IfNotPresent! ephemeral debug of Pod shop/web\n"
        "34:18 reg:5000/models/m Always volume model of Pod shop/web\n"
        "36:24 reg:5000/models/n:1 Always! volume pinned of Pod shop/web\n",
-       {}},
+       ReadOptions{}},
       {"ManyDocuments",
        "# one\napiVersion: v1\nkind: Pod\nspec: {containers: [{image: a:1}]}\n---\n\n--- # two\n"
        "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: b:1}]}\n...\n---\n"
-       "{\"apiVersion\": \"v1\", \"kind\": \"Pod\",\n \"spec\": {\"containers\": [{\"image\": "
-       "\"c\"}]}}\n",
+       "{\"apiVersion\": \"v1\", \"kind\": \"Pod\",\n \"spec\": {\"containers\": [{\"image\": \"c\"}]}}\n",
        "4:29 a:1 IfNotPresent container  of Pod\n10:29 b:1 IfNotPresent container  of Pod\n"
        "14:36 c Always container  of Pod\n",
-       {}},
+       ReadOptions{}},
       {"CarriageReturnsAndAByteOrderMark",
        "\xEF\xBB\xBF"
        "apiVersion: v1\r\nkind: Pod\r\nspec:\r\n  containers:\r\n  - image: a:1\r\n",
-       "5:12 a:1 IfNotPresent container  of Pod\n",
-       {}},
+       "5:12 a:1 IfNotPresent container  of Pod\n", ReadOptions{}},
       {"Json",
        "{\"kind\": \"Pod\", \"apiVersion\": \"v1\",\n\"metadata\": {\"generateName\": \"x-\"},\n"
        "\"spec\": {\"containers\": [{\"name\": \"c\",\n\"image\": \"a\\u003a1\"}]}}",
-       "4:10 a:1 IfNotPresent container c of Pod x-*\n",
-       {}},
+       "4:10 a:1 IfNotPresent container c of Pod x-*\n", ReadOptions{}},
       {"ASequenceInJson",
        "[{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"spec\":{\"containers\":[{\"image\":\"a:1\"}]}},\n"
        "{\"kind\":\"Service\",\"apiVersion\":\"v1\"}]",
-       "1:65 a:1 IfNotPresent container  of Pod\npassed over: 1 Service\n",
-       {}},
-      {"FlowYaml",
-       "{apiVersion: v1, kind: Pod, spec: {containers: [{image: a:1}]}}",
-       "1:57 a:1 IfNotPresent container  of Pod\n",
-       {}},
+       "1:65 a:1 IfNotPresent container  of Pod\npassed over: 1 Service\n", ReadOptions{}},
+      {"FlowYaml", "{apiVersion: v1, kind: Pod, spec: {containers: [{image: a:1}]}}",
+       "1:57 a:1 IfNotPresent container  of Pod\n", ReadOptions{}},
       {"ListsInLists",
        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items:\n"
        "  - {apiVersion: v1, kind: Pod, spec: {containers: [{image: a:1}]}}\n"
        "- {apiVersion: v1, kind: ConfigMap}\n- {apiVersion: v1, kind: List, items: null}\n",
-       "7:61 a:1 IfNotPresent container  of Pod\npassed over: 1 ConfigMap\n",
-       {}},
+       "7:61 a:1 IfNotPresent container  of Pod\npassed over: 1 ConfigMap\n", ReadOptions{}},
       {"AListOfOneType",
        "apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: d}\n"
        "  spec: {template: {spec: {containers: [{image: a:1}]}}}\n",
-       "5:49 a:1 IfNotPresent container  of Deployment d\n",
-       {}},
+       "5:49 a:1 IfNotPresent container  of Deployment d\n", ReadOptions{}},
       {"TagsWhereverTheyAre",
        "apiVersion: v1\nkind: Secret\ndata: {a: !!binary aGk=, b: !x [1]}\n---\n"
        "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: !!str a:1}]}\n",
-       "7:29 a:1 IfNotPresent container  of Pod\npassed over: 1 Secret\n",
-       {}},
+       "7:29 a:1 IfNotPresent container  of Pod\npassed over: 1 Secret\n", ReadOptions{}},
       {"Merges",
-       "apiVersion: v1\nkind: Pod\nx: &x {image: a:1, name: x}\ny: &y {name: z, imagePullPolicy: "
-       "Never}\n"
+       "apiVersion: v1\nkind: Pod\nx: &x {image: a:1, name: x}\ny: &y {name: z, imagePullPolicy: Never}\n"
        "spec:\n  containers:\n  - <<: *x\n  - {name: own, <<: [*y, *x]}\n  - {<<: *x, image: b:1}\n",
        "3:15 a:1 IfNotPresent container x of Pod\n3:15 a:1 Never! container z of Pod\n"
        "9:21 b:1 IfNotPresent container x of Pod\n",
-       {}},
+       ReadOptions{}},
       // kubectl applies these: the last of two keys counts, and a merge is one where it stands.
       {"KeysTwiceAndMergesInTheirPlace",
        "apiVersion: v1\nkind: Pod\na: &a {imagePullPolicy: Never}\nb: &b {image: b:1, name: m}\n"
@@ -243,25 +227,21 @@ TEST(ReadTest, FindsTheImages) {
        "  - {<<: *a, <<: *b}\n",
        "7:25 c:1 IfNotPresent container  of Pod\n4:15 b:1 IfNotPresent container m of Pod\n"
        "4:15 b:1 Never! container m of Pod\n",
-       {}},
-      {"NoListInSpiteOfItsName",
-       "apiVersion: example.com/v1\nkind: BlockList\nitems: [a, b]\n",
-       "passed over: 1 BlockList.example.com\n",
-       {}},
+       ReadOptions{}},
+      {"NoListInSpiteOfItsName", "apiVersion: example.com/v1\nkind: BlockList\nitems: [a, b]\n",
+       "passed over: 1 BlockList.example.com\n", ReadOptions{}},
       {"AnEmptyListOfOneType", "apiVersion: v1\nkind: PodList\nitems: []\n", "passed over: 1 PodList\n", {}},
       {"ATemplateMayLackImages",
-       "apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: a}, "
-       "{image: ' '}, {image: null}], volumes: [{image: {}}, {image: {reference: ''}}]}}}\n",
+       "apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: a}, {image: ' "
+       "'}, {image: null}], volumes: [{image: {}}, {image: {reference: ''}}]}}}\n",
        "3:39 container \"a\" of Deployment has no image here\n"
        "3:51 a container of Deployment has no image here\n"
        "3:64 a container of Deployment has no image here\n"
        "3:90 a volume of Deployment has no image here\n"
        "3:112 a volume of Deployment has no image here\n",
-       {}},
-      {"NoReferenceIsNoMistakeHere",
-       "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: 'A B'}]}\n",
-       "3:29 A B IfNotPresent container  of Pod\n",
-       {}},
+       ReadOptions{}},
+      {"NoReferenceIsNoMistakeHere", "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: 'A B'}]}\n",
+       "3:29 A B IfNotPresent container  of Pod\n", ReadOptions{}},
       {"Task", OfWorkflow("tekton.dev/v1/Task", std::string("  ") + kSteps),
        "5:29 a:1 IfNotPresent container s of Task w\n5:64 b Always container t of Task w\n"},
       {"TaskRun", OfWorkflow("tekton.dev/v1beta1/TaskRun", std::string("  taskSpec: ") + kSteps),
@@ -270,8 +250,7 @@ TEST(ReadTest, FindsTheImages) {
        OfWorkflow("tekton.dev/v1/Pipeline",
                   "  tasks: [{taskRef: {name: x}}, {taskSpec: {steps: [{image: a:1}]}}]\n"
                   "  finally: [{taskSpec: {steps: [{image: b:1}]}}]\n"),
-       "5:61 a:1 IfNotPresent container  of Pipeline w\n6:41 b:1 IfNotPresent container  of "
-       "Pipeline w\n"},
+       "5:61 a:1 IfNotPresent container  of Pipeline w\n6:41 b:1 IfNotPresent container  of Pipeline w\n"},
       {"PipelineRun",
        OfWorkflow("tekton.dev/v1/PipelineRun",
                   "  pipelineSpec:\n    tasks: [{taskSpec: {steps: [{image: a:1}]}}]\n"
@@ -345,43 +324,34 @@ TEST(ReadTest, FindsTheImages) {
        "5:29 a:1 IfNotPresent? field spec.steps[0].image of Task w\n"
        "5:64 b Always? field spec.sidecars[0].image of Task w\n"},
       {"CustomButNotAskedFor", kCustom, kTasksOfCustom + kRolesOfCustom + kPodOfCustom, {}},
-      {"CustomInASequence",
-       kCustom,
+      {"CustomInASequence", kCustom,
        "7:44 a:1 IfNotPresent container  of Farm f\n8:44 b:1 IfNotPresent container  of Farm f\n" +
            kRolesOfCustom + kPodOfCustom,
-       {.pod_template_paths = {"spec.tasks.template"}}},
-      {"CustomInAMapping",
-       kCustom,
+       ReadOptions{.pod_template_paths = {"spec.tasks.template"}}},
+      {"CustomInAMapping", kCustom,
        "10:48 c:1 IfNotPresent container  of Farm f\n11:48 d:1 IfNotPresent container  of Farm f\n" +
            kTasksOfCustom + kPodOfCustom,
-       {.pod_template_paths = {"spec.roles.*.template"}}},
-      {"CustomPodSpec",
-       kCustom,
+       ReadOptions{.pod_template_paths = {"spec.roles.*.template"}}},
+      {"CustomPodSpec", kCustom,
        "12:30 e:1 IfNotPresent container  of Farm f\n" + kTasksOfCustom + kRolesOfCustom,
-       {.pod_template_paths = {"spec.pod"}}},
-      {"CustomPathsThatLeadNowhere",
-       kCustom,
-       kTasksOfCustom + kRolesOfCustom + kPodOfCustom,
-       {.pod_template_paths = {"spec.template", "spec.none", "spec.tasks", "", "."}}},
+       ReadOptions{.pod_template_paths = {"spec.pod"}}},
+      {"CustomPathsThatLeadNowhere", kCustom, kTasksOfCustom + kRolesOfCustom + kPodOfCustom,
+       ReadOptions{.pod_template_paths = {"spec.template", "spec.none", "spec.tasks", "", "."}}},
       {"CustomPathsAreNotForKubernetesOwn",
-       "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: a:1}], x: {containers: [{image: "
-       "b:1}]}}\n",
-       "3:29 a:1 IfNotPresent container  of Pod\n",
-       {.pod_template_paths = {"spec.x"}}},
-      {"SameKindOfAnotherGroupByPath",
-       Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
+       "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: a:1}], x: {containers: [{image: b:1}]}}\n",
+       "3:29 a:1 IfNotPresent container  of Pod\n", ReadOptions{.pod_template_paths = {"spec.x"}}},
+      {"SameKindOfAnotherGroupByPath", Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
        "6:42 a:1 IfNotPresent container c of StatefulSet w\n",
-       {.pod_template_paths = {"spec.template"}}},
+       ReadOptions{.pod_template_paths = {"spec.template"}}},
       {"AlwaysPullImages",
-       "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{image: a:1, imagePullPolicy: "
-       "Never}]\n  volumes: [{image: {reference: b:1}}]\n",
+       "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{image: a:1, imagePullPolicy: Never}]\n  volumes: "
+       "[{image: {reference: b:1}}]\n",
        "4:24 a:1 Always! container  of Pod\n5:33 b:1 Always volume  of Pod\n",
-       {.policy = {.assume_always_pull = true}}},
+       ReadOptions{.policy = {.assume_always_pull = true}}},
       {"AnotherDefault",
-       "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{image: a}, {image: b:1, "
-       "imagePullPolicy: Never}]\n",
+       "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{image: a}, {image: b:1, imagePullPolicy: Never}]\n",
        "4:24 a IfNotPresent container  of Pod\n4:36 b:1 Never! container  of Pod\n",
-       {.policy = {.default_policy = PullPolicy::kIfNotPresent}}},
+       ReadOptions{.policy = {.default_policy = PullPolicy::kIfNotPresent}}},
   };
   for (const ReadCase& row : rows) {
     SCOPED_TRACE(row.name);
@@ -531,6 +501,107 @@ TEST(Read, ThousandsOfDocumentsKnowTheirLines) {
   ASSERT_EQ(manifests.uses.size(), 5000U);
   EXPECT_EQ(manifests.uses.back().at, (doc::Position{40'000, 12}));
   EXPECT_EQ(manifests.uses.back().image, "reg:5000/a:4999");
+}
+
+struct MistakeCase {
+  std::string name, text;
+  std::string expect;    // all lines
+  std::size_t uses = 0;  // that are found all the same
+};
+
+std::string Pod(const std::string& spec) {
+  return "apiVersion: v1\nkind: Pod\nspec: " + spec + "\n";
+}
+std::string Deployment(const std::string& spec) {
+  return "apiVersion: apps/v1\nkind: Deployment\nspec: " + spec + "\n";
+}
+
+TEST(MistakesTest, AreSaidWithTheirPlace) {
+  const MistakeCase rows[] = {
+      {"NoImage", Pod("{containers: [{name: a}]}"), "x.yaml:3:21: spec.containers[0].image: is required"},
+      {"NullImage", Pod("{containers: [{image: null}]}"),
+       "x.yaml:3:29: spec.containers[0].image: is required"},
+      {"EmptyImage", Pod("{initContainers: [{image: ''}]}"),
+       "x.yaml:3:33: spec.initContainers[0].image: must name an image"},
+      {"BlankImage", Pod("{ephemeralContainers: [{image: ' '}]}"),
+       "x.yaml:3:38: spec.ephemeralContainers[0].image: must name an image"},
+      {"EmptyImageInATemplate", Deployment("{template: {spec: {containers: [{image: ''}]}}}"),
+       "x.yaml:3:47: spec.template.spec.containers[0].image: must name an image"},
+      {"NoVolumeReference", Pod("{volumes: [{name: v, image: {}}]}"),
+       "x.yaml:3:35: spec.volumes[0].image.reference: is required"},
+      {"ImageIsANumber", Pod("{containers: [{image: 5}]}"),
+       "x.yaml:3:29: spec.containers[0].image: must be a string, not an integer; put it in quotes"},
+      {"ImageIsAMapping", Pod("{containers: [{image: {repository: a}}]}"),
+       "x.yaml:3:29: spec.containers[0].image: must be a string, not a mapping"},
+      {"VolumeImageIsAString", Pod("{volumes: [{image: a}]}"),
+       "x.yaml:3:26: spec.volumes[0].image: must be a mapping, not a string"},
+      {"UnknownPolicy", Pod("{containers: [{image: a, imagePullPolicy: always}]}"),
+       "x.yaml:3:49: spec.containers[0].imagePullPolicy: must be Always, IfNotPresent or Never", 1},
+      {"PolicyIsABoolean", Pod("{volumes: [{image: {reference: a, pullPolicy: true}}]}"),
+       "x.yaml:3:53: spec.volumes[0].image.pullPolicy: must be Always, IfNotPresent or Never", 1},
+      {"ContainersIsAMapping", Pod("{containers: {image: a}}"),
+       "x.yaml:3:20: spec.containers: must be a sequence, not a mapping"},
+      {"ContainerIsAString", Pod("{containers: [a, {image: b}]}"),
+       "x.yaml:3:21: spec.containers[0]: must be a mapping, not a string", 1},
+      {"ContainerIsNull", Pod("{containers: [null]}"),
+       "x.yaml:3:21: spec.containers[0]: must be a mapping, not null"},
+      {"ContainerNameIsABoolean", Pod("{containers: [{name: yes, image: a}]}"),
+       "x.yaml:3:28: spec.containers[0].name: must be a string; Kubernetes takes this word for a boolean, so "
+       "put it in quotes",
+       1},
+      {"SpecIsASequence", Pod("[{containers: []}]"), "x.yaml:3:7: spec: must be a mapping, not a sequence"},
+      {"TemplateIsAString", Deployment("{template: a}"),
+       "x.yaml:3:18: spec.template: must be a mapping, not a string"},
+      {"SpecOfADeploymentIsAString", Deployment("a"), "x.yaml:3:7: spec: must be a mapping, not a string"},
+      {"SecretIsAString", Pod("{imagePullSecrets: [a], containers: [{image: a}]}"),
+       "x.yaml:3:27: spec.imagePullSecrets[0]: must be a mapping, not a string", 1},
+      {"ServiceAccountIsANumber", Pod("{serviceAccountName: 5}"),
+       "x.yaml:3:28: spec.serviceAccountName: must be a string, not an integer; put it in quotes"},
+      {"NameIsANumber", "apiVersion: v1\nkind: Pod\nmetadata: {name: 5}\n",
+       "x.yaml:3:18: metadata.name: must be a string, not an integer; put it in quotes"},
+      {"NoKind", "apiVersion: v1\nspec: {containers: [{image: a}]}\n", "x.yaml:1:1: kind: is required"},
+      {"NoApiVersion", "kind: Pod\n", "x.yaml:1:1: apiVersion: is required"},
+      {"EmptyKind", "apiVersion: v1\nkind: ''\n", "x.yaml:2:7: kind: must not be empty"},
+      {"KindIsANumber", "apiVersion: v1\nkind: 7\n",
+       "x.yaml:2:7: kind: must be a string, not an integer; put it in quotes"},
+      {"NoObject", "just text\n", "x.yaml:1:1: must be a mapping, not a string"},
+      {"NoObjectInAList", "apiVersion: v1\nkind: List\nitems: [5]\n",
+       "x.yaml:3:9: items[0]: must be a mapping, not an integer"},
+      {"ItemsIsAMapping", "apiVersion: v1\nkind: List\nitems: {a: b}\n",
+       "x.yaml:3:8: items: must be a sequence, not a mapping"},
+      {"InAList",
+       "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n"
+       "  spec: {containers: [{image: 5}]}\n",
+       "x.yaml:6:31: items[0].spec.containers[0].image: must be a string, not an integer; put it in quotes"},
+      {"InTheSecondDocument", Pod("{containers: [{image: a}]}") + "---\n" + Pod("{containers: 5}"),
+       "x.yaml:7:20: spec.containers: must be a sequence, not an integer", 1},
+      {"SeveralAtOnce", Pod("{containers: [{image: 5}, {image: a, imagePullPolicy: x}, {}]}"),
+       "x.yaml:3:29: spec.containers[0].image: must be a string, not an integer; put it in quotes\n"
+       "x.yaml:3:61: spec.containers[1].imagePullPolicy: must be Always, IfNotPresent or Never\n"
+       "x.yaml:3:65: spec.containers[2].image: is required",
+       1},
+      {"InACustomResource", "apiVersion: a/v1\nkind: X\nspec: {pods: {containers: [{image: 5}]}}\n",
+       "x.yaml:3:36: spec.pods.containers[0].image: must be a string, not an integer; put it in quotes"},
+      // Not once for each step that lacks the field.
+      {"InAStepTemplate",
+       "apiVersion: tekton.dev/v1\nkind: Task\nspec:\n  stepTemplate: {imagePullPolicy: x}\n"
+       "  steps: [{image: a:1}, {image: b:1}]\n",
+       "x.yaml:4:35: spec.stepTemplate.imagePullPolicy: must be Always, IfNotPresent or Never", 2},
+      {"MergeOfNoMapping", Pod("{containers: [{<<: a, image: b}]}"), "x.yaml:3:26: << must name mappings"},
+      {"JsonCutOff", "{\"kind\": \"Pod\",\n\"apiVersion\"", "x.yaml:2:13: a colon is expected here"},
+      {"TemplateOfATool", "apiVersion: v1\nkind: {{ .Kind }}\n", "x.yaml:2:8: a key must be a string"},
+      {"Binary", std::string("\0\1", 2), "x.yaml:1:1: control characters are not allowed"},
+      {"TooLong", std::string((10 << 20) + 1, '#'), "x.yaml: is longer than 10485760 bytes"},
+      {"TooDeep", "apiVersion: v1\nkind: X\nspec: " + std::string(101, '[') + std::string(101, ']'),
+       "x.yaml:3:106: is nested deeper than 100 levels"},
+  };
+  for (const MistakeCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    doc::Problems problems("x.yaml");
+    Manifests manifests = ReadManifests(row.text, problems, {.pod_template_paths = {"spec.pods"}});
+    EXPECT_EQ(base::Join(problems.Lines(), "\n"), row.expect);
+    EXPECT_EQ(manifests.uses.size(), row.uses);
+  }
 }
 
 }  // namespace

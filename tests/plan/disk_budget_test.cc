@@ -9,6 +9,7 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
+
 constexpr std::uint64_t kGiB = 1ULL << 30;
 const base::TimePoint kNow{std::chrono::hours(1)};
 
@@ -314,6 +315,42 @@ TEST(KeptBytesMatter, ComparedWithWhatRuns) {
   EXPECT_FALSE(KeptBytesMatter(0, {}));
   EXPECT_FALSE(KeptBytesMatter(kGiB / 2, {Running(0, 10, 10)}));
   EXPECT_TRUE(KeptBytesMatter(kGiB, {Running(0, 10, 10)}));
+}
+
+struct DiskCase {
+  std::string name;
+  DiskSpace disk;
+  std::uint64_t usable;
+};
+
+class DiskTest : public testing::TestWithParam<DiskCase> {};
+
+TEST_P(DiskTest, Row) {
+  EXPECT_EQ(Usable(GetParam().disk, Limits{}) / kGiB, GetParam().usable);
+}
+
+DiskSpace Disk(std::uint64_t capacity, std::uint64_t available) {
+  return {.known = true, .capacity_bytes = capacity * kGiB, .available_bytes = available * kGiB};
+}
+
+INSTANTIATE_TEST_SUITE_P(Disk, DiskTest,
+                         testing::Values(DiskCase{"WhatCannotBeMeasuredLimitsNothing", {}, ~0ULL / kGiB},
+                                         DiskCase{"DownToAFifth", Disk(100, 60), 40},
+                                         DiskCase{"OneIsLeft", Disk(100, 21), 1},
+                                         DiskCase{"AboveTheThresholdNothing", Disk(100, 19), 0},
+                                         DiskCase{"SmallDiskKeepsFiveGiB", Disk(10, 6), 1}),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(WithThreshold, TheLowerOneCounts) {
+  DiskSpace half_full = Disk(100, 45);
+  EXPECT_EQ(Usable(half_full, WithThreshold({}, 0)), 25 * kGiB) << "80 % where kubelet's is not known";
+  EXPECT_EQ(Usable(half_full, WithThreshold({}, 50)), 0U);
+  EXPECT_EQ(Usable(half_full, WithThreshold({}, 90)), 35 * kGiB);
+  EXPECT_EQ(Usable(half_full, WithThreshold({.disk_high_percent = 50}, 90)), 0U);
+  EXPECT_EQ(Usable(half_full, WithThreshold({.disk_high_percent = 90}, 50)), 0U);
+  EXPECT_EQ(WithThreshold({}, 0), Limits{});
+  EXPECT_EQ(Usable(half_full, WithThreshold({}, 100)), 40 * kGiB) << "5 GiB stay free";
+  EXPECT_EQ(Usable(half_full, WithThreshold({}, 101)), 40 * kGiB) << "no more than all of it";
 }
 
 }  // namespace

@@ -103,8 +103,7 @@ TEST(FleetLoad, WarnsOfDockerHubsLimit) {
   ASSERT_EQ(load.warnings.size(), 1U);
   EXPECT_EQ(load.warnings[0],
             "docker.io: 300 pulls, and Docker Hub allows 100 in 6 h: the last node is served after 18 h; use "
-            "a paid "
-            "account, or a pull-through cache, or set limits.startJitter to 18 h");
+            "a paid account, or a pull-through cache, or set limits.startJitter to 18 h");
   EXPECT_EQ(LoadOf(images, {.nodes = 150, .hub_pulls = 300}).warnings, std::vector<std::string>());
   load = LoadOf(images, {.nodes = 5000});
   ASSERT_EQ(load.warnings.size(), 1U);

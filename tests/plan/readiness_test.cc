@@ -3,13 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "plan/image_readiness.h"
+#include "plan/registry_story.h"
 #include "plan/verdicts.h"
 
 namespace prefetch::plan::readiness_test {
 namespace {
 
+using image::PullPolicy;
+using kubelet::VerdictReason;
+using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
+
 const base::TimePoint kNow{seconds(100000)};
 const base::WallTime kWall{seconds(1785578400)};
 
@@ -136,9 +141,6 @@ struct VerdictRow {
   Phase phase;
   Reason reason;
 };
-
-using image::PullPolicy;
-using kubelet::VerdictReason;
 
 TEST(JudgeVerdicts, OfAnImageThatIsHere) {
   const VerdictRow rows[] = {
@@ -365,70 +367,23 @@ TEST(SummarizeTest, Row) {
   const NodeCase rows[] = {
       {"AllReady", List({Good()}), {State(true)}, true, true, kNone, true, Phase::kReady, Reason::kAllReady},
       {"EmptyListIsReady", List({Good()}), {}, true, true, kNone, true, Phase::kReady, Reason::kEmptyList},
-      {"OneMissing",
-       List({Good()}),
-       {State(true), State(false)},
-       true,
-       true,
-       kNone,
-       false,
-       Phase::kProgressing,
-       Reason::kImagesNotReady},
-      {"OneFailing",
-       List({Good()}),
-       {State(false), State(false, true, Phase::kFailing)},
-       true,
-       true,
-       kNone,
-       false,
-       Phase::kFailing,
-       Reason::kImagesNotReady},
-      {"OptionalOnesDoNotCount",
-       List({Good()}),
-       {State(true), State(false, false, Phase::kFailing)},
-       true,
-       true,
-       kNone,
-       true,
-       Phase::kReady,
-       Reason::kAllReady},
+      {"OneMissing", List({Good()}), std::vector<ImageState>{State(true), State(false)}, true, true, kNone,
+       false, Phase::kProgressing, Reason::kImagesNotReady},
+      {"OneFailing", List({Good()}),
+       std::vector<ImageState>{State(false), State(false, true, Phase::kFailing)}, true, true, kNone, false,
+       Phase::kFailing, Reason::kImagesNotReady},
+      {"OptionalOnesDoNotCount", List({Good()}),
+       std::vector<ImageState>{State(true), State(false, false, Phase::kFailing)}, true, true, kNone, true,
+       Phase::kReady, Reason::kAllReady},
       {"NoSource", List({}), {}, true, true, kNone, false, Phase::kFailing, Reason::kListEmptyOfSources},
-      {"BrokenSourceWithNothingInForce",
-       List({Good(), Broken()}),
-       {State(true)},
-       true,
-       true,
-       kNone,
-       false,
-       Phase::kFailing,
-       Reason::kListInvalid},
-      {"RuntimeNeverAnswered",
-       List({Good()}),
-       {State(true)},
-       false,
-       false,
-       kNone,
-       false,
-       Phase::kFailing,
-       Reason::kRuntimeDown},
-      {"RuntimeAwayForAMomentTakesNothingAway",
-       List({Good()}),
-       {State(true)},
-       false,
-       true,
-       minutes(4),
-       true,
-       Phase::kReady,
-       Reason::kAllReady},
-      {"RuntimeAwayForLong",
-       List({Good()}),
-       {State(true)},
-       false,
-       true,
-       minutes(5),
-       false,
-       Phase::kFailing,
-       Reason::kRuntimeDown},
+      {"BrokenSourceWithNothingInForce", List({Good(), Broken()}), std::vector<ImageState>{State(true)}, true,
+       true, kNone, false, Phase::kFailing, Reason::kListInvalid},
+      {"RuntimeNeverAnswered", List({Good()}), std::vector<ImageState>{State(true)}, false, false, kNone,
+       false, Phase::kFailing, Reason::kRuntimeDown},
+      {"RuntimeAwayForAMomentTakesNothingAway", List({Good()}), std::vector<ImageState>{State(true)}, false,
+       true, minutes(4), true, Phase::kReady, Reason::kAllReady},
+      {"RuntimeAwayForLong", List({Good()}), std::vector<ImageState>{State(true)}, false, true, minutes(5),
+       false, Phase::kFailing, Reason::kRuntimeDown},
   };
   for (const NodeCase& row : rows) {
     SCOPED_TRACE(row.name);
@@ -485,6 +440,230 @@ TEST(Summarize, ANodeWhoseKubeletWouldExitIsNotReady) {
   node.runtime_ever_up = true;
   node.credentials_error.clear();
   EXPECT_EQ(Summarize(node, {}).node_problem, "");
+}
+
+ImageState Image(std::string_view name, bool ready, bool required, std::vector<std::string> sources) {
+  ImageState state;
+  state.desired = DesiredImage{
+      .reference = *image::Reference::Parse(name), .required = required, .sources = std::move(sources)};
+  state.ready = state.usable = ready;
+  state.reason = ready ? Reason::kPresent : Reason::kNotFound;
+  return state;
+}
+
+// Two sources: team a is ready, team b is not; one optional image of a is missing.
+Snapshot TwoTeams() {
+  Snapshot snapshot;
+  snapshot.list.hash = "sha256:1";
+  base::WallTime loaded{std::chrono::seconds(1)};
+  snapshot.list.sources = {{.name = "a.yaml", .loaded_at = loaded}, {.name = "b.yaml", .loaded_at = loaded}};
+  snapshot.images = {Image("r.io/a:1", true, true, {"a.yaml"}), Image("r.io/opt:1", false, false, {"a.yaml"}),
+                     Image("r.io/b:1", false, true, {"b.yaml"})};
+  snapshot.readiness = {.ready = false, .reason = Reason::kImagesNotReady, .message = "1 image is not ready"};
+  return snapshot;
+}
+
+struct ReadyCase {
+  std::string name;
+  ReadyQuestion query;
+  bool ready;
+  std::size_t entries;
+};
+
+class ReadyQuestionTest : public testing::TestWithParam<ReadyCase> {};
+
+TEST_P(ReadyQuestionTest, TwoTeams) {
+  Snapshot snapshot = TwoTeams();
+  ReadyAnswer answer = EvaluateReady(snapshot, GetParam().query);
+  EXPECT_EQ(answer.ready, GetParam().ready) << answer.message;
+  EXPECT_EQ(answer.entries.size(), GetParam().entries);
+  EXPECT_FALSE(answer.message.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Asked, ReadyQuestionTest,
+    testing::Values(
+        ReadyCase{"Whole", {}, false, 3}, ReadyCase{"TheReadyTeam", {.source = "a.yaml"}, true, 2},
+        ReadyCase{"TheOtherTeam", {.source = "b.yaml"}, false, 1},
+        ReadyCase{"NoSuchSource", {.source = "c.yaml"}, false, 0},
+        ReadyCase{"RightHash", {.hash = "sha256:1", .source = "a.yaml"}, true, 2},
+        ReadyCase{"OtherHash", {.hash = "sha256:2", .source = "a.yaml"}, false, 2},
+        ReadyCase{"IfNotPresent", {.policy = image::PullPolicy::kIfNotPresent, .source = "a.yaml"}, true, 2},
+        ReadyCase{
+            "AlwaysIsNotChecked", {.policy = image::PullPolicy::kAlways, .source = "a.yaml"}, false, 2}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(ReadyQuestion, ABrokenSourceOfAnotherTeamDoesNotStopThisOne) {
+  Snapshot snapshot = TwoTeams();
+  snapshot.list.sources[1] = {.name = "b.yaml", .error = "b.yaml:1:1: no"};
+  snapshot.readiness.reason = Reason::kListInvalid;
+  EXPECT_TRUE(EvaluateReady(snapshot, {.source = "a.yaml"}).ready);
+  EXPECT_FALSE(EvaluateReady(snapshot, {.source = "b.yaml"}).ready);
+  EXPECT_FALSE(EvaluateReady(snapshot, {}).ready);
+  // The runtime's trouble is everybody's, and hides behind that of the list.
+  snapshot.readiness.node_problem = "connection refused";
+  snapshot.readiness.node_reason = Reason::kRuntimeDown;
+  ReadyAnswer answer = EvaluateReady(snapshot, {.source = "a.yaml"});
+  EXPECT_FALSE(answer.ready);
+  EXPECT_EQ(answer.message, "connection refused");
+  EXPECT_EQ(answer.public_message, "RuntimeDown");
+}
+
+// As onStale: NotReady says of an image that every pod could start.
+TEST(ReadyQuestion, TheDirectivesOfAnEntryHoldForEveryPolicy) {
+  Snapshot snapshot = TwoTeams();
+  RegistryView view;
+  view.agrees = true;
+  view.acceptable = false;
+  view.reason = Reason::kStale;
+  snapshot.images[0].registry = std::make_shared<const RegistryView>(view);
+  snapshot.images[0].ready = false;
+  snapshot.images[0].reason = Reason::kStale;
+  using image::PullPolicy;
+  for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
+    ReadyAnswer answer = EvaluateReady(snapshot, {.policy = policy, .source = "a.yaml"});
+    EXPECT_FALSE(answer.ready);
+    EXPECT_NE(answer.message.find("(Stale)"), std::string::npos) << answer.message;
+  }
+  view.acceptable = true;
+  snapshot.images[0].registry = std::make_shared<const RegistryView>(view);
+  EXPECT_TRUE(EvaluateReady(snapshot, {.policy = PullPolicy::kAlways, .source = "a.yaml"}).ready);
+}
+
+TEST(ReadyQuestion, APolicyIsAskedOfTheVerdictNotOfReadyFor) {
+  Snapshot snapshot = TwoTeams();
+  snapshot.kubelet.emplace();
+  snapshot.images = {Image("r.io/a:1", false, true, {"a.yaml"})};
+  snapshot.images[0].usable = true;
+  snapshot.images[0].verdicts = tests::Closed();
+  EXPECT_FALSE(EvaluateReady(snapshot, {}).ready);
+  EXPECT_FALSE(EvaluateReady(snapshot, {.policy = image::PullPolicy::kNever}).ready);
+  EXPECT_TRUE(EvaluateReady(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
+  snapshot.images[0].verdicts = tests::Open();
+  EXPECT_TRUE(EvaluateReady(snapshot, {.policy = image::PullPolicy::kNever}).ready);
+  snapshot.images[0].verdicts = nullptr;
+  EXPECT_FALSE(EvaluateReady(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
+}
+
+TEST(ReadyQuestion, ARuntimeThatIsAwayStopsEverybody) {
+  Snapshot snapshot = TwoTeams();
+  snapshot.readiness = {.ready = false, .reason = Reason::kRuntimeDown, .message = "connection refused"};
+  EXPECT_FALSE(EvaluateReady(snapshot, {.source = "a.yaml"}).ready);
+}
+
+// What the registry's answers do to readiness, for an image that is here.
+
+DesiredImage JudgeRegistryWant() {
+  DesiredImage desired;
+  desired.reference = *image::Reference::Parse("r.io/a:v1");
+  desired.refresh = Refresh::kIfDigestChanged;
+  return desired;
+}
+
+ImageState Judged(const DesiredImage& desired, const RegistryStory& story, base::Duration at,
+                  bool pulling = false) {
+  base::TimePoint now = RegistryStory::At(at);
+  Observation seen{.known = true, .local = story.here};
+  RefreshDecision refresh = DecideRefresh(desired, story.here, story.past, now);
+  std::optional<RunningPull> run;
+  if (pulling) run = RunningPull{.started_at = now, .progress = {}};
+  return EvaluateImage({.desired = desired,
+                        .observed = seen,
+                        .history = {},
+                        .action = Decide(seen, {}, refresh, now),
+                        .run = run,
+                        .refresh = &refresh,
+                        .freshness = &story.past},
+                       now, base::WallTime(std::chrono::seconds(1785578400)));
+}
+
+TEST(JudgeRegistry, AnUpdateLeavesTheOldImageInUse) {
+  ImageState state =
+      Judged(JudgeRegistryWant(), RegistryStory(JudgeRegistryWant()).Moved("b", hours(1)), hours(1), true);
+  EXPECT_TRUE(state.ready);
+  EXPECT_TRUE(state.usable);
+  EXPECT_EQ(state.reason, Reason::kPresent);
+  EXPECT_EQ(state.pull.state, PullState::kPulling);
+  EXPECT_FALSE(state.registry->fresh);
+  EXPECT_EQ(state.registry->reason, Reason::kTagMoved);
+  EXPECT_EQ(state.registry->digest, "b");
+  EXPECT_EQ(state.digest, "a");
+  EXPECT_NE(state.registry->message.find("has changed"), std::string::npos);
+}
+
+TEST(JudgeRegistry, AnOutageChangesFreshNotReady) {
+  RegistryStory story(JudgeRegistryWant());
+  story.Same("a", {}).Unreachable(hours(1)).Unreachable(hours(2));
+  ImageState state = Judged(JudgeRegistryWant(), story, hours(6));
+  EXPECT_TRUE(state.ready);
+  EXPECT_FALSE(state.registry->fresh);
+  EXPECT_EQ(state.registry->answer, image::RegistryAnswerKind::kUnreachable);
+}
+
+TEST(JudgeRegistry, UnlessADirectiveSaysSo) {
+  DesiredImage desired = JudgeRegistryWant();
+  desired.on_unreachable = OnFailure::kNotReady;
+  RegistryStory story(desired);
+  story.Same("a", {}).Unreachable(hours(1)).Unreachable(hours(2));
+  ImageState state = Judged(desired, story, hours(2));
+  EXPECT_FALSE(state.ready);
+  EXPECT_TRUE(state.usable);
+  EXPECT_EQ(state.phase, Phase::kFailing);
+  EXPECT_EQ(state.reason, Reason::kUnreachable);
+  EXPECT_EQ(state.message, state.registry->message);
+}
+
+TEST(JudgeRegistry, ReadyForAlwaysWaitsForTheFirstAnswer) {
+  DesiredImage desired = JudgeRegistryWant();
+  desired.ready_for = image::PullPolicy::kAlways;
+  RegistryStory story(desired);
+  ImageState state = Judged(desired, story, minutes(1));
+  EXPECT_FALSE(state.ready);
+  EXPECT_EQ(state.phase, Phase::kProgressing);
+  EXPECT_EQ(state.reason, Reason::kNotChecked);
+  EXPECT_TRUE(Judged(desired, story.Same("a", minutes(2)), minutes(2)).ready);
+  EXPECT_EQ(Judged(desired, story, hours(5)).reason, Reason::kCheckOverdue);
+}
+
+TEST(JudgeRegistry, TheMessageOfAChangeThatIsNotPulledSaysWhy) {
+  DesiredImage desired = JudgeRegistryWant();
+  desired.refresh = Refresh::kIfNotPresent;
+  desired.ready_for = image::PullPolicy::kAlways;
+  RegistryStory story(desired);
+  ImageState state = Judged(desired, story.Same("a", {}).Moved("b", hours(1)), hours(1));
+  EXPECT_FALSE(state.ready);
+  EXPECT_EQ(state.pull.state, PullState::kNone);
+  EXPECT_NE(state.message.find("refresh is IfNotPresent"), std::string::npos) << state.message;
+}
+
+Snapshot Of(ImageState state) {
+  Snapshot snapshot;
+  snapshot.readiness = {.ready = true, .reason = Reason::kAllReady};
+  snapshot.images.push_back(std::move(state));
+  return snapshot;
+}
+
+TEST(GateForAlways, GoesByWhatTheRegistrySaid) {
+  RegistryStory story(JudgeRegistryWant());
+  ReadyQuestion query{.policy = image::PullPolicy::kAlways, .hash = "", .source = ""};
+  Snapshot before = Of(Judged(JudgeRegistryWant(), story, minutes(1)));
+  ReadyAnswer not_yet = EvaluateReady(before, query);
+  EXPECT_FALSE(not_yet.ready);
+  EXPECT_NE(not_yet.message.find("NotChecked"), std::string::npos) << not_yet.message;
+  Snapshot after = Of(Judged(JudgeRegistryWant(), story.Same("a", minutes(2)), minutes(2)));
+  EXPECT_TRUE(EvaluateReady(after, query).ready);
+}
+
+TEST(GateForAlways, SaysWhereNobodyIsAsked) {
+  Observation seen{.known = true, .local = Local{.id = "i", .digest = "a"}};
+  DesiredImage desired = JudgeRegistryWant();
+  desired.refresh = Refresh::kIfNotPresent;
+  Snapshot snapshot = Of(EvaluateImage(
+      {.desired = desired, .observed = seen, .history = {}, .action = Decide(seen, {}, {})}, {}, {}));
+  ReadyAnswer answer =
+      EvaluateReady(snapshot, {.policy = image::PullPolicy::kAlways, .hash = "", .source = ""});
+  EXPECT_FALSE(answer.ready);
+  EXPECT_NE(answer.message.find("readyFor: Always"), std::string::npos) << answer.message;
 }
 
 }  // namespace

@@ -39,22 +39,13 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Row{"One", {Open()}, VerdictResult::kStarts, VerdictResult::kStarts, kAlone},
         Row{"Alike", {Closed(), Closed()}, VerdictResult::kRefused, VerdictResult::kPulls, kAlone},
-        Row{"TheSecondIsClosed",
-            {Open(), Closed(), Closed()},
-            VerdictResult::kRefused,
-            VerdictResult::kPulls,
-            kOfB},
-        Row{"TheFirstIsClosed",
-            {Closed(), Open()},
-            VerdictResult::kRefused,
-            VerdictResult::kPulls,
-            "Pods that write a: what it means for Never."},
+        Row{"TheSecondIsClosed", std::vector<VerdictsPtr>{Open(), Closed(), Closed()},
+            VerdictResult::kRefused, VerdictResult::kPulls, kOfB},
+        Row{"TheFirstIsClosed", std::vector<VerdictsPtr>{Closed(), Open()}, VerdictResult::kRefused,
+            VerdictResult::kPulls, "Pods that write a: what it means for Never."},
         // Refused for certain; and with IfNotPresent a pull is better than nobody knows what.
-        Row{"UnknownAndClosed",
-            {Unknown(), Closed()},
-            VerdictResult::kRefused,
-            VerdictResult::kUnknown,
-            kOfB},
+        Row{"UnknownAndClosed", std::vector<VerdictsPtr>{Unknown(), Closed()}, VerdictResult::kRefused,
+            VerdictResult::kUnknown, kOfB},
         Row{"OpenAndUnknown", {Open(), Unknown()}, VerdictResult::kUnknown, VerdictResult::kUnknown, kOfB}),
     [](const auto& row) { return row.param.name; });
 

@@ -24,6 +24,7 @@ using doc::Node;
 using tests::JsonOf;
 using tests::Validated;
 using Kind = Node::Kind;
+using Strings = std::vector<std::string>;
 
 // The reader's mistakes; empty: it accepts the document.
 using ReadBy = std::function<std::string(const std::string& json)>;
@@ -181,28 +182,17 @@ constexpr const char* kWholeCheck = R"({"checks":[{"image":"quay.io/acme/app:v1"
 
 INSTANTIATE_TEST_SUITE_P(
     Schemas, Agree,
-    testing::Values(Agreement{"List",
-                              Document::kList,
-                              ReadList,
-                              kWholeList,
-                              ListFields(),
-                              {"has no effect", "contradicts", "of the tz database", "must differ from start",
-                               "must be from 1m", "must not be shorter", "readyAs is one pod",
-                               "must be whole seconds"}},
-                    Agreement{"Agent",
-                              Document::kAgent,
-                              ReadAgent,
-                              kWholeAgent,
-                              AgentFields(),
-                              {"--list: at least one", "needs", "has a meaning only with", "must be from 1s",
-                               "must not be more than parallelPulls", "must not be longer than pullLimit",
-                               "must be at least", "allowlist", "must be a label of a domain"}},
-                    Agreement{"Check",
-                              Document::kCheck,
-                              ReadCheck,
-                              kWholeCheck,
-                              CheckRequestFields(),
-                              {"must be namespace/name/uid, or namespace/name"}}),
+    testing::Values(Agreement{"List", Document::kList, ReadList, kWholeList, ListFields(),
+                              Strings{"has no effect", "contradicts", "of the tz database",
+                                      "must differ from start", "must be from 1m", "must not be shorter",
+                                      "readyAs is one pod", "must be whole seconds"}},
+                    Agreement{
+                        "Agent", Document::kAgent, ReadAgent, kWholeAgent, AgentFields(),
+                        Strings{"--list: at least one", "needs", "has a meaning only with", "must be from 1s",
+                                "must not be more than parallelPulls", "must not be longer than pullLimit",
+                                "must be at least", "allowlist", "must be a label of a domain"}},
+                    Agreement{"Check", Document::kCheck, ReadCheck, kWholeCheck, CheckRequestFields(),
+                              Strings{"must be namespace/name/uid, or namespace/name"}}),
     [](const auto& row) { return row.param.name; });
 
 }  // namespace

@@ -48,17 +48,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         AnswerCase{"S304", {.status = 304}, "ServerError Status304"},
         AnswerCase{"S400", {.status = 400}, "ServerError BadRequest", 2},
-        AnswerCase{"S400Name",
-                   {.status = 400, .body = R"({"errors":[{"code":"NAME_INVALID"}]})"},
-                   "Indeterminate InvalidReference",
-                   2},
+        AnswerCase{"S400Name", FakeReply{.status = 400, .body = R"({"errors":[{"code":"NAME_INVALID"}]})"},
+                   "Indeterminate InvalidReference", 2},
         AnswerCase{"S402", {.status = 402}, "AccessDenied Quota"},
         AnswerCase{"S403", {.status = 403}, "AccessDenied Forbidden", 2},
         AnswerCase{
             "S403Rate", {.status = 403, .body = "API rate limit exceeded"}, "RateLimited Forbidden", 2},
         AnswerCase{"S404", {.status = 404}, "TagMissing", 2},
-        AnswerCase{"S404Page",
-                   {.status = 404, .headers = {{"Content-Type", "text/html"}}},
+        AnswerCase{"S404Page", FakeReply{.status = 404, .headers = {{"Content-Type", "text/html"}}},
                    "ServerError NotARegistry"},
         AnswerCase{"S406", {.status = 406}, "Indeterminate NotAcceptable"},
         AnswerCase{"S408", {.status = 408}, "ServerError Timeout"},
@@ -76,67 +73,60 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Manifest, AnswerTest,
     testing::Values(
-        AnswerCase{"HtmlPage",
-                   {.headers = {{"Content-Type", "text/html"}}, .body = "<html>"},
-                   "ServerError NotARegistry",
-                   2},
+        AnswerCase{"HtmlPage", FakeReply{.headers = {{"Content-Type", "text/html"}}, .body = "<html>"},
+                   "ServerError NotARegistry", 2},
         AnswerCase{"Schema1",
-                   {.headers = {{"Content-Type", "application/vnd.docker.distribution.manifest.v1+prettyjws"},
-                                {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}},
+                   FakeReply{.headers = {{"Content-Type",
+                                          "application/vnd.docker.distribution.manifest.v1+prettyjws"},
+                                         {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}},
                    "Indeterminate Schema1"},
         AnswerCase{"WrongDigest",
-                   {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"},
-                                {"Docker-Content-Digest", "no digest"}},
-                    .body = "{}"},
+                   FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"},
+                                         {"Docker-Content-Digest", "no digest"}},
+                             .body = "{}"},
                    "Indeterminate DigestMismatch"},
         AnswerCase{"NoDigestAndNothing",
-                   {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}}},
-                   "Indeterminate NoManifest",
-                   2},
-        AnswerCase{
-            "NoDigestAndHalf",
-            {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}}, .body = "{\"schema"},
-            "Indeterminate NoManifest",
-            2},
+                   FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}}},
+                   "Indeterminate NoManifest", 2},
+        AnswerCase{"NoDigestAndHalf",
+                   FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
+                             .body = "{\"schema"},
+                   "Indeterminate NoManifest", 2},
         AnswerCase{"FiveMegabytes",
-                   {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
-                    .body = std::string(5 << 20, ' ')},
-                   "Indeterminate ManifestTooLarge",
-                   2}),
+                   FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
+                             .body = std::string(5 << 20, ' ')},
+                   "Indeterminate ManifestTooLarge", 2}),
     [](const auto& row) { return row.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Broken, AnswerTest,
-    testing::Values(AnswerCase{"NotHttp", {.raw = "SSH-2.0-OpenSSH_9.2\r\n"}, "ServerError NotARegistry"},
-                    AnswerCase{"HeadersThatGoRefuses",
-                               {.raw = "HTTP/1.1 200 OK\r\nA(b): x\r\n\r\n"},
-                               "ServerError NotARegistry"},
-                    AnswerCase{"CutInStatusLine", {.raw = "HTTP/1.1 2"}, "Unreachable Reset", 3},
-                    AnswerCase{
-                        "CutInHeaders", {.raw = "HTTP/1.1 200 OK\r\nContent-Ty"}, "Unreachable Reset", 3},
-                    AnswerCase{"HeadersTooLong",
-                               {.raw = "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n"},
-                               "Indeterminate TooLong"},
-                    AnswerCase{"TooManyHeaders",
-                               {.raw =
-                                    [] {
-                                      std::string text = "HTTP/1.1 200 OK\r\n";
-                                      for (int i = 0; i < 101; i++)
-                                        text += "X-" + std::to_string(i) + ": y\r\n";
-                                      return text + "\r\n";
-                                    }()},
-                               "Indeterminate TooLong"},
-                    AnswerCase{"Redirect2Nowhere", {.status = 307}, "ServerError BadRedirect"},
-                    AnswerCase{"RedirectInACircle",
-                               {.status = 302, .headers = {{"Location", "../manifests/v1"}}},
-                               "ServerError BadRedirect",
-                               10},
-                    AnswerCase{"RedirectWithUserinfo",
-                               {.status = 302, .headers = {{"Location", "https://u:p@cdn.example/"}}},
-                               "Indeterminate InsecureRedirect"},
-                    AnswerCase{"RedirectToMetadata",
-                               {.status = 302, .headers = {{"Location", "http://169.254.169.254/latest"}}},
-                               "Indeterminate Address"}),
+    testing::Values(
+        AnswerCase{"NotHttp", {.raw = "SSH-2.0-OpenSSH_9.2\r\n"}, "ServerError NotARegistry"},
+        AnswerCase{"HeadersThatGoRefuses", FakeReply{.raw = "HTTP/1.1 200 OK\r\nA(b): x\r\n\r\n"},
+                   "ServerError NotARegistry"},
+        AnswerCase{"CutInStatusLine", {.raw = "HTTP/1.1 2"}, "Unreachable Reset", 3},
+        AnswerCase{"CutInHeaders", {.raw = "HTTP/1.1 200 OK\r\nContent-Ty"}, "Unreachable Reset", 3},
+        AnswerCase{"HeadersTooLong",
+                   FakeReply{.raw = "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n"},
+                   "Indeterminate TooLong"},
+        AnswerCase{"TooManyHeaders",
+                   FakeReply{.raw =
+                                 [] {
+                                   std::string text = "HTTP/1.1 200 OK\r\n";
+                                   for (int i = 0; i < 101; i++) text += "X-" + std::to_string(i) + ": y\r\n";
+                                   return text + "\r\n";
+                                 }()},
+                   "Indeterminate TooLong"},
+        AnswerCase{"Redirect2Nowhere", {.status = 307}, "ServerError BadRedirect"},
+        AnswerCase{"RedirectInACircle",
+                   FakeReply{.status = 302, .headers = {{"Location", "../manifests/v1"}}},
+                   "ServerError BadRedirect", 10},
+        AnswerCase{"RedirectWithUserinfo",
+                   FakeReply{.status = 302, .headers = {{"Location", "https://u:p@cdn.example/"}}},
+                   "Indeterminate InsecureRedirect"},
+        AnswerCase{"RedirectToMetadata",
+                   FakeReply{.status = 302, .headers = {{"Location", "http://169.254.169.254/latest"}}},
+                   "Indeterminate Address"}),
     [](const auto& row) { return row.param.name; });
 
 class ClientAnswerTest : public tests::RegistryWorld {};

@@ -1,6 +1,7 @@
 #include "registry/containerd_config.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include "base/text.h"
 #include "registry/host_files.h"
 #include "registry/node_access.h"
+#include "temp_dir.h"
 
 namespace prefetch::registry::containerd_config_test {
 namespace {
@@ -87,10 +89,9 @@ TEST(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
       {"Version2WithTheNewTable", {Version(2) + Path(kImages, "/c")}, Says("/c")},
       // The registry that is carried over takes the place of the new table's as a whole.
       {"Version2WithBoth",
-       {Version(2) + Path(kOld, "/old") + Path(kImages, "/new") + Mirrors(kImages, {"a.io"})},
+       Texts{Version(2) + Path(kOld, "/old") + Path(kImages, "/new") + Mirrors(kImages, {"a.io"})},
        Says("/old")},
-      {"Version2Mirrors",
-       {Version(2) + Mirrors(kOld, {"docker.io", "a.io"})},
+      {"Version2Mirrors", Texts{Version(2) + Mirrors(kOld, {"docker.io", "a.io"})},
        Says("", {"a.io", "docker.io"}, true, true)},
       // 2.1 renames the plugin and then carries nothing over; later releases do.
       {"NoVersion", {Path("plugins.cri", "/c")}, kOnlyTheRuntimeKnows, {kDiscord}},
@@ -100,69 +101,50 @@ TEST(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
       {"Version1NewTable", {Version(1) + Path(kImages, "/c")}, Says("/c")},
       {"Version1WithoutRegistries", {Version(1) + Table("plugins.cri", "sandbox_image = \"p\"")}, Says("")},
       {"Version2KeysInOtherLetters",
-       {Version(2) + Table(kOld, "Max_Concurrent_Downloads = 4") + Path(kOld, "/c")},
-       Says("/c")},
+       Texts{Version(2) + Table(kOld, "Max_Concurrent_Downloads = 4") + Path(kOld, "/c")}, Says("/c")},
       {"Version2TableInOtherLetters",
-       {Version(2) + Table(std::string(kOld) + ".Registry", "config_path = \"/c\"")},
-       Says("")},
-      {"ShortNameFromVersion2On",
-       {Version(2) + Path("plugins.cri", "/c")},
-       Says(""),
-       {"/f0, line 2: this plugin's table has no effect in a file of version 2"}},
-      {"OldTableInVersion3",
-       {Version(3) + Path(kOld, "/old")},
-       kOnlyTheRuntimeKnows,
-       {"/f0, line 2: this plugin's table has no effect in a file of version 3", kDiscord}},
-      {"OldTableInVersion3SaysTheSame",
-       {Version(3) + Path(kOld, "/c") + Path(kImages, "/c")},
-       Says("/c"),
-       {"has no effect in a file of version 3"}},
+       Texts{Version(2) + Table(std::string(kOld) + ".Registry", "config_path = \"/c\"")}, Says("")},
+      {"ShortNameFromVersion2On", Texts{Version(2) + Path("plugins.cri", "/c")}, Says(""),
+       Texts{"/f0, line 2: this plugin's table has no effect in a file of version 2"}},
+      {"OldTableInVersion3", Texts{Version(3) + Path(kOld, "/old")}, kOnlyTheRuntimeKnows,
+       Texts{"/f0, line 2: this plugin's table has no effect in a file of version 3", kDiscord}},
+      {"OldTableInVersion3SaysTheSame", Texts{Version(3) + Path(kOld, "/c") + Path(kImages, "/c")},
+       Says("/c"), Texts{"has no effect in a file of version 3"}},
       {"OldTableInVersion3AboutOtherThings",
-       {Version(3) + Table(kOld, "stream_server_port = \"0\"") + Path(kImages, "/c")},
-       Says("/c")},
-      {"OldTableInVersion4",
-       {Version(4) + Path(kOld, "/old") + Path(kImages, "/c")},
-       Says("/c"),
-       {"has no effect in a file of version 4"}},
+       Texts{Version(3) + Table(kOld, "stream_server_port = \"0\"") + Path(kImages, "/c")}, Says("/c")},
+      {"OldTableInVersion4", Texts{Version(4) + Path(kOld, "/old") + Path(kImages, "/c")}, Says("/c"),
+       Texts{"has no effect in a file of version 4"}},
       {"KeysInAnyCase",
-       {"VERSION = 3\n[Plugins.\"io.containerd.cri.v1.images\".Registry]\nCONFIG_PATH = \"/c\"\n"},
+       Texts{"VERSION = 3\n[Plugins.\"io.containerd.cri.v1.images\".Registry]\nCONFIG_PATH = \"/c\"\n"},
        Says("/c")},
-      {"LaterFilesOverride",
-       {Version(3) + Path(kImages, "/a"), Version(3) + Path(kImages, "/b")},
+      {"LaterFilesOverride", Texts{Version(3) + Path(kImages, "/a"), Version(3) + Path(kImages, "/b")},
        Says("/b")},
       // Seen of 2.1.9: within a plugin's table an empty value overrides, too.
       {"EmptyOverrides", {Version(3) + Path(kImages, "/a"), Version(3) + Path(kImages, "")}, Says("")},
-      {"FalseOverrides",
-       {Images("use_local_image_pull = true"), Images("use_local_image_pull = false")},
+      {"FalseOverrides", Texts{Images("use_local_image_pull = true"), Images("use_local_image_pull = false")},
        Says("")},
-      {"WhatIsNotSaidStays",
-       {Version(3) + Path(kImages, "/a"), Images("use_local_image_pull = true")},
+      {"WhatIsNotSaidStays", Texts{Version(3) + Path(kImages, "/a"), Images("use_local_image_pull = true")},
        Says("/a", {}, false, true)},
       {"TablesArePutTogether",
-       {Version(3) + Mirrors(kImages, {"a.io"}), Version(3) + Mirrors(kImages, {"b.io"})},
+       Texts{Version(3) + Mirrors(kImages, {"a.io"}), Version(3) + Mirrors(kImages, {"b.io"})},
        Says("", {"a.io", "b.io"}, true, true)},
       {"OtherLettersBesideAnotherFile",
-       {Version(3) + Path(kImages, "/a"),
-        Version(3) + Table(std::string(kImages) + ".registry", "Config_Path = \"/b\"")},
-       kOnlyTheRuntimeKnows,
-       {"in different spellings"}},
+       Texts{Version(3) + Path(kImages, "/a"),
+             Version(3) + Table(std::string(kImages) + ".registry", "Config_Path = \"/b\"")},
+       kOnlyTheRuntimeKnows, Texts{"in different spellings"}},
       {"BothOfVersion2", {Version(2) + Path(kOld, "/a"), Version(2) + Path(kOld, "/b")}, Says("/b")},
       {"DropInWithoutAVersion", {Version(3), Path(kImages, "/b")}, Says("/b")},
       {"OldDropInWithoutAVersion", {Version(2), Path("plugins.cri", "/b")}, Says("/b")},
-      {"OldDropInUnderANewFile",
-       {Version(3) + Path(kImages, "/a"), Version(2) + Path(kOld, "/b")},
+      {"OldDropInUnderANewFile", Texts{Version(3) + Path(kImages, "/a"), Version(2) + Path(kOld, "/b")},
        Says("/b")},
       {"NewDropInUnderAnOldFile", {Version(2), Version(3) + Path(kImages, "/b")}, Says("/b")},
       // 2.1 takes the last version for all of them, and carries nothing of the old file over.
       {"NewDropInHidesTheOldFile",
-       {Version(2) + Path(kOld, "/a"), Version(3) + Table(kImages, "snapshotter = \"x\"")},
-       kOnlyTheRuntimeKnows,
-       {kDiscord}},
+       Texts{Version(2) + Path(kOld, "/a"), Version(3) + Table(kImages, "snapshotter = \"x\"")},
+       kOnlyTheRuntimeKnows, Texts{kDiscord}},
       // 2.1 puts them together first, so that the old file wins; later releases let the drop-in win.
-      {"NewTableOfAnOldDropIn",
-       {Version(2) + Path(kOld, "/a"), Version(2) + Path(kImages, "/b")},
-       kOnlyTheRuntimeKnows,
-       {kDiscord}},
+      {"NewTableOfAnOldDropIn", Texts{Version(2) + Path(kOld, "/a"), Version(2) + Path(kImages, "/b")},
+       kOnlyTheRuntimeKnows, Texts{kDiscord}},
       {"NoVersionUnderANewFile", {Version(3), Path("plugins.cri", "/b")}, kOnlyTheRuntimeKnows, {kDiscord}},
       {"Asked", {Images("use_local_image_pull = true")}, kLocal},
       {"SnapshotAnnotations", {Images("disable_snapshot_annotations = false")}, kLocal},
@@ -171,56 +153,47 @@ TEST(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
       {"NoDownloads", {Images("max_concurrent_downloads = 0")}, kLocal},
       {"SyncFs", {Images("image_pull_with_sync_fs = true")}, kLocal},
       {"AConfigThatSaysNothing",
-       {Version(3) + Table(std::string(kImages) + ".registry.configs.\"r.io\"", "")},
-       kLocal},
+       Texts{Version(3) + Table(std::string(kImages) + ".registry.configs.\"r.io\"", "")}, kLocal},
       {"Usual",
-       {Images("use_local_image_pull = false\ndisable_snapshot_annotations = true\n"
-               "discard_unpacked_layers = false\nmax_concurrent_downloads = 3\n"
-               "image_pull_with_sync_fs = false\nregistry = {mirrors = {}, configs = {}, auths = {}}")},
+       Texts{Images("use_local_image_pull = false\ndisable_snapshot_annotations = true\n"
+                    "discard_unpacked_layers = false\nmax_concurrent_downloads = 3\n"
+                    "image_pull_with_sync_fs = false\nregistry = {mirrors = {}, configs = {}, auths = {}}")},
        Says("")},
       {"OldDownloads", {Version(2) + Table(kOld, "max_concurrent_downloads = 4")}, kLocal},
       {"OldSyncFs", {Version(2) + Table(kOld, "image_pull_with_sync_fs = true")}, kLocal},
       {"OldDiscardedLayers",
-       {Version(2) +
-        Table(std::string(kOld) + ".containerd", "discard_unpacked_layers = true\nruntimes = {}")},
+       Texts{Version(2) +
+             Table(std::string(kOld) + ".containerd", "discard_unpacked_layers = true\nruntimes = {}")},
        kDiscards},
       {"OldSnapshotAnnotations",
-       {Version(2) +
-        Table(std::string(kOld) + ".containerd", "disable_snapshot_annotations = false\nruntimes = {}")},
+       Texts{Version(2) +
+             Table(std::string(kOld) + ".containerd", "disable_snapshot_annotations = false\nruntimes = {}")},
        kLocal},
       // Seen of 2.1.9: without runtimes beside them these are not carried over.
       {"OldDiscardedLayersWithoutRuntimes",
-       {Version(2) + Table(std::string(kOld) + ".containerd", "discard_unpacked_layers = true")},
+       Texts{Version(2) + Table(std::string(kOld) + ".containerd", "discard_unpacked_layers = true")},
        Says("")},
       {"OldKeyThatIsNotCarriedOver", {Version(2) + Table(kOld, "use_local_image_pull = true")}, Says("")},
       {"Credentials",
-       {Registry("config_path = \"/c\"\nconfigs.\"r.io\".auth = {username = \"u\", password = \"p\"}")},
+       Texts{Registry("config_path = \"/c\"\nconfigs.\"r.io\".auth = {username = \"u\", password = \"p\"}")},
        Says("/c", {"r.io"}, false, true)},
-      {"Certificates",
-       {Registry("configs.\"r.io:5000\".tls.ca_file = \"/ca\"")},
+      {"Certificates", Texts{Registry("configs.\"r.io:5000\".tls.ca_file = \"/ca\"")},
        Says("", {"r.io:5000"}, false, true)},
-      {"OldCredentialsByUrl",
-       {Registry("auths.\"https://r.io\" = {auth = \"x\"}")},
+      {"OldCredentialsByUrl", Texts{Registry("auths.\"https://r.io\" = {auth = \"x\"}")},
        Says("", {"r.io"}, false, true)},
       {"AnyHost", {Version(3) + Mirrors(kImages, {"*", "a.io"})}, Says("", {"*"}, true, true)},
       {"Headers", {Registry("headers.X-Team = [\"t\"]")}, Says("", {"*"})},
       {"ItsOwnUserAgent", {Registry("headers.User-Agent = [\"c\"]")}, Says("")},
-      {"HeaderOfAks",
-       {Registry("config_path = \"/c\"\nheaders.X-Meta-Source-Client = [\"azure/aks\"]")},
+      {"HeaderOfAks", Texts{Registry("config_path = \"/c\"\nheaders.X-Meta-Source-Client = [\"azure/aks\"]")},
        Says("/c")},
-      {"StrangeHost",
-       {Registry("mirrors.\"r.io/\\n\" = {}\nmirrors.\"ä.io\" = {}")},
+      {"StrangeHost", Texts{Registry("mirrors.\"r.io/\\n\" = {}\nmirrors.\"ä.io\" = {}")},
        Says("", {"*"}, true, true)},
       {"CredentialsThatSayNothing", {Registry("configs.\"r.io\".auth = {username = \"\", x = 1}")}, kLocal},
       {"RelativePath", {Registry("config_path = \"certs.d\"")}, Says("", {"*"})},
-      {"BothMirrorsAndARelativePath",
-       {Registry("config_path = \"c\"\nmirrors.\"a.io\" = {}")},
-       kOnlyTheRuntimeKnows,
-       {"/f0 has both mirrors and a config_path"}},
-      {"BothMirrorsAndAPath",
-       {Registry("config_path = \"/c\"\nmirrors.\"a.io\" = {}")},
-       kOnlyTheRuntimeKnows,
-       {"/f0 has both mirrors and a config_path"}},
+      {"BothMirrorsAndARelativePath", Texts{Registry("config_path = \"c\"\nmirrors.\"a.io\" = {}")},
+       kOnlyTheRuntimeKnows, Texts{"/f0 has both mirrors and a config_path"}},
+      {"BothMirrorsAndAPath", Texts{Registry("config_path = \"/c\"\nmirrors.\"a.io\" = {}")},
+       kOnlyTheRuntimeKnows, Texts{"/f0 has both mirrors and a config_path"}},
   };
   for (const WordRow& row : rows) {
     SCOPED_TRACE(row.name);
@@ -341,21 +314,12 @@ TEST(PlatformTest, IsAskedWhereItsContainerdAsks) {
       {"K3s", "k3s.toml", "2.1.4-k3s1", Says(kOfK3s, {}, false, true), {kOfK3s}},
       {"K3sOldTemplate", "k3s-old-template.toml", "2.2.1-k3s1",
        Says("", {"docker.io", "mirror.acme.io"}, true, true)},
-      {"Eks",
-       "eks-al2023.toml",
-       "2.1.5",
-       Says(kTwo, {}, false, true, true),
-       {"/etc/containerd/certs.d", "/etc/docker/certs.d"}},
-      {"Gke",
-       "gke.toml",
-       "2.0.6",
-       Says("/etc/containerd/hosts.d", {}, false, true, true),
-       {"/etc/containerd/hosts.d"}},
-      {"KubeadmOn20",
-       "kubeadm.toml",
-       "2.0.2",
-       Says(kTwo),
-       {"/etc/containerd/certs.d", "/etc/docker/certs.d"}},
+      {"Eks", "eks-al2023.toml", "2.1.5", Says(kTwo, {}, false, true, true),
+       Texts{"/etc/containerd/certs.d", "/etc/docker/certs.d"}},
+      {"Gke", "gke.toml", "2.0.6", Says("/etc/containerd/hosts.d", {}, false, true, true),
+       Texts{"/etc/containerd/hosts.d"}},
+      {"KubeadmOn20", "kubeadm.toml", "2.0.2", Says(kTwo),
+       Texts{"/etc/containerd/certs.d", "/etc/docker/certs.d"}},
       {"KubeadmOn22", "kubeadm.toml", "2.2.1", Says(kTwo), {}, true},
   };
   for (const PlatformRow& row : rows) {
@@ -385,6 +349,173 @@ TEST(ContainerdConfig, NothingOfASecretIsKept) {
   for (const std::string& note : word.notes) EXPECT_EQ(note.find("topsecret"), std::string::npos) << note;
   for (const std::string& host : word.registries.hosts_in_tables)
     EXPECT_EQ(host.find("topsecret"), std::string::npos);
+}
+
+constexpr const char* kFile = "/etc/containerd/config.toml";
+
+std::string ContainerdFilesPath(const std::string& path) {
+  return "version = 3\n[plugins.\"io.containerd.cri.v1.images\".registry]\nconfig_path = \"" + path + "\"\n";
+}
+
+std::string Imports(const std::string& list, const std::string& rest) {
+  return "imports = " + list + "\n" + rest;
+}
+
+class ContainerdFilesTest : public testing::Test {
+ protected:
+  void Write(const std::string& path, const std::string& text) { dir_.Write(path.substr(1), text); }
+  const ContainerdSettings& Look() {
+    word_ = files_.Current();
+    return *word_;
+  }
+  std::string ConfigPath() { return Look().registries.config_path; }
+  std::string OnlyNote() {
+    Look();
+    EXPECT_EQ(word_->notes.size(), 1U);
+    return word_->notes.empty() ? "" : word_->notes[0];
+  }
+
+  tests::TempDir dir_;
+  ContainerdFiles files_{kFile, dir_.path()};
+  std::shared_ptr<const ContainerdSettings> word_;
+};
+
+TEST_F(ContainerdFilesTest, NoFileMeansDefaults) {
+  EXPECT_EQ(OnlyNote(),
+            "/etc/containerd/config.toml is not there: containerd is taken to run with its defaults; if it "
+            "has its configuration elsewhere, set --registry-containerd-config");
+  EXPECT_EQ(word_->registries, image::RuntimeRegistries{});
+}
+
+TEST_F(ContainerdFilesTest, IsReadAgainOnlyWhenSomethingHasChanged) {
+  Write(kFile, ContainerdFilesPath("/a"));
+  auto before = files_.Current();
+  EXPECT_EQ(before->registries.config_path, "/a");
+  EXPECT_EQ(before->notes, Texts{});
+  EXPECT_EQ(files_.Current(), before);
+  // What says the same as before is no news, either.
+  Write(kFile, "# touched\n" + ContainerdFilesPath("/a"));
+  EXPECT_EQ(files_.Current(), before);
+  Write(kFile, ContainerdFilesPath("/other"));
+  EXPECT_EQ(ConfigPath(), "/other");
+  std::filesystem::remove(dir_ / kFile);
+  EXPECT_FALSE(Look().registries.known);
+  Write(kFile, ContainerdFilesPath("/a"));
+  EXPECT_EQ(ConfigPath(), "/a");
+}
+
+TEST_F(ContainerdFilesTest, ImportsComeAfterTheFileInTheirOrderAndThenTheirs) {
+  Write(kFile, Imports(R"(["a.toml", "/etc/b.toml"])", ContainerdFilesPath("/root")));
+  Write("/etc/containerd/a.toml", Imports(R"(["sub/../c.toml"])", ContainerdFilesPath("/a")));
+  Write("/etc/b.toml", ContainerdFilesPath("/b"));
+  Write("/etc/containerd/c.toml", ContainerdFilesPath("/c"));
+  EXPECT_EQ(ConfigPath(), "/c");
+  Write("/etc/containerd/c.toml", "version = 3\n");
+  EXPECT_EQ(ConfigPath(), "/b");
+  Write("/etc/b.toml", "version = 3\n");
+  EXPECT_EQ(ConfigPath(), "/a");
+}
+
+TEST_F(ContainerdFilesTest, ACircleEnds) {
+  Write(kFile, Imports(R"(["a.toml", "./config.toml"])", ContainerdFilesPath("/root")));
+  Write("/etc/containerd/a.toml", Imports(R"(["config.toml", "a.toml"])", ContainerdFilesPath("/a")));
+  EXPECT_EQ(ConfigPath(), "/a");
+  EXPECT_EQ(word_->notes, Texts{});
+}
+
+TEST_F(ContainerdFilesTest, PatternsAreMatchedInOrder) {
+  Write(kFile, Imports(R"(["conf.d/*.toml"])", ContainerdFilesPath("/root")));
+  std::filesystem::create_directories(dir_ / "etc/containerd/conf.d");
+  EXPECT_EQ(ConfigPath(), "/root");
+  EXPECT_EQ(word_->notes, Texts{});
+  Write("/etc/containerd/conf.d/b.toml", ContainerdFilesPath("/b"));  // a new file in the folder is seen
+  EXPECT_EQ(ConfigPath(), "/b");
+  Write("/etc/containerd/conf.d/a.toml", ContainerdFilesPath("/a"));
+  EXPECT_EQ(ConfigPath(), "/b");
+  Write("/etc/containerd/conf.d/c.toml.off", ContainerdFilesPath("/c"));
+  EXPECT_EQ(ConfigPath(), "/b");
+  Write("/etc/containerd/conf.d/.d.toml", "version = 3\n");
+  Write("/etc/containerd/conf.d/b.toml", ContainerdFilesPath("/changed"));
+  EXPECT_EQ(ConfigPath(), "/changed");
+  std::filesystem::remove(dir_ / "etc/containerd/conf.d/b.toml");
+  EXPECT_EQ(ConfigPath(), "/a");
+}
+
+TEST_F(ContainerdFilesTest, FoldersMayBePatternsToo) {
+  Write(kFile, Imports(R"(["/etc/*/conf.d/*.toml*"])", ContainerdFilesPath("/root")));
+  Write("/etc/one/conf.d/1.toml", ContainerdFilesPath("/one"));
+  Write("/etc/two/conf.d/1.toml", ContainerdFilesPath("/two"));
+  EXPECT_EQ(ConfigPath(), "/two");
+}
+
+TEST_F(ContainerdFilesTest, OtherSignsOfPatternsAreLeftToTheRuntime) {
+  Write("/etc/containerd/a.toml", ContainerdFilesPath("/a"));
+  for (const char* name : {"[!b]*.toml", "[*.toml", "?*.toml", "\\\\*.toml"}) {
+    Write(kFile, Imports("[\"" + std::string(name) + "\"]", ContainerdFilesPath("/root")));
+    EXPECT_EQ(Look().registries, kOnlyTheRuntimeKnows) << name;
+  }
+}
+
+// Without a "*" it is a name, as containerd takes it.
+TEST_F(ContainerdFilesTest, AQuestionMarkAloneIsNoPattern) {
+  Write(kFile, Imports(R"(["d?.toml"])", ContainerdFilesPath("/root")));
+  Write("/etc/containerd/d1.toml", ContainerdFilesPath("/d"));
+  EXPECT_EQ(Look().registries, kOnlyTheRuntimeKnows);
+}
+
+TEST_F(ContainerdFilesTest, AnImportThatIsNotToBeSeenIsSaid) {
+  Write(kFile, Imports(R"(["/opt/more.toml"])", ContainerdFilesPath("/root")));
+  EXPECT_EQ(OnlyNote(),
+            "/opt/more.toml, which /etc/containerd/config.toml imports, is not visible to the agent: mount "
+            "it at the same path. Until then the agent checks by pulling");
+  EXPECT_EQ(word_->registries, kOnlyTheRuntimeKnows);
+  Write("/opt/more.toml", ContainerdFilesPath("/more"));
+  EXPECT_EQ(ConfigPath(), "/more");
+}
+
+TEST_F(ContainerdFilesTest, AFolderOfImportsThatIsNotToBeSeenIsSaid) {
+  Write(kFile, Imports(R"(["/opt/*.toml"])", ContainerdFilesPath("/root")));
+  EXPECT_EQ(OnlyNote(),
+            "/opt, from which /etc/containerd/config.toml imports, is not visible to the agent: if the node "
+            "has it, mount it at the same path");
+  EXPECT_EQ(word_->registries.config_path, "/root");
+  Write("/opt/a.toml", ContainerdFilesPath("/a"));
+  EXPECT_EQ(ConfigPath(), "/a");
+  EXPECT_EQ(word_->notes, Texts{});
+}
+
+TEST_F(ContainerdFilesTest, ABrokenFileIsSaidAndOnlyTheRuntimeKnows) {
+  Write(kFile, Imports(R"(["a.toml"])", ContainerdFilesPath("/root")));
+  Write("/etc/containerd/a.toml", "version = 3\n[plugins\npassword = \"topsecret\"\n");
+  EXPECT_EQ(OnlyNote(),
+            "/etc/containerd/a.toml cannot be used: line 2: this is no TOML. Until you correct it, the agent "
+            "checks by pulling");
+  EXPECT_EQ(word_->registries, kOnlyTheRuntimeKnows);
+  Write("/etc/containerd/a.toml", ContainerdFilesPath("/a"));
+  EXPECT_EQ(ConfigPath(), "/a");
+}
+
+TEST_F(ContainerdFilesTest, WhatIsNoFileIsSaid) {
+  std::filesystem::create_directories(dir_ / kFile);
+  EXPECT_EQ(OnlyNote(), "/etc/containerd/config.toml cannot be read: " + dir_.path() + kFile +
+                            " is not a regular file. Until then the agent checks by pulling");
+  EXPECT_EQ(word_->registries, kOnlyTheRuntimeKnows);
+}
+
+TEST_F(ContainerdFilesTest, BoundsAreKept) {
+  Write(kFile, Imports(R"(["conf.d/*.toml"])", ContainerdFilesPath("/root")));
+  for (int i = 100; i < 163; i++) {
+    Write("/etc/containerd/conf.d/" + std::to_string(i) + ".toml",
+          ContainerdFilesPath("/" + std::to_string(i)));
+  }
+  EXPECT_EQ(ConfigPath(), "/162");
+  Write("/etc/containerd/conf.d/163.toml", ContainerdFilesPath("/163"));
+  EXPECT_EQ(OnlyNote(), "/etc/containerd/config.toml imports too many files");
+  EXPECT_EQ(word_->registries, kOnlyTheRuntimeKnows);
+  std::filesystem::remove_all(dir_ / "etc/containerd/conf.d");
+  std::filesystem::create_directories(dir_ / "etc/containerd/conf.d");
+  Write("/etc/containerd/conf.d/a.toml", std::string(1024 * 1024 + 1, '#'));
+  EXPECT_NE(OnlyNote().find("/etc/containerd/conf.d/a.toml cannot be read"), std::string::npos);
 }
 
 }  // namespace

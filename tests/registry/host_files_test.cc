@@ -2,14 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.h"
 #include "late_change.h"
+#include "registry/go_url.h"
+#include "registry/host.h"
+#include "registry/hosts_toml.h"
+#include "registry/toml_text.h"
 #include "temp_dir.h"
+#include "world.h"
 
 namespace prefetch::registry::host_files_test {
 namespace {
+
+using tests::Ref;
 
 using Texts = std::vector<std::string>;
 
@@ -158,9 +167,8 @@ TEST_F(HostFilesTest, OfSeveralClientCertificatesTheFirstIsShownAndThatIsSaid) {
         "server = \"https://quay.io\"\nclient = [[\"a.cert\", \"a.key\"], [\"b.cert\", \"\"]]\n");
   auto chain = Chain("quay.io");
   EXPECT_EQ(chain->hosts.at(0).tls->certificate_pem, "CERT-A");
-  EXPECT_EQ(chain->notes,
-            Texts{"quay.io is shown the first of 2 client certificates, /one/quay.io/a.cert; the runtime "
-                  "shows the one that the server asks for"});
+  EXPECT_EQ(chain->notes, Texts{"quay.io is shown the first of 2 client certificates, /one/quay.io/a.cert; "
+                                "the runtime shows the one that the server asks for"});
 }
 
 TEST_F(HostFilesTest, KeyInTheCertificatesFileAndSkipVerify) {
@@ -204,6 +212,478 @@ TEST_F(HostFilesTest, AConfigPathThatTheRuntimeIgnores) {
   EXPECT_NE(Chain("quay.io")->notes[0].find("ignores every hosts.toml"), std::string::npos);
   EXPECT_EQ(NotesOnFolders({.containerd_version = "2.3.0", .config_path = "/one:/two"}, dir_.path()),
             Chain("quay.io")->notes);
+}
+
+// Which servers a registry's name means: the defaults, containerd's roots and folders, hosts.toml, and the
+// URLs that follow.
+
+const RuntimeRules kOld = RuntimeRulesFor("1.6.20"), kLast1 = RuntimeRulesFor("1.7.34"),
+                   kNew = RuntimeRulesFor("2.3.4");
+
+// "https://reg/v2", with what is unusual about it behind.
+std::string Shown(const Host& host) {
+  std::string text = host.server.Origin() + host.server.target;
+  if (host.https_first) text += " https-first";
+  if (host.skip_verify) text += " skip-verify";
+  if (!host.pull) text += " no-pull";
+  if (!host.resolve) text += " no-resolve";
+  for (const std::string& file : host.ca_files) text += " ca=" + file;
+  for (const ClientPair& pair : host.client_pairs)
+    text += " client=" + pair.certificate_file + "+" + pair.key_file;
+  for (const auto& header : host.headers)
+    text += " " + header.first + "=" + std::string(header.second.Reveal());
+  if (host.dial_timeout) text += " dial=" + std::to_string(host.dial_timeout->count());
+  if (!host.problem.empty()) text += " lost";
+  return text;
+}
+
+TEST(DefaultHost, ByNameAndRelease) {
+  const struct {
+    std::string registry, current, old;  // old: "" if the same
+  } rows[] = {
+      {"quay.io", "https://quay.io/v2", ""},
+      {"docker.io", "https://registry-1.docker.io/v2", ""},
+      {"reg:5000", "https://reg:5000/v2", ""},
+      {"REG.example.com", "https://reg.example.com/v2", ""},
+      {"gcr.io:443", "https://gcr.io/v2", ""},
+      {"localhost", "https://localhost/v2 skip-verify", "http://localhost/v2 skip-verify"},
+      {"localhost:443", "https://localhost/v2 skip-verify", "http://localhost:443/v2 skip-verify"},
+      {"localhost:5000", "http://localhost:5000/v2 https-first skip-verify",
+       "http://localhost:5000/v2 skip-verify"},
+      {"127.0.0.1:5001", "http://127.0.0.1:5001/v2 https-first skip-verify",
+       "http://127.0.0.1:5001/v2 skip-verify"},
+      {"[::1]:5000", "http://[::1]:5000/v2 https-first skip-verify", "http://[::1]:5000/v2 skip-verify"},
+      {"localhost:80", "http://localhost/v2", "http://localhost/v2 skip-verify"},
+      {"localhost.example:5000", "https://localhost.example:5000/v2", ""},
+      {"10.0.0.1:5000", "https://10.0.0.1:5000/v2", ""},
+      {"[2001:db8::1]:5000", "https://[2001:db8::1]:5000/v2", ""},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(Shown(DefaultHost(row.registry, kNew)), row.current);
+    EXPECT_EQ(Shown(DefaultHost(row.registry, kOld)), row.old.empty() ? row.current : row.old);
+  }
+}
+
+// The server of localhost:5000, "http" with TLS settings at three ports, and the other differences.
+TEST(RulesOf, Releases) {
+  const struct {
+    std::string releases, localhost, http_with_tls, others;
+  } rows[] = {
+      {"1.5.0 1.6.0 1.6.8", "https", "", "v1 table-required"},
+      {"1.6.9 1.6.20~ds1 v1.6.24 1.7.0 1.7.6", "http", "", "v1 table-required"},
+      {"1.6.25 1.6.39 1.7.8 1.7.23", "https-http", "5000", "v1 table-required"},
+      {"1.7.7", "https-http", "none 80 5000", "v1 table-required"},
+      {"1.7.24~ds1 1.7.31", "https-http", "none 5000", "v1 table-required"},
+      {"1.7.32 1.7.34 1.7", "https-http", "none 5000", "v1"},
+      {"2.0.0 2.0.6", "https-http", "none 5000", "v2"},
+      {"2.0.7 2.0.11", "https-http", "none 5000", "v2 dial-timeout dial-timeout-is-tls"},
+      {"2.1.0 2.1.4-k3s1", "https-http", "none 5000", "v2 dial-timeout transfer"},
+      {"2.2.0-rc.1 2.3.4 3.0.0 unknown 1 1.x", "https-http", "none 5000",
+       "v2 dial-timeout transfer referrers default-path"},
+  };
+  for (const auto& row : rows) {
+    for (std::string_view release : base::Split(row.releases, ' ')) {
+      const RuntimeRules rules = RuntimeRulesFor(release);
+      Host host = DefaultHost("localhost:5000", rules);
+      EXPECT_EQ(host.https_first ? "https-http" : host.server.scheme, row.localhost) << release;
+      Texts tls, others = {rules.toml == TomlDialect::kGoToml1 ? "v1" : "v2"};
+      for (const auto& [port, url] :
+           {std::pair("none", "http://m"), {"80", "http://m:80"}, {"5000", "http://m:5000"}}) {
+        Host mirror{.server = *http::ParseAbsoluteUrl(url)};
+        PreferHttps(mirror, std::string_view(port) != "none", true, rules);
+        if (mirror.https_first) tls.emplace_back(port);
+      }
+      EXPECT_EQ(base::Join(tls, " "), row.http_with_tls) << release;
+      if (rules.hosts_table_required) others.emplace_back("table-required");
+      if (rules.dial_timeout) others.emplace_back("dial-timeout");
+      if (rules.dial_timeout_means_tls) others.emplace_back("dial-timeout-is-tls");
+      if (rules.transfer_service) others.emplace_back("transfer");
+      if (rules.referrers) others.emplace_back("referrers");
+      if (rules.default_config_path) others.emplace_back("default-path");
+      EXPECT_EQ(base::Join(others, " "), row.others) << release;
+    }
+  }
+}
+
+// Without a config_path, and without the transfer service.
+TEST(TableHost, LocalhostIsPlainHttp) {
+  EXPECT_EQ(Shown(CriTablesHost("localhost:5000")), "http://localhost:5000/v2");
+  EXPECT_EQ(Shown(CriTablesHost("quay.io")), "https://quay.io/v2");
+  EXPECT_TRUE(RootsOf({.containerd_version = "1.7.32"}).by_tables);
+  EXPECT_FALSE(RootsOf({.containerd_version = "1.7.32", .config_path = "/a"}).by_tables);
+  EXPECT_FALSE(RootsOf({.containerd_version = "2.1.0"}).by_tables);
+  EXPECT_TRUE(RootsOf({.containerd_version = "2.1.0", .local_pull = true}).by_tables);
+}
+
+TEST(ParseGoUrl, AsGoTakesThem) {
+  const struct {
+    std::string text, shown;  // "scheme host path"; empty: refused
+  } rows[] = {
+      {"https://m:5000/a", "https|m:5000|/a"},
+      {"HTTPS://M", "https|M|"},
+      {"https://*", "https|*|"},
+      {"https://<mirror-host>:5000/", "https|<mirror-host>:5000|/"},
+      {"https://u:p%40w@m/a?b#c", "https|m|/a"},
+      {"https://u:p w@m", ""},
+      {"https://m:99999", "https|m:99999|"},
+      {"https://m:port", ""},
+      {"https://\xc3\xa9", "https|\xc3\xa9|"},
+      {"https://a b", ""},
+      {"https://a%20b", ""},
+      {"https://a%c3", "https|a\xc3|"},
+      {"https://m/%zz", ""},
+      {"https://m/%2f", "https|m|//"},
+      {"https://[::1", ""},
+      {"https://[::1]:5/x", "https|[::1]:5|/x"},
+      {"https://", "https||"},
+      {"http:m:5000", "http||"},
+      {"http/m", "||http/m"},
+      {"https://m\n", ""},
+      {"https://m#%", ""},
+      {":m", ""},
+  };
+  for (const auto& row : rows) {
+    auto url = ParseGoUrl(row.text);
+    EXPECT_EQ(url ? url->scheme + "|" + url->host + "|" + url->path : "", row.shown) << row.text;
+  }
+  for (const auto& [path, cleaned] :
+       {std::pair("/a/../b//c/.", "/b/c"), {"/..", "/"}, {"", ""}, {"a/..", "."}}) {
+    EXPECT_EQ(CleanedPath(path), cleaned) << path;
+  }
+}
+
+TEST(EscapedPath, AsGoSendsIt) {
+  EXPECT_EQ(EscapedPath("/a(b)!/v2"), "/a(b)!/v2");
+  EXPECT_EQ(EscapedPath("/a (b)/é/v2"), "/a%20%28b%29/%C3%A9/v2");
+}
+
+TEST(TomlExpressions, AsTheyAreWritten) {
+  const std::string text =
+      "a = [\n[1], # ]\n\"]\", '''\n[no]'''\n]\nb = \"\"\"\n[no] \\\"\"\"\n\"\"\"\n [host.\"x\" . header ] # "
+      "é\nc = {d = '['}\n"
+      "[[no.more]]\r\n# [no]\nd . \"e=f\" = [1, 2026-01-01]\r\n[\"é\"]\r\n";
+  using Kind = TomlExpression::Kind;
+  EXPECT_EQ(TomlExpressions(text), (std::vector<TomlExpression>{{Kind::kValue, {"a"}},
+                                                                {Kind::kValue, {"b"}},
+                                                                {Kind::kTable, {"host", "x", "header"}},
+                                                                {Kind::kValue, {"c"}},
+                                                                {Kind::kArrayTable, {"no", "more"}},
+                                                                {Kind::kValue, {"d", "e=f"}, true},
+                                                                {Kind::kTable, {"é"}}}));
+}
+
+TEST(DefaultConfigPath, IsNoneBefore22) {
+  for (const char* old : {"1.6.20", "1.7.24", "2.0.1", "v2.1.9"})
+    EXPECT_EQ(DefaultConfigPath(old), "") << old;
+  for (const char* current : {"2.2.0", "2.3.4", "3.0.0", ""}) {
+    EXPECT_EQ(DefaultConfigPath(current), "/etc/containerd/certs.d:/etc/docker/certs.d") << current;
+  }
+}
+
+// R34.
+TEST(RootsOf, ConfigPathAsEachReleaseReadsIt) {
+  const std::string kDefault(DefaultConfigPath("2.3.0"));
+  const struct {
+    std::string name;
+    RuntimeConfig config;
+    Texts folders;
+    bool ignored = false;
+  } rows[] = {
+      {"1.x splits", {.containerd_version = "1.7.2", .config_path = "/a:/b"}, {"/a", "/b"}},
+      {"2.0 splits", {.containerd_version = "2.0.1", .config_path = "/a:/b"}, {"/a", "/b"}},
+      {"1.x without", {.containerd_version = "1.7.2"}, {}},
+      {"2.1 without", {.containerd_version = "2.1.0"}, {}},
+      {"2.1 one folder", {.containerd_version = "2.1.0", .config_path = "/a"}, {"/a"}},
+      {"2.1 transfer", {.containerd_version = "2.1.0", .config_path = "/a:/b"}, {}, true},
+      {"2.1 local",
+       {.containerd_version = "2.1.0", .config_path = "/a:/b", .local_pull = true},
+       {"/a", "/b"}},
+      {"2.3 none", {.containerd_version = "2.3.0"}, {}},
+      {"2.3 default is ignored", {.containerd_version = "2.3.0", .config_path = kDefault}, {}, true},
+      {"2.3 default local",
+       {.containerd_version = "2.3.0", .config_path = kDefault, .local_pull = true},
+       {"/etc/containerd/certs.d", "/etc/docker/certs.d"}},
+      {"a fixed build",
+       {.containerd_version = "2.3.0", .config_path = "/a:/b", .split_config_path = true},
+       {"/a", "/b"}},
+      {"unknown release", {.config_path = "/a"}, {"/a"}},
+      {"another runtime", {.containerd = false, .containerd_version = "1.31.0", .config_path = "/a"}, {}},
+      {"empty parts", {.containerd_version = "1.7.2", .config_path = ":/a::"}, {"/a"}},
+  };
+  for (const auto& row : rows) {
+    ConfigRoots roots = RootsOf(row.config);
+    EXPECT_EQ(roots.folders, row.folders) << row.name;
+    EXPECT_EQ(roots.ignored, row.ignored) << row.name;
+  }
+}
+
+TEST(HostFolders, InOrder) {
+  EXPECT_EQ(HostFolders("/r", "quay.io"), (Texts{"/r/quay.io", "/r/_default"}));
+  EXPECT_EQ(HostFolders("/r", "reg:5000"), (Texts{"/r/reg_5000_", "/r/reg:5000", "/r/_default"}));
+  EXPECT_EQ(HostFolders("/r", "[::1]:5000"), (Texts{"/r/[::1]_5000_", "/r/[::1]:5000", "/r/_default"}));
+}
+
+struct TomlCase {
+  std::string name;
+  std::string text;
+  Texts hosts;  // empty: the file is refused
+  std::string registry = "reg.example:5000";
+  RuntimeRules rules = kNew;
+};
+
+const std::string kOwn = "https://reg.example:5000/v2";
+const std::string kLost = "https://invalid/v2 lost";
+
+TEST(HostsTomlTest, Table) {
+  const TomlCase rows[] = {
+      // R31.
+      {"Empty", "", {kOwn}},
+      {"ServerAlone", "server = \"https://cache.example\"", {"https://cache.example/v2"}},
+      {"ServerWithoutScheme", "server = \"cache.example:8443\"", {"https://cache.example:8443/v2"}},
+      {"ServerAloneIsInvalidFor16", "server = \"https://cache.example\"", {}, "reg.example:5000", kOld},
+      {"HostTableFor16", "[host.\"https://m\"]", {"https://m/v2", kOwn}, "reg.example:5000", kOld},
+      {"AsWrittenNotByName",
+       "server = \"https://z\"\n[host.\"https://m3\"]\n[host.\"https://m1\"]\n[host.\"https://m2\"]\n",
+       Texts{"https://m3/v2", "https://m1/v2", "https://m2/v2", "https://z/v2"}},
+      {"DefaultOfDockerHub", "[host.\"https://m\"]", Texts{"https://m/v2", "https://registry-1.docker.io/v2"},
+       "docker.io"},
+      {"DefaultOfLocalhost", "[host.\"https://m\"]",
+       Texts{"https://m/v2", "http://localhost:5000/v2 https-first skip-verify"}, "localhost:5000"},
+      {"Capabilities",
+       "[host.\"https://a\"]\ncapabilities = [\"pull\"]\n[host.\"https://b\"]\ncapabilities = [\"Resolve\", "
+       "\"PULL\"]\n"
+       "[host.\"https://c\"]\ncapabilities = [\"push\", \"referrers\"]\n[host.\"https://d\"]\ncapabilities = "
+       "[]\n",
+       Texts{"https://a/v2 no-resolve", "https://b/v2", "https://c/v2 no-pull no-resolve", "https://d/v2",
+             kOwn}},
+      {"UnknownCapability", "[host.\"https://a\"]\ncapabilities = [\"pull\", \"fly\"]", {}},
+      {"CapabilitiesOfNoServerAreAll", "capabilities = [\"push\"]\n[host.\"https://a\"]",
+       Texts{"https://a/v2", kOwn}},
+      {"CapabilitiesOfServer", "server = \"https://s\"\ncapabilities = [\"pull\"]",
+       Texts{"https://s/v2 no-resolve"}},
+      {"Paths",
+       "[host.\"https://a/proxy\"]\n[host.\"https://b/v2\"]\n[host.\"https://c/p/v2/\"]\n[host.\"https://d/"
+       "\"]\n"
+       "[host.\"https://e/p\"]\noverride_path = true\n[host.\"https://f\"]\noverride_path = true\n",
+       Texts{"https://a/proxy/v2", "https://b/v2", "https://c/p/v2", "https://d/v2", "https://e/p",
+             "https://f", kOwn}},
+      {"PlainHttp", "[host.\"http://127.0.0.1:30020\"]", {"http://127.0.0.1:30020/v2", kOwn}},
+      {"PlainHttpWithTlsKeys",
+       "[host.\"http://a:5000\"]\nskip_verify = true\n[host.\"http://b\"]\nskip_verify = true\n"
+       "[host.\"https://c\"]\nskip_verify = true\n",
+       Texts{"http://a:5000/v2 https-first skip-verify", "http://b/v2 https-first skip-verify",
+             "https://c/v2 skip-verify", kOwn}},
+      {"CaOneOrSeveral",
+       "[host.\"https://a\"]\nca = \"a.pem\"\n[host.\"https://b\"]\nca = [\"/etc/b.pem\", \"sub/c.pem\"]\n",
+       Texts{"https://a/v2 ca=/certs/x/a.pem", "https://b/v2 ca=/etc/b.pem ca=/certs/x/sub/c.pem", kOwn}},
+      {"ClientForms",
+       "[host.\"https://a\"]\nclient = \"a.pem\"\n[host.\"https://b\"]\nclient = [\"/b.pem\", \"c.pem\"]\n"
+       "[host.\"https://d\"]\nclient = [[\"d.pem\", \"d.key\"], [\"e.pem\", \"\"]]\n",
+       Texts{"https://a/v2 client=/certs/x/a.pem+", "https://b/v2 client=/b.pem+ client=/certs/x/c.pem+",
+             "https://d/v2 client=/certs/x/d.pem+/certs/x/d.key client=/certs/x/e.pem+/certs/x", kOwn}},
+      {"Headers",
+       "[host.\"https://a\"]\n[host.\"https://a\".header]\nX-One = \"1\"\nX-Two = [\"2\", \"3\"]\n",
+       Texts{"https://a/v2 X-One=1 X-Two=2 X-Two=3", kOwn}},
+      {"TopLevelKeysAreTheServers",
+       "server = \"https://s\"\nca = \"s.pem\"\nskip_verify = true\ndial_timeout = \"1m30s\"\n[header]\nX-S "
+       "= \"s\"\n",
+       Texts{"https://s/v2 skip-verify ca=/certs/x/s.pem X-S=s dial=90000"}},
+      {"TopLevelKeysAreTheDefaultHosts", "ca = \"s.pem\"\n[header]\nX-S = \"s\"\n",
+       Texts{kOwn + " ca=/certs/x/s.pem X-S=s"}},
+      {"DialTimeout", "[host.\"https://a\"]\ndial_timeout = \"200ms\"", {"https://a/v2 dial=200", kOwn}},
+      {"NoDuration", "[host.\"https://a\"]\ndial_timeout = \"soon\"", {}},
+      {"NumberForDuration", "[host.\"https://a\"]\ndial_timeout = 5", {}},
+      {"NotToml", "server = ", {}},
+      {"BeyondAsciiInCommentsAndStrings",
+       "# für alle\nserver = \"https://s\" # ¡\nca = [\"/é.pem\", '/\\ß.pem']\n",
+       Texts{"https://s/v2 ca=/é.pem ca=/\\ß.pem"}},
+      {"BeyondAsciiElsewhere", "server = ¡\n", {}},
+      {"BeyondAsciiAfterAnOpenString", "server = 'x\n¡ = 1", {}},
+      {"BeyondAsciiAfterAStrayQuote", "server = 27.0.0.1\"¡\"\n", {}},
+      {"BeyondAsciiInSeveralLines", "ca = \"\"\"\n/é.pem\"\"\"\n[host.'https://a']",
+       Texts{"https://a/v2", kOwn + " ca=/é.pem"}},
+      {"BeyondAsciiInAUrl", "[host.\"https://é\"]", {kLost, kOwn}},
+      {"BeyondAsciiInAKey", "é = 1", {}},
+      {"CommaForAKey", "[,host.\"https://m\"]", {}},
+      {"Binary", std::string("\x00\x01", 2), {}},
+      {"ServerNumber", "server = 5", {}},
+      {"HostNoTable", "host = \"https://a\"", {}},
+      {"HostList", "[[host]]\nurl = \"https://a\"", {}},
+      {"NestedHost", "[host.\"https://a\".host.\"https://b\"]", {"https://a/v2", kOwn}},
+      {"SkipVerifyWord", "[host.\"https://a\"]\nskip_verify = \"yes\"", {}},
+      {"CaNumber", "[host.\"https://a\"]\nca = 5", {}},
+      {"CaMixed", "[host.\"https://a\"]\nca = [\"a\", 5]", {}},
+      {"ClientTriple", "[host.\"https://a\"]\nclient = [[\"a\", \"b\", \"c\"]]", {}},
+      {"HeaderWithLineBreak", "[host.\"https://a\".header]\nX = \"a\\r\\nY: b\"",
+       Texts{"https://a/v2 X=a\r\nY: b lost", kOwn}},
+      {"HeaderName", "[host.\"https://a\".header]\n\"X Y\" = \"a\"", {"https://a/v2 X Y=a lost", kOwn}},
+      {"Userinfo", "[host.\"https://u:p@a\"]", {"https://a/v2", kOwn}},
+      {"EmptyUrl", "[host.\"\"]", {kOwn}},
+      {"DuplicateHost", "[host.\"https://a\"]\n[host.\"https://a\"]", {}},
+      {"AServerThatIsNoHostIsLostAlone", "server = \"*\"\n[host.\"https://mirror.example.test:443/v2\"]",
+       Texts{"https://mirror.example.test/v2", kLost}},
+      {"APlaceholderIsLostAlone", "server = \"https://<mirror-host>:5000\"\n[host.\"https://a\"]",
+       Texts{"https://a/v2", kLost}},
+      {"APortBeyondAllIsLostAlone", "[host.\"https://a:99999\"]\n[host.\"https://b\"]",
+       Texts{kLost, "https://b/v2", kOwn}},
+      {"APortThatIsNoneIsNoUrl", "[host.\"https://a:port\"]\n[host.\"https://b\"]", {}},
+      {"AnotherSchemeIsLostAlone", "[host.\"httpx://a\"]\n[host.\"https://b\"]",
+       Texts{kLost, "https://b/v2", kOwn}},
+      {"ANegativeTimeoutIsLostAlone", "[host.\"https://a\"]\ndial_timeout = \"-1s\"\n[host.\"https://b\"]",
+       Texts{"https://a/v2 lost", "https://b/v2", kOwn}},
+      {"AServerWithoutAHostIsTheOwn", "server = \"https://\"\nca = \"/a\"", {kOwn + " ca=/a"}},
+      {"NoTimeoutBefore207", "dial_timeout = 5", {kOwn}, "reg.example:5000", RuntimeRulesFor("2.0.6")},
+      {"NoReferrersBefore22",
+       "capabilities = [\"referrers\"]",
+       {},
+       "reg.example:5000",
+       RuntimeRulesFor("2.1.9")},
+      {"KeysInAnyCaseForV2",
+       "Server = \"https://up\"\n[host.\"https://a\"]\nCapabilities = [\"pull\"]\nSkip_Verify = "
+       "true\nOverride_Path = true",
+       Texts{"https://a skip-verify no-resolve", "https://up/v2"}},
+      {"KeysAsWrittenForV1",
+       "Server = \"https://up\"\n[host.\"https://a\"]\nCapabilities = [\"pull\"]\nSKIP_VERIFY = true",
+       Texts{"https://a/v2 skip-verify", kOwn}, "reg.example:5000", kLast1},
+      {"InlineAndDottedHostsAreNoneForV2", "host.\"https://a\".ca = \"/a\"\n[host.\"https://b\"]",
+       Texts{"https://b/v2", kOwn}},
+      {"AnInlineHostIsTheFirstForV1", "host.\"https://a\".skip_verify = true\nhost.\"https://b\" = {}",
+       Texts{"https://b/v2", "https://a/v2 skip-verify", kOwn}, "reg.example:5000", kLast1},
+      {"AHostIsWhereATableWithinItIsForV1",
+       "[host.\"https://b\".header]\nX = \"1\"\n[host.\"https://a\"]\n[host.\"https://b\"]",
+       Texts{"https://b/v2 X=1", "https://a/v2", kOwn}, "reg.example:5000", kLast1},
+      {"LinesOfWindows", "# x\r\n[host.\"https://a\"]\r\nca = \"/a\"\r\n", {"https://a/v2 ca=/a", kOwn}},
+      {"ADottedSkipVerifyForV2",
+       "host.\"https://a\".skip_verify = true\nhost.\"https://a\".ca = \"/a\"\n"
+       "[host.\"https://b\"]\nskip_verify = true",
+       Texts{"https://b/v2 skip-verify", kOwn}},
+      {"AListAfterAStringInOtherLettersForV2", "CA = \"/a\"\nca = [\"/b\"]", {}},
+      {"AHeaderInOtherLettersForV2", "[header]\nX = \"1\"\n[Header]\nX = \"2\"", {kOwn + " X=2"}},
+      {"AnEmptyTableIsNoAuthorityForV2", "[ca]\n[client]", {kOwn}},
+      {"AHostAgainForV2", "[host.\"https://a\"]\n[host.\"https://b\"]\n[host.\"https://a\".header]",
+       Texts{"https://a/v2", "https://b/v2", "https://a/v2", kOwn}},
+      {"NoUtf8InACommentForV2", "# \xe9\nserver = \"https://s\"", {}},
+      {"NoUtf8InACommentForV1", "# \xe9\nserver = \"https://s\"", Texts{"https://s/v2"}, "reg.example:5000",
+       kLast1},
+      {"FalseAndAnEmptyListAreTlsSettings",
+       "[host.\"http://a:5000\"]\nskip_verify = false\n[host.\"http://b:5000\"]\nca = []\n"
+       "[host.\"http://c:5000\"]\nclient = []\n",
+       Texts{"http://a:5000/v2 https-first", "http://b:5000/v2 https-first", "http://c:5000/v2", kOwn}},
+      {"AnAddressOfIPv6", "[host.\"https://[fd00::1]:5000\"]", {"https://[fd00::1]:5000/v2", kOwn}},
+      // go-toml v1 refuses brackets there, and containerd ignores the file.
+      {"AnAddressOfIPv6ForV1", "[host.\"https://[fd00::1]:5000\"]", {}, "reg.example:5000", kLast1},
+      {"AnInlineAddressOfIPv6ForV1", "host.\"https://[fd00::1]:5000\" = {}",
+       Texts{"https://[fd00::1]:5000/v2", kOwn}, "reg.example:5000", kLast1},
+      {"UnknownKeysAreNothing", "x = 1\n[host.\"https://a\"]\ny = 2", {"https://a/v2", kOwn}},
+  };
+  for (const TomlCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    auto hosts = ParseHostsToml(row.text, "/certs/x", row.registry, row.rules);
+    EXPECT_EQ(hosts.ok(), !row.hosts.empty()) << (hosts ? "" : hosts.error().message());
+    if (!hosts) continue;
+    Texts shown;
+    for (const Host& host : *hosts) shown.push_back(Shown(host));
+    EXPECT_EQ(shown, row.hosts);
+  }
+}
+
+TEST(ParseHostsToml, SaysTheLineAndNoValue) {
+  auto hosts = ParseHostsToml("server = \"https://s\"\n\n[header]\nAuthorization = [\"secret\", 1]\n", "/c",
+                              "r", kNew);
+  ASSERT_FALSE(hosts);
+  EXPECT_EQ(hosts.error().message(), "line 4: a header holds something that is no string");
+  std::string many;
+  for (int i = 0; i < 33; i++) many += "[host.\"https://m" + std::to_string(i) + "\"]\n";
+  EXPECT_EQ(ParseHostsToml(many, "/c", "r", kNew).error().code(), base::Code::kResourceExhausted);
+  auto large = ParseHostsToml("#" + std::string(300'000, ' '), "/c", "r", kNew);
+  EXPECT_EQ(large.error().code(), base::Code::kResourceExhausted);
+}
+
+// Files that containerd may follow, and the agent does not.
+TEST(ParseHostsToml, LeavesItToTheRuntime) {
+  const std::pair<std::string, RuntimeRules> rows[] = {
+      {"host = {\"https://b\" = {}, \"https://a\" = {}}", kLast1},  // no order
+      {"[host]\n\"https://a\" = 1\n\"https://b\" = {}", kLast1},    // its code panics
+      {"host.\"https://a\".ca = \"/a\"\n[host]\n", kLast1},         // go-toml v1 takes it
+      {"ca = 2026-01-01", kLast1},
+      // go-toml v2 panics.
+      {"host.\"https://a\".ca = \"/a\"\nhost.\"https://a\".skip_verify = true", kNew},
+      {"[Host.\"https://a\"]\n[Host]\n\"https://a\".Skip_Verify = true\n[", kNew},
+      {"server = 2026-01-01", kNew},
+      {"[other]\na = 1\na = 2", kNew},  // it does not look there
+      // It does not read the value of a key that it does not know.
+      {"[host.\"https://a\"]\nx = 1__0", kNew},
+      {"x = 1.", kNew},
+      {"x = 12345678901234567890", kNew},
+      {"x = 10:00", kNew},
+      {"x = 2026-02-30", kNew},
+      {"x = \"\\e\"", kNew},
+      {"header = 10:00:00\n=", kNew},
+      {"[host]\n\"https://a\" = 2026-01-01", kNew},
+      {"[server.a]", kNew},
+      {"[[capabilities.a]]", kNew},
+  };
+  for (const auto& [text, rules] : rows) {
+    auto hosts = ParseHostsToml(text, "/c", "r", rules);
+    ASSERT_FALSE(hosts) << text;
+    EXPECT_EQ(hosts.error().code(), base::Code::kResourceExhausted) << text;
+  }
+}
+
+TEST(TomlText, ThereAndBack) {
+  for (const std::string& text :
+       {std::string(), std::string("plain\t% text"), std::string("é¡ß € 𝄞"), std::string("\xff\x80")}) {
+    std::string ascii = ToAsciiToml(text);
+    EXPECT_TRUE(
+        std::all_of(ascii.begin(), ascii.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
+    EXPECT_EQ(FromAsciiToml(ascii), text);
+  }
+  EXPECT_EQ(ToAsciiToml("é"), "\t%C3\t%A9");
+  EXPECT_EQ(FromAsciiToml("\t%C"), "\t%C");
+}
+
+// `?ns=` for every server but the registry's own.
+TEST(ManifestUrl, OnEachHost) {
+  std::string digest = "sha256:" + std::string(64, 'a');
+  const struct {
+    std::string reference, host, url, root;
+  } rows[] = {
+      {"busybox", "https://registry-1.docker.io/v2",
+       "https://registry-1.docker.io/v2/library/busybox/manifests/latest",
+       "https://registry-1.docker.io/v2/"},
+      {"busybox", "https://m/v2", "https://m/v2/library/busybox/manifests/latest?ns=docker.io",
+       "https://m/v2/?ns=docker.io"},
+      {"reg:5000/a/b:v1", "https://reg:5000/v2", "https://reg:5000/v2/a/b/manifests/v1",
+       "https://reg:5000/v2/"},
+      {"reg:5000/a/b:v1", "http://reg:5000/v2", "http://reg:5000/v2/a/b/manifests/v1", "http://reg:5000/v2/"},
+      {"myreg.io:5000/a:v1", "http://127.0.0.1:30020/v2",
+       "http://127.0.0.1:30020/v2/a/manifests/v1?ns=myreg.io%3A5000",
+       "http://127.0.0.1:30020/v2/?ns=myreg.io%3A5000"},
+      {"quay.io/a@" + digest, "https://quay.io/v2", "https://quay.io/v2/a/manifests/" + digest,
+       "https://quay.io/v2/"},
+      {"quay.io/a:v1@" + digest, "https://quay.io/v2", "https://quay.io/v2/a/manifests/" + digest,
+       "https://quay.io/v2/"},
+      {"quay.io/a:v1", "https://m/proxy", "https://m/proxy/a/manifests/v1?ns=quay.io",
+       "https://m/proxy/?ns=quay.io"},
+  };
+  for (const auto& row : rows) {
+    Host host{.server = *http::ParseAbsoluteUrl(row.host)};
+    EXPECT_EQ(ManifestUrl(host, Ref(row.reference)).ToString(), row.url);
+    EXPECT_EQ(ApiRootUrl(host, Ref(row.reference)).ToString(), row.root);
+  }
+}
+
+TEST(IsOwnServer, NamesAndPorts) {
+  auto own = [](const std::string& url, const std::string& registry) {
+    return IsOwnServer(*http::ParseAbsoluteUrl(url), registry);
+  };
+  EXPECT_TRUE(own("https://registry-1.docker.io/v2", "docker.io"));
+  EXPECT_FALSE(own("https://docker.io/v2", "docker.io"));
+  EXPECT_TRUE(own("https://quay.io/v2", "quay.io"));
+  EXPECT_FALSE(own("https://quay.io:8443/v2", "quay.io"));
+  EXPECT_TRUE(own("http://localhost:5000/v2", "localhost:5000"));
+  EXPECT_TRUE(own("https://localhost:5000/v2", "localhost:5000"));
+  EXPECT_FALSE(own("https://m/v2", "quay.io"));
 }
 
 }  // namespace

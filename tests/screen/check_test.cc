@@ -12,6 +12,7 @@ namespace prefetch::screen::check_test {
 namespace {
 
 using image::PullPolicy;
+using Strings = std::vector<std::string>;
 
 const std::string kPod = R"(apiVersion: v1
 kind: Pod
@@ -52,21 +53,20 @@ TEST_P(CheckItemsTest, AsksOnceAndAsStronglyAsAnybody) {
 }
 INSTANTIATE_TEST_SUITE_P(
     All, CheckItemsTest,
-    testing::Values(ItemsCase{"AsKubernetesDefaults",
-                              {},
-                              {"setup (init), app | quay.io/acme/app:v1 | IfNotPresent | default by app",
-                               "worker | quay.io/acme/worker | Always | default for :latest",
-                               "tool | quay.io/acme/tool:v9 | Never | stated"}},
-                    ItemsCase{"AlwaysPullImages",
-                              {.assume_always_pull = true, .default_policy = {}},
-                              {"setup (init), app | quay.io/acme/app:v1 | Always | AlwaysPullImages",
-                               "worker | quay.io/acme/worker | Always | AlwaysPullImages",
-                               "tool | quay.io/acme/tool:v9 | Always | AlwaysPullImages"}},
-                    ItemsCase{"AControllersDefault",
-                              {.assume_always_pull = false, .default_policy = PullPolicy::kNever},
-                              {"setup (init), app | quay.io/acme/app:v1 | Never | stated",
-                               "worker | quay.io/acme/worker | Never | assumed default",
-                               "tool | quay.io/acme/tool:v9 | Never | stated"}}),
+    testing::Values(
+        ItemsCase{"AsKubernetesDefaults", manifest::PolicyRules{},
+                  Strings{"setup (init), app | quay.io/acme/app:v1 | IfNotPresent | default by app",
+                          "worker | quay.io/acme/worker | Always | default for :latest",
+                          "tool | quay.io/acme/tool:v9 | Never | stated"}},
+        ItemsCase{"AlwaysPullImages", manifest::PolicyRules{.assume_always_pull = true, .default_policy = {}},
+                  Strings{"setup (init), app | quay.io/acme/app:v1 | Always | AlwaysPullImages",
+                          "worker | quay.io/acme/worker | Always | AlwaysPullImages",
+                          "tool | quay.io/acme/tool:v9 | Always | AlwaysPullImages"}},
+        ItemsCase{"AControllersDefault",
+                  manifest::PolicyRules{.assume_always_pull = false, .default_policy = PullPolicy::kNever},
+                  Strings{"setup (init), app | quay.io/acme/app:v1 | Never | stated",
+                          "worker | quay.io/acme/worker | Never | assumed default",
+                          "tool | quay.io/acme/tool:v9 | Never | stated"}}),
     [](const auto& row) { return row.param.name; });
 
 TEST(CheckItems, ImagesByThemselves) {
@@ -139,10 +139,9 @@ status::CheckAnswer Refused() {
                 "kubelet refuses the container (ErrImageNeverPull).");
 }
 status::CheckAnswer Pulls() {
-  return Answer(
-      "Pulls", "RecordedForNobody",
-      "kubelet's record of quay.io/acme/worker names no credential, so kubelet asks the registry with "
-      "the pod's and the node's credentials.");
+  return Answer("Pulls", "RecordedForNobody",
+                "kubelet's record of quay.io/acme/worker names no credential, so kubelet asks the registry "
+                "with the pod's and the node's credentials.");
 }
 status::CheckAnswer Unknown() {
   return Answer("Unknown", "FactsUnknown", "kubelet's verdict is not known yet");
@@ -214,22 +213,14 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"good", {Starts(), Starts(), Starts()}, false, "all 3 images start on node ci-7"},
         TextCase{
             "refused", {Refused(), Starts(), Refused()}, false, "2 of 3 images will not start on node ci-7"},
-        TextCase{"mixed",
-                 {Refused(), Pulls(), Unknown()},
-                 false,
+        TextCase{"mixed", std::vector<status::CheckAnswer>{Refused(), Pulls(), Unknown()}, false,
                  "3 of 3 images may not start on node ci-7: 1 will not start, 1 contacts the registry, 1 not "
                  "known"},
-        TextCase{"unknown",
-                 {Starts(), Unknown(), Starts()},
-                 false,
+        TextCase{"unknown", std::vector<status::CheckAnswer>{Starts(), Unknown(), Starts()}, false,
                  "1 of 3 images may not start on node ci-7: 1 not known"},
-        TextCase{"unknownpasses",
-                 {Starts(), Unknown(), Starts()},
-                 true,
+        TextCase{"unknownpasses", std::vector<status::CheckAnswer>{Starts(), Unknown(), Starts()}, true,
                  "all 3 images may start on node ci-7: 1 not known"},
-        TextCase{"late",
-                 {Refused(), Starts()},
-                 false,
+        TextCase{"late", std::vector<status::CheckAnswer>{Refused(), Starts()}, false,
                  "1 of 3 images will not start on node ci-7; 1 of 3 images was not decided in time"}),
     [](const auto& row) { return row.param.name; });
 
@@ -247,11 +238,10 @@ TEST(CheckItems, BothDefaultsAreNamedWhereTheyDiffer) {
     return all;
   };
   const std::string tool = "tool | q.io/b:v1 | Never | stated";
-  EXPECT_EQ(
-      lines(PullPolicy::kAlways, PullPolicy::kIfNotPresent),
-      (std::vector<std::string>{"app | q.io/a:v1 | Always | assumed default; checks have IfNotPresent", tool,
-                                "precheck, main | q.io/c:v1 | Always | stated by main; precheck has "
-                                "IfNotPresent"}));
+  EXPECT_EQ(lines(PullPolicy::kAlways, PullPolicy::kIfNotPresent),
+            (std::vector<std::string>{
+                "app | q.io/a:v1 | Always | assumed default; checks have IfNotPresent", tool,
+                "precheck, main | q.io/c:v1 | Always | stated by main; precheck has IfNotPresent"}));
   // Never weaker than either.
   EXPECT_EQ(lines(PullPolicy::kIfNotPresent, PullPolicy::kAlways)[0],
             "app | q.io/a:v1 | Always | assumed for checks; the pod has IfNotPresent");
@@ -374,34 +364,24 @@ INSTANTIATE_TEST_SUITE_P(
         RequestCase{"Alone", R"([{"image":"a:v1","policy":"Never"}])", true, {.questions = kOne}},
         RequestCase{"NoPull", "{" + kOneJson + "}", true, {.questions = kOne}},
         RequestCase{"Pull", "{" + kOneJson + R"(,"pull":true})", true, {.questions = kOne, .pull = true}},
-        RequestCase{"ForAMoment",
-                    "{" + kOneJson + R"(,"pull":true,"wait":"1.5s"})",
-                    true,
-                    {.questions = kOne, .pull = true, .wait = std::chrono::milliseconds(1500)}},
-        RequestCase{"AWaitForNothing",
-                    "{" + kOneJson + R"(,"pull":null,"wait":"1.5s"})",
-                    true,
-                    {.questions = kOne, .wait = std::chrono::milliseconds(1500)}},
-        RequestCase{"NotForEver",
-                    "{" + kOneJson + R"(,"pull":true,"wait":"100h"})",
-                    true,
-                    {.questions = kOne, .pull = true, .wait = status::kMostPullWait}},
-        RequestCase{"ForRegistriesAMoment",
-                    "{" + kOneJson + R"(,"within":"3s"})",
-                    true,
-                    {.questions = kOne, .within = std::chrono::seconds(3)}},
-        RequestCase{"ForRegistriesNotForEver",
-                    "{" + kOneJson + R"(,"within":"3h"})",
-                    true,
-                    {.questions = kOne, .within = status::kMostRegistryTime}},
+        RequestCase{
+            "ForAMoment", "{" + kOneJson + R"(,"pull":true,"wait":"1.5s"})", true,
+            status::CheckRequest{.questions = kOne, .pull = true, .wait = std::chrono::milliseconds(1500)}},
+        RequestCase{"AWaitForNothing", "{" + kOneJson + R"(,"pull":null,"wait":"1.5s"})", true,
+                    status::CheckRequest{.questions = kOne, .wait = std::chrono::milliseconds(1500)}},
+        RequestCase{"NotForEver", "{" + kOneJson + R"(,"pull":true,"wait":"100h"})", true,
+                    status::CheckRequest{.questions = kOne, .pull = true, .wait = status::kMostPullWait}},
+        RequestCase{"ForRegistriesAMoment", "{" + kOneJson + R"(,"within":"3s"})", true,
+                    status::CheckRequest{.questions = kOne, .within = std::chrono::seconds(3)}},
+        RequestCase{"ForRegistriesNotForEver", "{" + kOneJson + R"(,"within":"3h"})", true,
+                    status::CheckRequest{.questions = kOne, .within = status::kMostRegistryTime}},
         RequestCase{"ASecretWithoutUid",
-                    R"([{"image":"a:v1","policy":"Never","identity":{"secrets":["team/pull"]}}])",
-                    true,
-                    {.questions = {{"a:v1", PullPolicy::kNever, {.secrets = {{"team", "pull", ""}}}}}}},
+                    R"([{"image":"a:v1","policy":"Never","identity":{"secrets":["team/pull"]}}])", true,
+                    status::CheckRequest{
+                        .questions = {{"a:v1", PullPolicy::kNever, {.secrets = {{"team", "pull", ""}}}}}}},
         RequestCase{"AnAccountWithoutUid",
-                    R"([{"image":"a:v1","identity":{"serviceAccount":"team/runner"}}])",
-                    false,
-                    {}},
+                    R"([{"image":"a:v1","identity":{"serviceAccount":"team/runner"}}])", false,
+                    status::CheckRequest{}},
         RequestCase{"NoTimeForRegistries", "{" + kOneJson + R"(,"within":"-1s"})", false, {}},
         RequestCase{"NoDuration", "{" + kOneJson + R"(,"pull":true,"wait":"soon"})", false, {}},
         RequestCase{"NoNumber", "{" + kOneJson + R"(,"pull":1})", false, {}},

@@ -54,8 +54,7 @@ Explained AskedByPull() {
   detail.registry_hosts = status::RegistryHostsView{
       .by_pull = true,
       .config_path_source = "runtime",
-      .notes = {"containerd has mirrors for it in its own configuration: only it can "
-                "follow them."}};
+      .notes = {"containerd has mirrors for it in its own configuration: only it can follow them."}};
   return {sample::Node({image}), image, detail};
 }
 
@@ -208,10 +207,9 @@ Explained RuntimeNeverReached() {
                                      .from = {"images.yaml:3"}};
   image.message = "the container runtime has not answered yet";
   plan::Snapshot node = sample::KubeletNodeOf({image});
-  node.runtime = {.endpoint = "unix:///run/containerd/containerd.sock",
-                  .error =
-                      "cannot reach the container runtime at /run/containerd/containerd.sock: nobody "
-                      "listens"};
+  node.runtime = {
+      .endpoint = "unix:///run/containerd/containerd.sock",
+      .error = "cannot reach the container runtime at /run/containerd/containerd.sock: nobody listens"};
   return {node, image, {}};
 }
 

@@ -55,9 +55,9 @@ inline kubelet::Verdicts AbsentVerdicts(const std::string& image) {
 
 // What cannot be told, as where kubelet's version and configuration are not known.
 inline plan::ImageState Undecided(plan::ImageState state) {
-  kubelet::Verdict unknown{kubelet::VerdictResult::kUnknown, kubelet::VerdictReason::kFactsUnknown, "facts",
-                           "It depends on unknown settings of kubelet; declare its configuration "
-                           "(--kubelet-config)."};
+  kubelet::Verdict unknown{
+      kubelet::VerdictResult::kUnknown, kubelet::VerdictReason::kFactsUnknown, "facts",
+      "It depends on unknown settings of kubelet; declare its configuration (--kubelet-config)."};
   kubelet::Verdicts verdicts{unknown, unknown, AbsentVerdicts("a").always};
   state.verdicts = std::make_shared<const kubelet::Verdicts>(verdicts);
   Apply(unknown, state);
@@ -167,12 +167,11 @@ inline plan::Snapshot KubeletNode() {
 
 // kubelet has a credential provider that the agent was not given.
 inline plan::ImageState RefusedForWantOfAProvider() {
-  plan::ImageState state =
-      Failing("123.dkr.ecr.eu-west-1.amazonaws.com/app:v1", plan::Reason::kAccessDenied,
-              "no credential of this node matches, asked anonymously: 401 Unauthorized (provider "
-              "\"ecr-credential-provider\" was skipped: kubelet uses it, from "
-              "/etc/kubernetes/providers/ecr.yaml; the agent was given none)",
-              2);
+  plan::ImageState state = Failing("123.dkr.ecr.eu-west-1.amazonaws.com/app:v1", plan::Reason::kAccessDenied,
+                                   "no credential of this node matches, asked anonymously: 401 Unauthorized "
+                                   "(provider \"ecr-credential-provider\" was skipped: kubelet uses it, from "
+                                   "/etc/kubernetes/providers/ecr.yaml; the agent was given none)",
+                                   2);
   state.verdicts =
       std::make_shared<const kubelet::Verdicts>(AbsentVerdicts(state.desired->reference.written()));
   return state;
@@ -183,9 +182,8 @@ inline plan::Snapshot UngivenNode() {
   snapshot.providers_not_given = 1;
   snapshot.problems.emplace_back(
       "kubelet uses the credential provider \"ecr-credential-provider\" from "
-      "/etc/kubernetes/providers/ecr.yaml; the agent was given none: images of "
-      "*.dkr.ecr.*.amazonaws.com will be refused (401); mount kubelet's file and its plugins, and name them "
-      "with "
+      "/etc/kubernetes/providers/ecr.yaml; the agent was given none: images of *.dkr.ecr.*.amazonaws.com "
+      "will be refused (401); mount kubelet's file and its plugins, and name them with "
       "--image-credential-provider-config and --image-credential-provider-bin-dir");
   return snapshot;
 }

@@ -182,47 +182,46 @@ inline plan::ImageState Asked(const std::string& name, plan::RegistryView said) 
 
 inline plan::Snapshot StaleNode() {
   using image::RegistryAnswerKind;
-  plan::Snapshot snapshot = Node(
-      {Asked("ghcr.io/acme/current:v1", {.answer = RegistryAnswerKind::kSame,
-                                         .message = "the registry agreed",
-                                         .checked_at = At(-300),
-                                         .confirmed_at = At(-300),
-                                         .fresh = true,
-                                         .agrees = true,
-                                         .reason = plan::Reason::kUpToDate,
-                                         .changed_from = "sha256:0123456789ab",
-                                         .changed_at = At(-7'200)}),
-       Asked("ghcr.io/acme/starting:v1",
-             {.message = "the registry has not been asked since the agent started",
-              .reason = plan::Reason::kNotChecked}),
-       Asked("quay.io/acme/away:v1", {.answer = RegistryAnswerKind::kUnreachable,
-                                      .detail = "Dns",
-                                      .message = "the registry does not answer: no such host",
-                                      .checked_at = At(-60),
-                                      .confirmed_at = At(-10'800),
-                                      .reason = plan::Reason::kUnreachable,
-                                      .silent = 4}),
-       Asked("ghcr.io/acme/moved:v1",
-             {.answer = RegistryAnswerKind::kMoved,
-              .message = "the tag has changed: sha256:9ab1c2d3e4f5 here, sha256:77aa77aa77aa in the "
-                         "registry; the node's image stays in use until then",
-              .digest = "sha256:77aa77aa77aa",
-              .checked_at = At(-20),
-              .confirmed_at = At(-3'600),
-              .reason = plan::Reason::kTagMoved}),
-       Asked("ghcr.io/acme/lagging:v1",
-             {.answer = RegistryAnswerKind::kMoved,
-              .message =
-                  "the runtime was given sha256:9ab1c2d3e4f5 where the registry names sha256:77aa77aa77aa: "
-                  "a mirror lags behind",
-              .checked_at = At(-20),
-              .confirmed_at = At(-3'600),
-              .reason = plan::Reason::kMirrorLag}),
-       Asked("ghcr.io/acme/missing:v1", {.answer = RegistryAnswerKind::kTagMissing,
-                                         .message = "the tag is gone from the registry",
-                                         .checked_at = At(-120),
-                                         .confirmed_at = At(-172'800),
-                                         .reason = plan::Reason::kTagMissing})});
+  plan::Snapshot snapshot =
+      Node({Asked("ghcr.io/acme/current:v1", {.answer = RegistryAnswerKind::kSame,
+                                              .message = "the registry agreed",
+                                              .checked_at = At(-300),
+                                              .confirmed_at = At(-300),
+                                              .fresh = true,
+                                              .agrees = true,
+                                              .reason = plan::Reason::kUpToDate,
+                                              .changed_from = "sha256:0123456789ab",
+                                              .changed_at = At(-7'200)}),
+            Asked("ghcr.io/acme/starting:v1",
+                  {.message = "the registry has not been asked since the agent started",
+                   .reason = plan::Reason::kNotChecked}),
+            Asked("quay.io/acme/away:v1", {.answer = RegistryAnswerKind::kUnreachable,
+                                           .detail = "Dns",
+                                           .message = "the registry does not answer: no such host",
+                                           .checked_at = At(-60),
+                                           .confirmed_at = At(-10'800),
+                                           .reason = plan::Reason::kUnreachable,
+                                           .silent = 4}),
+            Asked("ghcr.io/acme/moved:v1",
+                  {.answer = RegistryAnswerKind::kMoved,
+                   .message = "the tag has changed: sha256:9ab1c2d3e4f5 here, sha256:77aa77aa77aa in the "
+                              "registry; the node's image stays in use until then",
+                   .digest = "sha256:77aa77aa77aa",
+                   .checked_at = At(-20),
+                   .confirmed_at = At(-3'600),
+                   .reason = plan::Reason::kTagMoved}),
+            Asked("ghcr.io/acme/lagging:v1",
+                  {.answer = RegistryAnswerKind::kMoved,
+                   .message = "the runtime was given sha256:9ab1c2d3e4f5 where the registry names "
+                              "sha256:77aa77aa77aa: a mirror lags behind",
+                   .checked_at = At(-20),
+                   .confirmed_at = At(-3'600),
+                   .reason = plan::Reason::kMirrorLag}),
+            Asked("ghcr.io/acme/missing:v1", {.answer = RegistryAnswerKind::kTagMissing,
+                                              .message = "the tag is gone from the registry",
+                                              .checked_at = At(-120),
+                                              .confirmed_at = At(-172'800),
+                                              .reason = plan::Reason::kTagMissing})});
   snapshot.registries = {{.name = "ghcr.io", .entries = 5, .requests = 40},
                          {.name = "quay.io",
                           .entries = 1,
@@ -248,14 +247,13 @@ inline plan::Snapshot BrokenListNode() {
                                    .hash = "",
                                    .error = "team.yaml:3:5: images[0].image: must be lowercase"});
   snapshot.list.sources[0].error = "images.yaml:7:1: unknown key \"image\"";
-  snapshot.readiness = {.ready = false,
-                        .phase = plan::Phase::kFailing,
-                        .reason = plan::Reason::kListInvalid,
-                        .message =
-                            "no valid version of team.yaml is known: team.yaml:3:5: images[0].image: "
-                            "must be lowercase",
-                        .required = 1,
-                        .required_ready = 1};
+  snapshot.readiness = {
+      .ready = false,
+      .phase = plan::Phase::kFailing,
+      .reason = plan::Reason::kListInvalid,
+      .message = "no valid version of team.yaml is known: team.yaml:3:5: images[0].image: must be lowercase",
+      .required = 1,
+      .required_ready = 1};
   return snapshot;
 }
 

@@ -11,6 +11,8 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "golden.h"
+#include "plan/reason.h"
+#include "screen/text_layout.h"
 #include "status/kubelet_sample.h"
 
 namespace prefetch::status::what_helps_test {
@@ -61,8 +63,7 @@ TEST(WhatHelps, ARejectedSignatureHasItsFileAndItsRule) {
   const std::pair<std::string, std::string> rows[] = {
       {"Source image rejected: A signature was required, but no signature exists", "lookaside"},
       {"Source image rejected: A signature was required, but no signature exists (1 non-sigstore signatures, "
-       "0 "
-       "sigstore non-signature attachments)",
+       "0 sigstore non-signature attachments)",
        "lookaside"},
       {"Source image rejected: None of the signatures were accepted, reasons: Signature by key x is not "
        "accepted",
@@ -132,6 +133,16 @@ TEST(WhatHelps, TheGuideHasARowForEachObstacle) {
   std::sort(rows.begin(), rows.end());
   std::sort(known.begin(), known.end());
   EXPECT_EQ(rows, known);
+}
+
+TEST(ReasonWords, EveryReasonHasAWordThatFits) {
+  for (const plan::ReasonRow& row : plan::kReasons) {
+    ReasonDescription words = WordsFor(row.name);
+    EXPECT_FALSE(words.state.empty());
+    EXPECT_LE(words.state.size(), 11U) << words.state;
+  }
+  EXPECT_EQ(WordsFor("NewThing").state, "new thing");
+  EXPECT_EQ(WordsFor("").state, "unknown");
 }
 
 }  // namespace
