@@ -1,10 +1,19 @@
 // `prefetchctl check`, as built: what is asked, how it is answered, and every mistake of a command line.
-
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <fstream>
+#include <iterator>
+#include <semaphore>
 #include <string>
+#include <vector>
 
+#include "doc/problems.h"
+#include "doc/yaml.h"
+#include "fakes/wire_server.h"
+#include "manifest/read.h"
+#include "rig/port.h"
 #include "system/check_rig.h"
 
 namespace prefetch::system::check_command_test {
@@ -36,10 +45,9 @@ class CheckRow : public Check, public testing::WithParamInterface<CheckCase> {
   CheckRow() {
     scratch_.Write("job.yaml", kJob);
     scratch_.Write("good.yaml", base::ReplaceAll(kJob, ":closed", ":good"));
-    scratch_.Write(
-        "jobs/worker.yaml",
-        "{apiVersion: v1, kind: Pod, spec: {containers: [{name: worker, image: \"reg.io/worker:closed\", "
-        "imagePullPolicy: Never}]}}\n");
+    scratch_.Write("jobs/worker.yaml",
+                   "{apiVersion: v1, kind: Pod, spec: {containers: [{name: worker, image: "
+                   "\"reg.io/worker:closed\", imagePullPolicy: Never}]}}\n");
     scratch_.Write(
         "weaker.yaml",
         "apiVersion: v1\nkind: Pod\nspec:\n"
@@ -77,149 +85,113 @@ const std::string kAlways =
 INSTANTIATE_TEST_SUITE_P(
     All, CheckRow,
     testing::Values(
-        CheckCase{"AnImage",
-                  {"--image", "reg.io/app:good", "--policy", "Never"},
-                  0,
+        CheckCase{"AnImage", Words{"--image", "reg.io/app:good", "--policy", "Never"}, 0,
                   "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
                   "the image starts on node ci-7\n",
                   ""},
-        CheckCase{"AClosedOne",
-                  {"--image", "reg.io/app:closed"},
-                  1,
+        CheckCase{"AClosedOne", Words{"--image", "reg.io/app:closed"}, 1,
                   "FAIL  –  reg.io/app:closed  IfNotPresent (default)  " + kClosed +
                       "the image will not start on node ci-7\n",
                   ""},
         CheckCase{"EachPolicyIsForTheImageBeforeIt",
-                  {"--image=a:good", "--policy=Never", "--image=b", "--image=c:good", "--policy=Always"},
+                  Words{"--image=a:good", "--policy=Never", "--image=b", "--image=c:good", "--policy=Always"},
                   1,
                   "ok    –  a:good  Never (stated)                starts from the node (OpenToNode)\nFAIL  – "
                   " b       Always (default for :latest)  " +
                       kAlways + "FAIL  –  c:good  Always (stated)               " + kAlways +
                       "2 of 3 images may not start on node ci-7: 2 contact the registry\n",
                   ""},
-        CheckCase{"AManifestOnceAnImage",
-                  {"-f", "@/job.yaml"},
-                  1,
+        CheckCase{"AManifestOnceAnImage", Words{"-f", "@/job.yaml"}, 1,
                   "ok    setup (init), app  reg.io/app:good       IfNotPresent (default by app)  starts from "
                   "the node (OpenToNode)\nFAIL  worker             reg.io/worker:closed  Never (stated)      "
                   "           " +
                       kClosed + "1 of 2 images will not start on node ci-7\n",
                   ""},
-        CheckCase{"TheManifestsOfAClusterThatAlwaysPulls",
-                  {"-f", "@/good.yaml", "--assume-always-pull", "-o", "text", "--image", "reg.io/app:good"},
-                  1,
-                  "FAIL  setup (init), app  reg.io/app:good     Always (AlwaysPullImages)  " + kAlways +
-                      "FAIL  worker             reg.io/worker:good  Always (AlwaysPullImages)  " + kAlways +
-                      "2 of 2 images may not start on node ci-7: 2 contact the registry\n",
-                  ""},
         CheckCase{
-            "AControllersDefault",
-            {"--image", "a", "--default-policy", "Never"},
-            1,
+            "TheManifestsOfAClusterThatAlwaysPulls",
+            Words{"-f", "@/good.yaml", "--assume-always-pull", "-o", "text", "--image", "reg.io/app:good"}, 1,
+            "FAIL  setup (init), app  reg.io/app:good     Always (AlwaysPullImages)  " + kAlways +
+                "FAIL  worker             reg.io/worker:good  Always (AlwaysPullImages)  " + kAlways +
+                "2 of 2 images may not start on node ci-7: 2 contact the registry\n",
+            ""},
+        CheckCase{
+            "AControllersDefault", Words{"--image", "a", "--default-policy", "Never"}, 1,
             "FAIL  –  a  Never (assumed default)  " + kClosed + "the image will not start on node ci-7\n",
             ""},
         CheckCase{"ACustomResource",
-                  {"-f", "@/custom.yaml", "--pod-template-path", "spec.task.template"},
-                  1,
+                  Words{"-f", "@/custom.yaml", "--pod-template-path", "spec.task.template"}, 1,
                   "FAIL  c  reg.io/c:closed  IfNotPresent (default)  " + kClosed +
                       "the image will not start on node ci-7\n",
                   ""},
-        CheckCase{"APodWithItsOwnSecret",
-                  {"--image", "a:closed", "--pod-secret", "team/pull/u1"},
-                  0,
+        CheckCase{"APodWithItsOwnSecret", Words{"--image", "a:closed", "--pod-secret", "team/pull/u1"}, 0,
                   "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
                   "the image starts on node ci-7\n",
                   ""},
-        CheckCase{"APodWithAPullSecretInItsManifest",
-                  {"-f", "@/secret.yaml", "-n", "team"},
-                  0,
+        CheckCase{"APodWithAPullSecretInItsManifest", Words{"-f", "@/secret.yaml", "-n", "team"}, 0,
                   "ok    c  reg.io/c:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
                   "the image starts on node ci-7\n",
                   ""},
         CheckCase{"APodWithAServiceAccount",
-                  {"--image", "a:closed", "--pod-service-account", "team/runner/u1"},
-                  0,
+                  Words{"--image", "a:closed", "--pod-service-account", "team/runner/u1"}, 0,
                   "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
                   "the image starts on node ci-7\n",
                   ""},
-        CheckCase{"UnknownIsANo",
-                  {"--image", "a:odd"},
-                  1,
+        CheckCase{"UnknownIsANo", Words{"--image", "a:odd"}, 1,
                   "FAIL  –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
                   "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
                   "--kubelet-config; or check with --unknown pass\nthe image may not start on node ci-7: 1 "
                   "not known\n",
                   ""},
         CheckCase{
-            "UnlessItPasses",
-            {"--image", "a:odd", "--unknown", "pass"},
-            0,
+            "UnlessItPasses", Words{"--image", "a:odd", "--unknown", "pass"}, 0,
             "ok    –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
             "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
             "--kubelet-config; or check with --unknown pass\nthe image may start on node ci-7: 1 not known\n",
             ""},
-        CheckCase{"AFolder",
-                  {"-f", "@/jobs"},
-                  1,
+        CheckCase{"AFolder", Words{"-f", "@/jobs"}, 1,
                   "FAIL  worker  reg.io/worker:closed  Never (stated)  " + kClosed +
                       "the image will not start on node ci-7\n",
                   ""},
         // The preflight passed with IfNotPresent on a stale copy, the job used Always on a tag that was gone.
-        CheckCase{"ACheckThatIsWeakerThanThePod",
-                  {"-f", "@/weaker.yaml"},
-                  1,
+        CheckCase{"ACheckThatIsWeakerThanThePod", Words{"-f", "@/weaker.yaml"}, 1,
                   "FAIL  precheck (init), app  reg.io/app:good  Always (stated by app; precheck (init) has "
                   "IfNotPresent)  " +
                       kAlways + "the image may not start on node ci-7: 1 contacts the registry\n",
                   ""},
-        CheckCase{
-            "AControllerWithTwoDefaults",
-            {"--image", "a:good", "--default-policy", "Always", "--default-check-policy", "IfNotPresent"},
-            1,
-            "FAIL  –  a:good  Always (assumed default; checks have IfNotPresent)  " + kAlways +
-                "the image may not start on node ci-7: 1 contacts the registry\n",
-            ""},
-        CheckCase{
-            "GithubHasTheFirstLineOfIt",
-            {"-f", "@/jobs", "-o", "github"},
-            1,
-            "::error file=@/jobs/worker.yaml,line=1,col=64,title=prefetchctl check reg.io/worker%3Aclosed::"
-            "reg.io/worker:closed, worker, Never (stated): " +
-                kClosed + "the image will not start on node ci-7\n",
-            ""},
+        CheckCase{"AControllerWithTwoDefaults",
+                  Words{"--image", "a:good", "--default-policy", "Always", "--default-check-policy",
+                        "IfNotPresent"},
+                  1,
+                  "FAIL  –  a:good  Always (assumed default; checks have IfNotPresent)  " + kAlways +
+                      "the image may not start on node ci-7: 1 contacts the registry\n",
+                  ""},
+        CheckCase{"GithubHasTheFirstLineOfIt", Words{"-f", "@/jobs", "-o", "github"}, 1,
+                  "::error file=@/jobs/worker.yaml,line=1,col=64,title=prefetchctl check "
+                  "reg.io/worker%3Aclosed::reg.io/worker:closed, worker, Never (stated): " +
+                      kClosed + "the image will not start on node ci-7\n",
+                  ""},
         CheckCase{"NothingToCheck", {"-f", "@/service.yaml"}, 0, "", "nothing to check"},
         CheckCase{
-            "AnObjectThatIsNotUnderstood",
-            {"-f", "@/farm.yaml"},
-            1,
-            "",
+            "AnObjectThatIsNotUnderstood", Words{"-f", "@/farm.yaml"}, 1, "",
             "@/farm.yaml:1:26: Farm big may run pods, and no image of it was found here (Farm.acme.io)\n"},
         CheckCase{"BesideAnImageThatStarts",
-                  {"-f", "@/farm.yaml", "--image", "reg.io/app:good", "--policy", "Never"},
-                  1,
+                  Words{"-f", "@/farm.yaml", "--image", "reg.io/app:good", "--policy", "Never"}, 1,
                   "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
                   "the image starts on node ci-7\n",
                   "@/farm.yaml:1:26: Farm big"},
         CheckCase{
             "AnAcceptedObject", {"-f", "@/farm.yaml", "--allow-unread", "Farm"}, 0, "", "nothing to check"},
         CheckCase{"AllMistakesAtOnce",
-                  {"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml", "--image", "A B"},
-                  2,
-                  "",
-                  "@/bad.yaml:8:"},
+                  Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml", "--image", "A B"}, 2,
+                  "", "@/bad.yaml:8:"},
         CheckCase{"AnotherMistakeOfThem",
-                  {"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml"},
-                  2,
-                  "",
+                  Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml"}, 2, "",
                   "@/worse.yaml:"},
         CheckCase{"AFileThatIsNotThere", {"-f", "@/none.yaml"}, 2, "", "@/none.yaml"},
         CheckCase{"ANameThatIsNone", {"--image", "A"}, 2, "", "--image A: "},
         CheckCase{"NoImageAtAll", {}, 2, "", "name manifests with -f"},
         CheckCase{"APolicyOfNoImage", {"--policy", "Never", "--image", "a"}, 2, "", "after its --image"},
-        CheckCase{"TwoPoliciesOfOne",
-                  {"--image", "a", "--policy", "Never", "--policy", "Always"},
-                  2,
-                  "",
+        CheckCase{"TwoPoliciesOfOne", Words{"--image", "a", "--policy", "Never", "--policy", "Always"}, 2, "",
                   "after its --image"},
         CheckCase{"ABadPolicy", {"--image", "a", "--policy", "never"}, 2, "", "--policy must be"},
         CheckCase{
@@ -275,6 +247,484 @@ TEST_F(Check, AThousandImages) {
   EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
   EXPECT_TRUE(ran.out.ends_with("all 1000 images start on node ci-7\n"));
   EXPECT_GE(requests, 4);
+}
+
+// `prefetchctl check` and agents that are busy, late, slow, broken or none: it ends in time, and takes
+// nothing for a verdict that is none.
+
+TEST_F(Check, AnAgentThatIsBusyIsAskedAgain) {
+  std::atomic<int> requests = 0;
+  auto server = Serve([&](const http::ServerRequest& request) {
+    int before = requests++;
+    return before == 0   ? http::ErrorResponse(503, "starting")
+           : before == 1 ? http::ErrorResponse(429, "too many")
+                         : AnswerAll(request);
+  });
+  rig::Ran ran = Run(Url(server->port()), {"--image", "a:good"});
+  EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
+  EXPECT_NE(ran.err.find("waiting for the agent"), std::string::npos) << ran.err;
+  EXPECT_EQ(requests, 3);
+}
+
+TEST_F(Check, AnAgentThatComesLaterIsWaitedFor) {
+  auto port = rig::FreePort();
+  ASSERT_OK(port);
+  rig::Process check;
+  ASSERT_OK(check.Start(Command(Url(*port), {"--image", "a:closed"}), scratch_ / "check.log"));
+  auto log = [&] {
+    std::ifstream in(scratch_ / "check.log");
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  // It says so at once that nobody is there, and then somebody is.
+  ASSERT_TRUE(rig::Eventually(std::chrono::seconds(10),
+                              [&] { return log().find("waiting for the agent") != std::string::npos; }));
+  auto server = Serve(&AnswerAll, "127.0.0.1:" + std::to_string(*port));
+  EXPECT_EQ(check.Wait(std::chrono::seconds(10)), (rig::Exit{1, 0})) << log();
+  EXPECT_TRUE(log().ends_with("the image will not start on node ci-7\n")) << log();
+}
+
+struct AwayCase {
+  std::string name;
+  int status;  // of every answer; 0: nobody is there
+  int exit;
+  std::string says;
+};
+class AwayRow : public Check, public testing::WithParamInterface<AwayCase> {};
+
+TEST_P(AwayRow, EndsWithinTheTimeout) {
+  std::unique_ptr<http::Server> server;
+  auto free_port = rig::FreePort();
+  ASSERT_OK(free_port);
+  int port = *free_port;
+  if (GetParam().status != 0) {
+    server = Serve([](const http::ServerRequest&) { return http::ErrorResponse(GetParam().status, "no"); });
+    port = server->port();
+  }
+  rig::Ran ran = Run(Url(port), {"--image", "a:good", "--timeout", "1s"});
+  EXPECT_EQ(ran.exit, (rig::Exit{GetParam().exit, 0})) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AwayRow,
+                         testing::Values(AwayCase{"Nobody", 0, 4, "is prefetchd running there?"},
+                                         AwayCase{"Busy", 503, 3, "it is busy"},
+                                         AwayCase{"AskedTooOften", 429, 3, "it is busy"},
+                                         AwayCase{"AStranger", 404, 4, "is that a prefetchd"},
+                                         AwayCase{"ARefusal", 400, 2, "refuses the question"}),
+                         [](const auto& row) { return row.param.name; });
+
+TEST_F(Check, WhatWasDecidedInTimeIsPrinted) {
+  auto server = Serve([](const http::ServerRequest& request) {
+    bool first = request.body.find("\"a0:closed\"") != std::string::npos;
+    return first ? AnswerAll(request) : http::ErrorResponse(503, "going down");
+  });
+  Words arguments = {"--timeout", "1s"};
+  for (int i = 0; i < 300; i++) {
+    arguments.insert(arguments.end(), {"--image", "a" + std::to_string(i) + ":closed"});
+  }
+  rig::Ran ran = Run(Url(server->port()), arguments);
+  EXPECT_EQ(ran.exit, (rig::Exit{3, 0})) << ran.err;
+  EXPECT_NE(ran.out.find("FAIL  –  a0:closed"), std::string::npos);
+  EXPECT_NE(ran.out.find("OPEN  –  a299:closed"), std::string::npos);
+  EXPECT_TRUE(ran.out.ends_with(
+      "64 of 300 images will not start on node ci-7; 236 of 300 images were not decided in time\n"))
+      << ran.out;
+}
+
+// An agent that pulls: what is asked for is on its way the first three times.
+TEST_F(Check, APullIsAskedForAndWaitedForAndOnlyThatIsAskedAgain) {
+  std::vector<status::CheckRequest> requests;  // written by the server's one thread, read when it is gone
+  auto server = Serve([&](const http::ServerRequest& request) {
+    requests.push_back(*status::ParseCheckRequest(request.body));
+    status::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = {}};
+    for (const status::CheckQuestion& question : requests.back().questions) {
+      result.answers.push_back(AnswerTo(question));
+      if (question.image != "b:good" || requests.size() > 3) continue;
+      result.answers.back() = {.image = question.image,
+                               .policy = "IfNotPresent",
+                               .pending = true,
+                               .result = "Unknown",
+                               .reason = "Pulling",
+                               .message = "it is being pulled: 1 of 2 MB"};
+    }
+    return http::JsonResponse(200, status::CheckResultJson(result));
+  });
+  rig::Ran ran = Run(Url(server->port()), {"--pull", "--image", "a:good", "--image", "b:good"});
+  server.reset();
+  EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.out << ran.err;
+  EXPECT_TRUE(ran.out.ends_with("all 2 images start on node ci-7\n")) << ran.out;
+  EXPECT_TRUE(ran.err.starts_with("waiting: an image is not here yet (")) << ran.err;
+  EXPECT_TRUE(ran.err.ends_with("more): b:good: it is being pulled: 1 of 2 MB\n")) << ran.err;
+  ASSERT_EQ(requests.size(), 4U);
+  EXPECT_EQ(requests[0].questions.size(), 2U);
+  for (std::size_t i = 0; i < requests.size(); i++) {
+    EXPECT_TRUE(requests[i].pull);
+    EXPECT_GT(requests[i].wait.count(), 0);
+    EXPECT_EQ(requests[i].questions.back().image, "b:good");
+    EXPECT_EQ(requests[i].questions.size(), i == 0 ? 2U : 1U);
+  }
+}
+
+TEST_F(Check, APullThatDoesNotEndInTimeIsTold) {
+  auto server = Serve([](const http::ServerRequest&) {
+    return http::JsonResponse(200, status::CheckResultJson({.node = "ci-7",
+                                                            .time = {},
+                                                            .ok = false,
+                                                            .answers = {{.image = "a:good",
+                                                                         .policy = "IfNotPresent",
+                                                                         .pending = true,
+                                                                         .result = "Unknown",
+                                                                         .reason = "Pulling",
+                                                                         .message = "it is being pulled"}}}));
+  });
+  auto started = std::chrono::steady_clock::now();
+  rig::Ran ran = Run(Url(server->port()), {"--pull", "--image", "a:good", "--timeout", "1s"});
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
+  EXPECT_EQ(ran.exit, (rig::Exit{3, 0})) << ran.err;
+  EXPECT_EQ(ran.out,
+            "OPEN  –  a:good  IfNotPresent (default)  not decided in time: it is being pulled\n"
+            "the image was not decided in time on node ci-7\n");
+  EXPECT_NE(ran.err.find("the time is over, and an image is not here yet"), std::string::npos) << ran.err;
+}
+
+TEST_F(Check, AnAgentThatPullsForNobodyIsNoAnswer) {
+  auto server = Serve([](const http::ServerRequest&) {
+    return http::ErrorResponse(403, "this agent pulls for no check\x1b[2J");
+  });
+  rig::Ran ran = Run(Url(server->port()), {"--pull", "--image", "a:good"});
+  EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find("refuses --pull: this agent pulls for no check"), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find('\x1b'), std::string::npos);
+}
+
+// Each of these is somebody on the agent's port who is no agent, or one that is broken. The command ends by
+// its timeout with 4, and nobody takes it for a verdict.
+struct BadAgentCase {
+  std::string name;
+  tests::WireServer::Handler handler;
+  std::string says;
+};
+class BadAgent : public Check, public testing::WithParamInterface<BadAgentCase> {};
+
+TEST_P(BadAgent, EndsInTimeWithoutAVerdict) {
+  tests::WireServer server(GetParam().handler);
+  auto started = std::chrono::steady_clock::now();
+  rig::Ran ran = Run("http://" + server.address(), {"--image", "a:good", "--image", "b", "--timeout", "2s"});
+  EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.out << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(20));
+  EXPECT_GE(server.accepted(), 1);
+}
+
+bool WriteHead(int fd, const std::string& more) {
+  return tests::WireServer::Write(fd,
+                                  "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + more + "\r\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadAgent,
+    testing::Values(BadAgentCase{"Hangs",
+                                 [](const tests::WireRequest&, int fd) {
+                                   tests::WireServer::WaitForClose(fd);
+                                   return false;
+                                 },
+                                 "it does not answer in time"},
+                    BadAgentCase{"HangsInTheMiddle",
+                                 [](const tests::WireRequest&, int fd) {
+                                   WriteHead(fd, "Content-Length: 5000\r\n");
+                                   tests::WireServer::Write(fd, "{\"kind\":");
+                                   tests::WireServer::WaitForClose(fd);
+                                   return false;
+                                 },
+                                 "it does not answer in time"},
+                    BadAgentCase{"DiesInTheMiddle",
+                                 [](const tests::WireRequest&, int fd) {
+                                   WriteHead(fd, "Content-Length: 5000\r\n");
+                                   tests::WireServer::Write(fd, "{\"kind\":");
+                                   return false;
+                                 },
+                                 "cannot ask the agent"},
+                    BadAgentCase{"IsNoHttp",
+                                 [](const tests::WireRequest&, int fd) {
+                                   tests::WireServer::Write(fd, std::string("\x15\x03\x01\0\x02\x02", 6));
+                                   return false;
+                                 },
+                                 "cannot ask the agent"},
+                    BadAgentCase{"AnswersGarbage",
+                                 [](const tests::WireRequest&, int fd) {
+                                   return WriteHead(fd, "Content-Length: 6\r\n") &&
+                                          tests::WireServer::Write(fd, "<html>");
+                                 },
+                                 "gave an unexpected answer"},
+                    BadAgentCase{"AnswersAnotherQuestion",
+                                 [](const tests::WireRequest&, int fd) {
+                                   std::string body = status::CheckResultJson({.node = "n", .ok = true});
+                                   return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) +
+                                                            "\r\n") &&
+                                          tests::WireServer::Write(fd, body);
+                                 },
+                                 "gave an unexpected answer"},
+                    BadAgentCase{"Floods",
+                                 [](const tests::WireRequest&, int fd) {
+                                   const std::string much(1 << 20, ' ');
+                                   bool open = WriteHead(fd, "");
+                                   while (open) open = tests::WireServer::Write(fd, much);
+                                   return false;
+                                 },
+                                 "cannot ask the agent"},
+                    BadAgentCase{"FloodsHeaders",
+                                 [](const tests::WireRequest&, int fd) {
+                                   const std::string much = "X-More: " + std::string(4096, 'x') + "\r\n";
+                                   bool open = tests::WireServer::Write(fd, "HTTP/1.1 200 OK\r\n");
+                                   while (open) open = tests::WireServer::Write(fd, much);
+                                   return false;
+                                 },
+                                 "cannot ask the agent"}),
+    [](const auto& row) { return row.param.name; });
+
+// A question that hangs does not take the answers to others with it.
+TEST_F(Check, WhatNeedsARegistryHoldsUpNothingElse) {
+  tests::WireServer server([](const tests::WireRequest& request, int fd) {
+    if (request.body.find("Always") != std::string::npos) {
+      tests::WireServer::WaitForClose(fd);
+      return false;
+    }
+    http::ServerRequest asked;
+    asked.body = request.body;
+    std::string body = AnswerAll(asked).body;
+    return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
+           tests::WireServer::Write(fd, body);
+  });
+  rig::Ran ran = Run("http://" + server.address(),
+                     {"--image", "slow", "--image", "a:good", "--image", "b:closed", "--timeout", "2s"});
+  EXPECT_EQ(ran.exit, (rig::Exit{3, 0})) << ran.err;
+  EXPECT_EQ(ran.out,
+            "ok    –  a:good    IfNotPresent (default)        starts from the node (OpenToNode)\n"
+            "OPEN  –  slow      Always (default for :latest)  not decided in time\n"
+            "FAIL  –  b:closed  IfNotPresent (default)        " +
+                kClosed +
+                "1 of 3 images will not start on node ci-7; 1 of 3 images was not decided in time\n");
+}
+
+// Neither do many of them, nor is one registry's silence that of others.
+TEST_F(Check, ManyQuestionsToSilentRegistriesHoldUpNothingElse) {
+  tests::WireServer server([](const tests::WireRequest& request, int fd) {
+    if (request.body.find("dead") != std::string::npos) {
+      tests::WireServer::WaitForClose(fd);
+      return false;
+    }
+    http::ServerRequest asked;
+    asked.body = request.body;
+    std::string body = AnswerAll(asked).body;
+    return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
+           tests::WireServer::Write(fd, body);
+  });
+  Words arguments = {"--timeout", "2s"};
+  for (int i = 0; i < 20; i++) arguments.push_back("--image=dead" + std::to_string(i) + ".io/a");
+  arguments.insert(arguments.end(),
+                   {"--image=dead.io/a:good", "--image=reg.io/a:good", "--image=other.io/a:good",
+                    "--image=dead.io/b:good", "--image=never.io/a:good", "--policy=Never"});
+  rig::Ran ran = Run("http://" + server.address(), arguments);
+  EXPECT_EQ(ran.exit, (rig::Exit{3, 0})) << ran.err;
+  for (const char* line : {"OPEN  –  dead0.io/a ", "OPEN  –  dead.io/a:good ", "ok    –  reg.io/a:good ",
+                           "ok    –  other.io/a:good ", "ok    –  never.io/a:good "}) {
+    EXPECT_NE(ran.out.find(line), std::string::npos) << line << "\n" << ran.out;
+  }
+  EXPECT_TRUE(ran.out.ends_with("22 of 25 images were not decided in time on node ci-7\n")) << ran.out;
+}
+
+// So that what needs none of them is answered by the end.
+TEST_F(Check, TheAgentIsToldHowLongRegistriesMayTake) {
+  std::vector<status::CheckRequest> requests;  // written by the server's one thread, read when it is gone
+  auto server = Serve([&](const http::ServerRequest& request) {
+    requests.push_back(*status::ParseCheckRequest(request.body));
+    return AnswerAll(request);
+  });
+  Run(Url(server->port()), {"--image", "a:good", "--timeout", "20s"});
+  Run(Url(server->port()), {"--image", "a:good", "--timeout", "10m"});
+  server.reset();
+  ASSERT_EQ(requests.size(), 2U);
+  EXPECT_GT(requests[0].within, std::chrono::seconds(10));
+  EXPECT_LE(requests[0].within, std::chrono::milliseconds(19'250));
+  EXPECT_EQ(requests[1].within, status::kMostRegistryTime);
+}
+
+TEST_F(Check, WhoWaitsForAnswersIsToldForWhich) {
+  std::binary_semaphore said(0);
+  tests::WireServer server([&](const tests::WireRequest& request, int fd) {
+    EXPECT_TRUE(said.try_acquire_for(std::chrono::seconds(30)));
+    http::ServerRequest asked;
+    asked.body = request.body;
+    std::string body = AnswerAll(asked).body;
+    return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
+           tests::WireServer::Write(fd, body);
+  });
+  rig::Process check;
+  ASSERT_OK(check.Start(Command("http://" + server.address(), {"--image", "a:good", "--image", "b:good"}),
+                        scratch_ / "check.log"));
+  auto log = [&] {
+    std::ifstream in(scratch_ / "check.log");
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_TRUE(rig::Eventually(std::chrono::seconds(20), [&] {
+    return log().find("waiting for the answers to 2 of 2 questions (3 s so far") != std::string::npos &&
+           log().ends_with("more): a:good and others\n");
+  })) << log();
+  said.release();
+  EXPECT_EQ(check.Wait(std::chrono::seconds(10)), (rig::Exit{0, 0})) << log();
+}
+
+TEST_F(Check, ASignalEndsTheWait) {
+  auto port = rig::FreePort();
+  ASSERT_OK(port);
+  rig::Process check;
+  ASSERT_OK(check.Start(Command(Url(*port), {"--image", "a:closed"}), scratch_ / "check.log"));
+  ASSERT_TRUE(rig::Eventually(std::chrono::seconds(10), [&] {
+    std::ifstream in(scratch_ / "check.log");
+    return in.peek() != std::ifstream::traits_type::eof();
+  }));
+  EXPECT_EQ(check.Stop(std::chrono::seconds(5)), (rig::Exit{130, 0}));
+}
+
+// Somebody else's JSON is no agent's word, and scripts must not take it for one.
+TEST_F(Check, WhatIsNoDocumentIsNotPassedOn) {
+  for (const std::string& body :
+       {std::string("{}"), std::string("{\"apiVersion\":\"v1\",\"kind\":\"Status\"}"), std::string("<html>"),
+        std::string()}) {
+    tests::WireServer server([&](const tests::WireRequest&, int fd) {
+      return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
+             tests::WireServer::Write(fd, body);
+    });
+    for (const Words& words : {Words{"status"}, Words{"status", "-o", "json"}, Words{"status", "-o", "yaml"},
+                               Words{"status", "--results", "json"}, Words{"explain", "a:v1"},
+                               Words{"explain", "a:v1", "-o", "json"}, Words{"audit"},
+                               Words{"audit", "-o", "json"}, Words{"list", "import", "--node"}}) {
+      rig::Command command = Command("http://" + server.address(), {});
+      command.argv.pop_back();  // "check"
+      command.argv.insert(command.argv.end(), words.begin(), words.end());
+      auto ran = rig::RunProgram(command, std::chrono::seconds(20));
+      ASSERT_OK(ran);
+      EXPECT_EQ(ran->exit, (rig::Exit{4, 0})) << base::Join(words, " ") << body << ran->out << ran->err;
+      EXPECT_EQ(ran->out, "") << base::Join(words, " ");
+    }
+  }
+}
+
+// Nothing was printed, so it is no success.
+TEST_F(Check, ASignalEndsOtherQuestionsToo) {
+  tests::WireServer server([](const tests::WireRequest&, int fd) {
+    tests::WireServer::WaitForClose(fd);
+    return false;
+  });
+  int asked = 0;
+  for (const Words& words : {Words{"status"}, Words{"explain", "a:v1"}}) {
+    rig::Command command = Command("http://" + server.address(), {});
+    command.argv.pop_back();  // "check"
+    command.argv.insert(command.argv.end(), words.begin(), words.end());
+    rig::Process process;
+    ASSERT_OK(process.Start(command, scratch_ / "signal.log"));
+    asked++;
+    ASSERT_TRUE(rig::Eventually(std::chrono::seconds(10), [&] { return server.accepted() >= asked; }));
+    EXPECT_EQ(process.Stop(std::chrono::seconds(5)), (rig::Exit{130, 0})) << words[0];
+  }
+}
+
+// deploy/examples/check-init-container.yaml.
+
+class Example : public Check {
+ protected:
+  Example() {
+    const char* folder = std::getenv("PREFETCH_EXAMPLES");
+    EXPECT_NE(folder, nullptr) << "run the tests by tests/run or meson test";
+    path_ = std::string(folder == nullptr ? "" : folder) + "/check-init-container.yaml";
+    std::ifstream in(path_);
+    text_.assign(std::istreambuf_iterator<char>(in), {});
+  }
+
+  // The pod's only init container; a mistake fails the test.
+  doc::Node InitContainer() {
+    doc::Problems problems("example");
+    auto root = doc::ParseYaml(text_, problems);
+    EXPECT_TRUE(root && problems.empty());
+    const doc::Node* spec = root ? root->Find("spec") : nullptr;
+    const doc::Node* containers = spec == nullptr ? nullptr : spec->Find("initContainers");
+    EXPECT_TRUE(containers != nullptr && containers->items.size() == 1);
+    return containers == nullptr || containers->items.empty() ? doc::Node::Mapping() : containers->items[0];
+  }
+  Words WordsOf(const doc::Node& container, const std::string& name) {
+    Words words;
+    if (const doc::Node* list = container.Find(name)) {
+      for (const doc::Node& item : list->items) words.push_back(item.text);
+    }
+    return words;
+  }
+
+  std::string path_;
+  std::string text_;
+};
+
+TEST_F(Example, ChecksTheImagesOfItsOwnPodAsStronglyAsTheyAreAskedFor) {
+  doc::Problems problems("example");
+  manifest::Manifests manifests = manifest::ReadManifests(text_, problems);
+  EXPECT_TRUE(problems.empty());
+  doc::Node init = InitContainer();
+  EXPECT_EQ(WordsOf(init, "command"), Words{"/usr/bin/prefetchctl"});
+  Words arguments = WordsOf(init, "args");
+  ASSERT_FALSE(arguments.empty());
+  EXPECT_EQ(arguments[0], "check");
+  std::size_t checked = 0;
+  for (const manifest::ImageUse& use : manifests.uses) {
+    if (use.kind == manifest::UseKind::kInitContainer) continue;
+    auto at = std::find(arguments.begin(), arguments.end(), "--image=" + use.image);
+    ASSERT_NE(at, arguments.end()) << use.image;
+    bool stated = at + 1 != arguments.end() && (at + 1)->starts_with("--policy=");
+    std::string policy(image::PullPolicyName(stated ? use.policy : image::DefaultPullPolicy(*use.reference)));
+    EXPECT_EQ(policy, image::PullPolicyName(use.policy)) << use.image;
+    if (stated) {
+      EXPECT_EQ(*(at + 1), "--policy=" + policy);
+    }
+    checked++;
+  }
+  EXPECT_EQ(checked, 2U);
+}
+
+TEST_F(Example, ItsArgumentsAreUnderstoodAndItsLastWordsTellImageNodeAndReason) {
+  auto server = Serve([](const http::ServerRequest& request) {
+    http::ServerRequest closed = request;
+    closed.body = base::ReplaceAll(request.body, "worker:v1", "worker:closed");
+    return AnswerAll(closed);
+  });
+  Words arguments = WordsOf(InitContainer(), "args");
+  ASSERT_FALSE(arguments.empty());
+  arguments.erase(arguments.begin());
+  for (std::string& argument : arguments) {
+    argument = base::ReplaceAll(argument, "[$(NODE_IP)]:9477", "127.0.0.1:" + std::to_string(server->port()));
+  }
+  rig::Ran ran = Run("", arguments);
+  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
+  std::string last = ran.out.size() <= 2048 ? ran.out : ran.out.substr(ran.out.size() - 2048);
+  for (const char* part : {"quay.io/acme/worker:v1", "ci-7", "RecordedForOthers", "2 secrets only"}) {
+    EXPECT_NE(last.find(part), std::string::npos) << part << "\n" << ran.out;
+  }
+}
+
+TEST_F(Example, AsksForNoRightAndIsRestricted) {
+  doc::Problems problems("example");
+  auto root = doc::ParseYaml(text_, problems);
+  ASSERT_TRUE(root);
+  EXPECT_FALSE(root->Find("spec")->Find("automountServiceAccountToken")->boolean);
+  doc::Node init = InitContainer();
+  EXPECT_EQ(init.Find("terminationMessagePolicy")->text, "FallbackToLogsOnError");
+  const doc::Node* security = init.Find("securityContext");
+  ASSERT_NE(security, nullptr);
+  // What the Pod Security Standard "restricted" asks for.
+  EXPECT_FALSE(security->Find("allowPrivilegeEscalation")->boolean);
+  EXPECT_TRUE(security->Find("runAsNonRoot")->boolean);
+  EXPECT_EQ(security->Find("capabilities")->Find("drop")->items.at(0).text, "ALL");
+  EXPECT_EQ(security->Find("seccompProfile")->Find("type")->text, "RuntimeDefault");
 }
 
 }  // namespace

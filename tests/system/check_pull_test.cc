@@ -12,6 +12,7 @@ namespace prefetch::system::check_pull_test {
 namespace {
 
 using std::chrono::seconds;
+
 using Words = std::vector<std::string>;
 
 const rig::User kAnn{"ann", "right-Passw0rd"};
@@ -94,10 +95,9 @@ TEST_F(CheckPull, WrongCredentialsAreANoWithTheReasonAndNotHammered) {
   rig::Ran ran = Check({"--timeout", "50s"});
   EXPECT_LT(std::chrono::steady_clock::now() - started, seconds(20)) << "nobody waits for what is denied";
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out << ran.err;
-  EXPECT_NE(
-      ran.out.find("refused (AccessDenied) (not on the list): it is not on the node, and this node could "
-                   "not pull it: docker config "),
-      std::string::npos)
+  EXPECT_NE(ran.out.find("refused (AccessDenied) (not on the list): it is not on the node, and this node "
+                         "could not pull it: docker config "),
+            std::string::npos)
       << ran.out;
   EXPECT_NE(ran.out.find("prefetchctl credentials " + unlisted_), std::string::npos) << ran.out;
   std::size_t refused = registry_->RequestsAs(kStale);
@@ -146,6 +146,34 @@ TEST_F(CheckPull, AnAgentThatIsReplacedGoesOnWhereItsPredecessorWas) {
   rig::Ran ran = Check({"--timeout", "60s"});
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.out << ran.err << node_.AgentLog();
   EXPECT_LT(registry_->proxy().BytesToClients(), 4'500'000U) << "what had come was not fetched again";
+}
+
+// `prefetchctl check` of listed images on a node with a real containerd, on which somebody removes them.
+
+TEST(CheckNow, AListedImageThatWasJustRemovedIsANoAtOnceAndEachTime) {
+  Node node;
+  auto registry = node.AddRegistry("registry.example.test", {});
+  std::string image = registry->Push("app", "v1", {{1, 100'000}});
+  node.HasList({image});
+  node.StartAgent();
+  ASSERT_EQ(node.Ctl({"wait", "--timeout", "60s"}).exit, rig::Exit{}) << node.AgentLog();
+  ASSERT_EQ(node.Ctl({"check", "--image", image, "--policy", "Never"}).exit, rig::Exit{});
+
+  ASSERT_OK(registry->proxy().Refuse(true));  // nobody brings it back
+  ASSERT_OK(node.containerd().RemoveAll());
+  for (int i = 0; i < 10; i++) {
+    rig::Ran local = node.Ctl({"check", "--image", image, "--policy", "Never"});
+    EXPECT_EQ(local.exit, (rig::Exit{1, 0})) << i << ": " << local.out << local.err;
+    EXPECT_NE(local.out.find("ImageAbsent"), std::string::npos) << local.out;
+  }
+  rig::Ran neighbour =
+      node.Ctl({"check", "--agent", node.NeighbourUrl(), "--image", image, "--policy", "Never"});
+  EXPECT_EQ(neighbour.exit, (rig::Exit{1, 0})) << neighbour.out << neighbour.err;
+
+  ASSERT_OK(registry->proxy().Refuse(false));
+  EXPECT_TRUE(rig::Eventually(seconds(60), [&] {
+    return node.Ctl({"check", "--image", image, "--policy", "Never"}).exit == rig::Exit{};
+  })) << node.AgentLog();
 }
 
 }  // namespace

@@ -84,7 +84,6 @@ class Check : public testing::Test {
 // What is said of a closed image.
 inline const std::string kClosed =
     "on node ci-7: refused (RecordedForOthers): kubelet's record opens it to 2 secrets only. → let the agent "
-    "touch "
-    "it (--touch), or exempt it: prefetchctl list export --for kubelet\n";
+    "touch it (--touch), or exempt it: prefetchctl list export --for kubelet\n";
 
 }  // namespace prefetch::system

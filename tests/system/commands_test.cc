@@ -8,8 +8,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -23,6 +28,7 @@ namespace {
 
 using commands_help::AllHelp;
 using commands_help::Help;
+using commands_help::HelpFor;
 using commands_help::HelpOf;
 using commands_help::Output;
 using commands_help::Program;
@@ -30,6 +36,7 @@ using commands_help::SubcommandsIn;
 using commands_help::Title;
 using commands_help::Words;
 using commands_help::WordsOf;
+namespace fs = std::filesystem;
 
 constexpr std::size_t kWidest = 120;  // columns, as of the source that has it
 
@@ -98,9 +105,9 @@ class Completion : public testing::Test {
   }
   // What bash would offer for the last of `words`.
   std::set<std::string> Bash(const Words& words) {
-    std::string script = "source " + (scratch_ / "bash") +
-                         "; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1)); _prefetchctl; "
-                         "printf '%s\\n' \"${COMPREPLY[@]}\"";
+    std::string script =
+        "source " + (scratch_ / "bash") +
+        "; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1)); _prefetchctl; printf '%s\\n' \"${COMPREPLY[@]}\"";
     Words argv = {"bash", "--norc", "-c", script, "bash"};
     argv.insert(argv.end(), words.begin(), words.end());
     Words offered = WordsOf(Output(argv));
@@ -109,9 +116,8 @@ class Completion : public testing::Test {
   // The same of zsh; what it would show is printed instead, "FILES" for files. It matches by itself.
   std::set<std::string> Zsh(const Words& words) {
     std::string script =
-        "compdef() {}; _files() { print FILES }; compset() {}; "
-        "_describe() { local one; for one in \"${(@P)2}\"; do print -r -- ${one%%:*}; done }; "
-        "source " +
+        "compdef() {}; _files() { print FILES }; compset() {}; _describe() { local one; for one in "
+        "\"${(@P)2}\"; do print -r -- ${one%%:*}; done }; source " +
         (scratch_ / "zsh") + "; words=(\"$@\"); CURRENT=$#; _prefetchctl";
     Words argv = {"zsh", "-f", "-c", script, "zsh"};
     argv.insert(argv.end(), words.begin(), words.end());
@@ -198,23 +204,16 @@ TEST_F(Completion, FishOffersValues) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, CompletionRow,
-    testing::Values(CompletionCase{"ValuesOfAnOption",
-                                   {"prefetchctl", "lint", "-f", "deploy", "-o", ""},
+    testing::Values(CompletionCase{"ValuesOfAnOption", Words{"prefetchctl", "lint", "-f", "deploy", "-o", ""},
                                    Set{"text", "json", "github", "sarif"},
                                    Set{"text", "json", "github", "sarif"}},
-                    CompletionCase{"TheBeginningOfOne",
-                                   {"prefetchctl", "list", "import", "-o", "t"},
-                                   Set{"txt"},
-                                   Set{"yaml", "txt", "json"}},
-                    CompletionCase{"AShell",
-                                   {"prefetchctl", "completion", ""},
-                                   Set{"bash", "zsh", "fish"},
-                                   Set{"bash", "zsh", "fish"}},
+                    CompletionCase{"TheBeginningOfOne", Words{"prefetchctl", "list", "import", "-o", "t"},
+                                   Set{"txt"}, Set{"yaml", "txt", "json"}},
+                    CompletionCase{"AShell", Words{"prefetchctl", "completion", ""},
+                                   Set{"bash", "zsh", "fish"}, Set{"bash", "zsh", "fish"}},
                     CompletionCase{"Files", {"prefetchctl", "lint", "--list", ""}, Set{}, Set{"FILES"}},
-                    CompletionCase{"FilesAsArguments",
-                                   {"prefetchctl", "list", "diff", "a.yaml", ""},
-                                   Set{},
-                                   Set{"FILES"}}),
+                    CompletionCase{"FilesAsArguments", Words{"prefetchctl", "list", "diff", "a.yaml", ""},
+                                   Set{}, Set{"FILES"}}),
     [](const auto& row) { return row.param.name; });
 
 // What somebody writes wrongly is told in one sentence.
@@ -235,35 +234,23 @@ TEST(Wrong, IsASentence) {
       {"NoNumber", {"plan", "--nodes", "x"}, "--nodes must be a number, not x", "plan "},
       {"Twice", {"status", "--agent", "a", "--agent", "b"}, "--agent is given more than once", "status "},
       {"OnlyWithAnother", {"status", "--nodes", "a=b"}, "--nodes needs --fleet", "status "},
-      {"NotTogether",
-       {"wait", "--hash", "a", "--list", "b"},
-       "--list and --hash exclude each other: leave out one",
-       "wait "},
+      {"NotTogether", Words{"wait", "--hash", "a", "--list", "b"},
+       "--list and --hash exclude each other: leave out one", "wait "},
       {"NoSuchCommand", {"stauts"}, "there is no command stauts; did you mean status?"},
-      {"NoSuchCommandBelow",
-       {"list", "chekc", "a.txt"},
-       "there is no command chekc; did you mean check?",
-       "list "},
+      {"NoSuchCommandBelow", Words{"list", "chekc", "a.txt"},
+       "there is no command chekc; did you mean check?", "list "},
       {"NoSuchFlag", {"status", "--nosuch"}, "there is no option --nosuch", "status "},
-      {"AMisspeltFlag",
-       {"wait", "--timout", "5m"},
-       "there is no option --timout; did you mean --timeout?",
-       "wait "},
-      {"AMisspeltFlagWithItsValue",
-       {"wait", "--fali-fast=x"},
-       "there is no option --fali-fast; did you mean --fail-fast?",
-       "wait "},
+      {"AMisspeltFlag", Words{"wait", "--timout", "5m"},
+       "there is no option --timout; did you mean --timeout?", "wait "},
+      {"AMisspeltFlagWithItsValue", Words{"wait", "--fali-fast=x"},
+       "there is no option --fali-fast; did you mean --fail-fast?", "wait "},
       {"NothingIsNear", {"zzzzzz"}, "there is no command zzzzzz"},
       {"CheckOutput", {"check", "-o", "x"}, "--output must be github, json or text, not x", "check "},
       {"LintOutput", {"lint", "-o", "x"}, "--output must be github, json, sarif or text, not x", "lint "},
-      {"PrintOutput",
-       {"list", "print", "-o", "x", "a.txt"},
-       "--output must be hash, json or yaml, not x",
-       "list print "},
-      {"ANumberIsNoWord",
-       {"list", "print", "-o", "1", "a.txt"},
-       "--output must be hash, json or yaml, not 1",
-       "list print "},
+      {"PrintOutput", Words{"list", "print", "-o", "x", "a.txt"},
+       "--output must be hash, json or yaml, not x", "list print "},
+      {"ANumberIsNoWord", Words{"list", "print", "-o", "1", "a.txt"},
+       "--output must be hash, json or yaml, not 1", "list print "},
       {"Gate", {"generate", "--gate", "x"}, "--gate must be condition, label or taint, not x", "generate "},
   };
   for (const WrongCase& row : rows) {
@@ -300,6 +287,311 @@ TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
   EXPECT_EQ(Output({completer, "completion", ""}), "bash\nzsh\nfish\n:4\n");
   EXPECT_EQ(Output({completer, "generate", "--platform", "k"}), "k3s\nkind\n:4\n");
   EXPECT_TRUE(Output({completer, "list", "check", ""}).ends_with(":0\n"));
+}
+
+// The commands that the pages for people show, held against the help.
+
+std::string Page(const std::string& name) {
+  const char* source = std::getenv("PREFETCH_SOURCE");
+  EXPECT_NE(source, nullptr);
+  std::ifstream in(std::string(source == nullptr ? "." : source) + "/" + name);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_FALSE(text.empty()) << name;
+  return base::ReplaceAll(text, "\\\n", " ");
+}
+
+// Every command of ours in a page: lines of ```sh blocks, up to a comment, a pipe or a redirection, and words
+// in backticks.
+std::vector<std::string> CommandsOf(const std::string& page) {
+  std::vector<std::string> commands;
+  bool shell = false, block = false;
+  for (std::string_view line : base::Split(page, '\n')) {
+    if (line.starts_with("```")) {
+      shell = !block && line == "```sh";
+      block = !block;
+      continue;
+    }
+    std::string_view rest = line;
+    while (!block && rest.find('`') != std::string_view::npos) {
+      rest.remove_prefix(rest.find('`') + 1);
+      std::size_t end = rest.find('`');
+      if (end == std::string_view::npos) break;
+      commands.emplace_back(rest.substr(0, std::min(end, rest.find(" | "))));
+      rest.remove_prefix(end + 1);
+    }
+    if (!shell) continue;
+    for (std::string_view part : base::Split(line.substr(0, line.find(" #")), '|')) {
+      std::size_t begin = part.find("prefetch");
+      if (begin == std::string_view::npos || (begin > 0 && part[begin - 1] != ' ' && part[begin - 1] != '('))
+        continue;
+      commands.emplace_back(part.substr(begin, part.find_first_of(">)", begin) - begin));
+    }
+  }
+  std::erase_if(commands, [](const std::string& one) {
+    return !one.starts_with("prefetchctl ") && !one.starts_with("prefetchd --");
+  });
+  return commands;
+}
+
+// README, the pages of lib and every page below deploy/.
+std::vector<std::string> PagesForPeople() {
+  std::vector<std::string> pages = {"README.md", "lib/README.md", "lib/DESIGN.md"};
+  const std::filesystem::path root = std::getenv("PREFETCH_SOURCE");
+  for (const auto& file : std::filesystem::recursive_directory_iterator(root / "deploy")) {
+    if (file.path().extension() == ".md") pages.push_back(std::filesystem::relative(file.path(), root));
+  }
+  std::sort(pages.begin(), pages.end());
+  return pages;
+}
+
+class Pages : public testing::TestWithParam<std::string> {};
+TEST_P(Pages, ShowCommandsAndOptionsThatThereAre) {
+  const std::string agent = Output({std::getenv("PREFETCHD"), "--help"});
+  for (const std::string& command : CommandsOf(Page(GetParam()))) {
+    SCOPED_TRACE(command);
+    Words words = WordsOf(command);
+    std::string options = agent;
+    if (words[0] == "prefetchctl") {
+      const Help* help = HelpFor(words);
+      ASSERT_NE(help, nullptr);
+      const bool names_no_other = words.size() == help->words.size() + 1 || help->below.empty() ||
+                                  words[help->words.size() + 1].starts_with("-");
+      EXPECT_TRUE(names_no_other) << "there is no such command";
+      options = help->text.substr(0, help->text.find("\nExamples:\n"));
+    }
+    for (std::string word : words) {
+      if (word.ends_with(',') || word.ends_with('.')) word.pop_back();
+      if (!word.starts_with("-") || word == "-") continue;
+      word = word.substr(0, word.find('='));
+      const bool known =
+          options.find(word + " ") != std::string::npos || options.find(word + ",") != std::string::npos ||
+          options.find(word + "\n") != std::string::npos || options.find(word + "=") != std::string::npos;
+      EXPECT_TRUE(known || word == "--help") << word << " is no option of it";
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(ForPeople, Pages, testing::ValuesIn(PagesForPeople()), [](const auto& row) {
+  std::string name = row.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+  return name;
+});
+
+TEST(PagesForPeople, HaveCommands) {
+  EXPECT_GE(CommandsOf(Page("README.md")).size(), 9U);
+  std::size_t guide = 0;
+  for (const std::string& page : PagesForPeople()) {
+    if (page.starts_with("deploy/docs/")) guide += CommandsOf(Page(page)).size();
+  }
+  EXPECT_GE(guide, 70U);
+}
+
+// What both programs print, and what becomes of it: warnings, mistakes, output that nobody can read.
+
+// `command` is run by bash, with @ for the program.
+rig::Ran Shell(const std::string& command) {
+  auto ran = rig::RunProgram({{"bash", "-c", base::ReplaceAll(command, "@", Program())}, {}},
+                             std::chrono::seconds(30));
+  EXPECT_OK(ran);
+  return ran ? *ran : rig::Ran{};
+}
+
+// Rarely set flags became fields of the configuration file; for one release they work and name the field.
+TEST(AgentFlags, ThatBecameFieldsWorkAndWarn) {
+  const std::string agent = std::getenv("PREFETCHD");
+  auto ran = rig::RunProgram({{agent, "--list", "none.txt", "--kubelet=none", "--registry-skip-mirrors",
+                               "--gate-timeout", "never", "--registry-trusted-mirror", "m:1"},
+                              {}},
+                             std::chrono::seconds(30));
+  ASSERT_OK(ran);
+  EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
+  EXPECT_EQ(ran->err,
+            "prefetchd: --registry-trusted-mirror is deprecated: set registryTrustedMirrors in the file of "
+            "--config, or PREFETCHD_REGISTRY_TRUSTED_MIRRORS\n"
+            "prefetchd: --registry-skip-mirrors is deprecated: set registrySkipMirrors in the file of "
+            "--config, or PREFETCHD_REGISTRY_SKIP_MIRRORS\n"
+            "prefetchd: --gate-timeout is deprecated: set gateTimeout in the file of --config, or "
+            "PREFETCHD_GATE_TIMEOUT\n"
+            "prefetchd: --gate-timeout: must be a duration such as \"15m\"\n");
+  const std::string help = Output({agent, "--help"});
+  EXPECT_NE(help.find("--startup-taint"), std::string::npos);
+  for (const char* flag : {"--gate-timeout", "--registry-skip-mirrors", "--audit-ignore", "--kubelet-ca"}) {
+    EXPECT_EQ(help.find(flag), std::string::npos) << flag;
+  }
+}
+
+// The files in /proc of a process whose memory is nobody's to read belong to root, whoever runs it.
+TEST(AgentFlags, MemoryIsNotDumpedUnlessAskedFor) {
+  rig::Scratch scratch;
+  for (const auto& [flag, owner] : {std::pair("", "0\n"), std::pair("--core-dumps", "65534\n")}) {
+    auto ran = rig::RunProgram(
+        {{"bash", "-c",
+          "set -e; umask 022; d=$1/of$3; mkdir -m 777 $d; chmod 755 $1; cp $2 $d/prefetchd; echo r.io/a:v1 "
+          ">$d/l.txt; setpriv --reuid 65534 --clear-groups $d/prefetchd --kubelet=none --list $d/l.txt "
+          "--local $d/sock --listen 127.0.0.1:0 --runtime-endpoint unix://$d/none $3 2>$d/log & until [ -S "
+          "$d/sock ]; do kill -0 $! && sleep 0.02; done; stat -c %u /proc/$!/status; kill $!",
+          "bash", scratch.path(), std::getenv("PREFETCHD"), flag},
+         {}},
+        std::chrono::seconds(30));
+    ASSERT_OK(ran);
+    EXPECT_EQ(ran->out, owner) << ran->err;
+  }
+}
+
+class Printing : public testing::Test {
+ protected:
+  Printing() {
+    std::string list;
+    for (int i = 0; i < 4000; i++) list += "quay.io/acme/app" + std::to_string(i) + ":v1\n";
+    scratch_.Write("list.txt", list);
+  }
+  rig::Scratch scratch_;
+};
+
+// A mistake in a file begins with its place; every other one says who complains.
+TEST_F(Printing, MistakesSayWhereTheyAreOrWhoseTheyAre) {
+  scratch_.Write("bad.txt", "good:v1\nBAD\n");
+  scratch_.Write("bad.yaml", "kind: [\n");
+  struct Row {
+    std::string command, says;
+  };
+  const std::string none = scratch_ / "none";
+  for (const Row& row : {
+           Row{"list check " + (scratch_ / "bad.txt"),
+               "bad.txt:2:1: image name \"BAD\": path must be lowercase\n"},
+           Row{"list check " + none, "prefetchctl: " + none + ": there is no such file or folder\n"},
+           Row{"list diff " + none + " --node",
+               "prefetchctl: " + none + ": there is no such file or folder\n"},
+           Row{"credentials X", "prefetchctl: image name \"X\": path must be lowercase\n"},
+           Row{"credentials", "prefetchctl: an IMAGE is needed, or --check\n"},
+           Row{"credentials --check --docker-config " + none,
+               "prefetchctl: " + none + ": there is no such file\n"},
+           Row{"check", "prefetchctl: name manifests with -f, or images with --image\n"},
+           Row{"check -f " + none, "prefetchctl: " + none + ": there is no such file or folder\n"},
+           Row{"check --image X --image Y --policy Never",
+               "prefetchctl: --image X: image name \"X\": path must be lowercase\n"
+               "prefetchctl: --image Y: image name \"Y\": path must be lowercase\n"},
+           Row{"verdict --image a --image-id '' --kubelet-config " + none,
+               "prefetchctl: open " + none + ": No such file or directory\n"},
+       }) {
+    rig::Ran ran = Shell("@ " + row.command);
+    EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << row.command;
+    EXPECT_EQ(ran.err, row.says) << row.command;
+  }
+  rig::Ran ran = Shell("@ verdict --image a --image-id '' --kubelet-config " + (scratch_ / "bad.yaml"));
+  EXPECT_TRUE(ran.err.starts_with((scratch_ / "bad.yaml") + ":")) << ran.err;
+}
+
+// A list that was cut off is worse than none.
+TEST_F(Printing, WhatCannotBeWrittenIsNoSuccess) {
+  for (const std::string& command :
+       {"list print " + (scratch_ / "list.txt"), std::string("--version"), std::string("status --help"),
+        std::string("completion bash"), std::string("lint --rules")}) {
+    rig::Ran full = Shell("@ " + command + " >/dev/full");
+    EXPECT_EQ(full.exit, (rig::Exit{4, 0})) << command;
+    EXPECT_EQ(full.err, "prefetchctl: standard output cannot be written to: is the disk full?\n") << command;
+  }
+  EXPECT_EQ(Shell("@ list print " + (scratch_ / "list.txt") + " >&-").exit, (rig::Exit{4, 0}));
+}
+
+TEST_F(Printing, AReaderThatHasEnoughIsNoFailure) {
+  rig::Ran ran = Shell("@ list print " + (scratch_ / "list.txt") + " | head -1; exit ${PIPESTATUS[0]}");
+  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  EXPECT_TRUE(ran.out.starts_with("apiVersion: ")) << ran.out;
+  // Who watches for somebody ends when that one has gone.
+  ran = Shell("@ status --watch --agent http://127.0.0.1:1 | head -1; exit ${PIPESTATUS[0]}");
+  EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
+}
+
+// prefetchctl schema and prefetchctl docs, as built: the committed schemas and pages are those that the
+// program prints.
+
+fs::path Source() {
+  const char* source = std::getenv("PREFETCH_SOURCE");
+  return source == nullptr ? "." : source;
+}
+
+std::string Content(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// PREFETCH_ACCEPT=1 writes the file anew.
+void ExpectCommitted(const fs::path& path, const std::string& text) {
+  ASSERT_FALSE(text.empty()) << path;
+  if (std::getenv("PREFETCH_ACCEPT") != nullptr) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  EXPECT_EQ(Content(path), text) << path << " is not what the program prints; PREFETCH_ACCEPT=1 writes it";
+}
+
+TEST(Reference, CommittedSchemasAreCurrent) {
+  for (const char* document : {"list", "agent", "status", "check"}) {
+    ExpectCommitted(Source() / "deploy/schemas" / (std::string(document) + ".json"),
+                    Output({Program(), "schema", document}));
+  }
+}
+
+// The pages that the program writes, by file name.
+std::map<std::string, std::string> PagesWritten() {
+  rig::Scratch scratch;
+  const fs::path folder = scratch / "pages";
+  fs::create_directory(folder);
+  Output({Program(), "docs", folder});
+  std::map<std::string, std::string> pages;
+  for (const auto& file : fs::directory_iterator(folder)) {
+    pages[file.path().filename()] = Content(file.path());
+  }
+  return pages;
+}
+
+TEST(Reference, CommittedPagesAreCurrent) {
+  const std::map<std::string, std::string> pages = PagesWritten();
+  EXPECT_EQ(pages.size(), 8U);
+  for (const auto& [name, text] : pages) ExpectCommitted(Source() / "deploy/docs/reference" / name, text);
+  // Each page with that sentence is made by the program, and no other page has it.
+  for (const auto& file : fs::directory_iterator(Source() / "deploy/docs/reference")) {
+    const bool generated = Content(file.path()).find("This page is generated") != std::string::npos;
+    EXPECT_EQ(generated, pages.contains(file.path().filename())) << file.path();
+  }
+}
+
+TEST(Reference, OnePageIsPrinted) {
+  EXPECT_EQ(Output({Program(), "docs", "lint"}), PagesWritten()["lint.md"]);
+}
+
+TEST(Reference, EveryCommandHasItsExitCodes) {
+  std::size_t commands = 0;
+  const std::string page = PagesWritten()["exit-codes.md"];
+  for (std::string_view line : base::Split(page, '\n')) {
+    if (!line.starts_with("| prefetch")) continue;
+    commands++;
+    const std::vector<std::string_view> cells = base::Split(line, '|');
+    ASSERT_EQ(cells.size(), 8U) << line;
+    EXPECT_FALSE(base::TrimSpace(cells[2]).empty()) << line;  // 0
+    EXPECT_FALSE(base::TrimSpace(cells[4]).empty()) << line;  // 2
+  }
+  EXPECT_GE(commands, 20U);
+  EXPECT_NE(
+      page.find("| prefetchctl list check | valid |  | invalid |  | with --agent: the agent could not be"),
+      std::string::npos)
+      << page;
+}
+
+TEST(Reference, TheAgentsHelpHasTheSameExitCodes) {
+  const std::string page = PagesWritten()["exit-codes.md"];
+  const std::string help =
+      std::regex_replace(Output({std::getenv("PREFETCHD"), "--help"}), std::regex("\\s+"), " ");
+  std::string row = page.substr(page.find("| prefetchd with"));
+  row = row.substr(0, row.find('\n'));
+  const std::vector<std::string_view> cells = base::Split(row, '|');
+  ASSERT_EQ(cells.size(), 8U) << row;
+  for (int code = 0; code <= 4; code++) {
+    const std::string meaning(base::TrimSpace(cells[static_cast<std::size_t>(code) + 2]));
+    EXPECT_NE(help.find(std::to_string(code) + " " + meaning), std::string::npos) << meaning;
+  }
 }
 
 }  // namespace

@@ -162,12 +162,11 @@ INSTANTIATE_TEST_SUITE_P(
         CommandCase{"TheSecondDockerConfigIsThere", "--docker-config @/none.json " + kDocker + "docked.io/a",
                     0, "@/docker.json  as ann",
                     "warning: there is no docker config: @/none.json; @/docker.json is used; mount it, or "
-                    "take it out of "
-                    "--docker-config\n"},
-        CommandCase{"ABadProviderConfig",
-                    "--image-credential-provider-config @/bad.yaml --image-credential-provider-bin-dir @/bin "
-                    "r.io/a",
-                    2, "", "providers[0].name: must not contain /"},
+                    "take it out of --docker-config\n"},
+        CommandCase{
+            "ABadProviderConfig",
+            "--image-credential-provider-config @/bad.yaml --image-credential-provider-bin-dir @/bin r.io/a",
+            2, "", "providers[0].name: must not contain /"},
         CommandCase{"ABadImage", kDocker + "Not_An_Image!", 2, "", "Not_An_Image!"},
         CommandCase{"NoImage", kDocker, 2, "", "an IMAGE is needed"},
         CommandCase{"AnOldKubelet", kDocker + "--kubelet-version 1.30 r.io/a", 2, "",

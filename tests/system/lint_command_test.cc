@@ -39,11 +39,10 @@ TEST_F(Lint, AnOutageThatOnlyImplicitAlwaysFeels) {
                                         "  - name: sidecar\n    image: quay.io/acme/sidecar\n"));
   rig::Ran ran = Run({"-f", "deploy", "--list", "images.txt"});
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
-  EXPECT_EQ(
-      Findings(ran),
-      "deploy/app.yaml:9:5  warning  PF201 no imagePullPolicy and no tag, which means :latest: kubelet will "
-      "ask quay.io at every start although the image is on the node: quay.io/acme/sidecar (container "
-      "\"sidecar\")\n");
+  EXPECT_EQ(Findings(ran),
+            "deploy/app.yaml:9:5  warning  PF201 no imagePullPolicy and no tag, which means :latest: kubelet "
+            "will ask quay.io at every start although the image is on the node: quay.io/acme/sidecar "
+            "(container \"sidecar\")\n");
 }
 
 // The preflight had IfNotPresent from its controller, the app Always: the check passed on a stale copy and
@@ -60,8 +59,7 @@ TEST_F(Lint, ACheckThatIsWeakerThanThePod) {
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
   EXPECT_EQ(Findings(ran),
             "a.yaml:5:26  warning  PF204 container \"c\" has IfNotPresent where \"app\" of Pod build-1 has "
-            "Always, for "
-            "the same image: quay.io/acme/app:v1 (b.yaml:5:28)\n");
+            "Always, for the same image: quay.io/acme/app:v1 (b.yaml:5:28)\n");
 }
 
 // Never was the way to learn that an image was missing from the list; it was learnt by failing jobs.
@@ -75,11 +73,10 @@ TEST_F(Lint, AnIncompleteListIsFoundWithoutNever) {
                                        "  containers: [{name: c, image: \"quay.io/acme/app:v1\"}]\n"));
   rig::Ran ran = Run({"-f", "jobs/", "--list", "images.yaml"});
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
-  EXPECT_EQ(
-      Findings(ran),
-      "jobs/unit.yaml:5:30  error    PF101 image is used but not listed: quay.io/acme/setup:v2 (container "
-      "\"i\")\n"
-      "images.yaml:5:3      note     PF102 listed but used by no manifest here: ghcr.io/acme/old:v1\n");
+  EXPECT_EQ(Findings(ran),
+            "jobs/unit.yaml:5:30  error    PF101 image is used but not listed: quay.io/acme/setup:v2 "
+            "(container \"i\")\n"
+            "images.yaml:5:3      note     PF102 listed but used by no manifest here: ghcr.io/acme/old:v1\n");
 }
 
 // An image that was on every node was refused: a pod's secret had made kubelet pull the same content, under
@@ -94,8 +91,7 @@ TEST_F(Lint, TheWaysInWhichImagesGetClosed) {
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
   EXPECT_EQ(Findings(ran),
             "a.yaml:5:3   warning  PF302 every image of Pod a is listed, so the node pulls it by itself; a "
-            "pull with "
-            "its secrets (team-pull) would close it to other pods\n"
+            "pull with its secrets (team-pull) would close it to other pods\n"
             "b.yaml:5:26  warning  PF301 perhaps one image in two registries: quay.io/acme/app:v1 here, "
             "mirror.acme.io/quay/acme/app:v1 in images.txt (images.txt:1:1)\n");
 }
@@ -148,56 +144,32 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         InputCase{"AFile", {"-f", "good.yaml", "--list", "list.txt"}, 0, "clean: 1 file, 1 pod (", ""},
         InputCase{"AFolder", {"-f", "tree", "--list", "list.txt"}, 1, "1 error in 3 files, 2 pods", ""},
-        InputCase{"AFileOnce",
-                  {"-f", "tree", "-f", "tree/one.yaml", "./tree", "--list", "list.txt"},
-                  1,
-                  "in 3 files",
-                  ""},
+        InputCase{"AFileOnce", Words{"-f", "tree", "-f", "tree/one.yaml", "./tree", "--list", "list.txt"}, 1,
+                  "in 3 files", ""},
         InputCase{"APattern", {"-f", "tree/*.y*ml", "--list", "list.txt"}, 0, "clean: 2 files, 1 pod", ""},
         InputCase{"StandardInput", {"-f", "-", "--list", "list.txt"}, 1, "stdin:5:26", ""},
         InputCase{"AListFolder", {"-f", "good.yaml", "--list", "lists"}, 0, "clean", ""},
-        InputCase{"NoObject",
-                  {"-f", "noobject.yaml", "--list", "list.txt"},
-                  2,
-                  "",
+        InputCase{"NoObject", Words{"-f", "noobject.yaml", "--list", "list.txt"}, 2, "",
                   "noobject.yaml:1:1: kind: is required"},
-        InputCase{"NothingThere",
-                  {"-f", "none.yaml", "--list", "list.txt"},
-                  2,
-                  "",
+        InputCase{"NothingThere", Words{"-f", "none.yaml", "--list", "list.txt"}, 2, "",
                   "none.yaml: there is no such file"},
         InputCase{"NoMatch", {"-f", "x*.yaml", "--list", "list.txt"}, 2, "", "no file matches"},
-        InputCase{"AnEmptyFolder",
-                  {"-f", "empty", "--list", "list.txt"},
-                  2,
-                  "",
+        InputCase{"AnEmptyFolder", Words{"-f", "empty", "--list", "list.txt"}, 2, "",
                   "no file to read is below this folder"},
-        InputCase{"WhatCouldBeReadIsToldAllTheSame",
-                  {"-f", "bad", "--list", "list.txt"},
-                  2,
-                  "bad/one.yaml:5:26  error    PF101",
-                  "bad/two.yaml:"},
+        InputCase{"WhatCouldBeReadIsToldAllTheSame", Words{"-f", "bad", "--list", "list.txt"}, 2,
+                  "bad/one.yaml:5:26  error    PF101", "bad/two.yaml:"},
         InputCase{
             "FilesOfOtherPrograms", {"-f", "others", "--list", "list.txt"}, 0, "clean: 4 files, 1 pod", ""},
         InputCase{"ATemplate", {"-f", "chart", "--list", "list.txt"}, 2, "", "looks like a template"},
         InputCase{"ABadList", {"-f", "good.yaml", "--list", "badlist.txt"}, 2, "", "badlist.txt:1:1"},
         InputCase{"NoList", {"-f", "good.yaml"}, 2, "", "lint needs manifests (-f) and lists (--list)"},
-        InputCase{"ABadRule",
-                  {"-f", "good.yaml", "--list", "list.txt", "--select", "X1"},
-                  2,
-                  "",
+        InputCase{"ABadRule", Words{"-f", "good.yaml", "--list", "list.txt", "--select", "X1"}, 2, "",
                   "there is no rule X1"},
-        InputCase{"ABadPolicy",
-                  {"-f", "good.yaml", "--list", "list.txt", "--default-policy", "never"},
-                  2,
-                  "",
-                  "--default-policy must be"},
+        InputCase{"ABadPolicy", Words{"-f", "good.yaml", "--list", "list.txt", "--default-policy", "never"},
+                  2, "", "--default-policy must be"},
         InputCase{"ABadOutput", {"-f", "good.yaml", "--list", "list.txt", "-o", "xml"}, 2, "", "--output"},
-        InputCase{"Github",
-                  {"-f", "-", "--list", "list.txt", "-o", "github"},
-                  1,
-                  "::error file=stdin,line=5,col=26,title=PF101",
-                  ""},
+        InputCase{"Github", Words{"-f", "-", "--list", "list.txt", "-o", "github"}, 1,
+                  "::error file=stdin,line=5,col=26,title=PF101", ""},
         InputCase{"TheRules", {"--rules"}, 0, "PF304  error    invalid-reference", ""}),
     [](const auto& row) { return row.param.name; });
 

@@ -5,7 +5,11 @@
 #include <atomic>
 #include <csignal>
 
+#include "base/text.h"
+#include "doc/node.h"
+#include "doc/problems.h"
 #include "doc/write.h"
+#include "doc/yaml.h"
 #include "fakes/rbac.h"
 #include "system/cluster_account.h"
 
@@ -55,10 +59,10 @@ TEST_F(UninstallCommand, LeavesNothingOfOursAndAllOfTheirs) {
     EXPECT_TRUE(Has("n1", part)) << part;
   }
   EXPECT_EQ(Stored("n2"), before) << "what had nothing is not written to";
-  EXPECT_EQ(ran.out,
-            "n1: cleared label prefetchd.dev/prefetchd, label prefetchd.dev/team-a, condition "
-            "ImagesPrefetched, taint "
-            "prefetchd.dev/not-ready\ncleared 1 node; 1 of 2 nodes had nothing of ours\n");
+  EXPECT_EQ(
+      ran.out,
+      "n1: cleared label prefetchd.dev/prefetchd, label prefetchd.dev/team-a, condition ImagesPrefetched, "
+      "taint prefetchd.dev/not-ready\ncleared 1 node; 1 of 2 nodes had nothing of ours\n");
   EXPECT_EQ(Run(0, {"--nodes"}).out, "cleared 0 nodes; 2 of 2 nodes had nothing of ours\n");
 }
 
@@ -75,10 +79,10 @@ TEST_F(UninstallCommand, ASignalHasItsOwnExitCode) {
 TEST_F(UninstallCommand, ADryRunOnlyTells) {
   server_.Put("nodes/n1", kTold);
   std::string before = Stored("n1");
-  EXPECT_EQ(Run(0, {"--nodes", "--dry-run"}).out,
-            "n1: would clear label prefetchd.dev/prefetchd, label prefetchd.dev/team-a, condition "
-            "ImagesPrefetched, taint "
-            "prefetchd.dev/not-ready\nwould clear 1 node of 1; nothing was changed\n");
+  EXPECT_EQ(
+      Run(0, {"--nodes", "--dry-run"}).out,
+      "n1: would clear label prefetchd.dev/prefetchd, label prefetchd.dev/team-a, condition "
+      "ImagesPrefetched, taint prefetchd.dev/not-ready\nwould clear 1 node of 1; nothing was changed\n");
   EXPECT_EQ(Stored("n1"), before);
 }
 
@@ -207,6 +211,164 @@ TEST_F(UninstallCommand, ALabelOfAnotherPrefixGoesWhereItIsNamed) {
 TEST_F(UninstallCommand, NodesHasToBeSaid) {
   EXPECT_NE(Run(2, {}).err.find("--nodes is required"), std::string::npos);
 }
+
+// `prefetchctl generate --from-cluster` as built, against an API server on loopback with an installation.
+
+class GenerateFromCluster : public ClusterAccount {
+ protected:
+  GenerateFromCluster() : ClusterAccount("workload-list.yaml", "") {}
+
+  void SetUp() override {
+    EXPECT_OK(server_.LoadRbac(Example("workload-list.yaml")));
+    WriteKubeconfig(
+        server_.AddServiceAccountToken("prefetchd", "prefetchd-workload-lister", std::chrono::minutes(10)));
+    dir_.Write("images.txt", "q.io/a:v1\n");
+  }
+  rig::Ran Run(int exit, std::vector<std::string> more) {
+    std::vector<std::string> words = {"generate", "--platform", "eks", "--list", dir_ / "images.txt"};
+    words.insert(words.end(), more.begin(), more.end());
+    return RunToEnd(exit, Prefetchctl(std::move(words)), seconds(60));
+  }
+  // Stores the DaemonSet of the manifests, as kubectl apply would.
+  void Apply(const std::string& manifests) {
+    doc::Problems problems("manifests");
+    auto documents = doc::ParseYamlDocuments(manifests, problems);
+    ASSERT_TRUE(documents && problems.empty());
+    for (const doc::Node& one : *documents) {
+      if (doc::TextAt(one, {"kind"}) == "DaemonSet")
+        server_.Put("daemonsets/prefetchd/prefetchd", doc::WriteJson(one));
+    }
+  }
+};
+
+TEST_F(GenerateFromCluster, TakesTheImageAndNamesWhatWouldBeTakenAway) {
+  Apply(Run(0, {"--image", "r.io/prefetchd:7", "--component", "node-gate"}).out);
+  rig::Ran fleet = Run(0, {"--from-cluster", "--component", "fleet", kubeconfig()});
+  EXPECT_NE(fleet.out.find("image: r.io/prefetchd:7"), std::string::npos) << fleet.out;
+  EXPECT_NE(fleet.err.find("note: --image is r.io/prefetchd:7, as the cluster runs it"), std::string::npos)
+      << fleet.err;
+  EXPECT_NE(fleet.err.find("these manifests remove settings of the DaemonSet in the cluster; to keep them, "
+                           "give their options, too: --node-condition, --node-label, --startup-taint"),
+            std::string::npos)
+      << fleet.err;
+  rig::Ran both = Run(0, {"--from-cluster", "--component", "node-gate", "--component", "fleet", "--image",
+                          "r.io/prefetchd:8", kubeconfig()});
+  EXPECT_NE(both.out.find("image: r.io/prefetchd:8"), std::string::npos) << both.out;
+  EXPECT_EQ(both.err.find("take"), std::string::npos) << both.err;
+}
+
+TEST_F(GenerateFromCluster, WithoutAnInstallationNothingIsWritten) {
+  rig::Ran none = Run(2, {"--from-cluster", kubeconfig()});
+  EXPECT_EQ(none.out, "");
+  EXPECT_NE(none.err.find("--from-cluster: the namespace prefetchd has no DaemonSet prefetchd: give --image"),
+            std::string::npos)
+      << none.err;
+}
+
+TEST_F(GenerateFromCluster, AMissingRightIsNamed) {
+  WriteKubeconfig(server_.AddToken("ci-user", {"others"}));
+  rig::Ran refused = Run(4, {"--from-cluster", kubeconfig()});
+  EXPECT_EQ(refused.out, "");
+  EXPECT_NE(refused.err.find("daemonsets"), std::string::npos) << refused.err;
+}
+
+// `prefetchctl list import --from-cluster` as built: the guide's commands and the example's CronJob, with the
+// rights of deploy/examples/workload-list.yaml.
+
+using Words = std::vector<std::string>;
+
+constexpr const char* kAccount = "prefetchd-workload-lister";
+constexpr const char* kWeb =
+    R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":"q.io/web:1"}]}}}})";
+constexpr const char* kPause =
+    R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":"registry.k8s.io/pause:3"}]}}}})";
+
+class WorkloadList : public ClusterAccount {
+ protected:
+  WorkloadList() : ClusterAccount("workload-list.yaml", "nobody") {}
+
+  void SetUp() override {
+    ClusterAccount::SetUp();
+    WriteKubeconfig(server_.AddServiceAccountToken("prefetchd", kAccount));
+    server_.Put("deployments/shop/web", kWeb);
+    server_.Put("daemonsets/ci/pause", kPause);
+  }
+  rig::Ran Run(int exit, Words words) const {
+    words.push_back(kubeconfig());
+    return RunToEnd(exit, Prefetchctl(std::move(words)), seconds(120));
+  }
+  // Words between blanks, without quotes and `apart`.
+  static Words WordsOf(std::string_view line, const std::string& apart) {
+    Words words;
+    for (std::string_view word : base::Split(line, ' ')) {
+      if (std::string text = base::ReplaceAll(base::ReplaceAll(word, "'", ""), apart, ""); !text.empty())
+        words.push_back(text);
+    }
+    return words;
+  }
+};
+
+TEST_F(WorkloadList, TheGuidesCommandsWork) {
+  const std::string page = Example("../docs/lists.md");
+  int commands = 0;
+  for (std::string_view line : base::Split(page, '\n')) {
+    if (!line.starts_with("prefetchctl list import --from-cluster")) continue;
+    Words words = WordsOf(line.substr(0, line.find(" >")), ",");
+    words.erase(words.begin());
+    rig::Ran ran = Run(0, words);
+    EXPECT_NE(ran.out.find("- image: q.io/web:1  # Deployment shop/web\n"), std::string::npos) << ran.out;
+    EXPECT_EQ(ran.out.find("pause") == std::string::npos, line.find("--exclude") != std::string_view::npos)
+        << ran.out;
+    EXPECT_EQ(ran.err, "");
+    commands++;
+  }
+  EXPECT_EQ(commands, 2);
+}
+
+TEST_F(WorkloadList, TheExamplesCronJobWritesItsConfigMapAndNoOther) {
+  const std::string text = Example("workload-list.yaml");
+  const std::size_t at = text.find("args: [") + 7;
+  const Words words = WordsOf(text.substr(at, text.find(']', at) - at), ",");
+  server_.Put("configmaps/prefetchd/prefetchd-workloads", "{}");
+  EXPECT_EQ(Run(0, words).out, "configmap prefetchd/prefetchd-workloads: 2 images\n");
+  server_.Put("configmaps/prefetchd/another", "{}");
+  Words other = words;
+  other.back() = "--configmap=prefetchd/another";
+  EXPECT_NE(Run(4, other).err.find("a right is missing, patch configmaps"), std::string::npos);
+}
+
+TEST_F(WorkloadList, NamespacesAreNamedOrAllAreMeant) {
+  for (const Words& words : {Words{}, Words{"-n", "shop", "-A"}, Words{"-A", "--configmap", "prefetchd"},
+                             Words{"-A", "--configmap", "prefetchd/x", "-o", "json"}}) {
+    Words all = {"list", "import", "--from-cluster"};
+    all.insert(all.end(), words.begin(), words.end());
+    EXPECT_EQ(Run(2, all).out, "");
+  }
+  EXPECT_NE(Run(2, {"list", "import", "-n", "shop"}).err.find("--from-cluster"), std::string::npos);
+  EXPECT_TRUE(server_.Requests().empty());
+}
+
+class WorkloadRight : public WorkloadList, public testing::WithParamInterface<const char*> {};
+
+// Each right of the example is needed.
+TEST_P(WorkloadRight, IsNamed) {
+  const std::string resource = GetParam();
+  tests::FakeApiServer poor{clock_, tests::FakeApiServer::OverTls()};
+  ASSERT_OK(poor.LoadRbac(tests::WithoutRight(Example("workload-list.yaml"), "list", resource)));
+  dir_.Write("kubeconfig", base::ReplaceAll(ReadFile(dir_ / "kubeconfig"), server_.url(), poor.url()));
+  const std::string token = poor.AddServiceAccountToken("prefetchd", kAccount);
+  std::string text = ReadFile(dir_ / "kubeconfig");
+  const std::size_t at = text.find("token: ") + 7;
+  text.replace(at, text.find('}', at) - at, token);
+  dir_.Write("kubeconfig", text);
+  EXPECT_NE(Run(4, {"list", "import", "--from-cluster", "-A"})
+                .err.find("a right is missing, list " + resource + " (deploy/examples/workload-list.yaml"),
+            std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rights, WorkloadRight,
+                         testing::Values("deployments", "statefulsets", "daemonsets", "cronjobs", "jobs",
+                                         "pods"));
 
 }  // namespace
 }  // namespace prefetch::system::uninstall_command_test
