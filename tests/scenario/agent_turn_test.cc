@@ -2,13 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "agent/agent.h"
+#include "base/mutex.h"
 #include "base/sha256.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
@@ -30,10 +34,6 @@ std::shared_ptr<const plan::ImageList> ListOf(const std::vector<std::string>& na
   return std::make_shared<const plan::ImageList>(std::move(list));
 }
 
-std::shared_ptr<const plan::ImageList> ListOfOne(const std::string& name, const base::Clock& clock) {
-  return ListOf({name}, clock);
-}
-
 // Takes the event of that kind, of which one is under way, out of the loop's sight. The others have their
 // turn.
 template <typename Kind>
@@ -52,19 +52,57 @@ agent::Event Hold(agent::Agent& agent) {
   }
 }
 
-TEST(AgentTurn, NothingIsPulledBeforeKubeletsSettingsWereLookedAt) {
+// An agent whose loop the test turns.
+struct Loop {
+  explicit Loop(Persona persona = Persona::kContainerd16) : runtime(clock, persona) {}
+
+  // Has it download images itself, from there.
+  void FetchFrom(std::shared_ptr<image::ContentSource> registry) {
+    options.fetch = true;
+    parts.contents = [registry](const image::Reference&, const agent::RegistryQueryContext&) {
+      return registry;
+    };
+  }
+  agent::Agent& Make() {
+    agent = std::make_unique<agent::Agent>(std::move(options), parts);
+    return *agent;
+  }
+  // Makes it, and turns once with a list of these images.
+  agent::Agent& Start(const std::vector<std::string>& names = {"r.io/a:v1"}) {
+    Make().SetList(ListOf(names, clock));
+    agent->Turn(std::nullopt);
+    return *agent;
+  }
+  // Turns with the event of each kind.
+  template <typename... Kinds>
+  void Hear() {
+    (agent->Turn(Hold<Kinds>(*agent)), ...);
+  }
+  // Turns with what comes until it is so, for 20 s at most.
+  void TurnUntil(const std::function<bool()>& done) {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!done() && std::chrono::steady_clock::now() < give_up) {
+      std::optional<agent::Event> event = agent->TryPop();
+      if (!event) std::this_thread::yield();
+      if (event) agent->Turn(std::move(event));
+    }
+  }
+
   TempDir dir;
-  std::filesystem::create_directories(dir / "kubelet");
   FakeClock clock;
-  FakeImageService runtime(clock, Persona::kContainerd16);
-  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
+  FakeImageService runtime;
+  credentials::Keyring keyring{{.docker_configs = {dir / "absent"}}, clock};
   agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
-  options.kubelet.emplace(agent::KubeletOptions{
-      .facts = kubelet::NodeFactsReader({.root = dir / "kubelet"}, "", {}), .watch = false});
-  agent::Agent agent(std::move(options), {runtime, runtime, keyring, clock,
-                                          [](const std::string&) { return plan::DiskSpace{}; }});
-  agent.SetList(ListOfOne("r.io/a:v1", clock));
-  agent.Turn(std::nullopt);
+  agent::Parts parts{runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }};
+  std::unique_ptr<agent::Agent> agent;
+};
+
+TEST(AgentTurn, NothingIsPulledBeforeKubeletsSettingsWereLookedAt) {
+  Loop loop;
+  std::filesystem::create_directories(loop.dir / "kubelet");
+  loop.options.kubelet.emplace(agent::KubeletOptions{
+      .facts = kubelet::NodeFactsReader({.root = loop.dir / "kubelet"}, "", {}), .watch = false});
+  agent::Agent& agent = loop.Start();
   std::optional<agent::Event> looked, kubelet_looked;
   while (!looked || !kubelet_looked) {  // both were asked for
     if (std::optional<agent::Event> event = agent.TryPop()) {
@@ -74,27 +112,22 @@ TEST(AgentTurn, NothingIsPulledBeforeKubeletsSettingsWereLookedAt) {
     }
   }
   auto attempts = [&] {
-    clock.Advance(std::chrono::milliseconds(100));
+    loop.clock.Advance(std::chrono::milliseconds(100));
     return agent.board().Latest()->images.at(0).pull.attempts;
   };
-  clock.Advance(std::chrono::milliseconds(100));
+  loop.clock.Advance(std::chrono::milliseconds(100));
   agent.Turn(std::move(looked));
   EXPECT_EQ(attempts(), 0);
   agent.Turn(std::move(kubelet_looked));
-  clock.Advance(std::chrono::milliseconds(100));
-  agent.Turn(Hold<agent::LookupFinished>(agent));
+  loop.clock.Advance(std::chrono::milliseconds(100));
+  loop.Hear<agent::LookupFinished>();
   EXPECT_EQ(attempts(), 1);
 }
 
 // The parts of a node beside the agent tell of kubelet's files, whether there is a kubelet or not.
 TEST(AgentTurn, WithoutAKubeletNobodyMindsWhatItsFilesDo) {
-  TempDir dir;
-  FakeClock clock;
-  FakeImageService runtime(clock, Persona::kContainerd16);
-  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
-  agent::Agent agent(
-      {.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"},
-      {runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }});
+  Loop loop;
+  agent::Agent& agent = loop.Make();
   agent.RecordsChanged({.all = true});
   agent.Turn(std::nullopt);
   EXPECT_FALSE(agent.board().Latest()->kubelet);
@@ -103,59 +136,46 @@ TEST(AgentTurn, WithoutAKubeletNobodyMindsWhatItsFilesDo) {
 
 // A look may last for half a minute.
 TEST(AgentTurn, TheEndOfTheRuntimesGraceIsNoticedDuringALook) {
-  TempDir dir;
-  FakeClock clock;
-  FakeImageService runtime(clock, Persona::kContainerd16);
-  runtime.Preload(MakeImage("r.io/a:v1", 1'000'000));
-  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
-  agent::Agent agent(
-      {.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"},
-      {runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }});
-  agent.SetList(ListOfOne("r.io/a:v1", clock));
+  Loop loop;
+  loop.runtime.Preload(MakeImage("r.io/a:v1", 1'000'000));
+  agent::Agent& agent = loop.Start();
+  loop.Hear<agent::RuntimePolled>();
+  loop.runtime.SetRuntimeUp(false);
+  loop.clock.Advance(agent::kPollInterval);
   agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::RuntimePolled>(agent));
-  runtime.SetRuntimeUp(false);
-  clock.Advance(agent::kPollInterval);
-  agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::RuntimePolled>(agent));  // from here on it is down
-  clock.Advance(plan::kRuntimeGrace - std::chrono::seconds(1));
+  loop.Hear<agent::RuntimePolled>();  // from here on it is down
+  loop.clock.Advance(plan::kRuntimeGrace - std::chrono::seconds(1));
   agent.Turn(std::nullopt);
   agent::Event unheard = Hold<agent::RuntimePolled>(agent);
   EXPECT_TRUE(agent.board().Latest()->readiness.ready);
-  EXPECT_EQ(agent.NextTurn() - clock.Now(), std::chrono::seconds(1));
-  clock.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(agent.NextTurn() - loop.clock.Now(), std::chrono::seconds(1));
+  loop.clock.Advance(std::chrono::seconds(1));
   agent.Turn(std::nullopt);
   EXPECT_EQ(agent.board().Latest()->readiness.reason, plan::Reason::kRuntimeDown);
 }
 
 // A registry that does not answer must not delay the end.
 TEST(AgentTurn, TheEndStopsAQuestionThatIsUnderWay) {
-  TempDir dir;
-  FakeClock clock;
-  FakeImageService runtime(clock, Persona::kContainerd16);
-  runtime.Preload(MakeImage("r.io/a:v1", 1'000'000));
-  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
   std::atomic<bool> asked = false, stopped = false;
-  agent::RegistryResolver silent = [&](const base::Call& call, const image::RegistryQuestion&,
-                                       const agent::RegistryQueryContext&) {
+  Loop loop;
+  loop.runtime.Preload(MakeImage("r.io/a:v1", 1'000'000));
+  loop.parts.registry = [&](const base::Call& call, const image::RegistryQuestion&,
+                            const agent::RegistryQueryContext&) {
     asked = true;
     stopped = !base::Pause(call, std::chrono::seconds(5));
     return image::RegistryAnswer{};
   };
-  auto agent = std::make_unique<agent::Agent>(
-      agent::Options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"},
-      agent::Parts{runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; },
-                   nullptr, silent});
-  plan::ImageList list = *ListOfOne("r.io/a:v1", clock);
+  plan::ImageList list = *ListOf({"r.io/a:v1"}, loop.clock);
   list.images[0].refresh = plan::Refresh::kAlways;
-  agent->SetList(std::make_shared<const plan::ImageList>(std::move(list)));
+  std::unique_ptr<agent::Agent>& agent = loop.agent;
+  loop.Make().SetList(std::make_shared<const plan::ImageList>(std::move(list)));
   while (!asked) {
     std::optional<agent::Event> event = agent->TryPop();
     if (!event && agent->jobs_under_way() > 0) {
       std::this_thread::yield();
       continue;
     }
-    if (!event) clock.AdvanceTo(std::max(clock.Now(), agent->NextTurn()));
+    if (!event) loop.clock.AdvanceTo(std::max(loop.clock.Now(), agent->NextTurn()));
     agent->Turn(std::move(event));
   }
   std::stop_source stop;
@@ -168,38 +188,30 @@ TEST(AgentTurn, TheEndStopsAQuestionThatIsUnderWay) {
 // A look that was asked before our own pull changed what is there is not heard; nor is a later one that only
 // says that nothing has changed since.
 TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {
-  TempDir dir;
-  FakeClock clock;
-  FakeImageService runtime(clock, Persona::kContainerd16);
-  runtime.Push(MakeImage("r.io/a:v1", 1'000'000));
-  runtime.SetLatency(agent::kPollInterval + std::chrono::seconds(1));
-  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
-  agent::Agent agent(
-      {.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"},
-      {runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }});
+  Loop loop;
+  loop.runtime.Push(MakeImage("r.io/a:v1", 1'000'000));
+  loop.runtime.SetLatency(agent::kPollInterval + std::chrono::seconds(1));
+  agent::Agent& agent = loop.Start();
   auto present = [&] {
-    clock.Advance(std::chrono::milliseconds(100));
+    loop.clock.Advance(std::chrono::milliseconds(100));
     agent.Turn(std::nullopt);
     return agent.board().Latest()->images.at(0).present;
   };
-  agent.SetList(ListOfOne("r.io/a:v1", clock));
-  agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::RuntimePolled>(agent));
-  agent.Turn(Hold<agent::LookupFinished>(agent));
-  while (runtime.Parked() == 0) std::this_thread::yield();  // the pull resolves its name
-  runtime.Preload(MakeImage("r.io/other:v1", 1'000'000));   // so that there is something to tell
-  clock.Advance(agent::kPollInterval);
+  loop.Hear<agent::RuntimePolled, agent::LookupFinished>();
+  while (loop.runtime.Parked() == 0) std::this_thread::yield();  // the pull resolves its name
+  loop.runtime.Preload(MakeImage("r.io/other:v1", 1'000'000));   // so that there is something to tell
+  loop.clock.Advance(agent::kPollInterval);
   agent.Turn(std::nullopt);
   agent::Event before_the_pull_ended = Hold<agent::RuntimePolled>(agent);
-  clock.Advance(std::chrono::minutes(1));
-  agent.Turn(Hold<agent::PullDone>(agent));
+  loop.clock.Advance(std::chrono::minutes(1));
+  loop.Hear<agent::PullDone>();
   EXPECT_TRUE(present());
   agent.Turn(std::move(before_the_pull_ended));
   EXPECT_TRUE(present());
-  runtime.Remove("r.io/a:v1");
-  clock.Advance(agent::kPollInterval);
+  loop.runtime.Remove("r.io/a:v1");
+  loop.clock.Advance(agent::kPollInterval);
   agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::RuntimePolled>(agent));
+  loop.Hear<agent::RuntimePolled>();
   EXPECT_FALSE(present());
 }
 
@@ -239,64 +251,39 @@ class RegistryOfOne final : public image::ContentSource {
 
 // Before the time that the registry names, not even the runtime asks it.
 TEST(AgentTurn, ALimitThatADownloadMeetsHoldsThePullToo) {
-  TempDir dir;
-  FakeClock clock;
-  FakeImageService runtime(clock, Persona::kContainerd23);
-  runtime.Push(MakeImage("r.io/a:v1", 1000));
-  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
+  Loop loop(Persona::kContainerd23);
+  loop.runtime.Push(MakeImage("r.io/a:v1", 1000));
   auto registry = std::make_shared<RegistryOfOne>(1000);
   registry->AskForPatience(std::chrono::hours(1));
-  agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
-  options.fetch = true;
-  agent::Parts parts{runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }};
-  parts.contents = [registry](const image::Reference&, const agent::RegistryQueryContext&) {
-    return registry;
-  };
-  agent::Agent agent(std::move(options), parts);
-  agent.SetList(ListOfOne("r.io/a:v1", clock));
-  agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::RuntimePolled>(agent));
-  agent.Turn(Hold<agent::LookupFinished>(agent));
-  agent.Turn(Hold<agent::PullSizeKnown>(agent));
-  agent.Turn(Hold<agent::PullDone>(agent));
-  clock.Advance(std::chrono::milliseconds(100));
+  loop.FetchFrom(registry);
+  agent::Agent& agent = loop.Start();
+  loop.Hear<agent::RuntimePolled, agent::LookupFinished, agent::PullSizeKnown, agent::PullDone>();
+  loop.clock.Advance(std::chrono::milliseconds(100));
   agent.Turn(std::nullopt);
   EXPECT_TRUE(registry->asked());
   const auto& image = agent.board().Latest()->images.at(0);
   EXPECT_EQ(image.reason, plan::Reason::kRateLimited);
-  EXPECT_EQ(runtime.counters().pull_calls, 0);
-  clock.Advance(std::chrono::minutes(55));
+  EXPECT_EQ(loop.runtime.counters().pull_calls, 0);
+  loop.clock.Advance(std::chrono::minutes(55));
   agent.Turn(std::nullopt);
-  EXPECT_EQ(runtime.counters().pull_calls, 0);
+  EXPECT_EQ(loop.runtime.counters().pull_calls, 0);
 }
 
 // The disk as it is when the size is known decides, and not as it was seconds before.
 TEST(AgentTurn, WhatHasNoRoomOnceItsSizeIsKnownCostsNoByte) {
   constexpr std::uint64_t kGiB = 1ULL << 30;
-  TempDir dir;
-  FakeClock clock;
-  FakeImageService runtime(clock, Persona::kContainerd23);
-  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
-  auto registry = std::make_shared<RegistryOfOne>(10 * kGiB);
   std::atomic<std::uint64_t> available = 900 * kGiB;
-  agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
-  options.fetch = true;
-  agent::Parts parts{runtime, runtime, keyring, clock, [&](const std::string&) {
-                       return plan::DiskSpace{
-                           .known = true, .capacity_bytes = 1000 * kGiB, .available_bytes = available};
-                     }};
-  parts.contents = [registry](const image::Reference&, const agent::RegistryQueryContext&) {
-    return registry;
+  Loop loop(Persona::kContainerd23);
+  auto registry = std::make_shared<RegistryOfOne>(10 * kGiB);
+  loop.parts.disk = [&](const std::string&) {
+    return plan::DiskSpace{.known = true, .capacity_bytes = 1000 * kGiB, .available_bytes = available};
   };
-  agent::Agent agent(std::move(options), parts);
-  agent.SetList(ListOfOne("r.io/a:v1", clock));
-  agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::RuntimePolled>(agent));
+  loop.FetchFrom(registry);
+  agent::Agent& agent = loop.Start();
+  loop.Hear<agent::RuntimePolled>();
   available = 205 * kGiB;  // the rule leaves 5 of them
-  agent.Turn(Hold<agent::LookupFinished>(agent));
-  agent.Turn(Hold<agent::PullSizeKnown>(agent));
-  agent.Turn(Hold<agent::PullDone>(agent));
-  clock.Advance(std::chrono::milliseconds(100));
+  loop.Hear<agent::LookupFinished, agent::PullSizeKnown, agent::PullDone>();
+  loop.clock.Advance(std::chrono::milliseconds(100));
   agent.Turn(std::nullopt);
   EXPECT_FALSE(registry->asked());
   EXPECT_EQ(agent.board().Latest()->images.at(0).reason, plan::Reason::kDiskPressure);
@@ -354,60 +341,156 @@ class RegistryOfPairs final : public image::ContentSource {
 // The thread sanitizer watches it: the workers of both pulls measure the disk once their sizes are known, and
 // write into the store, while the loop goes on.
 TEST(AgentTurn, TwoImagesAreDownloadedSideBySide) {
-  TempDir dir;
-  FakeClock clock;
-  FakeImageService runtime(clock, Persona::kContainerd23);
+  Loop loop(Persona::kContainerd23);
   const std::vector<std::string> names = {"one.io/a:v1", "two.io/a:v1"};
-  for (const std::string& name : names) runtime.Push(MakeImage(name, 1000));
-  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
-  agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
-  options.fetch = true;
-  // Without a disk of its own, the agent measures that of the machine.
-  agent::Parts parts{runtime, runtime, keyring, clock, {}};
-  auto asked = std::make_shared<RegistryOfPairs>();
-  parts.contents = [asked](const image::Reference&, const agent::RegistryQueryContext&) { return asked; };
-  agent::Agent agent(std::move(options), parts);
-  agent.SetList(ListOf(names, clock));
-  agent.Turn(std::nullopt);
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (const std::string& name : names) loop.runtime.Push(MakeImage(name, 1000));
+  loop.parts.disk = {};  // the agent measures the machine's
+  loop.FetchFrom(std::make_shared<RegistryOfPairs>());
+  agent::Agent& agent = loop.Start(names);
   const std::uint64_t all = names[0].size() + names[1].size();
   auto brought = [&] { return agent.metrics().Copy().fetched_bytes; };
-  while (brought() < all && std::chrono::steady_clock::now() < give_up) {
-    std::optional<agent::Event> event = agent.TryPop();
-    if (!event) std::this_thread::yield();
-    if (event) agent.Turn(std::move(event));
-  }
+  loop.TurnUntil([&] { return brought() >= all; });
   EXPECT_EQ(brought(), all);
 }
 
 // The runtime gets as many pulls again as there are places once their content is here.
 TEST(AgentTurn, APullWhoseContentWasBroughtLeavesItsPlace) {
-  TempDir dir;
-  FakeClock clock;
-  FakeImageService runtime(clock, Persona::kContainerd23);
-  runtime.SetBandwidth(1'000'000);
+  Loop loop(Persona::kContainerd23);
+  loop.runtime.SetBandwidth(1'000'000);
   std::vector<std::string> names;
   for (int i = 0; i < 12; i++) {
     names.push_back("r.io/a" + std::to_string(i) + ":v1");
-    runtime.Push(MakeImage(names.back(), 10'000'000));
+    loop.runtime.Push(MakeImage(names.back(), 10'000'000));
   }
-  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
-  agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
-  options.fetch = true;
-  agent::Parts parts{runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }};
-  parts.contents = [](const image::Reference&, const agent::RegistryQueryContext&) {
-    return std::make_shared<RegistryOfConfigs>();
-  };
-  agent::Agent agent(std::move(options), parts);
-  agent.SetList(ListOf(names, clock));
-  agent.Turn(std::nullopt);
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (runtime.Parked() < 8 && std::chrono::steady_clock::now() < give_up) {
-    std::optional<agent::Event> event = agent.TryPop();
-    if (!event) std::this_thread::yield();
-    if (event) agent.Turn(std::move(event));
+  loop.FetchFrom(std::make_shared<RegistryOfConfigs>());
+  loop.Start(names);
+  loop.TurnUntil([&] { return loop.runtime.Parked() >= 8; });
+  EXPECT_EQ(loop.runtime.Parked(), 8) << "pulls that the runtime is busy with";
+}
+
+// Questions about sizes, with the loop by hand: how many are under way, and answers that come too late.
+
+std::string Name(int i) {
+  return "r.io/a" + std::to_string(i) + ":v1";
+}
+
+// Next door, with images of one layer. Questions about the first four images, which are pulled, are answered;
+// those about others wait until the test lets them go.
+class NearRegistry final : public image::ContentSource {
+ public:
+  base::Result<image::ImageManifest> FetchManifest(const base::Call& call,
+                                                   const image::RegistryQuestion& question) override {
+    if (question.reference.Normalized() > Name(3)) WaitForTurn(call);
+    const auto descriptor = [](const std::string& type, char digit) {
+      return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
+             std::string(64, digit) + R"(","size":1000})";
+    };
+    return image::ImageManifest{.index = {},
+                                .manifest = R"({"config":)" + descriptor("config.v1+json", 'c') +
+                                            R"(,"layers":[)" + descriptor("layer.v1.tar", 'a') + "]}",
+                                .answer_time = std::chrono::milliseconds(1)};
   }
-  EXPECT_EQ(runtime.Parked(), 8) << "pulls that the runtime is busy with";
+  base::Status FetchBytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
+                          const std::function<bool(std::string_view part)>&) override {
+    return base::NotFound("404");
+  }
+  std::optional<base::Duration> RetryAfter(const image::RegistryQuestion&) override { return {}; }
+
+  void LetOneGo() {
+    base::Lock lock(mutex_);
+    let_go_++;
+    changed_.notify_all();
+    while (answered_ < let_go_) changed_.wait(mutex_);
+  }
+  int waiting() {
+    base::Lock lock(mutex_);
+    return asked_ - answered_;
+  }
+
+ private:
+  void WaitForTurn(const base::Call& call) {
+    std::stop_callback wake(call.stop, [this] { changed_.notify_all(); });
+    base::Lock lock(mutex_);
+    const int turn = asked_++;
+    while (turn >= let_go_ && !call.Stopped()) changed_.wait(mutex_);
+    answered_++;
+    changed_.notify_all();
+  }
+
+  base::Mutex mutex_;
+  base::Condition changed_;
+  int asked_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  int let_go_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  int answered_ PREFETCH_GUARDED_BY(mutex_) = 0;
+};
+
+// An agent whose four pulls go on for long.
+class SizeTurn : public testing::Test {
+ protected:
+  SizeTurn() {
+    runtime_.SetBandwidth(1000);
+    loop_.FetchFrom(registry_);
+    loop_.Make();
+  }
+
+  void List(int count) {
+    std::vector<std::string> names;
+    for (int i = 0; i < count; i++) {
+      names.push_back(Name(i));
+      if (runtime_.Parked() == 0) runtime_.Push(MakeImage(Name(i), 10'000'000));
+    }
+    agent_->SetList(ListOf(names, clock_));
+    Settle();
+  }
+  // Until nothing but the pulls and these questions is under way. The registry is near once the pulls have
+  // begun, so it is done twice.
+  void Settle() {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (int turn = 0; turn < 2; turn++) {
+      agent_->Turn(std::nullopt);
+      while (runtime_.Parked() < 4 || agent_->jobs_under_way() > 4 + registry_->waiting()) {
+        ASSERT_LT(std::chrono::steady_clock::now(), give_up);
+        std::optional<agent::Event> event = agent_->TryPop();
+        if (!event) std::this_thread::yield();
+        if (event) agent_->Turn(std::move(event));
+      }
+    }
+  }
+  void LetOneGo() {
+    registry_->LetOneGo();
+    Settle();
+  }
+
+  Loop loop_{Persona::kContainerd23};
+  FakeClock& clock_ = loop_.clock;
+  FakeImageService& runtime_ = loop_.runtime;
+  std::unique_ptr<agent::Agent>& agent_ = loop_.agent;
+  std::shared_ptr<NearRegistry> registry_ = std::make_shared<NearRegistry>();
+};
+
+TEST_F(SizeTurn, TwoQuestionsAtATime) {
+  List(8);
+  EXPECT_EQ(registry_->waiting(), 2);
+  LetOneGo();
+  EXPECT_EQ(registry_->waiting(), 2);
+  LetOneGo();
+  EXPECT_EQ(registry_->waiting(), 2) << "the last two of four";
+  LetOneGo();
+  EXPECT_EQ(registry_->waiting(), 1);
+  LetOneGo();
+  EXPECT_EQ(registry_->waiting(), 0);
+}
+
+TEST_F(SizeTurn, AnAnswerAboutAnImageThatLeftTheList) {
+  List(8);
+  ASSERT_EQ(registry_->waiting(), 2);
+  List(4);
+  LetOneGo();
+  LetOneGo();
+  EXPECT_EQ(registry_->waiting(), 0);
+  clock_.Advance(std::chrono::seconds(1));
+  agent_->Turn(std::nullopt);
+  EXPECT_EQ(agent_->board().Latest()->images.size(), 4U);
 }
 
 }  // namespace

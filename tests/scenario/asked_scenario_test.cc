@@ -55,10 +55,7 @@ TEST(AskedScenario, ItIsPulledBesideAListThatItDoesNotChange) {
 // A pod of any account may ask: what the provider gives for one account is not for it.
 TEST(AskedScenario, NoAccountsTokenIsUsedForIt) {
   const std::string listed = "reg.example.test/listed:v1", asked = "reg.example.test/asked:v1";
-  NodeOptions options;
-  options.provider_account = true;
-  options.provider_config = tests::ProviderOfAccounts("reg.example.test");
-  Node node(std::move(options));
+  Node node({.provider_config = tests::ProviderOfAccounts("reg.example.test"), .provider_account = true});
   node.plugins.Knows("reg.example.test", {.auth = {.username = "ci", .password = base::Secret("pw")}});
   for (const std::string& name : {listed, asked}) {
     FakeImage image = MakeImage(name, kMB);

@@ -121,9 +121,8 @@ TEST(ForgottenProgram, IsAProblemAndInEveryRefusal) {
 
 TEST_F(ForgottenProvider, IsToldWhereItsFileIsNotMounted) {
   RunsWith("/not/mounted/providers.yaml");
-  EXPECT_NE(Problems().find(
-                "kubelet uses credential providers from /not/mounted/providers.yaml; the agent was given "
-                "none, and cannot read that file"),
+  EXPECT_NE(Problems().find("kubelet uses credential providers from /not/mounted/providers.yaml; the agent "
+                            "was given none, and cannot read that file"),
             std::string::npos)
       << Problems();
   EXPECT_NE(Message().find("provider \"/not/mounted/providers.yaml\" was skipped"), std::string::npos)

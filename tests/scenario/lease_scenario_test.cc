@@ -10,6 +10,7 @@
 namespace prefetch::tests::lease_scenario_test {
 namespace {
 
+using plan::Reason;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -155,6 +156,143 @@ TEST(LeaseScenario, APullMayTakeAsLongAsItsPullTimeout) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(3)));
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
+
+// Images that nobody has pulled: `ctr images import`, `kind load`, archives for nodes without a network.
+
+const std::string kTag = "r.io/a:v1";
+
+class ImportScenario : public testing::TestWithParam<Persona> {};
+
+// A node without a network.
+TEST_P(ImportScenario, AnImportedImageIsThere) {
+  Node node({.persona = GetParam()});
+  node.runtime.SetRegistry(RegistryState::kDown);
+  node.runtime.Import(MakeImage(kTag, kMB));
+  node.runtime.Import(MakeImage("r.io/packed:v1", kMB), false);
+  node.List({kTag, "r.io/packed:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  EXPECT_EQ(node.ReasonOf(kTag), Reason::kPresent);
+  node.RunFor(hours(2));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.runtime.counters().pull_calls, 0);
+  node.runtime.Remove(kTag);
+  EXPECT_TRUE(node.RunUntil([&] { return !node.Ready(); }, seconds(10)));
+  node.runtime.Import(MakeImage(kTag, kMB));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+}
+
+// One pull brings the digest to compare with, and most of its bytes are here already.
+TEST_P(ImportScenario, TheRegistrysTagIsFollowedFromAnImportedImageOn) {
+  Node node({.persona = GetParam()});
+  FakeImage image = MakeImage(kTag, 100 * kMB);
+  node.runtime.Import(image);
+  node.runtime.Push(image);
+  node.List({kTag}, [](plan::DesiredImage& desired) { desired.refresh = plan::Refresh::kIfDigestChanged; });
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).registry->fresh; }, hours(2)));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.Image(kTag).digest, image.digest);
+  node.RunFor(hours(12));
+  EXPECT_LE(node.runtime.counters().pull_calls, 1);
+  EXPECT_LT(node.runtime.counters().bytes_served, kMB);
+  EXPECT_EQ(node.Image(kTag).registry->changed_from, "") << "it is the same image";
+  EXPECT_EQ(node.LogLines("tag changed") + node.LogLines("image replaced"), 0);
+}
+
+// The registry answers, and cannot be pulled from.
+TEST_P(ImportScenario, AnImageThatCannotBeComparedStaysInUseWithoutALoopOfPulls) {
+  Node node({.persona = GetParam()});
+  node.runtime.Import(MakeImage(kTag, kMB));
+  node.runtime.Push(MakeImage(kTag, 2 * kMB));
+  node.runtime.Fail(kTag, image::ErrorClass::kServerError);
+  node.List({kTag}, [](plan::DesiredImage& desired) { desired.refresh = plan::Refresh::kIfDigestChanged; });
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  node.RunFor(hours(12));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_FALSE(node.Image(kTag).registry->fresh);
+  EXPECT_NE(node.Image(kTag).registry->message, "") << "why it is not known to be current";
+  EXPECT_LE(node.runtime.counters().pull_calls, 400) << "as of every update that fails";
+}
+
+// Somebody has removed what it is made of. An agent says the same as the one before it.
+TEST(PackedScenario, WhatCannotStartIsNotReadyWhicheverAgentLooks) {
+  Node node;
+  const FakeImage image = MakeImage(kTag, kMB);
+  node.runtime.Preload(image);
+  node.runtime.LoseSnapshot(kTag);
+  node.List({kTag});
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10))) << "all of its content is here";
+  node.RestartAgent();
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  node.StopAgent();
+  node.runtime.LoseLayers(kTag);
+  for (int agents = 0; agents < 2; agents++) {
+    node.RestartAgent();
+    node.RunFor(minutes(1));
+    EXPECT_FALSE(node.Ready());
+    EXPECT_EQ(node.ReasonOf(kTag), Reason::kNotFound) << "nobody has pushed it";
+  }
+  node.runtime.Push(image);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(1)));
+}
+
+class ArtifactScenario : public testing::TestWithParam<Persona> {};
+
+// Its layers are none: no container can start from it.
+TEST_P(ArtifactScenario, AnImportedOneIsNoImage) {
+  Node node({.persona = GetParam()});
+  node.runtime.SetRegistry(RegistryState::kDown);
+  FakeImage chart = MakeImage("r.io/chart:v1", kMB);
+  chart.unpackable = false;
+  node.runtime.Import(chart);
+  node.List({"r.io/chart:v1"});
+  node.RunFor(minutes(10));
+  EXPECT_FALSE(node.Ready());
+  EXPECT_FALSE(node.Image("r.io/chart:v1").present);
+}
+
+TEST_P(ArtifactScenario, WhatAFailedPullLeavesIsNoImageUntilOneIsImported) {
+  Node node({.persona = GetParam()});
+  FakeImage chart = MakeImage("r.io/chart:v1", kMB);
+  chart.unpackable = false;
+  node.runtime.Push(chart);
+  node.List({"r.io/chart:v1"});
+  node.RunFor(minutes(10));
+  EXPECT_FALSE(node.Ready());
+  FakeImage image = MakeImage("r.io/chart:v1", 2 * kMB);
+  node.runtime.SetRegistry(RegistryState::kDown);
+  node.runtime.Import(image);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+}
+
+// What makes it whole changes nothing in what the runtime lists.
+TEST_P(ArtifactScenario, ContentThatComesLaterIsNoticed) {
+  Node node({.persona = GetParam()});
+  node.runtime.SetRegistry(RegistryState::kDown);
+  FakeImage image = MakeImage(kTag, kMB);
+  image.unpackable = false;
+  node.runtime.Import(image);
+  node.List({kTag});
+  node.RunFor(minutes(1));
+  EXPECT_FALSE(node.Ready());
+  image.unpackable = true;
+  node.runtime.Import(image);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Personas, ArtifactScenario,
+                         testing::Values(Persona::kContainerd16, Persona::kContainerd23),
+                         [](const auto& row) {
+                           return row.param == Persona::kContainerd16 ? "Containerd16" : "Containerd23";
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Personas, ImportScenario,
+                         testing::Values(Persona::kContainerd16, Persona::kContainerd23, Persona::kCrio),
+                         [](const auto& row) {
+                           return row.param == Persona::kContainerd16   ? "Containerd16"
+                                  : row.param == Persona::kContainerd23 ? "Containerd23"
+                                                                        : "Crio";
+                         });
 
 }  // namespace
 }  // namespace prefetch::tests::lease_scenario_test

@@ -6,9 +6,11 @@
 namespace prefetch::tests::list_scenario_test {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+
 constexpr std::uint64_t kMB = 1'000'000;
 
 TEST(ListScenario, AnEntryThatGoesIsCancelledAndItsBytesGo) {
@@ -41,8 +43,7 @@ TEST(ListScenario, AChangeStartsItsPullAtOnce) {
   node.List({});
   node.RunFor(minutes(1));
   EXPECT_TRUE(node.Ready());
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", kMB);
   EXPECT_TRUE(node.RunUntil([&] { return node.runtime.counters().pull_calls == 1; }, milliseconds(200)));
 }
 
@@ -82,9 +83,7 @@ TEST(ListScenario, AnEntryThatWaitsAndIsForOtherPlatformsNowCostsNothing) {
 
 // One list for all pools; each node keeps what its labels select.
 TEST(ListScenario, EntriesOfOtherPoolsAreLeftAloneUntilALabelChanges) {
-  NodeOptions options;
-  options.reads_labels = true;
-  Node node(std::move(options));
+  Node node({.reads_labels = true});
   node.runtime.Push(MakeImage("r.io/gpu:v1", kMB));
   node.List({"r.io/gpu:v1"}, [](plan::DesiredImage& desired) {
     desired.nodes.node_selector = {{"pool", "gpu"}};
@@ -129,6 +128,68 @@ TEST(ListScenario, EntriesWithANodeSelectorAreNeverReadyWithoutLabels) {
   EXPECT_EQ(problems[0],
             "1 entry has a nodeSelector, and the agent cannot read the labels of its Node: it does not pull "
             "them, and is not ready");
+}
+
+// Keeping what is there.
+
+TEST(KeepingScenario, AVanishedImageIsNoticedWithinTenSecondsAndPulledAgain) {
+  Node node;
+  node.PushAndList("r.io/a:v1", kMB);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  node.RunFor(minutes(5));
+  node.runtime.Remove("r.io/a:v1");
+  EXPECT_TRUE(node.RunUntil([&] { return node.LogLines("image vanished") == 1; }, seconds(10)));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+}
+
+TEST(KeepingScenario, EvictedAgainAndAgainSlowsDownAndSaysSo) {
+  Node node;
+  node.PushAndList("r.io/a:v1", kMB);
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  // Kubelet's garbage collection takes it every minute, for two hours.
+  for (int i = 0; i < 120; i++) {
+    if (node.Image("r.io/a:v1").present) node.runtime.Remove("r.io/a:v1");
+    node.RunFor(minutes(1));
+  }
+  EXPECT_LE(node.runtime.counters().pull_calls, 12);
+  EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kEvictedByKubelet);
+  EXPECT_FALSE(node.Ready());
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(2)));
+}
+
+TEST(KeepingScenario, PresentMeansUnderThatName) {
+  Node node;
+  FakeImage image = MakeImage("r.io/a:v1", kMB);
+  node.runtime.Push(image);
+  FakeImage other = image;
+  other.name = "r.io/other:v1";
+  node.runtime.Preload(other);  // the same content
+  node.List({"r.io/a:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  // Another tool gives the name to what is here: a pod with it starts.
+  node.runtime.TagLocally(image, "r.io/b:v1");
+  node.List({"r.io/a:v1", "r.io/b:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready() && node.Image("r.io/b:v1").ready; }, seconds(10)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+}
+
+TEST(KeepingScenario, ASecondAgentOnTheSameNodeIsHarmless) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.runtime.Push(MakeImage("r.io/a:v1", 200 * kMB));
+  node.runtime.Push(MakeImage("r.io/b:v1", 200 * kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(5));
+  // The second one has another list; its sweep must leave the first one's lease alone.
+  auto lease = node.runtime.EnsureLease({}, "prefetchd-00000000-of-another-agent", hours(24));
+  ASSERT_TRUE(lease);
+  node.List({"r.io/a:v1", "r.io/b:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(2)));
+  node.RunFor(seconds(30));
+  auto leases = node.runtime.ListLeases({});
+  ASSERT_TRUE(leases);
+  EXPECT_EQ(*leases, std::vector<std::string>{"prefetchd-00000000-of-another-agent"});
 }
 
 }  // namespace

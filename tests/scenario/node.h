@@ -91,6 +91,12 @@ class Node {
   // Declarations that the agent starts from; `change` edits each entry.
   void List(const std::vector<std::string>& images,
             const std::function<void(plan::DesiredImage&)>& change = nullptr);
+  // An image of the registry, and a list of it alone.
+  void PushAndList(const std::string& name, std::uint64_t bytes,
+                   const std::function<void(plan::DesiredImage&)>& change = nullptr) {
+    runtime.Push(MakeImage(name, bytes));
+    List({name}, change);
+  }
 
   // The same from the sources themselves: a.txt, b.yaml, …, each with this text, whose form is seen by it.
   void Sources(const std::vector<std::string>& texts);

@@ -58,8 +58,7 @@ TEST(PinScenario, PinnedWhileTheListAsksForIt) {
 // containerd has the only memory of pins.
 TEST(PinScenario, ARestartedAgentKnowsItsPins) {
   Node node(NewContainerd());
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, Pinned);
+  node.PushAndList("r.io/a:v1", kMB, Pinned);
   node.RunFor(minutes(1));
   ASSERT_EQ(PinsOf(node), std::set<std::string>{"r.io/a:v1"});
   node.List({"r.io/a:v1"});
@@ -70,8 +69,7 @@ TEST(PinScenario, ARestartedAgentKnowsItsPins) {
 
 TEST(PinScenario, AnotherClientsPinStays) {
   Node node(NewContainerd());
-  node.runtime.Push(MakeImage("r.io/pause:v1", kMB));
-  node.List({"r.io/pause:v1"});
+  node.PushAndList("r.io/pause:v1", kMB);
   node.RunFor(minutes(1));
   node.runtime.LabelPin("r.io/pause:v1", "pinned");
   node.RunFor(minutes(1));
@@ -92,8 +90,7 @@ TEST(PinScenario, AnotherClientsPinStays) {
 
 TEST(PinScenario, AnImageThatComesBackAndALabelThatIsRemoved) {
   Node node(NewContainerd());
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, Pinned);
+  node.PushAndList("r.io/a:v1", kMB, Pinned);
   node.RunFor(minutes(1));
   node.runtime.Remove("r.io/a:v1");
   node.RunFor(minutes(3));
@@ -106,8 +103,7 @@ TEST(PinScenario, AnImageThatComesBackAndALabelThatIsRemoved) {
 // CRI pins by one value of the label, and ignores others.
 TEST(PinScenario, AValueThatPinsNothingIsOverwritten) {
   Node node(NewContainerd());
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", kMB);
   node.RunFor(minutes(1));
   node.runtime.LabelPin("r.io/a:v1", "yes");
   node.List({"r.io/a:v1"}, Pinned);
@@ -119,8 +115,7 @@ TEST(PinScenario, AValueThatPinsNothingIsOverwritten) {
 // The runtime does not report whose pin it is, nor that there is one.
 TEST(PinScenario, AnotherClientsPinThatAnOldContainerdDoesNotReport) {
   Node node;  // 1.6.20
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", kMB);
   node.RunFor(minutes(1));
   node.runtime.LabelPin("r.io/a:v1", "pinned");
   node.List({"r.io/a:v1"}, Pinned);
@@ -138,8 +133,7 @@ TEST(PinScenario, TwoAgentsWithTheSamePin) {
   NodeOptions options;  // 1.6.20
   options.second_instance = "b";
   Node node(std::move(options));
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, Pinned);
+  node.PushAndList("r.io/a:v1", kMB, Pinned);
   node.RunFor(minutes(10));
   EXPECT_EQ(PinsOf(node, "a").size() + PinsOf(node, "b").size(), 1U);
   EXPECT_LE(node.runtime.counters().pin_calls, 12);
@@ -150,8 +144,7 @@ TEST(PinScenario, TwoAgentsWithTheSamePin) {
 // A call that has timed out may have had its effect.
 TEST(PinScenario, APinIsKnownWhoseAnswerWasLost) {
   Node node(NewContainerd());
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", kMB);
   node.RunFor(minutes(1));
   node.runtime.FailNext(LeaseCall::kPin, 1);
   node.List({"r.io/a:v1"}, Pinned);
@@ -165,8 +158,7 @@ TEST(PinScenario, APinIsKnownWhoseAnswerWasLost) {
 
 TEST(PinScenario, APinThatHasGoneWithItsImageIsNotTakenOff) {
   Node node(NewContainerd());
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, Pinned);
+  node.PushAndList("r.io/a:v1", kMB, Pinned);
   node.RunFor(minutes(1));
   ASSERT_EQ(node.LogLines("image pinned"), 1);
   node.runtime.Remove("r.io/a:v1");
@@ -223,8 +215,7 @@ TEST(PinScenario, AllPinsComeOffWhoseverTheyAre) {
 // Another agent, or an operator, has taken all pins off.
 TEST(PinScenario, ARunningAgentSetsItsPinsAgain) {
   Node node(NewContainerd());
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, Pinned);
+  node.PushAndList("r.io/a:v1", kMB, Pinned);
   node.RunFor(minutes(1));
   ASSERT_EQ(agent::UnpinAll({}, node.runtime).unpinned.size(), 1U);
   node.RunFor(minutes(1));
@@ -232,11 +223,8 @@ TEST(PinScenario, ARunningAgentSetsItsPinsAgain) {
 }
 
 TEST(PinScenario, UnpinSetsNone) {
-  NodeOptions options = NewContainerd();
-  options.unpin = true;
-  Node node(std::move(options));
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, Pinned);
+  Node node({.persona = Persona::kContainerd23, .unpin = true});
+  node.PushAndList("r.io/a:v1", kMB, Pinned);
   node.RunFor(minutes(2));
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.runtime.counters().pin_calls, 0);
@@ -267,8 +255,7 @@ TEST(PinScenario, KubeletsThresholdHoldsForPins) {
 TEST(PinScenario, AContainerdWithoutItsApiForImages) {
   Node node(NewContainerd());
   node.runtime.HideImagesApi();
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, Pinned);
+  node.PushAndList("r.io/a:v1", kMB, Pinned);
   node.RunFor(minutes(2));
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.Image("r.io/a:v1").pin_problem,
@@ -294,8 +281,7 @@ TEST(PinScenario, NotMoreThanTheDiskRuleAllows) {
 
 TEST(PinScenario, AnOldContainerdDoesNotReportIt) {
   Node node;  // 1.6.20
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, Pinned);
+  node.PushAndList("r.io/a:v1", kMB, Pinned);
   node.RunFor(minutes(10));
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(PinsOf(node), std::set<std::string>{"r.io/a:v1"}) << "it will count after an upgrade";
@@ -305,11 +291,8 @@ TEST(PinScenario, AnOldContainerdDoesNotReportIt) {
 }
 
 TEST(PinScenario, CrioPinsByItsConfiguration) {
-  NodeOptions options;
-  options.persona = Persona::kCrio;
-  Node node(std::move(options));
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, Pinned);
+  Node node({.persona = Persona::kCrio});
+  node.PushAndList("r.io/a:v1", kMB, Pinned);
   node.RunFor(minutes(2));
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.Image("r.io/a:v1").pin_problem,
@@ -317,19 +300,14 @@ TEST(PinScenario, CrioPinsByItsConfiguration) {
 }
 
 TEST(PinScenario, OnceEndsWhenItsPinsAreSet) {
-  NodeOptions options = NewContainerd();
-  options.once = true;
-  Node node(std::move(options));
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, Pinned);
+  Node node({.persona = Persona::kContainerd23, .once = true});
+  node.PushAndList("r.io/a:v1", kMB, Pinned);
   EXPECT_TRUE(node.EndsByItself(seconds(20)));
   EXPECT_EQ(PinsOf(node), std::set<std::string>{"r.io/a:v1"});
 }
 
 TEST(PinScenario, OnceSetsThePinsThatCanBeSet) {
-  NodeOptions options = NewContainerd();
-  options.once = true;
-  Node node(std::move(options));
+  Node node({.persona = Persona::kContainerd23, .once = true});
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.RefusePin("r.io/a:v1");
   node.runtime.Push(MakeImage("r.io/b:v1", 400 * kMB));
@@ -343,9 +321,7 @@ TEST(PinScenario, OnceSetsThePinsThatCanBeSet) {
 
 // A pull replaces the labels of its name, and --once may end with that pull.
 TEST(PinScenario, OnceSetsThePinOfAMovedTagAgain) {
-  NodeOptions options = NewContainerd();
-  options.once = true;
-  Node node(std::move(options));
+  Node node({.persona = Persona::kContainerd23, .once = true});
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.List({"r.io/a:v1"}, [](plan::DesiredImage& desired) {
     desired.pin = true;
@@ -361,9 +337,7 @@ TEST(PinScenario, OnceSetsThePinOfAMovedTagAgain) {
 }
 
 TEST(PinScenario, OnceSaysWhatItHasNotPinned) {
-  NodeOptions options = NewContainerd();
-  options.once = true;
-  Node node(std::move(options));
+  Node node({.persona = Persona::kContainerd23, .once = true});
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.FailNext(LeaseCall::kPin, 1);
   node.List({"r.io/a:v1"}, Pinned);
@@ -373,8 +347,7 @@ TEST(PinScenario, OnceSaysWhatItHasNotPinned) {
 
 TEST(PinScenario, ARefusalIsShownAndTriedAgain) {
   Node node(NewContainerd());
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", kMB);
   node.RunFor(minutes(1));
   node.runtime.FailNext(LeaseCall::kPin, 1);
   node.List({"r.io/a:v1"}, Pinned);

@@ -172,8 +172,7 @@ TEST(PullScenario, AnImageOfAnotherRegistryThatIsAddedLaterDoesNotWait) {
 TEST(PullScenario, AStallIsReplacedAndNoByteIsLost) {
   Node node;
   node.runtime.SetBandwidth(10 * kMB);
-  node.runtime.Push(MakeImage("r.io/a:v1", 1000 * kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", 1000 * kMB);
   node.RunFor(seconds(50));
   node.runtime.SetRegistry(RegistryState::kStalled);
   node.RunFor(minutes(9));
@@ -202,8 +201,7 @@ TEST(PullScenario, WithoutSightOnlyThePullTimeoutEndsAPull) {
 TEST(PullScenario, BytesAreShown) {
   Node node;
   node.runtime.SetBandwidth(10 * kMB);
-  node.runtime.Push(MakeImage("r.io/a:v1", 1000 * kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", 1000 * kMB);
   node.RunFor(seconds(40));
   const plan::ImageState& image = node.Image("r.io/a:v1");
   EXPECT_TRUE(image.pull.bytes_known);
@@ -215,8 +213,7 @@ TEST(PullScenario, BytesAreShown) {
 TEST(PullScenario, AnAgentThatIsReplacedLosesNoByte) {
   Node node;
   node.runtime.SetBandwidth(10 * kMB);
-  node.runtime.Push(MakeImage("r.io/a:v1", 1000 * kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", 1000 * kMB);
   node.RunFor(seconds(60));
   node.RestartAgent();
   node.RunFor(seconds(5));

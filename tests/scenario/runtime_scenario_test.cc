@@ -17,8 +17,7 @@ constexpr std::uint64_t kMB = 1'000'000;
 TEST(RuntimeScenario, ARestartInMidPullIsNoFailureAndLosesNoByte) {
   Node node;
   node.runtime.SetBandwidth(10 * kMB);
-  node.runtime.Push(MakeImage("r.io/a:v1", 500 * kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", 500 * kMB);
   node.RunFor(seconds(20));
   node.runtime.Restart();
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(2)));
@@ -46,8 +45,7 @@ TEST(RuntimeScenario, ARestartBetweenTwoLooksIsNoticed) {
 TEST(RuntimeScenario, ARestartUnderAPullIsOneToo) {
   Node node;
   node.runtime.SetBandwidth(10 * kMB);
-  node.runtime.Push(MakeImage("r.io/a:v1", 500 * kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", 500 * kMB);
   node.RunFor(seconds(20));
   node.runtime.SetVersion("2.3.4");
   node.runtime.Restart();
@@ -77,8 +75,7 @@ TEST(RuntimeScenario, OnceEndsWhenTheRuntimeStaysAway) {
   for (const auto& [away, ends] : {std::pair(minutes(4), false), std::pair(minutes(6), true)}) {
     Node node({.once = true});
     node.runtime.SetRegistry(RegistryState::kStalled);
-    node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-    node.List({"r.io/a:v1"});
+    node.PushAndList("r.io/a:v1", kMB);
     node.RunFor(seconds(10));
     node.runtime.SetRuntimeUp(false);
     node.RunFor(away);
@@ -90,8 +87,7 @@ TEST(RuntimeScenario, OnceEndsWhenTheRuntimeStaysAway) {
 TEST(RuntimeScenario, ARuntimeThatComesLaterIsFound) {
   Node node;
   node.runtime.SetRuntimeUp(false);
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", kMB);
   node.RunFor(minutes(10));
   EXPECT_EQ(node.Snapshot()->readiness.reason, plan::Reason::kRuntimeDown);
   node.runtime.SetRuntimeUp(true);
@@ -102,8 +98,7 @@ TEST(RuntimeScenario, ARuntimeThatComesLaterIsFound) {
 TEST(RuntimeScenario, ARuntimeThatIsNotReadyYetIsWaitedFor) {
   Node node;
   node.runtime.SetReady(false);
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", kMB);
   node.RunFor(minutes(1));
   EXPECT_EQ(node.Snapshot()->readiness.reason, plan::Reason::kRuntimeDown);
   EXPECT_NE(node.Snapshot()->readiness.message.find("not ready: ContainerdNotReady"), std::string::npos);
@@ -114,8 +109,7 @@ TEST(RuntimeScenario, ARuntimeThatIsNotReadyYetIsWaitedFor) {
 
 TEST(RuntimeScenario, WhatVanishedWhileTheRuntimeWasAwayIsNoticed) {
   Node node;
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", kMB);
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
   node.runtime.SetRuntimeUp(false);
   node.RunFor(seconds(20));
@@ -229,8 +223,7 @@ TEST(RuntimeScenario, ARuntimeThatIsRestartedNowAndThenSuspectsNobody) {
 
 TEST(RuntimeScenario, ASteadyNodeIsSilentForADay) {
   Node node;
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"});
+  node.PushAndList("r.io/a:v1", kMB);
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
   node.log.clear();
   int lists = node.runtime.counters().list_calls;

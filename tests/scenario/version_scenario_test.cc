@@ -1,14 +1,29 @@
 // kubelet is upgraded under a running agent: its version comes from the Node object.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
+#include <cstring>
+#include <filesystem>
+
+#include "base/fs.h"
 #include "fakes/fake_kubelet.h"
 #include "fakes/rbac.h"
+#include "kubelet/record_text.h"
 #include "scenario/gated_node.h"
+#include "scenario/node.h"
 
 namespace prefetch::tests::version_scenario_test {
 namespace {
 
+using kubelet::VerdictResult;
+using kubelet::VerificationPolicy;
 using plan::Reason;
+using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -264,6 +279,482 @@ TEST_F(VersionScenario, AnUpgradeBeyondTheRulesIsToldAtOnce) {
   ASSERT_TRUE(one_->RunUntil([&] { return Version() == "1.38.0"; }, seconds(10)));
   EXPECT_EQ(one_->node.ReasonOf(kApp), Reason::kKubeletNewer);
   EXPECT_TRUE(HasProblem("kubelet 1.38.0 is newer than the rules"));
+}
+
+// Readiness where there is a kubelet: what its records and settings make of images that are here.
+
+const std::string kVerdictApp = "reg.example.test/team/app:v1";
+const std::string kMirror = "mirror.example.test/team/app:v1";
+
+NodeOptions WithKubelet(
+    image::KubeletVersion version = {1, 36},
+    std::optional<VerificationPolicy> policy = VerificationPolicy::kNeverVerifyPreloadedImages) {
+  NodeOptions options;
+  options.kubelet = kubelet::KubeletDeclarations{.version = version, .policy = policy};
+  return options;
+}
+
+kubelet::HashedSecret SecretOf(const std::string& team, const std::string& hash) {
+  return {{.uid = "u-" + team, .namespace_name = team, .name = "pull"}, base::Secret(hash)};
+}
+
+class VerdictScenario : public testing::Test {
+ protected:
+  // A node with the image of kApp, pulled by the agent, and a kubelet of these settings.
+  void Prepare(NodeOptions options, const kubelet::KubeletSettings& settings = {.version = {1, 36}}) {
+    node_.emplace(std::move(options));
+    node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.Start(settings); });
+    node_->runtime.Push(MakeImage(kVerdictApp, 10'000'000));
+    node_->List({kVerdictApp});
+    node_->RunFor(seconds(30));
+    ASSERT_FALSE(node_->IdOf(kVerdictApp).empty());
+  }
+  // A pod with a secret of its own and policy Always makes kubelet pull.
+  void PodPulls(const std::string& image, const PullCredential& credential) {
+    node_->Kubelet([&](FakeKubelet& kubelet) {
+      kubelet.BeginPull(image);
+      kubelet.EndPull(image, node_->IdOf(image), credential);
+    });
+  }
+  VerdictResult Never(const std::string& image = kVerdictApp) {
+    const plan::ImageState& state = node_->Image(image);
+    return state.verdicts ? state.verdicts->never.result : VerdictResult::kUnknown;
+  }
+  std::optional<Node> node_;
+};
+
+TEST_F(VerdictScenario, APreloadedImageIsReadyAndSaysThatItIsNoMore) {
+  Prepare(WithKubelet());
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPreloaded);
+  EXPECT_EQ(node_->Snapshot()->kubelet->version, "1.36");
+}
+
+// kubelet's folder with records, as the agent's container has it mounted: an inode.
+class MountedRecords {
+ public:
+  explicit MountedRecords(const std::string& kubelet_root)
+      : name_(kubelet_root + "/image_manager"), host_(kubelet_root + "/on-the-host") {
+    mount_ = base::Fd(::open(name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    std::filesystem::rename(name_, host_);
+    std::filesystem::create_directory_symlink("/proc/self/fd/" + std::to_string(mount_.get()), name_);
+  }
+  void RemoveOnHost() { std::filesystem::remove_all(host_); }
+  // Another container mounts the folder that is there by then.
+  void MountAgain() {
+    std::filesystem::remove(name_);
+    std::filesystem::create_directories(name_ + "/pulled");
+    std::filesystem::create_directories(name_ + "/pulling");
+  }
+
+ private:
+  const std::string name_, host_;
+  base::Fd mount_;
+};
+
+// Somebody deletes image_manager and restarts kubelet: this process still has the old folder mounted.
+TEST_F(VerdictScenario, AReplacedRecordsFolderIsUnknownAndOnlyANewProcessCanGoOn) {
+  Prepare(WithKubelet());
+  ASSERT_TRUE(node_->Ready());
+  MountedRecords mount(node_->KubeletRoot());
+  node_->RunFor(seconds(20));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_FALSE(node_->MustRestart());
+  mount.RemoveOnHost();
+  node_->RunFor(seconds(4));
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordUnreadable);
+  EXPECT_TRUE(node_->MustRestart());
+  EXPECT_NE(node_->Snapshot()->kubelet->records_note.find("was deleted while"), std::string::npos);
+}
+
+// The end of the process leaves the pull to its lease, and the next process goes on with its bytes.
+TEST_F(VerdictScenario, AReplacedRecordsFolderCostsARunningPullNoByte) {
+  constexpr std::uint64_t kMB = 1'000'000;
+  const std::string large = "reg.example.test/team/large:v1";
+  Prepare(WithKubelet());
+  node_->runtime.SetBandwidth(kMB);
+  node_->runtime.Push(MakeImage(large, 900 * kMB));
+  node_->List({kVerdictApp, large});
+  MountedRecords mount(node_->KubeletRoot());
+  node_->RunFor(seconds(300));
+  mount.RemoveOnHost();
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->MustRestart(); }, seconds(10)));
+  const std::uint64_t before = node_->runtime.BytesStored();
+  ASSERT_GT(before, 290 * kMB);
+  node_->AgentEnds();
+  EXPECT_EQ(node_->runtime.Parked(), 0) << "the pull goes with its process";
+  EXPECT_EQ(node_->runtime.Leases(),
+            std::vector<std::string>{cri::LeaseFor("a", *image::Reference::Parse(large))});
+  EXPECT_GE(node_->runtime.BytesStored(), before);
+  mount.MountAgain();
+  node_->RestartAgent();
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(620)));
+  EXPECT_LT(node_->runtime.counters().bytes_served, 915 * kMB);
+}
+
+TEST_F(VerdictScenario, ClosedByAPodsPullAndReopenedByTheNodes) {
+  Prepare(WithKubelet());
+  base::Duration before = node_->Elapsed();
+  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_LE(node_->Elapsed() - before, seconds(3));
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordedForOthers);
+  EXPECT_NE(node_->Image(kVerdictApp).message.find("reg.example.test/team/app"), std::string::npos);
+  EXPECT_NE(node_->Image(kVerdictApp).message.find("1 secret"), std::string::npos);
+  EXPECT_EQ(node_->LogLines("image closed to pods"), 1);
+  EXPECT_EQ(node_->LogLines("node not ready"), 1);
+  EXPECT_EQ(node_->Image(kVerdictApp).verdicts->if_not_present.result, VerdictResult::kPulls);
+  PodPulls(kVerdictApp, {});  // a touch: kubelet's own pull with node credentials
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kOpenToNode);
+  EXPECT_EQ(node_->LogLines("image open to pods"), 1);
+
+  // Open for good: later pulls with secrets do not close it (K30).
+  PodPulls(kVerdictApp, {.secret = SecretOf("other", "h2")});
+  node_->RunFor(minutes(1));
+  EXPECT_TRUE(node_->Ready());
+}
+
+TEST_F(VerdictScenario, AnotherNameOfTheSameImageClosesIt) {
+  Prepare(WithKubelet());
+  FakeImage same = MakeImage(kVerdictApp, 10'000'000);
+  same.name = kMirror;
+  node_->runtime.Push(same);
+  node_->List({kVerdictApp, kMirror});
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+  ASSERT_EQ(node_->IdOf(kVerdictApp), node_->IdOf(kMirror));
+  EXPECT_EQ(node_->Image(kMirror).aliases.empty(), false);
+  PodPulls(kVerdictApp, {});
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kOpenToNode);
+  EXPECT_EQ(node_->ReasonOf(kMirror), Reason::kRecordedUnderOtherName);
+  EXPECT_NE(node_->Image(kMirror).message.find("reg.example.test/team/app"), std::string::npos);
+}
+
+TEST_F(VerdictScenario, AShortPullOfKubeletsDoesNotFlap) {
+  Prepare(WithKubelet());
+  node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.BeginPull(kVerdictApp); });
+  node_->RunFor(seconds(2));
+  EXPECT_TRUE(node_->Ready());
+  node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.FailPull(kVerdictApp); });
+  node_->RunFor(minutes(1));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->LogLines("node not ready"), 0);
+}
+
+TEST_F(VerdictScenario, ALongPullOfKubeletsIsSaid) {
+  Prepare(WithKubelet());
+  node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.BeginPull(kVerdictApp); });
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPullInterrupted);
+  node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.FailPull(kVerdictApp); });
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+}
+
+TEST_F(VerdictScenario, IfNotPresentIsContentWithAManifestCheck) {
+  Prepare(WithKubelet());
+  node_->List({kVerdictApp},
+              [](plan::DesiredImage& desired) { desired.ready_for = image::PullPolicy::kIfNotPresent; });
+  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  node_->RunFor(seconds(30));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordedForOthers);
+}
+
+TEST_F(VerdictScenario, AlwaysVerifyRefusesWhatOnlyTheAgentPulled) {
+  Prepare(WithKubelet({1, 36}, VerificationPolicy::kAlwaysVerify),
+          {.version = {1, 36}, .policy = VerificationPolicy::kAlwaysVerify});
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kVerificationAlways);
+  PodPulls(kVerdictApp, {});
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+}
+
+TEST_F(VerdictScenario, WhatIsNotKnownIsNotReadyUnlessAllKubeletsAgree) {
+  NodeOptions options;
+  options.kubelet.emplace();
+  // Records of 1.34 can be read by every kubelet that reads any.
+  Prepare(std::move(options), {.version = {1, 34}});
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kFactsUnknown);
+  EXPECT_NE(node_->Image(kVerdictApp).message.find("--kubelet-version"), std::string::npos);
+  PodPulls(kVerdictApp, {});  // recorded for the node: no kubelet says otherwise
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+}
+
+TEST_F(VerdictScenario, AKubeletThatIsNewerThanTheRulesIsFirmOnlyWhereAllRulesAgree) {
+  Prepare(WithKubelet({1, 38, 1}), {.version = {1, 37}});
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kKubeletNewer);
+  EXPECT_TRUE(node_->Snapshot()->kubelet->newer);
+  ASSERT_EQ(node_->Snapshot()->problems.size(), 1U);
+  EXPECT_NE(node_->Snapshot()->problems[0].find("kubelet 1.38.1 is newer than the rules"), std::string::npos);
+  PodPulls(kVerdictApp, {});  // recorded for the node
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kOpenToNode);
+}
+
+TEST_F(VerdictScenario, TheOperatorMayTakeKnownRulesForANewerKubelet) {
+  NodeOptions options = WithKubelet({1, 38, 1});
+  options.kubelet->rules = image::KubeletVersion{1, 37};
+  Prepare(std::move(options), {.version = {1, 37}});
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPreloaded);
+  EXPECT_EQ(node_->Snapshot()->kubelet->version, "1.38.1");
+  EXPECT_EQ(node_->Snapshot()->kubelet->rules, "1.37");
+  EXPECT_TRUE(node_->Snapshot()->problems.empty());
+}
+
+TEST_F(VerdictScenario, AVanishedImageIsSaidAtOnceAndJudgedAnewWhenItIsBack) {
+  Prepare(WithKubelet());
+  node_->runtime.SetBandwidth(1'000'000);
+  node_->runtime.Remove(kVerdictApp);
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(Never(), VerdictResult::kRefused);
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPreloaded);
+}
+
+TEST_F(VerdictScenario, AGarbageCollectionThatPrunesRecordsOpensOrCloses) {
+  Prepare(WithKubelet());
+  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  node_->clock.Advance(seconds(2));
+  node_->Kubelet([](FakeKubelet& kubelet) { kubelet.GarbageCollect({}); });  // K34
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
+}
+
+TEST_F(VerdictScenario, TheRecordsFolderComesWithAnUpgrade) {
+  // 1.34: no gate, no folder. The version is declared anew with each restart, as a DaemonSet's rollout does.
+  Prepare(WithKubelet({1, 34}, std::nullopt), {.version = {1, 34}, .gate = false});
+  node_->WriteKubeletConfig("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n");
+  node_->RestartAgent();
+  node_->RunFor(seconds(20));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kGateOff);
+  EXPECT_FALSE(std::filesystem::exists(node_->KubeletRoot() + "/image_manager"));
+  for (unsigned minor : {35U, 36U}) {
+    node_->Redeclare({.version = image::KubeletVersion{1, minor}});
+    node_->Kubelet([&](FakeKubelet& kubelet) {
+      kubelet.Stop();
+      kubelet.Start({.version = {1, minor}});
+    });
+    ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(30))) << minor;
+    EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPreloaded) << minor;
+  }
+  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+}
+
+// A kubelet whose version nobody knows may be newer than the rules, and they may have changed.
+TEST_F(VerdictScenario, APreloadedImageIsUnknownWhileTheVersionIs) {
+  NodeOptions options = WithKubelet();
+  options.kubelet->version.reset();
+  Prepare(std::move(options));
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kFactsUnknown);
+  EXPECT_FALSE(node_->Snapshot()->kubelet->newer);
+  node_->Redeclare(
+      {.rules = image::KubeletVersion{1, 37}, .policy = VerificationPolicy::kNeverVerifyPreloadedImages});
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(20)));
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPreloaded);
+}
+
+TEST_F(VerdictScenario, ARecordsFolderThatComesWhileTheVersionIsNotDeclared) {
+  NodeOptions options = WithKubelet({1, 34}, std::nullopt);
+  options.kubelet->version.reset();
+  options.kubelet->rules = image::KubeletVersion{1, 37};
+  Prepare(std::move(options), {.version = {1, 34}, .gate = false});
+  node_->WriteKubeletConfig("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n");
+  node_->RestartAgent();
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(20)));
+  for (unsigned minor : {35U, 36U}) {
+    node_->Kubelet([&](FakeKubelet& kubelet) {
+      kubelet.Stop();
+      kubelet.Start({.version = {1, minor}});
+    });
+    node_->RunFor(seconds(30));
+    EXPECT_TRUE(node_->Ready()) << minor;
+  }
+  // Here a kubelet without the gate and one with it part ways.
+  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kFactsUnknown);
+}
+
+TEST_F(VerdictScenario, TheDiskRuleGoesByKubeletsThresholdFromTheFirstPullOn) {
+  node_.emplace(WithKubelet({1, 36}, std::nullopt));
+  node_->Kubelet([](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}}); });
+  const std::string head = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
+  node_->WriteKubeletConfig(head + "imageGCHighThresholdPercent: 60\nimageGCLowThresholdPercent: 50\n");
+  node_->RestartAgent();
+  node_->disk = {.known = true, .capacity_bytes = 100ULL << 30, .available_bytes = 45ULL << 30};
+  node_->runtime.Push(MakeImage(kVerdictApp, 10'000'000));
+  node_->List({kVerdictApp});
+  node_->RunFor(minutes(2));
+  EXPECT_EQ(node_->runtime.counters().pull_calls, 0);
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kDiskPressure);
+  EXPECT_EQ(node_->Snapshot()->kubelet->gc->low_percent, 50);
+  node_->WriteKubeletConfig(head);
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+}
+
+TEST_F(VerdictScenario, AConfigurationThatChangesIsPickedUpAndContradictionsAreSaid) {
+  NodeOptions options = WithKubelet();
+  Prepare(options);
+  node_->WriteKubeletConfig(
+      "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
+      "imagePullCredentialsVerificationPolicy: AlwaysVerify\n");
+  node_->RestartAgent();
+  node_->RunFor(seconds(20));
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kVerificationAlways);
+  EXPECT_EQ(node_->Snapshot()->kubelet->contradictions.size(), 1U);
+  EXPECT_FALSE(node_->Snapshot()->problems.empty());
+  node_->WriteKubeletConfig("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n");
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(20)));
+  EXPECT_TRUE(node_->Snapshot()->kubelet->contradictions.empty());
+}
+
+// Kubelet comes back from a restart within seconds, and goes by what it reads then.
+TEST_F(VerdictScenario, AStricterConfigurationClosesWithinThreeSeconds) {
+  Prepare(WithKubelet({1, 36}, std::nullopt));
+  const std::string head = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
+  node_->WriteKubeletConfig(head);
+  node_->RestartAgent();
+  node_->RunFor(seconds(30));
+  for (int offset = 0; offset < 8; offset++) {
+    ASSERT_TRUE(node_->Ready());
+    node_->RunFor(seconds(offset));
+    node_->WriteKubeletConfig(head + "imagePullCredentialsVerificationPolicy: AlwaysVerify\n");
+    EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(3))) << offset;
+    EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kVerificationAlways);
+    node_->WriteKubeletConfig(head);
+    ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+  }
+}
+
+TEST_F(VerdictScenario, AKubeletThatIsBackIsSeenWithinFourSeconds) {
+  NodeOptions options = WithKubelet();
+  options.sees_processes = true;
+  Prepare(std::move(options));
+  node_->KubeletRuns("77");
+  node_->RunFor(minutes(1));
+  for (int offset = 0; offset < 8; offset++) {
+    node_->KubeletRuns("");
+    node_->RunFor(seconds(5 + offset));
+    const int percent = 50 + offset;
+    node_->KubeletRuns(std::to_string(100 + offset), "--image-gc-low-threshold=" + std::to_string(percent));
+    auto seen = [&] {
+      const auto& gc = node_->Snapshot()->kubelet->gc;
+      return gc && gc->low_percent == percent;
+    };
+    EXPECT_TRUE(node_->RunUntil(seen, seconds(4))) << offset;
+  }
+}
+
+TEST_F(VerdictScenario, WhenTheRootIsGoneNothingIsKnown) {
+  Prepare(WithKubelet());
+  std::filesystem::rename(node_->KubeletRoot(), node_->KubeletRoot() + ".away");
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(30)));
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordUnreadable);
+  EXPECT_EQ(node_->Snapshot()->kubelet->records_readable, false);
+  std::filesystem::rename(node_->KubeletRoot() + ".away", node_->KubeletRoot());
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(30)));
+}
+
+TEST_F(VerdictScenario, ARecordThatKubeletCannotDecodeIsARefusal) {
+  Prepare(WithKubelet());
+  PodPulls(kVerdictApp, {});
+  ASSERT_TRUE(
+      node_->RunUntil([&] { return node_->ReasonOf(kVerdictApp) == Reason::kOpenToNode; }, seconds(10)));
+  std::string path =
+      node_->KubeletRoot() + "/image_manager/pulled/" + kubelet::FileNameFor(node_->IdOf(kVerdictApp));
+  node_->Kubelet([&](FakeKubelet&) { ASSERT_TRUE(base::WriteFileAtomically(path, "{", 0600)); });
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordUnreadable);
+  EXPECT_EQ(Never(), VerdictResult::kRefused);
+}
+
+TEST_F(VerdictScenario, FiveThousandRecordsOfOtherImagesAreNotRead) {
+  Prepare(WithKubelet());
+  node_->Kubelet([](FakeKubelet& kubelet) {
+    for (int i = 0; i < 5000; i++) {
+      std::string image = "reg.example.test/other/" + std::to_string(i) + ":v1";
+      kubelet.BeginPull(image);
+      kubelet.EndPull(image, "sha256:" + std::to_string(i), {});
+    }
+  });
+  node_->RunFor(minutes(1));
+  EXPECT_TRUE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPreloaded);
+}
+
+TEST_F(VerdictScenario, ARecordThatIsRewrittenAllTheTimeHasAVerdictAllTheSame) {
+  Prepare(WithKubelet());
+  for (int i = 0; i < 400; i++) {  // 4 s, a hundred a second
+    PodPulls(kVerdictApp, {.secret = SecretOf("team" + std::to_string(i), "h" + std::to_string(i))});
+    node_->RunFor(milliseconds(10));
+    EXPECT_TRUE(i >= 250 || node_->Ready()) << i;
+  }
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordedForOthers);
+}
+
+TEST_F(VerdictScenario, ARestartedAgentKnowsItAgain) {
+  Prepare(WithKubelet());
+  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
+  node_->RestartAgent();
+  node_->RunFor(seconds(5));
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordedForOthers);
+}
+
+// How often the folder was opened since the last time. A glance opens nothing.
+int OpensOf(const base::Fd& inotify) {
+  alignas(inotify_event) std::array<char, 4096> buffer;
+  int opens = 0;
+  while (true) {
+    ssize_t length = ::read(inotify.get(), buffer.data(), buffer.size());
+    if (length <= 0) return opens;
+    for (ssize_t at = 0; at < length; opens++) {
+      inotify_event event;
+      std::memcpy(&event, buffer.data() + at, sizeof event);
+      at += static_cast<ssize_t>(sizeof event + event.len);
+    }
+  }
+}
+
+// A look that finds nothing new costs some stats: neither the folders are opened nor the entries gone through
+// for it more often than the runtime is looked at, and no more than there are seconds of quiet.
+TEST_F(VerdictScenario, WhileNothingChangesFilesAreOpenedAndEntriesGoneThroughOnceInEightSeconds) {
+  NodeOptions options = WithKubelet({1, 36}, std::nullopt);
+  options.sees_processes = true;
+  Prepare(std::move(options));
+  node_->KubeletRuns("77");
+  node_->RunFor(minutes(3));
+  base::Fd inotify(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ASSERT_GE(
+      ::inotify_add_watch(inotify.get(), (node_->KubeletRoot() + "/image_manager/pulled").c_str(), IN_OPEN),
+      0);
+  const std::uint64_t turns = node_->Turns();
+  int opens = 0;
+  for (int second = 0; second < 600; second++) {
+    node_->RunFor(seconds(1));
+    opens += OpensOf(inotify);  // at once: inotify makes one of several that are alike
+  }
+  EXPECT_LE(opens, 600 / 8 + 2);
+  EXPECT_LE(node_->Turns() - turns, 600 / 8 + 2U);
+  EXPECT_GE(node_->Turns() - turns, 600 / 12U) << "what no part has thought of waits for no longer";
+}
+
+TEST_F(VerdictScenario, ASteadyDayLogsNothing) {
+  Prepare(WithKubelet());
+  std::size_t lines = node_->log.size();
+  node_->RunFor(hours(24));
+  EXPECT_EQ(node_->log.size(), lines) << node_->log.back();
 }
 
 }  // namespace

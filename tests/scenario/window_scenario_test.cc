@@ -24,8 +24,7 @@ void OpensAtOne(plan::DesiredImage& desired) {
 
 TEST(WindowScenario, AnEmptyNodeWaitsForTheWindow) {
   Node node;
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, OpensAtOne);
+  node.PushAndList("r.io/a:v1", kMB, OpensAtOne);
   node.RunFor(minutes(59));
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
   EXPECT_FALSE(node.Ready());
@@ -44,8 +43,7 @@ TEST(WindowScenario, AnEmptyNodeWaitsForTheWindow) {
 TEST(WindowScenario, ARunningPullEndsAfterTheWindowAndNoOtherStarts) {
   Node node;
   node.runtime.SetBandwidth(kMB);
-  node.runtime.Push(MakeImage("r.io/large:v1", 300 * kMB));
-  node.List({"r.io/large:v1"}, OpensAtOne);
+  node.PushAndList("r.io/large:v1", 300 * kMB, OpensAtOne);
   node.RunFor(minutes(119));  // it has been pulled since 13:00, and vanishes
   ASSERT_TRUE(node.Ready());
   node.runtime.Remove("r.io/large:v1");
@@ -94,8 +92,7 @@ TEST(WindowScenario, AFailureAndTheWindow) {
 // The cure of an eviction is more room, which no window brings.
 TEST(WindowScenario, AnEvictionIsShownBesideTheWindow) {
   Node node;
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, OpensAtOne);
+  node.PushAndList("r.io/a:v1", kMB, OpensAtOne);
   node.RunFor(minutes(61));
   ASSERT_TRUE(node.Ready());
   for (int i = 0; i < 58; i++) {
@@ -179,8 +176,7 @@ TEST(WindowScenario, AnEntryThatComesInTheWindowIsNotSpread) {
 
 TEST(WindowScenario, ANewListWithoutAWindowPullsAtOnce) {
   Node node;
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, OpensAtOne);
+  node.PushAndList("r.io/a:v1", kMB, OpensAtOne);
   node.RunFor(minutes(1));
   ASSERT_EQ(node.runtime.counters().pull_calls, 0);
   node.List({"r.io/a:v1"});
@@ -225,11 +221,8 @@ TEST(WindowScenario, TheWaitIsQuiet) {
 }
 
 TEST(WindowScenario, OnceDoesNotWait) {
-  NodeOptions options;
-  options.once = true;
-  Node node(std::move(options));
-  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, OpensAtOne);
+  Node node({.once = true});
+  node.PushAndList("r.io/a:v1", kMB, OpensAtOne);
   EXPECT_TRUE(node.EndsByItself(seconds(20)));
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
