@@ -100,7 +100,7 @@ class RegistryClients {
   RegistryClients(const RegistryClients&) = delete;
   RegistryClients& operator=(const RegistryClients&) = delete;
 
-  // The Node's own addresses. With a pod network, no interface here has them.
+  // Sets the addresses of the Node. With a pod network, no interface here has them.
   void SetNodeAddresses(std::vector<std::string> addresses) { own_addresses_.SetNode(std::move(addresses)); }
 
   // Empty if no registry is to be asked.

@@ -149,7 +149,8 @@ class Agent {
   std::optional<Event> TryPop() { return loop_.TryPop(); }  // does not wait
   // The time of the next turn without an event.
   base::TimePoint NextTurn() const { return next_turn_; }
-  // Jobs handed to workers whose event has not been absorbed yet, but for searches that wait for others.
+  // Number of jobs whose event has not been handled yet. Credential lookups that wait for a thread do not
+  // count.
   int jobs_under_way() const { return loop_.jobs() + lookups_.on_threads(); }
 
  private:
@@ -216,8 +217,8 @@ class Agent {
   std::shared_ptr<const plan::ImageList> list_;
   std::uint64_t list_epoch_ = 0;
   credentials::KeyringHealth credentials_;
-  std::map<std::string, std::string>
-      component_problems_;  // problems of threads beside the loop, by the name of their work
+  // Problems of threads beside the loop, by the name of their work.
+  std::map<std::string, std::string> component_problems_;
   Entries entries_;
   base::TokenBucket backoff_skips_{plan::kRetryRequestRate};  // of preflights, to skip a back-off
   bool settled_ = false;                                      // every entry has been settled once

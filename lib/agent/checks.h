@@ -57,7 +57,7 @@ class Checks {
 
   // After a new list: plans questions about its changes.
   void OnDesiredChanged();
-  // Once a turn. True if a question starts.
+  // Call it once a turn. Returns true if a question starts.
   bool Start(bool runtime_up, const RegistryQueryContext& runtime);
   std::optional<RegistryHold> Handle(const CheckDone& event);
   // The next turn without an event.
@@ -100,8 +100,8 @@ class Checks {
   Metrics& metrics_;
   std::map<std::string, plan::RegistryPace> paces_;  // of those that were asked
   base::TimePoint again_ = base::TimePoint::max();
-  std::unique_ptr<Workers>
-      workers_;  // last: its threads use what stands above; none before a registry is asked
+  // Last: its threads use all members above. Null until a registry is asked.
+  std::unique_ptr<Workers> workers_;
 };
 
 }  // namespace prefetch::agent

@@ -150,7 +150,7 @@ class Entries {
 
   // Entries that are being pulled, by runs that were not asked to end.
   std::size_t Pulls() const;
-  // None is being pulled, or waits to be.
+  // Returns true if no entry is being pulled or waits to be.
   bool IsIdle() const;
   // Every entry has been settled once: it was ready, or its next try was not worth waiting for.
   bool Settled() const;

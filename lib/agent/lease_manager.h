@@ -1,8 +1,21 @@
 // LeaseManager: tracks the leases that this agent has in containerd, and decides which of them to renew or
 // delete. It reads no clock and makes no call; UpdateLeases carries out its requests.
 //
-// It tracks a lease from the start of the first pull under it, or from the listing that found it among those
-// of an earlier agent. It forgets the lease when the runtime confirms the deletion.
+// The life of a lease:
+//
+// - New: a pull starts under it (Begin), or a listing shows that an earlier agent has left it (Found).
+// - In use: a pull runs under it. The lease is renewed each quarter of its lifetime.
+// - Idle: no pull runs under it, but its entry will be pulled again. If the lease keeps bytes, it is renewed,
+//   so that the next pull goes on with them. Without bytes, it may expire.
+// - Due: its entry needs it no more, or ReleaseLease has given it up. While pulls run, deletions wait for
+// each
+//   other for up to 5 s, unless a pull waits for the space.
+// - Being deleted: Next has handed the deletion out. A pull that starts under the lease now gets a new
+// record,
+//   which stays when the deletion is confirmed.
+// - Gone: the runtime has confirmed the deletion, and Handle forgets the lease. A deletion that failed makes
+// it
+//   due again.
 #pragma once
 
 #include <chrono>
@@ -29,6 +42,7 @@ enum class IdleLeaseUse {
   kHoldsBytes,  // it will be pulled again, with the bytes that the lease keeps
 };
 
+// One round of calls to the runtime, which UpdateLeases makes.
 struct LeaseChanges {
   std::vector<std::string> drop;
   bool for_disk_space = false;  // bytes of `drop` are in the way: they go before UpdateLeases returns
@@ -44,45 +58,53 @@ struct LeasesUpdated {
   bool bytes_gone = false;           // and with them what they kept: LeaseChanges::for_disk_space
   std::vector<std::string> renewed;
   std::optional<std::vector<std::string>> found;  // all of ours, where that was asked for
-  std::map<std::string, cri::PullProgress>
-      kept;  // what those of LeaseChanges::owners keep, where it is known
+  // Content of the leases of LeaseChanges::owners, where it is known.
+  std::map<std::string, cri::PullProgress> kept;
   bool unsupported = false;
   bool failed = false;  // something of it has to be tried again
 };
 
+// Deletes, renews and lists leases, in this order. Blocks for 30 s at most for each call to the runtime.
+// After a failed call it goes on with the other leases, and sets LeasesUpdated::failed.
 LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content, const LeaseChanges& work);
+
+// Not thread-safe; Pulls owns it.
 
 class LeaseManager {
  public:
-  // By the entry's name (empty: unknown) and the lease's.
+  // Returns why the entry still needs the lease. `name` is the entry's, and empty if it is unknown.
   using UseOf = std::function<IdleLeaseUse(const std::string& name, const std::string& lease)>;
 
-  bool supported() const { return supported_; }  // until the runtime says that it has none
+  // Returns true until the runtime reports that it has no leases.
+  bool supported() const { return supported_; }
+  // Records that the runtime has no leases, and forgets all of them.
   void MarkUnsupported();
-  // The daemon behind the connection may be another one.
+  // Call it after each new connection. The daemon may be another one, so leases count as supported, and are
+  // listed again.
   void Reconnected();
-  // Leases whose entries are gone are to be searched for.
+  // Lets the next call to the runtime list the leases again, to find those whose entries are gone.
   void ListAgain() { listed_ = false; }
 
-  // A pull of entry `name` starts under it.
+  // Records that a pull of entry `name` starts under the lease. An earlier release of it is void.
   void Begin(const std::string& lease, const std::string& name, base::TimePoint now);
-  // Its bytes are of no use any more: it goes once no pull runs under it, and not before `at`. kSync:
-  // others need their room.
+  // Gives the lease up: its bytes are of no use any more. It is deleted once no pull runs under it, and not
+  // before `at`. kSync: other pulls need the space.
   void ReleaseLease(const std::string& lease, cri::LeaseDeletion bytes = cri::LeaseDeletion::kAsync,
                     base::TimePoint at = base::TimePoint());
-  // It was found in the runtime.
+  // Records a lease that a listing found in the runtime.
   void Found(const std::string& lease, const std::string& name, base::TimePoint now);
   // Returns true if the lease is being deleted, or will be to make room. A pull that began under it now would
   // lose it, or take that room.
   bool IsBeingReleased(const std::string& lease) const;
 
-  // The next call to the runtime; its answer goes to Handle. `running`: leases under which pulls run, or
-  // still end. While any runs, leases that protect nothing any more wait for each other: each deletion makes
-  // containerd collect garbage, and that stops its writers.
+  // Returns the next changes for UpdateLeases, whose result goes to Handle; nullopt if there are none.
+  // `running`: leases under which pulls run, or still end. While any runs, deletions are gathered: each makes
+  // containerd collect garbage, which stops its writers.
   std::optional<LeaseChanges> Next(const std::set<std::string>& running, const UseOf& use_of, bool may_list,
                                    base::TimePoint now);
+  // Applies the result of UpdateLeases. After a failure, Next waits for 1 s, doubling to 1 min.
   void Handle(const LeasesUpdated& result, base::TimePoint now);
-  // Returns the time at which a lease that is held back becomes due.
+  // Returns the time at which the next deletion that waits becomes due; max() if there is none.
   base::TimePoint NextTurn(base::TimePoint now) const;
   // Returns the leases to delete before the process ends.
   std::vector<std::string> LeasesToReleaseAtExit(const std::set<std::string>& running,

@@ -27,10 +27,10 @@ struct PullJob {
   std::string lease;                  // empty: the runtime knows no leases
   RegistryQueryContext runtime = {};  // which it is
   std::string sandbox_cgroup = {};    // as in cri::PullRequest
-  // Told, on the worker, when that lease cannot be had: the pull goes on without one.
+  // Called on the worker if the lease cannot be created: the pull goes on without one.
   std::function<void(const cri::CallError&)> on_unprotected = nullptr;
-  // Phases of the pull (agent::ActivePull), told on the worker: the agent has fetched all content; PullImage
-  // has ended well.
+  // Called on the worker at two phases of the pull (agent::ActivePull): the agent has fetched all content;
+  // PullImage has succeeded.
   std::function<void()> on_fetched = nullptr;
   std::function<void()> on_returned = nullptr;
   // As FetchJob::on_size.

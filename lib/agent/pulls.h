@@ -75,6 +75,8 @@ class Pulls {
   void ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll);
   void Hold(const RegistryHold& hold);
 
+  // Each Handle takes over the result of one kind of job (agent/loop.h explains the events). An event about a
+  // run that has ended changes no entry.
   void Handle(PullDone event);
   void Handle(const ProgressPolled& event);
   void Handle(const PullSizeKnown& event);
@@ -84,7 +86,8 @@ class Pulls {
   void Handle(const PullUnprotected& event);
   void Handle(const LeasesUpdated& event);
 
-  // Once a turn, in this order. Which running pulls go on, by their progress; and by the room that there is.
+  // Both are called once a turn, in this order. EvaluateRuns replaces or ends running pulls by their
+  // progress. CheckDiskBudget ends those for which there is no disk space.
   void EvaluateRuns();
   void CheckDiskBudget();
   // `settled`: every entry has been settled once (History::settled). `may_start`: how full the disk may
@@ -155,7 +158,7 @@ class Pulls {
   base::TimePoint first_at_;                               // startJitter
   base::TimePoint next_start_ = base::TimePoint::max();
   std::uint64_t next_run_ = 1;
-  // The newest end of the runtime under a pull.
+  // The last time that the runtime went away while pulls ran.
   struct RuntimeOutage {
     std::uint64_t runs_before = 0;  // ended the pulls with ids below this
     bool suspect_ran = false;
@@ -163,11 +166,11 @@ class Pulls {
   } outage_;
   plan::DiskSpace disk_;
   std::string disk_path_;
-  std::vector<std::shared_ptr<AdmissionDecision>>
-      pending_decisions_;  // of pulls whose size is news in this turn
+  // Decisions for which pulls wait whose size has become known in this turn.
+  std::vector<std::shared_ptr<AdmissionDecision>> pending_decisions_;
   plan::PendingSpaceRelease space_release_;
-  std::uint64_t ignore_disk_of_polls_through_ =
-      0;  // polls up to this number may have run while bytes were being deleted
+  // Polls up to this number may have run while bytes were being deleted.
+  std::uint64_t ignore_disk_of_polls_through_ = 0;
   plan::DiskUsage disk_usage_;
   std::uint64_t disk_factor_ = plan::kMaxFactor;  // plan::FactorFor, of this turn
   bool disk_is_short_ = false;                    // plan::ScheduleOutput::short_of_disk_space

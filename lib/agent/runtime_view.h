@@ -73,7 +73,7 @@ class RuntimeView {
     next_poll_ = loop_.now();
     poll_again_ = poll_running_;
   }
-  // It has told that some image has come, gone or changed.
+  // The runtime has reported that an image has come, gone or changed.
   void ImagesAnnounced() { trigger_ = plan::AfterRuntimeEvent(trigger_, loop_.now()); }
   // The runtime did not answer. `pulls`: how many pulls that it has begun go on.
   void Failed(const cri::CallError& error, std::size_t pulls);
@@ -90,7 +90,7 @@ class RuntimeView {
   };
   // `pulls`: as with Failed.
   News Handle(RuntimePolled& event, std::uint64_t list_epoch, std::size_t pulls);
-  // Once a turn. That it stays away is no news by itself, but the end of its grace is.
+  // Call it once a turn. A runtime that stays away is no news by itself, but the end of its grace period is.
   void CheckGrace();
   // Returns the time of the next turn that is needed without an event.
   base::TimePoint NextTurn(bool has_list) const;

@@ -31,7 +31,7 @@ struct Call {
   }
 };
 
-// Waits. False, at once, when `call` is stopped; otherwise true after `time`, or at the deadline.
+// Waits for `time`, or until the deadline, and returns true. Returns false at once when `call` is stopped.
 bool Pause(const Call& call, Duration time);
 
 }  // namespace prefetch::base

@@ -289,8 +289,8 @@ class Store {
   }
 
   Mutex mutex_;
-  std::deque<std::shared_ptr<const Secret>> secrets_
-      PREFETCH_GUARDED_BY(mutex_);  // folded; the newest is the last
+  // Folded secrets, the newest last.
+  std::deque<std::shared_ptr<const Secret>> secrets_ PREFETCH_GUARDED_BY(mutex_);
   std::size_t bytes_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 

@@ -18,7 +18,7 @@ namespace prefetch::base {
 enum class SecretOrigin {
   kOwn,       // of this node's configuration
   kReceived,  // by a registry or a plugin: untrusted input may have caused any number of them
-  kSent,      // the code that sends a secret does not know which: the store does
+  kSent,      // either: the sender does not know which, and the store looks it up
 };
 
 // Adds a secret, or its first 8 KiB, to the process-wide store. Its memory is bounded for each origin: of

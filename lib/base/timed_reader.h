@@ -26,8 +26,8 @@ class TimedReader {
   // Returns true if the present job has run for this long.
   bool Hangs(Duration timeout) const PREFETCH_EXCLUDES(mutex_);
 
-  // Jobs that run now, of all of them. A process that has nothing left to do ends by std::_Exit rather than
-  // wait for these.
+  // Returns the number of jobs that run now, in all TimedReaders. A process that has nothing left to do ends
+  // by std::_Exit rather than wait for them.
   static int Running();
 
  private:

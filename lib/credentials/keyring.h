@@ -152,10 +152,10 @@ class Keyring {
   // How many calls of Find wait for a plugin that another one runs. For tests in virtual time.
   int waiting() const PREFETCH_EXCLUDES(mutex_);
 
-  // The problems of the files at the last look.
+  // Returns the problems that the files had when they were last read.
   std::vector<std::string> problems() const PREFETCH_EXCLUDES(mutex_);
-  // The same, after a look at them like Find's: so a mended file is noticed without a
-  // credential. Blocks as a disk does.
+  // The same, after reading changed files as Find does, so that a corrected file is noticed without a lookup.
+  // Blocks as a disk does.
   KeyringHealth Health() PREFETCH_EXCLUDES(mutex_);
   // As kubelet's metric kubelet_credential_provider_config_info has it; empty without a configuration.
   std::string provider_config_hash() const PREFETCH_EXCLUDES(mutex_);
@@ -209,8 +209,8 @@ class Keyring {
   base::TimePoint checked_at_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint read_at_ PREFETCH_GUARDED_BY(mutex_);
   std::uint64_t changes_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  bool first_read_late_ PREFETCH_GUARDED_BY(mutex_) =
-      false;                 // searches begin before the files have been read
+  // Lookups began before the files were read for the first time.
+  bool first_read_late_ PREFETCH_GUARDED_BY(mutex_) = false;
   base::TimedReader files_;  // last: its job uses what stands above
 };
 

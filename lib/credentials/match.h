@@ -35,7 +35,7 @@ class Pattern {
   static std::optional<Pattern> Parse(std::string_view text);
 
   bool Matches(const Target& target) const;
-  // Does it match each image that `other` matches?
+  // Returns true if this pattern matches each image that `other` matches.
   bool Covers(const Pattern& other) const;
   const std::string& text() const { return text_; }
 

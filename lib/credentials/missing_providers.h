@@ -82,8 +82,8 @@ std::vector<std::string> ProblemsOf(const MissingProviders& missing);
 
 // For a pull of this image: the provider that kubelet would ask, and why the agent does not.
 struct SkippedProvider {
-  std::string
-      name;  // of the provider; of kubelet's program, if ours is another; of the file, if it cannot be read
+  // Name of the provider; of kubelet's program, if ours is another; of the file, if it cannot be read.
+  std::string name;
   std::string pattern;  // that matched; empty: not known
   std::string why;
 };

@@ -32,8 +32,7 @@ enum class RpcCode {
 // knows that from its own state, never from the status). `names` are the spellings of the image that was
 // asked for: they are taken out of the text first, since a missing image may well be called "x/denied:v1".
 //
-// The code is the last thing looked at: runtimes send HTTP refusals, DNS failures and a full disk alike as
-// UNKNOWN.
+// The code counts last: runtimes send HTTP refusals, DNS failures and a full disk alike as UNKNOWN.
 image::ErrorClass Classify(RpcCode code, std::string_view message, const std::vector<std::string>& names);
 
 // The library that wrote the message: containerd's resolver, or containers/image, which CRI-O and podman pull

@@ -53,10 +53,10 @@ enum class PinResult {
   kForeign,  // another client, or another agent, has pinned it
 };
 
-// Every lease of ours begins so.
+// Prefix of the leases of all agents.
 inline constexpr std::string_view kLeasePrefix = "prefetchd-";
-// How the leases of one agent begin: another one on the same node (`instance` tells them apart) leaves them
-// alone.
+// Returns the prefix of the leases of one agent. Another agent on the same node, with another `instance`,
+// leaves them alone.
 std::string LeasePrefix(std::string_view instance);
 // The lease of a name: the same after a restart, which is how a killed agent's bytes are found again.
 std::string LeaseFor(std::string_view instance, const image::Reference& reference);
@@ -77,15 +77,15 @@ struct BlobToWrite {
   friend bool operator==(const BlobToWrite&, const BlobToWrite&) = default;
 };
 
-// An open ingest: no other writer gets it. Destroyed before Commit, it stays as it is, free for the next
-// writer a moment later. One thread at a time; does not outlive the ContentService.
+// An open ingest, which no other writer can open. If this is destroyed before Commit, the ingest keeps its
+// bytes, and the next writer can open it a moment later. Not thread-safe. The ContentService must outlive it.
 class BlobWriter {
  public:
   virtual ~BlobWriter() = default;
 
-  // The number of bytes that are there.
+  // Returns the number of bytes that the ingest has.
   virtual std::uint64_t offset() const = 0;
-  // The bytes that follow these; at most a few MB. After an error, the writer is of no use any more.
+  // Appends the next bytes, at most a few MB. After an error, the writer must not be used again.
   virtual std::optional<CallError> Append(std::string bytes) = 0;
   // Completes the blob. kCorrupt: the bytes do not match digest and size; they are gone.
   virtual std::optional<CallError> Commit() = 0;

@@ -24,13 +24,14 @@ class ContentWriter {
 
   CallResult<OpenedBlob> Open(const base::Call& call, const std::string& lease, const BlobToWrite& blob);
 
-  // As ContentService::FinishIngests of one ingest. `discard`: if it is not its whole blob.
+  // Ends one ingest, for ContentService::FinishIngests: commits it if it is complete. `discard`: aborts it
+  // otherwise; without, it stays. Returns the number of discarded bytes.
   CallResult<std::uint64_t> Finish(const base::Call& call, const std::string& lease, const std::string& ref,
                                    bool discard);
 
  private:
   class Stream;
-  // nullptr with another state than kWritable.
+  // Opens the ingest. The Stream is null unless the state is kWritable.
   CallResult<std::pair<BlobState, std::unique_ptr<Stream>>> Begin(const base::Call& call,
                                                                   const std::string& lease,
                                                                   const BlobToWrite& blob);

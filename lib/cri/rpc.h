@@ -62,7 +62,7 @@ class RpcChannel {
 
   const std::shared_ptr<grpc::Channel>& grpc() const { return channel_; }
   const Endpoint& endpoint() const { return endpoint_; }
-  // Is there a connection, as far as was noticed?
+  // Returns true if there is a connection, as far as gRPC has noticed.
   bool Connected() const { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
   // Returns the reason why no call can succeed now; nullopt if one may. Starts connecting, and resets gRPC's
   // back-off after earlier failures, since a server listens again.

@@ -17,8 +17,8 @@ namespace prefetch::ctl {
 struct CrioEndpoint {
   std::string name;                    // "mirror.acme.io/quay/app"
   bool uses_pull_credentials = false;  // the credentials of the pull
-  std::string
-      file;  // CRI-O's own login for this name, sent unless `uses_pull_credentials`; empty: it has none
+  // File with CRI-O's own login for this name, sent unless `uses_pull_credentials`; empty: it has none.
+  std::string file;
   std::string match;  // its key in that file; of a helper, the registry
   // A program that CRI-O runs for its own login (docker-credential-HELPER); `file` names it.
   std::optional<std::string> helper;

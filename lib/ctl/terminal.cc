@@ -33,8 +33,8 @@ Terminal TerminalOf(int fd) {
 // scroll away.
 std::string Fit(std::string_view screen, const Terminal& terminal) {
   if (screen.ends_with('\n')) screen.remove_suffix(1);
-  std::size_t room =
-      std::max<std::size_t>(terminal.height, 3) - 2;  // one line for the note at the end, one for the cursor
+  // Two lines stay free: one for the note at the end, one for the cursor.
+  std::size_t room = std::max<std::size_t>(terminal.height, 3) - 2;
   std::string text;
   std::vector<std::string_view> lines = base::Split(screen, '\n');
   for (std::size_t i = 0; i < lines.size(); i++) {

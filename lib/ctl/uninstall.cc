@@ -25,8 +25,9 @@ using kube::Node;
 using std::chrono::seconds;
 
 constexpr unsigned kAtOnce = 8;
-constexpr unsigned kMostTries =
-    6;  // of one call: together about half a minute, the time of an API server's restart
+// Maximum number of tries of one call. Together they last about half a minute, as long as an API server's
+// restart.
+constexpr unsigned kMostTries = 6;
 constexpr seconds kCallLimit{15};
 constexpr seconds kLongestPause{15};
 constexpr std::size_t kMaxFailuresShown = 10;

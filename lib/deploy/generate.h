@@ -56,8 +56,8 @@ struct GenerateOptions {
   std::vector<std::string> components;  // folders of components/
   std::string agent_config;             // the text of agent.yaml; empty: the tree's own
   std::vector<ListFile> lists;          // the first becomes prefetchd-list; each a ConfigMap of its own
-  std::string
-      instance;  // empty: the only one on its nodes; else all names end with it, and its folder below /run
+  // All names end with it, and so does the folder below /run. Empty: this agent is the only one on its nodes.
+  std::string instance;
   std::string name_space;                       // empty: prefetchd, or prefetchd-INSTANCE
   std::string image;                            // empty: as the tree has it
   std::string kubelet_version;                  // empty: not declared
@@ -81,7 +81,7 @@ struct Generated {
 
 std::vector<std::string> Platforms(const Files& files);
 std::vector<std::string> Components(const Files& files);
-// InvalidArgument: none, or an unknown one.
+// Returns InvalidArgument if `platform` is empty or unknown.
 base::Status CheckPlatform(const Files& files, const std::string& platform);
 
 // Returns the folder of a mounted pull secret in the agent's container.

@@ -82,7 +82,7 @@ const std::vector<Node>& ItemsAt(const Node& root, Path path);
 // Puts a member in place of the one of that name, or at the end.
 void Put(Node& mapping, std::string_view key, Node value);
 void Remove(Node& mapping, std::string_view key);
-// The value under `key`, made an empty mapping if there is none.
+// Returns the value under `key`; adds an empty mapping if there is none.
 Node& Sub(Node& mapping, std::string_view key);
 // The value under `key` of a mapping; nullptr if there is none, or this is no mapping.
 Node* Find(Node& mapping, std::string_view key);

@@ -85,7 +85,7 @@ class Reader {
 // A mapping whose keys are known. A value of null counts as absent, as in Kubernetes.
 class ObjectReader {
  public:
-  // Anything but a mapping is a mistake, and then has no key; it is said once.
+  // Anything but a mapping is reported as a mistake, once, and counts as a mapping without keys.
   explicit ObjectReader(Reader reader);
 
   // The value of a key, to be read with Reader. Every function below is this one and a read.
@@ -117,7 +117,7 @@ class ObjectReader {
   // A mistake in the value of `key`, or in the object if there is no such key.
   void Fail(std::string_view key, std::string_view message) const;
   void Fail(std::string_view message) const { reader_.Fail(message); }
-  // After the last read: says every key that none of them asked for.
+  // Reports each key that was not read. Call it after the last read.
   void Finish(UnknownKeys rule = UnknownKeys::kProblem) const;
 
   const Reader& reader() const { return reader_; }

@@ -68,8 +68,8 @@ struct Request {
   // The limit for the body of a 3xx, 4xx or 5xx, instead of max_body_bytes; the client closes the connection
   // after it. 0: no such cut, and a body longer than max_body_bytes is a failure, as for any answer.
   std::size_t max_error_body_bytes = 0;
-  AddressPolicy address_policy =
-      AddressPolicy::kAny;  // of direct connections; a proxy is the operator's, wherever it stands
+  // Limits direct connections. A proxy is the operator's, and may have any address.
+  AddressPolicy address_policy = AddressPolicy::kAny;
   std::vector<std::string> excluded_addresses;  // addresses that kOtherHosts and kPublic exclude, too
   bool http2 = false;                           // where a TLS server offers it
   bool gzip = false;  // accepts a compressed answer; its body and limits are the text's

@@ -214,8 +214,8 @@ bool IsLocalNat64(const in6_addr& address) {
 const unsigned char* InnerV4(const in6_addr& address) {
   const unsigned char* bytes = address.s6_addr;
   constexpr unsigned char kNat64[12] = {0x00, 0x64, 0xff, 0x9b};
-  const bool local =
-      IsLocalNat64(address) && (bytes[13] | bytes[14] | bytes[15]) != 0;  // else a shorter prefix
+  // RFC 8215 reserves 48 bits. If these bytes are 0, the prefix may be shorter than 96 bits.
+  const bool local = IsLocalNat64(address) && (bytes[13] | bytes[14] | bytes[15]) != 0;
   if (IN6_IS_ADDR_V4MAPPED(&address) || std::memcmp(bytes, kNat64, sizeof kNat64) == 0 || local)
     return bytes + 12;
   return bytes[0] == 0x20 && bytes[1] == 0x02 ? bytes + 2 : nullptr;

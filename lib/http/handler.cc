@@ -185,7 +185,7 @@ bool IsTrustedHostName(std::string_view host, const std::vector<std::string_view
   if (host.empty()) return true;
   const std::string name = NameOf(host);
   if (name.empty()) return false;
-  // A page under an address was served by that address, so it is not a stranger's page.
+  // A page under an address was served by that address, so no third party made it.
   if (IsAddress(name)) return true;
   if (name.find(':') != std::string::npos) return false;
   // No public registry gives out a name without a dot.

@@ -51,18 +51,19 @@ class Listener {
 };
 
 struct ServerLimits {
-  // From the accept, or from the end of the request before, to the end of the answer. A client that dribbles
-  // is cut off then, however lively it is; so is an idle keep-alive connection. While more than half of
-  // the connections are taken only a tenth of it is granted, so that a flood cannot keep a probe out. While
-  // a deferred answer is awaited this clock stands still; it begins anew when that answer begins.
+  // Time limit from the accept, or from the end of the previous request, to the end of the answer. It also
+  // ends slow clients that still send, and idle keep-alive connections. While more than half of the
+  // connections are taken, or memory is short, the limit is a tenth of this, so that a flood cannot keep a
+  // probe out. The clock stands still while a deferred answer is awaited, and begins anew when that answer
+  // begins.
   std::chrono::milliseconds request_time{10'000};
   // The deadline of a deferred answer's Call, from the request on, the wait for a free thread included. As
   // long as a credential plugin may take (A8).
   std::chrono::milliseconds deferred_time{60'000};
-  // The time beyond that to end by itself; then it is stopped, and the client gets 504.
+  // Time that a job has beyond deferred_time to end by itself. Then it is stopped, and the client gets 504.
   std::chrono::milliseconds deferred_grace{5'000};
-  // Jobs of each kind that run at once; their threads start when they are first needed. Jobs of all kinds
-  // that wait; further clients get 503 with Retry-After.
+  // Maximum number of jobs of each kind that run at once (their threads start when they are first needed),
+  // and of jobs of all kinds that wait. Further clients get 503 with Retry-After.
   unsigned deferred_threads = 4;
   unsigned deferred_queue = 16;
   // Threads of each kind that one address gets at most, and one HandlerResult::group; 0: all.

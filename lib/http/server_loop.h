@@ -134,8 +134,8 @@ struct Connection {
   bool client_gone = false;  // the client, as far as one can see
   std::optional<ServerResponse> answer;
   JobKind kind = JobKind::kRemote;  // of the job's first step
-  BodyBudget::Reservation
-      buffer_reservation;  // the kernel's, of a connection that got a long answer; until it is closed
+  // Memory of the kernel's buffer, from a long answer until the connection is closed.
+  BodyBudget::Reservation buffer_reservation;
 };
 
 class Server::Loop {
@@ -167,7 +167,8 @@ class Server::Loop {
   void Forget(const Connection& connection);  // as one of its address's
   // Cuts the oldest connection of `peer`, or of all for nullptr, that waits for no answer, if there is one.
   void DisconnectOldestOf(const std::string* peer);
-  // One more has come: an address with too many of them, or the one with most, makes room.
+  // Makes room for `newest`: cuts the oldest connection of its address if that has too many, or, near the
+  // limit of all connections, the oldest one of the address with most of them.
   void EvictFor(const Connection& newest);
   void Renew(Connection& connection);
   // Cuts connections that are too old; returns when the next one will be.
@@ -189,7 +190,8 @@ class Server::Loop {
   // Lets go of a client before its job has ended.
   void GiveUp(Connection& connection, ServerResponse response);
   void ResumeDone();
-  // A quick job is not worth stopping, and a client that has closed its side for sending may still read.
+  // A kCompute job is not worth stopping: it ends within milliseconds, and a client that has closed its side
+  // for sending may still read.
   static bool PollsForHangUp(const Connection& connection) {
     return !connection.client_gone && connection.kind != JobKind::kCompute;
   }

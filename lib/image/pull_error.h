@@ -37,7 +37,7 @@ enum class ErrorClass {
 };
 std::string_view ErrorClassName(ErrorClass error_class);  // "AccessDenied"
 
-// Was this the registry's "no" to the credential that was sent, so that the next one may be tried?
+// Returns true if the registry has refused the credential that was sent, so that the next one may be tried.
 bool IsCredentialRefusal(ErrorClass error_class);
 
 }  // namespace prefetch::image

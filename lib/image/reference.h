@@ -76,8 +76,8 @@ std::string_view DigestError(std::string_view text);
 // (1.36: pkg/kubelet/images, the image without tag and digest).
 std::string_view WrittenName(std::string_view image);
 
-// Does the name begin with a registry, as everybody decides it: by a dot, a colon or "localhost" before the
-// first slash?
+// Returns true if the name begins with a registry: its part before the first slash has a dot or a colon, or
+// is "localhost".
 bool NamesRegistry(std::string_view image);
 
 // Returns whether a pattern such as "registry.k8s.io/*" matches. `*` stands for any run of characters, also

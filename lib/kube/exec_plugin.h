@@ -42,12 +42,12 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
                                            const std::vector<std::string>& environment, const GetEnv& get_env,
                                            PluginUse use);
 
-// The ExecCredential that a plugin wrote. InvalidArgument has the mistake, never the value.
-// Pure.
+// Decodes the ExecCredential that a plugin wrote. InvalidArgument names the mistake, and never quotes a
+// value. Pure.
 base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const std::string& api_version);
 
-// Runs it, for at most a minute. Unavailable: it failed, with its stderr as one bounded line;
-// NotFound: it is not there, with its install hint.
+// Runs the plugin, for at most a minute. Returns Unavailable, with its stderr as one bounded line, if it
+// fails, and NotFound, with its install hint, if it does not exist.
 base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlugin& plugin);
 
 }  // namespace prefetch::kube

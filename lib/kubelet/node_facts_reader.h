@@ -213,7 +213,7 @@ class NodeFactsReader {
  private:
   bool IsDeclared() const { return !declared_.config_file.empty() || !declared_.config_dir.empty(); }
   void ChooseFiles();
-  // Is kubelet another process than at the last poll?
+  // Returns true if kubelet is another process than at the last poll.
   bool PollProcess();
   std::string OnHost(const std::string& path) const { return path.empty() ? "" : host_prefix_ + path; }
 

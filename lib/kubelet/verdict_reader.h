@@ -117,7 +117,7 @@ FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& 
 // Folders of image_manager that are neither `pulled` nor `pulling`: what a kubelet keeps there, only newer
 // rules tell (K52). As paths that end with a slash.
 std::vector<std::string> UnknownFolders(const std::string& kubelet_root);
-// Whether one of them has a file about this image.
+// Returns whether one of them has a file about this image.
 bool IsInUnknownDirectory(const std::string& kubelet_root, const std::string& image_id,
                           const std::string& image);
 

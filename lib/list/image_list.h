@@ -38,8 +38,8 @@ inline constexpr std::string_view kListKind = "ImageList";
 struct Capabilities {
   bool refresh = true;  // asks registries whether a tag moved, and pulls again; with registry_checks
   bool touch = false;   // lets kubelet record images (--touch)
-  bool registry_checks =
-      true;  // knows whether the registry still agrees: maxAge, directives, readyFor: Always
+  // Asks registries whether a tag is current, for maxAge, directives and readyFor: Always.
+  bool registry_checks = true;
 };
 
 // An entry with the source's defaults filled in. `image.from` and `image.sources` are empty: the name of the

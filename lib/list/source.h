@@ -121,10 +121,10 @@ class ListSources {
   Capabilities capabilities_;
   std::chrono::milliseconds pipe_timeout_;
   const base::Duration blank_grace_;
-  std::map<std::string, std::vector<std::string>>
-      known_;                              // path as given -> its sources' paths, at the last reading
-  std::map<std::string, bool> mounted_;    // directories that had a `..data`
-  std::map<std::string, Source> sources_;  // by path
+  // Given paths, each with the paths of its sources at the last reading.
+  std::map<std::string, std::vector<std::string>> known_;
+  std::map<std::string, bool> mounted_;                 // directories that had a `..data`
+  std::map<std::string, Source> sources_;               // by path
   std::map<std::string, base::TimePoint> blank_since_;  // by path
   bool has_new_blank_ = false;
   std::set<std::string> blank_pending_;  // paths of blank files that may still be filled, at the last reading

@@ -44,7 +44,7 @@ class ListWatcher {
   ListWatcher(const ListWatcher&) = delete;
   ListWatcher& operator=(const ListWatcher&) = delete;
 
-  // Once.
+  // Starts the thread. Call it once.
   void Start(Callback callback);
 
  private:

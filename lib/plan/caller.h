@@ -1,5 +1,5 @@
-// Callers: pods that ask this agent in their own name, and people with a fleet token. Both show a token of a
-// ServiceAccount. Decides which tokens the API server reviews, which callers a review admits, and which
+// Callers: pods that ask this agent in their own name, and operators with a fleet token. Both show a token of
+// a ServiceAccount. Decides which tokens the API server reviews, which callers a review admits, and which
 // answers they get. Pure.
 //
 // A pod's token counts on one node only: the API server binds it to a pod, and tells on which node that pod

@@ -62,8 +62,8 @@ struct CheckFacts {
   image::PullPolicy policy = image::PullPolicy::kNever;
   bool own_credentials = false;  // the pod has pull secrets or a service account, which the agent cannot use
   CheckRights rights;
-  bool redact_messages =
-      false;  // the client is a pod: it hears no words of registries, runtimes, plugins, API servers
+  // The client is a pod: messages quote no registry, runtime, plugin or API server.
+  bool redact_messages = false;
   std::optional<image::Reference> reference;  // none: it is no name, and `name_error` says why
   std::string name_error;
   bool listed = false;

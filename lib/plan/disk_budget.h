@@ -64,7 +64,7 @@ struct DiskHistory {
 // The manifest has come. Another size means another image: the old image's figures are forgotten.
 DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed);
 struct PendingSpaceRelease;
-// A pull begins, and no other pull of the same image runs. While `eviction` is pending, the space that this
+// A pull begins, and no other pull of the same image runs. While `release` is pending, the space that this
 // pull will get is unknown.
 DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingSpaceRelease& eviction);
 // The pull ended for want of space, and its bytes are removed. `competed`: other pulls ran at that time.
@@ -78,7 +78,7 @@ DiskHistory AfterMeasure(DiskHistory past, std::uint64_t usable, base::TimePoint
 // The image is complete: forgets what an earlier shortage left behind, but for `least`.
 DiskHistory AfterDiskSpaceFound(DiskHistory past);
 
-// The bytes that pulls which ended well have taken on the disk. It lasts as long as the process.
+// Disk use of successful pulls. It lasts as long as the process.
 struct DiskUsage {
   // The free room when a pull began while no other ran; 0: not known, or bytes were removed since.
   std::uint64_t free_before = 0;
@@ -158,7 +158,7 @@ struct PendingSpaceRelease {
 PendingSpaceRelease AfterEnding(PendingSpaceRelease past, std::uint64_t returns, base::TimePoint now);
 // The bytes that ended pulls had kept were dropped.
 PendingSpaceRelease AfterKeptDropped(PendingSpaceRelease past, std::uint64_t kept, base::TimePoint now);
-// They will be gone soon; AfterBytesGone: they are.
+// AfterBytesDropped: the runtime deletes the bytes soon. AfterBytesGone: it has deleted them.
 PendingSpaceRelease AfterBytesDropped(PendingSpaceRelease past, base::TimePoint now);
 PendingSpaceRelease AfterBytesGone(PendingSpaceRelease past, base::TimePoint now);
 // The filesystem was measured.

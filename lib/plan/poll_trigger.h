@@ -14,11 +14,11 @@ struct PollTrigger {
   base::Duration took{};
 };
 
-// The runtime has told.
+// The runtime has reported an image event.
 PollTrigger AfterRuntimeEvent(PollTrigger trigger, base::TimePoint now);
 PollTrigger AfterPollBegan(PollTrigger trigger, base::TimePoint now);
 PollTrigger AfterPollEnded(PollTrigger trigger, base::TimePoint now);
-// TimePoint::max(): it has told nothing since.
+// Returns the time of the next poll; max() if no report of the runtime waits for one.
 base::TimePoint NextPoll(const PollTrigger& trigger);
 
 // Returns the delay before the next connection to the runtime's event stream, which has ended after
@@ -29,8 +29,7 @@ base::Duration ReconnectDelay(base::Duration connected_for, int failures, bool u
 bool WasStable(base::Duration connected_for);
 
 // ---- KubeletPolls: schedules the polls of kubelet's files. A quick poll only checks whether a file has
-// changed.
-// A full poll follows a change, and comes every 8 s.
+// changed. A full poll follows a change, and comes every 8 s in any case.
 
 enum class PollDepth {
   kNone,

@@ -63,10 +63,10 @@ struct ReadyQuestion {
 struct ReadyAnswer {
   bool ready = false;
   std::string message;  // one sentence
-  // The same for strangers: without texts from runtimes, registries and files.
+  // The same for clients that the agent does not know: without texts from runtimes, registries and files.
   std::string public_message;
-  std::vector<const ImageState*>
-      entries;  // those that the question is about; they live as long as the Snapshot
+  // The entries that the question is about. They live as long as the Snapshot.
+  std::vector<const ImageState*> entries;
 };
 
 ReadyAnswer EvaluateReady(const Snapshot& snapshot, const ReadyQuestion& query);

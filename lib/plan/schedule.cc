@@ -18,8 +18,8 @@ bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
 }
 
 struct SlotsInUse {
-  int total = 0;  // that move
-  int all = 0;    // with those that are idle
+  int total = 0;  // pulls that are not idle
+  int all = 0;    // idle pulls included
   int large = 0;
   int unlisted = 0;
   int suspects = 0;
@@ -70,7 +70,7 @@ class ReservedSlots {
  private:
   const PullCandidate* last_ = nullptr;
   int total_ = 0;      // kept by images of higher rank than the one in question
-  int same_rank_ = 0;  // by what counts for as much
+  int same_rank_ = 0;  // kept by images of the same rank
   std::map<std::string, int> of_registry_;
 };
 
@@ -172,7 +172,8 @@ class RegistryLimits {
   std::set<std::string> far_;      // registries that may have more pulls for it
 };
 
-// Pulls whose content was brought leave no more than `most` slots, and none where one pull at a time is all.
+// Frees the slots of at most `most` pulls whose content is fetched; none, if the node or the registry has one
+// pull at a time.
 std::vector<PullCandidate> WithFreeSlots(std::vector<PullCandidate> running, const RegistryLimits& registries,
                                          int most) {
   int free = most > 1 ? most : 0;
@@ -216,7 +217,7 @@ bool IsWithinGroupLimits(const PullCandidate& pull, const SlotsInUse& taken, boo
   return !settled || pull.bytes <= limits.large_image_bytes || taken.large == 0;
 }
 
-// Whether a due pull finds a slot.
+// Whether a due pull finds a slot, and the limits that decide this.
 struct FreeSlot {
   int registry_limit = 0, of_registry = 0;
   bool is_free = false;

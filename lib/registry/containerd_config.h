@@ -53,8 +53,8 @@ struct ContainerdConfig {
   ImagesTable cri;                   // plugins."io.containerd.grpc.v1.cri", below version 2 also plugins.cri
   ImagesTable images;                // plugins."io.containerd.cri.v1.images"
   bool other_case = false;           // a key of these tables has others than containerd's
-  std::size_t ignored_table_line =
-      0;  // where a table stands that has no effect in a file of that version; 0: nowhere
+  // Line of a table that has no effect in a file of that version; 0: there is none.
+  std::size_t ignored_table_line = 0;
 };
 
 // InvalidArgument, with the line and never a value: containerd, or its CRI plugin, does not start with it.

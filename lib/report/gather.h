@@ -73,12 +73,13 @@ struct Report {
   std::uint32_t StateIndex(const ImageState& state) const;
 };
 
+// Builds a Report from the status documents of nodes, one after the other. Not thread-safe.
 class ReportBuilder {
  public:
-  // Adds the document of one node. `name` is its name in the cluster. Not thread-safe.
+  // Adds the document of one node. `name` is its name in the cluster.
   void Add(const std::string& name, const status::StatusDocument& document);
 
-  // `fleet` has the nodes whose documents were added, and those without an answer.
+  // Returns the report. `fleet` has the nodes whose documents were added, and those without an answer.
   Report Take(screen::Fleet fleet) &&;
 
  private:

@@ -90,7 +90,7 @@ struct Audit {
 
 Audit MakeAudit(const AuditFacts& facts);
 
-// The same from pods alone, without any agent: the images of theirs that `facts.listed` does not have.
+// The same from pods alone, without any agent: reports their images that `facts.listed` does not have.
 Audit MakePodAudit(const AuditFacts& facts);
 
 // Lines with a newline each.

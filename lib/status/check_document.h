@@ -1,5 +1,5 @@
-// The question and the answer of POST /v1/check: would pods start here with these
-// images?
+// The question and the answer of POST /v1/check, which tells whether pods would start on this node with these
+// images.
 #pragma once
 
 #include <chrono>

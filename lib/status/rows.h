@@ -1,8 +1,8 @@
 // One list of rows for each struct of a document, and the interpreters of such lists: JSON, reader, public
 // view, fields of the schema. Internal to status/.
 //
-// A struct T has an overload of Rows in this namespace, which is that of the interpreters too: so they find
-// it, wherever T comes from.
+// A struct T has an overload of Rows in this namespace. The interpreters are in it, too, so they find the
+// overload whatever the namespace of T.
 //   template <typename V>
 //   void Rows(V&& v, const T*) {
 //     v("name", &T::name, kPublic | kNull, "Help, for the reference page", WordsOfAnEnum);

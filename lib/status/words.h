@@ -26,6 +26,7 @@ enum class Actor {
   kRegistry,  // the registry or the network, and it may pass
   kNone,      // it is under way, or fine
 };
+// Returns kNone for an unknown reason.
 Actor ActorOf(std::string_view reason);
 
 // All reasons as a page of Markdown: deploy/docs/reference/reasons.md.

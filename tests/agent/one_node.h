@@ -113,8 +113,8 @@ class OneNode final : public tests::RefusingApi {
   kube::ServerVersion version;
   std::deque<kube::NodeEvent> events;
   std::optional<kube::ApiError> failing;  // every call, until it is cleared
-  std::map<std::string, kube::ApiError>
-      refusing;  // these calls: "version", "condition", "label", "taints", "events"
+  // Calls that fail, and how: "version", "condition", "label", "taints", "events".
+  std::map<std::string, kube::ApiError> refusing;
   std::function<void()> after_label, before_taints;
   int gets = 0, writes = 0;
   base::Duration patience{0};  // of the newest question for the Node

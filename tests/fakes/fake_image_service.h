@@ -260,8 +260,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   base::Condition condition_;
   std::map<std::string, FakeImage> registry_ PREFETCH_GUARDED_BY(mutex_);  // by tag
   std::map<std::string, FakeImage> untagged_ PREFETCH_GUARDED_BY(mutex_);  // by "repository@digest"
-  std::map<std::string, FakeImage> mirrored_
-      PREFETCH_GUARDED_BY(mutex_);  // by name: what a mirror gives instead
+  // Images that a mirror gives instead, by name.
+  std::map<std::string, FakeImage> mirrored_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::string, image::ErrorClass> failures_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::string, int> spoilt_ PREFETCH_GUARDED_BY(mutex_);  // downloads to come, by digest
   std::map<std::string, std::pair<std::string, std::string>> answers_ PREFETCH_GUARDED_BY(mutex_);  // by name

@@ -75,8 +75,8 @@ class FakeRegistry {
   std::string realm_ PREFETCH_GUARDED_BY(mutex_), service_ PREFETCH_GUARDED_BY(mutex_);
   std::string token_user_ PREFETCH_GUARDED_BY(mutex_);
   std::optional<int> token_lifetime_ PREFETCH_GUARDED_BY(mutex_) = 300;
-  std::map<std::string, std::string> tokens_
-      PREFETCH_GUARDED_BY(mutex_);  // token to its scopes, space-joined
+  // Scopes of each token, joined by blanks.
+  std::map<std::string, std::string> tokens_ PREFETCH_GUARDED_BY(mutex_);
   int given_ PREFETCH_GUARDED_BY(mutex_) = 0;
   Override override_ PREFETCH_GUARDED_BY(mutex_);
   std::vector<WireRequest> requests_ PREFETCH_GUARDED_BY(mutex_);

@@ -105,13 +105,14 @@ Command WatchCommand(CLI::App& command, Context& context);
 
 // How --help shows options: the values that one can have as "text|json", and nothing of CLI11's own words.
 
-// All that the value of `option` can be. Empty: anything.
+// Returns all values that `option` can have; empty if it can have any.
 std::vector<std::string> ValuesOf(const CLI::Option& option);
 
-// The same as "text|json", or its type: where it can be anything, or so much that the description lists it.
+// The same as "text|json". Returns the type if the option takes any value, or so many that its description
+// lists them.
 std::string ValueLabel(const CLI::Option& option);
 
-// The text of --help in lines of at most `width` columns, but for its examples, which people copy.
+// Returns the text of --help in lines of at most `width` columns, except for examples, which users copy.
 std::string WrappedHelp(const std::string& help, std::size_t width);
 
 // For the program and all its commands.
@@ -149,7 +150,7 @@ struct FleetFlags {
 // Where --help shows what needs --fleet.
 inline constexpr const char* kFleetGroup = "With --fleet";
 
-// All but --fleet itself need --fleet.
+// Adds the options of --fleet. All but --fleet itself need it.
 void FleetOptions(CLI::App& command, FleetFlags& flags);
 
 // --include-unready, of commands that count nodes.

@@ -44,8 +44,8 @@ class Retries {
   base::TokenBucket tokens_ PREFETCH_GUARDED_BY(mutex_){plan::kRetryRequestRate};
 };
 
-// Callers of an endpoint. Neighbours on the pod network see status::View::kPublic; users of the unix socket
-// see everything, single images included.
+// Clients of an endpoint. Clients on the pod network see status::View::kPublic; users of the unix socket see
+// everything, single images included.
 enum class Audience { kPodNetwork, kLocal };
 
 // The handler of one listener. Its arguments must outlive it. It reads the newest Snapshot and never blocks;

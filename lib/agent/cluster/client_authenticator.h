@@ -89,8 +89,9 @@ class ClientAuthenticator {
   // Reviews by the API server, of all callers together: two hundred pods that start at once are one burst.
   static constexpr base::TokenRate kReviews{.per_second = 20, .burst = 250};
   // Reviews for one address: a client that sends forged tokens uses up no more than this. Pods on the host's
-  // network share an address, and two hundred of them may start at once. Eight such clients leave something
-  // of kReviews: a rejected token counts as many, so that it is ten at once.
+  // network share an address, and two hundred of them may start at once. A rejected token counts as
+  // kRejectionCost reviews, so a forger gets ten at once, and eight forgers leave a part of kReviews to
+  // others.
   static constexpr base::TokenRate kReviewsOfPeer{.per_second = 2, .burst = 200};
   static constexpr double kRejectionCost = 20;
   // Questions of the pods of one namespace: two hundred may start at once, each with a few images.
@@ -112,8 +113,8 @@ class ClientAuthenticator {
   // Stops background reviews, and waits until they have ended.
   ~ClientAuthenticator();
 
-  // Before the first question: `report` hears, on any thread, that the API server refuses reviews to this
-  // agent, and why; and, with an empty sentence, that it does no longer.
+  // Call it before the first question. `report` is called on any thread: with the reason, when the API server
+  // refuses reviews to this agent; with an empty text, once it no longer does.
   void OnProblem(std::function<void(std::string problem)> report) { report_ = std::move(report); }
 
   const plan::CallerRules& rules() const { return rules_; }
@@ -132,8 +133,8 @@ class ClientAuthenticator {
   // API call. Never blocks.
   std::variant<Token, CallerError> Read(std::string_view authorization, plan::CallerPurpose purpose) const;
 
-  // As Identify, if the answer about the token is remembered; else nullopt. Never blocks. It has an answer
-  // that is half a minute old reviewed again.
+  // Returns Identify's result if the answer about the token is remembered, else nullopt. Never blocks. If the
+  // answer is half a minute old, starts another review in the background.
   std::optional<std::variant<plan::Caller, CallerError>> Remembered(const Token& token)
       PREFETCH_EXCLUDES(mutex_);
   // Blocks while the API server is asked, for 8 s at most. A token that this cluster has not signed costs no
@@ -160,7 +161,7 @@ class ClientAuthenticator {
     ReviewKind kind = ReviewKind::kRenewal;  // kCaller: it tries whether the API server is back
   };
 
-  // nullopt: the token is worth a review.
+  // Returns the error for a token that is forged or cannot be judged yet; nullopt if it is worth a review.
   std::optional<CallerError> RefuseForged(const Token& token);
   std::variant<Identity, CallerError> Review(const base::Call& call, const Token& token,
                                              const std::string& peer) PREFETCH_EXCLUDES(mutex_);
@@ -186,7 +187,7 @@ class ClientAuthenticator {
   std::optional<std::variant<Identity, CallerError>> AwaitReview(const base::Call& call, const Token& token,
                                                                  const std::string& peer)
       PREFETCH_EXCLUDES(mutex_);
-  // nullopt: one more review may be sent. Else how long to wait.
+  // Returns nullopt if one more review may be sent, else the time to wait.
   std::optional<base::Duration> TakeReview(plan::CallerPurpose purpose, const std::string& peer,
                                            base::TimePoint now) PREFETCH_REQUIRES(mutex_);
   // The API server did not answer, and is left alone for a while.

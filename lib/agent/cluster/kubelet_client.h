@@ -66,7 +66,7 @@ class KubeletClient {
   KubeletClient(const KubeletClient&) = delete;
   KubeletClient& operator=(const KubeletClient&) = delete;
 
-  // Once.
+  // Starts the thread. Call it once.
   void Start();
 
   // Asks the questions that are due. Returns the time of the next call.
@@ -116,7 +116,7 @@ class VersionReader {
   VersionReader(const VersionReader&) = delete;
   VersionReader& operator=(const VersionReader&) = delete;
 
-  // Once.
+  // Starts the thread. Call it once.
   void Start();
 
   // Asks if that is due. Returns when to come again, unless `start` changes before.

@@ -49,10 +49,11 @@ class NodeGate {
   NodeGate(const NodeGate&) = delete;
   NodeGate& operator=(const NodeGate&) = delete;
 
-  // Once.
+  // Starts the thread. Call it once.
   void Start();
 
-  // One look, and one round of writes if that is due. Returns when to come again.
+  // Compares the newest Snapshot with the Node, and writes to the Node if that is due. Returns the time of
+  // the next call.
   base::TimePoint Turn(const base::Call& call);
 
  private:
