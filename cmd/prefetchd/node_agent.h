@@ -52,9 +52,9 @@ class ClusterAccess {
   kube::Api& api() { return api_; }
   const std::string& node() const { return node_; }
   plan::AgentLocation Location() const { return {node_, name_space_}; }
-  // For Keyring; empty if no account is configured.
+  // Returns the grants for Keyring; empty if no account is configured.
   credentials::GrantSource Grants();
-  // This node's kubelet.
+  // Returns the access to this node's kubelet.
   agent::KubeletPort Kubelet(const credentials::Keyring& keyring);
 
  private:
@@ -103,7 +103,7 @@ class RegistryClients {
   // Sets the addresses of the Node. With a pod network, no interface here has them.
   void SetNodeAddresses(std::vector<std::string> addresses) { own_addresses_.SetNode(std::move(addresses)); }
 
-  // Empty if no registry is to be asked.
+  // Each returns an empty function if no registry is to be asked.
   agent::RegistryResolver Resolver();
   agent::RegistryHosts Hosts();
   agent::RegistryAccessFor Access();

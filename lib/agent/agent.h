@@ -140,17 +140,17 @@ class Agent {
   const Metrics& metrics() const { return metrics_; }
   Metrics& metrics() { return metrics_; }
 
-  // For tests with a clock of their own: runs one iteration of the loop with at most one event.
+  // Runs one iteration of the loop with at most one event. For tests with a clock of their own.
   void Turn(std::optional<Event> event);
-  // The loop goes on on another thread than that of the turns before.
+  // Lets another thread than that of the earlier turns run the loop.
   void Release() const;
-  // Number of turns that went through all entries.
+  // Returns the number of turns that went through all entries.
   std::uint64_t turns() const { return turns_.count(); }
   std::optional<Event> TryPop() { return loop_.TryPop(); }  // does not wait
-  // The time of the next turn without an event.
+  // Returns the time of the next turn without an event.
   base::TimePoint NextTurn() const { return next_turn_; }
-  // Number of jobs whose event has not been handled yet. Credential lookups that wait for a thread do not
-  // count.
+  // Returns the number of jobs whose event has not been handled yet. Credential lookups that wait for a
+  // thread do not count.
   int jobs_under_way() const { return loop_.jobs() + lookups_.on_threads(); }
 
  private:

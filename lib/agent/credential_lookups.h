@@ -63,7 +63,7 @@ class CredentialLookupPool {
   void Start(LookupJob job) PREFETCH_EXCLUDES(mutex_);
   // Ends those that wait for others and have been stopped. They report.
   void DropStopped() PREFETCH_EXCLUDES(mutex_);
-  // How many wait for others to end.
+  // Returns the number of lookups that wait for others to end.
   int queued() const PREFETCH_EXCLUDES(mutex_);
 
  private:
@@ -95,8 +95,8 @@ class CredentialLookupPool {
 
 using LookupPtr = std::shared_ptr<const credentials::Lookup>;
 
-// How long a result may wait for a slot. kubelet lets its own wait for the whole queue of pulls (kubernetes:
-// pkg/kubelet/images/image_manager.go).
+// Maximum time for which a result waits for a slot. kubelet lets its own wait for the whole queue of pulls
+// (kubernetes: pkg/kubelet/images/image_manager.go).
 constexpr std::chrono::minutes kLookupLifetime{5};
 
 // A lookup has ended.
@@ -115,11 +115,11 @@ class CredentialLookups {
   plan::CredentialLookup StateOf(const plan::DesiredImage& desired, base::TimePoint now) const;
   // Begins a lookup if StateOf is kNeeded. Returns true if it did.
   bool StartIfNeeded(const plan::DesiredImage& desired, base::TimePoint now);
-  // True if an entry still waits for it.
+  // Stores the result. Returns true if an entry still waits for it.
   bool Handle(const LookupFinished& event, base::TimePoint now);
-  // The result, which stays for its pull. Only where StateOf is kDone.
+  // Returns the result, which stays for its pull. StateOf must be kDone.
   LookupPtr Peek(const plan::DesiredImage& desired) const;
-  // Moves the result to its user. Only where StateOf is kDone.
+  // Moves the result to its user. StateOf must be kDone.
   LookupPtr Take(const plan::DesiredImage& desired);
 
   // Drops all results and running lookups. Ends plugins that run for these alone.

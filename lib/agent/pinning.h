@@ -44,8 +44,8 @@ class Pinning {
 
   // The runtime may be another process, or another version.
   void Reconnected();
-  // Once a turn, after the decisions, when there is a list. `may_unpin`: all of its sources are in force, so
-  // that an entry that is missing was taken off.
+  // Call it once a turn, after the decisions, when there is a list. `may_unpin`: all sources of the list are
+  // in force, so a missing entry was taken off.
   void StartIfDue(Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits, bool may_unpin);
   void Handle(const PinsChanged& event);
   // A pull of the name has ended: it may have removed the label.

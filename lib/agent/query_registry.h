@@ -79,7 +79,8 @@ using RegistryHosts = std::function<status::RegistryHostsView(const image::Refer
 // Empty: as RegistryResolver.
 using RegistryAccessFor = std::function<image::RegistryAccess(const RegistryQueryContext& runtime)>;
 
-// An answer that tells nothing about the registry: we were stopped, or our own limits came first.
+// Returns true if the answer tells nothing about the registry: the question was stopped, or the agent's own
+// limits came first.
 bool IsLocalFailure(const image::RegistryAnswer& answer);
 
 struct RegistryQueryJob {

@@ -80,7 +80,7 @@ class RuntimeView {
   // Logs once how registries are asked.
   void ReportAccess();
 
-  // Once a turn; before the first list there is nothing to look for.
+  // Call it once a turn. Before the first list, there is nothing to look for.
   void StartPollIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
                       std::uint64_t list_epoch);
   struct News {

@@ -129,7 +129,7 @@ std::string TouchableId(const Entry& entry);
 // moment (plan/verdict_hold.h).
 plan::TouchNeed NeedNow(const Entry& entry);
 plan::TouchNeed NeedShown(const Entry& entry);
-// The same for the pods of one spelling; none for one that the list has no more.
+// Returns the need of the pods of one spelling; none if the list has that spelling no more.
 plan::TouchNeed NeedNow(const Entry& entry, const image::Reference& spelling);
 
 }  // namespace prefetch::agent

@@ -21,7 +21,7 @@ struct ProcessStat {
   bool HasExited() const { return state == "Z" || state == "X"; }
 };
 
-// nullopt: this is no such text.
+// Returns nullopt if the text is not of that form.
 std::optional<ProcessStat> ParseProcessStat(std::string_view text);
 
 // Keeps the heap of a long-running program small. All threads, which mostly wait, share one heap, since each

@@ -12,7 +12,7 @@ std::string Sha256Hex(std::string_view bytes);
 // RFC 2104, in the same form.
 std::string HmacSha256Hex(std::string_view key, std::string_view bytes);
 
-// The same with a salt that no other process has: for secrets that are compared and not kept.
+// Hashes with a salt that no other process has: for secrets that are compared and not kept.
 class SaltedHash {
  public:
   SaltedHash();

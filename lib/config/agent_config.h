@@ -123,8 +123,9 @@ base::Result<AgentConfig> Validate(const RawConfig& raw);
 // of all three.
 base::Result<AgentConfig> LoadAgentConfig(const RawConfig& flags, const GetEnv& get_env);
 
-// The same three laid over each other, not yet validated as a whole: for commands that need a part
-// (prefetchctl credentials). InvalidArgument with all mistakes of the file and the environment.
+// Returns the settings of file, environment and flags laid over each other, not yet validated as a whole: for
+// commands that need a part (prefetchctl credentials). InvalidArgument has all mistakes of the file and the
+// environment.
 base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_env);
 
 // "v1.34.9", "1.34", "1.34.1-eks-a1b2" -> "1.34.9" and so on. InvalidArgument if it is no version, or older

@@ -83,8 +83,8 @@ struct ContainersAuth {
   CredHelpers helpers;
 };
 
-// InvalidArgument, which never quotes a value: a file that the library does not read. A bare one has no
-// helpers. Pure.
+// Decodes a file as containers/image does. Returns InvalidArgument, which never quotes a value, if that
+// library does not read it. A bare file has no helpers. Pure.
 base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text,
                                                   DockerConfigFormat format = DockerConfigFormat::kAuths);
 

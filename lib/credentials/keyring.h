@@ -79,9 +79,9 @@ struct KeyringHealth {
   // kubelet that starts now would exit. Empty otherwise: kubelet reads its configuration once, so one that
   // runs goes on with the last good one, as the Keyring does; and it passes over a docker config that is bad.
   std::string unusable_provider_config;
-  // How many of kubelet's credential providers are not among those that were given (MissingProviders).
+  // Number of kubelet's credential providers that are not among those that were given (MissingProviders).
   std::size_t missing_on_agent = 0;
-  // Counts how often the files have changed: an image denied with the old ones is worth another try.
+  // Number of changes of the files: an image denied with the old ones is worth another try.
   std::uint64_t changes = 0;
 
   friend bool operator==(const KeyringHealth&, const KeyringHealth&) = default;
@@ -149,15 +149,17 @@ class Keyring {
   // delay the lookup. Runs no plugin; blocks as a disk does.
   std::vector<std::string> ProvidersFor(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
-  // How many calls of Find wait for a plugin that another one runs. For tests in virtual time.
+  // Returns the number of calls of Find that wait for a plugin that another one runs. For tests in virtual
+  // time.
   int waiting() const PREFETCH_EXCLUDES(mutex_);
 
   // Returns the problems that the files had when they were last read.
   std::vector<std::string> problems() const PREFETCH_EXCLUDES(mutex_);
-  // The same, after reading changed files as Find does, so that a corrected file is noticed without a lookup.
-  // Blocks as a disk does.
+  // Returns the present state of the files. Reads changed files as Find does, so that a corrected file is
+  // noticed without a lookup. Blocks as a disk does.
   KeyringHealth Health() PREFETCH_EXCLUDES(mutex_);
-  // As kubelet's metric kubelet_credential_provider_config_info has it; empty without a configuration.
+  // Returns the hash of the configuration as kubelet's metric kubelet_credential_provider_config_info has it;
+  // empty without a configuration.
   std::string provider_config_hash() const PREFETCH_EXCLUDES(mutex_);
   // kubelet's root directory, as learnt from the node. If the configuration names no docker config,
   // config.json is looked for there.

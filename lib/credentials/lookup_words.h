@@ -18,7 +18,7 @@ namespace prefetch::credentials {
 //     provider  gar    skipped  no entry of matchImages matches
 std::string LookupText(const std::string& image, const Lookup& lookup);
 
-// The same as JSON, for programs: what `prefetchctl credentials -o json` prints.
+// Returns the lookup as JSON, as `prefetchctl credentials -o json` prints it.
 //
 // {"image", "repository", "credentials": [{"source", "name", "match", "username"}],
 //  "providers": [{"name", "matched", "outcome", "error"}]}, credentials in the order of attempts, so that an

@@ -31,7 +31,7 @@ class Target {
 // "*.dkr.ecr.*.amazonaws.com", "foo.io:5000/team". A value; any thread may match.
 class Pattern {
  public:
-  // nullopt if it does not parse.
+  // Returns nullopt if the text is no pattern.
   static std::optional<Pattern> Parse(std::string_view text);
 
   bool Matches(const Target& target) const;

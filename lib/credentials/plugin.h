@@ -32,7 +32,7 @@ struct PluginRequest {
 // Compact JSON and a line break. A secret, since it may carry a token.
 base::Secret EncodeRequest(const PluginRequest& request);
 
-// For which images an answer holds.
+// The images for which an answer holds.
 enum class CacheKeyType { kImage, kRegistry, kGlobal };
 
 struct PluginResponse {
@@ -41,7 +41,8 @@ struct PluginResponse {
   std::vector<KeyedAuth> auth;                             // empty: no credentials, which is an answer
 };
 
-// InvalidArgument with a sentence that quotes nothing of the text, since it may hold passwords.
+// Decodes a plugin's answer. InvalidArgument has a sentence that quotes nothing of the text, since it may
+// hold passwords.
 base::Result<PluginResponse> DecodeResponse(std::string_view text, std::string_view api_version,
                                             image::KubeletVersion version);
 
@@ -76,7 +77,8 @@ struct PluginIdentity {
   std::string cache_key;
 };
 
-// NotFound if the account lacks an annotation that the provider requires: it then has nothing for it.
+// Returns the identity for which the plugin is asked. Returns NotFound if the account lacks an annotation
+// that the provider requires: the provider then has nothing for it.
 base::Result<PluginIdentity> IdentityFor(const TokenAttributes& attributes, const ServiceAccountName& account,
                                          const ServiceAccountGrant& grant);
 

@@ -94,7 +94,7 @@ class CachingProvider {
                                                           const PluginIdentity& identity = {})
       PREFETCH_EXCLUDES(mutex_);
 
-  // How many calls of Get wait for another call's execution.
+  // Returns the number of calls of Get that wait for another call's execution.
   int waiting() const PREFETCH_EXCLUDES(mutex_);
 
  private:
@@ -111,7 +111,7 @@ class CachingProvider {
       PREFETCH_REQUIRES(mutex_);
   std::shared_ptr<InFlightCall> FindShareableCall(const AnswerCache::Subject& subject) const
       PREFETCH_REQUIRES(mutex_);
-  // False if the caller's time is over first.
+  // Waits for the end of the execution. Returns false if the caller's time is over first.
   bool Wait(const base::Call& call, InFlightCall& in_flight_call) PREFETCH_REQUIRES(mutex_);
   Outcome Execute(const base::Call& call, const AnswerCache::Subject& subject, const PluginIdentity& identity)
       PREFETCH_EXCLUDES(mutex_);

@@ -21,7 +21,7 @@ void InitializeGrpc();
 // A call with a deadline exists as long as this does: gRPC keeps the deadline to within 100 ms then.
 class [[nodiscard]] TimedCall {
  public:
-  // TimePoint::max(): the call has no deadline, so no timers are checked for it.
+  // Counts a call. With TimePoint::max() it has no deadline, so no timers are checked for it.
   explicit TimedCall(base::TimePoint deadline);
   TimedCall(TimedCall&& other) noexcept : counted_(other.counted_) { other.counted_ = false; }
   TimedCall& operator=(TimedCall&&) = delete;

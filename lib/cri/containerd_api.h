@@ -57,19 +57,19 @@ class ContainerdApi {
   // Another answer than before: perhaps it is another daemon.
   std::uint64_t Generation() { return channel_.Generation(); }
 
-  // False: there is one already.
+  // Returns false if the lease exists already.
   CallResult<bool> CreateLease(const base::Call& call, const LeaseInfo& lease);
   CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
                                LeaseDeletion deletion = LeaseDeletion::kAsync);
   CallResult<std::vector<LeaseInfo>> ListLeases(const base::Call& call);
-  // nullopt: no such lease.
+  // Returns nullopt if there is no such lease.
   CallResult<std::optional<std::set<LeaseResource>>> ListResources(const base::Call& call,
                                                                    const std::string& id);
-  // False: no such lease. Adding again is fine; so is what does not exist yet.
+  // Returns false if there is no such lease. A resource may be added again, and before it exists.
   CallResult<bool> AddResource(const base::Call& call, const std::string& id, const LeaseResource& resource);
 
   CallResult<std::optional<ContentInfo>> Info(const base::Call& call, const std::string& digest);
-  // Everything that has `label`, with that value if it is not empty.
+  // Returns all content that has `label`, with that value if it is not empty.
   CallResult<std::vector<ContentInfo>> ListWithLabel(const base::Call& call, const std::string& label,
                                                      const std::string& value = "");
   CallResult<std::string> Read(const base::Call& call, const std::string& digest);
@@ -78,12 +78,13 @@ class ContainerdApi {
   // All of them by ref, "layer-sha256:…", with those that name no digest.
   CallResult<std::map<std::string, IngestInfo>> IngestsByRef(const base::Call& call);
 
-  // nullopt: no such name.
+  // Returns nullopt if there is no such name.
   CallResult<std::optional<ImageName>> GetImageName(const base::Call& call, const std::string& name);
-  // The names that have all of these labels with their values; an empty value stands for any.
+  // Returns the names that have all of these labels with their values; an empty value stands for any.
   CallResult<std::set<std::string>> ImagesWithLabels(const base::Call& call,
                                                      const std::map<std::string, std::string>& labels);
-  // Sets these labels, and removes those without a value; the others stay. False: no such name.
+  // Sets these labels, and removes those without a value; the others stay. Returns false if there is no such
+  // name.
   CallResult<bool> SetImageLabels(const base::Call& call, const ImageName& image,
                                   const std::map<std::string, std::string>& labels);
 
@@ -95,7 +96,7 @@ class ContainerdApi {
   // Makes an empty snapshot, which the garbage collector removes. False: there is one already.
   CallResult<bool> PrepareSnapshot(const base::Call& call, const std::string& snapshotter,
                                    const std::string& key);
-  // Where CRI keeps the default snapshotter's data.
+  // Returns the folder in which CRI keeps the default snapshotter's data.
   CallResult<std::string> ImageFsMountpoint(const base::Call& call);
 
  private:

@@ -19,7 +19,7 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-// As base::ParseUnixSocket (C8), with the endpoint in the sentence of a refusal.
+// Parses an endpoint as base::ParseUnixSocket does (C8). An error names the endpoint.
 base::Result<Endpoint> ParseEndpoint(std::string_view text);
 
 // One of the texts of UnreachableReason.
@@ -29,11 +29,11 @@ inline constexpr const char* kPermissionDenied = "permission denied";
 // tell. nullopt: a server listens. Never blocks. "absent", "permission denied", "nobody listens", …
 std::optional<std::string> UnreachableReason(const Endpoint& endpoint);
 
-// Where container runtimes usually listen, most common first (C9).
+// Returns the sockets on which container runtimes usually listen, most common first (C9).
 const std::vector<Endpoint>& WellKnownEndpoints();
 
-// The first of `candidates` on which a server listens. Unavailable otherwise, with a sentence that names each
-// with its fault, and a remedy.
+// Returns the first of `candidates` on which a server listens. Else returns Unavailable, with a sentence that
+// names each with its fault, and a remedy.
 base::Result<Endpoint> DiscoverEndpoint(const std::vector<Endpoint>& candidates = WellKnownEndpoints());
 
 }  // namespace prefetch::cri

@@ -104,7 +104,8 @@ class ImageService {
   virtual std::uint64_t Generation() = 0;
   // Everything the runtime has; no filter.
   virtual CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) = 0;
-  // nullopt: the runtime does not have it under that name (C3). `name` is fully qualified (C5) or an id.
+  // Returns the image; nullopt if the runtime does not have it under that name (C3). `name` is fully
+  // qualified (C5) or an id.
   virtual CallResult<std::optional<ImageDetails>> ImageStatus(const base::Call& call,
                                                               const std::string& name) = 0;
   // ImageStatus of each of `names`, by index; many at a time, where the runtime is far enough away to make

@@ -69,7 +69,7 @@ class RpcChannel {
   std::optional<CallError> DowntimeReason();
   // Returns another number than before if another daemon may be at the other end.
   std::uint64_t Generation();
-  // How a call over it ended.
+  // Takes note of the status with which a call over this channel ended.
   void OnCallEnded(const grpc::Status& status);
 
  private:

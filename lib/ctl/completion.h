@@ -37,8 +37,8 @@ struct Completions {
 Completions CompletionsOf(const std::vector<std::string>& words,
                           const std::vector<CompletionCommand>& commands);
 
-// The same as kubectl takes it of a plugin's kubectl_complete-NAME: a word and its help a line, then what the
-// shell may do besides (https://github.com/spf13/cobra, ShellCompDirective).
+// Returns the same in the form that kubectl expects of a plugin's kubectl_complete-NAME: a word and its help
+// on each line, then what else the shell may do (https://github.com/spf13/cobra, ShellCompDirective).
 std::string PluginCompletion(const Completions& completions);
 
 }  // namespace prefetch::ctl

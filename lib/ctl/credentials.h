@@ -23,14 +23,15 @@ struct CredentialsOptions {
   bool check = false;
 };
 
-// Looks up each image: plugins are run. JSON is an object for one image, an array for several. Exit code: 0
-// every image has a credential, 1 at least one has none, 2 bad input, the provider configuration included.
+// Looks up each image, for which it runs plugins. JSON is an object for one image, an array for several. Exit
+// code: 0 every image has a credential, 1 at least one has none, 2 bad input, the provider configuration
+// included.
 int FindCredentials(const base::Call& call, const CredentialsOptions& options, const config::GetEnv& get_env,
                     std::ostream& out, std::ostream& err);
 
-// As this node's agent finds them. nullopt: no agent is there, so that nothing was asked; `err` has a line
-// with the settings by which FindCredentials looks instead. Exit code as FindCredentials, 4 where the agent
-// fails.
+// Prints the credentials that this node's agent finds. Returns nullopt if there is no agent to ask; `err`
+// then has a line with the settings by which FindCredentials looks instead. Else returns the exit code of
+// FindCredentials, or 4 if the agent fails.
 std::optional<int> FetchAgentCredentials(const base::Call& call, const AgentClient& agent,
                                          const CredentialsOptions& options, const config::GetEnv& get_env,
                                          std::ostream& out, std::ostream& err);

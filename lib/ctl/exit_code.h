@@ -30,7 +30,7 @@ using Mistakes = std::vector<std::string>;
 // FILE:LINE:COLUMN, where editors and CI look for it; every other one begins with the program's name.
 void PrintMistakes(const Mistakes& mistakes, std::ostream& err);
 
-// The same, with the exit code of bad input.
+// Prints the mistakes likewise, and returns the exit code of bad input.
 int RejectInput(const Mistakes& mistakes, std::ostream& err);
 
 }  // namespace prefetch::ctl

@@ -19,22 +19,21 @@ enum class ListOutput { kYaml, kJson, kHash };
 // Entries of the same priority are pulled as listed.
 enum class ListOrder { kAsListed, kByName };
 
-// Checks files, and the list files in directories. A line for each good one on `out`
-// ("images.yaml: 12 entries, sha256:…"), a line for each mistake and each warning on `err`.
-// Exit code: 0 if all are good, 2 if not. `capabilities` are those of the agents that will read the list.
+// Checks files, and the list files in directories. Prints a line for each good one on `out` ("images.yaml: 12
+// entries, sha256:…"), and a line for each mistake and each warning on `err`. Exit code: 0 if all are good, 2
+// if not. `capabilities` are those of the agents that will read the list.
 int ListCheck(const std::vector<std::string>& paths, const list::Capabilities& capabilities,
               std::ostream& out, std::ostream& err);
 
-// The same, and then names the entries that are missing by what an agent sees: other names, on its node, of
-// images of the list, a note each on `err`. Notes do not change the exit code; an agent that cannot be asked
-// is 4 where the list is good.
+// Checks the files as ListCheck does. If they are good, prints a note on `err` for each other name that the
+// agent's node has for an image of the list, and that the list lacks. Notes do not change the exit code. If
+// the list is good and the agent cannot be asked, it is 4.
 int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
                        const std::vector<std::string>& paths, const list::Capabilities& capabilities,
                        std::ostream& out, std::ostream& err);
 
-// The canonical form of each source, apart by `---` (YAML), a line each (JSON), or the hash: of each source
-// with its name, and then of the list. Prints nothing but the mistakes, and gives 2, if any source is not
-// good.
+// Prints the canonical form of each source, separated by `---` (YAML), a line each (JSON), or the hash of the
+// list and of each source with its name. If any source is not good, prints only the mistakes, and returns 2.
 int ListPrint(const std::vector<std::string>& paths, ListOutput output, ListOrder order,
               const list::Capabilities& capabilities, std::ostream& out, std::ostream& err);
 

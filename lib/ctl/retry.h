@@ -21,8 +21,8 @@ struct RetryOptions {
 int Retry(const base::Call& call, const AgentClient& agent, const RetryOptions& options, std::ostream& out,
           std::ostream& err);
 
-// The same for all nodes. Returns kNegative if an image is on the list of no node, or if an agent did not
-// take the request.
+// Asks the agents of all nodes. Returns kNegative if an image is on the list of no node, or if an agent did
+// not take the request.
 int RetryFleet(const base::Call& call, kube::Api& api, const FleetQuery& query,
                const std::vector<std::string>& images, std::ostream& out, std::ostream& err);
 

@@ -23,7 +23,7 @@ struct CompatOptions {
   bool result_label = false;
 };
 
-// InvalidArgument as Generate().
+// Returns InvalidArgument as Generate() does.
 base::Result<Generated> GenerateCompat(const Files& files, const CompatOptions& options);
 
 }  // namespace prefetch::deploy

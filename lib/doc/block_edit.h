@@ -24,7 +24,7 @@ struct NamedItem {
 // Pure.
 std::optional<std::string> PutIntoText(std::string_view text, const std::vector<NamedItem>& items);
 
-// The same in a tree.
+// Puts `item` into a tree likewise.
 void PutNamed(Node& mapping, std::string_view key, Node item, std::string_view before);
 
 }  // namespace prefetch::doc

@@ -9,11 +9,12 @@
 
 namespace prefetch::doc {
 
-// As Go's time.ParseDuration: a sign, then numbers with a unit each (ns, us, µs, ms, s, m, h), fractions
-// allowed; "0" needs no unit. nullopt if it is anything else, or beyond 64 bits of nanoseconds.
+// Parses a duration as Go's time.ParseDuration does: a sign, then numbers with a unit each (ns, us, µs, ms,
+// s, m, h), fractions allowed; "0" needs no unit. Returns nullopt for anything else, and beyond 64 bits of
+// nanoseconds.
 std::optional<std::chrono::nanoseconds> ParseDuration(std::string_view text);
 
-// The short form that ParseDuration reads back: "1h30m", "45s", "1.5s", "0s".
+// Returns the short form that ParseDuration reads back: "1h30m", "45s", "1.5s", "0s".
 std::string FormatDuration(std::chrono::nanoseconds duration);
 
 // The texts that ParseDuration reads, as patterns of a JSON Schema (ECMA 262), which knows no bounds.

@@ -31,7 +31,7 @@ class EnumText {
 
   const std::string& text() const { return text_; }
   bool empty() const { return text_.empty(); }
-  // nullopt: it is empty, or a name that this program does not know.
+  // Returns the value; nullopt if the text is empty, or a name that this program does not know.
   std::optional<Enum> value() const {
     for (int i = 0; i <= static_cast<int>(kLast); i++) {
       if (text_ == kName(static_cast<Enum>(i))) return static_cast<Enum>(i);

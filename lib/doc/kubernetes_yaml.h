@@ -46,7 +46,7 @@ std::optional<Node> ReadKubernetesDocument(std::string_view text, Position begin
 // Length of the space, by Go's unicode.IsSpace, that `text` begins with.
 std::size_t GoSpaceAt(std::string_view text);
 
-// Whether Kubernetes' programs take `text` for JSON: its first character that is no space is `{`.
+// Returns true if Kubernetes' programs take `text` for JSON: its first character that is no space is `{`.
 bool LooksLikeJson(std::string_view text);
 
 // The order in which Kubernetes' decoders look at keys.

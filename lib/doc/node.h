@@ -69,12 +69,12 @@ bool SameContent(const Node& a, const Node& b);
 
 using Path = std::initializer_list<std::string_view>;  // {"metadata", "name"}; empty: the root itself
 
-// nullptr if any of the keys is not there.
+// Returns the value at the path; nullptr if any of the keys is missing.
 const Node* ValueAt(const Node& root, Path path);
 Node* ValueAt(Node& root, Path path);
-// The string there; empty if there is none.
+// Returns the string at the path; empty if there is none.
 std::string TextAt(const Node& root, Path path);
-// The items of the sequence there; none if there is no such.
+// Returns the items of the sequence at the path; an empty list if there is none.
 const std::vector<Node>& ItemsAt(const Node& root, Path path);
 
 // The functions below change a tree in place.
@@ -84,7 +84,7 @@ void Put(Node& mapping, std::string_view key, Node value);
 void Remove(Node& mapping, std::string_view key);
 // Returns the value under `key`; adds an empty mapping if there is none.
 Node& Sub(Node& mapping, std::string_view key);
-// The value under `key` of a mapping; nullptr if there is none, or this is no mapping.
+// Returns the value under `key` of a mapping; nullptr if there is none, or this is no mapping.
 Node* Find(Node& mapping, std::string_view key);
 
 // Calls `use` with each value that `path` leads to; sequences on the way are gone through.

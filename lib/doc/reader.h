@@ -112,9 +112,9 @@ class ObjectReader {
 
   // A key that may be there and is not looked at.
   void Ignore(std::string_view key) { known_.emplace_back(key); }
-  // Where the key itself stands; nullopt if it is not there, or null.
+  // Returns the place of the key itself; nullopt if it is missing, or null.
   std::optional<Position> KeyAt(std::string_view key) const;
-  // A mistake in the value of `key`, or in the object if there is no such key.
+  // Reports a mistake in the value of `key`, or in the object if there is no such key.
   void Fail(std::string_view key, std::string_view message) const;
   void Fail(std::string_view message) const { reader_.Fail(message); }
   // Reports each key that was not read. Call it after the last read.

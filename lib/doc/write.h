@@ -16,7 +16,7 @@ namespace prefetch::doc {
 
 // One line, no spaces, members in their order; the same tree gives the same bytes. Numbers as Node::text.
 std::string WriteJson(const Node& node);
-// The same, indented by two spaces, with a line break at the end.
+// Returns the same, indented by two spaces, with a line break at the end.
 std::string WritePrettyJson(const Node& node);
 // Block style, with a line break at the end. Strings that any YAML reader could take for something else are
 // in double quotes, unless they came without: 0400 stays the number that it is for Kubernetes. Texts of
@@ -58,7 +58,7 @@ class JsonWriter {
   void MemberOrNull(std::string_view name, std::string_view text);
   void MemberOrNull(std::string_view name, const std::optional<base::WallTime>& time);
 
-  // For a long document: a text that grows by doubling takes twice its size.
+  // Reserves memory for a long document: a text that grows by doubling takes twice its size.
   void Reserve(std::size_t bytes) { text_.reserve(bytes); }
   std::string Take() { return std::move(text_); }
 

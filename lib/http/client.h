@@ -120,8 +120,8 @@ class Client {
  public:
   virtual ~Client() = default;
 
-  // One exchange. Redirects are not followed and nothing is retried: both would carry credentials where the
-  // caller did not mean them to go. Any thread may call, also several at once.
+  // Makes one exchange. Redirects are not followed and nothing is retried: both would carry credentials where
+  // the caller did not mean them to go. Any thread may call, also several at once.
   //   InvalidArgument    the request itself: URL, header, socket path
   //   NotFound, PermissionDenied   the unix socket: no such file, not for us
   //   PermissionDenied   with Request::tls: the peer's certificate is not one to trust, or ours was refused
@@ -132,7 +132,7 @@ class Client {
   base::Result<Response> Send(const base::Call& call, const Request& request) {
     return Exchange(call, request).response;
   }
-  // The same, and says where it broke.
+  // Makes the exchange as Send does, and reports where it broke.
   virtual ExchangeResult Exchange(const base::Call& call, const Request& request) = 0;
 };
 

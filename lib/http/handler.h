@@ -45,7 +45,7 @@ class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
   // nullptr if the budget is exhausted. A body that is alone is always admitted, or a long list could never
   // be shown.
   Reservation ReserveBody(const SharedBody& body, bool local) PREFETCH_EXCLUDES(mutex_);
-  // The same for other memory: a request's body, the kernel's buffer of a connection.
+  // Reserves other memory likewise: a request's body, the kernel's buffer of a connection.
   Reservation Reserve(std::size_t bytes, bool local) PREFETCH_EXCLUDES(mutex_);
   // Returns true if more than three quarters of the TCP clients' share are in use: slow readers are then
   // disconnected.

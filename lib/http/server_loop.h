@@ -67,8 +67,8 @@ class ServerJobs {
   ServerJobs(const ServerJobs&) = delete;
   ServerJobs& operator=(const ServerJobs&) = delete;
 
-  // False: there is no room for one more, and it will not run. A job whose result is another job goes on as
-  // that one, with the same number.
+  // Queues the job. Returns false if there is no room for one more; it will not run then. A job whose result
+  // is another job goes on as that one, with the same number.
   bool Submit(Job job) PREFETCH_EXCLUDES(mutex_);
   // Forgets a job that waits; false if it has begun (or ended) meanwhile: stopping it is its call's business.
   bool Drop(std::uint64_t id) PREFETCH_EXCLUDES(mutex_);
@@ -173,7 +173,7 @@ class Server::Loop {
   void Renew(Connection& connection);
   // Cuts connections that are too old; returns when the next one will be.
   std::optional<base::TimePoint> Sweep(base::TimePoint now);
-  // The same for deferred answers; libmicrohttpd has to run afterwards.
+  // Gives up deferred answers that are too old. libmicrohttpd has to run afterwards.
   void SweepDeferred(base::TimePoint now);
   base::TimePoint DeadlineOf(const Connection& deferred) const {
     return deferred.since + limits_.deferred_time + limits_.deferred_grace;

@@ -26,7 +26,7 @@ struct Target {
 // control characters, a fragment, more than 100 parameters.
 base::Result<Target> ParseTarget(std::string_view target);
 
-// Percent-decodes one component. nullopt: a broken escape.
+// Percent-decodes one component. Returns nullopt for a broken escape.
 std::optional<std::string> PercentDecode(std::string_view text);
 
 // Encodes everything but unreserved characters and those in `keep`: PercentEncode("reg:5000/a", "/:").
@@ -54,8 +54,8 @@ struct AbsoluteUrl {
   friend bool operator==(const AbsoluteUrl&, const AbsoluteUrl&) = default;
 };
 
-// InvalidArgument with why: another scheme, no host, user information, a port out of range, a blank or a
-// control character, more than 8 KiB. A fragment is dropped.
+// Parses an absolute URL, and drops its fragment. InvalidArgument names the mistake: another scheme, no host,
+// user information, a port out of range, a blank or a control character, more than 8 KiB.
 base::Result<AbsoluteUrl> ParseAbsoluteUrl(std::string_view text);
 
 // Resolves a Location header in an answer to `base` (RFC 3986 section 5.2): absolute, "//host/x", "/x", "x",

@@ -36,7 +36,7 @@ struct PodCredentialRefs {
 std::string TextOf(const PodCredentialRefs& pod);
 // Describes such a pod, behind "a pod" or "pods": "with secret team/pull", "without pull secrets".
 std::string DescribeCredentials(const PodCredentialRefs& pod);
-// The same from a TextOf.
+// Returns the same from a TextOf.
 std::string DescribeCredentials(const std::string& text);
 
 using NodeLabels = std::map<std::string, std::string>;

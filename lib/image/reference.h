@@ -22,7 +22,8 @@ namespace prefetch::image {
 //                          runtimes do; this is the identity of an entry and the key of lookups Normalized()
 class Reference {
  public:
-  // InvalidArgument with the mistake in one sentence ("must be lowercase", …).
+  // Parses a reference as a pod writes it. InvalidArgument names the mistake in one sentence ("must be
+  // lowercase", …).
   static base::Result<Reference> Parse(std::string_view written);
 
   // The empty reference, which names nothing.
@@ -86,7 +87,8 @@ bool NamesRegistry(std::string_view image);
 // digest of it. Case matters.
 bool MatchesPattern(std::string_view pattern, std::string_view normalized_name);
 
-// InvalidArgument: empty, longer than 500 bytes, more than 20 `*`, blanks or control characters in it.
+// Returns InvalidArgument if the pattern is empty, is longer than 500 bytes, or has more than 20 `*`, blanks
+// or control characters.
 base::Status CheckPattern(std::string_view pattern);
 
 // Kubernetes' imagePullPolicy, in order of strength: a pod with a later one asks for more.

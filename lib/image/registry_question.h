@@ -33,8 +33,8 @@ struct RegistryQuestion {
   // Empty: none is known, and any digest is kMoved with local_digest_unknown.
   std::vector<std::string> local_digests;
   Platform platform;
-  // In the order in which a pull would try them; the next one only where the one before was refused. Empty:
-  // anonymous.
+  // Credentials in the order in which a pull would try them: the next one only if the one before was refused.
+  // Empty: anonymous.
   std::vector<AuthConfig> credentials;
   // A pod wrote the registry's name, and no list has it: the answer must tell nothing about this node's own
   // network.

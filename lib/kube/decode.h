@@ -89,7 +89,8 @@ class SavedPods {
 
   // Returns false when further bytes are useless: there are more than doc::kMostSavedBytes.
   bool Feed(std::string_view bytes);
-  // InvalidArgument: it is no JSON, longer than doc::kMostSavedBytes, or holds no list of objects.
+  // Returns the pods. Returns InvalidArgument if the text is no JSON, is longer than doc::kMostSavedBytes, or
+  // holds no list of objects.
   base::Result<std::vector<Pod>> Take();
 
  private:

@@ -74,7 +74,7 @@ std::string ResolvePath(const std::string& folder, const std::string& path);
 // the whole file for one of them, even in entries that no context uses.
 void CheckKubeconfig(const doc::Reader& root);
 
-// The same for the values of an ExecCredential.
+// Checks the values of an ExecCredential likewise.
 void CheckExecCredentialTypes(const doc::Reader& root);
 
 }  // namespace prefetch::kube

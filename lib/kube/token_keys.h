@@ -32,7 +32,7 @@ enum class Signature {
 
 class TokenKeys {
  public:
-  // nullopt: it is no JSON Web Key Set with a key.
+  // Returns nullopt if the text is no JSON Web Key Set with a key.
   static std::optional<TokenKeys> Parse(std::string_view json);
 
   // Judges a JSON Web Token (RFC 7515, compact form) as k8s.io/kubernetes pkg/serviceaccount/jwt.go verifies
@@ -54,8 +54,9 @@ struct TokenClaims {
   std::string node, pod_uid;  // of the pod that it is bound to; empty: it is bound to none
 };
 
-// nullopt: it is no JSON Web Token of at most 16 KiB (RFC 7519; the private claim `kubernetes.io` is that of
-// k8s.io/kubernetes pkg/serviceaccount/claims.go). Pure.
+// Reads the claims of a token without verifying it. Returns nullopt if it is no JSON Web Token of at most 16
+// KiB (RFC 7519; the private claim `kubernetes.io` is that of k8s.io/kubernetes
+// pkg/serviceaccount/claims.go). Pure.
 std::optional<TokenClaims> ReadTokenClaims(std::string_view token);
 
 }  // namespace prefetch::kube

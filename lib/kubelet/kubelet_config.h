@@ -69,15 +69,15 @@ struct ConfigDocuments {
 // against gate) are not checked here.
 base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents);
 
-// Whether `text` is a KubeletConfiguration at all, right or wrong: there are kubeconfigs that are called
-// kubelet.conf.
+// Returns true if `text` is a KubeletConfiguration at all, right or wrong: there are kubeconfigs that are
+// called kubelet.conf.
 bool IsKubeletConfig(std::string_view text);
 
 // The files' settings of verification. The version stays open: no file has it.
 SettingsFacts ToSettingsFacts(const KubeletConfig& config);
 
-// The same from one file without drop-ins. InvalidArgument with the mistakes, each with `source`, line and
-// path.
+// Decodes these settings from one file without drop-ins. InvalidArgument has the mistakes, each with
+// `source`, line and path.
 base::Result<SettingsFacts> DecodeKubeletConfig(std::string_view text, const std::string& source);
 
 // As NodeFacts::sources name them.

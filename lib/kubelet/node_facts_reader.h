@@ -73,7 +73,7 @@ class ConfigFiles {
   };
 
   Stamps ReadStamps() const;
-  // Whether the files are so old that a change from now on shows in their stamps.
+  // Returns true if the files are so old that a change from now on shows in their stamps.
   static bool IsStable(const Stamps& stamps);
   ConfigReading ReadAll(const Stamps& stamps) const;
   ConfigReading InvalidReading(const std::string& lines) const;
@@ -101,7 +101,7 @@ class StartFile {
   bool Poll();
   // Another text, another file; empty: none was seen.
   const std::string& seen() const { return seen_; }
-  // nullopt: none was seen.
+  // Returns the time at which it was created; nullopt if none was seen.
   std::optional<base::WallTime> CreatedAt() const;
 
  private:

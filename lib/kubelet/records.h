@@ -52,10 +52,10 @@ struct RecordReading {
 // versions of the record that it knows. Never kUnreadable.
 RecordReading DecodeRecord(std::string_view content, std::string_view image_ref,
                            image::KubeletVersion version);
-// The same for the intent to pull `image`, the pod's literal text.
+// Decodes the intent to pull `image`, the pod's literal text, likewise.
 Reading DecodeIntent(std::string_view content, std::string_view image, image::KubeletVersion version);
 
-// The name of a record's file in image_manager/pulled, and of an intent's in image_manager/pulling.
+// Returns the name of a record's file in image_manager/pulled, and of an intent's in image_manager/pulling.
 std::string FileNameFor(std::string_view image_ref_or_image);
 
 // The state of kubelet's image_manager folder as a whole.

@@ -20,15 +20,15 @@ namespace prefetch::kubelet {
 // has accepted.
 class Allowlist {
  public:
-  // InvalidArgument, with each pattern that this kubelet would not start with.
+  // Parses the patterns. InvalidArgument has each pattern with which this kubelet would not start.
   static base::Result<Allowlist> Parse(const std::vector<std::string>& patterns,
                                        image::KubeletVersion version);
 
   // The empty list, which matches nothing.
   Allowlist() = default;
 
-  // Whether pods that write `image` use it unverified. Before 1.36 an exact pattern is compared with all that
-  // was written, so that it never matches a name with a tag or digest.
+  // Returns true if pods that write `image` use it unverified. Before 1.36, an exact pattern is compared with
+  // the whole text, so it never matches a name with a tag or digest.
   bool Matches(const image::Reference& image) const;
 
  private:

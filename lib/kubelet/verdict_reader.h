@@ -110,7 +110,7 @@ FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& i
 // records in a new folder, which this process cannot reach until the folder is mounted again.
 bool RecordsFolderIsReplaced(const std::string& kubelet_root);
 
-// The same for callers that have the file's name already (FileNameFor in records.h).
+// Read the same for callers that have the file's name already (FileNameFor in records.h).
 FileContent ReadRecordNamed(const std::string& kubelet_root, const std::string& file_name);
 FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& file_name);
 

@@ -61,7 +61,7 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image);
 // one pod: a secret in another namespace than the first is a mistake, and so is a secret that is named twice.
 std::optional<image::PodCredentialRefs> ReadReadyAs(doc::ObjectReader& object);
 
-// The same as a node, which is not for a pod without credentials.
+// Returns the field as a node. The pod must have credentials.
 doc::Node ReadyAsNode(const image::PodCredentialRefs& pod);
 
 // The field `pullWindow`: {start: "22:00", end: "06:00", days: [Mon, Tue], timeZone: Europe/Berlin}. The

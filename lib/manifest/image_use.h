@@ -124,8 +124,8 @@ struct PolicyRules {
   bool assume_always_pull = false;
   // The default of a controller that sets the policy before Kubernetes does.
   std::optional<image::PullPolicy> default_policy;
-  // The same for containers that such a controller adds to check the images of others (IsCheckContainer);
-  // if absent, they have the default of all.
+  // Default policy of containers that such a controller adds to check the images of others
+  // (IsCheckContainer). If absent, they have `default_policy`.
   std::optional<image::PullPolicy> default_check_policy;
 
   friend bool operator==(const PolicyRules&, const PolicyRules&) = default;

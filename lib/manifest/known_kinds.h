@@ -18,7 +18,7 @@ struct ObjectType {
 
 // "apps/v1" and "Deployment"; what stands behind the slash does not matter here.
 ObjectType TypeOf(std::string_view api_version, std::string_view kind);
-// As kubectl names it: "Deployment.apps", "Pod".
+// Returns kubectl's name of the type: "Deployment.apps", "Pod".
 std::string TypeName(const ObjectType& type);
 
 // Kubernetes' own kinds with pods, and OpenShift's DeploymentConfig.

@@ -114,7 +114,7 @@ struct DiskReservation {
 };
 // `factor`: FactorFor.
 DiskReservation ReservationOfDue(const DiskHistory& past, std::uint64_t factor = kMaxFactor);
-// The same for a pull that has fetched `done` bytes.
+// Returns the same for a pull that has fetched `done` bytes.
 DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done,
                                      std::uint64_t factor = kMaxFactor);
 // Returns the bytes of the free room that an absent image will probably still take, for messages; `done` of

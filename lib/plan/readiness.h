@@ -23,8 +23,8 @@ std::string StaleMountMessage(const std::string& file);
 // The declared version of kubelet, and the one by its Node.
 std::string VersionContradictionMessage(const std::string& declared, const std::string& by_node);
 
-// For KubeletStatus::records_note; empty: the records can be read. `gate_is_on`: of each kubelet that may run
-// here, so that it keeps records.
+// Returns the text for KubeletStatus::records_note; empty if the records can be read. `gate_is_on`: the
+// feature gate of each kubelet that may run here is on, so that it keeps records.
 std::string RecordsNote(const std::string& root, kubelet::RecordsAccess access, bool gate_is_on);
 
 // Images still count for this long after the runtime stopped answering.

@@ -9,8 +9,8 @@
 
 namespace prefetch::plan {
 
-// How one registry has answered lately. A failing registry gets one probe at a time. More requests would hit
-// it all at once when it comes back, and would hold slots that other registries could use.
+// Recent failures of one registry. A failing registry gets one probe at a time. More requests would hit it
+// all at once when it comes back, and would hold slots that other registries could use.
 struct RegistryHealth {
   // Consecutive failures over all images: rate limited, unreachable, DNS, TLS, server error, timeout.
   int failures = 0;

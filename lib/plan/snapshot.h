@@ -145,7 +145,7 @@ struct RuntimeStatus {
   bool up = false;
   std::string error;                    // why it is not up
   image::RuntimeRegistries registries;  // as it reports them
-  // How they are asked; none: it is not known yet, or no registry is asked.
+  // The way in which the agent asks them; none: it is not known yet, or no registry is asked.
   std::optional<image::RegistryAccess> access;
 };
 

@@ -30,7 +30,7 @@ using SpellingsPtr = std::shared_ptr<const std::vector<SpellingVerdicts>>;
 std::vector<PodProfile> PodsOf(const DesiredImage& desired);
 bool IsSamePod(const PodProfile& a, const PodProfile& b);
 bool HaveSamePods(const DesiredImage& a, const DesiredImage& b);
-// How these write it, each text once.
+// Returns how these pods write the image, each text once.
 std::vector<image::Reference> SpellingsOf(const DesiredImage& desired);
 bool IsSpelled(const DesiredImage& desired, const std::string& written);
 

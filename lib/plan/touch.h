@@ -87,8 +87,8 @@ enum class TouchNeed {
   kKeepOpen,  // open by no record: the first pod with a secret of its own would close it
   kOpen,      // closed
 };
-// For an image that is here and usable. Never for an image that is exempt for good, and never for a verdict
-// that is not firm.
+// Returns the need for a touch of an image that is here and usable. An image that is exempt for good never
+// needs one, nor does one whose verdict is not firm.
 TouchNeed NeedOf(const DesiredImage& desired, const kubelet::Verdicts& verdicts);
 
 // The touches so far of one entry. A value.

@@ -57,7 +57,8 @@ struct ContainerdConfig {
   std::size_t ignored_table_line = 0;
 };
 
-// InvalidArgument, with the line and never a value: containerd, or its CRI plugin, does not start with it.
+// Parses a configuration file. Returns InvalidArgument, with the line and never a value, if containerd or its
+// CRI plugin does not start with it.
 base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text);
 
 struct NamedConfig {
@@ -77,7 +78,7 @@ struct ContainerdSettings {
 // The file that containerd is started with and what it imports, in the order of loading; at least one.
 ContainerdSettings MergeContainerdConfigs(const std::vector<NamedConfig>& files);
 
-// For a file that is there and that cannot be used.
+// Returns the settings for a file that exists and cannot be used.
 ContainerdSettings UnknownSettings(std::string note);
 
 // containerd's configuration file on this node, with all that it imports. Any thread may call. Each call

@@ -48,7 +48,8 @@ class HostCheck {
   Reply Ask(const std::string& method, const image::Reference& reference, std::string accept,
             const Authorization& authorization);
   Reply Ask(const std::string& method, const Authorization& authorization);
-  // The same, and answers the server's challenge. `authorization` becomes the one that was sent last.
+  // Sends the request, and answers the server's challenge. `authorization` becomes the one that was sent
+  // last.
   Reply AskWithChallenge(const std::string& method, const image::Reference& reference,
                          const std::string& accept, Authorization& authorization,
                          const image::AuthConfig* credential);

@@ -21,7 +21,7 @@ namespace prefetch::registry {
 // have changed, as CRI-O reads them at every pull.
 class EndpointFiles {
  public:
-  // As of HostFilesOptions.
+  // The arguments are those of HostFilesOptions.
   EndpointFiles(std::shared_ptr<const RegistriesConf> conf, std::string host_root,
                 std::vector<std::string> system_ca_files);
   EndpointFiles(const EndpointFiles&) = delete;

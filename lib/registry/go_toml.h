@@ -16,16 +16,18 @@ namespace prefetch::registry {
 
 inline constexpr std::size_t kLongestGoText = 1024;  // ours
 
-// nullptr: it is not there. Each error is InvalidArgument, with the line and never a value.
+// Returns the member whose key is `key` in any case, as in Go; nullptr if there is none. Two of them are an
+// error. All errors of these functions are InvalidArgument, with the line and never a value.
 base::Result<const toml::node*> GoMember(const toml::table& table, std::string_view key);
-// Where a key is written; else where its table is.
+// Returns the node of the key, else that of its table: the place of a mistake.
 const toml::node& GoMemberOrTable(const toml::table& table, std::string_view key);
 
-// Empty: it is not there, or is empty.
+// Returns the text; empty if it is missing or empty.
 base::Result<std::string> GoText(const toml::table& table, std::string_view key);
-// `value` stays if it is not there.
+// Sets `value`, which stays as it is if the key is missing.
 base::Status GoBool(const toml::table& table, std::string_view key, bool& value);
-// nullopt: it is not there, which is not the same as an empty list.
+// Returns the texts; nullopt if the key is missing, which is not the same as an empty list. A list of more
+// than `most` is an error.
 base::Result<std::optional<std::vector<std::string>>> GoTexts(const toml::table& table, std::string_view key,
                                                               std::size_t most);
 

@@ -16,7 +16,7 @@ struct GoUrl {
   std::string path;    // without escapes
 };
 
-// nullopt if url.Parse fails.
+// Parses a URL as Go's url.Parse does; nullopt if that fails.
 std::optional<GoUrl> ParseGoUrl(std::string_view text);
 
 // Cleans a path as Go's path.Clean does, but an empty one stays empty.

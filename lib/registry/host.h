@@ -21,7 +21,7 @@
 
 namespace prefetch::registry {
 
-// How hosts.toml is decoded.
+// The decoder that containerd uses for hosts.toml.
 enum class TomlDialect {
   kGoToml1,  // keys as they are written, hosts by their place in the text
   kGoToml2,  // keys in any case, hosts by their own `[host."…"]` headers alone, UTF-8 alone
@@ -139,11 +139,12 @@ void PreferHttps(Host& host, bool has_port, bool tls, const RuntimeRules& rules)
 // Returns whether the name of a registry has a port: "reg:5000", "[::1]:5000".
 bool HasPort(std::string_view registry);
 
-// As CRI-O has it: https, on localhost as well. `insecure`: any certificate will do, and plain http, too
-// (R47).
+// Returns a host as CRI-O asks it: by https, on localhost as well. `insecure`: any certificate will do, and
+// plain http, too (R47).
 Host CrioHost(std::string_view registry, bool insecure);
 
-// Is this the registry's own server, and not a mirror's? Docker Hub's has another name than the registry.
+// Returns true if this is the registry's own server, and not a mirror. Docker Hub's server has another name
+// than the registry.
 bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry);
 
 // "localhost" or a loopback address, as containerd sees it.

@@ -67,7 +67,7 @@ class HostFiles {
   HostFiles(const HostFiles&) = delete;
   HostFiles& operator=(const HostFiles&) = delete;
 
-  // For a reference's domain. Blocks only as a disk does. Never without a host.
+  // Returns the hosts for a reference's domain, at least one. Blocks only as a disk does.
   std::shared_ptr<const HostChain> ChainFor(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
 
  private:

@@ -13,7 +13,8 @@ class LruMap {
  public:
   explicit LruMap(std::size_t capacity) : capacity_(capacity) {}
 
-  // nullptr if it is not there; counts as use. Valid until the next change.
+  // Returns the value, and counts as a use; nullptr if there is none. The pointer is valid until the next
+  // change.
   Value* Find(const std::string& key) {
     auto found = index_.find(key);
     if (found == index_.end()) return nullptr;

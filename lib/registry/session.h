@@ -77,7 +77,7 @@ class Session {
   bool untrusted_name() const { return state_.untrusted_name; }
 
  private:
-  // Whether the headers that hosts.toml has for this host are sent.
+  // kSend: the request has the headers that hosts.toml names for this host.
   enum class OwnHeaders { kSend, kLeaveOut };
   Reply Follow(const SessionRequest& question, OwnHeaders own_headers);
   // `is_target_host`: this URL is the server that the request is for, and not the target of a redirect.

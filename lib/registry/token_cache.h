@@ -31,7 +31,8 @@ struct Token {
 // HTTP method of the token request (R16). containerd ignores `token` in the answer to a POST.
 enum class TokenRequestForm { kGet, kPost };
 
-// For how long a token is used: until 30 s before its end, or for half of its life if that is longer.
+// Returns the time for which a token is used: until 30 s before its end, or for half of its life if that is
+// longer.
 std::chrono::seconds UsableFor(std::chrono::seconds lifetime);
 
 // Parses a token service's answer, which is untrusted. Pure.

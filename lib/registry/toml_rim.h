@@ -24,7 +24,7 @@ namespace prefetch::registry {
 // A file that was parsed. Its content may be secret: its strings are wiped when it goes. Moved, not copied.
 class Toml {
  public:
-  // InvalidArgument, with the line and never a value. Pure.
+  // Parses a text. InvalidArgument has the line and never a value. Pure.
   static base::Result<Toml> Parse(std::string_view text);
 
   Toml(Toml&&) = default;

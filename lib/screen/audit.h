@@ -90,12 +90,12 @@ struct Audit {
 
 Audit MakeAudit(const AuditFacts& facts);
 
-// The same from pods alone, without any agent: reports their images that `facts.listed` does not have.
+// Makes the audit from pods alone, without any agent: reports their images that `facts.listed` does not have.
 Audit MakePodAudit(const AuditFacts& facts);
 
-// Lines with a newline each.
+// Returns lines with a newline each.
 std::string AuditText(const Audit& audit, std::size_t width);
-// One line with a newline; kind AuditReport.
+// Returns one line with a newline; its kind is AuditReport.
 std::string AuditJson(const Audit& audit, base::WallTime time);
 
 }  // namespace prefetch::screen

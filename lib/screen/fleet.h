@@ -131,7 +131,7 @@ std::string CommonSuffix(const std::vector<FleetNode>& nodes);
 // "12 GB left in running pulls, about 4 min"; empty: nothing is known to be left.
 std::string RemainingText(const Fleet& fleet);
 
-// How many nodes have to be ready: "271", "95%".
+// Number of nodes that have to be ready: "271", "95%".
 struct FleetTarget {
   std::size_t number = 100;
   bool percent = true;

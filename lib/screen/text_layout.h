@@ -30,8 +30,8 @@ std::string ShortHash(std::string_view hash);
 // Words in lines of at most `width` columns; a longer word is a line of its own.
 std::vector<std::string> Wrap(std::string_view text, std::size_t width);
 
-// The same for each line of the text, a newline after each; `first` stands before the first line, `rest`
-// before the others.
+// Wraps each line of the text likewise, with a newline after each; `first` stands before the first line,
+// `rest` before the others.
 std::string Paragraph(std::string_view text, std::string_view first, std::string_view rest,
                       std::size_t width);
 

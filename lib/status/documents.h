@@ -105,7 +105,7 @@ struct ImageDetail {
 // apiVersion of every document that an agent sends.
 inline constexpr std::string_view kStatusApiVersion = "prefetchd.dev/v1";
 
-// How much an answer holds. Any pod, and any user of `pods/proxy`, reaches the agent's port.
+// The scope of an answer. Any pod, and any user of `pods/proxy`, reaches the agent's port.
 enum class View {
   kFull,    // everything: for root of the node, and for callers that the API server has identified
   kPublic,  // without HiddenMembers()
@@ -276,7 +276,7 @@ struct StatusKubelet {
   std::optional<StatusImageGc> image_gc;
 
   bool None() const { return version == "none"; }
-  // Where a fact is from: "declared", a file, "command line", "default". Empty: not known.
+  // Returns the source of a fact: "declared", a file, "command line", "default"; empty if it is not known.
   std::string SourceOf(std::string_view fact) const;
 
   friend bool operator==(const StatusKubelet&, const StatusKubelet&) = default;
@@ -324,7 +324,7 @@ struct StatusDocument {
   std::optional<std::uint64_t> unlisted_left_out;
   std::string unlisted_reason;  // why `unlisted` is not known
 
-  // As far as they are known.
+  // Returns the unlisted images, as far as they are known.
   std::vector<StatusUnlisted> Unlisted() const { return unlisted.value_or(std::vector<StatusUnlisted>()); }
 
   friend bool operator==(const StatusDocument&, const StatusDocument&) = default;

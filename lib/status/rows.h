@@ -116,7 +116,7 @@ class Members {
     if (value != nullptr) read(Members(*value, At(name), error_));
     return value != nullptr;
   }
-  // The same for each object of the list of that name. False: there is no such list.
+  // Calls `read` likewise for each object of the list of that name. Returns false if there is no such list.
   template <typename Function>
   bool Objects(const char* name, Function read) const {
     return EachItem(

@@ -32,7 +32,8 @@ Actor ActorOf(std::string_view reason);
 // All reasons as a page of Markdown: deploy/docs/reference/reasons.md.
 std::string ReasonsPage();
 
-// How far a download is: "412 of 680 MB, 38 MB/s, about 7 s left". `total` and `per_second` 0: not known.
+// Returns the progress of a download: "412 of 680 MB, 38 MB/s, about 7 s left". `total` and `per_second` may
+// be 0: not known. All are bytes.
 std::string TransferWords(std::uint64_t done, std::uint64_t total, std::uint64_t per_second);
 
 // Advice about an image that pods may not use. Pure. One sentence each, the best first; empty for an image

@@ -33,7 +33,7 @@ struct Context {
   // Returns --agent, else PREFETCHD_AGENT; empty if there is none. CLI11's envname() is not used, since the
   // variable would then win over the flag of another subcommand.
   std::string NamedAgent() const;
-  // The same, else the default.
+  // Returns the same, else the default.
   std::string Agent() const;
   int WithAgent(const std::function<int(const AgentClient&)>& use);
 };
@@ -108,14 +108,14 @@ Command WatchCommand(CLI::App& command, Context& context);
 // Returns all values that `option` can have; empty if it can have any.
 std::vector<std::string> ValuesOf(const CLI::Option& option);
 
-// The same as "text|json". Returns the type if the option takes any value, or so many that its description
-// lists them.
+// Returns these values as "text|json"; the type if the option takes any value, or so many that its
+// description lists them.
 std::string ValueLabel(const CLI::Option& option);
 
 // Returns the text of --help in lines of at most `width` columns, except for examples, which users copy.
 std::string WrappedHelp(const std::string& help, std::size_t width);
 
-// For the program and all its commands.
+// Returns the format of --help, for the program and all its commands.
 std::shared_ptr<CLI::FormatterBase> HelpFormat();
 
 // Converts CLI11's complaint about a command line to a sentence that says what to write. `command` is the

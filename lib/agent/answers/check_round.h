@@ -66,11 +66,11 @@ class LiveRuntime {
   LiveRuntime(cri::ImageService& images, cri::ContentService& content, const base::Clock& clock)
       : images_(images), content_(content), clock_(clock) {}
 
-  // How long it is waited for: a runtime that answers does so in milliseconds, and one that is stopped must
-  // not cost the verdict.
+  // Returns the time limit of Ask: a runtime that answers does so in milliseconds, and one that is stopped
+  // must not cost the verdict.
   static base::Duration Timeout(const plan::RuntimeStatus& last_seen);
 
-  // One ListImages; an answer that is younger than `age` is used again. Never null.
+  // Calls ListImages once, and returns the answer; one that is younger than `age` is used again. Never null.
   Listing Ask(const base::Call& call, base::Duration age) PREFETCH_EXCLUDES(mutex_);
 
   // An entry of the list as `index` has it. Whether another image than that of the last poll runs here, the
@@ -218,7 +218,7 @@ struct CheckSources {
 // Not thread-safe. Its arguments must outlive it.
 class CheckRound {
  public:
-  // Whether it asks registries, or ends where one would be asked.
+  // kNode: the round ends where it would ask a registry.
   enum class Scope { kRegistries, kNode };
 
   // `registry_deadline`: real time, as a Call's deadline.

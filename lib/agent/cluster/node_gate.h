@@ -78,7 +78,7 @@ class NodeGate {
   // Returns nullopt if the server's version is not known yet.
   std::optional<bool> MayWrite(const base::Call& call);
   std::optional<kube::Node> Read(const base::Call& call);
-  // As last read from the Node object; empty: not read.
+  // Returns the version last read from the Node object; empty if none was read.
   std::string KubeletVersion() const;
   plan::ObservedGate Observe(const kube::Node& node) const;
   // The functions below return false if the round ends early.

@@ -52,8 +52,8 @@ class TouchPods {
   TouchPods(TouchOptions options, kube::Api& api, credentials::Keyring& keyring)
       : options_(std::move(options)), api_(api), keyring_(keyring) {}
 
-  // How many images that failed before one pod may name: with image volumes the first that fails hides the
-  // rest.
+  // Returns the number of images that failed before which one pod may name: with image volumes, the first
+  // that fails hides the rest.
   std::size_t MaxFailures() const { return options_.image_volumes ? 1 : plan::kMostImagesOfATouch; }
 
   // Deletes the pods that have our names, a previous agent's too.

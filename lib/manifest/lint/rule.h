@@ -55,7 +55,7 @@ struct Rule {
 // All of them; the index is the RuleId.
 std::span<const Rule> Rules();
 const Rule& RuleOf(RuleId rule);
-// nullptr: there is none of that id. The case does not matter.
+// Returns the rule of that id, in any case; nullptr if there is none.
 const Rule* FindRule(std::string_view id);
 
 // A place in a file.
