@@ -77,6 +77,7 @@ class Checks {
   // Forgets registries that no entry uses any more, unless they are still held.
   void Forget(const std::set<std::string>& in_use);
 
+  // Returns the state of each registry that entries have checked, by name.
   std::vector<plan::RegistryStatus> Statuses() const;
 
  private:

@@ -60,6 +60,7 @@ class CredentialLookupPool {
   CredentialLookupPool(const CredentialLookupPool&) = delete;
   CredentialLookupPool& operator=(const CredentialLookupPool&) = delete;
 
+  // Starts a lookup. If it needs a plugin, it may wait for a thread.
   void Start(LookupJob job) PREFETCH_EXCLUDES(mutex_);
   // Ends those that wait for others and have been stopped. They report.
   void DropStopped() PREFETCH_EXCLUDES(mutex_);
@@ -112,6 +113,7 @@ class CredentialLookups {
   // `on_finished` is called on the pool's threads.
   CredentialLookups(credentials::Keyring& keyring, std::function<void(LookupFinished)> on_finished);
 
+  // Returns kDone if there is a result for this entry that is younger than kLookupLifetime.
   plan::CredentialLookup StateOf(const plan::DesiredImage& desired, base::TimePoint now) const;
   // Begins a lookup if StateOf is kNeeded. Returns true if it did.
   bool StartIfNeeded(const plan::DesiredImage& desired, base::TimePoint now);

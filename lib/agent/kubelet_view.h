@@ -45,6 +45,7 @@ class KubeletView {
     bool settings = false;  // of the kubelets that may run here
     bool any = false;       // false: all is as it was
   };
+  // Applies the result of a poll, and returns what it has changed.
   News Handle(KubeletPolled event, std::uint64_t list_epoch);
   // Ends the hold of changed verdicts when its time has come.
   void ReleaseVerdicts();

@@ -98,6 +98,7 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
+  // A pull has ended, with or without success.
   void PullEnded(const PullEnd& end) PREFETCH_EXCLUDES(mutex_);
   // Bytes of blobs have come from a registry to the agent itself.
   void Fetched(std::uint64_t bytes) PREFETCH_EXCLUDES(mutex_);
@@ -118,6 +119,7 @@ class Metrics {
   // One touch pod; kNone: kubelet went through it.
   void TouchPodEnded(plan::TouchObstacle obstacle) PREFETCH_EXCLUDES(mutex_);
 
+  // Returns all counts at one moment.
   Counts Copy() const PREFETCH_EXCLUDES(mutex_);
 
  private:

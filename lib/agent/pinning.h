@@ -23,6 +23,8 @@ struct PinChanges {
   bool list = false;
   std::vector<std::string> pin, unpin;
 };
+// Lists, sets and removes pins, in this order. A failure of one name is in `errors`. After a failure of the
+// runtime itself, it makes no further call. Blocks.
 PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, const std::string& owner,
                        const PinChanges& work);
 // Takes the pins of all agents off. Labels do not tell an agent that has gone from one that runs beside this

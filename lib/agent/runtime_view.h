@@ -53,6 +53,7 @@ class RuntimeView {
   const plan::RuntimeStatus& status() const { return status_; }
   bool up() const { return status_.up; }
   bool ever_up() const { return ever_up_; }
+  // Returns the time since the runtime stopped answering; nullopt while it answers.
   std::optional<base::Duration> DownFor() const;
   RegistryQueryContext QueryContext() const { return {status_.name, status_.version, status_.registries}; }
   // Returns true if the runtime may keep a pull waiting for others, so that none of its bytes move:

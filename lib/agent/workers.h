@@ -21,6 +21,7 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
+  // Queues the job, and makes a thread for it if need be.
   void Submit(std::function<void()> job) PREFETCH_EXCLUDES(mutex_);
 
  private:

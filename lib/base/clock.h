@@ -16,7 +16,9 @@ using WallTime = std::chrono::system_clock::time_point;
 class Clock {
  public:
   virtual ~Clock() = default;
+  // Returns the monotonic time, by which everything is decided.
   virtual TimePoint Now() const = 0;
+  // Returns the time of day, which may jump.
   virtual WallTime Wall() const = 0;
 };
 

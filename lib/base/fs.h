@@ -27,6 +27,7 @@ class Fd {
 
   bool valid() const { return fd_ >= 0; }
   int get() const { return fd_; }
+  // Gives the descriptor away: the caller closes it.
   int Release();
   void Close();
 
@@ -75,6 +76,7 @@ class StampedFiles {
   Result<std::vector<std::string>> List(const std::string& folder, std::size_t max_entries);
   Result<FileKind> KindOf(const std::string& path);
 
+  // Returns true if a stamped path has changed since its read. Blocks as a disk does.
   bool HaveChanged() const;
 
  private:

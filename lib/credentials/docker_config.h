@@ -139,6 +139,7 @@ struct LoadedPullSecret {
   KeyIndex index;
   std::vector<std::string> problems;  // with one, the index is empty
 
+  // Returns true if the image matches an allowed pattern, and one of its sources is one of the secret.
   bool Serves(const Target& target, const std::vector<std::string>& list_sources) const;
 };
 

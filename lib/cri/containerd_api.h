@@ -59,6 +59,7 @@ class ContainerdApi {
 
   // Returns false if the lease exists already.
   CallResult<bool> CreateLease(const base::Call& call, const LeaseInfo& lease);
+  // Returns false if there is no such lease.
   CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
                                LeaseDeletion deletion = LeaseDeletion::kAsync);
   CallResult<std::vector<LeaseInfo>> ListLeases(const base::Call& call);
@@ -68,6 +69,7 @@ class ContainerdApi {
   // Returns false if there is no such lease. A resource may be added again, and before it exists.
   CallResult<bool> AddResource(const base::Call& call, const std::string& id, const LeaseResource& resource);
 
+  // Returns nullopt if the store does not have the content.
   CallResult<std::optional<ContentInfo>> Info(const base::Call& call, const std::string& digest);
   // Returns all content that has `label`, with that value if it is not empty.
   CallResult<std::vector<ContentInfo>> ListWithLabel(const base::Call& call, const std::string& label,

@@ -40,6 +40,7 @@ struct PullFacts {
   std::set<std::string> committed;               // those of the manifest's blobs that are complete
 };
 
+// Returns the progress of a pull, in compressed bytes. Before the manifest is fetched, no byte counts.
 PullProgress ProgressFrom(const PullFacts& facts);
 
 // The digest that an ingest fetches: "layer-sha256:ab…" gives "sha256:ab…"; empty if there is none.

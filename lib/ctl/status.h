@@ -37,6 +37,8 @@ struct FleetStatusOptions {
   std::chrono::nanoseconds timeout = std::chrono::minutes(2);
 };
 
+// Prints what `options` select. Returns the exit code: kUnreachable if the API server does not answer; a node
+// whose agent does not answer is part of the output.
 int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options, std::ostream& out,
                 std::ostream& err);
 

@@ -24,6 +24,7 @@ struct Terminal {
   std::size_t width = 80, height = 24;
 };
 
+// Return the present properties of standard output and standard error.
 Terminal StdoutTerminal();
 Terminal StderrTerminal();
 

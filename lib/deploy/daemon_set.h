@@ -56,6 +56,7 @@ class AgentDaemonSet {
 constexpr std::string_view kMonitoring = "monitoring";  // folders of components/
 constexpr std::string_view kMonitoringGke = "monitoring-gke";
 
+// Returns InvalidArgument for options that contradict each other, and for labels that are not KEY=VALUE.
 base::Status CheckMonitors(const GenerateOptions& options);
 
 // Sets labels (KEY=VALUE each) on PodMonitor and PrometheusRule. The Prometheus operator selects them by its

@@ -39,12 +39,16 @@ struct Objects {
 
 // Finds an object by kind and first name; nullptr if there is none.
 Object* FindObject(Objects& objects, std::string_view kind, std::string_view original_name);
+// Returns true if the object has the target's kind, first name and label. An empty part matches all.
 bool Matches(const Target& target, const Object& object);
 // Returns whether objects of this kind have no namespace. Knows the kinds that this tree has.
 bool IsClusterWide(const std::string& kind);
 
+// Sets the namespace of all objects that have one, and in all fields that refer to it.
 void SetNamespace(Objects& objects, const std::string& name_space);
+// Appends the suffix to all names but those of namespaces. FinishNames updates references.
 void AddNameSuffix(Objects& objects, const std::string& suffix);
+// Adds labels to all objects, and to the selectors of those that select pods.
 void AddLabels(Objects& objects, const std::vector<std::pair<std::string, std::string>>& labels);
 // Appends hashes to the names of `hashed` ConfigMaps, and then updates every reference to a changed name.
 void FinishNames(Objects& objects);

@@ -65,6 +65,7 @@ struct Verdicts {
   Verdict if_not_present;
   Verdict always;
 
+  // Returns the verdict under this pull policy.
   const Verdict& For(image::PullPolicy policy) const;
 
   friend bool operator==(const Verdicts&, const Verdicts&) = default;
@@ -90,6 +91,7 @@ struct VerdictFacts {
   bool in_unknown_folder = false;
 };
 
+// Returns kubelet's verdict about this pod under each pull policy.
 Verdicts DecideVerdicts(const VerdictFacts& facts, const PodIdentity& pod, const KubeletSettings& settings);
 
 // Verdicts if not all settings of kubelet are known: certain only if all possible settings give the same

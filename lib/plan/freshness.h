@@ -91,6 +91,7 @@ struct AnswerTime {
   base::WallTime wall;
 };
 
+// The registry has answered about the tag, or has stayed silent. `random` is uniform in [0, 1).
 Freshness AfterAnswer(Freshness past, const DesiredImage& desired, const Local& local,
                       const image::RegistryAnswer& answer, AnswerTime when, double random);
 // The registry is held (plan/registry_pace.h), and was not asked: no answer, without a request.

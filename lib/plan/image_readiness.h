@@ -51,6 +51,7 @@ struct EntryFacts {
   base::Shared<TouchStatus> touch;  // kNone where touching is off
 };
 
+// Returns the state of an entry as the Snapshot shows it.
 ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::WallTime wall);
 
 // The verdict on a node without a kubelet, and its reason.
@@ -68,6 +69,7 @@ struct PolicyFacts {
   std::optional<kubelet::VerdictResult> result;  // kubelet's verdict for the policy; nullopt: not known
   bool agrees = false;                           // the registry, lately
 };
+// Returns true if pods of this policy can rely on the image.
 bool IsReadyFor(image::PullPolicy policy, const PolicyFacts& facts);
 
 // May pods of this policy rely on the image? Never: they start without the registry. IfNotPresent: at most a

@@ -80,6 +80,7 @@ struct ProgressFacts {
   bool may_be_queued = false;
 };
 
+// The progress of a running pull was polled.
 ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen, base::TimePoint now);
 
 // Returns true if no bytes have come for kIdleAfter at a speed that is worth a slot. A pull that has just

@@ -69,6 +69,7 @@ struct ReadyAnswer {
   std::vector<const ImageState*> entries;
 };
 
+// Answers a question about readiness, with the first obstacle as its message. Pure.
 ReadyAnswer EvaluateReady(const Snapshot& snapshot, const ReadyQuestion& query);
 
 }  // namespace prefetch::plan

@@ -210,6 +210,7 @@ constexpr std::string_view ReasonName(Reason reason) {
 constexpr Retry RetryFor(Reason reason) {
   return RowOf(reason).retry;
 }
+// Return the reason of a failed pull, and that of a verdict.
 Reason ReasonFor(image::ErrorClass error_class);
 Reason ReasonFor(kubelet::VerdictReason reason);
 

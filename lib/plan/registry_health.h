@@ -19,6 +19,8 @@ struct RegistryHealth {
   base::TimePoint limited_until;
 };
 
+// A pull has failed, and its registry is the cause. `retry_after`: 0 if the registry named no time. `random`
+// is uniform in [0, 1).
 RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
                                     base::TimePoint now, double random);
 

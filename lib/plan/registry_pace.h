@@ -38,6 +38,7 @@ struct RegistryPace {
   base::TimePoint allowance_at;
 };
 
+// A check of the registry starts.
 RegistryPace AfterStart(RegistryPace past, base::TimePoint now);
 // `random` is uniform in [0, 1).
 RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, base::TimePoint now,

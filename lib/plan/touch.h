@@ -132,9 +132,11 @@ struct TouchPodHealth {
   TouchObstacle obstacle = TouchObstacle::kNone;
   std::string why;
 };
+// kubelet has restarted: the next touch pod may be tried at once.
 TouchPodHealth AfterKubeletRestart(TouchPodHealth past, base::TimePoint now);
 // A pod that came to nothing as a whole; obstacle kNone: one that kubelet has gone through.
 TouchPodHealth AfterPod(TouchPodHealth past, const TouchResult& result, base::TimePoint now, double random);
+// Returns true if the obstacle is about the pod as a whole, and not about one image.
 bool IsPodObstacle(TouchObstacle obstacle);
 // Returns true if touch pods have failed so often for one obstacle that waiting is not worth it. They are
 // still tried, every ten minutes.
@@ -147,6 +149,7 @@ struct TouchFacts {
   const TouchHistory& past;
   const TouchPodHealth& pod_health;
 };
+// Returns the state of the touches of one entry, as status documents show it.
 TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTime wall);
 
 // A spelling of an entry that is to be touched now.
@@ -172,6 +175,7 @@ struct ContainerEvaluation {
   ContainerOutcome outcome = ContainerOutcome::kUndecided;
   TouchResult result;  // of kFailed
 };
+// Judges a container by kubelet's status: whether its image was pulled, or why not.
 ContainerEvaluation EvaluateContainer(const ContainerObservation& seen);
 
 struct PodObservation {

@@ -38,6 +38,8 @@ struct DebouncedVerdict {
   std::optional<base::TimePoint> differs_since;  // `newest` says otherwise than `shown` since then
 };
 
+// kubelet's files were read. A verdict that these files have changed is debounced; any other is shown at
+// once.
 DebouncedVerdict AfterReading(DebouncedVerdict past, const VerdictReadout& seen, base::TimePoint now);
 // The list has the entry for other pods, or spells it otherwise. The state of pods that stay is kept;
 // where there is a new one, nothing is known.

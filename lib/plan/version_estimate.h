@@ -62,8 +62,11 @@ struct VersionInForce {
 // The Node was written by this kubelet: its heartbeat is younger than the process.
 bool Confirms(const NodeReport& report, const KubeletStart& start);
 
+// kubelet has started anew: its version is open until the Node confirms it.
 VersionEstimate AfterStart(VersionEstimate past, const KubeletStart& start);
+// The Node was read.
 VersionEstimate AfterNodeReport(VersionEstimate past, const NodeReport& report);
+// Returns the version that counts at this time, and the problem if it is a guess.
 VersionInForce VersionAt(const VersionEstimate& estimate, const NodeReport& report, base::TimePoint now);
 
 }  // namespace prefetch::plan

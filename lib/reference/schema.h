@@ -21,6 +21,7 @@ enum class Document { kList, kAgent, kStatus, kCheck };
 const std::vector<std::string>& DocumentNames();
 std::optional<Document> DocumentNamed(std::string_view name);
 
+// Returns the JSON Schema of a document.
 doc::Node SchemaOf(Document document);
 // Indented, with a line break at the end: the file of deploy/schemas.
 std::string SchemaText(Document document);

@@ -65,6 +65,7 @@ struct PullEndpoints {
   std::string only_by_pull_reason;      // why only a pull can tell, a sentence; empty: the places are known
 };
 
+// Returns the places from which CRI-O pulls the image, in its order.
 PullEndpoints PullEndpointsFor(const RegistriesConf& conf, const image::Reference& reference);
 
 }  // namespace prefetch::registry

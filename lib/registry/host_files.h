@@ -40,6 +40,7 @@ struct ConfigRoots {
 // The default `config_path`: none before 2.2.
 std::string_view DefaultConfigPath(std::string_view containerd_version);
 
+// Returns the folders in which the runtime looks for hosts.toml files.
 ConfigRoots RootsOf(const RuntimeConfig& config);
 
 // The folders in one root that may hold the files for `registry`, the first that exists counts:

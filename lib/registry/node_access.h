@@ -41,6 +41,8 @@ struct FileFacts {
   RegistriesSettings crio;
 };
 
+// Decides how registries are asked: by the declared settings, else by those that the runtime reports or has
+// in its files. An unknown runtime is asked by pulls alone. Pure.
 image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime,
                                    const FileFacts& files);
 

@@ -104,6 +104,7 @@ struct RateLimitValue {
 
   friend bool operator==(const RateLimitValue&, const RateLimitValue&) = default;
 };
+// Returns nullopt for another form, and for a window of more than a year.
 std::optional<RateLimitValue> ParseRateLimit(std::string_view value);
 
 // The functions below decide which redirects are followed, and which headers are sent along (R40).

@@ -12,6 +12,7 @@
 
 namespace prefetch::registry {
 
+// Escapes all bytes beyond ASCII.
 std::string ToAsciiToml(std::string_view text);
 
 // Undoes ToAsciiToml in a string that toml++ read.

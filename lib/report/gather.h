@@ -69,6 +69,7 @@ struct Report {
   std::size_t blocked_images = 0;     // of these, not ready somewhere because of the registry's answer
   std::map<std::string, UnreachableRegistry> unreachable_registries;
 
+  // Return the position in `images` and in `states`, which must have the value.
   std::uint32_t ImageIndex(const std::string& image) const;
   std::uint32_t StateIndex(const ImageState& state) const;
 };

@@ -30,6 +30,8 @@ struct HeatMap {
   std::vector<UniformGroup> uniform;  // images with one state on every node that lists them; worst first
 };
 
+// Groups the nodes that reported by equal states of their images, and leaves images without any difference to
+// `uniform`.
 HeatMap MakeHeatMap(const Report& report);
 
 // Returns the letters of the states, by index: one character each, taken from the word of the state, and

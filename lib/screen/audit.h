@@ -88,6 +88,8 @@ struct Audit {
   bool Clean() const { return findings.empty(); }
 };
 
+// Finds unlisted images that nodes report, with the pods that use them, and listed images that kubelet pulled
+// for a pod.
 Audit MakeAudit(const AuditFacts& facts);
 
 // Makes the audit from pods alone, without any agent: reports their images that `facts.listed` does not have.

@@ -60,6 +60,7 @@ struct FleetNode {
   std::vector<FleetMissing> missing;       // required images that are not ready
   std::vector<FleetMissing> non_blocking;  // optional or stale images; readiness does not depend on them
 
+  // Returns the number of bytes that pulls of required images still have to fetch.
   std::uint64_t BytesLeft() const;
   bool IsUnreachable() const { return !detail && state != NodeState::kReady; }
 };
@@ -122,6 +123,7 @@ struct Fleet {
   std::size_t CountedNodes() const { return nodes.size() - leaving; }
 };
 
+// Counts the nodes, and groups those that are not ready by cause.
 Fleet GatherFleet(std::vector<FleetNode> nodes);
 
 // Returns the end that all names have in common, from a dot on: ".eu-central-1.compute.internal". Empty if

@@ -39,6 +39,7 @@ using LatestKubeletSettings = base::Latest<std::shared_ptr<const kubelet::Kubele
 // it.
 constexpr std::chrono::seconds kFirstAnswerTimeout{60};
 
+// Returns what the Node object tells: labels, addresses, kubelet's version and its newest heartbeat.
 plan::NodeReport NodeReportOf(const kube::Node& node);
 
 // Callbacks for kubelet's endpoints /configz and /metrics, and for the configuration to compare with.
