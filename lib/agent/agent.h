@@ -93,7 +93,7 @@ class TurnLimiter {
 
   base::TimePoint due() const { return due_; }
   std::uint64_t count() const { return count_; }
-  // One is over; the next is at `due`, if nothing happens.
+  // Records the end of a turn; the next is at `due`, if nothing happens.
   void RecordTurn(base::TimePoint due) {
     due_ = due;
     count_++;

@@ -100,7 +100,8 @@ class Board {
     base::Lock lock(mutex_);
     return documents_;
   }
-  // One that was published after `known`, or whatever there is at the call's end.
+  // Blocks until a Snapshot was published after `known`, and returns it; at the call's end, returns the
+  // latest one.
   plan::SnapshotPtr LatestAfter(const base::Call& call, const plan::SnapshotPtr& known) const
       PREFETCH_EXCLUDES(mutex_) {
     std::stop_callback wake(call.stop, [this] {

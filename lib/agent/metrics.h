@@ -41,7 +41,7 @@ class Histogram {
   }
 
   std::span<const double> bounds() const { return bounds_; }
-  // One for each bound, not cumulative, and one for values above the last.
+  // Returns one count for each bound, not cumulative, and one for values above the last.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   double sum() const { return sum_; }
 

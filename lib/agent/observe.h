@@ -60,10 +60,10 @@ class Observer {
         node_(std::move(node)),
         audit_ignore_(std::move(audit_ignore)) {}
 
-  // One ListImages, and one ImageStatus for each image id that is new, or has lost its last tag. For a name
-  // without a repo digest, or an image without layers, further calls find out whether it starts. Before them
-  // a connection, where there is none or the runtime may be another process than before. `full`: answer in
-  // full even if nothing has changed (the list has, or the asker's memory). `wall`: now.
+  // Calls ListImages once, and ImageStatus for each image id that is new, or has lost its last tag. For a
+  // name without a repo digest, or an image without layers, further calls find out whether it starts.
+  // Connects first, if there is no connection or the runtime may be another process than before. `full`:
+  // answers in full even if nothing has changed, since the list or the caller's memory has. `wall`: now.
   RuntimePoll Poll(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
 
  private:

@@ -55,10 +55,10 @@ class Pinning {
   // No more jobs will be absorbed. Pins that are due are problems from now on.
   void End();
   base::TimePoint NextTurn() const;
-  // Each pin is set, or ProblemOf says why it is not: --once may end.
+  // Returns true if each pin is set, or ProblemOf says why it is not: --once may end.
   bool IsSettled() const;
 
-  // Why an entry with `pin: true` is not pinned; empty: it is, need not be, or will be in a moment.
+  // Returns why an entry with `pin: true` is not pinned; empty if it is, need not be, or will be in a moment.
   std::string ProblemOf(const Entry& entry) const;
 
  private:

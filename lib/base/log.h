@@ -64,7 +64,7 @@ void SetLogFormat(LogFormat format);
 // Lines go to `sink` (without newline) instead of stderr; nullptr puts stderr back. For tests.
 void SetLogSink(std::function<void(std::string_view line)> sink);
 
-// One event as a line, without newline. Pure; `time` is already formatted.
+// Returns one event as a line, without newline. Pure; `time` is already formatted.
 std::string FormatLogLine(LogFormat format, std::string_view time, LogLevel level, std::string_view message,
                           const LogFields& fields);
 

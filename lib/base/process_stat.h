@@ -17,7 +17,7 @@ struct ProcessStat {
   std::string_view parent;   // its id
   std::string_view started;  // in the kernel's ticks since the boot
 
-  // It has ended, and may wait to be reaped.
+  // Returns true if it has ended. It may still wait to be reaped.
   bool HasExited() const { return state == "Z" || state == "X"; }
 };
 

@@ -25,8 +25,8 @@ enum class DockerConfigFormat {
   kLegacy,  // .dockercfg: the map itself
 };
 
-// All entries of a document. A mistake in one makes the whole document an error (InvalidArgument), which
-// never quotes a value. Pure.
+// Decodes all entries of a document. A mistake in one makes the whole document an error (InvalidArgument),
+// which never quotes a value. Pure.
 base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, DockerConfigFormat format);
 
 // Returns user name and password of an "auth" field; nullopt if kubelet does not accept its base64, or if it

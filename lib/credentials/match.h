@@ -95,7 +95,7 @@ class KeyIndex {
   // equal later ones. The default registry's fallback is not included, since it concerns several indexes
   // together. Valid as long as this index.
   std::vector<const Entry*> Match(const Target& target) const;
-  // Those under exactly "index.docker.io".
+  // Returns the entries under exactly "index.docker.io".
   std::vector<const Entry*> DefaultRegistry() const;
   const std::vector<std::string>& unusable_keys() const { return unusable_keys_; }
   bool empty() const { return entries_.empty(); }

@@ -30,7 +30,7 @@ inline bool ReadsConfigDirectories(image::KubeletVersion version) {
 inline bool KnowsTokenAttributes(image::KubeletVersion version) {
   return version >= image::KubeletVersion{1, 33};
 }
-// Its feature gate is on by default.
+// Returns true if the feature gate for tokenAttributes is on by default.
 inline bool AllowsTokenAttributes(image::KubeletVersion version) {
   return version >= image::KubeletVersion{1, 34};
 }

@@ -54,7 +54,7 @@ class ContainerdApi {
   explicit ContainerdApi(const Endpoint& endpoint);
   ~ContainerdApi();
 
-  // Another answer than before: perhaps it is another daemon.
+  // Returns another number than before if another daemon may be at the other end.
   std::uint64_t Generation() { return channel_.Generation(); }
 
   // Returns false if the lease exists already.
@@ -75,9 +75,9 @@ class ContainerdApi {
   CallResult<std::vector<ContentInfo>> ListWithLabel(const base::Call& call, const std::string& label,
                                                      const std::string& value = "");
   CallResult<std::string> Read(const base::Call& call, const std::string& digest);
-  // Bytes written so far by digest, of all blobs that are being fetched.
+  // Returns the bytes written so far, by digest, of all blobs that are being fetched.
   CallResult<std::map<std::string, std::uint64_t>> Ingests(const base::Call& call);
-  // All of them by ref, "layer-sha256:…", with those that name no digest.
+  // Returns all ingests by ref, "layer-sha256:…", with those that name no digest.
   CallResult<std::map<std::string, IngestInfo>> IngestsByRef(const base::Call& call);
 
   // Returns nullopt if there is no such name.
@@ -95,7 +95,7 @@ class ContainerdApi {
 
   CallResult<bool> SnapshotExists(const base::Call& call, const std::string& snapshotter,
                                   const std::string& key);
-  // Makes an empty snapshot, which the garbage collector removes. False: there is one already.
+  // Makes an empty snapshot, which the garbage collector removes. Returns false if there is one already.
   CallResult<bool> PrepareSnapshot(const base::Call& call, const std::string& snapshotter,
                                    const std::string& key);
   // Returns the folder in which CRI keeps the default snapshotter's data.
@@ -128,10 +128,12 @@ class PullStore {
                                                      const image::Reference& reference,
                                                      const std::set<LeaseResource>& resources)
       PREFETCH_EXCLUDES(mutex_);
-  // Those of its blobs that are complete: `known` and others. One that is being written is not asked about.
+  // Returns the blobs of the manifest that are complete: `known` and others. One that is being written is not
+  // asked about.
   CallResult<std::set<std::string>> Committed(const base::Call& call, const StoredManifest& manifest,
                                               const PullFacts& facts, std::set<std::string> known);
-  // The same of a pull, whose lease names its blobs: one that was complete stays so, and is asked about once.
+  // Returns the same for a pull, whose lease names its blobs: one that was complete stays so, and is asked
+  // about once.
   CallResult<std::set<std::string>> CommittedInLease(const base::Call& call, const std::string& lease,
                                                      const StoredManifest& manifest, const PullFacts& facts)
       PREFETCH_EXCLUDES(mutex_);

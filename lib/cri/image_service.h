@@ -102,7 +102,7 @@ class ImageService {
   // Returns another number than before once something has shown that the runtime may be another process than
   // the one that Connect has asked. Never blocks.
   virtual std::uint64_t Generation() = 0;
-  // Everything the runtime has; no filter.
+  // Returns all images that the runtime has.
   virtual CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) = 0;
   // Returns the image; nullopt if the runtime does not have it under that name (C3). `name` is fully
   // qualified (C5) or an id.

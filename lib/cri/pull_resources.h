@@ -32,7 +32,7 @@ struct StoredManifest {
   friend bool operator==(const StoredManifest&, const StoredManifest&) = default;
 };
 
-// One look at the store while a pull runs.
+// The state of the store while a pull runs.
 struct PullFacts {
   std::set<LeaseResource> resources;             // of the pull's lease
   std::map<std::string, std::uint64_t> ingests;  // bytes written so far, by digest; of all pulls

@@ -20,8 +20,8 @@ struct ExportAllowlistOptions {
   AllowlistOutput output = AllowlistOutput::kYaml;
 };
 
-// All on `out`, or nothing there and all mistakes on `err`: lists that the agent would refuse, a list of
-// nothing, a kubelet that has no allowlist, names that no pattern of it matches. Exit code: 0 or 2.
+// Prints all on `out`, or nothing there and all mistakes on `err`: lists that the agent would refuse, an
+// empty list, a kubelet that has no allowlist, names that no pattern of it matches. Exit code: 0 or 2.
 int ExportAllowlist(const ExportAllowlistOptions& options, std::ostream& out, std::ostream& err);
 
 // `prefetchctl list export --for openshift`: a list as OpenShift's own PinnedImageSet.

@@ -18,9 +18,9 @@ struct NamedItem {
   std::string before;             // a sequence without a key yet stands before this key of the mapping
 };
 
-// Each item takes the place of the one of its name, or is the first. nullopt: the text is not written in
-// block style there (JSON, `{…}`, `[…]`), so only the tree can be changed. Aliases and unusual indents can
-// mislead it, so the caller must check: parse the answer, and compare it with the tree after PutNamed().
+// Puts each item in the place of the one of its name, or first. Returns nullopt if the text is not written in
+// block style there (JSON, `{…}`, `[…]`), so that only the tree can be changed. Aliases and unusual indents
+// can mislead it, so the caller must check: parse the answer, and compare it with the tree after PutNamed().
 // Pure.
 std::optional<std::string> PutIntoText(std::string_view text, const std::vector<NamedItem>& items);
 

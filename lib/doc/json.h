@@ -31,14 +31,14 @@ enum class JsonRules {
   kGo,        // as kLenient, but duplicate keys stay, in their order: Go reads each into the same variable
 };
 
-// One value, with nothing behind it. nullopt, with the problem added, if the text cannot be read. A tree that
-// comes with problems (duplicate keys) is good for finding further ones, not for use. Pure.
+// Parses one value, with nothing behind it. Returns nullopt, with the problem added, if the text cannot be
+// read. A tree that comes with problems (duplicate keys) is good for finding further ones, not for use. Pure.
 // `begin` is where `text` stands, if it is a part of another text.
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules = JsonRules::kStrict,
                               const Limits& limits = {}, Position begin = {1, 1});
 
-// The same. `beyond_limits`: the text may be good JSON, and only `limits`, or a number beyond those of Go,
-// keeps this reader from it. Go minds such a number only in a member that it reads.
+// Parses likewise. `beyond_limits`: the text may be good JSON, and only `limits`, or a number beyond those of
+// Go, keeps this reader from it. Go minds such a number only in a member that it reads.
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
                               const Limits& limits, bool& beyond_limits);
 

@@ -57,8 +57,8 @@ class KubernetesStream {
   bool json_only_ = false;
 };
 
-// All documents. nullopt, with the problem added, if kubectl cannot read them, or a limit is reached. A JSON
-// array, which kubectl refuses, is a document here.
+// Returns all documents; nullopt, with the problem added, if kubectl cannot read them, or a limit is reached.
+// A JSON array, which kubectl refuses, is a document here.
 std::optional<std::vector<Node>> ReadKubernetesDocuments(std::string_view text, Problems& problems,
                                                          const Limits& limits = {});
 

@@ -37,8 +37,8 @@ struct LimitUsage {
 // Text behind the end of the document, which Kubernetes' programs do not read.
 enum class TrailingText { kIgnored, kProblem };
 
-// The same for one document of a stream: `text` stands at `begin` of its file. doc/kubernetes_stream.h finds
-// the documents.
+// Reads one document of a stream likewise: `text` stands at `begin` of its file. doc/kubernetes_stream.h
+// finds the documents.
 std::optional<Node> ReadKubernetesDocument(std::string_view text, Position begin, Problems& problems,
                                            RepeatedKeys repeated, TrailingText trailing, const Limits& limits,
                                            LimitUsage& usage);

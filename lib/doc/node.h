@@ -60,7 +60,7 @@ struct Member {
 // A Kind's name in messages: "a mapping".
 const char* KindName(Node::Kind kind);
 
-// Same content, whatever the positions, the quotes and the spelling of numbers.
+// Returns true if the content is the same, whatever the positions, the quotes and the spelling of numbers.
 bool SameContent(const Node& a, const Node& b);
 
 // The functions below read values at a path of keys, in trees of a known form, such as the API server's

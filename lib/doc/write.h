@@ -14,7 +14,8 @@
 
 namespace prefetch::doc {
 
-// One line, no spaces, members in their order; the same tree gives the same bytes. Numbers as Node::text.
+// Returns one line without spaces, with members in their order; the same tree gives the same bytes. Numbers
+// are written as Node::text.
 std::string WriteJson(const Node& node);
 // Returns the same, indented by two spaces, with a line break at the end.
 std::string WritePrettyJson(const Node& node);

@@ -21,7 +21,7 @@ namespace prefetch::doc {
 // (duplicate keys) is good for finding further ones, not for use. Pure.
 std::optional<Node> ParseYaml(std::string_view text, Problems& problems, const Limits& limits = {});
 
-// All documents of `text`, apart by `---` lines; those that are empty are left out.
+// Returns all documents of `text`, which `---` lines separate; empty ones are left out.
 std::optional<std::vector<Node>> ParseYamlDocuments(std::string_view text, Problems& problems,
                                                     const Limits& limits = {});
 

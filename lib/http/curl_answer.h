@@ -69,7 +69,8 @@ struct CurlFailure {
   long proxy_status = 0;         // of a proxy's answer to CONNECT, or 0
 };
 
-// One sentence and what can be done about it. Says nothing about the URL: the caller wraps it.
+// Returns the failure in one sentence, and what can be done about it. The URL is not in it: the caller wraps
+// it.
 base::Error CurlError(const CurlFailure& failure);
 Fault CurlFault(const CurlFailure& failure);
 

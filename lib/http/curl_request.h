@@ -52,7 +52,7 @@ class HeaderLines {
   curl_slist* lines_ = nullptr;
 };
 
-// Nothing goes out that could mean something else on the wire than here.
+// Rejects what could mean something else on the wire than here.
 base::Status Check(const Request& request);
 
 // Returns the peer's name for error messages.

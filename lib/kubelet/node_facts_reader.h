@@ -99,7 +99,7 @@ class StartFile {
   // Calls stat once. Returns true if it is another file than before; a file that is missing for a while is
   // not another one.
   bool Poll();
-  // Another text, another file; empty: none was seen.
+  // Returns a text that changes with the file; empty if none was seen.
   const std::string& seen() const { return seen_; }
   // Returns the time at which it was created; nullopt if none was seen.
   std::optional<base::WallTime> CreatedAt() const;
@@ -136,7 +136,7 @@ class KubeletProcess {
   // Its paths are absolute. Returns nullopt if no kubelet was ever seen, or if there are several. While
   // kubelet is away, returns the flags with which it ran last.
   const std::optional<CommandLine>& command_line() const { return command_line_; }
-  // One sentence each.
+  // Returns a sentence for each problem.
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
@@ -202,10 +202,10 @@ class NodeFactsReader {
   // it has none, or none was seen.
   std::string provider_config() const;
   std::string provider_bin_dir() const;
-  // Another text, another process of kubelet's, or another start file where processes are not looked for;
-  // empty: none was seen. As of the last Read().
+  // Returns a text that changes with kubelet's process, or with its start file if processes are not looked
+  // for; empty if none was seen. It is as of the last Read().
   const std::string& process() const { return polls_process_ ? process_.process() : start_.seen(); }
-  // When that process began; nullopt: it cannot be told.
+  // Returns the start of that process; nullopt if it is unknown.
   std::optional<base::WallTime> process_started_at() const {
     return polls_process_ ? process_.StartedAt() : start_.CreatedAt();
   }

@@ -64,7 +64,7 @@ class VerdictReader {
                       FileChanges changes, bool same = false);
   // Returns whether the folders have changed since the last Read(). Only calls stat.
   bool HasChanged() const;
-  // Another root, or other settings of kubelet: everything is read again next time.
+  // Lets the next call read everything again, since kubelet's root or settings have changed.
   void Forget() { entries_.clear(); }
   void SetRoot(std::string root);
 

@@ -102,7 +102,8 @@ struct CheckStep {
   CheckVerdict verdict;  // if nothing is needed
 };
 
-// Each fact that it needs is asked for once, so that a loop that fetches the needed facts ends.
+// Returns the verdict, or the next fact that it needs. It asks for each fact once, so that a loop that
+// fetches them ends.
 CheckStep DecideCheck(const CheckFacts& facts);
 
 // Judges an image that was not here and that the agent was asked to pull. `image` is the entry of the list,

@@ -50,11 +50,11 @@ RegistryPace AfterPullThrottled(RegistryPace past, base::TimePoint until);
 // for the limit's window, or for six hours if the registry names none.
 bool ReservesQuota(const RegistryPace& pace, base::TimePoint now);
 
-// Nothing is lost if this is forgotten, once no entry is of that registry: no request runs, its budget is
+// Returns true if this may be forgotten once no entry is of that registry: no request runs, its budget is
 // full, and it has not been held for an hour.
 bool CanDiscard(const RegistryPace& pace, base::TimePoint now);
 
-// The answer for an entry while its registry is held.
+// Returns the answer for an entry while its registry is held.
 image::RegistryAnswer AnswerWhileHeld(const RegistryPace& pace);
 
 struct CheckCandidate {

@@ -26,7 +26,7 @@ struct SpellingVerdicts {
 // Null: there is one pod.
 using SpellingsPtr = std::shared_ptr<const std::vector<SpellingVerdicts>>;
 
-// All of an entry, the first one first.
+// Returns all pods of an entry, the first one first.
 std::vector<PodProfile> PodsOf(const DesiredImage& desired);
 bool IsSamePod(const PodProfile& a, const PodProfile& b);
 bool HaveSamePods(const DesiredImage& a, const DesiredImage& b);

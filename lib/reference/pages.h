@@ -29,7 +29,7 @@ struct Page {
   std::string text;
 };
 
-// All of them. `commands` are those of prefetchctl that run something.
+// Returns all pages. `commands` are those of prefetchctl that run something.
 std::vector<Page> Pages(const std::vector<CommandHelp>& commands);
 
 // The exit codes in a footer: ("0", "valid").
@@ -42,7 +42,7 @@ std::vector<ExitMeaning> ExitCodesIn(const std::string& footer);
 
 inline constexpr const char* kGenerated = "This page is generated.\n";
 
-// The links to its chapters, below the title. Nothing for a page with less than two.
+// Returns the page with links to its chapters below the title, if it has two or more.
 std::string WithContents(const std::string& page);
 
 std::string ListPage();

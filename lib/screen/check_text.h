@@ -67,9 +67,9 @@ std::string CheckSummary(const std::vector<CheckItem>& items, const status::Chec
 std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckResult& result,
                       bool unknown_passes);
 
-// One line an image, those that fail last, and each of them tells image, node and reason by itself; then a
-// line that sums up. `result` has the answers to `items` by their number; those that are missing, or have no
-// result, were not decided in time.
+// Returns one line for each image, and then a line that sums up. Images that fail come last, and each such
+// line tells image, node and reason by itself. `result` has the answers to `items` by their number; those
+// that are missing, or have no result, were not decided in time.
 std::string CheckText(const std::vector<CheckItem>& items, const status::CheckResult& result,
                       const CheckTextOptions& options);
 

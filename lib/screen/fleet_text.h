@@ -23,11 +23,11 @@ struct FleetTableOptions {
 // nodes if requested.
 std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options);
 
-// One line without newline, at most `width` columns: counts, how many images are missing, a bar where there
-// is room, the slowest node.
+// Returns one line without newline, at most `width` columns: counts, the number of missing images, a bar
+// where there is room, the slowest node.
 std::string FleetLine(const Fleet& fleet, std::size_t width);
 
-// The lines below it on a terminal: the causes, one a line of at most `width` columns, `most` in all.
+// Returns the lines below it on a terminal: the causes, one a line of at most `width` columns, `most` in all.
 std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std::size_t most);
 
 // Returns "ci-12, ci-40, ci-77 and 2 more", with as many names as fit, `most` at most.
@@ -67,7 +67,8 @@ class FleetNews {
   std::set<std::string> announced_;
 };
 
-// One JSON object; its member `text` says all of it in one line, as Slack's incoming webhooks read it.
+// Returns one JSON object; its member `text` says all of it in one line, as Slack's incoming webhooks read
+// it.
 std::string NoticeJson(const FleetNotice& notice, base::WallTime now);
 
 }  // namespace prefetch::screen

@@ -27,7 +27,7 @@ std::string LintJson(const manifest::lint::LintResult& result);
 // (https://docs.github.com/actions/reference/workflow-commands-for-github-actions); then the line that sums
 // up.
 std::string LintGithub(const manifest::lint::LintResult& result);
-// One such command. `level` is "error", "warning" or "notice"; line 0: no place.
+// Returns one such command. `level` is "error", "warning" or "notice"; line 0: no place.
 std::string GithubCommand(std::string_view level, const manifest::lint::Place& place, std::string_view title,
                           std::string_view message);
 

@@ -12,14 +12,14 @@
 
 namespace prefetch::screen {
 
-// One line without newline, at most `width` columns: the numbers of ready, moving and failing images.
+// Returns one line without newline, at most `width` columns: the numbers of ready, moving and failing images.
 std::string WaitLine(const status::StatusDocument& document, std::size_t width);
 
 // Another text whenever something has changed that is worth a line in a log: counts and failures, not bytes.
 std::string WaitKey(const status::StatusDocument& document);
 
-// The lines below the first on a terminal: each image that moves or fails, `most` lines of at most `width`
-// columns.
+// Returns the lines below the first on a terminal: each image that moves or fails, `most` lines of at most
+// `width` columns.
 std::vector<std::string> WaitDetails(const status::StatusDocument& document, std::size_t width,
                                      std::size_t most);
 

@@ -114,7 +114,7 @@ CheckResult WithoutMessages(CheckResult result);
 std::string CheckResultJson(const CheckResult& result);
 // Parses another agent's answer. InvalidArgument if it is no CheckResult. Texts cannot harm a terminal.
 base::Result<CheckResult> ParseCheckResult(std::string_view json);
-// Its members, for the JSON Schema and the reference page.
+// Returns its members, for the JSON Schema and the reference page.
 doc::Fields CheckResultFields();
 
 }  // namespace prefetch::status

@@ -19,11 +19,11 @@ inline StatusDocument DocumentOf(const plan::Snapshot& snapshot) {
   return DocumentOf(snapshot, snapshot.time);
 }
 
-// One image in full. `image` need not be on the list.
+// Returns one image in full. `image` need not be on the list.
 ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image,
                          const ImageDetail& detail, base::WallTime time);
 
-// These documents as JSON.
+// The next functions return these documents as JSON.
 std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time);
 inline std::string StatusJson(const plan::Snapshot& snapshot) {
   return StatusJson(snapshot, snapshot.time);

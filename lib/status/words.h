@@ -29,7 +29,7 @@ enum class Actor {
 // Returns kNone for an unknown reason.
 Actor ActorOf(std::string_view reason);
 
-// All reasons as a page of Markdown: deploy/docs/reference/reasons.md.
+// Returns all reasons as a page of Markdown: deploy/docs/reference/reasons.md.
 std::string ReasonsPage();
 
 // Returns the progress of a download: "412 of 680 MB, 38 MB/s, about 7 s left". `total` and `per_second` may

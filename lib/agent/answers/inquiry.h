@@ -51,9 +51,9 @@ class ImageQueryService {
         request_pull_(std::move(request_pull)),
         pulls_for_node_(pulls_for_node) {}
 
-  // One answer for each question. For images of the list, and for others if the client has that right, it
-  // reads the runtime and kubelet's files at this moment (the runtime at most twice a second, but for the
-  // node itself). If the runtime does not answer, its last answer counts for images of the list.
+  // Returns one answer for each question. For images of the list, and for others if the client has that
+  // right, it reads the runtime and kubelet's files at this moment (the runtime at most twice a second, but
+  // for the node itself). If the runtime does not answer, its last answer counts for images of the list.
   //
   // For clients with that right, it asks the registry now. Others get only known answers: the agent must not
   // become an oracle for them.
@@ -64,7 +64,7 @@ class ImageQueryService {
   status::CheckResult Check(const base::Call& call, const status::CheckRequest& request,
                             Requester requester) const;
 
-  // The same if it needs neither a registry nor a pull; else nullopt.
+  // Returns the same if it needs neither a registry nor a pull; else nullopt.
   std::optional<status::CheckResult> CheckKnown(const base::Call& call, const status::CheckRequest& request,
                                                 Requester requester) const;
 

@@ -58,16 +58,18 @@ class TouchPods {
 
   // Deletes the pods that have our names, a previous agent's too.
   TouchSwept Sweep(const base::Call& call);
-  // First as a dry run: if admission made another pod of it, none is created. `slot` chooses the name.
+  // An image of the touch pod.
   struct Target {
     image::Reference reference;
     bool always = false;  // kube::TouchImage::always
   };
+  // Creates the pod, first as a dry run: if admission made another pod of it, none is created. `slot` chooses
+  // the name.
   TouchBegun Begin(const base::Call& call, const std::vector<Target>& images, int slot);
   // `images`: those that Begin took in, in their order.
   TouchObserved Observe(const base::Call& call, const std::string& name, const std::string& uid,
                         const std::vector<image::Reference>& images);
-  // One that cannot be deleted now is found under its name by Sweep.
+  // Deletes the pod. If that fails, Sweep finds it later by its name.
   TouchEnded End(const base::Call& call, const std::string& name, const std::string& uid);
 
  private:

@@ -82,7 +82,7 @@ struct LintResult {
 
   // An error or a warning: exit code 1. Notes do not count.
   bool Fails() const { return counts[1] + counts[2] > 0; }
-  // Nothing is wrong, and nothing was left out.
+  // Returns true if nothing is wrong, and nothing was left out.
   bool Clean() const { return !Fails() && unread.empty(); }
 };
 

@@ -52,7 +52,7 @@ struct Rule {
   std::string_view help;     // consequence and remedy
 };
 
-// All of them; the index is the RuleId.
+// Returns all rules; the index is the RuleId.
 std::span<const Rule> Rules();
 const Rule& RuleOf(RuleId rule);
 // Returns the rule of that id, in any case; nullptr if there is none.

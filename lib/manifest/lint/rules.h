@@ -35,7 +35,7 @@ class ListedImages {
   // Those of the same normalised name: one for each source that has it. Empty: it is not listed.
   std::vector<const ListedImage*> Find(const image::Reference& reference) const;
   bool Has(const image::Reference& reference) const { return by_name_.contains(reference.Normalized()); }
-  // Another entry of the same repository; nullptr if there is none.
+  // Returns another entry of the same repository; nullptr if there is none.
   const ListedImage* SameRepository(const image::Reference& reference) const;
 
  private:
