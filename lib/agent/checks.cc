@@ -148,7 +148,7 @@ void Checks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
     base::TimePoint started = clock_.Now();
     CheckDone done{.name = name, .registry = job.reference.domain(), .answer = {}};
     done.answer = QueryRegistry(call, {options_.resolver, &refusals_, clock_, options_.node}, job);
-    metrics_.RegistryAsked(done.answer, clock_.Now() - started);
+    metrics_.RegistryChecked(done.answer, clock_.Now() - started);
     return done;
   });
 }

@@ -139,7 +139,7 @@ bool CredentialLookupPool::MayShare(const Waiting& one) const {
   const bool is_first = of_registry_.count({one.group, one.job.reference.domain()}) == 0;
   // The first lookup of a registry may use threads that further ones of the same registry may not: a registry
   // for which a plugin hangs cannot take all of them.
-  const int most = is_first ? kMaxSearchesPerPlugin : kMaxSearchesPerRegistry;
+  const int most = is_first ? kMaxLookupsPerPlugin : kMaxLookupsPerRegistry;
   return std::all_of(one.group.begin(), one.group.end(),
                      [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
                        auto runs = of_plugin_.find(plugin);

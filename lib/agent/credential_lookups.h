@@ -37,8 +37,8 @@ namespace prefetch::agent {
 //   threads are free for its plugins.
 
 constexpr int kPluginsAtOnce = 8;
-constexpr int kMaxSearchesPerPlugin = 6;
-constexpr int kMaxSearchesPerRegistry = 4;
+constexpr int kMaxLookupsPerPlugin = 6;
+constexpr int kMaxLookupsPerRegistry = 4;
 // With the first ones of groups that come when all threads are taken: a bound on memory, above all of the
 // plugins.
 constexpr int kLookupThreads = 16;
@@ -48,7 +48,7 @@ struct LookupJob {
   image::Reference reference;
   std::vector<std::string> sources;  // of the entry: a mounted pull secret may be for some of them only
   bool for_any_pod = false;          // DesiredImage::for_any_pod
-  // Told once, on one of the pool's threads.
+  // Called once with the result, on one of the pool's threads.
   std::function<void(credentials::Lookup)> done;
 };
 

@@ -66,7 +66,7 @@ void Metrics::Fetched(std::uint64_t bytes) {
   counts_.fetched_bytes += bytes;
 }
 
-void Metrics::RegistryAsked(const image::RegistryAnswer& answer, base::Duration took) {
+void Metrics::RegistryChecked(const image::RegistryAnswer& answer, base::Duration took) {
   base::Lock lock(mutex_);
   counts_.registry_answers[answer.kind]++;
   counts_.registry_requests += static_cast<std::uint64_t>(std::max(answer.requests, 0));

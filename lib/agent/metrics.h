@@ -103,7 +103,7 @@ class Metrics {
   // Bytes of blobs have come from a registry to the agent itself.
   void Fetched(std::uint64_t bytes) PREFETCH_EXCLUDES(mutex_);
   // A registry was asked, or had its answer held back.
-  void RegistryAsked(const image::RegistryAnswer& answer, base::Duration took) PREFETCH_EXCLUDES(mutex_);
+  void RegistryChecked(const image::RegistryAnswer& answer, base::Duration took) PREFETCH_EXCLUDES(mutex_);
   // Notes the time from the agent's start until the node was ready. Only the first call counts.
   void ReadyAfter(base::Duration time) PREFETCH_EXCLUDES(mutex_);
   // One lookup: each provider that is for the image counts with its outcome; docker config and mounted pull

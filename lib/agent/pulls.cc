@@ -485,8 +485,8 @@ bool Pulls::MayQuerySize(const Entry& entry) const {
   return parts_.fetcher->MayQuerySize(entry.desired->reference, runtime_.QueryContext());
 }
 
-// Asks for the sizes of images that wait, so that a large one does not start last. Costs one request each, so
-// it is limited to near registries, the cold phase and two at a time.
+// Asks for the sizes of images that wait, so that a large one does not start last. Each question costs one
+// request, so they are limited to near registries, the cold phase and two at a time.
 void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase) {
   // The last few have slots in any case.
   if (parts_.fetcher == nullptr || input.due.size() < 2 || !plan::NeedsSizes(phase)) return;
@@ -564,8 +564,8 @@ IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   if (entry == nullptr || !entry->applies() || entry->on_list == cri::IsRequestedLease(lease)) {
     return IdleLeaseUse::kNone;
   }
-  // Before the first poll, missing images are unknown; preflights may repeat their requests.
-  // While this is not known, the lease stays: to drop it would lose bytes that the next pull needs.
+  // Before the first poll, it is unknown which images are missing, and preflights may repeat their requests.
+  // Until then the lease stays: without it, the next pull would lose its bytes.
   bool missing = !entry->observed.known || entry->action.kind != plan::ActionKind::kKeep ||
                  (!entry->on_list && !entry->observed.local);
   if (!missing) return IdleLeaseUse::kNone;
@@ -582,8 +582,8 @@ void Pulls::StartUpdatingLeases(Workers& workers) {
   if (!work) return;
   if (work->list) {
     for (const Entry& entry : entries_.listed()) {
-      // Leases that a previous agent left tell by their name only to which image they belong. The name is a
-      // hash, so it is compared with the names of all current entries.
+      // Only its name shows to which image a lease of a previous agent belongs. The name is a hash, so it is
+      // compared with those of all current entries.
       if (entry.runs.empty()) work->owners.emplace(LeaseFor(entry), entry.desired->reference);
     }
   }
@@ -862,8 +862,8 @@ void Pulls::RecordPullFailure(const Entry& entry, const plan::PullFailure& failu
   if (reason == plan::Reason::kRateLimited) checks_.OnPullThrottled(registry, health.not_before);
 }
 
-// Returns true if this pull may be why the runtime went away. If a suspect ran, the others are cleared,
-// unless both kinds ran; at the second try at the latest, the suspect is taken for the cause.
+// Returns true if this pull may be why the runtime went away. Each pull that ran may be the cause. The others
+// are cleared only once a suspect has had its second try beside others.
 bool Pulls::MayHaveCrashedRuntime(const Entry& entry, const ActivePull& run) {
   // One end of the runtime breaks many pulls, whose events come one after the other. The first of them fixes
   // who ran at that moment; the ids tell which events belong to it.
@@ -992,7 +992,7 @@ plan::PullCandidate Pulls::CandidateOf(std::size_t index) const {
     pull.started_at = run->state.started_at;
     pull.fetched = run->fetched;
     pull.idle = ReportsProgress(*run) && plan::IsIdle(progress, pull.started_at, loop_.now());
-    pull.over = run->returned && loop_.now() - *run->returned < plan::kShortPoll;
+    pull.over = run->returned && loop_.now() - *run->returned < plan::kShortVerification;
   } else if (entry.runs.back().cancel_reason == CancelReason::kDeferred) {
     // This pull is due again as soon as it has ended, so its room stays reserved.
     pull.disk.reserved = plan::ReservationOfDue(entry.history.disk, disk_factor_).reserved;

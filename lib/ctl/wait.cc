@@ -27,11 +27,11 @@ constexpr std::chrono::milliseconds kPollInterval{250};
 constexpr std::chrono::milliseconds kListReadDelay{200};
 constexpr std::size_t kNodeDetails = 10;  // lines below the first, on a terminal
 
-// Returns how the wait ends with this document, if it does. A permanent failure can still heal: a missing tag
-// may be pushed meanwhile.
+// Returns how the wait ends with this document, if it does. A settled image may still become ready: a missing
+// tag may be pushed meanwhile.
 std::optional<screen::WaitOutcome> OutcomeOf(const status::StatusDocument& document, bool fail_fast) {
   if (document.ready) return screen::WaitOutcome::kReady;
-  if (fail_fast && screen::AnyFailedPermanently(document)) return screen::WaitOutcome::kFailedFast;
+  if (fail_fast && screen::AnyMissingSettled(document)) return screen::WaitOutcome::kFailedFast;
   return std::nullopt;
 }
 
@@ -230,7 +230,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
     if (!newest || steady_clock::now() < limited.deadline) newest = poller.Gather();
     screen::FleetOutcome end = screen::EvaluateFleet(*newest, options.target, options.fail_fast);
     if (end == screen::FleetOutcome::kReady) return end_with(end, kOk);
-    if (end == screen::FleetOutcome::kFailedPermanently) return end_with(end, kNegative);
+    if (end == screen::FleetOutcome::kTooManySettled) return end_with(end, kNegative);
     terminal = StdoutTerminal();  // its size may have changed
     std::size_t width = LineWidth(terminal);
     progress.Show(screen::FleetLine(*newest, width), KeyOf(*newest),

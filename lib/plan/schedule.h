@@ -31,7 +31,7 @@ struct PullCandidate {
   bool suspect = false;    // plan::IsCrashSuspect: such pulls run one at a time
   bool stalled = false;    // its last pull stalled: it goes behind all others, since it may hold a slot again
   // The pull runs. `fetched`: the agent has fetched its content, and PullImage unpacks it. `over`: PullImage
-  // has returned, less than kShortPoll ago, and the image is looked at. Such a pull takes no slot.
+  // has returned, less than kShortVerification ago, and the image is looked at. Such a pull takes no slot.
   bool fetched = false;
   bool over = false;
   bool idle = false;        // plan::IsIdle of a running pull: it takes no slot of other registries
@@ -50,8 +50,8 @@ struct PullCandidate {
 bool ComesBefore(const PullCandidate& a, const PullCandidate& b);
 
 // After PullImage has returned, the worker verifies the new image, which takes milliseconds. If it takes
-// longer than this, the pull keeps its slot, so that pulls do not pile up behind a runtime that hangs.
-constexpr std::chrono::seconds kShortPoll{1};
+// longer than this, the pull takes its slot again, so that pulls do not pile up behind a runtime that hangs.
+constexpr std::chrono::seconds kShortVerification{1};
 
 // An entry whose next try is due within this time counts as one that could use a slot.
 constexpr std::chrono::seconds kSoonDue{10};
@@ -112,9 +112,10 @@ struct PhaseCount {
   std::size_t running = 0;  // being pulled
 };
 
-// Half of them are over.
+// Returns true once half of the images are over.
 bool MayReorder(const PhaseCount& phase);
-// Soon they are: the sizes of the others are worth a question.
+// Returns true once half of the images are over or running: the sizes of the others are worth a question
+// then.
 bool NeedsSizes(const PhaseCount& phase);
 
 // Returns true if only its position in the list puts `a` before or behind `b`.

@@ -35,7 +35,7 @@ enum class RetryKind { kCounted, kTransient, kNever };
 
 RetryKind RetryKindFor(TouchObstacle obstacle) {
   switch (obstacle) {
-    case TouchObstacle::kRegistryTrouble:
+    case TouchObstacle::kRegistryProblem:
     case TouchObstacle::kApiServer:
       return RetryKind::kTransient;
     case TouchObstacle::kPullSecret:
@@ -125,7 +125,7 @@ std::string_view TouchObstacleName(TouchObstacle obstacle) {
       return "PullSecret";
     case TouchObstacle::kTokenProvider:
       return "TokenProvider";
-    case TouchObstacle::kRegistryTrouble:
+    case TouchObstacle::kRegistryProblem:
       return "RegistryTrouble";
     case TouchObstacle::kPullFailed:
       return "PullFailed";
@@ -254,7 +254,7 @@ bool IsPodObstacle(TouchObstacle obstacle) {
     case TouchObstacle::kNoNodeCredentials:
     case TouchObstacle::kPullSecret:
     case TouchObstacle::kTokenProvider:
-    case TouchObstacle::kRegistryTrouble:
+    case TouchObstacle::kRegistryProblem:
     case TouchObstacle::kPullFailed:
     case TouchObstacle::kNotRecorded:
     case TouchObstacle::kRecordsNeverMatch:
@@ -357,7 +357,7 @@ TouchObstacle ObstacleFor(image::ErrorClass error) {
     case Retry::kTransient:
       return error == image::ErrorClass::kUnknown || error == image::ErrorClass::kRuntimeError
                  ? TouchObstacle::kPullFailed
-                 : TouchObstacle::kRegistryTrouble;
+                 : TouchObstacle::kRegistryProblem;
     case Retry::kSlow:
       return error == image::ErrorClass::kAccessDenied ? TouchObstacle::kNoNodeCredentials
                                                        : TouchObstacle::kPullFailed;
@@ -392,7 +392,7 @@ ContainerEvaluation EvaluateContainer(const ContainerObservation& seen) {
   TouchResult result{TouchObstacle::kPullFailed, Words(seen.waiting_reason, seen.waiting_message)};
   bool by_the_text = IsOneOf(seen.waiting_reason, {"ErrImagePull", "ImagePullBackOff"});
   if (by_the_text) result.obstacle = ObstacleFor(seen.error);
-  if (seen.waiting_reason == "RegistryUnavailable") result.obstacle = TouchObstacle::kRegistryTrouble;
+  if (seen.waiting_reason == "RegistryUnavailable") result.obstacle = TouchObstacle::kRegistryProblem;
   return {Fate::kFailed, std::move(result)};
 }
 

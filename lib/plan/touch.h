@@ -41,7 +41,7 @@ enum class TouchObstacle {
   kPullSecret,         // we pulled it with a mounted pull secret, which kubelet does not have
   kTokenProvider,    // a matching credential provider has tokenAttributes: the record would name the touch's
                      // own service account and shut out everybody else
-  kRegistryTrouble,  // the registry could not be reached, or failed: passing
+  kRegistryProblem,  // the registry could not be reached, or failed: passing
   kPullFailed,       // kubelet's pull failed in another way
   kNotRecorded,      // kubelet went through the pod, and its records say the same as before
   kRecordsNeverMatch,  // with this runtime kubelet's records never match (K18)

@@ -212,25 +212,25 @@ using Kind = image::RegistryAnswerKind;
 constexpr std::size_t kMaxTokenBody = 1 << 20;
 
 Reply Post(Session& session, const TokenRequest& request) {
-  SessionRequest question{.method = "POST",
-                          .url = request.realm.url,
-                          .accept = "application/json",
-                          .form = PasswordForm(*request.credential, request.service, request.scopes),
-                          .max_body_bytes = kMaxTokenBody,
-                          .gzip = true};
+  SessionRequest session_request{.method = "POST",
+                                 .url = request.realm.url,
+                                 .accept = "application/json",
+                                 .form = PasswordForm(*request.credential, request.service, request.scopes),
+                                 .max_body_bytes = kMaxTokenBody,
+                                 .gzip = true};
   // Before it is sent: the service may repeat it in its answer.
   base::RememberSecret(request.credential->password, base::SecretOrigin::kSent);
-  Reply reply = session.AskTokenService(question, request.realm.trusted);
-  base::WipeString(question.form);
+  Reply reply = session.AskTokenService(session_request, request.realm.trusted);
+  base::WipeString(session_request.form);
   return reply;
 }
 
 Reply Get(Session& session, const TokenRequest& request) {
-  SessionRequest question{.method = "GET",
-                          .url = {},
-                          .accept = "application/json",
-                          .max_body_bytes = kMaxTokenBody,
-                          .gzip = true};
+  SessionRequest session_request{.method = "GET",
+                                 .url = {},
+                                 .accept = "application/json",
+                                 .max_body_bytes = kMaxTokenBody,
+                                 .gzip = true};
   auto url = http::ParseAbsoluteUrl(TokenUrl(request.realm.url, request.service, request.scopes));
   if (!url) {
     return {.response = std::nullopt,
@@ -239,12 +239,12 @@ Reply Get(Session& session, const TokenRequest& request) {
                         .only_by_pull = true,
                         .message = "the token service cannot be asked: " + url.error().message()}};
   }
-  question.url = std::move(*url);
+  session_request.url = std::move(*url);
   if (request.credential != nullptr) {
-    question.authorization =
+    session_request.authorization =
         http::BasicAuthorization(request.credential->username, request.credential->password);
   }
-  return session.AskTokenService(question, request.realm.trusted);
+  return session.AskTokenService(session_request, request.realm.trusted);
 }
 
 // Statuses of token services that do not support POST (R16).

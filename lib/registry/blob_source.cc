@@ -116,7 +116,7 @@ void BlobSource::RememberIdentity(const ChainedHost& host, const RegistryQuestio
 // Asks one server with one identity after the other. A rejected identity is sent once for an image, and not
 // with each request.
 BlobSource::HostOutcome BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
-                                            const RegistryQuestion& image, SessionRequest question) {
+                                            const RegistryQuestion& image, SessionRequest request) {
   const std::string who = host.host.server.Authority();
   if (!host.problem.empty())
     return {base::Unavailable(who + " cannot be asked: " + host.problem).CausedBy(Fault::kNetwork)};
@@ -131,8 +131,8 @@ BlobSource::HostOutcome BlobSource::AskHost(const base::Call& call, const Chaine
     auto authorization = authenticator.CachedAuthorization(credential);
     bool was_busy = false;
     for (int turn = 1;; turn++) {
-      question.authorization = authorization.value;
-      Reply reply = session.Fetch(question);
+      request.authorization = authorization.value;
+      Reply reply = session.Fetch(request);
       if (!reply.response) return {NoReplyError(call, who, reply), IsReached(reply.fault)};
       if (reply.response->status == 200 || reply.response->status == 206) {
         RememberIdentity(host, image, credential);
@@ -191,7 +191,7 @@ std::optional<base::Duration> BlobSource::RetryAfter(const RegistryQuestion& ima
 // Goes through the hosts of the chain, as the runtime does. The first answer with content ends it. A failure
 // that must be left to the runtime ends it, too.
 base::Result<Reply> BlobSource::TryHosts(const base::Call& call, const RegistryQuestion& image,
-                                         const std::function<SessionRequest(const Host&)>& question,
+                                         const std::function<SessionRequest(const Host&)>& request_for,
                                          const std::string& first) {
   std::shared_ptr<const HostChain> chain = hosts_(image.reference);
   if (!chain->only_by_pull_reason.empty())
@@ -209,7 +209,7 @@ base::Result<Reply> BlobSource::TryHosts(const base::Call& call, const RegistryQ
   base::Error last = base::InvalidArgument("no server may be asked for " + image.reference.Repository())
                          .CausedBy(Fault::kImage);
   for (const ChainedHost* host : hosts) {
-    HostOutcome asked = AskHost(call, *host, image, question(host->host));
+    HostOutcome asked = AskHost(call, *host, image, request_for(host->host));
     if (asked.reply) return std::move(asked.reply);
     last = std::move(asked.reply).error();
     if (MustDeferToRuntime(last, asked.reached, *host)) break;
@@ -221,14 +221,14 @@ base::Result<Reply> BlobSource::TryHosts(const base::Call& call, const RegistryQ
 // else about the image follows from this document.
 base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& call,
                                                            const RegistryQuestion& image) {
-  const auto question = [&](const Host& host) {
+  const auto request_for = [&](const Host& host) {
     return SessionRequest{.url = ManifestUrl(host, image.reference),
                           .accept = std::string(kAcceptedManifests),
                           .authorization = {},
                           .form = {},
                           .max_body_bytes = kManifestLimits.bytes};
   };
-  auto reply = TryHosts(call, image, question, "");
+  auto reply = TryHosts(call, image, request_for, "");
   if (!reply) return std::move(reply).error();
   Document document{.text = std::move(reply->response->body),
                     .digest = {},
@@ -289,12 +289,12 @@ void BlobSource::RememberLocation(const std::string& key, const Reply& reply) {
 // continued. nullopt: the URL is unknown or has expired.
 std::optional<Reply> BlobSource::RequestCachedRedirect(const base::Call& call, const RegistryQuestion& image,
                                                        const BlobLocation& location,
-                                                       const SessionRequest& question) {
+                                                       const SessionRequest& request) {
   if (!location.target || state_.clock.Now() >= location.until) return std::nullopt;
   std::shared_ptr<const HostChain> chain = hosts_(image.reference);
   for (const ChainedHost& host : chain->hosts) {
     if (host.host.server.Origin() != location.origin || !host.problem.empty()) continue;
-    Reply reply = Session(state_, call, host).RequestCachedRedirect(question, *location.target);
+    Reply reply = Session(state_, call, host).RequestCachedRedirect(request, *location.target);
     // Any other status means that the signature has expired, or that the store ignores ranges.
     if (reply.response && reply.response->status == 206) return reply;
     return std::nullopt;
@@ -320,7 +320,7 @@ base::Status BlobSource::FetchBytes(const base::Call& call, const RegistryQuesti
            IsContentRange(head.headers.Get("Content-Range").value_or(""), from, range.end, range.size);
   };
   // A server that is asked after another one broke off continues at the byte where that one stopped.
-  const auto question = [&](const Host& host) {
+  const auto request_for = [&](const Host& host) {
     const std::uint64_t from = at;
     return SessionRequest{.url = BlobUrl(host, by_digest.reference),
                           .accept = "*/*",
@@ -336,8 +336,9 @@ base::Status BlobSource::FetchBytes(const base::Call& call, const RegistryQuesti
                           }};
   };
   const BlobLocation location = FindLocation(key);
-  if (!RequestCachedRedirect(call, by_digest, location, question(Host{})) && at < range.end && !other_bytes) {
-    auto asked = TryHosts(call, by_digest, question, location.origin);
+  if (!RequestCachedRedirect(call, by_digest, location, request_for(Host{})) && at < range.end &&
+      !other_bytes) {
+    auto asked = TryHosts(call, by_digest, request_for, location.origin);
     if (!asked && !other_bytes) return std::move(asked).error();
     if (asked) RememberLocation(key, *asked);
   }

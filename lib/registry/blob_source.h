@@ -56,12 +56,12 @@ class BlobSource final : public image::ContentSource {
 
   base::Result<Document> GetDocument(const base::Call& call, const image::RegistryQuestion& image);
   base::Result<Reply> TryHosts(const base::Call& call, const image::RegistryQuestion& image,
-                               const std::function<SessionRequest(const Host&)>& question,
+                               const std::function<SessionRequest(const Host&)>& request_for,
                                const std::string& first);
   HostOutcome AskHost(const base::Call& call, const ChainedHost& host, const image::RegistryQuestion& image,
-                      SessionRequest question);
+                      SessionRequest request);
   std::optional<Reply> RequestCachedRedirect(const base::Call& call, const image::RegistryQuestion& image,
-                                             const BlobLocation& location, const SessionRequest& question);
+                                             const BlobLocation& location, const SessionRequest& request);
   // Like IdentitiesFor, but with the identity first that this server accepted for this repository last time.
   std::vector<const image::AuthConfig*> Identities(const ChainedHost& host,
                                                    const image::RegistryQuestion& image)

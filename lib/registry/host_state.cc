@@ -136,16 +136,16 @@ void HostState::NoteRegistry(const std::string& server) {
   servers_.GetOrCreate(server).registry_until = clock_.Now() + kFactTtl;
 }
 
-HostState::Protocol HostState::SchemeOf(const std::string& server) {
+HostState::Protocol HostState::ProtocolOf(const std::string& server) {
   base::Lock lock(mutex_);
   ServerState& state = servers_.GetOrCreate(server);
   return clock_.Now() < state.protocol_until ? state.protocol : Protocol::kUnknown;
 }
 
-void HostState::NoteScheme(const std::string& server, Protocol what) {
+void HostState::NoteProtocol(const std::string& server, Protocol protocol) {
   base::Lock lock(mutex_);
   ServerState& state = servers_.GetOrCreate(server);
-  state.protocol = what;
+  state.protocol = protocol;
   state.protocol_until = clock_.Now() + kFactTtl;
 }
 

@@ -98,19 +98,20 @@ class HostState {
   // that began in the meantime.
   void NoteSuccess(const std::string& server, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
 
-  // Notes that HEAD does not work there: GET is used for 24 hours.
+  // HeadFails returns true for 24 hours after NoteHeadFails: HEAD does not work there, so GET is used.
   bool HeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   void NoteHeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
-  // Notes that a token service gives this identity tokens by GET alone: it gets no POST for an hour.
+  // PostFails returns true for an hour after NotePostFails: the token service gives this identity tokens by
+  // GET alone, so it gets no POST.
   bool PostFails(const std::string& service, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
   void NotePostFails(const std::string& service, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
-  // Notes that the server is a registry: its 404 counts for an hour.
+  // IsRegistry returns true for an hour after NoteRegistry: the server is a registry, so its 404 counts.
   bool IsRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   void NoteRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   // The protocol of a server that may speak either; remembered for an hour.
   enum class Protocol { kUnknown, kHttps, kHttp };
-  Protocol SchemeOf(const std::string& server) PREFETCH_EXCLUDES(mutex_);
-  void NoteScheme(const std::string& server, Protocol what) PREFETCH_EXCLUDES(mutex_);
+  Protocol ProtocolOf(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  void NoteProtocol(const std::string& server, Protocol protocol) PREFETCH_EXCLUDES(mutex_);
 
   // The last challenge of `server` for a repository, which it will probably repeat.
   std::optional<Challenge> ChallengeOf(const std::string& server, const std::string& path)

@@ -95,7 +95,7 @@ Session::Session(const ClientState& state, const base::Call& call, const Chained
 
 http::AbsoluteUrl Session::Server() const {
   const http::AbsoluteUrl& server = host_.host.server;
-  bool plain = state_.host_states.SchemeOf(server.Origin()) == HostState::Protocol::kHttp;
+  bool plain = state_.host_states.ProtocolOf(server.Origin()) == HostState::Protocol::kHttp;
   return host_.host.https_first && !plain ? OverHttps(host_.host, server) : server;
 }
 
@@ -111,37 +111,37 @@ http::AddressPolicy Session::AddressPolicyFor(const http::AbsoluteUrl& url) cons
   return IsLocalhost(own) ? http::AddressPolicy::kAllowLoopback : http::AddressPolicy::kNoLoopback;
 }
 
-http::ExchangeResult Session::Send(const SessionRequest& question, const http::AbsoluteUrl& url,
+http::ExchangeResult Session::Send(const SessionRequest& request, const http::AbsoluteUrl& url,
                                    bool is_target_host, OwnHeaders own_headers) {
-  http::Request request{.method = question.method, .url = url.ToString()};
-  request.headers.Add("Accept", question.accept);
-  if (!question.form.empty()) {
-    request.headers.Add("Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
-    request.body = question.form;
+  http::Request http_request{.method = request.method, .url = url.ToString()};
+  http_request.headers.Add("Accept", request.accept);
+  if (!request.form.empty()) {
+    http_request.headers.Add("Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
+    http_request.body = request.form;
   }
   // Credentials and headers go to the intended server only, and not to the target of a redirect (R40).
-  if (is_target_host) request.authorization = question.authorization;
+  if (is_target_host) http_request.authorization = request.authorization;
   if (is_target_host && own_headers == OwnHeaders::kSend) {
     for (const auto& header : host_.host.headers) {
-      request.headers.Add(header.first, std::string(header.second.Reveal()));
+      http_request.headers.Add(header.first, std::string(header.second.Reveal()));
     }
   }
-  request.tls = IsOfHost(host_.host, url) ? host_.tls : host_.redirect_tls;
-  request.connect_timeout =
+  http_request.tls = IsOfHost(host_.host, url) ? host_.tls : host_.redirect_tls;
+  http_request.connect_timeout =
       std::min(state_.options.times.connect, host_.host.dial_timeout.value_or(state_.options.times.connect));
-  request.stall_timeout = state_.options.times.stall;
-  request.max_body_bytes = question.max_body_bytes;
-  request.max_error_body_bytes = kErrorBodyBytes;
-  request.address_policy = AddressPolicyFor(url);
-  if (state_.untrusted_name) request.excluded_addresses = state_.excluded_addresses;
-  request.http2 = true;
-  request.headers_as_go = true;  // the runtimes' client refuses the same answers
-  request.gzip = question.gzip;
-  if (!question.range.empty()) request.headers.Add("Range", question.range);
-  request.sink = question.sink;
+  http_request.stall_timeout = state_.options.times.stall;
+  http_request.max_body_bytes = request.max_body_bytes;
+  http_request.max_error_body_bytes = kErrorBodyBytes;
+  http_request.address_policy = AddressPolicyFor(url);
+  if (state_.untrusted_name) http_request.excluded_addresses = state_.excluded_addresses;
+  http_request.http2 = true;
+  http_request.headers_as_go = true;  // the runtimes' client refuses the same answers
+  http_request.gzip = request.gzip;
+  if (!request.range.empty()) http_request.headers.Add("Range", request.range);
+  http_request.sink = request.sink;
   const auto limit = is_download_ ? state_.options.times.content : state_.options.times.request;
-  http::ExchangeResult exchanged = state_.http.Exchange(call_.Within(limit), request);
-  base::WipeString(request.body);
+  http::ExchangeResult exchanged = state_.http.Exchange(call_.Within(limit), http_request);
+  base::WipeString(http_request.body);
   // Requests that never reached a server do not count against its limits.
   if (WasSent(exchanged.fault)) requests_++;
   return exchanged;
@@ -149,13 +149,13 @@ http::ExchangeResult Session::Send(const SessionRequest& question, const http::A
 
 // Follows redirects by hand and not in the HTTP client, because each step needs a decision: whether the
 // target may be asked, and whether it gets credentials.
-Reply Session::Follow(const SessionRequest& question, OwnHeaders own_headers) {
-  std::vector<http::AbsoluteUrl> visited = {question.url};
+Reply Session::Follow(const SessionRequest& request, OwnHeaders own_headers) {
+  std::vector<http::AbsoluteUrl> visited = {request.url};
   std::optional<SessionRequest> bare;  // is sent instead behind some redirects
   while (true) {
     bool same_server = SameServer(visited.front(), visited.back());
     const base::TimePoint sent = std::chrono::steady_clock::now();
-    http::ExchangeResult got = Send(bare ? *bare : question, visited.back(), same_server, own_headers);
+    http::ExchangeResult got = Send(bare ? *bare : request, visited.back(), same_server, own_headers);
     if (!got.response) {
       Reply reply{.response = std::nullopt,
                   .fault = got.fault,
@@ -180,39 +180,39 @@ Reply Session::Follow(const SessionRequest& question, OwnHeaders own_headers) {
     auto next = FollowRedirect(visited, location);
     if (!next) return RefusedRedirect(next.error(), visited.back());
     // A form contains a login, which must not go to another server.
-    if (!question.form.empty() && !SameServer(visited.front(), *next)) {
+    if (!request.form.empty() && !SameServer(visited.front(), *next)) {
       return RefusedRedirect(base::PermissionDenied("it redirects a login to another server"),
                              visited.back());
     }
     // Go's client sends the same request again only at 307 and 308.
-    if (!question.form.empty() && got.response->status < 307) bare = WithoutForm(question);
+    if (!request.form.empty() && got.response->status < 307) bare = WithoutForm(request);
     visited.push_back(std::move(*next));
   }
 }
 
 // Asks by https first (R33). Servers that do not speak it are asked by plain http. The result is remembered
-// for an hour, so that later questions do not begin with a TLS handshake that fails, and a server that has
+// for an hour, so that later requests do not begin with a TLS handshake that fails, and a server that has
 // spoken https is not asked by plain http.
-Reply Session::RequestWithSchemeFallback(const SessionRequest& question) {
+Reply Session::RequestWithSchemeFallback(const SessionRequest& request) {
   const std::string origin = host_.host.server.Origin();
-  HostState::Protocol protocol = state_.host_states.SchemeOf(origin);
+  HostState::Protocol protocol = state_.host_states.ProtocolOf(origin);
   if (protocol != HostState::Protocol::kHttp) {
-    SessionRequest secure = question;
-    secure.url = OverHttps(host_.host, question.url);
+    SessionRequest secure = request;
+    secure.url = OverHttps(host_.host, request.url);
     int before = requests_;
     Reply reply = Follow(secure, OwnHeaders::kSend);
-    if (reply.response) state_.host_states.NoteScheme(origin, HostState::Protocol::kHttps);
+    if (reply.response) state_.host_states.NoteProtocol(origin, HostState::Protocol::kHttps);
     if (protocol == HostState::Protocol::kHttps || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
     requests_ = before;  // The server has not received a request yet.
   }
-  Reply reply = Follow(question, OwnHeaders::kSend);
-  if (reply.response) state_.host_states.NoteScheme(origin, HostState::Protocol::kHttp);
+  Reply reply = Follow(request, OwnHeaders::kSend);
+  if (reply.response) state_.host_states.NoteProtocol(origin, HostState::Protocol::kHttp);
   return reply;
 }
 
 // The pass limits the node's own requests to this server. It is taken here and not in Send, so that a
-// question with redirects takes one.
-Reply Session::AskHost(const SessionRequest& question) {
+// request with redirects takes one.
+Reply Session::AskHost(const SessionRequest& request) {
   auto permit = state_.throttle.AcquireHost(call_, host_.host.server.Origin());
   if (!permit.granted()) {
     return {
@@ -223,30 +223,30 @@ Reply Session::AskHost(const SessionRequest& question) {
             .message = host_.host.server.Authority() +
                        " was not asked: this node already sends it as many requests as its limit allows"}};
   }
-  return host_.host.https_first ? RequestWithSchemeFallback(question) : Follow(question, OwnHeaders::kSend);
+  return host_.host.https_first ? RequestWithSchemeFallback(request) : Follow(request, OwnHeaders::kSend);
 }
 
 // A download has no pass of the throttle: plan::FetchOrder limits the streams, and a blob may take minutes.
-Reply Session::Fetch(const SessionRequest& question) {
+Reply Session::Fetch(const SessionRequest& request) {
   is_download_ = true;
   Reply reply =
-      host_.host.https_first ? RequestWithSchemeFallback(question) : Follow(question, OwnHeaders::kSend);
+      host_.host.https_first ? RequestWithSchemeFallback(request) : Follow(request, OwnHeaders::kSend);
   is_download_ = false;
   return reply;
 }
 
-Reply Session::RequestCachedRedirect(const SessionRequest& question, const http::AbsoluteUrl& url) {
+Reply Session::RequestCachedRedirect(const SessionRequest& request, const http::AbsoluteUrl& url) {
   is_download_ = true;
   // The URL is signed, and its object store gets neither credentials nor headers (R51).
-  http::ExchangeResult got = Send(question, url, false, OwnHeaders::kLeaveOut);
+  http::ExchangeResult got = Send(request, url, false, OwnHeaders::kLeaveOut);
   is_download_ = false;
   Reply reply{.response = std::nullopt, .redirected = true, .final_url = url, .fault = got.fault};
   if (got.response) reply.response = std::move(*got.response);
   return reply;
 }
 
-Reply Session::AskTokenService(const SessionRequest& question, bool trusted) {
-  return Follow(question, trusted ? OwnHeaders::kSend : OwnHeaders::kLeaveOut);
+Reply Session::AskTokenService(const SessionRequest& request, bool trusted) {
+  return Follow(request, trusted ? OwnHeaders::kSend : OwnHeaders::kLeaveOut);
 }
 
 }  // namespace prefetch::registry

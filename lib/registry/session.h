@@ -53,7 +53,7 @@ struct Reply {
   base::Duration took{0};                         // of the last exchange
   std::optional<base::Duration> round_trip = {};  // of its connection, see http::ExchangeResult
   http::Fault fault = http::Fault::kNone;
-  bool broke_in_body = false;     // the answer was to be a good one
+  bool broke_in_body = false;     // the connection broke within the body of a 2xx answer
   image::RegistryAnswer refusal;  // if there is no response
 };
 
@@ -63,13 +63,14 @@ class Session {
   Session(const ClientState& state, const base::Call& call, const ChainedHost& host);
 
   // Asks the host itself: with its headers, in its turn.
-  Reply AskHost(const SessionRequest& question);
+  Reply AskHost(const SessionRequest& request);
   // Gets content of an image: as AskHost, but not in turn with checks, and for as long as bytes come.
-  Reply Fetch(const SessionRequest& question);
-  // The same from a URL to which this host has redirected: without anything that is meant for the host.
-  Reply RequestCachedRedirect(const SessionRequest& question, const http::AbsoluteUrl& url);
+  Reply Fetch(const SessionRequest& request);
+  // As Fetch, from a URL to which this host has redirected: that server gets neither credentials nor the
+  // host's headers (R51).
+  Reply RequestCachedRedirect(const SessionRequest& request, const http::AbsoluteUrl& url);
   // Asks a token service. `trusted`: it belongs to the registry, and gets the host's headers too.
-  Reply AskTokenService(const SessionRequest& question, bool trusted);
+  Reply AskTokenService(const SessionRequest& request, bool trusted);
 
   // Returns the URL under which the host is asked: plain http if it does not speak https.
   http::AbsoluteUrl Server() const;
@@ -79,11 +80,11 @@ class Session {
  private:
   // kSend: the request has the headers that hosts.toml names for this host.
   enum class OwnHeaders { kSend, kLeaveOut };
-  Reply Follow(const SessionRequest& question, OwnHeaders own_headers);
+  Reply Follow(const SessionRequest& request, OwnHeaders own_headers);
   // `is_target_host`: this URL is the server that the request is for, and not the target of a redirect.
-  http::ExchangeResult Send(const SessionRequest& question, const http::AbsoluteUrl& url, bool is_target_host,
+  http::ExchangeResult Send(const SessionRequest& request, const http::AbsoluteUrl& url, bool is_target_host,
                             OwnHeaders own_headers);
-  Reply RequestWithSchemeFallback(const SessionRequest& question);
+  Reply RequestWithSchemeFallback(const SessionRequest& request);
   http::AddressPolicy AddressPolicyFor(const http::AbsoluteUrl& url) const;
 
   ClientState state_;

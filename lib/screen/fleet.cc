@@ -209,8 +209,8 @@ FleetNode SummarizeStatus(const status::StatusDocument& document, const std::str
   summary.required_ready = document.required_ready;
   summary.list_hash = document.list.hash;
   summary.public_only = !document.hidden.empty();
-  summary.failed_permanently = !document.ready && FailedPermanently(document);
-  summary.has_permanent_failure = !document.ready && AnyFailedPermanently(document);
+  summary.all_missing_settled = !document.ready && AllMissingSettled(document);
+  summary.any_missing_settled = !document.ready && AnyMissingSettled(document);
   for (const status::StatusImage& image : document.images) {
     const Tone tone = ToneOf(image);
     // Only what is not as it should be is kept: a thousand documents with a thousand images each need not be
@@ -311,9 +311,9 @@ FleetOutcome EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool f
   if (fleet.ready >= needed) return FleetOutcome::kReady;
   if (!fail_fast) return FleetOutcome::kContinue;
   auto lost = std::count_if(fleet.nodes.begin(), fleet.nodes.end(), [](const FleetNode& node) {
-    return node.has_permanent_failure && node.leaving.empty();
+    return node.any_missing_settled && node.leaving.empty();
   });
-  return nodes - static_cast<std::size_t>(lost) < needed ? FleetOutcome::kFailedPermanently
+  return nodes - static_cast<std::size_t>(lost) < needed ? FleetOutcome::kTooManySettled
                                                          : FleetOutcome::kContinue;
 }
 

@@ -52,9 +52,9 @@ struct FleetNode {
   // The reason of the node itself; with detail, as its agent reports it.
   status::ReasonText reason;
   std::string message;
-  std::string leaving;              // why the node is dead or leaving, and not counted; empty: it is counted
-  bool failed_permanently = false;  // waiting changes nothing: all that is missing is settled
-  bool has_permanent_failure = false;  // something that is missing has
+  std::string leaving;               // why the node is dead or leaving, and not counted; empty: it is counted
+  bool all_missing_settled = false;  // waiting changes nothing: all that is missing is settled
+  bool any_missing_settled = false;  // something that is missing is settled
   std::uint64_t required = 0, required_ready = 0;
   std::string list_hash;
   std::vector<FleetMissing> missing;       // required images that are not ready
@@ -82,11 +82,12 @@ struct ClusterFacts {
   bool pod_readiness_counts = true;  // false if a list, hash or policy was asked for
 };
 
-// A ready pod whose node is not labelled otherwise counts as ready, marked as without detail. With a list,
-// hash or policy asked for it does not: a pod's readiness is about the list that it knows. Never failing.
+// Returns a node without detail, which is never failing. It counts as ready if its pod is ready and its label
+// does not contradict that. If a list, hash or policy was asked for, it does not: a pod's readiness is about
+// the list that the pod knows.
 FleetNode NodeWithoutDetail(const std::string& node, const ClusterFacts& facts);
 
-// Nodes that have the same trouble, or are on the same way.
+// Nodes that have the same problem, or wait for the same.
 struct FleetGroup {
   NodeState state = NodeState::kProgressing;  // of the cause, not of the nodes
   Tone tone = Tone::kProgressing;             // of the image
@@ -112,8 +113,8 @@ struct Fleet {
   // Failing groups first, then those that need an operator, then by the number of nodes that they hold up.
   std::vector<FleetGroup> groups;
   std::vector<FleetGroup> non_blocking;  // optional or stale images
-  std::map<std::string, std::size_t>
-      lists;            // number of nodes by hash, without nodes whose agent did not answer
+  // Number of nodes for each hash, without nodes whose agent did not answer.
+  std::map<std::string, std::size_t> lists;
   std::string slowest;  // the node with most bytes left; empty: none is known
   std::uint64_t most_bytes_left = 0;
   std::uint64_t bytes_left = 0;                   // of all pulls under way
@@ -146,8 +147,8 @@ std::optional<FleetTarget> ParseFleetTarget(std::string_view text);  // none: 0,
 
 enum class FleetOutcome {
   kContinue,
-  kReady,              // as many as needed; a fleet without nodes never is
-  kFailedPermanently,  // with fail_fast: too few nodes are left
+  kReady,           // as many as needed; a fleet without nodes never is
+  kTooManySettled,  // with fail_fast: too few nodes are left
 };
 
 // With `fail_fast`, a node counts as lost as soon as one of its images is settled and not ready. Without it,

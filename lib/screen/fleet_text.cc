@@ -274,7 +274,7 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutc
   if (end == FleetOutcome::kReady)
     return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n" + leaving;
   std::string text =
-      end == FleetOutcome::kFailedPermanently ? "failed: " + ratio + "; something has failed for good\n"
+      end == FleetOutcome::kTooManySettled ? "failed: " + ratio + "; something has failed for good\n"
       : fleet.nodes.empty() ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
                             : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
   text += leaving;
@@ -337,7 +337,7 @@ void WriteNode(doc::JsonWriter& out, const FleetNode& node) {
   out.Member("reason", node.reason.text());
   out.Member("message", node.message);
   out.MemberOrNull("leaving", node.leaving);
-  out.MemberBool("failedForGood", node.failed_permanently);
+  out.MemberBool("failedForGood", node.all_missing_settled);
   out.MemberNumber("required", node.required);
   out.MemberNumber("requiredReady", node.required_ready);
   out.MemberOrNull("listHash", node.list_hash);

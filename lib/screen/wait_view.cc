@@ -73,9 +73,9 @@ bool AwaitsWindow(const status::StatusImage& image) {
 }
 
 struct MissingTally {
-  std::size_t pulling = 0, queued = 0, outside = 0, failing = 0, permanent = 0;
+  std::size_t pulling = 0, queued = 0, outside = 0, failing = 0, settled = 0;
   std::optional<base::WallTime> opens_at;              // the first pullWindow of `outside`; none: not known
-  const status::StatusImage* first_failing = nullptr;  // a permanent failure, if there is one
+  const status::StatusImage* first_failing = nullptr;  // a settled image, if there is one
 };
 
 MissingTally CountMissing(const status::StatusDocument& document) {
@@ -85,9 +85,9 @@ MissingTally CountMissing(const status::StatusDocument& document) {
     if (image.phase == plan::Phase::kFailing) {
       tally.failing++;
       if (tally.first_failing == nullptr) tally.first_failing = &image;
-      // A permanent failure is named before one that may pass.
+      // A settled image is named before one that is still worth waiting for.
       if (!IsNotWorthWaitingFor(image)) continue;
-      if (tally.permanent++ == 0) tally.first_failing = &image;
+      if (tally.settled++ == 0) tally.first_failing = &image;
     } else if (image.pull.state == plan::PullState::kPulling ||
                image.pull.state == plan::PullState::kUnpacking) {
       tally.pulling++;
@@ -127,7 +127,7 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
   if (tally.outside > 0) line += ", " + OutsideWindowText(tally, document);
   if (tally.first_failing != nullptr) {
     line += ", " + std::to_string(tally.failing) + " failing" +
-            (tally.permanent > 0 ? " (" + std::to_string(tally.permanent) + " for good)" : "") + ": " +
+            (tally.settled > 0 ? " (" + std::to_string(tally.settled) + " for good)" : "") + ": " +
             status::WordsFor(tally.first_failing->reason.text()).state + " " +
             ShortImage(tally.first_failing->image, 40);
   }
@@ -141,7 +141,7 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
 std::string WaitKey(const status::StatusDocument& document) {
   MissingTally tally = CountMissing(document);
   // Bytes and times are left out: they change with every poll, and each new key is a line in a log.
-  std::string key = Ratio(document) + " " + document.reason.text() + " " + std::to_string(tally.permanent);
+  std::string key = Ratio(document) + " " + document.reason.text() + " " + std::to_string(tally.settled);
   if (tally.outside > 0) key += " outside " + std::to_string(tally.outside);
   for (const status::StatusImage* image : MissingImages(document)) {
     if (image->phase == plan::Phase::kFailing) key += " " + image->reason.text() + " " + image->image;
@@ -210,7 +210,7 @@ std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, 
   return text;
 }
 
-bool FailedPermanently(const status::StatusDocument& document) {
+bool AllMissingSettled(const status::StatusDocument& document) {
   bool any = false;
   for (const status::StatusImage& image : document.images) {
     if (!IsMissing(image)) continue;
@@ -221,7 +221,7 @@ bool FailedPermanently(const status::StatusDocument& document) {
   return any;
 }
 
-const status::StatusImage* FirstPermanentFailure(const status::StatusDocument& document) {
+const status::StatusImage* FirstSettledMissing(const status::StatusDocument& document) {
   auto found = std::find_if(
       document.images.begin(), document.images.end(),
       [](const status::StatusImage& image) { return IsMissing(image) && IsNotWorthWaitingFor(image); });
@@ -272,7 +272,7 @@ bool IsReadyFor(const status::StatusImage& image, image::PullPolicy policy) {
 
 void MarkNotReady(status::StatusImage& image, status::ReasonText reason, std::string message) {
   image.ready = false;
-  // The agent's permanent failure was about its own demand.
+  // The agent's `settled` was about its own demand.
   image.settled = false;
   image.phase = plan::Phase::kProgressing;
   image.reason = std::move(reason);

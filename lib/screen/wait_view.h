@@ -15,7 +15,7 @@ namespace prefetch::screen {
 // Returns one line without newline, at most `width` columns: the numbers of ready, moving and failing images.
 std::string WaitLine(const status::StatusDocument& document, std::size_t width);
 
-// Another text whenever something has changed that is worth a line in a log: counts and failures, not bytes.
+// Returns a text that changes when a log should get a new line: with counts and failures, not with bytes.
 std::string WaitKey(const status::StatusDocument& document);
 
 // Returns the lines below the first on a terminal: each image that moves or fails, `most` lines of at most
@@ -29,17 +29,18 @@ enum class WaitOutcome {
   kTimedOut,
 };
 
-// The last words: how it ended and, if not well, each required image that is missing, and why.
+// Returns the text for the end of the wait: its outcome and, unless all is ready, each required image that is
+// missing, and why.
 std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, std::chrono::seconds waited,
                        std::size_t width);
 
-// Nothing will change by waiting: something required is not ready, and all such are settled.
-bool FailedPermanently(const status::StatusDocument& document);
+// Returns true if waiting changes nothing: a required image is not ready, and each such image is settled.
+bool AllMissingSettled(const status::StatusDocument& document);
 
 // The first of the required images that are settled and not ready; nullptr: there is none.
-const status::StatusImage* FirstPermanentFailure(const status::StatusDocument& document);
-inline bool AnyFailedPermanently(const status::StatusDocument& document) {
-  return FirstPermanentFailure(document) != nullptr;
+const status::StatusImage* FirstSettledMissing(const status::StatusDocument& document);
+inline bool AnyMissingSettled(const status::StatusDocument& document) {
+  return FirstSettledMissing(document) != nullptr;
 }
 
 // WaitDemand: what `prefetchctl wait` waits for, if it is not just "the node is ready". Pure.

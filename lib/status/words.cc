@@ -406,7 +406,7 @@ std::string TouchRemediation(plan::TouchObstacle obstacle) {
       return "exempt the name from verification (prefetchctl list export --for kubelet prints the setting): "
              "the "
              "provider's credentials are for one service account";
-    case TouchObstacle::kRegistryTrouble:
+    case TouchObstacle::kRegistryProblem:
       return "check the way from kubelet to the registry; the agent repeats the touch";
     case TouchObstacle::kPullFailed:
       return "find the error of kubelet's pull; the agent repeats the touch when the content or a credential "

@@ -101,7 +101,7 @@ TEST_F(LookUpPools, ARegistryThatHangsLeavesOthersOfItsPluginTheirThreads) {
   Search("r0.a.test", 16);
   Search("r1.a.test");
   EXPECT_TRUE(Ends("r1.a.test"));
-  EXPECT_EQ(pool_.queued(), 16 - kMaxSearchesPerRegistry);
+  EXPECT_EQ(pool_.queued(), 16 - kMaxLookupsPerRegistry);
   Search("r1.a.test", 5);
   EXPECT_TRUE(Ends("r1.a.test", 6));
   Recovers("r0.a.test");
@@ -117,7 +117,7 @@ TEST_F(LookUpPools, APluginThatHangsForManyRegistriesLeavesOthersTheirThreads) {
   }
   Search("r.b.test", 20);
   EXPECT_TRUE(Ends("r.b.test", 20));
-  EXPECT_EQ(pool_.queued(), 16 - kMaxSearchesPerPlugin);
+  EXPECT_EQ(pool_.queued(), 16 - kMaxLookupsPerPlugin);
 }
 
 TEST_F(LookUpPools, HoweverManyPluginsHangAnotherOneRuns) {
@@ -159,12 +159,12 @@ TEST_F(LookUpPools, APluginThatHangsForSeveralGroupsHasOneShare) {
   Search("r0.d.test");
   Search("r1.d.test", 3);
   EXPECT_TRUE(Ends("r1.d.test", 3));
-  EXPECT_EQ(pool_.queued(), 16 - kMaxSearchesPerPlugin - 1);
+  EXPECT_EQ(pool_.queued(), 16 - kMaxLookupsPerPlugin - 1);
 }
 
 TEST_F(LookUpPools, AStoppedSearchWaitsForNoOther) {
   Hang("r0.a.test");
-  Search("r0.a.test", kMaxSearchesPerRegistry);
+  Search("r0.a.test", kMaxLookupsPerRegistry);
   std::stop_source gone;
   Search("r0.a.test", 5, gone);
   Search("r1.a.test");
@@ -186,7 +186,7 @@ TEST_F(LookUpPools, ASearchThatIsReplacedWaitsForNoOther) {
     changed_.notify_all();
   });
   std::vector<plan::DesiredImage> wants;
-  for (int i = 0; i <= kMaxSearchesPerRegistry; i++) {
+  for (int i = 0; i <= kMaxLookupsPerRegistry; i++) {
     wants.push_back({.reference = *image::Reference::Parse("r0.a.test/app" + std::to_string(i))});
     ASSERT_TRUE(lookups.StartIfNeeded(wants.back(), clock_.Now()));
   }

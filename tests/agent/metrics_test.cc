@@ -48,8 +48,8 @@ void Live(Metrics& metrics) {
                                  {Provider("acme-login", true, ProviderOutcome::kOk, milliseconds(200)),
                                   Provider("other", false, ProviderOutcome::kSkipped)}));
   metrics.CredentialsFound(Found({}, {Provider("acme-login", true, ProviderOutcome::kError, seconds(60))}));
-  metrics.RegistryAsked({.kind = image::RegistryAnswerKind::kSame, .requests = 2}, milliseconds(40));
-  metrics.RegistryAsked({.kind = image::RegistryAnswerKind::kUnreachable, .requests = 1}, seconds(5));
+  metrics.RegistryChecked({.kind = image::RegistryAnswerKind::kSame, .requests = 2}, milliseconds(40));
+  metrics.RegistryChecked({.kind = image::RegistryAnswerKind::kUnreachable, .requests = 1}, seconds(5));
   metrics.ReadyAfter(milliseconds(97'250));
   metrics.Touched(plan::TouchObstacle::kNone);
   metrics.Touched(plan::TouchObstacle::kNone);

@@ -133,14 +133,14 @@ INSTANTIATE_TEST_SUITE_P(
         ContainerCase{
             "RegistryAway",
             ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kUnreachable},
-            ContainerOutcome::kFailed, TouchObstacle::kRegistryTrouble},
+            ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
         ContainerCase{"RegistryAwayAsCriSaysIt",
                       ContainerObservation{.waiting_reason = "RegistryUnavailable"},
-                      ContainerOutcome::kFailed, TouchObstacle::kRegistryTrouble},
+                      ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
         ContainerCase{
             "RateLimited",
             ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kRateLimited},
-            ContainerOutcome::kFailed, TouchObstacle::kRegistryTrouble},
+            ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
         ContainerCase{"TagGone",
                       ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kNotFound},
                       ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
@@ -245,7 +245,7 @@ TEST(AfterTouch, WhatCannotHelpIsNotTriedTwice) {
 
 TEST(AfterTouch, ARegistryThatIsAwayIsNoReasonToGiveUp) {
   TouchHistory past;
-  for (int i = 0; i < 50; i++) past = Touched(past, TouchObstacle::kRegistryTrouble);
+  for (int i = 0; i < 50; i++) past = Touched(past, TouchObstacle::kRegistryProblem);
   EXPECT_EQ(past.not_before, kNow + minutes(5));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kWaiting);
 }
@@ -325,12 +325,12 @@ TEST(StatusOf, SixPassingFailuresSettle) {
   TouchPodHealth pod_health;
   EXPECT_FALSE(settled(past, pod_health)) << "not tried yet";
   for (int i = 0; i < 5; i++) {
-    past = AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0);
+    past = AfterTouch(past, {TouchObstacle::kRegistryProblem, "away"}, kNow, kWall, 0);
     pod_health = AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0);
   }
   EXPECT_FALSE(settled(past, pod_health));
   EXPECT_TRUE(
-      settled(AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0), pod_health));
+      settled(AfterTouch(past, {TouchObstacle::kRegistryProblem, "away"}, kNow, kWall, 0), pod_health));
   EXPECT_TRUE(settled(past, AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0)));
 }
 

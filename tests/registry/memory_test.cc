@@ -114,12 +114,12 @@ TEST_F(HostBookTest, WhatSaysNothingAboutTheServer) {
 TEST_F(HostBookTest, WhatIsKnownAgesAway) {
   book_.NoteHeadFails("https://a");
   book_.NoteRegistry("https://a");
-  book_.NoteScheme("http://a:5000", HostState::Protocol::kHttp);
+  book_.NoteProtocol("http://a:5000", HostState::Protocol::kHttp);
   EXPECT_TRUE(book_.HeadFails("https://a"));
   EXPECT_FALSE(book_.HeadFails("https://b"));
   clock_.Advance(hours(1));
   EXPECT_FALSE(book_.IsRegistry("https://a"));
-  EXPECT_EQ(book_.SchemeOf("http://a:5000"), HostState::Protocol::kUnknown);
+  EXPECT_EQ(book_.ProtocolOf("http://a:5000"), HostState::Protocol::kUnknown);
   EXPECT_TRUE(book_.HeadFails("https://a"));
   clock_.Advance(hours(23));
   EXPECT_FALSE(book_.HeadFails("https://a"));

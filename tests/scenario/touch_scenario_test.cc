@@ -448,7 +448,7 @@ TEST_F(TouchScenario, ARegistryThatIsAwayIsWaitedFor) {
   PodPulls(kApp, {.secret = SecretOf("team")});
   node.runtime.SetRegistry(RegistryState::kDown);
   node.RunFor(hours(2));
-  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kRegistryTrouble) << TouchOf().why;
+  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kRegistryProblem) << TouchOf().why;
   EXPECT_NE(node.ReasonOf(kApp), Reason::kTouchIneffective);
   EXPECT_LE(PodsCreated(), 40);
   node.runtime.SetRegistry(RegistryState::kUp);

@@ -149,7 +149,7 @@ TEST_P(NodeWithoutDetailTest, IsReadyOrProgressingAndNeverFailing) {
   EXPECT_EQ(node.state, GetParam().state) << node.message;
   EXPECT_EQ(node.reason.text(), GetParam().reason);
   EXPECT_FALSE(node.detail);
-  EXPECT_FALSE(node.failed_permanently);
+  EXPECT_FALSE(node.all_missing_settled);
   EXPECT_FALSE(node.message.empty());
 }
 
@@ -225,16 +225,12 @@ std::vector<EndCase> EndCases() {
       {"StillMoving", {ready, moving}, all, FleetOutcome::kContinue, FleetOutcome::kContinue},
       {"EnoughReady", {ready, ready, moving}, two, FleetOutcome::kReady, FleetOutcome::kReady},
       {"EnoughPercent", {ready, ready, denied}, most, FleetOutcome::kReady, FleetOutcome::kReady},
-      {"TheRestIsDenied", {ready, denied}, all, FleetOutcome::kContinue, FleetOutcome::kFailedPermanently},
-      {"OthersMove", {moving, denied}, all, FleetOutcome::kContinue, FleetOutcome::kFailedPermanently},
-      {"OneImageOfTheNodeMoves",
-       {ready, half},
-       all,
-       FleetOutcome::kContinue,
-       FleetOutcome::kFailedPermanently},
+      {"TheRestIsDenied", {ready, denied}, all, FleetOutcome::kContinue, FleetOutcome::kTooManySettled},
+      {"OthersMove", {moving, denied}, all, FleetOutcome::kContinue, FleetOutcome::kTooManySettled},
+      {"OneImageOfTheNodeMoves", {ready, half}, all, FleetOutcome::kContinue, FleetOutcome::kTooManySettled},
       {"EnoughCanStillCome", {ready, moving, denied}, two, FleetOutcome::kContinue, FleetOutcome::kContinue},
       {"SilentIsNotFailed", {ready, silent}, all, FleetOutcome::kContinue, FleetOutcome::kContinue},
-      {"MoreThanThereAre", {ready}, two, FleetOutcome::kContinue, FleetOutcome::kFailedPermanently},
+      {"MoreThanThereAre", {ready}, two, FleetOutcome::kContinue, FleetOutcome::kTooManySettled},
   };
 }
 INSTANTIATE_TEST_SUITE_P(Rows, JudgeFleetTest, testing::ValuesIn(EndCases()),
@@ -298,7 +294,7 @@ TEST(FleetDetails, OneCauseALine) {
 TEST(FleetResult, FinalError) {
   Fleet fleet = MixedFleet();
   std::string text = FleetResult(fleet, {}, FleetOutcome::kContinue, std::chrono::minutes(10), 80);
-  text += FleetResult(fleet, {80, true}, FleetOutcome::kFailedPermanently, std::chrono::minutes(1), 80);
+  text += FleetResult(fleet, {80, true}, FleetOutcome::kTooManySettled, std::chrono::minutes(1), 80);
   text += FleetResult(fleet, {60, true}, FleetOutcome::kReady, std::chrono::seconds(42), 80);
   ExpectGolden("screen/fleet.result", text);
 }

@@ -226,14 +226,14 @@ TEST(StatusTable, AQueuedImageShowsWhatElseItWaitsFor) {
   EXPECT_EQ(table.find("waits for its turn"), std::string::npos) << table;
 }
 
-TEST(FailedPermanently, OnlyWhenNothingElseCanHelp) {
+TEST(AllMissingSettled, OnlyWhenNothingElseCanHelp) {
   plan::Snapshot snapshot = sample::Node(
       {sample::Failing("a/b:1", plan::Reason::kNotFound, "no such tag", 2), sample::Queued("a/c:1")});
   snapshot.images[0].settled = true;
-  EXPECT_FALSE(FailedPermanently(*status::ParseStatusDocument(status::StatusJson(snapshot))));
+  EXPECT_FALSE(AllMissingSettled(*status::ParseStatusDocument(status::StatusJson(snapshot))));
   snapshot.images.pop_back();
-  EXPECT_TRUE(FailedPermanently(*status::ParseStatusDocument(status::StatusJson(snapshot))));
-  EXPECT_FALSE(FailedPermanently(*status::ParseStatusDocument(status::StatusJson(sample::PeacefulNode()))));
+  EXPECT_TRUE(AllMissingSettled(*status::ParseStatusDocument(status::StatusJson(snapshot))));
+  EXPECT_FALSE(AllMissingSettled(*status::ParseStatusDocument(status::StatusJson(sample::PeacefulNode()))));
 }
 
 TEST(StatusDocument, AListOfThousandsComesThrough) {

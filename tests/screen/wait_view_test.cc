@@ -53,7 +53,7 @@ TEST(WaitLine, SaysWhichImagesWaitForTheirWindowAndHowLong) {
 // A window is no failure: --fail-fast goes on.
 TEST(WaitResult, NamesTheWindowThatOpensAfterTheTimeLimit) {
   const status::StatusDocument document = Parsed({OutsideWindow("a/b:1", 5 * 3600)});
-  EXPECT_FALSE(AnyFailedPermanently(document));
+  EXPECT_FALSE(AnyMissingSettled(document));
   EXPECT_EQ(
       WaitResult(document, WaitOutcome::kTimedOut, std::chrono::seconds(600), 100),
       "timed out after 10 min: 0 of 1 ready on node ci-7\n"
@@ -131,15 +131,15 @@ TEST(WaitResult, IndentsWhatIsWrongWithTheNode) {
             "    a.yaml:2:1: images: is required\n");
 }
 
-TEST(FailedPermanently, AllOrSomething) {
-  EXPECT_TRUE(FailedPermanently(Parsed({GivenUp("a:1"), sample::Ready("b:1", 1)})));
-  EXPECT_FALSE(FailedPermanently(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
-  EXPECT_FALSE(FailedPermanently(Parsed({sample::Ready("b:1", 1)})));
-  EXPECT_TRUE(AnyFailedPermanently(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
-  EXPECT_FALSE(AnyFailedPermanently(Parsed({TriedAgain("a:1"), sample::Queued("b:1")})));
+TEST(AllMissingSettled, AllOrSomething) {
+  EXPECT_TRUE(AllMissingSettled(Parsed({GivenUp("a:1"), sample::Ready("b:1", 1)})));
+  EXPECT_FALSE(AllMissingSettled(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
+  EXPECT_FALSE(AllMissingSettled(Parsed({sample::Ready("b:1", 1)})));
+  EXPECT_TRUE(AnyMissingSettled(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
+  EXPECT_FALSE(AnyMissingSettled(Parsed({TriedAgain("a:1"), sample::Queued("b:1")})));
   plan::ImageState optional = GivenUp("a:1");
   optional.desired.Change([](plan::DesiredImage& desired) { desired.required = false; });
-  EXPECT_FALSE(AnyFailedPermanently(Parsed({optional})));
+  EXPECT_FALSE(AnyMissingSettled(Parsed({optional})));
 }
 
 status::StatusImage Shown(const std::string& name, bool ready, bool required = true) {
@@ -236,7 +236,7 @@ TEST(NarrowTo, ASpellingThatNobodyJudgesIsWaitedFor) {
   for (const plan::ImageList& list : {List({kShort}), WrittenBoth()}) {
     status::StatusDocument document = NarrowTo(Document({image}, true, "AllReady"), {.list = list});
     EXPECT_FALSE(document.ready);
-    EXPECT_FALSE(FailedPermanently(document));
+    EXPECT_FALSE(AllMissingSettled(document));
     EXPECT_EQ(document.images[0].reason.text(), "WeakerDemand");
     EXPECT_NE(document.images[0].message.find(kShort), std::string::npos);
   }
@@ -316,14 +316,14 @@ TEST(NarrowTo, WhatIsNotListedYetIsWaitedForAndHasNotFailed) {
   EXPECT_FALSE(document.ready);
   EXPECT_EQ(document.required, 2U);
   EXPECT_EQ(document.required_ready, 1U);
-  EXPECT_FALSE(FailedPermanently(document));
+  EXPECT_FALSE(AllMissingSettled(document));
 }
 
 TEST(NarrowTo, AWeakerDemandOfTheAgentIsNotEnough) {
   status::StatusDocument document =
       NarrowTo(Document({Shown("r.io/a:1", true, false)}, true, "AllReady"), {.list = List({"r.io/a:1"})});
   EXPECT_FALSE(document.ready);
-  EXPECT_FALSE(FailedPermanently(document));
+  EXPECT_FALSE(AllMissingSettled(document));
 }
 
 TEST(NarrowTo, ARuntimeThatIsAwayIsEverybodysBusiness) {

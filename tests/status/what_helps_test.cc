@@ -22,7 +22,7 @@ using plan::TouchObstacle;
 
 constexpr TouchObstacle kAll[] = {
     TouchObstacle::kNoNodeCredentials, TouchObstacle::kPullSecret, TouchObstacle::kTokenProvider,
-    TouchObstacle::kRegistryTrouble,   TouchObstacle::kPullFailed, TouchObstacle::kNotRecorded,
+    TouchObstacle::kRegistryProblem,   TouchObstacle::kPullFailed, TouchObstacle::kNotRecorded,
     TouchObstacle::kRecordsNeverMatch, TouchObstacle::kAdmission,  TouchObstacle::kQuota,
     TouchObstacle::kNamespaceMissing,  TouchObstacle::kForbidden,  TouchObstacle::kApiServer,
     TouchObstacle::kPodNeverRan};

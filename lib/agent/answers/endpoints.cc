@@ -154,7 +154,7 @@ http::ServerResponse AnswerCheck(const base::Call& call, const ImageQueryService
 // its text.
 http::HandlerResult Check(const ImageQueryService& image_queries, const http::ServerRequest& request,
                           bool local) {
-  // Neighbours get known answers only.
+  // Anonymous clients on the pod network get known answers only.
   return {[&image_queries, body = request.body, local](const base::Call& call) {
             return AnswerCheck(call, image_queries, body, local);
           },
@@ -249,7 +249,7 @@ http::HandlerResult Retry(Retries& retries, const http::ServerRequest& request, 
 }
 
 // Returns true if the answer depends on a token, which a web page of another site does not have.
-bool BringsToken(const http::ServerRequest& request) {
+bool HasToken(const http::ServerRequest& request) {
   return (request.path == kCheck && request.headers.Has("Authorization")) ||
          ((request.path == "/v1/status" || request.path == kRetry) &&
           request.headers.Has(plan::kFleetHeader));
@@ -274,7 +274,7 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const ImageQ
           authenticator](const http::ServerRequest& request) -> http::HandlerResult {
     const std::string& path = request.path;
     // /livez tells nothing that such a page could use.
-    if (!local && path != "/livez" && !BringsToken(request)) {
+    if (!local && path != "/livez" && !HasToken(request)) {
       // A web page of another site could read what any client may, through a browser in this network.
       const std::string node = board.Latest()->node;
       if (http::MayComeFromBrowserPage(request, {node})) {

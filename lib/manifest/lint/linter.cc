@@ -206,7 +206,6 @@ void NamesInUse::Add(const image::Reference& reference, const Place& place, doc:
                      bool listed) {
   // One finding for each spelling, at its first use.
   if (!written_.insert(reference.written()).second) return;
-  known_.insert(reference.Normalized());
   std::size_t index = names_.size();
   names_.push_back({reference, place, block, listed});
   by_repository_[reference.Repository()].push_back(index);

@@ -20,11 +20,9 @@ namespace prefetch::manifest::lint {
 // owner, one thread. Holds each name once, so it grows with names and not with manifests.
 class NamesInUse {
  public:
-  // In the order in which the later of two is to be blamed: the list first (`listed`).
+  // Adds a name. The finding is at the name that was added later, so the names of the list (`listed`) come
+  // first.
   void Add(const image::Reference& reference, const Place& place, doc::Position block, bool listed = false);
-
-  // A name that was written, with any tag or digest.
-  bool IsUsed(const image::Reference& reference) const { return known_.contains(reference.Normalized()); }
 
   // Returns the findings of rule PF301, one for each name that came second. If the list has both names, there
   // is none, since the agent then prefetches both:
@@ -52,7 +50,6 @@ class NamesInUse {
 
   std::vector<Name> names_;
   std::unordered_set<std::string> written_;  // the names in names_
-  std::unordered_set<std::string> known_;    // the same, normalised
   Groups by_repository_, by_digest_, by_last_part_and_tag_;
 };
 
@@ -74,8 +71,8 @@ struct UnreadKind {
 
 struct LintResult {
   std::vector<Finding> findings;        // file by file in the order of Add, lists last; by place in a file
-  std::array<std::size_t, 3> counts{};  // of each Severity; also of those that were one too many to keep
-  std::size_t dropped = 0;              // those
+  std::array<std::size_t, 3> counts{};  // findings of each Severity, dropped ones included
+  std::size_t dropped = 0;              // findings beyond kMostFindings, which are only counted
   std::size_t files = 0, pods = 0, uses = 0;  // that were looked at
   std::vector<Unread> unread;                 // filled in by the reader of the files
   std::vector<UnreadKind> objects;            // of PF107
@@ -93,9 +90,9 @@ class Linter {
   // `list_ignores` are those of the lists' files.
   Linter(ListedImages listed, std::vector<Ignores> list_ignores, Selection selection);
 
-  // One file, once; `ignores` is of the same file.
+  // Checks the manifests of one file. Call it once for each file. `ignores` are those of the same file.
   void Add(const Manifests& manifests, Ignores ignores);
-  // After the last Add, once.
+  // Returns the result. Call it once, after the last Add.
   LintResult Finish();
 
  private:
