@@ -145,7 +145,8 @@ TEST(Pages, TheRetryTableHasEachReasonOfAFailedPull) {
   }
   for (const plan::ReasonRow& reason : plan::kReasons) {
     const char* words = WordsOf(reason.retry);
-    if (words == nullptr) continue;
+    // No pull fails for kWrongPlatform: plan/decide keeps such an image. Its row has other words.
+    if (words == nullptr || reason.reason == plan::Reason::kWrongPlatform) continue;
     const std::string name = "`" + std::string(reason.name) + "`";
     EXPECT_TRUE(std::any_of(rows.begin(), rows.end(),
                             [&](const std::string& row) {
