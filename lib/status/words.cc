@@ -194,8 +194,13 @@ const char* TitleOf(plan::ReasonGroup group) {
   std::abort();
 }
 
-const char* RetryWords(plan::Retry retry) {
-  switch (retry) {
+// Returns when a failed pull is tried again. Some reasons have a rule beside their class.
+const char* RetryWords(const plan::ReasonRow& row) {
+  if (row.reason == Reason::kRateLimited) return "after `Retry-After`, or 1 min to 1 h";
+  if (row.reason == Reason::kWrongPlatform) return "on a retry, or another image";
+  if (row.reason == Reason::kBadCredentialFormat) return "hourly, or on new credentials";
+  if (row.reason == Reason::kRuntimeCrashed) return "after 10 s, then 10 min to 1 h";
+  switch (row.retry) {
     case plan::Retry::kNone:
     case plan::Retry::kAtOnce:
       return "";
@@ -268,8 +273,8 @@ std::string ReasonsPage() {
       page += std::string("\n## ") + TitleOf(row.group) +
               "\n\n| reason | shown as | tried again | what helps |\n|---|---|---|---|\n";
     }
-    page += "| `" + std::string(row.name) + "` | " + std::string(kWords[i].state) + " | " +
-            RetryWords(row.retry) + " | " + std::string(kWords[i].advice) + " |\n";
+    page += "| `" + std::string(row.name) + "` | " + std::string(kWords[i].state) + " | " + RetryWords(row) +
+            " | " + std::string(kWords[i].advice) + " |\n";
   }
   return page;
 }
