@@ -292,13 +292,14 @@ void Agent::DecideAll() {
       entry.refresh = refresh;
       loop_.Changed();
     }
-    // An entry stays settled. It ends --once and the busy first phase with its higher limits, and a later
-    // failure must not start that phase again.
+    // The history stays settled: a later failure must not start the busy first phase with its higher limits
+    // again. Status has a `settled` of its own, which can become false again (EvaluateAbsent).
     if (entry.history.settled) continue;
     // With a kubelet, "present" is not enough: the verdict must be about this image id, not about the one
     // that a pull has just replaced.
     bool judged = !kubelet_ || (entry.verdict.shown && entry.observed.local &&
                                 entry.verdict.image_id == entry.observed.local->id);
+    // A pull of the agent brought an image for the wrong platform: another pull changes nothing.
     bool here = plan::IsUsable(entry.observed) ||
                 (action.kind == plan::ActionKind::kKeep && action.reason == plan::Reason::kWrongPlatform);
     // A digest that depends on a tag gets one pull before its entry is settled, so that `wait` and `--once`
@@ -582,7 +583,8 @@ bool Agent::On(RuntimePolled event) {
   return true;
 }
 
-// New credential files make failed pulls and checks due again, and void lookups that used the old files.
+// New credential files make pulls due that failed for a credential, and all checks. They void lookups that
+// used the old files, and let abandoned touches be tried again.
 void Agent::ApplyCredentials(credentials::KeyringHealth health) {
   if (health == credentials_) return;
   if (health.changes != credentials_.changes) {
@@ -730,12 +732,12 @@ void Agent::On(const RetryRequested& event) {
 }
 
 // A client repeats its request while it waits, so only a new request, or one for an image that is not worth
-// waiting for, counts as a request to try at once. A failure of this moment is the answer to it.
+// waiting for, counts as a request to try at once. A failure within kRecentFailure already answers the
+// request.
 bool Agent::MaySkipBackoffFor(const Entry& entry) {
   const bool is_new = loop_.now() >= entry.requested_until || plan::IsNotWorthWaitingFor(entry.history);
   return is_new && pulls_->AwaitsRetry(entry) &&
-         loop_.now() - entry.history.failed_at >= plan::kRecentFailure &&
-         backoff_skips_.TryTake(loop_.now());
+         loop_.now() - entry.history.failed_at >= plan::kRecentFailure && backoff_skips_.TryTake(loop_.now());
 }
 
 void Agent::On(const PullRequested& event) {

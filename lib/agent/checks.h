@@ -1,4 +1,5 @@
-// Checks: the loop's questions to registries: due times, pace, and the effects of answers.
+// Checks: the registry checks of the loop (not preflights, which plan/check.h decides): due times, pace, and
+// the effects of answers.
 #pragma once
 
 #include <map>

@@ -152,7 +152,7 @@ class Entries {
   std::size_t Pulls() const;
   // Returns true if no entry is being pulled or waits to be.
   bool IsIdle() const;
-  // Every entry has been settled once: it was ready, or its next try was not worth waiting for.
+  // Returns true if every entry has been settled once (History::settled).
   bool Settled() const;
 
   // The loop ends, or has not begun: another thread may go on.

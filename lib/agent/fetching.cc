@@ -180,7 +180,8 @@ FetchResult Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   } else if (IsRegistryFault(fetched.error())) {
     SetHealth(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
-  // The store or the source found that the bytes are others than those of the blob.
+  // The source cannot continue: it sent other bytes than the blob's, too many, or no parts. The
+  // blobs that it began are aborted.
   end.wrong_bytes = fetched.error().code() == base::Code::kInvalidArgument;
   base::Debug("the runtime fetches the rest", {{"image", job.reference.written()}, {"error", end.error}});
   return end;

@@ -115,7 +115,7 @@ struct PullUnprotected {
   cri::CallError error;
 };
 
-// A registry was asked.
+// A registry check has ended.
 struct CheckDone {
   std::string name;  // the entry's normalised name
   std::string registry;

@@ -256,9 +256,9 @@ std::uint64_t FinishIngests(const base::Call& call, const PullDependencies& part
   return discarded ? *discarded : 0;
 }
 
-// Lets the agent fetch the content, if that is worth it; the runtime's pull follows in any case. If the
-// registry has limited the requests, a short wait comes first. A long one ends the pull: the result is then
-// its outcome.
+// Lets the agent fetch the content, if that is worth it; the runtime's pull follows. If the registry has
+// limited the requests, it follows after a pause of kMaxRetryAfter at most. A longer one ends the pull: the
+// result is then its outcome.
 std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullDependencies& parts,
                                       const PullJob& job) {
   if (parts.fetcher == nullptr || job.lease.empty()) return std::nullopt;

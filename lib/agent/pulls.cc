@@ -289,7 +289,8 @@ void Pulls::StartDue(bool settled, bool may_start) {
   }
   loop_.ChangedIf(!waited.empty());
   if (loop_.now() < first_at_) next_start_ = std::min(next_start_, first_at_);
-  // Credentials are looked up before a pull gets a slot: a plugin that hangs must not hold one.
+  // Only pulls that could start now have their credentials looked up. A lookup keeps its slot for
+  // kPromptLookup at most, so a plugin that hangs does not hold one.
   for (std::size_t index : output.needs_credentials)
     loop_.ChangedIf(lookups_.StartIfNeeded(*all[index].desired, loop_.now()));
   for (std::size_t index : output.start) Start(all[index]);

@@ -4,8 +4,8 @@
 // The way of one pull: EnsureLease, FinishIngests if the lease was there, OpenBlob for each blob that the
 // agent fetches, PullImage with that lease (PullRequest::lease), Progress now and then meanwhile,
 // FinishIngests after a failure, DeleteLease when it went well or was given up. If the pull is stopped,
-// fails, or the agent dies, the lease stays, and with it every byte: the next PullImage under it asks the
-// registry for the rest only.
+// fails, or the agent dies, the lease stays until the caller deletes it or it expires. Its bytes stay, but
+// for wrong ones, and the next PullImage under it asks the registry for the rest only.
 //
 // Other runtimes do not have it: every call then says kRuntimeUnsupported, and the agent goes without.
 #pragma once

@@ -58,8 +58,8 @@ Action Decide(const Observation& seen, const History& past, const RefreshDecisio
 // pulls go on.
 Action AwaitWindow(const Action& action, base::TimePoint opens_at);
 
-// ---- StartFacts: EvaluateStart decides whether one due pull may start at all. Schedule (plan/schedule.h)
-// then gives the slots to some of these pulls. Pure.
+// ---- StartFacts: EvaluateStart decides whether one due pull may start, apart from the holds of disk and
+// registry. Schedule (plan/schedule.h) enforces these, and gives the slots to some of these pulls. Pure.
 
 struct StartFacts {
   bool fits = true;                 // MayFit: it could succeed with all the space that is left
@@ -75,7 +75,7 @@ struct StartFacts {
   bool lease_being_deleted = false;  // a lease of this name is being deleted
 };
 
-// The decision about one start; no verdict of kubelet.
+// The decision about one start.
 struct StartDecision {
   bool may_start = false;
   bool no_disk_space = false;
@@ -84,7 +84,7 @@ struct StartDecision {
   friend bool operator==(const StartDecision&, const StartDecision&) = default;
 };
 
-// EvaluateStart only reports a hold of the disk or the registry. Schedule enforces it.
+// Reports a hold of the disk or the registry (StartDecision::hold_reason), and does not decide by it.
 StartDecision EvaluateStart(const StartFacts& facts, base::TimePoint now);
 
 // Returns true if the entry waits now and its next try is due within kSoonDue. Such an entry of an image that

@@ -42,7 +42,7 @@ enum class FetchReason {
   kHosts,        // only the runtime can follow this registry's settings
   kTrouble,      // the agent's way to this registry failed a short time ago
   kNear,         // it answers so quickly that the runtime's downloads are not the limit
-  kFar,          // all is as it should be, or nothing is known of its distance yet
+  kFar,          // no obstacle: the registry is far, or its distance is not known yet
 };
 std::string_view FetchReasonName(FetchReason reason);
 
@@ -99,7 +99,7 @@ bool MayQuerySize(const FetchHealth& health, base::TimePoint now);
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now);
 // An image was fetched.
 FetchHealth AfterFetched(FetchHealth health);
-// Nothing of it counts any more.
+// Returns true if no fact in it counts any more.
 bool CanDiscard(const FetchHealth& health, base::TimePoint now);
 // `retry_after`: nullopt if it asked for none.
 FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> retry_after, base::TimePoint now);
@@ -111,7 +111,7 @@ FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time,
 // ---- FetchOrder, as the top of this file explains it.
 
 constexpr int kFetchStreams = 16;  // for all registries; browsers and object stores' clients use 6 to 16
-// A stream has stalled if it brings fewer bytes a second than this over kFetchFloorTime.
+// A stream is too slow if it brings fewer bytes a second than this over kFetchFloorTime.
 constexpr std::uint64_t kFetchFloor = 16 * 1024;
 constexpr std::chrono::seconds kFetchFloorTime{2};
 // Pause after a rate-limited request (429, 503) without Retry-After.

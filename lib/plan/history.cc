@@ -122,9 +122,10 @@ History AfterRuntimeOutage(History past, const PullFailure& failure, const Inter
   if (!IsCrashSuspect(past)) return AfterFailure(std::move(past), failure, now, random);
   const bool settled = past.settled;
   const bool tried_alone = past.outages_in_a_row > kOutagesUntilSuspect;
-  std::string text = "suspected of ending the container runtime, which went away " +
-                     std::to_string(past.outages_in_a_row) +
-                     " times in a row while this image was pulled; it is tried again alone: " + failure.error;
+  std::string text =
+      "suspected of ending the container runtime, which went away " + std::to_string(past.outages_in_a_row) +
+      " times in a row while this image was pulled; it is tried again without another suspect: " +
+      failure.error;
   past = AfterFailure(std::move(past), {.reason = Reason::kRuntimeCrashed, .error = std::move(text)}, now,
                       random);
   if (tried_alone) return past;

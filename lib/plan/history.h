@@ -26,8 +26,9 @@ struct History {
   std::string last_error;  // scrubbed
   // No pull of this entry before; max(): not before the list changes or a retry is requested.
   base::TimePoint not_before;
-  // Ready once, or a failure that another try will not change soon: this entry no longer holds the node in
-  // its busy first phase, and `--once` and `wait` need not wait for it.
+  // The image was usable and judged by kubelet once, or its next try was not worth waiting for, or the disk
+  // had no room for it. This entry no longer holds the node in its busy first phase, and `--once` need not
+  // wait for it.
   bool settled = false;
   base::TimePoint failed_at;          // the end of the newest pull that failed
   base::TimePoint retry_after_until;  // the end of a Retry-After: a request does not shorten it
@@ -61,7 +62,8 @@ struct PullFailure {
   bool plugin_failed = false;
 };
 
-// Returns true if the next try comes minutes later or more: too late for `--once` and `wait` to wait for it.
+// Returns true if pulls that failed for this reason are retried slowly, hourly or never: too late for
+// `--once` and `wait` to wait for the next try.
 bool IsSlowFailure(Reason reason);
 
 // Returns true if the newest tries have failed and the next one is not worth waiting for: IsSlowFailure,
@@ -79,8 +81,8 @@ struct InterruptedRun {
 };
 // Records that the runtime went away during this pull, perhaps because of it. The first time, and any time
 // after a minute of progress, counts as a restart of the runtime. Otherwise the image becomes a suspect, and
-// is pulled alone. A suspect that was pulled beside others gets one more try, since one of them may be the
-// cause.
+// no other suspect is pulled beside it. A suspect that was pulled beside other images gets one more try,
+// since one of them may be the cause.
 History AfterRuntimeOutage(History past, const PullFailure& failure, const InterruptedRun& run,
                            base::TimePoint now, double random);
 
@@ -103,11 +105,12 @@ History AfterNewCredentials(History past, base::TimePoint now);
 // A result that is younger than this answers a request of a preflight.
 constexpr std::chrono::seconds kRecentFailure{5};
 
-// A request to pull the image now skips the back-off once, but not a Retry-After of the registry. The
-// failures still count for the next pause. Unchanged if no back-off holds the image.
+// A request to pull the image now skips the back-off once. It shortens no rate limit: here no Retry-After,
+// and in RegistryHealth not the hold after a 429 without one. The failures still count for the next pause.
+// Unchanged if no back-off holds the image.
 History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wall);
 
-// The digest whose pull failed is not wanted any more: the tag points elsewhere, or back.
+// The update whose pull failed is obsolete: the tag points elsewhere, or the present image is right.
 History AfterUpdateDropped(History past, base::TimePoint now);
 
 // The image was there and is not any more. Removed by kubelet's garbage collection again and again, it is

@@ -222,7 +222,8 @@ void EvaluateVerdict(const EntryFacts& facts, ImageState& state) {
     return;
   }
   image::PullPolicy policy = facts.desired->ready_for;
-  // For pods with Always, the registry decides the rest: see EvaluateRegistry.
+  // For pods with Always, the registry decides the rest: EvaluateRegistry takes `ready` back unless it
+  // agrees.
   const bool registry_decides = policy == image::PullPolicy::kAlways && !facts.desired->also_for_never;
   // The verdict for Never is the stricter one: such a pod may not fall back on a pull.
   if (facts.desired->also_for_never) policy = image::PullPolicy::kNever;

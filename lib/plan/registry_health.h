@@ -24,8 +24,9 @@ struct RegistryHealth {
 RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
                                     base::TimePoint now, double random);
 
-// A request to pull an image of this registry now ends every hold but that of a rate limit. A registry that
-// failed again and again still gets one pull at a time.
+// A request to pull an image of this registry now ends its hold. It shortens no rate limit: neither a
+// Retry-After, nor the hold after a 429 without one. A registry that failed again and again still gets one
+// pull at a time.
 RegistryHealth AfterRetryRequested(RegistryHealth past, base::TimePoint now);
 
 // Returns true if the registry has not been held for an hour. Its state may then be discarded, if no entry

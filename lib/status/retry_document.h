@@ -20,7 +20,7 @@ struct RetryRequest {
 
 enum class RetryState {
   kRequested,   // the agent tries it at once
-  kNotWaiting,  // no back-off holds it: it is here, is being pulled, or is due
+  kNotWaiting,  // nothing that a request ends holds it: it is here, is being pulled, or is due
   kNotListed,   // it is on no list of the node
 };
 std::string_view RetryStateName(RetryState state);  // "Requested"

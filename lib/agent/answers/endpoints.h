@@ -19,7 +19,7 @@
 
 namespace prefetch::agent {
 
-// Retries: requests of operators to try at once what waits for its back-off (POST /v1/retry).
+// Retries: requests of operators to try at once what waits for a back-off or a hold (POST /v1/retry).
 
 // Any thread may call. One object serves all listeners, which share the limit of plan::kRetryRequestRate. The
 // constructor's arguments outlive it.
