@@ -88,7 +88,7 @@ struct KeyringHealth {
 };
 
 struct KeyringOptions {
-  // As kubelet's flags. Both empty: no plugins.
+  // Values of kubelet's flags. If both are empty, there are no plugins.
   std::string provider_config;
   std::string provider_bin_dir;
   // Instead of kubelet's environment (from `providerEnvironment`, an EnvironmentFile) and folder.

@@ -22,7 +22,7 @@ namespace prefetch::ctl {
 
 enum class CheckOutput { kText, kJson, kGithub };
 
-// As written on the command line.
+// Options as written on the command line.
 struct CheckOptions {
   std::vector<std::string> files;  // manifests: files, folders, patterns; "-" is standard input
   struct Image {

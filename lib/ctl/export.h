@@ -13,7 +13,7 @@ enum class AllowlistOutput {
   kOpenShift,  // a KubeletConfig of the Machine Config Operator, which writes kubelet's configuration there
 };
 
-// As written on the command line.
+// Options as written on the command line.
 struct ExportAllowlistOptions {
   std::vector<std::string> lists;              // files, and folders of them
   std::optional<std::string> kubelet_version;  // else the newest that is known

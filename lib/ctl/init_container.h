@@ -12,7 +12,7 @@
 
 namespace prefetch::ctl {
 
-// As written on the command line.
+// Options as written on the command line.
 struct InitContainerFlags {
   std::string platform;
   std::string image;  // the agent's own

@@ -12,7 +12,7 @@ namespace prefetch::ctl {
 
 enum class LintOutput { kText, kJson, kGithub, kSarif };
 
-// As written on the command line.
+// Options as written on the command line.
 struct LintOptions {
   std::vector<std::string> files;  // files, folders, patterns; "-" is standard input
   std::vector<std::string> lists;

@@ -10,7 +10,7 @@ namespace prefetch::ctl {
 
 constexpr const char* kDefaultKubeletRoot = "/var/lib/kubelet";
 
-// As written on the command line.
+// Options as written on the command line.
 struct VerdictOptions {
   std::string image;
   std::string image_id;  // empty: the runtime does not have it

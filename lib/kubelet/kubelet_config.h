@@ -36,7 +36,7 @@ struct KubeletConfig {
   bool policy_cleared = false;
   SourcedValue<std::vector<std::string>> allowlist;
   SourcedValue<FeatureGates> gates;
-  // As the main file has them, before any drop-in: kubelet fills in its default policy by these.
+  // Feature gates of the main file, before any drop-in: kubelet fills in its default policy by these.
   FeatureGates main_gates;
 
   SourcedValue<int> gc_high_percent;  // 0 to 100
@@ -59,7 +59,7 @@ struct ConfigDocument {
 
 struct ConfigDocuments {
   std::optional<ConfigDocument> main;
-  // nullopt: kubelet has no drop-in folder. Else its files, in kubelet's order.
+  // Files of the drop-in folder, in kubelet's order; nullopt if kubelet has no such folder.
   std::optional<std::vector<ConfigDocument>> drop_ins;
 };
 
@@ -80,7 +80,7 @@ SettingsFacts ToSettingsFacts(const KubeletConfig& config);
 // `source`, line and path.
 base::Result<SettingsFacts> DecodeKubeletConfig(std::string_view text, const std::string& source);
 
-// As NodeFacts::sources name them.
+// Names of these sources in NodeFacts::sources.
 constexpr const char* kConfigzSource = "configz";
 constexpr const char* kMetricsSource = "kubelet's metrics";
 

@@ -15,7 +15,7 @@
 
 namespace prefetch::kubelet {
 
-// As kubelet's --root-dir (K50).
+// Default of kubelet's --root-dir (K50).
 constexpr const char* kDefaultRoot = "/var/lib/kubelet";
 
 // The operator's declarations about kubelet. Empty: none.

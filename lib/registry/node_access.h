@@ -55,7 +55,7 @@ struct DecidedAccess {
   bool is_guess = false;  // nobody told containerd's settings: its release's defaults are taken for them
 };
 
-// Configuration files as the host calls them; empty: not looked at.
+// Paths of configuration files on the host; empty: not read.
 struct ConfigFiles {
   std::string containerd;  // containerd's config.toml
   std::string registries;  // CRI-O's registries.conf

@@ -66,8 +66,8 @@ class Session {
   Reply AskHost(const SessionRequest& request);
   // Gets content of an image: as AskHost, but not in turn with checks, and for as long as bytes come.
   Reply Fetch(const SessionRequest& request);
-  // As Fetch, from a URL to which this host has redirected: that server gets neither credentials nor the
-  // host's headers (R51).
+  // Gets content as Fetch does, from a URL to which this host has redirected: that server gets neither
+  // credentials nor the host's headers (R51).
   Reply RequestCachedRedirect(const SessionRequest& request, const http::AbsoluteUrl& url);
   // Asks a token service. `trusted`: it belongs to the registry, and gets the host's headers too.
   Reply AskTokenService(const SessionRequest& request, bool trusted);

@@ -63,7 +63,7 @@ struct PageData {
 
 // Writes a state's letter in its colour, and its word.
 void WriteState(Html& out, const PageData& parts, std::uint32_t state);
-// The same in colour, without the word.
+// Writes the letter in its colour, without the word.
 void WriteLetter(Html& out, const PageData& parts, std::uint32_t state);
 
 // "failing", as the style has it.
