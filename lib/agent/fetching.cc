@@ -376,8 +376,11 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
 }
 
 void BlobDownloader::StopUnwanted() {
-  for (auto& [digest, transfer] : transfers_) {
-    if (!order_.Wants(digest)) transfer->stop.request_stop();
+  for (auto& [key, transfer] : transfers_) {
+    if (!order_.Wants(key)) transfer->stop.request_stop();
+  }
+  for (auto part = parts_.begin(); part != parts_.end();) {
+    part = order_.Wants(part->first) ? std::next(part) : parts_.erase(part);
   }
 }
 
@@ -408,15 +411,25 @@ std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
       next = order_.NextAt(now);
       if (auto step = order_.Next(now)) {
         // A stopped stream may still hold the blob's writer.
-        auto [it, is_free] = transfers_.try_emplace(step->digest, std::make_shared<Transfer>());
+        auto [it, is_free] = transfers_.try_emplace(step->key, std::make_shared<Transfer>());
         if (!is_free) {
-          order_.Postponed(step->digest);
+          // A part is left to the blob's own stream.
+          step->is_part ? order_.PartOver(step->key) : order_.Postponed(step->key);
           continue;
         }
-        it->second->digest = step->digest;
-        it->second->job = jobs_.at(step->image).job;
-        it->second->paced = alone;
-        it->second->burst_began = now;
+        Transfer& transfer = *it->second;
+        transfer.key = step->key;
+        transfer.digest = step->digest;
+        transfer.is_part = step->is_part;
+        transfer.size = step->size;
+        transfer.end = step->end;
+        transfer.job = jobs_.at(step->image).job;
+        transfer.paced = alone;
+        transfer.burst_began = now;
+        if (step->is_part) {
+          const Part& part = parts_.try_emplace(step->key, Part{step->begin, {}}).first->second;
+          transfer.offset = part.begin + part.bytes.size();
+        }
         return it->second;
       }
     }
@@ -438,6 +451,10 @@ void BlobDownloader::Stream() {
 }
 
 base::Result<BlobDownloader::TransferResult> BlobDownloader::Download(Transfer& transfer) {
+  if (transfer.is_part) {
+    if (auto got = FetchBytes(transfer, transfer.end); !got) return std::move(got).error();
+    return TransferResult::kDone;
+  }
   const auto& blobs = transfer.job->blobs;
   const auto blob = std::find_if(blobs.begin(), blobs.end(),
                                  [&](const cri::BlobToWrite& one) { return one.digest == transfer.digest; });
@@ -448,12 +465,7 @@ base::Result<BlobDownloader::TransferResult> BlobDownloader::Download(Transfer& 
   transfer.writer = std::move(opened->writer);
   transfer.offset = transfer.writer->offset();
   transfer.written_at = steady_clock::now();
-  {
-    base::Lock lock(mutex_);
-    // Opening a blob may wait for the store. That time must not count as slowness of the network.
-    order_.RestartSpeedWindow(transfer.digest, transfer.written_at);
-  }
-  base::Status got = FetchBytes(transfer, blob->size_bytes);
+  base::Status got = FetchInOrder(transfer);
   // Bytes that came before a failure are written: nothing speaks against them, and the next try goes on
   // behind them.
   if (transfer.store_error || !Write(transfer)) return *std::move(transfer.store_error);
@@ -473,20 +485,21 @@ void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Resu
         transfer->job->source->RetryAfter(transfer->job->question).value_or(plan::kDefaultRetryAfter);
   }
   base::Lock lock(mutex_);
-  transfers_.erase(transfer->digest);
+  transfers_.erase(transfer->key);
   // The pause after a turn counts even if the stream failed.
   if (transfer->paced) yield_policy_.BurstEnded(transfer->burst_began, steady_clock::now());
   if (end && *end == TransferResult::kDone) {
-    order_.Done(transfer->digest);
+    transfer->is_part ? order_.PartCame(transfer->key) : order_.Done(transfer->key);
   } else if (end) {
-    order_.Postponed(transfer->digest);
+    order_.Postponed(transfer->key);
     // A stream that was stopped on purpose must not fail its image.
-  } else if (transfer->preempted || !order_.Wants(transfer->digest)) {
-    order_.Requeue(transfer->digest);
+  } else if (transfer->preempted || !order_.Wants(transfer->key)) {
+    order_.Requeue(transfer->key);
   } else if (!retry_after || *retry_after > plan::kMaxRetryAfter ||
-             !order_.RateLimited(transfer->digest, steady_clock::now() + *retry_after)) {
+             !order_.RateLimited(transfer->key, steady_clock::now() + *retry_after)) {
     Fail(*transfer, end.error());
   }
+  StopUnwanted();  // the parts of a blob that is over
   Rebalance();
   changed_.notify_all();
 }
@@ -509,7 +522,7 @@ bool BlobDownloader::Write(Transfer& transfer) {
 // if this one ends.
 bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_received) {
   base::Lock lock(mutex_);
-  order_.OnBytes(transfer.digest, bytes_received, steady_clock::now());
+  if (order_.OnBytes(transfer.key, bytes_received, steady_clock::now())) changed_.notify_all();
   transfer.burst_bytes += bytes_received;
   while (!transfer.stop.stop_requested()) {
     const base::TimePoint now = steady_clock::now();
@@ -546,7 +559,7 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
       continue;
     }
     changed_.wait_until(mutex_, std::min(next, now + plan::kForeignPullPollInterval));
-    order_.RestartSpeedWindow(transfer.digest, steady_clock::now());
+    order_.RestartSpeedWindow(transfer.key, steady_clock::now());
   }
   return false;
 }
@@ -561,13 +574,30 @@ bool BlobDownloader::AwaitRate(Transfer& transfer, std::size_t bytes_received) {
     const base::Duration wait = rate_.WaitAt(now);
     if (wait <= base::Duration::zero()) return true;
     changed_.wait_until(mutex_, now + wait);
-    order_.ShiftSpeedWindow(transfer.digest, steady_clock::now() - now);
+    order_.ShiftSpeedWindow(transfer.key, steady_clock::now() - now);
   }
   return false;
 }
 
+// Returns false if the part is no longer wanted.
+bool BlobDownloader::KeepPart(const Transfer& transfer, std::string_view part) {
+  base::Lock lock(mutex_);
+  auto found = parts_.find(transfer.key);
+  if (found == parts_.end()) return false;
+  std::string& bytes = found->second.bytes;
+  // Only a part that is the blob's next one is taken from here before it is complete.
+  if (bytes.empty()) bytes.reserve(transfer.end - transfer.offset);
+  bytes.append(part);
+  return true;
+}
+
 bool BlobDownloader::Take(Transfer& transfer, std::string_view part) {
   fetched_(part.size());
+  if (transfer.is_part) {
+    if (!KeepPart(transfer, part)) return false;
+    transfer.offset += part.size();
+    return YieldToOthers(transfer, part.size()) && AwaitRate(transfer, part.size());
+  }
   if (transfer.bytes.empty()) transfer.bytes.reserve(kWriteSize + part.size());
   transfer.bytes.append(part);
   transfer.offset += part.size();
@@ -579,13 +609,66 @@ bool BlobDownloader::Take(Transfer& transfer, std::string_view part) {
   return !is_due || Write(transfer);
 }
 
-base::Status BlobDownloader::FetchBytes(Transfer& transfer, std::uint64_t size) {
+// Returns how the blob goes on, or nullopt if this stream is to end.
+std::optional<BlobDownloader::Next> BlobDownloader::AwaitNext(Transfer& transfer) {
+  base::Lock lock(mutex_);
+  while (!transfer.stop.stop_requested()) {
+    const base::TimePoint now = steady_clock::now();
+    // Writing, and waiting for another stream, must not count as slowness of the network.
+    order_.RestartSpeedWindow(transfer.key, now);
+    const std::uint64_t begin = transfer.offset - transfer.offset % plan::PartSize(transfer.size);
+    const std::string key = plan::FetchOrder::PartKey(transfer.digest, begin);
+    auto part = parts_.find(key);
+    if (part == parts_.end()) {
+      const auto end = order_.OwnPart(transfer.digest, transfer.offset, now);
+      if (end) return Next{.end = *end};
+      transfer.preempted = true;
+      return std::nullopt;
+    }
+    Next next{.bytes = std::exchange(part->second.bytes, {})};
+    part->second.begin += next.bytes.size();
+    if (!transfers_.contains(key)) {
+      // It came, or its stream was stopped, and this stream fetches what is missing.
+      next.part_over = key;
+      parts_.erase(part);
+      order_.PartCame(key);
+      return next;
+    }
+    if (!next.bytes.empty()) return next;
+    changed_.wait_until(mutex_, now + plan::kForeignPullPollInterval);
+  }
+  return std::nullopt;
+}
+
+// Writes the blob from `transfer.offset` on: what this stream fetches, and the parts that others brought.
+base::Status BlobDownloader::FetchInOrder(Transfer& transfer) {
+  while (transfer.offset < transfer.size) {
+    const auto next = AwaitNext(transfer);
+    if (!next) return base::Cancelled("stopped");
+    if (next->end > 0) {
+      if (auto got = FetchBytes(transfer, next->end); !got) return got;
+      continue;
+    }
+    if (!Write(transfer)) return *transfer.store_error;
+    for (std::size_t at = 0; at < next->bytes.size(); at += kWriteSize) {
+      transfer.bytes = next->bytes.substr(at, kWriteSize);
+      transfer.offset += transfer.bytes.size();
+      if (!Write(transfer)) return *transfer.store_error;
+    }
+    base::Lock lock(mutex_);
+    if (!next->part_over.empty()) order_.PartOver(next->part_over);
+    changed_.notify_all();
+  }
+  return {};
+}
+
+base::Status BlobDownloader::FetchBytes(Transfer& transfer, std::uint64_t end) {
   const base::Call call{.stop = transfer.stop.get_token()};
   const auto take = [&](std::string_view part) { return Take(transfer, part); };
-  for (int tried = 1; transfer.offset < size; tried++) {
+  for (int tried = 1; transfer.offset < end; tried++) {
     const std::uint64_t before = transfer.offset;
-    base::Status got = transfer.job->source->FetchBytes(call, transfer.job->question,
-                                                        {transfer.digest, size, transfer.offset, size}, take);
+    base::Status got = transfer.job->source->FetchBytes(
+        call, transfer.job->question, {transfer.digest, transfer.size, transfer.offset, end}, take);
     // Unavailable is repeated here: a broken connection, or an answer such as 500 or 502. Refusals, limits
     // and wrong answers are the caller's to judge.
     if (got || got.error().code() != base::Code::kUnavailable) return got;
@@ -610,6 +693,7 @@ void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
                  : error;
   }
   order_.Failed(transfer.digest);
+  StopUnwanted();  // its other streams
 }
 
 }  // namespace prefetch::agent
