@@ -167,10 +167,7 @@ FetchResult Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   const image::RegistryQuestion question{
       .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
   const base::Status fetched = FetchContent(call, job, question, source);
-  if (fetched) {
-    SetHealth(registry, plan::AfterFetched(HealthOf(registry)));
-    return {.fetched = true};
-  }
+  if (fetched) return {.fetched = true};
   // A stop says nothing about the registry.
   if (call.Stopped()) return {};
   FetchResult end{.error = fetched.error().message()};

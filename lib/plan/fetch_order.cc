@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "base/token_bucket.h"
 
 namespace prefetch::plan {
 
@@ -330,23 +329,12 @@ bool MayQuerySize(const FetchHealth& health, base::TimePoint now) {
 }
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now) {
-  // Images that are fetched side by side fail together, which is one failure.
-  if (now >= health.failed_until) health.failures++;
-  health.failed_until = now + base::ExponentialBackoff(kFetchOffFirst, health.failures - 1, kFetchOffPeriod);
-  return health;
-}
-
-FetchHealth AfterFetched(FetchHealth health) {
-  health.failures = 0;
+  health.failed_until = now + kFetchFailedPeriod;
   return health;
 }
 
 bool CanDiscard(const FetchHealth& health, base::TimePoint now) {
-  // A failure after the last one's time still doubles the next time.
-  const base::TimePoint failed =
-      health.failures > 0 ? health.failed_until + kFetchOffPeriod : base::TimePoint();
-  return std::max({failed, health.failed_until, health.near_until, health.denied_until,
-                   health.limited_until}) <= now;
+  return std::max({health.failed_until, health.near_until, health.denied_until, health.limited_until}) <= now;
 }
 
 FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> retry_after, base::TimePoint now) {

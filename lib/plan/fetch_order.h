@@ -5,9 +5,9 @@
 // no more of them. Blobs of more than kSplitFrom are fetched in parts. The blob's own stream writes them in
 // order; free streams bring later ones into memory, kMaxParts of them for all blobs. Streams are shared
 // evenly: among registries, and then among the images of each. An image or registry with more than its share
-// gives a stream up as soon as another one waits for a blob. A stream below the
-// floor speed is preempted for any other image, and its own image is left to the runtime. Later images of its
-// registry are left to the runtime as well, for kFetchOffFirst or longer.
+// gives a stream up as soon as another one waits for a blob. A stream below the floor speed is preempted for
+// any other image, and its own image is left to the runtime. Later images of its registry are left to the
+// runtime as well, for kFetchFailedPeriod.
 #pragma once
 
 #include <chrono>
@@ -56,19 +56,16 @@ constexpr std::chrono::milliseconds kNearRegistry{5};
 // elsewhere.
 constexpr std::chrono::milliseconds kNearRoundTrip{1};
 constexpr std::chrono::milliseconds kNearAndBusy{25};
-// A near registry is left to the runtime for kFetchOffPeriod. After a failed download of the agent, it is
-// left to the runtime for kFetchOffFirst, which doubles to kFetchOffPeriod with each further failure. A
-// fetched image ends the row. So a registry that restarts is used again soon, and one that the agent cannot
-// use costs few attempts.
+// A near registry is left to the runtime for this time.
 constexpr std::chrono::minutes kFetchOffPeriod{10};
-constexpr std::chrono::seconds kFetchOffFirst{30};
+// One from which a download of the agent failed, for this time. It may only have restarted.
+constexpr std::chrono::minutes kFetchFailedPeriod{1};
 
 // A pull waits for as long as this if the registry sends Retry-After. Longer waits cost an attempt.
 constexpr std::chrono::seconds kMaxRetryAfter{30};
 
 // Facts that were learnt about one registry. A value.
 struct FetchHealth {
-  int failures = 0;  // in a row
   base::TimePoint failed_until;
   base::TimePoint near_until;
   base::TimePoint denied_until;   // a question about a size was denied
@@ -99,8 +96,6 @@ bool MayFetch(std::string_view runtime, std::string_view version);
 bool MayQuerySize(const FetchHealth& health, base::TimePoint now);
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now);
-// An image was fetched.
-FetchHealth AfterFetched(FetchHealth health);
 // Returns true if no fact in it counts any more.
 bool CanDiscard(const FetchHealth& health, base::TimePoint now);
 // `retry_after`: nullopt if it asked for none.

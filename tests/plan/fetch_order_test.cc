@@ -407,7 +407,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"FailedJustNow", But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow); }),
             FetchReason::kTrouble},
         Row{"FailedLongAgo",
-            But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow - kFetchOffFirst); }),
+            But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow - kFetchFailedPeriod); }),
             FetchReason::kFar},
         Row{"Near",
             But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(4), {}, kNow); }),
@@ -437,34 +437,24 @@ TEST(MayAskSizeTest, OnlyNearRegistriesThatAreWell) {
   EXPECT_TRUE(MayQuerySize(near, kNow));
   EXPECT_TRUE(MayQuerySize(near, kNow + minutes(9)));
   EXPECT_FALSE(MayQuerySize(near, kNow + minutes(10)));
-  EXPECT_FALSE(MayQuerySize(AfterFetchFailed(near, kNow), kNow + seconds(29)));
+  EXPECT_FALSE(MayQuerySize(AfterFetchFailed(near, kNow), kNow + seconds(59)));
   EXPECT_FALSE(MayQuerySize(AfterSizeDenied(near, kNow), kNow + minutes(9)));
   const auto again_near = [](const FetchHealth& health) {
     return AfterManifest(health, milliseconds(1), {}, kNow + minutes(5));
   };
   EXPECT_FALSE(MayQuerySize(again_near(AfterSizeDenied({}, kNow)), kNow + minutes(9)));
-  EXPECT_FALSE(MayQuerySize(again_near(AfterFetchFailed({}, kNow)), kNow + seconds(29)));
-  EXPECT_TRUE(MayQuerySize(again_near(AfterFetchFailed({}, kNow)), kNow + seconds(30)));
+  EXPECT_FALSE(MayQuerySize(again_near(AfterFetchFailed({}, kNow)), kNow + seconds(59)));
+  EXPECT_TRUE(MayQuerySize(again_near(AfterFetchFailed({}, kNow)), kNow + seconds(60)));
   EXPECT_TRUE(MayQuerySize(again_near(AfterSizeDenied({}, kNow)), kNow + minutes(10)));
 }
 
-TEST(FetchHealthTest, FailuresInARowLeaveARegistryToTheRuntimeForLonger) {
+TEST(FetchHealthTest, EachFailureLeavesARegistryToTheRuntimeForAMinute) {
   FetchHealth health = AfterFetchFailed({}, kNow);
-  EXPECT_EQ(health.failed_until, kNow + seconds(30));
-  health = AfterFetchFailed(health, kNow + seconds(2));
-  EXPECT_EQ(health.failed_until, kNow + seconds(32)) << "images side by side: one failure";
-  base::TimePoint now = health.failed_until;
-  for (const seconds time :
-       {seconds(60), seconds(120), seconds(240), seconds(480), seconds(600), seconds(600)}) {
-    health = AfterFetchFailed(health, now);
-    EXPECT_EQ(health.failed_until, now + time);
-    now = health.failed_until;
-  }
-  EXPECT_FALSE(CanDiscard(health, now + minutes(9)));
-  EXPECT_TRUE(CanDiscard(health, now + minutes(10)));
-  health = AfterFetched(health);
-  EXPECT_TRUE(CanDiscard(health, now));
-  EXPECT_EQ(AfterFetchFailed(health, now).failed_until, now + seconds(30));
+  EXPECT_EQ(health.failed_until, kNow + seconds(60));
+  health = AfterFetchFailed(health, kNow + seconds(59));
+  EXPECT_EQ(health.failed_until, kNow + seconds(119)) << "no longer after the second one";
+  EXPECT_FALSE(CanDiscard(health, kNow + seconds(118)));
+  EXPECT_TRUE(CanDiscard(health, kNow + seconds(119)));
 }
 
 TEST(FetchReasonTest, EachHasAName) {
