@@ -222,8 +222,8 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& pa
   outcome.local->unpacked = unpacked;
   outcome.success = plan::PullSuccess{.id = found.image.id,
                                       .with = With(credential),
-                                      .credential = credential == nullptr ? "" : credential->name,
-                                      .exposed = credential != nullptr && credential->exposes,
+                                      .origin = {.credential = credential == nullptr ? "" : credential->name,
+                                                 .exposed = credential != nullptr && credential->exposes},
                                       .unpacked = unpacked};
   return outcome;
 }

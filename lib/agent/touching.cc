@@ -32,9 +32,10 @@ std::optional<TouchResult> FindObstacle(const Entry& entry, const TouchContext& 
   }
   // kubelet would pull with the node's credentials or with none, so a touch would fail where a mounted pull
   // secret was needed.
-  bool exposed = entry.history.pulled_id == entry.touch_history->image_id && entry.history.exposed;
+  bool exposed = entry.history.pulled_id == entry.touch_history->image_id && entry.history.origin.exposed;
   if (!exposed) return std::nullopt;
-  return TouchResult{TouchObstacle::kPullSecret, "the agent pulled it with \"" + entry.history.credential +
+  return TouchResult{TouchObstacle::kPullSecret, "the agent pulled it with \"" +
+                                                     entry.history.origin.credential +
                                                      "\", a credential that kubelet does not have"};
 }
 

@@ -171,7 +171,7 @@ CheckVerdict AlwaysByLastAnswer(const CheckFacts& facts, const ImageState& image
                       "the entry readyFor: Always"));
   }
   // An answer that only one pod's credential could get says nothing about other pods.
-  const bool restricted = image.registry->restricted || image.exposed;
+  const bool restricted = image.registry->restricted || image.origin.exposed;
   if (image.usable && image.registry->agrees && restricted) {
     const std::string others = ", and the agent got its answer with a credential that not every pod has";
     if (!facts.own_credentials) {

@@ -151,8 +151,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
   past.pulled_id = success.id;
   past.pulled_at = now;
   past.pulled_with = success.with;
-  past.credential = success.credential;
-  past.exposed = success.exposed;
+  past.origin = success.origin;
   past.settled = past.settled || success.unpacked;
   return past;
 }

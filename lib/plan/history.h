@@ -39,8 +39,7 @@ struct History {
   std::string pulled_id;  // the image id it brought; empty: none
   base::TimePoint pulled_at;
   PulledWith pulled_with = PulledWith::kUnknown;
-  std::string credential;
-  bool exposed = false;
+  PullOrigin origin;
 
   DiskHistory disk;  // its size, and its known need for room
 
@@ -93,8 +92,7 @@ bool IsCrashSuspect(const History& past);
 struct PullSuccess {
   std::string id;
   PulledWith with = PulledWith::kUnknown;
-  std::string credential;
-  bool exposed = false;
+  PullOrigin origin;
   bool unpacked = true;
 };
 History AfterSuccess(History past, const PullSuccess& success, base::TimePoint now);

@@ -347,8 +347,7 @@ ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::Wal
     // has pulled it since.
     if (state.image_id == facts.history.pulled_id) {
       state.pulled_with = facts.history.pulled_with;
-      state.credential = facts.history.credential;
-      state.exposed = facts.history.exposed;
+      state.origin = facts.history.origin;
     }
   }
   state.pull = PullOf(facts, now, wall);

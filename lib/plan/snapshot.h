@@ -43,6 +43,15 @@ std::string_view PullStateName(PullState state);
 enum class PulledWith { kUnknown, kAnonymous, kProvider, kDockerConfig, kPullSecret };
 std::string_view PulledWithName(PulledWith with);  // "Provider"
 
+// More about the agent's own pull of an image. It goes from the end of the pull to the status document as it
+// is.
+struct PullOrigin {
+  std::string credential;  // the name of the provider or file that worked: "acme-login"
+  bool exposed = false;    // pulled with a credential that is not the node's own, usable by every pod
+
+  friend bool operator==(const PullOrigin&, const PullOrigin&) = default;
+};
+
 struct PullStatus {
   PullState state = PullState::kNone;
   int attempts = 0;  // since the image last vanished, or since the agent started
@@ -98,8 +107,7 @@ struct ImageState {
   Reason reason = Reason::kFactsUnknown;
   std::string message;  // one sentence for a person
   PulledWith pulled_with = PulledWith::kUnknown;
-  std::string credential;  // the name of the provider or file that worked: "acme-login"
-  bool exposed = false;    // pulled with a credential that is not the node's own, usable by every pod
+  PullOrigin origin;
   PullStatus pull;
   // Another try is not worth waiting for: ready once and not failing now, or IsNotWorthWaitingFor. It is
   // still tried.

@@ -93,12 +93,12 @@ std::string PulledText(const status::StatusImage& image, const std::optional<bas
   }
   if (image.pulled_with == plan::PulledWith::kAnonymous) return words + " without a credential";
   if (image.pulled_with == plan::PulledWith::kProvider)
-    return words + " with credential provider " + image.credential;
+    return words + " with credential provider " + image.origin.credential;
   if (image.pulled_with == plan::PulledWith::kDockerConfig)
-    return words + " with a login from " + image.credential;
+    return words + " with a login from " + image.origin.credential;
   if (image.pulled_with == plan::PulledWith::kPullSecret)
-    return words + " with the mounted pull secret " + image.credential;
-  return words + " with " + image.credential;
+    return words + " with the mounted pull secret " + image.origin.credential;
+  return words + " with " + image.origin.credential;
 }
 
 void AddListed(const status::ImageDocument& document, LabelledPage& page) {
@@ -147,7 +147,7 @@ void AddPresent(const status::ImageDocument& document, LabelledPage& page) {
   page.Add(PulledText(image, document.time));
   if (!image.pin_problem.empty()) page.Add("not pinned: " + image.pin_problem);
   if (image.pinned) page.Add("the runtime has pinned it: kubelet's image garbage collection leaves it alone");
-  if (image.exposed)
+  if (image.origin.exposed)
     page.Add("every pod of the node can use it, though it came with a credential that is not the node's own");
 }
 

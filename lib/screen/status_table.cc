@@ -84,7 +84,7 @@ std::vector<std::string> ReasonTexts(const status::StatusImage& image, const sta
     if (wide && (image.reason == plan::Reason::kPreloaded || image.reason == plan::Reason::kAssumedForPod))
       add(image.message);
     if (wide && image.pinned) add("pinned: kubelet's image garbage collection leaves it alone");
-    if (image.exposed) add("pulled with a mounted pull secret: every pod of the node can use it");
+    if (image.origin.exposed) add("pulled with a mounted pull secret: every pod of the node can use it");
     if (wide && image.touch.state == plan::TouchState::kDone) {
       add("touched: every pod of the node can use it, with or without credentials");
     }

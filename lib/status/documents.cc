@@ -94,6 +94,13 @@ static void Rows(V&& v, const StatusSpelling*) {
 }
 
 template <typename V>
+static void Rows(V&& v, const plan::PullOrigin*) {
+  v("credential", &plan::PullOrigin::credential, kNull, "Name of that provider, file or secret");
+  v("exposed", &plan::PullOrigin::exposed, 0,
+    "Whether the agent pulled it with a mounted pull secret, so that every pod can use it");
+}
+
+template <typename V>
 static void Rows(V&& v, const StatusImage*) {
   v("image", &StatusImage::image, kPublic, "The name, as the list has it");
   v("normalizedName", &StatusImage::normalized_name, kPublic,
@@ -120,9 +127,7 @@ static void Rows(V&& v, const StatusImage*) {
   v("reason", &StatusImage::reason, kPublic | kMore, "Why it is in this phase");
   v("message", &StatusImage::message, 0, "The same as a sentence");
   v("pulledWith", &StatusImage::pulled_with, 0, "The kind of credential of the agent's pull");
-  v("credential", &StatusImage::credential, kNull, "Name of that provider, file or secret");
-  v("exposed", &StatusImage::exposed, 0,
-    "Whether the agent pulled it with a mounted pull secret, so that every pod can use it");
+  v.Inline(&StatusImage::origin);
   v("aliases", &StatusImage::aliases, 0, "Other names of its content in the runtime");
   v("pinned", &StatusImage::pinned, 0, "Whether the runtime protects it from garbage collection");
   v("pinProblem", &StatusImage::pin_problem, kLeftOut, "The obstacle to the pin that its entry asks for");

@@ -207,8 +207,7 @@ struct StatusImage {
   ReasonText reason;
   std::string message;
   PulledWithText pulled_with;
-  std::string credential;
-  bool exposed = false;
+  plan::PullOrigin origin;  // its members stand beside the others
   std::vector<std::string> aliases;
   bool pinned = false;  // in the runtime: kubelet's garbage collection leaves it alone
   std::string pin_problem;

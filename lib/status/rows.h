@@ -334,6 +334,10 @@ struct Scrubber {
   void operator()(const char*, M T::*member, unsigned, const char*, EnumWords = nullptr) const {
     Scrub(of.*member);
   }
+  template <typename M>
+  void Inline(M T::*member) const {
+    Scrub(of.*member);
+  }
 
  private:
   static void Scrub(std::string& text) { text = base::WithoutControls(base::ToUtf8(text)); }
@@ -371,6 +375,10 @@ struct Hidden {
     } else if constexpr (HasRows<Struct<M>>) {
       Rows(Hidden<Struct<M>>{below + name + ".", paths}, static_cast<const Struct<M>*>(nullptr));
     }
+  }
+  template <typename M>
+  void Inline(M T::*) const {
+    Rows(Hidden<M>{below, paths}, static_cast<const M*>(nullptr));
   }
 };
 
@@ -413,6 +421,10 @@ struct Describer {
       Rows(Describer<Struct<M>>{below + name + separator, hidden || (flags & kPublic) == 0, fields},
            static_cast<const Struct<M>*>(nullptr));
     }
+  }
+  template <typename M>
+  void Inline(M T::*) const {
+    Rows(Describer<M>{below, hidden, fields}, static_cast<const M*>(nullptr));
   }
 };
 

@@ -243,8 +243,7 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
   shown.reason = image.reason;
   shown.message = image.message;
   shown.pulled_with = image.pulled_with;
-  shown.credential = image.credential;
-  shown.exposed = image.exposed;
+  shown.origin = image.origin;
   shown.aliases = image.aliases;
   shown.pinned = image.pinned;
   shown.pin_problem = image.pin_problem;

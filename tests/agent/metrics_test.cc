@@ -93,7 +93,7 @@ plan::Snapshot Node() {
   snapshot.unlisted = sample::PeacefulNode().unlisted;
   plan::Snapshot broken = sample::BrokenListNode();
   snapshot.list.sources = broken.list.sources;
-  snapshot.images[0].exposed = true;
+  snapshot.images[0].origin.exposed = true;
   snapshot.images[0].touch = plan::TouchStatus{.state = plan::TouchState::kIneffective,
                                                .obstacle = plan::TouchObstacle::kNoNodeCredentials};
   snapshot.images[1].touch = plan::TouchStatus{.state = plan::TouchState::kDone, .attempts = 1};

@@ -90,7 +90,8 @@ TEST(AfterFailure, SettlesWhenNobodyNeedsToWait) {
 
 TEST(AfterSuccess, ForgetsFailures) {
   History past = AfterFailure({}, {.reason = Reason::kNotFound, .error = "gone"}, kNow, 0);
-  past = AfterSuccess(past, {.id = "sha256:a", .with = PulledWith::kProvider, .credential = "acme"}, kNow);
+  past = AfterSuccess(
+      past, {.id = "sha256:a", .with = PulledWith::kProvider, .origin = {.credential = "acme"}}, kNow);
   EXPECT_EQ(past.failures, 0);
   EXPECT_EQ(past.last_error, "");
   EXPECT_EQ(past.pulled_id, "sha256:a");

@@ -125,7 +125,8 @@ TEST(EvaluateImage, PresentIsReady) {
 
 TEST(EvaluateImage, SaysWithWhatItWasPulledOnlyOfWhatWePulled) {
   EntryRig rig;
-  rig.past = AfterSuccess({}, {.id = "sha256:a", .with = PulledWith::kProvider, .credential = "acme"}, kNow);
+  rig.past = AfterSuccess(
+      {}, {.id = "sha256:a", .with = PulledWith::kProvider, .origin = {.credential = "acme"}}, kNow);
   rig.seen.local = Local{.id = "sha256:a"};
   EXPECT_EQ(rig.Judged().pulled_with, PulledWith::kProvider);
   EXPECT_EQ(rig.Judged().pull.state, PullState::kDone);

@@ -273,7 +273,7 @@ TEST_F(TouchScenario, WhatThisAgentPulledWithAPullSecretIsNotTouched) {
   ASSERT_TRUE(
       node.RunUntil([&] { return node.Image(kApp).present && node.Image(kApp).verdicts; }, minutes(1)));
   node.RunFor(minutes(10));
-  EXPECT_TRUE(node.Image(kApp).exposed);
+  EXPECT_TRUE(node.Image(kApp).origin.exposed);
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kTouchIneffective);
   EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kPullSecret);
   EXPECT_NE(TouchOf().why.find("team-pull"), std::string::npos) << TouchOf().why;

@@ -32,7 +32,7 @@ status::ImageDetail DetailOf(const plan::ImageState& image, const kubelet::Recor
   status::ImageDetail detail = sample::DetailOf(image, record);
   if (image.pulled_with == plan::PulledWith::kProvider) {
     detail.credentials = {{.source = "provider",
-                           .name = image.credential,
+                           .name = image.origin.credential,
                            .match = image.desired->reference.domain(),
                            .username = ""}};
   }

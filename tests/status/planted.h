@@ -23,7 +23,7 @@ inline plan::ImageState PlantedImage() {
   image.digest = Planted("digest");
   image.other_digests = {Planted("other-digest")};
   image.size_bytes = 987654321;
-  image.credential = Planted("credential");
+  image.origin.credential = Planted("credential");
   image.pin_problem = Planted("pinProblem");
   image.aliases = {Planted("alias")};
   image.pull.bytes_known = true;

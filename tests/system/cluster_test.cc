@@ -132,7 +132,7 @@ providerServiceAccount: {namespace: ci, name: puller}
   node_.StartAgent();
   ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return IsReady(); })) << node_.AgentLog();
   status::StatusImage image = node_.StatusOf(image_);
-  EXPECT_TRUE(image.exposed);
+  EXPECT_TRUE(image.origin.exposed);
   EXPECT_EQ(node_.AgentLog().find("eyJ"), std::string::npos);
 }
 

@@ -135,8 +135,8 @@ TEST_F(Plugins, OneTokenForTheRegistryIsAskedForOnce) {
   ExpectReady();
   EXPECT_EQ(Runs("ecr-credential-provider").size(), 1U);
   EXPECT_EQ(node_.StatusOf(app).pulled_with.text(), "Provider");
-  EXPECT_EQ(node_.StatusOf(app).credential, "ecr-credential-provider");
-  EXPECT_FALSE(node_.StatusOf(app).exposed);
+  EXPECT_EQ(node_.StatusOf(app).origin.credential, "ecr-credential-provider");
+  EXPECT_FALSE(node_.StatusOf(app).origin.exposed);
   ExpectNotInProcess("ecr-credential-provider", aws.password);
 }
 

@@ -65,13 +65,13 @@ TEST_F(PullSecret, ServesItsRepositoriesInItsSourcesOnly) {
   status::StatusImage image = node_.StatusOf(served);
   EXPECT_TRUE(image.ready);
   EXPECT_EQ(image.pulled_with.text(), "PullSecret");
-  EXPECT_EQ(image.credential, "team");
-  EXPECT_TRUE(image.exposed);
+  EXPECT_EQ(image.origin.credential, "team");
+  EXPECT_TRUE(image.origin.exposed);
   EXPECT_NE(node_.Get("/v1/status").body.find(R"("exposed":true)"), std::string::npos);
   for (const std::string& refused : {other_repository, other_source}) {
     image = node_.StatusOf(refused);
     EXPECT_EQ(image.reason.text(), "AccessDenied") << refused;
-    EXPECT_FALSE(image.exposed);
+    EXPECT_FALSE(image.origin.exposed);
     EXPECT_NE(image.message.find("no credential of this node matches"), std::string::npos) << image.message;
   }
   EXPECT_TRUE(WasShownTo("/v2/team/app/"));

@@ -122,7 +122,7 @@ void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<
   for (const plan::ImageState& image : images) {
     entries[{image.phase, image.reason, image.desired->required}]++;
     pulls[image.pull.state]++;
-    exposed += image.exposed ? 1 : 0;
+    exposed += image.origin.exposed ? 1 : 0;
   }
   // Pulls for preflights count as pulls, but they are no entries of the list.
   for (const plan::ImageState& image : requested) pulls[image.pull.state]++;
