@@ -1,7 +1,6 @@
 #include "status/words.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -63,119 +62,6 @@ using plan::Reason;
 
 constexpr std::size_t kStateColumns = 11;
 
-struct Row {
-  Reason reason;
-  std::string_view state, advice;
-};
-
-// In the order of plan::kReasons.
-constexpr std::array kWords = {
-    Row{Reason::kPresent, "present", ""},
-    Row{Reason::kOpenToNode, "open", ""},
-    Row{Reason::kPreloaded, "preloaded", ""},
-    Row{Reason::kAllowlisted, "allowlisted", ""},
-    Row{Reason::kGateOff, "unverified", ""},
-    Row{Reason::kVerificationNever, "unverified", ""},
-    Row{Reason::kRecordedForPod, "recorded", ""},
-    Row{Reason::kAssumedForPod, "assumed", ""},
-    Row{Reason::kOtherPlatform, "not here", ""},
-    Row{Reason::kNotSelected, "not here", ""},
-    Row{Reason::kEmptyList, "empty list", "put images into the list"},
-    Row{Reason::kAllReady, "ready", ""},
-    Row{Reason::kFactsUnknown, "unknown", ""},
-    Row{Reason::kImageAbsent, "absent", ""},
-    Row{Reason::kQueued, "queued", ""},
-    Row{Reason::kPulling, "pulling", ""},
-    Row{Reason::kUnpacking, "unpacking", ""},
-    Row{Reason::kOutsidePullWindow, "scheduled",
-        "the agent pulls when the window opens; prefetchctl retry pulls at once"},
-    Row{Reason::kTouching, "touching", ""},
-    Row{Reason::kAccessDenied, "denied",
-        "give this node a credential for the registry, or check the name: many registries deny access to "
-        "absent images too"},
-    Row{Reason::kNotFound, "not found", "check name and tag, or push the image; the agent tries again later"},
-    Row{Reason::kRateLimited, "rate limit",
-        "the agent goes on by itself; a credential or a mirror raises the registry's limit"},
-    Row{Reason::kUnreachable, "unreachable", "check network and proxy between this node and the registry"},
-    Row{Reason::kDnsFailure, "no DNS", "check the registry's name and this node's DNS"},
-    Row{Reason::kTlsError, "TLS error",
-        "check the registry's certificate and the runtime's certificate settings (hosts.toml)"},
-    Row{Reason::kServerError, "server down", "the registry itself fails; the agent tries again"},
-    Row{Reason::kContentMissing, "incomplete", "the registry lacks a part of this image: push it again"},
-    Row{Reason::kCorrupt, "corrupt",
-        "the registry's bytes do not match their digest: push the image again, check proxies"},
-    Row{Reason::kTimeout, "timed out", "give it longer (pullTimeout), or look at the registry's speed"},
-    Row{Reason::kStalled, "stalled", "no byte came for ten minutes: check the network to the registry"},
-    Row{Reason::kDiskFull, "disk full", "make room on the image filesystem"},
-    Row{Reason::kDiskFault, "disk fault", "look at the image filesystem: the runtime cannot write to it"},
-    Row{Reason::kDiskPressure, "no room", "make room on the image filesystem, or shorten the list"},
-    Row{Reason::kSignatureRejected, "unsigned",
-        "the runtime's policy rejects this image's signature: sign it, or change the policy (CRI-O: "
-        "/etc/containers/policy.json, and sigstore or lookaside settings in /etc/containers/registries.d)"},
-    Row{Reason::kPlatformMismatch, "no platform",
-        "push it for this node's platform, or restrict the entry with platforms"},
-    Row{Reason::kWrongPlatform, "wrong arch", ""},
-    Row{Reason::kUnsupportedImage, "unsupported",
-        "the runtime cannot use this image's format: build it as an OCI image"},
-    Row{Reason::kNotAnImage, "not image",
-        "take it off the list, or list the image itself: this is an OCI artifact, such as a Helm chart"},
-    Row{Reason::kInvalidReference, "invalid", "correct the name in the list"},
-    Row{Reason::kUnpackFailed, "no unpack", "the runtime cannot unpack it: see the runtime's log"},
-    Row{Reason::kBadCredentialFormat, "credential", "correct the credential: the runtime cannot read it"},
-    Row{Reason::kRuntimeDown, "no runtime",
-        "start the container runtime, or name its socket with --runtime-endpoint"},
-    Row{Reason::kRuntimeUnsupported, "old runtime", "the runtime does not speak CRI v1: update it"},
-    Row{Reason::kRuntimeError, "runtime", "see the runtime's log"},
-    Row{Reason::kRuntimeCrashed, "suspect",
-        "look in the runtime's log for a crash while it pulled this image; take the image off the list until "
-        "then"},
-    Row{Reason::kPolicyAlways, "present", ""},
-    Row{Reason::kRecordedForOthers, "closed",
-        "see kubelet's record and ways to open the image: prefetchctl explain IMAGE"},
-    Row{Reason::kSecretAmbiguous, "ambiguous", "name the UID in readyAs, or let the agent touch it"},
-    Row{Reason::kRecordedForNobody, "closed",
-        "see kubelet's record and ways to open the image: prefetchctl explain IMAGE"},
-    Row{Reason::kRecordedUnderOtherName, "closed",
-        "see kubelet's record and ways to open the image: prefetchctl explain IMAGE"},
-    Row{Reason::kPullInterrupted, "interrupted", ""},
-    Row{Reason::kVerificationAlways, "unrecorded",
-        "exempt it with kubelet's allowlist: prefetchctl list export --for kubelet prints one"},
-    Row{Reason::kNotAllowlisted, "unrecorded",
-        "exempt it with kubelet's allowlist: prefetchctl list export --for kubelet prints one"},
-    Row{Reason::kRecordUnreadable, "unreadable", ""},
-    Row{Reason::kKubeletNewer, "unknown",
-        "update prefetchd, or set --kubelet-rules to the newest version whose rules it knows"},
-    Row{Reason::kTouchIneffective, "closed", "see the obstacle to a touch: prefetchctl explain IMAGE"},
-    Row{Reason::kUpToDate, "current", ""},
-    Row{Reason::kPinnedByDigest, "current", ""},
-    Row{Reason::kNotChecked, "unchecked", ""},
-    Row{Reason::kCheckOverdue, "overdue", "see the registry's answers: prefetchctl explain IMAGE"},
-    Row{Reason::kTagMoved, "changed", ""},
-    Row{Reason::kLocalDigestUnknown, "changed", ""},
-    Row{Reason::kMirrorLag, "mirror lags",
-        "the mirror that the runtime pulls from has an older or another content"},
-    Row{Reason::kTagMissing, "tag gone", "push the tag again, or take the entry off the list"},
-    Row{Reason::kTagMissingUnconfirmed, "tag gone?", ""},
-    Row{Reason::kIndeterminate, "unclear", "see the registry's answer: prefetchctl explain IMAGE"},
-    Row{Reason::kCheckedByPull, "by pull", ""},
-    Row{Reason::kStale, "stale", "see the registry's answers: prefetchctl explain IMAGE"},
-    Row{Reason::kEvictedByKubelet, "evicted", ""},
-    Row{Reason::kNotUnpacked, "unusable", ""},
-    Row{Reason::kListInvalid, "bad list", "correct the list: prefetchctl list check FILE names each mistake"},
-    Row{Reason::kListEmptyOfSources, "no list", "put a list file where --list looks for it"},
-    Row{Reason::kCredentialsInvalid, "credentials", "correct the credential provider configuration"},
-    Row{Reason::kImagesNotReady, "not ready", ""},
-};
-
-constexpr bool HasTheOrderOfReasons() {
-  for (std::size_t i = 0; i < kWords.size(); i++) {
-    if (kWords[i].reason != plan::kReasons[i].reason) return false;
-  }
-  return kWords.size() == plan::kReasons.size();
-}
-// ReasonsPage joins both tables by their index.
-static_assert(HasTheOrderOfReasons(), "a reason has no words, or the two tables differ in their order");
-
 const char* TitleOf(plan::ReasonGroup group) {
   switch (group) {
     case plan::ReasonGroup::kFine:
@@ -231,8 +117,8 @@ std::string SplitCamelCase(std::string_view reason) {
 }  // namespace
 
 ReasonDescription WordsFor(std::string_view reason) {
-  for (const Row& row : kWords) {
-    if (plan::ReasonName(row.reason) == reason) return {std::string(row.state), std::string(row.advice)};
+  for (const plan::ReasonRow& row : plan::kReasons) {
+    if (row.name == reason) return {std::string(row.state), std::string(row.advice)};
   }
   return {SplitCamelCase(reason), ""};
 }
@@ -266,15 +152,14 @@ std::string ReasonsPage() {
       "behind a\n"
       "reason. This page is generated.\n";
   std::optional<plan::ReasonGroup> group;
-  for (std::size_t i = 0; i < kWords.size(); i++) {
-    const plan::ReasonRow& row = plan::kReasons[i];
+  for (const plan::ReasonRow& row : plan::kReasons) {
     if (group != row.group) {
       group = row.group;
       page += std::string("\n## ") + TitleOf(row.group) +
               "\n\n| reason | shown as | tried again | what helps |\n|---|---|---|---|\n";
     }
-    page += "| `" + std::string(row.name) + "` | " + std::string(kWords[i].state) + " | " + RetryWords(row) +
-            " | " + std::string(kWords[i].advice) + " |\n";
+    page += "| `" + std::string(row.name) + "` | " + std::string(row.state) + " | " + RetryWords(row) +
+            " | " + std::string(row.advice) + " |\n";
   }
   return page;
 }
