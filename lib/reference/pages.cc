@@ -174,7 +174,7 @@ std::string LintPage() {
   std::string page(kLintHead);
   page += kGenerated;
   page += kLintUse;
-  for (const manifest::lint::Rule& rule : manifest::lint::Rules()) {
+  for (const manifest::lint::Rule& rule : manifest::lint::kRules) {
     page += "| `" + std::string(rule.id) + "` | " + std::string(rule.name) + " | " +
             std::string(SeverityName(rule.severity)) + " | " + std::string(rule.summary) + " | " +
             base::ReplaceAll(std::string(rule.help), "|", "\\|") + " |\n";

@@ -111,7 +111,7 @@ std::string LintText(const LintResult& result, const LintTextOptions& options) {
 
 std::string LintRulesText(std::size_t width) {
   std::string text;
-  for (const Rule& rule : manifest::lint::Rules()) {
+  for (const Rule& rule : manifest::lint::kRules) {
     text += std::string(rule.id) + "  " + PadRight(SeverityName(rule.severity), kSeverityWidth) +
             std::string(rule.name) + "\n";
     for (std::string_view sentence : {rule.summary, rule.help}) {
@@ -311,7 +311,7 @@ void WriteDriver(doc::JsonWriter& json, std::string_view version) {
   json.Member("version", version);
   json.Key("rules");
   json.BeginArray();
-  for (const Rule& rule : manifest::lint::Rules()) WriteRule(json, rule);
+  for (const Rule& rule : manifest::lint::kRules) WriteRule(json, rule);
   json.EndArray();
   json.EndObject();
 }

@@ -277,7 +277,7 @@ TEST(LintSelectionTest, Is) {
     auto selection = Selection::Make(row.select, row.ignore);
     std::string ids;
     if (!selection) ids = selection.error().message();
-    for (const Rule& rule : Rules()) {
+    for (const Rule& rule : kRules) {
       if (selection && selection->Has(rule.rule)) ids += (ids.empty() ? "" : " ") + std::string(rule.id);
     }
     EXPECT_EQ(ids, row.expect);
@@ -286,7 +286,7 @@ TEST(LintSelectionTest, Is) {
 
 TEST(LintRules, AreOneRowEachAndSayWhatToDo) {
   std::string last;
-  for (const Rule& rule : Rules()) {
+  for (const Rule& rule : kRules) {
     EXPECT_EQ(&RuleOf(rule.rule), &rule);
     EXPECT_EQ(FindRule(rule.id), &rule);
     EXPECT_GT(std::string(rule.id), last);

@@ -36,15 +36,7 @@ void Linter::Add(const Manifests& manifests, Ignores ignores) {
   result_.uses += manifests.uses.size();
   file_order_.emplace(ignores.file(), file_order_.size());
   Findings findings;
-  for (const ImageUse& use : manifests.uses) {
-    InvalidReference(use, findings);
-    NotListed(use, listed_, findings);
-    OtherPlatform(use, listed_, findings);
-    NotReadyAs(use, listed_, findings);
-    AlwaysOfListed(use, listed_, findings);
-    NeverOfMovingTag(use, listed_, findings);
-    ShortName(use, findings);
-  }
+  for (const ImageUse& use : manifests.uses) CheckUse(use, listed_, findings);
   for (const StepReference& reference : manifests.references) ImageInStepAction(reference, findings);
   for (const UnresolvedImage& image : manifests.unresolved) ImageNotNamed(image, findings);
   for (const UnreadObject& object : manifests.unread) AddUnreadObject(object, ignores);

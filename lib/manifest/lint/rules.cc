@@ -153,8 +153,6 @@ std::string AlwaysReason(const ImageUse& use) {
                  : "no imagePullPolicy and no tag, which means :latest";
 }
 
-}  // namespace
-
 void InvalidReference(const ImageUse& use, Findings& findings) {
   if (use.reference) return;
   auto parsed = image::Reference::Parse(use.image);
@@ -164,6 +162,7 @@ void InvalidReference(const ImageUse& use, Findings& findings) {
   findings.push_back(AtImage(RuleId::kInvalidReference, use, why + name));
 }
 
+// PF101, or PF103 for a policy of Never: the same lack, and the second fails for certain.
 void NotListed(const ImageUse& use, const ListedImages& listed, Findings& findings) {
   if (!use.reference || listed.Has(*use.reference)) return;
   bool never = use.policy == PullPolicy::kNever;
@@ -202,7 +201,7 @@ void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& fi
   }
 }
 
-// One entry that is meant for this pod is enough.
+// PF105, where no entry of the image is for such a pod.
 void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findings) {
   if (!use.reference) return;
   const std::vector<const ListedImage*> entries = listed.Find(*use.reference);
@@ -220,6 +219,7 @@ void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findi
   findings.push_back(std::move(finding));
 }
 
+// PF201 and PF202.
 void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& findings) {
   if (!use.reference || !use.policy_known || use.policy != PullPolicy::kAlways) return;
   if (!listed.Has(*use.reference)) return;
@@ -228,11 +228,6 @@ void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& f
   findings.push_back(AtPolicy(rule, use,
                               AlwaysReason(use) + ": kubelet will ask " + use.reference->domain() +
                                   " at every start although the image is on the node: " + UseTitle(use)));
-}
-
-bool IsMovingTag(std::string_view tag) {
-  return std::find(std::begin(kMovingTags), std::end(kMovingTags), base::ToLower(tag)) !=
-         std::end(kMovingTags);
 }
 
 // With a refresh, the agent pulls a moved tag again, so nodes do not keep their first pull.
@@ -246,6 +241,31 @@ void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings&
   findings.push_back(AtPolicy(RuleId::kNeverMovingTag, use,
                               "imagePullPolicy is Never and the tag " + use.reference->tag() +
                                   " moves, and nodes keep their first pull: " + UseTitle(use)));
+}
+
+void ShortName(const ImageUse& use, Findings& findings) {
+  if (!use.reference || image::NamesRegistry(use.image)) return;
+  std::string_view name = image::WrittenName(use.image);
+  std::string whole = use.reference->Repository() + use.image.substr(name.size());
+  findings.push_back(AtImage(RuleId::kShortName, use,
+                             "the name has no registry: write " + whole + " instead of " + UseTitle(use)));
+}
+
+}  // namespace
+
+void CheckUse(const ImageUse& use, const ListedImages& listed, Findings& findings) {
+  InvalidReference(use, findings);
+  NotListed(use, listed, findings);
+  OtherPlatform(use, listed, findings);
+  NotReadyAs(use, listed, findings);
+  AlwaysOfListed(use, listed, findings);
+  NeverOfMovingTag(use, listed, findings);
+  ShortName(use, findings);
+}
+
+bool IsMovingTag(std::string_view tag) {
+  return std::find(std::begin(kMovingTags), std::end(kMovingTags), base::ToLower(tag)) !=
+         std::end(kMovingTags);
 }
 
 void ImageInStepAction(const StepReference& reference, Findings& findings) {
@@ -267,14 +287,6 @@ void ImageNotNamed(const UnresolvedImage& image, Findings& findings) {
                       .place = {image.pod->source, image.at},
                       .block = image.holder_at,
                       .message = image.why});
-}
-
-void ShortName(const ImageUse& use, Findings& findings) {
-  if (!use.reference || image::NamesRegistry(use.image)) return;
-  std::string_view name = image::WrittenName(use.image);
-  std::string whole = use.reference->Repository() + use.image.substr(name.size());
-  findings.push_back(AtImage(RuleId::kShortName, use,
-                             "the name has no registry: write " + whole + " instead of " + UseTitle(use)));
 }
 
 ListedImages::ListedImages(std::vector<ListedImage> images) : images_(std::move(images)) {

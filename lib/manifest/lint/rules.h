@@ -47,22 +47,14 @@ class ListedImages {
 
 using Findings = std::vector<Finding>;
 
-void InvalidReference(const ImageUse& use, Findings& findings);
-// PF101, or PF103 for a policy of Never: the same lack, and the second fails for certain.
-void NotListed(const ImageUse& use, const ListedImages& listed, Findings& findings);
-// PF105, where no entry of the image is for such a pod.
-void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findings);
-void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& findings);
-// PF201 and PF202.
-void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& findings);
-void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings& findings);
+// Adds what the rules find about one container or image volume by itself.
+void CheckUse(const ImageUse& use, const ListedImages& listed, Findings& findings);
 // PF106.
 void ImageInStepAction(const StepReference& reference, Findings& findings);
 // PF107.
 void ObjectNotRead(const UnreadObject& object, Findings& findings);
 // PF108.
 void ImageNotNamed(const UnresolvedImage& image, Findings& findings);
-void ShortName(const ImageUse& use, Findings& findings);
 
 // A tag whose name suggests that it moves: latest, main, nightly, edge … Versions, also short ones
 // ("v1"), are taken at their word.
