@@ -1,6 +1,6 @@
 // The table of prefetchctl's commands, and their shared parts. Each file of this folder declares the options
 // of one command to CLI11, with examples, and hands their values to the code that does the work, which
-// knows nothing of CLI11. A new command: a file here, a declaration here, a row in main.cc.
+// knows nothing of CLI11. A new command: a file here, and a declaration and a row in this header.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -102,6 +102,64 @@ Command UninstallCommand(CLI::App& command, Context& context);
 Command VerdictCommand(CLI::App& command, Context& context);
 Command WaitCommand(CLI::App& command, Context& context);
 Command WatchCommand(CLI::App& command, Context& context);
+
+// A command, or a word that only has commands below it. Groups are the headings of the first page of help, in
+// the order of this table; one that is called kHidden works and is not shown.
+inline constexpr const char* kHidden = "";
+inline constexpr const char* kInspect = "Look at a node or a fleet";
+inline constexpr const char* kGate = "Gate CI";
+inline constexpr const char* kLists = "Lists";
+inline constexpr const char* kInstall = "Install";
+inline constexpr const char* kMore = "More";
+
+struct CommandRow {
+  const char* words;  // "list check"
+  const char* group;
+  const char* help;
+  Command (*setup)(CLI::App&, Context&);  // nullptr: it has commands below it
+};
+
+inline constexpr CommandRow kCommands[] = {
+    {"status", kInspect, "Show the images of this node, or of a fleet", StatusCommand},
+    {"explain", kInspect, "Explain one image on this node, and what kubelet would do with it",
+     ExplainCommand},
+    {"retry", kInspect, "Try images again at once that wait for their next attempt", RetryCommand},
+    {"watch", kInspect, "Tell a webhook of nodes that fail, or are ready again", WatchCommand},
+    {"check", kGate, "Check whether pods would start on this node with these images", CheckCommand},
+    {"wait", kGate, "Wait until all required images are ready", WaitCommand},
+    {"lint", kGate,
+     "Compare manifests with lists, offline: unlisted images, policies that contact the registry",
+     LintCommand},
+    {"list", kLists, "Check, compare, lock, create and export list files", nullptr},
+    {"list check", kMore, "Validate list files", ListCheckCommand},
+    {"list diff", kMore, "Compare two lists, or a list with this node", ListDiffCommand},
+    {"list export", kMore, "Export a list as settings of kubelet or OpenShift", ListExportCommand},
+    {"list import", kMore, "Create a list from manifests, a node's images, plain lists or marked lines",
+     ListImportCommand},
+    {"list lock", kMore, "Write the digests of a list's tags, as the registries report them",
+     ListLockCommand},
+    {"list print", kMore, "Print the canonical form or the hash of list files", ListPrintCommand},
+    {"plan", kInstall, "Calculate what a list costs a fleet and its registries", PlanCommand},
+    {"generate", kInstall, "Generate the agent's manifests for a platform, with a list", GenerateCommand},
+    {"uninstall", kInstall, "Remove the agents' labels, conditions and taints from Node objects",
+     UninstallCommand},
+    {"audit", kMore, "Find images that came to the nodes without being on the list", AuditCommand},
+    {"credentials", kMore, "Show this node's credentials for an image, or validate their configuration",
+     CredentialsCommand},
+    {"migrate", kMore, "Generate the agent's manifests to replace another prefetcher", nullptr},
+    {"migrate image-prefetcher", kMore, "Replace stackrox/image-prefetcher", MigrateCommand},
+    {"schema", kMore, "Print the JSON Schema of a list, a configuration, or an answer of the agent",
+     SchemaCommand},
+    {"completion", kMore, "Print a completion script for bash, zsh or fish", CompletionsCommand},
+    {"verdict", kHidden, "Print what kubelet would do with a pod and this image, from its files alone",
+     VerdictCommand},
+    {"docs", kHidden, "Print or write the reference pages", DocsCommand},
+    {"export", kHidden, "Deprecated: use prefetchctl list export", nullptr},
+    {"export kubelet-allowlist", kMore, "Deprecated: use prefetchctl list export --for kubelet",
+     ExportAllowlistCommand},
+    {"export pinned-image-set", kMore, "Deprecated: use prefetchctl list export --for openshift",
+     ExportPinnedCommand},
+};
 
 // How --help shows options: the values that one can have as "text|json", and nothing of CLI11's own words.
 
