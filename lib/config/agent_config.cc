@@ -312,7 +312,10 @@ std::string WithoutSuffix(std::string_view text) {
 
 base::Result<std::string> CheckedKubeletVersion(std::string_view text) {
   std::string version = WithoutSuffix(text);
-  if (version.empty()) return base::InvalidArgument("must be a version such as 1.37 or 1.37.2");
+  if (version.empty()) {
+    const std::string newest(image::kNewestKnownName);
+    return base::InvalidArgument("must be a version such as " + newest + " or " + newest + ".2");
+  }
   auto parsed = image::KubeletVersion::Parse(version);
   if (!parsed || *parsed < image::kOldestKnownKubelet) {
     return base::InvalidArgument("must be " + image::kOldestKnownKubelet.ToString() +
@@ -324,7 +327,9 @@ base::Result<std::string> CheckedKubeletVersion(std::string_view text) {
 base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text) {
   std::string version = WithoutSuffix(text);
   auto parsed = image::KubeletVersion::Parse(version);
-  if (version.empty() || !parsed) return base::InvalidArgument("must be a version such as 1.37");
+  if (version.empty() || !parsed) {
+    return base::InvalidArgument("must be a version such as " + std::string(image::kNewestKnownName));
+  }
   if (*parsed < image::kOldestKnownKubelet || image::IsNewerThanKnown(*parsed)) {
     return base::InvalidArgument("must be from " + std::string(image::kKnownKubelets) +
                                  ": other rules are not known");

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/constant_text.h"
 #include "base/text.h"
 #include "doc/duration.h"
+#include "image/kubelet_version.h"
 
 namespace prefetch::config {
 
@@ -81,6 +83,10 @@ namespace {
 using Group = SettingGroup;
 using Raw = RawConfig;
 constexpr SettingPlace kFileFirst = SettingPlace::kFileFirst;
+
+constexpr std::string_view kRulesHelp =
+    "The rules to apply if kubelet is newer than those that the agent knows (";
+constexpr std::string_view kRulesExample = "), such as ";
 
 constexpr std::array kSettings = {
     // List and configuration
@@ -174,8 +180,8 @@ constexpr std::array kSettings = {
     Setting{.name = "kubelet-rules",
             .member = &Raw::kubelet_rules,
             .group = Group::kKubelet,
-            .help = "The rules to apply if kubelet is newer than those that the agent knows (1.31 to 1.37), "
-                    "such as 1.37",
+            .help = base::ConstantText<kRulesHelp, image::kKnownKubelets, kRulesExample,
+                                       image::kNewestKnownName>::kText,
             .pattern = kRules},
     Setting{.name = "kubelet-verification",
             .member = &Raw::kubelet_verification,

@@ -7,10 +7,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/constant_text.h"
 #include "config/raw_config.h"
+#include "image/kubelet_version.h"
 
 namespace prefetch::config {
 
@@ -81,7 +84,11 @@ inline constexpr const char* kProxy = "^https?://";
 inline constexpr const char* kVersion =
     "^v?(0{0,3}1\\.(0{0,2}(3[1-9]|[4-9][0-9])|0?[1-9][0-9]{2}|[1-9][0-9]{3})|"
     "(0{0,3}[2-9]|0{0,2}[1-9][0-9]|0?[1-9][0-9]{2}|[1-9][0-9]{3})\\.[0-9]{1,4})(\\.[0-9]{1,4})?([+-]|$)";
-inline constexpr const char* kRules = "^v?0{0,3}1\\.0{0,2}3[1-7](\\.[0-9]{1,4})?([+-]|$)";
+static_assert(image::kOldestKnownKubelet.minor == 31 && image::kNewestKnownMinor < 40);
+inline constexpr std::string_view kRulesBegin = "^v?0{0,3}1\\.0{0,2}3[1-";
+inline constexpr std::string_view kRulesEnd = "](\\.[0-9]{1,4})?([+-]|$)";
+inline constexpr std::string_view kNewestDigit = image::kNewestKnownName.substr(3);
+inline constexpr const char* kRules = base::ConstantText<kRulesBegin, kNewestDigit, kRulesEnd>::kText;
 inline constexpr const char* kImagePattern = "^[^\\u0000-\\u0020\\u007f]{1,500}$";
 inline constexpr const char* kLabelKey = "^[a-z0-9.-]{1,253}/[A-Za-z0-9._-]{1,63}$";
 inline constexpr const char* kLabelName = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$";

@@ -7,15 +7,20 @@
 #include <string>
 #include <string_view>
 
+#include "base/constant_text.h"
 #include "base/result.h"
 
 namespace prefetch::image {
+
+// The newest Kubernetes release whose rules are known here, 1.37. A new one changes this line alone, unless
+// it has new rules; tests and pages derive from it.
+inline constexpr unsigned kNewestKnownMinor = 37;
 
 // A value. Patch releases do not differ in what matters here: they are shown, and compare as equal. The
 // default is the newest that is known.
 struct KubeletVersion {
   unsigned major = 1;
-  unsigned minor = 37;
+  unsigned minor = kNewestKnownMinor;
   std::optional<unsigned> patch = std::nullopt;
 
   // "v1.34.9", "1.34", "1.34.1-eks-a1b2". InvalidArgument otherwise.
@@ -34,7 +39,13 @@ struct KubeletVersion {
 // on is known.
 inline constexpr KubeletVersion kOldestKnownKubelet{1, 31};
 inline constexpr KubeletVersion kNewestKnownKubelet{};
-inline constexpr std::string_view kKnownKubelets = "1.31 to 1.37";
+// "1.37", "1.31 to 1.37".
+inline constexpr char kNewestKnownChars[] = {'1', '.', '0' + kNewestKnownMinor / 10,
+                                             '0' + kNewestKnownMinor % 10};
+inline constexpr std::string_view kNewestKnownName(kNewestKnownChars, sizeof kNewestKnownChars);
+inline constexpr std::string_view kSinceOldestKnown = "1.31 to ";
+inline constexpr std::string_view kKnownKubelets =
+    base::ConstantText<kSinceOldestKnown, kNewestKnownName>::kText;
 inline constexpr bool IsNewerThanKnown(const KubeletVersion& version) {
   return version > kNewestKnownKubelet;
 }

@@ -13,6 +13,7 @@
 #include "ctl/export.h"
 #include "ctl/generate.h"
 #include "ctl/list.h"
+#include "image/kubelet_version.h"
 
 namespace prefetch::ctl {
 
@@ -311,7 +312,8 @@ CLI::Option* ListsOption(CLI::App& command, std::vector<std::string>& lists) {
 
 void AllowlistFlags(CLI::App& command, ExportFlags& flags) {
   command.add_option("--kubelet-version", flags.allowlist.kubelet_version,
-                     "Version of the kubelet that will read it, 1.33 or later; default: 1.37");
+                     "Version of the kubelet that will read it, 1.33 or later; default: " +
+                         std::string(image::kNewestKnownName));
   command
       .add_option("-o,--output", flags.output,
                   "yaml: a drop-in of kubelet's configuration; openshift: a KubeletConfig for the cluster")

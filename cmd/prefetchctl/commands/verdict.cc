@@ -6,6 +6,7 @@
 
 #include "commands/command.h"
 #include "ctl/verdict.h"
+#include "image/kubelet_version.h"
 
 namespace prefetch::ctl {
 
@@ -25,8 +26,9 @@ Command VerdictCommand(CLI::App& command, Context&) {
                    "A pattern of kubelet's preloadedImagesVerificationAllowlist (repeatable)");
   command.get_option("--allowlist")->needs(verification);
   command.add_option("--kubelet-version", options->kubelet_version, "kubelet's version: 1.37, v1.35.2");
+  const std::string newest(image::kNewestKnownName);
   command.add_option("--kubelet-rules", options->kubelet_rules,
-                     "Rules to apply if kubelet is newer than 1.37, such as 1.37");
+                     "Rules to apply if kubelet is newer than " + newest + ", such as " + newest);
   command.add_option("--pull-policy", options->pull_policy, "Only for this imagePullPolicy")
       ->check(CLI::IsMember({"Never", "IfNotPresent", "Always"}));
   RepeatableOption(command, "--pod-secret", options->pod_secrets,
