@@ -256,14 +256,17 @@ std::uint64_t FinishIngests(const base::Call& call, const PullDependencies& part
   return discarded ? *discarded : 0;
 }
 
+struct FirstFetch {
+  bool fetched = false;                     // all content is there
+  std::optional<PullOutcome> outcome = {};  // the pull ends with it
+};
+
 // Lets the agent fetch the content, if that is worth it; the runtime's pull follows. If the registry has
-// limited the requests, it follows after a pause of kMaxRetryAfter at most. A longer one ends the pull: the
-// result is then its outcome.
-std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullDependencies& parts,
-                                      const PullJob& job) {
-  if (parts.fetcher == nullptr || job.lease.empty()) return std::nullopt;
+// limited the requests, it follows after a pause of kMaxRetryAfter at most. A longer one ends the pull.
+FirstFetch FetchFirst(const base::Call& call, const PullDependencies& parts, const PullJob& job) {
+  if (parts.fetcher == nullptr || job.lease.empty()) return {};
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
-  if (!fetch) return std::nullopt;
+  if (!fetch) return {};
   FetchResult end = parts.fetcher->FetchInto(call, *fetch);
   // The runtime, or the next attempt, begins with what can still become its blobs. At a server that sends
   // other bytes than were asked for, going on costs requests and no more.
@@ -275,11 +278,11 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullDependen
   } else if (end.retry_after) {
     PullOutcome outcome = Failed(plan::Reason::kRateLimited, std::move(end.error));
     outcome.failure->retry_after = end.retry_after;
-    return outcome;
+    return {.outcome = std::move(outcome)};
   }
   // The pull leaves its slot to the next one now, since only the runtime's work is left.
   if (end.fetched && job.on_fetched) job.on_fetched();
-  return std::nullopt;
+  return {.fetched = end.fetched};
 }
 
 }  // namespace
@@ -307,13 +310,17 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
   if (call.Stopped()) return Cancelled();
   const credentials::Lookup& lookup = *job.credentials;
   // The fetch comes before the pull, so that PullImage finds the blobs in the store and only unpacks them.
-  std::optional<PullOutcome> limited = FetchFirst(call, parts, job);
+  FirstFetch first = FetchFirst(call, parts, job);
   if (call.Stopped()) return Cancelled();
-  if (limited) return *std::move(limited);
+  if (first.outcome) return *std::move(first.outcome);
   Attempt attempt = TryCredentials(call, parts, job, lookup);
   // All bytes are here: the next pull may start while this one is looked at.
   if (attempt.ok && job.on_returned) job.on_returned();
-  if (attempt.ok) return VerifyPulledImage(call, parts, job, attempt.credential);
+  if (attempt.ok) {
+    PullOutcome outcome = VerifyPulledImage(call, parts, job, attempt.credential);
+    if (outcome.success) outcome.success->origin.fetched_by_agent = first.fetched;
+    return outcome;
+  }
   if (call.Stopped()) return Cancelled();
   PullOutcome failed = FailedAttempt(attempt, lookup);
   // Nobody is there to end ingests; the next pull of this lease does it.

@@ -98,6 +98,8 @@ static void Rows(V&& v, const plan::PullOrigin*) {
   v("credential", &plan::PullOrigin::credential, kNull, "Name of that provider, file or secret");
   v("exposed", &plan::PullOrigin::exposed, 0,
     "Whether the agent pulled it with a mounted pull secret, so that every pod can use it");
+  v("fetchedByAgent", &plan::PullOrigin::fetched_by_agent, 0,
+    "Whether the agent itself downloaded all of it (`fetch: auto`), not the runtime");
 }
 
 template <typename V>

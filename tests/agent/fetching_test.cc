@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/fake_source.h"
+#include "agent/perform.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
 
@@ -480,6 +481,27 @@ TEST_F(FetchingTest, ABlobThatAnotherWriterHasIsWaitedFor) {
   });
   EXPECT_TRUE(FetchInto("reg.example/app:v1"));
   EXPECT_LT(source_->served(), 100U);
+}
+
+TEST_F(FetchingTest, APullTellsWhoDownloadedItsImage) {
+  RefusedCredentials refusals;
+  const PullDependencies parts{store_, store_, refusals, clock_, {"linux", "amd64", ""}, fetcher_.get()};
+  auto fetched_by_agent = [&](const std::string& name) {
+    store_.Push(tests::MakeImage(name, 1000));
+    const PullJob job{.reference = Named(name),
+                      .credentials = std::make_shared<const credentials::Lookup>(),
+                      .lease = kLease,
+                      .runtime = kRuntime};
+    auto pull = std::async(std::launch::async, [&] { return PerformPull({}, parts, job); });
+    while (pull.wait_for(0s) != std::future_status::ready) {
+      if (store_.Parked() > 0) clock_.AdvanceTo(store_.NextEvent());
+      std::this_thread::yield();
+    }
+    return pull.get().success->origin.fetched_by_agent;
+  };
+  source_->Put("reg.example/app:v1", {small_});
+  EXPECT_TRUE(fetched_by_agent("reg.example/app:v1"));
+  EXPECT_FALSE(fetched_by_agent("reg.example/that-only-the-runtime-finds:v1"));
 }
 
 }  // namespace

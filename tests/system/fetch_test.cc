@@ -85,9 +85,11 @@ class FetchOnContainerd : public testing::Test {
 
 TEST_F(FetchOnContainerd, ALoginIsUsedAndEachByteComesOnce) {
   node_.HasDockerConfig("registry.example.test", kRobot);
-  Start(Push(*registry_));
+  const std::string image = Push(*registry_);
+  Start(image);
   ExpectReady();
   ExpectFetchedAll();
+  EXPECT_EQ(node_.StatusOf(image).origin.fetched_by_agent, IsFetchedFor(node_.containerd()));
   EXPECT_LE(registry_->proxy().BytesToClients(), kContent + kHeaders);
 }
 
