@@ -50,6 +50,7 @@ Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
                               // Any refresh makes a moving tag acceptable with Never (PF203).
                               .refreshed = entry.image.refresh != plan::Refresh::kIfNotPresent,
                               .platforms = entry.image.nodes.platforms,
+                              .node_selector = entry.image.nodes.node_selector,
                               .ready_as = *entry.image.ready_as});
     }
     // Ignores are comments, which the list's own reader does not keep. Standard input cannot be read again.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "doc/node.h"
+#include "image/pod_coordinates.h"
 #include "image/reference.h"
 
 namespace prefetch::manifest {
@@ -19,6 +20,7 @@ namespace prefetch::manifest {
 struct NodeDemand {
   std::vector<std::string> operating_systems;  // any of these; empty: any
   std::vector<std::string> architectures;      // the same
+  image::NodeLabels labels;                    // all of them, of nodeSelector alone
   std::optional<doc::Position> at;             // of the first such key
 
   friend bool operator==(const NodeDemand&, const NodeDemand&) = default;

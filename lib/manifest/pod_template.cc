@@ -70,6 +70,7 @@ bool IsArchitectureLabel(std::string_view label) {
 
 void ReadSelector(ObjectReader& spec, NodeDemand& nodes) {
   for (auto& [label, value] : spec.StringMap("nodeSelector")) {
+    nodes.labels[label] = value;
     if (!IsOsLabel(label) && !IsArchitectureLabel(label)) continue;
     (IsOsLabel(label) ? nodes.operating_systems : nodes.architectures) = {value};
     nodes.at = spec.KeyAt("nodeSelector");

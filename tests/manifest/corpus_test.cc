@@ -46,6 +46,9 @@ std::string List() {
     if (const doc::Node* platforms = item.Find("platforms")) {
       for (const doc::Node& platform : platforms->items) more += (more.empty() ? "|" : ",") + platform.text;
     }
+    if (const doc::Node* nodes = item.Find("nodeSelector")) {
+      more = "|on=" + nodes->members[0].key + "," + nodes->members[0].value.text;
+    }
     if (const doc::Node* as = item.Find("readyAs")) {
       more = "|as=" + as->Find("imagePullSecrets")->items[0].Find("name")->text;
     }

@@ -141,6 +141,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 std::string Shown(const NodeDemand& nodes) {
   std::string text = base::Join(nodes.operating_systems, ",") + "/" + base::Join(nodes.architectures, ",");
+  for (const auto& [label, value] : nodes.labels) {
+    if (!label.ends_with("/arch") && !label.ends_with("/os")) text += " " + label + "=" + value;
+  }
   return nodes.at ? text + " " + std::to_string(nodes.at->line) : text;
 }
 
@@ -171,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
         DemandCase{"OldLabels",
                    "nodeSelector: {beta.kubernetes.io/arch: arm64, beta.kubernetes.io/os: windows}\n",
                    "windows/arm64 1"},
-        DemandCase{"OtherLabels", "nodeSelector: {pool: ci}\n", "/"},
+        DemandCase{"OtherLabels", "nodeSelector: {pool: ci}\n", "/ pool=ci"},
         DemandCase{"OfAWrongType", "nodeSelector: 5\naffinity: [1]\nos: yes\n", "/"},
         DemandCase{"Affinity",
                    Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a, b]}]}"),

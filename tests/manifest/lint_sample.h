@@ -15,7 +15,8 @@
 namespace prefetch::tests {
 
 // A line each: "image" or "image|os/arch,os/arch" or "image|refreshed" or, for pods that have a secret of
-// namespace ci and perhaps a service account, "image|as=secret,account"; in lines 1, 2 … of list.txt.
+// namespace ci and perhaps a service account, "image|as=secret,account", or, for nodes with a label,
+// "image|on=label,value"; in lines 1, 2 … of list.txt.
 inline std::vector<manifest::lint::ListedImage> Listed(std::string_view lines) {
   std::vector<manifest::lint::ListedImage> images;
   std::uint32_t number = 0;
@@ -35,6 +36,9 @@ inline std::vector<manifest::lint::ListedImage> Listed(std::string_view lines) {
       image.ready_as.secrets.push_back({"", "ci", std::string(names[0])});
       if (names.size() > 1)
         image.ready_as.service_account = image::Coordinates{"", "ci", std::string(names[1])};
+    } else if (more.starts_with("on=")) {
+      std::vector<std::string_view> label = base::Split(more.substr(3), ',');
+      image.node_selector[std::string(label[0])] = label[1];
     } else if (!more.empty() && !image.refreshed) {
       for (std::string_view text : base::Split(more, ','))
         image.platforms.push_back(*image::Platform::Parse(text));

@@ -23,6 +23,7 @@ struct ListedImage {
   Place place;
   bool refreshed = false;                  // the list follows a tag that moves
   std::vector<image::Platform> platforms;  // empty: every node
+  image::NodeLabels node_selector{};       // the same
   image::PodCredentialRefs ready_as{};     // the pod that the entry is for; empty: any
 };
 
