@@ -53,17 +53,15 @@ kubectl get pods -A -o json | prefetchctl lint -f - --list images.yaml --select 
 ```
 
 Manifests are files, directories, patterns or standard input, as YAML, JSON or Lists. Render templates first. In a
-directory, `*.yaml`, `*.yml` and `*.json` count. Pods in custom resources, Tekton and Argo count, too, and objects that
-are not understood are named: [Which images are seen](#which-images-are-seen). `--assume-always-pull`, `--default-policy` and
-`--default-check-policy` describe a cluster or a controller that sets other policies.
+directory, `*.yaml`, `*.yml` and `*.json` count. `--assume-always-pull`, `--default-policy` and `--default-check-policy`
+describe a cluster or a controller that sets other policies.
 
 `-o text` is for a terminal, `json` for scripts, `github` for annotations in pull requests, and `sarif` for code
 scanning. All of them report inputs that could not be read. [Exit codes](exit-codes.md): notes do not fail a job.
 
 ## Which images are seen
 
-`lint`, `check -f` and `list import -f` read manifests by the same rules. They name what they do not
-understand.
+`lint`, `check -f` and `list import -f` read manifests by the same rules.
 
 ### Pods
 
@@ -80,7 +78,7 @@ understand.
 
 Known are the kinds of Prometheus Operator, Knative, KServe, Kubeflow, Ray, Spark, Flink, JobSet, LeaderWorkerSet,
 Volcano, KEDA, KubeVirt, Strimzi, CloudNativePG, Argo Rollouts, Actions Runner Controller, OpenKruise, Prow, OLM and
-Crossplane. The table is `lib/manifest/known_kinds.cc`: a new kind is a row.
+Crossplane.
 
 For containers without names in another kind, use `--pod-template-path spec.template`. It is repeatable, and `*` is any
 key. A path that leads to no pod is a mistake.
@@ -110,8 +108,7 @@ are four cures:
 
 ### Sizes
 
-All commands read up to 256 MiB, and 10 MiB of one document or item. They read a list in JSON item by item, so that
-`kubectl get pods -A -o json | prefetchctl lint -f - --list images.yaml` works for thousands of pods.
+All commands read up to 256 MiB, and 10 MiB of one document or item of a list.
 
 ## Select and ignore rules
 
@@ -137,13 +134,12 @@ containers:
 constexpr std::string_view kLintDetails = R"(
 - `PF102` is right to ignore if manifests of another repository, or a test, use the image.
 - `PF105` and `PF302`: a pod without secrets gets those of its service account, which manifests do not show.
-- `PF106`: a policy that the step or its `stepTemplate` sets is not seen. `check -f` prints a note about such steps.
+- `PF106`: a policy that the step or its `stepTemplate` sets is not seen.
 - `PF203` takes `latest`, `main`, `nightly` and similar tags for moving ones.
 - `PF204` compares init containers with their own pod. It compares containers with names like `check`, `preflight`,
   `prepull` or `verify` with all pods of all manifests.
 - `PF301` finds two spellings of a repository, a tag here and a digest there, one digest in two repositories, and the
-  same path and tag in two registries. It does not report two names that are both on the list.
-- `PF304` is often a variable without a value.
+  same path and tag in two registries.
 )";
 
 }  // namespace

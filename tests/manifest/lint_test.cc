@@ -59,6 +59,14 @@ TEST(LintRuleTest, Says) {
                             "  nodeSelector: {kubernetes.io/arch: arm64, kubernetes.io/os: linux}\n")}},
        Strings{"p.yaml:7:15 PF104 the pod may run on nodes of linux/arm64, and the list has q.io/a:v1 "
                "(container \"a\") for linux/amd64 only -> list.txt:1 the entry"}},
+      {"OtherNodes",
+       "q.io/a:v1|on=pool,gpu\nq.io/b:v1|on=pool,gpu\nq.io/b:v1|on=zone,a\nq.io/c:v1|on=pool,ci",
+       Files{{"p.yaml", Pod("  - {name: a, image: \"q.io/a:v1\"}\n  - {name: b, image: \"q.io/b:v1\"}\n"
+                            "  - {name: c, image: \"q.io/c:v1\"}\n",
+                            "  nodeSelector: {pool: ci}\n")}},
+       Strings{"p.yaml:7:15 PF109 the pod demands nodes with pool=ci, and the list has q.io/a:v1 (container "
+               "\"a\") "
+               "for nodes with pool=gpu -> list.txt:1 the entry"}},
       // Two sources of the list: together they serve both.
       {"PlatformsOfTwoEntries", "q.io/a:v1|linux/amd64\nq.io/a:v1|linux/arm64/v8",
        Files{{"p.yaml",
@@ -264,11 +272,12 @@ struct SelectionCase {
 TEST(LintSelectionTest, Is) {
   const SelectionCase rows[] = {
       {"All", Strings{}, Strings{},
-       "PF001 PF002 PF101 PF102 PF103 PF104 PF105 PF106 PF107 PF108 PF201 PF202 PF203 PF204 PF301 PF302 "
+       "PF001 PF002 PF101 PF102 PF103 PF104 PF105 PF106 PF107 PF108 PF109 PF201 PF202 PF203 PF204 PF301 "
+       "PF302 "
        "PF303 PF304"},
       {"Some", {"PF101", "pf2"}, {}, "PF101 PF201 PF202 PF203 PF204"},
       {"WithCommas", {"PF101, PF102"}, {}, "PF101 PF102"},
-      {"NotThese", {"PF1"}, {"PF102,PF104"}, "PF101 PF103 PF105 PF106 PF107 PF108"},
+      {"NotThese", {"PF1"}, {"PF102,PF104"}, "PF101 PF103 PF105 PF106 PF107 PF108 PF109"},
       {"NoSuchRule", {"PF9"}, {}, "--select: there is no rule PF9; see prefetchctl lint --rules"},
       {"Empty", {}, {"PF1,"}, "--ignore: there is no rule ; see prefetchctl lint --rules"},
   };

@@ -34,6 +34,7 @@ enum class RuleId {
   kStepAction,
   kNotRead,
   kUnresolvedImage,
+  kOtherNodes,
   kImplicitAlways,
   kExplicitAlways,
   kNeverMovingTag,
@@ -96,6 +97,9 @@ inline constexpr std::array kRules = {
     Rule{RuleId::kUnresolvedImage, "PF108", "image-not-named", Severity::kNote,
          "A container has a variable for its image, or none, or the image is in another object.",
          "Lint does not know the image. Lint what fills it in as well, and list its images."},
+    Rule{RuleId::kOtherNodes, "PF109", "other-nodes", Severity::kWarning,
+         "A pod demands nodes for which the list does not have its image.",
+         "No node prefetches the image for this pod. Correct one of the two nodeSelectors."},
     Rule{RuleId::kImplicitAlways, "PF201", "implicit-always", Severity::kWarning,
          "A listed image has no imagePullPolicy, and Kubernetes fills in Always.",
          "kubelet contacts the registry at every start although the image is present, and the pod fails if "
@@ -121,8 +125,7 @@ inline constexpr std::array kRules = {
         "One image has two names: in two registries or spellings, or by tag here and by digest there.",
         "The runtime and kubelet's records know images by name. An image that was pulled under one name is "
         "refused, or pulled again, under the other. A pull with a secret under one closes the other. Use one "
-        "name everywhere, or list both: one list file may have several spellings, and the agent judges "
-        "each."},
+        "name everywhere, or list both: the agent judges each."},
     Rule{
         RuleId::kPullSecrets, "PF302", "needless-pull-secrets", Severity::kWarning,
         "A pod has imagePullSecrets although all its images are on the list.",

@@ -201,6 +201,29 @@ void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& fi
   }
 }
 
+// Reports the first label in which the first entry differs, if each entry differs in one.
+void OtherNodes(const ImageUse& use, const ListedImages& listed, Findings& findings) {
+  if (!use.reference) return;
+  const image::NodeLabels& demanded = use.pod->nodes.labels;
+  auto difference = [&](const ListedImage* entry) {
+    return std::find_if(entry->node_selector.begin(), entry->node_selector.end(), [&](const auto& label) {
+      auto same = demanded.find(label.first);
+      return same != demanded.end() && same->second != label.second;
+    });
+  };
+  const std::vector<const ListedImage*> entries = listed.Find(*use.reference);
+  auto differs = [&](const ListedImage* entry) { return difference(entry) != entry->node_selector.end(); };
+  if (entries.empty() || !std::all_of(entries.begin(), entries.end(), differs)) return;
+  const auto& [label, value] = *difference(entries.front());
+  Finding finding =
+      AtImage(RuleId::kOtherNodes, use,
+              "the pod demands nodes with " + label + "=" + demanded.at(label) + ", and the list has " +
+                  UseTitle(use) + " for nodes with " + label + "=" + value);
+  finding.other = entries.front()->place;
+  finding.other_message = "the entry";
+  findings.push_back(std::move(finding));
+}
+
 // PF105, where no entry of the image is for such a pod.
 void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findings) {
   if (!use.reference) return;
@@ -257,6 +280,7 @@ void CheckUse(const ImageUse& use, const ListedImages& listed, Findings& finding
   InvalidReference(use, findings);
   NotListed(use, listed, findings);
   OtherPlatform(use, listed, findings);
+  OtherNodes(use, listed, findings);
   NotReadyAs(use, listed, findings);
   AlwaysOfListed(use, listed, findings);
   NeverOfMovingTag(use, listed, findings);
