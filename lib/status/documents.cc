@@ -266,6 +266,7 @@ static void Rows(V&& v, const StatusDocument*) {
   v("hidden", &Doc::hidden, kPublic | kLeftOut,
     "Members that the agent does not show to this caller; missing in the full document");
   v("node", &Doc::node, kPublic, "Name of the node");
+  v("agentVersion", &Doc::agent_version, kPublic, "Version of the agent");
   v("ready", &Doc::ready, kPublic, "Whether every required image is ready: what `/readyz` answers");
   v("phase", &Doc::phase, kPublic,
     "`Progressing`: the agent is still at work. `Failing`: an operator must act, or the cause must pass");

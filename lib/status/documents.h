@@ -305,6 +305,7 @@ struct StatusUnlisted {
 struct StatusDocument {
   std::vector<std::string> hidden;  // the members that only known callers see; empty: none
   std::string node;
+  std::string agent_version;
   bool ready = false;
   PhaseText phase;
   ReasonText reason;

@@ -293,6 +293,7 @@ ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts) {
 StatusDocument HeadOf(const plan::Snapshot& snapshot, base::WallTime time) {
   StatusDocument document;
   document.node = snapshot.node;
+  document.agent_version = PREFETCH_VERSION;
   document.ready = snapshot.readiness.ready;
   document.phase = snapshot.readiness.phase;
   document.reason = snapshot.readiness.reason;
