@@ -360,7 +360,7 @@ CheckReason CheckReasonFor(VerdictReason reason) {
 }
 
 bool IsUnreported(const ImageState& image, bool runtime_down) {
-  return runtime_down || (!image.present && image.reason == Reason::kFactsUnknown);
+  return runtime_down || (!image.present && IsUnknown(image.reason));
 }
 
 CheckStep DecideCheck(const CheckFacts& facts) {

@@ -285,7 +285,7 @@ PresenceVerdict VerdictWithoutKubelet(const ImageState& image, image::PullPolicy
   if (policy == image::PullPolicy::kAlways) return {VerdictResult::kPulls, Reason::kPolicyAlways};
   if (image.usable) return {VerdictResult::kStarts, Reason::kPresent};
   // The image may be here: the runtime has not reported it yet.
-  if (image.reason == Reason::kFactsUnknown) return {};
+  if (IsUnknown(image.reason)) return {};
   // IfNotPresent pulls an image that is not usable, where Never fails.
   return {policy == image::PullPolicy::kNever ? VerdictResult::kRefused : VerdictResult::kPulls,
           image.present ? image.reason : Reason::kImageAbsent};

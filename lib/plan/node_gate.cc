@@ -26,7 +26,7 @@ bool OnlyFailuresAreLeft(const Snapshot& snapshot) {
 ConditionStatus StatusFor(const Readiness& readiness) {
   if (readiness.ready) return ConditionStatus::kTrue;
   // Without a runtime, nobody knows whether the images are there. "False" would claim that they are missing.
-  bool not_known = readiness.reason == Reason::kFactsUnknown || readiness.reason == Reason::kRuntimeDown;
+  bool not_known = IsUnknown(readiness.reason) || readiness.reason == Reason::kRuntimeDown;
   return not_known ? ConditionStatus::kUnknown : ConditionStatus::kFalse;
 }
 

@@ -265,6 +265,10 @@ constexpr std::string_view ReasonName(Reason reason) {
 constexpr Retry RetryFor(Reason reason) {
   return RowOf(reason).retry;
 }
+// Returns true if it says nothing about the image: nobody has looked, or a fact is missing.
+constexpr bool IsUnknown(Reason reason) {
+  return reason == Reason::kFactsUnknown;
+}
 // Return the reason of a failed pull, and that of a verdict.
 Reason ReasonFor(image::ErrorClass error_class);
 Reason ReasonFor(kubelet::VerdictReason reason);

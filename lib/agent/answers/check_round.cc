@@ -273,7 +273,7 @@ void SetLocal(const image::LocalImage& found, const image::LocalImageIndex& inde
 // Describes an image that was there at the last poll and is gone.
 void SetAbsent(plan::ImageState& state) {
   bool was_here = state.present;
-  bool not_reported = state.reason == plan::Reason::kFactsUnknown;
+  bool not_reported = plan::IsUnknown(state.reason);
   state.present = state.usable = state.ready = false;
   state.image_id.clear();
   state.digest.clear();
