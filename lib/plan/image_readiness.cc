@@ -326,7 +326,7 @@ ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::Wal
   }
   if (facts.selection == Selection::kLabelsUnknown) {
     // Nobody knows whether pods of this node need it, so the node is not ready.
-    state.reason = Reason::kFactsUnknown;
+    state.reason = facts.labels_pending ? Reason::kFactsUnknown : Reason::kNodeLabelsUnknown;
     state.phase = facts.labels_pending ? Phase::kProgressing : Phase::kFailing;
     state.settled = !facts.labels_pending;
     state.message = facts.labels_pending

@@ -92,6 +92,7 @@ enum class Reason {
   kListInvalid,         // a source of the list has no version in force
   kListEmptyOfSources,  // no source was found at the paths given
   kCredentialsInvalid,  // the credential provider configuration cannot be used
+  kNodeLabelsUnknown,   // the entry has a nodeSelector, and the agent cannot read the labels of its Node
   kImagesNotReady,      // the node: some required entries are not ready
 };
 
@@ -253,6 +254,7 @@ inline constexpr std::array kReasons = {
               "put a list file where --list looks for it"},
     ReasonRow{Reason::kCredentialsInvalid, "CredentialsInvalid", ReasonGroup::kNode, Retry::kNone,
               "credentials", "correct the credential provider configuration"},
+    ReasonRow{Reason::kNodeLabelsUnknown, "NodeLabelsUnknown", ReasonGroup::kNode, Retry::kNone, "no labels"},
     ReasonRow{Reason::kImagesNotReady, "ImagesNotReady", ReasonGroup::kNode, Retry::kNone, "not ready"},
 };
 
@@ -267,7 +269,7 @@ constexpr Retry RetryFor(Reason reason) {
 }
 // Returns true if it says nothing about the image: nobody has looked, or a fact is missing.
 constexpr bool IsUnknown(Reason reason) {
-  return reason == Reason::kFactsUnknown;
+  return reason == Reason::kFactsUnknown || reason == Reason::kNodeLabelsUnknown;
 }
 // Return the reason of a failed pull, and that of a verdict.
 Reason ReasonFor(image::ErrorClass error_class);

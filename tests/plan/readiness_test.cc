@@ -320,7 +320,7 @@ TEST(EvaluateImage, UnknownLabelsAreNotReady) {
   EXPECT_FALSE(state.settled) << "worth waiting for";
   rig.labels_pending = false;
   state = rig.Judged();
-  EXPECT_EQ(Short(state), (Said{false, Phase::kFailing, Reason::kFactsUnknown, PullState::kNone}));
+  EXPECT_EQ(Short(state), (Said{false, Phase::kFailing, Reason::kNodeLabelsUnknown, PullState::kNone}));
   EXPECT_TRUE(state.settled);
   EXPECT_NE(state.message.find("cannot read the labels of its Node"), std::string::npos) << state.message;
 }
