@@ -65,7 +65,7 @@ TEST(Help, FirstPageIsGrouped) {
   const std::string page = HelpOf({});
   EXPECT_EQ(SubcommandsIn(page),
             (Words{"status", "explain", "retry", "watch", "check", "wait", "lint", "list", "plan", "generate",
-                   "uninstall", "audit", "credentials", "migrate", "schema", "completion"}));
+                   "uninstall", "audit", "credentials", "migrate", "schema", "completion", "version"}));
   std::size_t at = 0;
   for (const char* heading : {"Look at a node or a fleet", "Gate CI", "Lists", "Install", "More"}) {
     std::size_t next = page.find("\n" + std::string(heading) + ":\n");

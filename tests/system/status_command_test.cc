@@ -64,6 +64,15 @@ std::size_t Count(const std::string& text, const std::string& part) {
   return count;
 }
 
+TEST_F(StatusCommand, VersionComparesTheProgramWithTheAgent) {
+  agent_.Says({});
+  const rig::Command command{{std::getenv("PREFETCHCTL"), "version", "--agent", agent_.Url()}, {}};
+  rig::Process asking;
+  ASSERT_OK(asking.Start(command, dir_ / "log"));
+  EXPECT_EQ(asking.Wait(seconds(20)), (rig::Exit{0, 0})) << Log();
+  EXPECT_EQ(Log(), "prefetchctl " PREFETCH_VERSION "\nagent " PREFETCH_VERSION "\n");
+}
+
 TEST_F(StatusCommand, ALogGetsAScreenForEachChangeAndAnAgentThatRestartsComesBack) {
   agent_.Says({Pulling("a/b:1", 10, 100, 1)});
   rig::Process watching;

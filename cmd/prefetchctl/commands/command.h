@@ -100,6 +100,7 @@ Command SchemaCommand(CLI::App& command, Context& context);
 Command StatusCommand(CLI::App& command, Context& context);
 Command UninstallCommand(CLI::App& command, Context& context);
 Command VerdictCommand(CLI::App& command, Context& context);
+Command VersionCommand(CLI::App& command, Context& context);
 Command WaitCommand(CLI::App& command, Context& context);
 Command WatchCommand(CLI::App& command, Context& context);
 
@@ -151,6 +152,7 @@ inline constexpr CommandRow kCommands[] = {
     {"schema", kMore, "Print the JSON Schema of a list, a configuration, or an answer of the agent",
      SchemaCommand},
     {"completion", kMore, "Print a completion script for bash, zsh or fish", CompletionsCommand},
+    {"version", kMore, "Print the versions of this program and of this node's agent", VersionCommand},
     {"verdict", kHidden, "Print what kubelet would do with a pod and this image, from its files alone",
      VerdictCommand},
     {"docs", kHidden, "Print or write the reference pages", DocsCommand},
