@@ -254,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(
         KubeletCase{
             "RulesAreKnown", plan::KubeletStatus{.version = "1.37.1"}, {"prefetchd_kubelet_newer 0"}, {}},
         KubeletCase{"NewerThanTheRules",
-                    plan::KubeletStatus{.version = "1.38.0", .newer = true},
+                    plan::KubeletStatus{.version = "1.99.0", .newer = true},
                     {"prefetchd_kubelet_newer 1"},
                     {}},
         KubeletCase{"RecordsOutOfReach",

@@ -396,7 +396,7 @@ TOLD = [
     ("NothingIsPublished", arguments("eks"), None, 0, "no registry has the image"),
     ("ImageWithoutTag", arguments("eks") + ["--image", "registry.example/prefetchd"], None, 0, "means the tag latest"),
     ("NewestKnownVersion", arguments("eks") + ["--kubelet-version", "v1.37.0-eks-1"], None, 0, ""),
-    ("NewerVersion", arguments("eks") + ["--kubelet-version", "1.38"], None, 0, "newer than the rules"),
+    ("NewerVersion", arguments("eks") + ["--kubelet-version", "1.99"], None, 0, "newer than the rules"),
     ("NoVersionAndNoApi", arguments("eks", ["no-api-access"]), None, 0, "FactsUnknown"),
     ("VersionIsAnOverride", arguments("eks") + ["--kubelet-version", "1.36"], None, 0, "from its own Node"),
     ("NoApiAccessAndTheGate", arguments("eks", ["node-gate", "no-api-access"]), None, 2, "removes rights that node-gate needs"),

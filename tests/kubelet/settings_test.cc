@@ -34,6 +34,15 @@ constexpr image::KubeletVersion V(unsigned minor) {
   return {1, minor};
 }
 
+constexpr unsigned kNewest = image::kNewestKnownMinor;
+
+// One of each release, "1.35:AlwaysVerify", up to the first one whose rules are not known.
+std::vector<std::string> Since(unsigned oldest, const std::string& policy, unsigned newest = kNewest + 1) {
+  std::vector<std::string> words;
+  for (unsigned minor = oldest; minor <= newest; minor++) words.push_back(V(minor).ToString() + ":" + policy);
+  return words;
+}
+
 TEST(SettingsTest, Enumerates) {
   const SettingsCase rows[] = {
       // K7, K8 and K10.
@@ -48,23 +57,23 @@ TEST(SettingsTest, Enumerates) {
        {.version = V(37), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
        {"refused"}},
       // These rules do not know with which settings a newer kubelet refuses to start.
-      {"Newer", {.version = V(38), .configuration_known = true}, {"1.38:NeverVerifyPreloadedImages"}},
+      {"Newer", {.version = V(99), .configuration_known = true}, {"1.99:NeverVerifyPreloadedImages"}},
       {"NewerWithTheGateOff",
-       {.version = V(38), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
-       {"1.38:off"}},
+       {.version = V(99), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
+       {"1.99:off"}},
       {"NewerWithAnAllowlistOfAnotherPolicy",
-       {.version = V(38), .policy = Policy::kAlwaysVerify, .allowlist = {"**"}},
-       {"1.38:AlwaysVerify"}},
+       {.version = V(99), .policy = Policy::kAlwaysVerify, .allowlist = {"**"}},
+       {"1.99:AlwaysVerify"}},
       {"NewerByOlderRules",
-       {.version = V(38), .rules = V(37), .configuration_known = true},
+       {.version = V(99), .rules = V(37), .configuration_known = true},
        {"1.37:NeverVerifyPreloadedImages"}},
-      {"NewerByTheRulesOf134", {.version = V(38), .rules = V(34), .configuration_known = true}, {"1.34:off"}},
+      {"NewerByTheRulesOf134", {.version = V(99), .rules = V(34), .configuration_known = true}, {"1.34:off"}},
       {"RulesAreForNewerKubeletsOnly",
        {.version = V(34), .rules = V(37), .configuration_known = true},
        {"1.34:off"}},
       {"RulesTellNoVersion",
-       {.rules = V(37), .configuration_known = true, .policy = Policy::kAlwaysVerify},
-       {"1.35:AlwaysVerify", "1.36:AlwaysVerify", "1.37:AlwaysVerify"}},
+       {.rules = V(kNewest), .configuration_known = true, .policy = Policy::kAlwaysVerify},
+       Since(35, "AlwaysVerify", kNewest)},
       {"GateOn134",
        {.version = V(34), .configuration_known = true, .gate = true},
        {"1.34:NeverVerifyPreloadedImages"}},
@@ -78,13 +87,10 @@ TEST(SettingsTest, Enumerates) {
       {"GateThatIsNotThere", {.version = V(32), .configuration_known = true, .gate = true}, {"refused"}},
       {"DeclaredPolicyMeansGate", {.version = V(34), .policy = Policy::kAlwaysVerify}, {"1.34:AlwaysVerify"}},
       {"DeclaredPolicyOfOldKubelet", {.version = V(32), .policy = Policy::kAlwaysVerify}, {"1.32:off"}},
-      {"DeclaredPolicyOfAnyKubelet",
-       {.policy = Policy::kNeverVerify},
-       {"1.33:NeverVerify", "1.34:NeverVerify", "1.35:NeverVerify", "1.36:NeverVerify", "1.37:NeverVerify",
-        "1.38:NeverVerify"}},
+      {"DeclaredPolicyOfAnyKubelet", {.policy = Policy::kNeverVerify}, Since(33, "NeverVerify")},
       {"PolicyInFileOfAnyKubelet",
        {.configuration_known = true, .policy = Policy::kAlwaysVerify},
-       {"1.35:AlwaysVerify", "1.36:AlwaysVerify", "1.37:AlwaysVerify", "1.38:AlwaysVerify"}},
+       Since(35, "AlwaysVerify")},
       {"PolicyAgainstGateOfAnyKubelet",
        {.configuration_known = true, .gate = false, .policy = Policy::kAlwaysVerify},
        {"refused"}},
@@ -96,8 +102,7 @@ TEST(SettingsTest, Enumerates) {
        {"refused"}},
       {"AllowlistNarrowsVersions",
        {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"ubuntu"}},
-       {"1.36:NeverVerifyAllowlistedImages", "1.37:NeverVerifyAllowlistedImages",
-        "1.38:NeverVerifyAllowlistedImages"}},
+       Since(36, "NeverVerifyAllowlistedImages")},
       {"BadAllowlist", {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"*"}}, {"refused"}},
   };
   for (const SettingsCase& row : rows) {
@@ -109,9 +114,10 @@ TEST(SettingsTest, Enumerates) {
 TEST(Settings, NothingKnownIsEveryKubeletFrom131OnAndANewerOne) {
   std::vector<std::string> words = Words({});
   EXPECT_EQ(words.front(), "1.31:off");
-  EXPECT_EQ(words.back(), "1.38:AlwaysVerify");
-  EXPECT_EQ(words.size(), 2 + 4 * 6U);
-  EXPECT_EQ(Words({.rules = V(37)}).back(), "1.37:AlwaysVerify") << "the operator says what a newer one does";
+  EXPECT_EQ(words.back(), Since(kNewest + 1, "AlwaysVerify").back());
+  EXPECT_EQ(words.size(), 2 + 4 * (kNewest - 31));
+  EXPECT_EQ(Words({.rules = V(kNewest)}).back(), Since(kNewest, "AlwaysVerify", kNewest).back())
+      << "the operator says what a newer one does";
 }
 
 TEST(Settings, PoliciesHaveNamesThatReadBack) {

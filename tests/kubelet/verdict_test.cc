@@ -352,21 +352,21 @@ INSTANTIATE_TEST_SUITE_P(
 
 // A kubelet that is newer than the rules: firm where every plausible rule agrees, and nowhere else (K51).
 VerdictCase Newer(const std::string& name, const World& world) {
-  return {name, world.Minor(38), "Unknown", "Unknown", "KubeletNewer", "0"};
+  return {name, world.Minor(99), "Unknown", "Unknown", "KubeletNewer", "0"};
 }
 INSTANTIATE_TEST_SUITE_P(
     NewerThanTheRules, VerdictTest,
-    testing::Values(Closed("Absent", kWorld.Minor(38).Absent(), "ImageAbsent", "1"),
-                    Starts("NeverVerify", kClosedBySecret.Minor(38).Verification(Policy::kNeverVerify),
+    testing::Values(Closed("Absent", kWorld.Minor(99).Absent(), "ImageAbsent", "1"),
+                    Starts("NeverVerify", kClosedBySecret.Minor(99).Verification(Policy::kNeverVerify),
                            "VerificationNever", "3"),
-                    Starts("NeverVerifyWithoutRecord", kWorld.Minor(38).Verification(Policy::kNeverVerify),
+                    Starts("NeverVerifyWithoutRecord", kWorld.Minor(99).Verification(Policy::kNeverVerify),
                            "VerificationNever", "3"),
-                    Starts("OpenToNode", kStrict.Minor(38).Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
+                    Starts("OpenToNode", kStrict.Minor(99).Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
                     Starts("OpenToNodeWithTheGateOff",
-                           kWorld.Minor(38).GateOff().Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
+                           kWorld.Minor(99).GateOff().Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
                     Starts("OpenToNodeOfALaterMajor", kStrict.Version({2, 0}).Recorded("reg.io/t/a", kNode),
                            "OpenToNode", "7"),
-                    VerdictCase{"InvalidName", kWorld.Minor(38).Image("reg.io/T/a"), "Refused", "Refused",
+                    VerdictCase{"InvalidName", kWorld.Minor(99).Image("reg.io/T/a"), "Refused", "Refused",
                                 "InvalidImageName", "0"},
                     Newer("Preloaded", kWorld), Newer("Allowlisted", kWorld.Allowlisted({"reg.io/t/a"})),
                     Newer("Closed", kClosedBySecret), Newer("ForThePod", kClosedBySecret.Has(kS)),
@@ -379,17 +379,19 @@ INSTANTIATE_TEST_SUITE_P(
                           kWorld.Record(Reading::kUndecodable).Verification(Policy::kNeverVerify)),
                     Newer("IntentUndecodable",
                           kWorld.Intent(Reading::kUndecodable).Verification(Policy::kNeverVerify)),
-                    VerdictCase{"WeMayNotRead", kWorld.Minor(38).Record(Reading::kUnreadable), "Unknown",
+                    VerdictCase{"WeMayNotRead", kWorld.Minor(99).Record(Reading::kUnreadable), "Unknown",
                                 "Unknown", "RecordUnreadable", "2a"}),
     NameOf);
 
 TEST(VerdictMessage, OfANewerKubeletNamesTheOverride) {
-  World world = kWorld.Minor(38);
+  World world = kWorld.Minor(99);
   std::string message = DecideVerdicts(world.facts, world.pod, world.settings).never.message;
-  EXPECT_NE(message.find("kubelet 1.38 is newer than the rules that this agent knows (1.31 to 1.37)"),
+  EXPECT_NE(message.find("kubelet 1.99 is newer than the rules that this agent knows (" +
+                         std::string(image::kKnownKubelets) + ")"),
             std::string::npos)
       << message;
-  EXPECT_NE(message.find("--kubelet-rules 1.37"), std::string::npos) << message;
+  EXPECT_NE(message.find("--kubelet-rules " + std::string(image::kNewestKnownName)), std::string::npos)
+      << message;
 }
 
 TEST(VerdictMessage, NamesRepositoriesAndClassesAndNothingSecret) {
@@ -518,10 +520,10 @@ INSTANTIATE_TEST_SUITE_P(
         PossibleCase{"UnknownFieldOfAnyKubelet", kPreloaded, Recorded(Record("reg.io/a", R"({"new":1})")),
                      "Unknown/FactsUnknown", "--kubelet-version"},
         PossibleCase{"NewerThanTheRules",
-                     SettingsFacts{.version = image::KubeletVersion{1, 38}, .policy = kPreloaded.policy},
-                     kHere, "Unknown/KubeletNewer", "1.38"},
+                     SettingsFacts{.version = image::KubeletVersion{1, 99}, .policy = kPreloaded.policy},
+                     kHere, "Unknown/KubeletNewer", "1.99"},
         PossibleCase{"NewerButJudgedByTheRulesOf137",
-                     SettingsFacts{.version = image::KubeletVersion{1, 38},
+                     SettingsFacts{.version = image::KubeletVersion{1, 99},
                                    .rules = image::KubeletVersion{1, 37},
                                    .policy = kPreloaded.policy},
                      kHere, "Starts/Preloaded", ""},
@@ -530,7 +532,7 @@ INSTANTIATE_TEST_SUITE_P(
                      Recorded(Record("reg.io/a", R"({"new":1})")), "Unknown/RecordUnreadable", "1.37"}),
     [](const auto& row) { return row.param.name; });
 
-// Upgrade 1.34 -> … -> 1.38 with the same files: K11.
+// Upgrade 1.34 -> … -> a release whose rules are not known, with the same files: K11.
 TEST(PossibleVerdicts, FollowAnUpgrade) {
   struct Row {
     unsigned minor;
@@ -540,7 +542,7 @@ TEST(PossibleVerdicts, FollowAnUpgrade) {
   question.record = Present(Record("docker.io/library/nginx", kOpen));
   for (const Row& row :
        {Row{33, "GateOff"}, Row{34, "GateOff"}, Row{35, "OpenToNode"}, Row{36, "RecordedUnderOtherName"},
-        Row{37, "RecordedUnderOtherName"}, Row{38, "KubeletNewer"}}) {
+        Row{37, "RecordedUnderOtherName"}, Row{99, "KubeletNewer"}}) {
     auto possible =
         PossibleSettings({.version = image::KubeletVersion{1, row.minor}, .configuration_known = true});
     EXPECT_EQ(VerdictReasonName(VerdictsFor(question, *possible).never.reason), row.reason) << row.minor;

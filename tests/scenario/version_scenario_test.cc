@@ -275,10 +275,10 @@ TEST_F(VersionScenario, AnUpgradeBeyondTheRulesIsToldAtOnce) {
   Prepare();
   one_->node.KubeletRuns("200");
   one_->RunFor(seconds(2));
-  one_->KubeletReports("v1.38.0");
-  ASSERT_TRUE(one_->RunUntil([&] { return Version() == "1.38.0"; }, seconds(10)));
+  one_->KubeletReports("v1.99.0");
+  ASSERT_TRUE(one_->RunUntil([&] { return Version() == "1.99.0"; }, seconds(10)));
   EXPECT_EQ(one_->node.ReasonOf(kApp), Reason::kKubeletNewer);
-  EXPECT_TRUE(HasProblem("kubelet 1.38.0 is newer than the rules"));
+  EXPECT_TRUE(HasProblem("kubelet 1.99.0 is newer than the rules"));
 }
 
 // Readiness where there is a kubelet: what its records and settings make of images that are here.
@@ -484,24 +484,24 @@ TEST_F(VerdictScenario, WhatIsNotKnownIsNotReadyUnlessAllKubeletsAgree) {
 }
 
 TEST_F(VerdictScenario, AKubeletThatIsNewerThanTheRulesIsFirmOnlyWhereAllRulesAgree) {
-  Prepare(WithKubelet({1, 38, 1}), {.version = {1, 37}});
+  Prepare(WithKubelet({1, 99, 1}), {.version = {1, 37}});
   EXPECT_FALSE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kKubeletNewer);
   EXPECT_TRUE(node_->Snapshot()->kubelet->newer);
   ASSERT_EQ(node_->Snapshot()->problems.size(), 1U);
-  EXPECT_NE(node_->Snapshot()->problems[0].find("kubelet 1.38.1 is newer than the rules"), std::string::npos);
+  EXPECT_NE(node_->Snapshot()->problems[0].find("kubelet 1.99.1 is newer than the rules"), std::string::npos);
   PodPulls(kVerdictApp, {});  // recorded for the node
   ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kOpenToNode);
 }
 
 TEST_F(VerdictScenario, TheOperatorMayTakeKnownRulesForANewerKubelet) {
-  NodeOptions options = WithKubelet({1, 38, 1});
+  NodeOptions options = WithKubelet({1, 99, 1});
   options.kubelet->rules = image::KubeletVersion{1, 37};
   Prepare(std::move(options), {.version = {1, 37}});
   EXPECT_TRUE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPreloaded);
-  EXPECT_EQ(node_->Snapshot()->kubelet->version, "1.38.1");
+  EXPECT_EQ(node_->Snapshot()->kubelet->version, "1.99.1");
   EXPECT_EQ(node_->Snapshot()->kubelet->rules, "1.37");
   EXPECT_TRUE(node_->Snapshot()->problems.empty());
 }

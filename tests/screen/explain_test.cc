@@ -165,7 +165,7 @@ Explained UngivenProvider() {
 Explained OtherRules() {
   plan::ImageState image = sample::Preloaded("docker.io/library/busybox:1.36");
   plan::Snapshot node = sample::KubeletNodeOf({image});
-  node.kubelet->version = "1.38.0";
+  node.kubelet->version = "1.99.0";
   node.kubelet->rules = "1.37";
   return {node, image, sample::DetailOf(image)};
 }

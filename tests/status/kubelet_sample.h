@@ -191,15 +191,15 @@ inline plan::Snapshot UngivenNode() {
 // Its kubelet is newer than the rules that are known.
 inline plan::Snapshot NewerNodeOf(std::vector<plan::ImageState> images) {
   plan::Snapshot snapshot = KubeletNodeOf(std::move(images));
-  snapshot.kubelet->version = "1.38.0";
+  snapshot.kubelet->version = "1.99.0";
   snapshot.kubelet->newer = true;
   snapshot.kubelet->sources.front().second = "Node status";
-  snapshot.problems.push_back(kubelet::UnknownRulesReason({.version = image::KubeletVersion{1, 38, 0}}));
+  snapshot.problems.push_back(kubelet::UnknownRulesReason({.version = image::KubeletVersion{1, 99, 0}}));
   return snapshot;
 }
 
 inline plan::ImageState BeyondTheRules() {
-  return Judged(Ready("quay.io/acme/runner:v3", 1'200'000'000), {}, {1, 38, 0});
+  return Judged(Ready("quay.io/acme/runner:v3", 1'200'000'000), {}, {1, 99, 0});
 }
 
 inline plan::Snapshot NewerNode() {
