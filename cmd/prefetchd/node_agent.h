@@ -9,10 +9,10 @@
 
 #include "agent/agent.h"
 #include "agent/answers/endpoints.h"
-#include "agent/answers/inquiry.h"
+#include "agent/answers/image_queries.h"
 #include "agent/board.h"
 #include "agent/cluster/client_authenticator.h"
-#include "agent/cluster/kubelet_client.h"
+#include "agent/cluster/kubelet_readers.h"
 #include "agent/cluster/node_gate.h"
 #include "agent/cluster/own_addresses.h"
 #include "agent/fetching.h"

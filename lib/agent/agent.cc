@@ -300,12 +300,14 @@ void Agent::DecideAll() {
     bool judged = !kubelet_ || (entry.verdict.shown && entry.observed.local &&
                                 entry.verdict.image_id == entry.observed.local->id);
     // A pull of the agent brought an image for the wrong platform: another pull changes nothing.
-    bool here = plan::IsUsable(entry.observed) ||
-                (action.kind == plan::ActionKind::kKeep && action.reason == plan::Reason::kWrongPlatform);
+    bool outcome_is_known = plan::IsUsable(entry.observed) || (action.kind == plan::ActionKind::kKeep &&
+                                                               action.reason == plan::Reason::kWrongPlatform);
     // A digest that depends on a tag gets one pull before its entry is settled, so that `wait` and `--once`
     // see the result. If that pull fails, the present image is enough.
-    const bool tries = plan::DependsOnTag(entry.observed, entry.history) && entry.history.failures == 0;
-    if (here && judged && !tries && checks_.HasEnoughAnswers(entry)) entry.history.settled = true;
+    const bool needs_own_pull =
+        plan::DependsOnTag(entry.observed, entry.history) && entry.history.failures == 0;
+    if (outcome_is_known && judged && !needs_own_pull && checks_.HasEnoughAnswers(entry))
+      entry.history.settled = true;
   }
   settled_ = entries_.Settled();
 }
@@ -418,7 +420,7 @@ plan::ImageState Agent::EvaluateImage(const Entry& entry, base::WallTime wall) c
        .spellings = entry.verdict.shown_spellings,
        .no_disk_space = entry.no_disk_space,
        .waits_for_disk_space = entry.waits_for_disk_space,
-       .disk_space_needed = plan::ReservationOfDue(entry.history.disk).least,
+       .disk_space_needed = plan::ReservationOfDue(entry.history.disk).min_space,
        .disk = pulls_->disk(),
        .limits = pulls_->limits(),
        .refresh = checks_.AppliesTo(entry) ? &entry.refresh : nullptr,
@@ -703,7 +705,7 @@ void Agent::On(const PinsChanged& event) {
   pinning_.Handle(event);
 }
 
-void Agent::On(const CheckDone& event) {
+void Agent::On(const RegistryCheckDone& event) {
   loop_.JobEnded();
   if (std::optional<RegistryHold> hold = checks_.Handle(event)) pulls_->Hold(*hold);
 }

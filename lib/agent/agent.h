@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "agent/board.h"
-#include "agent/checks.h"
 #include "agent/cluster/touch_pods.h"
 #include "agent/credential_lookups.h"
 #include "agent/entries.h"
@@ -25,6 +24,7 @@
 #include "agent/pinning.h"
 #include "agent/pulls.h"
 #include "agent/query_registry.h"
+#include "agent/registry_checks.h"
 #include "agent/runtime_view.h"
 #include "agent/touching.h"
 #include "agent/workers.h"
@@ -174,7 +174,7 @@ class Agent {
   void On(RuntimeImagesChanged) { runtime_.ImagesAnnounced(); }
   bool On(KubeletPolled event);
   void On(TouchCallDone event);
-  void On(const CheckDone& event);
+  void On(const RegistryCheckDone& event);
   void On(const PullRequested& event);
   void On(const RetryRequested& event);
   // Whether the back-off of a pull that a preflight waits for is skipped.
@@ -233,7 +233,7 @@ class Agent {
   CredentialLookups lookups_;
   RuntimeView runtime_;
   std::unique_ptr<KubeletView> kubelet_;  // null: no kubelet runs here
-  Checks checks_;
+  RegistryChecks checks_;
   Pinning pinning_;
   std::optional<Fetcher> fetcher_;  // none: the runtime fetches everything
   std::optional<Pulls> pulls_;      // always; made after the kubelet

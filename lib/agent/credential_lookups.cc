@@ -18,9 +18,9 @@ plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& desi
       found->second.for_any_pod != desired.for_any_pod) {
     return {plan::LookupState::kNeeded, {}};
   }
-  const Search& search = found->second;
-  if (!search.found) return {plan::LookupState::kUnderWay, search.since};
-  if (now - search.since >= kLookupLifetime) return {plan::LookupState::kNeeded, {}};
+  const PendingLookup& pending = found->second;
+  if (!pending.found) return {plan::LookupState::kUnderWay, pending.since};
+  if (now - pending.since >= kLookupLifetime) return {plan::LookupState::kNeeded, {}};
   return {plan::LookupState::kDone, {}};
 }
 
@@ -28,24 +28,24 @@ bool CredentialLookups::StartIfNeeded(const plan::DesiredImage& desired, base::T
   thread_.Check();
   if (StateOf(desired, now).state != plan::LookupState::kNeeded) return false;
   const std::string& name = desired.reference.Normalized();
-  Search search{.id = next_id_++,
-                .sources = desired.sources,
-                .for_any_pod = desired.for_any_pod,
-                .since = now,
-                .found = nullptr,
-                .stop = {}};
-  LookupJob job{.call = {.stop = search.stop.get_token()},
+  PendingLookup pending{.id = next_id_++,
+                        .sources = desired.sources,
+                        .for_any_pod = desired.for_any_pod,
+                        .since = now,
+                        .found = nullptr,
+                        .stop = {}};
+  LookupJob job{.call = {.stop = pending.stop.get_token()},
                 .reference = desired.reference,
                 .sources = desired.sources,
                 .for_any_pod = desired.for_any_pod,
-                .done = [on_finished = on_finished_, name, id = search.id](credentials::Lookup lookup) {
+                .done = [on_finished = on_finished_, name, id = pending.id](credentials::Lookup lookup) {
                   on_finished({name, id, std::make_shared<const credentials::Lookup>(std::move(lookup))});
                 }};
   const bool replaces = pending_.count(name) != 0;
-  Search& place = pending_[name];
+  PendingLookup& place = pending_[name];
   // A lookup with other sources may still run for this name. Its event is recognised by its id and ignored.
   place.stop.request_stop();
-  place = std::move(search);
+  place = std::move(pending);
   if (replaces) pool_.DropStopped();
   under_way_++;
   pool_.Start(std::move(job));

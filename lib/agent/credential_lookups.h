@@ -139,7 +139,7 @@ class CredentialLookups {
   void Release() const { thread_.Release(); }
 
  private:
-  struct Search {
+  struct PendingLookup {
     std::uint64_t id = 0;
     std::vector<std::string> sources;
     bool for_any_pod = false;
@@ -149,7 +149,7 @@ class CredentialLookups {
   };
 
   base::ThreadChecker thread_;
-  std::map<std::string, Search> pending_ PREFETCH_GUARDED_BY(thread_);
+  std::map<std::string, PendingLookup> pending_ PREFETCH_GUARDED_BY(thread_);
   std::uint64_t next_id_ PREFETCH_GUARDED_BY(thread_) = 1;
   int under_way_ PREFETCH_GUARDED_BY(thread_) = 0;
   const std::function<void(LookupFinished)> on_finished_;

@@ -15,7 +15,8 @@ namespace {
 // Time limit for manifest and index together; the runtime has a minute for each of them.
 constexpr std::chrono::seconds kManifestLimit{60};
 constexpr std::chrono::seconds kStoreLimit{30};
-// Time limit for a size question, which only near registries get. One that takes longer is in trouble.
+// Time limit for a size question, which only near registries get. A near registry that takes longer has a
+// problem.
 constexpr std::chrono::seconds kSizeLimit{5};
 
 // Returns true if the error says something about the way to the registry, and not only about one image or
@@ -84,14 +85,14 @@ std::shared_ptr<image::ContentSource> Fetcher::ChooseSource(const base::Call& ca
   plan::FetchFacts facts{.runtime = job.runtime.name,
                          .version = job.runtime.version,
                          .snapshotter = snapshotter ? *snapshotter : "",
-                         .followed = true,
+                         .hosts_known = true,
                          .health = HealthOf(job.reference.domain())};
   std::shared_ptr<image::ContentSource> source;
   plan::FetchChoice choice = plan::ChooseFetch(facts, clock_.Now());
   if (choice.by == plan::FetchBy::kAgent) {
     // This reads the node's configuration of registries, so it comes after all cheaper reasons.
     source = source_for_(job.reference, job.runtime);
-    facts.followed = source != nullptr;
+    facts.hosts_known = source != nullptr;
     choice = plan::ChooseFetch(facts, clock_.Now());
   }
   if (choice.by == plan::FetchBy::kAgent) return source;
@@ -148,13 +149,13 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
     if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
       return written;
   }
-  return downloader_.FetchInto(
+  return downloader_.Download(
       call, {.lease = job.lease, .blobs = std::move(blobs->blobs), .question = question, .source = source});
 }
 
 // The end of a download decides what happens to the registry's health: a limit holds it, a fault leaves it to
 // the runtime for a while, and a problem of the image or the store changes nothing.
-FetchResult Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
+FetchResult Fetcher::Fetch(const base::Call& call, const FetchJob& job) {
   const std::string& registry = job.reference.domain();
   const std::shared_ptr<image::ContentSource> source = ChooseSource(call, job);
   if (source == nullptr) {
@@ -179,7 +180,7 @@ FetchResult Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   }
   // The source cannot continue: it sent other bytes than the blob's, too many, or no parts. The
   // blobs that it began are aborted.
-  end.wrong_bytes = fetched.error().code() == base::Code::kInvalidArgument;
+  end.cannot_continue = fetched.error().code() == base::Code::kInvalidArgument;
   base::Debug("the runtime fetches the rest", {{"image", job.reference.written()}, {"error", end.error}});
   return end;
 }
@@ -219,8 +220,8 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kIngestPollLimit{5};
 // Interval at which blobs that others write are tried again.
 constexpr std::chrono::seconds kRetryEvery{1};
-// A connection that breaks is no failure yet, nor are many if enough bytes come in between. Then the next one
-// follows at once, as the runtime's would.
+// A broken connection is no failure yet: there are up to kMaxTries in a row, with pauses. A try that brings
+// kMinProgress bytes starts the count again, and the next one follows at once, as the runtime's would.
 constexpr int kMaxTries = 3;
 constexpr std::chrono::milliseconds kRetryDelay{200};
 constexpr std::uint64_t kMinProgress = 64 * 1024;
@@ -237,7 +238,7 @@ bool Lists(const DownloadJob& job, const std::string& digest) {
                      [&](const cri::BlobToWrite& blob) { return blob.digest == digest; });
 }
 
-// After a pause, a tenth of a second's bytes come at once.
+// Returns the rate. After a pause, the bytes of a tenth of a second pass at once.
 base::TokenRate RateOf(std::uint64_t bytes_per_second) {
   const auto rate = static_cast<double>(bytes_per_second);
   return {.per_second = rate, .burst = rate / 10};
@@ -256,7 +257,7 @@ BlobDownloader::~BlobDownloader() {
     ending_ = true;
     for (auto& [digest, transfer] : transfers_) transfer->stop.request_stop();
     threads.swap(threads_);
-    // Wakes the pull's worker in FetchInto, and streams that wait for a turn.
+    // Wakes the pull's worker in Download, and streams that wait for a turn.
     changed_.notify_all();
   }
   for (std::thread& thread : threads) thread.join();
@@ -279,7 +280,7 @@ void BlobDownloader::StartThreads() {
   }
 }
 
-base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given) {
+base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given) {
   auto job = std::make_shared<const DownloadJob>(std::move(given));
   std::stop_callback wake(call.stop, [this] {
     base::Lock lock(mutex_);
@@ -360,16 +361,16 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
   auto ingests = content_.ForeignIngests(call.Within(kIngestPollLimit));
   base::Lock lock(mutex_);
   const base::TimePoint now = steady_clock::now();
-  const bool was_due = yield_policy_.IsDue(now);
+  const bool yielded_before = yield_policy_.ShouldYield(now);
   // A failed poll changes nothing: the policy's own time limit lets downloads go on.
   if (ingests) yield_policy_.Observe(*std::move(ingests), now);
   // Nothing reports that another writer has finished a blob, so these are opened again from time to time.
   if (now >= next_retry_) {
     next_retry_ = now + kRetryEvery;
-    order_.Retry();
+    order_.Reopen();
     changed_.notify_all();
   }
-  if (was_due != yield_policy_.IsDue(now)) changed_.notify_all();
+  if (yielded_before != yield_policy_.ShouldYield(now)) changed_.notify_all();
 }
 
 void BlobDownloader::StopUnwanted() {
@@ -385,7 +386,7 @@ void BlobDownloader::Rebalance() {
   const base::TimePoint now = steady_clock::now();
   // A free stream takes the waiting blob by itself. While downloads yield to others, slow streams are no sign
   // of a stall.
-  if (static_cast<int>(transfers_.size()) < running_ || yield_policy_.IsDue(now)) return;
+  if (static_cast<int>(transfers_.size()) < running_ || yield_policy_.ShouldYield(now)) return;
   const auto yield = order_.StreamToPreempt(now);
   if (!yield) return;
   auto found = transfers_.find(yield->digest);
@@ -393,7 +394,7 @@ void BlobDownloader::Rebalance() {
   // Tells Ended that the stop was intended: the blob waits for another stream and is no failure.
   found->second->preempted = true;
   found->second->stop.request_stop();
-  if (yield->stalled)
+  if (yield->too_slow)
     Fail(*found->second, base::DeadlineExceeded("it came too slowly, and other images waited"));
 }
 
@@ -402,7 +403,7 @@ std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
   while (!ending_ && !jobs_.empty()) {
     const base::TimePoint now = steady_clock::now();
     base::TimePoint next = yield_policy_.NextBurst(now);
-    const bool alone = yield_policy_.IsDue(now);
+    const bool alone = yield_policy_.ShouldYield(now);
     // While another's pull moves, one blob moves at a time.
     if (next <= now && !(alone && !transfers_.empty())) {
       next = order_.NextAt(now);
@@ -438,18 +439,18 @@ std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
       changed_.wait_until(mutex_, next);
     }
   }
-  // The last thread to leave tells FetchInto that none is left.
+  // The last thread to leave tells Download that none is left.
   running_--;
   return nullptr;
 }
 
 void BlobDownloader::Stream() {
-  while (auto transfer = NextBlob()) Ended(transfer, Download(*transfer));
+  while (auto transfer = NextBlob()) Ended(transfer, DownloadBlob(*transfer));
 }
 
-base::Result<BlobDownloader::TransferResult> BlobDownloader::Download(Transfer& transfer) {
+base::Result<BlobDownloader::TransferResult> BlobDownloader::DownloadBlob(Transfer& transfer) {
   if (transfer.is_part) {
-    if (auto got = FetchBytes(transfer, transfer.end); !got) return std::move(got).error();
+    if (auto got = FetchWithRetries(transfer, transfer.end); !got) return std::move(got).error();
     return TransferResult::kDone;
   }
   const auto& blobs = transfer.job->blobs;
@@ -524,9 +525,9 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
   while (!transfer.stop.stop_requested()) {
     const base::TimePoint now = steady_clock::now();
     base::TimePoint next;
-    if (!yield_policy_.IsDue(now)) {
+    if (!yield_policy_.ShouldYield(now)) {
       transfer.paced = false;
-      transfer.hold_until = base::TimePoint::max();
+      transfer.pause_until = base::TimePoint::max();
       return true;
     }
     if (transfer.paced) {
@@ -540,10 +541,10 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
       next = yield_policy_.NextBurst(now);
       if (transfer.burst_bytes == 0) transfer.burst_began = now;
       if (next <= now) return true;
-    } else if (transfer.hold_until == base::TimePoint::max()) {
-      next = transfer.hold_until = now + plan::kMaxHold;
-    } else if (now < transfer.hold_until) {
-      next = transfer.hold_until;
+    } else if (transfer.pause_until == base::TimePoint::max()) {
+      next = transfer.pause_until = now + plan::kMaxHold;
+    } else if (now < transfer.pause_until) {
+      next = transfer.pause_until;
     } else {
       // The last stream goes on in small bursts. If all of them ended, no image of the agent would advance
       // while others pull.
@@ -643,7 +644,7 @@ base::Status BlobDownloader::FetchInOrder(Transfer& transfer) {
     const auto next = AwaitNext(transfer);
     if (!next) return base::Cancelled("stopped");
     if (next->end > 0) {
-      if (auto got = FetchBytes(transfer, next->end); !got) return got;
+      if (auto got = FetchWithRetries(transfer, next->end); !got) return got;
       continue;
     }
     if (!Write(transfer)) return *transfer.store_error;
@@ -659,7 +660,7 @@ base::Status BlobDownloader::FetchInOrder(Transfer& transfer) {
   return {};
 }
 
-base::Status BlobDownloader::FetchBytes(Transfer& transfer, std::uint64_t end) {
+base::Status BlobDownloader::FetchWithRetries(Transfer& transfer, std::uint64_t end) {
   const base::Call call{.stop = transfer.stop.get_token()};
   const auto take = [&](std::string_view part) { return Take(transfer, part); };
   for (int tried = 1; transfer.offset < end; tried++) {

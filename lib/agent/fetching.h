@@ -38,7 +38,8 @@ struct DownloadJob {
   std::shared_ptr<image::ContentSource> source;
 };
 
-// Describes a failure of the content store. Wrong bytes are the image's: InvalidArgument.
+// Returns the error for a failure of the content store. Wrong bytes are the image's fault (InvalidArgument),
+// all else the store's (Internal).
 inline base::Error ToStoreError(const cri::CallError& error) {
   if (error.error_class == image::ErrorClass::kCorrupt)
     return base::InvalidArgument(error.message).CausedBy(base::Fault::kImage);
@@ -64,7 +65,7 @@ class BlobDownloader {
   // Blocks until all blobs are in the store under the lease, one of them failed, or `call` was stopped. The
   // bytes that were written stay in the store, but for those of a blob with other content than its digest
   // says: InvalidArgument, owned by the image.
-  base::Status FetchInto(const base::Call& call, DownloadJob job) PREFETCH_EXCLUDES(mutex_);
+  base::Status Download(const base::Call& call, DownloadJob job) PREFETCH_EXCLUDES(mutex_);
 
  private:
   using ImageId = plan::FetchOrder::ImageId;
@@ -86,9 +87,9 @@ class BlobDownloader {
     std::string bytes;         // that came and are not written yet; those of a part are in parts_
     base::TimePoint written_at;
     std::optional<base::Error> store_error;  // the store's error
-    // While a pull of kubelet or others moves, this stream holds still until then, and ends. If it is the
-    // last one, it goes on in bursts (`paced`). max(): it does not hold still.
-    base::TimePoint hold_until = base::TimePoint::max();
+    // End of the time for which this stream holds still, since a pull of kubelet or another client receives
+    // bytes. The stream then ends; the last one goes on in bursts (`paced`). max(): it does not hold still.
+    base::TimePoint pause_until = base::TimePoint::max();
     bool paced = false;
     base::TimePoint burst_began;
     std::uint64_t burst_bytes = 0;
@@ -107,7 +108,7 @@ class BlobDownloader {
   };
 
   void StartThreads() PREFETCH_REQUIRES(mutex_);
-  // One FetchInto.
+  // One Download.
   struct Running {
     std::shared_ptr<const DownloadJob> job;
     std::optional<base::Error> failure;  // the first one
@@ -115,10 +116,10 @@ class BlobDownloader {
 
   void Stream() PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<Transfer> NextBlob() PREFETCH_EXCLUDES(mutex_);
-  base::Result<TransferResult> Download(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
+  base::Result<TransferResult> DownloadBlob(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
   base::Status FetchInOrder(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
   std::optional<Next> AwaitNext(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
-  base::Status FetchBytes(Transfer& transfer, std::uint64_t end) PREFETCH_EXCLUDES(mutex_);
+  base::Status FetchWithRetries(Transfer& transfer, std::uint64_t end) PREFETCH_EXCLUDES(mutex_);
   bool Take(Transfer& transfer, std::string_view part) PREFETCH_EXCLUDES(mutex_);
   bool YieldToOthers(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
   bool AwaitRate(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
@@ -153,8 +154,8 @@ class BlobDownloader {
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// Where content comes from, for such a runtime. nullptr: only the runtime can follow this registry's
-// settings. Reads files, sends nothing; any thread. Empty: the agent never fetches.
+// Returns the source of the image's content; nullptr if only the runtime can follow this registry's settings.
+// Reads files, sends nothing. Any thread may call. If the function is empty, the agent never fetches.
 using ContentSourceFor = std::function<std::shared_ptr<image::ContentSource>(
     const image::Reference& reference, const RegistryQueryContext& runtime)>;
 
@@ -169,8 +170,8 @@ struct FetchJob {
 };
 
 struct FetchResult {
-  bool fetched = false;      // all content of the image is there; else the rest is left to the runtime
-  bool wrong_bytes = false;  // something else came than the image's content
+  bool fetched = false;          // all content of the image is there; else the rest is left to the runtime
+  bool cannot_continue = false;  // the source sent other bytes than the image.s, or no parts
   // Time for which not even the runtime may ask the registry, which has sent Retry-After.
   std::optional<base::Duration> retry_after = {};
   std::string error = {};  // why the rest is left
@@ -183,14 +184,16 @@ class Fetcher {
   Fetcher(cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
           image::Platform platform, Metrics& metrics, std::uint64_t bytes_per_second = 0);
 
-  // Blocks until it is over. A stop ends it immediately. Written bytes stay under the lease.
-  FetchResult FetchInto(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
+  // Fetches the content of the image, and blocks until that is over. A stop ends it immediately. Written
+  // bytes stay under the lease.
+  FetchResult Fetch(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
-  // True if the fetcher is on, the runtime is containerd 2.1 or later, and the registry is near, and lately
-  // has neither failed nor denied such a question.
+  // Returns true if the runtime is containerd 2.1 or later, and the registry is near, and lately has neither
+  // failed nor denied such a question.
   bool MayQuerySize(const image::Reference& reference, const RegistryQueryContext& runtime)
       PREFETCH_EXCLUDES(mutex_);
-  // The compressed size of the image, by its manifest; nothing is written. 0: not known. Blocks.
+  // Returns the compressed size of the image, by its manifest; 0 if it is not known. Blocks, and writes
+  // nothing.
   std::uint64_t QuerySize(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
  private:
@@ -209,9 +212,9 @@ class Fetcher {
   const base::Clock& clock_;
   const image::Platform platform_;
   base::Mutex mutex_;
-  std::map<std::string, plan::FetchHealth> registries_
-      PREFETCH_GUARDED_BY(mutex_);  // with a fact that still counts: near, failed, denied or limited
-  BlobDownloader downloader_;       // last: its threads use what stands above
+  // Registries with a fact that still counts: near, failed, denied or limited.
+  std::map<std::string, plan::FetchHealth> registries_ PREFETCH_GUARDED_BY(mutex_);
+  BlobDownloader downloader_;  // last: its threads use what stands above
 };
 
 }  // namespace prefetch::agent

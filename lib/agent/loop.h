@@ -116,7 +116,7 @@ struct PullUnprotected {
 };
 
 // A registry check has ended.
-struct CheckDone {
+struct RegistryCheckDone {
   std::string name;  // the entry's normalised name
   std::string registry;
   image::RegistryAnswer answer;
@@ -177,8 +177,8 @@ struct Wake {};  // nothing but a turn
 using Event =
     std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressPolled, PullSizeKnown, SizeQueryDone,
                  ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, KubeletRecordsChanged,
-                 RuntimeImagesChanged, KubeletPolled, TouchCallDone, CheckDone, PullRequested, RetryRequested,
-                 LookupFinished, ProblemReported, NodeLabelsRead, PinsChanged>;
+                 RuntimeImagesChanged, KubeletPolled, TouchCallDone, RegistryCheckDone, PullRequested,
+                 RetryRequested, LookupFinished, ProblemReported, NodeLabelsRead, PinsChanged>;
 
 // Maximum time between two polls of the runtime, whether it sends events or not. A vanished image must be
 // noticed within 10 s.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/cluster/kubelet_client.h"
+#include "agent/cluster/kubelet_readers.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "kubelet/node_facts_reader.h"

@@ -267,12 +267,12 @@ FirstFetch FetchFirst(const base::Call& call, const PullDependencies& parts, con
   if (parts.fetcher == nullptr || job.lease.empty()) return {};
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
   if (!fetch) return {};
-  FetchResult end = parts.fetcher->FetchInto(call, *fetch);
+  FetchResult end = parts.fetcher->Fetch(call, *fetch);
   // The runtime, or the next attempt, begins with what can still become its blobs. At a server that sends
   // other bytes than were asked for, going on costs requests and no more.
   if (!end.error.empty())
     FinishIngests(call, parts, job,
-                  end.wrong_bytes ? cri::PartialIngests::kAbort : cri::PartialIngests::kKeep);
+                  end.cannot_continue ? cri::PartialIngests::kAbort : cri::PartialIngests::kKeep);
   if (end.retry_after && *end.retry_after <= plan::kMaxRetryAfter) {
     base::Pause(call, *end.retry_after);
   } else if (end.retry_after) {

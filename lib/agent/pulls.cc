@@ -107,7 +107,8 @@ bool Pulls::AwaitsRetry(const Entry& entry) const {
   // A full disk holds every pull, also those of entries that have not failed.
   const bool wants_pull = entry.action.kind == plan::ActionKind::kPull || !plan::IsUsable(entry.observed);
   return entry.history.not_before > loop_.now() || BroughtWrongPlatform(entry) || held ||
-         entry.action.reason == plan::Reason::kOutsidePullWindow || (wants_pull && hold_until_ > loop_.now());
+         entry.action.reason == plan::Reason::kOutsidePullWindow ||
+         (wants_pull && disk_full_until_ > loop_.now());
 }
 
 bool Pulls::RetryRequested(Entry& entry) {
@@ -118,7 +119,7 @@ bool Pulls::RetryRequested(Entry& entry) {
   entry.history.retry_requested_at = loop_.Wall();
   const auto health = registries_.find(entry.desired->reference.domain());
   if (health != registries_.end()) health->second = plan::AfterRetryRequested(health->second, loop_.now());
-  hold_until_ = std::min(hold_until_, loop_.now());
+  disk_full_until_ = std::min(disk_full_until_, loop_.now());
   loop_.Changed();
   return true;
 }
@@ -207,7 +208,7 @@ void Pulls::EvaluateRuns() {
 plan::StartFacts Pulls::StartFactsFor(const Entry& entry, const plan::PullCandidate& pull,
                                       std::uint64_t usable) {
   plan::StartFacts facts{.fits = plan::MayFit(pull.disk, usable),
-                         .disk_held_until = hold_until_,
+                         .disk_held_until = disk_full_until_,
                          .requested = pull.requested,
                          .update = pull.update,
                          .ready = entry.refresh.ready,
@@ -229,7 +230,7 @@ plan::ScheduleInput Pulls::ScheduleInputWithoutPulls(bool settled) const {
   input.settled = settled;
   input.agent_downloads = parts_.fetcher != nullptr &&
                           plan::MayFetch(runtime_.QueryContext().name, runtime_.QueryContext().version);
-  input.hold_until = hold_until_;
+  input.disk_full_until = disk_full_until_;
   input.registries = registries_;
   input.usable = plan::Usable(disk_, limits_);
   return input;
@@ -261,11 +262,11 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (!entry.runs.empty()) {
       input.running.push_back(std::move(pull));
     } else if (entry.applies()) {
-      const plan::StartDecision verdict =
+      const plan::StartDecision decision =
           plan::EvaluateStart(StartFactsFor(entry, pull, input.usable), loop_.now());
-      entry.no_disk_space = verdict.no_disk_space;
-      entry.hold_reason = verdict.hold_reason;
-      if (verdict.may_start) input.due.push_back(std::move(pull));
+      entry.no_disk_space = decision.no_disk_space;
+      entry.hold_reason = decision.hold_reason;
+      if (decision.may_start) input.due.push_back(std::move(pull));
     }
     if (waited_for_disk_space) waited.insert(i);
     if (had_no_disk_space != entry.no_disk_space || previous_hold_reason != entry.hold_reason)
@@ -570,7 +571,7 @@ IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   bool missing = !entry->observed.known || entry->action.kind != plan::ActionKind::kKeep ||
                  (!entry->on_list && !entry->observed.local);
   if (!missing) return IdleLeaseUse::kNone;
-  return entry->history.disk.kept > 0 ? IdleLeaseUse::kHoldsBytes : IdleLeaseUse::kDeferred;
+  return entry->history.disk.kept_bytes > 0 ? IdleLeaseUse::kHoldsBytes : IdleLeaseUse::kDeferred;
 }
 
 void Pulls::StartUpdatingLeases(Workers& workers) {
@@ -633,7 +634,7 @@ void Pulls::RememberKept(Entry& entry, const LeasesUpdated& event, const std::st
   // An image that is present, or whose kept bytes are known already, learns nothing from an old lease.
   if (UseOf(entry.name(), lease) != IdleLeaseUse::kDeferred) return;
   entry.history.disk = plan::AfterSize(entry.history.disk, kept->second.bytes_total);
-  entry.history.disk.kept = kept->second.bytes_done;
+  entry.history.disk.kept_bytes = kept->second.bytes_done;
 }
 
 void Pulls::Handle(const PullUnprotected& event) {
@@ -763,7 +764,7 @@ void Pulls::Handle(PullDone event) {
   }
   // A pull that ended before the runtime showed it has changed nothing of what its lease keeps.
   if (entry->runs.empty() && !run->lease.empty() && run->state.progress.seen)
-    entry->history.disk.kept =
+    entry->history.disk.kept_bytes =
         run->state.progress.bytes_done - std::min(run->state.progress.bytes_done, event.outcome.discarded);
   if (event.outcome.verification_error) {
     // The first poll of the runtime that is back shows whether the image is here; nothing starts before.
@@ -870,15 +871,15 @@ bool Pulls::MayHaveCrashedRuntime(const Entry& entry, const ActivePull& run) {
   // who ran at that moment; the ids tell which events belong to it.
   if (run.id >= outage_.runs_before) {
     outage_ = {.runs_before = next_run_};
-    bool had_second_chance = false;
+    bool second_chance_used = false;
     for (const Entry& one : entries_.all()) {
       if (one.runs.empty() && &one != &entry) continue;
       const bool suspect = plan::IsCrashSuspect(one.history);
       (suspect ? outage_.suspect_ran : outage_.others_ran) = true;
-      had_second_chance = had_second_chance || (suspect && one.history.had_second_chance);
+      second_chance_used = second_chance_used || (suspect && one.history.second_chance_used);
     }
     // The suspect has already had its second try beside others, so now it alone is blamed.
-    if (had_second_chance) outage_.others_ran = false;
+    if (second_chance_used) outage_.others_ran = false;
   }
   return !outage_.suspect_ran || outage_.others_ran || plan::IsCrashSuspect(entry.history);
 }
@@ -922,11 +923,11 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
   if (failure.reason == plan::Reason::kDiskFull) {
     // Other pulls would meet the same full disk, so none starts for a while, and bytes that are kept for
     // later tries are given up.
-    hold_until_ = loop_.now() + kDiskFullHold;
+    disk_full_until_ = loop_.now() + kDiskFullHold;
     DropKeptBytes();
     // A plugin that failed may be why the registry denied access, and the next try may go on where this one
     // ended.
-  } else if (plan::IsSlowFailure(failure.reason) && entry.history.settled && !failure.plugin_failed) {
+  } else if (plan::HasSlowRetry(failure.reason) && entry.history.settled && !failure.plugin_failed) {
     DiscardBytes(entry, cri::LeaseDeletion::kAsync);
   }
 }
@@ -989,11 +990,12 @@ plan::PullCandidate Pulls::CandidateOf(std::size_t index) const {
     // Bytes that an earlier pull has left are reported only once the runtime shows this pull.
     const plan::ObservedProgress& progress = run->state.progress;
     pull.disk = plan::ReservationOfRunning(
-        entry.history.disk, progress.seen ? progress.bytes_done : entry.history.disk.kept, disk_factor_);
+        entry.history.disk, progress.seen ? progress.bytes_done : entry.history.disk.kept_bytes,
+        disk_factor_);
     pull.started_at = run->state.started_at;
     pull.fetched = run->fetched;
     pull.idle = ReportsProgress(*run) && plan::IsIdle(progress, pull.started_at, loop_.now());
-    pull.over = run->returned && loop_.now() - *run->returned < plan::kShortVerification;
+    pull.being_verified = run->returned && loop_.now() - *run->returned < plan::kShortVerification;
   } else if (entry.runs.back().cancel_reason == CancelReason::kDeferred) {
     // This pull is due again as soon as it has ended, so its room stays reserved.
     pull.disk.reserved = plan::ReservationOfDue(entry.history.disk, disk_factor_).reserved;
@@ -1006,7 +1008,7 @@ std::uint64_t Pulls::RemainingDiskNeed(const Entry& entry) const {
   const ActivePull* run = entry.Current();
   const bool seen = run != nullptr && run->state.progress.seen;
   return plan::ExpectedDiskUse(entry.history.disk, disk_usage_,
-                               seen ? run->state.progress.bytes_done : entry.history.disk.kept);
+                               seen ? run->state.progress.bytes_done : entry.history.disk.kept_bytes);
 }
 
 void Pulls::Handle(const PullSizeKnown& event) {
@@ -1049,15 +1051,16 @@ void Pulls::EvictForDiskSpace() {
     return;
   }
   // One pull is ended at a time, and the rest is judged anew: its room may be enough for the others.
-  while (auto verdict = plan::ChoosePullToEnd(running, usable, space_release_)) {
-    Entry& entry = all[verdict->entry];
+  while (auto pull_to_end = plan::ChoosePullToEnd(running, usable, space_release_)) {
+    Entry& entry = all[pull_to_end->entry];
     ActivePull& run = entry.runs.back();
-    base::LogFields fields = {
-        {"image", entry.desired->reference.written()}, {"needed", verdict->needed}, {"available", usable}};
-    if (verdict->reason == plan::EndReason::kOutOfDiskSpace) {
+    base::LogFields fields = {{"image", entry.desired->reference.written()},
+                              {"needed", pull_to_end->needed},
+                              {"available", usable}};
+    if (pull_to_end->reason == plan::EndReason::kOutOfDiskSpace) {
       base::Warn("pull ended: not enough room", fields);
       run.cancel_reason = CancelReason::kNoDiskSpace;
-      entry.history.disk = plan::AfterDiskFull(entry.history.disk, verdict->competed, loop_.now());
+      entry.history.disk = plan::AfterDiskFull(entry.history.disk, pull_to_end->competed, loop_.now());
       // The disk shows the room only later. Until then this keeps the next turn from ending another pull for
       // the same shortage.
       space_release_ = plan::AfterEnding(space_release_, run.state.progress.bytes_done, loop_.now());
@@ -1068,7 +1071,7 @@ void Pulls::EvictForDiskSpace() {
     }
     run.stop.request_stop();
     loop_.Changed();
-    std::erase_if(running, [&](const plan::PullCandidate& pull) { return pull.entry == verdict->entry; });
+    std::erase_if(running, [&](const plan::PullCandidate& pull) { return pull.entry == pull_to_end->entry; });
   }
 }
 
@@ -1080,7 +1083,7 @@ bool Pulls::HandleDiskFull(Entry& entry, const std::string& error) {
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
   // A full disk ends all pulls that write, at about the same moment. Their events come one after the other,
   // so a pull that ended just now counts as a competitor.
-  bool competed = space_release_.at_least || loop_.now() < hold_until_ ||
+  bool competed = space_release_.at_least || loop_.now() < disk_full_until_ ||
                   std::any_of(entries_.all().begin(), entries_.all().end(),
                               [](const Entry& one) { return !one.runs.empty(); });
   base::Warn(
@@ -1099,7 +1102,7 @@ bool Pulls::HandleDiskFull(Entry& entry, const std::string& error) {
 std::uint64_t Pulls::KeptBytes() const {
   std::uint64_t sum = 0;
   for (const Entry& entry : entries_.all()) {
-    if (entry.runs.empty()) sum += entry.history.disk.kept;
+    if (entry.runs.empty()) sum += entry.history.disk.kept_bytes;
   }
   return sum;
 }
@@ -1107,7 +1110,7 @@ std::uint64_t Pulls::KeptBytes() const {
 // Deletes the entry's lease with all that it keeps. Without leases, the bytes were gone with the end of the
 // pull.
 void Pulls::DiscardBytes(Entry& entry, cri::LeaseDeletion bytes, base::Duration after) {
-  entry.history.disk.kept = 0;
+  entry.history.disk.kept_bytes = 0;
   if (!leases_.supported()) entry.history.disk = plan::AfterBytesGone(entry.history.disk, loop_.now());
   leases_.ReleaseLease(LeaseFor(entry), bytes, loop_.now() + after);
   disk_usage_ = plan::AfterRemoval(disk_usage_);
@@ -1115,8 +1118,8 @@ void Pulls::DiscardBytes(Entry& entry, cri::LeaseDeletion bytes, base::Duration 
 
 void Pulls::DropKeptBytes() {
   for (Entry& entry : entries_.all()) {
-    if (!entry.runs.empty() || entry.history.disk.kept == 0) continue;
-    space_release_ = plan::AfterKeptDropped(space_release_, entry.history.disk.kept, loop_.now());
+    if (!entry.runs.empty() || entry.history.disk.kept_bytes == 0) continue;
+    space_release_ = plan::AfterKeptDropped(space_release_, entry.history.disk.kept_bytes, loop_.now());
     DiscardBytes(entry, cri::LeaseDeletion::kSync);
   }
 }
@@ -1131,7 +1134,7 @@ void Pulls::SettleWithoutDiskSpace() {
     if (!entry.no_disk_space) continue;
     loop_.ChangedIf(!entry.history.settled);
     entry.history.settled = true;
-    if (entry.history.disk.kept > 0) DiscardBytes(entry, cri::LeaseDeletion::kSync);
+    if (entry.history.disk.kept_bytes > 0) DiscardBytes(entry, cri::LeaseDeletion::kSync);
   }
 }
 

@@ -7,7 +7,6 @@
 #include <set>
 #include <string>
 
-#include "agent/checks.h"
 #include "agent/credential_lookups.h"
 #include "agent/entries.h"
 #include "agent/kubelet_view.h"
@@ -16,6 +15,7 @@
 #include "agent/metrics.h"
 #include "agent/observe.h"
 #include "agent/perform.h"
+#include "agent/registry_checks.h"
 #include "agent/runtime_view.h"
 #include "agent/workers.h"
 #include "plan/decide.h"
@@ -38,7 +38,7 @@ struct PullCollaborators {
   CredentialLookups& lookups;
   Metrics& metrics;
   RuntimeView& runtime;
-  Checks& checks;
+  RegistryChecks& checks;
   KubeletView* kubelet;  // null: no kubelet runs here
 };
 
@@ -148,7 +148,7 @@ class Pulls {
   CredentialLookups& lookups_;
   Metrics& metrics_;
   RuntimeView& runtime_;
-  Checks& checks_;
+  RegistryChecks& checks_;
   KubeletView* const kubelet_;
 
   plan::Limits limits_;  // with kubelet's own thresholds, once they are known
@@ -174,7 +174,7 @@ class Pulls {
   plan::DiskUsage disk_usage_;
   std::uint64_t disk_factor_ = plan::kMaxFactor;  // plan::FactorFor, of this turn
   bool disk_is_short_ = false;                    // plan::ScheduleOutput::short_of_disk_space
-  base::TimePoint hold_until_;                    // the disk is full: nothing starts before
+  base::TimePoint disk_full_until_;               // nothing starts before
   LeaseManager leases_;
   bool shows_progress_ = true;  // until the runtime says that it does not
   bool watch_running_ = false;

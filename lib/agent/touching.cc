@@ -89,8 +89,8 @@ bool Touching::Review(Entries& entries, const TouchContext& context, base::TimeP
         entry.touch_history = plan::AfterTouch(entry.touch_history, *obstacle, now, wall, 0);
       }
     }
-    // kubelet's files are open already, and the verdict is only held back (plan/verdict_hold.h). The touch
-    // counts as running until readers see it.
+    // kubelet's files are open already, and the verdict is only held back (plan/verdict_debounce.h). The
+    // touch counts as running until readers see it.
     bool about_to_be_reported = shown != TouchNeed::kNone && NeedNow(entry) == TouchNeed::kNone;
     plan::TouchStatus status = plan::StatusOf({.need = shown,
                                                .running = InPod(entry) || about_to_be_reported,

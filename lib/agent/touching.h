@@ -126,7 +126,7 @@ class Touching {
 std::string TouchableId(const Entry& entry);
 
 // The need by kubelet's files now, of the judged pod that needs most. Readers may see an older verdict for a
-// moment (plan/verdict_hold.h).
+// moment (plan/verdict_debounce.h).
 plan::TouchNeed NeedNow(const Entry& entry);
 plan::TouchNeed NeedShown(const Entry& entry);
 // Returns the need of the pods of one spelling; none if the list has that spelling no more.

@@ -248,7 +248,7 @@ constexpr std::int64_t kMostSeconds = plan::kLongestLimit.count();
 
 constexpr std::array kLimitFields = {
     LimitField{"parallelPulls", &plan::Limits::parallel_pulls, 1, kMostParallelPulls,
-               "Pulls at a time, until every entry is ready or has failed for good"},
+               "Pulls at a time, until every entry is ready or keeps failing"},
     LimitField{"parallelPullsWhenReady", &plan::Limits::parallel_pulls_when_ready, 1, kMostParallelPulls,
                "Pulls at a time afterwards, at most parallelPulls"},
     LimitField{"perRegistryPulls", &plan::Limits::per_registry_pulls, 1, kMostParallelPulls,

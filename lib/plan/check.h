@@ -1,6 +1,6 @@
 // DecideCheck, for preflights: would a pod start here now with this image? Known facts → the verdict, or the
-// next fact that the verdict depends on. (Registry checks are agent/checks.h.) `agent/answers/check_round`
-// finds the facts, `status` prints the verdict. Pure.
+// next fact that the verdict depends on. (Registry checks are agent/registry_checks.h.)
+// `agent/answers/check_round` finds the facts, `status` prints the verdict. Pure.
 #pragma once
 
 #include <chrono>

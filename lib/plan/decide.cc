@@ -89,19 +89,19 @@ Action AwaitWindow(const Action& action, base::TimePoint opens_at) {
 }
 
 StartDecision EvaluateStart(const StartFacts& facts, base::TimePoint now) {
-  StartDecision verdict{.no_disk_space = !facts.fits};
+  StartDecision decision{.no_disk_space = !facts.fits};
   // If both hold the entry, the registry's trouble is reported rather than the disk's. `hold_reason` is for
   // status; Schedule enforces the hold.
-  if (now < facts.disk_held_until) verdict.hold_reason = Reason::kDiskFull;
-  if (now < facts.registry_held_until) verdict.hold_reason = facts.registry_failure;
+  if (now < facts.disk_held_until) decision.hold_reason = Reason::kDiskFull;
+  if (now < facts.registry_held_until) decision.hold_reason = facts.registry_failure;
   // An update that readiness waits for may use one of the last pulls.
   const bool spared = facts.update && facts.ready && !facts.requested && facts.quota_is_reserved;
   // startJitter spreads the first pulls of a fleet. A pull that was tried, or that a client waits for, is no
   // part of that wave.
   const bool too_early = !facts.tried_before && !facts.requested && now < facts.first_at;
   // While a lease of this name is being deleted, a new pull under it would lose its bytes.
-  verdict.may_start = facts.fits && !spared && !too_early && !facts.lease_being_deleted;
-  return verdict;
+  decision.may_start = facts.fits && !spared && !too_early && !facts.lease_being_deleted;
+  return decision;
 }
 
 bool IsDueSoon(const Action& action, bool usable, base::TimePoint now) {

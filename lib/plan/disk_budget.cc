@@ -53,27 +53,27 @@ DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed) {
   return past;
 }
 
-DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingSpaceRelease& eviction) {
+DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingSpaceRelease& release) {
   // While room is coming back, `usable` understates what this pull will get, so it must not become an upper
   // limit of what the pull had.
-  past.began_with = eviction.pending ? kUnlimited : SaturatingAdd(usable, past.kept);
+  past.space_at_begin = release.pending ? kUnlimited : SaturatingAdd(usable, past.kept_bytes);
   return past;
 }
 
 DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others) {
-  past.kept = 0;
-  past.others = others;
+  past.kept_bytes = 0;
+  past.unreleased_bytes = others;
   // Beside others, the free room at the end shows what all of them took. Only a pull that runs alone shows
-  // what this image needs, so `least` stays as it is.
+  // what this image needs, so `min_space` stays as it is.
   if (competed) {
-    past.alone = true;
+    past.must_run_alone = true;
   } else {
     past.measured_until = now + kReleaseLimit;
     past.measured = false;
-    past.ran_out++;
+    past.exhaustions++;
     const std::uint64_t by_size =
         past.compressed == 0 ? kPlausibleUnknown : SaturatingMul(past.compressed, kPlausibleFactor);
-    past.plausible = std::max(by_size, SaturatingMul(past.least, 2));
+    past.max_plausible = std::max(by_size, SaturatingMul(past.min_space, 2));
   }
   return past;
 }
@@ -81,7 +81,7 @@ DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, 
 DiskHistory AfterBytesGone(DiskHistory past, base::TimePoint now) {
   if (now >= past.measured_until) return past;
   past.measured = false;
-  if (past.ran_out == 1)
+  if (past.exhaustions == 1)
     past.measured_until = std::min<base::TimePoint>(past.measured_until, now + kFirstReleaseLimit);
   return past;
 }
@@ -93,20 +93,21 @@ DiskHistory AfterMeasure(DiskHistory past, std::uint64_t usable, base::TimePoint
   past.measured = true;
   // These are three upper limits of what the pull had, and the smallest counts. Too large a value would keep
   // the image waiting for room that it does not need.
-  const std::uint64_t had = std::min({SaturatingSub(usable, past.others), past.began_with, past.plausible});
-  // A tenth more is enough to try again. A smaller gain may be a log file. `least` never falls, since an
+  const std::uint64_t had =
+      std::min({SaturatingSub(usable, past.unreleased_bytes), past.space_at_begin, past.max_plausible});
+  // A tenth more is enough to try again. A smaller gain may be a log file. `min_space` never falls, since an
   // earlier, larger shortage was seen on the same image.
-  past.least = std::max(past.least, SaturatingAdd(had, had / 10));
+  past.min_space = std::max(past.min_space, SaturatingAdd(had, had / 10));
   return past;
 }
 
 DiskHistory AfterDiskSpaceFound(DiskHistory past) {
-  past.kept = 0;
-  past.alone = false;
+  past.kept_bytes = 0;
+  past.must_run_alone = false;
   past.measured_until = base::TimePoint();
   past.measured = true;
-  past.ran_out = 0;
-  past.others = 0;
+  past.exhaustions = 0;
+  past.unreleased_bytes = 0;
   return past;
 }
 
@@ -131,7 +132,7 @@ DiskUsage AfterFirstBegin(DiskUsage past, std::uint64_t available) {
 DiskUsage AfterEndedWell(DiskUsage past, const DiskHistory& image) {
   // Bytes that an earlier pull had kept were on the disk before `free_before` was measured. Counting them as
   // brought here would lower the bound too far.
-  if (past.free_before == 0 || image.compressed == 0 || image.kept > 0) return past;
+  if (past.free_before == 0 || image.compressed == 0 || image.kept_bytes > 0) return past;
   past.fetched = SaturatingAdd(past.fetched, image.compressed);
   past.news = true;
   return past;
@@ -155,52 +156,52 @@ DiskUsage AfterMeasure(DiskUsage past, std::uint64_t available) {
 }
 
 bool NeedsMoreThanUsual(const DiskHistory& past) {
-  return past.alone || past.least > SaturatingMul(past.compressed, kUsualFactor);
+  return past.must_run_alone || past.min_space > SaturatingMul(past.compressed, kUsualFactor);
 }
 
-std::uint64_t FactorFor(const DiskUsage& taken, bool any_needs_much) {
+std::uint64_t FactorFor(const DiskUsage& usage, bool any_needs_more_than_usual) {
   // One image that needs much brings the largest bound back for all: the next ones may be like it.
-  const std::uint64_t factor = std::max(taken.factor, taken.largest);
-  return any_needs_much || factor == 0 ? kMaxFactor : std::clamp(factor, kUsualFactor, kMaxFactor);
+  const std::uint64_t factor = std::max(usage.factor, usage.largest);
+  return any_needs_more_than_usual || factor == 0 ? kMaxFactor : std::clamp(factor, kUsualFactor, kMaxFactor);
 }
 
 DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done, std::uint64_t factor) {
-  // `least` and `most` assume that fetched bytes are unpacked already, `reserved` that none is. `least` alone
-  // decides that a pull cannot fit, so it must never be too large.
+  // `min_space` and `max_space` assume that fetched bytes are unpacked already, `reserved` that none is.
+  // `min_space` alone decides that a pull cannot fit, so it must never be too large.
   const std::uint64_t left = SaturatingSub(past.compressed, done);
-  return {
-      .least = SaturatingMul(left, kLeastFactor),
-      .most = SaturatingMul(left, factor),
-      .reserved = SaturatingSub(
-          std::max(past.compressed == 0 ? kUnknownMost : SaturatingMul(past.compressed, factor), past.least),
-          done),
-      .returns = done,
-      .alone = past.alone};
+  return {.min_space = SaturatingMul(left, kLeastFactor),
+          .max_space = SaturatingMul(left, factor),
+          .reserved = SaturatingSub(
+              std::max(past.compressed == 0 ? kUnknownMost : SaturatingMul(past.compressed, factor),
+                       past.min_space),
+              done),
+          .returns = done,
+          .must_run_alone = past.must_run_alone};
 }
 
 DiskReservation ReservationOfDue(const DiskHistory& past, std::uint64_t factor) {
-  DiskReservation claim = ReservationOfRunning(past, past.kept, factor);
-  if (past.compressed == 0) claim.least = kUnknownLeast;
-  claim.least = std::max(claim.least, SaturatingSub(past.least, past.kept));
-  return claim;
+  DiskReservation reservation = ReservationOfRunning(past, past.kept_bytes, factor);
+  if (past.compressed == 0) reservation.min_space = kUnknownLeast;
+  reservation.min_space = std::max(reservation.min_space, SaturatingSub(past.min_space, past.kept_bytes));
+  return reservation;
 }
 
-std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, std::uint64_t done) {
+std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& usage, std::uint64_t done) {
   // The bound is half as much again as what pulls have taken, so two thirds of it are the expected use.
-  const std::uint64_t bound = std::max(taken.factor, taken.largest);
+  const std::uint64_t bound = std::max(usage.factor, usage.largest);
   const std::uint64_t taken_so_far = bound == 0 ? SaturatingMul(past.compressed, kExpectedFactor)
                                                 : SaturatingMul(past.compressed, 2 * bound) / 3;
-  return SaturatingSub(std::max({taken_so_far, SaturatingMul(past.compressed, kLeastFactor), past.least}),
+  return SaturatingSub(std::max({taken_so_far, SaturatingMul(past.compressed, kLeastFactor), past.min_space}),
                        done);
 }
 
-bool MayFit(const DiskReservation& claim, std::uint64_t usable) {
-  return usable > 0 && claim.least <= usable;
+bool MayFit(const DiskReservation& reservation, std::uint64_t usable) {
+  return usable > 0 && reservation.min_space <= usable;
 }
 
 DiskBudget::DiskBudget(std::uint64_t usable, const std::vector<PullCandidate>& running)
     : usable_(usable), running_(running) {
-  for (const PullCandidate& pull : running) exclusive_ = exclusive_ || pull.disk.alone;
+  for (const PullCandidate& pull : running) exclusive_ = exclusive_ || pull.disk.must_run_alone;
 }
 
 bool DiskBudget::Admits(const PullCandidate& due, bool has_slot) {
@@ -208,20 +209,21 @@ bool DiskBudget::Admits(const PullCandidate& due, bool has_slot) {
   // of higher rank keeps its whole reservation.
   std::uint64_t taken = promised_;
   for (const PullCandidate& pull : running_) {
-    taken = SaturatingAdd(taken, ComesBefore(pull, due) ? pull.disk.reserved : pull.disk.least);
+    taken = SaturatingAdd(taken, ComesBefore(pull, due) ? pull.disk.reserved : pull.disk.min_space);
   }
   const std::uint64_t left = SaturatingSub(usable_, taken);
   const bool nothing_runs = running_.empty() && !any_starts_;
   // With nothing else on the disk, trying is the only way to find out what the image needs. Beside others,
   // the upper bound has to fit.
-  bool starts = nothing_runs ? MayFit(due.disk, left)
-                             : left > 0 && due.disk.reserved <= left && !due.disk.alone && !exclusive_;
-  // A pull that has to wait keeps its claim. Otherwise small images of lower priority could take the room for
-  // ever.
-  promised_ = SaturatingAdd(promised_, due.disk.alone ? kUnlimited : due.disk.reserved);
+  bool starts = nothing_runs
+                    ? MayFit(due.disk, left)
+                    : left > 0 && due.disk.reserved <= left && !due.disk.must_run_alone && !exclusive_;
+  // A pull that has to wait keeps its reservation. Otherwise small images of lower priority could take the
+  // room for ever.
+  promised_ = SaturatingAdd(promised_, due.disk.must_run_alone ? kUnlimited : due.disk.reserved);
   if (!starts || !has_slot) return false;
   any_starts_ = true;
-  exclusive_ = exclusive_ || due.disk.alone;
+  exclusive_ = exclusive_ || due.disk.must_run_alone;
   return true;
 }
 
@@ -263,7 +265,7 @@ bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullCandidate>& runni
 }
 
 std::optional<PullToEnd> ChoosePullToEnd(const std::vector<PullCandidate>& running, std::uint64_t usable,
-                                         const PendingSpaceRelease& eviction) {
+                                         const PendingSpaceRelease& release) {
   // kUnlimited: the filesystem cannot be measured, so no pull is ended for it.
   if (running.empty() || usable == kUnlimited) return std::nullopt;
   std::vector<const PullCandidate*> order;
@@ -274,29 +276,29 @@ std::optional<PullToEnd> ChoosePullToEnd(const std::vector<PullCandidate>& runni
   if (usable == 0) {
     // The room of the pull that was ended last is still on its way. Ending a second one now would be one too
     // many.
-    if (eviction.pending) return std::nullopt;
+    if (release.pending) return std::nullopt;
     const PullCandidate& last = *order.back();
     return PullToEnd{last.entry, EndReason::kOutOfDiskSpace, competed, last.disk.reserved};
   }
   // First: does any pull not fit even if all pulls of lower rank make room? In rank order, so that the pull
   // of highest rank is ended only if nothing else can help it. `behind` holds what the pulls after `pull`
   // give back.
-  const std::uint64_t coming = SaturatingAdd(usable, eviction.returning);
+  const std::uint64_t coming = SaturatingAdd(usable, release.returning);
   std::uint64_t behind = 0;
   for (const PullCandidate* pull : order) behind = SaturatingAdd(behind, pull->disk.returns);
   for (const PullCandidate* pull : order) {
     behind = SaturatingSub(behind, pull->disk.returns);
-    if (pull->disk.least > SaturatingAdd(coming, behind)) {
-      return PullToEnd{pull->entry, EndReason::kOutOfDiskSpace, competed, pull->disk.least};
+    if (pull->disk.min_space > SaturatingAdd(coming, behind)) {
+      return PullToEnd{pull->entry, EndReason::kOutOfDiskSpace, competed, pull->disk.min_space};
     }
   }
-  // Then: may some of them have to wait? The first may take all. A pull with all its bytes (`most` is 0)
+  // Then: may some of them have to wait? The first may take all. A pull with all its bytes (`max_space` is 0)
   // gives back less than its repetition costs, so it goes on.
   std::uint64_t most = 0;
-  for (const PullCandidate* pull : order) most = SaturatingAdd(most, pull->disk.most);
+  for (const PullCandidate* pull : order) most = SaturatingAdd(most, pull->disk.max_space);
   if (most <= coming) return std::nullopt;
   for (std::size_t i = order.size(); i-- > 1;) {
-    if (order[i]->disk.most > 0) return PullToEnd{order[i]->entry, EndReason::kDeferred, competed, most};
+    if (order[i]->disk.max_space > 0) return PullToEnd{order[i]->entry, EndReason::kDeferred, competed, most};
   }
   return std::nullopt;
 }

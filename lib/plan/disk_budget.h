@@ -32,31 +32,31 @@ constexpr std::uint64_t kUsualFactor = 8;
 
 // The agent's knowledge of the room that one image needs. It lasts as long as the process.
 //
-// `least` is the result: no try begins in less. After a pull that had the disk for itself and ran out, it is
-// a tenth more than this pull had, and the other members keep that estimate low enough: `began_with` and
-// `plausible` are upper limits of what the pull had, and `others` is room that belongs to earlier pulls. If
-// other pulls ran, nothing is learnt but `alone`.
+// `min_space` is the result: no try begins in less. After a pull that had the disk for itself and ran out, it
+// is a tenth more than this pull had, and the other members keep that estimate low enough: `space_at_begin`
+// and `max_plausible` are upper limits of what the pull had, and `unreleased_bytes` is room that belongs to
+// earlier pulls. If other pulls ran, nothing is learnt but `must_run_alone`.
 struct DiskHistory {
   std::uint64_t compressed = 0;  // as the newest pull saw it; 0: not known
   // Minimum space for the next try: a tenth more than a pull had that ran alone and ran out. 0: none did.
-  std::uint64_t least = 0;
-  std::uint64_t kept =
-      0;  // of its compressed bytes, those that its lease keeps on the disk while no pull runs
+  std::uint64_t min_space = 0;
+  // The part of its compressed bytes that its lease keeps on the disk while no pull runs.
+  std::uint64_t kept_bytes = 0;
   // It ran out of space while others ran. Only a pull that runs alone shows the image's need.
-  bool alone = false;
+  bool must_run_alone = false;
   // Its bytes are being removed. Space that becomes free until then was taken by this pull, or by pulls that
   // had ended before it.
   base::TimePoint measured_until;
-  bool measured = true;       // the filesystem was measured since
-  std::uint32_t ran_out = 0;  // number of times that it did so with the disk for itself
+  bool measured = true;           // the filesystem was measured since
+  std::uint32_t exhaustions = 0;  // number of times that it did so with the disk for itself
   // Bytes of earlier pulls that were still being removed when this pull ran out of space.
-  std::uint64_t others = 0;
+  std::uint64_t unreleased_bytes = 0;
   // The free space plus its own bytes when its pull began. Space that became free later was not available to
   // this pull.
-  std::uint64_t began_with = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t space_at_begin = std::numeric_limits<std::uint64_t>::max();
   // No image of its size needs more. If more is free when the end of its pull is measured, others had filled
   // the disk, such as a job whose files are gone now.
-  std::uint64_t plausible = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t max_plausible = std::numeric_limits<std::uint64_t>::max();
 
   friend bool operator==(const DiskHistory&, const DiskHistory&) = default;
 };
@@ -66,7 +66,7 @@ DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed);
 struct PendingSpaceRelease;
 // A pull begins, and no other pull of the same image runs. While `release` is pending, the space that this
 // pull will get is unknown.
-DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingSpaceRelease& eviction);
+DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingSpaceRelease& release);
 // The pull ended for want of space, and its bytes are removed. `competed`: other pulls ran at that time.
 // `others`: bytes that earlier pulls have left on the disk and that are being removed, too.
 DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others = 0);
@@ -75,7 +75,7 @@ DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, 
 DiskHistory AfterBytesGone(DiskHistory past, base::TimePoint now);
 // The filesystem was measured.
 DiskHistory AfterMeasure(DiskHistory past, std::uint64_t usable, base::TimePoint now);
-// The image is complete: forgets what an earlier shortage left behind, but for `least`.
+// The image is complete: forgets what an earlier shortage left behind, but for `min_space`.
 DiskHistory AfterDiskSpaceFound(DiskHistory past);
 
 // Disk use of successful pulls. It lasts as long as the process.
@@ -101,16 +101,17 @@ DiskUsage AfterMeasure(DiskUsage past, std::uint64_t available);
 // Returns true if the image needs more than kUsualFactor times its compressed size, or ran out of room beside
 // others.
 bool NeedsMoreThanUsual(const DiskHistory& past);
-// The upper bound of every pull, in compressed sizes. `any_needs_much`: NeedsMoreThanUsual of any image.
-std::uint64_t FactorFor(const DiskUsage& taken, bool any_needs_much);
+// The upper bound of every pull, in compressed sizes. `any_needs_more_than_usual`: NeedsMoreThanUsual of any
+// image.
+std::uint64_t FactorFor(const DiskUsage& usage, bool any_needs_more_than_usual);
 
 // The bytes of the free room that one pull will still take.
 struct DiskReservation {
-  std::uint64_t least = 0;
-  std::uint64_t most = 0;      // if all that is fetched so far is unpacked already
-  std::uint64_t reserved = 0;  // if none of it is: a single layer unpacks after its last byte
-  std::uint64_t returns = 0;   // what ending the pull gives back at least
-  bool alone = false;
+  std::uint64_t min_space = 0;
+  std::uint64_t max_space = 0;  // if all that is fetched so far is unpacked already
+  std::uint64_t reserved = 0;   // if none of it is: a single layer unpacks after its last byte
+  std::uint64_t returns = 0;    // what ending the pull gives back at least
+  bool must_run_alone = false;
 };
 // `factor`: FactorFor.
 DiskReservation ReservationOfDue(const DiskHistory& past, std::uint64_t factor = kMaxFactor);
@@ -119,10 +120,10 @@ DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done
                                      std::uint64_t factor = kMaxFactor);
 // Returns the bytes of the free room that an absent image will probably still take, for messages; `done` of
 // its compressed bytes are on the disk. 0: not known.
-std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, std::uint64_t done);
+std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& usage, std::uint64_t done);
 
 // Returns true if a pull with this reservation can end well if it gets all the space that is left.
-bool MayFit(const DiskReservation& claim, std::uint64_t usable);
+bool MayFit(const DiskReservation& reservation, std::uint64_t usable);
 
 struct PullCandidate;
 
@@ -185,7 +186,7 @@ struct PullToEnd {
 // the one of lowest priority ends, and the newest among equals. Only one ends at a time, since the space that
 // it gives back may be enough.
 std::optional<PullToEnd> ChoosePullToEnd(const std::vector<PullCandidate>& running, std::uint64_t usable,
-                                         const PendingSpaceRelease& eviction);
+                                         const PendingSpaceRelease& release);
 
 // ---- The disk rule: after a pull the image filesystem must stay below kubelet's image GC threshold with
 // some bytes free, so that a prefetch never makes kubelet evict (kubelet's rule K41). Pure.

@@ -81,7 +81,7 @@ FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, Parts parts, 
     if (!waits && !has_part) continue;
     const Registry& registry = registries_[blob.registry];
     const int of_registry = count(shares.registries, blob.registry);
-    if (now < registry.not_before || of_registry >= registry.most) continue;
+    if (now < registry.not_before || of_registry >= registry.max_streams) continue;
     const std::tuple rank(of_registry, count(shares.images, ImageOf(blob)), *blob.wanted_by.begin());
     if (best != blobs_.end() && least <= rank) continue;
     best = it;
@@ -144,10 +144,10 @@ bool FetchOrder::OnBytes(const std::string& digest, std::uint64_t bytes, base::T
   if (found == blobs_.end()) return false;
   Blob& blob = found->second;
   blob.window_bytes += bytes;
-  // Speed is judged over whole windows. A shorter one would call a stream stalled that pauses between two
+  // Speed is judged over whole windows. A shorter one would call a stream too slow that pauses between two
   // packets.
   if (now - blob.window_at >= kFetchFloorTime) {
-    blob.slow = IsStalled(blob, now);
+    blob.slow = IsTooSlow(blob, now);
     blob.window_at = now;
     blob.window_bytes = 0;
   }
@@ -168,7 +168,7 @@ void FetchOrder::ShiftSpeedWindow(const std::string& digest, base::Duration time
   if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.window_at += time;
 }
 
-bool FetchOrder::IsStalled(const Blob& blob, base::TimePoint now) {
+bool FetchOrder::IsTooSlow(const Blob& blob, base::TimePoint now) {
   const base::Duration window = now - blob.window_at;
   // Within a window that has just begun, the result of the window before still holds.
   if (window < kFetchFloorTime) return blob.slow;
@@ -189,7 +189,7 @@ std::optional<FetchOrder::Preemption> FetchOrder::StreamToPreempt(base::TimePoin
                      image == shares.images.end() ? 0 : image->second);
   };
   const auto [of_registry, of_image] = count_of(waits);
-  // The stalled stream is chosen first. Without one, it is a stream of the largest share, and there the
+  // The slow stream is chosen first. Without one, it is a stream of the largest share, and there the
   // newest, which loses the least.
   auto most = blobs_.end();
   std::tuple<bool, int, int, std::uint64_t> rank;
@@ -199,18 +199,18 @@ std::optional<FetchOrder::Preemption> FetchOrder::StreamToPreempt(base::TimePoin
     if (blob.state == Blob::State::kPreempted) return std::nullopt;
     if (blob.state != Blob::State::kActive) continue;
     const auto [registry, image] = count_of(blob);
-    const bool stalled = ImageOf(blob) != ImageOf(waits) && IsStalled(blob, now);
+    const bool too_slow = ImageOf(blob) != ImageOf(waits) && IsTooSlow(blob, now);
     // A difference of one is an even share: giving it up would only turn the two round, again and again.
     const bool has_more = blob.registry == waits.registry ? image > of_image + 1 : registry > of_registry + 1;
-    if (!stalled && !has_more) continue;
-    const std::tuple now_rank(stalled, registry, image, blob.begun);
+    if (!too_slow && !has_more) continue;
+    const std::tuple now_rank(too_slow, registry, image, blob.begun);
     if (most != blobs_.end() && now_rank <= rank) continue;
     most = it;
     rank = now_rank;
   }
   if (most == blobs_.end()) return std::nullopt;
   most->second.state = Blob::State::kPreempted;
-  return Preemption{.digest = most->first, .stalled = std::get<bool>(rank)};
+  return Preemption{.digest = most->first, .too_slow = std::get<bool>(rank)};
 }
 
 void FetchOrder::Requeue(const std::string& digest) {
@@ -221,7 +221,7 @@ void FetchOrder::Postponed(const std::string& digest) {
   if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.state = Blob::State::kPostponed;
 }
 
-void FetchOrder::Retry() {
+void FetchOrder::Reopen() {
   for (auto& [digest, blob] : blobs_) {
     if (blob.state == Blob::State::kPostponed) blob.state = Blob::State::kQueued;
   }
@@ -236,17 +236,17 @@ bool FetchOrder::RateLimited(const std::string& digest, base::TimePoint until) {
   registry.not_before = std::max(registry.not_before, until);
   // Requests that began before the last halving ran beside the refused one. They are one refusal, and halve
   // nothing again.
-  if (blob.begun >= registry.halved) {
+  if (blob.begun >= registry.first_step_after_halving) {
     bool again = false;
     // Every image that wants the blob is marked, so that each of them waits for at most one refusal.
     for (const auto& [image, rank] : blob.wanted_by)
-      again = std::exchange(images_[image].refused, true) || again;
+      again = std::exchange(images_[image].was_limited, true) || again;
     const int moving = CountShares().registries[blob.registry];
     if (again || moving <= 1) return false;
     // The registry gets half of what moved at the time of the refusal, which is the number that was too much
     // for it.
-    registry.most = std::max(1, moving / 2);
-    registry.halved = steps_ + 1;
+    registry.max_streams = std::max(1, moving / 2);
+    registry.first_step_after_halving = steps_ + 1;
   }
   blob.state = Blob::State::kQueued;
   return true;
@@ -298,7 +298,7 @@ std::string_view FetchReasonName(FetchReason reason) {
       return "Snapshotter";
     case FetchReason::kHosts:
       return "Hosts";
-    case FetchReason::kTrouble:
+    case FetchReason::kFailedLately:
       return "Trouble";
     case FetchReason::kNear:
       return "Near";
@@ -317,15 +317,15 @@ FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now) {
   // first obstacle is the reported reason.
   if (!MayFetch(facts.runtime, facts.version)) return {FetchBy::kRuntime, FetchReason::kRuntime};
   if (facts.snapshotter != "overlayfs") return {FetchBy::kRuntime, FetchReason::kSnapshotter};
-  if (!facts.followed) return {FetchBy::kRuntime, FetchReason::kHosts};
-  if (now < facts.health.failed_until) return {FetchBy::kRuntime, FetchReason::kTrouble};
+  if (!facts.hosts_known) return {FetchBy::kRuntime, FetchReason::kHosts};
+  if (now < facts.health.failed_until) return {FetchBy::kRuntime, FetchReason::kFailedLately};
   if (now < facts.health.near_until) return {FetchBy::kRuntime, FetchReason::kNear};
   return {FetchBy::kAgent, FetchReason::kFar};
 }
 
 bool MayQuerySize(const FetchHealth& health, base::TimePoint now) {
   // `near_until` has to be in the future: an unknown registry counts as far, and far ones are not asked.
-  return now < health.near_until && now >= health.failed_until && now >= health.denied_until;
+  return now < health.near_until && now >= health.failed_until && now >= health.size_denied_until;
 }
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now) {
@@ -334,7 +334,8 @@ FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now) {
 }
 
 bool CanDiscard(const FetchHealth& health, base::TimePoint now) {
-  return std::max({health.failed_until, health.near_until, health.denied_until, health.limited_until}) <= now;
+  return std::max({health.failed_until, health.near_until, health.size_denied_until, health.limited_until}) <=
+         now;
 }
 
 FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> retry_after, base::TimePoint now) {
@@ -343,7 +344,7 @@ FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> retry
 }
 
 FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now) {
-  health.denied_until = now + kFetchOffPeriod;
+  health.size_denied_until = now + kFetchOffPeriod;
   return health;
 }
 
@@ -368,13 +369,13 @@ void YieldPolicy::Observe(std::map<std::string, std::uint64_t> ingests, base::Ti
   ingests_ = std::move(ingests);
 }
 
-bool YieldPolicy::IsDue(base::TimePoint now) const {
+bool YieldPolicy::ShouldYield(base::TimePoint now) const {
   return now < moved_until_;
 }
 
 base::TimePoint YieldPolicy::NextBurst(base::TimePoint now) const {
   // If the other pull does not move until `moved_until_`, the pause is pointless.
-  return IsDue(now) ? std::min(pause_until_, moved_until_) : now;
+  return ShouldYield(now) ? std::min(pause_until_, moved_until_) : now;
 }
 
 void YieldPolicy::BurstEnded(base::TimePoint began, base::TimePoint now) {

@@ -39,12 +39,12 @@ enum class FetchBy {
 };
 
 enum class FetchReason {
-  kRuntime,      // not containerd 2.1 or later
-  kSnapshotter,  // not overlayfs: others fetch by themselves, or lazily
-  kHosts,        // only the runtime can follow this registry's settings
-  kTrouble,      // the agent's way to this registry failed a short time ago
-  kNear,         // it answers so quickly that the runtime's downloads are not the limit
-  kFar,          // no obstacle: the registry is far, or its distance is not known yet
+  kRuntime,       // not containerd 2.1 or later
+  kSnapshotter,   // not overlayfs: others fetch by themselves, or lazily
+  kHosts,         // only the runtime can follow this registry's settings
+  kFailedLately,  // the agent's way to this registry failed a short time ago
+  kNear,          // it answers so quickly that the runtime's downloads are not the limit
+  kFar,           // no obstacle: the registry is far, or its distance is not known yet
 };
 std::string_view FetchReasonName(FetchReason reason);
 
@@ -61,21 +61,22 @@ constexpr std::chrono::minutes kFetchOffPeriod{10};
 // One from which a download of the agent failed, for this time. It may only have restarted.
 constexpr std::chrono::minutes kFetchFailedPeriod{1};
 
-// A pull waits for as long as this if the registry sends Retry-After. Longer waits cost an attempt.
+// Longest Retry-After for which a pull waits. If the registry sends a longer one, the pull fails as
+// RateLimited.
 constexpr std::chrono::seconds kMaxRetryAfter{30};
 
 // Facts that were learnt about one registry. A value.
 struct FetchHealth {
   base::TimePoint failed_until;
   base::TimePoint near_until;
-  base::TimePoint denied_until;   // a question about a size was denied
-  base::TimePoint limited_until;  // it sent Retry-After: the runtime is not to ask it before, either
+  base::TimePoint size_denied_until;  // a question about a size was denied
+  base::TimePoint limited_until;      // it sent Retry-After: the runtime is not to ask it before, either
 };
 
 struct FetchFacts {
   std::string runtime, version;
-  std::string snapshotter;  // empty: not known
-  bool followed = false;    // the registry's hosts are known without an obstacle
+  std::string snapshotter;   // empty: not known
+  bool hosts_known = false;  // and no obstacle to the agent downloading from them
   FetchHealth health;
 };
 
@@ -88,11 +89,11 @@ struct FetchChoice {
 
 FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now);
 
-// The same without what costs a question to the runtime or a look at files: false decides.
+// Checks the runtime alone, without a call to it and without files. False is final; true needs ChooseFetch.
 bool MayFetch(std::string_view runtime, std::string_view version);
 
-// May a near registry be asked for the size of an image, before its pull? That is one more request; from
-// near, it costs nobody anything. Not after it has denied one: pulls find out which credentials it refuses.
+// Returns true if a near registry may be asked for the size of an image before its pull. That is one more
+// request, which costs little from near. False after a denial: pulls find out which credentials it refuses.
 bool MayQuerySize(const FetchHealth& health, base::TimePoint now);
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now);
@@ -162,7 +163,7 @@ class FetchOrder {
 
   struct Preemption {
     std::string digest;
-    bool stalled = false;  // its image is to be left to the runtime
+    bool too_slow = false;  // its image is to be left to the runtime
   };
   // Returns the stream that has to stop for a waiting blob of the agent's own images, or nullopt: YieldPolicy
   // is about the pulls of others. Call it if no stream is free. The caller stops that stream, and calls again
@@ -178,9 +179,9 @@ class FetchOrder {
   void ShiftSpeedWindow(const std::string& digest, base::Duration time);
   // The stream has ended before the blob is complete.
   void Requeue(const std::string& digest);
-  // Another writer has the blob. It waits until Retry(), and is then opened once more.
+  // Another writer has the blob. It waits until Reopen(), and is then opened once more.
   void Postponed(const std::string& digest);
-  void Retry();
+  void Reopen();
   // The registry has rate limited a request (429, 503). It gets no request before `until`, and half of its
   // streams from then on. Returns false if that does not help, since it had one stream only, or has limited
   // the image before; the caller then reports Failed(). Answers to requests that ran side by side count as
@@ -216,12 +217,12 @@ class FetchOrder {
   struct Image {
     std::set<std::string> missing;
     bool failed = false;
-    bool refused = false;
+    bool was_limited = false;
   };
   struct Registry {
-    int most = std::numeric_limits<int>::max();
+    int max_streams = std::numeric_limits<int>::max();
     base::TimePoint not_before;
-    std::uint64_t halved = 0;  // number of a step: those before it ran beside the refused request
+    std::uint64_t first_step_after_halving = 0;  // steps before it ran beside the refused request
   };
   using Blobs = std::map<std::string, Blob>;
   // Number of moving streams of each registry and of each image.
@@ -231,7 +232,7 @@ class FetchOrder {
   };
 
   static ImageId ImageOf(const Blob& blob) { return blob.wanted_by.begin()->first; }
-  static bool IsStalled(const Blob& blob, base::TimePoint now);
+  static bool IsTooSlow(const Blob& blob, base::TimePoint now);
   Shares CountShares() const;
   enum class Parts { kNo, kYes };
   Blobs::iterator Best(const Shares& shares, Parts parts, base::TimePoint now);
@@ -263,7 +264,7 @@ class YieldPolicy {
   void Observe(std::map<std::string, std::uint64_t> ingests, base::TimePoint now);
 
   // Returns true if another pull receives bytes now.
-  bool IsDue(base::TimePoint now) const;
+  bool ShouldYield(base::TimePoint now) const;
   // Returns the time at which the next burst may begin: `now` or earlier if it may begin now.
   base::TimePoint NextBurst(base::TimePoint now) const;
   void BurstEnded(base::TimePoint began, base::TimePoint now);

@@ -50,11 +50,11 @@ void ApplyTagFound(Freshness& past, const std::string& digest) {
   past.missing = false;
   past.missing_since.reset();
   // The failure was about replacing the old digest's image. A new digest is a new attempt.
-  if (past.remote != digest) {
+  if (past.remote_digest != digest) {
     past.update_failure.reset();
     past.update_error.clear();
   }
-  past.remote = digest;
+  past.remote_digest = digest;
 }
 
 // The image on the node is the registry's version. Earlier doubts end with that: changed credentials, a
@@ -255,12 +255,13 @@ Freshness AfterPulled(Freshness past, const DesiredImage& desired, const std::op
   if (past.undecided) past.pulled_undecided_at = when.at;
   // R12: the pull ended well, and yet brought another digest than the registry named, so it came from a
   // mirror. If `pull_due` is set, the pull itself was the check, and there is no digest to compare with.
-  bool missed = before && !past.remote.empty() && !HasDigest(now_local, past.remote) && !past.pull_due;
+  bool missed =
+      before && !past.remote_digest.empty() && !HasDigest(now_local, past.remote_digest) && !past.pull_due;
   past.next_check = when.at + Jittered(desired.refresh_interval, random);
   past.pull_due = false;
   if (missed) {
-    past.lags = past.lag_digest == past.remote ? past.lags + 1 : 1;
-    past.lag_digest = past.remote;
+    past.lags = past.lag_digest == past.remote_digest ? past.lags + 1 : 1;
+    past.lag_digest = past.remote_digest;
     past.lag_until = when.at + Spread(ExponentialBackoff(kLagBase, past.lags - 1, kLagCap), random);
     past.update_failure.reset();
     past.update_error.clear();
@@ -292,12 +293,12 @@ Freshness AfterUpdateFailed(Freshness past, const DesiredImage& desired, Reason 
 
 Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::TimePoint now) {
   if (past.next_check == base::TimePoint()) return past;
-  if (HasDigest(now_local, past.remote)) {  // the registry's version, so it was confirmed then
+  if (HasDigest(now_local, past.remote_digest)) {  // the registry's version, so it was confirmed then
     Confirm(past, {past.answered_at, past.answered_wall.value_or(base::WallTime())});
     return past;
   }
   // The registry's answer is older than this image, and no reason to replace it.
-  past.remote.clear();
+  past.remote_digest.clear();
   return AfterNewCredentials(std::move(past), now);
 }
 
@@ -348,8 +349,8 @@ struct Facts {
 
   bool strict() const { return desired.refresh == Refresh::kAlways; }
   bool Blocks(OnFailure directive) const { return strict() || directive == OnFailure::kNotReady; }
-  bool moved() const { return !past.remote.empty() && !HasDigest(local, past.remote); }
-  bool lagging() const { return moved() && past.lag_digest == past.remote; }
+  bool moved() const { return !past.remote_digest.empty() && !HasDigest(local, past.remote_digest); }
+  bool lagging() const { return moved() && past.lag_digest == past.remote_digest; }
   // The reason for moved(). An imported image has no digest that could be compared.
   Reason MovedReason() const {
     return local.digest.empty() ? Reason::kLocalDigestUnknown : Reason::kTagMoved;

@@ -32,9 +32,9 @@ struct Freshness {
   std::optional<base::WallTime> answered_wall;
 
   // ---- state derived from the answers
-  std::string remote;    // the tag's target, by the registry's last answer; empty: not known
-  bool denied = false;   // until a registry answers something else
-  bool missing = false;  // confirmed
+  std::string remote_digest;  // the tag's target, by the registry's last answer; empty: not known
+  bool denied = false;        // until a registry answers something else
+  bool missing = false;       // confirmed
   bool undecided = false;
   std::optional<base::TimePoint> missing_since;  // first of the answers that the tag is missing
   int silent = 0;                                // checks in a row without an answer

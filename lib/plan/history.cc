@@ -36,7 +36,7 @@ constexpr seconds kBeforeTriedAlone{10};
 
 base::Duration Delay(Retry retry, int failures, double random) {
   switch (retry) {
-    case Retry::kNone:
+    case Retry::kNotCounted:
     case Retry::kAtOnce:
       return {};
     case Retry::kTransient:
@@ -55,9 +55,9 @@ base::Duration Delay(Retry retry, int failures, double random) {
 
 }  // namespace
 
-bool IsSlowFailure(Reason reason) {
+bool HasSlowRetry(Reason reason) {
   switch (RetryFor(reason)) {
-    case Retry::kNone:
+    case Retry::kNotCounted:
     case Retry::kAtOnce:
     case Retry::kTransient:
       return false;
@@ -71,7 +71,7 @@ bool IsSlowFailure(Reason reason) {
 
 bool IsNotWorthWaitingFor(const History& past) {
   if (past.failures == 0) return false;
-  return past.failures >= kFailuresUntilSettled || (past.last_failure && IsSlowFailure(*past.last_failure));
+  return past.failures >= kFailuresUntilSettled || (past.last_failure && HasSlowRetry(*past.last_failure));
 }
 
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random) {
@@ -79,7 +79,7 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
   past.last_failure = failure.reason;
   Retry retry = RetryFor(failure.reason);
   // The runtime is gone, which is not the image's fault. No failure is counted, and the pull goes on at once.
-  if (retry == Retry::kAtOnce || retry == Retry::kNone) {
+  if (retry == Retry::kAtOnce || retry == Retry::kNotCounted) {
     past.not_before = now;
     return past;
   }
@@ -112,10 +112,10 @@ History AfterRuntimeOutage(History past, const PullFailure& failure, const Inter
   // An image that gets on under restarts is more likely their victim than their cause, so the row begins
   // anew.
   const bool made_progress = run.took >= kMinProgressTime && run.bytes > past.bytes_at_last_outage;
-  // Once only: a suspect that ran beside others gets the benefit of the doubt. `had_second_chance` stays set
+  // Once only: a suspect that ran beside others gets the benefit of the doubt. `second_chance_used` stays set
   // until the image makes progress, so a runtime that always ends beside others still makes the row grow.
-  const bool in_doubt = IsCrashSuspect(past) && run.beside_others && !past.had_second_chance;
-  past.had_second_chance = !made_progress && (in_doubt || past.had_second_chance);
+  const bool in_doubt = IsCrashSuspect(past) && run.beside_others && !past.second_chance_used;
+  past.second_chance_used = !made_progress && (in_doubt || past.second_chance_used);
   if (!in_doubt) past.outages_in_a_row++;
   if (made_progress) past.outages_in_a_row = 1;
   past.bytes_at_last_outage = std::max(past.bytes_at_last_outage, run.bytes);  // 0: not looked at yet
@@ -147,7 +147,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
   past.retry_requested_at.reset();
   past.outages_in_a_row = 0;
   past.bytes_at_last_outage = 0;
-  past.had_second_chance = false;
+  past.second_chance_used = false;
   past.pulled_id = success.id;
   past.pulled_at = now;
   past.pulled_with = success.with;
@@ -171,7 +171,7 @@ History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wa
   return past;
 }
 
-History AfterUpdateDropped(History past, base::TimePoint now) {
+History AfterUpdateObsolete(History past, base::TimePoint now) {
   past.outages_in_a_row = 0;
   past.failures = past.disk_full_failures = 0;
   past.last_failure.reset();

@@ -21,7 +21,7 @@ struct History {
   int disk_full_failures = 0;  // those for kDiskFull, included in `failures`; their back-off is their own
   int outages_in_a_row = 0;    // in a row, pulls in which the runtime went away, and this image may be why
   std::uint64_t bytes_at_last_outage = 0;  // that the image had when the runtime went away last
-  bool had_second_chance = false;          // a suspect's pull was cut while others ran that may be why
+  bool second_chance_used = false;         // a suspect's pull was cut while others ran that may be why
   std::optional<Reason> last_failure;
   std::string last_error;  // scrubbed
   // No pull of this entry before; max(): not before the list changes or a retry is requested.
@@ -63,9 +63,9 @@ struct PullFailure {
 
 // Returns true if pulls that failed for this reason are retried slowly, hourly or never: too late for
 // `--once` and `wait` to wait for the next try.
-bool IsSlowFailure(Reason reason);
+bool HasSlowRetry(Reason reason);
 
-// Returns true if the newest tries have failed and the next one is not worth waiting for: IsSlowFailure,
+// Returns true if the newest tries have failed and the next one is not worth waiting for: HasSlowRetry,
 // or six failures in a row. The retries go on all the same.
 bool IsNotWorthWaitingFor(const History& past);
 
@@ -109,7 +109,7 @@ constexpr std::chrono::seconds kRecentFailure{5};
 History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wall);
 
 // The update whose pull failed is obsolete: the tag points elsewhere, or the present image is right.
-History AfterUpdateDropped(History past, base::TimePoint now);
+History AfterUpdateObsolete(History past, base::TimePoint now);
 
 // The image was there and is not any more. Removed by kubelet's garbage collection again and again, it is
 // pulled more and more slowly: a pull-evict loop is of no use.

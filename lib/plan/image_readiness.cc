@@ -385,7 +385,7 @@ std::string AnswerWords(const Freshness& past) {
 
 std::string Moved(const DesiredImage& desired, const Local* local, const Freshness& past) {
   std::string change = "the tag has changed: " + Short(local == nullptr ? "" : local->digest) + " here, " +
-                       Short(past.remote) + " in the registry";
+                       Short(past.remote_digest) + " in the registry";
   if (desired.refresh == Refresh::kIfNotPresent) {
     return change + "; it is not pulled again, since refresh is IfNotPresent";
   }
@@ -411,7 +411,7 @@ std::string MessageFor(Reason reason, const DesiredImage& desired, const Local* 
       return "the runtime does not report its image's digest, so the agent pulls it again";
     case Reason::kMirrorLag:
       return "the runtime was given " + Short(local == nullptr ? "" : local->digest) +
-             " where the registry names " + Short(past.remote) + ": a mirror lags behind";
+             " where the registry names " + Short(past.remote_digest) + ": a mirror lags behind";
     case Reason::kTagMissing:
       return "the tag is gone from the registry" + AnswerWords(past);
     case Reason::kTagMissingUnconfirmed:
@@ -449,7 +449,7 @@ RegistryView ViewOf(const DesiredImage& desired, const Local* local, const Fresh
     view.answered_by = past.newest->answered_by;
     view.checked_at = past.answered_wall;
   }
-  view.digest = past.remote;
+  view.digest = past.remote_digest;
   view.restricted = past.restricted;
   view.confirmed_at = past.confirmed_wall;
   if (past.next_check != base::TimePoint()) {

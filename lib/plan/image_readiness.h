@@ -11,7 +11,7 @@
 #include "plan/freshness.h"
 #include "plan/limits.h"
 #include "plan/snapshot.h"
-#include "plan/verdict_hold.h"
+#include "plan/verdict_debounce.h"
 
 namespace prefetch::plan {
 

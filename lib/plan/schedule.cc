@@ -18,8 +18,8 @@ bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
 }
 
 struct SlotsInUse {
-  int total = 0;  // pulls that are not idle
-  int all = 0;    // idle pulls included
+  int moving = 0;     // pulls that are not idle
+  int with_idle = 0;  // idle pulls included
   int large = 0;
   int unlisted = 0;
   int suspects = 0;
@@ -29,15 +29,15 @@ struct SlotsInUse {
   // Returns the total that counts for this registry: idle pulls of other registries keep nothing from it.
   int TotalFor(const std::string& registry) const {
     auto own = idle.find(registry);
-    return total + (own == idle.end() ? 0 : own->second);
+    return moving + (own == idle.end() ? 0 : own->second);
   }
   void Take(const PullCandidate& pull, const Limits& limits) {
-    if (pull.over) return;
+    if (pull.being_verified) return;
     // A pull whose content is here only unpacks, so its slot among downloads is free. It still counts
     // against the limits below.
     if (!pull.fetched) {
-      all++;
-      pull.idle ? idle[pull.registry]++ : total++;
+      with_idle++;
+      pull.idle ? idle[pull.registry]++ : moving++;
       of_registry[pull.registry]++;
     }
     if (pull.bytes > limits.large_image_bytes) large++;
@@ -83,7 +83,7 @@ class TotalSlots {
     int total = 0;
     bool of_one = true;
     for (const PullCandidate& pull : running) {
-      if (pull.over || pull.fetched) continue;
+      if (pull.being_verified || pull.fetched) continue;
       if (total++ == 0) dominant_registry_ = pull.registry;
       of_one = of_one && pull.registry == dominant_registry_;
       // The newest of its pulls counts. While pulls of one registry still end and others start, slots come
@@ -272,8 +272,8 @@ bool ComesBefore(const PullCandidate& a, const PullCandidate& b) {
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now) {
   ScheduleOutput output;
   if (input.due.empty()) return output;
-  if (now < input.hold_until) {
-    output.next_turn_at = input.hold_until;
+  if (now < input.disk_full_until) {
+    output.next_turn_at = input.disk_full_until;
     return output;
   }
   const int parallel = ParallelPulls(input, limits);
@@ -289,11 +289,11 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   DiskBudget disk(input.usable, input.running);
   ReservedSlots reserved;
   std::map<std::string, int> lookups_running = CountRunningLookups(due);
-  const bool shares = input.agent_downloads && !input.settled && parallel > 1;
-  const PullCandidate* waits = nullptr;  // the first one without a slot
+  const bool may_exceed_total = input.agent_downloads && !input.settled && parallel > 1;
+  const PullCandidate* first_waiting = nullptr;  // the first one without a slot
   for (const PullCandidate& pull : due) {
     // No pull behind this one can start, whatever its registry is.
-    if (taken.total >= slots.Most() && !shares) break;
+    if (taken.moving >= slots.Most() && !may_exceed_total) break;
     // A held registry takes no claim to slots or room: the images of others go past it.
     if (base::TimePoint held_until = registries.HeldUntil(pull.registry); now < held_until) {
       output.next_turn_at = std::min(output.next_turn_at, held_until);
@@ -306,10 +306,11 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     reserved.MoveTo(pull);
     FreeSlot slot =
         FindSlot(pull, taken, registries.Of(pull.registry), slots.Of(pull.registry, now, output.next_turn_at),
-                 reserved.total(), shares && (waits == nullptr || !IsOfHigherRank(*waits, pull)));
-    slot.is_free =
-        slot.is_free && taken.all < most && IsWithinGroupLimits(pull, taken, input.settled, limits, parallel);
-    if (waits == nullptr && !slot.is_free) waits = &pull;
+                 reserved.total(),
+                 may_exceed_total && (first_waiting == nullptr || !IsOfHigherRank(*first_waiting, pull)));
+    slot.is_free = slot.is_free && taken.with_idle < most &&
+                   IsWithinGroupLimits(pull, taken, input.settled, limits, parallel);
+    if (first_waiting == nullptr && !slot.is_free) first_waiting = &pull;
     if (pull.lookup.state != LookupState::kDone) {
       // This makes the claim without a start: the room must still be there when the lookup ends.
       disk.Admits(pull, false);
@@ -378,7 +379,7 @@ bool NeedsSizes(const PhaseCount& phase) {
   return 2 * (phase.over + phase.running) >= phase.images;
 }
 
-bool HaveEqualRank(const PullCandidate& a, const PullCandidate& b) {
+bool HaveEqualOrder(const PullCandidate& a, const PullCandidate& b) {
   return a.stalled == b.stalled && a.update == b.update && a.requested == b.requested &&
          a.priority == b.priority && a.failures == b.failures;
 }
@@ -386,7 +387,7 @@ bool HaveEqualRank(const PullCandidate& a, const PullCandidate& b) {
 void MoveLargestFirst(std::vector<PullCandidate>& due, int parallel) {
   for (Candidates begin = due.begin(); begin != due.end();) {
     const Candidates end = std::find_if(
-        begin, due.end(), [&](const PullCandidate& pull) { return !HaveEqualRank(*begin, pull); });
+        begin, due.end(), [&](const PullCandidate& pull) { return !HaveEqualOrder(*begin, pull); });
     MoveAmongEquals(begin, end, parallel);
     begin = end;
   }

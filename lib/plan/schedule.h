@@ -30,10 +30,11 @@ struct PullCandidate {
   bool unlisted = false;   // requested, and on no list: such pulls never take more than half of the slots
   bool suspect = false;    // plan::IsCrashSuspect: such pulls run one at a time
   bool stalled = false;    // its last pull stalled: it goes behind all others, since it may hold a slot again
-  // The pull runs. `fetched`: the agent has fetched its content, and PullImage unpacks it. `over`: PullImage
-  // has returned, less than kShortVerification ago, and the image is looked at. Such a pull takes no slot.
+  // The pull runs. `fetched`: the agent has fetched its content, and PullImage unpacks it. `being_verified`:
+  // PullImage has returned, less than kShortVerification ago, and the image is looked at. Such a pull takes
+  // no slot.
   bool fetched = false;
-  bool over = false;
+  bool being_verified = false;
   bool idle = false;        // plan::IsIdle of a running pull: it takes no slot of other registries
   bool far = false;         // the registry is far (plan::Distance)
   int failures = 0;         // entries that failed go behind those of their priority that did not
@@ -60,11 +61,11 @@ struct ScheduleInput {
   std::vector<PullCandidate> due;
   std::vector<PullCandidate> running;
   std::map<std::string, RegistryHealth> registries;
-  std::set<std::string> soon;    // registries of entries whose next try is due within kSoonDue
-  bool settled = false;          // every entry has been settled once (History::settled)
-  bool agent_downloads = false;  // the runtime lets it, and --fetch=auto
-  bool may_reorder = false;      // the largest first
-  base::TimePoint hold_until;    // nothing starts before: the disk is full
+  std::set<std::string> soon;       // registries of entries whose next try is due within kSoonDue
+  bool settled = false;             // every entry has been settled once (History::settled)
+  bool agent_downloads = false;     // the runtime lets it, and --fetch=auto
+  bool may_reorder = false;         // the largest first
+  base::TimePoint disk_full_until;  // nothing starts before
   std::uint64_t usable = std::numeric_limits<std::uint64_t>::max();  // plan::Usable
 };
 
@@ -86,7 +87,7 @@ constexpr int kWithIdle = 4;
 // once its pulls have run for this time. A limit of one pull stays one.
 constexpr std::chrono::seconds kDominanceLimit{10};
 
-// Returns the due pulls that start now. No pull starts before `hold_until`.
+// Returns the due pulls that start now. No pull starts before `disk_full_until`.
 //
 // Until the node is settled, if the agent downloads, a registry without a running pull may start one beyond
 // the limit: registries that hang may have all slots, and the agent's streams are shared among registries. A
@@ -119,7 +120,7 @@ bool MayReorder(const PhaseCount& phase);
 bool NeedsSizes(const PhaseCount& phase);
 
 // Returns true if only its position in the list puts `a` before or behind `b`.
-bool HaveEqualRank(const PullCandidate& a, const PullCandidate& b);
+bool HaveEqualOrder(const PullCandidate& a, const PullCandidate& b);
 
 // `due` is in order. An image that is larger than its share of all that wait among its equals goes to their
 // front: with `parallel` pulls at a time, it would end after all others. Images of far registries keep their

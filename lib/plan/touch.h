@@ -78,7 +78,7 @@ constexpr std::chrono::seconds kTouchBatchDelay{5};
 constexpr std::chrono::seconds kTouchIdleLimit{60};
 // Time limit of a touch in all; the pod's own activeDeadlineSeconds is a little longer.
 constexpr std::chrono::seconds kTouchLimit{280};
-// Time to wait for the verdicts after the pod's end: a changing one is held for 3 s (verdict_hold.h).
+// Time to wait for the verdicts after the pod's end: a changing one is held for 3 s (verdict_debounce.h).
 constexpr std::chrono::seconds kTouchStableAfter{6};
 
 // The reason to touch an image.

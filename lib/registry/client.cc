@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "registry/authenticator.h"
-#include "registry/conversation.h"
+#include "registry/host_check.h"
 
 namespace prefetch::registry {
 namespace {

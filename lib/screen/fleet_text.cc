@@ -273,10 +273,10 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutc
   if (fleet.no_detail > 0) ratio += ", " + std::to_string(fleet.no_detail) + " with no detail";
   if (end == FleetOutcome::kReady)
     return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n" + leaving;
-  std::string text =
-      end == FleetOutcome::kTooManySettled ? "failed: " + ratio + "; something has failed for good\n"
-      : fleet.nodes.empty() ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
-                            : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
+  std::string text = end == FleetOutcome::kTooManySettled ? "failed: " + ratio + "; an image keeps failing\n"
+                     : fleet.nodes.empty()
+                         ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
+                         : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
   text += leaving;
   text += HiddenText(fleet, std::max(width, kLeastWidth));
   text += GroupsText(fleet, {}, std::max(width, kLeastWidth));

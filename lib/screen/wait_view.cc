@@ -127,7 +127,7 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
   if (tally.outside > 0) line += ", " + OutsideWindowText(tally, document);
   if (tally.first_failing != nullptr) {
     line += ", " + std::to_string(tally.failing) + " failing" +
-            (tally.settled > 0 ? " (" + std::to_string(tally.settled) + " for good)" : "") + ": " +
+            (tally.settled > 0 ? " (" + std::to_string(tally.settled) + " keep failing)" : "") + ": " +
             status::WordsFor(tally.first_failing->reason.text()).state + " " +
             ShortImage(tally.first_failing->image, 40);
   }
@@ -183,7 +183,7 @@ std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, 
       return "ready: " + Ratio(document) + " on node " + document.node + ", after " +
              base::HumanTime(waited) + "\n";
     case WaitOutcome::kFailedFast:
-      text = "failed: " + Ratio(document) + " on node " + document.node + "; something has failed for good\n";
+      text = "failed: " + Ratio(document) + " on node " + document.node + "; an image keeps failing\n";
       break;
     case WaitOutcome::kTimedOut:
       text = "timed out after " + base::HumanTime(waited) + ": " + Ratio(document) + " on node " +

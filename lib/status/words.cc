@@ -87,7 +87,7 @@ const char* RetryWords(const plan::ReasonRow& row) {
   if (row.reason == Reason::kBadCredentialFormat) return "hourly, or on new credentials";
   if (row.reason == Reason::kRuntimeCrashed) return "after 10 s, then 10 min to 1 h";
   switch (row.retry) {
-    case plan::Retry::kNone:
+    case plan::Retry::kNotCounted:
     case plan::Retry::kAtOnce:
       return "";
     case plan::Retry::kTransient:

@@ -14,7 +14,7 @@
 
 #include "agent/answers/check_round.h"
 #include "agent/answers/endpoints.h"
-#include "agent/inquiry_rig.h"
+#include "agent/image_queries_rig.h"
 #include "agent/query_registry.h"
 #include "base/fs.h"
 #include "base/mutex.h"

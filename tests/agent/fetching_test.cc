@@ -38,9 +38,9 @@ class FetchingTest : public testing::Test {
         store_, [this](const image::Reference&, const RegistryQueryContext&) { return source_; }, clock_,
         image::Platform{"linux", "amd64", ""}, metrics_, bytes_per_second);
   }
-  bool FetchInto(const std::string& name, const base::Call& call = {},
-                 const RegistryQueryContext& runtime = kRuntime) {
-    return fetcher_->FetchInto(call, {Named(name), kLease, {}, runtime}).fetched;
+  bool Fetch(const std::string& name, const base::Call& call = {},
+             const RegistryQueryContext& runtime = kRuntime) {
+    return fetcher_->Fetch(call, {Named(name), kLease, {}, runtime}).fetched;
   }
   // False also if that takes longer: the fetch is stopped then.
   bool BringWithin(std::chrono::seconds limit, const std::string& name) {
@@ -51,7 +51,7 @@ class FetchingTest : public testing::Test {
       while (!over && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
       stop.request_stop();
     });
-    const bool brought = FetchInto(name, {.stop = stop.get_token()});
+    const bool brought = Fetch(name, {.stop = stop.get_token()});
     over = true;
     return brought;
   }
@@ -73,14 +73,14 @@ class FetchingTest : public testing::Test {
 
 TEST_F(FetchingTest, AllBlobsAreBroughtOnceAndCounted) {
   source_->Put("reg.example/app:v1", {large_, small_});
-  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  EXPECT_TRUE(Fetch("reg.example/app:v1"));
   EXPECT_TRUE(IsHere(large_));
   EXPECT_TRUE(IsHere(small_));
   const std::uint64_t all =
       large_.size() + small_.size() + std::string("config of reg.example/app:v1").size();
   EXPECT_EQ(source_->served(), all);
   EXPECT_EQ(metrics_.Copy().fetched_bytes, all);
-  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  EXPECT_TRUE(Fetch("reg.example/app:v1"));
   EXPECT_EQ(source_->served(), all);
 }
 
@@ -90,13 +90,13 @@ TEST_F(FetchingTest, ItsSizeIsToldBeforeAnythingIsWritten) {
   FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
   std::uint64_t told = 0;
   job.on_size = [&](const base::Call&, std::uint64_t bytes) { told = bytes; };
-  EXPECT_TRUE(fetcher_->FetchInto({}, job).fetched);
+  EXPECT_TRUE(fetcher_->Fetch({}, job).fetched);
   EXPECT_EQ(told, source_->served());
   // There is no room.
   source_->Put("reg.example/other:v1", {large_ + "r"});
   job.reference = Named("reg.example/other:v1");
   job.on_size = [&](const base::Call&, std::uint64_t) { stop.request_stop(); };
-  EXPECT_FALSE(fetcher_->FetchInto({.stop = stop.get_token()}, job).fetched);
+  EXPECT_FALSE(fetcher_->Fetch({.stop = stop.get_token()}, job).fetched);
   EXPECT_EQ(source_->served(), told);
   EXPECT_EQ(StateOf(large_ + "r"), cri::BlobState::kWritable);
 }
@@ -107,7 +107,7 @@ TEST_F(FetchingTest, ARateHoldsTheStreamAndAStopEndsTheWait) {
   source_->Put("reg.example/app:v1", {large_});
   std::stop_source stop;
   std::atomic<bool> brought = true;
-  std::jthread fetch([&] { brought = FetchInto("reg.example/app:v1", {.stop = stop.get_token()}); });
+  std::jthread fetch([&] { brought = Fetch("reg.example/app:v1", {.stop = stop.get_token()}); });
   source_->AwaitRequests(1);
   while (metrics_.Copy().fetched_bytes == 0) std::this_thread::yield();
   // Without the rate, all of it is here by then.
@@ -122,7 +122,7 @@ TEST_F(FetchingTest, ARateHoldsTheStreamAndAStopEndsTheWait) {
 TEST_F(FetchingTest, ARateThatIsHighEnoughChangesNothing) {
   Make(1'000'000'000);
   source_->Put("reg.example/app:v1", {large_, small_});
-  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  EXPECT_TRUE(Fetch("reg.example/app:v1"));
   EXPECT_TRUE(IsHere(large_));
 }
 
@@ -131,9 +131,9 @@ TEST_F(FetchingTest, ASharedLayerIsFetchedOnceForImagesSideBySide) {
   source_->Put("reg.example/b:v1", {large_, small_});
   source_->Hold(large_);
   std::atomic<int> brought = 0;
-  std::jthread a([&] { brought += FetchInto("reg.example/a:v1") ? 1 : 0; });
+  std::jthread a([&] { brought += Fetch("reg.example/a:v1") ? 1 : 0; });
   source_->AwaitRequests(1);
-  std::jthread b([&] { brought += FetchInto("reg.example/b:v1") ? 1 : 0; });
+  std::jthread b([&] { brought += Fetch("reg.example/b:v1") ? 1 : 0; });
   while (source_->manifest_requests() < 2) std::this_thread::yield();
   source_->Release();
   a.join();
@@ -150,15 +150,15 @@ TEST_F(FetchingTest, ASharedLayerThatOneRegistryFailsIsNotBlamedOnAnother) {
   source_->Hold(small_);
   source_->Break(large_, 1);
   {
-    std::jthread a([&] { EXPECT_FALSE(FetchInto("reg.example/a:v1")); });
+    std::jthread a([&] { EXPECT_FALSE(Fetch("reg.example/a:v1")); });
     while (source_->requests() < 2) std::this_thread::yield();  // its configuration, and the layer
-    std::jthread b([&] { EXPECT_FALSE(FetchInto("other.example/b:v1")); });
+    std::jthread b([&] { EXPECT_FALSE(Fetch("other.example/b:v1")); });
     while (source_->requests() < 4) std::this_thread::yield();
     source_->Release();
   }
   const int before = source_->manifest_requests();
-  EXPECT_TRUE(FetchInto("other.example/c:v1"));
-  EXPECT_FALSE(FetchInto("reg.example/a:v1"));
+  EXPECT_TRUE(Fetch("other.example/c:v1"));
+  EXPECT_FALSE(Fetch("reg.example/a:v1"));
   EXPECT_EQ(source_->manifest_requests(), before + 1) << "only the registry that failed is left alone";
 }
 
@@ -168,7 +168,7 @@ TEST_F(FetchingTest, BytesAreWrittenAsTheyCome) {
   constexpr std::uint64_t kPart = 400'000;
   source_->Hold(large_, kPart);
   std::stop_source stop;
-  std::jthread fetch([&] { FetchInto("reg.example/app:v1", {.stop = stop.get_token()}); });
+  std::jthread fetch([&] { Fetch("reg.example/app:v1", {.stop = stop.get_token()}); });
   while (source_->served() < kPart) std::this_thread::yield();
   stop.request_stop();
   fetch.join();
@@ -186,7 +186,7 @@ TEST_F(FetchingTest, ARegistryThatHangsTakesNoOtherRegistrysStreams) {
   source_->Put("slow.example/app:v1", layers);
   for (const std::string& layer : layers) source_->Hold(layer);
   std::stop_source stop;
-  std::jthread slow([&] { EXPECT_FALSE(FetchInto("slow.example/app:v1", {.stop = stop.get_token()})); });
+  std::jthread slow([&] { EXPECT_FALSE(Fetch("slow.example/app:v1", {.stop = stop.get_token()})); });
   source_->AwaitRequests(plan::kFetchStreams);
   source_->Put("reg.example/app:v1", {large_, small_});
   EXPECT_TRUE(BringWithin(10s, "reg.example/app:v1"));
@@ -198,7 +198,7 @@ TEST_F(FetchingTest, ARegistryThatHangsTakesNoOtherRegistrysStreams) {
 // As the runtime asks: a server that counts requests is not asked more often by us.
 TEST_F(FetchingTest, ABlobIsOneRequest) {
   source_->Put("reg.example/app:v1", {std::string(20 * kMiB, 'b'), large_, small_});
-  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  EXPECT_TRUE(Fetch("reg.example/app:v1"));
   EXPECT_EQ(source_->requests(), 4U) << "with the configuration";
 }
 
@@ -209,7 +209,7 @@ TEST_F(FetchingTest, ALargeBlobComesInPartsSideBySide) {
   source_->Put("reg.example/app:v1", {huge});
   // The first part comes last.
   source_->Hold(huge, 100'000);
-  auto fetched = std::async(std::launch::async, [&] { return FetchInto("reg.example/app:v1"); });
+  auto fetched = std::async(std::launch::async, [&] { return Fetch("reg.example/app:v1"); });
   EXPECT_TRUE(source_->AwaitMost(5));
   source_->Release();
   EXPECT_TRUE(fetched.get());
@@ -225,7 +225,7 @@ TEST_F(FetchingTest, PartsThatCameOutlastALimitOfRequests) {
   source_->Put("reg.example/app:v1", {huge});
   source_->Limit(1);
   source_->Hold(huge, 1 * kMiB);
-  auto fetched = std::async(std::launch::async, [&] { return FetchInto("reg.example/app:v1"); });
+  auto fetched = std::async(std::launch::async, [&] { return Fetch("reg.example/app:v1"); });
   source_->AwaitRefusals();
   source_->Release();
   EXPECT_TRUE(fetched.get());
@@ -239,14 +239,14 @@ TEST_F(FetchingTest, APartThatFailsLeavesTheBlobToTheRuntimeWithTheBytesBeforeIt
   source_->Put("reg.example/app:v1", {huge});
   source_->Break(huge, 100'000);  // of each request, so the parts end at different times
   source_->Hold(huge, 50'000);
-  auto fetched = std::async(std::launch::async, [&] { return FetchInto("reg.example/app:v1"); });
+  auto fetched = std::async(std::launch::async, [&] { return Fetch("reg.example/app:v1"); });
   EXPECT_TRUE(source_->AwaitMost(5));
   source_->Fail(huge, base::NotFound("404"));
   source_->Release();
   EXPECT_FALSE(fetched.get());
   EXPECT_EQ(StateOf(huge), cri::BlobState::kWritable);
   source_->Put("reg.example/other:v1", {small_});
-  EXPECT_TRUE(FetchInto("reg.example/other:v1")) << "no part holds a stream";
+  EXPECT_TRUE(Fetch("reg.example/other:v1")) << "no part holds a stream";
 }
 
 TEST_F(FetchingTest, ALimitOfRequestsCostsNoByteAndNotTheImage) {
@@ -254,7 +254,7 @@ TEST_F(FetchingTest, ALimitOfRequestsCostsNoByteAndNotTheImage) {
   source_->Limit(1);
   // The refused request runs beside one whose bytes wait.
   for (const char* end : {"", "2", "3"}) source_->Hold(large_ + end);
-  auto fetched = std::async(std::launch::async, [&] { return FetchInto("reg.example/app:v1"); });
+  auto fetched = std::async(std::launch::async, [&] { return Fetch("reg.example/app:v1"); });
   source_->AwaitRefusals();
   source_->Release();
   EXPECT_TRUE(fetched.get());
@@ -265,7 +265,7 @@ TEST_F(FetchingTest, ALimitOfRequestsCostsNoByteAndNotTheImage) {
 TEST_F(FetchingTest, ABrokenConnectionCostsNoByte) {
   source_->Put("reg.example/app:v1", {large_});
   source_->Break(large_, 300'000);
-  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  EXPECT_TRUE(Fetch("reg.example/app:v1"));
   EXPECT_TRUE(IsHere(large_));
   EXPECT_LE(source_->served(), large_.size() + 100);
 }
@@ -280,14 +280,14 @@ TEST_F(FetchingTest, AServerThatBreaksOffWhereverEnoughCameIsAskedAgainAtOnce) {
 TEST_F(FetchingTest, AServerThatBreaksOffAgainAndAgainIsLeft) {
   source_->Put("reg.example/app:v1", {large_});
   source_->Break(large_, 1);
-  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+  EXPECT_FALSE(Fetch("reg.example/app:v1"));
   EXPECT_LE(source_->requests(), 1U + 3U);  // the configuration; three times the layer
 }
 
 TEST_F(FetchingTest, AnothersPullGoesFirst) {
   source_->Put("reg.example/app:v1", {large_});
   source_->Hold(large_, 100'000);
-  std::jthread fetch([&] { EXPECT_TRUE(FetchInto("reg.example/app:v1")); });
+  std::jthread fetch([&] { EXPECT_TRUE(Fetch("reg.example/app:v1")); });
   while (source_->served() < 100'000) std::this_thread::yield();
   // kubelet's pull moves from look to look.
   ASSERT_TRUE(store_.EnsureLease({}, "kubelets", 1h));
@@ -315,12 +315,12 @@ TEST_F(FetchingTest, AStopEndsItAtOnceAndWhatWasWrittenIsNotFetchedAgain) {
     while (!IsHere(large_)) std::this_thread::yield();
     stop.request_stop();
   });
-  EXPECT_FALSE(FetchInto("reg.example/app:v1", {.stop = stop.get_token()}));
+  EXPECT_FALSE(Fetch("reg.example/app:v1", {.stop = stop.get_token()}));
   stopper.join();
   source_->Release();
   const std::uint64_t before = source_->served();
   Make();  // the agent is started anew
-  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  EXPECT_TRUE(Fetch("reg.example/app:v1"));
   EXPECT_LE(source_->served() - before, small_.size() + 100);
 }
 
@@ -330,7 +330,7 @@ TEST_F(FetchingTest, WhatWasBegunIsResumed) {
     auto opened = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(large_), large_.size(), {}});
     ASSERT_FALSE(opened->writer->Append(large_.substr(0, kMiB)));
   }
-  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  EXPECT_TRUE(Fetch("reg.example/app:v1"));
   EXPECT_LE(source_->served(), large_.size() - kMiB + 100);
 }
 
@@ -347,12 +347,12 @@ TEST_F(FetchingTest, WhatEndsAFetchAndWhatTheRegistryHasToDoWithIt) {
     Make();
     source_->Put("reg.example/app:v1", {small_});
     source_->Fail(small_, row.error);
-    EXPECT_FALSE(FetchInto("reg.example/app:v1")) << row.error.message();
+    EXPECT_FALSE(Fetch("reg.example/app:v1")) << row.error.message();
     const int before = source_->manifest_requests();
-    EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+    EXPECT_FALSE(Fetch("reg.example/app:v1"));
     EXPECT_EQ(source_->manifest_requests() > before, row.asked_again) << row.error.message();
     clock_.Advance(plan::kFetchOffPeriod);
-    EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+    EXPECT_FALSE(Fetch("reg.example/app:v1"));
     EXPECT_GT(source_->manifest_requests(), before);
   }
 }
@@ -361,21 +361,21 @@ TEST_F(FetchingTest, PatienceThatTheRegistryAsksForIsForTheRuntimeToo) {
   source_->Put("reg.example/app:v1", {small_});
   source_->Fail(small_, base::ResourceExhausted("429 of a store that it redirects to"));
   const FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
-  FetchResult end = fetcher_->FetchInto({}, job);
+  FetchResult end = fetcher_->Fetch({}, job);
   EXPECT_FALSE(end.fetched);
   EXPECT_EQ(end.retry_after, std::nullopt);
   Make();
   source_->Fail(small_, base::ResourceExhausted("429 of its own"));
   source_->AskForPatience(90s);
-  end = fetcher_->FetchInto({}, job);
+  end = fetcher_->Fetch({}, job);
   EXPECT_FALSE(end.fetched);
   EXPECT_EQ(end.retry_after, 90s);
   EXPECT_EQ(end.error, "429 of its own");
-  EXPECT_EQ(fetcher_->FetchInto({}, job).retry_after, 90s) << "another image";
+  EXPECT_EQ(fetcher_->Fetch({}, job).retry_after, 90s) << "another image";
   clock_.Advance(plan::kFetchOffPeriod);
   // Its limit is not what another failure is about.
   source_->Fail(small_, base::NotFound("404"));
-  EXPECT_EQ(fetcher_->FetchInto({}, job).retry_after, std::nullopt);
+  EXPECT_EQ(fetcher_->Fetch({}, job).retry_after, std::nullopt);
 }
 
 TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
@@ -384,7 +384,7 @@ TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
   // Many times: the pull that comes next finds no writer that is still about to go.
   for (int round = 0; round < 300; round++) {
     clock_.Advance(plan::kFetchOffPeriod);
-    EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+    EXPECT_FALSE(Fetch("reg.example/app:v1"));
     auto opened = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(small_), small_.size(), {}});
     ASSERT_EQ(opened->state, cri::BlobState::kWritable) << "round " << round;
     ASSERT_EQ(opened->writer->offset(), 0U);
@@ -394,29 +394,29 @@ TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
 TEST_F(FetchingTest, FaultsOfStoreAndImageAreNotBlamedOnTheRegistry) {
   source_->Put("reg.example/corrupt:v1", {small_});
   source_->Spoil(small_);
-  EXPECT_TRUE(fetcher_->FetchInto({}, {Named("reg.example/corrupt:v1"), kLease, {}, kRuntime}).wrong_bytes);
+  EXPECT_TRUE(fetcher_->Fetch({}, {Named("reg.example/corrupt:v1"), kLease, {}, kRuntime}).cannot_continue);
   source_->Put("reg.example/app:v1", {large_});
   store_.SetDiskFull(true);
-  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+  EXPECT_FALSE(Fetch("reg.example/app:v1"));
   store_.SetDiskFull(false);
   ASSERT_TRUE(store_.DeleteLease({}, kLease, cri::LeaseDeletion::kAsync));
-  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+  EXPECT_FALSE(Fetch("reg.example/app:v1"));
   EXPECT_TRUE(store_.EnsureLease({}, kLease, 1h));
   source_->Hold(large_);
-  std::jthread killed([&] { EXPECT_FALSE(FetchInto("reg.example/app:v1")); });
+  std::jthread killed([&] { EXPECT_FALSE(Fetch("reg.example/app:v1")); });
   source_->AwaitRequests(1);
   store_.SetRuntimeUp(false);
   source_->Release();
   killed.join();
   store_.SetRuntimeUp(true);
-  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  EXPECT_TRUE(Fetch("reg.example/app:v1"));
 }
 
 TEST_F(FetchingTest, ANearRegistryIsAskedForOneManifest) {
   source_->Put("reg.example/app:v1", {small_});
   source_->AnswerIn(1ms);
-  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
-  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+  EXPECT_FALSE(Fetch("reg.example/app:v1"));
+  EXPECT_FALSE(Fetch("reg.example/app:v1"));
   EXPECT_EQ(source_->manifest_requests(), 1);
   EXPECT_EQ(source_->served(), 0U);
 }
@@ -424,7 +424,7 @@ TEST_F(FetchingTest, ANearRegistryIsAskedForOneManifest) {
 TEST_F(FetchingTest, ANearRegistryMayBeBusy) {
   source_->Put("reg.example/app:v1", {small_});
   source_->AnswerIn(20ms, 30us);
-  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+  EXPECT_FALSE(Fetch("reg.example/app:v1"));
   EXPECT_EQ(source_->manifest_requests(), 1);
   EXPECT_EQ(source_->served(), 0U);
 }
@@ -435,7 +435,7 @@ TEST_F(FetchingTest, ANearRegistryTellsSizes) {
   source_->Put("reg.example/app:v1", {small_, large_});
   EXPECT_FALSE(fetcher_->MayQuerySize(app, kRuntime)) << "nobody knows yet how near it is";
   source_->AnswerIn(1ms);
-  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+  EXPECT_FALSE(Fetch("reg.example/app:v1"));
   EXPECT_TRUE(fetcher_->MayQuerySize(app, kRuntime));
   EXPECT_FALSE(fetcher_->MayQuerySize(app, {.name = "containerd", .version = "1.7.24"}));
   EXPECT_FALSE(fetcher_->MayQuerySize(Named("other.example/app:v1"), kRuntime));
@@ -453,7 +453,7 @@ TEST_F(FetchingTest, ARegistryThatFailsIsNotAskedForSizes) {
        {base::PermissionDenied("401"), base::ResourceExhausted("429"), base::Unavailable("503")}) {
     source_->Put("reg.example/app:v1", {small_});
     source_->AnswerIn(1ms);
-    EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+    EXPECT_FALSE(Fetch("reg.example/app:v1"));
     ASSERT_TRUE(fetcher_->MayQuerySize(app, kRuntime)) << error.message();
     source_->FailManifests(error);
     EXPECT_EQ(fetcher_->QuerySize({}, {app, "", {}, kRuntime}), 0U);
@@ -465,9 +465,9 @@ TEST_F(FetchingTest, ARegistryThatFailsIsNotAskedForSizes) {
 
 TEST_F(FetchingTest, WhatIsLeftToTheRuntimeFromTheBeginning) {
   source_->Put("reg.example/app:v1", {small_});
-  EXPECT_FALSE(FetchInto("reg.example/app:v1", {}, {.name = "containerd", .version = "1.7.24"}));
-  EXPECT_FALSE(FetchInto("reg.example/app:v1", {}, {.name = "cri-o", .version = "2.1.0"}));
-  EXPECT_FALSE(fetcher_->FetchInto({}, {Named("reg.example/app:v1"), "", {}, kRuntime}).fetched);
+  EXPECT_FALSE(Fetch("reg.example/app:v1", {}, {.name = "containerd", .version = "1.7.24"}));
+  EXPECT_FALSE(Fetch("reg.example/app:v1", {}, {.name = "cri-o", .version = "2.1.0"}));
+  EXPECT_FALSE(fetcher_->Fetch({}, {Named("reg.example/app:v1"), "", {}, kRuntime}).fetched);
   EXPECT_EQ(source_->manifest_requests(), 0);
 }
 
@@ -479,7 +479,7 @@ TEST_F(FetchingTest, ABlobThatAnotherWriterHasIsWaitedFor) {
     EXPECT_FALSE(other->writer->Append(small_));
     EXPECT_FALSE(other->writer->Commit());
   });
-  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  EXPECT_TRUE(Fetch("reg.example/app:v1"));
   EXPECT_LT(source_->served(), 100U);
 }
 

@@ -188,10 +188,10 @@ struct StartRow {
 class JudgeStartTest : public testing::TestWithParam<StartRow> {};
 
 TEST_P(JudgeStartTest, Row) {
-  const StartDecision verdict = EvaluateStart(GetParam().facts, kNow);
-  EXPECT_EQ(verdict.may_start, GetParam().expect.may_start);
-  EXPECT_EQ(verdict.no_disk_space, GetParam().expect.no_disk_space);
-  EXPECT_EQ(verdict.hold_reason, GetParam().expect.hold_reason);
+  const StartDecision decision = EvaluateStart(GetParam().facts, kNow);
+  EXPECT_EQ(decision.may_start, GetParam().expect.may_start);
+  EXPECT_EQ(decision.no_disk_space, GetParam().expect.no_disk_space);
+  EXPECT_EQ(decision.hold_reason, GetParam().expect.hold_reason);
 }
 
 constexpr StartDecision kMay{.may_start = true};

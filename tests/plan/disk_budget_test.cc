@@ -160,7 +160,7 @@ TEST(ExpectedDiskUse, LeavesOutWhatIsOnTheDiskAlready) {
 // Kubelet removes unused images just when the disk is full.
 TEST(DiskHistory, WhatBecomesFreeRightAfterATryIsNotWhatItHad) {
   DiskHistory past = Sized(8);
-  past.kept = 2 * kGiB;
+  past.kept_bytes = 2 * kGiB;
   past = AfterDiskFull(AfterBegin(past, 28 * kGiB, {}), false, kNow);
   past = AfterMeasure(past, 330 * kGiB, kNow + seconds(10));
   EXPECT_EQ(ExpectedDiskUse(past, {}, 0), 33 * kGiB);
@@ -203,7 +203,7 @@ TEST(DiskHistory, AnotherSizeIsAnotherImage) {
 
 DiskUsage Finished(DiskUsage past, std::uint64_t gib, std::uint64_t kept_gib = 0) {
   DiskHistory image = Sized(gib);
-  image.kept = kept_gib * kGiB;
+  image.kept_bytes = kept_gib * kGiB;
   return AfterEndedWell(past, image);
 }
 

@@ -42,8 +42,8 @@ struct FetchOrderTest : testing::Test {
     auto yield = order.StreamToPreempt(now);
     if (!yield) return "-";
     busy.erase(yield->digest);
-    yield->stalled ? order.Failed(yield->digest) : order.Requeue(yield->digest);
-    return yield->digest + (yield->stalled ? " stalled" : "");
+    yield->too_slow ? order.Failed(yield->digest) : order.Requeue(yield->digest);
+    return yield->digest + (yield->too_slow ? " stalled" : "");
   }
   void Share() {
     for (Fill(); Preemption() != "-"; Fill()) {
@@ -345,7 +345,7 @@ TEST_F(FetchOrderTest, WhatAnotherWriterHasIsTriedAgain) {
   EXPECT_EQ(Next(), "a");
   order.Postponed("a");
   EXPECT_EQ(Next(), "-");
-  order.Retry();
+  order.Reopen();
   EXPECT_EQ(Next(), "a");
 }
 
@@ -355,7 +355,7 @@ FetchFacts Good() {
   return {.runtime = "containerd",
           .version = "2.1.9",
           .snapshotter = "overlayfs",
-          .followed = true,
+          .hosts_known = true,
           .health = {}};
 }
 
@@ -403,9 +403,9 @@ INSTANTIATE_TEST_SUITE_P(
             FetchReason::kSnapshotter},
         Row{"NoSnapshotter", But([](FetchFacts& facts) { facts.snapshotter = ""; }),
             FetchReason::kSnapshotter},
-        Row{"Tables", But([](FetchFacts& facts) { facts.followed = false; }), FetchReason::kHosts},
+        Row{"Tables", But([](FetchFacts& facts) { facts.hosts_known = false; }), FetchReason::kHosts},
         Row{"FailedJustNow", But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow); }),
-            FetchReason::kTrouble},
+            FetchReason::kFailedLately},
         Row{"FailedLongAgo",
             But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow - kFetchFailedPeriod); }),
             FetchReason::kFar},
@@ -461,7 +461,7 @@ TEST(FetchReasonTest, EachHasAName) {
   EXPECT_EQ(FetchReasonName(FetchReason::kRuntime), "Runtime");
   EXPECT_EQ(FetchReasonName(FetchReason::kSnapshotter), "Snapshotter");
   EXPECT_EQ(FetchReasonName(FetchReason::kHosts), "Hosts");
-  EXPECT_EQ(FetchReasonName(FetchReason::kTrouble), "Trouble");
+  EXPECT_EQ(FetchReasonName(FetchReason::kFailedLately), "Trouble");
   EXPECT_EQ(FetchReasonName(FetchReason::kNear), "Near");
   EXPECT_EQ(FetchReasonName(FetchReason::kFar), "Far");
 }
@@ -469,7 +469,7 @@ TEST(FetchReasonTest, EachHasAName) {
 struct GivingWayTest : testing::Test {
   void Observe(std::map<std::string, std::uint64_t> ingests) { giving_way.Observe(std::move(ingests), now); }
   void Pass(base::Duration time) { now += time; }
-  bool IsDue() const { return giving_way.IsDue(now); }
+  bool ShouldYield() const { return giving_way.ShouldYield(now); }
 
   base::TimePoint now{seconds(1000)};
   YieldPolicy giving_way;
@@ -477,28 +477,28 @@ struct GivingWayTest : testing::Test {
 
 TEST_F(GivingWayTest, ItIsDueWhileAnotherPullMovesAndAMomentLonger) {
   Observe({});
-  EXPECT_FALSE(IsDue());
+  EXPECT_FALSE(ShouldYield());
   Pass(kForeignPullPollInterval);
   Observe({{"layer-a", 0}});
-  EXPECT_TRUE(IsDue());
+  EXPECT_TRUE(ShouldYield());
   Pass(kForeignPullPollInterval);
   Observe({{"layer-a", 10}});
   Pass(kForeignPullIdleAfter - milliseconds(1));
-  EXPECT_TRUE(IsDue());
+  EXPECT_TRUE(ShouldYield());
   Observe({{"layer-a", 10}});
   Pass(milliseconds(1));
-  EXPECT_FALSE(IsDue());
+  EXPECT_FALSE(ShouldYield());
   Observe({});  // it ended: nothing moves any more
-  EXPECT_FALSE(IsDue());
+  EXPECT_FALSE(ShouldYield());
 }
 
 TEST_F(GivingWayTest, WhatLiesThereFromTheBeginningIsNoPull) {
   Observe({{"layer-old", 7}});
-  EXPECT_FALSE(IsDue());
+  EXPECT_FALSE(ShouldYield());
   Observe({{"layer-old", 7}});
-  EXPECT_FALSE(IsDue());
+  EXPECT_FALSE(ShouldYield());
   Observe({{"layer-old", 8}});
-  EXPECT_TRUE(IsDue());
+  EXPECT_TRUE(ShouldYield());
 }
 
 TEST_F(GivingWayTest, MeanwhileARangeComesNowAndThen) {
@@ -517,7 +517,7 @@ TEST_F(GivingWayTest, MeanwhileARangeComesNowAndThen) {
     Observe({{"layer-a", i}});
     Pass(milliseconds(500));
   }
-  EXPECT_TRUE(IsDue());
+  EXPECT_TRUE(ShouldYield());
   EXPECT_LE(giving_way.NextBurst(now), now);
 }
 

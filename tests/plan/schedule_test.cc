@@ -78,9 +78,9 @@ TEST(Schedule, TheLargestFirstWhereThatIsAllowed) {
 TEST(Schedule, OneThatIsOnlyLookedAtTakesNoPlace) {
   std::vector<PullCandidate> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, Starts{});
-  running[1].over = true;
+  running[1].being_verified = true;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0}));
-  running[2].over = true;
+  running[2].being_verified = true;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
 }
 
@@ -176,10 +176,10 @@ TEST(Schedule, AHeldRegistryWaitsAndSaysUntilWhen) {
 }
 
 TEST(Schedule, NothingStartsWhileTheNodeHolds) {
-  ScheduleOutput output = Schedule({.due = Slots(2), .hold_until = kNow + minutes(5)}, {}, kNow);
+  ScheduleOutput output = Schedule({.due = Slots(2), .disk_full_until = kNow + minutes(5)}, {}, kNow);
   EXPECT_TRUE(output.start.empty());
   EXPECT_EQ(output.next_turn_at, kNow + minutes(5));
-  EXPECT_EQ(Schedule({.due = Slots(2), .hold_until = kNow}, {}, kNow).start, (Starts{0, 1}));
+  EXPECT_EQ(Schedule({.due = Slots(2), .disk_full_until = kNow}, {}, kNow).start, (Starts{0, 1}));
 }
 
 TEST(Schedule, SameContentWaitsForTheFirst) {
@@ -356,9 +356,9 @@ TEST(Schedule, ALookUpHoldsNoPlaceButForAMomentAgainstWhatCountsForLess) {
 
 TEST(Schedule, ASlowLookUpKeepsNoRoomAndNoPlaceOfAnotherRegistry) {
   std::vector<PullCandidate> due = {Without(Slot(0, "slow.io"), {LookupState::kUnderWay, kNow})};
-  due[0].disk = {.least = 50, .reserved = 100};
+  due[0].disk = {.min_space = 50, .reserved = 100};
   for (std::size_t i = 1; i < 6; i++) due.push_back(Slot(i));
-  due[5].disk = {.least = 50, .reserved = 100};
+  due[5].disk = {.min_space = 50, .reserved = 100};
   ScheduleInput input{.due = due, .usable = 100};
   EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{}));
   EXPECT_EQ(Schedule(input, {}, kNow + kPromptLookup).start, (Starts{1, 2, 3, 4}));
@@ -366,7 +366,7 @@ TEST(Schedule, ASlowLookUpKeepsNoRoomAndNoPlaceOfAnotherRegistry) {
 
 TEST(Schedule, TellsWhetherRoomAloneIsShort) {
   PullCandidate one = Slot(0), other = Slot(1);
-  one.disk = other.disk = {.least = 50, .reserved = 100};
+  one.disk = other.disk = {.min_space = 50, .reserved = 100};
   EXPECT_EQ(Schedule({.due = {other}, .running = {one}, .usable = 150}, {}, kNow).short_of_disk_space,
             Starts{1});
   EXPECT_EQ(Schedule({.due = {other}, .running = {one}, .usable = 200}, {}, kNow).short_of_disk_space,

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/verdict_hold.h"
+#include "plan/verdict_debounce.h"
 #include "plan/verdicts.h"
 
 namespace prefetch::plan::spellings_test {

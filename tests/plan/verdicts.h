@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "plan/verdict_hold.h"
+#include "plan/verdict_debounce.h"
 
 namespace prefetch::tests {
 

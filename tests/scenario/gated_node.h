@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/cluster/kubelet_client.h"
+#include "agent/cluster/kubelet_readers.h"
 #include "agent/cluster/node_gate.h"
 #include "fakes/fake_api_server.h"
 #include "http/curl_client.h"

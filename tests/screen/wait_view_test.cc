@@ -66,7 +66,7 @@ TEST(WaitLine, SaysWhatWillNotGetBetterFirst) {
   EXPECT_EQ(WaitLine(Parsed({TriedAgain("a/b:1"), GivenUp("a/c:1"), sample::Ready("a/d:1", 1),
                              sample::Queued("a/e:1")}),
                      200),
-            "1 of 4 ready, 1 queued, 2 failing (1 for good): not found a/c:1");
+            "1 of 4 ready, 1 queued, 2 failing (1 keep failing): not found a/c:1");
   EXPECT_EQ(WaitLine(Parsed({TriedAgain("a/b:1")}), 200), "0 of 1 ready, 1 failing: unreachable a/b:1");
 }
 
@@ -126,7 +126,7 @@ TEST(WaitResult, IndentsWhatIsWrongWithTheNode) {
   document.message =
       "no valid version of a.yaml is known: a.yaml:1:1: kind: is required\na.yaml:2:1: images: is required";
   EXPECT_EQ(WaitResult(document, WaitOutcome::kFailedFast, std::chrono::seconds(1), 80),
-            "failed: 0 of 0 ready on node n1; something has failed for good\n"
+            "failed: 0 of 0 ready on node n1; an image keeps failing\n"
             "  no valid version of a.yaml is known: a.yaml:1:1: kind: is required\n"
             "    a.yaml:2:1: images: is required\n");
 }

@@ -217,7 +217,7 @@ TEST_F(FleetCommand, WaitEndsWhenEnoughAreReady) {
   ExpectHas(Run(3, {"wait", "--fleet", "--timeout", "1s"}).out,
             {"timed out after 1 s: 2 of 3 nodes ready", "401 Unauthorized"});
   ExpectHas(Run(1, {"wait", "--fleet", "--fail-fast"}).out,
-            {"failed: 2 of 3 nodes ready; something has failed for good", "401 Unauthorized"});
+            {"failed: 2 of 3 nodes ready; an image keeps failing", "401 Unauthorized"});
   Run(2, {"wait", "--fleet", "--min-ready", "101%"});
   Run(2, {"wait", "--min-ready", "1"});
   ExpectHas(Run(3, {"wait", "--fleet", "--timeout", "1s", "--nodes", "pool=none"}).out, {"no node matches"});

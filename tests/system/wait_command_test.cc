@@ -67,7 +67,7 @@ TEST_F(WaitCommand, EndsByWhatIsAskedFor) {
   ExpectHas(Out(0, {"--list", runner}), {"ready: 1 of 1 ready on node ci-7"});
   ExpectHas(Out(3, {"--timeout", "1s"}),
             {"timed out after 1 s: 1 of 3 ready", "not found    quay.io/acme/gone"});
-  ExpectHas(Out(1, {"--fail-fast"}), {"something has failed for good", "quay.io has no such tag"});
+  ExpectHas(Out(1, {"--fail-fast"}), {"an image keeps failing", "quay.io has no such tag"});
   ExpectHas(Out(3, {"--list", ListOf("- image: ghcr.io/acme/new:v1\n"), "--timeout", "1s"}),
             {"0 of 1 ready", "not on the agent's list (yet)"});
   Says({Ready(kRunner, 1), Gone()});

@@ -79,7 +79,7 @@ Command WaitCommand(CLI::App& command, Context& context) {
       ->check(CLI::IsMember({"Never", "IfNotPresent", "Always"}));
   command.add_option("--timeout", flags->timeout, "Maximum time: 90s, 10m, 1h")->capture_default_str();
   command.add_flag("--fail-fast", flags->fail_fast,
-                   "End at the first image that failed for good (with --fleet: once --min-ready cannot be "
+                   "End at the first image that keeps failing (with --fleet: once --min-ready cannot be "
                    "reached)");
   FleetOptions(command, flags->fleet);
   UnreadyOption(command, flags->fleet);
@@ -89,7 +89,7 @@ Command WaitCommand(CLI::App& command, Context& context) {
       ->needs("--fleet")
       ->group(kFleetGroup);
   command.footer(R"(
-Without --fail-fast, the command also waits for images that have failed for good: a missing tag may be pushed.
+Without --fail-fast, the command also waits for images that keep failing: a missing tag may be pushed.
 An image outside its pullWindow has not failed, also with --fail-fast. If the time ends first, the last words
 name the time until the window opens.
 Without --agent, it ends at once on a machine that has never had an agent (no /run/prefetchd).
@@ -104,7 +104,7 @@ leave: cordoned, being deleted, or tainted by Karpenter or the Cluster Autoscale
 
 Exit code:
   0  ready
-  1  failed for good (with --fail-fast)
+  1  an image keeps failing (with --fail-fast)
   2  bad usage, or an invalid list
   3  timed out
   4  the agent or the cluster could not be asked

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "agent/answers/inquiry.h"
+#include "agent/answers/image_queries.h"
 #include "agent/board.h"
 #include "agent/cluster/client_authenticator.h"
 #include "agent/metrics.h"

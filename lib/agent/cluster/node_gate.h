@@ -10,7 +10,7 @@
 #include <string>
 
 #include "agent/board.h"
-#include "agent/cluster/kubelet_client.h"
+#include "agent/cluster/kubelet_readers.h"
 #include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"

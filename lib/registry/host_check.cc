@@ -1,4 +1,4 @@
-#include "registry/conversation.h"
+#include "registry/host_check.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,11 +1,11 @@
 // What kubelet would do, of images on the list and others; and what is explained of them.
-#include "agent/answers/inquiry.h"
+#include "agent/answers/image_queries.h"
 
 #include <gtest/gtest.h>
 
-#include "agent/inquiry_rig.h"
+#include "agent/image_queries_rig.h"
 
-namespace prefetch::agent::inquiry_test {
+namespace prefetch::agent::image_queries_test {
 namespace {
 
 TEST_F(InquiryTest, APreloadedImageStarts) {
@@ -716,4 +716,4 @@ TEST_F(InquiryTest, NoRegistryIsAskedLongerThanTheAskerHas) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent::inquiry_test
+}  // namespace prefetch::agent::image_queries_test

@@ -1,4 +1,4 @@
-#include "plan/verdict_hold.h"
+#include "plan/verdict_debounce.h"
 
 #include <algorithm>
 #include <utility>

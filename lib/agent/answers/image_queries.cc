@@ -1,4 +1,4 @@
-#include "agent/answers/inquiry.h"
+#include "agent/answers/image_queries.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,10 +1,10 @@
-#include "plan/verdict_hold.h"
+#include "plan/verdict_debounce.h"
 
 #include <gtest/gtest.h>
 
 #include "plan/verdicts.h"
 
-namespace prefetch::plan::verdict_hold_test {
+namespace prefetch::plan::verdict_debounce_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -107,4 +107,4 @@ TEST(VerdictHold, AHeldVerdictStaysHeldWhenNothingNewIsRead) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan::verdict_hold_test
+}  // namespace prefetch::plan::verdict_debounce_test

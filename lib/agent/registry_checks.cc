@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/checks.h"
+#include "agent/registry_checks.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "plan/check.h"
@@ -28,15 +28,15 @@ void CheckAt(Entry& entry, base::TimePoint at) {
 
 }  // namespace
 
-bool Checks::AppliesTo(const Entry& entry) const {
+bool RegistryChecks::AppliesTo(const Entry& entry) const {
   return options_.resolver && entry.applies() && plan::NeedsRegistryCheck(entry.desired);
 }
 
-plan::AnswerTime Checks::AnswerTimeNow() const {
+plan::AnswerTime RegistryChecks::AnswerTimeNow() const {
   return {.at = loop_.now(), .wall = loop_.Wall()};
 }
 
-void Checks::OnDesiredChanged() {
+void RegistryChecks::OnDesiredChanged() {
   loop_.Check();
   for (Entry& entry : entries_.all()) {
     if (!std::exchange(entry.desired_changed, false)) continue;
@@ -50,7 +50,7 @@ void Checks::OnDesiredChanged() {
   }
 }
 
-bool Checks::HasEnoughAnswers(const Entry& entry) const {
+bool RegistryChecks::HasEnoughAnswers(const Entry& entry) const {
   loop_.Check();
   if (!AppliesTo(entry)) return true;
   // A confirmation counts as an answer, even if the newest question brought none.
@@ -63,7 +63,7 @@ bool Checks::HasEnoughAnswers(const Entry& entry) const {
 }
 
 // With --once nothing is saved: there is no later pull to save it for.
-bool Checks::ReservesQuota(const std::string& registry) const {
+bool RegistryChecks::ReservesQuota(const std::string& registry) const {
   loop_.Check();
   auto pace = paces_.find(registry);
   return !options_.once && pace != paces_.end() && plan::ReservesQuota(pace->second, loop_.now());
@@ -71,20 +71,20 @@ bool Checks::ReservesQuota(const std::string& registry) const {
 
 // A registry whose hold has ended gets one probe first, even if no check is due yet: only its answer lets
 // others follow.
-bool Checks::AwaitsProbe(const std::string& registry) const {
+bool RegistryChecks::AwaitsProbe(const std::string& registry) const {
   auto pace = paces_.find(registry);
   return pace != paces_.end() && pace->second.probing && loop_.now() >= pace->second.held_until;
 }
 
 // Collects the checks that are due and lets plan::ScheduleChecks choose. Absent images and running pulls need
 // no check, since the pull brings the newest answer.
-bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
+bool RegistryChecks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   loop_.Check();
   again_ = base::TimePoint::max();
   // The runtime's version and configuration decide how a registry is asked.
   if (!options_.resolver || !runtime_up) return false;
   std::vector<Entry>& all = entries_.all();
-  std::vector<plan::CheckCandidate> slots;
+  std::vector<plan::CheckCandidate> candidates;
   std::map<std::string, plan::CheckCandidate> probes;  // by registry that waits for a probe: its next check
   for (std::size_t i = 0; i < all.size(); i++) {
     Entry& entry = all[i];
@@ -103,21 +103,21 @@ bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
     if (due > loop_.now() && urgent) again_ = std::min(again_, due);
     const std::string& registry = entry.desired->reference.domain();
     if (due > loop_.now() && !AwaitsProbe(registry)) continue;  // most, most of the time
-    plan::CheckCandidate slot{.entry = i,
-                              .registry = registry,
-                              .due = due,
-                              .urgent = urgent,
-                              .lookup = lookups_.StateOf(*entry.desired, loop_.now())};
+    plan::CheckCandidate candidate{.entry = i,
+                                   .registry = registry,
+                                   .due = due,
+                                   .urgent = urgent,
+                                   .lookup = lookups_.StateOf(*entry.desired, loop_.now())};
     if (due <= loop_.now()) {
-      slots.push_back(std::move(slot));
+      candidates.push_back(std::move(candidate));
       continue;
     }
-    auto [probe, is_first] = probes.try_emplace(registry, slot);
-    if (!is_first && due < probe->second.due) probe->second = std::move(slot);
+    auto [probe, is_first] = probes.try_emplace(registry, candidate);
+    if (!is_first && due < probe->second.due) probe->second = std::move(candidate);
   }
-  for (auto& [registry, slot] : probes) slots.push_back(std::move(slot));
-  if (slots.empty()) return false;
-  plan::ChecksToStart checks = plan::ScheduleChecks(std::move(slots), paces_, loop_.now());
+  for (auto& [registry, candidate] : probes) candidates.push_back(std::move(candidate));
+  if (candidates.empty()) return false;
+  plan::ChecksToStart checks = plan::ScheduleChecks(std::move(candidates), paces_, loop_.now());
   again_ = std::min(again_, checks.next_turn_at);
   // The entry gets the answer of its held registry, so that its freshness is up to date without a request.
   for (std::size_t index : checks.skipped) {
@@ -133,7 +133,7 @@ bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   return !checks.start.empty();
 }
 
-void Checks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
+void RegistryChecks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
   plan::RegistryPace& pace = paces_[entry.desired->reference.domain()];
   pace = plan::AfterStart(std::move(pace), loop_.now());
   entry.checking = true;
@@ -146,14 +146,14 @@ void Checks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(*workers_, [this, call, job = std::move(job), name = entry.name()]() -> Event {
     base::TimePoint started = clock_.Now();
-    CheckDone done{.name = name, .registry = job.reference.domain(), .answer = {}};
+    RegistryCheckDone done{.name = name, .registry = job.reference.domain(), .answer = {}};
     done.answer = QueryRegistry(call, {options_.resolver, &refusals_, clock_, options_.node}, job);
     metrics_.RegistryChecked(done.answer, clock_.Now() - started);
     return done;
   });
 }
 
-std::optional<RegistryHold> Checks::Handle(const CheckDone& event) {
+std::optional<RegistryHold> RegistryChecks::Handle(const RegistryCheckDone& event) {
   loop_.Check();
   loop_.Changed();
   Entry* entry = entries_.Find(event.name);
@@ -169,7 +169,7 @@ std::optional<RegistryHold> Checks::Handle(const CheckDone& event) {
   std::optional<RegistryHold> hold = ApplyPace(event.registry, event.answer);
   if (!waited_for || !AppliesTo(*entry)) return hold;  // the entry is gone, or a new list has brought it back
   // Copies, because AfterAnswer replaces the value that these belong to.
-  std::string remote = entry->freshness->remote;
+  std::string remote_digest = entry->freshness->remote_digest;
   bool was_missing = entry->freshness->missing;
   bool was_denied = entry->freshness->denied;
   plan::Local nothing;
@@ -178,21 +178,24 @@ std::optional<RegistryHold> Checks::Handle(const CheckDone& event) {
                                        loop_.Random());
   // The pull that failed was for a digest that the tag no longer names, so its failure and its waiting time
   // are void.
-  bool other = entry->freshness->remote != remote || event.answer.kind == RegistryAnswerKind::kSame;
+  bool other =
+      entry->freshness->remote_digest != remote_digest || event.answer.kind == RegistryAnswerKind::kSame;
   if (other && plan::IsUsable(entry->observed)) {
-    entry->history = plan::AfterUpdateDropped(std::move(entry->history), loop_.now());
+    entry->history = plan::AfterUpdateObsolete(std::move(entry->history), loop_.now());
   }
-  LogAnswer(*entry, event.answer, {.remote = remote, .missing = was_missing, .denied = was_denied});
+  LogAnswer(*entry, event.answer,
+            {.remote_digest = remote_digest, .missing = was_missing, .denied = was_denied});
   return hold;
 }
 
 // Logs changes only, not each answer.
-void Checks::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const PreviousAnswer& before) const {
+void RegistryChecks::LogAnswer(const Entry& entry, const RegistryAnswer& answer,
+                               const PreviousAnswer& before) const {
   base::LogFields fields = {{"image", entry.desired->reference.written()},
                             {"answer", image::RegistryAnswerName(answer.kind)},
                             {"answeredBy", answer.answered_by}};
   bool moved = answer.kind == RegistryAnswerKind::kMoved && !answer.local_digest_unknown &&
-               entry.freshness->remote != before.remote;
+               entry.freshness->remote_digest != before.remote_digest;
   if (moved) {
     fields.emplace_back("digest", entry.observed.local ? entry.observed.local->digest : "");
     fields.emplace_back("remoteDigest", answer.digest);
@@ -211,7 +214,8 @@ void Checks::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const P
 }
 
 // Returns a hold for pulls if the registry limits requests.
-std::optional<RegistryHold> Checks::ApplyPace(const std::string& registry, const RegistryAnswer& answer) {
+std::optional<RegistryHold> RegistryChecks::ApplyPace(const std::string& registry,
+                                                      const RegistryAnswer& answer) {
   plan::RegistryPace& pace = paces_[registry];
   // Taken before AfterCheck, which clears it with the first answer.
   std::optional<base::TimePoint> away_since = pace.away_since;
@@ -239,14 +243,14 @@ std::optional<RegistryHold> Checks::ApplyPace(const std::string& registry, const
   return std::nullopt;
 }
 
-void Checks::OnPullThrottled(const std::string& registry, base::TimePoint until) {
+void RegistryChecks::OnPullThrottled(const std::string& registry, base::TimePoint until) {
   loop_.Check();
   if (!options_.resolver) return;
   plan::RegistryPace& pace = paces_[registry];
   pace = plan::AfterPullThrottled(std::move(pace), until);
 }
 
-bool Checks::RetryRequested(Entry& entry) {
+bool RegistryChecks::RetryRequested(Entry& entry) {
   loop_.Check();
   if (!AppliesTo(entry) || !entry.freshness->newest ||
       !plan::IsWorthAnotherCheck(entry.freshness->newest->kind)) {
@@ -256,7 +260,7 @@ bool Checks::RetryRequested(Entry& entry) {
   return true;
 }
 
-void Checks::Forget(const std::set<std::string>& in_use) {
+void RegistryChecks::Forget(const std::set<std::string>& in_use) {
   loop_.Check();
   std::erase_if(paces_, [&](const auto& one) {
     return !in_use.contains(one.first) && plan::CanDiscard(one.second, loop_.now());
@@ -265,7 +269,7 @@ void Checks::Forget(const std::set<std::string>& in_use) {
 
 // Compares the new image with the one before. If the registry has named another digest than the pull brought,
 // a mirror lags behind.
-void Checks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
+void RegistryChecks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
   loop_.Check();
   if (!AppliesTo(entry) || !entry.observed.local) return;
   const plan::Local& local = *entry.observed.local;
@@ -283,7 +287,7 @@ void Checks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
   }
 }
 
-void Checks::UpdateFailed(Entry& entry, const plan::PullFailure& failure) {
+void RegistryChecks::UpdateFailed(Entry& entry, const plan::PullFailure& failure) {
   loop_.Check();
   // The runtime's end says nothing of the registry or the new image.
   if (failure.reason == plan::Reason::kRuntimeDown) return;
@@ -292,7 +296,7 @@ void Checks::UpdateFailed(Entry& entry, const plan::PullFailure& failure) {
                                             AnswerTimeNow(), loop_.Random());
 }
 
-std::vector<plan::RegistryStatus> Checks::Statuses() const {
+std::vector<plan::RegistryStatus> RegistryChecks::Statuses() const {
   loop_.Check();
   std::map<std::string, plan::RegistryStatus> by_name;
   for (const Entry& entry : entries_.all()) {

@@ -1,5 +1,5 @@
-// Checks: the registry checks of the loop (not preflights, which plan/check.h decides): due times, pace, and
-// the effects of answers.
+// RegistryChecks: the registry checks of the loop (not preflights, which plan/check.h decides): due times,
+// pace, and the effects of answers.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ struct RegistryHold {
   base::Duration wait{};  // as the registry stated it; zero if it did not
 };
 
-struct CheckOptions {
+struct RegistryCheckOptions {
   RegistryResolver resolver;  // empty: no registry is asked
   image::Platform node;
   bool once = false;  // --once: all is asked at the start, and each pull taken that can be had
@@ -36,10 +36,10 @@ struct CheckOptions {
 
 // No lock: the loop's thread alone uses it, which Loop::Check checks. Arguments of the constructor outlive
 // it.
-class Checks {
+class RegistryChecks {
  public:
-  Checks(CheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries,
-         CredentialLookups& lookups, RefusedCredentials& refusals, Metrics& metrics)
+  RegistryChecks(RegistryCheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries,
+                 CredentialLookups& lookups, RefusedCredentials& refusals, Metrics& metrics)
       : options_(std::move(options)),
         clock_(clock),
         loop_(loop),
@@ -60,7 +60,7 @@ class Checks {
   void OnDesiredChanged();
   // Call it once a turn. Returns true if a question starts.
   bool Start(bool runtime_up, const RegistryQueryContext& runtime);
-  std::optional<RegistryHold> Handle(const CheckDone& event);
+  std::optional<RegistryHold> Handle(const RegistryCheckDone& event);
   // The next turn without an event.
   base::TimePoint NextTurn() const { return again_; }
 
@@ -83,7 +83,7 @@ class Checks {
 
  private:
   struct PreviousAnswer {
-    std::string remote;
+    std::string remote_digest;
     bool missing = false;
     bool denied = false;
   };
@@ -93,7 +93,7 @@ class Checks {
   void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer, const PreviousAnswer& before) const;
   std::optional<RegistryHold> ApplyPace(const std::string& registry, const image::RegistryAnswer& answer);
 
-  const CheckOptions options_;
+  const RegistryCheckOptions options_;
   const base::Clock& clock_;
   Loop& loop_;
   Entries& entries_;

@@ -1,4 +1,4 @@
-#include "agent/cluster/kubelet_client.h"
+#include "agent/cluster/kubelet_readers.h"
 
 #include <algorithm>
 #include <utility>

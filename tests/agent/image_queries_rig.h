@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/answers/inquiry.h"
+#include "agent/answers/image_queries.h"
 #include "doc/json.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
