@@ -127,8 +127,10 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
   if (tally.outside > 0) line += ", " + OutsideWindowText(tally, document);
   if (tally.first_failing != nullptr) {
     line += ", " + std::to_string(tally.failing) + " failing" +
-            (tally.settled > 0 ? " (" + std::to_string(tally.settled) + " keep failing)" : "") + ": " +
-            status::WordsFor(tally.first_failing->reason.text()).state + " " +
+            (tally.settled == 0 ? ""
+                                : " (" + std::to_string(tally.settled) +
+                                      (tally.settled == 1 ? " keeps failing)" : " keep failing)")) +
+            ": " + status::WordsFor(tally.first_failing->reason.text()).state + " " +
             ShortImage(tally.first_failing->image, 40);
   }
   if (!document.ready && document.reason != plan::Reason::kImagesNotReady && !document.message.empty()) {

@@ -66,7 +66,7 @@ TEST(WaitLine, SaysWhatWillNotGetBetterFirst) {
   EXPECT_EQ(WaitLine(Parsed({TriedAgain("a/b:1"), GivenUp("a/c:1"), sample::Ready("a/d:1", 1),
                              sample::Queued("a/e:1")}),
                      200),
-            "1 of 4 ready, 1 queued, 2 failing (1 keep failing): not found a/c:1");
+            "1 of 4 ready, 1 queued, 2 failing (1 keeps failing): not found a/c:1");
   EXPECT_EQ(WaitLine(Parsed({TriedAgain("a/b:1")}), 200), "0 of 1 ready, 1 failing: unreachable a/b:1");
 }
 
