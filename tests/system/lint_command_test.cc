@@ -282,7 +282,7 @@ TEST_F(Lint, ThePageHasEveryRule) {
     std::string name(line.substr(16));
     EXPECT_NE(text.find("\n| `" + id + "` | " + name + " | " + severity + " | "), std::string::npos) << line;
   }
-  EXPECT_EQ(count, 18U);
+  EXPECT_GE(count, 18U) << "rules are only added";
 }
 
 }  // namespace
