@@ -178,8 +178,8 @@ FetchResult Fetcher::Fetch(const base::Call& call, const FetchJob& job) {
   } else if (IsRegistryFault(fetched.error())) {
     SetHealth(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
-  // The source cannot continue: it sent other bytes than the blob's, too many, or no parts. The
-  // blobs that it began are aborted.
+  // The source sent other bytes than were asked for, or serves no ranges. The blobs that it began are
+  // aborted.
   end.cannot_continue = fetched.error().code() == base::Code::kInvalidArgument;
   base::Debug("the runtime fetches the rest", {{"image", job.reference.written()}, {"error", end.error}});
   return end;
@@ -204,7 +204,7 @@ std::uint64_t Fetcher::QuerySize(const base::Call& call, const FetchJob& job) {
   }
   if (call.Stopped()) return 0;
   if (manifest.error().code() == base::Code::kPermissionDenied) {
-    // The runtime's pulls find out which credentials the registry refuses; more questions would not.
+    // The runtime's pulls find out which credentials the registry rejects; more questions would not.
     SetHealth(registry, plan::AfterSizeDenied(HealthOf(registry), clock_.Now()));
   } else if (manifest.error().code() != base::Code::kInvalidArgument && IsRegistryFault(manifest.error())) {
     SetHealth(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
@@ -387,14 +387,14 @@ void BlobDownloader::Rebalance() {
   // A free stream takes the waiting blob by itself. While downloads yield to others, slow streams are no sign
   // of a stall.
   if (static_cast<int>(transfers_.size()) < running_ || yield_policy_.ShouldYield(now)) return;
-  const auto yield = order_.StreamToPreempt(now);
-  if (!yield) return;
-  auto found = transfers_.find(yield->digest);
+  const auto preemption = order_.StreamToPreempt(now);
+  if (!preemption) return;
+  auto found = transfers_.find(preemption->digest);
   if (found == transfers_.end()) return;
   // Tells Ended that the stop was intended: the blob waits for another stream and is no failure.
   found->second->preempted = true;
   found->second->stop.request_stop();
-  if (yield->too_slow)
+  if (preemption->too_slow)
     Fail(*found->second, base::DeadlineExceeded("it came too slowly, and other images waited"));
 }
 
@@ -484,7 +484,7 @@ void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Resu
   }
   base::Lock lock(mutex_);
   transfers_.erase(transfer->key);
-  // The pause after a turn counts even if the stream failed.
+  // The pause after a burst counts even if the stream failed.
   if (transfer->paced) yield_policy_.BurstEnded(transfer->burst_began, steady_clock::now());
   if (end && *end == TransferResult::kDone) {
     transfer->is_part ? order_.PartCame(transfer->key) : order_.Done(transfer->key);
@@ -515,9 +515,9 @@ bool BlobDownloader::Write(Transfer& transfer) {
   return true;
 }
 
-// Called after each part that came. While a pull of kubelet or others moves, streams hold still, and then
-// end: servers close connections on which nothing moves. The last stream goes on with pauses. Returns false
-// if this one ends.
+// Called after each piece that came. While a pull of kubelet or others moves, streams pause, and then end:
+// servers close connections on which nothing moves. The last stream goes on in bursts. Returns false if this
+// one ends.
 bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_received) {
   base::Lock lock(mutex_);
   if (order_.OnBytes(transfer.key, bytes_received, steady_clock::now())) changed_.notify_all();
@@ -533,8 +533,8 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
     if (transfer.paced) {
       if (transfer.burst_bytes >= kBurstBytes) {
         // The pause is kPauseFactor times the duration of the burst, so the burst is capped: the pause stays
-        // below kMaxHold, which a connection survives.
-        yield_policy_.BurstEnded(std::max(transfer.burst_began, now - plan::kMaxHold / plan::kPauseFactor),
+        // below kMaxPause, which a connection survives.
+        yield_policy_.BurstEnded(std::max(transfer.burst_began, now - plan::kMaxPause / plan::kPauseFactor),
                                  now);
         transfer.burst_bytes = 0;
       }
@@ -542,7 +542,7 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
       if (transfer.burst_bytes == 0) transfer.burst_began = now;
       if (next <= now) return true;
     } else if (transfer.pause_until == base::TimePoint::max()) {
-      next = transfer.pause_until = now + plan::kMaxHold;
+      next = transfer.pause_until = now + plan::kMaxPause;
     } else if (now < transfer.pause_until) {
       next = transfer.pause_until;
     } else {
@@ -578,29 +578,29 @@ bool BlobDownloader::AwaitRate(Transfer& transfer, std::size_t bytes_received) {
 }
 
 // Returns false if the part is no longer wanted.
-bool BlobDownloader::KeepPart(const Transfer& transfer, std::string_view part) {
+bool BlobDownloader::KeepPart(const Transfer& transfer, std::string_view piece) {
   base::Lock lock(mutex_);
   auto found = parts_.find(transfer.key);
   if (found == parts_.end()) return false;
   std::string& bytes = found->second.bytes;
   // Only a part that is the blob's next one is taken from here before it is complete.
   if (bytes.empty()) bytes.reserve(transfer.end - transfer.offset);
-  bytes.append(part);
+  bytes.append(piece);
   return true;
 }
 
-bool BlobDownloader::Take(Transfer& transfer, std::string_view part) {
-  fetched_(part.size());
+bool BlobDownloader::Take(Transfer& transfer, std::string_view piece) {
+  fetched_(piece.size());
   if (transfer.is_part) {
-    if (!KeepPart(transfer, part)) return false;
-    transfer.offset += part.size();
-    return YieldToOthers(transfer, part.size()) && AwaitRate(transfer, part.size());
+    if (!KeepPart(transfer, piece)) return false;
+    transfer.offset += piece.size();
+    return YieldToOthers(transfer, piece.size()) && AwaitRate(transfer, piece.size());
   }
-  if (transfer.bytes.empty()) transfer.bytes.reserve(kWriteSize + part.size());
-  transfer.bytes.append(part);
-  transfer.offset += part.size();
-  if (!YieldToOthers(transfer, part.size()) || !AwaitRate(transfer, part.size())) return false;
-  // Small parts are gathered, because each write is a message to the runtime. Slow streams are written after
+  if (transfer.bytes.empty()) transfer.bytes.reserve(kWriteSize + piece.size());
+  transfer.bytes.append(piece);
+  transfer.offset += piece.size();
+  if (!YieldToOthers(transfer, piece.size()) || !AwaitRate(transfer, piece.size())) return false;
+  // Small pieces are gathered, because each write is a message to the runtime. Slow streams are written after
   // a second, so that progress shows.
   const bool is_due =
       transfer.bytes.size() >= kWriteSize || steady_clock::now() >= transfer.written_at + kWriteInterval;
@@ -638,7 +638,8 @@ std::optional<BlobDownloader::Next> BlobDownloader::AwaitNext(Transfer& transfer
   return std::nullopt;
 }
 
-// Writes the blob from `transfer.offset` on: what this stream fetches, and the parts that others brought.
+// Brings the blob from `transfer.offset` on into the store. Take writes what this stream fetches; this
+// function writes the parts that other streams brought.
 base::Status BlobDownloader::FetchInOrder(Transfer& transfer) {
   while (transfer.offset < transfer.size) {
     const auto next = AwaitNext(transfer);
@@ -662,7 +663,7 @@ base::Status BlobDownloader::FetchInOrder(Transfer& transfer) {
 
 base::Status BlobDownloader::FetchWithRetries(Transfer& transfer, std::uint64_t end) {
   const base::Call call{.stop = transfer.stop.get_token()};
-  const auto take = [&](std::string_view part) { return Take(transfer, part); };
+  const auto take = [&](std::string_view piece) { return Take(transfer, piece); };
   for (int tried = 1; transfer.offset < end; tried++) {
     const std::uint64_t before = transfer.offset;
     base::Status got = transfer.job->source->FetchBytes(

@@ -1,8 +1,8 @@
 // Fetcher: downloads an image's manifest and blobs into containerd's content store before PullImage.
 // BlobDownloader: its streams.
 //
-// PullImage follows in any case, and fetches what is missing. So a failed fetch is never reported as a
-// problem.
+// PullImage follows and fetches what is missing, so a failed fetch is no problem of its own. One exception:
+// if the registry demands a pause above kMaxRetryAfter, the pull ends as RateLimited without PullImage.
 #pragma once
 
 #include <cstdint>
@@ -49,9 +49,9 @@ inline base::Error ToStoreError(const cri::CallError& error) {
 // Downloads the blobs of images that are being pulled, and writes them into the content store. All images
 // share a few connections (plan/fetch_order.h).
 //
-// Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes in pieces of
-// 128 KiB, or each second; or it brings a part of a large blob into memory. They give way to kubelet's pulls.
-// Any thread may call. The destructor stops all streams and waits for them.
+// Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes once 128 KiB
+// have come, or each second; or it brings a part of a large blob into memory. They give way to kubelet's
+// pulls. Any thread may call. The destructor stops all streams and waits for them.
 class BlobDownloader {
  public:
   // `content` outlives it. `fetched` is told of bytes as they come, on any thread. All streams together take
@@ -78,8 +78,8 @@ class BlobDownloader {
     std::uint64_t end = 0;                   // of the part
     std::shared_ptr<const DownloadJob> job;  // one that wants it
     std::stop_source stop;
-    // It ends on purpose, for another blob or a pull of kubelet. Guarded by BlobDownloader::mutex_, which the
-    // annotations cannot say.
+    // It ends on purpose, for another blob or a pull of kubelet; the blob then waits for another stream.
+    // Guarded by BlobDownloader::mutex_, which the annotations cannot say.
     bool preempted = false;
     // On its own thread.
     std::unique_ptr<cri::BlobWriter> writer;
@@ -87,8 +87,8 @@ class BlobDownloader {
     std::string bytes;         // that came and are not written yet; those of a part are in parts_
     base::TimePoint written_at;
     std::optional<base::Error> store_error;  // the store's error
-    // End of the time for which this stream holds still, since a pull of kubelet or another client receives
-    // bytes. The stream then ends; the last one goes on in bursts (`paced`). max(): it does not hold still.
+    // End of the pause of this stream, while a pull of kubelet or another client receives bytes. The stream
+    // then ends; the last one goes on in bursts (`paced`). max(): it does not pause.
     base::TimePoint pause_until = base::TimePoint::max();
     bool paced = false;
     base::TimePoint burst_began;
@@ -120,10 +120,10 @@ class BlobDownloader {
   base::Status FetchInOrder(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
   std::optional<Next> AwaitNext(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
   base::Status FetchWithRetries(Transfer& transfer, std::uint64_t end) PREFETCH_EXCLUDES(mutex_);
-  bool Take(Transfer& transfer, std::string_view part) PREFETCH_EXCLUDES(mutex_);
+  bool Take(Transfer& transfer, std::string_view piece) PREFETCH_EXCLUDES(mutex_);
   bool YieldToOthers(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
   bool AwaitRate(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
-  bool KeepPart(const Transfer& transfer, std::string_view part) PREFETCH_EXCLUDES(mutex_);
+  bool KeepPart(const Transfer& transfer, std::string_view piece) PREFETCH_EXCLUDES(mutex_);
   static bool Write(Transfer& transfer);
   void Ended(const std::shared_ptr<Transfer>& transfer, base::Result<TransferResult> end)
       PREFETCH_EXCLUDES(mutex_);
@@ -170,9 +170,12 @@ struct FetchJob {
 };
 
 struct FetchResult {
-  bool fetched = false;          // all content of the image is there; else the rest is left to the runtime
-  bool cannot_continue = false;  // the source sent other bytes than the image.s, or no parts
-  // Time for which not even the runtime may ask the registry, which has sent Retry-After.
+  bool fetched = false;  // all content of the image is there; else the rest is left to the runtime
+  // The source sent other bytes than were asked for, or serves no ranges: what this download began is
+  // aborted.
+  bool cannot_continue = false;
+  // Time for which not even the runtime may ask the registry, which has sent Retry-After, be it for another
+  // image.
   std::optional<base::Duration> retry_after = {};
   std::string error = {};  // why the rest is left
 };

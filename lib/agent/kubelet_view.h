@@ -47,7 +47,7 @@ class KubeletView {
   };
   // Applies the result of a poll, and returns what it has changed.
   News Handle(KubeletPolled event, std::uint64_t list_epoch);
-  // Ends the hold of changed verdicts when its time has come.
+  // Shows the changed verdicts whose debounce is over.
   void ReleaseVerdicts();
   // When there is something to do though nothing happens; the entries' own times are not in it.
   base::TimePoint NextTurn(bool has_list) const {

@@ -8,14 +8,11 @@
 // - Idle: no pull runs under it, but its entry will be pulled again. If the lease keeps bytes, it is renewed,
 //   so that the next pull goes on with them. Without bytes, it may expire.
 // - Due: its entry needs it no more, or ReleaseLease has given it up. While pulls run, deletions wait for
-// each
-//   other for up to 5 s, unless a pull waits for the space.
+//   each other for up to 5 s, unless a pull waits for the space.
 // - Being deleted: Next has handed the deletion out. A pull that starts under the lease now gets a new
-// record,
-//   which stays when the deletion is confirmed.
+//   record, which stays when the deletion is confirmed.
 // - Gone: the runtime has confirmed the deletion, and Handle forgets the lease. A deletion that failed makes
-// it
-//   due again.
+//   it due again.
 #pragma once
 
 #include <chrono>

@@ -48,9 +48,10 @@ class Touching {
   // Returns the time of the next turn that is needed without an event.
   base::TimePoint NextTurn() const;
 
-  // Credentials or kubelet's settings have changed: abandoned touches get another try.
+  // Credentials or kubelet's settings have changed: the touches of all images are due at once, also given-up
+  // ones. The wait of touch pods goes on.
   void RetryAbandoned(Entries& entries, base::TimePoint now);
-  // Waiting touches are due at once; given-up ones stay given up.
+  // Waiting touches, and the next touch pod, are due at once; given-up touches stay given up.
   void KubeletRestarted(Entries& entries, base::TimePoint now);
   // Returns true if a touch pod of this agent may exist.
   bool HasPod() const {

@@ -46,9 +46,9 @@ struct SecretHeader {
 
 struct Response;
 
-// Gets a part of a body. `head` has status and headers, and no body. It may block, which slows the sender;
+// Gets a piece of a body. `head` has status and headers, and no body. It may block, which slows the sender;
 // while it does, neither a stop nor the deadline ends the exchange. False ends it.
-using BodySink = std::function<bool(const Response& head, std::string_view part)>;
+using BodySink = std::function<bool(const Response& head, std::string_view piece)>;
 
 struct Request {
   std::string method = "GET";

@@ -44,14 +44,15 @@ void FetchOrder::Remove(ImageId image) {
     std::erase_if(blob.wanted_by, [&](const auto& entry) { return entry.first == image; });
     it = blob.wanted_by.empty() ? blobs_.erase(it) : std::next(it);
   }
-  // Refusals are forgotten once nothing is wanted. Until then, a registry keeps its halved number of streams.
+  // Rate limits are forgotten once nothing is wanted. Until then, a registry keeps its halved number of
+  // streams.
   if (images_.empty()) registries_.clear();
 }
 
 FetchOrder::Shares FetchOrder::CountShares() const {
   Shares shares;
   for (const auto& [digest, blob] : blobs_) {
-    // A stream that yields is about to end, so it is no part of any share.
+    // A stream that was preempted is about to end, so it is no part of any share.
     if (blob.state != Blob::State::kActive) continue;
     shares.registries[blob.registry]++;
     shares.images[ImageOf(blob)]++;
@@ -234,16 +235,16 @@ bool FetchOrder::RateLimited(const std::string& digest, base::TimePoint until) {
   Blob& blob = found->second;
   Registry& registry = registries_[blob.registry];
   registry.not_before = std::max(registry.not_before, until);
-  // Requests that began before the last halving ran beside the refused one. They are one refusal, and halve
-  // nothing again.
+  // Requests that began before the last halving ran beside the limited one. Their answers count as one, and
+  // halve nothing again.
   if (blob.begun >= registry.first_step_after_halving) {
     bool again = false;
-    // Every image that wants the blob is marked, so that each of them waits for at most one refusal.
+    // Every image that wants the blob is marked, so that each of them waits after one limit at most.
     for (const auto& [image, rank] : blob.wanted_by)
       again = std::exchange(images_[image].was_limited, true) || again;
     const int moving = CountShares().registries[blob.registry];
     if (again || moving <= 1) return false;
-    // The registry gets half of what moved at the time of the refusal, which is the number that was too much
+    // The registry gets half of the streams that moved when it limited the request: that number was too much
     // for it.
     registry.max_streams = std::max(1, moving / 2);
     registry.first_step_after_halving = steps_ + 1;

@@ -1,13 +1,13 @@
 // FetchOrder: the blobs that the agent downloads for all its images, and which blob a free stream takes next.
 // It does no I/O, reads no clock and has no lock: the caller holds the lock.
 //
-// A stream fetches a whole blob by one request, as the runtime does, so that servers which count requests see
-// no more of them. Blobs of more than kSplitFrom are fetched in parts. The blob's own stream writes them in
-// order; free streams bring later ones into memory, kMaxParts of them for all blobs. Streams are shared
-// evenly: among registries, and then among the images of each. An image or registry with more than its share
-// gives a stream up as soon as another one waits for a blob. A stream below the floor speed is preempted for
-// any other image, and its own image is left to the runtime. Later images of its registry are left to the
-// runtime as well, for kFetchFailedPeriod.
+// A blob of up to kSplitFrom is one request, as with the runtime, so that servers which count requests see no
+// more of them. A larger one is a request for each part of kMinPart or a little more. Its own stream writes
+// them in order; free streams bring later ones into memory, kMaxParts of them for all blobs. The largest blob
+// of an image comes first. Streams are shared evenly: among registries, and then among the images of each. If
+// no stream is free and a blob waits, an image or registry with at least two more streams than the waiting
+// one gives one up. A stream below the floor speed is preempted for any other image, and its own image is
+// left to the runtime. Later images of its registry are left to the runtime as well, for kFetchFailedPeriod.
 #pragma once
 
 #include <chrono>
@@ -42,7 +42,7 @@ enum class FetchReason {
   kRuntime,       // not containerd 2.1 or later
   kSnapshotter,   // not overlayfs: others fetch by themselves, or lazily
   kHosts,         // only the runtime can follow this registry's settings
-  kFailedLately,  // the agent's way to this registry failed a short time ago
+  kFailedLately,  // a download or size question of the agent failed within kFetchFailedPeriod
   kNear,          // it answers so quickly that the runtime's downloads are not the limit
   kFar,           // no obstacle: the registry is far, or its distance is not known yet
 };
@@ -56,7 +56,8 @@ constexpr std::chrono::milliseconds kNearRegistry{5};
 // elsewhere.
 constexpr std::chrono::milliseconds kNearRoundTrip{1};
 constexpr std::chrono::milliseconds kNearAndBusy{25};
-// A near registry is left to the runtime for this time.
+// A near registry is left to the runtime for this time, and one that denied a question about a size gets no
+// further one.
 constexpr std::chrono::minutes kFetchOffPeriod{10};
 // One from which a download of the agent failed, for this time. It may only have restarted.
 constexpr std::chrono::minutes kFetchFailedPeriod{1};
@@ -70,7 +71,7 @@ struct FetchHealth {
   base::TimePoint failed_until;
   base::TimePoint near_until;
   base::TimePoint size_denied_until;  // a question about a size was denied
-  base::TimePoint limited_until;      // it sent Retry-After: the runtime is not to ask it before, either
+  base::TimePoint limited_until;      // it sent Retry-After: the runtime must not ask it before, either
 };
 
 struct FetchFacts {
@@ -93,7 +94,8 @@ FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now);
 bool MayFetch(std::string_view runtime, std::string_view version);
 
 // Returns true if a near registry may be asked for the size of an image before its pull. That is one more
-// request, which costs little from near. False after a denial: pulls find out which credentials it refuses.
+// request, which costs little from near. False after a denial, since pulls find out which credentials it
+// rejects, and for a while after a failure.
 bool MayQuerySize(const FetchHealth& health, base::TimePoint now);
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now);
@@ -170,8 +172,8 @@ class FetchOrder {
   // when it has ended.
   std::optional<Preemption> StreamToPreempt(base::TimePoint now);
 
-  // Bytes of the blob have come. They count in the window over which its speed is measured. Returns true if
-  // its parts may go to other streams from now on.
+  // Bytes of the blob have come. They count in the window of kFetchFloorTime over which its speed is
+  // measured. Returns true if its parts may go to other streams from now on.
   bool OnBytes(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
   // The stream has not waited for the network until now, so its window starts again.
   void RestartSpeedWindow(const std::string& digest, base::TimePoint now);
@@ -182,10 +184,10 @@ class FetchOrder {
   // Another writer has the blob. It waits until Reopen(), and is then opened once more.
   void Postponed(const std::string& digest);
   void Reopen();
-  // The registry has rate limited a request (429, 503). It gets no request before `until`, and half of its
-  // streams from then on. Returns false if that does not help, since it had one stream only, or has limited
-  // the image before; the caller then reports Failed(). Answers to requests that ran side by side count as
-  // one.
+  // The registry has rate limited a request (429, 503). It gets no request before `until`, and from then on
+  // half of the streams that moved, until no image is left here. Returns false if that does not help, since
+  // it had one stream only, or has limited the image before; the caller then reports Failed(). Answers to
+  // requests that ran side by side count as one.
   bool RateLimited(const std::string& digest, base::TimePoint until);
   // The blob is complete, or failed. ProgressOf tells the effect on its images. Its parts end with it.
   void Done(const std::string& digest);
@@ -222,7 +224,7 @@ class FetchOrder {
   struct Registry {
     int max_streams = std::numeric_limits<int>::max();
     base::TimePoint not_before;
-    std::uint64_t first_step_after_halving = 0;  // steps before it ran beside the refused request
+    std::uint64_t first_step_after_halving = 0;  // steps before it ran beside the limited request
   };
   using Blobs = std::map<std::string, Blob>;
   // Number of moving streams of each registry and of each image.
@@ -245,17 +247,18 @@ class FetchOrder {
 };
 
 // ---- YieldPolicy: kubelet's own pulls come first. While one of them receives bytes, the agent's downloads
-// pause. After kMaxHold, one of them goes on in short bursts. No I/O, no clock, no lock: the caller holds the
-// lock.
+// pause. After kMaxPause, one of them goes on in short bursts. No I/O, no clock, no lock: the caller holds
+// the lock.
 
 // Interval at which downloads of others are looked for.
 constexpr std::chrono::milliseconds kForeignPullPollInterval{250};
 // A pull that has not moved for this long waits for something else than the network: unpacking, a queue.
 constexpr std::chrono::seconds kForeignPullIdleAfter{1};
-// A stream holds still no longer than this while another pull moves: servers close connections on which
-// nothing moves.
-constexpr std::chrono::seconds kMaxHold{10};
-// Then one stream goes on in bursts of 512 KiB. The pause after one is this many times its own duration.
+// A stream pauses no longer than this while another pull moves: servers close connections on which nothing
+// moves.
+constexpr std::chrono::seconds kMaxPause{10};
+// Then one stream goes on in bursts of 512 KiB, and the others end; their blobs wait for a stream again. The
+// pause after a burst is this many times its own duration.
 constexpr int kPauseFactor = 4;
 
 class YieldPolicy {

@@ -12,7 +12,8 @@ namespace prefetch::plan {
 // Recent failures of one registry. A failing registry gets one probe at a time. More requests would hit it
 // all at once when it comes back, and would hold slots that other registries could use.
 struct RegistryHealth {
-  // Consecutive failures over all images: rate limited, unreachable, DNS, TLS, server error, timeout.
+  // Consecutive failures over all images: rate limited, unreachable, DNS, TLS, server error, timeout (the
+  // runtime's, or the end of the pull's own deadline).
   int failures = 0;
   int limited = 0;  // waves of 429 among these: answers to pulls that ran side by side are one wave
   base::TimePoint not_before;

@@ -78,7 +78,7 @@ constexpr std::chrono::seconds kTouchBatchDelay{5};
 constexpr std::chrono::seconds kTouchIdleLimit{60};
 // Time limit of a touch in all; the pod's own activeDeadlineSeconds is a little longer.
 constexpr std::chrono::seconds kTouchLimit{280};
-// Time to wait for the verdicts after the pod's end: a changing one is held for 3 s (verdict_debounce.h).
+// Time to wait for the verdicts after the pod's end: a changed one is shown after 3 s (verdict_debounce.h).
 constexpr std::chrono::seconds kTouchStableAfter{6};
 
 // The reason to touch an image.
@@ -110,7 +110,8 @@ TouchHistory ForContent(TouchHistory past, const std::string& image_id, base::Ti
 // The content is still there, and is not to be touched just now: it is pulled again, say. Its attempts count
 // when it is.
 TouchHistory PauseTouch(TouchHistory past);
-// Credentials or kubelet's settings have changed: abandoned touches get another try.
+// Credentials or kubelet's settings have changed: every touch is worth a try now, also one that was given up.
+// Its failures are forgotten.
 TouchHistory AfterConditionsChanged(TouchHistory past, base::TimePoint now);
 
 // The reason for the wait may have gone with the old kubelet process. Failures are still counted, so that a

@@ -36,11 +36,11 @@ void Narrow(const std::vector<PodProfile>& pods, VerdictsPtr& verdicts, Spelling
   spellings = std::move(all.each);
 }
 
-DebouncedVerdict Shown(DebouncedVerdict held) {
-  held.shown = held.newest;
-  held.shown_spellings = held.newest_spellings;
-  held.differs_since.reset();
-  return held;
+DebouncedVerdict Shown(DebouncedVerdict verdict) {
+  verdict.shown = verdict.newest;
+  verdict.shown_spellings = verdict.newest_spellings;
+  verdict.differs_since.reset();
+  return verdict;
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ DebouncedVerdict AfterReading(DebouncedVerdict past, const VerdictReadout& seen,
   bool holds = past.shown && !another_image && IsFirm(*past.shown) &&
                (seen.files_changed || seen.pull_under_way || past.differs_since.has_value());
   if (!holds || SameResults(*past.shown, *past.newest)) return Shown(std::move(past));
-  // The first difference counts, so that files that change all the time hold a verdict for kVerdictDebounce
+  // The first difference counts, so that files that change all the time delay a verdict by kVerdictDebounce
   // at most.
   if (!past.differs_since) past.differs_since = now;
   return AfterTime(std::move(past), now);
@@ -82,12 +82,12 @@ DebouncedVerdict AfterTime(DebouncedVerdict past, base::TimePoint now) {
   return past.differs_since && now >= NextRelease(past) ? Shown(std::move(past)) : past;
 }
 
-base::TimePoint NextRelease(const DebouncedVerdict& held) {
-  if (!held.differs_since) return base::TimePoint::max();
-  base::TimePoint latest = *held.differs_since + kVerdictDebounce;
+base::TimePoint NextRelease(const DebouncedVerdict& verdict) {
+  if (!verdict.differs_since) return base::TimePoint::max();
+  base::TimePoint latest = *verdict.differs_since + kVerdictDebounce;
   // While kubelet pulls, its record is still to come. Without a pull, quiet files are stable.
-  return held.pull_under_way ? latest
-                             : std::min<base::TimePoint>(latest, held.changed_at + kFilesStableAfter);
+  return verdict.pull_under_way ? latest
+                                : std::min<base::TimePoint>(latest, verdict.changed_at + kFilesStableAfter);
 }
 
 }  // namespace prefetch::plan

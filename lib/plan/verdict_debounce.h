@@ -1,6 +1,7 @@
-// Verdict hold: debounces verdicts, so that readiness does not flap while kubelet writes an intent, pulls,
-// and writes a record. A changed verdict is shown after 3 s. Without an intent, it is shown as soon as
-// kubelet's files have not changed for 500 ms. Pure.
+// Verdict debounce: readiness must not flap while kubelet writes an intent (its note of a pull under way),
+// pulls, and writes a record. If kubelet's files have changed the result of a known verdict, the new one is
+// shown after 3 s. Without an intent, it is shown as soon as the files have not changed for 500 ms. All other
+// verdicts are shown at once. Pure.
 #pragma once
 
 #include <chrono>
@@ -38,8 +39,9 @@ struct DebouncedVerdict {
   std::optional<base::TimePoint> differs_since;  // `newest` says otherwise than `shown` since then
 };
 
-// kubelet's files were read. A verdict that these files have changed is debounced; any other is shown at
-// once.
+// kubelet's files were read. Another result for the same image is debounced if the files have changed, or if
+// kubelet is pulling the image. All else is shown at once: a first verdict, one about another image or after
+// a change of settings, and another reason for the same result.
 DebouncedVerdict AfterReading(DebouncedVerdict past, const VerdictReadout& seen, base::TimePoint now);
 // The list has the entry for other pods, or spells it otherwise. The state of pods that stay is kept;
 // where there is a new one, nothing is known.
@@ -47,6 +49,6 @@ DebouncedVerdict AfterNewList(DebouncedVerdict past, const DesiredImage& was, co
 // Time has passed: lets `newest` be shown if it is due.
 DebouncedVerdict AfterTime(DebouncedVerdict past, base::TimePoint now);
 // When AfterTime has something to do; TimePoint::max(): never.
-base::TimePoint NextRelease(const DebouncedVerdict& held);
+base::TimePoint NextRelease(const DebouncedVerdict& verdict);
 
 }  // namespace prefetch::plan

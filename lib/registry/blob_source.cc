@@ -45,7 +45,7 @@ base::Error RefusalError(const std::string& who, const Reply& reply) {
       return base::PermissionDenied(words).CausedBy(Fault::kImage);
     case 404:
       return base::NotFound(words).CausedBy(Fault::kImage);
-    case 416:  // it sends no parts, so another attempt, of the agent or of the runtime, has to begin anew
+    case 416:  // it serves no ranges, so another attempt, of the agent or of the runtime, has to begin anew
       return base::InvalidArgument(words).CausedBy(Fault::kRegistry);
     case 429:
     case 503:
@@ -307,7 +307,7 @@ std::optional<Reply> BlobSource::RequestCachedRedirect(const base::Call& call, c
 // byte twice.
 base::Status BlobSource::FetchBytes(const base::Call& call, const RegistryQuestion& image,
                                     const image::BlobRange& range,
-                                    const std::function<bool(std::string_view part)>& sink) {
+                                    const std::function<bool(std::string_view piece)>& sink) {
   if (!image::IsDigest(range.digest))
     return base::InvalidArgument(range.digest + " is no digest").CausedBy(Fault::kImage);
   const RegistryQuestion by_digest = ByDigest(image, range.digest);
@@ -328,10 +328,10 @@ base::Status BlobSource::FetchBytes(const base::Call& call, const RegistryQuesti
                           .form = {},
                           .max_body_bytes = static_cast<std::size_t>(range.end - from),
                           .range = from == 0 && range.end == range.size ? "" : RangeHeader(from, range.end),
-                          .sink = [&, from](const http::Response& head, std::string_view part) {
+                          .sink = [&, from](const http::Response& head, std::string_view piece) {
                             other_bytes = other_bytes || !is_that(head, from);
-                            if (other_bytes || !sink(part)) return false;
-                            at += part.size();
+                            if (other_bytes || !sink(piece)) return false;
+                            at += piece.size();
                             return true;
                           }};
   };

@@ -32,7 +32,7 @@ class BlobSource final : public image::ContentSource {
                                                    const image::RegistryQuestion& image) override;
   base::Status FetchBytes(const base::Call& call, const image::RegistryQuestion& image,
                           const image::BlobRange& range,
-                          const std::function<bool(std::string_view part)>& sink) override
+                          const std::function<bool(std::string_view piece)>& sink) override
       PREFETCH_EXCLUDES(mutex_);
   std::optional<base::Duration> RetryAfter(const image::RegistryQuestion& image) override;
 
