@@ -120,7 +120,8 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
 }
 
 // The order is: manifest, distance, disk budget, documents, blobs. Nothing is written before the budget has
-// decided, and nothing is downloaded before the documents show the size to the progress polls.
+// decided, and nothing is downloaded before the documents show the size to the progress polls. Only blobs
+// have further tries (FetchWithRetries): if no server sends the manifest, the runtime takes over.
 base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
                                    const image::RegistryQuestion& question,
                                    const std::shared_ptr<image::ContentSource>& source) {

@@ -100,7 +100,8 @@ Freshness AfterSkippedCheck(Freshness past, const DesiredImage& desired, const i
 // A pull of ours has ended well: `before` is the image that it replaced, if any.
 Freshness AfterPulled(Freshness past, const DesiredImage& desired, const std::optional<Local>& before,
                       const Local& now_local, AnswerTime when, double random);
-// A pull that should have replaced the local image has failed.
+// A pull that should have replaced the local image has failed. If the registry is the reason, the failure
+// counts as that answer to a check, and plans the next one.
 Freshness AfterUpdateFailed(Freshness past, const DesiredImage& desired, Reason reason,
                             const std::string& error, AnswerTime when, double random);
 // Another program has put another image under the name (kubelet, for a pod with Always; an operator).

@@ -46,13 +46,16 @@ struct NodeFacts {
 // finishes them before it stops (runtime rule C35).
 std::string WithPullsUnderWay(std::string error, std::size_t pulls);
 
-// The node's readiness from that of its entries.
+// Returns the node's readiness. A node is ready if a list is loaded and has a source, each source has had a
+// valid version, the runtime has answered within kRuntimeGrace, the credential provider configuration can be
+// used, and all required entries are ready. The first condition that fails is the reason.
 Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images);
 
 // ---- EvaluateReady: the answer of /readyz to a question with conditions.
 
 struct ReadyQuestion {
-  // For pods of this policy, instead of each entry's readyFor.
+  // For pods of this policy, instead of each entry's readyFor. The registry's directives (onStale and others)
+  // count all the same.
   std::optional<image::PullPolicy> policy;
   // Only if the list in force has this hash ("sha256:…").
   std::string hash;
