@@ -530,7 +530,7 @@ Fields CommonEntryFields() {
            .fallback = std::string(plan::OpenName(standard.open))},
           {.path = "pullTimeout",
            .form = Form::kDuration,
-           .help = "Deadline of a pull whose progress the runtime does not show, from " +
+           .help = "Deadline of a pull, 2h at least where the runtime shows progress; from " +
                    doc::FormatDuration(list::kLeastPullTimeout) + " to " +
                    doc::FormatDuration(list::kLongestPullTimeout),
            .fallback = doc::FormatDuration(standard.pull_timeout),

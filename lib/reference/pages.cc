@@ -200,7 +200,7 @@ constexpr std::array kEndpointRows = {
     EndpointRow{"GET", "/livez", "", "200 while the agent's loop turns, else 503", kBoth},
     EndpointRow{
         "GET", "/readyz",
-        "`verbose`: a line for each image. `policy=P`: ready for pods with this pull policy. `hash=H`: "
+        "`verbose`: a line for each image. `policy=P`: this pull policy instead of `readyFor`. `hash=H`: "
         "insist on a list hash. `source=NAME`: one source alone",
         "200 if every required image is ready, else 503", kBoth},
     EndpointRow{"GET", "/v1/status", "", "the status document", kBoth},

@@ -86,6 +86,7 @@ const char* RetryWords(const plan::ReasonRow& row) {
   if (row.reason == Reason::kWrongPlatform) return "on a retry, or another image";
   if (row.reason == Reason::kBadCredentialFormat) return "hourly, or on new credentials";
   if (row.reason == Reason::kRuntimeCrashed) return "after 10 s, then 10 min to 1 h";
+  if (row.reason == Reason::kEvictedByKubelet) return "after 5 min, doubling to 1 h";
   switch (row.retry) {
     case plan::Retry::kNotCounted:
     case plan::Retry::kAtOnce:
