@@ -375,11 +375,8 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
 }
 
 void BlobDownloader::StopUnwanted() {
-  for (auto& [key, transfer] : transfers_) {
-    if (!order_.Wants(key)) transfer->stop.request_stop();
-  }
-  for (auto part = parts_.begin(); part != parts_.end();) {
-    part = order_.Wants(part->first) ? std::next(part) : parts_.erase(part);
+  for (auto& [digest, transfer] : transfers_) {
+    if (!order_.Wants(digest)) transfer->stop.request_stop();
   }
 }
 
@@ -410,25 +407,15 @@ std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
       next = order_.NextAt(now);
       if (auto step = order_.Next(now)) {
         // A stopped stream may still hold the blob's writer.
-        auto [it, is_free] = transfers_.try_emplace(step->key, std::make_shared<Transfer>());
+        auto [it, is_free] = transfers_.try_emplace(step->digest, std::make_shared<Transfer>());
         if (!is_free) {
-          // A part is left to the blob's own stream.
-          step->is_part ? order_.PartOver(step->key) : order_.Postponed(step->key);
+          order_.Postponed(step->digest);
           continue;
         }
-        Transfer& transfer = *it->second;
-        transfer.key = step->key;
-        transfer.digest = step->digest;
-        transfer.is_part = step->is_part;
-        transfer.size = step->size;
-        transfer.end = step->end;
-        transfer.job = jobs_.at(step->image).job;
-        transfer.paced = alone;
-        transfer.burst_began = now;
-        if (step->is_part) {
-          const Part& part = parts_.try_emplace(step->key, Part{step->begin, {}}).first->second;
-          transfer.offset = part.begin + part.bytes.size();
-        }
+        it->second->digest = step->digest;
+        it->second->job = jobs_.at(step->image).job;
+        it->second->paced = alone;
+        it->second->burst_began = now;
         return it->second;
       }
     }
@@ -450,10 +437,6 @@ void BlobDownloader::Stream() {
 }
 
 base::Result<BlobDownloader::TransferResult> BlobDownloader::DownloadBlob(Transfer& transfer) {
-  if (transfer.is_part) {
-    if (auto got = FetchWithRetries(transfer, transfer.end); !got) return std::move(got).error();
-    return TransferResult::kDone;
-  }
   const auto& blobs = transfer.job->blobs;
   const auto blob = std::find_if(blobs.begin(), blobs.end(),
                                  [&](const cri::BlobToWrite& one) { return one.digest == transfer.digest; });
@@ -464,7 +447,12 @@ base::Result<BlobDownloader::TransferResult> BlobDownloader::DownloadBlob(Transf
   transfer.writer = std::move(opened->writer);
   transfer.offset = transfer.writer->offset();
   transfer.written_at = steady_clock::now();
-  base::Status got = FetchInOrder(transfer);
+  {
+    base::Lock lock(mutex_);
+    // Opening a blob may wait for the store. That time must not count as slowness of the network.
+    order_.RestartSpeedWindow(transfer.digest, transfer.written_at);
+  }
+  base::Status got = FetchWithRetries(transfer, blob->size_bytes);
   // Bytes that came before a failure are written: nothing speaks against them, and the next try goes on
   // behind them.
   if (transfer.store_error || !Write(transfer)) return *std::move(transfer.store_error);
@@ -484,21 +472,20 @@ void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Resu
         transfer->job->source->RetryAfter(transfer->job->question).value_or(plan::kDefaultRetryAfter);
   }
   base::Lock lock(mutex_);
-  transfers_.erase(transfer->key);
+  transfers_.erase(transfer->digest);
   // The pause after a burst counts even if the stream failed.
   if (transfer->paced) yield_policy_.BurstEnded(transfer->burst_began, steady_clock::now());
   if (end && *end == TransferResult::kDone) {
-    transfer->is_part ? order_.PartCame(transfer->key) : order_.Done(transfer->key);
+    order_.Done(transfer->digest);
   } else if (end) {
-    order_.Postponed(transfer->key);
+    order_.Postponed(transfer->digest);
     // A stream that was stopped on purpose must not fail its image.
-  } else if (transfer->preempted || !order_.Wants(transfer->key)) {
-    order_.Requeue(transfer->key);
+  } else if (transfer->preempted || !order_.Wants(transfer->digest)) {
+    order_.Requeue(transfer->digest);
   } else if (!retry_after || *retry_after > plan::kMaxRetryAfter ||
-             !order_.RateLimited(transfer->key, steady_clock::now() + *retry_after)) {
+             !order_.RateLimited(transfer->digest, steady_clock::now() + *retry_after)) {
     Fail(*transfer, end.error());
   }
-  StopUnwanted();  // the parts of a blob that is over
   Rebalance();
   changed_.notify_all();
 }
@@ -521,7 +508,7 @@ bool BlobDownloader::Write(Transfer& transfer) {
 // one ends.
 bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_received) {
   base::Lock lock(mutex_);
-  if (order_.OnBytes(transfer.key, bytes_received, steady_clock::now())) changed_.notify_all();
+  order_.OnBytes(transfer.digest, bytes_received, steady_clock::now());
   transfer.burst_bytes += bytes_received;
   while (!transfer.stop.stop_requested()) {
     const base::TimePoint now = steady_clock::now();
@@ -558,7 +545,7 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
       continue;
     }
     changed_.wait_until(mutex_, std::min(next, now + plan::kForeignPullPollInterval));
-    order_.RestartSpeedWindow(transfer.key, steady_clock::now());
+    order_.RestartSpeedWindow(transfer.digest, steady_clock::now());
   }
   return false;
 }
@@ -573,30 +560,13 @@ bool BlobDownloader::AwaitRate(Transfer& transfer, std::size_t bytes_received) {
     const base::Duration wait = rate_.WaitAt(now);
     if (wait <= base::Duration::zero()) return true;
     changed_.wait_until(mutex_, now + wait);
-    order_.ShiftSpeedWindow(transfer.key, steady_clock::now() - now);
+    order_.ShiftSpeedWindow(transfer.digest, steady_clock::now() - now);
   }
   return false;
 }
 
-// Returns false if the part is no longer wanted.
-bool BlobDownloader::KeepPart(const Transfer& transfer, std::string_view piece) {
-  base::Lock lock(mutex_);
-  auto found = parts_.find(transfer.key);
-  if (found == parts_.end()) return false;
-  std::string& bytes = found->second.bytes;
-  // Only a part that is the blob's next one is taken from here before it is complete.
-  if (bytes.empty()) bytes.reserve(transfer.end - transfer.offset);
-  bytes.append(piece);
-  return true;
-}
-
 bool BlobDownloader::Take(Transfer& transfer, std::string_view piece) {
   fetched_(piece.size());
-  if (transfer.is_part) {
-    if (!KeepPart(transfer, piece)) return false;
-    transfer.offset += piece.size();
-    return YieldToOthers(transfer, piece.size()) && AwaitRate(transfer, piece.size());
-  }
   if (transfer.bytes.empty()) transfer.bytes.reserve(kWriteSize + piece.size());
   transfer.bytes.append(piece);
   transfer.offset += piece.size();
@@ -608,67 +578,13 @@ bool BlobDownloader::Take(Transfer& transfer, std::string_view piece) {
   return !is_due || Write(transfer);
 }
 
-// Returns how the blob goes on, or nullopt if this stream is to end.
-std::optional<BlobDownloader::Next> BlobDownloader::AwaitNext(Transfer& transfer) {
-  base::Lock lock(mutex_);
-  while (!transfer.stop.stop_requested()) {
-    const base::TimePoint now = steady_clock::now();
-    // Writing, and waiting for another stream, must not count as slowness of the network.
-    order_.RestartSpeedWindow(transfer.key, now);
-    const std::uint64_t begin = transfer.offset - transfer.offset % plan::PartSize(transfer.size);
-    const std::string key = plan::FetchOrder::PartKey(transfer.digest, begin);
-    auto part = parts_.find(key);
-    if (part == parts_.end()) {
-      const auto end = order_.OwnPart(transfer.digest, transfer.offset, now);
-      if (end) return Next{.end = *end};
-      transfer.preempted = true;
-      return std::nullopt;
-    }
-    Next next{.bytes = std::exchange(part->second.bytes, {})};
-    part->second.begin += next.bytes.size();
-    if (!transfers_.contains(key)) {
-      // It came, or its stream was stopped, and this stream fetches what is missing.
-      next.part_over = key;
-      parts_.erase(part);
-      order_.PartCame(key);
-      return next;
-    }
-    if (!next.bytes.empty()) return next;
-    changed_.wait_until(mutex_, now + plan::kForeignPullPollInterval);
-  }
-  return std::nullopt;
-}
-
-// Brings the blob from `transfer.offset` on into the store. Take writes what this stream fetches; this
-// function writes the parts that other streams brought.
-base::Status BlobDownloader::FetchInOrder(Transfer& transfer) {
-  while (transfer.offset < transfer.size) {
-    const auto next = AwaitNext(transfer);
-    if (!next) return base::Cancelled("stopped");
-    if (next->end > 0) {
-      if (auto got = FetchWithRetries(transfer, next->end); !got) return got;
-      continue;
-    }
-    if (!Write(transfer)) return *transfer.store_error;
-    for (std::size_t at = 0; at < next->bytes.size(); at += kWriteSize) {
-      transfer.bytes = next->bytes.substr(at, kWriteSize);
-      transfer.offset += transfer.bytes.size();
-      if (!Write(transfer)) return *transfer.store_error;
-    }
-    base::Lock lock(mutex_);
-    if (!next->part_over.empty()) order_.PartOver(next->part_over);
-    changed_.notify_all();
-  }
-  return {};
-}
-
-base::Status BlobDownloader::FetchWithRetries(Transfer& transfer, std::uint64_t end) {
+base::Status BlobDownloader::FetchWithRetries(Transfer& transfer, std::uint64_t size) {
   const base::Call call{.stop = transfer.stop.get_token()};
   const auto take = [&](std::string_view piece) { return Take(transfer, piece); };
-  for (int tried = 1; transfer.offset < end; tried++) {
+  for (int tried = 1; transfer.offset < size; tried++) {
     const std::uint64_t before = transfer.offset;
-    base::Status got = transfer.job->source->FetchBytes(
-        call, transfer.job->question, {transfer.digest, transfer.size, transfer.offset, end}, take);
+    base::Status got = transfer.job->source->FetchBytes(call, transfer.job->question,
+                                                        {transfer.digest, size, transfer.offset, size}, take);
     // Unavailable is repeated here: a broken connection, or an answer such as 500 or 502. Refusals, limits
     // and wrong answers are the caller's to judge.
     if (got || got.error().code() != base::Code::kUnavailable) return got;
@@ -693,7 +609,6 @@ void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
                  : error;
   }
   order_.Failed(transfer.digest);
-  StopUnwanted();  // its other streams
 }
 
 }  // namespace prefetch::agent

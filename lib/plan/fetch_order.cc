@@ -7,16 +7,6 @@
 
 namespace prefetch::plan {
 
-std::uint64_t PartSize(std::uint64_t blob_size) {
-  if (blob_size <= kSplitFrom) return blob_size;
-  const std::uint64_t parts = blob_size / kMinPart;
-  return (blob_size - 1) / parts + 1;
-}
-
-std::string FetchOrder::PartKey(const std::string& digest, std::uint64_t begin) {
-  return digest + "@" + std::to_string(begin);
-}
-
 void FetchOrder::Add(ImageId image, const std::string& registry, std::vector<BlobToFetch> blobs) {
   // The largest layer first: one that begins last would keep a single stream busy after all others have
   // ended.
@@ -26,12 +16,8 @@ void FetchOrder::Add(ImageId image, const std::string& registry, std::vector<Blo
     auto [it, is_new] = blobs_.try_emplace(blobs[rank].digest);
     // A layer of several images is fetched once, from the registry of the image that came first.
     if (is_new) it->second.registry = registry;
-    // Manifests may name several sizes. One that changed later would not be that of the stream under way.
-    if (is_new) it->second.size = blobs[rank].size;
+    it->second.size = blobs[rank].size;
     it->second.wanted_by.insert({image, rank});
-    for (auto& [key, part] : blobs_) {
-      if (part.part_of == it->first) part.wanted_by.insert({image, rank});
-    }
     added.missing.insert(blobs[rank].digest);
   }
   registries_[registry];
@@ -60,26 +46,18 @@ FetchOrder::Shares FetchOrder::CountShares() const {
   return shares;
 }
 
-// Returns the blob that deserves the next stream: of the registry with the fewest streams, then of the image
-// with the fewest, then of the earliest image. It waits, or its stream runs and has parts for others. end()
-// if none may start.
-FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, Parts parts, base::TimePoint now) {
+// Returns the blob that waits and deserves the next stream: of the registry with the fewest streams, then of
+// the image with the fewest, then of the earliest image. end() if none may start.
+FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, base::TimePoint now) {
   const auto count = [](const auto& counts, const auto& key) {
     auto found = counts.find(key);
     return found == counts.end() ? 0 : found->second;
   };
-  const bool may_split = parts == Parts::kYes && std::count_if(blobs_.begin(), blobs_.end(), [](auto& one) {
-                                                   return !one.second.part_of.empty();
-                                                 }) < kMaxParts;
   auto best = blobs_.end();
   std::tuple<int, int, std::pair<ImageId, std::size_t>> least;
   for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
     const Blob& blob = it->second;
-    const bool is_part = !blob.part_of.empty();
-    const bool waits = blob.state == Blob::State::kQueued && (parts == Parts::kYes || !is_part);
-    const bool has_part = blob.state == Blob::State::kActive && may_split && !is_part && blob.has_come &&
-                          blob.next_part < blob.size;
-    if (!waits && !has_part) continue;
+    if (blob.state != Blob::State::kQueued) continue;
     const Registry& registry = registries_[blob.registry];
     const int of_registry = count(shares.registries, blob.registry);
     if (now < registry.not_before || of_registry >= registry.max_streams) continue;
@@ -92,16 +70,8 @@ FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, Parts parts, 
 }
 
 std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
-  auto best = Best(CountShares(), Parts::kYes, now);
+  auto best = Best(CountShares(), now);
   if (best == blobs_.end()) return std::nullopt;
-  if (best->second.state == Blob::State::kActive) {
-    Blob& whole = best->second;
-    Blob part{.registry = whole.registry, .wanted_by = whole.wanted_by, .part_of = best->first};
-    part.begin = whole.next_part;
-    part.size = std::min(PartSize(whole.size), whole.size - part.begin);
-    whole.next_part += part.size;
-    best = blobs_.insert_or_assign(PartKey(part.part_of, part.begin), std::move(part)).first;
-  }
   Blob& blob = best->second;
   blob.state = Blob::State::kActive;
   // Steps are numbered so that RateLimited() can tell requests that ran side by side from later ones.
@@ -109,27 +79,7 @@ std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
   blob.window_at = now;
   blob.window_bytes = 0;
   blob.slow = false;
-  const bool is_part = !blob.part_of.empty();
-  return Step{.key = best->first,
-              .digest = is_part ? blob.part_of : best->first,
-              .image = ImageOf(blob),
-              .is_part = is_part,
-              .size = is_part ? blobs_.at(blob.part_of).size : blob.size,
-              .begin = blob.begin,
-              .end = blob.begin + blob.size};
-}
-
-std::optional<std::uint64_t> FetchOrder::OwnPart(const std::string& digest, std::uint64_t offset,
-                                                 base::TimePoint now) {
-  auto found = blobs_.find(digest);
-  if (found == blobs_.end()) return std::nullopt;
-  Blob& blob = found->second;
-  // It was removed meanwhile, and has come back with another size.
-  if (offset >= blob.size || now < registries_[blob.registry].not_before) return std::nullopt;
-  const std::uint64_t part = PartSize(blob.size);
-  const std::uint64_t end = std::min(offset - offset % part + part, blob.size);
-  blob.next_part = std::max(blob.next_part, end);
-  return end;
+  return Step{.digest = best->first, .image = ImageOf(blob)};
 }
 
 base::TimePoint FetchOrder::NextAt(base::TimePoint now) const {
@@ -140,19 +90,17 @@ base::TimePoint FetchOrder::NextAt(base::TimePoint now) const {
   return next;
 }
 
-bool FetchOrder::OnBytes(const std::string& digest, std::uint64_t bytes, base::TimePoint now) {
+void FetchOrder::OnBytes(const std::string& digest, std::uint64_t bytes, base::TimePoint now) {
   auto found = blobs_.find(digest);
-  if (found == blobs_.end()) return false;
+  if (found == blobs_.end()) return;
   Blob& blob = found->second;
   blob.window_bytes += bytes;
   // Speed is judged over whole windows. A shorter one would call a stream too slow that pauses between two
   // packets.
-  if (now - blob.window_at >= kFetchFloorTime) {
-    blob.slow = IsTooSlow(blob, now);
-    blob.window_at = now;
-    blob.window_bytes = 0;
-  }
-  return !std::exchange(blob.has_come, true) && blob.part_of.empty() && blob.next_part < blob.size;
+  if (now - blob.window_at < kFetchFloorTime) return;
+  blob.slow = IsTooSlow(blob, now);
+  blob.window_at = now;
+  blob.window_bytes = 0;
 }
 
 // The pause was the agent's own (the blob was being opened, or pulls of kubelet come first). It is no
@@ -179,8 +127,7 @@ bool FetchOrder::IsTooSlow(const Blob& blob, base::TimePoint now) {
 
 std::optional<FetchOrder::Preemption> FetchOrder::StreamToPreempt(base::TimePoint now) {
   const Shares shares = CountShares();
-  // A part takes no stream from another image: it only makes a blob quicker that has one.
-  const auto best = Best(shares, Parts::kNo, now);
+  const auto best = Best(shares, now);
   if (best == blobs_.end()) return std::nullopt;
   const Blob& waits = best->second;
   const auto count_of = [&](const Blob& blob) {
@@ -253,26 +200,14 @@ bool FetchOrder::RateLimited(const std::string& digest, base::TimePoint until) {
   return true;
 }
 
-void FetchOrder::Erase(const std::string& digest) {
-  std::erase_if(blobs_, [&](const auto& one) { return one.first == digest || one.second.part_of == digest; });
-}
-
-void FetchOrder::PartCame(const std::string& key) {
-  if (auto found = blobs_.find(key); found != blobs_.end()) found->second.state = Blob::State::kInMemory;
-}
-
-void FetchOrder::PartOver(const std::string& key) {
-  blobs_.erase(key);
-}
-
 void FetchOrder::Done(const std::string& digest) {
   for (auto& [id, image] : images_) image.missing.erase(digest);
-  Erase(digest);
+  blobs_.erase(digest);
 }
 
 void FetchOrder::Failed(const std::string& digest) {
   for (auto& [id, image] : images_) image.failed = image.failed || image.missing.contains(digest);
-  Erase(digest);
+  blobs_.erase(digest);
 }
 
 FetchOrder::Progress FetchOrder::ProgressOf(ImageId image) const {

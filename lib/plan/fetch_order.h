@@ -1,13 +1,12 @@
 // FetchOrder: the blobs that the agent downloads for all its images, and which blob a free stream takes next.
 // It does no I/O, reads no clock and has no lock: the caller holds the lock.
 //
-// A blob of up to kSplitFrom is one request, as with the runtime, so that servers which count requests see no
-// more of them. A larger one is a request for each part of kMinPart or a little more. Its own stream writes
-// them in order; free streams bring later ones into memory, kMaxParts of them for all blobs. The largest blob
-// of an image comes first. Streams are shared evenly: among registries, and then among the images of each. If
-// no stream is free and a blob waits, an image or registry with at least two more streams than the waiting
-// one gives one up. A stream below the floor speed is preempted for any other image, and its own image is
-// left to the runtime. Later images of its registry are left to the runtime as well, for kFetchFailedPeriod.
+// A blob is one request, as with the runtime, so that servers which count requests see no more of them. The
+// largest blob of an image comes first. Streams are shared evenly: among registries, and then among the
+// images of each. If no stream is free and a blob waits, an image or registry with at least two more streams
+// than the waiting one gives one up. A stream below the floor speed is preempted for any other image, and its
+// own image is left to the runtime. Later images of its registry are left to the runtime as well, for
+// kFetchFailedPeriod.
 #pragma once
 
 #include <chrono>
@@ -117,21 +116,10 @@ constexpr std::chrono::seconds kFetchFloorTime{2};
 // Pause after a rate-limited request (429, 503) without Retry-After.
 constexpr std::chrono::seconds kDefaultRetryAfter{1};
 
-// A larger blob is fetched in parts of kMinPart or more. Below, one connection takes no longer than the rest
-// of an image.
-constexpr std::uint64_t kSplitFrom = 32 << 20;
-constexpr std::uint64_t kMinPart = 8 << 20;
-// Parts that other streams fetch. containerd takes the bytes of a blob in order only, so each waits in
-// memory. A part has less than 10 MiB: 50 MiB at most.
-constexpr int kMaxParts = 5;
-
 struct BlobToFetch {
   std::string digest;
   std::uint64_t size = 0;
 };
-
-// Size of the parts of such a blob, but for its last one.
-std::uint64_t PartSize(std::uint64_t blob_size);
 
 class FetchOrder {
  public:
@@ -142,24 +130,13 @@ class FetchOrder {
   // The image is no longer wanted. Removes the blobs that only it wanted; the caller stops their streams.
   void Remove(ImageId image);
 
-  // A blob for its own stream, or a part of one whose own stream runs. Other calls name it by `key`: the
-  // digest, or that of the part.
   struct Step {
-    std::string key;
     std::string digest;
     ImageId image = 0;  // one that wants it
-    bool is_part = false;
-    std::uint64_t size = 0;            // of the blob
-    std::uint64_t begin = 0, end = 0;  // of the part
   };
-  // Returns what a free stream fetches next, or nullopt if nothing may start now. When the stream ends, the
-  // caller reports Done, Failed, Postponed, Requeue or RateLimited.
+  // Returns the blob that a free stream fetches next, or nullopt if none may start now. When the stream ends,
+  // the caller reports Done, Failed, Postponed, Requeue or RateLimited.
   std::optional<Step> Next(base::TimePoint now);
-  static std::string PartKey(const std::string& digest, std::uint64_t begin);
-  // The blob's own stream has everything before `offset`. Returns where its next request ends, and leaves the
-  // parts behind that to other streams. nullopt: it waits, since its registry is held, or is no longer
-  // wanted. The stream ends, and reports Requeue.
-  std::optional<std::uint64_t> OwnPart(const std::string& digest, std::uint64_t offset, base::TimePoint now);
   // Returns the earliest time at which a held registry may be asked again; max() if none is held.
   base::TimePoint NextAt(base::TimePoint now) const;
 
@@ -172,9 +149,8 @@ class FetchOrder {
   // when it has ended.
   std::optional<Preemption> StreamToPreempt(base::TimePoint now);
 
-  // Bytes of the blob have come. They count in the window of kFetchFloorTime over which its speed is
-  // measured. Returns true if its parts may go to other streams from now on.
-  bool OnBytes(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
+  // Bytes of the blob have come. They count in the window over which its speed is measured.
+  void OnBytes(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
   // The stream has not waited for the network until now, so its window starts again.
   void RestartSpeedWindow(const std::string& digest, base::TimePoint now);
   // The agent itself has held the stream back for this time, so its window moves along by it.
@@ -189,28 +165,21 @@ class FetchOrder {
   // it had one stream only, or has limited the image before; the caller then reports Failed(). Answers to
   // requests that ran side by side count as one.
   bool RateLimited(const std::string& digest, base::TimePoint until);
-  // The blob is complete, or failed. ProgressOf tells the effect on its images. Its parts end with it.
+  // The blob is complete, or failed. ProgressOf tells the effect on its images.
   void Done(const std::string& digest);
   void Failed(const std::string& digest);
-  // The part has come, and still waits in memory; or it was written, or is left to the blob's own stream.
-  void PartCame(const std::string& key);
-  void PartOver(const std::string& key);
 
   // The state of an image: all of its blobs are complete, one of them has failed, or neither is true yet.
   enum class Progress { kUnderWay, kComplete, kFailed };
   Progress ProgressOf(ImageId image) const;
-  bool Wants(const std::string& key) const { return blobs_.contains(key); }
+  bool Wants(const std::string& digest) const { return blobs_.contains(digest); }
 
  private:
   struct Blob {
     std::string registry;
     std::uint64_t size = 0;
     std::set<std::pair<ImageId, std::size_t>> wanted_by;  // with its rank there; never empty
-    std::string part_of;                                  // digest of the blob, for a part
-    std::uint64_t begin = 0;                              // of the part
-    std::uint64_t next_part = 0;                          // where the next part for another stream begins
-    bool has_come = false;  // bytes of it: its server is known, and knows ranges
-    enum class State { kQueued, kPostponed, kActive, kPreempted, kInMemory } state = State::kQueued;
+    enum class State { kQueued, kPostponed, kActive, kPreempted } state = State::kQueued;
     std::uint64_t begun = 0;    // the number of its step
     base::TimePoint window_at;  // since when `window_bytes` came
     std::uint64_t window_bytes = 0;
@@ -236,9 +205,7 @@ class FetchOrder {
   static ImageId ImageOf(const Blob& blob) { return blob.wanted_by.begin()->first; }
   static bool IsTooSlow(const Blob& blob, base::TimePoint now);
   Shares CountShares() const;
-  enum class Parts { kNo, kYes };
-  Blobs::iterator Best(const Shares& shares, Parts parts, base::TimePoint now);
-  void Erase(const std::string& digest);
+  Blobs::iterator Best(const Shares& shares, base::TimePoint now);
 
   Blobs blobs_;  // that are not complete
   std::map<ImageId, Image> images_;

@@ -122,13 +122,6 @@ class FakeSource final : public image::ContentSource {
     base::Lock lock(mutex_);
     while (under_way_ < count) changed_.wait(mutex_);
   }
-  // False if there are not so many at the same time within ten seconds.
-  bool AwaitMost(int count) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    base::Lock lock(mutex_);
-    while (most_ < count && std::chrono::steady_clock::now() < until) changed_.wait_until(mutex_, until);
-    return most_ >= count;
-  }
   // Until all of Limit() were refused.
   void AwaitRefusals() {
     base::Lock lock(mutex_);
@@ -141,7 +134,6 @@ class FakeSource final : public image::ContentSource {
     base::Lock lock(mutex_);
     return asked_.size();
   }
-  std::vector<image::BlobRange> ranges() { return Read(asked_); }
 
  private:
   base::Status Send(const base::Call& call, const std::string& digest, std::string_view bytes,

@@ -202,53 +202,6 @@ TEST_F(FetchingTest, ABlobIsOneRequest) {
   EXPECT_EQ(source_->requests(), 4U) << "with the configuration";
 }
 
-// containerd takes a blob's bytes in order, so parts that come early wait.
-TEST_F(FetchingTest, ALargeBlobComesInPartsSideBySide) {
-  std::string huge(41 * kMiB, 'h');
-  for (std::size_t at = 0; at < huge.size(); at += 4096) huge.replace(at, 8, std::to_string(10'000'000 + at));
-  source_->Put("reg.example/app:v1", {huge});
-  // The first part comes last.
-  source_->Hold(huge, 100'000);
-  auto fetched = std::async(std::launch::async, [&] { return Fetch("reg.example/app:v1"); });
-  EXPECT_TRUE(source_->AwaitMost(5));
-  source_->Release();
-  EXPECT_TRUE(fetched.get());
-  EXPECT_TRUE(IsHere(huge));
-  EXPECT_LE(source_->served(), huge.size() + 100);
-  EXPECT_EQ(source_->requests(), 1U + 5U) << "with the configuration";
-  for (const image::BlobRange& range : source_->ranges())
-    EXPECT_TRUE(range.size < kMiB || range.end - range.begin >= 8 * kMiB);
-}
-
-TEST_F(FetchingTest, PartsThatCameOutlastALimitOfRequests) {
-  const std::string huge(41 * kMiB, 'h');
-  source_->Put("reg.example/app:v1", {huge});
-  source_->Limit(1);
-  source_->Hold(huge, 1 * kMiB);
-  auto fetched = std::async(std::launch::async, [&] { return Fetch("reg.example/app:v1"); });
-  source_->AwaitRefusals();
-  source_->Release();
-  EXPECT_TRUE(fetched.get());
-  EXPECT_TRUE(IsHere(huge));
-  EXPECT_LE(source_->served(), huge.size() + 100);
-  EXPECT_LE(source_->requests(), 1U + 5U + 1U);
-}
-
-TEST_F(FetchingTest, APartThatFailsLeavesTheBlobToTheRuntimeWithTheBytesBeforeIt) {
-  const std::string huge(41 * kMiB, 'h');
-  source_->Put("reg.example/app:v1", {huge});
-  source_->Break(huge, 100'000);  // of each request, so the parts end at different times
-  source_->Hold(huge, 50'000);
-  auto fetched = std::async(std::launch::async, [&] { return Fetch("reg.example/app:v1"); });
-  EXPECT_TRUE(source_->AwaitMost(5));
-  source_->Fail(huge, base::NotFound("404"));
-  source_->Release();
-  EXPECT_FALSE(fetched.get());
-  EXPECT_EQ(StateOf(huge), cri::BlobState::kWritable);
-  source_->Put("reg.example/other:v1", {small_});
-  EXPECT_TRUE(Fetch("reg.example/other:v1")) << "no part holds a stream";
-}
-
 TEST_F(FetchingTest, ALimitOfRequestsCostsNoByteAndNotTheImage) {
   source_->Put("reg.example/app:v1", {large_, large_ + "2", large_ + "3", small_});
   source_->Limit(1);

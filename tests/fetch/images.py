@@ -116,8 +116,6 @@ class Image:
     def build_large(self):
         self.put("v1", *self.image([40_000_000], pack="tar"))
 
-    build_largenorange = build_largelimited = build_large
-
     def build_small(self):
         self.put("v1", *self.image([1_000]))
 

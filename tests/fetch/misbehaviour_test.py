@@ -169,7 +169,7 @@ class Suite:
     @staticmethod
     def patience(row):
         """Seconds for which the registry asks the agent to wait before it asks again."""
-        return {"limitedfirst": 5, "rate": 2, "largelimited": 1, "mlimited": 7}.get(row.name, 0)
+        return {"limitedfirst": 5, "rate": 2, "mlimited": 7}.get(row.name, 0)
 
     def measure_alone(self, fetch):
         """Seconds that the registries take that are well."""

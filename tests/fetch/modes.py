@@ -200,7 +200,7 @@ MODES = {
     # As it should be.
     "ok": plain, "large": plain, "layers": plain, "zstd": plain, "tar": plain, "small": plain, "basic": plain,
     # Ranges.
-    "norange": no_ranges, "largenorange": no_ranges, "wholeas206": partial_for_whole, "shifted": shifted, "tworanges": two_ranges,
+    "norange": no_ranges, "wholeas206": partial_for_whole, "shifted": shifted, "tworanges": two_ranges,
     "multipart": multipart, "range416": only_head(416),
     "wrongtotal": range_of(lambda b, e, n: f"bytes {b}-{e - 1}/{n + 1}"),
     "weakrange": range_of(lambda b, e, n: f"Bytes={b}-{e - 1}/{n}"),
@@ -220,7 +220,6 @@ MODES = {
     # Limits and failures.
     "limitedlater": refuses(lambda n: n > 1, status(429, 5)), "limitedfirst": refuses(lambda n: n <= 2, status(429, 2)),
     "rate": limited(2, 10, 1), "limited": limited(10, 20),
-    "largelimited": limited(2, 2, 1),
     # Of each blob: which of the image's requests is the second is chance, and so were the ends of both sides.
     "busy": refuses(lambda n: n % 2 == 1, status(503), of_each_blob=True),
     "busyshared": refuses(lambda n: n % 2 == 1, status(503)),

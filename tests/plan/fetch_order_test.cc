@@ -29,8 +29,8 @@ struct FetchOrderTest : testing::Test {
   std::string Next() {
     auto step = order.Next(now);
     if (!step) return "-";
-    busy.insert(step->key);
-    return step->key;
+    busy.insert(step->digest);
+    return step->digest;
   }
   // All streams that are free take one.
   void Fill() {
@@ -169,111 +169,6 @@ TEST_F(FetchOrderTest, AStreamThatWaitsALittleAtEachPartIsStillJudged) {
   Pass(2, {});
   for (const std::string& blob : busy) order.ShiftSpeedWindow(blob, std::chrono::milliseconds(10));
   EXPECT_TRUE(Preemption().ends_with(" stalled"));
-}
-
-constexpr std::uint64_t kMiB = 1 << 20;
-
-TEST_F(FetchOrderTest, ABlobIsSplitOnlyIfItIsLargeAndNeverIntoSmallParts) {
-  for (const std::uint64_t mib : {1, 31, 32}) EXPECT_EQ(PartSize(mib * kMiB), mib * kMiB);
-  for (const std::uint64_t mib : {33, 39, 40, 57, 100, 800}) {
-    EXPECT_GE(PartSize(mib * kMiB), kMinPart);
-    EXPECT_LT(PartSize(mib * kMiB), 10 * kMiB);
-  }
-  EXPECT_GE(PartSize((1ULL << 63) - 1), kMinPart);
-}
-
-TEST_F(FetchOrderTest, FreeStreamsFetchPartsOfALargeBlob) {
-  order.Add(1, "r", {{"a", 80 * kMiB}, {"b", 10}});
-  ASSERT_EQ(Next(), "a");
-  ASSERT_EQ(Next(), "b");
-  EXPECT_EQ(order.OwnPart("a", kMiB, now), 8 * kMiB);
-  EXPECT_EQ(Next(), "-") << "its server may not know ranges";
-  EXPECT_TRUE(order.OnBytes("a", 1, now));
-  EXPECT_FALSE(order.OnBytes("a", 1, now));
-  const auto step = order.Next(now);
-  ASSERT_TRUE(step);
-  EXPECT_EQ(step->digest, "a");
-  EXPECT_EQ(step->image, 1U);
-  EXPECT_TRUE(step->is_part);
-  EXPECT_EQ(step->begin, 8 * kMiB);
-  EXPECT_EQ(step->end, 16 * kMiB);
-  EXPECT_FALSE(order.OnBytes(step->key, 1, now));
-  for (int i = 2; i <= kMaxParts; i++) EXPECT_EQ(Next(), FetchOrder::PartKey("a", i * 8 * kMiB));
-  EXPECT_EQ(Next(), "-") << "each part takes memory";
-  order.PartCame(step->key);
-  EXPECT_EQ(Next(), "-") << "until it is written";
-  order.PartOver(step->key);
-  EXPECT_EQ(Next(), FetchOrder::PartKey("a", 48 * kMiB));
-  // Nobody else has the next one.
-  EXPECT_EQ(order.OwnPart("a", 56 * kMiB, now), 64 * kMiB);
-  order.Done("a");
-  EXPECT_FALSE(order.Wants(FetchOrder::PartKey("a", 48 * kMiB)));
-  order.Done("b");
-  EXPECT_EQ(order.ProgressOf(1), Progress::kComplete);
-}
-
-TEST_F(FetchOrderTest, PartsShareAsBlobsDoButTakeNoStreamFromOthers) {
-  order.Add(1, "r", {{"a", 80 * kMiB}});
-  order.Add(2, "r", Layers("b", 8));
-  order.Add(3, "r", Layers("c", 8));
-  Fill();
-  order.OwnPart("a", 0, now);
-  order.OnBytes("a", 1, now);
-  EXPECT_EQ(Preemption(), "-") << "it has less than its share";
-  for (const std::string name : {"b", "c"}) {
-    for (int i = 0; i < 3; i++) {
-      order.Done(name + "-" + std::to_string(i));
-      busy.erase(name + "-" + std::to_string(i));
-    }
-  }
-  Fill();
-  EXPECT_EQ(StreamsOf("a"), 1 + kMaxParts);
-  EXPECT_EQ(StreamsOf("b"), 5);
-  order.Add(4, "r", Layers("d", 1));
-  EXPECT_EQ(Preemption(), FetchOrder::PartKey("a", 40 * kMiB));
-  EXPECT_EQ(Next(), "d-0");
-  EXPECT_EQ(Preemption(), "-");
-}
-
-// Whatever later manifests say: a stream that has begun asks for what it began.
-TEST_F(FetchOrderTest, ABlobWithSeveralSizesKeepsTheFirst) {
-  order.Add(1, "r", {{"a", 93}, {"a", 100}});
-  const auto step = order.Next(now);
-  ASSERT_TRUE(step);
-  order.Add(2, "r", {{"a", 50 * kMiB}});
-  EXPECT_EQ(step->size, 100U);
-  EXPECT_EQ(order.OwnPart("a", 0, now), 100U);
-  EXPECT_FALSE(order.OnBytes("a", 10, now)) << "no parts";
-}
-
-TEST_F(FetchOrderTest, APartEndsWithTheLastImageThatWantsItsBlob) {
-  order.Add(1, "r", {{"a", 80 * kMiB}});
-  Next();
-  order.OwnPart("a", 0, now);
-  order.OnBytes("a", 1, now);
-  const std::string part = Next();
-  order.Add(2, "r", {{"a", 80 * kMiB}});
-  order.Remove(1);
-  EXPECT_TRUE(order.Wants(part));
-  order.Remove(2);
-  EXPECT_FALSE(order.Wants(part));
-}
-
-TEST_F(FetchOrderTest, ARefusedPartHoldsItsBlobToo) {
-  order.Add(1, "r", {{"a", 80 * kMiB}});
-  Next();
-  order.OwnPart("a", 0, now);
-  order.OnBytes("a", 1, now);
-  const std::string part = Next();
-  EXPECT_TRUE(order.RateLimited(part, now + seconds(5)));
-  EXPECT_EQ(Next(), "-");
-  EXPECT_FALSE(order.OwnPart("a", 8 * kMiB, now)) << "its own stream ends at the next part";
-  order.Requeue("a");
-  now += seconds(5);
-  EXPECT_EQ(Next(), "a");
-  EXPECT_EQ(order.OwnPart("a", 8 * kMiB, now), 16 * kMiB);
-  EXPECT_EQ(Next(), "-") << "half of two";
-  EXPECT_FALSE(order.RateLimited("a", now + seconds(5)));
 }
 
 TEST_F(FetchOrderTest, ARefusalHalvesAndTheSecondOneEndsTheImage) {
