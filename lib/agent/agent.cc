@@ -203,7 +203,7 @@ void Agent::Turn(std::optional<Event> event) {
 void Agent::ProcessEntries() {
   pulls_->EvaluateRuns();
   pulls_->CheckDiskBudget();
-  if (kubelet_) kubelet_->ReleaseVerdicts();
+  if (kubelet_) kubelet_->ShowDueVerdicts();
   loop_.ChangedIf(entries_.ForgetRequested(loop_.now()));
   ForgetRegistries();
   DecideAll();
@@ -371,7 +371,7 @@ base::TimePoint Agent::NextTurnTime() const {
   for (const Entry& entry : entries_.all()) {
     // Every decision that depends on time must be listed here. One that is missing would wait for
     // kMaxTurnInterval.
-    next = std::min(next, plan::NextRelease(entry.verdict));
+    next = std::min(next, plan::NextShowTime(entry.verdict));
     if (checks_.AppliesTo(entry)) {
       next = std::min(next, plan::NextRefreshChange(entry.desired, entry.freshness, loop_.now()));
     }
@@ -597,7 +597,7 @@ void Agent::ApplyCredentials(credentials::KeyringHealth health) {
       if (checks_.AppliesTo(entry)) entry.freshness = plan::AfterNewCredentials(entry.freshness, loop_.now());
     }
     // The registry may have refused kubelet for the credential that has just been replaced on the node.
-    if (touching_) touching_->RetryAbandoned(entries_, loop_.now());
+    if (touching_) touching_->ConditionsChanged(entries_, loop_.now());
   }
   if (health.problems != credentials_.problems) {
     for (const std::string& problem : health.problems) base::Err("credentials", {{"problem", problem}});
@@ -675,7 +675,7 @@ bool Agent::On(KubeletPolled event) {
   pulls_->UseThreshold(status.gc ? status.gc->low_percent : 0);
   if (!touching_) return true;
   if (news.restarted) touching_->KubeletRestarted(entries_, loop_.now());
-  if (news.settings) touching_->RetryAbandoned(entries_, loop_.now());
+  if (news.settings) touching_->ConditionsChanged(entries_, loop_.now());
   return true;
 }
 

@@ -209,7 +209,7 @@ class Agent {
   const Parts parts_;
   const base::TimePoint started_at_;
   Loop loop_;
-  RefusedCredentials refusals_;
+  RejectedCredentials refusals_;
   Board board_;
   plan::WindowStates windows_;
   std::optional<double> window_fraction_;  // of the start jitter, drawn once

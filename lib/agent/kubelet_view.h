@@ -48,7 +48,7 @@ class KubeletView {
   // Applies the result of a poll, and returns what it has changed.
   News Handle(KubeletPolled event, std::uint64_t list_epoch);
   // Shows the changed verdicts whose debounce is over.
-  void ReleaseVerdicts();
+  void ShowDueVerdicts();
   // When there is something to do though nothing happens; the entries' own times are not in it.
   base::TimePoint NextTurn(bool has_list) const {
     return poll_running_ || !has_list ? base::TimePoint::max() : plan::NextKubeletPoll(polls_);

@@ -140,8 +140,8 @@ bool IsForeign(const image::Platform& node, const cri::ImageDetails& details) {
 
 // Returns whether a container starts from the image. An error means that the runtime could not tell, while
 // false is about this image.
-cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& content, const std::string& id,
-                             const std::string& chain_id, bool only_unpacked) {
+cri::CallResult<bool> IsStartable(const base::Call& call, cri::ContentService& content, const std::string& id,
+                                  const std::string& chain_id, bool only_unpacked) {
   auto starts = only_unpacked && !chain_id.empty() ? content.IsUnpacked(call, chain_id)
                                                    : content.IsRunnable(call, id, chain_id);
   if (starts) return starts;
@@ -235,7 +235,7 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
   for (auto& [id, facts] : now) {
     if (facts.gone) gone_.insert(id);
     if (facts.gone || facts.starts) continue;
-    auto starts = Starts(call, content_, id, facts.chain_id, facts.foreign);
+    auto starts = IsStartable(call, content_, id, facts.chain_id, facts.foreign);
     if (!starts) return starts.error();
     facts.starts = *starts;
     // Without this, the next equal answer would be skipped as unchanged.

@@ -75,7 +75,7 @@ class Observer {
     bool untagged = false;  // it had no tag when that was asked
     bool gone = false;      // the runtime has nothing by its name: gone in between, or never there (C34)
     bool foreign = false;   // for another architecture, which the node runs as well
-    // Result of agent::Starts. An image that starts is not asked about again while it is here: only its
+    // Result of agent::IsStartable. An image that starts is not asked about again while it is here: only its
     // removal takes its snapshots away.
     bool starts = false;
   };
@@ -112,8 +112,8 @@ class Observer {
 // content that the runtime could still unpack, as for an architecture that is not the node's own (IsForeign).
 // A runtime that cannot tell is believed: only containerd lists what a failed pull has left. An error means
 // that the runtime is away.
-cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& content, const std::string& id,
-                             const std::string& chain_id, bool only_unpacked);
+cri::CallResult<bool> IsStartable(const base::Call& call, cri::ContentService& content, const std::string& id,
+                                  const std::string& chain_id, bool only_unpacked);
 bool IsForeign(const image::Platform& node, const cri::ImageDetails& details);
 
 // Returns the facts about an image under the name `reference`. `names`: all names of the image.

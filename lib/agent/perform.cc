@@ -146,7 +146,7 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
       if (!image::IsCredentialRefusal(error) && error != image::ErrorClass::kNotFound) return attempt;
       // A repository that this identity may not read says nothing about the password.
       if (IsAuthenticationFailure(detail, job.reference)) {
-        parts.refusals.RecordRefusal(job.reference, credential.auth, parts.clock.Now());
+        parts.refusals.RecordRejection(job.reference, credential.auth, parts.clock.Now());
       }
     }
     // A rejection is kept in preference to a later 404, and the first one to later ones.
@@ -216,8 +216,8 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& pa
     outcome.local->runs_here = image::CanRun(parts.node, *found.platform);
   }
   // The runtime reports success for artifacts and for images that it has not unpacked (C22).
-  auto starts = Starts(call.Within(kRuntimeCallTimeout), parts.content, found.image.id, found.chain_id,
-                       IsForeign(parts.node, found));
+  auto starts = IsStartable(call.Within(kRuntimeCallTimeout), parts.content, found.image.id, found.chain_id,
+                            IsForeign(parts.node, found));
   const bool unpacked = !starts || *starts;  // a runtime that has gone tells once it is back
   outcome.local->unpacked = unpacked;
   outcome.success = plan::PullSuccess{.id = found.image.id,

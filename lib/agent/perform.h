@@ -54,7 +54,7 @@ struct PullOutcome {
 struct PullDependencies {
   cri::ImageService& images;
   cri::ContentService& content;
-  RefusedCredentials& refusals;
+  RejectedCredentials& refusals;
   const base::Clock& clock;
   image::Platform node;
   Fetcher* fetcher = nullptr;  // null: the runtime fetches everything

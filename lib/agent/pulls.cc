@@ -1060,7 +1060,7 @@ void Pulls::EvictForDiskSpace() {
     if (pull_to_end->reason == plan::EndReason::kOutOfDiskSpace) {
       base::Warn("pull ended: not enough room", fields);
       run.cancel_reason = CancelReason::kNoDiskSpace;
-      entry.history.disk = plan::AfterDiskFull(entry.history.disk, pull_to_end->competed, loop_.now());
+      entry.history.disk = plan::AfterOutOfDiskSpace(entry.history.disk, pull_to_end->competed, loop_.now());
       // The disk shows the room only later. Until then this keeps the next turn from ending another pull for
       // the same shortage.
       space_release_ = plan::AfterEnding(space_release_, run.state.progress.bytes_done, loop_.now());
@@ -1091,7 +1091,7 @@ bool Pulls::HandleDiskFull(Entry& entry, const std::string& error) {
       {{"image", entry.desired->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});
   // If others had left only few bytes that were not gone yet, fetching the whole image again would not help.
   entry.history.disk =
-      plan::AfterDiskFull(entry.history.disk, competed, loop_.now(), space_release_.returning);
+      plan::AfterOutOfDiskSpace(entry.history.disk, competed, loop_.now(), space_release_.returning);
   space_release_ = plan::AfterEnding(space_release_, 0, loop_.now());
   DiscardBytes(entry, cri::LeaseDeletion::kSync);
   disk_.available_bytes = 0;  // until the next measurement; no pull starts in between

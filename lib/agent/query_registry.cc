@@ -102,7 +102,7 @@ image::RegistryAnswer QueryRegistry(const base::Call& call, const RegistryQueryD
                            answer.detail == image::RegistryDetail::kBadCredentials;
   if (parts.refusals != nullptr && about_credentials) {
     for (const image::AuthConfig& auth : question.credentials) {
-      parts.refusals->RecordRefusal(job.reference, auth, parts.clock.Now());
+      parts.refusals->RecordRejection(job.reference, auth, parts.clock.Now());
     }
   }
   return answer;
@@ -111,7 +111,7 @@ image::RegistryAnswer QueryRegistry(const base::Call& call, const RegistryQueryD
 namespace {
 
 // Number of different images that must have been refused before the credential itself is considered wrong.
-constexpr std::size_t kMinRefusals = 3;
+constexpr std::size_t kMinRejections = 3;
 constexpr std::chrono::minutes kSuppressFor{5};
 constexpr std::size_t kMostRecords = 1024;
 
@@ -153,7 +153,7 @@ bool IsAuthenticationFailure(const std::string& message, const image::Reference&
          base::ContainsIgnoreCase(error, "username/password");
 }
 
-std::string RefusedCredentials::Key(const image::Reference& reference, const image::AuthConfig& auth) const {
+std::string RejectedCredentials::Key(const image::Reference& reference, const image::AuthConfig& auth) const {
   std::string text = auth.username + '\0';
   // The separator keeps two pairs apart whose texts would be the same when put together.
   text += auth.password.Reveal();
@@ -162,8 +162,8 @@ std::string RefusedCredentials::Key(const image::Reference& reference, const ima
   return key;
 }
 
-void RefusedCredentials::RecordRefusal(const image::Reference& reference, const image::AuthConfig& auth,
-                                       base::TimePoint now) {
+void RejectedCredentials::RecordRejection(const image::Reference& reference, const image::AuthConfig& auth,
+                                          base::TimePoint now) {
   std::string key = Key(reference, auth);
   base::Lock lock(mutex_);
   // Bounds the memory: tokens that live for hours are refused once each, at their end.
@@ -172,21 +172,21 @@ void RefusedCredentials::RecordRefusal(const image::Reference& reference, const 
   if (records_.size() >= kMostRecords && !records_.contains(key)) records_.clear();
   Record& record = records_[key];
   record.newest = now;
-  if (record.images.size() < kMinRefusals) record.images.insert(reference.Normalized());
+  if (record.images.size() < kMinRejections) record.images.insert(reference.Normalized());
 }
 
-void RefusedCredentials::RecordSuccess(const image::Reference& reference, const image::AuthConfig& auth) {
+void RejectedCredentials::RecordSuccess(const image::Reference& reference, const image::AuthConfig& auth) {
   std::string key = Key(reference, auth);
   base::Lock lock(mutex_);
   records_.erase(key);
 }
 
-bool RefusedCredentials::IsSuppressed(const image::Reference& reference, const image::AuthConfig& auth,
-                                      base::TimePoint now) const {
+bool RejectedCredentials::IsSuppressed(const image::Reference& reference, const image::AuthConfig& auth,
+                                       base::TimePoint now) const {
   std::string key = Key(reference, auth);
   base::Lock lock(mutex_);
   auto found = records_.find(key);
-  return found != records_.end() && found->second.images.size() >= kMinRefusals &&
+  return found != records_.end() && found->second.images.size() >= kMinRejections &&
          now - found->second.newest <= kSuppressFor;
 }
 

@@ -1,5 +1,5 @@
 // QueryRegistry: one registry check, start to end: the credentials that a pull would try, in its order, and
-// the local image to compare with. RefusedCredentials: credentials that registries have rejected lately.
+// the local image to compare with. RejectedCredentials: credentials that registries have rejected lately.
 #pragma once
 
 #include <functional>
@@ -33,10 +33,10 @@ bool IsAuthenticationFailure(const std::string& message, const image::Reference&
 // rejected credential up to five times).
 //
 // Owned by the Agent; any thread may call. Keeps a salted hash of each credential, never the credential.
-class RefusedCredentials {
+class RejectedCredentials {
  public:
   // The registry has rejected this credential for this image.
-  void RecordRefusal(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now)
+  void RecordRejection(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now)
       PREFETCH_EXCLUDES(mutex_);
   // The registry has accepted it, so earlier rejections were about something else, and are forgotten.
   void RecordSuccess(const image::Reference& reference, const image::AuthConfig& auth)
@@ -94,7 +94,7 @@ struct RegistryQueryJob {
 // All that a question needs. Everything outlives the worker that uses it.
 struct RegistryQueryDependencies {
   const RegistryResolver& resolver;
-  RefusedCredentials* refusals;  // null: refused credentials are not counted
+  RejectedCredentials* refusals;  // null: rejected credentials are not counted
   const base::Clock& clock;
   image::Platform node;
 };

@@ -39,7 +39,7 @@ struct RegistryCheckOptions {
 class RegistryChecks {
  public:
   RegistryChecks(RegistryCheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries,
-                 CredentialLookups& lookups, RefusedCredentials& refusals, Metrics& metrics)
+                 CredentialLookups& lookups, RejectedCredentials& refusals, Metrics& metrics)
       : options_(std::move(options)),
         clock_(clock),
         loop_(loop),
@@ -98,7 +98,7 @@ class RegistryChecks {
   Loop& loop_;
   Entries& entries_;
   CredentialLookups& lookups_;
-  RefusedCredentials& refusals_;
+  RejectedCredentials& refusals_;
   Metrics& metrics_;
   std::map<std::string, plan::RegistryPace> paces_;  // of those that were asked
   base::TimePoint again_ = base::TimePoint::max();

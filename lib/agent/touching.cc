@@ -312,7 +312,7 @@ void Touching::EvaluatePod(Entries& entries) {
   if (all_open || pod_->evaluation.over) pod_->ended_at = now_;
 }
 
-void Touching::RetryAbandoned(Entries& entries, base::TimePoint now) {
+void Touching::ConditionsChanged(Entries& entries, base::TimePoint now) {
   thread_.Check();
   for (Entry& entry : entries.all())
     entry.touch_history = plan::AfterConditionsChanged(entry.touch_history, now);

@@ -50,7 +50,7 @@ class Touching {
 
   // Credentials or kubelet's settings have changed: the touches of all images are due at once, also given-up
   // ones. The wait of touch pods goes on.
-  void RetryAbandoned(Entries& entries, base::TimePoint now);
+  void ConditionsChanged(Entries& entries, base::TimePoint now);
   // Waiting touches, and the next touch pod, are due at once; given-up touches stay given up.
   void KubeletRestarted(Entries& entries, base::TimePoint now);
   // Returns true if a touch pod of this agent may exist.

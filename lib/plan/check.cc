@@ -19,57 +19,57 @@ using image::RegistryAnswerKind;
 using kubelet::VerdictReason;
 using kubelet::VerdictResult;
 
-// `ok` stays false here. Passes() alone sets it for verdicts without a kubelet, so that no branch reports
+// `ok` stays false here. Passes() alone sets it where there is no kubelet, so that no branch reports
 // success by omission.
-CheckVerdict MakeVerdict(const CheckFacts& facts, VerdictResult result, CheckReason reason,
-                         std::string message) {
+CheckDecision MakeDecision(const CheckFacts& facts, VerdictResult result, CheckReason reason,
+                           std::string message) {
   return {.listed = facts.listed, .result = result, .reason = reason, .message = std::move(message)};
 }
 
-CheckVerdict Passes(CheckVerdict verdict) {
-  verdict.ok = true;
-  return verdict;
+CheckDecision Passes(CheckDecision decision) {
+  decision.ok = true;
+  return decision;
 }
 
 CheckStep Need(CheckNeed need) {
-  return {.need = need, .verdict = {}};
+  return {.need = need, .decision = {}};
 }
-CheckStep Decided(CheckVerdict verdict) {
-  return {.need = CheckNeed::kNothing, .verdict = std::move(verdict)};
-}
-
-CheckVerdict RuntimeDownVerdict(const CheckFacts& facts, const std::string& error) {
-  return MakeVerdict(facts, VerdictResult::kUnknown, Reason::kRuntimeDown,
-                     error.empty() ? "the container runtime has not answered yet"
-                                   : "the container runtime could not be asked: " + error);
+CheckStep Decided(CheckDecision decision) {
+  return {.need = CheckNeed::kNothing, .decision = std::move(decision)};
 }
 
-CheckVerdict ByPresence(const CheckFacts& facts, const ImageState& image) {
+CheckDecision RuntimeDownDecision(const CheckFacts& facts, const std::string& error) {
+  return MakeDecision(facts, VerdictResult::kUnknown, Reason::kRuntimeDown,
+                      error.empty() ? "the container runtime has not answered yet"
+                                    : "the container runtime could not be asked: " + error);
+}
+
+CheckDecision ByPresence(const CheckFacts& facts, const ImageState& image) {
   const PresenceVerdict node_verdict = VerdictWithoutKubelet(image, facts.policy);
   if (node_verdict.result == VerdictResult::kStarts) {
-    return Passes(MakeVerdict(facts, node_verdict.result, node_verdict.reason,
-                              "on the node; there is no kubelet here that could refuse it"));
+    return Passes(MakeDecision(facts, node_verdict.result, node_verdict.reason,
+                               "on the node; there is no kubelet here that could refuse it"));
   }
-  return MakeVerdict(facts, node_verdict.result, node_verdict.reason, "not usable here: " + image.message);
+  return MakeDecision(facts, node_verdict.result, node_verdict.reason, "not usable here: " + image.message);
 }
 
 // kubelet's verdict counts, unless the image itself cannot be used here.
-CheckVerdict ByKubelet(const CheckFacts& facts, const ImageState& image) {
+CheckDecision ByKubelet(const CheckFacts& facts, const ImageState& image) {
   const kubelet::Verdict& node_verdict = *facts.verdict;
-  CheckVerdict verdict =
-      MakeVerdict(facts, node_verdict.result, CheckReasonFor(node_verdict.reason), node_verdict.message);
-  verdict.rule = node_verdict.rule;
+  CheckDecision decision =
+      MakeDecision(facts, node_verdict.result, CheckReasonFor(node_verdict.reason), node_verdict.message);
+  decision.rule = node_verdict.rule;
   // kubelet knows the image's name and record only. Whether the image is for this platform and unpacked is
   // the agent's own knowledge.
-  verdict.ok = node_verdict.result == VerdictResult::kStarts && image.usable;
+  decision.ok = node_verdict.result == VerdictResult::kStarts && image.usable;
   if (node_verdict.result == VerdictResult::kStarts && !image.usable) {
     // kubelet would use it, and the container would not run.
-    verdict.reason = image.reason;
-    verdict.message = image.message;
+    decision.reason = image.reason;
+    decision.message = image.message;
   } else if (node_verdict.reason == VerdictReason::kImageAbsent && facts.listed) {
-    verdict.message += " prefetchd: " + image.message;
+    decision.message += " prefetchd: " + image.message;
   }
-  return verdict;
+  return decision;
 }
 
 std::string AlwaysMessage(const std::string& rest) {
@@ -110,7 +110,7 @@ std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
       return Obstacle{
           VerdictResult::kUnknown, Reason::kAccessDenied,
           "it denies access to this node's credentials; the pod's own credentials are not tested" + words};
-    // Silence and limits are facts about this moment, not about the pod: the verdict stays unknown.
+    // Silence and limits are facts about this moment, not about the pod: the result stays unknown.
     case RegistryAnswerKind::kRateLimited:
       return Obstacle{VerdictResult::kUnknown, Reason::kRateLimited, silent};
     case RegistryAnswerKind::kUnreachable:
@@ -127,7 +127,7 @@ std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
 
 // kubelet pulls for the pod. The pod passes, with any policy, if the registry has the tag and gives access.
 // `pulls` says why the pod has to wait for a pull.
-CheckVerdict PullByAnswer(const CheckFacts& facts, CheckVerdict pulls) {
+CheckDecision PullByAnswer(const CheckFacts& facts, CheckDecision pulls) {
   if (auto obstacle = ObstacleOf(facts)) {
     pulls.result = obstacle->result;
     pulls.reason = obstacle->reason;
@@ -141,31 +141,31 @@ CheckVerdict PullByAnswer(const CheckFacts& facts, CheckVerdict pulls) {
 }
 
 // Judges a pod with Always by the registry's answer to this very question (K4).
-CheckVerdict AlwaysByAnswer(const CheckFacts& facts, const ImageState& image) {
+CheckDecision AlwaysByAnswer(const CheckFacts& facts, const ImageState& image) {
   if (auto obstacle = ObstacleOf(facts)) {
-    return MakeVerdict(facts, obstacle->result, obstacle->reason, BlockedMessage(image, obstacle->what));
+    return MakeDecision(facts, obstacle->result, obstacle->reason, BlockedMessage(image, obstacle->what));
   }
   if (facts.registry->kind == RegistryAnswerKind::kMoved) {
     return PullByAnswer(
         facts,
-        MakeVerdict(facts, VerdictResult::kPulls, image.present ? Reason::kTagMoved : Reason::kImageAbsent,
-                    AlwaysMessage(image.present ? "; the tag has changed since the node pulled it."
-                                                : "; it is not on the node.")));
+        MakeDecision(facts, VerdictResult::kPulls, image.present ? Reason::kTagMoved : Reason::kImageAbsent,
+                     AlwaysMessage(image.present ? "; the tag has changed since the node pulled it."
+                                                 : "; it is not on the node.")));
   }
-  if (!image.usable) return MakeVerdict(facts, VerdictResult::kPulls, image.reason, image.message);
-  return Passes(MakeVerdict(facts, VerdictResult::kPulls, Reason::kUpToDate,
-                            AlwaysMessage("; it gives access now, and the tag names the node's image")));
+  if (!image.usable) return MakeDecision(facts, VerdictResult::kPulls, image.reason, image.message);
+  return Passes(MakeDecision(facts, VerdictResult::kPulls, Reason::kUpToDate,
+                             AlwaysMessage("; it gives access now, and the tag names the node's image")));
 }
 
 // Judges a pod with Always by the registry's last answer. This question sends no request: the caller may not
 // cause one, or the agent asks no registry.
-CheckVerdict AlwaysByLastAnswer(const CheckFacts& facts, const ImageState& image) {
+CheckDecision AlwaysByLastAnswer(const CheckFacts& facts, const ImageState& image) {
   if (!facts.asks_registries) {
-    return MakeVerdict(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
-                       AlwaysMessage(", and this agent asks no registry"));
+    return MakeDecision(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
+                        AlwaysMessage(", and this agent asks no registry"));
   }
   if (!image.registry) {
-    return MakeVerdict(
+    return MakeDecision(
         facts, VerdictResult::kPulls, Reason::kPolicyAlways,
         AlwaysMessage(", and the answer here has only known facts: ask over the agent's socket, or give "
                       "the entry readyFor: Always"));
@@ -175,18 +175,18 @@ CheckVerdict AlwaysByLastAnswer(const CheckFacts& facts, const ImageState& image
   if (image.usable && image.registry->agrees && restricted) {
     const std::string others = ", and the agent got its answer with a credential that not every pod has";
     if (!facts.own_credentials) {
-      return MakeVerdict(facts, VerdictResult::kPulls, Reason::kPolicyAlways, AlwaysMessage(others));
+      return MakeDecision(facts, VerdictResult::kPulls, Reason::kPolicyAlways, AlwaysMessage(others));
     }
     // The pod's credentials are known by the client's word only, and the agent cannot try them.
-    return MakeVerdict(facts, VerdictResult::kUnknown, Reason::kPolicyAlways,
-                       AlwaysMessage(others + "; the pod's own credentials are not tested"));
+    return MakeDecision(facts, VerdictResult::kUnknown, Reason::kPolicyAlways,
+                        AlwaysMessage(others + "; the pod's own credentials are not tested"));
   }
   if (image.usable && image.registry->agrees) {
-    return Passes(MakeVerdict(facts, VerdictResult::kPulls, Reason::kUpToDate,
-                              AlwaysMessage("; it agreed at the agent's last question")));
+    return Passes(MakeDecision(facts, VerdictResult::kPulls, Reason::kUpToDate,
+                               AlwaysMessage("; it agreed at the agent's last question")));
   }
-  return MakeVerdict(facts, VerdictResult::kPulls, image.registry->always_reason,
-                     AlwaysMessage(": " + image.registry->always_message));
+  return MakeDecision(facts, VerdictResult::kPulls, image.registry->always_reason,
+                      AlwaysMessage(": " + image.registry->always_message));
 }
 
 CheckStep DecideAlways(const CheckFacts& facts, const ImageState& image) {
@@ -199,17 +199,17 @@ CheckStep DecideAlways(const CheckFacts& facts, const ImageState& image) {
 // Decides for Never and IfNotPresent. A pod with IfNotPresent may still need the registry, if kubelet pulls.
 CheckStep DecideNonAlways(const CheckFacts& facts, const ImageState& image) {
   if (facts.kubelet == CheckKubelet::kNotKnown) {
-    return Decided(MakeVerdict(facts, VerdictResult::kUnknown, Reason::kFactsUnknown,
-                               "kubelet's verdict is not known yet"));
+    return Decided(MakeDecision(facts, VerdictResult::kUnknown, Reason::kFactsUnknown,
+                                "kubelet's verdict is not known yet"));
   }
   const bool none = facts.kubelet == CheckKubelet::kNone;
   if (!none && !facts.verdict) return Need(CheckNeed::kVerdict);
-  CheckVerdict verdict = none ? ByPresence(facts, image) : ByKubelet(facts, image);
+  CheckDecision decision = none ? ByPresence(facts, image) : ByKubelet(facts, image);
   // An image that is present and not usable (another platform, an artifact) would be the same after kubelet's
-  // pull, so the registry's answer would not change the verdict.
-  const bool pull_helps = verdict.result == VerdictResult::kPulls && (image.usable || !image.present);
-  if (!pull_helps || !facts.asks_registries || !facts.rights.registry) return Decided(std::move(verdict));
-  return facts.registry ? Decided(PullByAnswer(facts, std::move(verdict))) : Need(CheckNeed::kRegistry);
+  // pull, so the registry's answer would not change the decision.
+  const bool pull_helps = decision.result == VerdictResult::kPulls && (image.usable || !image.present);
+  if (!pull_helps || !facts.asks_registries || !facts.rights.registry) return Decided(std::move(decision));
+  return facts.registry ? Decided(PullByAnswer(facts, std::move(decision))) : Need(CheckNeed::kRegistry);
 }
 
 // Returns true if a pod that pulls by itself would fare no better than this node's failed pull.
@@ -222,19 +222,19 @@ bool HoldsForPods(const CheckFacts& facts, Reason reason) {
   return HasSlowRetry(reason);
 }
 
-CheckVerdict Pending(const CheckFacts& facts, Reason reason, std::string message) {
-  CheckVerdict verdict = MakeVerdict(facts, VerdictResult::kUnknown, reason, std::move(message));
-  verdict.pending = true;
-  return verdict;
+CheckDecision Pending(const CheckFacts& facts, Reason reason, std::string message) {
+  CheckDecision decision = MakeDecision(facts, VerdictResult::kUnknown, reason, std::move(message));
+  decision.pending = true;
+  return decision;
 }
 
 constexpr const char* kWaitsForItsTurn = "its pull waits for its turn";
 
-CheckVerdict PullIsPending(const CheckFacts& facts, const ImageState& image) {
+CheckDecision PullIsPending(const CheckFacts& facts, const ImageState& image) {
   if (image.pull.state == PullState::kPulling || image.pull.state == PullState::kUnpacking) {
-    CheckVerdict verdict = Pending(facts, image.reason, "it is being pulled");
-    if (image.pull.bytes_known) verdict.progress = image.pull;
-    return verdict;
+    CheckDecision decision = Pending(facts, image.reason, "it is being pulled");
+    if (image.pull.bytes_known) decision.progress = image.pull;
+    return decision;
   }
   if (image.pull.state == PullState::kWaiting) {
     return Pending(facts, image.reason, "pulling it has failed and is tried again: " + image.message);
@@ -283,42 +283,42 @@ CheckFacts RedactForPods(CheckFacts facts) {
 CheckStep Decide(const CheckFacts& facts) {
   if (!facts.reference) {
     // K3: kubelet refuses such a name for every policy, so no other fact is needed.
-    return Decided(MakeVerdict(facts, VerdictResult::kRefused, PodReason::kInvalidImageName,
-                               "kubelet refuses the name (InvalidImageName): " + facts.name_error));
+    return Decided(MakeDecision(facts, VerdictResult::kRefused, PodReason::kInvalidImageName,
+                                "kubelet refuses the name (InvalidImageName): " + facts.name_error));
   }
   if (!facts.listed && !facts.rights.unlisted) {
     // This comes before any question to the runtime: a caller without the right must not learn whether an
     // unlisted image is on the node.
-    return Decided(MakeVerdict(facts, VerdictResult::kUnknown, PodReason::kNotListed,
-                               "it is not on this node's list, so the agent does not keep it here"));
+    return Decided(MakeDecision(facts, VerdictResult::kUnknown, PodReason::kNotListed,
+                                "it is not on this node's list, so the agent does not keep it here"));
   }
   if (!facts.runtime) return Need(CheckNeed::kRuntime);
-  if (!facts.runtime->image) return Decided(RuntimeDownVerdict(facts, facts.runtime->error.value_or("")));
+  if (!facts.runtime->image) return Decided(RuntimeDownDecision(facts, facts.runtime->error.value_or("")));
   const ImageState& image = *facts.runtime->image;
   // An entry for other platforms is not pulled here: the image could not run on this node.
   if (facts.rights.pull && !image.present && image.applies) return Need(CheckNeed::kPull);
   if (facts.runtime->error && IsUnreported(image, facts.runtime_down)) {
     // The last report does not count any more, or there was none. Guessing from it would call an image absent
     // that the runtime still has.
-    return Decided(RuntimeDownVerdict(facts, facts.runtime_error));
+    return Decided(RuntimeDownDecision(facts, facts.runtime_error));
   }
   CheckStep step =
       facts.policy == PullPolicy::kAlways ? DecideAlways(facts, image) : DecideNonAlways(facts, image);
   if (facts.runtime->error && step.need == CheckNeed::kNothing) {
     // A runtime that restarts takes nothing away, but the caller should know.
-    step.verdict.message += " The runtime does not answer: this result is from the last look at its images.";
+    step.decision.message += " The runtime does not answer: this result is from the last look at its images.";
   }
   return step;
 }
 
-std::optional<CheckVerdict> EvaluateRequestedPull(const CheckFacts& facts, const ImageState& image) {
+std::optional<CheckDecision> EvaluateRequestedPull(const CheckFacts& facts, const ImageState& image) {
   switch (StateOfRequested(image)) {
     case RequestedState::kPending:
       return PullIsPending(facts, image);
     case RequestedState::kPresent:
       return std::nullopt;
     case RequestedState::kFailed:
-      return MakeVerdict(
+      return MakeDecision(
           facts, HoldsForPods(facts, image.reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
           image.reason,
           "it is not on the node, and this node could not pull it" +
@@ -367,7 +367,7 @@ CheckStep DecideCheck(const CheckFacts& facts) {
   return facts.redact_messages ? Decide(RedactForPods(facts)) : Decide(facts);
 }
 
-std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image) {
+std::optional<CheckDecision> DecisionForPull(const CheckFacts& facts, const ImageState* image) {
   if (image == nullptr) return Pending(facts, Reason::kQueued, kWaitsForItsTurn);
   return EvaluateRequestedPull(facts, facts.redact_messages ? RedactForPods(*image) : *image);
 }

@@ -1,6 +1,6 @@
-// DecideCheck, for preflights: would a pod start here now with this image? Known facts → the verdict, or the
-// next fact that the verdict depends on. (Registry checks are agent/registry_checks.h.)
-// `agent/answers/check_round` finds the facts, `status` prints the verdict. Pure.
+// DecideCheck, for preflights: would a pod start here now with this image? Known facts → the decision, or the
+// next fact that it depends on. (Registry checks are agent/registry_checks.h.) `agent/answers/check_round`
+// finds the facts, `status` prints the decision. Pure.
 #pragma once
 
 #include <chrono>
@@ -78,16 +78,16 @@ struct CheckFacts {
   std::optional<image::RegistryAnswer> registry;
 };
 
-// The fact that a verdict needs next.
+// The fact that a decision needs next.
 enum class CheckNeed {
-  kNothing,   // the verdict is there
+  kNothing,   // the decision is there
   kRuntime,   // CheckFacts::runtime
   kVerdict,   // CheckFacts::verdict
   kRegistry,  // CheckFacts::registry
-  kPull,      // the image is not here: request its pull, and answer with VerdictOfPull
+  kPull,      // the image is not here: request its pull, and answer with DecisionForPull
 };
 
-struct CheckVerdict {
+struct CheckDecision {
   bool ok = false;       // the pod starts, or it pulls and the registry has just said that it can
   bool listed = false;   // as in CheckFacts
   bool pending = false;  // it is being pulled, and nothing is decided
@@ -100,17 +100,17 @@ struct CheckVerdict {
 
 struct CheckStep {
   CheckNeed need = CheckNeed::kNothing;
-  CheckVerdict verdict;  // if nothing is needed
+  CheckDecision decision;  // if nothing is needed
 };
 
-// Returns the verdict, or the next fact that it needs. It asks for each fact once, so that a loop that
+// Returns the decision, or the next fact that it needs. It asks for each fact once, so that a loop that
 // fetches them ends.
 CheckStep DecideCheck(const CheckFacts& facts);
 
 // Judges an image that was not here and that the agent was asked to pull. `image` is the entry of the list,
 // or of the request (plan::FindRequestedImage); null while it waits for a slot. Returns nullopt once the
 // image is here, and DecideCheck then decides anew.
-std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image);
+std::optional<CheckDecision> DecisionForPull(const CheckFacts& facts, const ImageState* image);
 
 // ---- Requested images: images that a preflight asked the agent to pull (`prefetchctl check --pull`). These
 // functions decide which of them are pulled, and when a request and its result expire. Pure.

@@ -60,7 +60,7 @@ DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingSpac
   return past;
 }
 
-DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others) {
+DiskHistory AfterOutOfDiskSpace(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others) {
   past.kept_bytes = 0;
   past.unreleased_bytes = others;
   // Beside others, the free room at the end shows what all of them took. Only a pull that runs alone shows

@@ -69,7 +69,8 @@ struct PendingSpaceRelease;
 DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingSpaceRelease& release);
 // The pull ended for want of space, and its bytes are removed. `competed`: other pulls ran at that time.
 // `others`: bytes that earlier pulls have left on the disk and that are being removed, too.
-DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others = 0);
+DiskHistory AfterOutOfDiskSpace(DiskHistory past, bool competed, base::TimePoint now,
+                                std::uint64_t others = 0);
 // The runtime was told to remove the bytes. The first measurement from now on counts however late it comes.
 // Space that becomes free much later was not taken by this pull.
 DiskHistory AfterBytesGone(DiskHistory past, base::TimePoint now);

@@ -280,7 +280,7 @@ FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> retry
 }
 
 FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now) {
-  health.size_denied_until = now + kFetchOffPeriod;
+  health.size_denied_until = now + kSizeDeniedPeriod;
   return health;
 }
 
@@ -289,7 +289,7 @@ FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time,
   // `near_until` only grows. A slow answer after quick ones does not make a registry far before the time is
   // over.
   const bool beside_us = round_trip && *round_trip < kNearRoundTrip;
-  if (answer_time < (beside_us ? kNearAndBusy : kNearRegistry)) health.near_until = now + kFetchOffPeriod;
+  if (answer_time < (beside_us ? kNearAndBusy : kNearRegistry)) health.near_until = now + kNearPeriod;
   return health;
 }
 

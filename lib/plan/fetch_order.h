@@ -55,9 +55,10 @@ constexpr std::chrono::milliseconds kNearRegistry{5};
 // elsewhere.
 constexpr std::chrono::milliseconds kNearRoundTrip{1};
 constexpr std::chrono::milliseconds kNearAndBusy{25};
-// A near registry is left to the runtime for this time, and one that denied a question about a size gets no
-// further one.
-constexpr std::chrono::minutes kFetchOffPeriod{10};
+// A near registry is left to the runtime for this time.
+constexpr std::chrono::minutes kNearPeriod{10};
+// A registry that denied a question about a size gets no further one for this time.
+constexpr std::chrono::minutes kSizeDeniedPeriod{10};
 // One from which a download of the agent failed, for this time. It may only have restarted.
 constexpr std::chrono::minutes kFetchFailedPeriod{1};
 

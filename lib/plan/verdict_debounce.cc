@@ -79,10 +79,10 @@ DebouncedVerdict AfterNewList(DebouncedVerdict past, const DesiredImage& was, co
 }
 
 DebouncedVerdict AfterTime(DebouncedVerdict past, base::TimePoint now) {
-  return past.differs_since && now >= NextRelease(past) ? Shown(std::move(past)) : past;
+  return past.differs_since && now >= NextShowTime(past) ? Shown(std::move(past)) : past;
 }
 
-base::TimePoint NextRelease(const DebouncedVerdict& verdict) {
+base::TimePoint NextShowTime(const DebouncedVerdict& verdict) {
   if (!verdict.differs_since) return base::TimePoint::max();
   base::TimePoint latest = *verdict.differs_since + kVerdictDebounce;
   // While kubelet pulls, its record is still to come. Without a pull, quiet files are stable.

@@ -49,6 +49,6 @@ DebouncedVerdict AfterNewList(DebouncedVerdict past, const DesiredImage& was, co
 // Time has passed: lets `newest` be shown if it is due.
 DebouncedVerdict AfterTime(DebouncedVerdict past, base::TimePoint now);
 // When AfterTime has something to do; TimePoint::max(): never.
-base::TimePoint NextRelease(const DebouncedVerdict& verdict);
+base::TimePoint NextShowTime(const DebouncedVerdict& verdict);
 
 }  // namespace prefetch::plan

@@ -89,19 +89,19 @@ CheckQuestion ReadQuestion(const Reader& item, bool of_pod) {
 
 }  // namespace
 
-CheckAnswer AnswerOf(const CheckQuestion& question, const plan::CheckVerdict& verdict) {
+CheckAnswer AnswerOf(const CheckQuestion& question, const plan::CheckDecision& decision) {
   CheckAnswer answer{.image = question.image,
                      .policy = question.policy,
-                     .ok = verdict.ok,
-                     .listed = verdict.listed,
-                     .pending = verdict.pending,
-                     .result = verdict.result,
-                     .reason = std::string(plan::CheckReasonName(verdict.reason)),
-                     .rule = verdict.rule,
-                     .message = verdict.message};
+                     .ok = decision.ok,
+                     .listed = decision.listed,
+                     .pending = decision.pending,
+                     .result = decision.result,
+                     .reason = std::string(plan::CheckReasonName(decision.reason)),
+                     .rule = decision.rule,
+                     .message = decision.message};
   // Only a pull under way has progress to add to its message.
-  if (!verdict.progress) return answer;
-  const plan::PullStatus& pull = *verdict.progress;
+  if (!decision.progress) return answer;
+  const plan::PullStatus& pull = *decision.progress;
   answer.message += ": " + TransferWords(pull.bytes_done, pull.bytes_total,
                                          static_cast<std::uint64_t>(pull.bytes_per_second));
   return answer;

@@ -98,7 +98,7 @@ struct CheckAnswer {
   std::string message;
 };
 // This agent's verdict, in the names of the document.
-CheckAnswer AnswerOf(const CheckQuestion& question, const plan::CheckVerdict& verdict);
+CheckAnswer AnswerOf(const CheckQuestion& question, const plan::CheckDecision& decision);
 
 struct CheckResult {
   std::string node;

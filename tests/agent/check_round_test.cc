@@ -710,7 +710,7 @@ TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
   };
   const image::Reference app = *image::Reference::Parse(kApp);
   const image::AuthConfig bob{.username = "bob", .password = base::Secret("pw")};
-  RefusedCredentials refusals;
+  RejectedCredentials refusals;
   auto is_lent = [&](bool exposes) {
     credentials::Lookup lookup;
     lookup.credentials = {{.auth = bob, .exposes = exposes},
@@ -725,8 +725,8 @@ TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
   EXPECT_FALSE(is_lent(false));
   EXPECT_TRUE(is_lent(true));
   for (const char* other : {"r.io/a:v1", "r.io/b:v1", "r.io/c:v1"}) {
-    refusals.RecordRefusal(*image::Reference::Parse(app.domain() + std::string(other).substr(4)), bob,
-                           clock_.Now());
+    refusals.RecordRejection(*image::Reference::Parse(app.domain() + std::string(other).substr(4)), bob,
+                             clock_.Now());
   }
   EXPECT_FALSE(is_lent(true)) << "one that was refused is not sent";
 }

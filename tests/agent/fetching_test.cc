@@ -304,7 +304,7 @@ TEST_F(FetchingTest, WhatEndsAFetchAndWhatTheRegistryHasToDoWithIt) {
     const int before = source_->manifest_requests();
     EXPECT_FALSE(Fetch("reg.example/app:v1"));
     EXPECT_EQ(source_->manifest_requests() > before, row.asked_again) << row.error.message();
-    clock_.Advance(plan::kFetchOffPeriod);
+    clock_.Advance(plan::kNearPeriod);
     EXPECT_FALSE(Fetch("reg.example/app:v1"));
     EXPECT_GT(source_->manifest_requests(), before);
   }
@@ -325,7 +325,7 @@ TEST_F(FetchingTest, PatienceThatTheRegistryAsksForIsForTheRuntimeToo) {
   EXPECT_EQ(end.retry_after, 90s);
   EXPECT_EQ(end.error, "429 of its own");
   EXPECT_EQ(fetcher_->Fetch({}, job).retry_after, 90s) << "another image";
-  clock_.Advance(plan::kFetchOffPeriod);
+  clock_.Advance(plan::kNearPeriod);
   // Its limit is not what another failure is about.
   source_->Fail(small_, base::NotFound("404"));
   EXPECT_EQ(fetcher_->Fetch({}, job).retry_after, std::nullopt);
@@ -336,7 +336,7 @@ TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
   source_->Spoil(small_);
   // Many times: the pull that comes next finds no writer that is still about to go.
   for (int round = 0; round < 300; round++) {
-    clock_.Advance(plan::kFetchOffPeriod);
+    clock_.Advance(plan::kNearPeriod);
     EXPECT_FALSE(Fetch("reg.example/app:v1"));
     auto opened = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(small_), small_.size(), {}});
     ASSERT_EQ(opened->state, cri::BlobState::kWritable) << "round " << round;
@@ -412,7 +412,7 @@ TEST_F(FetchingTest, ARegistryThatFailsIsNotAskedForSizes) {
     EXPECT_EQ(fetcher_->QuerySize({}, {app, "", {}, kRuntime}), 0U);
     EXPECT_FALSE(fetcher_->MayQuerySize(app, kRuntime)) << error.message();
     source_->FailManifests(std::nullopt);
-    clock_.Advance(plan::kFetchOffPeriod);
+    clock_.Advance(plan::kSizeDeniedPeriod);
   }
 }
 
@@ -437,7 +437,7 @@ TEST_F(FetchingTest, ABlobThatAnotherWriterHasIsWaitedFor) {
 }
 
 TEST_F(FetchingTest, APullTellsWhoDownloadedItsImage) {
-  RefusedCredentials refusals;
+  RejectedCredentials refusals;
   const PullDependencies parts{store_, store_, refusals, clock_, {"linux", "amd64", ""}, fetcher_.get()};
   auto fetched_by_agent = [&](const std::string& name) {
     store_.Push(tests::MakeImage(name, 1000));

@@ -74,29 +74,29 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(Refusals, ThreeImagesThenItIsHeldForFiveMinutes) {
-  RefusedCredentials refusals;
+  RejectedCredentials refusals;
   image::AuthConfig bad = Auth("ci", "wrong");
-  for (const char* name : {"r.io/a", "r.io/b"}) refusals.RecordRefusal(Ref(name), bad, kNow);
-  refusals.RecordRefusal(Ref("r.io/b"), bad, kNow);  // the same image again tells nothing new
+  for (const char* name : {"r.io/a", "r.io/b"}) refusals.RecordRejection(Ref(name), bad, kNow);
+  refusals.RecordRejection(Ref("r.io/b"), bad, kNow);  // the same image again tells nothing new
   EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/c"), bad, kNow));
-  refusals.RecordRefusal(Ref("r.io/c"), bad, kNow);
+  refusals.RecordRejection(Ref("r.io/c"), bad, kNow);
   EXPECT_TRUE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow));
   EXPECT_TRUE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow + minutes(5)));
   EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow + minutes(5) + seconds(1)));
 }
 
 TEST(Refusals, OnlyThatCredentialAndThatRegistry) {
-  RefusedCredentials refusals;
+  RejectedCredentials refusals;
   image::AuthConfig bad = Auth("ci", "wrong");
-  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.RecordRefusal(Ref(name), bad, kNow);
+  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.RecordRejection(Ref(name), bad, kNow);
   EXPECT_FALSE(refusals.IsSuppressed(Ref("other.io/a"), bad, kNow));
   EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/a"), Auth("ci", "right"), kNow));
 }
 
 TEST(Refusals, WhatWorksOnceIsNotWrong) {
-  RefusedCredentials refusals;
+  RejectedCredentials refusals;
   image::AuthConfig auth = Auth("ci", "pw");
-  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.RecordRefusal(Ref(name), auth, kNow);
+  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.RecordRejection(Ref(name), auth, kNow);
   refusals.RecordSuccess(Ref("r.io/d"), auth);
   EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/a"), auth, kNow));
 }

@@ -119,7 +119,7 @@ const char* NeedName(CheckNeed need) {
 }
 
 std::string ToldOf(const CheckStep& step) {
-  return step.need == CheckNeed::kNothing ? tests::Told(step.verdict)
+  return step.need == CheckNeed::kNothing ? tests::Told(step.decision)
                                           : std::string("needs ") + NeedName(step.need);
 }
 
@@ -131,8 +131,8 @@ TEST_P(CheckTest, Row) {
   row.change(facts);
   CheckStep step = DecideCheck(facts);
   EXPECT_EQ(ToldOf(step), row.expect);
-  EXPECT_NE(step.verdict.message.find(row.message), std::string::npos) << step.verdict.message;
-  EXPECT_EQ(step.verdict.listed, step.need == CheckNeed::kNothing && facts.listed);
+  EXPECT_NE(step.decision.message.find(row.message), std::string::npos) << step.decision.message;
+  EXPECT_EQ(step.decision.listed, step.need == CheckNeed::kNothing && facts.listed);
 }
 
 constexpr auto kNever = PullPolicy::kNever;
@@ -280,7 +280,7 @@ TEST(DecideCheck, SaysNothingOfTheAgentForAnUnlistedImage) {
   CheckFacts facts = Here(kNever);
   Gone(facts);
   facts.listed = false;
-  EXPECT_EQ(DecideCheck(facts).verdict.message, "Why.");
+  EXPECT_EQ(DecideCheck(facts).decision.message, "Why.");
 }
 
 // The loop that finds what is needed ends, whatever it finds.
@@ -319,7 +319,7 @@ TEST(CheckReason, HasTheNamesOfARegistrysAnswer) {
                     Kind::kServerError, Kind::kIndeterminate}) {
     CheckFacts facts = Here(kAlways);
     Says(facts, kind);
-    EXPECT_EQ(CheckReasonName(DecideCheck(facts).verdict.reason), image::RegistryAnswerName(kind));
+    EXPECT_EQ(CheckReasonName(DecideCheck(facts).decision.reason), image::RegistryAnswerName(kind));
   }
 }
 
@@ -345,11 +345,11 @@ TEST(CheckTest, APodHearsNoWordOfAStranger) {
         if ((form & 8) != 0) facts.runtime->error = words;
         if ((form & 16) != 0) facts.rights.registry = false;
         const auto heard = [&] {
-          std::string all = DecideCheck(facts).verdict.message;
+          std::string all = DecideCheck(facts).decision.message;
           for (PullState state : {PullState::kWaiting, PullState::kFailed, PullState::kQueued}) {
             ImageState image = Image(facts);
             image.pull.state = state;
-            if (auto verdict = VerdictOfPull(facts, &image)) all += verdict->message;
+            if (auto decision = DecisionForPull(facts, &image)) all += decision->message;
           }
           return all;
         };
@@ -385,12 +385,12 @@ TEST_P(PullVerdictTest, Row) {
   image.phase = Phase::kProgressing;
   image.message = "as the runtime says it";
   row.change(facts, image);
-  std::optional<CheckVerdict> verdict = VerdictOfPull(facts, &image);
-  ASSERT_EQ(verdict ? tests::Told(*verdict) : "here", row.expect);
-  if (!verdict) return;
-  EXPECT_NE(verdict->message.find(row.message), std::string::npos) << verdict->message;
-  EXPECT_EQ(verdict->progress.has_value(), row.progress);
-  EXPECT_TRUE(verdict->listed);
+  std::optional<CheckDecision> decision = DecisionForPull(facts, &image);
+  ASSERT_EQ(decision ? tests::Told(*decision) : "here", row.expect);
+  if (!decision) return;
+  EXPECT_NE(decision->message.find(row.message), std::string::npos) << decision->message;
+  EXPECT_EQ(decision->progress.has_value(), row.progress);
+  EXPECT_TRUE(decision->listed);
 }
 
 void Failed(ImageState& image, Reason reason) {
@@ -453,7 +453,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, PullVerdictTest, testing::ValuesIn(PullRows()),
                          [](const auto& row) { return row.param.name; });
 
 TEST(RunDecision, OfAnImageThatNobodyHasTakenUpYetIsPending) {
-  EXPECT_EQ(tests::Told(*VerdictOfPull({}, nullptr)), "pending Unknown Queued");
+  EXPECT_EQ(tests::Told(*DecisionForPull({}, nullptr)), "pending Unknown Queued");
 }
 
 const base::TimePoint kNow{hours(100)};

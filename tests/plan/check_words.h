@@ -1,4 +1,4 @@
-// A preflight's verdict in three words: "yes Starts Present", "pending Unknown Queued".
+// A preflight's decision in three words: "yes Starts Present", "pending Unknown Queued".
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace prefetch::tests {
 
-inline std::string Told(const plan::CheckVerdict& verdict) {
-  return std::string(verdict.pending ? "pending"
-                     : verdict.ok    ? "yes"
-                                     : "no") +
-         " " + std::string(kubelet::VerdictResultName(verdict.result)) + " " +
-         std::string(plan::CheckReasonName(verdict.reason));
+inline std::string Told(const plan::CheckDecision& decision) {
+  return std::string(decision.pending ? "pending"
+                     : decision.ok    ? "yes"
+                                      : "no") +
+         " " + std::string(kubelet::VerdictResultName(decision.result)) + " " +
+         std::string(plan::CheckReasonName(decision.reason));
 }
 
 }  // namespace prefetch::tests

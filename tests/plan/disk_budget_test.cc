@@ -70,19 +70,19 @@ TEST(DiskBudget, WhatHasNoPlaceYetKeepsItsRoom) {
 }
 
 TEST(DiskBudget, WhatRanOutOfRoomAmongOthersRunsAlone) {
-  DiskHistory past = AfterDiskFull(Sized(1), true, kNow);
+  DiskHistory past = AfterOutOfDiskSpace(Sized(1), true, kNow);
   EXPECT_EQ(Admitted(500, {Running(0, 1, 0)}, {Due(1, past), Due(2, Sized(1))}), (Bools{false, false}));
   EXPECT_EQ(Admitted(500, {}, {Due(1, past), Due(2, Sized(1))}), (Bools{true, false}));
 }
 
 // A job's files fill the disk and go again while the room of the pull that they have ended is measured.
 TEST(DiskHistory, WhatOthersGiveBackIsNotItsNeed) {
-  DiskHistory past = AfterMeasure(AfterDiskFull(Sized(1), false, kNow), 500 * kGiB, kNow + seconds(8));
+  DiskHistory past = AfterMeasure(AfterOutOfDiskSpace(Sized(1), false, kNow), 500 * kGiB, kNow + seconds(8));
   past = AfterMeasure(past, 600 * kGiB, kNow + seconds(16));
   EXPECT_TRUE(MayFit(ReservationOfDue(past), 141 * kGiB));
   EXPECT_FALSE(MayFit(ReservationOfDue(past), 140 * kGiB));
   // It ran out of that, too: twice as much.
-  past = AfterMeasure(AfterDiskFull(past, false, kNow), 500 * kGiB, kNow + seconds(8));
+  past = AfterMeasure(AfterOutOfDiskSpace(past, false, kNow), 500 * kGiB, kNow + seconds(8));
   past = AfterMeasure(past, 600 * kGiB, kNow + seconds(16));
   EXPECT_FALSE(MayFit(ReservationOfDue(past), 309 * kGiB));
   EXPECT_TRUE(MayFit(ReservationOfDue(past), 310 * kGiB));
@@ -90,14 +90,14 @@ TEST(DiskHistory, WhatOthersGiveBackIsNotItsNeed) {
 
 // CRI-O tells no sizes.
 TEST(DiskHistory, WhatOthersGiveBackIsNotTheNeedOfAnImageOfUnknownSize) {
-  DiskHistory past = AfterMeasure(AfterDiskFull({}, false, kNow), 90 * kGiB, kNow + seconds(8));
+  DiskHistory past = AfterMeasure(AfterOutOfDiskSpace({}, false, kNow), 90 * kGiB, kNow + seconds(8));
   EXPECT_TRUE(MayFit(ReservationOfDue(past), 18 * kGiB));
   EXPECT_FALSE(MayFit(ReservationOfDue(past), 17 * kGiB));
 }
 
 // A look may come before the bytes have gone, and the next one late.
 TEST(DiskHistory, TheFirstMeasurementAfterItsBytesHaveGoneCountsHoweverLateItComes) {
-  DiskHistory past = AfterMeasure(AfterDiskFull(Sized(8), false, kNow), kGiB, kNow);
+  DiskHistory past = AfterMeasure(AfterOutOfDiskSpace(Sized(8), false, kNow), kGiB, kNow);
   past = AfterBytesGone(past, kNow);
   past = AfterMeasure(past, 20 * kGiB, kNow + seconds(8));
   EXPECT_FALSE(MayFit(ReservationOfDue(past), 21 * kGiB));
@@ -108,7 +108,7 @@ TEST(DiskHistory, TheFirstMeasurementAfterItsBytesHaveGoneCountsHoweverLateItCom
 
 // Once its bytes are known to be gone, free room that comes later is others', however large the image is.
 TEST(DiskHistory, WhatBecomesFreeAfterItsBytesAreGoneIsNotItsNeed) {
-  DiskHistory past = AfterBytesGone(AfterDiskFull(Sized(8), false, kNow), kNow);
+  DiskHistory past = AfterBytesGone(AfterOutOfDiskSpace(Sized(8), false, kNow), kNow);
   past = AfterMeasure(past, 20 * kGiB, kNow + seconds(1));
   past = AfterMeasure(past, 90 * kGiB, kNow + seconds(6));
   EXPECT_TRUE(MayFit(ReservationOfDue(past), 23 * kGiB));
@@ -117,15 +117,15 @@ TEST(DiskHistory, WhatBecomesFreeAfterItsBytesAreGoneIsNotItsNeed) {
 
 // A runtime that takes long to remove them costs one more download, and no third.
 TEST(DiskHistory, OfASecondTryAllCountsThatBecomesFreeWithinAMinute) {
-  DiskHistory past = AfterBytesGone(AfterDiskFull(Sized(8), false, kNow), kNow);
+  DiskHistory past = AfterBytesGone(AfterOutOfDiskSpace(Sized(8), false, kNow), kNow);
   past = AfterMeasure(past, 20 * kGiB, kNow + seconds(1));
-  past = AfterBytesGone(AfterDiskFull(past, false, kNow), kNow);
+  past = AfterBytesGone(AfterOutOfDiskSpace(past, false, kNow), kNow);
   past = AfterMeasure(past, 90 * kGiB, kNow + seconds(50));
   EXPECT_FALSE(MayFit(ReservationOfDue(past), 98 * kGiB));
 }
 
 TEST(DiskHistory, TheFirstMeasurementCountsHoweverLateItComes) {
-  DiskHistory past = AfterBytesGone(AfterDiskFull(Sized(8), false, kNow), kNow);
+  DiskHistory past = AfterBytesGone(AfterOutOfDiskSpace(Sized(8), false, kNow), kNow);
   past = AfterMeasure(past, 50 * kGiB, kNow + seconds(8));
   past = AfterMeasure(past, 90 * kGiB, kNow + seconds(16));
   EXPECT_FALSE(MayFit(ReservationOfDue(past), 50 * kGiB));
@@ -133,7 +133,7 @@ TEST(DiskHistory, TheFirstMeasurementCountsHoweverLateItComes) {
 }
 
 TEST(DiskHistory, AfterATryThatHadTheDiskForItselfATenthMoreIsNeeded) {
-  DiskHistory past = AfterDiskFull(Sized(8), false, kNow);
+  DiskHistory past = AfterOutOfDiskSpace(Sized(8), false, kNow);
   past = AfterMeasure(past, 3 * kGiB, kNow + seconds(1));
   past = AfterMeasure(past, 50 * kGiB, kNow + seconds(2));
   past = AfterMeasure(past, 90 * kGiB, kNow + minutes(2));  // not what it had: somebody made room
@@ -161,7 +161,7 @@ TEST(ExpectedDiskUse, LeavesOutWhatIsOnTheDiskAlready) {
 TEST(DiskHistory, WhatBecomesFreeRightAfterATryIsNotWhatItHad) {
   DiskHistory past = Sized(8);
   past.kept_bytes = 2 * kGiB;
-  past = AfterDiskFull(AfterBegin(past, 28 * kGiB, {}), false, kNow);
+  past = AfterOutOfDiskSpace(AfterBegin(past, 28 * kGiB, {}), false, kNow);
   past = AfterMeasure(past, 330 * kGiB, kNow + seconds(10));
   EXPECT_EQ(ExpectedDiskUse(past, {}, 0), 33 * kGiB);
   EXPECT_TRUE(MayFit(ReservationOfDue(past), 330 * kGiB));
@@ -170,14 +170,14 @@ TEST(DiskHistory, WhatBecomesFreeRightAfterATryIsNotWhatItHad) {
 // A tenth more than the free room of that moment is there soon, and was its own.
 TEST(DiskHistory, OfATryThatBeganWhileRoomWasOnItsWayBackNobodyKnowsWhatItHad) {
   const PendingSpaceRelease relief = AfterEnding({}, 8 * kGiB, kNow);
-  DiskHistory past = AfterDiskFull(AfterBegin(Sized(8), 17 * kGiB, relief), false, kNow);
+  DiskHistory past = AfterOutOfDiskSpace(AfterBegin(Sized(8), 17 * kGiB, relief), false, kNow);
   past = AfterMeasure(past, 29 * kGiB, kNow + seconds(1));
   EXPECT_FALSE(MayFit(ReservationOfDue(past), 29 * kGiB));
 }
 
 TEST(DiskHistory, WhatOthersHadLeftIsNotWhatItHad) {
   for (std::uint64_t others : {3, 20}) {
-    DiskHistory past = AfterDiskFull(Sized(8), false, kNow, others * kGiB);
+    DiskHistory past = AfterOutOfDiskSpace(Sized(8), false, kNow, others * kGiB);
     past = AfterMeasure(past, 50 * kGiB, kNow + seconds(1));
     EXPECT_EQ(MayFit(ReservationOfDue(past), 50 * kGiB), others == 20)
         << "a tenth more than it had is a reason to try";
@@ -195,7 +195,7 @@ TEST(PendingSpaceRelease, WhatLeasesKeptIsKnown) {
 }
 
 TEST(DiskHistory, AnotherSizeIsAnotherImage) {
-  DiskHistory past = AfterMeasure(AfterDiskFull(Sized(8), false, kNow), 50 * kGiB, kNow);
+  DiskHistory past = AfterMeasure(AfterOutOfDiskSpace(Sized(8), false, kNow), 50 * kGiB, kNow);
   EXPECT_EQ(AfterSize(past, 8 * kGiB), past);
   EXPECT_EQ(AfterSize(past, 0), past);
   EXPECT_TRUE(MayFit(ReservationOfDue(AfterSize(past, 7 * kGiB)), 15 * kGiB));
@@ -246,8 +246,8 @@ TEST(DiskUsage, WhatTellsNothingIsNotCounted) {
 TEST(DiskUsage, OneThatNeedsMuchBringsTheLargestBoundBack) {
   const DiskUsage taken = AfterMeasure(Finished(AfterFirstBegin({}, 500 * kGiB), 10), 460 * kGiB);
   EXPECT_EQ(FactorFor(taken, true), kMaxFactor);
-  EXPECT_TRUE(NeedsMoreThanUsual(AfterDiskFull(Sized(1), true, kNow))) << "beside others";
-  DiskHistory alone = AfterDiskFull(Sized(8), false, kNow);
+  EXPECT_TRUE(NeedsMoreThanUsual(AfterOutOfDiskSpace(Sized(1), true, kNow))) << "beside others";
+  DiskHistory alone = AfterOutOfDiskSpace(Sized(8), false, kNow);
   EXPECT_FALSE(NeedsMoreThanUsual(AfterMeasure(alone, 50 * kGiB, kNow)));
   EXPECT_TRUE(NeedsMoreThanUsual(AfterMeasure(alone, 70 * kGiB, kNow)));
 }

@@ -28,29 +28,29 @@ DebouncedVerdict OpenSince(base::TimePoint time) {
 TEST(VerdictHold, TheFirstReadingIsShownAtOnce) {
   DebouncedVerdict held = OpenSince(kNow);
   EXPECT_EQ(held.shown, held.newest);
-  EXPECT_EQ(NextRelease(held), base::TimePoint::max());
+  EXPECT_EQ(NextShowTime(held), base::TimePoint::max());
 }
 
 TEST(VerdictHold, ARecordThatClosesIsShownWhenTheFilesAreQuiet) {
   DebouncedVerdict held = OpenSince(kNow);
   held = AfterReading(held, Changed(Closed()), kNow);
   EXPECT_EQ(held.shown->never.result, kubelet::VerdictResult::kStarts);
-  EXPECT_EQ(NextRelease(held), kNow + kFilesStableAfter);
+  EXPECT_EQ(NextShowTime(held), kNow + kFilesStableAfter);
   EXPECT_EQ(AfterTime(held, kNow + milliseconds(499)).shown, held.shown);
   held = AfterTime(held, kNow + kFilesStableAfter);
   EXPECT_EQ(held.shown->never.result, kubelet::VerdictResult::kRefused);
-  EXPECT_EQ(NextRelease(held), base::TimePoint::max());
+  EXPECT_EQ(NextShowTime(held), base::TimePoint::max());
 }
 
 TEST(VerdictHold, APullOfKubeletsIsGivenThreeSeconds) {
   DebouncedVerdict held = AfterReading(OpenSince(kNow), Changed(Closed(), true), kNow);
-  EXPECT_EQ(NextRelease(held), kNow + kVerdictDebounce);
+  EXPECT_EQ(NextShowTime(held), kNow + kVerdictDebounce);
   held = AfterTime(held, kNow + milliseconds(2999));
   EXPECT_EQ(held.shown->never.result, kubelet::VerdictResult::kStarts);
   // It ended well: nothing was ever said but Starts.
   held = AfterReading(held, Changed(Open(kubelet::VerdictReason::kOpenToNode)), kNow + milliseconds(2999));
   EXPECT_EQ(held.shown->never.reason, kubelet::VerdictReason::kOpenToNode);
-  EXPECT_EQ(NextRelease(held), base::TimePoint::max());
+  EXPECT_EQ(NextShowTime(held), base::TimePoint::max());
 }
 
 TEST(VerdictHold, APullThatTakesLongerIsShown) {
@@ -103,7 +103,7 @@ TEST(VerdictHold, AHeldVerdictStaysHeldWhenNothingNewIsRead) {
   VerdictReadout again = {.verdicts = held.newest, .image_id = "a", .pull_under_way = true};
   held = AfterReading(held, again, kNow + seconds(1));
   EXPECT_EQ(held.shown->never.result, kubelet::VerdictResult::kStarts);
-  EXPECT_EQ(NextRelease(held), kNow + kVerdictDebounce);
+  EXPECT_EQ(NextShowTime(held), kNow + kVerdictDebounce);
 }
 
 }  // namespace

@@ -157,11 +157,11 @@ TEST_P(WithoutKubelet, StatusCheckAndWaitAgree) {
     plan::CheckFacts facts{.policy = policy, .reference = reference, .listed = true};
     facts.kubelet = plan::CheckKubelet::kNone;
     facts.runtime = plan::CheckRuntime{.error = std::nullopt, .image = image};
-    const plan::CheckVerdict verdict = plan::DecideCheck(facts).verdict;
-    EXPECT_EQ(of.result, verdict.result);
-    EXPECT_EQ(of.reason, plan::CheckReasonName(verdict.reason));
-    EXPECT_EQ(verdict.ok, verdict.result == VerdictResult::kStarts);
-    EXPECT_EQ(verdict.ok, plan::IsReadyFor(image, policy, false));
+    const plan::CheckDecision decision = plan::DecideCheck(facts).decision;
+    EXPECT_EQ(of.result, decision.result);
+    EXPECT_EQ(of.reason, plan::CheckReasonName(decision.reason));
+    EXPECT_EQ(decision.ok, decision.result == VerdictResult::kStarts);
+    EXPECT_EQ(decision.ok, plan::IsReadyFor(image, policy, false));
   }
 }
 

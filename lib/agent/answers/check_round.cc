@@ -328,7 +328,7 @@ bool LiveRuntime::StartsNow(const base::Call& call, const std::string& id, const
                             bool search) const {
   // The walk through the content store is expensive, so pods get the cheap check.
   const bool only_unpacked = !search || IsForeign(image::Platform::Host(), details);
-  auto starts = Starts(call, content_, id, details.chain_id, only_unpacked);
+  auto starts = IsStartable(call, content_, id, details.chain_id, only_unpacked);
   return starts && *starts;
 }
 

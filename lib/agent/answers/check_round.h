@@ -83,7 +83,7 @@ class LiveRuntime {
                             const image::LocalImageIndex& index, bool search = true) const;
 
  private:
-  // agent::Starts, without a walk through the runtime's content unless `search`.
+  // agent::IsStartable, without a walk through the runtime's content unless `search`.
   bool StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
                  bool search) const;
   // Not usable, if no container starts from it.
@@ -234,7 +234,7 @@ class CheckRound {
 
   struct Outcome {
     plan::CheckFacts facts;
-    plan::CheckStep step;  // a verdict; kPull, with `pull` only; or kRegistry, with Scope::kNode only
+    plan::CheckStep step;  // a decision; kPull, with `pull` only; or kRegistry, with Scope::kNode only
   };
   // `pull`: a pull may be the answer, where the client has the right to one.
   Outcome Decide(const base::Call& call, const status::CheckQuestion& question, bool pull);

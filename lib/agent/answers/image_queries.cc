@@ -38,21 +38,21 @@ class HeldAnswerSlot {
 
 }  // namespace
 
-plan::CheckVerdict ImageQueryService::EvaluateQuestion(const base::Call& call,
-                                                       const status::CheckQuestion& question,
-                                                       const plan::Snapshot& snapshot, CheckRound& round,
-                                                       std::optional<RequestedPull>& requested) const {
+plan::CheckDecision ImageQueryService::EvaluateQuestion(const base::Call& call,
+                                                        const status::CheckQuestion& question,
+                                                        const plan::Snapshot& snapshot, CheckRound& round,
+                                                        std::optional<RequestedPull>& requested) const {
   // Once a pull was asked for, its result decides, and no more questions go to the registry.
   if (requested) {
-    auto verdict = plan::VerdictOfPull(
+    auto decision = plan::DecisionForPull(
         requested->facts,
         plan::FindRequestedImage(snapshot, *requested->facts.reference, requested->observed_at));
-    if (verdict) return *std::move(verdict);
+    if (decision) return *std::move(decision);
   }
   CheckRound::Outcome outcome = round.Decide(call, question, pulls() && !requested);
-  if (outcome.step.need != plan::CheckNeed::kPull) return std::move(outcome.step.verdict);
+  if (outcome.step.need != plan::CheckNeed::kPull) return std::move(outcome.step.decision);
   request_pull_(*outcome.facts.reference, round.observed_at());
-  // The facts are kept: the verdict on the pull is about the pod as it was asked about. Decided again at
+  // The facts are kept: the decision for the pull is about the pod as it was asked about. Decided again at
   // once, because the Snapshot may show a pull of this image already.
   requested = RequestedPull{std::move(outcome.facts), round.observed_at()};
   return EvaluateQuestion(call, question, snapshot, round, requested);
@@ -83,9 +83,9 @@ status::CheckResult ImageQueryService::Check(const base::Call& call, const statu
                      registry_deadline);
     std::erase_if(open, [&](PendingQuestion& one) {
       const status::CheckQuestion& question = questions[one.question];
-      const plan::CheckVerdict verdict = EvaluateQuestion(held, question, *snapshot, round, one.requested);
-      result.answers[one.question] = status::AnswerOf(question, verdict);
-      return !verdict.pending;
+      const plan::CheckDecision decision = EvaluateQuestion(held, question, *snapshot, round, one.requested);
+      result.answers[one.question] = status::AnswerOf(question, decision);
+      return !decision.pending;
     });
     if (open.empty()) break;
     if (!place) {
@@ -115,7 +115,7 @@ std::optional<status::CheckResult> ImageQueryService::CheckKnown(const base::Cal
     const CheckRound::Outcome outcome = round.Decide(call, question, pulls());
     // One question that needs a registry sends the whole request to the threads that may wait.
     if (outcome.step.need != plan::CheckNeed::kNothing) return std::nullopt;
-    result.answers.push_back(status::AnswerOf(question, outcome.step.verdict));
+    result.answers.push_back(status::AnswerOf(question, outcome.step.decision));
     result.ok = result.ok && result.answers.back().ok;
   }
   return result;

@@ -88,9 +88,9 @@ class ImageQueryService {
     std::optional<RequestedPull> requested;
   };
   // `pending` while the pull of `requested` runs; sets `requested` where a pull is the answer.
-  plan::CheckVerdict EvaluateQuestion(const base::Call& call, const status::CheckQuestion& question,
-                                      const plan::Snapshot& snapshot, CheckRound& round,
-                                      std::optional<RequestedPull>& requested) const;
+  plan::CheckDecision EvaluateQuestion(const base::Call& call, const status::CheckQuestion& question,
+                                       const plan::Snapshot& snapshot, CheckRound& round,
+                                       std::optional<RequestedPull>& requested) const;
   void AddCredentials(const base::Call& call, const plan::ImageState& image,
                       status::ImageDetail& detail) const;
 
