@@ -430,7 +430,7 @@ TEST(SharedAnswers, AnAskerThatThrowsLeavesItsKeyToOthers) {
             RegistryAnswerKind::kSame);
 }
 
-// Who is told what: callers x images x policies x what the registry says x rights
+// The answers to each caller: callers x images x policies x answers of the registry x rights
 // (deploy/docs/gate.md has the same table in words).
 
 constexpr PullPolicy kNever = PullPolicy::kNever, kIfNotPresent = PullPolicy::kIfNotPresent,
@@ -486,7 +486,7 @@ TEST_P(RightsTest, Is) {
 INSTANTIATE_TEST_SUITE_P(
     Table, RightsTest,
     testing::Values(
-        // What is on the list and here, anybody may know.
+        // Anybody may know that a listed image is present.
         RightsCase{"NeighbourListed", kAnonymous, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
         RightsCase{"PodListed", kPod, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
         RightsCase{"NodeListed", kNode, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
@@ -510,7 +510,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "yes Pulls ImageAbsent asked"},
         RightsCase{"PodIfNotPresentAndNotHere", kPod, kGone, kIfNotPresent, Kind::kMoved,
                    "no Pulls ImageAbsent"},
-        // What is on no list.
+        // Images on no list.
         RightsCase{"NeighbourUnlisted", kAnonymous, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
         RightsCase{"PodUnlisted", kPod, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
         RightsCase{"AlwaysIsNoRightToUnlisted", kAskingAlways, kUnlisted, kAlways, Kind::kSame,

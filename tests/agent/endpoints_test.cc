@@ -442,8 +442,8 @@ TEST(Endpoints, MetricsShowWhatWasCountedAndWhatIsTrue) {
 
 // The answer to each kind of caller: endpoint x transport x caller.
 
-// Who asks, and by which header.
-enum class Who {
+// The caller, and the header that identifies it.
+enum class Caller {
   kNobody,
   kFleet,          // a fleet token in Prefetchd-Authorization
   kFleetByOther,   // the same in Authorization, as nobody can send it through pods/proxy
@@ -473,8 +473,8 @@ class EndpointCallersWorld {
     }
   }
 
-  http::ServerResponse Ask(Audience audience, const std::string& path, Who who) {
-    http::ServerRequest request{.path = path, .headers = HeadersOf(who)};
+  http::ServerResponse Ask(Audience audience, const std::string& path, Caller caller) {
+    http::ServerRequest request{.path = path, .headers = HeadersOf(caller)};
     if (path == "/readyz") request.query = {{"verbose", ""}};
     if (path == "/v1/check" || path == "/v1/retry") {
       request.method = http::Method::kPost;
@@ -485,25 +485,25 @@ class EndpointCallersWorld {
   tests::FakeApiServer& server() { return api_.server; }
 
  private:
-  http::Headers HeadersOf(Who who) {
+  http::Headers HeadersOf(Caller caller) {
     const std::string fleet =
         "Bearer " + server().AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "prefetchd");
     const std::string pod = "Bearer " + server().AddPodToken({"ci", "runner", "n1", "job"}, "prefetchd");
-    switch (who) {
-      case Who::kNobody:
+    switch (caller) {
+      case Caller::kNobody:
         return {};
-      case Who::kFleet:
+      case Caller::kFleet:
         return {{"Prefetchd-Authorization", fleet}};
-      case Who::kFleetByOther:
+      case Caller::kFleetByOther:
         return {{"Authorization", fleet}};
-      case Who::kPod:
+      case Caller::kPod:
         return {{"Authorization", pod}};
-      case Who::kPodByFleets:
+      case Caller::kPodByFleets:
         return {{"Prefetchd-Authorization", pod}};
-      case Who::kFleetForOther:
+      case Caller::kFleetForOther:
         return {{"Prefetchd-Authorization",
                  "Bearer " + server().AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "kubernetes")}};
-      case Who::kGarbage:
+      case Caller::kGarbage:
         return {{"Prefetchd-Authorization", "Bearer garbage"}};
     }
     return {};
@@ -520,7 +520,7 @@ struct EndpointCallersRow {
   std::string name;
   std::string path;
   Audience audience;
-  Who who;
+  Caller caller;
   int status;
   bool full;  // the answer has messages
   bool preflight = true, fleet = true;
@@ -531,7 +531,7 @@ class AnsweredTest : public testing::TestWithParam<EndpointCallersRow> {};
 TEST_P(AnsweredTest, Row) {
   const EndpointCallersRow& row = GetParam();
   EndpointCallersWorld world(row.preflight, row.fleet);
-  const http::ServerResponse answer = world.Ask(row.audience, row.path, row.who);
+  const http::ServerResponse answer = world.Ask(row.audience, row.path, row.caller);
   EXPECT_EQ(answer.status, row.status) << answer.body;
   const bool metrics = row.path == "/metrics";
   EXPECT_EQ(answer.body.find(kMessage) != std::string::npos, row.full && !metrics) << answer.body;
@@ -542,59 +542,61 @@ TEST_P(AnsweredTest, Row) {
 INSTANTIATE_TEST_SUITE_P(
     Endpoints, AnsweredTest,
     testing::Values(
-        EndpointCallersRow{"StatusTcpNobody", "/v1/status", kTcp, Who::kNobody, 200, false},
-        EndpointCallersRow{"StatusTcpFleet", "/v1/status", kTcp, Who::kFleet, 200, true},
-        EndpointCallersRow{"StatusTcpFleetWithoutPreflight", "/v1/status", kTcp, Who::kFleet, 200, true,
+        EndpointCallersRow{"StatusTcpNobody", "/v1/status", kTcp, Caller::kNobody, 200, false},
+        EndpointCallersRow{"StatusTcpFleet", "/v1/status", kTcp, Caller::kFleet, 200, true},
+        EndpointCallersRow{"StatusTcpFleetWithoutPreflight", "/v1/status", kTcp, Caller::kFleet, 200, true,
                            false},
-        EndpointCallersRow{"StatusTcpFleetTurnedOff", "/v1/status", kTcp, Who::kFleet, 403, false, true,
+        EndpointCallersRow{"StatusTcpFleetTurnedOff", "/v1/status", kTcp, Caller::kFleet, 403, false, true,
                            false},
-        EndpointCallersRow{"StatusTcpFleetNothingOn", "/v1/status", kTcp, Who::kFleet, 403, false, false,
+        EndpointCallersRow{"StatusTcpFleetNothingOn", "/v1/status", kTcp, Caller::kFleet, 403, false, false,
                            false},
-        EndpointCallersRow{"StatusTcpFleetByOther", "/v1/status", kTcp, Who::kFleetByOther, 200, false},
-        EndpointCallersRow{"StatusTcpPod", "/v1/status", kTcp, Who::kPod, 200, false},
-        EndpointCallersRow{"StatusTcpPodByFleets", "/v1/status", kTcp, Who::kPodByFleets, 403, false},
-        EndpointCallersRow{"StatusTcpForOther", "/v1/status", kTcp, Who::kFleetForOther, 401, false},
-        EndpointCallersRow{"StatusTcpGarbage", "/v1/status", kTcp, Who::kGarbage, 401, false},
-        EndpointCallersRow{"StatusLocalNobody", "/v1/status", kLocal, Who::kNobody, 200, true},
-        EndpointCallersRow{"StatusLocalGarbage", "/v1/status", kLocal, Who::kGarbage, 200, true},
-        EndpointCallersRow{"ReadyzTcpNobody", "/readyz", kTcp, Who::kNobody, 503, false},
-        EndpointCallersRow{"ReadyzTcpFleet", "/readyz", kTcp, Who::kFleet, 503, false},
-        EndpointCallersRow{"ReadyzLocalNobody", "/readyz", kLocal, Who::kNobody, 503, true},
-        EndpointCallersRow{"MetricsTcpNobody", "/metrics", kTcp, Who::kNobody, 200, false},
-        EndpointCallersRow{"MetricsLocalNobody", "/metrics", kLocal, Who::kNobody, 200, true},
-        EndpointCallersRow{"MetricsTcpFleet", "/metrics", kTcp, Who::kFleet, 200, false},
-        EndpointCallersRow{"LivezTcpFleet", "/livez", kTcp, Who::kFleet, 200, false},
-        EndpointCallersRow{"CheckTcpNobody", "/v1/check", kTcp, Who::kNobody, 200, false},
-        EndpointCallersRow{"CheckTcpFleet", "/v1/check", kTcp, Who::kFleet, 403, false},
-        EndpointCallersRow{"CheckTcpFleetByOther", "/v1/check", kTcp, Who::kFleetByOther, 401, false},
-        EndpointCallersRow{"CheckTcpPod", "/v1/check", kTcp, Who::kPod, 200, false},
-        EndpointCallersRow{"CheckTcpPodTurnedOff", "/v1/check", kTcp, Who::kPod, 403, false, false},
-        EndpointCallersRow{"CheckTcpPodByFleets", "/v1/check", kTcp, Who::kPodByFleets, 403, false},
-        EndpointCallersRow{"CheckLocalNobody", "/v1/check", kLocal, Who::kNobody, 200, true},
-        EndpointCallersRow{"RetryLocalNobody", "/v1/retry", kLocal, Who::kNobody, 200, false},
-        EndpointCallersRow{"RetryTcpNobody", "/v1/retry", kTcp, Who::kNobody, 403, false},
-        EndpointCallersRow{"RetryTcpFleet", "/v1/retry", kTcp, Who::kFleet, 200, false},
-        EndpointCallersRow{"RetryTcpFleetTurnedOff", "/v1/retry", kTcp, Who::kFleet, 403, false, true, false},
-        EndpointCallersRow{"RetryTcpFleetByOther", "/v1/retry", kTcp, Who::kFleetByOther, 403, false},
-        EndpointCallersRow{"RetryTcpPod", "/v1/retry", kTcp, Who::kPod, 403, false},
-        EndpointCallersRow{"RetryTcpPodByFleets", "/v1/retry", kTcp, Who::kPodByFleets, 403, false},
-        EndpointCallersRow{"RetryTcpForOther", "/v1/retry", kTcp, Who::kFleetForOther, 401, false},
-        EndpointCallersRow{"RetryTcpGarbage", "/v1/retry", kTcp, Who::kGarbage, 401, false},
-        EndpointCallersRow{"ImageLocalNobody", "/v1/images/quay.io/acme/private:v2", kLocal, Who::kNobody,
+        EndpointCallersRow{"StatusTcpFleetByOther", "/v1/status", kTcp, Caller::kFleetByOther, 200, false},
+        EndpointCallersRow{"StatusTcpPod", "/v1/status", kTcp, Caller::kPod, 200, false},
+        EndpointCallersRow{"StatusTcpPodByFleets", "/v1/status", kTcp, Caller::kPodByFleets, 403, false},
+        EndpointCallersRow{"StatusTcpForOther", "/v1/status", kTcp, Caller::kFleetForOther, 401, false},
+        EndpointCallersRow{"StatusTcpGarbage", "/v1/status", kTcp, Caller::kGarbage, 401, false},
+        EndpointCallersRow{"StatusLocalNobody", "/v1/status", kLocal, Caller::kNobody, 200, true},
+        EndpointCallersRow{"StatusLocalGarbage", "/v1/status", kLocal, Caller::kGarbage, 200, true},
+        EndpointCallersRow{"ReadyzTcpNobody", "/readyz", kTcp, Caller::kNobody, 503, false},
+        EndpointCallersRow{"ReadyzTcpFleet", "/readyz", kTcp, Caller::kFleet, 503, false},
+        EndpointCallersRow{"ReadyzLocalNobody", "/readyz", kLocal, Caller::kNobody, 503, true},
+        EndpointCallersRow{"MetricsTcpNobody", "/metrics", kTcp, Caller::kNobody, 200, false},
+        EndpointCallersRow{"MetricsLocalNobody", "/metrics", kLocal, Caller::kNobody, 200, true},
+        EndpointCallersRow{"MetricsTcpFleet", "/metrics", kTcp, Caller::kFleet, 200, false},
+        EndpointCallersRow{"LivezTcpFleet", "/livez", kTcp, Caller::kFleet, 200, false},
+        EndpointCallersRow{"CheckTcpNobody", "/v1/check", kTcp, Caller::kNobody, 200, false},
+        EndpointCallersRow{"CheckTcpFleet", "/v1/check", kTcp, Caller::kFleet, 403, false},
+        EndpointCallersRow{"CheckTcpFleetByOther", "/v1/check", kTcp, Caller::kFleetByOther, 401, false},
+        EndpointCallersRow{"CheckTcpPod", "/v1/check", kTcp, Caller::kPod, 200, false},
+        EndpointCallersRow{"CheckTcpPodTurnedOff", "/v1/check", kTcp, Caller::kPod, 403, false, false},
+        EndpointCallersRow{"CheckTcpPodByFleets", "/v1/check", kTcp, Caller::kPodByFleets, 403, false},
+        EndpointCallersRow{"CheckLocalNobody", "/v1/check", kLocal, Caller::kNobody, 200, true},
+        EndpointCallersRow{"RetryLocalNobody", "/v1/retry", kLocal, Caller::kNobody, 200, false},
+        EndpointCallersRow{"RetryTcpNobody", "/v1/retry", kTcp, Caller::kNobody, 403, false},
+        EndpointCallersRow{"RetryTcpFleet", "/v1/retry", kTcp, Caller::kFleet, 200, false},
+        EndpointCallersRow{"RetryTcpFleetTurnedOff", "/v1/retry", kTcp, Caller::kFleet, 403, false, true,
+                           false},
+        EndpointCallersRow{"RetryTcpFleetByOther", "/v1/retry", kTcp, Caller::kFleetByOther, 403, false},
+        EndpointCallersRow{"RetryTcpPod", "/v1/retry", kTcp, Caller::kPod, 403, false},
+        EndpointCallersRow{"RetryTcpPodByFleets", "/v1/retry", kTcp, Caller::kPodByFleets, 403, false},
+        EndpointCallersRow{"RetryTcpForOther", "/v1/retry", kTcp, Caller::kFleetForOther, 401, false},
+        EndpointCallersRow{"RetryTcpGarbage", "/v1/retry", kTcp, Caller::kGarbage, 401, false},
+        EndpointCallersRow{"ImageLocalNobody", "/v1/images/quay.io/acme/private:v2", kLocal, Caller::kNobody,
                            200, true},
-        EndpointCallersRow{"ImageTcpFleet", "/v1/images/quay.io/acme/private:v2", kTcp, Who::kFleet, 404,
+        EndpointCallersRow{"ImageTcpFleet", "/v1/images/quay.io/acme/private:v2", kTcp, Caller::kFleet, 404,
                            false},
-        EndpointCallersRow{"ImageTcpPod", "/v1/images/quay.io/acme/private:v2", kTcp, Who::kPod, 404, false}),
+        EndpointCallersRow{"ImageTcpPod", "/v1/images/quay.io/acme/private:v2", kTcp, Caller::kPod, 404,
+                           false}),
     [](const auto& row) { return row.param.name; });
 
 TEST(FleetStatus, IsHeldBackWhileTheApiServerIsAway) {
   EndpointCallersWorld world(false, true);
   world.server().GoAway();
-  const http::ServerResponse away = world.Ask(kTcp, "/v1/status", Who::kFleet);
+  const http::ServerResponse away = world.Ask(kTcp, "/v1/status", Caller::kFleet);
   EXPECT_EQ(away.status, 503);
   EXPECT_TRUE(away.headers.Has("Retry-After"));
   EXPECT_EQ(away.body.find(kMessage), std::string::npos) << away.body;
-  EXPECT_EQ(world.Ask(kTcp, "/v1/status", Who::kNobody).status, 200);
+  EXPECT_EQ(world.Ask(kTcp, "/v1/status", Caller::kNobody).status, 200);
 }
 
 // 200 jobs that start at once: real clients, a real server, the agent's own endpoints.

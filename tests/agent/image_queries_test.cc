@@ -1,4 +1,4 @@
-// What kubelet would do, of images on the list and others; and what is explained of them.
+// Queries about images on the list and others: kubelet's verdict, and its explanation.
 #include "agent/answers/image_queries.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST_F(InquiryTest, AClaimWithoutProofTellsNothing) {
 }
 
 TEST_F(InquiryTest, ThePodsSpellingCounts) {
-  // What kubelet 1.36 records is the text that the pod wrote (K17).
+  // kubelet 1.36 records the text that the pod wrote (K17).
   runtime_.Preload(tests::MakeImage("docker.io/library/tool:v1", 3000));
   plan::ImageState tool = snapshot_.images[0];
   tool.desired.Change(
@@ -139,7 +139,7 @@ TEST_F(InquiryTest, OfAnEntryWithTwoSpellingsEachAnswersForItself) {
   EXPECT_TRUE(Check(full, PullPolicy::kNever).ok);
   EXPECT_FALSE(Check(short_name, PullPolicy::kNever).ok);
   EXPECT_FALSE(Check("library/tool:v1", PullPolicy::kNever).ok) << "which no list has";
-  // What explains the entry is what closes it.
+  // The explanation of the entry names the record that closes it.
   for (const std::string& name : {full, short_name}) {
     doc::Node root = Explain(name);
     EXPECT_EQ(root.Find("recordKey")->text, "tool") << name;
@@ -483,7 +483,7 @@ INSTANTIATE_TEST_SUITE_P(
         FailCase{"NoRoom", plan::Reason::kDiskPressure, PullPolicy::kAlways, false, "Unknown"}),
     [](const auto& row) { return row.param.name; });
 
-// What a pod would meet that contacts the registry.
+// Pods whose policy contacts the registry.
 
 TEST_F(InquiryTest, AlwaysIsANoWhereNobodyIsAsked) {
   status::CheckAnswer answer = Check(kApp, PullPolicy::kAlways);

@@ -65,35 +65,29 @@ inline constexpr std::array kRules = {
     Rule{RuleId::kNotListed, "PF101", "image-not-listed", Severity::kError,
          "A pod uses an image that is on no list.",
          "No node prefetches it, so its pods wait for the registry, and fail in an outage. List the image "
-         "under "
-         "exactly the name in the manifest."},
+         "under exactly the name in the manifest."},
     Rule{RuleId::kListedOnly, "PF102", "entry-not-used", Severity::kNote,
          "None of these manifests uses this entry of the list.",
          "Every node pulls and keeps it. Remove the entry, unless another user exists."},
-    Rule{
-        RuleId::kNeverUnlisted, "PF103", "never-not-listed", Severity::kError,
-        "A container has imagePullPolicy Never and an image that is on no list.",
-        "No agent brings the image to the node: the pod fails with ErrImageNeverPull on each node that lacks "
-        "it. List the image."},
+    Rule{RuleId::kNeverUnlisted, "PF103", "never-not-listed", Severity::kError,
+         "A container has imagePullPolicy Never and an image that is on no list.",
+         "No agent brings the image to the node: the pod fails with ErrImageNeverPull on each node that "
+         "lacks it. List the image."},
     Rule{RuleId::kOtherPlatform, "PF104", "other-platform", Severity::kWarning,
          "A pod allows nodes of a platform on which the entry of its image is skipped.",
          "The entry's platforms lack what the pod's nodeSelector, node affinity or os demands. Add the "
-         "platform "
-         "to the entry, or remove the demand."},
+         "platform to the entry, or remove the demand."},
     Rule{RuleId::kNotReadyAs, "PF105", "not-ready-as", Severity::kWarning,
          "A pod lacks the secrets or the service account that the list names for its image (readyAs).",
          "Nodes report the image ready for other pods. kubelet may refuse it to this pod, or pull it. Give "
-         "the "
-         "pod what readyAs names, or list the image for this pod in another source."},
+         "the pod what readyAs names, or list the image for this pod in another source."},
     Rule{RuleId::kStepAction, "PF106", "image-in-step-action", Severity::kNote,
          "A Tekton step takes its image from a StepAction.",
          "Lint does not follow the reference. Lint the StepAction's manifest as well, and list its image."},
     Rule{RuleId::kNotRead, "PF107", "object-not-read", Severity::kWarning,
          "An object may run pods, and lint finds no image in it.",
          "Its images are not judged. Name the place of its pod template (--pod-template-path), render it if "
-         "it "
-         "is "
-         "a patch or a chart, or accept its kind (--allow-unread KIND)."},
+         "it is a patch or a chart, or accept its kind (--allow-unread KIND)."},
     Rule{RuleId::kUnresolvedImage, "PF108", "image-not-named", Severity::kNote,
          "A container has a variable for its image, or none, or the image is in another object.",
          "Lint does not know the image. Lint what fills it in as well, and list its images."},
@@ -103,40 +97,34 @@ inline constexpr std::array kRules = {
     Rule{RuleId::kImplicitAlways, "PF201", "implicit-always", Severity::kWarning,
          "A listed image has no imagePullPolicy, and Kubernetes fills in Always.",
          "kubelet contacts the registry at every start although the image is present, and the pod fails if "
-         "the "
-         "registry does not answer. Set imagePullPolicy: IfNotPresent, or use a tag other than latest."},
+         "the registry does not answer. Set imagePullPolicy: IfNotPresent, or use a tag other than latest."},
     Rule{RuleId::kExplicitAlways, "PF202", "explicit-always", Severity::kWarning,
          "A pod uses a listed image with imagePullPolicy Always.",
          "kubelet contacts the registry at every start although the image is present, and the pod fails if "
-         "the "
-         "registry does not answer. Set IfNotPresent, and let the list refresh the tag (refresh: "
+         "the registry does not answer. Set IfNotPresent, and let the list refresh the tag (refresh: "
          "IfDigestChanged)."},
     Rule{RuleId::kNeverMovingTag, "PF203", "never-moving-tag", Severity::kWarning,
          "A pod uses a moving tag with imagePullPolicy Never, and the list does not refresh it.",
          "Each node keeps its first pull, so nodes differ. Use a version or a digest, or refresh the entry "
          "(refresh: IfDigestChanged)."},
-    Rule{
-        RuleId::kWeakerCheck, "PF204", "weaker-check", Severity::kWarning,
-        "A check has a weaker pull policy than another container of the same image.",
-        "The check starts from a stale copy on the node and passes. The other container does not accept that "
-        "copy, so the pod hangs. Give both the same policy, or use prefetchctl check."},
-    Rule{
-        RuleId::kTwoNames, "PF301", "two-names", Severity::kWarning,
-        "One image has two names: in two registries or spellings, or by tag here and by digest there.",
-        "The runtime and kubelet's records know images by name. An image that was pulled under one name is "
-        "refused, or pulled again, under the other. A pull with a secret under one closes the other. Use one "
-        "name everywhere, or list both: the agent judges each."},
-    Rule{
-        RuleId::kPullSecrets, "PF302", "needless-pull-secrets", Severity::kWarning,
-        "A pod has imagePullSecrets although all its images are on the list.",
-        "The node pulls listed images with its own credentials. If kubelet pulls one with a pod's secret, it "
-        "records the image for that secret alone, and refuses it to pods without the secret. Remove the "
-        "secrets."},
+    Rule{RuleId::kWeakerCheck, "PF204", "weaker-check", Severity::kWarning,
+         "A check has a weaker pull policy than another container of the same image.",
+         "The check starts from a stale copy on the node and passes. The other container does not accept "
+         "that copy, so the pod hangs. Give both the same policy, or use prefetchctl check."},
+    Rule{RuleId::kTwoNames, "PF301", "two-names", Severity::kWarning,
+         "One image has two names: in two registries or spellings, or by tag here and by digest there.",
+         "The runtime and kubelet's records know images by name. An image that was pulled under one name is "
+         "refused, or pulled again, under the other. A pull with a secret under one closes the other. Use "
+         "one name everywhere, or list both: the agent judges each."},
+    Rule{RuleId::kPullSecrets, "PF302", "needless-pull-secrets", Severity::kWarning,
+         "A pod has imagePullSecrets although all its images are on the list.",
+         "The node pulls listed images with its own credentials. If kubelet pulls one with a pod's secret, "
+         "it records the image for that secret alone, and refuses it to pods without the secret. Remove the "
+         "secrets."},
     Rule{RuleId::kShortName, "PF303", "short-name", Severity::kWarning,
          "An image is named without its registry.",
          "The node's configuration chooses the registry (CRI-O's short names). kubelet 1.36 keeps records by "
-         "the "
-         "name as written: nginx and docker.io/library/nginx are different images to it. Write the full "
+         "the name as written: nginx and docker.io/library/nginx are different images to it. Write the full "
          "name."},
     Rule{RuleId::kInvalidReference, "PF304", "invalid-reference", Severity::kError,
          "An image's name is not a valid reference.",
