@@ -29,7 +29,6 @@
 #include "base/text.h"
 #include "base/timed_reader.h"
 #include "config/agent_config.h"
-#include "config/raw_config.h"
 #include "config/settings.h"
 #include "cri/endpoint.h"
 #include "cri/grpc_content_service.h"

@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
+#include <type_traits>
+#include <variant>
 
 #include "base/fs.h"
 #include "base/label_syntax.h"
+#include "base/redactor.h"
 #include "config/config_file.h"
-#include "config/settings.h"
 #include "doc/duration.h"
 #include "image/pod_coordinates.h"
 #include "image/reference.h"
@@ -16,6 +19,44 @@
 namespace prefetch::config {
 
 namespace {
+
+// Each PartOf returns the part of the configuration that has the members of its last parameter's class.
+AgentConfig& PartOf(AgentConfig& config, const AgentConfig*) {
+  return config;
+}
+RegistryConfig& PartOf(AgentConfig& config, const RegistryConfig*) {
+  return config.registry;
+}
+plan::GateOptions& PartOf(AgentConfig& config, const plan::GateOptions*) {
+  return config.gate;
+}
+
+// Sets the members that the rows of settings name. Absent settings leave the defaults.
+void SetAsGiven(const RawConfig& raw, AgentConfig& config) {
+  auto set = [&]<typename T, typename Part, typename U>(const std::optional<SourcedValue<T>> RawConfig::*from,
+                                                        U Part::*to) {
+    if constexpr (std::is_same_v<T, U>) {
+      if (raw.*from) PartOf(config, static_cast<const Part*>(nullptr)).*to = (raw.*from)->value;
+    }
+  };
+  for (const Setting& setting : Settings()) {
+    std::visit(
+        [&](auto from, auto to) {
+          if constexpr (!std::is_same_v<decltype(to), std::monostate>) set(from, to);
+        },
+        setting.member, setting.sets);
+  }
+}
+
+// Rejects relative paths among the settings of these groups that SetAsGiven takes.
+void CheckPaths(const RawConfig& raw, std::initializer_list<SettingGroup> groups, Mistakes& mistakes) {
+  for (const Setting& setting : Settings()) {
+    const bool is_path = setting.sets.index() != 0 && std::string_view(setting.pattern) == kPath;
+    const bool in_groups = std::find(groups.begin(), groups.end(), setting.group) != groups.end();
+    const Setting::Text* text = std::get_if<Setting::Text>(&setting.member);
+    if (is_path && in_groups && text != nullptr) AbsolutePath(raw.**text, mistakes);
+  }
+}
 
 RegistryMode RegistryModeOf(const SourcedText& given, Mistakes& mistakes) {
   if (!given || given->value == "auto") return RegistryMode::kAuto;
@@ -25,26 +66,15 @@ RegistryMode RegistryModeOf(const SourcedText& given, Mistakes& mistakes) {
   return RegistryMode::kNone;
 }
 
-RegistryConfig MakeRegistryConfig(const RawConfig& raw, Mistakes& mistakes) {
-  RegistryConfig config;
+void SetRegistry(const RawConfig& raw, RegistryConfig& config, Mistakes& mistakes) {
   config.mode = RegistryModeOf(raw.registry, mistakes);
-  if (raw.registry_config_path) config.config_path = raw.registry_config_path->value;
   if (!config.config_path.empty() && !config.config_path.starts_with('/')) {
     mistakes.Add(raw.registry_config_path->source,
                  "must be containerd's config_path: absolute, or several with :");
   }
-  config.containerd_config = AbsolutePath(raw.registry_containerd_config, mistakes);
-  config.registries_conf = AbsolutePath(raw.registries_conf, mistakes);
-  config.split_config_path = IsOn(raw.registry_split_config_path);
-  config.host_root = AbsolutePath(raw.registry_host_root, mistakes);
-  config.ca = AbsolutePath(raw.registry_ca, mistakes);
+  CheckPaths(raw, {SettingGroup::kRegistry}, mistakes);
   config.http_proxy = ProxyUrl(raw.registry_http_proxy, mistakes);
   config.https_proxy = ProxyUrl(raw.registry_https_proxy, mistakes);
-  if (raw.registry_no_proxy) config.no_proxy = raw.registry_no_proxy->value;
-  if (raw.registry_trusted_mirrors) config.trusted_mirrors = raw.registry_trusted_mirrors->value;
-  if (raw.registry_trusted_realms) config.trusted_realms = raw.registry_trusted_realms->value;
-  config.skip_mirrors = IsOn(raw.registry_skip_mirrors);
-  return config;
 }
 
 FetchMode FetchModeOf(const SourcedText& given, Mistakes& mistakes) {
@@ -87,7 +117,6 @@ std::optional<kubelet::VerificationPolicy> Verification(const SourcedText& given
 
 // Judges the address of kubelet's own port and the authority of its certificate.
 void CheckKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
-  config.kubelet_api = IsOn(raw.kubelet_api);
   config.kubelet_ca = AbsolutePath(raw.kubelet_ca, mistakes);
   if (raw.kubelet_address) {
     auto address = ParseHostPort(raw.kubelet_address->value);
@@ -160,11 +189,8 @@ void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
 }
 
 void SetTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
-  config.registry = MakeRegistryConfig(raw, mistakes);
+  SetRegistry(raw, config.registry, mistakes);
   config.fetch = FetchModeOf(raw.fetch, mistakes);
-  config.touch = IsOn(raw.touch);
-  config.touch_image_volumes = IsOn(raw.touch_image_volumes);
-  config.check_pull = IsOn(raw.check_pull);
   if (config.touch && config.kubelet == KubeletMode::kNone) {
     mistakes.Add(raw.touch->source, "needs a kubelet, and --kubelet=none declares that there is none");
   }
@@ -175,18 +201,11 @@ void SetTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
 
 // Sets what concerns the agent's own Node, and derives whether the API server is needed.
 void SetGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
-  config.gate.label = IsOn(raw.node_label);
-  if (raw.node_result_label) {
-    config.gate.result_label = raw.node_result_label->value;
-    // Labels of Kubernetes' own domains steer schedulers and controllers.
-    if (!base::IsOwnLabelKey(config.gate.result_label)) {
-      mistakes.Add(raw.node_result_label->source, "must be a label of a domain of yours: example.com/name");
-    }
+  // Labels of Kubernetes' own domains steer schedulers and controllers.
+  if (raw.node_result_label && !base::IsOwnLabelKey(config.gate.result_label)) {
+    mistakes.Add(raw.node_result_label->source, "must be a label of a domain of yours: example.com/name");
   }
-  config.gate.condition = IsOn(raw.node_condition);
-  config.gate.taint = IsOn(raw.startup_taint);
   if (raw.startup_taint_key) {
-    config.gate.taint_key = raw.startup_taint_key->value;
     if (!base::IsStartupTaintKey(config.gate.taint_key)) {
       mistakes.Add(raw.startup_taint_key->source, base::kStartupTaintKeyRule);
     }
@@ -194,16 +213,12 @@ void SetGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
       mistakes.Add(raw.startup_taint_key->source, "has a meaning only with --startup-taint");
   }
   // Every feature that needs the API server turns it on; kube-api alone only reads kubelet's version.
-  config.kube_api = IsOn(raw.kube_api) || config.gate.Any() || config.kubelet_api ||
+  config.kube_api = config.kube_api || config.gate.Any() || config.kubelet_api ||
                     config.provider_service_account || config.touch || config.preflight.AdmitsAnybody() ||
                     config.fleet_tokens;
-  config.accept_fleet_wide_node_writes = IsOn(raw.accept_fleet_wide_node_writes);
-  if (raw.instance) {
-    config.gate.instance = raw.instance->value;
-    if (!base::IsLabelPart(config.gate.instance)) {
-      mistakes.Add(raw.instance->source,
-                   "must be a label's name: at most 63 letters, digits, dots, dashes, underscores");
-    }
+  if (raw.instance && !base::IsLabelPart(config.gate.instance)) {
+    mistakes.Add(raw.instance->source,
+                 "must be a label's name: at most 63 letters, digits, dots, dashes, underscores");
   }
   if (!raw.gate_timeout) return;
   std::optional<std::chrono::nanoseconds> timeout = doc::ParseDuration(raw.gate_timeout->value);
@@ -215,9 +230,7 @@ void SetGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   }
 }
 
-void SetAudit(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
-  if (!raw.audit_ignore) return;
-  config.audit_ignore = raw.audit_ignore->value;
+void CheckAudit(const RawConfig& raw, const AgentConfig& config, Mistakes& mistakes) {
   if (config.audit_ignore.size() > kMostAuditPatterns) {
     mistakes.Add(raw.audit_ignore->source,
                  "must be at most " + std::to_string(kMostAuditPatterns) + " patterns");
@@ -234,50 +247,45 @@ void SetAudit(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
 // only if there is none.
 AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   AgentConfig config;
-  if (raw.list) config.lists = raw.list->value;
-  config.unpin = IsOn(raw.unpin);
-  config.once = IsOn(raw.once);
+  SetAsGiven(raw, config);
   if (config.lists.empty() && !(config.unpin && config.once))
     mistakes.Add("--list", "at least one file or directory is needed");
   for (const std::string& path : config.lists) {
     if (path.empty()) mistakes.Add(raw.list->source, "must not be empty");
   }
   config.runtime_endpoint = RuntimeEndpoint(raw.runtime_endpoint, mistakes);
-  config.image_credential_provider_config = AbsolutePath(raw.image_credential_provider_config, mistakes);
-  config.image_credential_provider_bin_dir = AbsolutePath(raw.image_credential_provider_bin_dir, mistakes);
+  CheckPaths(raw, {SettingGroup::kRuntime}, mistakes);
   CheckProviderPair(raw, mistakes);
-  if (raw.docker_config) config.docker_configs = raw.docker_config->value;
   for (const std::string& path : config.docker_configs) {
     if (!path.starts_with('/')) mistakes.Add(raw.docker_config->source, "must be an absolute path");
   }
   config.kubelet = KubeletModeOf(raw, mistakes);
   config.kubelet_version = KubeletVersion(raw.kubelet_version, mistakes);
   config.kubelet_rules = KubeletRules(raw.kubelet_rules, mistakes);
-  config.kubelet_root = AbsolutePath(raw.kubelet_root, mistakes);
-  config.kubelet_config = AbsolutePath(raw.kubelet_config, mistakes);
-  config.kubelet_config_dir = AbsolutePath(raw.kubelet_config_dir, mistakes);
+  CheckPaths(raw, {SettingGroup::kKubelet}, mistakes);
   config.kubelet_verification = Verification(raw.kubelet_verification, mistakes);
-  if (raw.kubelet_allowlist) config.kubelet_allowlist = raw.kubelet_allowlist->value;
   config.kubelet_proc = AbsolutePath(raw.kubelet_proc, mistakes);
   // After version and rules, since these decide which settings exist.
   if (config.kubelet == KubeletMode::kAuto) CheckDeclared(raw, config, mistakes);
   CheckKubeletApi(raw, config, mistakes);
   config.provider_service_account = raw.provider_service_account;
   config.preflight = raw.preflight.value_or(plan::CallerRules());
-  config.fleet_tokens = IsOn(raw.fleet_tokens);
   // Before the gate, which derives from its result whether the API server is needed.
   SetTouch(raw, config, mistakes);
   SetGate(raw, config, mistakes);
-  SetAudit(raw, config, mistakes);
+  CheckAudit(raw, config, mistakes);
   config.listen = ListenAt(raw.listen, mistakes);
   config.local = SocketPath(raw.local, mistakes);
   config.timeout = Timeout(raw.timeout, config.once, mistakes);
-  config.core_dumps = IsOn(raw.core_dumps);
   config.log_level = LogLevelOf(raw.log_level, mistakes);
   config.log_format = LogFormatOf(raw.log_format, mistakes);
   config.pull_secrets = raw.pull_secrets.value_or(std::vector<PullSecret>());
   config.provider_environment = raw.provider_environment.value_or(PluginEnvironment());
   config.limits = raw.limits.value_or(plan::Limits());
+  CheckPaths(raw,
+             {SettingGroup::kList, SettingGroup::kTouch, SettingGroup::kNode, SettingGroup::kEndpoints,
+              SettingGroup::kOnce},
+             mistakes);
   if (config.limits.download_bytes_per_second > 0 && config.fetch != FetchMode::kAuto) {
     mistakes.Add("limits.downloadBytesPerSecond", "has a meaning only with fetch: auto");
   }
@@ -335,6 +343,54 @@ base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text) {
                                  ": other rules are not known");
   }
   return *parsed;
+}
+
+namespace {
+
+constexpr std::size_t kLongestFile = 64 * 1024;
+
+bool IsName(std::string_view name) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && letter(name.front()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+// False if a quote is not closed.
+bool Unquote(std::string_view& value) {
+  if (value.empty() || (value.front() != '"' && value.front() != '\'')) return true;
+  if (value.size() < 2 || value.back() != value.front()) return false;
+  value = value.substr(1, value.size() - 2);
+  return true;
+}
+
+}  // namespace
+
+PluginEnvironment ParseEnvironmentFile(std::string_view bytes, doc::Problems& problems) {
+  PluginEnvironment environment;
+  std::optional<std::string_view> text = doc::CheckText(bytes, kLongestFile, problems);
+  std::uint32_t number = 0;
+  for (std::string_view line : base::Split(text.value_or(""), '\n')) {
+    number++;
+    line = base::TrimSpace(line);
+    if (line.empty() || line.starts_with('#') || line.starts_with(';')) continue;
+    std::size_t equals = std::min(line.find('='), line.size());
+    std::string_view name = base::TrimSpace(line.substr(0, equals));
+    if (equals == line.size() || !IsName(name)) {
+      problems.Add({number, 1}, "", "must be NAME=value");
+      continue;
+    }
+    std::string_view value = base::TrimSpace(line.substr(equals + 1));
+    if (!Unquote(value)) {
+      // The rest of this secret may follow. Reading on could quote a part of it as the name of a variable.
+      problems.Add({number, 1}, name, "has a quote that is not closed in its line; what follows is not read");
+      break;
+    }
+    // The last of two counts, as with systemd.
+    std::erase_if(environment, [&](const auto& other) { return other.first == name; });
+    base::RememberVariable(name, value);
+    environment.emplace_back(name, base::Secret(std::string(value)));
+  }
+  return environment;
 }
 
 // Where the agent's configuration comes from: flags, environment, and the files that they name.

@@ -6,8 +6,6 @@
 
 #include "base/redactor.h"
 #include "base/text.h"
-#include "config/raw_config.h"
-#include "config/settings.h"
 #include "doc/reader.h"
 #include "doc/yaml.h"
 #include "image/reference.h"

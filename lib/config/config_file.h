@@ -7,11 +7,18 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <variant>
 
+#include "config/settings.h"
+#include "doc/problems.h"
 #include "plan/limits.h"
 
 namespace prefetch::config {
+
+// An `AgentConfiguration` file (prefetchd.dev/v1alpha1), YAML or JSON. Mistakes go to `problems`; nullopt if
+// it is no YAML at all. Pure.
+std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& problems);
 
 struct LimitField {
   using Member = std::variant<int plan::Limits::*, std::uint64_t plan::Limits::*,

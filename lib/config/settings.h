@@ -1,21 +1,223 @@
-// Settings: the one table of what an operator may set. Flags, environment variables, fields of the
-// configuration file, the overlay of these sources, --help and the reference page all derive from it. A new
-// setting: a member of RawConfig, a row in settings.cc, and its validation in agent_config.cc. A member
-// without a row does not compile. Below: the defaults of settings, and patterns of their values.
+// Settings: the one place of what an operator may set. A setting is a member of RawConfig (its value and
+// source, as given), a member of AgentConfig (checked) and a row of kSettings. Flags, environment variables,
+// fields of the configuration file, the overlay of these sources, --help and the reference page all derive
+// from the row. A switch, path or text without a rule of its own is complete with these three; others have
+// their check in config/agent_config.cc. A member of RawConfig without a row does not compile.
 #pragma once
 
+#include <array>
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/constant_text.h"
-#include "config/raw_config.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "doc/duration.h"
+#include "doc/problems.h"
 #include "image/kubelet_version.h"
+#include "kubelet/settings.h"
+#include "plan/caller.h"
+#include "plan/limits.h"
+#include "plan/node_gate.h"
 
 namespace prefetch::config {
+
+// A value and its source, for messages: "--listen", "PREFETCHD_LISTEN", "agent.yaml:3:9: listen".
+template <typename T>
+struct SourcedValue {
+  T value;
+  std::string source;
+};
+
+// A mounted pull secret, and its permitted uses. Any image pulled with it is usable by every pod of
+// the node afterwards (kubelet's rule K28), so only the images named here use it.
+struct PullSecret {
+  std::string name;
+  std::string path;                             // a .dockerconfigjson or .dockercfg file
+  std::vector<std::string> allow_repositories;  // never empty
+  std::vector<std::string> sources;             // of the list, by name: "team.yaml"; never empty
+
+  friend bool operator==(const PullSecret&, const PullSecret&) = default;
+};
+
+// The account for which credential providers with tokenAttributes are asked (credentials' rule A24): kubelet
+// asks for the pod's account, and the agent has no pod.
+struct ProviderServiceAccount {
+  std::string name_space, name;
+
+  friend bool operator==(const ProviderServiceAccount&, const ProviderServiceAccount&) = default;
+};
+
+// Environment of credential plugins; values may be secrets.
+using PluginEnvironment = std::vector<std::pair<std::string, base::Secret>>;
+
+// Settings of the configuration file alone.
+struct FileOnlyConfig {
+  std::optional<std::vector<PullSecret>> pull_secrets;
+  std::optional<ProviderServiceAccount> provider_service_account;
+  std::optional<PluginEnvironment> provider_environment;
+  std::optional<SourcedValue<std::string>> provider_environment_file;
+  std::optional<plan::Limits> limits;
+  std::optional<plan::CallerRules> preflight;
+};
+
+// Unvalidated settings from file, environment and flags. The three are laid over each other; then Validate
+// (config/agent_config.h) makes an AgentConfig of them.
+struct RawConfig : FileOnlyConfig {
+  std::optional<SourcedValue<std::string>> config_file;  // flag and environment only
+  std::optional<SourcedValue<std::vector<std::string>>> list;
+  std::optional<SourcedValue<std::string>> runtime_endpoint;
+  std::optional<SourcedValue<std::string>> image_credential_provider_config;
+  std::optional<SourcedValue<std::string>> image_credential_provider_bin_dir;
+  std::optional<SourcedValue<std::vector<std::string>>> docker_config;
+  std::optional<SourcedValue<std::string>> kubelet;
+  std::optional<SourcedValue<std::string>> kubelet_version;
+  std::optional<SourcedValue<std::string>> kubelet_rules;
+  std::optional<SourcedValue<std::string>> kubelet_root;
+  std::optional<SourcedValue<std::string>> kubelet_config;
+  std::optional<SourcedValue<std::string>> kubelet_config_dir;
+  std::optional<SourcedValue<std::string>> kubelet_verification;
+  std::optional<SourcedValue<std::vector<std::string>>> kubelet_allowlist;
+  std::optional<SourcedValue<std::string>> kubelet_proc;
+  std::optional<SourcedValue<bool>> kubelet_api;
+  std::optional<SourcedValue<std::string>> kubelet_address;
+  std::optional<SourcedValue<std::string>> kubelet_ca;
+  std::optional<SourcedValue<bool>> kube_api;
+  std::optional<SourcedValue<bool>> fleet_tokens;
+  std::optional<SourcedValue<std::string>> registry;
+  std::optional<SourcedValue<std::string>> registry_config_path;
+  std::optional<SourcedValue<std::string>> registry_containerd_config;
+  std::optional<SourcedValue<std::string>> registries_conf;
+  std::optional<SourcedValue<bool>> registry_split_config_path;
+  std::optional<SourcedValue<std::string>> registry_host_root;
+  std::optional<SourcedValue<std::string>> registry_ca;
+  std::optional<SourcedValue<std::string>> registry_http_proxy;
+  std::optional<SourcedValue<std::string>> registry_https_proxy;
+  std::optional<SourcedValue<std::string>> registry_no_proxy;
+  std::optional<SourcedValue<std::vector<std::string>>> registry_trusted_mirrors;
+  std::optional<SourcedValue<std::vector<std::string>>> registry_trusted_realms;
+  std::optional<SourcedValue<bool>> registry_skip_mirrors;
+  std::optional<SourcedValue<std::string>> fetch;
+  std::optional<SourcedValue<bool>> touch;
+  std::optional<SourcedValue<bool>> touch_image_volumes;
+  std::optional<SourcedValue<bool>> node_label;
+  std::optional<SourcedValue<std::string>> node_result_label;
+  std::optional<SourcedValue<bool>> node_condition;
+  std::optional<SourcedValue<bool>> startup_taint;
+  std::optional<SourcedValue<std::string>> startup_taint_key;
+  std::optional<SourcedValue<bool>> accept_fleet_wide_node_writes;
+  std::optional<SourcedValue<std::string>> gate_timeout;
+  std::optional<SourcedValue<std::string>> instance;
+  std::optional<SourcedValue<std::vector<std::string>>> audit_ignore;
+  std::optional<SourcedValue<bool>> check_pull;
+  std::optional<SourcedValue<std::string>> listen;
+  std::optional<SourcedValue<std::string>> local;
+  std::optional<SourcedValue<bool>> unpin;
+  std::optional<SourcedValue<bool>> once;
+  std::optional<SourcedValue<std::string>> timeout;
+  std::optional<SourcedValue<bool>> core_dumps;
+  std::optional<SourcedValue<std::string>> log_level;
+  std::optional<SourcedValue<std::string>> log_format;
+};
+
+// How the agent learns what the node's kubelet would do.
+enum class KubeletMode {
+  kAuto,  // from its files, and from the declared settings
+  kNone,  // there is none: presence is the verdict
+};
+
+// host:port.
+struct ListenAddress {
+  std::string host;  // as written, without brackets; empty: all addresses
+  int port = 0;
+
+  friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
+};
+
+// How the agent asks registries about images that are here.
+enum class RegistryMode {
+  kAuto,  // as the runtime would, as far as that is known; else by pulling again
+  kPull,  // always by pulling again: the runtime uses mirrors that only it can follow
+  kNone,  // no registry is asked: lists that need one are rejected
+};
+
+struct RegistryConfig {
+  RegistryMode mode = RegistryMode::kAuto;
+  std::string config_path;         // containerd's `config_path`; empty: not declared
+  std::string containerd_config;   // containerd's configuration file; empty: it is not looked at
+  std::string registries_conf;     // CRI-O's registries.conf; empty: it is not looked at
+  bool split_config_path = false;  // this containerd's transfer service splits `config_path` at ":"
+  std::string host_root;           // where the host's root directory is mounted; empty: here
+  std::string ca;                  // PEM of authorities, instead of the system's; empty: the system's
+  std::string http_proxy, https_proxy, no_proxy;  // the first two may hold a password
+  std::vector<std::string> trusted_mirrors, trusted_realms;
+  bool skip_mirrors = false;
+
+  friend bool operator==(const RegistryConfig&, const RegistryConfig&) = default;
+};
+
+// The downloader of images.
+enum class FetchMode {
+  kAuto,  // the agent, where that is quicker (plan/fetch_order.h)
+  kRuntime,
+};
+
+// All settings, validated. Files that it names may still be missing on the node.
+struct AgentConfig {
+  std::vector<std::string> lists;                // files and directories; empty with unpin and once only
+  std::string runtime_endpoint;                  // "unix:///…"; empty: the usual sockets are tried
+  std::string image_credential_provider_config;  // both of these two, or neither
+  std::string image_credential_provider_bin_dir;
+  std::vector<std::string> docker_configs;
+  KubeletMode kubelet = KubeletMode::kAuto;
+  // Declarations about it; empty: none.
+  std::string kubelet_version;  // "1.36" or "1.36.2"
+  std::optional<image::KubeletVersion> kubelet_rules;
+  std::string kubelet_root;
+  std::string kubelet_config;
+  std::string kubelet_config_dir;
+  std::optional<kubelet::VerificationPolicy> kubelet_verification;
+  std::vector<std::string> kubelet_allowlist;
+  std::string kubelet_proc;  // where the host's /proc is mounted
+  // Ask kubelet's own port for its settings (kube/kubelet_api.h).
+  bool kubelet_api = false;
+  ListenAddress kubelet_address{"", 10250};  // empty host: this node's
+  std::string kubelet_ca;                    // signs its certificate; empty: the cluster's does
+  plan::GateOptions gate;                    // writes to the Node object; none by default
+  // Whether the agent calls the API server: for the gate, kubelet's version, kubelet's port, tokens of a
+  // service account.
+  bool kube_api = false;
+  RegistryConfig registry;
+  FetchMode fetch = FetchMode::kRuntime;
+  bool touch = false;
+  bool touch_image_volumes = false;
+  bool accept_fleet_wide_node_writes = false;
+  std::vector<std::string> audit_ignore;  // patterns of images that no list needs to have
+  bool check_pull = false;                // a check over the local socket may have an image pulled
+  ListenAddress listen;
+  std::string local;  // path of the unix socket
+  // Returns what distinguishes this agent's leases from those of another agent on the same node.
+  std::string LeaseOwner() const;
+  bool unpin = false;  // pins are taken off at the start, and none are set
+  bool once = false;
+  std::optional<std::chrono::nanoseconds> timeout;  // of --once
+  bool core_dumps = false;                          // they hold passwords
+  base::LogLevel log_level = base::LogLevel::kInfo;
+  std::optional<base::LogFormat> log_format;  // none: plain on a terminal, else JSON
+  std::vector<PullSecret> pull_secrets;
+  std::optional<ProviderServiceAccount> provider_service_account;
+  PluginEnvironment provider_environment;
+  plan::Limits limits;
+  plan::CallerRules preflight;  // of pods that ask in their own name
+  bool fleet_tokens = false;    // they read the full status over the network
+};
 
 // The titles of --help, in its order.
 enum class SettingGroup { kList, kRuntime, kKubelet, kRegistry, kTouch, kNode, kEndpoints, kOnce };
@@ -34,8 +236,17 @@ struct Setting {
   using Switch = std::optional<SourcedValue<bool>> RawConfig::*;
   using Texts = std::optional<SourcedValue<std::vector<std::string>>> RawConfig::*;
 
+  // The member of AgentConfig that takes the value as it is, in the order of the types of `member`. A text
+  // whose pattern is kPath must be an absolute path. Empty: agent_config.cc takes the value.
+  using Target = std::variant<std::monostate, std::string AgentConfig::*, bool AgentConfig::*,
+                              std::vector<std::string> AgentConfig::*, std::string RegistryConfig::*,
+                              bool RegistryConfig::*, std::vector<std::string> RegistryConfig::*,
+                              std::string plan::GateOptions::*, bool plan::GateOptions::*,
+                              std::vector<std::string> plan::GateOptions::*>;
+
   const char* name;  // "kubelet-version"; the flag, the variable and the field are spelled from it
   std::variant<Text, Switch, Texts> member;
+  Target sets = {};
   SettingGroup group;
   SettingPlace place = SettingPlace::kEverywhere;
   const char* fallback = "";  // the value if nothing is set, as the help shows it; empty: there is none
@@ -45,18 +256,6 @@ struct Setting {
   const char* words = "";           // "auto|none": all values that there are; empty: any
   const char* pattern = "";         // a regular expression (ECMA 262) that every valid value matches
 };
-
-std::span<const Setting> Settings();
-// The words of a setting, one by one; none: any value.
-std::vector<std::string> WordsOf(const Setting& setting);
-// The row of this name; it must exist.
-const Setting& SettingNamed(std::string_view name);
-
-std::string FlagOf(const Setting& setting);      // "--kubelet-version"
-std::string VariableOf(const Setting& setting);  // "PREFETCHD_KUBELET_VERSION"
-std::string FieldOf(const Setting& setting);     // "kubeletVersion"
-// One line for --help, with "(repeatable)" and the fallback.
-std::string HelpOf(const Setting& setting);
 
 // Defaults of what an operator may set. Those of the limits stand with them, in plan/limits.h.
 constexpr const char* kDefaultListen = "127.0.0.1:9477";
@@ -92,5 +291,392 @@ inline constexpr const char* kRules = base::ConstantText<kRulesBegin, kNewestDig
 inline constexpr const char* kImagePattern = "^[^\\u0000-\\u0020\\u007f]{1,500}$";
 inline constexpr const char* kLabelKey = "^[a-z0-9.-]{1,253}/[A-Za-z0-9._-]{1,63}$";
 inline constexpr const char* kLabelName = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$";
+
+inline constexpr std::string_view kRulesHelp =
+    "The rules to apply if kubelet is newer than those that the agent knows (";
+inline constexpr std::string_view kRulesExample = "), such as ";
+
+inline constexpr std::array kSettings = {
+    // List and configuration
+    Setting{.name = "list",
+            .member = &RawConfig::list,
+            .sets = &AgentConfig::lists,
+            .group = SettingGroup::kList,
+            .help = "An image list: a file, or a directory of files",
+            .divider = ':',
+            .pattern = kNotEmpty},
+    Setting{.name = "config",
+            .member = &RawConfig::config_file,
+            .group = SettingGroup::kList,
+            .place = SettingPlace::kNotInFile,
+            .help = "The configuration file, of kind AgentConfiguration"},
+    Setting{.name = "audit-ignore",
+            .member = &RawConfig::audit_ignore,
+            .sets = &AgentConfig::audit_ignore,
+            .group = SettingGroup::kList,
+            .place = SettingPlace::kFileFirst,
+            .help = "A pattern of images that need no list, such as registry.k8s.io/*",
+            .pattern = kImagePattern},
+    Setting{.name = "instance",
+            .member = &RawConfig::instance,
+            .sets = &plan::GateOptions::instance,
+            .group = SettingGroup::kList,
+            .fallback = "prefetchd",
+            .help = "A name that distinguishes several agents on one node",
+            .pattern = kLabelName},
+    // Runtime and credentials
+    Setting{.name = "runtime-endpoint",
+            .member = &RawConfig::runtime_endpoint,
+            .group = SettingGroup::kRuntime,
+            .fallback = "the usual sockets",
+            .help = "The runtime's socket, unix:///…",
+            .pattern = "^(unix:(//)?)?/"},
+    Setting{.name = "image-credential-provider-config",
+            .member = &RawConfig::image_credential_provider_config,
+            .sets = &AgentConfig::image_credential_provider_config,
+            .group = SettingGroup::kRuntime,
+            .help = "Same as kubelet's flag: a file or a directory",
+            .pattern = kPath},
+    Setting{.name = "image-credential-provider-bin-dir",
+            .member = &RawConfig::image_credential_provider_bin_dir,
+            .sets = &AgentConfig::image_credential_provider_bin_dir,
+            .group = SettingGroup::kRuntime,
+            .help = "Same as kubelet's flag: the directory of the plugins",
+            .pattern = kPath},
+    Setting{.name = "docker-config",
+            .member = &RawConfig::docker_config,
+            .sets = &AgentConfig::docker_configs,
+            .group = SettingGroup::kRuntime,
+            .fallback = "kubelet's search paths",
+            .help = "A docker config file",
+            .divider = ':',
+            .pattern = kPath},
+    Setting{.name = "unpin",
+            .member = &RawConfig::unpin,
+            .sets = &AgentConfig::unpin,
+            .group = SettingGroup::kRuntime,
+            .help = "Take the pins of all agents off this node's images, and set none; with --once: exit "
+                    "then"},
+    // Kubelet
+    Setting{.name = "kubelet",
+            .member = &RawConfig::kubelet,
+            .group = SettingGroup::kKubelet,
+            .fallback = "auto",
+            .help = "auto: learn from kubelet's files and from declarations; none: this host has no kubelet, "
+                    "and presence alone decides",
+            .words = "auto|none"},
+    Setting{.name = "kubelet-root",
+            .member = &RawConfig::kubelet_root,
+            .sets = &AgentConfig::kubelet_root,
+            .group = SettingGroup::kKubelet,
+            .fallback = "/var/lib/kubelet",
+            .help = "kubelet's root directory",
+            .pattern = kPath},
+    Setting{.name = "kubelet-config",
+            .member = &RawConfig::kubelet_config,
+            .sets = &AgentConfig::kubelet_config,
+            .group = SettingGroup::kKubelet,
+            .fallback = "the usual paths",
+            .help = "kubelet's KubeletConfiguration file",
+            .pattern = kPath},
+    Setting{.name = "kubelet-config-dir",
+            .member = &RawConfig::kubelet_config_dir,
+            .sets = &AgentConfig::kubelet_config_dir,
+            .group = SettingGroup::kKubelet,
+            .help = "kubelet's directory of drop-ins (*.conf)",
+            .pattern = kPath},
+    Setting{.name = "kubelet-proc",
+            .member = &RawConfig::kubelet_proc,
+            .group = SettingGroup::kKubelet,
+            .help = "The host's /proc, to read kubelet's command line",
+            .pattern = kPath},
+    Setting{.name = "kubelet-version",
+            .member = &RawConfig::kubelet_version,
+            .group = SettingGroup::kKubelet,
+            .help = "Declares kubelet's version, 1.31 or later, instead of reading it from the Node",
+            .pattern = kVersion},
+    Setting{.name = "kubelet-rules",
+            .member = &RawConfig::kubelet_rules,
+            .group = SettingGroup::kKubelet,
+            .help = base::ConstantText<kRulesHelp, image::kKnownKubelets, kRulesExample,
+                                       image::kNewestKnownName>::kText,
+            .pattern = kRules},
+    Setting{.name = "kubelet-verification",
+            .member = &RawConfig::kubelet_verification,
+            .group = SettingGroup::kKubelet,
+            .help = "Declares kubelet's imagePullCredentialsVerificationPolicy",
+            .words = "NeverVerify|NeverVerifyPreloadedImages|NeverVerifyAllowlistedImages|AlwaysVerify"},
+    Setting{.name = "kubelet-allowlist",
+            .member = &RawConfig::kubelet_allowlist,
+            .sets = &AgentConfig::kubelet_allowlist,
+            .group = SettingGroup::kKubelet,
+            .help = "Declares a pattern of kubelet's preloadedImagesVerificationAllowlist"},
+    Setting{
+        .name = "kubelet-api",
+        .member = &RawConfig::kubelet_api,
+        .sets = &AgentConfig::kubelet_api,
+        .group = SettingGroup::kKubelet,
+        .help = "Ask kubelet's own port for its settings (needs the rights nodes/configz and nodes/metrics)"},
+    Setting{.name = "kubelet-address",
+            .member = &RawConfig::kubelet_address,
+            .group = SettingGroup::kKubelet,
+            .place = SettingPlace::kFileFirst,
+            .fallback = "port 10250 of this node",
+            .help = "The address of kubelet's port",
+            .pattern = kOtherHostPort},
+    Setting{.name = "kubelet-ca",
+            .member = &RawConfig::kubelet_ca,
+            .group = SettingGroup::kKubelet,
+            .place = SettingPlace::kFileFirst,
+            .fallback = "the cluster's own authority",
+            .help = "The authority (PEM) that signed kubelet's certificate",
+            .pattern = kPath},
+    // Registries
+    Setting{.name = "registry",
+            .member = &RawConfig::registry,
+            .group = SettingGroup::kRegistry,
+            .fallback = "auto",
+            .help = "How to check tags for changes: auto: as the runtime would ask, and by pulling again if "
+                    "only the runtime can; pull: always by pulling again; none: never",
+            .words = "auto|pull|none"},
+    Setting{.name = "registry-config-path",
+            .member = &RawConfig::registry_config_path,
+            .sets = &RegistryConfig::config_path,
+            .group = SettingGroup::kRegistry,
+            .fallback = "containerd's own, else its release's default",
+            .help = "containerd's config_path: the directory of its hosts.toml files",
+            .pattern = "^(/|$)"},
+    Setting{.name = "registry-containerd-config",
+            .member = &RawConfig::registry_containerd_config,
+            .sets = &RegistryConfig::containerd_config,
+            .group = SettingGroup::kRegistry,
+            .help = "containerd's configuration file, read with its imports: containerd 2 reports neither "
+                    "its config_path nor mirrors in its own tables",
+            .pattern = kPath},
+    Setting{.name = "registries-conf",
+            .member = &RawConfig::registries_conf,
+            .sets = &RegistryConfig::registries_conf,
+            .group = SettingGroup::kRegistry,
+            .help = "CRI-O's registries.conf, read with its drop-ins: mirrors, other locations, blocked "
+                    "registries and short names",
+            .pattern = kPath},
+    Setting{.name = "registry-split-config-path",
+            .member = &RawConfig::registry_split_config_path,
+            .sets = &RegistryConfig::split_config_path,
+            .group = SettingGroup::kRegistry,
+            .place = SettingPlace::kFileFirst,
+            .help = "Assume that containerd splits a config_path of several directories for all pulls; from "
+                    "2.1 on, releases do so for local pulls only"},
+    Setting{
+        .name = "registry-host-root",
+        .member = &RawConfig::registry_host_root,
+        .sets = &RegistryConfig::host_root,
+        .group = SettingGroup::kRegistry,
+        .place = SettingPlace::kFileFirst,
+        .help =
+            "The mount of the host's root directory, for hosts.toml files and the runtime's configuration",
+        .pattern = kPath},
+    Setting{.name = "registry-ca",
+            .member = &RawConfig::registry_ca,
+            .sets = &RegistryConfig::ca,
+            .group = SettingGroup::kRegistry,
+            .place = SettingPlace::kFileFirst,
+            .fallback = "the system's",
+            .help = "Authorities (PEM) of registries",
+            .pattern = kPath},
+    Setting{.name = "registry-http-proxy",
+            .member = &RawConfig::registry_http_proxy,
+            .group = SettingGroup::kRegistry,
+            .place = SettingPlace::kFileFirst,
+            .help = "The runtime's HTTP_PROXY",
+            .pattern = kProxy},
+    Setting{.name = "registry-https-proxy",
+            .member = &RawConfig::registry_https_proxy,
+            .group = SettingGroup::kRegistry,
+            .place = SettingPlace::kFileFirst,
+            .help = "The runtime's HTTPS_PROXY",
+            .pattern = kProxy},
+    Setting{.name = "registry-no-proxy",
+            .member = &RawConfig::registry_no_proxy,
+            .sets = &RegistryConfig::no_proxy,
+            .group = SettingGroup::kRegistry,
+            .place = SettingPlace::kFileFirst,
+            .help = "The runtime's NO_PROXY"},
+    Setting{.name = "registry-trusted-mirrors",
+            .member = &RawConfig::registry_trusted_mirrors,
+            .sets = &RegistryConfig::trusted_mirrors,
+            .group = SettingGroup::kRegistry,
+            .place = SettingPlace::kFileFirst,
+            .help = "A mirror (host:port) that may receive the node's credentials",
+            .flag_name = "registry-trusted-mirror"},
+    Setting{
+        .name = "registry-trusted-realms",
+        .member = &RawConfig::registry_trusted_realms,
+        .sets = &RegistryConfig::trusted_realms,
+        .group = SettingGroup::kRegistry,
+        .place = SettingPlace::kFileFirst,
+        .help =
+            "A token service (host) outside the registry's domain that may receive the node's credentials",
+        .flag_name = "registry-trusted-realm"},
+    Setting{.name = "registry-skip-mirrors",
+            .member = &RawConfig::registry_skip_mirrors,
+            .sets = &RegistryConfig::skip_mirrors,
+            .group = SettingGroup::kRegistry,
+            .place = SettingPlace::kFileFirst,
+            .help = "Ask the registries themselves, never a mirror"},
+    Setting{
+        .name = "fetch",
+        .member = &RawConfig::fetch,
+        .group = SettingGroup::kRegistry,
+        .fallback = "runtime",
+        .help =
+            "The downloader of images: runtime: always the container runtime; auto: the agent itself, where "
+            "containerd 2.1 or later would be slower and the registry is not near",
+        .words = "auto|runtime"},
+    // Touch
+    Setting{.name = "touch",
+            .member = &RawConfig::touch,
+            .sets = &AgentConfig::touch,
+            .group = SettingGroup::kTouch,
+            .help = "Open closed images by pods in the namespace prefetchd-touch; every pod of this node may "
+                    "use them from then on"},
+    Setting{.name = "touch-image-volumes",
+            .member = &RawConfig::touch_image_volumes,
+            .sets = &AgentConfig::touch_image_volumes,
+            .group = SettingGroup::kTouch,
+            .place = SettingPlace::kFileFirst,
+            .help = "Name the images of a touch as image volumes: faster, if kubelet and admission allow it"},
+    // Node object
+    Setting{
+        .name = "kube-api",
+        .member = &RawConfig::kube_api,
+        .sets = &AgentConfig::kube_api,
+        .group = SettingGroup::kNode,
+        .help =
+            "Read this Node from the API server, with this pod's ServiceAccount, to learn kubelet's version"},
+    Setting{.name = "node-label",
+            .member = &RawConfig::node_label,
+            .sets = &plan::GateOptions::label,
+            .group = SettingGroup::kNode,
+            .help = "Publish ready or notready in the label prefetchd.dev/INSTANCE of this Node"},
+    Setting{.name = "node-result-label",
+            .member = &RawConfig::node_result_label,
+            .sets = &plan::GateOptions::result_label,
+            .group = SettingGroup::kNode,
+            .place = SettingPlace::kFileFirst,
+            .help = "Publish succeeded or failed in this label of this Node, once the result is final",
+            .pattern = kLabelKey},
+    Setting{.name = "node-condition",
+            .member = &RawConfig::node_condition,
+            .sets = &plan::GateOptions::condition,
+            .group = SettingGroup::kNode,
+            .help = "Publish readiness in the condition ImagesPrefetched of this Node"},
+    Setting{
+        .name = "startup-taint",
+        .member = &RawConfig::startup_taint,
+        .sets = &plan::GateOptions::taint,
+        .group = SettingGroup::kNode,
+        .help =
+            "Remove the taint prefetchd.dev/not-ready from this Node once it is ready, or after gateTimeout"},
+    Setting{.name = "startup-taint-key",
+            .member = &RawConfig::startup_taint_key,
+            .sets = &plan::GateOptions::taint_key,
+            .group = SettingGroup::kNode,
+            .place = SettingPlace::kFileFirst,
+            .help = "Another key of the startup taint, such as one that the autoscaler knows; "
+                    "prefetchd.dev/not-ready is removed as well",
+            .pattern = kLabelKey},
+    Setting{.name = "gate-timeout",
+            .member = &RawConfig::gate_timeout,
+            .group = SettingGroup::kNode,
+            .place = SettingPlace::kFileFirst,
+            .fallback = "15m",
+            .help = "The maximum time for which startupTaint keeps the taint",
+            .pattern = doc::kPositiveDurationPattern},
+    Setting{
+        .name = "accept-fleet-wide-node-writes",
+        .member = &RawConfig::accept_fleet_wide_node_writes,
+        .sets = &AgentConfig::accept_fleet_wide_node_writes,
+        .group = SettingGroup::kNode,
+        .place = SettingPlace::kFileFirst,
+        .help =
+            "Write to the Node although the cluster (before 1.30) cannot limit this agent to its own Node"},
+    // Endpoints and logs
+    Setting{.name = "listen",
+            .member = &RawConfig::listen,
+            .group = SettingGroup::kEndpoints,
+            .fallback = kDefaultListen,
+            .help = "The TCP address of the endpoints, for probes, metrics and pods",
+            .pattern = kHostPort},
+    Setting{.name = "local",
+            .member = &RawConfig::local,
+            .group = SettingGroup::kEndpoints,
+            .fallback = kDefaultLocal,
+            .help = "The Unix socket of the endpoints, for root of this node",
+            .pattern = kPath},
+    Setting{.name = "check-pull",
+            .member = &RawConfig::check_pull,
+            .sets = &AgentConfig::check_pull,
+            .group = SettingGroup::kEndpoints,
+            .help = "Let `prefetchctl check --pull` on this node pull unlisted images; every pod of this "
+                    "node may use them from then on"},
+    Setting{.name = "fleet-tokens",
+            .member = &RawConfig::fleet_tokens,
+            .sets = &AgentConfig::fleet_tokens,
+            .group = SettingGroup::kEndpoints,
+            .help = "Show the full /v1/status over TCP to tokens of the ServiceAccount prefetchd-fleet in "
+                    "this pod's namespace (component fleet)"},
+    Setting{.name = "core-dumps",
+            .member = &RawConfig::core_dumps,
+            .sets = &AgentConfig::core_dumps,
+            .group = SettingGroup::kEndpoints,
+            .help = "Allow core dumps and debuggers; a dump contains the passwords of this node"},
+    Setting{.name = "log-level",
+            .member = &RawConfig::log_level,
+            .group = SettingGroup::kEndpoints,
+            .fallback = "info",
+            .help = "debug, info, warning or error",
+            .words = "debug|info|warning|error"},
+    Setting{.name = "log-format",
+            .member = &RawConfig::log_format,
+            .group = SettingGroup::kEndpoints,
+            .fallback = "plain on a terminal, else json",
+            .help = "json, plain or auto",
+            .words = "auto|json|plain"},
+    // One run
+    Setting{.name = "once",
+            .member = &RawConfig::once,
+            .sets = &AgentConfig::once,
+            .group = SettingGroup::kOnce,
+            .help = "Pull, print the result, exit"},
+    Setting{.name = "timeout",
+            .member = &RawConfig::timeout,
+            .group = SettingGroup::kOnce,
+            .help = "The maximum time for --once: 90s, 10m, 1h",
+            .pattern = doc::kPositiveDurationPattern},
+};
+
+constexpr std::span<const Setting> Settings() {
+  return kSettings;
+}
+// The words of a setting, one by one; none: any value.
+std::vector<std::string> WordsOf(const Setting& setting);
+// The row of this name; it must exist.
+const Setting& SettingNamed(std::string_view name);
+
+std::string FlagOf(const Setting& setting);      // "--kubelet-version"
+std::string VariableOf(const Setting& setting);  // "PREFETCHD_KUBELET_VERSION"
+std::string FieldOf(const Setting& setting);     // "kubeletVersion"
+// One line for --help, with "(repeatable)" and the fallback.
+std::string HelpOf(const Setting& setting);
+
+// Returns `over`, with its missing settings from `under`.
+RawConfig Overlay(const RawConfig& under, RawConfig over);
+
+// Reads environment variables (config/settings.h); an empty one counts as unset. CONTAINER_RUNTIME_ENDPOINT
+// counts if PREFETCHD_RUNTIME_ENDPOINT is not set. Others that begin with PREFETCHD_ are no mistakes:
+// Kubernetes sets such variables for a Service named prefetchd. Mistakes go to `problems`.
+using GetEnv = std::function<const char*(const char* name)>;  // std::getenv, or a test's
+RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems);
 
 }  // namespace prefetch::config

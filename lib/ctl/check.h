@@ -14,7 +14,7 @@
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "config/raw_config.h"
+#include "config/settings.h"
 #include "ctl/agent_client.h"
 #include "screen/check_text.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/call.h"
-#include "config/raw_config.h"
+#include "config/settings.h"
 #include "ctl/agent_client.h"
 
 namespace prefetch::ctl {

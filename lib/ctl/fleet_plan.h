@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/call.h"
-#include "config/raw_config.h"
+#include "config/settings.h"
 
 namespace prefetch::ctl {
 

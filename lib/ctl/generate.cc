@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "config/agent_config.h"
-#include "config/raw_config.h"
+#include "config/config_file.h"
 #include "config/settings.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"

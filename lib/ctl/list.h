@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/call.h"
-#include "config/raw_config.h"
+#include "config/settings.h"
 #include "ctl/agent_client.h"
 #include "ctl/tag_digests.h"
 #include "kube/api.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/raw_config.h"
+#include "config/settings.h"
 #include "credentials/keyring.h"
 #include "image/kubelet_version.h"
 

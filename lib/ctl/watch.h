@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/call.h"
-#include "config/raw_config.h"
+#include "config/settings.h"
 #include "ctl/fleet.h"
 #include "kube/api.h"
 

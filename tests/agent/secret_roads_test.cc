@@ -15,7 +15,7 @@
 #include "agent/answering_node.h"
 #include "base/log.h"
 #include "base/sha256.h"
-#include "config/raw_config.h"
+#include "config/agent_config.h"
 #include "credentials/docker_config.h"
 #include "credentials/plugin.h"
 #include "credentials/provider_config.h"

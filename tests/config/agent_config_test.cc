@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "config/raw_config.h"
+#include "config/config_file.h"
 #include "config/said.h"
 #include "config/settings.h"
 #include "doc/problems.h"
@@ -79,6 +79,54 @@ TEST(AgentConfig, TheNodeGateIsOptedIntoPartByPart) {
   EXPECT_TRUE(config->kube_api);
   EXPECT_EQ(config->gate.timeout, minutes(5));
   EXPECT_EQ(config->gate.instance, "team-a");
+}
+
+TEST(AgentConfig, EachPathOfTheTableMustBeAbsolute) {
+  int paths = 0;
+  for (const Setting& setting : Settings()) {
+    if (std::string_view(setting.pattern) != kPath) continue;
+    paths++;
+    RawConfig raw = Minimal();
+    raw.kubelet.reset();
+    auto config = LoadAgentConfig(raw, Environment({{VariableOf(setting), "no/root"}}));
+    ASSERT_FALSE(config) << setting.name;
+    EXPECT_NE(config.error().message().find(VariableOf(setting) + ": must be an absolute path"),
+              std::string::npos)
+        << config.error().message();
+  }
+  EXPECT_GE(paths, 13);
+}
+
+TEST(AgentConfig, SwitchesAreOffUntilTurnedOn) {
+  auto switches = [](const AgentConfig& config) {
+    return std::vector<bool>{config.touch,
+                             config.touch_image_volumes,
+                             config.check_pull,
+                             config.core_dumps,
+                             config.fleet_tokens,
+                             config.kubelet_api,
+                             config.gate.label,
+                             config.gate.condition,
+                             config.gate.taint,
+                             config.accept_fleet_wide_node_writes,
+                             config.registry.split_config_path};
+  };
+  RawConfig raw = Minimal();
+  raw.kubelet.reset();
+  EXPECT_EQ(switches(*Validate(raw)), std::vector<bool>(11, false));
+  auto config = LoadAgentConfig(raw, Environment({{"PREFETCHD_TOUCH", "true"},
+                                                  {"PREFETCHD_TOUCH_IMAGE_VOLUMES", "true"},
+                                                  {"PREFETCHD_CHECK_PULL", "true"},
+                                                  {"PREFETCHD_CORE_DUMPS", "true"},
+                                                  {"PREFETCHD_FLEET_TOKENS", "true"},
+                                                  {"PREFETCHD_KUBELET_API", "true"},
+                                                  {"PREFETCHD_NODE_LABEL", "true"},
+                                                  {"PREFETCHD_NODE_CONDITION", "true"},
+                                                  {"PREFETCHD_STARTUP_TAINT", "true"},
+                                                  {"PREFETCHD_ACCEPT_FLEET_WIDE_NODE_WRITES", "true"},
+                                                  {"PREFETCHD_REGISTRY_SPLIT_CONFIG_PATH", "true"}}));
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(switches(*config), std::vector<bool>(11, true));
 }
 
 TEST(AgentConfig, LeasesBelongToOnePathAndInstance) {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/raw_config.h"
+#include "config/settings.h"
 
 namespace prefetch::tests {
 

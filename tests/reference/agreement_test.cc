@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "config/agent_config.h"
+#include "config/config_file.h"
 #include "doc/yaml.h"
 #include "list/image_list.h"
 #include "reference/validator.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/agent_config.h"
+#include "config/config_file.h"
 #include "doc/json.h"
 #include "image/kubelet_version.h"
 #include "list/image_list.h"

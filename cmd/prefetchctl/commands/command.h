@@ -14,7 +14,7 @@
 
 #include "base/call.h"
 #include "base/result.h"
-#include "config/raw_config.h"
+#include "config/settings.h"
 #include "ctl/agent_client.h"
 #include "ctl/check.h"
 #include "ctl/cluster.h"
