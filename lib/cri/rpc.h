@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/call.h"
-#include "cri/call_timers.h"
+#include "cri/call_deadlines.h"
 #include "cri/endpoint.h"
 #include "cri/image_service.h"
 

@@ -321,29 +321,30 @@ void CurlClient::ReleaseHandle(std::unique_ptr<Handle> handle) {
   std::vector<Idle> unused;  // their connections are closed without the lock
   base::Lock lock(mutex_);
   idle_.push_back({std::move(handle), now});
-  unused = TakeExpired(now);
-  StartReaper();
+  // Without a reaper, idle connections would stay until the next request.
+  unused = TakeExpired(now, StartReaper() ? kMaxIdleHandles : kMinIdleHandles);
 }
 
 // Returns the handles that were idle for too long, and those that are too many. The oldest are first in the
 // list.
-std::vector<CurlClient::Idle> CurlClient::TakeExpired(base::TimePoint now) {
+std::vector<CurlClient::Idle> CurlClient::TakeExpired(base::TimePoint now, std::size_t max_kept) {
   auto kept = std::find_if(idle_.begin(), idle_.end(),
                            [&](const Idle& one) { return now - one.since <= options_.idle_timeout; });
-  if (const auto most = idle_.end() - std::min(idle_.size(), kMaxIdleHandles); kept < most) kept = most;
+  if (const auto most = idle_.end() - std::min(idle_.size(), max_kept); kept < most) kept = most;
   std::vector<Idle> unused(std::make_move_iterator(idle_.begin()), std::make_move_iterator(kept));
   idle_.erase(idle_.begin(), kept);
   return unused;
 }
 
-void CurlClient::StartReaper() {
-  if (reaping_ || ending_ || idle_.size() <= kMinIdleHandles) return;
+bool CurlClient::StartReaper() {
+  if (reaping_ || ending_ || idle_.size() <= kMinIdleHandles) return true;
   if (reaper_.joinable()) reaper_.join();  // has ended, but for its last instructions
   try {
     reaper_ = std::thread([this] { ReapIdle(); });
     reaping_ = true;
+    return true;
   } catch (const std::system_error&) {
-    return;  // a container's limit of threads: the next request tries it again
+    return false;  // a container's limit of threads
   }
 }
 
@@ -357,7 +358,7 @@ void CurlClient::ReapIdle() {
       return;
     }
     changed_.wait_until(mutex_, idle_.front().since + options_.idle_timeout + std::chrono::milliseconds(1));
-    unused = TakeExpired(std::chrono::steady_clock::now());
+    unused = TakeExpired(std::chrono::steady_clock::now(), kMaxIdleHandles);
   }
 }
 

@@ -51,8 +51,9 @@ class CurlClient final : public Client {
   };
   std::unique_ptr<Handle> AcquireHandle() PREFETCH_EXCLUDES(mutex_);
   void ReleaseHandle(std::unique_ptr<Handle> handle) PREFETCH_EXCLUDES(mutex_);
-  std::vector<Idle> TakeExpired(base::TimePoint now) PREFETCH_REQUIRES(mutex_);
-  void StartReaper() PREFETCH_REQUIRES(mutex_);
+  std::vector<Idle> TakeExpired(base::TimePoint now, std::size_t max_kept) PREFETCH_REQUIRES(mutex_);
+  // Returns false if a thread is needed, and cannot be started.
+  bool StartReaper() PREFETCH_REQUIRES(mutex_);
   void ReapIdle() PREFETCH_EXCLUDES(mutex_);
 
   const CurlOptions options_;

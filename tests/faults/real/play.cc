@@ -88,6 +88,7 @@ class Observer {
       ForgiveUntil(now);
       return false;
     }
+    world_.RestartAfterLackOfMemory();
     const bool ready = LookAtReadiness(now);
     if (now >= next_poll_) {
       next_poll_ = now + kBetweenLooks;
@@ -145,6 +146,7 @@ class Observer {
   void LookAtStatus() {
     const auto answer = world_.node().Get("/v1/status");
     auto document = status::ParseStatusDocument(answer.body);
+    if (!document && world_.exited_after_lack_of_memory()) return;  // the next look starts another
     if (!document) {
       Say("its status cannot be read: " + answer.body.substr(0, 200));
       return;

@@ -242,6 +242,7 @@ void RealWorld::OpenRecord(const std::string& image) {
 void RealWorld::LimitMemory() {
   if (!has_memory_) return;
   has_memory_ = false;
+  lacked_memory_ = true;
   Destroyed(OfAnEnd());
   std::ifstream statm("/proc/" + std::to_string(node_.agent().pid()) + "/statm");
   rlim_t pages = 0;
@@ -259,6 +260,13 @@ void RealWorld::MemoryIsBack() {
   }
   const rlimit any{RLIM_INFINITY, RLIM_INFINITY};
   EXPECT_EQ(::prlimit(node_.agent().pid(), RLIMIT_AS, &any, nullptr), 0);
+}
+
+void RealWorld::RestartAfterLackOfMemory() {
+  if (!exited_after_lack_of_memory()) return;
+  Destroyed(OfAnEnd());
+  node_.agent().Kill();
+  StartAgent();
 }
 
 std::string RealWorld::PathOf(Part part) {

@@ -86,6 +86,10 @@ class RealWorld {
   void LimitMemory();
   void MemoryIsBack();
   bool has_memory() const { return has_memory_; }
+  // As kubelet does with an agent that exits, because gRPC could not start a thread (cri/call_deadlines.h).
+  // Without a lack of memory before, nothing is started: agents do not exit.
+  void RestartAfterLackOfMemory();
+  bool exited_after_lack_of_memory() { return lacked_memory_ && has_memory_ && !node_.agent().Running(); }
 
   // Another user owns it, and may open it alone: the agent is root without a capability, as deployed. What
   // it has opened stays open.
@@ -136,7 +140,7 @@ class RealWorld {
   FakeKubelet kubelet_{node_.scratch() / "kubelet", clock_};
   std::map<std::string, std::string> ids_;  // by image
   std::set<std::string> refused_;
-  bool has_memory_ = true;
+  bool has_memory_ = true, lacked_memory_ = false;
   std::unique_ptr<system::Host> closed_, open_;
   std::vector<std::string> images_;
   std::set<std::string> listed_, removed_;
