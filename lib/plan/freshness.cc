@@ -430,13 +430,16 @@ bool FreshThroughSilence(const Facts& facts, const std::vector<Cause>& causes) {
 // image stays in use during the pull.
 void DecidePull(const Facts& facts, RefreshDecision& decision) {
   const Freshness& past = facts.past;
-  if (facts.desired.refresh == Refresh::kIfNotPresent) return;  // the local image stays, whatever the answer
+  // IfNotPresent keeps the local image, whatever the answer. Only the pull of a digest cannot replace it:
+  // that one shows whether the registry still gives access, for readyFor: Always.
+  const bool keeps_image = facts.desired.refresh == Refresh::kIfNotPresent;
+  if (keeps_image && !facts.desired.reference.has_digest()) return;
   if (past.pull_due) {
     decision.pull = true;
     decision.pull_reason = past.undecided ? Reason::kIndeterminate : Reason::kCheckedByPull;
     return;
   }
-  if (!facts.moved()) return;
+  if (keeps_image || !facts.moved()) return;
   // The digest that the registry named before cannot be pulled now, and each try would count as a failure of
   // the image.
   if (past.denied || past.missing_since) return;

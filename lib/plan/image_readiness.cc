@@ -392,6 +392,11 @@ std::string Moved(const DesiredImage& desired, const Local* local, const Freshne
   return change + "; the node's image stays in use until then";
 }
 
+// Returns true if only a pull could check the entry, and the list rules one out.
+bool IsNeverChecked(const DesiredImage& desired, const Freshness& past) {
+  return past.pull_due && desired.refresh == Refresh::kIfNotPresent && !desired.reference.has_digest();
+}
+
 // `reason` stands against calling the image current.
 std::string MessageFor(Reason reason, const DesiredImage& desired, const Local* local,
                        const Freshness& past) {
@@ -417,7 +422,10 @@ std::string MessageFor(Reason reason, const DesiredImage& desired, const Local* 
     case Reason::kTagMissingUnconfirmed:
       return "the registry said once that the tag is missing: it is asked again in a minute";
     case Reason::kIndeterminate:
-      return "the registry's answer cannot be compared with the node's image" + AnswerWords(past);
+      return "the registry's answer cannot be compared with the node's image" + AnswerWords(past) +
+             (IsNeverChecked(desired, past)
+                  ? "; no pull decides, since refresh is IfNotPresent: set refresh: IfDigestChanged"
+                  : "");
     case Reason::kCheckedByPull:
       return "the registry can only be asked by pulling" + AnswerWords(past);
     case Reason::kStale:

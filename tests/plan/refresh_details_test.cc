@@ -187,5 +187,16 @@ TEST(ForAlways, IfNotPresentIsNeverPulledAgain) {
   EXPECT_FALSE(story.Unclear(minutes(2)).Decided(minutes(3)).pull);
 }
 
+// A pull of a digest replaces nothing, so it may be the check, but a digest that the registry names is not
+// pulled.
+TEST(ForAlways, ADigestIsCheckedByPullWithIfNotPresent) {
+  RegistryStory story(ForAlways(Want(Refresh::kIfNotPresent, kByDigest)));
+  EXPECT_FALSE(story.Moved("b", kStart).Decided(minutes(1)).pull);
+  EXPECT_TRUE(story.OnlyByPull(minutes(2)).Decided(minutes(3)).pull);
+  EXPECT_EQ(story.Decided(minutes(3)).pull_reason, Reason::kCheckedByPull);
+  EXPECT_TRUE(story.Pulled("a", minutes(4)).Decided(minutes(5)).agrees);
+  EXPECT_FALSE(story.Decided(minutes(5)).pull);
+}
+
 }  // namespace
 }  // namespace prefetch::plan::refresh_details_test

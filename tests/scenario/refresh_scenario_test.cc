@@ -325,6 +325,40 @@ TEST(RefreshScenario, WhereOnlyAPullCanAskThePullIsTheCheck) {
   EXPECT_TRUE(node.Ready());
 }
 
+TEST(RefreshScenario, ADigestForAlwaysStaysReadyWhereOnlyAPullCanAsk) {
+  Node node;
+  FakeImage image = Version("one");
+  node.runtime.Push(image);
+  node.registries.Set("r.io", RegistryMood::kOnlyByPull);
+  const std::string by_digest = "r.io/a@" + image.digest;
+  node.List({by_digest}, [](plan::DesiredImage& desired) { desired.ready_for = image::PullPolicy::kAlways; });
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
+  EXPECT_FALSE(node.RunUntil([&] { return !node.Ready(); }, hours(6))) << node.Image(by_digest).message;
+  EXPECT_GE(node.runtime.counters().pull_calls, 1 + 4);
+  EXPECT_LE(node.runtime.counters().pull_calls, 1 + 6);
+  node.RestartAgent();
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+}
+
+// The list demands the registry's agreement, and rules out the pull that could get it.
+TEST(RefreshScenario, ATagForAlwaysSaysThatIfNotPresentRulesOutTheOnlyCheck) {
+  Node node;
+  node.runtime.Push(Version("one"));
+  node.registries.Set("r.io", RegistryMood::kOnlyByPull);
+  node.List({kTag}, [](plan::DesiredImage& desired) { desired.ready_for = image::PullPolicy::kAlways; });
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
+  ASSERT_TRUE(node.RunUntil([&] { return !node.Ready(); }, hours(3)));
+  EXPECT_EQ(node.ReasonOf(kTag), Reason::kIndeterminate);
+  EXPECT_NE(node.Image(kTag).message.find("set refresh: IfDigestChanged"), std::string::npos)
+      << node.Image(kTag).message;
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  node.List({kTag}, [](plan::DesiredImage& desired) {
+    desired.ready_for = image::PullPolicy::kAlways;
+    desired.refresh = Refresh::kIfDigestChanged;
+  });
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(2)));
+}
+
 TEST(RefreshScenario, AnUnclearAnswerIsLeftToTheRuntimeOnceADay) {
   Node node;
   Warm(node);
