@@ -246,17 +246,16 @@ constexpr std::int64_t kMostSeconds = plan::kLongestLimit.count();
 
 constexpr std::array kLimitFields = {
     LimitField{"parallelPulls", &plan::Limits::parallel_pulls, 1, kMostParallelPulls,
-               "Pulls at a time, until every entry is ready or keeps failing"},
+               "Pulls at a time, until every entry is settled (see the status)"},
     LimitField{"parallelPullsWhenReady", &plan::Limits::parallel_pulls_when_ready, 1, kMostParallelPulls,
                "Pulls at a time afterwards, at most parallelPulls"},
     LimitField{"perRegistryPulls", &plan::Limits::per_registry_pulls, 1, kMostParallelPulls,
                "Pulls at a time from one registry"},
-    LimitField{
-        "parallelPullsFar", &plan::Limits::parallel_pulls_far, 1, kMostParallelPulls,
-        "Pulls at a time, in all and from each far registry, until every entry is ready or has failed for "
-        "good. A registry is far if the first manifests take longer than 250 ms. parallelPulls or less: "
-        "no more for far ones",
-        "8, or parallelPulls if that or perRegistryPulls is set"},
+    LimitField{"parallelPullsFar", &plan::Limits::parallel_pulls_far, 1, kMostParallelPulls,
+               "Pulls at a time, in all and from each far registry, until every entry is settled. "
+               "A registry is far if the first manifests take longer than 250 ms. parallelPulls or less: "
+               "no more for far ones",
+               "8, or parallelPulls if that or perRegistryPulls is set"},
     LimitField{"largeImageBytes", &plan::Limits::large_image_bytes, 1, kMostDiskBytes,
                "On a settled node, the agent pulls at most one image larger than this at a time"},
     LimitField{"diskMinFreeBytes", &plan::Limits::disk_min_free_bytes, 0, kMostDiskBytes,

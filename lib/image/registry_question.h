@@ -85,8 +85,8 @@ class ContentSource {
   virtual base::Status FetchBytes(const base::Call& call, const RegistryQuestion& image,
                                   const BlobRange& range,
                                   const std::function<bool(std::string_view piece)>& sink) = 0;
-  // Returns how long from now the image's own registry is not to be asked for it, after a 429. nullopt: it
-  // sent no Retry-After.
+  // Returns how long from now the image's own registry is not to be asked for it, after a 429 or 503.
+  // nullopt: it sent no Retry-After.
   virtual std::optional<base::Duration> RetryAfter(const RegistryQuestion&) { return std::nullopt; }
 };
 

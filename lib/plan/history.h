@@ -16,8 +16,8 @@
 namespace prefetch::plan {
 
 struct History {
-  int attempts = 0;            // pulls started since the image last vanished, or since the start
-  int failures = 0;            // consecutive, of those; a runtime restart or our own cancel is none
+  int attempts = 0;  // pulls started since the image last vanished, or since the start
+  int failures = 0;  // in a row, of those; kRuntimeDown, and cancels for the sake of others, are none
   int disk_full_failures = 0;  // those for kDiskFull, included in `failures`; their back-off is their own
   int outages_in_a_row = 0;    // in a row, pulls in which the runtime went away, and this image may be why
   std::uint64_t bytes_at_last_outage = 0;  // that the image had when the runtime went away last

@@ -108,7 +108,7 @@ enum class ReasonGroup {
 
 // When a pull that failed for this reason is tried again.
 enum class Retry {
-  kNotCounted,  // no pull fails for it, or another rule decides (kDiskPressure: plan/disk_budget.h)
+  kNotCounted,  // no pull fails for it, or another rule decides (kDiskPressure, kEvictedByKubelet)
   kAtOnce,      // when the runtime is back: its outage is no failure of the image
   kTransient,   // first at once, then full jitter, doubling to minutes
   kSlow,        // 5 minutes, doubling to an hour: asking more often does not help, and locks accounts

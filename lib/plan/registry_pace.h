@@ -2,7 +2,7 @@
 // and R29). Pure; the loop keeps one for each registry.
 //
 // There are two rules. The budget allows a rate of requests a second, and a few more at once. The circuit
-// leaves a registry alone for a while if it did not answer several times in a row, or sent Retry-After;
+// leaves a registry alone for a while if it did not answer several times in a row, or answered 429;
 // then one probe goes out, and only its answer lets others follow. While a registry is held, an entry that is
 // due gets its answer without a request.
 #pragma once

@@ -110,8 +110,8 @@ struct ImageState {
   PulledWith pulled_with = PulledWith::kUnknown;
   PullOrigin origin;
   PullStatus pull;
-  // Another try is not worth waiting for: ready once and not failing now, or IsNotWorthWaitingFor. It is
-  // still tried.
+  // Nothing is worth waiting for: History::settled, and its touch, too. False again while a vanished image
+  // can come back (EvaluateAbsent).
   bool settled = false;
   // For the pod of the entry's readyAs, by default one without a secret or service account of its own; the
   // worst if there are several pods; null if not known yet, or if there is no kubelet here.

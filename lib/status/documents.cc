@@ -124,7 +124,7 @@ static void Rows(V&& v, const StatusImage*) {
   v("sizeBytes", &StatusImage::size_bytes, 0, "Its size, as the runtime reports it");
   v("ready", &StatusImage::ready, kPublic, "Whether it meets `readyFor` and the directives of its entry");
   v("settled", &StatusImage::settled, kPublic,
-    "Whether it was ready once and does not fail now, or keeps failing");
+    "Whether nothing is awaited: it has been usable and judged by kubelet, or it keeps failing");
   v("phase", &StatusImage::phase, kPublic, "As of the node");
   v("reason", &StatusImage::reason, kPublic | kMore, "Why it is in this phase");
   v("message", &StatusImage::message, 0, "The same as a sentence");

@@ -202,7 +202,7 @@ struct StatusImage {
   std::string image_id, digest;
   std::uint64_t size_bytes = 0;
   bool ready = false;
-  bool settled = false;  // ready once, or not worth waiting for; it is still tried
+  bool settled = false;  // judged by kubelet, or not worth waiting for; it is still tried
   PhaseText phase;
   ReasonText reason;
   std::string message;

@@ -82,7 +82,7 @@ const char* TitleOf(plan::ReasonGroup group) {
 
 // Returns when a failed pull is tried again. Some reasons have a rule beside their class.
 const char* RetryWords(const plan::ReasonRow& row) {
-  if (row.reason == Reason::kRateLimited) return "after `Retry-After`, or 1 min to 1 h";
+  if (row.reason == Reason::kRateLimited) return "after 1 min to 1 h, or a longer `Retry-After`";
   if (row.reason == Reason::kWrongPlatform) return "on a retry, or another image";
   if (row.reason == Reason::kBadCredentialFormat) return "hourly, or on new credentials";
   if (row.reason == Reason::kRuntimeCrashed) return "after 10 s, then 10 min to 1 h";
