@@ -2,28 +2,12 @@
 
 #include <system_error>
 
+#include "base/enum_name.h"
+
 namespace prefetch::base {
 
 std::string_view CodeName(Code code) {
-  switch (code) {
-    case Code::kInvalidArgument:
-      return "InvalidArgument";
-    case Code::kNotFound:
-      return "NotFound";
-    case Code::kPermissionDenied:
-      return "PermissionDenied";
-    case Code::kUnavailable:
-      return "Unavailable";
-    case Code::kDeadlineExceeded:
-      return "DeadlineExceeded";
-    case Code::kCancelled:
-      return "Cancelled";
-    case Code::kResourceExhausted:
-      return "ResourceExhausted";
-    case Code::kInternal:
-      return "Internal";
-  }
-  std::abort();
+  return EnumName(code);
 }
 
 // The context comes first, so that a message reads from the failed task to its cause.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/enum_name.h"
 #include "base/text.h"
 
 namespace prefetch::image {
@@ -330,23 +331,11 @@ base::Status CheckPattern(std::string_view pattern) {
 }
 
 std::string_view PullPolicyName(PullPolicy policy) {
-  switch (policy) {
-    case PullPolicy::kNever:
-      return "Never";
-    case PullPolicy::kIfNotPresent:
-      return "IfNotPresent";
-    case PullPolicy::kAlways:
-      return "Always";
-  }
-  return "";
+  return base::EnumName(policy);
 }
 
-// Compares with PullPolicyName, so that both directions have the same words.
 std::optional<PullPolicy> ParsePullPolicy(std::string_view exact_name) {
-  for (PullPolicy policy : std::array{PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
-    if (PullPolicyName(policy) == exact_name) return policy;
-  }
-  return std::nullopt;
+  return base::EnumNamed<PullPolicy>(exact_name);
 }
 
 PullPolicy DefaultPullPolicy(const Reference& reference) {

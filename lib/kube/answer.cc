@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/enum_name.h"
 #include "base/redactor.h"
 #include "doc/json.h"
 #include "doc/node.h"
@@ -17,37 +18,8 @@ bool IsRefusal(ApiError error) {
 }
 
 std::string_view ApiErrorName(ApiError error) {
-  switch (error) {
-    case ApiError::kUnauthorized:
-      return "Unauthorized";
-    case ApiError::kForbidden:
-      return "Forbidden";
-    case ApiError::kNotFound:
-      return "NotFound";
-    case ApiError::kConflict:
-      return "Conflict";
-    case ApiError::kGone:
-      return "Gone";
-    case ApiError::kTooManyRequests:
-      return "TooManyRequests";
-    case ApiError::kServerError:
-      return "ServerError";
-    case ApiError::kUnreachable:
-      return "Unreachable";
-    case ApiError::kTlsError:
-      return "TLSError";
-    case ApiError::kTimeout:
-      return "Timeout";
-    case ApiError::kMalformed:
-      return "Malformed";
-    case ApiError::kInvalid:
-      return "Invalid";
-    case ApiError::kNoCredential:
-      return "NoCredential";
-    case ApiError::kCancelled:
-      return "Cancelled";
-  }
-  return "Unknown";
+  if (error == ApiError::kTlsError) return "TLSError";
+  return base::EnumName(error);
 }
 
 namespace {

@@ -1,10 +1,10 @@
 #include "kubelet/settings.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/text.h"
 
 namespace prefetch::kubelet {
@@ -16,13 +16,6 @@ using image::KubeletVersion;
 constexpr KubeletVersion kHasGate{1, 33};
 // Stands for every kubelet that is newer than the rules.
 constexpr KubeletVersion kNewerThanRules{1, image::kNewestKnownKubelet.minor + 1};
-
-constexpr std::array<std::pair<VerificationPolicy, std::string_view>, 4> kPolicyNames = {{
-    {VerificationPolicy::kNeverVerify, "NeverVerify"},
-    {VerificationPolicy::kNeverVerifyPreloadedImages, "NeverVerifyPreloadedImages"},
-    {VerificationPolicy::kNeverVerifyAllowlistedImages, "NeverVerifyAllowlistedImages"},
-    {VerificationPolicy::kAlwaysVerify, "AlwaysVerify"},
-}};
 
 // A version without the gate would not start with a policy or a gate that was stated, so it is left out if
 // one was.
@@ -105,17 +98,11 @@ void AddSettings(const SettingsFacts& facts, KubeletVersion version, std::vector
 }  // namespace
 
 std::string_view VerificationPolicyName(VerificationPolicy policy) {
-  for (const auto& [value, name] : kPolicyNames) {
-    if (value == policy) return name;
-  }
-  return "";
+  return base::EnumName(policy);
 }
 
 std::optional<VerificationPolicy> ParseVerificationPolicy(std::string_view exact_name) {
-  for (const auto& [value, name] : kPolicyNames) {
-    if (name == exact_name) return value;
-  }
-  return std::nullopt;
+  return base::EnumNamed<VerificationPolicy>(exact_name);
 }
 
 std::optional<KubeletVersion> RulesFor(const SettingsFacts& facts) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/enum_name.h"
 #include "base/text.h"
 
 namespace prefetch::kubelet {
@@ -360,63 +361,11 @@ Verdicts DecideVerdicts(const VerdictFacts& facts, const PodIdentity& pod, const
 // Names of the verdict enums.
 
 std::string_view VerdictResultName(VerdictResult result) {
-  switch (result) {
-    case VerdictResult::kStarts:
-      return "Starts";
-    case VerdictResult::kPulls:
-      return "Pulls";
-    case VerdictResult::kRefused:
-      return "Refused";
-    case VerdictResult::kUnknown:
-      return "Unknown";
-  }
-  return "";
+  return base::EnumName(result);
 }
 
 std::string_view VerdictReasonName(VerdictReason reason) {
-  switch (reason) {
-    case VerdictReason::kInvalidImageName:
-      return "InvalidImageName";
-    case VerdictReason::kPolicyAlways:
-      return "PolicyAlways";
-    case VerdictReason::kImageAbsent:
-      return "ImageAbsent";
-    case VerdictReason::kGateOff:
-      return "GateOff";
-    case VerdictReason::kVerificationNever:
-      return "VerificationNever";
-    case VerdictReason::kPreloaded:
-      return "Preloaded";
-    case VerdictReason::kAllowlisted:
-      return "Allowlisted";
-    case VerdictReason::kOpenToNode:
-      return "OpenToNode";
-    case VerdictReason::kRecordedForPod:
-      return "RecordedForPod";
-    case VerdictReason::kAssumedForPod:
-      return "AssumedForPod";
-    case VerdictReason::kSecretAmbiguous:
-      return "SecretAmbiguous";
-    case VerdictReason::kRecordedForOthers:
-      return "RecordedForOthers";
-    case VerdictReason::kRecordedForNobody:
-      return "RecordedForNobody";
-    case VerdictReason::kRecordedUnderOtherName:
-      return "RecordedUnderOtherName";
-    case VerdictReason::kPullInterrupted:
-      return "PullInterrupted";
-    case VerdictReason::kVerificationAlways:
-      return "VerificationAlways";
-    case VerdictReason::kNotAllowlisted:
-      return "NotAllowlisted";
-    case VerdictReason::kRecordUnreadable:
-      return "RecordUnreadable";
-    case VerdictReason::kKubeletNewer:
-      return "KubeletNewer";
-    case VerdictReason::kFactsUnknown:
-      return "FactsUnknown";
-  }
-  return "";
+  return base::EnumName(reason);
 }
 
 namespace {

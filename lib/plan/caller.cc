@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/enum_name.h"
 #include "base/text.h"
 #include "image/reference.h"
 
@@ -70,23 +71,7 @@ bool Admits(const CallerRules& rules, const Caller& caller) {
 }  // namespace
 
 std::string_view RejectionReasonName(RejectionReason refusal) {
-  switch (refusal) {
-    case RejectionReason::kNotAToken:
-      return "NotAToken";
-    case RejectionReason::kOtherAudience:
-      return "OtherAudience";
-    case RejectionReason::kExpired:
-      return "Expired";
-    case RejectionReason::kNotBound:
-      return "NotBound";
-    case RejectionReason::kOtherNode:
-      return "OtherNode";
-    case RejectionReason::kRejected:
-      return "Rejected";
-    case RejectionReason::kNotAdmitted:
-      return "NotAdmitted";
-  }
-  std::abort();
+  return base::EnumName(refusal);
 }
 
 bool IsFleetAccount(std::string_view name) {

@@ -1,44 +1,23 @@
 #include "plan/desired.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <utility>
+
+#include "base/enum_name.h"
 
 namespace prefetch::plan {
 
 std::string_view RefreshName(Refresh refresh) {
-  switch (refresh) {
-    case Refresh::kIfNotPresent:
-      return "IfNotPresent";
-    case Refresh::kIfDigestChanged:
-      return "IfDigestChanged";
-    case Refresh::kAlways:
-      return "Always";
-  }
-  std::abort();
+  return base::EnumName(refresh);
 }
 
 std::string_view OnFailureName(OnFailure directive) {
-  switch (directive) {
-    case OnFailure::kKeep:
-      return "Keep";
-    case OnFailure::kNotReady:
-      return "NotReady";
-  }
-  std::abort();
+  return base::EnumName(directive);
 }
 
 std::string_view OpenName(Open open) {
-  switch (open) {
-    case Open::kAuto:
-      return "Auto";
-    case Open::kAlways:
-      return "Always";
-    case Open::kNever:
-      return "Never";
-  }
-  std::abort();
+  return base::EnumName(open);
 }
 
 namespace {

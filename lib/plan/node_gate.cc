@@ -1,8 +1,8 @@
 #include "plan/node_gate.h"
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "base/enum_name.h"
 #include "base/label_syntax.h"
 #include "base/text.h"
 
@@ -67,15 +67,7 @@ bool IsStartupTaint(std::string_view key, std::string_view other) {
 }
 
 std::string_view ConditionStatusName(ConditionStatus status) {
-  switch (status) {
-    case ConditionStatus::kTrue:
-      return "True";
-    case ConditionStatus::kFalse:
-      return "False";
-    case ConditionStatus::kUnknown:
-      return "Unknown";
-  }
-  std::abort();
+  return base::EnumName(status);
 }
 
 DesiredGate DesiredGateFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,

@@ -1,56 +1,21 @@
 #include "plan/snapshot.h"
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "base/enum_name.h"
 
 namespace prefetch::plan {
 
 std::string_view PhaseName(Phase phase) {
-  switch (phase) {
-    case Phase::kReady:
-      return "Ready";
-    case Phase::kProgressing:
-      return "Progressing";
-    case Phase::kFailing:
-      return "Failing";
-  }
-  std::abort();
+  return base::EnumName(phase);
 }
 
 std::string_view PullStateName(PullState state) {
-  switch (state) {
-    case PullState::kNone:
-      return "None";
-    case PullState::kQueued:
-      return "Queued";
-    case PullState::kPulling:
-      return "Pulling";
-    case PullState::kUnpacking:
-      return "Unpacking";
-    case PullState::kWaiting:
-      return "Waiting";
-    case PullState::kDone:
-      return "Done";
-    case PullState::kFailed:
-      return "Failed";
-  }
-  std::abort();
+  return base::EnumName(state);
 }
 
 std::string_view PulledWithName(PulledWith with) {
-  switch (with) {
-    case PulledWith::kUnknown:
-      return "Unknown";
-    case PulledWith::kAnonymous:
-      return "Anonymous";
-    case PulledWith::kProvider:
-      return "Provider";
-    case PulledWith::kDockerConfig:
-      return "DockerConfig";
-    case PulledWith::kPullSecret:
-      return "PullSecret";
-  }
-  std::abort();
+  return base::EnumName(with);
 }
 
 const ImageState* FindImage(const Snapshot& snapshot, const image::Reference& reference) {

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/redactor.h"
 #include "base/text.h"
 #include "plan/history.h"
@@ -98,55 +99,12 @@ bool IsClosed(const kubelet::Verdict& verdict) {
 }  // namespace
 
 std::string_view TouchStateName(TouchState state) {
-  switch (state) {
-    case TouchState::kNone:
-      return "None";
-    case TouchState::kDue:
-      return "Due";
-    case TouchState::kRunning:
-      return "Running";
-    case TouchState::kWaiting:
-      return "Waiting";
-    case TouchState::kDone:
-      return "Done";
-    case TouchState::kIneffective:
-      return "Ineffective";
-  }
-  std::abort();
+  return base::EnumName(state);
 }
 
 std::string_view TouchObstacleName(TouchObstacle obstacle) {
-  switch (obstacle) {
-    case TouchObstacle::kNone:
-      return "None";
-    case TouchObstacle::kNoNodeCredentials:
-      return "NoNodeCredentials";
-    case TouchObstacle::kPullSecret:
-      return "PullSecret";
-    case TouchObstacle::kTokenProvider:
-      return "TokenProvider";
-    case TouchObstacle::kRegistryProblem:
-      return "RegistryTrouble";
-    case TouchObstacle::kPullFailed:
-      return "PullFailed";
-    case TouchObstacle::kNotRecorded:
-      return "NotRecorded";
-    case TouchObstacle::kRecordsNeverMatch:
-      return "RecordsNeverMatch";
-    case TouchObstacle::kAdmission:
-      return "Admission";
-    case TouchObstacle::kQuota:
-      return "Quota";
-    case TouchObstacle::kNamespaceMissing:
-      return "NamespaceMissing";
-    case TouchObstacle::kForbidden:
-      return "Forbidden";
-    case TouchObstacle::kApiServer:
-      return "ApiServer";
-    case TouchObstacle::kPodNeverRan:
-      return "PodNeverRan";
-  }
-  std::abort();
+  if (obstacle == TouchObstacle::kRegistryProblem) return "RegistryTrouble";
+  return base::EnumName(obstacle);
 }
 
 TouchNeed NeedOf(const DesiredImage& desired, const kubelet::Verdicts& verdicts) {

@@ -1,10 +1,10 @@
 #include "screen/fleet.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <tuple>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/text.h"
 #include "screen/document_words.h"
 #include "screen/wait_view.h"
@@ -175,15 +175,7 @@ void Count(const FleetNode& node, Fleet& fleet) {
 }  // namespace
 
 std::string_view NodeStateName(NodeState state) {
-  switch (state) {
-    case NodeState::kReady:
-      return "Ready";
-    case NodeState::kProgressing:
-      return "Progressing";
-    case NodeState::kFailing:
-      return "Failing";
-  }
-  std::abort();
+  return base::EnumName(state);
 }
 
 Tone ToneOf(const status::StatusImage& image) {

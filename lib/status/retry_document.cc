@@ -1,10 +1,9 @@
 #include "status/retry_document.h"
 
-#include <array>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/reader.h"
@@ -14,29 +13,9 @@
 #include "status/status_json.h"
 
 namespace prefetch::status {
-namespace {
-
-constexpr std::array kStates = {RetryState::kRequested, RetryState::kNotWaiting, RetryState::kNotListed};
-
-std::optional<RetryState> ParseState(std::string_view name) {
-  for (RetryState state : kStates) {
-    if (RetryStateName(state) == name) return state;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::string_view RetryStateName(RetryState state) {
-  switch (state) {
-    case RetryState::kRequested:
-      return "Requested";
-    case RetryState::kNotWaiting:
-      return "NotWaiting";
-    case RetryState::kNotListed:
-      return "NotListed";
-  }
-  std::abort();
+  return base::EnumName(state);
 }
 
 // An empty body asks for all images that wait.
@@ -110,7 +89,7 @@ base::Result<RetryResult> ParseRetryResult(std::string_view json) {
     std::string state;
     members.Read("image", image.image);
     members.Read("state", state);
-    const std::optional<RetryState> known = ParseState(state);
+    const std::optional<RetryState> known = base::EnumNamed<RetryState>(state);
     if (!known) return;
     image.state = *known;
     result.images.push_back(std::move(image));

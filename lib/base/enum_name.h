@@ -1,0 +1,59 @@
+// Names of enumerators as texts, from the compiler's spelling: Code::kNotFound is "NotFound". An enum whose
+// names are shown needs no table of them; renaming an enumerator then changes the text.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace prefetch::base {
+
+// Returns the name without its k. A number without an enumerator has none: the compilers spell it
+// "(prefetch::base::Code)9".
+template <auto kValue>
+constexpr std::string_view EnumeratorName() {
+  constexpr std::string_view kBegin = "kValue = ";
+  std::string_view text = __PRETTY_FUNCTION__;
+  text.remove_prefix(text.find(kBegin) + kBegin.size());
+  text = text.substr(0, text.find_first_of(";]"));
+  if (text.starts_with('(')) return {};
+  return text.substr(text.rfind("::k") + 3);
+}
+
+// The names of an enum whose values count from 0.
+template <typename E>
+class EnumNames {
+ public:
+  static constexpr std::size_t kCount = [] {
+    return []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+      return (std::size_t{0} + ... + (EnumeratorName<static_cast<E>(kIndex)>().empty() ? 0 : 1));
+    }
+    (std::make_index_sequence<64>());
+  }();
+  static constexpr std::array<std::string_view, kCount> kNames =
+      []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return std::array{EnumeratorName<static_cast<E>(kIndex)>()...};
+  }
+  (std::make_index_sequence<kCount>());
+  static_assert(kCount > 0 && kCount < 64 && !kNames.back().empty(), "the values are not 0 to 62 in a row");
+};
+
+template <typename E>
+constexpr std::string_view EnumName(E value) {
+  const auto index = static_cast<std::size_t>(value);
+  if (index >= EnumNames<E>::kCount) std::abort();
+  return EnumNames<E>::kNames[index];
+}
+
+template <typename E>
+constexpr std::optional<E> EnumNamed(std::string_view name) {
+  for (std::size_t i = 0; i < EnumNames<E>::kCount; i++) {
+    if (EnumNames<E>::kNames[i] == name) return static_cast<E>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace prefetch::base

@@ -1,0 +1,38 @@
+#include "base/enum_name.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace prefetch::base {
+namespace {
+
+enum class Colour : std::uint8_t { kRed, kDarkBlue };
+
+struct Owner {
+  enum Kind { kNone, kSchema1 };
+};
+
+TEST(EnumName, IsTheEnumeratorWithoutItsK) {
+  EXPECT_EQ(EnumName(Colour::kRed), "Red");
+  EXPECT_EQ(EnumName(Colour::kDarkBlue), "DarkBlue");
+  EXPECT_EQ(EnumNames<Colour>::kCount, 2);
+}
+
+TEST(EnumName, OfAnEnumInAClass) {
+  static_assert(EnumeratorName<Owner::kSchema1>() == "Schema1");
+}
+
+TEST(EnumName, AndBack) {
+  EXPECT_EQ(EnumNamed<Colour>("DarkBlue"), Colour::kDarkBlue);
+  EXPECT_EQ(EnumNamed<Colour>("darkBlue"), std::nullopt);
+  EXPECT_EQ(EnumNamed<Colour>(""), std::nullopt);
+}
+
+TEST(EnumNameDeathTest, AValueWithoutAnEnumeratorEndsTheProgram) {
+  EXPECT_DEATH(EnumName(static_cast<Colour>(2)), "");
+}
+
+}  // namespace
+}  // namespace prefetch::base
