@@ -55,6 +55,19 @@ class JsonWriter {
   void MemberNumber(std::string_view name, std::uint64_t value) { Key(name), Number(value); }
   void MemberBool(std::string_view name, bool value) { Key(name), Bool(value); }
   void MemberNull(std::string_view name) { Key(name), Null(); }
+  // An object or an array whose content `write` adds.
+  template <typename F>
+  void Object(F&& write) {
+    BeginObject(), write(), EndObject();
+  }
+  template <typename F>
+  void Object(std::string_view name, F&& write) {
+    Key(name), Object(write);
+  }
+  template <typename F>
+  void Array(std::string_view name, F&& write) {
+    Key(name), BeginArray(), write(), EndArray();
+  }
   // null if empty, or if there is no time.
   void MemberOrNull(std::string_view name, std::string_view text);
   void MemberOrNull(std::string_view name, const std::optional<base::WallTime>& time);

@@ -134,73 +134,66 @@ void Write(doc::JsonWriter& json, const Place& place) {
 
 void Write(doc::JsonWriter& json, const Finding& finding) {
   const manifest::lint::Rule& rule = RuleOf(finding.rule);
-  json.BeginObject();
-  json.Member("rule", rule.id);
-  json.Member("name", rule.name);
-  json.Member("severity", SeverityName(rule.severity));
-  Write(json, finding.place);
-  json.Member("message", base::InOneLine(finding.message));
-  if (finding.other) {
-    json.Key("other");
-    json.BeginObject();
-    Write(json, *finding.other);
-    json.Member("message", base::InOneLine(finding.other_message));
-    json.EndObject();
-  } else {
+  json.Object([&] {
+    json.Member("rule", rule.id);
+    json.Member("name", rule.name);
+    json.Member("severity", SeverityName(rule.severity));
+    Write(json, finding.place);
+    json.Member("message", base::InOneLine(finding.message));
     // Present in every finding, so that programs need no cases.
-    json.MemberNull("other");
-  }
-  json.EndObject();
+    if (!finding.other) return json.MemberNull("other");
+    json.Object("other", [&] {
+      Write(json, *finding.other);
+      json.Member("message", base::InOneLine(finding.other_message));
+    });
+  });
 }
 
 void Write(doc::JsonWriter& json, const manifest::lint::Unread& unread) {
-  json.BeginObject();
-  json.MemberOrNull("file", base::InOneLine(unread.file));
-  json.Member("message", base::InOneLine(unread.mistake));
-  json.EndObject();
+  json.Object([&] {
+    json.MemberOrNull("file", base::InOneLine(unread.file));
+    json.Member("message", base::InOneLine(unread.mistake));
+  });
 }
 
 void Write(doc::JsonWriter& json, const manifest::lint::UnreadKind& object) {
-  json.BeginObject();
-  Write(json, object.place);
-  json.Member("kind", base::InOneLine(object.type));
-  json.MemberOrNull("namespace", base::InOneLine(object.name_space));
-  json.MemberOrNull("name", base::InOneLine(object.name));
-  json.Member("message", base::InOneLine(object.message));
-  json.EndObject();
+  json.Object([&] {
+    Write(json, object.place);
+    json.Member("kind", base::InOneLine(object.type));
+    json.MemberOrNull("namespace", base::InOneLine(object.name_space));
+    json.MemberOrNull("name", base::InOneLine(object.name));
+    json.Member("message", base::InOneLine(object.message));
+  });
 }
 
 }  // namespace
 
 std::string LintJson(const manifest::lint::LintResult& result) {
   doc::JsonWriter json;
-  json.BeginObject();
-  json.Member("apiVersion", "prefetchd.dev/v1");
-  json.Member("kind", "LintReport");
-  // Notes do not count.
-  json.MemberBool("clean", result.Clean());
-  json.Key("findings");
-  json.BeginArray();
-  for (const Finding& finding : result.findings) Write(json, finding);
-  json.EndArray();
-  json.Key("unread");
-  json.BeginArray();
-  for (const manifest::lint::Unread& unread : result.unread) Write(json, unread);
-  // Objects that were not read may run pods, so they are reported like unreadable files.
-  for (const manifest::lint::UnreadKind& object : result.objects) Write(json, object);
-  json.EndArray();
-  json.Key("summary");
-  json.BeginObject();
-  json.MemberNumber("errors", result.counts[static_cast<std::size_t>(Severity::kError)]);
-  json.MemberNumber("warnings", result.counts[static_cast<std::size_t>(Severity::kWarning)]);
-  json.MemberNumber("notes", result.counts[static_cast<std::size_t>(Severity::kNote)]);
-  // The counts include findings beyond the limit, which `findings` lacks.
-  json.MemberNumber("notShown", result.dropped);
-  json.MemberNumber("files", result.files);
-  json.MemberNumber("pods", result.pods);
-  json.MemberNumber("images", result.uses);
-  json.EndObject();
-  json.EndObject();
+  json.Object([&] {
+    json.Member("apiVersion", "prefetchd.dev/v1");
+    json.Member("kind", "LintReport");
+    // Notes do not count.
+    json.MemberBool("clean", result.Clean());
+    json.Array("findings", [&] {
+      for (const Finding& finding : result.findings) Write(json, finding);
+    });
+    json.Array("unread", [&] {
+      for (const manifest::lint::Unread& unread : result.unread) Write(json, unread);
+      // Objects that were not read may run pods, so they are reported like unreadable files.
+      for (const manifest::lint::UnreadKind& object : result.objects) Write(json, object);
+    });
+    json.Object("summary", [&] {
+      json.MemberNumber("errors", result.counts[static_cast<std::size_t>(Severity::kError)]);
+      json.MemberNumber("warnings", result.counts[static_cast<std::size_t>(Severity::kWarning)]);
+      json.MemberNumber("notes", result.counts[static_cast<std::size_t>(Severity::kNote)]);
+      // The counts include findings beyond the limit, which `findings` lacks.
+      json.MemberNumber("notShown", result.dropped);
+      json.MemberNumber("files", result.files);
+      json.MemberNumber("pods", result.pods);
+      json.MemberNumber("images", result.uses);
+    });
+  });
   return json.Take() + "\n";
 }
 
@@ -228,42 +221,35 @@ std::string Uri(std::string_view path) {
 }
 
 void Text(doc::JsonWriter& json, std::string_view name, std::string_view text) {
-  json.Key(name);
-  json.BeginObject();
-  json.Member("text", base::InOneLine(text));
-  json.EndObject();
+  json.Object(name, [&] { json.Member("text", base::InOneLine(text)); });
 }
 
 // location.physicalLocation (3.29); a region needs a line of at least 1.
 void PhysicalLocation(doc::JsonWriter& json, const Place& place) {
-  json.Key("physicalLocation");
-  json.BeginObject();
-  json.Key("artifactLocation");
-  json.BeginObject();
-  json.Member("uri", Uri(place.file));
-  json.EndObject();
-  if (place.at.line > 0) {
-    json.Key("region");
-    json.BeginObject();
-    json.MemberNumber("startLine", place.at.line);
-    json.MemberNumber("startColumn", place.at.column);
-    json.EndObject();
-  }
-  json.EndObject();
+  json.Object("physicalLocation", [&] {
+    json.Object("artifactLocation", [&] { json.Member("uri", Uri(place.file)); });
+    if (place.at.line == 0) return;
+    json.Object("region", [&] {
+      json.MemberNumber("startLine", place.at.line);
+      json.MemberNumber("startColumn", place.at.column);
+    });
+  });
+}
+
+// An array of one location.
+void Locations(doc::JsonWriter& json, const Place& place) {
+  json.Array("locations", [&] { json.Object([&] { PhysicalLocation(json, place); }); });
 }
 
 void WriteRule(doc::JsonWriter& json, const Rule& rule) {
-  json.BeginObject();
-  json.Member("id", rule.id);
-  json.Member("name", rule.name);
-  Text(json, "shortDescription", rule.summary);
-  Text(json, "fullDescription", std::string(rule.summary) + " " + std::string(rule.help));
-  Text(json, "help", rule.help);
-  json.Key("defaultConfiguration");
-  json.BeginObject();
-  json.Member("level", SeverityName(rule.severity));
-  json.EndObject();
-  json.EndObject();
+  json.Object([&] {
+    json.Member("id", rule.id);
+    json.Member("name", rule.name);
+    Text(json, "shortDescription", rule.summary);
+    Text(json, "fullDescription", std::string(rule.summary) + " " + std::string(rule.help));
+    Text(json, "help", rule.help);
+    json.Object("defaultConfiguration", [&] { json.Member("level", SeverityName(rule.severity)); });
+  });
 }
 
 // Returns a fingerprint that stays the same when lines move, so that a dismissed finding stays dismissed
@@ -275,104 +261,76 @@ std::string Fingerprint(const Finding& finding, std::size_t same_before) {
 
 void WriteResult(doc::JsonWriter& json, const Finding& finding, std::size_t same_before) {
   const Rule& rule = RuleOf(finding.rule);
-  json.BeginObject();
-  json.Member("ruleId", rule.id);
-  // Rules are written in the order of the enum (WriteDriver).
-  json.MemberNumber("ruleIndex", static_cast<std::size_t>(finding.rule));
-  json.Member("level", SeverityName(rule.severity));
-  Text(json, "message", finding.message);
-  json.Key("locations");
-  json.BeginArray();
-  json.BeginObject();
-  PhysicalLocation(json, finding.place);
-  json.EndObject();
-  json.EndArray();
-  if (finding.other) {
-    json.Key("relatedLocations");
-    json.BeginArray();
-    json.BeginObject();
-    json.MemberNumber("id", 1);
-    PhysicalLocation(json, *finding.other);
-    Text(json, "message", finding.other_message);
-    json.EndObject();
-    json.EndArray();
-  }
-  json.Key("partialFingerprints");
-  json.BeginObject();
-  json.Member("prefetchctlLint/v1", Fingerprint(finding, same_before));
-  json.EndObject();
-  json.EndObject();
-}
-
-void WriteDriver(doc::JsonWriter& json, std::string_view version) {
-  json.Key("driver");
-  json.BeginObject();
-  json.Member("name", "prefetchctl lint");
-  json.Member("version", version);
-  json.Key("rules");
-  json.BeginArray();
-  for (const Rule& rule : manifest::lint::kRules) WriteRule(json, rule);
-  json.EndArray();
-  json.EndObject();
+  json.Object([&] {
+    json.Member("ruleId", rule.id);
+    // Rules are written in the order of the enum (WriteRun).
+    json.MemberNumber("ruleIndex", static_cast<std::size_t>(finding.rule));
+    json.Member("level", SeverityName(rule.severity));
+    Text(json, "message", finding.message);
+    Locations(json, finding.place);
+    if (finding.other) {
+      json.Array("relatedLocations", [&] {
+        json.Object([&] {
+          json.MemberNumber("id", 1);
+          PhysicalLocation(json, *finding.other);
+          Text(json, "message", finding.other_message);
+        });
+      });
+    }
+    json.Object("partialFingerprints",
+                [&] { json.Member("prefetchctlLint/v1", Fingerprint(finding, same_before)); });
+  });
 }
 
 // Writes the run itself (3.20). An unreadable file is no result, and findings that are missing because of it
 // are not gone.
 void WriteInvocation(doc::JsonWriter& json, const manifest::lint::LintResult& result) {
-  json.BeginObject();
-  json.MemberBool("executionSuccessful", result.unread.empty());
-  json.Key("toolExecutionNotifications");
-  json.BeginArray();
-  for (const manifest::lint::Unread& unread : result.unread) {
-    json.BeginObject();
-    json.Member("level", "error");
-    Text(json, "message", unread.mistake);
-    if (!unread.file.empty()) {
-      json.Key("locations");
-      json.BeginArray();
-      json.BeginObject();
-      PhysicalLocation(json, {unread.file, {}});
-      json.EndObject();
-      json.EndArray();
+  json.Object([&] {
+    json.MemberBool("executionSuccessful", result.unread.empty());
+    json.Array("toolExecutionNotifications", [&] {
+      for (const manifest::lint::Unread& unread : result.unread) {
+        json.Object([&] {
+          json.Member("level", "error");
+          Text(json, "message", unread.mistake);
+          if (!unread.file.empty()) Locations(json, {unread.file, {}});
+        });
+      }
+    });
+  });
+}
+
+void WriteRun(doc::JsonWriter& json, const manifest::lint::LintResult& result, std::string_view version) {
+  json.Object("tool", [&] {
+    json.Object("driver", [&] {
+      json.Member("name", "prefetchctl lint");
+      json.Member("version", version);
+      json.Array("rules", [&] {
+        for (const Rule& rule : manifest::lint::kRules) WriteRule(json, rule);
+      });
+    });
+  });
+  json.Array("invocations", [&] { WriteInvocation(json, result); });
+  json.Member("columnKind", "unicodeCodePoints");
+  json.Array("results", [&] {
+    // Equal findings in one file are told apart by their number.
+    std::unordered_map<std::string, std::size_t> same;
+    for (const Finding& finding : result.findings) {
+      std::string key =
+          std::string(RuleOf(finding.rule).id) + "\n" + finding.place.file + "\n" + finding.message;
+      WriteResult(json, finding, same[key]++);
     }
-    json.EndObject();
-  }
-  json.EndArray();
-  json.EndObject();
+  });
 }
 
 }  // namespace
 
 std::string LintSarif(const manifest::lint::LintResult& result, std::string_view version) {
   doc::JsonWriter json;
-  json.BeginObject();
-  json.Member("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-  json.Member("version", "2.1.0");
-  json.Key("runs");
-  json.BeginArray();
-  json.BeginObject();
-  json.Key("tool");
-  json.BeginObject();
-  WriteDriver(json, version);
-  json.EndObject();
-  json.Key("invocations");
-  json.BeginArray();
-  WriteInvocation(json, result);
-  json.EndArray();
-  json.Member("columnKind", "unicodeCodePoints");
-  json.Key("results");
-  json.BeginArray();
-  // Equal findings in one file are told apart by their number.
-  std::unordered_map<std::string, std::size_t> same;
-  for (const Finding& finding : result.findings) {
-    std::string key =
-        std::string(RuleOf(finding.rule).id) + "\n" + finding.place.file + "\n" + finding.message;
-    WriteResult(json, finding, same[key]++);
-  }
-  json.EndArray();
-  json.EndObject();
-  json.EndArray();
-  json.EndObject();
+  json.Object([&] {
+    json.Member("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+    json.Member("version", "2.1.0");
+    json.Array("runs", [&] { json.Object([&] { WriteRun(json, result, version); }); });
+  });
   return json.Take() + "\n";
 }
 
