@@ -170,9 +170,10 @@ TEST(AwaitWindow, HoldsWhatWouldStartBeforeItOpens) {
   const Action held = Wait(opens, Reason::kOutsidePullWindow);
   EXPECT_EQ(AwaitWindow({.kind = ActionKind::kPull, .reason = Reason::kImageAbsent}, opens), held);
   EXPECT_EQ(AwaitWindow(Wait(kNow + seconds(1), Reason::kNotFound), opens), held);
-  for (const Action& as_it_is : {Keep(Reason::kPresent), Wait(opens + seconds(1), Reason::kNotFound),
-                                 Wait(base::TimePoint::max(), Reason::kFactsUnknown),
-                                 Wait(base::TimePoint::max(), Reason::kInvalidReference)}) {
+  for (const Action& as_it_is :
+       {Keep(Reason::kPresent), Wait(opens, Reason::kNotFound), Wait(opens + seconds(1), Reason::kNotFound),
+        Wait(base::TimePoint::max(), Reason::kFactsUnknown),
+        Wait(base::TimePoint::max(), Reason::kInvalidReference)}) {
     EXPECT_EQ(AwaitWindow(as_it_is, opens), as_it_is);
   }
 }

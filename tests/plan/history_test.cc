@@ -219,7 +219,19 @@ TEST(AfterRetryRequested, ButNotTheRegistrysOwnTime) {
 TEST(AfterRetryRequested, NothingWaits) {
   const History past = AfterFailure({}, {.reason = Reason::kUnreachable}, kNow, 0);
   ASSERT_EQ(past.not_before, kNow);
-  EXPECT_EQ(AfterRetryRequested(past, kNow, base::WallTime(hours(1))).retry_requested_at, std::nullopt);
+  const History after = AfterRetryRequested(past, kNow, base::WallTime(hours(1)));
+  EXPECT_EQ(after.retry_requested_at, std::nullopt);
+  EXPECT_EQ(after.failures, 1);
+}
+
+TEST(AfterUpdateObsolete, TheNextUpdateBeginsWithoutFailures) {
+  History past;
+  for (int i = 0; i < 3; i++) past = AfterFailure(past, {.reason = Reason::kNotFound}, kNow, 0);
+  past = AfterUpdateObsolete(past, kNow);
+  EXPECT_EQ(past.not_before, kNow);
+  EXPECT_EQ(past.last_failure, std::nullopt);
+  past = AfterFailure(past, {.reason = Reason::kNotFound}, kNow, 0);
+  EXPECT_EQ(past.not_before, AfterFailure({}, {.reason = Reason::kNotFound}, kNow, 0).not_before);
 }
 
 const base::TimePoint kStart{seconds(1000)};

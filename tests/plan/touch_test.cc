@@ -250,6 +250,14 @@ TEST(AfterTouch, ARegistryThatIsAwayIsNoReasonToGiveUp) {
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kWaiting);
 }
 
+TEST(AfterTouch, TransientFailuresCountInARow) {
+  TouchHistory past;
+  for (int i = 0; i < 4; i++) past = Touched(past, TouchObstacle::kRegistryProblem);
+  past = Touched(past, TouchObstacle::kNotRecorded);
+  past = Touched(past, TouchObstacle::kRegistryProblem);
+  EXPECT_EQ(past.not_before, kNow + seconds(5));
+}
+
 TEST(AfterTouch, OneWithEffectForgetsTheOthers) {
   TouchHistory past = Touched({}, TouchObstacle::kNotRecorded);
   past = Touched(past, TouchObstacle::kNone);
