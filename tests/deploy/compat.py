@@ -69,7 +69,6 @@ def check_label(documents, labelled):
     return problems + [f"{arg} is given" for arg in given if arg in ("--node-label", "--node-condition", "--startup-taint")]
 
 
-OLD = ["--compat", "image-prefetcher"]  # how it was spelled
 TOLD = [
     ("NoName", ["--namespace", "x"], 2, "NAME is required"),
     ("NoNamespace", [NAME], 2, "--namespace is required: where the ConfigMap"),
@@ -84,21 +83,6 @@ TOLD = [
     ("NodeSelector", GIVEN + ["--node-selector", "pool"], 2, "--node-selector pool: must be KEY=VALUE"),
     ("PortOfTheNode", GIVEN + ["--platform", "eks"], 0, "give --port"),
 ]
-TOLD_OF_GENERATE = [
-    ("OldSpelling", OLD + GIVEN, 0, "use prefetchctl migrate image-prefetcher"),
-    ("OldNoName", OLD + ["--namespace", "x"], 2, "needs a NAME"),
-    ("OldOther", ["--compat", "kube-fledged", NAME], 2, "--compat"),
-    ("OldList", OLD + GIVEN + ["--list", "images.yaml"], 2, "the list is your ConfigMap my-images"),
-    ("OldPolicyAction", OLD + GIVEN + ["--policy-action", "Deny"], 2, "--policy-action cannot be used with --compat"),
-    ("SecretOfMigrate", ["--platform", "eks", "--list", "images.yaml", "--secret", "x"], 2,
-     "are options of prefetchctl migrate image-prefetcher"),
-]
-
-
-def check_old_spelling():
-    return [] if run(OLD + GIVEN).stdout == run(GIVEN, command=MIGRATE).stdout else ["generate --compat prints something else"]
-
-
 def add_compat(cases, add_rendering, check_platform, none):
     for name, (more, platform) in FLAVORS.items():
         add_rendering(cases, f"compat:{name}", lambda more=more: generate_compat(more), live_reload=True)
@@ -115,7 +99,3 @@ def add_compat(cases, add_rendering, check_platform, none):
     for name, given, code, words in TOLD:
         cases.add("compat_says", name, lambda given=given, code=code, words=words: none(
             check_told(given, None, code, words, MIGRATE)))
-    for name, given, code, words in TOLD_OF_GENERATE:
-        cases.add("compat_says", name, lambda given=given, code=code, words=words: none(
-            check_told(given, None, code, words)))
-    cases.add("compat_says", "SameManifests", lambda: none(check_old_spelling()))

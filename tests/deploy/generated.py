@@ -385,8 +385,6 @@ TOLD = [
      "--monitoring-label must be KEY=VALUE"),
     ("MonitorLabelThatIsNone", arguments("eks", ["monitoring"]) + ["--monitoring-label", "release=a b"], None, 2,
      "--monitoring-label must be KEY=VALUE"),
-    ("MonitorLabelAsItWasSpelled", arguments("eks", ["monitoring"]) + ["--monitor-label", "release=x"], None, 0,
-     "note: --monitor-label is --monitoring-label"),
     ("BothMonitorings", arguments("gke", ["monitoring", "monitoring-gke"]), None, 2,
      "monitoring and monitoring-gke are alternatives"),
     ("PullSecretThatIsNoName", arguments("eks") + ["--image-pull-secret", "Pull_Secret"], None, 2, "--image-pull-secret"),

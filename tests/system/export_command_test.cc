@@ -100,30 +100,6 @@ TEST(ExportCommand, IsForPeople) {
   tests::ExpectGolden("kubelet/allowlist-openshift.yaml", OutputOf(kList, {"-o", "openshift"}));
 }
 
-// The spelling of the release before prints the same, and says what to write.
-TEST(ExportCommand, OldSpellingsSayTheNewOne) {
-  tests::TempDir folder;
-  const std::string list =
-      folder.Write("images.txt", "reg.io/team/app@sha256:" + std::string(64, 'a') + "\n");
-  const char* program = std::getenv("PREFETCHCTL");
-  ASSERT_NE(program, nullptr);
-  for (const auto& [old_word, target] :
-       {std::pair("kubelet-allowlist", "kubelet"), std::pair("pinned-image-set", "openshift")}) {
-    auto old =
-        base::RunProcess({}, {.argv = {program, "export", old_word, "--list", list}, .environment = {}}, "");
-    auto now = base::RunProcess(
-        {}, {.argv = {program, "list", "export", "--for", target, "--list", list}, .environment = {}}, "");
-    ASSERT_TRUE(old.ok() && now.ok());
-    EXPECT_EQ(old->code, 0) << old->errors;
-    EXPECT_EQ(old->output.Reveal(), now->output.Reveal());
-    EXPECT_EQ(now->errors, "");
-    EXPECT_EQ(old->errors,
-              "note: prefetchctl export " + std::string(old_word) +
-                  " is deprecated, and the next release removes it; use prefetchctl list export --for " +
-                  target + "\n");
-  }
-}
-
 TEST(ExportCommand, AnOptionOfTheOtherTargetIsAMistake) {
   base::ProcessResult result = Export({"--list", "images.txt", "--pool", "ci"});
   EXPECT_EQ(result.code, 2);

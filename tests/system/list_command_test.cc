@@ -445,7 +445,8 @@ INSTANTIATE_TEST_SUITE_P(
         StdinCase{"LintBoth", Words{"lint", "-f", "-", "--list", "-"}, kYaml, 2, "",
                   "standard input can be one thing only"},
         StdinCase{"WaitList", {"wait", "--list", "-", "--timeout", "1s"}, "q.io/A\n", 2, "", "stdin:1:1: "},
-        StdinCase{"Allowlist", {"export", "kubelet-allowlist", "--list", "-"}, kPlain, 0, "q.io/a", ""},
+        StdinCase{
+            "Allowlist", {"list", "export", "--for", "kubelet", "--list", "-"}, kPlain, 0, "q.io/a", ""},
         StdinCase{"AuditPods", {"audit", "-f", "-", "--list", "two.txt"}, kPods, 1, "q.io/z:v1", ""},
         StdinCase{
             "AuditNoPods", {"audit", "-f", "-", "--list", "two.txt"}, "no", 2, "", "prefetchctl: stdin: "}),

@@ -27,11 +27,6 @@ int Context::WithAgent(const std::function<int(const AgentClient&)>& use) {
   return client ? use(*client) : Fail(kBadInput, client.error(), std::cerr);
 }
 
-void WarnOfDeprecatedSpelling(const std::string& old_words, const std::string& new_words) {
-  std::cerr << "note: prefetchctl " << old_words
-            << " is deprecated, and the next release removes it; use prefetchctl " << new_words << "\n";
-}
-
 void AgentOption(CLI::App& command, Context& context) {
   command.add_option(
       "--agent", context.agent,

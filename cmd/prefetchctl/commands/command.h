@@ -38,9 +38,6 @@ struct Context {
   int WithAgent(const std::function<int(const AgentClient&)>& use);
 };
 
-// Prints a line on standard error about a spelling that the next release removes.
-void WarnOfDeprecatedSpelling(const std::string& old_words, const std::string& new_words);
-
 // The command's work, which runs after parsing; returns the exit code.
 using Command = std::function<int()>;
 
@@ -83,8 +80,6 @@ Command CompletionsCommand(CLI::App& command, Context& context);
 Command CredentialsCommand(CLI::App& command, Context& context);
 Command DocsCommand(CLI::App& command, Context& context);
 Command ExplainCommand(CLI::App& command, Context& context);
-Command ExportAllowlistCommand(CLI::App& command, Context& context);
-Command ExportPinnedCommand(CLI::App& command, Context& context);
 Command GenerateCommand(CLI::App& command, Context& context);
 Command LintCommand(CLI::App& command, Context& context);
 Command ListCheckCommand(CLI::App& command, Context& context);
@@ -156,11 +151,6 @@ inline constexpr CommandRow kCommands[] = {
     {"verdict", kHidden, "Print what kubelet would do with a pod and this image, from its files alone",
      VerdictCommand},
     {"docs", kHidden, "Print or write the reference pages", DocsCommand},
-    {"export", kHidden, "Deprecated: use prefetchctl list export", nullptr},
-    {"export kubelet-allowlist", kMore, "Deprecated: use prefetchctl list export --for kubelet",
-     ExportAllowlistCommand},
-    {"export pinned-image-set", kMore, "Deprecated: use prefetchctl list export --for openshift",
-     ExportPinnedCommand},
 };
 
 // How --help shows options: the values that one can have as "text|json", and nothing of CLI11's own words.

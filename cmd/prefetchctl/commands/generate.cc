@@ -13,6 +13,7 @@
 #include "ctl/cluster.h"
 #include "ctl/generate.h"
 #include "ctl/init_container.h"
+#include "deploy/compat.h"
 #include "deploy/installed.h"
 #include "deploy/kustomization.h"
 
@@ -22,50 +23,13 @@ namespace {
 
 struct Flags {
   GenerateFlags generate;
-  MigrateFlags migrate;
   bool from_cluster = false;
   ClusterOptions cluster;
-  std::string compat_with;  // The deprecated spelling of `migrate`.
 };
 
-// Adds the deprecated `generate --compat image-prefetcher NAME`. It still works, but the help does not show
-// it.
-void CompatOptions(CLI::App& command, Flags& flags) {
-  command.add_option("--compat", flags.compat_with, "Deprecated: use prefetchctl migrate image-prefetcher")
-      ->group("");
-  MigrateOptions(command, flags.migrate);
-  for (const char* option : {"NAME", "--secret", "--secret-repository", "--k8s-flavor",
-                             "--use-kubelet-image-credential-integration", "--result-label"}) {
-    command.get_option(option)->group("");
-  }
-}
-
-base::Status CheckCombination(const Flags& flags) {
-  const deploy::GenerateOptions& options = flags.generate.options;
-  if (flags.compat_with.empty()) {
-    // These options parse because of --compat. Without it they would have no effect.
-    if (flags.migrate.IsUsed()) {
-      return base::InvalidArgument(
-          "NAME, --secret, --secret-repository, --result-label and "
-          "--use-kubelet-image-credential-integration are options of prefetchctl migrate image-prefetcher");
-    }
-    if (options.platform.empty()) return base::InvalidArgument("--platform is required");
-    if (flags.generate.lists.empty()) return base::InvalidArgument("--list is required");
-    return {};
-  }
-  if (flags.compat_with != "image-prefetcher") {
-    return base::InvalidArgument("--compat must be image-prefetcher, not " + flags.compat_with);
-  }
-  if (flags.migrate.compat.name.empty())
-    return base::InvalidArgument("--compat image-prefetcher needs a NAME");
-  if (flags.from_cluster || !flags.generate.lists.empty() || !options.instance.empty() ||
-      !options.gate.empty() || options.policy_action) {
-    return base::InvalidArgument(
-        "--from-cluster, --list, --instance, --gate and --policy-action cannot be used with --compat: the "
-        "list is your "
-        "ConfigMap " +
-        flags.migrate.compat.name);
-  }
+base::Status CheckRequired(const GenerateFlags& flags) {
+  if (flags.options.platform.empty()) return base::InvalidArgument("--platform is required");
+  if (flags.lists.empty()) return base::InvalidArgument("--list is required");
   return {};
 }
 
@@ -81,7 +45,7 @@ int UseInstalledImage(const base::Call& call, Flags& flags, const CLI::App& comm
 }
 
 int Run(const base::Call& call, Flags& flags, const CLI::App& command) {
-  if (auto good = CheckCombination(flags); !good) return Fail(kBadInput, good.error(), std::cerr);
+  if (auto good = CheckRequired(flags.generate); !good) return Fail(kBadInput, good.error(), std::cerr);
   if (flags.from_cluster) {
     if (int exit = UseInstalledImage(call, flags, command); exit != kOk) return exit;
   } else if (auto given = CheckImageIsGiven(command); !given) {
@@ -91,9 +55,7 @@ int Run(const base::Call& call, Flags& flags, const CLI::App& command) {
   const std::vector<std::string>& components = flags.generate.options.components;
   flags.generate.capabilities.touch =
       std::find(components.begin(), components.end(), "touch") != components.end();
-  if (flags.compat_with.empty()) return Generate(flags.generate, std::cout, std::cerr);
-  WarnOfDeprecatedSpelling("generate --compat image-prefetcher", "migrate image-prefetcher");
-  return Migrate(flags.migrate, flags.generate.options, flags.generate.output);
+  return Generate(flags.generate, std::cout, std::cerr);
 }
 
 struct TouchDaemonSetFlags {
@@ -189,7 +151,6 @@ Command GenerateCommand(CLI::App& command, Context& context) {
                            "With --component policy: the answer to Always for images of the list [Warn]"),
         actions);
   ManifestOutput(command, flags->generate.output);
-  CompatOptions(command, *flags);
   command.footer(kGenerateHelp);
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
   return [flags, &command, &context, touch, touch_flags, init = InitContainerCommand(command)] {
@@ -199,26 +160,6 @@ Command GenerateCommand(CLI::App& command, Context& context) {
     return GenerateTouchDaemonSet(touch_flags->lists, touch_flags->nodes, touch_flags->output, std::cout,
                                   std::cerr);
   };
-}
-
-// The options and examples of `prefetchctl migrate`.
-
-namespace {
-
-// --platform wins. The other options are those of image-prefetcher's deploy.sh, whose values select a
-// platform.
-std::string PlatformFor(const MigrateFlags& flags, const deploy::GenerateOptions& common) {
-  if (!common.platform.empty()) return common.platform;
-  if (flags.flavor == "ocp") return "openshift";
-  return flags.integration == "GKE" ? "gke" : "generic";
-}
-
-}  // namespace
-
-// `flavor` has a default, so its value cannot show whether it was given.
-bool MigrateFlags::IsUsed() const {
-  return !compat.name.empty() || !compat.secret.empty() || compat.result_label || !integration.empty() ||
-         !compat.secret_repositories.empty();
 }
 
 void NodeOptions(CLI::App& command, deploy::NodeChoice& nodes) {
@@ -248,17 +189,6 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
       command, "--monitoring-label", options.monitor_labels,
       "A label KEY=VALUE for PodMonitor and PrometheusRule, such as release=kube-prometheus-stack "
       "(repeatable)");
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--monitor-label",
-          [&options](const std::vector<std::string>& labels) {
-            std::cerr
-                << "note: --monitor-label is --monitoring-label; this spelling works for one more release\n";
-            options.monitor_labels.insert(options.monitor_labels.end(), labels.begin(), labels.end());
-          })
-      ->group("")
-      ->expected(1)
-      ->take_all();
   command.add_option("--kubelet-version", options.kubelet_version,
                      "Overrides the version that each agent reads from its Node, 1.31 or later");
   command.add_option("--port", options.port,
@@ -284,6 +214,25 @@ void ManifestOutput(CLI::App& command, std::string& output) {
       "A file, or a directory (ends with /) with one file per object; default: standard output");
 }
 
+// The options and examples of `prefetchctl migrate`.
+
+namespace {
+
+struct MigrateFlags {
+  deploy::CompatOptions compat;
+  std::string flavor = "vanilla", integration;
+  std::string output;
+};
+
+// --platform wins. The other options are those of image-prefetcher's deploy.sh, whose values select a
+// platform.
+std::string PlatformFor(const MigrateFlags& flags) {
+  if (!flags.compat.common.platform.empty()) return flags.compat.common.platform;
+  if (flags.flavor == "ocp") return "openshift";
+  return flags.integration == "GKE" ? "gke" : "generic";
+}
+
+// NAME, and the options of image-prefetcher's own deploy.sh.
 void MigrateOptions(CLI::App& command, MigrateFlags& flags) {
   command.add_option("NAME", flags.compat.name, "Name of its DaemonSet and its ConfigMap");
   command.add_option("--secret", flags.compat.secret, "Its pull secret, in the same namespace");
@@ -301,24 +250,15 @@ void MigrateOptions(CLI::App& command, MigrateFlags& flags) {
                    "Write image-prefetcher.stackrox.io/NAME=succeeded|failed to each Node");
 }
 
-int Migrate(const MigrateFlags& flags, const deploy::GenerateOptions& common, const std::string& output) {
-  deploy::CompatOptions options = flags.compat;
-  options.common = common;
-  options.common.platform = PlatformFor(flags, common);
-  return GenerateCompat(options, output, std::cout, std::cerr);
-}
+}  // namespace
 
 Command MigrateCommand(CLI::App& command, Context&) {
-  struct Flags {
-    MigrateFlags migrate;
-    deploy::GenerateOptions common;
-    std::string output;
-  };
-  auto flags = std::make_shared<Flags>();
-  MigrateOptions(command, flags->migrate);
+  auto flags = std::make_shared<MigrateFlags>();
+  deploy::GenerateOptions& common = flags->compat.common;
+  MigrateOptions(command, *flags);
   command.get_option("NAME")->required();
-  command.add_option("--namespace", flags->common.name_space, "Namespace of its DaemonSet and its ConfigMap");
-  ManifestOptions(command, flags->common);
+  command.add_option("--namespace", common.name_space, "Namespace of its DaemonSet and its ConfigMap");
+  ManifestOptions(command, common);
   ManifestOutput(command, flags->output);
   command.footer(R"(
 Prints manifests that replace an installation of stackrox/image-prefetcher. They keep its names and its pull
@@ -329,9 +269,10 @@ Exit code: 0 written, 2 bad input.
 Examples:
   prefetchctl migrate image-prefetcher my-images --namespace prefetch-images --secret pull-secret \
       --k8s-flavor ocp --image registry.example/prefetchd:0.1.0 | kubectl apply --server-side -f -)");
-  return [flags, &command] {
+  return [flags, &command, &common] {
     if (auto good = CheckImageIsGiven(command); !good) return Fail(kBadInput, good.error(), std::cerr);
-    return Migrate(flags->migrate, flags->common, flags->output);
+    common.platform = PlatformFor(*flags);
+    return GenerateCompat(flags->compat, flags->output, std::cout, std::cerr);
   };
 }
 

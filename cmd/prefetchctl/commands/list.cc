@@ -294,7 +294,7 @@ Examples:
   };
 }
 
-// The options and examples of `prefetchctl list export`, and of its deprecated spelling `prefetchctl export`.
+// The options and examples of `prefetchctl list export`.
 
 namespace {
 
@@ -388,36 +388,6 @@ Examples:
     if (flags->target == "kubelet") return RunAllowlist(*flags);
     if (flags->target == "policy") return ExportPolicy(flags->allowlist.lists, std::cout, std::cerr);
     flags->pinned.lists = flags->allowlist.lists;
-    return ExportPinnedImageSet(flags->pinned, std::cout, std::cerr);
-  };
-}
-
-Command ExportAllowlistCommand(CLI::App& command, Context&) {
-  auto flags = std::make_shared<ExportFlags>();
-  ListsOption(command, flags->allowlist.lists);
-  AllowlistFlags(command, *flags);
-  command.footer(R"(
-Deprecated spelling of prefetchctl list export --for kubelet. The next release removes it.
-
-Examples:
-  prefetchctl list export --for kubelet --list images.yaml > 90-prefetchd-allowlist.conf)");
-  return [flags] {
-    WarnOfDeprecatedSpelling("export kubelet-allowlist", "list export --for kubelet");
-    return RunAllowlist(*flags);
-  };
-}
-
-Command ExportPinnedCommand(CLI::App& command, Context&) {
-  auto flags = std::make_shared<ExportFlags>();
-  ListsOption(command, flags->pinned.lists);
-  PinnedFlags(command, *flags);
-  command.footer(R"(
-Deprecated spelling of prefetchctl list export --for openshift. The next release removes it.
-
-Examples:
-  prefetchctl list lock images.yaml && prefetchctl list export --for openshift --list images.yaml)");
-  return [flags] {
-    WarnOfDeprecatedSpelling("export pinned-image-set", "list export --for openshift");
     return ExportPinnedImageSet(flags->pinned, std::cout, std::cerr);
   };
 }
