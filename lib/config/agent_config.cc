@@ -58,16 +58,24 @@ void CheckPaths(const RawConfig& raw, std::initializer_list<SettingGroup> groups
   }
 }
 
-RegistryMode RegistryModeOf(const SourcedText& given, Mistakes& mistakes) {
-  if (!given || given->value == "auto") return RegistryMode::kAuto;
-  if (given->value == "pull") return RegistryMode::kPull;
-  // An unknown word counts as "none" for the rest of the validation, which then asks for nothing more.
-  if (given->value != "none") mistakes.Add(given->source, "must be auto, pull or none");
-  return RegistryMode::kNone;
+// Returns the value of a setting whose words are the enumerators in their order; nullopt if nothing is set,
+// or if it is another word.
+template <typename E>
+std::optional<E> WordOf(const SourcedText& given, std::string_view setting, Mistakes& mistakes) {
+  if (!given) return std::nullopt;
+  std::vector<std::string> words = WordsOf(SettingNamed(setting));
+  auto found = std::find(words.begin(), words.end(), given->value);
+  if (found != words.end()) return static_cast<E>(found - words.begin());
+  const std::string last = std::move(words.back());
+  words.pop_back();
+  mistakes.Add(given->source, "must be " + base::Join(words, ", ") + " or " + last);
+  return std::nullopt;
 }
 
 void SetRegistry(const RawConfig& raw, RegistryConfig& config, Mistakes& mistakes) {
-  config.mode = RegistryModeOf(raw.registry, mistakes);
+  // An unknown word counts as "none" for the rest of the validation, which then asks for nothing more.
+  config.mode = WordOf<RegistryMode>(raw.registry, "registry", mistakes)
+                    .value_or(raw.registry ? RegistryMode::kNone : RegistryMode::kAuto);
   if (!config.config_path.empty() && !config.config_path.starts_with('/')) {
     mistakes.Add(raw.registry_config_path->source,
                  "must be containerd's config_path: absolute, or several with :");
@@ -75,12 +83,6 @@ void SetRegistry(const RawConfig& raw, RegistryConfig& config, Mistakes& mistake
   CheckPaths(raw, {SettingGroup::kRegistry}, mistakes);
   config.http_proxy = ProxyUrl(raw.registry_http_proxy, mistakes);
   config.https_proxy = ProxyUrl(raw.registry_https_proxy, mistakes);
-}
-
-FetchMode FetchModeOf(const SourcedText& given, Mistakes& mistakes) {
-  if (given && given->value == "auto") return FetchMode::kAuto;
-  if (given && given->value != "runtime") mistakes.Add(given->source, "must be auto or runtime");
-  return FetchMode::kRuntime;
 }
 
 KubeletMode KubeletModeOf(const RawConfig& raw, Mistakes& mistakes) {
@@ -102,17 +104,6 @@ KubeletMode KubeletModeOf(const RawConfig& raw, Mistakes& mistakes) {
   // Only "true" is a contradiction; files for a whole fleet may state the default.
   if (IsOn(raw.kubelet_api)) must_be_unset(raw.kubelet_api);
   return KubeletMode::kNone;
-}
-
-std::optional<kubelet::VerificationPolicy> Verification(const SourcedText& given, Mistakes& mistakes) {
-  if (!given) return std::nullopt;
-  auto policy = kubelet::ParseVerificationPolicy(given->value);
-  if (!policy) {
-    mistakes.Add(given->source,
-                 "must be NeverVerify, NeverVerifyPreloadedImages, NeverVerifyAllowlistedImages or "
-                 "AlwaysVerify");
-  }
-  return policy;
 }
 
 // Judges the address of kubelet's own port and the authority of its certificate.
@@ -190,7 +181,7 @@ void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
 
 void SetTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   SetRegistry(raw, config.registry, mistakes);
-  config.fetch = FetchModeOf(raw.fetch, mistakes);
+  config.fetch = WordOf<FetchMode>(raw.fetch, "fetch", mistakes).value_or(FetchMode::kRuntime);
   if (config.touch && config.kubelet == KubeletMode::kNone) {
     mistakes.Add(raw.touch->source, "needs a kubelet, and --kubelet=none declares that there is none");
   }
@@ -263,7 +254,8 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   config.kubelet_version = KubeletVersion(raw.kubelet_version, mistakes);
   config.kubelet_rules = KubeletRules(raw.kubelet_rules, mistakes);
   CheckPaths(raw, {SettingGroup::kKubelet}, mistakes);
-  config.kubelet_verification = Verification(raw.kubelet_verification, mistakes);
+  config.kubelet_verification =
+      WordOf<kubelet::VerificationPolicy>(raw.kubelet_verification, "kubelet-verification", mistakes);
   config.kubelet_proc = AbsolutePath(raw.kubelet_proc, mistakes);
   // After version and rules, since these decide which settings exist.
   if (config.kubelet == KubeletMode::kAuto) CheckDeclared(raw, config, mistakes);
@@ -277,7 +269,8 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   config.listen = ListenAt(raw.listen, mistakes);
   config.local = SocketPath(raw.local, mistakes);
   config.timeout = Timeout(raw.timeout, config.once, mistakes);
-  config.log_level = LogLevelOf(raw.log_level, mistakes);
+  config.log_level =
+      WordOf<base::LogLevel>(raw.log_level, "log-level", mistakes).value_or(base::LogLevel::kInfo);
   config.log_format = LogFormatOf(raw.log_format, mistakes);
   config.pull_secrets = raw.pull_secrets.value_or(std::vector<PullSecret>());
   config.provider_environment = raw.provider_environment.value_or(PluginEnvironment());
@@ -536,15 +529,6 @@ ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes) {
   if (auto address = ParseHostPort(given ? given->value : kDefaultListen)) return *address;
   mistakes.Add(given ? given->source : "--listen", "must be host:port, such as 127.0.0.1:9477 or [::1]:9477");
   return {};
-}
-
-base::LogLevel LogLevelOf(const SourcedText& given, Mistakes& mistakes) {
-  if (!given || given->value == "info") return base::LogLevel::kInfo;
-  if (given->value == "debug") return base::LogLevel::kDebug;
-  if (given->value == "warning") return base::LogLevel::kWarning;
-  if (given->value == "error") return base::LogLevel::kError;
-  mistakes.Add(given->source, "must be debug, info, warning or error");
-  return base::LogLevel::kInfo;
 }
 
 std::optional<base::LogFormat> LogFormatOf(const SourcedText& given, Mistakes& mistakes) {
