@@ -276,28 +276,28 @@ std::string PullText(const AuditPull& pull, std::size_t width) {
 }
 
 void WriteFinding(doc::JsonWriter& out, const AuditFinding& finding) {
-  out.BeginObject();
-  out.Member("image", finding.image);
-  out.MemberBool("present", finding.present);
-  out.MemberNumber("sizeBytes", finding.size_bytes);
-  out.MemberOrNull("firstSeen", finding.first_seen);
-  out.MemberOrNull("arrivedAt", finding.arrived_at);
-  out.Key("nodes");
-  out.Strings(finding.nodes);
-  out.Key("pods");
-  out.Strings(finding.pods);
-  out.MemberNumber("morePods", finding.more_pods);
-  out.EndObject();
+  out.Object([&] {
+    out.Member("image", finding.image);
+    out.MemberBool("present", finding.present);
+    out.MemberNumber("sizeBytes", finding.size_bytes);
+    out.MemberOrNull("firstSeen", finding.first_seen);
+    out.MemberOrNull("arrivedAt", finding.arrived_at);
+    out.Key("nodes");
+    out.Strings(finding.nodes);
+    out.Key("pods");
+    out.Strings(finding.pods);
+    out.MemberNumber("morePods", finding.more_pods);
+  });
 }
 
 void WritePull(doc::JsonWriter& out, const AuditPull& pull) {
-  out.BeginObject();
-  out.Member("image", pull.image);
-  out.MemberNumber("times", pull.times);
-  out.MemberNumber("longestMilliseconds", static_cast<std::uint64_t>(pull.longest.count()));
-  out.Member("pod", pull.pod);
-  out.MemberOrNull("node", pull.node);
-  out.EndObject();
+  out.Object([&] {
+    out.Member("image", pull.image);
+    out.MemberNumber("times", pull.times);
+    out.MemberNumber("longestMilliseconds", static_cast<std::uint64_t>(pull.longest.count()));
+    out.Member("pod", pull.pod);
+    out.MemberOrNull("node", pull.node);
+  });
 }
 
 // Returns " on 2 of 300 nodes": how many of the nodes that were heard have findings.
@@ -339,24 +339,22 @@ std::string AuditText(const Audit& audit, std::size_t width) {
 
 std::string AuditJson(const Audit& audit, base::WallTime time) {
   doc::JsonWriter out;
-  out.BeginObject();
-  out.Member("apiVersion", "prefetchd.dev/v1");
-  out.Member("kind", "AuditReport");
-  out.Member("time", base::Rfc3339(time));
-  out.MemberBool("clean", audit.Clean());
-  out.MemberNumber("nodes", audit.nodes);
-  out.MemberNumber("heard", audit.answered);
-  out.Key("findings");
-  out.BeginArray();
-  for (const AuditFinding& finding : audit.findings) WriteFinding(out, finding);
-  out.EndArray();
-  out.Key("pulls");
-  out.BeginArray();
-  for (const AuditPull& pull : audit.pulls) WritePull(out, pull);
-  out.EndArray();
-  out.Key("notes");
-  out.Strings(audit.notes);
-  out.EndObject();
+  out.Object([&] {
+    out.Member("apiVersion", "prefetchd.dev/v1");
+    out.Member("kind", "AuditReport");
+    out.Member("time", base::Rfc3339(time));
+    out.MemberBool("clean", audit.Clean());
+    out.MemberNumber("nodes", audit.nodes);
+    out.MemberNumber("heard", audit.answered);
+    out.Array("findings", [&] {
+      for (const AuditFinding& finding : audit.findings) WriteFinding(out, finding);
+    });
+    out.Array("pulls", [&] {
+      for (const AuditPull& pull : audit.pulls) WritePull(out, pull);
+    });
+    out.Key("notes");
+    out.Strings(audit.notes);
+  });
   return out.Take() + "\n";
 }
 

@@ -130,21 +130,20 @@ std::string ListDifferencesText(const std::vector<ListDifference>& differences) 
 
 std::string ListDifferencesJson(const std::vector<ListDifference>& differences) {
   doc::JsonWriter json;
-  json.BeginObject();
-  json.Member("apiVersion", "prefetchd.dev/v1");
-  json.Member("kind", "ListDiff");
-  json.MemberBool("same", differences.empty());
-  json.Key("differences");
-  json.BeginArray();
-  for (const ListDifference& one : differences) {
-    json.BeginObject();
-    json.Member("change", one.mark == '+' ? "added" : one.mark == '-' ? "removed" : "changed");
-    json.Member("image", base::InOneLine(one.image));
-    json.Member("message", base::InOneLine(one.message));
-    json.EndObject();
-  }
-  json.EndArray();
-  json.EndObject();
+  json.Object([&] {
+    json.Member("apiVersion", "prefetchd.dev/v1");
+    json.Member("kind", "ListDiff");
+    json.MemberBool("same", differences.empty());
+    json.Array("differences", [&] {
+      for (const ListDifference& one : differences) {
+        json.Object([&] {
+          json.Member("change", one.mark == '+' ? "added" : one.mark == '-' ? "removed" : "changed");
+          json.Member("image", base::InOneLine(one.image));
+          json.Member("message", base::InOneLine(one.message));
+        });
+      }
+    });
+  });
   return json.Take() + "\n";
 }
 

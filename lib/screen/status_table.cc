@@ -433,25 +433,25 @@ std::string CsvRow(const status::StatusImage& image, const std::string& node) {
 
 std::string JsonRow(const status::StatusImage& image, const std::string& node) {
   doc::JsonWriter out;
-  out.BeginObject();
-  out.Member("node", node);
-  out.Member("image", image.image);
-  out.MemberBool("required", image.required);
-  out.MemberBool("ready", image.ready);
-  out.Member("phase", image.phase.text());
-  out.Member("reason", image.reason.text());
-  out.MemberOrNull("pulledWith", image.pulled_with.text());
-  out.MemberOrNull("digest", image.digest);
-  out.MemberNumber("sizeBytes", image.size_bytes);
-  out.MemberNumber("attempts", image.pull.attempts);
-  out.MemberOrNull("startedAt", image.pull.started_at);
-  out.MemberOrNull("finishedAt", image.pull.finished_at);
-  if (auto seconds = Seconds(image.pull)) {
-    out.MemberNumber("seconds", *seconds);
-  } else {
-    out.MemberNull("seconds");
-  }
-  out.EndObject();
+  out.Object([&] {
+    out.Member("node", node);
+    out.Member("image", image.image);
+    out.MemberBool("required", image.required);
+    out.MemberBool("ready", image.ready);
+    out.Member("phase", image.phase.text());
+    out.Member("reason", image.reason.text());
+    out.MemberOrNull("pulledWith", image.pulled_with.text());
+    out.MemberOrNull("digest", image.digest);
+    out.MemberNumber("sizeBytes", image.size_bytes);
+    out.MemberNumber("attempts", image.pull.attempts);
+    out.MemberOrNull("startedAt", image.pull.started_at);
+    out.MemberOrNull("finishedAt", image.pull.finished_at);
+    if (auto seconds = Seconds(image.pull)) {
+      out.MemberNumber("seconds", *seconds);
+    } else {
+      out.MemberNull("seconds");
+    }
+  });
   return out.Take() + "\n";
 }
 

@@ -53,20 +53,19 @@ doc::Node ToNode(const RetryRequest& request) {
 
 std::string RetryResultJson(const RetryResult& result) {
   doc::JsonWriter out;
-  out.BeginObject();
-  out.Member("apiVersion", kStatusApiVersion);
-  out.Member("kind", "RetryResult");
-  out.Member("node", result.node);
-  out.Key("images");
-  out.BeginArray();
-  for (const RetriedImage& image : result.images) {
-    out.BeginObject();
-    out.Member("image", image.image);
-    out.Member("state", RetryStateName(image.state));
-    out.EndObject();
-  }
-  out.EndArray();
-  out.EndObject();
+  out.Object([&] {
+    out.Member("apiVersion", kStatusApiVersion);
+    out.Member("kind", "RetryResult");
+    out.Member("node", result.node);
+    out.Array("images", [&] {
+      for (const RetriedImage& image : result.images) {
+        out.Object([&] {
+          out.Member("image", image.image);
+          out.Member("state", RetryStateName(image.state));
+        });
+      }
+    });
+  });
   return out.Take() + "\n";
 }
 
