@@ -349,6 +349,7 @@ TEST(WithThreshold, TheLowerOneCounts) {
   EXPECT_EQ(Usable(half_full, WithThreshold({.disk_high_percent = 50}, 90)), 0U);
   EXPECT_EQ(Usable(half_full, WithThreshold({.disk_high_percent = 90}, 50)), 0U);
   EXPECT_EQ(WithThreshold({}, 0), Limits{});
+  EXPECT_EQ(WithThreshold({}, 1).disk_high_percent, 1);
   EXPECT_EQ(Usable(half_full, WithThreshold({}, 100)), 40 * kGiB) << "5 GiB stay free";
   EXPECT_EQ(Usable(half_full, WithThreshold({}, 101)), 40 * kGiB) << "no more than all of it";
 }

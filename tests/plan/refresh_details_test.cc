@@ -94,6 +94,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Stale(Reason::kNotChecked)},
         RefreshCase{"ARestartDoesNotCountForEver", RegistryStory(WithMaxAge(Fails(), hours(24))), hours(24),
                     NotReady(Reason::kStale)},
+        RefreshCase{"NewCredentialsBeginTheAgeAnew",
+                    RegistryStory(WithMaxAge(Fails(), hours(24))).Same("a", kStart).NewCredentials(hours(20)),
+                    hours(43), Stale(Reason::kNotChecked)},
+        RefreshCase{"NewCredentialsBeginTheAgeOnce",
+                    RegistryStory(WithMaxAge(Fails(), hours(24))).Same("a", kStart).NewCredentials(hours(20)),
+                    hours(44), NotReady(Reason::kStale)},
         RefreshCase{"ADenialClearsTheAge",
                     RegistryStory([] {
                       DesiredImage desired = WithMaxAge(Keeps(), hours(24));
