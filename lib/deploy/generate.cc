@@ -1,11 +1,11 @@
 #include "deploy/generate.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/label_syntax.h"
 #include "base/text.h"
 #include "deploy/build.h"
@@ -407,18 +407,6 @@ constexpr const char* kPolicyObject = "prefetchd-policy";
 constexpr const char* kPolicyLabel = "prefetchd.dev/policy";
 constexpr const char* kImagesLabelValue = "images";
 
-const char* ActionWord(PolicyAction action) {
-  switch (action) {
-    case PolicyAction::kWarn:
-      return "Warn";
-    case PolicyAction::kAudit:
-      return "Audit";
-    case PolicyAction::kDeny:
-      return "Deny";
-  }
-  std::abort();
-}
-
 }  // namespace
 
 base::Result<doc::Node> PolicyConfigMap(const std::vector<std::string>& images) {
@@ -446,7 +434,7 @@ base::Status SetPolicy(const std::vector<std::string>& images, PolicyAction acti
   if (map == nullptr || binding == nullptr) return base::Internal("components/policy: objects are missing");
   Put(map->body, "data", *doc::ValueAt(*made, {"data"}));
   Put(Sub(binding->body, "spec"), "validationActions",
-      doc::Node::Sequence({doc::Node::String(ActionWord(action))}));
+      doc::Node::Sequence({doc::Node::String(std::string(base::EnumName(action)))}));
   if (!instance.empty()) {
     const std::string value = std::string(kImagesLabelValue) + "-" + instance;
     Put(Sub(Sub(map->body, "metadata"), "labels"), kPolicyLabel, doc::Node::String(value));
