@@ -127,7 +127,7 @@ void Agent::RequestPull(const image::Reference& reference, base::TimePoint obser
 }
 
 void Agent::Retry(std::vector<std::string> names) {
-  loop_.Push(RetryRequested{std::move(names)});
+  loop_.Push(OperatorRetry{std::move(names)});
 }
 
 void Agent::SetNodeLabels(std::optional<image::NodeLabels> labels) {
@@ -292,7 +292,7 @@ void Agent::DecideAll() {
       entry.refresh = refresh;
       loop_.Changed();
     }
-    // The history stays settled: a later failure must not start the busy first phase with its higher limits
+    // The history stays settled: a later failure must not start the busy phase with its higher limits
     // again. Status has a `settled` of its own, which can become false again (EvaluateAbsent).
     if (entry.history.settled) continue;
     // With a kubelet, "present" is not enough: the verdict must be about this image id, not about the one
@@ -306,7 +306,7 @@ void Agent::DecideAll() {
     // see the result. If that pull fails, the present image is enough.
     const bool needs_own_pull =
         plan::DependsOnTag(entry.observed, entry.history) && entry.history.failures == 0;
-    if (outcome_is_known && judged && !needs_own_pull && checks_.HasEnoughAnswers(entry))
+    if (outcome_is_known && judged && !needs_own_pull && checks_.HasAnswersToSettle(entry))
       entry.history.settled = true;
   }
   settled_ = entries_.Settled();
@@ -720,7 +720,7 @@ void Agent::On(const LookupFinished& event) {
   if (lookups_.Handle(event, loop_.now())) metrics_.CredentialsFound(*event.lookup);
 }
 
-void Agent::On(const RetryRequested& event) {
+void Agent::On(const OperatorRetry& event) {
   std::size_t retried = 0;
   for (const std::string& name : event.names) {
     Entry* entry = entries_.Find(name);
@@ -738,7 +738,7 @@ void Agent::On(const RetryRequested& event) {
 // request.
 bool Agent::MaySkipBackoffFor(const Entry& entry) {
   const bool is_new = loop_.now() >= entry.requested_until || plan::IsNotWorthWaitingFor(entry.history);
-  return is_new && pulls_->AwaitsRetry(entry) &&
+  return is_new && pulls_->HasWaitToEnd(entry) &&
          loop_.now() - entry.history.failed_at >= plan::kRecentFailure && backoff_skips_.TryTake(loop_.now());
 }
 

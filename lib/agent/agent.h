@@ -176,7 +176,7 @@ class Agent {
   void On(TouchCallDone event);
   void On(const RegistryCheckDone& event);
   void On(const PullRequested& event);
-  void On(const RetryRequested& event);
+  void On(const OperatorRetry& event);
   // Whether the back-off of a pull that a preflight waits for is skipped.
   bool MaySkipBackoffFor(const Entry& entry);
   void On(const LookupFinished& event);

@@ -220,7 +220,7 @@ using std::chrono::steady_clock;
 // Time limit for one poll of the downloads of others.
 constexpr std::chrono::seconds kIngestPollLimit{5};
 // Interval at which blobs that others write are tried again.
-constexpr std::chrono::seconds kRetryEvery{1};
+constexpr std::chrono::seconds kReopenEvery{1};
 // A broken connection is no failure yet: there are up to kMaxTries in a row, with pauses. A try that brings
 // kMinProgress bytes starts the count again, and the next one follows at once, as the runtime's would.
 constexpr int kMaxTries = 3;
@@ -366,8 +366,8 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
   // A failed poll changes nothing: the policy's own time limit lets downloads go on.
   if (ingests) yield_policy_.Observe(*std::move(ingests), now);
   // Nothing reports that another writer has finished a blob, so these are opened again from time to time.
-  if (now >= next_retry_) {
-    next_retry_ = now + kRetryEvery;
+  if (now >= next_reopen_) {
+    next_reopen_ = now + kReopenEvery;
     order_.Reopen();
     changed_.notify_all();
   }

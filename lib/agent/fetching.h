@@ -128,7 +128,7 @@ class BlobDownloader {
   plan::YieldPolicy yield_policy_ PREFETCH_GUARDED_BY(mutex_);
   base::TokenBucket rate_ PREFETCH_GUARDED_BY(mutex_);  // a token is a byte
   base::TimePoint next_poll_ PREFETCH_GUARDED_BY(mutex_);
-  base::TimePoint next_retry_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint next_reopen_ PREFETCH_GUARDED_BY(mutex_);
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
   std::map<std::string, std::shared_ptr<Transfer>> transfers_ PREFETCH_GUARDED_BY(mutex_);  // by digest
   int running_ PREFETCH_GUARDED_BY(mutex_) = 0;

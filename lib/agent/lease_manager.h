@@ -34,9 +34,9 @@ constexpr std::chrono::hours kLeaseLifetime{1};
 
 // The reason why an entry still needs a lease while no pull runs under it.
 enum class IdleLeaseUse {
-  kNone,        // it needs nothing more
-  kDeferred,    // it will be pulled again; no byte of it was seen
-  kHoldsBytes,  // it will be pulled again, with the bytes that the lease keeps
+  kNone,         // it needs nothing more
+  kNoBytesSeen,  // it will be pulled again
+  kHoldsBytes,   // it will be pulled again, with the bytes that the lease keeps
 };
 
 // One round of calls to the runtime, which UpdateLeases makes.

@@ -129,7 +129,7 @@ struct PullRequested {
 };
 
 // An operator wants images tried at once.
-struct RetryRequested {
+struct OperatorRetry {
   std::vector<std::string> names;  // of entries, normalised
 };
 
@@ -178,7 +178,7 @@ using Event =
     std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressPolled, PullSizeKnown, SizeQueryDone,
                  ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, KubeletRecordsChanged,
                  RuntimeImagesChanged, KubeletPolled, TouchCallDone, RegistryCheckDone, PullRequested,
-                 RetryRequested, LookupFinished, ProblemReported, NodeLabelsRead, PinsChanged>;
+                 OperatorRetry, LookupFinished, ProblemReported, NodeLabelsRead, PinsChanged>;
 
 // Maximum time between two polls of the runtime, whether it sends events or not. A vanished image must be
 // noticed within 10 s.

@@ -256,14 +256,14 @@ std::uint64_t FinishIngests(const base::Call& call, const PullDependencies& part
   return discarded ? *discarded : 0;
 }
 
-struct FirstFetch {
+struct AgentFetch {
   bool fetched = false;                     // all content is there
   std::optional<PullOutcome> outcome = {};  // the pull ends with it
 };
 
 // Lets the agent fetch the content, if that is worth it; the runtime's pull follows. If the registry has
 // limited the requests, it follows after a pause of kMaxRetryAfter at most. A longer one ends the pull.
-FirstFetch FetchFirst(const base::Call& call, const PullDependencies& parts, const PullJob& job) {
+AgentFetch FetchBeforePull(const base::Call& call, const PullDependencies& parts, const PullJob& job) {
   if (parts.fetcher == nullptr || job.lease.empty()) return {};
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
   if (!fetch) return {};
@@ -310,7 +310,7 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
   if (call.Stopped()) return Cancelled();
   const credentials::Lookup& lookup = *job.credentials;
   // The fetch comes before the pull, so that PullImage finds the blobs in the store and only unpacks them.
-  FirstFetch first = FetchFirst(call, parts, job);
+  AgentFetch first = FetchBeforePull(call, parts, job);
   if (call.Stopped()) return Cancelled();
   if (first.outcome) return *std::move(first.outcome);
   Attempt attempt = TryCredentials(call, parts, job, lookup);

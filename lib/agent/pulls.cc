@@ -98,7 +98,7 @@ bool BroughtWrongPlatform(const Entry& entry) {
 
 }  // namespace
 
-bool Pulls::AwaitsRetry(const Entry& entry) const {
+bool Pulls::HasWaitToEnd(const Entry& entry) const {
   loop_.Check();
   if (!entry.runs.empty()) return false;
   // After its first failure an image waits for its registry only, and has no back-off of its own.
@@ -112,7 +112,7 @@ bool Pulls::AwaitsRetry(const Entry& entry) const {
 }
 
 bool Pulls::RetryRequested(Entry& entry) {
-  if (!AwaitsRetry(entry)) return false;
+  if (!HasWaitToEnd(entry)) return false;
   entry.history = plan::AfterRetryRequested(std::move(entry.history), loop_.now(), loop_.Wall());
   // The tag may name another image by now.
   if (BroughtWrongPlatform(entry)) entry.history.pulled_id.clear();
@@ -209,10 +209,10 @@ plan::StartFacts Pulls::StartFactsFor(const Entry& entry, const plan::PullCandid
                                       std::uint64_t usable) {
   plan::StartFacts facts{.fits = plan::MayFit(pull.disk, usable),
                          .disk_held_until = disk_full_until_,
-                         .requested = pull.requested,
+                         .preflight_waits = pull.preflight_waits,
                          .update = pull.update,
                          .ready = entry.refresh.ready,
-                         .quota_is_reserved = checks_.ReservesQuota(pull.registry),
+                         .updates_wait = checks_.UpdatesWait(pull.registry),
                          // The start jitter is for the first pull of an image only.
                          .tried_before = entry.history.attempts > 0 || !entry.history.vanished.empty(),
                          .first_at = first_at_,
@@ -469,7 +469,7 @@ plan::PhaseCount Pulls::CountPhase() const {
     // An image whose next try is not worth waiting for is over, too: it brings no more bytes soon.
     const bool over = !entry.history.pulled_id.empty() || plan::IsNotWorthWaitingFor(entry.history);
     if (over && entry.runs.empty()) {
-      phase.over++;
+      phase.finished++;
     } else if (!entry.runs.empty()) {
       phase.running++;
     } else if (entry.action.kind == plan::ActionKind::kKeep) {
@@ -571,7 +571,7 @@ IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   bool missing = !entry->observed.known || entry->action.kind != plan::ActionKind::kKeep ||
                  (!entry->on_list && !entry->observed.local);
   if (!missing) return IdleLeaseUse::kNone;
-  return entry->history.disk.kept_bytes > 0 ? IdleLeaseUse::kHoldsBytes : IdleLeaseUse::kDeferred;
+  return entry->history.disk.kept_bytes > 0 ? IdleLeaseUse::kHoldsBytes : IdleLeaseUse::kNoBytesSeen;
 }
 
 void Pulls::StartUpdatingLeases(Workers& workers) {
@@ -632,7 +632,7 @@ void Pulls::RememberKept(Entry& entry, const LeasesUpdated& event, const std::st
   auto kept = event.kept.find(lease);
   if (kept == event.kept.end() || !entry.runs.empty()) return;
   // An image that is present, or whose kept bytes are known already, learns nothing from an old lease.
-  if (UseOf(entry.name(), lease) != IdleLeaseUse::kDeferred) return;
+  if (UseOf(entry.name(), lease) != IdleLeaseUse::kNoBytesSeen) return;
   entry.history.disk = plan::AfterSize(entry.history.disk, kept->second.bytes_total);
   entry.history.disk.kept_bytes = kept->second.bytes_done;
 }
@@ -927,7 +927,7 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
     DropKeptBytes();
     // A plugin that failed may be why the registry denied access, and the next try may go on where this one
     // ended.
-  } else if (plan::HasSlowRetry(failure.reason) && entry.history.settled && !failure.plugin_failed) {
+  } else if (plan::IsRetriedLate(failure.reason) && entry.history.settled && !failure.plugin_failed) {
     DiscardBytes(entry, cri::LeaseDeletion::kAsync);
   }
 }
@@ -976,7 +976,7 @@ plan::PullCandidate Pulls::CandidateOf(std::size_t index) const {
                            .content = entry.desired->reference.digest(),
                            .priority = entry.desired->priority,
                            .update = plan::IsUsable(entry.observed),
-                           .requested = loop_.now() < entry.requested_until,
+                           .preflight_waits = loop_.now() < entry.requested_until,
                            .unlisted = !entry.on_list,
                            .suspect = plan::IsCrashSuspect(entry.history),
                            .stalled = entry.history.last_failure == plan::Reason::kStalled,
@@ -1028,12 +1028,12 @@ void Pulls::Handle(const PullSizeKnown& event) {
 // it sees the stop.
 void Pulls::CheckDiskBudget() {
   loop_.Check();
-  EvictForDiskSpace();
+  EndPullsForDiskSpace();
   for (const std::shared_ptr<AdmissionDecision>& decision : pending_decisions_) decision->Set();
   pending_decisions_.clear();
 }
 
-void Pulls::EvictForDiskSpace() {
+void Pulls::EndPullsForDiskSpace() {
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   std::vector<Entry>& all = entries_.all();
   // The factor is fixed for the whole turn, so that all reservations are comparable.

@@ -65,8 +65,8 @@ class Pulls {
   void Forget(const std::set<std::string>& in_use);
   // Returns true if the entry waits for its back-off, its pull window, the hold of its registry or the pause
   // of all pulls after a full disk, or if the agent's own pull has brought an image for another platform.
-  bool AwaitsRetry(const Entry& entry) const;
-  // Ends these waits if AwaitsRetry; else returns false. A request shortens no rate limit: neither a
+  bool HasWaitToEnd(const Entry& entry) const;
+  // Ends these waits if HasWaitToEnd; else returns false. A request shortens no rate limit: neither a
   // Retry-After, nor the pause after a 429 without one. The disk rule applies, too.
   bool RetryRequested(Entry& entry);
   // The runtime may be another process, or another version, than before.
@@ -115,7 +115,7 @@ class Pulls {
   void RecordPullFailure(const Entry& entry, const plan::PullFailure& failure);
 
   // Room on the disk.
-  void EvictForDiskSpace();
+  void EndPullsForDiskSpace();
   plan::PullCandidate CandidateOf(std::size_t index) const;
   bool IsFar(const Entry& entry) const;  // its registry
   std::uint64_t KeptBytes() const;

@@ -50,23 +50,21 @@ void RegistryChecks::OnDesiredChanged() {
   }
 }
 
-bool RegistryChecks::HasEnoughAnswers(const Entry& entry) const {
+bool RegistryChecks::HasAnswersToSettle(const Entry& entry) const {
   loop_.Check();
   if (!AppliesTo(entry)) return true;
   // A confirmation counts as an answer, even if the newest question brought none.
   bool heard = entry.freshness->newest || entry.freshness->confirmed_at;
-  bool awaited = entry.desired->refresh == plan::Refresh::kAlways ||
-                 entry.desired->ready_for == image::PullPolicy::kAlways;
-  if (!options_.once) return heard || !awaited;
+  if (!options_.once) return heard || !plan::NeedsFirstAnswer(entry.desired);
   // --once also takes the pull that follows from the answer, but only one try.
   return heard && !(entry.refresh.pull && entry.history.failures == 0);
 }
 
 // With --once nothing is saved: there is no later pull to save it for.
-bool RegistryChecks::ReservesQuota(const std::string& registry) const {
+bool RegistryChecks::UpdatesWait(const std::string& registry) const {
   loop_.Check();
   auto pace = paces_.find(registry);
-  return !options_.once && pace != paces_.end() && plan::ReservesQuota(pace->second, loop_.now());
+  return !options_.once && pace != paces_.end() && plan::UpdatesWait(pace->second, loop_.now());
 }
 
 // A registry whose hold has ended gets one probe first, even if no check is due yet: only its answer lets
@@ -80,7 +78,7 @@ bool RegistryChecks::AwaitsProbe(const std::string& registry) const {
 // no check, since the pull brings the newest answer.
 bool RegistryChecks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   loop_.Check();
-  again_ = base::TimePoint::max();
+  next_turn_ = base::TimePoint::max();
   // The runtime's version and configuration decide how a registry is asked.
   if (!options_.resolver || !runtime_up) return false;
   std::vector<Entry>& all = entries_.all();
@@ -98,9 +96,9 @@ bool RegistryChecks::Start(bool runtime_up, const RegistryQueryContext& runtime)
       loop_.Changed();
     }
     const base::TimePoint due = entry.freshness->next_check;
-    const bool urgent = plan::IsUrgent(entry.desired);
+    const bool urgent = plan::ReadinessNeedsAnswers(entry.desired);
     // Other checks wait for the next turn, which is seconds away at most.
-    if (due > loop_.now() && urgent) again_ = std::min(again_, due);
+    if (due > loop_.now() && urgent) next_turn_ = std::min(next_turn_, due);
     const std::string& registry = entry.desired->reference.domain();
     if (due > loop_.now() && !AwaitsProbe(registry)) continue;  // most, most of the time
     plan::CheckCandidate candidate{.entry = i,
@@ -118,7 +116,7 @@ bool RegistryChecks::Start(bool runtime_up, const RegistryQueryContext& runtime)
   for (auto& [registry, candidate] : probes) candidates.push_back(std::move(candidate));
   if (candidates.empty()) return false;
   plan::ChecksToStart checks = plan::ScheduleChecks(std::move(candidates), paces_, loop_.now());
-  again_ = std::min(again_, checks.next_turn_at);
+  next_turn_ = std::min(next_turn_, checks.next_turn_at);
   // The entry gets the answer of its held registry, so that its freshness is up to date without a request.
   for (std::size_t index : checks.skipped) {
     Entry& entry = all[index];
@@ -233,10 +231,10 @@ std::optional<RegistryHold> RegistryChecks::ApplyPace(const std::string& registr
   }
   if (!away_since) return std::nullopt;
   base::Info("registry answers again", {{"registry", registry}, {"after", loop_.now() - *away_since}});
-  // Only checks that readiness waits for are repeated at once. The others keep their times: a registry that
+  // Only checks that readiness needs are repeated at once. The others keep their times: a registry that
   // comes back must not meet everything that was missed.
   for (Entry& entry : entries_.all()) {
-    bool waits = entry.freshness->silent > 0 && plan::IsUrgent(entry.desired);
+    bool waits = entry.freshness->checks_without_answer > 0 && plan::ReadinessNeedsAnswers(entry.desired);
     if (waits && AppliesTo(entry) && entry.desired->reference.domain() == registry)
       CheckAt(entry, loop_.now());
   }
@@ -323,7 +321,7 @@ std::vector<plan::RegistryStatus> RegistryChecks::Statuses() const {
           loop_.Wall() + std::chrono::duration_cast<base::WallTime::duration>(pace.held_until - loop_.now());
     }
     status.allowance = pace.allowance;
-    status.saves_pulls = plan::ReservesQuota(pace, loop_.now());
+    status.updates_wait = plan::UpdatesWait(pace, loop_.now());
     all.push_back(std::move(status));
   }
   return all;

@@ -50,11 +50,11 @@ class RegistryChecks {
 
   // Returns true if the agent checks this entry with its registry.
   bool AppliesTo(const Entry& entry) const;
-  // Returns true if the registry has answered as far as readiness waits for it; with --once, as far as a pull
+  // Returns true if the registry has answered, or NeedsFirstAnswer is false; with --once, as far as a pull
   // may follow.
-  bool HasEnoughAnswers(const Entry& entry) const;
+  bool HasAnswersToSettle(const Entry& entry) const;
   // Returns true if the registry's last pulls are reserved for absent images.
-  bool ReservesQuota(const std::string& registry) const;
+  bool UpdatesWait(const std::string& registry) const;
 
   // After a new list: plans questions about its changes.
   void OnDesiredChanged();
@@ -62,7 +62,7 @@ class RegistryChecks {
   bool Start(bool runtime_up, const RegistryQueryContext& runtime);
   std::optional<RegistryHold> Handle(const RegistryCheckDone& event);
   // The next turn without an event.
-  base::TimePoint NextTurn() const { return again_; }
+  base::TimePoint NextTurn() const { return next_turn_; }
 
   // A pull of the agent has brought an image in place of `before`.
   void Pulled(Entry& entry, const std::optional<plan::Local>& before);
@@ -101,7 +101,7 @@ class RegistryChecks {
   RejectedCredentials& refusals_;
   Metrics& metrics_;
   std::map<std::string, plan::RegistryPace> paces_;  // of those that were asked
-  base::TimePoint again_ = base::TimePoint::max();
+  base::TimePoint next_turn_ = base::TimePoint::max();
   // Last: its threads use all members above. Null until a registry is asked.
   std::unique_ptr<Workers> workers_;
 };

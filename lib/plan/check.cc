@@ -219,7 +219,7 @@ bool HoldsForPods(const CheckFacts& facts, Reason reason) {
     // Only the pod's own credentials could succeed where the node's were denied.
     return !facts.own_credentials;
   }
-  return HasSlowRetry(reason);
+  return IsRetriedLate(reason);
 }
 
 CheckDecision Pending(const CheckFacts& facts, Reason reason, std::string message) {
@@ -447,7 +447,7 @@ RequestedState StateOfRequested(const ImageState& image) {
   // Its next try is due, so the last failure is not the last word.
   if (image.pull.state == PullState::kQueued) return RequestedState::kPending;
   bool tried_enough = image.pull.attempts >= kTriesUntilFailed;
-  return HasSlowRetry(image.reason) || tried_enough ? RequestedState::kFailed : RequestedState::kPending;
+  return IsRetriedLate(image.reason) || tried_enough ? RequestedState::kFailed : RequestedState::kPending;
 }
 
 }  // namespace prefetch::plan

@@ -95,12 +95,12 @@ StartDecision EvaluateStart(const StartFacts& facts, base::TimePoint now) {
   if (now < facts.disk_held_until) decision.hold_reason = Reason::kDiskFull;
   if (now < facts.registry_held_until) decision.hold_reason = facts.registry_failure;
   // An update that readiness waits for may use one of the last pulls.
-  const bool spared = facts.update && facts.ready && !facts.requested && facts.quota_is_reserved;
+  const bool waits_as_update = facts.update && facts.ready && !facts.preflight_waits && facts.updates_wait;
   // startJitter spreads the first pulls of a fleet. A pull that was tried, or that a client waits for, is no
   // part of that wave.
-  const bool too_early = !facts.tried_before && !facts.requested && now < facts.first_at;
+  const bool too_early = !facts.tried_before && !facts.preflight_waits && now < facts.first_at;
   // While a lease of this name is being deleted, a new pull under it would lose its bytes.
-  decision.may_start = facts.fits && !spared && !too_early && !facts.lease_being_deleted;
+  decision.may_start = facts.fits && !waits_as_update && !too_early && !facts.lease_being_deleted;
   return decision;
 }
 

@@ -66,10 +66,10 @@ struct StartFacts {
   base::TimePoint disk_held_until;  // the disk is full
   base::TimePoint registry_held_until;
   Reason registry_failure = Reason::kUnreachable;  // newest failure of its registry; used while that is held
-  bool requested = false;                          // a preflight waits for it now
-  bool update = false;                             // a usable image is here
-  bool ready = false;                              // readiness does not wait for the update
-  bool quota_is_reserved = false;                  // the registry's last pulls are kept for missing images
+  bool preflight_waits = false;
+  bool update = false;        // a usable image is here
+  bool ready = false;         // readiness does not wait for the update
+  bool updates_wait = false;  // the registry's last pulls are kept for missing images
   bool tried_before = false;
   base::TimePoint first_at;          // no first pull before (startJitter)
   bool lease_being_deleted = false;  // a lease of this name is being deleted

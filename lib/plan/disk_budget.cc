@@ -33,7 +33,7 @@ constexpr std::chrono::seconds kFirstReleaseLimit{5};
 // Measurements that are older than this may not show yet that a lease was dropped.
 constexpr std::chrono::seconds kSettles{2};
 // Upper limit of a wait for room: nothing reports the end of a lease that could not be dropped.
-constexpr std::chrono::seconds kEvictionLimit{20};
+constexpr std::chrono::seconds kRoomLimit{20};
 
 // Kept bytes below this share of the fetched ones would give back next to nothing.
 constexpr std::uint64_t kKeptShare = 16;
@@ -64,7 +64,7 @@ DiskHistory AfterOutOfDiskSpace(DiskHistory past, bool competed, base::TimePoint
   past.kept_bytes = 0;
   past.unreleased_bytes = others;
   // Beside others, the free room at the end shows what all of them took. Only a pull that runs alone shows
-  // what this image needs, so `min_space` stays as it is.
+  // what this image needs, so `proven_need` stays as it is.
   if (competed) {
     past.must_run_alone = true;
   } else {
@@ -73,7 +73,7 @@ DiskHistory AfterOutOfDiskSpace(DiskHistory past, bool competed, base::TimePoint
     past.exhaustions++;
     const std::uint64_t by_size =
         past.compressed == 0 ? kPlausibleUnknown : SaturatingMul(past.compressed, kPlausibleFactor);
-    past.max_plausible = std::max(by_size, SaturatingMul(past.min_space, 2));
+    past.max_plausible = std::max(by_size, SaturatingMul(past.proven_need, 2));
   }
   return past;
 }
@@ -95,9 +95,9 @@ DiskHistory AfterMeasure(DiskHistory past, std::uint64_t usable, base::TimePoint
   // the image waiting for room that it does not need.
   const std::uint64_t had =
       std::min({SaturatingSub(usable, past.unreleased_bytes), past.space_at_begin, past.max_plausible});
-  // A tenth more is enough to try again. A smaller gain may be a log file. `min_space` never falls, since an
-  // earlier, larger shortage was seen on the same image.
-  past.min_space = std::max(past.min_space, SaturatingAdd(had, had / 10));
+  // A tenth more is enough to try again. A smaller gain may be a log file. `proven_need` never falls, since
+  // an earlier, larger shortage was seen on the same image.
+  past.proven_need = std::max(past.proven_need, SaturatingAdd(had, had / 10));
   return past;
 }
 
@@ -156,7 +156,7 @@ DiskUsage AfterMeasure(DiskUsage past, std::uint64_t available) {
 }
 
 bool NeedsMoreThanUsual(const DiskHistory& past) {
-  return past.must_run_alone || past.min_space > SaturatingMul(past.compressed, kUsualFactor);
+  return past.must_run_alone || past.proven_need > SaturatingMul(past.compressed, kUsualFactor);
 }
 
 std::uint64_t FactorFor(const DiskUsage& usage, bool any_needs_more_than_usual) {
@@ -173,7 +173,7 @@ DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done
           .max_space = SaturatingMul(left, factor),
           .reserved = SaturatingSub(
               std::max(past.compressed == 0 ? kUnknownMost : SaturatingMul(past.compressed, factor),
-                       past.min_space),
+                       past.proven_need),
               done),
           .returns = done,
           .must_run_alone = past.must_run_alone};
@@ -182,7 +182,7 @@ DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done
 DiskReservation ReservationOfDue(const DiskHistory& past, std::uint64_t factor) {
   DiskReservation reservation = ReservationOfRunning(past, past.kept_bytes, factor);
   if (past.compressed == 0) reservation.min_space = kUnknownLeast;
-  reservation.min_space = std::max(reservation.min_space, SaturatingSub(past.min_space, past.kept_bytes));
+  reservation.min_space = std::max(reservation.min_space, SaturatingSub(past.proven_need, past.kept_bytes));
   return reservation;
 }
 
@@ -191,8 +191,8 @@ std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& usage, s
   const std::uint64_t bound = std::max(usage.factor, usage.largest);
   const std::uint64_t taken_so_far = bound == 0 ? SaturatingMul(past.compressed, kExpectedFactor)
                                                 : SaturatingMul(past.compressed, 2 * bound) / 3;
-  return SaturatingSub(std::max({taken_so_far, SaturatingMul(past.compressed, kLeastFactor), past.min_space}),
-                       done);
+  return SaturatingSub(
+      std::max({taken_so_far, SaturatingMul(past.compressed, kLeastFactor), past.proven_need}), done);
 }
 
 bool MayFit(const DiskReservation& reservation, std::uint64_t usable) {
@@ -230,7 +230,7 @@ bool DiskBudget::Admits(const PullCandidate& due, bool has_slot) {
 PendingSpaceRelease AfterEnding(PendingSpaceRelease past, std::uint64_t returns, base::TimePoint now) {
   past.pending = true;
   // AfterBytesDropped and AfterBytesGone shorten this once the lease is gone.
-  past.until = now + kEvictionLimit;
+  past.until = now + kRoomLimit;
   past.returning = SaturatingAdd(past.returning, returns);
   past.at_least = true;
   return past;

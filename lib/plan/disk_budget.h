@@ -32,14 +32,14 @@ constexpr std::uint64_t kUsualFactor = 8;
 
 // The agent's knowledge of the room that one image needs. It lasts as long as the process.
 //
-// `min_space` is the result: no try begins in less. After a pull that had the disk for itself and ran out, it
-// is a tenth more than this pull had, and the other members keep that estimate low enough: `space_at_begin`
-// and `max_plausible` are upper limits of what the pull had, and `unreleased_bytes` is room that belongs to
-// earlier pulls. If other pulls ran, nothing is learnt but `must_run_alone`.
+// `proven_need` is the result: no try begins in less. After a pull that had the disk for itself and ran out,
+// it is a tenth more than this pull had, and the other members keep that estimate low enough:
+// `space_at_begin` and `max_plausible` are upper limits of what the pull had, and `unreleased_bytes` is room
+// that belongs to earlier pulls. If other pulls ran, nothing is learnt but `must_run_alone`.
 struct DiskHistory {
   std::uint64_t compressed = 0;  // as the newest pull saw it; 0: not known
   // Minimum space for the next try: a tenth more than a pull had that ran alone and ran out. 0: none did.
-  std::uint64_t min_space = 0;
+  std::uint64_t proven_need = 0;
   // The part of its compressed bytes that its lease keeps on the disk while no pull runs.
   std::uint64_t kept_bytes = 0;
   // It ran out of space while others ran. Only a pull that runs alone shows the image's need.
@@ -76,7 +76,7 @@ DiskHistory AfterOutOfDiskSpace(DiskHistory past, bool competed, base::TimePoint
 DiskHistory AfterBytesGone(DiskHistory past, base::TimePoint now);
 // The filesystem was measured.
 DiskHistory AfterMeasure(DiskHistory past, std::uint64_t usable, base::TimePoint now);
-// The image is complete: forgets what an earlier shortage left behind, but for `min_space`.
+// The image is complete: forgets what an earlier shortage left behind, but for `proven_need`.
 DiskHistory AfterDiskSpaceFound(DiskHistory past);
 
 // Disk use of successful pulls. It lasts as long as the process.

@@ -33,12 +33,13 @@ base::Duration Jittered(base::Duration interval, double random) {
 // Returns the pause after a check without an answer. It doubles with each such check in a row, up to the
 // interval.
 base::Duration AfterSilence(const Freshness& past, const DesiredImage& desired, double random) {
-  return Spread(ExponentialBackoff(kSilentBase, past.silent - 1, desired.refresh_interval), random);
+  return Spread(ExponentialBackoff(kSilentBase, past.checks_without_answer - 1, desired.refresh_interval),
+                random);
 }
 
 // The registry has spoken about the tag, so its earlier silence, denial or useless answer no longer holds.
 void ResetFailures(Freshness& past) {
-  past.silent = 0;
+  past.checks_without_answer = 0;
   past.denied = false;
   past.denials = 0;
   past.undecided = false;
@@ -77,13 +78,13 @@ void ApplyTagMissing(Freshness& past, const DesiredImage& desired, AnswerTime wh
   bool confirmed = when.at - *past.missing_since >= kConfirmAfter;
   if (confirmed) ResetFailures(past);
   past.missing = past.missing || confirmed;
-  past.silent = 0;
+  past.checks_without_answer = 0;
   past.next_check =
       when.at + (past.missing ? Jittered(desired.refresh_interval, random) : Spread(kConfirmAfter, random));
 }
 
 void ApplyDenied(Freshness& past, const DesiredImage& desired, AnswerTime when, double random) {
-  past.silent = 0;
+  past.checks_without_answer = 0;
   past.denied = true;
   past.denials++;
   // A denial counts at once (R45), and takes earlier confirmations back. With min() as its age, maxAge is
@@ -97,8 +98,8 @@ void ApplyDenied(Freshness& past, const DesiredImage& desired, AnswerTime when, 
 void ApplyNoAnswer(Freshness& past, const DesiredImage& desired, const RegistryAnswer& answer,
                    AnswerTime when, double random) {
   // Everything that earlier answers have established stays: silence is no answer.
-  if (past.silent == 0) past.silent_since = when.at;
-  past.silent++;
+  if (past.checks_without_answer == 0) past.silent_since = when.at;
+  past.checks_without_answer++;
   base::Duration wait = AfterSilence(past, desired, random);
   if (answer.retry_after) wait = std::max<base::Duration>(wait, *answer.retry_after);
   past.next_check = when.at + wait;
@@ -112,12 +113,12 @@ void ApplyIndeterminate(Freshness& past, const DesiredImage& desired, const Regi
     past.pull_due = true;
     return;
   }
-  past.silent = 0;
+  past.checks_without_answer = 0;
   past.undecided = true;
   // A pull is the check here. One within kUndecidedPullInterval has to do, unless the entry is not ready
   // without an answer.
   bool lately = past.pulled_undecided_at && when.at - *past.pulled_undecided_at < kUndecidedPullInterval;
-  if (IsUrgent(desired) || !lately) past.pull_due = true;
+  if (ReadinessNeedsAnswers(desired) || !lately) past.pull_due = true;
 }
 
 // Returns the answer that a check would have got, if the failed pull shows it. nullopt: the runtime itself
@@ -178,9 +179,12 @@ bool NeedsRegistryCheck(const DesiredImage& desired) {
   return desired.refresh != Refresh::kIfNotPresent && !desired.reference.has_digest();
 }
 
-bool IsUrgent(const DesiredImage& desired) {
-  return desired.refresh == Refresh::kAlways || desired.ready_for == image::PullPolicy::kAlways ||
-         desired.on_unreachable == OnFailure::kNotReady;
+bool NeedsFirstAnswer(const DesiredImage& desired) {
+  return desired.refresh == Refresh::kAlways || desired.ready_for == image::PullPolicy::kAlways;
+}
+
+bool ReadinessNeedsAnswers(const DesiredImage& desired) {
+  return NeedsFirstAnswer(desired) || desired.on_unreachable == OnFailure::kNotReady;
 }
 
 bool HasDigest(const Local& local, const std::string& digest) {
@@ -198,9 +202,8 @@ bool IsDifferentImage(const Local& before, const Local& now) {
 
 Freshness PlanFirstCheck(Freshness past, const DesiredImage& desired, base::TimePoint now, double random) {
   if (past.next_check != base::TimePoint()) return past;
-  bool awaited = desired.refresh == Refresh::kAlways || desired.ready_for == image::PullPolicy::kAlways;
   base::Duration within = desired.refresh_interval;
-  if (awaited) within = std::min<base::Duration>(within, kFirstUrgentCheck);
+  if (NeedsFirstAnswer(desired)) within = std::min<base::Duration>(within, kFirstUrgentCheck);
   // A random moment within the interval, so that a fleet that starts together asks evenly. `age_from` is set
   // here, since after a start freshness is unknown and maxAge counts from there: a restart during an outage
   // must not turn a ready node unready.
@@ -242,7 +245,7 @@ Freshness AfterSkippedCheck(Freshness past, const DesiredImage& desired, const R
   ApplyAnswer(past, desired, why, when, random);
   // The registry gets its probes anyway. Entries that can wait ask a full interval later, so that a registry
   // that comes back does not meet all missed checks at once.
-  if (!IsUrgent(desired)) past.next_check = when.at + Jittered(desired.refresh_interval, random);
+  if (!ReadinessNeedsAnswers(desired)) past.next_check = when.at + Jittered(desired.refresh_interval, random);
   return past;
 }
 
@@ -357,7 +360,9 @@ struct Facts {
   }
   bool signature_refused() const { return past.update_failure == Reason::kSignatureRejected; }
   // A single failed check does not make a ready node unready, and neither do two within a minute (R45).
-  bool silence_counts() const { return past.silent >= 2 && now - past.silent_since >= kConfirmAfter; }
+  bool silence_counts() const {
+    return past.checks_without_answer >= 2 && now - past.silent_since >= kConfirmAfter;
+  }
   bool invalidated() const { return past.invalidated_at && now - *past.invalidated_at >= kConfirmAfter; }
   bool confirmed_within(base::Duration age) const {
     return past.confirmed_at && !invalidated() && now - *past.confirmed_at < age;
@@ -387,7 +392,7 @@ std::vector<Cause> CausesOf(const Facts& facts) {
   } else if (past.missing_since) {
     causes.push_back({Reason::kTagMissingUnconfirmed, false});
   }
-  if (past.silent > 0) {
+  if (past.checks_without_answer > 0) {
     causes.push_back({SilenceReason(past), facts.silence_counts() && facts.Blocks(desired.on_unreachable)});
   }
   if (past.undecided) causes.push_back({Reason::kIndeterminate, facts.Blocks(desired.on_unreachable)});
@@ -414,7 +419,7 @@ Reason AlwaysReason(const Facts& facts) {
   if (past.missing) return Reason::kTagMissing;
   if (facts.moved()) return facts.lagging() ? Reason::kMirrorLag : facts.MovedReason();
   if (!facts.overdue()) return Reason::kUpToDate;
-  if (past.silent > 0) return SilenceReason(past);
+  if (past.checks_without_answer > 0) return SilenceReason(past);
   bool cannot_say = past.newest && past.newest->kind == RegistryAnswerKind::kIndeterminate;
   return cannot_say ? Reason::kIndeterminate : facts.OverdueReason();
 }
@@ -423,7 +428,7 @@ Reason AlwaysReason(const Facts& facts) {
 // operator has declared that much silence acceptable.
 bool FreshThroughSilence(const Facts& facts, const std::vector<Cause>& causes) {
   if (!facts.desired.max_age || !facts.confirmed_within(*facts.desired.max_age)) return false;
-  return causes.size() == 1 && facts.past.silent > 0;
+  return causes.size() == 1 && facts.past.checks_without_answer > 0;
 }
 
 // Decides whether to pull the image again, and why. Readiness is decided apart from that, since the local
@@ -488,7 +493,7 @@ base::TimePoint NextRefreshChange(const DesiredImage& desired, const Freshness& 
   };
   // These are the times that Facts compares with `now`. If one were left out, the loop would sleep past a
   // change of readiness.
-  if (past.silent >= 2) at(past.silent_since + kConfirmAfter);
+  if (past.checks_without_answer >= 2) at(past.silent_since + kConfirmAfter);
   if (past.invalidated_at) at(*past.invalidated_at + kConfirmAfter);
   if (past.confirmed_at) {
     at(*past.confirmed_at + 2 * desired.refresh_interval);

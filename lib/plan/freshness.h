@@ -37,7 +37,7 @@ struct Freshness {
   bool missing = false;       // confirmed
   bool undecided = false;
   std::optional<base::TimePoint> missing_since;  // first of the answers that the tag is missing
-  int silent = 0;                                // checks in a row without an answer
+  int checks_without_answer = 0;                 // in a row; a 429 counts
   base::TimePoint silent_since;
   int denials = 0;  // in a row
 
@@ -71,16 +71,19 @@ struct Freshness {
 // Returns true if the agent checks this entry with its registry: for `refresh` (tags only), or for `readyFor:
 // Always` (digests too, for access).
 bool NeedsRegistryCheck(const DesiredImage& desired);
-// Returns true if a registry that does not answer makes the entry unready, sooner or later.
-bool IsUrgent(const DesiredImage& desired);
+// Returns true if the entry is not ready before its registry has answered.
+bool NeedsFirstAnswer(const DesiredImage& desired);
+// Returns true if a registry that does not answer makes the entry unready, sooner or later: NeedsFirstAnswer,
+// or `onUnreachable: NotReady`. "Readiness needs it" means this.
+bool ReadinessNeedsAnswers(const DesiredImage& desired);
 // Returns true if the local image has this digest.
 bool HasDigest(const Local& local, const std::string& digest);
 // Returns true if these are different images, by their digests. If one of them was imported, it has no digest
 // for its name, and the ids count.
 bool IsDifferentImage(const Local& before, const Local& now);
 
-// The entry is here, and no check is planned yet: within one jittered interval, sooner where readiness waits
-// for it. `random` is uniform in [0, 1) here and below.
+// The entry is here, and no check is planned yet: within one jittered interval, sooner if
+// NeedsFirstAnswer. `random` is uniform in [0, 1) here and below.
 Freshness PlanFirstCheck(Freshness past, const DesiredImage& desired, base::TimePoint now, double random);
 // The entry's demands have changed: asks again within the new interval at the latest.
 Freshness AfterDesiredChanged(Freshness past, const DesiredImage& desired, base::TimePoint now,

@@ -36,7 +36,7 @@ constexpr seconds kBeforeTriedAlone{10};
 
 base::Duration Delay(Retry retry, int failures, double random) {
   switch (retry) {
-    case Retry::kNotCounted:
+    case Retry::kNoRetryRule:
     case Retry::kAtOnce:
       return {};
     case Retry::kTransient:
@@ -55,9 +55,9 @@ base::Duration Delay(Retry retry, int failures, double random) {
 
 }  // namespace
 
-bool HasSlowRetry(Reason reason) {
+bool IsRetriedLate(Reason reason) {
   switch (RetryFor(reason)) {
-    case Retry::kNotCounted:
+    case Retry::kNoRetryRule:
     case Retry::kAtOnce:
     case Retry::kTransient:
       return false;
@@ -71,7 +71,7 @@ bool HasSlowRetry(Reason reason) {
 
 bool IsNotWorthWaitingFor(const History& past) {
   if (past.failures == 0) return false;
-  return past.failures >= kFailuresUntilSettled || (past.last_failure && HasSlowRetry(*past.last_failure));
+  return past.failures >= kFailuresUntilSettled || (past.last_failure && IsRetriedLate(*past.last_failure));
 }
 
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random) {
@@ -79,12 +79,12 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
   past.last_failure = failure.reason;
   Retry retry = RetryFor(failure.reason);
   // The runtime is gone, which is not the image's fault. No failure is counted, and the pull goes on at once.
-  if (retry == Retry::kAtOnce || retry == Retry::kNotCounted) {
+  if (retry == Retry::kAtOnce || retry == Retry::kNoRetryRule) {
     past.not_before = now;
     return past;
   }
   // A failure that the runtime survived breaks the row. A suspect stays one until it is pulled.
-  if (!IsCrashSuspect(past)) past.outages_in_a_row = 0;
+  if (!IsCrashSuspect(past)) past.suspicious_outages = 0;
   past.failures++;
   past.failed_at = now;
   past.retry_requested_at.reset();
@@ -104,7 +104,7 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
 }
 
 bool IsCrashSuspect(const History& past) {
-  return past.outages_in_a_row >= kOutagesUntilSuspect;
+  return past.suspicious_outages >= kOutagesUntilSuspect;
 }
 
 History AfterRuntimeOutage(History past, const PullFailure& failure, const InterruptedRun& run,
@@ -116,14 +116,15 @@ History AfterRuntimeOutage(History past, const PullFailure& failure, const Inter
   // until the image makes progress, so a runtime that always ends beside others still makes the row grow.
   const bool in_doubt = IsCrashSuspect(past) && run.beside_others && !past.second_chance_used;
   past.second_chance_used = !made_progress && (in_doubt || past.second_chance_used);
-  if (!in_doubt) past.outages_in_a_row++;
-  if (made_progress) past.outages_in_a_row = 1;
+  if (!in_doubt) past.suspicious_outages++;
+  if (made_progress) past.suspicious_outages = 1;
   past.bytes_at_last_outage = std::max(past.bytes_at_last_outage, run.bytes);  // 0: not looked at yet
   if (!IsCrashSuspect(past)) return AfterFailure(std::move(past), failure, now, random);
   const bool settled = past.settled;
-  const bool tried_alone = past.outages_in_a_row > kOutagesUntilSuspect;
+  const bool tried_alone = past.suspicious_outages > kOutagesUntilSuspect;
   std::string text =
-      "suspected of ending the container runtime, which went away " + std::to_string(past.outages_in_a_row) +
+      "suspected of ending the container runtime, which went away " +
+      std::to_string(past.suspicious_outages) +
       " times in a row while this image was pulled; it is tried again without another suspect: " +
       failure.error;
   past = AfterFailure(std::move(past), {.reason = Reason::kRuntimeCrashed, .error = std::move(text)}, now,
@@ -145,7 +146,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
   }
   past.disk = AfterDiskSpaceFound(past.disk);
   past.retry_requested_at.reset();
-  past.outages_in_a_row = 0;
+  past.suspicious_outages = 0;
   past.bytes_at_last_outage = 0;
   past.second_chance_used = false;
   past.pulled_id = success.id;
@@ -172,7 +173,7 @@ History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wa
 }
 
 History AfterUpdateObsolete(History past, base::TimePoint now) {
-  past.outages_in_a_row = 0;
+  past.suspicious_outages = 0;
   past.failures = past.disk_full_failures = 0;
   past.last_failure.reset();
   past.last_error.clear();

@@ -19,16 +19,16 @@ struct History {
   int attempts = 0;  // pulls started since the image last vanished, or since the start
   int failures = 0;  // in a row, of those; kRuntimeDown, and cancels for the sake of others, are none
   int disk_full_failures = 0;  // those for kDiskFull, included in `failures`; their back-off is their own
-  int outages_in_a_row = 0;    // in a row, pulls in which the runtime went away, and this image may be why
+  int suspicious_outages = 0;  // in a row, pulls in which the runtime went away, and this image may be why
   std::uint64_t bytes_at_last_outage = 0;  // that the image had when the runtime went away last
   bool second_chance_used = false;         // a suspect's pull was cut while others ran that may be why
   std::optional<Reason> last_failure;
   std::string last_error;  // scrubbed
   // No pull of this entry before; max(): not before the list changes or a retry is requested.
   base::TimePoint not_before;
-  // The image was usable and judged by kubelet once, with the registry's answer if readiness needs one. Or
+  // The image was usable and judged by kubelet once, with the registry's answer if NeedsFirstAnswer. Or
   // its next try was not worth waiting for, its own pull brought another platform, or the disk had no room
-  // for it while no pull ran. This entry no longer holds the node in its busy first phase, and `--once` need
+  // for it while no pull ran. This entry no longer holds the node in its busy phase, and `--once` need
   // not wait for it.
   bool settled = false;
   base::TimePoint failed_at;          // the end of the newest pull that failed
@@ -64,9 +64,9 @@ struct PullFailure {
 
 // Returns true if pulls that failed for this reason are retried slowly, hourly or never: too late for
 // `--once` and `wait` to wait for the next try.
-bool HasSlowRetry(Reason reason);
+bool IsRetriedLate(Reason reason);
 
-// Returns true if the newest tries have failed and the next one is not worth waiting for: HasSlowRetry,
+// Returns true if the newest tries have failed and the next one is not worth waiting for: IsRetriedLate,
 // or six failures in a row. The retries go on all the same.
 bool IsNotWorthWaitingFor(const History& past);
 

@@ -470,7 +470,7 @@ RegistryView ViewOf(const DesiredImage& desired, const Local* local, const Fresh
   view.message = MessageFor(decision.reason, desired, local, past);
   view.always_reason = decision.always_reason;
   if (!decision.agrees) view.always_message = MessageFor(decision.always_reason, desired, local, past);
-  view.silent = past.silent;
+  view.silent = past.checks_without_answer;
   view.changed_from = past.changed_from;
   view.changed_at = past.changed_wall;
   return view;

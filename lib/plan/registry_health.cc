@@ -24,8 +24,8 @@ RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base
   if (rate_limited) {
     // Answers to pulls that ran side by side are one wave. Counted one by one, four pulls would double the
     // pause four times.
-    if (now >= past.limited_until) past.limited++;
-    delay = std::max(image::kRateLimitCircuit.PauseAfter(past.limited), retry_after);
+    if (now >= past.limited_until) past.rate_limit_waves++;
+    delay = std::max(image::kRateLimitCircuit.PauseAfter(past.rate_limit_waves), retry_after);
     // Jitter only adds here: a registry must not be asked before the time that it named.
     delay += std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random / 10);
   } else {

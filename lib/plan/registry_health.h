@@ -15,7 +15,7 @@ struct RegistryHealth {
   // Consecutive failures over all images: rate limited, unreachable, DNS, TLS, server error, timeout (the
   // runtime's, or the end of the pull's own deadline).
   int failures = 0;
-  int limited = 0;  // waves of 429 among these: answers to pulls that ran side by side are one wave
+  int rate_limit_waves = 0;  // waves of 429 among these: answers to pulls that ran side by side are one wave
   base::TimePoint not_before;
   base::TimePoint limited_until;
 };

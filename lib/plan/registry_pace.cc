@@ -37,7 +37,7 @@ void ApplyAllowance(RegistryPace& pace, const image::RegistryAnswer& answer, bas
 
 }  // namespace
 
-bool ReservesQuota(const RegistryPace& pace, base::TimePoint now) {
+bool UpdatesWait(const RegistryPace& pace, base::TimePoint now) {
   if (!pace.allowance) return false;
   base::Duration window = pace.allowance->window.count() > 0 ? pace.allowance->window : kUsualWindow;
   if (now - pace.allowance_at >= window) return false;
@@ -45,7 +45,7 @@ bool ReservesQuota(const RegistryPace& pace, base::TimePoint now) {
 }
 
 bool CanDiscard(const RegistryPace& pace, base::TimePoint now) {
-  return pace.running == 0 && now >= pace.held_until + kForgottenAfter && !ReservesQuota(pace, now) &&
+  return pace.running == 0 && now >= pace.held_until + kForgottenAfter && !UpdatesWait(pace, now) &&
          pace.budget.At(now) >= image::kRegistryRequests.burst;
 }
 
@@ -70,7 +70,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
     case RegistryAnswerKind::kTagMissing:
     case RegistryAnswerKind::kAccessDenied:
     case RegistryAnswerKind::kIndeterminate:
-      past.silences = 0;
+      past.failures = 0;
       past.holds = 0;
       past.probing = false;
       past.away_since.reset();
@@ -92,9 +92,9 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
         Hold(past, now + *answer.retry_after);
         return past;
       }
-      past.silences++;
+      past.failures++;
       // A failed probe holds the registry again at once. It takes five failures only the first time.
-      if (past.probing || image::kRegistryCircuit.IsOpen(past.silences)) {
+      if (past.probing || image::kRegistryCircuit.IsOpen(past.failures)) {
         past.holds++;
         base::Duration wait = image::kRegistryCircuit.Pause(past.holds);
         if (answer.retry_after) wait = std::max<base::Duration>(wait, *answer.retry_after);
@@ -134,7 +134,7 @@ image::RegistryAnswer AnswerWhileHeld(const RegistryPace& pace) {
 ChecksToStart ScheduleChecks(std::vector<CheckCandidate> checks,
                              const std::map<std::string, RegistryPace>& paces, base::TimePoint now) {
   ChecksToStart out;
-  // Entries whose readiness waits for the answer go first, then those that have waited longest.
+  // Entries whose readiness needs the answer go first, then those that have waited longest.
   std::stable_sort(checks.begin(), checks.end(), [](const CheckCandidate& a, const CheckCandidate& b) {
     if (a.urgent != b.urgent) return a.urgent;
     return a.due < b.due;

@@ -26,7 +26,7 @@ struct RegistryPace {
   int running = 0;
   std::uint64_t requests = 0;  // since the start
 
-  int silences = 0;  // in a row, over all entries
+  int failures = 0;  // no answer or 5xx, in a row, over all entries; a 429 does not count
   int holds = 0;     // in a row, without an answer between
   base::TimePoint held_until;
   bool probing = false;  // was held: one at a time until it answers
@@ -48,7 +48,7 @@ RegistryPace AfterPullThrottled(RegistryPace past, base::TimePoint until);
 
 // So few pulls are left that absent images get them all; present ones wait (R28). A reported number counts
 // for the limit's window, or for six hours if the registry names none.
-bool ReservesQuota(const RegistryPace& pace, base::TimePoint now);
+bool UpdatesWait(const RegistryPace& pace, base::TimePoint now);
 
 // Returns true if this may be forgotten once no entry is of that registry: no request runs, its budget is
 // full, and it has not been held for an hour.

@@ -10,11 +10,11 @@ namespace prefetch::plan {
 
 namespace {
 
-// The rank counts before the times and failures of pulls. A true `requested` and a higher priority come
+// The rank counts before the times and failures of pulls. A true `preflight_waits` and a higher priority come
 // first, so these two are compared the other way round.
 bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
-  return std::tie(a.stalled, a.update, b.requested, b.priority) <
-         std::tie(b.stalled, b.update, a.requested, a.priority);
+  return std::tie(a.stalled, a.update, b.preflight_waits, b.priority) <
+         std::tie(b.stalled, b.update, a.preflight_waits, a.priority);
 }
 
 struct SlotsInUse {
@@ -372,15 +372,15 @@ void MoveAmongEquals(Candidates begin, Candidates end, int parallel) {
 }  // namespace
 
 bool MayReorder(const PhaseCount& phase) {
-  return 2 * phase.over >= phase.images;
+  return 2 * phase.finished >= phase.images;
 }
 
 bool NeedsSizes(const PhaseCount& phase) {
-  return 2 * (phase.over + phase.running) >= phase.images;
+  return 2 * (phase.finished + phase.running) >= phase.images;
 }
 
 bool HaveEqualOrder(const PullCandidate& a, const PullCandidate& b) {
-  return a.stalled == b.stalled && a.update == b.update && a.requested == b.requested &&
+  return a.stalled == b.stalled && a.update == b.update && a.preflight_waits == b.preflight_waits &&
          a.priority == b.priority && a.failures == b.failures;
 }
 

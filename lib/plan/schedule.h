@@ -25,11 +25,11 @@ struct PullCandidate {
   std::string registry;   // domain of the reference
   std::string content;    // digest in the reference; empty if it has none
   int priority = 0;
-  bool update = false;     // a usable image is here, so the pull goes behind those of absent images
-  bool requested = false;  // a preflight waits for it now, so it goes first
-  bool unlisted = false;   // requested, and on no list: such pulls never take more than half of the slots
-  bool suspect = false;    // plan::IsCrashSuspect: such pulls run one at a time
-  bool stalled = false;    // its last pull stalled: it goes behind all others, since it may hold a slot again
+  bool update = false;           // a usable image is here, so the pull goes behind those of absent images
+  bool preflight_waits = false;  // it goes first
+  bool unlisted = false;  // requested, and on no list: such pulls never take more than half of the slots
+  bool suspect = false;   // plan::IsCrashSuspect: such pulls run one at a time
+  bool stalled = false;   // its last pull stalled: it goes behind all others, since it may hold a slot again
   // The pull runs. `fetched`: the agent has fetched its content, and PullImage unpacks it. `being_verified`:
   // PullImage has returned, less than kShortVerification ago, and the image is looked at. Such a pull takes
   // no slot.
@@ -108,14 +108,14 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
 // later.
 
 struct PhaseCount {
-  std::size_t images = 0;   // that were missing when the phase began
-  std::size_t over = 0;     // here, or not worth waiting for
-  std::size_t running = 0;  // being pulled
+  std::size_t images = 0;    // that were missing when the phase began
+  std::size_t finished = 0;  // here, or not worth waiting for
+  std::size_t running = 0;   // being pulled
 };
 
-// Returns true once half of the images are over.
+// Returns true once half of the images are finished.
 bool MayReorder(const PhaseCount& phase);
-// Returns true once half of the images are over or running: the sizes of the others are worth a question
+// Returns true once half of the images are finished or running: the sizes of the others are worth a question
 // then.
 bool NeedsSizes(const PhaseCount& phase);
 

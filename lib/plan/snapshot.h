@@ -146,7 +146,7 @@ struct RegistryStatus {
   std::string message;                       // of the newest trouble
   std::optional<base::WallTime> held_until;  // it is not asked before
   std::optional<image::PullAllowance> allowance;
-  bool saves_pulls = false;  // updates wait, since few of these are left
+  bool updates_wait = false;  // updates wait, since few of these are left
 };
 
 struct RuntimeStatus {

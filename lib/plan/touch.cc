@@ -310,7 +310,7 @@ bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> word
 // that nobody understands is no reason for that.
 TouchObstacle ObstacleFor(image::ErrorClass error) {
   switch (RetryFor(ReasonFor(error))) {
-    case Retry::kNotCounted:
+    case Retry::kNoRetryRule:
     case Retry::kAtOnce:
     case Retry::kTransient:
       return error == image::ErrorClass::kUnknown || error == image::ErrorClass::kRuntimeError

@@ -107,7 +107,7 @@ StatusRegistryServer ServerOf(const plan::RegistryStatus& registry, base::WallTi
     server.pulls_left = registry.allowance->remaining;
     server.pulls_allowed = registry.allowance->limit;
   }
-  server.updates_wait = registry.saves_pulls;
+  server.updates_wait = registry.updates_wait;
   return server;
 }
 

@@ -88,7 +88,7 @@ const char* RetryWords(const plan::ReasonRow& row) {
   if (row.reason == Reason::kRuntimeCrashed) return "after 10 s, then 10 min to 1 h";
   if (row.reason == Reason::kEvictedByKubelet) return "after 5 min, doubling to 1 h";
   switch (row.retry) {
-    case plan::Retry::kNotCounted:
+    case plan::Retry::kNoRetryRule:
     case plan::Retry::kAtOnce:
       return "";
     case plan::Retry::kTransient:

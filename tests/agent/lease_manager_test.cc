@@ -124,7 +124,7 @@ TEST(LeaseManager, APullThatBeginsMeanwhileKeepsItInTheBook) {
 
 TEST(LeaseManager, WhoseEntryNeedsNothingMoreGoes) {
   Rig rig;
-  rig.uses = {{"a", IdleLeaseUse::kHoldsBytes}, {"b", IdleLeaseUse::kDeferred}};
+  rig.uses = {{"a", IdleLeaseUse::kHoldsBytes}, {"b", IdleLeaseUse::kNoBytesSeen}};
   rig.book.Begin("la", "a", rig.now);
   rig.book.Begin("lb", "b", rig.now);
   EXPECT_EQ(rig.Dropped(), Names{});
@@ -135,7 +135,7 @@ TEST(LeaseManager, WhoseEntryNeedsNothingMoreGoes) {
 TEST(LeaseManager, WhatKeepsBytesOrRunsIsRenewed) {
   Rig rig;
   rig.uses = {
-      {"a", IdleLeaseUse::kHoldsBytes}, {"b", IdleLeaseUse::kDeferred}, {"c", IdleLeaseUse::kDeferred}};
+      {"a", IdleLeaseUse::kHoldsBytes}, {"b", IdleLeaseUse::kNoBytesSeen}, {"c", IdleLeaseUse::kNoBytesSeen}};
   for (const char* name : {"a", "b", "c"}) rig.book.Begin(std::string("l") + name, name, rig.now);
   rig.running = {"lc"};
   rig.now += minutes(14);

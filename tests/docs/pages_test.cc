@@ -118,7 +118,7 @@ TEST(Pages, AreFew) {
 // The words by which the table names a class of retries; nullptr: its reasons are in no row of their own.
 const char* WordsOf(plan::Retry retry) {
   switch (retry) {
-    case plan::Retry::kNotCounted:
+    case plan::Retry::kNoRetryRule:
       return nullptr;
     case plan::Retry::kAtOnce:
       return "at once when it is back";

@@ -18,7 +18,7 @@ FaultKind Refused(const char* part, const char* manner, ErrorClass error, Reason
           .begin =
               [error, reason](World& world, const std::string& image) {
                 // A registry that lies costs the image what was begun, too.
-                if (plan::HasSlowRetry(reason) || reason == Reason::kCorrupt) world.LosesLease(image);
+                if (plan::IsRetriedLate(reason) || reason == Reason::kCorrupt) world.LosesLease(image);
                 world.node.runtime.Fail(image, error);
               },
           .end = [](World& world, const std::string& image) { world.node.runtime.Fail(image, std::nullopt); },

@@ -71,7 +71,7 @@ TEST(Pace, AnyAnswerEndsTheTrouble) {
     EXPECT_FALSE(pace.probing);
     EXPECT_FALSE(pace.away_since);
     EXPECT_FALSE(pace.trouble);
-    EXPECT_EQ(pace.silences, 0);
+    EXPECT_EQ(pace.failures, 0);
   }
 }
 
@@ -120,7 +120,7 @@ class AllowanceTest : public testing::TestWithParam<AllowanceRow> {};
 TEST_P(AllowanceTest, TheLastPullsAreSaved) {
   RegistryAnswer answer{.kind = RegistryAnswerKind::kMoved, .allowance = GetParam().told, .requests = 1};
   RegistryPace pace = AfterCheck(AfterStart({}, kNow), answer, kNow, {}, 0);
-  EXPECT_EQ(ReservesQuota(pace, kNow + GetParam().ago), GetParam().expect);
+  EXPECT_EQ(UpdatesWait(pace, kNow + GetParam().ago), GetParam().expect);
 }
 
 constexpr seconds kSixHours{21'600};
@@ -148,9 +148,9 @@ TEST(Allowance, HoldsUntilAnAnswerAboutATagSaysOtherwise) {
   RegistryPace pace = told({}, RegistryAnswerKind::kSame, image::PullAllowance{100, 3, kSixHours});
   pace = told(pace, RegistryAnswerKind::kUnreachable, std::nullopt);
   pace = told(pace, RegistryAnswerKind::kAccessDenied, std::nullopt);
-  EXPECT_TRUE(ReservesQuota(pace, kNow));
-  EXPECT_FALSE(ReservesQuota(told(pace, RegistryAnswerKind::kSame, std::nullopt), kNow));
-  EXPECT_FALSE(ReservesQuota(
+  EXPECT_TRUE(UpdatesWait(pace, kNow));
+  EXPECT_FALSE(UpdatesWait(told(pace, RegistryAnswerKind::kSame, std::nullopt), kNow));
+  EXPECT_FALSE(UpdatesWait(
       told(pace, RegistryAnswerKind::kRateLimited, image::PullAllowance{100, 50, kSixHours}), kNow));
 }
 

@@ -135,14 +135,14 @@ TEST(Schedule, PriorityThenThoseThatDidNotFailThenAsListed) {
 TEST(Schedule, WhatSomebodyWaitsForGoesFirst) {
   std::vector<PullCandidate> due = Slots(6);
   due[0].priority = 10;
-  due[4].requested = true;
-  due[5].requested = due[5].update = true;
+  due[4].preflight_waits = true;
+  due[5].preflight_waits = due[5].update = true;
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{4, 0, 1, 2}));
 }
 
 TEST(Schedule, WhatIsOnNoListTakesHalfOfThePlacesAtMost) {
   std::vector<PullCandidate> due = Slots(8);
-  for (std::size_t i = 4; i < 8; i++) due[i].requested = due[i].unlisted = true;
+  for (std::size_t i = 4; i < 8; i++) due[i].preflight_waits = due[i].unlisted = true;
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{4, 5, 0, 1}));
   EXPECT_EQ(Schedule({.due = due, .settled = true}, {}, kNow).start, (Starts{4, 0}));
   Limits one;
@@ -380,7 +380,7 @@ TEST(Schedule, WhatStalledGoesBehindAllOthers) {
   std::vector<PullCandidate> due = Slots(4);
   due[0].stalled = true;
   due[0].priority = 10;
-  due[0].requested = true;
+  due[0].preflight_waits = true;
   due[3].update = true;
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{1, 2, 3, 0}));
   EXPECT_TRUE(ComesBefore(due[3], due[0]));
@@ -546,7 +546,7 @@ TEST(LargestFirst, KeepsWithinItsEquals) {
   due[4].stalled = true;
   EXPECT_EQ(Moved(due), (Order{0, 1, 2, 3, 4}));
   due[4].stalled = false;
-  due[0].requested = true;
+  due[0].preflight_waits = true;
   EXPECT_EQ(Moved(due), (Order{0, 4, 1, 2, 3}));
 }
 
@@ -566,13 +566,13 @@ TEST(LargestFirst, DoesNotSortWhatEndsInTimeAnyway) {
 }
 
 TEST(LargestFirst, OnceHalfOfThemAreOver) {
-  EXPECT_FALSE(MayReorder({.images = 29, .over = 14, .running = 4}));
-  EXPECT_TRUE(MayReorder({.images = 29, .over = 15, .running = 4}));
-  EXPECT_FALSE(NeedsSizes({.images = 29, .over = 10, .running = 4}));
-  EXPECT_TRUE(NeedsSizes({.images = 29, .over = 11, .running = 4}));
-  EXPECT_TRUE(MayReorder({.images = 28, .over = 14, .running = 4})) << "exactly half";
-  EXPECT_TRUE(NeedsSizes({.images = 28, .over = 10, .running = 4})) << "exactly half";
-  EXPECT_FALSE(MayReorder({.images = 1, .over = 0, .running = 0}));
+  EXPECT_FALSE(MayReorder({.images = 29, .finished = 14, .running = 4}));
+  EXPECT_TRUE(MayReorder({.images = 29, .finished = 15, .running = 4}));
+  EXPECT_FALSE(NeedsSizes({.images = 29, .finished = 10, .running = 4}));
+  EXPECT_TRUE(NeedsSizes({.images = 29, .finished = 11, .running = 4}));
+  EXPECT_TRUE(MayReorder({.images = 28, .finished = 14, .running = 4})) << "exactly half";
+  EXPECT_TRUE(NeedsSizes({.images = 28, .finished = 10, .running = 4})) << "exactly half";
+  EXPECT_FALSE(MayReorder({.images = 1, .finished = 0, .running = 0}));
 }
 
 }  // namespace

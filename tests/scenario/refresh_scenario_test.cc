@@ -266,7 +266,7 @@ TEST(RefreshScenario, UpdatesWaitWhileFewPullsAreLeft) {
   EXPECT_EQ(node.Image(kTag).digest, Version("one").digest);
   EXPECT_EQ(node.Image(kTag).registry->reason, Reason::kTagMoved);
   ASSERT_EQ(node.Snapshot()->registries.size(), 1U);
-  EXPECT_TRUE(node.Snapshot()->registries[0].saves_pulls);
+  EXPECT_TRUE(node.Snapshot()->registries[0].updates_wait);
   node.runtime.Push(MakeImage("r.io/absent:v1", 10 * kMB));
   node.List({kTag, "r.io/absent:v1"}, Refreshed);
   EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/absent:v1").present; }, minutes(5)));

@@ -122,7 +122,7 @@ void Fleet::StartChecks(int index, base::TimePoint& next) {
     plan::CheckCandidate slot{.entry = i,
                               .registry = kRegistry,
                               .due = tag.fresh.next_check,
-                              .urgent = plan::IsUrgent(options_.desired)};
+                              .urgent = plan::ReadinessNeedsAnswers(options_.desired)};
     next = std::min(next, std::max(slot.due, now_ + milliseconds(1)));
     if (slot.due <= now_) {
       slots.push_back(std::move(slot));
