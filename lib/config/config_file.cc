@@ -246,13 +246,13 @@ constexpr std::int64_t kMostSeconds = plan::kLongestLimit.count();
 
 constexpr std::array kLimitFields = {
     LimitField{"parallelPulls", &plan::Limits::parallel_pulls, 1, kMostParallelPulls,
-               "Pulls at a time, until every entry is settled (see the status)"},
+               "Pulls at a time, until every entry was usable once, or keeps failing"},
     LimitField{"parallelPullsWhenReady", &plan::Limits::parallel_pulls_when_ready, 1, kMostParallelPulls,
                "Pulls at a time afterwards, at most parallelPulls"},
     LimitField{"perRegistryPulls", &plan::Limits::per_registry_pulls, 1, kMostParallelPulls,
                "Pulls at a time from one registry"},
     LimitField{"parallelPullsFar", &plan::Limits::parallel_pulls_far, 1, kMostParallelPulls,
-               "Pulls at a time, in all and from each far registry, until every entry is settled. "
+               "Pulls at a time, in all and from each far registry, until parallelPullsWhenReady counts. "
                "A registry is far if the first manifests take longer than 250 ms. parallelPulls or less: "
                "no more for far ones",
                "8, or parallelPulls if that or perRegistryPulls is set"},

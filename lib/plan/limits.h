@@ -1,5 +1,6 @@
 // Limits: maximum parallel work, and the time limits of pulls. Each is a field of the configuration file
-// (limits: in AgentConfiguration) with the default that stands here.
+// (limits: in AgentConfiguration) with the default that stands here; parallelPullsFar is parallelPulls if
+// that is configured.
 #pragma once
 
 #include <chrono>

@@ -113,7 +113,7 @@ enum class Retry {
   kTransient,    // first at once, then full jitter, doubling to minutes
   kSlow,         // 5 minutes, doubling to an hour: asking more often does not help, and locks accounts
   kHourly,
-  kNever,  // only after the list has changed, or a retry is requested (`retry`, `check --pull`)
+  kNever,  // after a new list (not kWrongPlatform), or a requested retry (`retry`, `check --pull`)
 };
 
 struct ReasonRow {

@@ -35,7 +35,7 @@ enum class PullState {
   kUnpacking,  // all bytes are here
   kWaiting,    // failed; tried again at next_attempt_at
   kDone,
-  kFailed,  // failed, and not tried again before the list changes or a retry is requested
+  kFailed,  // its reason is never retried by itself (Retry::kNever)
 };
 std::string_view PullStateName(PullState state);
 
