@@ -85,8 +85,8 @@ std::string Encoded(std::string_view text) {
   return encoded;
 }
 
-// Of "NAMESPACE.POD" on this node; its review is held if POD begins with "held", and fails if it ends with
-// "late".
+// Returns the token of the pod "NAMESPACE.POD" on this node. Its review is held if POD begins with "held",
+// and fails if POD ends with "late".
 std::string TokenOf(const std::string& pod) {
   return "e30." +
          Encoded(
@@ -493,7 +493,7 @@ INSTANTIATE_TEST_SUITE_P(
         RightsCase{"PodListedIfNotPresent", kPod, kApp, kIfNotPresent, Kind::kUnreachable,
                    "yes Starts Preloaded"},
         RightsCase{"PodListedAndNotHere", kPod, kGone, kNever, Kind::kSame, "no Refused ImageAbsent"},
-        // The registry is asked for whom the configuration says.
+        // The agent asks the registry only for callers that the configuration allows to ask.
         RightsCase{"NeighbourAlways", kAnonymous, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
         RightsCase{"PodAlways", kPod, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
         RightsCase{"AskingAlways", kAskingAlways, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},

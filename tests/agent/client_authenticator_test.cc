@@ -162,7 +162,7 @@ TEST_F(CallersTest, AnAnswerInUseIsRenewedWhileItServes) {
   server.SetWatcher(nullptr);
 }
 
-// They are due together, and wait together for those who review them.
+// All renewals are due at once, and wait in the queue until the API server answers.
 TEST_F(CallersTest, AHundredPodsThatAreDueTogetherAreAllRenewed) {
   constexpr int kPods = 100;
   std::vector<std::string> headers;
@@ -384,7 +384,7 @@ TEST_F(CallersTest, AfterAnOutageOneTokenTriesWhetherTheApiServerIsBack) {
   EXPECT_EQ(Ask(TokenOf("job-1")), "503 in 5 s");
   server.ComeBack();
   clock.Advance(seconds(5));
-  // Who hangs up has heard nothing of it.
+  // A caller that hangs up does not find out whether the server is back.
   std::stop_source gone;
   gone.request_stop();
   auto token = callers.Read(TokenOf("gone"), plan::CallerPurpose::kPreflight);

@@ -75,7 +75,7 @@ providers:
                    }});
     }
   }
-  // So many of the registry's searches end. What runs at all does so at once.
+  // Waits up to 10 s for `searches` of the registry's searches to end: one that runs takes no time.
   bool Ends(const std::string& registry, int searches = 1) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     base::Lock lock(mutex_);

@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"AnothersPath", On::kPeacefulNode, "/healthz", {}, 404, 404}),
     [](const auto& row) { return row.param.name; });
 
-// What only the local socket shows, endpoint by endpoint.
+// One endpoint, with a text that only the local socket shows.
 struct Shown {
   std::string name;
   std::string path;

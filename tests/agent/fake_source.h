@@ -85,11 +85,11 @@ class FakeSource final : public image::ContentSource {
   void Hold(const std::string& bytes, std::size_t from = 0) {
     Change([&] { held_[DigestOf(bytes)] = from; });
   }
-  // It refuses so many requests, once it has served one.
+  // Refuses the next `refusals` requests once it has served one.
   void Limit(int refusals) {
     Change([&] { refusals_ = refusals; });
   }
-  // Its connection breaks after so many bytes of each request.
+  // Breaks the connection after `after` bytes of each request.
   void Break(const std::string& bytes, std::size_t after) {
     Change([&] { breaks_[DigestOf(bytes)] = after; });
   }

@@ -82,7 +82,7 @@ class InquiryTest : public testing::Test {
   plan::Snapshot snapshot_;
   Board board_;
   ImageQueryService image_queries_{board_, runtime_, runtime_, keyring_, clock_};
-  // What the registry says, and what it was asked last.
+  // The registry's answer, and the last question that it got.
   image::RegistryAnswer says_;
   std::optional<image::RegistryQuestion> asked_;
   base::TimePoint deadline_;

@@ -696,7 +696,7 @@ TEST_F(InquiryTest, ARegistryThatIsBeingMendedIsAskedOnceARequest) {
   }
 }
 
-// Who asks has seconds: what needs no registry is answered, and no registry is asked beyond that.
+// A caller has seconds: no registry is asked longer, and questions that need none are answered.
 TEST_F(InquiryTest, NoRegistryIsAskedLongerThanTheAskerHas) {
   says_ = {.kind = Kind::kSame};
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));

@@ -219,7 +219,7 @@ TEST_F(NodeGateTest, AnApiServerThatIsAwayForAnHourIsWrittenToWhenItIsBack) {
   EXPECT_EQ(api_.Label(), "ready");
 }
 
-// Whatever goes wrong for a while, nothing is lost but that time, and it is told in one line.
+// A failure that passes costs only that time. The log has one line for its start, and one for its end.
 class NodeGateTrouble : public NodeGateTest, public testing::WithParamInterface<ApiError> {};
 TEST_P(NodeGateTrouble, PassesAndTheNodeIsToldThen) {
   std::vector<std::string> log;
@@ -276,8 +276,8 @@ TEST_F(NodeGateTest, AWriteOfTheConditionThatFailedIsRepeatedSoon) {
   EXPECT_EQ(api_.Condition()->status, "True");
 }
 
-// What one part is refused, the others need not wait for: a role without nodes/status, a policy, a quota of
-// Events.
+// The API server refuses one part: a role lacks nodes/status, or a policy or a quota of Events forbids it.
+// The other parts do not wait for it.
 class NodeGateRefused : public NodeGateTest,
                         public testing::WithParamInterface<std::pair<const char*, ApiError>> {};
 TEST_P(NodeGateRefused, HoldsUpNothingElse) {

@@ -30,7 +30,7 @@ class Listing final : public cri::ImageService {
  public:
   std::vector<LocalImage> images;
   std::uint64_t generation = 0;
-  int restarts_in_list = 0;  // so many calls find another process
+  int restarts_in_list = 0;  // calls that find another process
 
   cri::CallResult<cri::RuntimeInfo> Connect(const base::Call&) override {
     return cri::RuntimeInfo{"listing", std::to_string(generation), {}};
@@ -70,7 +70,7 @@ Observer ObserverOf(
   return Observer(runtime, other, std::move(disk), image::Platform::Host(), {});
 }
 
-// As containerd does: its images stand in a map, of which each answer is a walk.
+// containerd lists its images in any order: each answer is a walk over a map.
 TEST(Observer, AnotherOrderIsNoChange) {
   Listing runtime;
   runtime.images = {App("a"), App("b"), App("c")};
@@ -234,7 +234,7 @@ class StaleMountsTest : public testing::Test {
  protected:
   std::string Deleted(const std::string& file) const { return "1 2 3:4 /a//deleted " + file + " rw\n"; }
   void Mounts(const std::string& lines) { dir_.Write("mountinfo", lines); }
-  // Of a look so long after the first one.
+  // Returns the problems that a poll finds this long after the first one.
   std::vector<std::string> Problems(seconds at) { return mounts_.Poll(base::TimePoint(seconds(1000) + at)); }
   std::vector<std::string> Told() const {
     return {file_ +

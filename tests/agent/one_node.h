@@ -1,5 +1,5 @@
 // OneNode: an API server for the node gate: one Node in memory, its Events, and failures that a test asks
-// for. What the gate does not call is refused.
+// for. It refuses calls that the gate does not make.
 #pragma once
 
 #include <algorithm>

@@ -77,7 +77,7 @@ TEST(ResultOfTest, Tells) {
   }
 }
 
-// Has the pods of one namespace, by name.
+// An API server with the pods of one namespace, by name.
 class OneNamespace : public tests::RefusingApi {
  public:
   kube::Answer<kube::Pod> GetPod(const base::Call&, const std::string& name_space,

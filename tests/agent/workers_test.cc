@@ -13,7 +13,7 @@
 namespace prefetch::agent::workers_test {
 namespace {
 
-// What jobs did, and a door behind which they wait.
+// Records the jobs that ran, and has a door behind which jobs wait.
 class Story {
  public:
   void Note(int job) {

@@ -115,7 +115,7 @@ TEST(RememberSecret, ForgetsTheOldestFirst) {
   EXPECT_EQ(Redact("the-first-of-many"), "the-first-of-many");
 }
 
-// Whoever hands out any number of secrets, long ones too, does not push out the node's own. Each is sent on.
+// Received secrets of any number and length do not push out the node's own. The agent sends each of them on.
 TEST(RememberSecret, ThoseThatAreHandedOutPushOutOnlyEachOther) {
   RememberSecret(Secret("the-node's-own-one"));
   for (std::size_t i = 0; i < kMostRememberedSecrets + 100; i++) {

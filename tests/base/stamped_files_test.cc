@@ -13,7 +13,7 @@ namespace {
 
 class MadeOfFilesTest : public testing::Test {
  protected:
-  // What the file says; counts the readings.
+  // Returns the file's content, and counts the readings.
   std::shared_ptr<const std::string> Look() {
     return made_.Get([this](StampedFiles& files) {
       loads_++;

@@ -55,7 +55,7 @@ class Idle : public testing::Test {
   static void List(int count) {
     shared_->node.HasList({shared_->images.begin(), shared_->images.begin() + count});
   }
-  // The node has so many images at least.
+  // Pulls images until the node has at least `count`.
   static void Pull(int count) {
     if (count <= shared_->pulled) return;
     List(count);

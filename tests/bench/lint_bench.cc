@@ -1,5 +1,5 @@
-// What `prefetchctl lint` costs: 10,000 manifests of a kilobyte and more each, a workload and its Service in
-// each, against a list of 500 images; and how its memory grows with their number.
+// Measures `prefetchctl lint` of 10,000 manifests against a list of 500 images, and how its memory grows with
+// their number. A manifest has a kilobyte and more: a workload and its Service.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -9,7 +9,7 @@
 
 namespace prefetch::bench {
 
-// "r7.example.test/team/app1207:v1", of so many registries.
+// Returns "r7.example.test/team/app1207:v1"; the names are spread over `registries` registries.
 std::string ImageName(int number, int registries);
 // Its id and the digest of its manifest: "sha256:…".
 std::string ImageId(int number);

@@ -1,4 +1,4 @@
-// What benchmarks measure of a process, and how they print it beside the target.
+// Measures a process, and prints the figures beside their targets.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@ namespace prefetch::bench {
 
 struct Memory {
   std::uint64_t resident_bytes = 0;
-  // What only this process holds and the kernel cannot drop: not the text of a binary that runs once.
+  // Memory that only this process holds and the kernel cannot drop: not the text of a binary that runs once.
   std::uint64_t private_bytes = 0;
 };
 Memory MemoryOf(pid_t pid);      // from /proc/PID/smaps_rollup

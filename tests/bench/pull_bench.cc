@@ -45,7 +45,7 @@ constexpr std::uint64_t kMB = 1'000'000;
 struct Mix {
   std::string name;
   std::vector<std::vector<rig::Layer>> good;
-  int bad = 0;  // every fourth place in the list, until there are so many
+  int bad = 0;  // images that fail; they take every fourth place in the list
 };
 
 // A layer whose seed no other has.

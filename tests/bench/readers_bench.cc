@@ -1,5 +1,5 @@
-// What a probe waits for while three hundred clients ask for everything and read nothing, beside one that is
-// alone: by turns, on one agent.
+// Measures how long a probe waits beside three hundred clients that ask for everything and read nothing, and
+// how long it waits alone: by turns, on one agent.
 #include <gtest/gtest.h>
 
 #include <algorithm>

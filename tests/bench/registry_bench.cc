@@ -1,5 +1,5 @@
-// What asking a registry costs: CPU, requests and bytes of one check whose token is there already, and the
-// time of 500 tags on one registry that is 20 ms away.
+// Measures questions to a registry: CPU, requests and bytes of one check whose token is there already, and
+// the time of 500 tags on one registry that is 20 ms away.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ using std::chrono::steady_clock;
 
 constexpr int kChecks = 500;
 
-// Of this thread alone, which is the client's: the servers have threads of their own.
+// Counts this thread alone, the client's: the servers have threads of their own.
 double ThreadCpuSeconds() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

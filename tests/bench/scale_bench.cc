@@ -29,7 +29,7 @@ constexpr int kFewEntries = 500, kFewRecords = 2000;
 
 class Scale : public testing::Test {
  protected:
-  // `records` of images, of which the list has the first `entries`.
+  // kubelet has `records` records of images, and the list has the first `entries` of these images.
   void Start(int entries, int records) {
     runtime_ = std::make_unique<ManyImages>(scratch_ / "cri.sock", entries, kRegistries);
     const std::string folder = scratch_ / "kubelet/image_manager/";

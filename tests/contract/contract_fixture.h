@@ -1,4 +1,4 @@
-// What the suites of the contract share: a world, and pulls in it.
+// The fixture of all suites of the contract: a world, and pulls in it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What CRI-O does otherwise than containerd, and how it words it, on the model and on a real one.
+// Tests how CRI-O differs from containerd, and its messages, on the model and on a real CRI-O.
 #include <algorithm>
 #include <regex>
 #include <vector>
@@ -13,7 +13,7 @@ using image::ErrorClass;
 using std::chrono::seconds;
 using Asked = std::vector<std::string>;
 
-// What differs from pull to pull: the registry's address, digests, the files of downloads, ports.
+// Replaces what differs from pull to pull: the registry's address, digests, the files of downloads, ports.
 std::string WithoutChance(std::string text, const std::string& host) {
   text = base::ReplaceAll(text, host, "HOST");
   static const std::vector<std::pair<std::regex, std::string>> kChance = {
@@ -46,12 +46,12 @@ class CrioContract : public ImageServiceContract {
   bool Served(std::uint64_t from, std::uint64_t bytes) {
     return world_->Until([&] { return world_->BytesServed() - from > bytes; });
   }
-  // What a pull says that fails so.
+  // Returns the message of a pull that has to fail as `expected`.
   std::string Said(const cri::CallResult<std::string>& pulled, ErrorClass expected, const std::string& host) {
     EXPECT_TRUE(Failed(pulled, expected));
     return pulled ? "" : WithoutChance(pulled.error().message, host);
   }
-  // A pull that is stopped after so many bytes.
+  // Stops a pull after this number of bytes.
   void PullAndStop(const World::Pushed& image, std::uint64_t bytes) {
     const std::uint64_t before = world_->BytesServed();
     RunningPull pull(*world_, {image.name, std::nullopt, ""});
@@ -59,7 +59,7 @@ class CrioContract : public ImageServiceContract {
     pull.Stop();
     EXPECT_TRUE(Failed(pull.Wait(), ErrorClass::kCancelled));
   }
-  // Of a pull that ends well; right behind one that was stopped, the first try may share its end (C32).
+  // Returns the bytes of a pull that ends well. The first try may share the end of a stopped pull (C32).
   std::uint64_t BytesOfAPull(const World::Pushed& image) {
     const std::uint64_t before = world_->BytesServed();
     EXPECT_TRUE(world_->Until([&] { return Pull(image.name, std::nullopt).ok(); }));

@@ -1,5 +1,5 @@
-// What an ImageService and a ContentService must do, as one suite for all of them: the fakes, and a real
-// containerd with a real registry. What makes the fake trustworthy is that it passes what containerd passes.
+// One suite for every ImageService and ContentService: the fakes, and a real containerd with a real registry.
+// The fake is trustworthy because it passes what containerd passes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ class World {
   // Has the garbage collector left nothing, neither whole nor in part?
   virtual bool StoreIsEmpty() = 0;
 
-  // What differs between runtimes as they are, seen on containerd 1.6 and 2.x and on CRI-O 1.36.
+  // Differences between runtimes, seen on containerd 1.6 and 2.x and on CRI-O 1.36.
   // Two pulls side by side fetch a layer that they share once; else each for itself.
   virtual bool SharesRunningDownloads() const { return true; }
   // ImageStatus of a name without a registry, or of what is no name, fails; else there is no such image.
@@ -82,22 +82,22 @@ class World {
   // How long it takes a runtime to give up: CRI-O asks a registry that answers 429 for a minute.
   virtual std::chrono::seconds PullLimit() const { return std::chrono::seconds(20); }
 
-  // What a world of CRI-O can do besides; nullptr: it has none.
+  // Further operations of a world of CRI-O; nullptr: it is none.
   virtual CrioSide* crio() { return nullptr; }
 
-  // Are so many pulls at work? A world whose time does not pass by itself is to be waited for.
+  // Are this many pulls at work? A test waits for them in a world whose time does not pass by itself.
   virtual bool HasArrived(int) { return true; }
   // Lets time pass until `done`. False: it did not come.
   virtual bool Until(const std::function<bool()>& done) = 0;
 };
 
-// What else happens to a CRI-O and its registries (crio_contract.cc).
+// Further operations on a CRI-O and its registries (crio_contract.cc).
 class CrioSide {
  public:
   virtual ~CrioSide() = default;
 
-  // What registries were asked for since the last call: "GET /v2/team/app/manifests/v1", with " +login" if a
-  // password or an empty one came with it. Blobs are "…/blobs/BLOB", and from where they were cut " +range".
+  // Returns requests to registries since the last call: "GET /v2/team/app/manifests/v1", with " +login" if a
+  // password or an empty one came with it. Blobs are "…/blobs/BLOB", with " +range" after a cut.
   virtual std::vector<std::string> TakeAsked() = 0;
   // The registry answers every request for a manifest of `pushed` so: "503 Service Unavailable", and
   // a body; one that begins with '{' is JSON.
@@ -106,7 +106,7 @@ class CrioSide {
   virtual void WelcomeAtPing() = 0;
   // Names of `prefix` are asked for at `location`. (registries.conf; restarts it.)
   virtual void Rewrite(const std::string& prefix, const std::string& location) = 0;
-  // A pull that gets nothing for so long is given up. (crio.conf; restarts it.)
+  // Cancels pulls that get nothing for this time. (crio.conf; restarts it.)
   virtual void GiveUpOnSilenceAfter(std::chrono::seconds silence) = 0;
   // Connections are reset; new ones work.
   virtual void CutConnections() = 0;

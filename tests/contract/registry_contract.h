@@ -1,6 +1,5 @@
-// What a registry does that the client relies on, as one suite for all of them: the fake, and the real
-// docker-registry, each with passwords and with tokens. What makes the fake trustworthy is that it passes
-// what the real one passes.
+// Tests what the client relies on in a registry, as one suite for the fake and for the real docker-registry,
+// each with passwords and with tokens. The fake is trustworthy because it passes what the real one passes.
 #pragma once
 
 #include <memory>

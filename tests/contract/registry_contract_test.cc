@@ -192,7 +192,7 @@ TEST_P(RegistryContract, ATagMovesAndIsSeenToMove) {
   answer = Ask("team/app:v1", {Me()}, {first});
   EXPECT_EQ(answer.kind, Kind::kMoved);
   EXPECT_EQ(answer.digest, second);
-  // What it pointed to before is still there by its digest.
+  // The manifest to which the tag pointed before is still there by its digest.
   EXPECT_EQ(Ask("team/app@" + first, {Me()}).kind, Kind::kSame);
 }
 

@@ -1,4 +1,4 @@
-// What a reader costs: memory and time, whatever the bytes.
+// Tests the limits of readers on memory and time, whatever the bytes.
 #include <gtest/gtest.h>
 #include <malloc.h>
 

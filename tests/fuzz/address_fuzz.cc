@@ -57,7 +57,7 @@ void JudgeEndpoint(const std::string& text) {
     const auto again = cri::ParseEndpoint(other);
     if (!again || *again != *endpoint) std::abort();
   }
-  // What the configuration takes is what the runtime's socket is asked for.
+  // The configuration accepts the same text, and passes it on unchanged.
   config::Mistakes mistakes;
   const std::string of_config = config::RuntimeEndpoint(
       config::SourcedValue<std::string>{endpoint->ToString(), "--runtime-endpoint"}, mistakes);

@@ -1,4 +1,4 @@
-// What prefetchctl reads from whoever answers in the agent's place. Nothing of it may steer a terminal.
+// Reads answers as prefetchctl does, from anybody in the agent's place. None may steer a terminal.
 #include <cstdint>
 #include <string>
 #include <string_view>

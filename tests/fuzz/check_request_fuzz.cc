@@ -1,5 +1,5 @@
-// What neighbours send to POST /v1/check. What was understood is understood again as it is written; and what
-// a pod sends in its own name is about itself.
+// Reads requests of neighbours to POST /v1/check. A request that is read, written and read again stays the
+// same. A request that a pod sends in its own name is about that pod.
 #include <cstdint>
 #include <string_view>
 

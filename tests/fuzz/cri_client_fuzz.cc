@@ -26,11 +26,11 @@ constexpr std::chrono::milliseconds kShort{20}, kLong{300};
 // Beyond a deadline: gRPC's timers are checked ten times a second, and the machine is busy.
 constexpr std::chrono::seconds kSlack{5};
 constexpr std::size_t kNames = 20;
-// What a message says beside the runtime's own words.
+// Longest text of the client beside the runtime's own words.
 constexpr std::size_t kOurWords = 300;
 constexpr std::size_t kLargestAnswer = std::size_t{16} << 20;
 
-// `knows_password`: the request had it. What a runtime makes up is nobody's secret.
+// `knows_password`: the request had it. Text that a runtime makes up is nobody's secret.
 void Judge(const cri::CallError& error, bool knows_password = false) {
   const std::string& text = error.message;
   if (text.empty() || text.size() > cri::kMaxQuotedBytes + kOurWords || !base::IsUtf8(text)) __builtin_trap();
@@ -164,7 +164,7 @@ void AskContent(cri::GrpcContentService& content, const base::Call& call, unsign
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // For all runs. Never destroyed: other threads of gRPC end with the process.
+  // All runs share these two. They are never destroyed: other threads of gRPC end with the process.
   static auto* const runtime = new fuzz::HostileRuntime;
   static auto* const images = new cri::GrpcImageService(runtime->endpoint());
   if (size < 2) return 0;

@@ -1,4 +1,4 @@
-// What crictl prints names whatever was pulled on that node.
+// Reads the output of crictl, which names any image that was pulled on that node.
 #include <cstdint>
 #include <cstdlib>
 

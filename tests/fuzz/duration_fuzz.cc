@@ -21,7 +21,7 @@ bool Matches(const std::string& text, const char* pattern) {
   return std::regex_search(text, found->second);
 }
 
-// Of durations without fractions: those may be rounded to a bound.
+// Takes durations without fractions: those with fractions may be rounded to a bound.
 void JudgePatterns(const std::string& text, std::optional<nanoseconds> read) {
   const bool written = Matches(text, doc::kDurationPattern);
   if (read && !written) std::abort();

@@ -19,7 +19,7 @@ namespace {
 
 using namespace prefetch;
 
-// What the API server may say of a caller: nobody, a pod of this node, a fleet command.
+// The API server's possible answers about a caller: nobody, a pod of this node, a fleet command.
 constexpr const char* kReviews[] = {
     "201\n\n{\"kind\":\"TokenReview\",\"status\":{\"authenticated\":false}}",
     "201\n\n{\"kind\":\"TokenReview\",\"status\":{\"authenticated\":true,\"audiences\":[\"prefetchd\"],"

@@ -1,4 +1,4 @@
-// What a kubeconfig's credential plugin writes.
+// Reads the output of a kubeconfig's credential plugin.
 #include <cstdint>
 
 #include "kube/exec_plugin.h"

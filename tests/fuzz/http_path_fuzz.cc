@@ -1,4 +1,4 @@
-// Request targets come from anybody who reaches the port. Whatever is accepted must keep what url.h says.
+// Request targets come from anybody who reaches the port. An accepted target must keep the promises of url.h.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// JSON comes from plugins, registries and docker's files. What is accepted must be written and read back the
+// JSON comes from plugins, registries and docker's files. An accepted text must be written and read back the
 // same.
 #include <cstdint>
 #include <cstdlib>

@@ -7,7 +7,7 @@
 
 namespace {
 
-// What is before the mark, taken off `text` with the mark.
+// Removes the part before the mark from `text`, with the mark, and returns it.
 std::string_view TakeUntil(std::string_view& text, std::string_view mark) {
   std::size_t at = text.find(mark);
   std::string_view part = text.substr(0, at);
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (unsigned minor = 32; minor <= 36; minor++) {
     declared.version = prefetch::image::KubeletVersion{1, minor};
     kubelet::NodeFacts facts = kubelet::MakeNodeFacts(declared, reading, line);
-    // What Combine lets through is a kubelet that could be.
+    // The combined facts must fit a kubelet that could be.
     if (!kubelet::PossibleSettings(facts.settings)) __builtin_trap();
     if (facts.gc && facts.gc->low_percent >= facts.gc->high_percent) __builtin_trap();
   }

@@ -1,4 +1,4 @@
-// What kubelet's own port answers: /configz and /metrics.
+// Reads the answers of kubelet's own port: /configz and /metrics.
 #include <cstdint>
 
 #include "kube/kubelet_api.h"

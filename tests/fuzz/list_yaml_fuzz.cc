@@ -1,4 +1,4 @@
-// A list comes from whoever may write the ConfigMap. What is accepted must survive its own canonical form.
+// A list comes from anybody who may write the ConfigMap. Accepted lists survive their canonical form.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
-// Manifests come from anybody's repository. What is found in them has a place in the text and a name that was
-// written there, and the strongest policies are those of all uses.
+// Manifests come from anybody's repository. Each use of an image has a name and a place in the text. An
+// image's policy is the strongest one of all its uses.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Markers stand in files of any kind. What is found stands where it is said to stand, and is a name.
+// Markers stand in files of any kind. Each marked image has a place in the file, and a name.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// What a credential plugin is asked. Whatever image, token and annotations are called, the request is one
-// line of JSON that says just that; and a plugin that sends it back has not answered.
+// Writes requests to a credential plugin. A request is one line of JSON that keeps image, token and
+// annotations as they are. A plugin that sends it back has not answered.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// Image names. What parses must parse again from its normalised form, to the same name.
+// Image names. A name that parses must parse again from its normalised form, to the same name.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// What pods send as their token. A clock's time never overflows by it.
+// Reads tokens that pods send. No token makes a clock's time overflow.
 #include <cstdint>
 #include <string_view>
 
