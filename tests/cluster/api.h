@@ -34,8 +34,8 @@ class Api {
   ApiAnswer MergePatch(const std::string& path, const std::string& body);
   ApiAnswer JsonPatch(const std::string& path, const std::string& body);
 
-  // What became of one object, such as "/api/v1/nodes", "n1", since a resourceVersion: every version of it,
-  // in their order. Takes a second: the server tells all at once, and then for so long what comes.
+  // Returns every version of one object, such as "/api/v1/nodes", "n1", since a resourceVersion, in their
+  // order. Takes a second: the server sends past versions at once, and then new ones until the time is over.
   std::vector<doc::Node> VersionsSince(const std::string& collection, const std::string& name,
                                        const std::string& resource_version);
 
@@ -54,7 +54,7 @@ class Api {
 
 // JSON of a string, with its quotes.
 std::string Quote(const std::string& text);
-// What a response says, or nothing if it is no JSON.
+// Parses a response; returns a null node if it is no JSON.
 doc::Node ParseOrNull(const std::string& json);
 
 }  // namespace prefetch::cluster

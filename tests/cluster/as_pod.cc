@@ -8,7 +8,7 @@
 namespace prefetch::cluster {
 namespace {
 
-// Becomes the agent, in a mount namespace that has the service account where every pod has it.
+// Runs the agent in a mount namespace that has the service account where every pod has it.
 constexpr const char* kWithAccount =
     "mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io/serviceaccount && "
     "mount --bind \"$1\" /run/secrets/kubernetes.io/serviceaccount && shift && exec \"$@\"";

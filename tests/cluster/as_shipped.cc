@@ -217,7 +217,7 @@ void AsShipped::ExpectMeasuredDisk() {
 std::string AsShipped::Preflight(const std::string& image, const std::string& policy) {
   const rig::Scratch& scratch = node_->node().scratch();
   const std::string name = "job-" + std::to_string(jobs_++);
-  // What OpenShift's admission gives to pods: a user of their namespace.
+  // OpenShift's admission gives pods a user of their namespace.
   const bool is_openshift = std::string(GetParam().name) == "openshift";
   const std::string user = is_openshift ? "  securityContext: {runAsUser: 1000650000}\n" : "";
   const std::string job = scratch.Write(

@@ -14,7 +14,7 @@
 
 namespace prefetch::cluster {
 
-// What a node of the platform has, and the overlay names.
+// A platform, with the paths that its nodes have and its overlay names.
 struct Platform {
   const char* name;
   NodePaths paths;
@@ -68,9 +68,9 @@ class AsShipped : public testing::TestWithParam<Platform> {
   std::string LogsOfAgent();
   // Its lines that are errors.
   std::string ErrorsOfAgent();
-  // Of the agent's process, in /proc; empty if there is none.
+  // The folder of the agent's process in /proc; empty if there is none.
   static std::filesystem::path AgentProcess();
-  // Of its status.
+  // The value of `key` in the status of this process.
   static std::string StatusLine(const std::string& key);
   // Can this node's runtime filter system calls? A CRI-O may be built without.
   static bool RuntimeHasSeccomp();

@@ -1,4 +1,4 @@
-// What happens to the agent as shipped, and what jobs get from it.
+// Tests the agent as shipped when it runs out of memory, and what jobs get from it.
 #include <memory>
 #include <regex>
 #include <sstream>
@@ -141,7 +141,7 @@ class AsShippedForJobs : public AsShipped {
   }
 };
 
-// What they have, kubelet starts: nobody asks a registry, and the check of each recipe agrees.
+// kubelet starts jobs from images on the node: nobody asks a registry, and the check of each recipe agrees.
 TEST_P(AsShippedForJobs, EachRecipesCheckPassesAndKubeletAsksNoRegistry) {
   const std::string tool = node_->PushPause("team/job", node_->open_registry());
   Install(tool + "\n");

@@ -49,7 +49,7 @@ class Crio final : public rig::Runtime {
   void HasInsecureRegistry(const std::string& address) { insecure_ = address; }
   // Entries of registries.conf beside those of MayUseHttp. From the next start on.
   void HasRegistries(const std::string& toml) { more_registries_ = toml; }
-  // A pull that gets nothing for so long is given up. From the next start on.
+  // Cancels pulls that get nothing for this time. From the next start on.
   void GivesUpOnSilenceAfter(std::chrono::seconds silence) { silence_ = silence; }
   // Its own logins, from the next start on.
   void HasAuthFile(const std::string& json) { auth_file_ = json; }

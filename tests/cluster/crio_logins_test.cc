@@ -1,5 +1,5 @@
-// Whose credentials a real CRI-O sends where (registry rule R50), and which rule of a policy it takes, held
-// against what the agent tells people. Only where the folder of programs has a CRI-O: main.cc.
+// Compares the credentials that a real CRI-O sends (registry rule R50), and the rule of a policy that it
+// takes, with what the agent reports. Only where the folder of programs has a CRI-O: main.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class Doorkeeper {
   }
   std::string address() const { return proxy_.address(); }
   void Forget() { proxy_.Forget(); }
-  // Those who asked for a manifest, each once; "nobody".
+  // Returns the users that asked for a manifest, each once; "nobody" asks without a login.
   std::vector<std::string> Callers() const {
     std::vector<std::string> callers;
     for (const rig::Passed& request : proxy_.Requests()) {

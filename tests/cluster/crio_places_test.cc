@@ -61,7 +61,7 @@ const Row kRows[] = {
     {"unqualified-search-registries = [\"docker.io\"]\n"
      "[[registry]]\nprefix = \"docker.io\"\nlocation = \"ONE/hub\"\ninsecure = true\n",
      "busybox:v1"},
-    // Of one prefix the first entry of a file counts, be it a drop-in, and the last file.
+    // The last file with a prefix counts, and in this file the first entry. A drop-in is a file, too.
     {"[[registry]]\nprefix = \"reg.example.test\"\nlocation = \"ONE/first\"\ninsecure = true\n"
      "[[registry]]\nprefix = \"reg.example.test\"\nlocation = \"ONE/second\"\ninsecure = true\n",
      "reg.example.test/app:v1"},

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 constexpr const char* kPod = "/api/v1/namespaces/prefetchd/pods/fleet-agent";
 
-// What the pod's port is sent, on its way to the agent: the address of a pod on the host's network.
+// A proxy at the pod's port, on the host's network: notes the headers, and passes requests on to the agent.
 class Door {
  public:
   explicit Door(std::string agent) : agent_(std::move(agent)) {

@@ -1,5 +1,5 @@
-// What the agent says on its Node, through the shipped rights, and what the shipped policies refuse, by a
-// real API server.
+// Tests on a real API server: the agent writes to its Node with the shipped rights, and the shipped policies
+// refuse other writes.
 #include <gtest/gtest.h>
 
 #include "cluster/as_pod.h"

@@ -88,7 +88,7 @@ std::string RealKubelet::Config() const {
       "registryPullQPS: 0\nserializeImagePulls: false\n"
       "kubeAPIQPS: 100\nkubeAPIBurst: 200\n"
       "nodeStatusUpdateFrequency: 1s\nnodeStatusReportFrequency: 10s\n"
-      // What is changed is seen by the next pod, not up to a minute later.
+      // The next pod sees a change at once, not up to a minute later.
       "configMapAndSecretChangeDetectionStrategy: Get\n"
       "containerRuntimeEndpoint: " +
       runtime_endpoint_ +

@@ -31,7 +31,7 @@ void LeaveOut(const std::string& tests, const char* why) {
 int RunTests(int argc, char** argv) {
   std::printf("%s\n", Versions().c_str());
   testing::InitGoogleTest(&argc, argv);
-  // What needs a program that this folder has not is no part of its run.
+  // Leaves out tests that need a program which is not in the folder.
   if (PathOf("crio").empty()) LeaveOut("*Crio*:*/crio:*/openshift", "no crio");
   if (OlderKubelet().empty()) LeaveOut("*AnUpgradeOfKubelet*", "no older kubelet");
   testing::AddGlobalTestEnvironment(new ControlPlaneOfAll);

@@ -32,7 +32,7 @@ class NodeSelector : public testing::Test {
         node_->api().MergePatch("/api/v1/nodes/n1", R"({"metadata":{"labels":{"pool":)" + pool + "}}}");
     ASSERT_TRUE(patched.ok()) << patched.text;
   }
-  // The whole node is ready, with so many entries.
+  // Waits until the whole node is ready, with this number of entries.
   bool IsReadyWith(std::uint64_t required, seconds limit) {
     return rig::Eventually(limit, [&] {
       const status::StatusDocument status = node_->node().Status();

@@ -1,5 +1,5 @@
 // The program of pods that run: it waits to be ended. Static, for an image that has nothing else. With an
-// argument it ends at once, with that code. With "hold" and a number it waits with so many MiB in use.
+// argument it ends at once, with that code. With "hold" and a number it waits with that number of MiB in use.
 #include <csignal>
 #include <cstdlib>
 #include <cstring>

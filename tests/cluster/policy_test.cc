@@ -41,7 +41,7 @@ class Policy : public testing::Test {
                                 R"({"metadata":{"labels":{"prefetchd.dev/policy":)" + value + "}}}")
                     .ok());
   }
-  // As the page tells people to, with this action.
+  // Installs the policy with this action, as the guide describes it.
   void Install(const std::string& action) {
     const rig::Scratch& scratch = node_->node().scratch();
     const std::string list =
@@ -73,7 +73,7 @@ class Policy : public testing::Test {
   }
   // The server learns of policies a little later.
   bool Awaits(const std::function<bool()>& state) { return rig::Eventually(seconds(30), state); }
-  // What people see who apply this pod.
+  // Returns kubectl's output for a user who applies this pod.
   rig::Ran Apply(const std::string& container) {
     return Kubectl({"apply", "--dry-run=server", "-n", "ci", "-f",
                     node_->node().scratch().Write("policy/pod.json", Pod(container))});

@@ -62,10 +62,10 @@ class RealNode {
   // The same, but kubelet's version is what the Node object tells, and its process is looked for.
   void StartLearningAgent(const std::vector<std::string>& more = {});
 
-  // What the runtime calls it; empty if it is not there under this name.
+  // Returns the runtime's id of the image; empty if it is not there under this name.
   std::string IdOf(const std::string& image);
   void RemoveImage(const std::string& image);
-  // What `prefetchctl verdict` says of a pod in whose place it is asked.
+  // One of the verdicts of `prefetchctl verdict`, which is asked on a pod's behalf.
   struct Verdict {
     std::string result, reason;
   };

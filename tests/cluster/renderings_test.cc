@@ -46,7 +46,7 @@ std::vector<std::string> ComponentsTogether() {
   return names;
 }
 
-// What else generate is asked for, one set of options a line.
+// Further options of generate, one set a line.
 const std::vector<std::vector<std::string>> kOptions = {
     {"--node-selector", "pool=ci", "--node-selector", "example.org/zone=a"},
     {"--toleration", "dedicated=ci:NoSchedule", "--toleration", "spot"},
@@ -115,7 +115,7 @@ class Renderings : public testing::Test {
         Kubectl({"delete", "--ignore-not-found", "--force", "--grace-period=0", "--timeout=90s", "-f", file});
     EXPECT_TRUE(gone.exit == rig::Exit{}) << gone.err;
   }
-  // What a person sees of it afterwards; empty if nothing is left.
+  // Returns the names of the objects that are left; empty if there are none.
   static std::string Left() {
     std::string left;
     rig::Ran kinds = Kubectl({"api-resources", "--verbs=list", "-o", "name"});
@@ -175,7 +175,7 @@ TEST_F(Renderings, AppliedTwiceChangesNothingAndDeletedLeavesNothing) {
   }
 }
 
-// What every cluster that was installed at an earlier commit goes through. A name that a release gives up
+// Every cluster that was installed at an earlier commit goes through this. A name that a release gives up
 // stays in the cluster for ever if no namespace takes it along.
 TEST_F(Renderings, AnEarlierOneIsUpgradedPrunedAndUninstalled) {
   const char* source = std::getenv("PREFETCH_SOURCE");

@@ -201,7 +201,7 @@ TEST_F(RealTouch, AnAgentKilledAtAnyStepIsNoObstacleForTheNext) {
   EXPECT_TRUE(NoTouchPods()) << node_->api().Get(kTouchPods).text;
 }
 
-// What the shipped policy has to refuse of an agent's token, seen at a real server.
+// The shipped policy has to refuse these requests with an agent's token, on a real server.
 TEST_F(RealTouch, TheServerTakesOneShapeOfPodsOnly) {
   StartNode("AlwaysVerify");
   const std::string image = node_->Push("team/app");
@@ -251,7 +251,7 @@ TEST_F(RealTouch, TheServerTakesOneShapeOfPodsOnly) {
     ApiAnswer refused = agent.Post(dry, body(bad.spec, bad.container, bad.where));
     EXPECT_TRUE(refused.status == 403 || refused.status == 422) << refused.status << refused.text;
   }
-  // Of the priority classes only the cluster's default one, which the server fills in.
+  // The policy accepts only the cluster's default priority class, which the server fills in.
   Api admin = node_->control_plane().Admin();
   auto make_class = [&](const std::string& name, const std::string& is_default) {
     return admin.Post("/apis/scheduling.k8s.io/v1/priorityclasses",

@@ -309,7 +309,7 @@ Walk::Said Walk::Command(const Asked& asked) {
   return said;
 }
 
-// Of each image on its list, and of all.
+// Returns the agent's answer for each image on its list, and then the one for the node.
 std::vector<bool> Walk::Agent() {
   std::vector<bool> starts;
   for (std::size_t i = 0; i < listed_; i++) {
@@ -388,7 +388,7 @@ void Walk::Ask(const std::vector<Asked>& asked, bool agent_too) {
     }
     if (!late.empty())
       Note((false_ready ? "false ready " : "false not ready ") + std::to_string(took) + ": " + late);
-    // What moves in between is asked again; what stays is wrong.
+    // A state may move in between: ask again. A difference that stays is an error.
     if (!wrong.empty() && ++wrongs >= kTries) return Disagree(wrong);
     // A runtime that tells progress is a containerd, and tells of images.
     const double limit = !false_ready                             ? kFalseUnreadyLimit

@@ -29,7 +29,7 @@ class Walk {
   static constexpr int kStepsOfDeck = 40;
   Walk(RealNode& node, std::uint32_t seed);
 
-  // Does something, and asks. What disagrees is in the counts.
+  // Takes one step, and asks. The counts have the disagreements.
   void Step();
   const WalkCounts& counts() const { return counts_; }
 
@@ -49,7 +49,7 @@ class Walk {
   // A number below `n`; all of them occur before one comes again.
   std::size_t Deal(std::vector<std::size_t>& deck, std::size_t n);
 
-  // What happens.
+  // A step does one of these.
   void PodThatPullsWithSecret();
   void PodWithSecret();
   void PodWithout();
@@ -66,12 +66,12 @@ class Walk {
   void RotateSecret();
   void RestartAgent();
 
-  // What is asked.
+  // A question to pods and to the command.
   struct Asked {
     Question question;
     std::vector<std::string> pod_flags;  // of the command, for the same pod
   };
-  // What the command or the agent says of each image.
+  // The command's verdicts on each image of a question.
   using Said = std::vector<RealNode::VerdictsOf>;
   void Ask(const std::vector<Asked>& asked, bool agent_too);
   Said Command(const Asked& asked);

@@ -65,7 +65,7 @@ std::string StringAt(const std::string& json, const std::string& key) {
   return json.substr(from, json.find('"', from) - from);
 }
 
-// What distribution's registry/api/errcode makes of an error of a registry.
+// Returns the text that distribution's registry/api/errcode makes of a registry's error.
 std::string OciCause(const std::string& json) {
   static const std::array<std::pair<std::string_view, std::string_view>, 6> kKnown = {{
       {"UNAUTHORIZED", "authentication required"},

@@ -1,4 +1,4 @@
-// What FakeApiServer does with its objects: keeps them with their versions, lists, patches and deletes them.
+// FakeApiServer's part for objects: keeps them with their versions, lists, patches and deletes them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -42,7 +42,7 @@ struct FakeApiServer::User {
   std::string name;
   std::vector<std::string> groups;
   base::TimePoint ends = base::TimePoint::max();
-  // Of a token for somebody else than the API server, which takes it from nobody.
+  // Set for a token that is meant for another server: the API server accepts it from nobody.
   std::string audience = {};
   PodToken of = {};
 };

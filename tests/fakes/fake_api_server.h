@@ -31,7 +31,7 @@
 
 namespace prefetch::tests {
 
-// What happens to the next requests instead of an answer, or beside it.
+// A fault of the next requests, instead of an answer or in addition to it.
 struct Fault {
   int status = 0;           // is answered, with a Status object; 0: no such answer
   std::string retry_after;  // that header, with it
@@ -41,7 +41,7 @@ struct Fault {
   int times = 1;            // how many requests
 };
 
-// What a token is bound to.
+// The objects that a token is bound to.
 struct PodToken {
   std::string name_space, service_account;
   std::string node, pod;
@@ -79,12 +79,12 @@ class FakeApiServer {
   void SetRefusal(std::function<std::optional<Refusal>(const doc::Node& pod)> refusal);
   // As kubelet: the status of the object that has this uid; false if there is none any more.
   bool SetStatus(const std::string& path, const std::string& uid, doc::Node status);
-  // What pods/proxy answers for "NAMESPACE/NAME:PORT/path"; others get 503.
+  // Sets the answer of pods/proxy for "NAMESPACE/NAME:PORT/path"; others get 503.
   void SetPodAnswer(const std::string& what, std::string body);
   // pods/proxy for "NAMESPACE/NAME:PORT" goes to this port of loopback, where a real agent listens.
   void ForwardPod(const std::string& what, std::uint16_t port);
-  // What a server beside it is told of who comes with this Authorization header, as kubelet is by token and
-  // subject access reviews: 200, 401 or 403.
+  // Decides for another server whether the owner of this Authorization header has a right: 200, 401 or 403.
+  // kubelet asks so, by token and subject access reviews.
   int Review(std::string_view authorization, const std::string& verb, const std::string& resource,
              const std::string& name) const;
   // Continue tokens given so far are answered with 410.
@@ -100,7 +100,7 @@ class FakeApiServer {
   std::string AddPodToken(const PodToken& of, const std::string& audience,
                           std::chrono::seconds life = std::chrono::hours(1));
   void Revoke(const std::string& token);
-  // Who comes without a token: with a client certificate, that is. Empty (as at first): nobody may.
+  // Sets the user of requests with a client certificate and no token. Empty (as at first): refused.
   void SetCertificateUser(const std::string& user);
   // Grants what these manifests grant.
   base::Status LoadRbac(std::string_view manifests);
@@ -116,18 +116,18 @@ class FakeApiServer {
   void GoAway();
   void ComeBack();
 
-  // Is called with each request ("PATCH /api/v1/nodes/n1") before anything is done about it, by the server's
-  // threads: whoever wants to act between two requests of a client. It may call Put and its likes.
+  // The server's threads call the watcher with each request ("PATCH /api/v1/nodes/n1") before they handle it.
+  // It acts between two requests of a client, and may call Put and its likes.
   void SetWatcher(std::function<void(const std::string& request)> watcher);
-  // Every answer takes so long.
+  // Delays every answer by this time.
   void SetLatency(std::chrono::milliseconds latency);
-  // pods/proxy is not answered before so many such requests are there at once; from then on, at once.
+  // Holds requests to pods/proxy until this number is there at once; from then on, it answers at once.
   void HoldPodAnswersUntil(int at_once);
   // How many pods/proxy requests were there at once, at most.
   int most_at_once() const;
 
   // "PATCH /api/v1/nodes/n1/status", and the query if there is one; those with a fault, too.
-  // What was written is also noted for tests/admission, where PREFETCH_TEST_SENT names a folder.
+  // Writes are also noted for tests/admission, where PREFETCH_TEST_SENT names a folder.
   std::vector<std::string> Requests() const;
 
  private:

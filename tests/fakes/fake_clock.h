@@ -1,4 +1,4 @@
-// FakeClock: time that moves when a test says so.
+// FakeClock: time that moves only when a test moves it.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class FakeClock final : public base::Clock {
                                                                 kStart);
   }
 
-  // Moves time, then tells those who asked for it, in the order in which they did.
+  // Moves time, then calls the listeners, in the order in which they registered.
   void Advance(base::Duration by) {
     now_ += by.count();
     for (const auto& listener : listeners_) listener();

@@ -1,5 +1,5 @@
-// What only CRI-O's pulls do (runtime rules C30 and C34 to C36), as containers/image does it: what they ask
-// for, how they go on after a cut, what of them stays. The contract suite holds it to a real one.
+// The part of pulls that only CRI-O has (runtime rules C30 and C34 to C36), as containers/image does it: the
+// requests, what follows a cut, and what of a pull stays. The contract suite compares it with a real one.
 #include <chrono>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace prefetch::tests {
 namespace {
 
-// docker/body_reader.go: the first cut is forgiven, and others after so many bytes or so long.
+// docker/body_reader.go forgives the first cut, and further ones after this number of bytes or this time.
 constexpr double kProgressOfARetry = 1024.0 * 1024.0;
 constexpr std::chrono::seconds kTimeOfARetry{60};
 
@@ -64,8 +64,8 @@ bool FakeImageService::MayLogIn(const Pull& pull, const FakeImage& image) const 
   return auth && auth->username == image.username && auth->password.Reveal() == image.password;
 }
 
-// The ping tells whether a login is wanted: whom nobody asks then says nothing later, and who has none logs
-// in as nobody.
+// The ping tells whether the registry wants a login. If it does not, no later request has one. If it does, a
+// pull without credentials logs in as nobody.
 void FakeImageService::AskForManifest(const Pull& pull, int times) {
   counters_.registry_requests += times;
   if (!IsCrio(persona_)) return;

@@ -9,7 +9,7 @@
 
 namespace prefetch::tests {
 
-// The pod of one node. Whoever makes it models what runs in it.
+// The pod of one node. Its maker models what runs in it.
 struct FakePod {
   // The pod is deleted and one of this revision of the template takes its place.
   std::function<void(const std::string& revision)> replace;
@@ -26,7 +26,7 @@ class FakeDaemonSet {
   void Undo();                              // kubectl rollout undo: the one before
   void Turn();                              // the controller looks once
 
-  // What `kubectl rollout status` waits for.
+  // Returns true once `kubectl rollout status` would end.
   bool RolledOut() const { return Updated() == pods_.size() && Available() == pods_.size(); }
   std::size_t Updated() const;  // pods of the newest revision
   std::size_t Available() const;

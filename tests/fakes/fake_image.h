@@ -30,7 +30,7 @@ struct FakeImage {
   image::Platform platform{"linux", "amd64", ""};
   std::string username, password;  // who may pull it; empty: everybody
   bool hidden = false;             // to all others it is absent: 404 instead of 401
-  std::string refused_user;        // whom a registry that hides it refuses all the same
+  std::string refused_user;        // gets 401 from a registry that hides it
   base::Duration unpack{};         // how long unpacking takes once all is there
   bool silent = false;             // no byte of its blobs comes
   bool ends_runtime = false;       // unpacking it crashes the daemon, which comes back at once

@@ -76,7 +76,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // A mirror stands before the registry and gives every pull of the image's name this one; nullopt: it gives
   // what the registry has again.
   void Lag(const std::string& name, std::optional<FakeImage> image);
-  // What a registry has under a name, by tag or by digest.
+  // Returns the image that a registry has under a name, by tag or by digest.
   std::optional<FakeImage> InRegistry(const std::string& normalized) const;
   void SetRegistry(RegistryState state);        // of all registries
   void SetBandwidth(std::uint64_t per_second);  // of the node, shared by its downloads; 0: no limit
@@ -94,11 +94,11 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // Connections are reset; new ones work. CRI-O goes on from there, unless that was often; containerd's
   // pulls end.
   void CutConnections();
-  // What CRI-O has asked registries for since the last call: "GET /v2/team/app/manifests/v1", " +login" with
-  // a name and password, " +range" from where it was cut; blobs are "…/blobs/BLOB".
+  // Returns the requests of CRI-O to registries since the last call: "GET /v2/team/app/manifests/v1",
+  // " +login" with a name and password, " +range" from where it was cut; blobs are "…/blobs/BLOB".
   std::vector<std::string> TakeAsked();
 
-  // What the registry would give for this name now; none: it has nothing of that name, or does not answer.
+  // Returns the image that the registry would give for this name now; none: it has none or is silent.
   std::optional<FakeImage> Offered(const std::string& name) const;
 
   // ---- the node's side
@@ -113,7 +113,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void GiveUpOnSilenceAfter(base::Duration silence);
   // Somebody whose pull of `name` CRI-O shares with ours has gone away: it ends for all (C32).
   void CancelShared(const std::string& name);
-  // Of the runtime that is there from now on.
+  // Sets the version of the runtime from now on.
   void SetVersion(const std::string& version, image::RuntimeRegistries registries = {});
   void LookTakes(base::Duration time);                               // each ImageStatus from now on
   void SetReady(bool ready);                                         // RuntimeReady
@@ -132,13 +132,13 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void Untag(const std::string& name);      // as `crictl rmi NAME` does with CRI-O: this name goes
   void LoseSnapshot(const std::string& name);
   void LoseLayers(const std::string& name);      // as by `ctr content rm`
-  void FailNext(LeaseCall call, int times);      // so many calls break off, as at a connection that has died
+  void FailNext(LeaseCall call, int times);      // the next calls break off, as at a connection that has died
   std::set<std::string> SandboxCgroups() const;  // that were sent with pulls
   std::vector<std::string> Leases();             // those of ours that have not expired
 
   // ---- for the harness
   int Parked() const;  // calls that wait for virtual time; one that was stopped is on its way out
-  // Of the newest pull of this name that goes on; none: there is none.
+  // Returns the stage of the newest running pull of this name; none: there is none.
   std::optional<PullStage> StageOf(const std::string& name) const;
   // Does an ImageStatus of this name go on?
   bool IsLookedAt(const std::string& name) const;

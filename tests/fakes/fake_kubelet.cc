@@ -30,7 +30,7 @@ bool HasName(const image::LocalImage& image, const std::string& name) {
 
 }  // namespace
 
-// What was decided, and what is to be written down with it.
+// A decision, and the entry that is written down with it.
 struct FakeKubelet::Admission {
   bool admitted = false;
   CredentialEntry news;

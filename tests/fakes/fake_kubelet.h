@@ -18,16 +18,16 @@
 
 namespace prefetch::tests {
 
-// What a pull of kubelet's succeeded with.
+// The credential with which a pull of kubelet succeeded.
 struct PullCredential {
   std::optional<kubelet::HashedSecret> secret;
   std::optional<kubelet::Coordinates> service_account;
   // Neither: node credentials, or none at all.
 };
 
-// What is written lies in real files below `<root>/image_manager`, so that the product's readers can be shown
-// it; what kubelet keeps in memory (its cache, how many pulls of a name are under way) is kept here and gone
-// with Stop. One thread. The clock outlives it.
+// Records lie in real files below `<root>/image_manager`, so that the product's readers can be shown them.
+// The state that kubelet keeps in memory (its cache, the number of running pulls of a name) is kept here and
+// gone with Stop. One thread. The clock outlives it.
 //
 // The decision is written a second time here, from the rules, so that the product's verdict has something to
 // be compared with. They share the decoders, the file names and the trimming of names.

@@ -24,8 +24,8 @@ std::optional<std::string> IntendedImage(const std::string& content, image::Kube
 std::string EncodeRecord(const StoredRecord& stored, image::KubeletVersion version);
 std::string EncodeIntent(const std::string& image, image::KubeletVersion version);
 
-// What a pull has to say about who may use the image, merged into the record under `key`. False if nothing
-// changed. One that says nothing changes nothing.
+// Merges a pull's news about who may use the image into the record under `key`. Returns false if nothing
+// changed. Empty news change nothing.
 bool MergeIntoRecord(kubelet::PulledRecord& record, const std::string& key,
                      const kubelet::CredentialEntry& news);
 

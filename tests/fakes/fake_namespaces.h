@@ -19,7 +19,7 @@ class FakeNamespaces {
   // Takes the Namespaces, ServiceAccounts and ResourceQuotas of a stream of YAML documents; others are passed
   // over. Before the first Namespace nothing is refused.
   base::Status Load(std::string_view manifests);
-  // With all that it has.
+  // Removes the namespace with all that it has.
   void Remove(const std::string& name_space) { spaces_.erase(name_space); }
 
   struct Refusal {

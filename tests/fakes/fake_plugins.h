@@ -28,7 +28,7 @@ class FakePlugins {
   void SetLimit(base::Duration limit);
   // For images of this registry every plugin hangs from now on, or not any more.
   void Hang(const std::string& registry, bool hangs = true);
-  // What they answer for a registry, and how long they take. Others: no credentials, at once.
+  // The plugins' answer for a registry, and its duration. Others: no credentials, at once.
   struct Answer {
     image::AuthConfig auth;
     base::Duration takes{};

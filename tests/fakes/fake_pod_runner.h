@@ -46,7 +46,7 @@ class FakePodRunner {
   // Every pod fails at once, as when the node has no room for it; an empty reason: no more.
   void Refuse(std::string reason, std::string message);
 
-  // Does what is due now. False if there was nothing.
+  // Performs all that is due now. Returns false if nothing was.
   bool Step();
   // When something is due if nobody interferes.
   base::TimePoint NextEvent() const;

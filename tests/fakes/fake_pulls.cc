@@ -17,7 +17,7 @@ using image::ErrorClass;
 constexpr std::size_t kDownloads = 3;             // for each pull, or for the node: see Persona
 constexpr std::size_t kCrioDownloads = 6;         // of layers, for each pull
 constexpr std::chrono::seconds kCrioAsksFor{60};  // a registry that answers 429, before it gives up
-constexpr int kCrioAsks = 5;                      // and so often
+constexpr int kCrioAsks = 5;                      // requests in that time
 constexpr double kAlmost = 0.5;                   // of a byte: what rounding of times may leave
 
 double Remaining(const StoredBlob& blob) {
@@ -59,8 +59,8 @@ std::vector<FakeBlob> FakeImageService::Missing(const Pull& pull) const {
   return missing;
 }
 
-// Has it a blob with all its bytes, of which one is wrong? The commit fails, and that of each later pull
-// which finds them.
+// Does it have a blob with all its bytes and a wrong one among them? The commit fails, and that of each later
+// pull which finds them.
 bool FakeImageService::HasWrongBlob(const Pull& pull) const {
   for (const FakeBlob& one : Missing(pull)) {
     auto blob = store_.blobs.find(one.digest);
@@ -196,7 +196,7 @@ void FakeImageService::Refuse(Pull& pull, cri::CallError error) {
   End(pull, std::move(error));
 }
 
-// What a test has told the registry to answer.
+// Returns the failure that a test has told the registry to answer.
 std::optional<cri::CallError> FakeImageService::ToldFailure(const Pull& pull) const {
   if (auto answer = answers_.find(pull.asked); answer != answers_.end()) {
     const auto& [status, body] = answer->second;

@@ -1,5 +1,5 @@
-// FakeRegistries: the registries of the fake world as they answer questions without a pull. What they hold is
-// what the fake runtime pulls from; each registry can be down, refuse access, or ask for patience.
+// FakeRegistries: the registries of the fake world as they answer questions without a pull. They hold the
+// images that the fake runtime pulls; each registry can be down, refuse access, or ask for patience.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ enum class RegistryMood {
   kLimiting,    // 429
   kFailing,     // 500
   kUnclear,     // 200, and nothing that can be compared
-  kOnlyByPull,  // the runtime goes by mirrors that only it can follow
+  kOnlyByPull,  // the runtime uses mirrors that only it can follow
 };
 
 // Any thread may call anything. Clock and runtime outlive it.
@@ -29,10 +29,10 @@ class FakeRegistries {
   FakeRegistries(const FakeClock& clock, const FakeImageService& runtime)
       : clock_(clock), runtime_(runtime) {}
 
-  // Of one registry, by its domain. `retry_after`: of kLimiting.
+  // Sets the mood of one registry, by its domain. `retry_after` is for kLimiting.
   void Set(const std::string& registry, RegistryMood mood,
            std::optional<std::chrono::milliseconds> retry_after = std::nullopt) PREFETCH_EXCLUDES(mutex_);
-  // What every answer of that registry about a tag that is there says of pulls; nullopt: nothing.
+  // Sets what every answer of that registry about an existing tag reports about pulls; nullopt: nothing.
   void Allow(const std::string& registry, std::optional<image::PullAllowance> allowance)
       PREFETCH_EXCLUDES(mutex_);
   // Answers from what the registries have when they are asked.

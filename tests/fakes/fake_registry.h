@@ -42,7 +42,7 @@ class FakeRegistry {
   std::string Put(const std::string& repository, const std::string& tag, FakeManifest manifest = {});
   void Remove(const std::string& repository, const std::string& tag);
 
-  // Who may ask. Without either: everybody.
+  // Limits who may ask. Without these calls, everybody may.
   void DemandPassword(const std::string& user, const std::string& password);
   // Bearer, with tokens of this token service (whose address may differ from the registry's, by a front).
   void DemandToken(const std::string& realm, const std::string& service = "fake");
@@ -56,7 +56,7 @@ class FakeRegistry {
   using Override = std::function<std::optional<FakeReply>(const WireRequest&)>;
   void Answer(Override override);
 
-  // What was asked, in order.
+  // Returns all requests, in order.
   std::vector<WireRequest> requests() const;
   // "HEAD /v2/a/manifests/v1", …
   std::vector<std::string> lines() const;

@@ -18,7 +18,7 @@ struct StoredBlob {
   std::uint64_t total = 0;
   double done = 0;  // a fraction of a byte matters to nobody but the arithmetic
   bool complete = false;
-  // Of a blob that somebody writes: what was written, and whether any of that is not FakeBytes().
+  // Only blobs that somebody writes have these: the bytes so far, and whether any of them is not FakeBytes().
   std::string bytes = {};
   bool wrong = false;
 };
@@ -73,7 +73,7 @@ class FakeStore {
   void CollectGarbage(base::TimePoint now, const std::set<std::string>& in_use);
 
   const StoredImage* FindByName(const std::string& normalized) const;
-  // What is listed as its repo digests: not all of that is found by name, see C34.
+  // Returns the listed repo digests: not all of them are found by name, see C34.
   std::set<std::string> ListedDigests(const StoredImage& stored) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace prefetch::tests {
 namespace {
 
-// Of a thousand alike, the first say enough.
+// The first of many similar objects say enough.
 constexpr std::size_t kMost = 40;
 
 std::string FolderOfTheTest() {

@@ -17,7 +17,7 @@ class KeptObjects {
   KeptObjects(const KeptObjects&) = delete;
   KeptObjects& operator=(const KeptObjects&) = delete;
 
-  // Its newest form counts, also after it was deleted. Of many objects the first are kept.
+  // Keeps the newest form of an object, also after it was deleted. Keeps only the first of many objects.
   void Keep(const std::string& path, const doc::Node& object);
 
  private:

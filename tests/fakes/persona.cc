@@ -18,7 +18,7 @@ std::string UrlOf(const std::string& name) {
   return "https://" + name.substr(0, name.find('/')) + "/v2/x/manifests/y";
 }
 
-// What went wrong, in words that the runtimes share.
+// Returns the cause, in words that the runtimes share.
 Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
   bool old = persona == Persona::kContainerd16;
   std::string request = "failed to do request: Head \"" + UrlOf(name) + "\": ";
@@ -88,7 +88,7 @@ Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
   return {RpcCode::kUnknown, "something else"};
 }
 
-// What comes before the cause (C16).
+// Returns the text before the cause (C16).
 std::string Envelope(Persona persona, const std::string& name) {
   switch (persona) {
     case Persona::kContainerd16:

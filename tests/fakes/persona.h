@@ -24,17 +24,17 @@ bool HasContentApi(Persona persona);
 // How often one PullImage sends a password that is refused (C7).
 int RefusedTries(Persona persona);
 // The words and code with which this runtime reports that the pull of `name` failed so. Classified by the
-// product's own rules, so a word that they do not know shows at once.
-// With CRI-O `asked` is the name that its registries.conf has made of it; empty: the same.
+// product's own rules, so a word that they do not know shows at once. `asked` is the name that CRI-O's
+// registries.conf has made of it; empty: the same.
 cri::CallError Say(Persona persona, image::ErrorClass error_class, const std::string& name,
                    const std::string& asked = "");
 
-// What the answer of a runtime is made of.
+// The parts of a runtime's answer.
 struct RuntimeWords {
   cri::RpcCode code = cri::RpcCode::kUnknown;
   std::string text;
 };
-// What the agent hears when these words are told of `name`.
+// Returns the agent's error when a runtime answers with these words about `name`.
 cri::CallError Heard(const RuntimeWords& words, const std::string& name);
 
 }  // namespace prefetch::tests

@@ -31,8 +31,8 @@ class Rbac {
   // As the API server's authorizer: rules only add. `create` has no resource name to be compared with.
   bool Allows(const Attempt& attempt) const;
 
-  // What no role of ours may grant: a wildcard, nodes/proxy, secrets, pods/exec and its likes, and the rights
-  // to give oneself more (escalate, bind, impersonate). One sentence each: "ClusterRole agent: …".
+  // Returns the forbidden grants of roles: a wildcard, nodes/proxy, secrets, pods/exec and its likes, and the
+  // rights to give oneself more (escalate, bind, impersonate). One sentence each: "ClusterRole agent: …".
   std::vector<std::string> ForbiddenGrants() const;
 
  private:
