@@ -275,7 +275,7 @@ TEST_F(Check, AnAgentThatComesLaterIsWaitedFor) {
     std::ifstream in(scratch_ / "check.log");
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
-  // It says so at once that nobody is there, and then somebody is.
+  // The command reports at once that nobody is there. Then the agent starts.
   ASSERT_TRUE(rig::Eventually(std::chrono::seconds(10),
                               [&] { return log().find("waiting for the agent") != std::string::npos; }));
   auto server = Serve(&AnswerAll, "127.0.0.1:" + std::to_string(*port));
@@ -509,7 +509,7 @@ TEST_F(Check, WhatNeedsARegistryHoldsUpNothingElse) {
                 "1 of 3 images will not start on node ci-7; 1 of 3 images was not decided in time\n");
 }
 
-// Neither do many of them, nor is one registry's silence that of others.
+// Many silent registries hold up nothing else, and one registry's silence does not count for others.
 TEST_F(Check, ManyQuestionsToSilentRegistriesHoldUpNothingElse) {
   tests::WireServer server([](const tests::WireRequest& request, int fd) {
     if (request.body.find("dead") != std::string::npos) {
@@ -720,7 +720,7 @@ TEST_F(Example, AsksForNoRightAndIsRestricted) {
   EXPECT_EQ(init.Find("terminationMessagePolicy")->text, "FallbackToLogsOnError");
   const doc::Node* security = init.Find("securityContext");
   ASSERT_NE(security, nullptr);
-  // What the Pod Security Standard "restricted" asks for.
+  // The Pod Security Standard "restricted" asks for these fields.
   EXPECT_FALSE(security->Find("allowPrivilegeEscalation")->boolean);
   EXPECT_TRUE(security->Find("runAsNonRoot")->boolean);
   EXPECT_EQ(security->Find("capabilities")->Find("drop")->items.at(0).text, "ALL");

@@ -81,7 +81,7 @@ class Check : public testing::Test {
   rig::Scratch scratch_;
 };
 
-// What is said of a closed image.
+// The report about a closed image.
 inline const std::string kClosed =
     "on node ci-7: refused (RecordedForOthers): kubelet's record opens it to 2 secrets only. → let the agent "
     "touch it (--touch), or exempt it: prefetchctl list export --for kubelet\n";

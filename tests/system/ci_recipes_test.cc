@@ -115,7 +115,7 @@ TEST_P(RecipesLint, IsCleanAndWithAlwaysIsNot) {
   EXPECT_NE(control.out.find(row.finding), std::string::npos) << control.out;
 }
 
-// Of a GitLab job's pod the policies are in config.toml: the command's option has them.
+// The policies of a GitLab job's pod are in config.toml: an option of the command has them.
 INSTANTIATE_TEST_SUITE_P(
     All, RecipesLint,
     testing::Values(LintCase{"Buildkite", "buildkite.yaml", "imagePullPolicy: IfNotPresent",

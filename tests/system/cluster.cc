@@ -8,7 +8,7 @@
 namespace prefetch::system {
 namespace {
 
-// Becomes the agent, in a mount namespace that has the service account where every pod has it.
+// Runs the agent in a mount namespace that has the service account where every pod has it.
 constexpr const char* kAsPod =
     "mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io/serviceaccount && "
     "mount --bind \"$1\" /run/secrets/kubernetes.io/serviceaccount && shift && exec \"$@\"";
@@ -72,7 +72,7 @@ std::vector<std::string> Cluster::KubeletFlags() const {
   return {"--kubelet-api", "--kubelet-address", "127.0.0.1:" + std::to_string(kubelet_front_.port())};
 }
 
-// Whom it lets in is the API server's decision (KubeletFineGrainedAuthz, Kubernetes 1.33).
+// The API server decides who may ask (KubeletFineGrainedAuthz, Kubernetes 1.33).
 http::ServerResponse Cluster::Kubelet(const http::ServerRequest& request) {
   int allowed = api_.Review(request.headers.Get("Authorization").value_or(""), "get",
                             request.path == "/configz" ? "nodes/configz" : "nodes/metrics", "n1");

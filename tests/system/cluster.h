@@ -27,7 +27,7 @@ class Cluster {
   // A string of the Node "n1" as it is stored; empty if it is not there.
   std::string OfNode(doc::Path path) const;
 
-  // What the kubelet tells on its own port, and the flags by which the agent asks there.
+  // Sets the answers of kubelet's own port. The flags make the agent ask there.
   void KubeletSays(const std::string& configz, const std::string& metrics) PREFETCH_EXCLUDES(mutex_);
   std::vector<std::string> KubeletFlags() const;
 

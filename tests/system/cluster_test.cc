@@ -75,7 +75,7 @@ TEST_F(ClusterTest, KubeletsOwnWordDecidesTheVerdict) {
   EXPECT_EQ(node_.Get("/v1/status").body.find("Bearer"), std::string::npos);
 }
 
-// What deploy/docs/registries.md says to grant, and nothing more.
+// The rights that deploy/docs/registries.md says to grant, and nothing more.
 constexpr std::string_view kTokenRights = R"(
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role

@@ -16,7 +16,7 @@
 namespace prefetch::system::commands_help {
 namespace {
 
-// What heads a list of commands.
+// Headings of lists of commands.
 const Words& Headings() {
   static const Words headings = {
       "Look at a node or a fleet", "Gate CI", "Lists", "Install", "More", "Commands", "Subcommands"};

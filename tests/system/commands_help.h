@@ -11,7 +11,7 @@ using Words = std::vector<std::string>;
 
 // prefetchctl.
 std::string Program();
-// What a call prints that ends well.
+// Returns the output of a call that ends well.
 std::string Output(Words argv);
 Words WordsOf(std::string_view text);
 

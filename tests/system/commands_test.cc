@@ -103,7 +103,7 @@ class Completion : public testing::Test {
     scratch_.Write("zsh", Output({Program(), "completion", "zsh"}));
     scratch_.Write("fish", Output({Program(), "completion", "fish"}));
   }
-  // What bash would offer for the last of `words`.
+  // Returns what bash would offer for the last of `words`.
   std::set<std::string> Bash(const Words& words) {
     std::string script =
         "source " + (scratch_ / "bash") +
@@ -216,12 +216,12 @@ INSTANTIATE_TEST_SUITE_P(
                                    Set{}, Set{"FILES"}}),
     [](const auto& row) { return row.param.name; });
 
-// What somebody writes wrongly is told in one sentence.
+// The command reports each mistake in one sentence.
 struct WrongCase {
   std::string name;
   Words words;
   std::string says;
-  std::string help;  // of which command: "list check "
+  std::string help;  // the command whose help is named: "list check "
 };
 TEST(Wrong, IsASentence) {
   const WrongCase rows[] = {
@@ -289,7 +289,7 @@ TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
   EXPECT_TRUE(Output({completer, "list", "check", ""}).ends_with(":0\n"));
 }
 
-// The commands that the pages for people show, held against the help.
+// Compares the commands on the pages of the documentation with the help.
 
 std::string Page(const std::string& name) {
   const char* source = std::getenv("PREFETCH_SOURCE");
@@ -386,7 +386,7 @@ TEST(PagesForPeople, HaveCommands) {
   EXPECT_GE(guide, 70U);
 }
 
-// What both programs print, and what becomes of it: warnings, mistakes, output that nobody can read.
+// Tests the output of both programs: warnings, mistakes, output that nobody can read.
 
 // `command` is run by bash, with @ for the program.
 rig::Ran Shell(const std::string& command) {
@@ -499,7 +499,7 @@ TEST_F(Printing, AReaderThatHasEnoughIsNoFailure) {
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
   EXPECT_EQ(ran.err, "");
   EXPECT_TRUE(ran.out.starts_with("apiVersion: ")) << ran.out;
-  // Who watches for somebody ends when that one has gone.
+  // A watching command ends when its reader has gone.
   ran = Shell("@ status --watch --agent http://127.0.0.1:1 | head -1; exit ${PIPESTATUS[0]}");
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
 }

@@ -101,7 +101,7 @@ TEST_F(ContainerdConfig, SaysWhereMirrorsAreAndIsReadAgainWhenItChanges) {
   Configure("registry.config_path = \"/certs:/more\"\n");
   Says("1. quay.io containerd's config_path is /certs:/more");
   StatusSays("RegistryConfigPathIgnored");
-  // What makes pulls local makes them count.
+  // discard_unpacked_layers makes pulls local, where both folders count.
   Configure("registry.config_path = \"/certs:/more\"\ndiscard_unpacked_layers = true\n");
   Says("1. mirror.acme.io (a mirror)");
   StatusSays("/more, where containerd finds its mirrors, is not visible to the agent");

@@ -1,6 +1,6 @@
 // Processes of the node get at nothing that the agent holds: it leaves no core dump, no process of the same
-// user reads its memory, and its socket is for its own user alone. The kernel shows the former: files in
-// /proc of a process that may not be dumped belong to root (proc(5)), as of which user it runs.
+// user reads its memory, and its socket is for its own user alone. The kernel shows the first two: files in
+// /proc of a process that may not be dumped belong to root (proc(5)), whatever user it runs as.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -49,7 +49,7 @@ class CoreDump : public testing::Test {
       return ::stat((scratch_ / "agent.sock").c_str(), &info) == 0;
     })) << *base::ReadFile(scratch_ / "log", 1 << 20);
   }
-  // Of what /proc shows of the process, while it runs; else -1.
+  // Returns the owner of the process's files in /proc, or -1 if it does not run.
   uid_t Owner() {
     struct stat info {};
     const bool there = ::stat(("/proc/" + std::to_string(process_.pid()) + "/environ").c_str(), &info) == 0;

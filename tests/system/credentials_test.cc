@@ -15,7 +15,6 @@ using std::chrono::seconds;
 const rig::User kAnn{"ann", "right-Passw0rd"};
 const rig::User kStale{"ann", "stale-Passw0rd"};
 
-// What no output may ever show.
 void ExpectNoSecrets(const std::string& text) {
   EXPECT_EQ(text.find(kAnn.password), std::string::npos);
   EXPECT_EQ(text.find(kStale.password), std::string::npos);

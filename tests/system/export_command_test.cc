@@ -53,7 +53,7 @@ std::string KubeletConfigOf(const std::string& openshift) {
   return doc::WriteYaml(node);
 }
 
-// What a kubelet of `version` would make of the configuration: it starts, and exempts every name of the list.
+// A kubelet of `version` has to start with the configuration, and exempts every name of the list.
 void ExpectExempt(const std::string& config, image::KubeletVersion version) {
   auto facts = kubelet::DecodeKubeletConfig(config, "stdout");
   ASSERT_TRUE(facts.ok()) << facts.error().message();

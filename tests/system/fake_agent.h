@@ -39,11 +39,11 @@ class FakeAgent {
     base::Lock lock(mutex_);
     status_.clear();
   }
-  // Waits until it has been asked so often since it started.
+  // Waits until it has been asked this many times since it started.
   bool IsAsked(int times) {
     return rig::Eventually(std::chrono::seconds(20), [&] { return Asked() >= times; });
   }
-  // … and so often from now on.
+  // Waits until it has been asked this many more times.
   bool IsAskedAgain(int times) { return IsAsked(Asked() + times); }
 
  private:

@@ -24,7 +24,7 @@ inline bool IsFetchedFor(rig::Containerd& containerd) {
   return !server.empty();
 }
 
-// What the agent itself has downloaded; -1 if its metrics do not tell.
+// Returns the bytes that the agent itself has downloaded; -1 if its metrics do not tell.
 inline double FetchedBytes(const std::string& metrics) {
   const std::string name = "\nprefetchd_fetched_bytes_total ";
   const std::size_t at = metrics.find(name);

@@ -156,7 +156,7 @@ TEST_F(FetchOnContainerd, AMirrorComesFirst) {
   EXPECT_LE(mirror->proxy().BytesToClients(), kContent + kHeaders);
 }
 
-// Without its file nobody knows of which mirrors it knows: the registry would be asked in the mirror's place.
+// Without containerd's file, the agent does not know the mirrors, and would ask the registry instead.
 TEST_F(FetchOnContainerd, WithoutContainerdsConfigurationTheRuntimeDownloads) {
   auto origin = node_.AddRegistry("origin.example.test", {});
   auto mirror = node_.AddRegistry("mirror.example.test", {});
@@ -260,8 +260,8 @@ class FetchFaults : public testing::Test {
  protected:
   FetchFaults() { Far(0); }
 
-  // Farther than a near registry that is busy (plan/fetch_order.h), and with so many bytes a second (0:
-  // any).
+  // Moves the registry farther away than a near one that is busy (plan/fetch_order.h), with this number of
+  // bytes a second (0: any).
   void Far(std::uint64_t bytes_per_second) {
     registry_->proxy().Shape({.bytes_per_second = bytes_per_second, .one_way = milliseconds(15)});
   }
@@ -273,7 +273,7 @@ class FetchFaults : public testing::Test {
     EXPECT_TRUE(rig::Eventually(seconds(120), [&] { return IsReady(); })) << node_.AgentLog();
   }
   std::uint64_t Served() { return registry_->proxy().BytesToClients(); }
-  // Of the blobs and manifests of one repository.
+  // Counts the blobs and manifests of one repository.
   std::uint64_t ServedOf(const std::string& repository) {
     std::uint64_t bytes = 0;
     for (const rig::Passed& passed : registry_->proxy().Requests()) {
@@ -287,7 +287,7 @@ class FetchFaults : public testing::Test {
     EXPECT_OK(digests);
     return digests ? *digests : "";
   }
-  // The first blob among `whole` that was asked for after so many requests; "": none.
+  // Returns the first blob among `whole` that was asked for after the first `after` requests; "": none.
   std::string AskedAgain(const std::string& whole, std::size_t after) {
     const std::vector<rig::Passed> requests = registry_->proxy().Requests();
     for (std::size_t i = after; i < requests.size(); i++) {
@@ -361,7 +361,7 @@ TEST_F(FetchFaults, AnotherPullHasTheLinkToItself) {
   node_.HasList({ours});
   StartAgent();
   cri::GrpcImageService kubelet({node_.containerd().socket()});
-  // Of several the quietest counts: how late the agent is woken on a busy machine is not its own doing.
+  // The quietest of several tries counts: on a busy machine, the agent may wake late.
   constexpr std::uint64_t kTries = 3;
   std::uint64_t least = kTheirs;
   for (std::uint64_t i = 1; i <= kTries && least > kTheirs / 5; i++) {

@@ -66,7 +66,7 @@ class FleetCommand : public ClusterAccount {
         plan::Unlisted{.since = sample::At(-3600), .images = {}, .left_out = 0});
     server_.SetPodAnswer("prefetchd/agent-" + node + ":9477/v1/status", status::StatusJson(snapshot));
   }
-  // A node whose agent says so.
+  // Adds a node whose agent reports these images.
   void Has(const std::string& node, std::vector<plan::ImageState> images) {
     AddNode(node);
     AddPod(node);

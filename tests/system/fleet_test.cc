@@ -112,7 +112,7 @@ TEST_F(Fleet, OneIsReadyOneIsDeniedAnImageAndOneHasNoAgentAnyMore) {
              "on 1 of 3 nodes", "no detail    (the node itself)"});
   ExpectHas(Ctl(0, {"status", "-o", "json"}).out, {"\"node\": \"n1\"", "\"AccessDenied\""});
 
-  // What both have is what is waited for; who is not heard does not count.
+  // Two nodes have the image. The third one is not heard, and does not count as ready.
   ExpectHas(Ctl(0, {"wait", "--list", app, "--nodes", "pool=a", "--timeout", "30s"}).out,
             {"ready: 2 of 2 nodes ready"});
   ExpectHas(Ctl(0, {"wait", "--list", app, "--min-ready", "2", "--timeout", "30s"}).out, {"ready: 2 of 3"});
@@ -134,8 +134,8 @@ TEST_F(Fleet, WithoutTheComponentNobodyIsToldOfImagesOnNoList) {
   ExpectHas(Ctl(0, {"status"}).out, {"hidden from callers without a token", "on 2 nodes"});
 }
 
-// What `prefetchctl … --fleet` shows with the component fleet and without it: of an agent that runs as a pod
-// with the rights that are shipped, on a real containerd, behind the proxy of an API server over TLS.
+// Tests `prefetchctl … --fleet` with the component fleet and without it. The agent runs as a pod with the
+// shipped rights, on a real containerd, behind the proxy of an API server over TLS.
 
 class FleetTokens : public testing::Test {
  protected:

@@ -54,7 +54,7 @@ std::string Bind(const std::string& path, const char* mode) {
          mode + R"("]})";
 }
 
-// What the DaemonSet's container gets of the node, at the same places.
+// Returns the configuration of a container like the DaemonSet's, with these mounts of the node.
 std::string Bundle(const std::vector<std::string>& argv, const std::vector<std::string>& mounts) {
   std::string args, binds;
   for (const std::string& arg : argv) args += (args.empty() ? "" : ",") + Quoted(arg);

@@ -1,5 +1,5 @@
-// What the built agent opens below kubelet's root directory, as strace tells it: records and intents, the
-// node's docker config, and nothing else; it writes nothing and locks nothing there.
+// Tests, by strace, what the built agent opens below kubelet's root directory: records and intents, the
+// node's docker config, and nothing else. The agent writes nothing and locks nothing there.
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
@@ -31,7 +31,7 @@ bool Has(const std::string& text, const std::string& word) {
   return text.find(word) != std::string::npos;
 }
 
-// What is wrong with a call, a line of `strace -f -y`; empty: nothing, or it is not about `root`.
+// Returns the fault of a call, a line of `strace -f -y`; empty: it has none, or is not about `root`.
 std::string Wrong(const std::string& line, const std::string& root) {
   if (!Has(line, root)) return "";
   if (Has(line, " fcntl(")) return Has(line, "LK") || Has(line, "LEASE") ? "locks: " + line : "";

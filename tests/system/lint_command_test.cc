@@ -62,7 +62,7 @@ TEST_F(Lint, ACheckThatIsWeakerThanThePod) {
             "Always, for the same image: quay.io/acme/app:v1 (b.yaml:5:28)\n");
 }
 
-// Never was the way to learn that an image was missing from the list; it was learnt by failing jobs.
+// Users learned that an image was missing from the list when jobs with imagePullPolicy: Never failed.
 TEST_F(Lint, AnIncompleteListIsFoundWithoutNever) {
   scratch_.Write(
       "images.yaml",

@@ -64,7 +64,7 @@ TEST_F(ListCommand, TwoSpellingsAreTwoEntriesAndOneImage) {
       << ran.err;
 }
 
-// A file that is named itself is read by its content; the agent's folder goes by names.
+// The content decides how a file that is named itself is read. In the agent's folder, the name decides.
 TEST_F(ListCommand, AListFileMayHaveAnyName) {
   scratch_.Write("images", "q.io/a:v1\n");
   scratch_.Write("images.list", List("- image: q.io/a:v1\n"));
@@ -144,7 +144,7 @@ TEST_F(ListCommand, ImportOfEverything) {
             "- image: q.io/c:v1  # plain.txt:2\n"
             "- image: q.io/d:v1  # src/Dockerfile:1\n"
             "- image: q.io/e:v1  # stdin\n");
-  // What is printed passes lint against what it was made from.
+  // The printed list passes lint against the files that it was made from.
   scratch_.Write("images.yaml", ran.out);
   EXPECT_EQ(Run({"lint", "-f", "deploy", "--list", "images.yaml"}).exit, (rig::Exit{0, 0}));
 }
@@ -273,7 +273,7 @@ TEST_F(ListLock, TagsBecomeDigestsAndAreWatched) {
       "  labels:\n    machineconfiguration.openshift.io/role: ci\nspec:\n  pinnedImages:\n  - name: " +
           Name("team/one@" + one) + "\n  - name: " + three + "\n  - name: " + Name("team/two@" + two) + "\n");
 
-  // The tag moves: --check says so and writes nothing; locking again follows it.
+  // The tag moves: --check reports it and writes nothing; locking again follows it.
   std::string moved = Push("team/one", "v1", 3), before = TextOf("images.yaml.lock");
   ran = Lock({"--check", "images.yaml"});
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
@@ -452,7 +452,7 @@ INSTANTIATE_TEST_SUITE_P(
             "AuditNoPods", {"audit", "-f", "-", "--list", "two.txt"}, "no", 2, "", "prefetchctl: stdin: "}),
     [](const auto& row) { return row.param.name; });
 
-// What is read from a pipe has the hash that the file has.
+// A list from a pipe has the same hash as its file.
 TEST_F(CommandFolder, TheHashOfAListIsItsContents) {
   scratch_.Write("two.yaml", kYaml);
   std::string file = Run({"list", "print", "two.yaml", "-o", "hash"}).out;

@@ -32,9 +32,9 @@ class Mirror : public testing::Test {
     return ran;
   }
   std::size_t Requests() const { return origin_->proxy().Requests().size(); }
-  // What of the image's manifest was asked for since Forget().
+  // Counts the requests for the image's manifest since Forget().
   std::size_t Manifests(rig::Proxy& proxy) const { return proxy.Count("", "/manifests/"); }
-  // Who says where containerd asks: containerd 1.x itself, for others their configuration file.
+  // Returns the source of containerd's registry configuration: containerd 1.x itself, else its file.
   std::string Source() {
     bool tells =
         node_.Get("/v1/status").body.find(R"("name":"containerd","version":"1.)") != std::string::npos;

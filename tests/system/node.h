@@ -21,11 +21,11 @@ namespace prefetch::system {
 // A registry with its proxy, known to the node's runtime as HOST.
 class Host {
  public:
-  // `user` may be empty: then nobody is asked for a password.
+  // If `user` is empty, the registry asks nobody for a password.
   Host(const rig::Scratch& scratch, rig::Runtime& runtime, std::string host, const rig::User& user,
        const std::vector<rig::User>& others = {});
 
-  // What references begin with: the name that was asked for, or an address (rig::Runtime::AddRegistry).
+  // The beginning of references: the name that was asked for, or an address (rig::Runtime::AddRegistry).
   const std::string& host() const { return host_; }
   rig::Registry& registry() { return registry_; }
   rig::Proxy& proxy() { return *proxy_; }
@@ -59,7 +59,7 @@ class Node {
   // As at the start.
   static void UseContainerd();
 
-  // What of the runtime's data is on a filesystem of `bytes`; the rest is on the machine's.
+  // The part of the runtime's data that is on a filesystem of `bytes`; the rest is on the machine's.
   enum class Small { kNothing, kEverything, kContent };
   // Starts the runtime, by default a containerd. A failure fails the test.
   explicit Node(Small small = Small::kNothing, std::uint64_t bytes = 0);
@@ -68,7 +68,7 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   rig::Runtime& runtime() { return *runtime_; }
-  // Of a node with this runtime.
+  // The node's runtime must be a containerd.
   rig::Containerd& containerd() { return dynamic_cast<rig::Containerd&>(*runtime_); }
   const rig::Scratch& scratch() const { return scratch_; }
   std::unique_ptr<Host> AddRegistry(const std::string& host, const rig::User& user,
@@ -77,7 +77,7 @@ class Node {
   // The node's credentials: a plugin that answers for `host`, a docker config file with logins for hosts.
   void HasPlugin(const std::string& host, const rig::User& user);
   void HasDockerConfig(const std::string& host, const rig::User& user);
-  // What the agent is told of the node's kubelet, as flags; by default that there is none.
+  // Sets the flags that describe the node's kubelet to the agent; by default, they say that there is none.
   void HasKubelet(std::vector<std::string> flags) { kubelet_flags_ = std::move(flags); }
   // The program that runs the agent, with its arguments, such as strace. It has to become the agent.
   void RunsAgentBy(std::vector<std::string> words) { runner_ = std::move(words); }

@@ -77,7 +77,7 @@ class Imported : public Once {
     EXPECT_OK(out);
     return out ? *out : "";
   }
-  // An archive of `image`, of which nothing is left on the node.
+  // Makes an archive of `image`, and leaves nothing of the image on the node.
   std::string ArchiveOf(const std::string& image) {
     std::string archive = node_.scratch() / "archive.tar";
     node_.HasList({image});
@@ -135,7 +135,7 @@ TEST_F(Imported, WhatThePullOfAnArtifactLeavesIsNot) {
   for (int i = 0; i < 2; i++) EXPECT_NE(node_.Once({"--timeout", "3s"}).exit.code, 0);
 }
 
-// What nobody could read is no success; what had failed anyway keeps its own code.
+// A result that nobody could read is no success. Another failure keeps its own code.
 TEST_F(Once, AResultThatCannotBePrintedIsOne) {
   node_.HasList({image_});
   auto to_full = [&](const std::vector<std::string>& more) {

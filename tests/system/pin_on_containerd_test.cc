@@ -101,7 +101,7 @@ TEST_F(PinOnContainerd, UnpinOnceNeedsNoListAndEndsAtOnce) {
   EXPECT_EQ(ran->exit, (rig::Exit{4, 0})) << ran->err;
 }
 
-// What the agent knows of an image's size while containerd pulls it.
+// Tests of the disk: the agent learns an image's size while containerd pulls it.
 
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
@@ -127,14 +127,14 @@ TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   EXPECT_EQ(node.Get("/readyz").status, 503);
   // Neither a loop of pulls, nor bytes that stay: it was seen after the first of them that it cannot fit.
   std::uint64_t served = registry->proxy().BytesToClients();
-  // What had arrived when the pull ended is no longer needed.
+  // Bytes that had arrived when the pull ended are no longer needed.
   EXPECT_GE(status.disk->needed_bytes + served, 200 * kMegabyte);
   EXPECT_LT(served, 30 * kMegabyte);
   EXPECT_FALSE(rig::Eventually(seconds(5), [&] { return registry->proxy().BytesToClients() > served; }));
 }
 
-// Becomes the command that follows, in a pod's view of the node: its root is an overlay, and containerd's
-// data is not mounted. The upper layer is on a filesystem of 40 MiB.
+// Runs the command that follows in a pod's view of the node: its root is an overlay, and containerd's data is
+// not mounted. The upper layer is on a filesystem of 40 MiB.
 const char* const kAsInAPod = R"(set -e
 scratch=$1; shift
 mkdir "$scratch/pod"
@@ -155,7 +155,7 @@ TEST(Disk, IsMeasuredInAPodWhichDoesNotMountTheRuntimesData) {
   EXPECT_EQ(node.Status().disk->capacity_bytes, 40U << 20);
 }
 
-// What recovery has on containerd alone: leases, and events of images.
+// Tests of recovery on containerd alone: leases, and events of images.
 
 class RecoveryOnContainerd : public testing::Test {
  protected:
@@ -180,7 +180,7 @@ TEST_F(RecoveryOnContainerd, AnImageThatIsRemovedIsMissedWithinASecond) {
   node_.StartAgent();
   rig::Ran waited = node_.Ctl({"wait", "--timeout", "60s"}, seconds(90));
   ASSERT_EQ(waited.exit, rig::Exit{}) << waited.out << waited.err << node_.AgentLog();
-  // Of several the quickest counts: what the machine does besides is not the agent's.
+  // The quickest of several tries counts: the machine's other work is not the agent's.
   constexpr int kTries = 4;
   auto least = std::chrono::steady_clock::duration::max();
   for (int i = 0; i < kTries && least > seconds(1); i++) {

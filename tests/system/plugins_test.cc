@@ -237,7 +237,7 @@ TEST_F(Plugins, AConfigurationThatIsReplacedCountsFromTheNextImageOn) {
   node_.HasList({first, later, foreign});
   EXPECT_TRUE(EventuallyHas(foreign)) << node_.AgentLog();
   EXPECT_TRUE(EventuallyHas(later)) << node_.AgentLog();
-  // What the other provider had answered still holds.
+  // The other provider's answer still holds.
   EXPECT_EQ(Runs("ours").size(), 1U);
   // A broken one takes nothing away from an agent that runs, and is said.
   node_.scratch().Write("provider-config.yaml", "kind: Oops\n");
@@ -319,7 +319,7 @@ TEST_F(Plugins, SigtermDoesNotWaitForOneThatHangs) {
   EXPECT_TRUE(ChildIsGone(seconds(5)));
 }
 
-// The processes of which `parent` is the parent and that nobody has reaped.
+// Counts the dead children of `parent` that nobody has reaped.
 int Zombies(const std::string& parent) {
   int found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

@@ -16,7 +16,7 @@
 namespace prefetch::system::real_documents {
 namespace {
 
-// Of each kind; suites poll the status thousands of times.
+// Limit for each kind; suites poll the status thousands of times.
 constexpr std::size_t kMostDocuments = 200;
 
 // By the name of their schema: "status", "check".

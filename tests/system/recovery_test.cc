@@ -1,4 +1,4 @@
-// What happens on a node: parts die, restart and change while images are pulled.
+// Tests a node whose parts die, restart and change while images are pulled.
 
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ class Recovery : public testing::Test {
     EXPECT_TRUE(node_.Has(image_));
   }
 
-  // What was under way in the kernel's buffers when the connection broke may come twice; where the runtime
-  // drops what a pull has fetched that broke off, so may all of it, once.
+  // Bytes in the kernel's buffers may come twice when the connection breaks. If the runtime drops the parts
+  // of a broken pull, that pull starts over, once.
   void ExpectFewBytesTwice() {
     const std::uint64_t twice = node_.runtime().KeepsPartsOfPulls() ? 0 : kImageBytes;
     EXPECT_LE(registry_->proxy().BytesToClients(), kImageBytes + twice + 2 * kMegabyte);

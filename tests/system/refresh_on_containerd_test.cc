@@ -1,5 +1,5 @@
-// What refresh has on containerd alone, whose registries the agent asks itself, by names that containerd
-// gives them.
+// Tests refresh on containerd alone: the agent asks its registries itself, by names that containerd gives
+// them.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

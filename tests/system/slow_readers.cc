@@ -39,7 +39,7 @@ constexpr int kReaders = 300;
 class Client {
  public:
   Client(int port, unsigned last_octet) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    // What the kernel holds for this side is no matter of the agent's.
+    // The kernel's memory for this side is not the agent's.
     int few = 4096;
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &few, sizeof few);
     sockaddr_in from = Address(last_octet, 0), to = Address(1, port);
@@ -71,7 +71,7 @@ class Client {
   bool connected_ = false;
 };
 
-// What the kernel holds of one socket, by sock_diag(7): bytes that wait to be read or sent, and what it has
+// Returns the kernel's memory for one socket, by sock_diag(7): bytes that wait to be read or sent, and memory
 // set aside for more.
 std::uint64_t KernelBytesOf(inet_diag_msg& socket, std::size_t length) {
   auto* attribute = reinterpret_cast<rtattr*>(&socket + 1);
@@ -86,7 +86,7 @@ std::uint64_t KernelBytesOf(inet_diag_msg& socket, std::size_t length) {
   return 0;
 }
 
-// Of all connections whose end here is this port; nullopt: the kernel does not tell.
+// Sums up all connections whose end here is this port; nullopt: the kernel does not tell.
 std::optional<std::uint64_t> KernelBytes(int port) {
   base::Fd diag(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   struct {

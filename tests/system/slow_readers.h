@@ -30,7 +30,7 @@ class SlowReaders {
 
   bool AgentRuns() { return agent_.Running(); }
   std::uint64_t AgentPeakBytes() const;  // resident
-  // What the kernel held of the agent's connections during attacks, at most.
+  // The most memory that the kernel held for the agent's connections during attacks.
   std::uint64_t kernel_bytes() const { return kernel_; }
 
  private:

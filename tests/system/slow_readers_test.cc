@@ -36,7 +36,7 @@ class SlowReadersTest : public testing::Test {
 
 TEST_F(SlowReadersTest, OfTheStatusTakeLittleMemoryAndKeepNoProbeWaiting) {
   ExpectHarmless({"/v1/status"}, seconds(12));
-  // Nothing is left in the way of those who read.
+  // Clients that read get answers again.
   EXPECT_TRUE(rig::Eventually(seconds(20), [&] { return readers_.Answers("/v1/status", "HTTP/1.1 200"); }));
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Becomes the agent, in a mount namespace where $2 is the file $1.
+// Runs the agent in a mount namespace where $2 is the file $1.
 constexpr const char* kMountFile = "mount --bind \"$1\" \"$2\" && shift 2 && exec \"$@\"";
 
 class StaleMount : public testing::Test {

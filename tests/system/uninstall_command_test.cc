@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// A node of which agents have said all that they ever say, and others their own.
+// A node with all that agents ever write to it, and with entries of others.
 constexpr const char* kTold = R"({"metadata":{"labels":{"kubernetes.io/os":"linux","pool":"ci",
    "prefetchd.dev/prefetchd":"ready","prefetchd.dev/team-a":"notready","image-prefetcher.stackrox.io/x":"failed"}},
   "spec":{"taints":[{"key":"dedicated","value":"ci","effect":"NoSchedule"},

@@ -46,7 +46,7 @@ class Upgrade : public testing::Test {
     at += key.size();
     return status.substr(at, status.find('"', at) - at);
   }
-  // Of containerd's own words or of its file.
+  // Does the agent know it, from containerd itself or from its file?
   bool KnowsWhereItAsks() {
     const std::string path = R"("registries":{"configPath":")" + node_.containerd().hosts_dir() + "\"";
     return rig::Eventually(seconds(10),
@@ -89,7 +89,7 @@ TEST_F(Upgrade, WhatWasPulledServesOnAndWhatIsAskedIsAskedOfTheNewOne) {
   EXPECT_TRUE(node_.Has(other));
 }
 
-// What the old one had fetched of an image, the new one need not fetch again.
+// The new containerd need not fetch again what the old one had fetched of an image.
 TEST_F(Upgrade, AmidAPullLosesNoByte) {
   constexpr std::uint64_t kBytes = 12 * kMegabyte;
   std::string big = registry_->Push("big", "v1", {{3, kBytes / 2}, {4, kBytes / 2}});
@@ -104,7 +104,7 @@ TEST_F(Upgrade, AmidAPullLosesNoByte) {
   ASSERT_OK(node_.containerd().Start());
   ASSERT_TRUE(BecomesReady()) << node_.AgentLog();
   EXPECT_TRUE(node_.Has(big));
-  // What was under way when the connections broke may come twice, no more.
+  // Bytes under way when the connections broke may come twice, no more.
   EXPECT_LE(registry_->proxy().BytesToClients(), kBytes + 2 * kMegabyte);
 }
 

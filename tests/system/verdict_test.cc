@@ -1,4 +1,4 @@
-// What kubelet would say, on a node with a real containerd: its records change, and the built agent says so.
+// Tests kubelet's verdicts on a node with a real containerd: records change, and the built agent reports it.
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-// What is told by inotify, and what is found by the next look.
+// Time limits for changes that inotify reports, and for those that the next look finds.
 constexpr seconds kSoon{5};
 constexpr seconds kByLooking{15};
 
@@ -60,7 +60,7 @@ class VerdictOnNode : public testing::Test {
   std::string ConfigFile() const { return node_.scratch() / "kubelet.yaml"; }
   void WriteConfig(const std::string& more) { node_.scratch().Write("kubelet.yaml", kKubeletConfig + more); }
 
-  // What kubelet does for a pod with its own secret, and for one without where the node has credentials.
+  // kubelet pulls for a pod with its own secret, and for one without a secret where the node has credentials.
   void PodPulls(const std::string& image) {
     Pulls(image, {.secret = kubelet::HashedSecret{{.uid = "u1", .namespace_name = "team", .name = "pull"},
                                                   base::Secret("h1")}});
@@ -256,7 +256,7 @@ TEST_F(VerdictOnNode, OnceWithAClosedImageIsOneAndNamesIt) {
 }
 
 TEST_F(VerdictOnNode, WhatNobodyDeclaresIsNotKnownAndSaysWhatToDeclare) {
-  // Of no file either: the usual ones are the machine's own.
+  // No file declares it either: the usual files are the machine's own.
   HasKubelet({"--kubelet-config-dir", node_.scratch() / "none.d"});
   StartAndExpect(503);
   status::StatusImage image = node_.StatusOf(image_);

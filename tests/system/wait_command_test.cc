@@ -171,7 +171,7 @@ TEST_F(WaitCommand, ATerminalGetsAViewThatIsDrawnAnew) {
   }
   ExpectHas(text, {"0 of 2 ready, 1 pulling (10 of 100 B", "\r\n  not found    quay.io/acme/gone:v2",
                    "\r\n  pulling      ghcr.io/acme/runner:v3", "\r\x1b[2A\x1b[J", "ready: 2 of 2 ready"});
-  // What is drawn fits: else going up as many lines as were drawn would not take all of it away.
+  // The drawn lines fit: otherwise going up by their number would not remove all of them.
   std::string drawn = base::ReplaceAll(base::ReplaceAll(text, "\r\x1b[2A\x1b[J", "\n"), "\r", "");
   for (std::string_view line : base::Split(drawn, '\n')) EXPECT_LE(screen::DisplayWidth(line), 70U) << line;
 }
