@@ -378,7 +378,7 @@ preflight:
   EXPECT_EQ(config->limits, limits);
 }
 
-// Who sets a limit without a word of far registries means them, too.
+// A limit of pulls also applies to far registries, unless those have a limit of their own.
 TEST(AgentConfig, ALimitOfPullsIsOneForFarRegistriesToo) {
   tests::TempDir root;
   for (const auto& [limits, expected] :
@@ -531,7 +531,7 @@ TEST(EnvironmentFile, ReadsAndRefusesWithoutQuoting) {
   EXPECT_EQ(lines, (std::vector<std::string>{"B=two words", "C=x=\"y\"", "A=2", "D="}));
 }
 
-// What no agent starts with: each mistake names who said the value.
+// No agent starts with these configurations. Each error names the source of the value.
 
 struct BadConfig {
   std::string name;
@@ -718,7 +718,7 @@ TEST(RefusedConfig, SaysWhoSaidIt) {
   }
 }
 
-// What each kind of setting is given here, and what a member then holds.
+// The value that each kind of setting gets in the file and in a variable.
 struct Given {
   std::string in_file, in_variable;
 };

@@ -1,4 +1,4 @@
-// What somebody says on a command line, for tests.
+// Values from a command line, for tests.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ inline SourcedValue<std::vector<std::string>> Flags(std::vector<std::string> val
   return {std::move(values), std::move(name)};
 }
 
-// What a bad --listen is told, behind who said it.
+// The error for an invalid --listen, without the source of the value.
 inline const std::string kListenError = ": must be host:port, such as 127.0.0.1:9477 or [::1]:9477";
 
 }  // namespace prefetch::tests

@@ -104,7 +104,7 @@ TEST_F(KeyringTest, AllSourcesInOrder) {
   EXPECT_EQ(Find("r.io/team/x").find("pull-secret"), std::string::npos);
 }
 
-// What kubelet would use for any pod of the node, with or without a plugin's run.
+// kubelet would use these credentials for any pod of the node, with or without a plugin's run.
 TEST_F(KeyringTest, ForAnyPodNeitherPullSecretsNorAnAccountsTokensCount) {
   Secret();
   Docker("r.io", "node");
@@ -198,8 +198,8 @@ TEST_F(KeyringTest, ABadConfigIsSaidAndReadAgain) {
   EXPECT_EQ(keyring_->Health().unusable_provider_config, "");
 }
 
-// What kubelet has and the agent was not given is told with the lookups that it is for, and noticed when it
-// changes.
+// Lookups report matching providers that kubelet has and the agent was not given. The keyring notices when
+// these change.
 TEST_F(KeyringTest, ProvidersOfKubeletThatWereNotGiven) {
   Docker("q.io", "node");
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));

@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Spec, MatchTest,
                                          Row{"Ipv6WithoutPort", "[::1]", "[::1]/x", kNegative}),
                          [](const auto& row) { return row.param.name; });
 
-// What its text says, and the corners.
+// The words of A14 and A15, and corner cases.
 INSTANTIATE_TEST_SUITE_P(
     Text, MatchTest,
     testing::Values(

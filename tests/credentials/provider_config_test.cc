@@ -294,7 +294,7 @@ TEST_F(LoadTest, PluginsMustBeThere) {
   std::filesystem::remove(dir_ / "bin/one");
   Plugin("one");
   EXPECT_EQ(Problems(Load("config")), "");
-  // A configuration alone, for those who only check it.
+  // Callers may check a configuration alone, without the plugins' folder.
   EXPECT_TRUE(LoadProviderConfig(dir_ / "config", std::nullopt, {}).problems.empty());
 }
 

@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
             New("failed to authorize: failed to fetch anonymous token: unexpected status from GET request to "
                 "https://auth.example/token?scope=a: 401 Unauthorized"),
             ErrorClass::kAccessDenied},
-        // Of the token service, and not of the image (C30).
+        // The token service fails here, not the image (C30).
         Row{"TokenServiceMissing16", RpcCode::kUnknown,
             Old("failed to authorize: failed to fetch anonymous token: unexpected status: 404 Not Found"),
             ErrorClass::kServerError},
@@ -561,7 +561,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Shape{kManifest, "unavailable: later", ErrorClass::kServerError},
                     Shape{kManifest, "name invalid: too long", ErrorClass::kInvalidReference}));
 
-// What a server writes is not what happened on the node.
+// The words of a server do not describe the node.
 INSTANTIATE_TEST_SUITE_P(
     WordsOfTheServer, CrioShapeTest,
     testing::Values(

@@ -107,8 +107,8 @@ TEST_F(ContentWriterTest, AStopEndsTheWaitForAConnection) {
 
 using Ingests = std::map<std::string, std::uint64_t>;
 
-// At each look at the ingests it is a step further; the last step stays. Leases are as after the newest look:
-// what has ended since then is in none.
+// Each listing of the ingests moves the store one step on, until the last step. Leases hold the ingests of
+// the current step: none that has ended since the listing.
 class MovingStore final : public content::Content::Service, public leases::Leases::Service {
  public:
   struct Step {
@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"Both", {{{{"a", 1}, {"b", 2}}, {"a"}}}, {{"b", 2}}},
                     // Its lease does not name it any more when it is asked.
                     Row{"OursEndsMeanwhile", {{{{"a", 1}, {"b", 2}}, {}}, {{{"b", 3}}, {}}}, {{"b", 3}}},
-                    // Nor is known of which lease it is.
+                    // It is not known yet which lease holds the new one.
                     Row{"OneBeginsMeanwhile", {{{{"b", 2}}, {}}, {{{"b", 3}, {"c", 1}}, {"c"}}}, {{"b", 3}}}),
     [](const auto& row) { return row.param.name; });
 

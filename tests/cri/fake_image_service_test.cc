@@ -1,4 +1,4 @@
-// What the fake promises beyond the contract suite: words of each persona, virtual time, counters.
+// Promises of the fake beyond the contract suite: words of each persona, virtual time, counters.
 #include "fakes/fake_image_service.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// How calls go over the wire, and what becomes of failures of the connection (C10 to C13). What a runtime
-// does with images is the contract suite's business.
+// Calls on the wire, and failures of the connection (C10 to C13). The contract suite tests what a runtime
+// does with images.
 #include "cri/grpc_image_service.h"
 
 #include <gtest/gtest.h>
@@ -164,7 +164,7 @@ TEST_F(GrpcImageServiceTest, APullSendsNameCredentialAndLeaseAndNothingElse) {
   EXPECT_FALSE(images_.pulled.has_sandbox_config());
 }
 
-// Of the sandbox nothing but the cgroup: a namespace has its own credentials and policy with CRI-O.
+// The sandbox has nothing but the cgroup: with CRI-O, a namespace has its own credentials and policy.
 TEST_F(GrpcImageServiceTest, APullOfOurOwnNamesACgroup) {
   auto server = Serve();
   ASSERT_TRUE(
@@ -172,7 +172,7 @@ TEST_F(GrpcImageServiceTest, APullOfOurOwnNamesACgroup) {
   EXPECT_EQ(images_.pulled.sandbox_config().SerializeAsString(), "\x42\x18\x0a\x16prefetchd/system.slice");
 }
 
-// Who asks for a pull says how long it may take: up to a day (pullTimeout).
+// Callers limit the time of a pull: up to a day (pullTimeout).
 TEST_F(GrpcImageServiceTest, APullHasNoLimitOfItsOwn) {
   auto server = Serve();
   ASSERT_TRUE(service_.PullImage(base::Call{}, {"a.example/b:v1", std::nullopt, ""}));

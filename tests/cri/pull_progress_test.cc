@@ -27,7 +27,7 @@ std::string Digest(char digit) {
 
 constexpr char kManifest = '0', kConfig = '1', kDone = '2', kComes = '3';
 
-// Under one lease: a manifest of a configuration and two layers, the second of which is on its way.
+// One lease holds a manifest of a configuration and two layers. The second layer is still on its way.
 class Store final : public content::Content::Service, public leases::Leases::Service {
  public:
   void Complete(char blob) {
@@ -134,7 +134,7 @@ TEST_F(PullProgressTest, AsksAboutEachBlobUntilItIsComplete) {
   EXPECT_EQ(store_.Asked(kComes), comes + 7);
 }
 
-// What a lease of this name held is nothing that it holds now.
+// A new lease of the same name does not hold what the old one held.
 TEST_F(PullProgressTest, AskAgainAfterTheLeaseHasGone) {
   Look();
   Look();

@@ -27,7 +27,7 @@ class ScriptedImages final : public v1::ImageService::Service {
   std::atomic<int> waiting{0};
   std::atomic<int> cancelled{0};
 
-  // Of the newest PullImage; read after it has ended.
+  // The newest PullImage; read these after it has ended.
   v1::PullImageRequest pulled;
   std::string lease_header;
   std::chrono::system_clock::time_point deadline;

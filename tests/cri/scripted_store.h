@@ -26,7 +26,7 @@ namespace prefetch::tests {
 
 namespace content = ::containerd::services::content::v1;
 
-// What was asked of the store in one run.
+// Requests of one run, and the content that they wrote.
 struct Written {
   std::string bytes;
   bool committed = false;       // a COMMIT with all that it needs was answered well

@@ -16,7 +16,7 @@ namespace prefetch::tests {
 // One thread.
 class FakeAgent : public http::Client {
  public:
-  // What it answers under a path, whatever the query; all others are 404.
+  // Sets the answer for a path with any query. Other paths answer 404.
   void Answers(const std::string& path, int status, std::string body, const std::string& retry_after = "") {
     http::Response response{.status = status, .headers = {}, .body = std::move(body)};
     if (!retry_after.empty()) response.headers.Add("Retry-After", retry_after);

@@ -37,11 +37,11 @@ class FleetApi final : public RefusingApi {
   void WhenPodsAreListed(std::function<void(int)> call) { when_listed_ = std::move(call); }
   int listings() const { return listings_; }
   void ListingFails(kube::Failure failure) { listing_ = std::move(failure); }
-  // What a pod answers; without an answer nobody is let in to it.
+  // Sets a pod's answer. The API server rejects requests to pods without one.
   void Answers(const std::string& pod, kube::Answer<std::string> answer) {
     answers_.insert_or_assign(pod, std::move(answer));
   }
-  // What it answers to a token; without that, as to anybody.
+  // Sets the answer to requests with a token. Without it, a token makes no difference.
   void AnswersToToken(const std::string& pod, kube::Answer<std::string> answer) {
     with_token_.insert_or_assign(pod, std::move(answer));
   }
@@ -85,7 +85,7 @@ class FleetApi final : public RefusingApi {
                                     : answer->second;
   }
 
-  // As to a GET. Keeps the last body for each pod.
+  // Answers as to a GET, and keeps the last body for each pod.
   kube::Answer<std::string> PodProxyPost(const base::Call& call, const std::string& name_space,
                                          const std::string& name, std::uint16_t port, const std::string& path,
                                          const std::string& body,

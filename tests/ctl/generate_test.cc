@@ -136,8 +136,8 @@ struct ConfigCase {
 
 class GenerateWithConfig : public testing::TestWithParam<ConfigCase> {};
 
-// What agents of these manifests would refuse, in prefetchd's own words: values, and values beside the
-// DaemonSet's flags.
+// Agents of these manifests would reject the configuration, for its values or for values beside the
+// DaemonSet's flags. The error has prefetchd's own words.
 TEST_P(GenerateWithConfig, ThatPrefetchdRefuses) {
   tests::TempDir dir;
   const std::string file = dir.Write(

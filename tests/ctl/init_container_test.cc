@@ -39,7 +39,7 @@ class InitContainer : public testing::Test {
     flags_.file = folder_.Write("pods.yaml", text);
     return Make();
   }
-  // Of the container of the first pod in `text`.
+  // Reads the inserted container of the first pod in `text`.
   Words ArgumentsIn(const std::string& text) {
     doc::Problems problems("made");
     const std::vector<doc::Node> documents = manifest::ParseManifests(text, problems);
@@ -104,7 +104,7 @@ TEST_F(InitContainer, AsksForEachImageOnceAsItsStrongestUserDoes) {
   EXPECT_NE(ran.err.find("the component preflight"), std::string::npos) << ran;
 }
 
-// What was inserted is no image of the pod's work.
+// The image of an inserted container is not one that the pod needs.
 TEST_F(InitContainer, MadeAgainItIsTheSameAndTakesOverChanges) {
   const std::string first = MakeOf(Job("", "")).out;
   EXPECT_EQ(MakeOf(first).out, first);

@@ -1,4 +1,4 @@
-// What a command did: its exit code, and what it printed.
+// The result of a command: its exit code, and its output.
 #pragma once
 
 #include <sstream>

@@ -122,7 +122,7 @@ TEST_F(RetryFleetTest, WhatDidNotWorkIsANo) {
 }
 
 TEST_F(RetryFleetTest, NoAgentTakesIt) {
-  // Of the agent, and of the API server.
+  // The agent denies the first request, the API server the second one.
   api_.Answers("agent-n1", kube::Failure{.kind = kube::ApiError::kForbidden, .message = "m"});
   api_.Answers("agent-n2",
                kube::Failure{.kind = kube::ApiError::kForbidden, .reason = "Forbidden", .message = "m"});
@@ -215,7 +215,7 @@ TEST(ExitCode, OfAnErrorTellsBadInputFromWhoCannotBeAsked) {
   EXPECT_TRUE(err.str().ends_with("prefetchctl: one\n             two\n")) << err.str();
 }
 
-// Scripts go by these.
+// Scripts rely on these.
 TEST(ExitCode, NumbersAreAContract) {
   EXPECT_EQ((std::vector<int>{kOk, kNegative, kBadInput, kTimedOut, kUnreachable, kInterrupted}),
             (std::vector<int>{0, 1, 2, 3, 4, 130}));

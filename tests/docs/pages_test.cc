@@ -1,4 +1,4 @@
-// The pages for people: length, links, contents, sentences, and that none shows a patch by index.
+// Pages of documentation: length, links, contents, sentences. None shows a patch by index.
 #include <gtest/gtest.h>
 
 #include <algorithm>

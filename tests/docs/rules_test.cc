@@ -1,5 +1,5 @@
 // The pages of rules (lib/*/RULES.md), held against the sources that cite them and the tests that hold them.
-// What a comment relies on is in this repository, or has its place outside of it named.
+// Comments rely on things in this repository, or name their place outside of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

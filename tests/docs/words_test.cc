@@ -123,7 +123,7 @@ TEST(Comments, DoNotBeginWithAQuestionWord) {
   }
 }
 
-// Words for people without a role, and phrases that hide the reporter.
+// Words for persons without a role, and phrases that hide the reporter.
 std::vector<std::string> VagueComments(const std::string& source) {
   static const std::regex vague(
       "//[^\n]*\\b([Ww]hoever|[Ss]omebody|[Ss]omeone|[Ss]ays? so|[Tt]ells? it)\\b[^\n]*");

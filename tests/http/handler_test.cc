@@ -62,7 +62,7 @@ TEST(ServerRequest, TheFirstParameterOfAName) {
   EXPECT_EQ(request.Query("c"), std::nullopt);
 }
 
-// What answers may take of memory that clients do not read.
+// Memory of answers that clients do not read.
 
 SharedBody Bytes(std::size_t n) {
   return std::make_shared<const std::string>(n, 'x');
@@ -150,8 +150,8 @@ TEST(BodyBudget, OneSharedAnswerIsSentToAll) {
   EXPECT_EQ(clients[0].ReadUntil("never", 1).size() > Large::kSize / 2, true);
 }
 
-// Of the connections that a server of this process has: what their sockets may hold unsent, as the kernel
-// counts it. In ascending order.
+// Returns the send buffer sizes of a server's connections in this process, as the kernel counts them, in
+// ascending order.
 std::vector<int> SendBuffers(std::uint16_t port) {
   std::vector<int> sizes;
   for (int fd = 0; fd < 1024; fd++) {

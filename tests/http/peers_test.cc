@@ -70,7 +70,7 @@ TEST(Peers, WhichAddresses) {
   }
 }
 
-// Of hosts that a stranger names. This machine's own addresses are none of others.
+// Addresses of hosts that a stranger names. kOtherHosts excludes this machine's own addresses.
 TEST(Peers, WhichAddressesOfAStranger) {
   const struct {
     std::string address;

@@ -29,7 +29,7 @@ kubelet::ConfigDocuments DocumentsOf(std::string_view text) {
   return documents;
 }
 
-// What kubelet starts with, with its defaults filled in.
+// Describes the settings that kubelet starts with, with its defaults filled in.
 std::string Describe(const kubelet::KubeletConfig& config, const kubelet::KubeletSettings& settings,
                      const std::vector<std::string>& allowlist) {
   const kubelet::GcRules rules = kubelet::GcRulesOf(config, {});

@@ -223,7 +223,7 @@ TEST_F(IdentityTest, AMinuteLaterTheyAreReadAnyway) {
   dir_.Write("ca.crt", "CA");
   Identity identity(FromFiles(), clock_);
   EXPECT_EQ(TokenOf(identity), "Bearer one");
-  // Of the same size, and within the same tick of the file system's clock: a stat may tell no difference.
+  // The size is the same, and the file system's clock may not have ticked, so stat may see no difference.
   std::ofstream(dir_ / "token") << "two";
   clock_.Advance(seconds(60));
   EXPECT_EQ(TokenOf(identity), "Bearer two");

@@ -32,7 +32,7 @@ base::Call Patient() {
   return base::Call{}.Within(seconds(20));
 }
 
-// What the tests' agent may do: as little as its calls need.
+// Rights of the tests' agent: only those that its calls need.
 const std::string kRbac = tests::ClusterRights("{kind: ServiceAccount, name: agent, namespace: prefetchd}",
                                                R"([
  {apiGroups: [""], resources: [nodes], verbs: [get, list, patch]},
@@ -536,7 +536,7 @@ class EveryCall : public testing::Test {
   Cluster Trusting(const tests::CertificateAuthority& ca) const {
     return {.server = server_->url(), .ca_pem = ca.certificate(), .token_file = dir_ / "token"};
   }
-  // What each call needs to go well, whatever the call before has left.
+  // Restores the objects that each call needs, whatever the call before has left.
   void Prepare() {
     server_->Put("nodes/n1", "{}");
     server_->Put("events/default/e", "{}");

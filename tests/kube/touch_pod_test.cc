@@ -20,7 +20,7 @@ TouchPodSpec Spec(bool image_volumes = false) {
           .image_volumes = image_volumes};
 }
 
-// What K37 was seen with.
+// K37 was seen with this pod.
 TEST(TouchPod, HasItsShape) {
   tests::ExpectGolden("kube/touch-pod.yaml", doc::WriteYaml(TouchPod(Spec())));
 }

@@ -1,4 +1,4 @@
-// What NodeFacts are made of, and what they say, in a few words, for tests.
+// Parts of NodeFacts, and descriptions of them in a few words, for tests.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Who and what the stories of the model of kubelet are about.
+// Images, credentials, settings and events of the stories about the model of kubelet.
 #pragma once
 
 #include <string>

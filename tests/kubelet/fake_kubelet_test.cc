@@ -354,7 +354,7 @@ INSTANTIATE_TEST_SUITE_P(
             std::vector<Expected>{{"Starts", "OpenToNode"}, {"Starts", "OpenToNode", kImage, With(kAccount)}}}),
     NameOf);
 
-// What changed with versions (K7, K11, K13, K15, K17, K27): one story on each, and from one to the next.
+// Changes between versions (K7, K11, K13, K15, K17, K27): one story on each, and from one to the next.
 INSTANTIATE_TEST_SUITE_P(
     Section4, FakeKubeletTest,
     testing::Values(
@@ -447,7 +447,7 @@ INSTANTIATE_TEST_SUITE_P(
             std::vector<Expected>{{"Pulls", "RecordedForOthers"}}}),
     NameOf);
 
-// What the model of kubelet writes, and when (K14, K26, K30 to K35).
+// Files that the model of kubelet writes, and when it writes them (K14, K26, K30 to K35).
 
 // K30: what a second pull makes of an entry. The whole credentialMapping, as it is written.
 struct MergeCase {
@@ -704,7 +704,7 @@ class Walk {
     node.KubeletPulls(image, Any(kIds), {.secret = pod.secrets.front(), .service_account = {}});
   }
 
-  // Two pulls of one name at once, one of which fails.
+  // Pulls one name twice at once; one of the pulls fails.
   void Intrude(FakeNode& node, const std::string& image) {
     node.kubelet.BeginPull(image);
     node.KubeletPulls(image, Any(kIds), Credential());
@@ -781,7 +781,7 @@ TEST(FakeKubeletWalk, OpeningTheNameToTheNodeLetsEveryPodStart) {
   });
 }
 
-// Whichever version wrote it, the newest reads it, and it is about what its name says.
+// The newest version reads the records of all versions, and each record is about what its name says.
 TEST(FakeKubeletWalk, RecordsOnDiskAlwaysDecode) {
   const KubeletVersion newest{1, 36};
   std::size_t seen = 0;

@@ -1,5 +1,4 @@
-// FakeNode: a node of which kubelet's part is modelled, its files are real, and the product's verdict is
-// asked.
+// FakeNode: a node with a model of kubelet, real files, and the product's verdict on them.
 #pragma once
 
 #include <map>

@@ -185,7 +185,7 @@ TEST_F(PodRunner, AWrongSecretAndNoNodeCredentialsIsNeverAnonymous) {
   EXPECT_EQ(pulls_, 1) << "and no anonymous pull";
 }
 
-// What touching a merely preloaded image rests on.
+// Touches of merely preloaded images rely on this.
 TEST_F(PodRunner, APreloadedImageIsRecordedByAlwaysAndNotByIfNotPresent) {
   Start(VerificationPolicy::kNeverVerifyPreloadedImages);
   Prefetch(kImage);

@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "1:3:23: featureGates.Other: must be"},
         MistakeCase{"TwoKinds", "kind: Config\n", {}, "main:3"},
         MistakeCase{"InADropIn", "", {"", "maxPods: many\n"}, "2:3:10: maxPods: must be an integer"},
-        // What a drop-in replaces kubelet has decoded already.
+        // kubelet has decoded a value before a drop-in replaces it.
         MistakeCase{
             "InTheMainFileThoughReplaced", "maxPods: many\n", {"maxPods: 4\n"}, "main:3:10: maxPods"}),
     [](const auto& row) { return row.param.name; });

@@ -34,7 +34,7 @@ TEST(Probes, EveryAnswerOfARealKubeletIsComputed) {
   }
 }
 
-// What must hold for every verdict, over the recorded nodes and all settings.
+// Properties of every verdict, over the recorded nodes and all settings.
 
 std::vector<KubeletSettings> EverySetting() {
   std::vector<KubeletSettings> all = *PossibleSettings({});

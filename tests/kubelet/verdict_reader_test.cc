@@ -1,4 +1,4 @@
-// What VerdictReader says of real files, and which of them it reads again.
+// VerdictReader's verdicts on real files, and the files that it reads again.
 #include "kubelet/verdict_reader.h"
 
 #include <gtest/gtest.h>
@@ -181,7 +181,7 @@ TEST_F(VerdictReaderTest, TheFolderMayBeAbsentOrComeLater) {
   EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kRecordedForOthers);
 }
 
-// Whatever would make another reading, but for files that somebody writes in place: the watch names those.
+// HasChanged sees all that makes another reading, except files written in place: the watch names those.
 TEST_F(VerdictReaderTest, AGlanceTellsThatAFolderHasMoved) {
   const std::string manager = dir_ / "image_manager";
   struct Case {
@@ -229,9 +229,9 @@ TEST_F(VerdictReaderTest, RecordsOfOthersCostNothing) {
   EXPECT_EQ(Read(All()).files_read, 2u);
 }
 
-// What RecordWatch tells of real folders.
+// Reports of RecordWatch about real folders.
 
-// What the watch has told so far, for a test that waits for it.
+// Changes that the watch has reported so far, for a test that waits for them.
 class Heard {
  public:
   kubelet::RecordWatch::Callback Callback() {

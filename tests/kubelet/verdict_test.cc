@@ -125,7 +125,7 @@ VerdictCase Starts(const std::string& name, const World& world, const std::strin
                    const std::string& rule) {
   return {name, world, "Starts", "Starts", reason, rule};
 }
-// Never is refused, IfNotPresent pulls.
+// kubelet refuses pods with Never, and pulls for pods with IfNotPresent.
 VerdictCase Closed(const std::string& name, const World& world, const std::string& reason,
                    const std::string& rule) {
   return {name, world, "Refused", "Pulls", reason, rule};
@@ -269,7 +269,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Closed("Row10", kWorld.Verification(Policy::kAlwaysVerify), "VerificationAlways", "4")),
     NameOf);
 
-// What a real kubelet 1.36.2 did; the names number the observations (K19 to K40).
+// Observations of a real kubelet 1.36.2; the names number them (K19 to K40).
 const World kStrict = kWorld.Verification(Policy::kAlwaysVerify);
 const World kListed = kWorld.Allowlisted({"reg/allowed/*", "reg/exact/one"});
 const std::string kDigest = "@sha256:" + std::string(64, 'b');

@@ -96,7 +96,7 @@ TEST(ListDraft, AsText) {
             "# b.yaml:3, c.yaml:1 and 1 more\nquay.io/acme/b:v1\n");
 }
 
-// What is printed is a list that the agent takes.
+// The agent takes the printed list.
 TEST(ListDraft, IsAListInEveryForm) {
   for (const auto& [output, name] :
        {std::pair(DraftOutput::kYaml, "l.yaml"), std::pair(DraftOutput::kText, "l.txt"),

@@ -39,8 +39,8 @@ std::vector<std::string> Spellings(const plan::DesiredImage& image) {
   return names;
 }
 
-// Never: no contact with a registry; IfNotPresent: at most a check; Always: the registry's word. Whoever
-// asked has to get it.
+// Never: no contact with a registry; IfNotPresent: at most a check; Always: the registry's word. Each source
+// gets what it asks for.
 TEST(Merge, WhatAnySourceAsksToBeReadyForIsMet) {
   struct Row {
     const char *a, *b;
@@ -153,7 +153,7 @@ TEST(Merge, TwoSpellingsInOneSourceCountLikeTwoSources) {
           "nginx: open is Always at one and Never at the other of a.yaml:4 and a.yaml:5; Never counts"}));
 }
 
-// Whichever source is the strict one.
+// The order of the strict source and the other one does not matter.
 TEST(Merge, ADirectiveOfOneIsADirectiveOfAll) {
   const std::string strict =
       "- {image: a, refresh: IfDigestChanged, maxAge: 24h, onUnreachable: NotReady, onAccessDenied: "
@@ -440,7 +440,7 @@ images:
   EXPECT_EQ(SourceHash(Decode("l.json", doc::WritePrettyJson(CanonicalForm(content)))), SourceHash(content));
 }
 
-// Two spellings of one name, of which kubelet would send the same to the runtime.
+// kubelet would send the same name to the runtime for nginx and nginx:latest.
 TEST(Canonical, KeepsSpellingsApart) {
   SourceContent content = Decode("l.txt", "nginx\nx\nnginx:latest\ndocker.io/library/nginx\n");
   std::string yaml = doc::WriteYaml(CanonicalForm(content));

@@ -240,7 +240,7 @@ TEST(ListSources, WhatIsNoFileIsAnErrorAndNeverBlocks) {
                    "zero.txt 0 none in force: " + l + "zero.txt is not a regular file"}));
 }
 
-// Whatever its name; in a directory the name decides what belongs to the list.
+// The name of a file does not matter. In a directory, the name decides what belongs to the list.
 TEST(ListSources, AFileIsReadByItsContent) {
   tests::TempDir root;
   const std::string yaml = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: x\n";

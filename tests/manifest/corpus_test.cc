@@ -62,7 +62,7 @@ std::vector<std::string> Words(std::string_view text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// What stands behind `marker` in a line, up to the next comment.
+// Returns the words behind `marker` in a line, up to the next comment.
 std::vector<std::string> Behind(std::string_view line, std::string_view marker) {
   std::size_t at = line.find(marker);
   if (at == std::string_view::npos) return {};

@@ -135,7 +135,7 @@ const char kCustom[] =
     "  roles:\n    x: {template: {spec: {containers: [{image: c:1}]}}}\n"
     "    z: {template: {spec: {containers: [{image: d:1}]}}}\n  pod: {containers: [{image: e:1}]}\n";
 
-// What is found without a path: fields.
+// Images that are found without a path are fields.
 const std::string kTasksOfCustom =
     "7:44 a:1 IfNotPresent? field spec.tasks[0].template.spec.containers[0].image of Farm f\n"
     "8:44 b:1 IfNotPresent? field spec.tasks[1].template.spec.containers[0].image of Farm f\n";

@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(BeforeTheVerdict, CheckTest, testing::ValuesIn(BeforeTh
 INSTANTIATE_TEST_SUITE_P(ByKubelet, CheckTest, testing::ValuesIn(ByKubelet()), NameOf);
 INSTANTIATE_TEST_SUITE_P(ByRegistry, CheckTest, testing::ValuesIn(ByRegistry()), NameOf);
 
-// What the agent does about an absent image is said of those that it keeps.
+// The agent brings only listed images back.
 TEST(DecideCheck, SaysNothingOfTheAgentForAnUnlistedImage) {
   CheckFacts facts = Here(kNever);
   Gone(facts);

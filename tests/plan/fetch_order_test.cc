@@ -53,7 +53,7 @@ struct FetchOrderTest : testing::Test {
     return static_cast<int>(std::count_if(busy.begin(), busy.end(),
                                           [&](const std::string& blob) { return blob.starts_with(name); }));
   }
-  // Each stream brings so many bytes a second, from second to second.
+  // Each stream of a name gets this number of bytes a second, for `time` seconds.
   void Pass(int time, const std::map<std::string, std::uint64_t>& speeds) {
     for (int i = 0; i < time; i++) {
       now += seconds(1);
@@ -85,7 +85,7 @@ TEST_F(FetchOrderTest, EarlierImagesComeFirstAmongEquals) {
   EXPECT_EQ(Next(), "b");
 }
 
-// Whoever comes later, and however many layers the others have.
+// The order of arrival and the number of layers do not matter.
 TEST_F(FetchOrderTest, RegistriesShareEvenlyAndSoDoTheirImages) {
   order.Add(1, "r", Layers("r/a", 40));
   Share();

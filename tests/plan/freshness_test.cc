@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
                  RegistryStory(Keeps()).Moved("b", kStart).Pulled("a", minutes(5)), minutes(6), minutes(7)}),
     [](const auto& row) { return row.param.name; });
 
-// What was said to a pull secret's owner stays that, whatever is heard of the registry meanwhile.
+// Failed checks do not change whether the last answer is for a pull secret's owner alone.
 TEST(Freshness, SilenceTakesNoWordBackAndLendsNone) {
   const DesiredImage desired = Keeps();
   const Local local{.digest = "a"};

@@ -101,7 +101,7 @@ std::vector<std::string> NamesIn(const Arrivals& arrivals) {
   return names;
 }
 
-// What is there at the first look, then what is there later and on the list; what has come unlisted.
+// Images at the first look; images at a later one, with the list; images that have come unlisted.
 struct ComesCase {
   std::string name;
   Images first, then;

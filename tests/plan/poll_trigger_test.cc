@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 const base::TimePoint kStart{seconds(1000)};
 
-// Looks from `trigger` on, each of which takes `took`, while the runtime tells at these times. Times in ms.
+// Returns the times of the looks, if the runtime reports at the times `told` and a look takes `took`; in ms.
 std::vector<int> Looks(const std::vector<int>& told, milliseconds took = {}) {
   PollTrigger trigger;
   std::vector<int> looks;
@@ -37,7 +37,7 @@ TEST(PollTrigger, NothingToldIsNoLook) {
   EXPECT_EQ(Looks({}), std::vector<int>{});
 }
 
-// What CRI lists follows the events, by events of its own: one look may come too early.
+// CRI's list follows the events later, by events of its own: one look may come too early.
 TEST(PollTrigger, AChangeIsLookedAtTwiceWithinASecond) {
   EXPECT_EQ(Looks({50}), (std::vector<int>{150, 900}));
 }

@@ -90,7 +90,7 @@ TEST(EvaluateImage, AClosedImageThatIsBeingTouchedIsOnItsWay) {
   EXPECT_EQ(Short(given_up), (Said{false, Phase::kFailing, Reason::kTouchIneffective, PullState::kNone}));
   EXPECT_NE(given_up.message.find("ErrImagePull: 401"), std::string::npos);
   EXPECT_EQ(given_up.touch, rig.touch);
-  // What pods may use is ready, whatever becomes of a touch that only keeps it so.
+  // An image that pods may use is ready, whatever becomes of a touch that only keeps it so.
   rig.verdicts = tests::Open();
   EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kPreloaded, PullState::kNone}));
 }
@@ -430,7 +430,7 @@ TEST(Summarize, ANodeWhoseKubeletWouldExitIsNotReady) {
   node.runtime_error = "refused";
   EXPECT_EQ(Summarize(node, {}).reason, Reason::kRuntimeDown);
   EXPECT_EQ(Summarize(node, {}).node_problem, "");
-  // Behind a list that cannot be used it is kept for those who ask about another source.
+  // A list that cannot be used comes first; the problem is kept for questions about another source.
   ListSource bad = Good();
   bad.loaded_at.reset();
   list = List({Good(), bad});
@@ -552,7 +552,7 @@ TEST(ReadyQuestion, ARuntimeThatIsAwayStopsEverybody) {
   EXPECT_FALSE(EvaluateReady(snapshot, {.source = "a.yaml"}).ready);
 }
 
-// What the registry's answers do to readiness, for an image that is here.
+// Effects of the registry's answers on readiness, for an image that is here.
 
 DesiredImage JudgeRegistryWant() {
   DesiredImage desired;

@@ -1,4 +1,4 @@
-// What else R44 and R45 decide: order of causes, times, ages; and what it means for pods with Always.
+// Further decisions of R44 and R45: order of causes, times, ages; and their meaning for pods with Always.
 #include "plan/freshness.h"
 
 #include <gtest/gtest.h>

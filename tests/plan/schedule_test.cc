@@ -195,7 +195,7 @@ TEST(Schedule, OneLargeImageAtATimeOnASettledNode) {
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2}));
 }
 
-// Of two that ran when the runtime ended, one is to blame.
+// One of the pulls that ran when the runtime ended is to blame.
 TEST(Schedule, OneSuspectAtATime) {
   std::vector<PullCandidate> due = Slots(4);
   due[0].suspect = due[1].suspect = due[2].suspect = true;

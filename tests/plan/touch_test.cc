@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         NeedCase{"AutoOpen", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode),
                  TouchNeed::kNone},
         NeedCase{"AutoUnknown", Open::kAuto, PullPolicy::kNever, tests::Unknown(), TouchNeed::kNone},
-        // What is open to the pod of the entry's readyAs is not touched.
+        // The agent does not touch an image that is open to the pod of the entry's readyAs.
         NeedCase{"AutoOpenToThePod", Open::kAuto, PullPolicy::kNever,
                  tests::Open(VerdictReason::kRecordedForPod), TouchNeed::kNone},
         NeedCase{"AutoAssumed", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kAssumedForPod),

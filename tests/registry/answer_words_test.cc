@@ -1,4 +1,4 @@
-// What a status, a content type, an error body and a broken exchange mean.
+// Meanings of a status, a content type, an error body and a broken exchange.
 #include <gtest/gtest.h>
 
 #include "base/text.h"

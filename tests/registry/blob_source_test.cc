@@ -268,7 +268,7 @@ TEST_F(BlobSourceTest, LimitsThatComeSideBySideAreOneAndAreToldToPulls) {
   EXPECT_EQ(client_->contents().RetryAfter(App()), std::chrono::seconds(60));
   clock_.Advance(std::chrono::seconds(60));
   EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
-  // What is served afterwards ends it; a 429 without a time begins none.
+  // A success afterwards ends the limit; a 429 without a time begins none.
   HaveBlob();
   EXPECT_TRUE(Bytes(App()));
   AnswerBlobs({.status = 429});
@@ -292,7 +292,7 @@ TEST_F(BlobSourceTest, AStoreThatItRedirectsToGetsNoLoginAndIsAskedAtOnceTheNext
   registry_.DemandPassword("me", "secret");
   registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
     if (!IsBlob(request) || !request.headers.Has("Authorization")) return std::nullopt;
-    // Whatever it says beside that is longer than the range.
+    // The body of the redirect is longer than the range.
     return FakeReply{.status = 307,
                      .headers = {{"Location", "http://" + store.address() + "/signed?key=1"}},
                      .body = std::string(30'000, 'x')};

@@ -334,7 +334,7 @@ TEST_F(ClientAnswerTest, WhatOnlyGetWouldGiveIsNoGoodAnswer) {
 TEST_F(ClientAnswerTest, Who404sEverythingIsNoRegistry) {
   registry_.Answer([](const WireRequest&) { return FakeReply{.status = 404}; });
   EXPECT_EQ(Word(AskFake("app:v1")), "ServerError NotARegistry");
-  // Who asks for a password at /v2/ is one, and is not asked again within the hour.
+  // A host that asks for a password at /v2/ is one. The client does not ask it again within the hour.
   Make();
   registry_.Forget();
   registry_.Answer(

@@ -65,7 +65,7 @@ TEST_F(ClientAuthTest, WhatIsWrongWithAChallenge) {
     Always(row.reply);
     image::RegistryAnswer answer = AskFake("app:v1", Me());
     EXPECT_EQ(Word(answer), row.answer) << row.reply.headers.Get("WWW-Authenticate").value_or("");
-    // What the agent does not do is no word of the registry: a pull decides.
+    // A challenge that the agent does not answer says nothing about the image: a pull decides.
     EXPECT_EQ(answer.only_by_pull, row.answer.starts_with("Indeterminate")) << answer.message;
   }
   EXPECT_EQ(Count("GET /token") + Count("POST /token"), 0U);
@@ -269,7 +269,7 @@ TEST_F(ClientAuthTest, ARegistryThatTurnsFromPasswordsToTokensAndBack) {
 TEST_F(ClientAuthTest, ATokenEndsAndANewOneIsFetched) {
   registry_.Put("app", "v1");
   BearerForMe();
-  registry_.TokenLifetime(std::nullopt);  // 60 s, of which 30 are used
+  registry_.TokenLifetime(std::nullopt);  // 60 s; the client uses 30 of them
   EXPECT_EQ(AskFake("app:v1", Me()).requests, 3);
   clock_.Advance(seconds(29));
   EXPECT_EQ(AskFake("app:v1", Me()).requests, 1);
@@ -338,7 +338,7 @@ TEST_F(ClientAuthTest, CredentialsInOrderTheNextOnlyWhereOneWasRefused) {
   EXPECT_EQ(Word(AskFake("app:v1", many)), "AccessDenied BadCredentials");
   EXPECT_EQ(Count("POST /token"), 5U);
   EXPECT_EQ(Count("GET /token"), 5U);
-  // What is no refusal ends it.
+  // An answer that is no refusal ends the tries.
   Make();
   Always({.status = 500});
   registry_.Forget();

@@ -244,7 +244,7 @@ TEST_F(ClientMirrorTest, APathThatIsGivenAsItIs) {
   EXPECT_TRUE(one_.lines()[1].starts_with("HEAD /artifactory/api/app/manifests/v1?ns=")) << one_.lines()[1];
 }
 
-// containerd pulls nothing of a registry of which one host names a file that it cannot use.
+// containerd pulls nothing from a registry if one of its hosts names a file that it cannot use.
 TEST_F(ClientMirrorTest, AnAuthorityThatCannotBeReadLeavesAllToPulls) {
   std::string digest = registry_.Put("app", "v1");
   for (const std::string& toml :

@@ -213,7 +213,7 @@ TEST_F(ClientPlacesTest, PlainHttpIsForInsecurePlacesAlone) {
   EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
 }
 
-// TLS: whom to trust, who we are, and what a connection costs (R39 and R42).
+// TLS: trusted authorities, client certificates, and the cost of a connection (R39 and R42).
 
 // The fake registry behind a front that speaks TLS, and a hosts.toml for it.
 class RegistryTlsTest : public tests::RegistryWorld {
@@ -291,7 +291,7 @@ TEST_F(RegistryTlsTest, ACertificateOfOurs) {
   auto client = [&](const tests::KeyPair& pair) {
     return ca + "client = [[" + Quoted(pair.certificate_file) + ", " + Quoted(pair.key_file) + "]]\n";
   };
-  // TLS 1.3 lets a server say so only after the handshake; its word can get lost in the reset that follows.
+  // With TLS 1.3, a server rejects only after the handshake; the reset that follows may lose its alert.
   Trust(ca);
   EXPECT_EQ(AskWord().substr(0, 11), "Unreachable");
   Trust(client(stranger));

@@ -393,7 +393,7 @@ TEST_F(ContainerdFilesTest, IsReadAgainOnlyWhenSomethingHasChanged) {
   EXPECT_EQ(before->registries.config_path, "/a");
   EXPECT_EQ(before->notes, Texts{});
   EXPECT_EQ(files_.Current(), before);
-  // What says the same as before is no news, either.
+  // A file that means the same as before is no news, either.
   Write(kFile, "# touched\n" + ContainerdFilesPath("/a"));
   EXPECT_EQ(files_.Current(), before);
   Write(kFile, ContainerdFilesPath("/other"));

@@ -45,7 +45,7 @@ TEST(ChooseManifest, AsTheRuntimeChooses) {
             "b");
   EXPECT_EQ(Choose({Entry('a', "linux", "amd64", "fast"), Entry('b', "linux", "amd64")}, kAmd64), "b");
   EXPECT_EQ(Choose({Entry('a', "", "amd64")}, kAmd64), "a");
-  // Of an entry that does not say, the image's own configuration does.
+  // If an entry names no platform, the image's own configuration decides.
   const std::string silent = R"({"digest":")" + Digest('e') + R"("})";
   EXPECT_EQ(Choose({silent, Entry('b', "linux", "386")}, kAmd64), "b");
   EXPECT_EQ(Choose({silent, Entry('b', "linux", "arm64")}, kAmd64), "e");

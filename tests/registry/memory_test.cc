@@ -1,4 +1,4 @@
-// What the client keeps between checks: servers' manners, tokens, its own pace.
+// State that the client keeps between checks: servers' manners, tokens, its own pace.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a token is asked for with, and what comes back.
+// Requests for tokens, and the answers to them.
 #include <gtest/gtest.h>
 
 #include "registry/authenticator.h"

@@ -57,7 +57,6 @@ class RegistryWorld : public testing::Test {
                                     .platform = {"linux", "amd64", ""},
                                     .credentials = std::move(credentials)});
   }
-  // Of the fake registry.
   image::RegistryAnswer AskFake(const std::string& name, std::vector<image::AuthConfig> credentials = {},
                                 std::vector<std::string> local = {}) {
     return Ask(registry_.address() + "/" + name, std::move(credentials), std::move(local));

@@ -42,7 +42,7 @@ inline plan::ImageState Took(plan::ImageState image, int seconds) {
   return image;
 }
 
-// What every node of the small fleet has.
+// Images that every node of the small fleet has.
 inline std::vector<plan::ImageState> Common() {
   std::vector<plan::ImageState> images = {
       Took(sample::Ready("ghcr.io/acme/runner:v3", 1'200'000'000), 74),
@@ -122,7 +122,7 @@ inline std::string LargeNode(int i) {
          "-17.eu-central-1.compute.internal";
 }
 
-// `nodes` × `images`. Of a thousand cells, `not_ready` have a trouble by chance.
+// A fleet of `nodes` × `images`. By chance, `not_ready` of a thousand cells are not ready.
 inline Report LargeFleet(int nodes, int images, unsigned not_ready) {
   const std::vector<std::string> reasons = {"AccessDenied", "NotFound",    "Unreachable",
                                             "Timeout",      "RateLimited", "RecordedForOthers"};
@@ -211,7 +211,7 @@ inline Report HostileFleet() {
   return ReportOf(says, others);
 }
 
-// What strangers are shown.
+// A fleet as strangers see it.
 inline Report PublicFleet() {
   std::vector<NodeSays> says;
   for (int i = 0; i < 3; i++) {

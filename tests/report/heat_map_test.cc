@@ -114,8 +114,7 @@ std::vector<ImageState> FailingFor(std::size_t reasons) {
   return states;
 }
 
-// Legend and filter go by letters, so two states must not share one; the script takes one UTF-16 unit for
-// each.
+// Legend and filter use letters, so two states must not share one; the script takes one UTF-16 unit for each.
 TEST(LettersTest, AreDifferentBeyondTheAlphabet) {
   const std::vector<std::string> letters = Letters(FailingFor(138));
   EXPECT_EQ(std::set<std::string>(letters.begin(), letters.end()).size(), 138U);

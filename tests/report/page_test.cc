@@ -112,7 +112,7 @@ TEST(Page, OfNothingAndOfAFleetAtPeace) {
   EXPECT_FALSE(Has(page, "id=\"letters\"")) << "all images are alike";
 }
 
-// A thousand nodes of which each has troubles of its own are the worst case; calm ones share columns.
+// In the worst case, each of a thousand nodes has troubles of its own; calm nodes share columns.
 TEST(Page, AThousandNodesFitIntoThreeMegabytes) {
   const std::string worst = PageOf(LargeFleet(1000, 200, 500)), calm = PageOf(LargeFleet(1000, 200, 1));
   EXPECT_LE(worst.size(), kMostBytes);

@@ -65,7 +65,7 @@ status::StatusUnlisted Came(const std::string& image, int when, bool present = t
           .present = present};
 }
 
-// Three nodes and one that is silent; pods of which one is elsewhere; a listed image that was pulled twice.
+// Three nodes and one that is silent; pods, one of them elsewhere; a listed image that was pulled twice.
 AuditFacts Facts() {
   AuditFacts facts;
   facts.nodes = {Saw("n1", {Came("q.io/tool:v9", -600), Came("docker.io/library/alpine:3.20", -900, false)}),
@@ -124,7 +124,7 @@ TEST(Audit, AnOldAgentAndAFullOneAreNoted) {
   EXPECT_EQ(MakeAudit(facts).notes,
             (std::vector<std::string>{"node n1 did not list unlisted images (yet)",
                                       "node n2 saw more unlisted images than are named"}));
-  // Who told nothing is not among those that are clean.
+  // A node that reported nothing does not count as clean.
   EXPECT_EQ(MakeAudit(facts).answered, 1U);
   EXPECT_TRUE(AuditText(MakeAudit(facts), 80).starts_with("clean: no image that is on no list on 1 node\n"));
 }

@@ -110,7 +110,7 @@ TEST(CheckItems, APodsOwnPullSecretsAreItsIdentity) {
   EXPECT_EQ(items[2].question.identity.secrets, Secrets{});
   EXPECT_EQ(Line(items[2]), "c, d | q.io/a:v1 | Always | stated by d");
 
-  // What is given with its UID is known better.
+  // A secret that is given with its UID is known better.
   items = CheckItems(manifests.uses, {}, {.secrets = {{"ci", "one", "u1"}}}, "ci");
   EXPECT_EQ(items[1].question.identity.secrets, (Secrets{{"ci", "one", "u1"}, {"ci", "two", ""}}));
   EXPECT_EQ(items[2].question.identity.secrets, (Secrets{{"ci", "one", "u1"}}));
@@ -310,7 +310,7 @@ TEST(CheckReport, Json) {
   auto indented = doc::IndentedJson(CheckReportJson(items, result));
   ASSERT_TRUE(indented.ok());
   tests::ExpectGolden("screen/check-report.json", *indented);
-  // What an older reader of the agent's own answer takes from it is the same.
+  // An older reader of the agent's own answer takes the same from it.
   auto read = status::ParseCheckResult(*indented);
   ASSERT_TRUE(read.ok()) << read.error().message();
   ASSERT_EQ(read->answers.size(), 3U);
@@ -349,7 +349,7 @@ TEST_P(CheckRequestTest, IsRead) {
   ASSERT_EQ(request.ok(), GetParam().ok);
   if (!request) return;
   EXPECT_EQ(*request, GetParam().expect);
-  // What is sent is what is read.
+  // A sent request is read as the same request.
   auto again = status::ParseCheckRequest(doc::WriteJson(status::ToNode(*request)));
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(*again, *request);

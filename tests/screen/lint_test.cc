@@ -26,7 +26,7 @@ spec:
       - name: worker
         image: quay.io/acme/worker
 )";
-// What a stranger may put into a name: nothing of it may steer a terminal, a log or a URI.
+// A name from a stranger: nothing of it may steer a terminal, a log or a URI.
 const std::string kOdd =
     "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name: \"50%,\\n::x\\u001b[31m\", image: "
     "\"q.io/é:\"}\n";
@@ -40,7 +40,7 @@ LintResult Clean() {
       "q.io/a:v1", {{"p.yaml", "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: \"q.io/a:v1\"}]}\n"}});
 }
 
-// Of what could not be read nobody knows whether it is clean.
+// Nobody knows whether the unread files are clean.
 LintResult ReadInPart(LintResult result) {
   result.unread = {{"deploy/b.yaml", "deploy/b.yaml:3:1: end of sequence not found"},
                    {"", "x*.yaml: no file matches"}};

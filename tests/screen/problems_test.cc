@@ -1,5 +1,5 @@
-// What people are shown of each thing that can be the matter with a node's kubelet, its credentials or the
-// pod of an entry: status, explain and /readyz?verbose, one file each.
+// Output for each problem of a node's kubelet, its credentials or the pod of an entry: status, explain and
+// /readyz?verbose, one file each.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -60,7 +60,7 @@ plan::ImageState Runner() {
   return sample::Ready("quay.io/acme/runner:v3", 1'200'000'000);
 }
 
-// As the Node object and a restart of kubelet, if there was one, leave it after so long.
+// The node after this time, by its Node object and by a restart of kubelet, if there was one.
 NodeInTrouble VersionNode(const plan::NodeReport& first, const std::optional<plan::NodeReport>& after_start,
                           base::Duration passed) {
   const base::TimePoint seen{std::chrono::hours(1)};
@@ -117,7 +117,7 @@ NodeInTrouble VersionUnconfirmed() {
   return VersionNode(kSays136, kSays136, seconds(90));
 }
 
-// Of a node with one image, which kubelet has recorded for every pod.
+// A node with one image, which kubelet has recorded for every pod.
 NodeInTrouble WithProblem(const std::string& problem) {
   plan::Snapshot snapshot = sample::KubeletNodeOf({sample::Open("quay.io/acme/runner:v3")});
   snapshot.problems.push_back(problem);
@@ -216,7 +216,7 @@ NodeInTrouble ProvidersUnreadableAndPerhapsTheSame() {
   return ProvidersUnreadable({"/etc/prefetchd/config.json", "/etc/eks", {{"acme-login"}}});
 }
 
-// readyAs names a secret without its UID, of which kubelet has recorded two.
+// readyAs names a secret without its UID; kubelet has recorded two secrets of that name.
 NodeInTrouble SecretAmbiguous() {
   kubelet::CredentialEntry entry = sample::ForTwoSecrets();
   entry.secrets.push_back({{.uid = "u9", .namespace_name = "team", .name = "pull"}, base::Secret("h9")});

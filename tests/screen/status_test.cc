@@ -52,7 +52,7 @@ TEST_P(NodeTest, Table) {
   }
   ExpectGolden(File("wide"), StatusTable(document_, {.width = 160, .wide = true}));
 }
-// What strangers are shown: no line is empty, no message is missed, and it is said what is hidden.
+// Strangers see no empty line, miss no message, and learn what is hidden.
 TEST_P(NodeTest, PublicTable) {
   auto document = status::ParseStatusDocument(status::PublicStatusJson(snapshot_));
   ASSERT_TRUE(document) << document.error().message();

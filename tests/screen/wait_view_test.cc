@@ -199,7 +199,7 @@ const std::string kFull = "docker.io/library/nginx:1.27";
 const status::StatusVerdict kOpen{"Starts", "Preloaded"};
 const status::StatusVerdict kClosed{"Refused", "RecordedForOthers"};
 
-// As an agent beside a kubelet tells it: the short spelling is closed, the full one open.
+// Status of an agent beside a kubelet: the short spelling is closed, the full one open.
 status::StatusDocument Spelled() {
   status::StatusImage image = Shown(kShort, false);
   image.present = true;
@@ -338,7 +338,7 @@ TEST(NarrowTo, AnotherTeamsBrokenSourceIsNot) {
           .ready);
 }
 
-// What the agent's list asks of it, what a pod would meet, what is waited for.
+// The readyFor of the agent's list, the verdicts on a pod, and the policy that the caller waits for.
 struct ReadyForCase {
   std::string name;
   std::string listed_for;
@@ -446,7 +446,7 @@ TEST(NarrowTo, AlwaysNeedsTheRegistrysWord) {
   EXPECT_TRUE(NarrowTo(document, {.policy = image::PullPolicy::kAlways}).ready);
 }
 
-// What is said of looks at these times, each with a key: the times of the lines.
+// Looks at these times, each with a key; then the times of the lines.
 struct Look {
   int at;
   std::string key;

@@ -53,7 +53,7 @@ inline kubelet::Verdicts AbsentVerdicts(const std::string& image) {
   return kubelet::DecideVerdicts({.image = image, .image_id = "", .record = {}}, {}, {.version = {1, 36}});
 }
 
-// What cannot be told, as where kubelet's version and configuration are not known.
+// An undecided verdict, as where kubelet's version and configuration are not known.
 inline plan::ImageState Undecided(plan::ImageState state) {
   kubelet::Verdict unknown{
       kubelet::VerdictResult::kUnknown, kubelet::VerdictReason::kFactsUnknown, "facts",

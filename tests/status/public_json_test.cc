@@ -1,4 +1,4 @@
-// What strangers may hear of a node whose every text is a secret.
+// Facts that strangers may learn about a node whose every text is a secret.
 #include <gtest/gtest.h>
 
 #include <algorithm>

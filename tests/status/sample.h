@@ -12,7 +12,7 @@
 
 namespace prefetch::sample {
 
-// 2026-08-01T10:00:00Z, and so many seconds later.
+// 2026-08-01T10:00:00Z plus `seconds`.
 inline base::WallTime At(int seconds) {
   return base::WallTime(std::chrono::seconds(1785578400 + seconds));
 }

@@ -1,4 +1,4 @@
-// What other versions of prefetchctl, and scripts, rely on: members of our JSON documents are only added,
+// Other versions of prefetchctl, and scripts, rely on this: members of our JSON documents are only added,
 // never renamed, taken away or given another type (design: "Status document").
 #include <gtest/gtest.h>
 
@@ -129,7 +129,7 @@ TEST(V1, FieldsAreOnlyAdded) {
   for (const auto& [field, count] : types) EXPECT_EQ(count, 1) << field << " has several types";
 }
 
-// Where no kubelet is, status, check and wait say the same of an image.
+// Without a kubelet, status, check and wait say the same of an image.
 
 struct ImageCase {
   std::string name;
