@@ -25,17 +25,17 @@ struct FaultKind {
   // On `image`, for those that hit one.
   std::function<void(World&, const std::string& image)> begin;
   std::function<void(World&, const std::string& image)> end;
-  // What an image's state may give as the cause while it lasts, and until the next try after it.
+  // Reasons that an image may give during the fault, and until the next try after it.
   std::set<plan::Reason> causes;
   Reach reach = Reach::kNode;
-  // With nothing else wrong the node is ready again so long after the end: the longest pause of the retry
-  // rule (lib/README.md), its jitter, and the time of the pulls.
+  // Maximum time from its end until the node is ready again, if nothing else is wrong: the longest pause of
+  // the retry rule (lib/README.md), its jitter, and the time of the pulls.
   base::Duration recovers = std::chrono::minutes(3);
-  // Called so often while it lasts; zero: never.
+  // Interval of `tick` during the fault; zero: never.
   base::Duration period{};
   std::function<void(World&, const std::string& image)> tick;
-  // The images that it hits, and keeps from being usable, say so after this time, if nothing else is wrong;
-  // none: they need not (the rule that detects it takes longer, or it shows elsewhere).
+  // Images that it hits, and keeps from being usable, give one of its causes after this time, if nothing else
+  // is wrong; none: they need not (the rule that detects it takes longer, or it shows elsewhere).
   std::optional<base::Duration> shows = std::nullopt;
   // It keeps this image alone from coming, whichever the schedule names; null: that one, or all by `reach`.
   const char* only = nullptr;

@@ -13,7 +13,7 @@
 namespace prefetch::tests::faults {
 namespace {
 
-constexpr std::uint64_t kSeeds = 2450;  // of which five in six are combinations
+constexpr std::uint64_t kSeeds = 2450;  // five in six are combinations
 constexpr std::uint64_t kGroups = 40;   // test cases, so that a failure names its neighbourhood
 
 struct Cell {
@@ -164,7 +164,7 @@ TEST(FaultRules, HoldWithoutFaults) {
     EXPECT_EQ(Play({.runtime = runtime}).violations, std::vector<std::string>());
 }
 
-// Faults of which the rules were told something untrue: as if the agent did what the rules forbid.
+// Faults whose description for the rules is untrue: the agent then seems to do what the rules forbid.
 struct UntrueCase {
   std::string name;
   std::string manner;                      // of the fault
@@ -194,7 +194,7 @@ TEST_P(UntrueFault, IsNoticed) {
 
 const auto kNoEnd = [](FaultKind& kind) { kind.end = [](World&, const std::string&) {}; };
 
-// What is here needs no credentials: the image goes, too.
+// An image that is here needs no credentials, so it is removed, too.
 std::function<void(FaultKind&)> EvictedAndLeftSo(const std::string& image) {
   return [image](FaultKind& kind) {
     kind.begin = [begin = kind.begin, image](World& world, const std::string& other) {

@@ -25,7 +25,7 @@ std::vector<FaultKind> OfRegistry();
 std::vector<FaultKind> OfCredentials();
 // kubelet and its records, the list, the disk, the clock, the agent's own process.
 std::vector<FaultKind> OfNode();
-// What is here stays usable without it.
+// Images that are here stay usable without it.
 std::vector<FaultKind> OfApiServer();
 
 }  // namespace prefetch::tests::faults

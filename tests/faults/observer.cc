@@ -87,7 +87,7 @@ void Observer::Say(const std::string& what) {
 }
 
 void Observer::LookAtReadiness(const plan::Snapshot& snapshot, base::TimePoint now) {
-  // What nobody can ask the runtime for cannot be held against the agent.
+  // While the runtime is down, nobody can ask it for the images, so the agent is not to blame.
   const bool wrong = snapshot.readiness.ready && world_.runtime_up && !world_.IsTrulyReady();
   if (auto time = falsely_ready_.See(wrong, now)) Say("ready for " + In(*time) + " though it is not");
   const bool all = std::all_of(snapshot.images.begin(), snapshot.images.end(),
@@ -190,7 +190,7 @@ bool Observer::HasFailedWithoutAWord(const plan::ImageState& image) const {
          elapsed > fault.from + kNotShown && elapsed <= fault.to;
 }
 
-// Of a fault that lasts, or whose next try after it is not due yet; another fault may have put that off.
+// Returns whether the cause may be a fault that lasts, or whose next try is not due (another may delay it).
 bool Observer::MayBeTheCause(const plan::ImageState& image) const {
   const base::Duration elapsed = world_.node.Elapsed();
   return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {

@@ -16,8 +16,8 @@ namespace prefetch::tests::faults {
 
 class Retries {
  public:
-  // One image, as a Snapshot shows it. What is wrong with its newest try, as a sentence without its subject;
-  // nullopt: nothing, or no new try. Call it with each state.
+  // Returns what is wrong with the image's newest try, as a sentence without its subject; nullopt: nothing,
+  // or no new try. Call it with each state of the image in a Snapshot.
   std::optional<std::string> See(const plan::ImageState& image);
 
   // Something has happened after which tries at once are right.

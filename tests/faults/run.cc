@@ -12,12 +12,12 @@ namespace {
 using plan::Reason;
 using std::chrono::minutes;
 
-// Leases and everything else of a pull are gone so long after it.
+// Time limit for leases and everything else of a pull to go.
 constexpr base::Duration kTidyUp = minutes(2);
-// A touch pod that the API server did not delete is gone so long after it: touches pause for ten minutes,
-// and a quarter of that more, where the server has refused them again and again.
+// Time limit for deleting a touch pod that the API server kept: touches pause for ten minutes, and a quarter
+// of that more, where the server has refused them again and again.
 constexpr base::Duration kSwept = minutes(13);
-// Each entry is touched so long after the node is ready: one that was given up waits an hour and a quarter.
+// Time limit, once the node is ready, for touches: an entry that was given up waits an hour and a quarter.
 constexpr base::Duration kTouched = minutes(80);
 
 // Pulls that the retry rules allow at most: each image's own first, some at each fault, one a minute on an

@@ -27,7 +27,7 @@ std::string_view StepName(Step step);
 // The image that goes through it: only one has a plugin to ask.
 bool HasStep(const std::string& image, Step step);
 
-// Is `image` there now? Of a node with touches, for kTouch.
+// Returns whether `image` is at that step now. False for kTouch in a world without touches.
 bool IsAt(World& world, const std::string& image, Step step);
 
 }  // namespace prefetch::tests::faults

@@ -14,11 +14,11 @@ namespace prefetch::tests::faults {
 // Bytes a second of the node's link; the list takes 40 s, while most faults begin.
 constexpr std::uint64_t kLink = 5'000'000;
 
-// Of each image, and of each look at one.
+// Time to unpack an image, and time of each look at one.
 constexpr std::chrono::milliseconds kUnpacking{800};
 constexpr std::chrono::milliseconds kLook{50};
 
-// Of the user ci of docked.test and plugged.test.
+// Password of the user ci of docked.test and plugged.test.
 constexpr const char* kTruePassword = "password-of-the-faults";
 
 class World {
@@ -48,7 +48,7 @@ class World {
   void Tend();
   // All registries are down, or up again, by turns.
   void FlapRegistry();
-  // What the plugin of plugged.test knows, and how long it takes.
+  // Sets the password that the plugin of plugged.test knows, and how long it takes.
   void CachingProvider(const std::string& password, base::Duration takes = std::chrono::milliseconds(200));
   // The node's docker config: what nobody can read, or this password for docked.test.
   void BreakDockerConfig() { node.WriteDockerConfig("{"); }
@@ -72,18 +72,18 @@ class World {
   std::uint64_t BytesToFetch() const;
   // That the runtime has of images that are not here.
   std::uint64_t BytesUnfinished();
-  // Of all images that are not here.
+  // Bytes of all images that are not here.
   std::uint64_t BytesAbsent();
 
-  // What may be lost to a fault, and so be fetched again.
+  // Counts bytes that a fault may destroy, and that may be fetched again.
   void Destroyed(std::uint64_t bytes) { destroyed_ += bytes; }
-  // What there is of the image goes, unless all of it is here: nothing holds it any more.
+  // Counts the image's bytes as destroyed, unless all of it is here: nothing holds them any more.
   void LosesLease(const std::string& image) { Destroyed(Has(image) ? 0 : BytesOf(image)); }
   std::uint64_t destroyed() const { return destroyed_; }
   // Something happened that may rightly lead to a pull at once.
   void Stirred() { stirs_++; }
   int stirs() const { return stirs_; }
-  // Of the agent.
+  // Restarts of the agent.
   int restarts() const { return restarts_; }
   // The image goes behind the agent's back, perhaps before the agent has looked at what its pull brought.
   void Evict(const std::string& image);

@@ -49,7 +49,7 @@ std::size_t SizeOf(const std::string& path) {
   return absent ? 0 : size;
 }
 
-// Of Debian's package, or of another release.
+// Returns a program of Debian's package, or of the release in $PREFETCH_CONTAINERD.
 std::string Program(const std::string& name) {
   const char* folder = std::getenv("PREFETCH_CONTAINERD");
   return folder == nullptr ? name : std::string(folder) + "/" + name;

@@ -17,7 +17,7 @@ namespace prefetch::rig {
 struct Layer {
   std::uint64_t seed = 0;
   std::uint64_t size = 0;  // of the blob, within a kilobyte or two; at least some 2 KiB
-  // So many bytes of the file that compression takes away: the blob stays about as small, the disk does not.
+  // Number of compressible bytes in the file: they fill the disk, and hardly enlarge the blob.
   std::uint64_t zeros = 0;
   // The bytes of an executable: the layer is the file /program and nothing else. Only with seed and size 0.
   std::string program = {};
@@ -37,7 +37,7 @@ struct ImageSpec {
   ManifestKind kind = ManifestKind::kDocker;
   // A label of the config: two repositories have one image (the same id) if it and the layers are the same.
   std::string name;  // empty: repository:tag
-  // What a container runs that names no command.
+  // Program of a container that names no command.
   std::string entrypoint = {};
 };
 

@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Sends so many bytes to each client that asks, and closes the connection.
+// Sends `bytes` bytes to each client that asks, and closes the connection.
 class Source {
  public:
   explicit Source(std::size_t bytes) : bytes_(bytes) {

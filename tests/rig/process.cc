@@ -38,7 +38,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-// What happens between fork and exec: system calls only, since the test has threads.
+// Runs between fork and exec: system calls only, since the test has threads.
 [[noreturn]] void Become(char* const* argv, char* const* env, int out, int err, int report) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -48,7 +48,7 @@ class Process {
   // -1 when nothing was started, or it was waited for.
   pid_t pid() const { return pid_; }
   bool Running();
-  // How it ended, or nothing if it still runs after `limit`. May be asked again afterwards.
+  // Returns how it ended, or nothing if it still runs after `limit`. Callers may ask again afterwards.
   std::optional<Exit> Wait(std::chrono::milliseconds limit);
   // To the program alone; does nothing when it has ended.
   void Signal(int signal) const;

@@ -57,9 +57,9 @@ struct Connection {
 namespace {
 
 constexpr std::size_t kChunk = 64 << 10;
-// Held per direction when chunks are delayed: 20 MB/s at 200 ms needs 4 MB in flight.
-// What the kernel may hold for a client. BytesToClients counts it, although the client has not got it yet.
+// Bytes that the kernel may hold for a client. BytesToClients counts them, although the client lacks them.
 constexpr int kMostUnsent = 128 * 1024;
+// Held per direction when chunks are delayed: 20 MB/s at 200 ms needs 4 MB in flight.
 constexpr std::size_t kMaxHeld = 4 << 20;
 // When nothing is delayed, little is held, so that a cut or a freeze takes effect where it is asked for.
 constexpr std::size_t kMaxHeldUndelayed = 128 << 10;
@@ -230,7 +230,7 @@ Clock::time_point Proxy::Loop::Prepare(std::vector<pollfd>& polled) {
       next = std::min(next,
                       waits_for_tokens ? Clock::now() + std::chrono::milliseconds(2) : s->chunks.front().due);
     }
-    // A descriptor of which nothing is wanted is left out: its hang-up would make poll() spin.
+    // A descriptor that waits for nothing is left out: its hang-up would make poll() spin.
     if (client.events == 0) client.fd = -1;
     if (server.events == 0) server.fd = -1;
     polled.push_back(client);

@@ -42,7 +42,7 @@ class Registry {
 
   // Starts it, the first time on a free port and then always on that one; returns when it answers.
   base::Status Start();
-  // SIGTERM: connections are cut after a short while. What was pushed stays.
+  // SIGTERM: connections are cut after a short while. Pushed images stay.
   void Stop();
   // SIGKILL.
   void Kill();

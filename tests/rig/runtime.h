@@ -1,4 +1,4 @@
-// What the same tests want of a real container runtime, whichever it is.
+// Operations of a real container runtime that the same tests use with each runtime.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ class Runtime {
   // SIGKILL; what is on disk stays.
   virtual void Kill() = 0;
   virtual pid_t pid() const = 0;
-  // Of its CRI.
+  // Endpoint of its CRI.
   virtual std::string endpoint() const = 0;
 
   // From the next start on it runs pods, by this image of a pause program (its entry point is /program) and
@@ -30,7 +30,7 @@ class Runtime {
   virtual void RunPods(const std::string& sandbox_image, const std::string& cni_bin,
                        const std::string& cni_conf) = 0;
 
-  // What listens on 127.0.0.1:`port` by plain HTTP is a registry from now on. Returns the host that
+  // From now on, the server on 127.0.0.1:`port`, by plain HTTP, is a registry. Returns the host that
   // references to it begin with: `host`, where a runtime can give a registry any name.
   virtual base::Result<std::string> AddRegistry(const std::string& host, int port) = 0;
   // Has it an image of exactly this name?

@@ -34,7 +34,7 @@ std::shared_ptr<const plan::ImageList> ListOf(const std::vector<std::string>& na
   return std::make_shared<const plan::ImageList>(std::move(list));
 }
 
-// Takes the event of that kind, of which one is under way, out of the loop's sight. The others have their
+// Waits for the event of that kind, which is under way, and keeps it from the loop. The others have their
 // turn.
 template <typename Kind>
 agent::Event Hold(agent::Agent& agent) {
@@ -56,7 +56,7 @@ agent::Event Hold(agent::Agent& agent) {
 struct Loop {
   explicit Loop(Persona persona = Persona::kContainerd16) : runtime(clock, persona) {}
 
-  // Has it download images itself, from there.
+  // Makes the agent download images itself, from `registry`.
   void FetchFrom(std::shared_ptr<image::ContentSource> registry) {
     options.fetch = true;
     parts.contents = [registry](const image::Reference&, const agent::RegistryQueryContext&) {

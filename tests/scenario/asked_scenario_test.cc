@@ -90,7 +90,7 @@ TEST(AskedScenario, NobodyWaitsBeforeItHasBegun) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
 }
 
-// Of a node with an empty list; its pull takes a quarter of an hour.
+// Requests an image on a node with an empty list. The pull takes a quarter of an hour.
 void AskForALargeOne(Node& node) {
   node.runtime.SetBandwidth(50 * kMB);
   node.runtime.Push(MakeImage(kAsked, 50'000 * kMB));

@@ -52,7 +52,7 @@ TEST_F(CredentialsScenario, ABadConfigurationIsNotReadyAndSaysWhy) {
   EXPECT_NE(Readiness().message.find("matchImages"), std::string::npos) << Readiness().message;
   ASSERT_EQ(snapshot_->problems.size(), 1U);
   EXPECT_NE(snapshot_->problems[0].find("providers.yaml:4:"), std::string::npos) << snapshot_->problems[0];
-  // What needs no plugin is pulled all the same.
+  // The agent still pulls images that need no plugin.
   EXPECT_TRUE(node_->Image("r.io/a:v1").ready);
 }
 
@@ -145,7 +145,7 @@ TEST(HiddenImage, IsPulledWithTheSecondCredential) {
       << node.Image("r.io/team/app:v1").message;
 }
 
-// Neither credential may see it; the registry says so to the first, and hides it from the second.
+// No credential may see the image. The registry denies it to one, and hides it from the other.
 TEST(HiddenImage, ARefusalIsNotForgottenForTheNextCredentials404) {
   for (bool refused_first : {true, false}) {
     Node node({.docker_config = R"({"auths":{"r.io/team":{"username":"one","password":"pw"},
@@ -165,8 +165,8 @@ TEST(HiddenImage, ARefusalIsNotForgottenForTheNextCredentials404) {
   }
 }
 
-// Whatever words a runtime has for a refused password, the next credential is tried, and the refused one is
-// sent once.
+// In whichever words a runtime refuses a password, the agent tries the next credential, and the refused one
+// only once.
 class RefusedPassword : public testing::TestWithParam<Persona> {};
 
 TEST_P(RefusedPassword, IsFollowedByTheNextCredential) {

@@ -42,7 +42,7 @@ struct AnswerRow {
   bool for_good;  // it is not tried again within minutes
 };
 
-// What the registry answers is the reason of each, whatever it answers for others.
+// Each image's reason is the registry's answer for it, whatever the registry answers for others.
 TEST(CrioAnswers, EachImageHasTheReasonOfItsOwnAnswer) {
   const AnswerRow rows[] = {
       {"401 Unauthorized", R"({"errors":[{"code":"UNAUTHORIZED","message":""}]})",

@@ -157,7 +157,7 @@ struct RoomNode {
   Node node;
 };
 
-// What has room, taken in order of priority. None: it is too close to tell.
+// Images that have room, taken in order of priority. None: it is too close to tell.
 std::optional<std::vector<bool>> Greedy(const RoomCase& row) {
   std::vector<std::size_t> order(row.images.size());
   for (std::size_t i = 0; i < order.size(); i++) order[i] = i;
@@ -192,8 +192,8 @@ std::string Story(const RoomCase& row) {
 // while B bytes are reserved for each, and let the first need a byte more than the room without the second.
 // The second must give way. Whether it fits afterwards, and so is fetched twice, depends on what the first
 // turns out to need, which nobody knows before. Only one pull at a time is safe then; see BeyondTheBounds for
-// what holds side by side. Nor does it hold for every mixture: see AfterFirstBegin in plan/disk_budget.cc.
-// False: too close to tell.
+// what holds side by side. It does not hold for every mixture, either: see AfterFirstBegin in
+// plan/disk_budget.cc. False: too close to tell.
 bool ExpectProperty(const RoomCase& row) {
   std::optional<std::vector<bool>> fits = Greedy(row);
   if (!fits) return false;
@@ -261,7 +261,7 @@ TEST(DiskRoomScenario, RoomThatIsMadeRightAfterATryIsUsed) {
   EXPECT_EQ(rig.node.runtime.counters().pull_calls, 2);
 }
 
-// What a pull has brought counts as its own also after tries that ended at once.
+// Bytes of a pull count as its own, also after tries that ended at once.
 TEST(DiskRoomScenario, ATryThatEndsAtOnceForgetsNoBytes) {
   RoomNode rig({"", 23, {{10, 1}}});
   ASSERT_TRUE(
@@ -275,7 +275,7 @@ TEST(DiskRoomScenario, ATryThatEndsAtOnceForgetsNoBytes) {
   EXPECT_LE(rig.node.runtime.counters().bytes_served - before, 3 * kGiB);
 }
 
-// What an agent before has left under its leases is found, and given up where it stands in the way.
+// The agent finds bytes under an earlier agent's leases, and gives them up if they are in the way.
 TEST(DiskRoomScenario, BytesThatAnAgentBeforeHasLeftAreRemovedForWhatFits) {
   RoomNode rig({"", 23, {{10, 1, 1}, {1, 1, 0}}});
   ASSERT_TRUE(
@@ -348,7 +348,7 @@ TEST(DiskRoomScenario, AColdStartIsNotSerialised) {
   EXPECT_LE(std::chrono::duration<double>(ColdStart(row)).count(), 1.2 * kByEightTimes);
 }
 
-// Six of 86 MB, of which two fit. Their sizes are not known before their pulls have begun.
+// Two of six images of 86 MB fit. Their sizes are not known before their pulls have begun.
 TEST(DiskRoomScenario, WhatHasNoRoomDoesNotStartInTheMomentInWhichAnotherEnds) {
   const double mb = 1e6 / static_cast<double>(kGiB);
   RoomNode rig({"", 178 * mb, std::vector<SizedImage>(6, SizedImage{21.5 * mb, 3})});

@@ -38,11 +38,11 @@ class GatedNode {
   void RunFor(base::Duration time);
   bool RunUntil(const std::function<bool()>& condition, base::Duration limit);
 
-  // What the Node object says.
+  // State of the Node object.
   std::string Label(const std::string& key = "prefetchd.dev/prefetchd") const;
   std::string Condition() const;  // "False ImagesNotReady"; empty: there is none
   std::vector<std::string> Taints() const;
-  // Of our Events: "NotFound x3".
+  // Our Events, such as "NotFound x3".
   std::vector<std::string> Events() const;
 
   // A second agent's gate on the same Node, which says what `node` says.
@@ -53,7 +53,7 @@ class GatedNode {
   void KubeletReports(const std::string& version);
   // The API server's packets are lost from now on: each call lasts until its end.
   void LosesPackets(bool loses = true) { AnswersAfter(loses ? std::chrono::hours(1) : base::Duration{0}); }
-  // Each answer of the API server takes so long.
+  // Delays each answer of the API server by `latency`.
   void AnswersAfter(base::Duration latency) { client_.latency = latency; }
   // kubelet has put another token into the volume.
   void WriteToken(const std::string& token);
@@ -70,7 +70,7 @@ class GatedNode {
     http::ExchangeResult Exchange(const base::Call& call, const http::Request& request) override;
 
     http::CurlClient real;
-    FakeClock* clock = nullptr;  // of which `latency` passes
+    FakeClock* clock = nullptr;  // moves by `latency`
     base::Duration latency{0};
     std::string method, body;
     std::function<void()> act;

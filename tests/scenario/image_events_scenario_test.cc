@@ -1,4 +1,4 @@
-// What a runtime tells of its images is looked at soon, however little or much it tells.
+// The agent soon looks at images that a runtime reports, however few or many reports there are.
 #include <gtest/gtest.h>
 
 #include "scenario/node.h"

@@ -1,4 +1,4 @@
-// What leases leave behind, and what they keep.
+// Leases: their ends, and the content that they keep.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -265,7 +265,7 @@ TEST_P(ArtifactScenario, WhatAFailedPullLeavesIsNoImageUntilOneIsImported) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
 }
 
-// What makes it whole changes nothing in what the runtime lists.
+// The content that makes it whole changes nothing in the runtime's list.
 TEST_P(ArtifactScenario, ContentThatComesLaterIsNoticed) {
   Node node({.persona = GetParam()});
   node.runtime.SetRegistry(RegistryState::kDown);

@@ -66,7 +66,7 @@ TEST(ListScenario, EntriesOfOtherPlatformsAreLeftAlone) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
 }
 
-// What it waited for is over, and nothing of it wakes the loop.
+// The entry waits no longer, and nothing of its wait wakes the loop.
 TEST(ListScenario, AnEntryThatWaitsAndIsForOtherPlatformsNowCostsNothing) {
   Node node;
   node.List({"r.io/gone:v1"});

@@ -1,4 +1,4 @@
-// What the agent counts of what happens to it.
+// The agent's counters of what happens to it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ TEST(MetricsScenario, EachPullLooksUpItsCredentials) {
   EXPECT_EQ((lookups[{credentials::Source::kDockerConfig, credentials::ProviderOutcome::kEmpty}]), 1U);
 }
 
-// What comes to the node without being on the list.
+// Images that come to the node without being on the list.
 
 std::vector<std::string> UnlistedOf(const Node& node) {
   std::vector<std::string> names;
@@ -186,7 +186,7 @@ TEST(ScaleScenario, AListThatChangesEverySecondPullsWhatIsNewAndNothingElse) {
   EXPECT_LE(node.log.size() - lines, static_cast<std::size_t>(4 * kChanges));
 }
 
-// A Snapshot of so many entries costs a millisecond. While a verdict is held, none would show anything new.
+// A Snapshot of this size costs a millisecond. While a verdict is held, none would show anything new.
 TEST(ScaleScenario, AShortPullOfKubeletsPublishesNothing) {
   Node node({.kubelet = kubelet::KubeletDeclarations{
                  .version = image::KubeletVersion{1, 36},

@@ -46,7 +46,7 @@ struct NodeOptions {
   bool unpin = false;
   // The agent waits for Labels().
   bool reads_labels = false;
-  // What is declared of the node's kubelet, whose root is below the node's folder; none: --kubelet=none.
+  // Declarations for the node's kubelet, whose root is below the node's folder; none: --kubelet=none.
   std::optional<kubelet::KubeletDeclarations> kubelet;
   // Its version is learnt from its Node object (GatedNode): `learnt` is handed to the agent.
   bool learns_version = false;
@@ -61,7 +61,7 @@ struct NodeOptions {
   bool runs_pods = false;
   // --touch where there is no API server.
   bool touch_nowhere = false;
-  // What --touch may do instead of what deploy/ grants.
+  // Manifests with the rights of --touch, instead of those in deploy/.
   std::string touch_manifests;
   // Content of a mounted pull secret for all repositories of reg.example.test; empty: none.
   std::string pull_secret;
@@ -157,7 +157,6 @@ class Node {
   }
   // Only with NodeOptions::touch.
   NodeCluster& Cluster() { return *cluster_; }
-  // What the second instance says.
   plan::SnapshotPtr SecondSnapshot() const { return agents_.at(1)->board().Latest(); }
   base::Duration Elapsed() const { return clock.Now() - started_; }
   int LogLines(std::string_view message) const;
@@ -168,9 +167,9 @@ class Node {
   FakeImageService runtime;
   FakeRegistries registries;
   FakePlugins plugins;  // of the provider configuration
-  // What the disk of the node is, for the agent; by default endless.
+  // Disk of the node, as the agent sees it; by default endless.
   plan::DiskSpace disk;
-  // What the runtime stores is no longer there to be used: `disk` is then the disk without it.
+  // Bytes that the runtime stores take room: `disk` is then the disk without them.
   bool disk_fills = false;
   std::vector<std::string> log;  // every line since the start
   // Only with NodeOptions::learns_version.

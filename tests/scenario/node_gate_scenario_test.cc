@@ -233,8 +233,8 @@ TEST_F(LearntVersion, TheTaintStaysUntilAClosedImageIsOpen) {
   EXPECT_EQ(one.Label(), "ready");
 }
 
-// The gate has given up learning when the API server comes back: what was published until then is of a
-// kubelet of which nothing was known.
+// The agent has given up learning when the API server comes back. Until then, it published states for an
+// unknown kubelet.
 TEST_F(LearntVersion, AnApiServerThatComesLateIsNotToldOfAKubeletThatNobodyKnew) {
   GatedNode one(Options());
   one.server.GoAway();

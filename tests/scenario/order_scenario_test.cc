@@ -94,7 +94,7 @@ TEST(OrderScenario, ADenyingRegistryIsAskedOnce) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
 }
 
-// What the disk rule knows beforehand costs no pull.
+// If the disk rule knows beforehand that an image does not fit, the agent does not pull it.
 TEST(OrderScenario, AnImageThatCannotFitIsNotBegun) {
   Node node(WithNearRegistries());
   node.disk = {.known = true, .capacity_bytes = 100'000 * kMB, .available_bytes = 27'000 * kMB};
@@ -158,8 +158,8 @@ class SizeScenario : public testing::Test {
     }
     return asked;
   }
-  // Six images of this registry, then four of another one, until the others' pulls have all places. Of the
-  // first six, three are here by then.
+  // Lists six images of this registry, then four of another one, until the others' pulls have all places.
+  // Three of the first six are here by then.
   void UntilTheOthersHaveAllPlaces() {
     std::vector<std::string> names = Push(0, 6);
     for (int i = 0; i < 4; i++) {

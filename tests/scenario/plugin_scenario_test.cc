@@ -1,4 +1,4 @@
-// Credential plugins that are slow, or hang: whom they delay, and whom not.
+// Credential plugins that are slow, or hang: images that they delay, and images that they do not.
 #include <gtest/gtest.h>
 
 #include "scenario/node.h"
@@ -164,7 +164,7 @@ TEST_F(PluginScenario, SoManyPluginsRunAtOnceAndNoneIsForgotten) {
   EXPECT_LE(node_->plugins.most_at_once(), agent::kPluginsAtOnce);
 }
 
-// Of images of several registries where the others do well, too.
+// The plugin hangs for one of two registries, and answers for the other one.
 TEST_F(PluginScenario, ARegistryWhosePluginHangsLeavesOthersTheirPlugins) {
   Start({32, 2});
   Hang(1);
@@ -174,7 +174,7 @@ TEST_F(PluginScenario, ARegistryWhosePluginHangsLeavesOthersTheirPlugins) {
   for (std::size_t i = 1; i < 32; i += 2) EXPECT_TRUE(Here(names_[i], seconds(3))) << names_[i];
 }
 
-// What counts for more starts first, though its credentials take a moment.
+// The image of higher priority starts first, though its credentials take a moment.
 TEST_F(PluginScenario, AMomentForCredentialsCostsNoPriority) {
   NodeOptions one;
   one.limits.parallel_pulls = 1;

@@ -277,7 +277,7 @@ TEST(PullScenario, ForeignPlatformIsNotPresent) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 
-// Of one registry some images fail for reasons of their own while it answers others with 5xx.
+// Some images fail for reasons of their own while their registry answers others with 5xx.
 TEST(PullScenario, EachImageKeepsItsOwnReason) {
   Node node;
   for (const char* name : {"r.io/corrupt:v1", "r.io/b:v1", "r.io/c:v1"}) {

@@ -199,7 +199,7 @@ TEST(RefreshScenario, ReadyForAlwaysFollowsTheRegistry) {
     desired.ready_for = image::PullPolicy::kAlways;
   });
   node.registries.Set("r.io", RegistryMood::kDown);
-  // Same, an hour or two ago, is good enough for so long.
+  // The answer Same is good enough for an hour or two.
   node.RunFor(minutes(100));
   EXPECT_TRUE(node.Ready());
   EXPECT_TRUE(node.RunUntil([&] { return !node.Ready(); }, minutes(30)));
@@ -242,7 +242,7 @@ TEST(RefreshScenario, AMirrorThatLagsIsNotPulledFromAgainAndAgain) {
   EXPECT_TRUE(Fresh(node));
 }
 
-// What the registry names then is another thing, and worth a pull at once.
+// The registry then names another digest, which is worth a pull at once.
 TEST(RefreshScenario, ALagEndsWhenTheTagMovesOn) {
   Node node;
   Warm(node);

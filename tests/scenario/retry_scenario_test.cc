@@ -1,4 +1,4 @@
-// What is tried again, when, and how often.
+// Retries: their causes, times and number.
 #include <gtest/gtest.h>
 
 #include "scenario/node.h"

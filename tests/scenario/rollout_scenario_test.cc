@@ -24,7 +24,7 @@ using std::chrono::seconds;
 constexpr std::uint64_t kMB = 1'000'000;
 constexpr std::size_t kNodes = 20;
 
-// What the shipped DaemonSet says, with these components.
+// Returns maxUnavailable of the shipped DaemonSet with these components.
 std::string MaxUnavailable(const std::vector<std::string>& components) {
   auto generated =
       deploy::Generate(deploy::EmbeddedFiles(), {.platform = "generic", .components = components});

@@ -41,7 +41,7 @@ TEST(RuntimeScenario, ARestartBetweenTwoLooksIsNoticed) {
   EXPECT_EQ(node.LogLines("runtime not reachable"), 0);
 }
 
-// What the restarted one says of itself counts, not what the pull that it ended was started under.
+// The version of the restarted runtime counts, not that of the runtime under which the pull was started.
 TEST(RuntimeScenario, ARestartUnderAPullIsOneToo) {
   Node node;
   node.runtime.SetBandwidth(10 * kMB);

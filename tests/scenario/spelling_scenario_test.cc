@@ -30,7 +30,7 @@ class SpellingScenario : public TouchScenario {
   bool ReadyFor(const std::string& source) {
     return plan::EvaluateReady(*node_->Snapshot(), {.policy = {}, .hash = {}, .source = source}).ready;
   }
-  // What a pod meets that starts now: without any secret, with policy Never.
+  // Returns whether kubelet would now start a pod without any secret and with policy Never.
   bool Starts(const std::string& image) {
     bool starts = false;
     node_->Kubelet([&](FakeKubelet& kubelet) { starts = kubelet.Admits(image, node_->IdOf(kFull), {}); });

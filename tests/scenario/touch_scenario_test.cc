@@ -239,7 +239,7 @@ TEST_F(TouchScenario, WhateverPodsDidBeforeAnEntryBecomesOpen) {
   }
 }
 
-// What stands in the way of a touch: each obstacle by itself, what is said of it, and what comes after it.
+// Obstacles to a touch: each by itself, the agent's report of it, and what comes after it.
 
 TEST_F(TouchScenario, AKubeletWithoutCredentialsIsTouchedThreeTimesAndNoMore) {
   Node& node = Make(WithTouch());
@@ -621,7 +621,7 @@ TEST_F(TouchScenario, AnApiServerThatIsAwayIsWaitedFor) {
   EXPECT_TRUE(Opens(minutes(7)));
 }
 
-// What goes wrong for a while costs that while, and nothing else.
+// A temporary fault delays the touch while it lasts, and does nothing else.
 class TouchFault : public TouchScenario, public testing::WithParamInterface<std::pair<const char*, Fault>> {};
 TEST_P(TouchFault, IsWaitedFor) {
   Node& node = Make(WithTouch());
@@ -739,7 +739,7 @@ class ReadyAsScenario : public TouchScenario {
     node.RunFor(seconds(10));
     return node;
   }
-  // What a pod meets that starts now with policy Never.
+  // Returns whether kubelet would now start `pod` with policy Never.
   bool Starts(const kubelet::PodIdentity& pod) {
     bool starts = false;
     node_->Kubelet([&](FakeKubelet& kubelet) { starts = kubelet.Admits(kApp, node_->IdOf(kApp), pod); });
@@ -795,7 +795,7 @@ TEST_F(ReadyAsScenario, WhereSourcesDifferTheWorstCounts) {
       << node.Image(kApp).message;
   EXPECT_EQ(node.Snapshot()->images.size(), 1U);
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
-  // The source of the others goes. What is known of the pod that stays is known at once.
+  // The source of the others goes. The agent knows the verdict for the remaining pod at once.
   node.Sources({ListFor(kSecret)});
   node.RunFor(seconds(1));
   EXPECT_TRUE(node.Ready());

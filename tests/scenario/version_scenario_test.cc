@@ -617,7 +617,7 @@ TEST_F(VerdictScenario, AConfigurationThatChangesIsPickedUpAndContradictionsAreS
   EXPECT_TRUE(node_->Snapshot()->kubelet->contradictions.empty());
 }
 
-// Kubelet comes back from a restart within seconds, and goes by what it reads then.
+// kubelet comes back from a restart within seconds, and applies what it reads then.
 TEST_F(VerdictScenario, AStricterConfigurationClosesWithinThreeSeconds) {
   Prepare(WithKubelet({1, 36}, std::nullopt));
   const std::string head = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";

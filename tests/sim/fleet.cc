@@ -147,7 +147,7 @@ void Fleet::StartChecks(int index, base::TimePoint& next) {
   }
 }
 
-// What an agent does in a turn, of what concerns registries.
+// The part of an agent's turn that concerns registries.
 void Fleet::Turn(int index) {
   base::TimePoint next = base::TimePoint::max();
   StartPulls(index, next);

@@ -1,7 +1,7 @@
 // Fleet: nodes that keep a list fresh, in virtual time, by the agent's own decisions and back-off (lib/plan):
 // what a registry meets when thousands of nodes start, when it comes back, when the list changes.
 //
-// What is modelled around them: one registry that allows so many requests a second and answers 429 above, a
+// The model around them: one registry that allows `allowed_per_second` requests and answers 429 above, a
 // round trip, a pull as a few requests and a few seconds, or as bytes over the registry's uplink and the
 // node's link. Nodes may be each other's mirrors: an image that one of them has comes from there, its
 // manifest too. A node turns when something is due, as the agent's loop does.
@@ -37,7 +37,7 @@ struct FleetOptions {
   bool peers = false;        // P2P mirrors
 };
 
-// What the registry counted, second by second.
+// Requests that the registry counted in one second.
 struct Second {
   std::uint32_t requests = 0;
   std::uint32_t refused = 0;  // 429
@@ -49,7 +49,7 @@ class Fleet {
 
   // The registry does not answer in this time.
   void OutageBetween(base::Duration from, base::Duration to) { outages_.push_back({from, to}); }
-  // At this time so many tags of the list are others, which no node has.
+  // At this time, this number of the list's tags are replaced by others, which no node has.
   void NewTagsAt(base::Duration at, int tags);
   // Nodes that have everything already, and whose agents start now.
   void StartWarm();

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 
-// Of 5,000 nodes with 100 tags, asked hourly: 139 checks a second.
+// Requests a second that the registry allows 5,000 nodes with 100 tags. Hourly checks take 139 of them.
 constexpr double kAllowedFor5000 = 2000;
 
 int Nodes() {

@@ -21,7 +21,7 @@ using std::chrono::seconds;
 
 constexpr int kTags = 100, kNewTags = 20;
 constexpr double kImageBytes = 100e6;
-// Of 5,000 nodes: requests and bytes a second.
+// Limits for 5,000 nodes: requests and bytes a second.
 constexpr double kAllowed = 2000, kSent = 12.5e9;
 
 enum class Event { kColdStart, kListChange, kRecovery };
@@ -33,7 +33,7 @@ struct Case {
 };
 
 struct Row {
-  base::Duration half{}, most{};  // of the nodes are ready so long after the event
+  base::Duration half{}, most{};  // time from the event until half, or most, nodes are ready
   double requests = 0;            // a second, the highest mean over ten
   double refused = 0;             // of all requests
   double bytes = 0, bytes_a_second = 0;

@@ -31,7 +31,7 @@ class Uplink {
 
  private:
   struct Ends {
-    double at = 0;  // once each transfer has had so many bytes
+    double at = 0;  // the value of each_ at which it ends
     Transfer transfer;
     bool operator>(const Ends& other) const { return at > other.at; }
   };

@@ -337,7 +337,7 @@ const std::string& Days::Any(const std::vector<std::string>& images) {
   return images[random_() % images.size()];
 }
 
-// Of registries that nobody has ever seen.
+// Returns images of registries that the agent has never seen.
 std::vector<std::string> Days::Comers(const std::string& kind, int count) {
   std::vector<std::string> images;
   for (int i = 0; i < count; i++) {

@@ -9,7 +9,7 @@ struct Figure {
   const char* name;
   std::size_t Sample::*value;
   double factor;      // that it may be larger by
-  std::size_t allow;  // and so much more
+  std::size_t allow;  // and by this more
 };
 
 constexpr Figure kFigures[] = {

@@ -17,7 +17,7 @@ struct Sample {
   std::size_t gauge_lines = 0;  // of metrics about the present
 };
 
-// So few samples say nothing.
+// Minimum number of samples: fewer say nothing.
 constexpr std::size_t kFewestSamples = 8;
 
 // Each figure that grew, in a sentence: the median of the last quarter beside that of the second one. The

@@ -7,16 +7,16 @@
 namespace prefetch::tests::soak {
 
 struct MetricLines {
-  // Of counters and histograms: a series that has come stays until the process ends.
+  // Lines of counters and histograms: a series that has come stays until the process ends.
   std::size_t counted = 0;
-  // Of gauges, about the present: these come and go.
+  // Lines of gauges, about the present: these come and go.
   std::size_t present = 0;
 };
 MetricLines LinesOf(std::string_view metrics);
 
-// The most that `counted` can be, for an agent with so many credential providers, over its local socket:
-// each reason that a pull can end for, each answer of a registry, each outcome of each provider. Not for an
-// agent with --touch, or with callers that bring a token.
+// The most that `counted` can be, for an agent with this number of credential providers, over its local
+// socket: each reason that a pull can end for, each answer of a registry, each outcome of each provider. Not
+// for an agent with --touch, or with callers that bring a token.
 std::size_t MostCounted(std::size_t providers);
 
 }  // namespace prefetch::tests::soak

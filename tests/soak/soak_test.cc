@@ -1,6 +1,6 @@
 // Ninety days of a node in virtual time: nothing grows. $PREFETCH_SOAK_DAYS is the number of days; without it
-// some that take seconds. With $PREFETCH_SOAK_NIGHTS the machine does not sleep at night. What days came to
-// goes to standard output.
+// some that take seconds. With $PREFETCH_SOAK_NIGHTS the machine does not sleep at night. The test prints the
+// figures of the days.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ constexpr std::size_t kThreads = 40;
 // Days differ by the order of what happens in them: one day from the worst of the first ones by this, and as
 // many days together from the first ones by that.
 constexpr double kDaysDiffer = 2, kSumsDiffer = 1.4;
-// Of gauges: states that entries are in on some evenings only.
+// Number of additional lines of gauges: states that entries are in on some evenings only.
 constexpr std::size_t kStates = 6;
 constexpr std::size_t kPlugins = 1;
 
@@ -38,7 +38,7 @@ std::size_t DaysToLive() {
   return days ? static_cast<std::size_t>(*days) : kDays;
 }
 
-// Of log lines: one from each day.
+// Checks the numbers of log lines: one number for each day.
 void ExpectNoMore(const std::vector<std::size_t>& lines, std::size_t first_days) {
   const auto first = lines.begin();
   const auto after = first + static_cast<std::ptrdiff_t>(first_days);

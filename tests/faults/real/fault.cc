@@ -217,7 +217,7 @@ std::vector<FaultKind> OfSurroundings() {
        .manner = "gives out",
        .begin = [](RealWorld& world, const std::string&) { world.LimitMemory(); },
        .end = [](RealWorld& world, const std::string&) { world.MemoryIsBack(); },
-       // Of an agent that went on: its calls and plugins may have found none.
+       // An agent that went on may give these: its calls and plugins may have found no memory.
        .reasons = {"RuntimeDown", "RuntimeError", "Unreachable", "AccessDenied", "CredentialError"},
        .recovers = seconds(80)},
   };
@@ -268,7 +268,7 @@ std::vector<FaultKind> OfPermissions() {
       Denied("records", Part::kRecords, {"RecordUnreadable"}),
       Denied("plugin", Part::kPlugin, {"AccessDenied", "CredentialError"}),
   };
-  // What an agent has opened stays open to it: another one finds the socket closed.
+  // An agent keeps the socket that it has opened; only another agent finds it closed.
   kinds.front().begin = [](RealWorld& world, const std::string&) {
     world.Deny(Part::kRuntime);
     world.KillAgent();

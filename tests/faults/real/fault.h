@@ -26,18 +26,18 @@ struct FaultKind {
   // The reasons that an image may give meanwhile, and until the next try after it.
   std::set<std::string> reasons;
   Reach reach = Reach::kNode;
-  // It is ready again so long after the end: the retry rules' pauses after faults of a few seconds, and the
-  // pulls.
+  // Maximum time from its end until the node is ready again: the retry rules' pauses after faults of a few
+  // seconds, and the pulls.
   std::chrono::seconds recovers{45};
   // Tried again once somebody does something about it: the list loses the images and gets them back.
   bool is_for_good = false;
-  // Called so often while it lasts; zero: never.
+  // Interval of `tick` during the fault; zero: never.
   std::chrono::milliseconds period{0};
   Act tick = nullptr;
   // Images that it keeps from coming give one of its reasons after this time, if nothing else is wrong and
   // no pull runs. None: it need not, since its rule takes longer.
   std::optional<std::chrono::milliseconds> shows = std::nullopt;
-  // What is here stays usable meanwhile, and the node ready.
+  // Images that are here stay usable meanwhile, and the node stays ready.
   bool leaves_ready = false;
 };
 

@@ -28,13 +28,13 @@ using std::chrono::steady_clock;
 constexpr milliseconds kFalselyReady{3500};
 // Looks at the status are 300 ms apart, at what the runtime has two seconds.
 constexpr milliseconds kBetweenLooks{300}, kBetweenCounts{2000};
-// Leases are gone, children and descriptors as well, so long after it is ready.
+// Time limit, once the node is ready, for leases, children and descriptors to go.
 constexpr seconds kTidyUp{30};
-// The Node says what is true so long after it: ten seconds lie between two writes, and after failed calls
-// more.
+// Time limit after that for the Node's label: ten seconds lie between two writes, and more after failed
+// calls.
 constexpr seconds kNodeSays{30};
-// More than this an agent at rest does not hold: its sockets, the runtime's, the watches of its files, and
-// idle connections; memory of its own in kB, of which what a download has taken is given back.
+// Maximum for an agent at rest: its sockets, the runtime's, the watches of its files, and idle connections.
+// Its private memory in kB excludes that of a download, which it gives back.
 constexpr std::size_t kDescriptors = 48, kThreads = 40, kPrivateKilobytes = 16 * 1024;
 
 std::size_t CountIn(const std::string& folder) {
@@ -74,7 +74,7 @@ class Observer {
     return std::chrono::duration_cast<milliseconds>(steady_clock::now() - start_);
   }
 
-  // What is wrong leaves the node as ready as it is.
+  // Returns whether each fault leaves the node ready.
   bool StaysReady() const {
     return std::all_of(schedule_.faults.begin(), schedule_.faults.end(),
                        [&](const PlannedFault& fault) { return kinds_[fault.kind].leaves_ready; });
@@ -117,7 +117,7 @@ class Observer {
 
   bool LookAtReadiness(steady_clock::time_point now) {
     if (watch_.TakeLoss() && StaysReady()) Say("ready no more, though all that is listed is there");
-    // What was said of another list is no word on this one.
+    // Readiness for another list says nothing about this one.
     const bool other_list = std::exchange(list_, world_.listed()) != world_.listed();
     if (!world_.runtime_answers() || other_list) {
       ForgiveUntil(now);
@@ -181,7 +181,7 @@ class Observer {
       Say(image.image + " does not come, and its reason is " + image.reason.text() + ": " + image.message);
   }
 
-  // What was there stays, unless somebody has removed it.
+  // An image that was there stays, unless the test removes it.
   void LookAtWhatIsThere() {
     for (const std::string& image : world_.images()) {
       const bool has = world_.node().Has(image);
@@ -205,7 +205,7 @@ class Observer {
     std::abort();
   }
 
-  // Of a fault that lasts, or whose next try after it is not due yet; another fault may have put that off.
+  // Returns whether the cause may be a fault that lasts, or whose next try is not due (another may delay it).
   bool MayBeTheCause(const status::StatusImage& image) const {
     const milliseconds elapsed = Elapsed();
     return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {

@@ -1,7 +1,7 @@
 // Faults on real parts, in real time: schedules of up to three of them, from seeds. $PREFETCH_FAULT_SEEDS is
 // their number, $PREFETCH_FAULT_FIRST the first seed; without them it is forty that take seconds and one of
-// minutes, or with $PREFETCH_FAULT_LENGTH only those of `seconds` or of `minutes`. What was run goes to
-// standard output.
+// minutes, or with $PREFETCH_FAULT_LENGTH only those of `seconds` or of `minutes`. The test prints the
+// schedules that it ran.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

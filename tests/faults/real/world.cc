@@ -227,7 +227,7 @@ void RealWorld::BreakRecord(const std::string& image) {
 }
 
 void RealWorld::OpenRecord(const std::string& image) {
-  // kubelet starts anew, since it would go by its memory.
+  // kubelet starts anew, since it would otherwise use its memory.
   kubelet_.Stop();
   for (const auto& file : std::filesystem::directory_iterator(node_.scratch() / kRecords)) {
     auto content = base::ReadFile(file.path().string(), 1 << 20);

@@ -1,6 +1,6 @@
 // RealWorld: a node of real parts as the faults find it: containerd with its content on a small filesystem,
-// two registries behind proxies, a credential plugin, the agent. What it knows to be true it asks of
-// containerd. kubelet is its files alone, and the API server a model over TLS; the agent's clock can be set.
+// two registries behind proxies, a credential plugin, the agent. It asks containerd for the truth. kubelet is
+// its files alone, and the API server a model over TLS; the agent's clock can be set.
 #pragma once
 
 #include <chrono>
@@ -23,10 +23,10 @@ namespace prefetch::tests::real_faults {
 // Bytes a second of each registry: the list takes about three seconds, while most faults begin.
 constexpr std::uint64_t kLink = 2'500'000;
 
-// Of the registries. From a far one, the agent downloads itself (containerd 2.1 or later).
+// Distance of the registries. The agent downloads from far ones itself (containerd 2.1 or later).
 enum class Distance { kNear, kFar };
 
-// What the agent opens on its node.
+// Parts of the node that the agent opens.
 enum class Part { kRuntime, kList, kRecords, kPlugin };
 
 class RealWorld {
@@ -61,7 +61,7 @@ class RealWorld {
   void StopRuntime();    // SIGTERM
   void KillRuntime();    // SIGKILL
   void FreezeRuntime();  // SIGSTOP
-  // Whatever was done to it.
+  // Undoes each of these.
   void RuntimeIsBack();
   bool runtime_answers() const { return runtime_answers_; }
 
@@ -91,8 +91,8 @@ class RealWorld {
   void RestartAfterLackOfMemory();
   bool exited_after_lack_of_memory() { return lacked_memory_ && has_memory_ && !node_.agent().Running(); }
 
-  // Another user owns it, and may open it alone: the agent is root without a capability, as deployed. What
-  // it has opened stays open.
+  // Another user gets the part, and alone may open it: the agent is root without a capability, as deployed.
+  // Files that the agent has opened stay open.
   void Deny(Part part);
   void Allow(Part part);
 
@@ -117,9 +117,9 @@ class RealWorld {
   void FillDisk();
   void EmptyDisk();
 
-  // What may be lost to a fault, and so be fetched again.
+  // Counts bytes that a fault may destroy, and that may be fetched again.
   void Destroyed(std::uint64_t bytes) { destroyed_ += bytes; }
-  // By the end of a process, as often as it ends.
+  // Bytes that the end of a process may destroy each time.
   std::uint64_t OfAnEnd() const;
   std::uint64_t destroyed() const { return destroyed_; }
   // Images that were removed since the last call.

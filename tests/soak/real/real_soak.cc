@@ -33,7 +33,7 @@ struct Flags {
   seconds between_samples{60};
   seconds between_happenings{6};
   std::uint64_t seed = 1;
-  // Of a far one, the agent downloads by itself where the runtime lets it.
+  // The agent downloads from far registries by itself where the runtime lets it.
   real_faults::Distance distance = real_faults::Distance::kFar;
   std::string other_containerd;  // a folder with containerd's programs; empty: the one that PATH has
   bool downloads = false;        // disturbances of downloads alone, and larger layers
@@ -86,7 +86,7 @@ class Soak {
     happened_++;
   }
 
-  // Whatever was wrong is right again, and the agent has done its work.
+  // Undoes each fault, and waits until the agent has done its work.
   void Rest() {
     world_.RuntimeIsBack();
     world_.PluginIs(good_plugin_);
@@ -138,7 +138,7 @@ class Soak {
   }
 
   int happened() const { return happened_; }
-  // Of the newest sample: counters and histograms.
+  // Lines of counters and histograms in the newest sample.
   std::size_t counted_lines() const { return counted_lines_; }
 
  private:
@@ -190,7 +190,7 @@ class Soak {
     EXPECT_OK(world_.node().containerd().Ctr(words));
   }
   void MoveTag() { OpenHost().Push("moving", "v1", Layers(100 + random_() % 4)); }
-  // Of a name that was never there before.
+  // Replaces the newest image on the list by one with a new name.
   void ChangeList() {
     const std::string old = newest_;
     const std::uint64_t number = changes_++;
