@@ -2,7 +2,7 @@
 """english.py [--comments] [FILE|FOLDER…]: finds sentences that are hard to read, by a list of patterns.
 
 Prints file, line and rule of each hit, and exits with 1 if there is one. Without arguments it reads all Markdown of the
-project, and the comments of lib and cmd.
+project, and the comments of lib, cmd and tests.
 """
 
 import argparse
@@ -158,7 +158,7 @@ def lines(path, found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--comments", action="store_true", help="read sources: the named ones, or all of lib and cmd")
+    parser.add_argument("--comments", action="store_true", help="read sources: the named ones, or lib, cmd and tests")
     parser.add_argument("paths", nargs="*", type=pathlib.Path, metavar="FILE|FOLDER")
     options = parser.parse_args()
     problems = judge_rules()
@@ -170,7 +170,7 @@ def main():
     else:
         for page in [] if options.comments else pages():
             problems += lines(page, read(page, blocks_of_page))
-        for source in [*sources("lib"), *sources("cmd")]:
+        for source in [*sources("lib"), *sources("cmd"), *sources("tests")]:
             problems += lines(source, read(source, blocks_of_source))
     print("\n".join([*problems, f"{len(problems)} problems"]))
     return 1 if problems else 0
