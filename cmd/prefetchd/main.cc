@@ -241,17 +241,6 @@ CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& hel
       ->allow_extra_args(false);
 }
 
-// Warns of flags that have become fields of the file. They work for one more release.
-void WarnOfOldFlags(const CLI::App& app) {
-  for (const config::Setting& setting : config::Settings()) {
-    if (setting.place != config::SettingPlace::kFileFirst || app.count(config::FlagOf(setting)) == 0)
-      continue;
-    std::cerr << "prefetchd: " << config::FlagOf(setting) << " is deprecated: set "
-              << config::FieldOf(setting) << " in the file of --config, or " << config::VariableOf(setting)
-              << "\n";
-  }
-}
-
 }  // namespace
 
 Flags ParseFlags(int argc, char** argv) {
@@ -272,7 +261,6 @@ Flags ParseFlags(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
-    WarnOfOldFlags(app);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       flags.exit = app.exit(error);

@@ -228,7 +228,7 @@ const char* GroupTitle(SettingGroup group);
 enum class SettingPlace {
   kEverywhere,
   kNotInFile,  // it names the file
-  kFileFirst,  // rarely set: the flag still works, is not shown by --help, and warns
+  kFileFirst,  // rarely set: neither --help nor the reference shows its flag
 };
 
 struct Setting {
