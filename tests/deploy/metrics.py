@@ -58,13 +58,17 @@ FREE = {"namespace", "node", "pod", "container", "job", "daemonset", "instance",
 
 
 def known_values():
-    """Words that the agent says anywhere: the values of a label are names of closed lists, written out in its sources."""
+    """Words that the agent says anywhere: the values of a label are names of closed lists, enumerators among them."""
     words = set()
     for path in glob.glob(os.path.join(ROOT, "lib/**/*.cc"), recursive=True):
         with open(path, encoding="utf-8") as source:
             text = source.read()
             words |= set(re.findall(r'return "([A-Za-z-]+)";', text))
             words |= {word for two in re.findall(r'\? "([A-Za-z-]+)" : "([A-Za-z-]+)"', text) for word in two}
+    for path in glob.glob(os.path.join(ROOT, "lib/**/*.h"), recursive=True):
+        with open(path, encoding="utf-8") as source:
+            for names in re.findall(r"enum class \w+(?: : [\w:]+)? {([^}]*)}", re.sub(r"//.*", "", source.read())):
+                words |= set(re.findall(r"\bk([A-Z]\w*)", names))
     with open(os.path.join(ROOT, "lib/plan/reason.h"), encoding="utf-8") as source:
         words |= set(re.findall(r'ReasonRow{Reason::\w+,\s+"(\w+)"', source.read()))
     path = os.path.join(os.environ["PREFETCH_TESTDATA"], "agent", "metrics.txt")
