@@ -25,10 +25,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Kinds of others, for which Kubernetes' own library has no types: tests/deploy/shapes.py has ours. What kustomize
-// makes of its own files is judged as rendered.
+// Groups for which Kubernetes' own library has no types: of others (tests/deploy/shapes.py has types of ours), of
+// kustomize's own files, which are judged as rendered, and of the agent's configuration.
 var foreign = []string{"monitoring.coreos.com/", "monitoring.googleapis.com/", "security.openshift.io/",
-	"actions.github.com/", "prow.k8s.io/", "tekton.dev/", "kustomize.config.k8s.io/"}
+	"actions.github.com/", "prow.k8s.io/", "tekton.dev/", "kustomize.config.k8s.io/", "prefetchd.dev/"}
 
 var (
 	scheme  = newScheme()

@@ -54,7 +54,7 @@ func loginsOf(text []byte, folder string, system types.SystemContext, asAuths []
 	for _, repository := range loginsFor {
 		attempts := 1
 		if manyFit(asAuths, strings.Split(repository, "/")[0]) {
-			attempts = 100
+			attempts = 250 // a small map begins with its second entry one time in eight
 		}
 		login, err := loginOf(&system, repository, attempts)
 		if err != nil {
