@@ -254,10 +254,13 @@ def check_talos():
 
 
 def check_proxies():
-    """The ConfigMap that registries.md has users create is the one that agents read."""
-    (name,) = re.findall(r"create configmap (\S+)", page("deploy/docs/registries.md"))
-    read = [one["configMapRef"]["name"] for one in agent(overlay("generic"))["envFrom"]]
-    return [] if read == [name] else [f"agents read {read}, not {name}"]
+    """The proxies of registries.md are settings of the agent, which `generate` hands on."""
+    text = page("deploy/docs/registries.md")
+    declared = re.search(r"^\*\*The agent's proxies\*\*.*?^```yaml\n(.*?)^```", text, re.M | re.S)[1]
+    made = generate(["--platform", "aks", "--list", "team-a.yaml", "--agent-config", "agent.yaml"],
+                    {"agent.yaml": declared, "team-a.yaml": page("deploy/base/images.yaml")})
+    configured = [one["data"]["agent.yaml"] for one in of_kind(made, "ConfigMap") if "agent.yaml" in one["data"]]
+    return [] if any("\nregistryHttpsProxy: http" in text for text in configured) else [f"agents get {configured}"]
 
 
 def check_pull_secret():
