@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "base/enum_name.h"
 #include "base/fs.h"
 #include "base/label_syntax.h"
 #include "base/redactor.h"
@@ -58,14 +59,17 @@ void CheckPaths(const RawConfig& raw, std::initializer_list<SettingGroup> groups
   }
 }
 
-// Returns the value of a setting whose words are the enumerators in their order; nullopt if nothing is set,
-// or if it is another word.
+// Returns the enumerator that has the name of the given word; nullopt if nothing is set, or if it is none of
+// the setting's words.
 template <typename E>
 std::optional<E> WordOf(const SourcedText& given, std::string_view setting, Mistakes& mistakes) {
   if (!given) return std::nullopt;
   std::vector<std::string> words = WordsOf(SettingNamed(setting));
-  auto found = std::find(words.begin(), words.end(), given->value);
-  if (found != words.end()) return static_cast<E>(found - words.begin());
+  if (std::find(words.begin(), words.end(), given->value) != words.end()) {
+    for (std::size_t i = 0; i < base::EnumNames<E>::kCount; i++) {
+      if (base::EqualsIgnoreCase(base::EnumNames<E>::kNames[i], given->value)) return static_cast<E>(i);
+    }
+  }
   const std::string last = std::move(words.back());
   words.pop_back();
   mistakes.Add(given->source, "must be " + base::Join(words, ", ") + " or " + last);

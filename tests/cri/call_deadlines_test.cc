@@ -72,7 +72,7 @@ TEST(CallDeadlinesTest, AreBrokenIfOneCallIsOverdueAtTwoChecks) {
   EXPECT_FALSE(calls.AreBroken(start + seconds(51)));
 }
 
-// As after SIGSTOP and SIGCONT: the calls are overdue when the process goes on, and end at once.
+// A process that was stopped (SIGSTOP) finds its calls overdue when it goes on, and gRPC ends them at once.
 TEST(CallDeadlinesTest, AreKeptIfOverdueCallsEndBeforeTheNextCheck) {
   CallDeadlines calls;
   const base::TimePoint start = steady_clock::now();

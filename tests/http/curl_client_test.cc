@@ -1,6 +1,7 @@
 #include "http/curl_client.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -413,6 +414,8 @@ class BusyServer {
     std::lock_guard lock(mutex_);
     together_ = requests;
   }
+  // Runs `act` when all requests have arrived, before the first answer.
+  void BeforeAnswers(std::function<void()> act) { before_answers_ = std::move(act); }
   std::string Url() const { return server_.Url(); }
   int accepted() const { return server_.accepted(); }
   // False: for 20 seconds there were more or fewer.
@@ -431,6 +434,7 @@ class BusyServer {
       {
         std::unique_lock lock(mutex_);
         const int all = (arrived_++ / together_ + 1) * together_;
+        if (arrived_ == all && before_answers_) before_answers_();
         changed_.notify_all();
         changed_.wait(lock, [&] { return arrived_ >= all; });
       }
@@ -449,6 +453,7 @@ class BusyServer {
   std::mutex mutex_;
   std::condition_variable changed_;
   int together_ = 1, arrived_ = 0, open_ = 0;
+  std::function<void()> before_answers_;
   std::list<std::jthread> connections_;
   ScriptedServer server_{[this](int fd, int) { Add(fd); }};
 };
@@ -495,6 +500,23 @@ TEST(CurlPool, AClientThatRestsKeepsFew) {
       EXPECT_TRUE(server.AwaitAtMost(2)) << streams;
     }
   }
+}
+
+// Without memory or threads, nobody could close idle connections later.
+TEST(CurlPool, AClientThatCannotStartAThreadKeepsFew) {
+  BusyServer server;
+  server.AnswerTogether(kStreams);
+  pthread_attr_t usual;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  // A stack of this size fits no address space.
+  server.BeforeAnswers([attributes = usual]() mutable {
+    ::pthread_attr_setstacksize(&attributes, std::size_t{1} << 47);
+    ::pthread_setattr_default_np(&attributes);
+  });
+  CurlClient client({.idle_timeout = std::chrono::hours(1)});
+  EXPECT_EQ(AskTogether(client, server.Url(), kStreams), kStreams);
+  EXPECT_EQ(::pthread_setattr_default_np(&usual), 0);
+  EXPECT_TRUE(server.AwaitAtMost(2));
 }
 
 TEST(CurlPool, AClientThatEndsDoesNotWait) {

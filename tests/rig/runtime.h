@@ -30,8 +30,8 @@ class Runtime {
   virtual void RunPods(const std::string& sandbox_image, const std::string& cni_bin,
                        const std::string& cni_conf) = 0;
 
-  // From now on, the server on 127.0.0.1:`port`, by plain HTTP, is a registry. Returns the host that
-  // references to it begin with: `host`, where a runtime can give a registry any name.
+  // Makes the runtime use the server on 127.0.0.1:`port` as a registry, by plain HTTP. Returns the host for
+  // references to it: `host`, if the runtime can give a registry any name.
   virtual base::Result<std::string> AddRegistry(const std::string& host, int port) = 0;
   // Has it an image of exactly this name?
   virtual bool Has(const std::string& image) const = 0;

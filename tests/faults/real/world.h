@@ -86,8 +86,8 @@ class RealWorld {
   void LimitMemory();
   void MemoryIsBack();
   bool has_memory() const { return has_memory_; }
-  // As kubelet does with an agent that exits, because gRPC could not start a thread (cri/call_deadlines.h).
-  // Without a lack of memory before, nothing is started: agents do not exit.
+  // Starts the agent again, as kubelet does, if it exited because gRPC could not start a thread
+  // (cri/call_deadlines.h). Does nothing if memory never gave out: such an agent must not exit.
   void RestartAfterLackOfMemory();
   bool exited_after_lack_of_memory() { return lacked_memory_ && has_memory_ && !node_.agent().Running(); }
 
