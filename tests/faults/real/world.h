@@ -87,7 +87,7 @@ class RealWorld {
   void MemoryIsBack();
   bool has_memory() const { return has_memory_; }
   // Starts the agent again, as kubelet does, if it exited because gRPC could not start a thread
-  // (cri/call_deadlines.h). Does nothing if memory never gave out: such an agent must not exit.
+  // (cri/call_deadlines.h). An agent whose memory never gave out must not exit and is left alone.
   void RestartAfterLackOfMemory();
   bool exited_after_lack_of_memory() { return lacked_memory_ && has_memory_ && !node_.agent().Running(); }
 
