@@ -79,7 +79,7 @@ base::Result<http::Response> AgentClient::Send(const base::Call& call, http::Req
   request.url = url_ + request.url;
   request.unix_socket = socket_;
   request.max_body_bytes = kMostBytes;
-  auto response = http_->Send(call, request);
+  auto response = http_->Exchange(call, request).response;
   if (response) return response;
   std::string advice = Advice(response.error());
   // ResourceExhausted means here that the answer was too long, while callers take it for an agent that is

@@ -120,92 +120,11 @@ Request ParseOptions(const base::Call& call, const CheckOptions& options, bool w
   return request;
 }
 
-void Print(const Request& request, const status::CheckResult& result, const CheckOptions& options,
-           std::ostream& out) {
-  switch (options.output) {
-    case CheckOutput::kText:
-      out << screen::CheckText(request.items, result, {options.unknown_passes, options.width});
-      break;
-    case CheckOutput::kGithub:
-      out << screen::CheckGithub(request.items, result, options.unknown_passes, request.unread);
-      break;
-    case CheckOutput::kJson: {
-      auto indented = doc::IndentedJson(screen::CheckReportJson(request.items, result, request.unread));
-      if (indented) out << *indented;
-      break;
-    }
-  }
-  out << std::flush;
+// Returns true if the same question may be answered in a moment.
+bool IsTransient(base::Code code) {
+  return code == base::Code::kNotFound || code == base::Code::kUnavailable ||
+         code == base::Code::kDeadlineExceeded || code == base::Code::kResourceExhausted;
 }
-
-// Annotates the page of the CI job. The answers are printed already, so a failure changes no exit code.
-void AnnotateResult(const base::Call& call, const CheckOptions& options, const std::string& line,
-                    std::ostream& out, std::ostream& err) {
-  if (options.annotation_target.empty()) return;
-  auto annotated = Annotate(
-      call, options.annotation_target, line, [](const char* name) { return std::getenv(name); }, out);
-  if (!annotated)
-    err << "warning: --annotate " << options.annotation_target << ": " << annotated.error().message() << "\n";
-}
-
-// Exit code 3 if an agent is there and did not decide all in time; 4 if no agent answered. An agent that
-// accepts a question and then stays silent counts as absent.
-int UnansweredExitCode(const base::Error& error, bool any_decided, std::ostream& err) {
-  // A busy agent is there, though it decided nothing.
-  bool busy = error.code() == base::Code::kResourceExhausted;
-  return IsTransient(error.code()) && (any_decided || busy) ? Fail(kTimedOut, error, err) : Fail(error, err);
-}
-
-}  // namespace
-
-// The exit code gates deployments: 0 only if every image was decided and passes, and nothing was left unread.
-int Check(const base::Call& call, AgentClient agent, const CheckOptions& options, std::ostream& out,
-          std::ostream& err) {
-  Mistakes mistakes;
-  agent.UseToken(options.token_file);
-  Request request = ParseOptions(call, options, agent.UsesToken(), mistakes);
-  if (!mistakes.empty()) return RejectInput(mistakes, err);
-  for (const std::string& note : request.notes) err << "note: " << note << "\n";
-  // A gate that checks nothing must not look like one that passed.
-  if (request.items.empty() && !request.list.empty()) {
-    return RejectInput(
-        {request.list +
-         " is an image list, which has no pods: name manifests with -f, or images with --image"},
-        err);
-  }
-  for (const manifest::UnreadObject& object : request.unread) err << UnreadLine(object) << "\n";
-  if (!request.unread.empty())
-    err << "note: images of objects that are not read are not checked; --allow-unread KIND accepts them\n";
-  status::CheckResult result;
-  if (request.items.empty()) {
-    result.ok = request.unread.empty();
-    if (result.ok) err << "note: no pod of these manifests names an image: nothing to check\n";
-    // JSON is printed in any case, since a program parses it.
-    const bool github = options.output == CheckOutput::kGithub && !result.ok;
-    if (options.output == CheckOutput::kJson || github) Print(request, result, options, out);
-    return result.ok ? kOk : kNegative;
-  }
-  base::Status asked =
-      RunChecks(call.Within(request.timeout), agent, request.items, options.pull, result, err);
-  // "It is being pulled" counts as an answer, too.
-  bool any_decided = std::any_of(result.answers.begin(), result.answers.end(),
-                                 [](const status::CheckAnswer& answer) { return !answer.result.empty(); });
-  result.ok = asked.ok() && request.unread.empty() &&
-              std::all_of(result.answers.begin(), result.answers.end(),
-                          [&](const auto& answer) { return screen::Passes(answer, options.unknown_passes); });
-  if (call.Stopped()) return kInterrupted;
-  // Partial answers are printed as well: in a timeout they show which images hold up the pod.
-  if (asked.ok() || any_decided) Print(request, result, options, out);
-  const bool no_decision = !asked.ok() && !any_decided;
-  AnnotateResult(call, options,
-                 no_decision ? asked.error().message()
-                             : screen::CheckLine(request.items, result, options.unknown_passes),
-                 out, err);
-  if (!asked.ok()) return UnansweredExitCode(asked.error(), any_decided, err);
-  return result.ok ? kOk : kNegative;
-}
-
-namespace {
 
 using std::chrono::steady_clock;
 
@@ -279,7 +198,12 @@ std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
   return batches;
 }
 
-// One run. Its threads take one batch after the other.
+// Asks an agent all questions, several at a time, until each is answered. Its threads take one batch after
+// the other, so questions to registries do not delay the others.
+//
+// If the agent is not there yet, or busy, it is asked again until the call's deadline, and `err` reports that
+// from time to time. With `pull`, the agent pulls absent images, and is asked again until that has ended;
+// pulls that run at the call's deadline stay `pending`.
 class CheckRun {
  public:
   CheckRun(const base::Call& call, const AgentClient& agent, const std::vector<screen::CheckItem>& items,
@@ -296,6 +220,9 @@ class CheckRun {
     result_.answers.resize(items.size());
   }
 
+  // Fills `result` with an answer for each item, by its number; an item without an answer has an empty
+  // result. The error is that of the first question that stayed without an answer; a permanent error
+  // (InvalidArgument, Internal …) ends all.
   base::Status Run(status::CheckResult& result) {
     {
       // Declared first, so that it ends last: it reports until all workers are done.
@@ -468,17 +395,89 @@ class CheckRun {
   std::optional<steady_clock::time_point> reported_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-}  // namespace
-
-bool IsTransient(base::Code code) {
-  return code == base::Code::kNotFound || code == base::Code::kUnavailable ||
-         code == base::Code::kDeadlineExceeded || code == base::Code::kResourceExhausted;
+void Print(const Request& request, const status::CheckResult& result, const CheckOptions& options,
+           std::ostream& out) {
+  switch (options.output) {
+    case CheckOutput::kText:
+      out << screen::CheckText(request.items, result, {options.unknown_passes, options.width});
+      break;
+    case CheckOutput::kGithub:
+      out << screen::CheckGithub(request.items, result, options.unknown_passes, request.unread);
+      break;
+    case CheckOutput::kJson: {
+      auto indented = doc::IndentedJson(screen::CheckReportJson(request.items, result, request.unread));
+      if (indented) out << *indented;
+      break;
+    }
+  }
+  out << std::flush;
 }
 
-base::Status RunChecks(const base::Call& call, const AgentClient& agent,
-                       const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
-                       std::ostream& err) {
-  return CheckRun(call, agent, items, pull, err).Run(result);
+// Annotates the page of the CI job. The answers are printed already, so a failure changes no exit code.
+void AnnotateResult(const base::Call& call, const CheckOptions& options, const std::string& line,
+                    std::ostream& out, std::ostream& err) {
+  if (options.annotation_target.empty()) return;
+  auto annotated = Annotate(
+      call, options.annotation_target, line, [](const char* name) { return std::getenv(name); }, out);
+  if (!annotated)
+    err << "warning: --annotate " << options.annotation_target << ": " << annotated.error().message() << "\n";
+}
+
+// Exit code 3 if an agent is there and did not decide all in time; 4 if no agent answered. An agent that
+// accepts a question and then stays silent counts as absent.
+int UnansweredExitCode(const base::Error& error, bool any_decided, std::ostream& err) {
+  // A busy agent is there, though it decided nothing.
+  bool busy = error.code() == base::Code::kResourceExhausted;
+  return IsTransient(error.code()) && (any_decided || busy) ? Fail(kTimedOut, error, err) : Fail(error, err);
+}
+
+}  // namespace
+
+// The exit code gates deployments: 0 only if every image was decided and passes, and nothing was left unread.
+int Check(const base::Call& call, AgentClient agent, const CheckOptions& options, std::ostream& out,
+          std::ostream& err) {
+  Mistakes mistakes;
+  agent.UseToken(options.token_file);
+  Request request = ParseOptions(call, options, agent.UsesToken(), mistakes);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
+  for (const std::string& note : request.notes) err << "note: " << note << "\n";
+  // A gate that checks nothing must not look like one that passed.
+  if (request.items.empty() && !request.list.empty()) {
+    return RejectInput(
+        {request.list +
+         " is an image list, which has no pods: name manifests with -f, or images with --image"},
+        err);
+  }
+  for (const manifest::UnreadObject& object : request.unread) err << UnreadLine(object) << "\n";
+  if (!request.unread.empty())
+    err << "note: images of objects that are not read are not checked; --allow-unread KIND accepts them\n";
+  status::CheckResult result;
+  if (request.items.empty()) {
+    result.ok = request.unread.empty();
+    if (result.ok) err << "note: no pod of these manifests names an image: nothing to check\n";
+    // JSON is printed in any case, since a program parses it.
+    const bool github = options.output == CheckOutput::kGithub && !result.ok;
+    if (options.output == CheckOutput::kJson || github) Print(request, result, options, out);
+    return result.ok ? kOk : kNegative;
+  }
+  base::Status asked =
+      CheckRun(call.Within(request.timeout), agent, request.items, options.pull, err).Run(result);
+  // "It is being pulled" counts as an answer, too.
+  bool any_decided = std::any_of(result.answers.begin(), result.answers.end(),
+                                 [](const status::CheckAnswer& answer) { return !answer.result.empty(); });
+  result.ok = asked.ok() && request.unread.empty() &&
+              std::all_of(result.answers.begin(), result.answers.end(),
+                          [&](const auto& answer) { return screen::Passes(answer, options.unknown_passes); });
+  if (call.Stopped()) return kInterrupted;
+  // Partial answers are printed as well: in a timeout they show which images hold up the pod.
+  if (asked.ok() || any_decided) Print(request, result, options, out);
+  const bool no_decision = !asked.ok() && !any_decided;
+  AnnotateResult(call, options,
+                 no_decision ? asked.error().message()
+                             : screen::CheckLine(request.items, result, options.unknown_passes),
+                 out, err);
+  if (!asked.ok()) return UnansweredExitCode(asked.error(), any_decided, err);
+  return result.ok ? kOk : kNegative;
 }
 
 namespace {

@@ -1,6 +1,5 @@
 // Check: `prefetchctl check`, which tells whether pods would start on this node with these images. Init
 // containers, CI and operators use it.
-// RunChecks: asks the agent about all images.
 // Annotate: `--annotate`, one line for the page of the CI job.
 // RetryPause: the pauses between tries.
 #pragma once
@@ -52,21 +51,6 @@ struct CheckOptions {
 // timed out with the results so far on `out`, 4 the agent could not be asked.
 int Check(const base::Call& call, AgentClient agent, const CheckOptions& options, std::ostream& out,
           std::ostream& err);
-
-// Asks an agent all questions, several at a time, until each is answered.
-//
-// Fills `result` with an answer for each item, by its number; an item without an answer has an empty result.
-// If the agent is not there yet, or busy, it is asked again until the call's deadline, and `err` reports that
-// from time to time. Questions to registries do not delay the others. The error is that of the first question
-// that stayed without an answer; a permanent error (InvalidArgument, Internal …) ends all. With `pull`, the
-// agent pulls absent images, and is asked again until that has ended; pulls that run at the call's deadline
-// stay `pending`.
-base::Status RunChecks(const base::Call& call, const AgentClient& agent,
-                       const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
-                       std::ostream& err);
-
-// Returns true if the same question may be answered in a moment.
-bool IsTransient(base::Code code);
 
 // `prefetchctl check --annotate`: shows `line` on the page of the CI job, in the way of `target`. An empty
 // line shows nothing, and removes the content of a file.
