@@ -102,21 +102,19 @@ CLI::App& ParentOf(CLI::App& app, const std::string& words) {
   return last == std::string::npos ? app : *app.get_subcommand(words.substr(0, last));
 }
 
-void AddCommands(CLI::App& app, Context& context, int& exit_code) {
+std::vector<Subcommand> AddCommands(CLI::App& app, Context& context) {
+  std::vector<Subcommand> added;
   for (const CommandRow& row : kCommands) {
     const std::string words = row.words;
     CLI::App* command = ParentOf(app, words).add_subcommand(words.substr(words.rfind(' ') + 1), row.help);
     command->group(words.find(' ') == std::string::npos ? row.group : "Commands");
     if (row.setup == nullptr) {
       command->require_subcommand(1);
-      continue;
+    } else {
+      added.push_back({command, row.setup(*command, context)});
     }
-    command->callback([&exit_code, &context, run = row.setup(*command, context)] {
-      exit_code = run();
-      // A command that a signal ended may have its own code for work that is not done.
-      if (exit_code != kOk && context.call.Stopped()) exit_code = kInterrupted;
-    });
   }
+  return added;
 }
 
 // Returns the recognised command: the last one of the line.
@@ -191,8 +189,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "prefetchctl " PREFETCH_VERSION);
   app.require_subcommand(1);
   app.footer("\nprefetchctl COMMAND --help shows examples.");
-  int exit_code = kOk;
-  AddCommands(app, context, exit_code);
+  const std::vector<Subcommand> commands = AddCommands(app, context);
   // kubectl runs a program of this name to complete the words of the plugin.
   if (base_name == "kubectl_complete-prefetch") {
     CompleteForKubectl(app, {argv + 1, argv + argc}, std::cout);
@@ -204,7 +201,11 @@ int Main(int argc, char** argv) {
     return error.get_exit_code() == 0 ? PrintRequestedHelp(app, error, called_as)
                                       : PrintUsageError(app, error, called_as);
   }
-  return exit_code;
+  const auto parsed = std::find_if(commands.begin(), commands.end(),
+                                   [](const Subcommand& command) { return command.app->parsed(); });
+  const int exit_code = parsed->run();
+  // A command that a signal ended may have its own code for work that is not done.
+  return exit_code != kOk && context.call.Stopped() ? kInterrupted : exit_code;
 }
 
 }  // namespace

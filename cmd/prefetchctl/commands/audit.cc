@@ -52,9 +52,9 @@ int RunAudit(Context& context, const AuditFlags& flags) {
       return AuditOfFleet(context.call, api, options, std::cout, std::cerr);
     });
   }
-  return context.WithAgent([&](const AgentClient& agent) {
-    return AuditOfNode(context.call, agent, options, std::cout, std::cerr);
-  });
+  auto agent = context.Client();
+  if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+  return AuditOfNode(context.call, *agent, options, std::cout, std::cerr);
 }
 
 }  // namespace

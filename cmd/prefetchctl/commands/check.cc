@@ -100,8 +100,9 @@ Command CheckCommand(CLI::App& command, Context& context) {
     if (auto paired = PairImages(command, "--image", options->images); !paired) {
       return Fail(kBadInput, paired.error(), std::cerr);
     }
-    return context.WithAgent(
-        [&](const AgentClient& agent) { return Check(context.call, agent, *options, std::cout, std::cerr); });
+    auto agent = context.Client();
+    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    return Check(context.call, *std::move(agent), *options, std::cout, std::cerr);
   };
 }
 

@@ -17,14 +17,9 @@ std::string Context::NamedAgent() const {
   return variable == nullptr ? "" : variable;
 }
 
-std::string Context::Agent() const {
+base::Result<AgentClient> Context::Client() {
   const std::string named = NamedAgent();
-  return named.empty() ? kDefaultAgent : named;
-}
-
-int Context::WithAgent(const std::function<int(const AgentClient&)>& use) {
-  auto client = AgentClient::Make(http, Agent());
-  return client ? use(*client) : Fail(kBadInput, client.error(), std::cerr);
+  return AgentClient::Make(http, named.empty() ? kDefaultAgent : named);
 }
 
 void AgentOption(CLI::App& command, Context& context) {

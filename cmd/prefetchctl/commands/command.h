@@ -33,9 +33,8 @@ struct Context {
   // Returns --agent, else PREFETCHD_AGENT; empty if there is none. CLI11's envname() is not used, since the
   // variable would then win over the flag of another subcommand.
   std::string NamedAgent() const;
-  // Returns the same, else the default.
-  std::string Agent() const;
-  int WithAgent(const std::function<int(const AgentClient&)>& use);
+  // Returns a client of that agent, else of the default one. InvalidArgument: the address has no form of one.
+  base::Result<AgentClient> Client();
 };
 
 // The command's work, which runs after parsing; returns the exit code.
@@ -67,7 +66,7 @@ void CredentialOptions(CLI::App& command, config::RawConfig& flags);
 // Prints the words that can follow, for kubectl_complete-prefetch.
 void CompleteForKubectl(const CLI::App& app, const std::vector<std::string>& words, std::ostream& out);
 
-// A part of another command.
+// A command that CLI11 parses, with its work.
 struct Subcommand {
   const CLI::App* app;  // parsed(): it is the one to run
   Command run;

@@ -99,16 +99,13 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
                                  overrides.kubelet_version || overrides.image_credential_provider_config ||
                                  overrides.image_credential_provider_bin_dir || !options->sources.empty();
     if (!by_own_settings) {
-      std::optional<int> agent_exit_code;
-      const int failed = context.WithAgent([&](const AgentClient& agent) {
-        agent_exit_code = FetchAgentCredentials(context.call, agent, *options, get_env, std::cout, std::cerr);
-        return static_cast<int>(kOk);
-      });
-      if (failed != kOk) return failed;
+      auto agent = context.Client();
+      if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+      auto exit_code = FetchAgentCredentials(context.call, *agent, *options, get_env, std::cout, std::cerr);
       // Without an answer, no agent runs here. The command then looks up the credentials itself, unless the
       // user named an agent.
-      if (agent_exit_code) return *agent_exit_code;
-      if (!context.agent.empty()) return static_cast<int>(kUnreachable);
+      if (exit_code) return *exit_code;
+      if (!context.agent.empty()) return kUnreachable;
     }
     return FindCredentials(context.call, *options, get_env, std::cout, std::cerr);
   };

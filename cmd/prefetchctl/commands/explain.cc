@@ -47,9 +47,9 @@ Examples:
     options->timeout = *limit;
     options->json = *output == "json";
     options->width = StdoutTerminal().width;
-    return context.WithAgent([&](const AgentClient& agent) {
-      return Explain(context.call, agent, *options, std::cout, std::cerr);
-    });
+    auto agent = context.Client();
+    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    return Explain(context.call, *agent, *options, std::cout, std::cerr);
   };
 }
 

@@ -154,7 +154,7 @@ Command GenerateCommand(CLI::App& command, Context& context) {
   command.footer(kGenerateHelp);
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
   return [flags, &command, &context, touch, touch_flags, init = InitContainerCommand(command)] {
-    // CLI11 runs the callback of `generate` for its subcommands, too.
+    // `generate` is parsed for its subcommands, too.
     if (init.app->parsed()) return init.run();
     if (!touch->parsed()) return Run(context.call, *flags, command);
     return GenerateTouchDaemonSet(touch_flags->lists, touch_flags->nodes, touch_flags->output, std::cout,

@@ -38,9 +38,9 @@ int RunListCheck(Context& context, bool ask_agent, ListCheckFlags flags) {
   }
   if (flags.files.empty()) return Fail(kBadInput, base::InvalidArgument("FILE is required"), std::cerr);
   if (!ask_agent) return ListCheck(flags.files, flags.capabilities, std::cout, std::cerr);
-  return context.WithAgent([&](const AgentClient& agent) {
-    return ListCheckWithAgent(context.call, agent, flags.files, flags.capabilities, std::cout, std::cerr);
-  });
+  auto agent = context.Client();
+  if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+  return ListCheckWithAgent(context.call, *agent, flags.files, flags.capabilities, std::cout, std::cerr);
 }
 
 }  // namespace
@@ -137,9 +137,9 @@ Examples:
           std::cerr);
     }
     if (!*node) return DiffTwoLists(*options, std::cout, std::cerr);
-    return context.WithAgent([&](const AgentClient& agent) {
-      return DiffListWithNode(context.call, agent, *options, std::cout, std::cerr);
-    });
+    auto agent = context.Client();
+    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    return DiffListWithNode(context.call, *agent, *options, std::cout, std::cerr);
   };
 }
 
@@ -255,9 +255,9 @@ Command ListImportCommand(CLI::App& command, Context& context) {
     }
     kube::Api* api = opened ? &opened->api() : nullptr;
     if (!*node) return ImportList(context.call, nullptr, api, *options, std::cout, std::cerr);
-    return context.WithAgent([&](const AgentClient& agent) {
-      return ImportList(context.call, &agent, api, *options, std::cout, std::cerr);
-    });
+    auto agent = context.Client();
+    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    return ImportList(context.call, &*agent, api, *options, std::cout, std::cerr);
   };
 }
 

@@ -46,8 +46,9 @@ Examples:
       });
     }
     options->json = *output == "json";
-    return context.WithAgent(
-        [&](const AgentClient& agent) { return Retry(context.call, agent, *options, std::cout, std::cerr); });
+    auto agent = context.Client();
+    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    return Retry(context.call, *agent, *options, std::cout, std::cerr);
   };
 }
 

@@ -36,10 +36,10 @@ int RunStatus(Context& context, const StatusFlags& flags) {
       return FleetStatus(context.call, api, options, std::cout, std::cerr);
     });
   }
-  return context.WithAgent([&](const AgentClient& agent) {
-    return results ? PrintResults(context.call, agent, *results, std::cout, std::cerr)
-                   : Status(context.call, agent, flags.node, std::cout, std::cerr);
-  });
+  auto agent = context.Client();
+  if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+  return results ? PrintResults(context.call, *agent, *results, std::cout, std::cerr)
+                 : Status(context.call, *agent, flags.node, std::cout, std::cerr);
 }
 
 }  // namespace

@@ -18,15 +18,15 @@ Exit code:
 
 Examples:
   prefetchctl version)");
-  return [&context] {
+  return [&context]() -> int {
     std::cout << "prefetchctl " PREFETCH_VERSION "\n";
-    return context.WithAgent([&](const AgentClient& agent) -> int {
-      auto document = agent.Status(context.call);
-      if (!document) return Fail(document.error(), std::cerr);
-      const std::string& version = document->agent_version;
-      std::cout << "agent " << (version.empty() ? "unknown" : version) << "\n";
-      return version == PREFETCH_VERSION ? kOk : kNegative;
-    });
+    auto agent = context.Client();
+    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    auto document = agent->Status(context.call);
+    if (!document) return Fail(document.error(), std::cerr);
+    const std::string& version = document->agent_version;
+    std::cout << "agent " << (version.empty() ? "unknown" : version) << "\n";
+    return version == PREFETCH_VERSION ? kOk : kNegative;
   };
 }
 

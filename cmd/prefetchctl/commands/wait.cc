@@ -45,8 +45,9 @@ int RunWait(Context& context, const WaitFlags& flags) {
   }
   if (!flags.fleet.fleet) {
     if (context.NamedAgent().empty()) options->folder = kDefaultAgentFolder;
-    return context.WithAgent(
-        [&](const AgentClient& agent) { return Wait(context.call, agent, *options, std::cout, std::cerr); });
+    auto agent = context.Client();
+    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    return Wait(context.call, *agent, *options, std::cout, std::cerr);
   }
   auto target = screen::ParseFleetTarget(flags.min_ready);
   if (!target) {
