@@ -51,6 +51,12 @@ TEST(FleetLoad, TheHighestPriorityIsThereFirst) {
   EXPECT_DOUBLE_EQ(load.rollout.wave_seconds, 10);
 }
 
+TEST(FleetLoad, WavesAreOfWholeNodes) {
+  const FleetLoad load = LoadOf({Image("r.io", "a", 100)}, {.nodes = 11});
+  EXPECT_EQ(load.rollout.nodes, 2U);
+  EXPECT_EQ(load.rollout.waves, 6U);
+}
+
 TEST(FleetLoad, JitterSpreadsTheFirstRequestsAndCostsNothingBelowTheTimeForTheBytes) {
   const FleetLoad load = LoadOf(
       {Image("r.io", "a", 900), Image("r.io", "b", 500)},

@@ -96,6 +96,7 @@ TEST(AfterSuccess, ForgetsFailures) {
   EXPECT_EQ(past.last_error, "");
   EXPECT_EQ(past.pulled_id, "sha256:a");
   EXPECT_EQ(past.pulled_with, PulledWith::kProvider);
+  EXPECT_EQ(past.origin.credential, "acme");
   EXPECT_TRUE(past.settled);
   EXPECT_TRUE(AfterSuccess({}, {.id = "sha256:a"}, kNow).settled) << "one that never failed";
 }
@@ -155,6 +156,16 @@ TEST(AfterRuntimeEnd, ASuspectBesideOthersIsTriedOnceMore) {
     EXPECT_EQ(past.not_before < kNow + minutes(1), first);
     EXPECT_EQ(past.settled, !first);
   }
+}
+
+TEST(AfterRuntimeEnd, AFailureThatTheRuntimeSurvivesEndsTheRowAndNoSuspicion) {
+  const PullFailure down{.reason = Reason::kRuntimeDown}, missing{.reason = Reason::kNotFound};
+  History past = AfterFailure(AfterRuntimeOutage({}, down, {}, kNow, 0), missing, kNow, 0);
+  past = AfterRuntimeOutage(std::move(past), down, {}, kNow, 0);
+  EXPECT_FALSE(IsCrashSuspect(past));
+  past = AfterRuntimeOutage(std::move(past), down, {}, kNow, 0);
+  ASSERT_TRUE(IsCrashSuspect(past));
+  EXPECT_TRUE(IsCrashSuspect(AfterFailure(std::move(past), missing, kNow, 0)));
 }
 
 TEST(AfterVanished, TwiceIsPulledAtOnceThriceSlowsDown) {

@@ -41,25 +41,28 @@ struct EntryRig {
   bool has_kubelet = false;
   VerdictsPtr verdicts;
   TouchStatus touch;
+  std::optional<base::WallTime> window_opens;  // set: its windows are closed
 
   ImageState Judged() const {
-    return EvaluateImage({.desired = desired,
-                          .selection = selection,
-                          .labels_pending = labels_pending,
-                          .observed = seen,
-                          .history = past,
-                          .action = Decide(seen, past, kNow),
-                          .run = run,
-                          .has_kubelet = has_kubelet,
-                          .verdicts = verdicts,
-                          .no_disk_space = no_disk_space,
-                          .waits_for_disk_space = waits_for_disk_space,
-                          .disk_space_needed = disk_space_needed,
-                          .disk = disk,
-                          .limits = limits,
-                          .hold_reason = held,
-                          .touch = touch},
-                         kNow, kWall);
+    return EvaluateImage(
+        {.desired = desired,
+         .selection = selection,
+         .labels_pending = labels_pending,
+         .observed = seen,
+         .history = past,
+         .action = window_opens ? AwaitWindow({.kind = ActionKind::kPull}, kNow) : Decide(seen, past, kNow),
+         .window_opens = window_opens,
+         .run = run,
+         .has_kubelet = has_kubelet,
+         .verdicts = verdicts,
+         .no_disk_space = no_disk_space,
+         .waits_for_disk_space = waits_for_disk_space,
+         .disk_space_needed = disk_space_needed,
+         .disk = disk,
+         .limits = limits,
+         .hold_reason = held,
+         .touch = touch},
+        kNow, kWall);
   }
 };
 
@@ -90,6 +93,11 @@ TEST(EvaluateImage, AClosedImageThatIsBeingTouchedIsOnItsWay) {
   EXPECT_EQ(Short(given_up), (Said{false, Phase::kFailing, Reason::kTouchIneffective, PullState::kNone}));
   EXPECT_NE(given_up.message.find("ErrImagePull: 401"), std::string::npos);
   EXPECT_EQ(given_up.touch, rig.touch);
+  rig.past.settled = true;
+  for (bool settled : {true, false}) {
+    rig.touch.settled = settled;
+    EXPECT_EQ(rig.Judged().settled, settled);
+  }
   // An image that pods may use is ready, whatever becomes of a touch that only keeps it so.
   rig.verdicts = tests::Open();
   EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kPreloaded, PullState::kNone}));
@@ -106,6 +114,14 @@ TEST(EvaluateImage, ToldWhatItWaitsFor) {
   rig.waits_for_disk_space = true;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
   EXPECT_EQ(rig.Judged().message, "waits for room on the disk: running pulls may need what is left of it");
+}
+
+TEST(EvaluateImage, ToldWhenItsWindowOpens) {
+  EntryRig rig;
+  rig.desired.pull_windows = {{.start = hours(22), .end = hours(6)}};
+  rig.window_opens = kWall;
+  EXPECT_EQ(rig.Judged().message,
+            "waits for its pullWindow (22:00 to 06:00 UTC), which opens at 2026-08-01T10:00:00Z");
 }
 
 TEST(EvaluateImage, NotLookedAtYet) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/snapshot.h"
 #include "plan/verdict_debounce.h"
 #include "plan/verdicts.h"
 
@@ -74,6 +75,19 @@ TEST(WorstOf, SaysForWhichPods) {
       WorstOf({{"a", Open()}, {"a", Open(VerdictReason::kAssumedForPod), kWithPull}});
   EXPECT_EQ(assumed.worst->never.reason, VerdictReason::kAssumedForPod);
   EXPECT_EQ(assumed.worst->never.result, VerdictResult::kStarts);
+}
+
+TEST(VerdictsOfPod, EachPodHasThoseOfItsSpellingAndItsSecrets) {
+  const VerdictsPtr of_all = Closed(), of_a = Open(), of_b = Unknown(), of_a_with = Closed();
+  ImageState image{.verdicts = of_all};
+  const image::Reference a = *image::Reference::Parse("a"), b = *image::Reference::Parse("b");
+  EXPECT_EQ(VerdictsOfPod(image, {a}), of_all.get()) << "there is one pod";
+  image.spellings = std::make_shared<const std::vector<SpellingVerdicts>>(
+      std::vector<SpellingVerdicts>{{"b", of_b}, {"a", of_a_with, kWithPull}, {"a", of_a}});
+  EXPECT_EQ(VerdictsOfPod(image, {a}), of_a.get());
+  EXPECT_EQ(VerdictsOfPod(image, {a, kWithPull}), of_a_with.get());
+  EXPECT_EQ(VerdictsOfPod(image, {b}), of_b.get());
+  EXPECT_EQ(VerdictsOfPod(image, {b, kWithPull}), nullptr);
 }
 
 DesiredImage Want(const std::vector<std::string>& spellings) {
