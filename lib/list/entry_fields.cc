@@ -397,7 +397,7 @@ class PodParts {
   void AddSecret(const Reader& item) {
     ObjectReader object(item);
     std::optional<Coordinates> secret = ReadCoordinates(object);
-    if (!secret || !IsPodObstacle(object, *secret)) return;
+    if (!secret || !IsInPodNamespace(object, *secret)) return;
     // All secrets have the same namespace, so that equal names mean the same Secret.
     bool twice = std::any_of(pod_.secrets.begin(), pod_.secrets.end(),
                              [&](const Coordinates& known) { return known.name == secret->name; });
@@ -407,7 +407,7 @@ class PodParts {
 
   void SetAccount(const ObjectReader& object) {
     std::optional<Coordinates> account = ReadCoordinates(object);
-    if (account && IsPodObstacle(object, *account)) pod_.service_account = std::move(account);
+    if (account && IsInPodNamespace(object, *account)) pod_.service_account = std::move(account);
   }
 
   // The secrets are a set: their order in the file must not influence the hash.
@@ -420,7 +420,7 @@ class PodParts {
  private:
   // The first namespace that appears is the pod's: a pod can only use Secrets and a ServiceAccount of its own
   // namespace.
-  bool IsPodObstacle(const ObjectReader& object, const Coordinates& of) {
+  bool IsInPodNamespace(const ObjectReader& object, const Coordinates& of) {
     if (namespace_.empty()) namespace_ = of.namespace_name;
     if (of.namespace_name == namespace_) return true;
     object.Fail("namespace", "must be " + namespace_ + ", too: readyAs is one pod, which has one namespace");
