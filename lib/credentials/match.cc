@@ -49,11 +49,6 @@ Target::Target(std::string_view repository) : repository_(repository) {
   path_ = std::move(url->path);
 }
 
-// The text as written, with its port: kubelet caches an answer for a registry under the same text (A12).
-std::string_view Target::host() const {
-  return std::string_view(repository_).substr(0, repository_.find('/'));
-}
-
 std::optional<Pattern> Pattern::Parse(std::string_view text) {
   std::optional<RegistryUrl> url = ParseRegistryUrl(text);
   if (!url) return std::nullopt;

@@ -19,7 +19,6 @@ class Target {
   explicit Target(std::string_view repository);
 
   const std::string& repository() const { return repository_; }
-  std::string_view host() const;  // with its port: what a Registry answer is cached under
 
  private:
   friend class Pattern;

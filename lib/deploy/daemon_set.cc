@@ -67,10 +67,6 @@ void AgentDaemonSet::SetArg(const std::string& flag, const std::string& value) {
   args.items.push_back(std::move(arg));
 }
 
-void AgentDaemonSet::AddSwitch(const std::string& flag) {
-  Find(*container_, "args")->items.push_back(doc::Node::String(flag));
-}
-
 void AgentDaemonSet::RemoveArg(std::string_view flag) {
   std::vector<doc::Node>& args = Find(*container_, "args")->items;
   args.erase(

@@ -31,7 +31,6 @@ class AgentDaemonSet {
 
   // Replaces an existing `--flag=value`, or appends it.
   void SetArg(const std::string& flag, const std::string& value);
-  void AddSwitch(const std::string& flag);
   void RemoveArg(std::string_view flag);
   void SetEnv(const std::string& name, const std::string& value);
   void SetImage(const std::string& image);

@@ -64,13 +64,6 @@ std::optional<std::int64_t> Reader::Int(IntRange range) const {
   return std::nullopt;
 }
 
-std::optional<double> Reader::Double() const {
-  if (node_->kind == Node::Kind::kDouble) return node_->number;
-  if (node_->kind == Node::Kind::kInt) return static_cast<double>(node_->integer);
-  Fail(std::string("must be a number, not ") + KindName(node_->kind));
-  return std::nullopt;
-}
-
 std::optional<std::chrono::nanoseconds> Reader::Duration(DurationRange range) const {
   std::optional<std::chrono::nanoseconds> value;
   if (node_->kind == Node::Kind::kString) value = ParseDuration(node_->text);

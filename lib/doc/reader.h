@@ -56,7 +56,6 @@ class Reader {
   std::optional<std::string> String() const;  // a plain YAML `yes` or 5 is none
   std::optional<bool> Bool() const;
   std::optional<std::int64_t> Int(IntRange range = {}) const;
-  std::optional<double> Double() const;  // an integer, too
   // A string such as "90s" or "1h30m"; a bare number is a mistake, as it is for Kubernetes.
   std::optional<std::chrono::nanoseconds> Duration(DurationRange range = {}) const;
   template <typename E>

@@ -17,32 +17,7 @@ std::string RepositoryOf(const std::string& name) {
   return has_tag ? name.substr(0, colon) : name;
 }
 
-// The character behind the repository is compared first: "reg/a" must not match "reg/ab@sha256:…".
-bool HasDigestOf(const LocalImage& image, const std::string& repository) {
-  return std::any_of(image.repo_digests.begin(), image.repo_digests.end(), [&](const std::string& name) {
-    return name.size() > repository.size() && name[repository.size()] == '@' && name.starts_with(repository);
-  });
-}
-
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 }  // namespace
-
-const LocalImage* FindByName(const std::vector<LocalImage>& images, const Reference& reference) {
-  const std::string name = reference.Normalized();
-  const std::string repository = reference.Repository();
-  for (const LocalImage& image : images) {
-    // A tag without a digest of its repository was imported, or is left of a failed pull (C22), so it is no
-    // pulled image.
-    if (reference.has_digest() ? Contains(image.repo_digests, name)
-                               : Contains(image.repo_tags, name) && HasDigestOf(image, repository)) {
-      return &image;
-    }
-  }
-  return nullptr;
-}
 
 LocalImageIndex::LocalImageIndex(std::vector<LocalImage> images) : images_(std::move(images)) {
   for (std::size_t i = 0; i < images_.size(); i++) {
@@ -54,7 +29,8 @@ LocalImageIndex::LocalImageIndex(std::vector<LocalImage> images) : images_(std::
       repositories.insert(RepositoryOf(name));
     }
     for (const std::string& name : image.repo_tags) {
-      // emplace keeps the first image of a name, as FindByName does.
+      // A tag without a digest of its repository was imported, or is left of a failed pull (C22), so it is no
+      // pulled image. emplace keeps the first image of a name.
       bool pulled = repositories.count(RepositoryOf(name)) != 0;
       (pulled ? by_name_ : tagged_).emplace(name, i);
     }

@@ -21,21 +21,17 @@ struct LocalImage {
   friend bool operator==(const LocalImage&, const LocalImage&) = default;
 };
 
-// Returns the image if a pull of `reference` ended well, **under that name**, else nullptr. By tag: listed in
-// repo_tags, with a repo_digests entry for the repository; by digest: listed in repo_digests. An image that
-// has the tag but no digest entry for its repository was imported or tagged by another tool, or its pull
-// failed: LocalImageIndex::FindTagged.
-const LocalImage* FindByName(const std::vector<LocalImage>& images, const Reference& reference);
-
-// One ListImages answer, indexed once, for a list of thousands of entries. Answers exactly as FindByName
-// does. A value: immutable once built; any thread may read.
+// One ListImages answer, indexed once, for a list of thousands of entries. A value: immutable once built; any
+// thread may read.
 class LocalImageIndex {
  public:
   LocalImageIndex() = default;
   explicit LocalImageIndex(std::vector<LocalImage> images);
 
   const std::vector<LocalImage>& images() const { return images_; }
-  // The image or nullptr; valid as long as this index.
+  // Returns the image if a pull of `reference` ended well, **under that name**, else nullptr; valid as long
+  // as this index. By tag: listed in repo_tags, with a repo_digests entry for the repository; by digest:
+  // listed in repo_digests.
   const LocalImage* Find(const Reference& reference) const;
   // The image that has this tag and no repo digest for it, or nullptr; valid as long as this index. `ctr
   // images import`, `kind load` and archives for nodes without a network leave such names, and their images

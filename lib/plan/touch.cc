@@ -199,28 +199,6 @@ TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::Time
   return past;
 }
 
-bool IsPodObstacle(TouchObstacle obstacle) {
-  switch (obstacle) {
-    case TouchObstacle::kAdmission:
-    case TouchObstacle::kQuota:
-    case TouchObstacle::kNamespaceMissing:
-    case TouchObstacle::kForbidden:
-    case TouchObstacle::kApiServer:
-    case TouchObstacle::kPodNeverRan:
-      return true;
-    case TouchObstacle::kNone:
-    case TouchObstacle::kNoNodeCredentials:
-    case TouchObstacle::kPullSecret:
-    case TouchObstacle::kTokenProvider:
-    case TouchObstacle::kRegistryProblem:
-    case TouchObstacle::kPullFailed:
-    case TouchObstacle::kNotRecorded:
-    case TouchObstacle::kRecordsNeverMatch:
-      return false;
-  }
-  std::abort();
-}
-
 TouchPodHealth AfterKubeletRestart(TouchPodHealth past, base::TimePoint now) {
   past.not_before = std::min(past.not_before, now);
   return past;

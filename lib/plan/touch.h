@@ -137,8 +137,6 @@ struct TouchPodHealth {
 TouchPodHealth AfterKubeletRestart(TouchPodHealth past, base::TimePoint now);
 // A pod that came to nothing as a whole; obstacle kNone: one that kubelet has gone through.
 TouchPodHealth AfterPod(TouchPodHealth past, const TouchResult& result, base::TimePoint now, double random);
-// Returns true if the obstacle is about the pod as a whole, and not about one image.
-bool IsPodObstacle(TouchObstacle obstacle);
 // Returns true if touch pods have failed so often for one obstacle that waiting is not worth it. They are
 // still tried, every ten minutes.
 bool IsLongObstacle(const TouchPodHealth& pod_health);

@@ -46,7 +46,7 @@ class InquiryTest : public testing::Test {
   }
 
   std::string IdOf(const std::string& name) {
-    return image::FindByName(*runtime_.ListImages({}), *image::Reference::Parse(name))->id;
+    return image::LocalImageIndex(*runtime_.ListImages({})).Find(*image::Reference::Parse(name))->id;
   }
   void Possible(std::vector<kubelet::KubeletSettings> settings) {
     snapshot_.possible_kubelets =

@@ -208,8 +208,9 @@ class PullBench : public testing::Test {
       while (came.size() < good_.size() && SecondsSince(start) < limit) {
         const bool last = over;
         if (auto listed = runtime.ListImages({})) {
+          const image::LocalImageIndex index(*std::move(listed));
           const auto there = std::count_if(good_.begin(), good_.end(), [&](const std::string& image) {
-            return image::FindByName(*listed, image::Reference::Parse(image).value()) != nullptr;
+            return index.Find(image::Reference::Parse(image).value()) != nullptr;
           });
           came.resize(std::max(came.size(), static_cast<std::size_t>(there)), SecondsSince(start));
         }

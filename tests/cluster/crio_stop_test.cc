@@ -56,7 +56,7 @@ TEST(CrioStops, APullEndsWellAfterItsSocketHasGone) {
   ASSERT_OK(crio.Start());
   auto listed = images.ListImages(base::Call{}.Within(kLimit));
   ASSERT_TRUE(listed) << listed.error().message;
-  EXPECT_NE(image::FindByName(*listed, *image::Reference::Parse(name)), nullptr);
+  EXPECT_NE(image::LocalImageIndex(*listed).Find(*image::Reference::Parse(name)), nullptr);
 }
 
 }  // namespace

@@ -88,9 +88,8 @@ class CrioWorld final : public World, public CrioSide {
   void KillRuntime() override { crio_.Kill(); }
   void StartRuntime() override { EXPECT_OK(crio_.Start()); }
   void Remove(const std::string& name) override {
-    auto listed = images_->ListImages(base::Call{}.Within(kCrioPatience));
-    auto reference = image::Reference::Parse(name);
-    const image::LocalImage* image = image::FindByName(*listed, *reference);
+    const image::LocalImageIndex listed(*images_->ListImages(base::Call{}.Within(kCrioPatience)));
+    const image::LocalImage* image = listed.Find(*image::Reference::Parse(name));
     ASSERT_NE(image, nullptr);
     EXPECT_OK(crio_.Remove(image->id));
   }

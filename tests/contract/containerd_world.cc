@@ -92,9 +92,8 @@ class ContainerdWorld final : public World {
   void StartRuntime() override { EXPECT_OK(containerd_.Start()); }
   void Remove(const std::string& name) override {
     // All its names, as CRI's RemoveImage would.
-    auto listed = images_->ListImages(base::Call{}.Within(kPatience));
-    auto reference = image::Reference::Parse(name);
-    const image::LocalImage* image = image::FindByName(*listed, *reference);
+    const image::LocalImageIndex listed(*images_->ListImages(base::Call{}.Within(kPatience)));
+    const image::LocalImage* image = listed.Find(*image::Reference::Parse(name));
     ASSERT_NE(image, nullptr);
     std::vector<std::string> arguments = {"images", "remove", image->id};
     arguments.insert(arguments.end(), image->repo_tags.begin(), image->repo_tags.end());

@@ -61,8 +61,8 @@ TEST_P(ContentServiceContract, APinIsReportedAndFollowsItsName) {
   ASSERT_TRUE(Pull(app.name));
   auto becomes = [&](bool pinned) {
     return world_->Until([&] {
-      auto images = world_->images().ListImages(Soon());
-      const image::LocalImage* found = image::FindByName(*images, *image::Reference::Parse(app.name));
+      const image::LocalImageIndex images(*world_->images().ListImages(Soon()));
+      const image::LocalImage* found = images.Find(*image::Reference::Parse(app.name));
       return found != nullptr && found->pinned == (pinned && reports);
     });
   };

@@ -78,7 +78,7 @@ class ImageServiceContract : public testing::TestWithParam<WorldKind> {
     auto images = world_->images().ListImages(Soon());
     EXPECT_TRUE(images) << images.error().message;
     auto reference = image::Reference::Parse(name);
-    return images && reference && image::FindByName(*images, *reference) != nullptr;
+    return images && reference && image::LocalImageIndex(*images).Find(*reference) != nullptr;
   }
   // By the question that kubelet asks.
   bool Found(const std::string& name) {

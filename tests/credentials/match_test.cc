@@ -136,9 +136,5 @@ TEST(Covers, WhatMatchesEverythingThatTheOtherMatches) {
   }
 }
 
-TEST(Target, HostHasItsPort) {
-  EXPECT_EQ(Target("reg.io:5000/a/b").host(), "reg.io:5000");
-}
-
 }  // namespace
 }  // namespace prefetch::credentials::match_test

@@ -298,7 +298,8 @@ void Node::Redeclare(kubelet::KubeletDeclarations declared) {
 std::string Node::IdOf(const std::string& name) {
   auto images = runtime.ListImages({});
   if (!images) return "";
-  const image::LocalImage* found = image::FindByName(*images, *image::Reference::Parse(name));
+  const image::LocalImageIndex index(*images);
+  const image::LocalImage* found = index.Find(*image::Reference::Parse(name));
   return found == nullptr ? "" : found->id;
 }
 
