@@ -242,6 +242,14 @@ TEST_F(KeyringTest, ImagesOfAProviderThatOnlyKubeletsMatches) {
   EXPECT_TRUE(lookup_.providers[1].missing_on_agent);
 }
 
+// kubelet does not start with one of the two.
+TEST_F(KeyringTest, AConfigWithoutPluginsDirectoryIsAProblem) {
+  folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
+  options_.provider_bin_dir = "";
+  Open();
+  EXPECT_EQ(Problems(), "the credential provider bin directory is not set");
+}
+
 // Nothing new can be sent: what was denied is not tried again.
 TEST_F(KeyringTest, ProvidersThatWereNotGivenAreNoChangeOfTheFiles) {
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
@@ -676,6 +684,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"V2OfAnother", {"quay.io/v2/team"}, "quay.io/other", {}},
         Row{"V1WithoutSlashStays", {"quay.io/v1"}, "quay.io/foo", {}},
         Row{"Http", {"http://reg:5000"}, "reg:5000/x", {"http://reg:5000"}},
+        Row{"TwoSchemes", {"https://http://reg:5000"}, "reg:5000/x", {}},
         Row{"PortStays", {"reg.io"}, "reg.io:5000/x", {}},
         Row{"EqualKeysKeepOrder", Strings{"reg.io", "https://reg.io", "http://reg.io/"}, "reg.io/x",
             Strings{"reg.io", "https://reg.io", "http://reg.io/"}},

@@ -86,6 +86,9 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"StarAtTheEnd", "foo*.io", "foo.io/y", kMatch},
         Row{"HubIsDockerIo", "docker.io", "docker.io/library/nginx", kMatch},
         Row{"NoFallbackInPatterns", "index.docker.io", "docker.io/library/nginx", kNegative},
+        Row{"EscapeBeyondAscii", "foo%a0.io", "foo%a0.io/x", kMatch},
+        Row{"EscapeOfAscii", "foo%30.io", "foo.io", kError},
+        Row{"BadUserInformation", "<a@foo.io", "foo.io/a", kError},
         Row{"BadIpv6", "[::g]:5000", "foo.io", kError}, Row{"BareIpv6", "::1", "foo.io", kError},
         Row{"Empty", "", "foo.io/a", kNegative}, Row{"Address", "10.0.0.1:5000", "10.0.0.1:5000/a", kMatch}),
     [](const auto& row) { return row.param.name; });

@@ -447,6 +447,8 @@ TEST(PluginIdentity, TheCacheKeyTellsApartWhatTheAnswerDependsOn) {
   ServiceAccountGrant promoted = Grant();
   promoted.annotations["example.com/role"] = "writer";
   EXPECT_NE(KeyOf(Attributes(), kAccount, promoted), key);
+  EXPECT_NE(KeyOf(Attributes(), {"apps", ":puller"}, Grant()),
+            KeyOf(Attributes(), {"apps:", "puller"}, Grant()));
   // The token itself is in no key.
   EXPECT_EQ(KeyOf(Attributes(TokenCacheType::kToken), kAccount, Grant("jwt-in-full")).find("jwt-in-full"),
             std::string::npos);

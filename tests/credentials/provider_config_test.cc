@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "credentials/missing_providers.h"
@@ -197,6 +198,14 @@ providers:
   EXPECT_EQ(providers[0].args, (std::vector<std::string>{"get-credentials"}));
   EXPECT_EQ(providers[0].env, (std::vector<std::pair<std::string, std::string>>{{"AWS_PROFILE", "node"}}));
   EXPECT_TRUE(providers[0].match_images[0].Matches(Target("123.dkr.ecr.eu-west-1.amazonaws.com/app")));
+}
+
+TEST(DecodeProviderConfig, ASecretOfAPluginIsRemembered) {
+  doc::Problems problems("c.yaml");
+  DecodeProviderConfig(With("env", "[{name: REGISTRY_PASSWORD, value: of-this-test-alone}]"), {}, problems);
+  ASSERT_TRUE(problems.empty());
+  EXPECT_EQ(base::Redact("login with of-this-test-alone failed").find("of-this-test-alone"),
+            std::string::npos);
 }
 
 TEST(DecodeProviderConfig, AllMistakesAtOnceWithTheirPlaces) {

@@ -30,6 +30,7 @@ TEST(CrioHost, ByNameAndInsecurity) {
     EXPECT_EQ(host.https_port, row.https_port) << row.registry;
     EXPECT_EQ(host.https_first, row.insecure) << row.registry;
     EXPECT_EQ(host.skip_verify, row.insecure) << row.registry;
+    EXPECT_EQ(host.http_fallback, row.insecure) << row.registry;
   }
 }
 

@@ -360,13 +360,14 @@ TEST(EscapedPath, AsGoSendsIt) {
 TEST(TomlExpressions, AsTheyAreWritten) {
   const std::string text =
       "a = [\n[1], # ]\n\"]\", '''\n[no]'''\n]\nb = \"\"\"\n[no] \\\"\"\"\n\"\"\"\n [host.\"x\" . header ] # "
-      "é\nc = {d = '['}\n"
+      "é\nc = {d = '['}\nq = \"\"\"[no]\"\"\"\"\"\n"
       "[[no.more]]\r\n# [no]\nd . \"e=f\" = [1, 2026-01-01]\r\n[\"é\"]\r\n";
   using Kind = TomlExpression::Kind;
   EXPECT_EQ(TomlExpressions(text), (std::vector<TomlExpression>{{Kind::kValue, {"a"}},
                                                                 {Kind::kValue, {"b"}},
                                                                 {Kind::kTable, {"host", "x", "header"}},
                                                                 {Kind::kValue, {"c"}},
+                                                                {Kind::kValue, {"q"}},
                                                                 {Kind::kArrayTable, {"no", "more"}},
                                                                 {Kind::kValue, {"d", "e=f"}, true},
                                                                 {Kind::kTable, {"é"}}}));
