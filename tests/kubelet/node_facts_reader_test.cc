@@ -327,6 +327,13 @@ TEST(NodeFactsReader, WhileKubeletIsAwayWhatItLastSaidStands) {
 }
 
 // However long there was none: a node may boot for minutes.
+TEST(NodeFactsReader, WhereNoKubeletRunsNothingChanges) {
+  Node node;
+  NodeFactsReader reader = node.Reader();
+  reader.Read();
+  EXPECT_FALSE(reader.HasChanged());
+}
+
 TEST(NodeFactsReader, AStartingKubeletIsFoundByTheNextLook) {
   for (int looks : {0, 1, 2, 3, 7, 15, 16, 40, 100}) {
     SCOPED_TRACE(looks);
