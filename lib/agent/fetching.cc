@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -375,8 +376,11 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
 }
 
 void BlobDownloader::StopUnwanted() {
-  for (auto& [digest, transfer] : transfers_) {
-    if (!order_.Wants(digest)) transfer->stop.request_stop();
+  for (auto& [key, transfer] : transfers_) {
+    if (!order_.Wants(key)) transfer->stop.request_stop();
+  }
+  for (auto part = parts_.begin(); part != parts_.end();) {
+    part = order_.Wants(part->first) ? std::next(part) : parts_.erase(part);
   }
 }
 
@@ -407,15 +411,23 @@ std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
       next = order_.NextAt(now);
       if (auto step = order_.Next(now)) {
         // A stopped stream may still hold the blob's writer.
-        auto [it, is_free] = transfers_.try_emplace(step->digest, std::make_shared<Transfer>());
+        auto [it, is_free] = transfers_.try_emplace(step->key, std::make_shared<Transfer>());
         if (!is_free) {
-          order_.Postponed(step->digest);
+          // A part is left to the blob's own stream.
+          step->is_part ? order_.PartOver(step->key) : order_.Postponed(step->key);
           continue;
         }
-        it->second->digest = step->digest;
-        it->second->job = jobs_.at(step->image).job;
-        it->second->paced = alone;
-        it->second->burst_began = now;
+        Transfer& transfer = *it->second;
+        transfer.key = step->key;
+        transfer.digest = step->digest;
+        transfer.is_part = step->is_part;
+        transfer.size = step->size;
+        transfer.offset = step->begin;
+        transfer.end = step->end;
+        transfer.job = jobs_.at(step->image).job;
+        transfer.paced = alone;
+        transfer.burst_began = now;
+        if (step->is_part) parts_[step->key] = {.digest = step->digest, .begin = step->begin, .bytes = {}};
         return it->second;
       }
     }
@@ -437,6 +449,10 @@ void BlobDownloader::Stream() {
 }
 
 base::Result<BlobDownloader::TransferResult> BlobDownloader::DownloadBlob(Transfer& transfer) {
+  if (transfer.is_part) {
+    if (auto got = FetchWithRetries(transfer, transfer.end); !got) return std::move(got).error();
+    return TransferResult::kDone;
+  }
   const auto& blobs = transfer.job->blobs;
   const auto blob = std::find_if(blobs.begin(), blobs.end(),
                                  [&](const cri::BlobToWrite& one) { return one.digest == transfer.digest; });
@@ -447,12 +463,7 @@ base::Result<BlobDownloader::TransferResult> BlobDownloader::DownloadBlob(Transf
   transfer.writer = std::move(opened->writer);
   transfer.offset = transfer.writer->offset();
   transfer.written_at = steady_clock::now();
-  {
-    base::Lock lock(mutex_);
-    // Opening a blob may wait for the store. That time must not count as slowness of the network.
-    order_.RestartSpeedWindow(transfer.digest, transfer.written_at);
-  }
-  base::Status got = FetchWithRetries(transfer, blob->size_bytes);
+  base::Status got = FetchInOrder(transfer);
   // Bytes that came before a failure are written: nothing speaks against them, and the next try goes on
   // behind them.
   if (transfer.store_error || !Write(transfer)) return *std::move(transfer.store_error);
@@ -472,20 +483,27 @@ void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Resu
         transfer->job->source->RetryAfter(transfer->job->question).value_or(plan::kDefaultRetryAfter);
   }
   base::Lock lock(mutex_);
-  transfers_.erase(transfer->digest);
+  transfers_.erase(transfer->key);
   // The pause after a burst counts even if the stream failed.
   if (transfer->paced) yield_policy_.BurstEnded(transfer->burst_began, steady_clock::now());
-  if (end && *end == TransferResult::kDone) {
-    order_.Done(transfer->digest);
+  // A stream that was stopped on purpose must not fail its image.
+  const bool stopped = transfer->preempted || !order_.Wants(transfer->key);
+  const base::TimePoint until = steady_clock::now() + retry_after.value_or(base::Duration::zero());
+  if (transfer->is_part) {
+    // Its failure is none of the image: the blob's own stream fetches the rest.
+    if (retry_after && !stopped) order_.RateLimited(transfer->key, until);
+    order_.PartEnded(transfer->key, !end && !stopped);
+  } else if (end && *end == TransferResult::kDone) {
+    order_.Done(transfer->key);
   } else if (end) {
-    order_.Postponed(transfer->digest);
-    // A stream that was stopped on purpose must not fail its image.
-  } else if (transfer->preempted || !order_.Wants(transfer->digest)) {
-    order_.Requeue(transfer->digest);
+    order_.Postponed(transfer->key);
+  } else if (stopped) {
+    order_.Requeue(transfer->key);
   } else if (!retry_after || *retry_after > plan::kMaxRetryAfter ||
-             !order_.RateLimited(transfer->digest, steady_clock::now() + *retry_after)) {
+             !order_.RateLimited(transfer->key, until)) {
     Fail(*transfer, end.error());
   }
+  StopUnwanted();  // the parts of a blob that is over
   Rebalance();
   changed_.notify_all();
 }
@@ -508,7 +526,8 @@ bool BlobDownloader::Write(Transfer& transfer) {
 // one ends.
 bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_received) {
   base::Lock lock(mutex_);
-  order_.OnBytes(transfer.digest, bytes_received, steady_clock::now());
+  if (order_.OnBytes(transfer.key, bytes_received, transfer.offset, steady_clock::now()))
+    changed_.notify_all();
   transfer.burst_bytes += bytes_received;
   while (!transfer.stop.stop_requested()) {
     const base::TimePoint now = steady_clock::now();
@@ -545,7 +564,7 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
       continue;
     }
     changed_.wait_until(mutex_, std::min(next, now + plan::kForeignPullPollInterval));
-    order_.RestartSpeedWindow(transfer.digest, steady_clock::now());
+    order_.RestartSpeedWindow(transfer.key, steady_clock::now());
   }
   return false;
 }
@@ -560,13 +579,61 @@ bool BlobDownloader::AwaitRate(Transfer& transfer, std::size_t bytes_received) {
     const base::Duration wait = rate_.WaitAt(now);
     if (wait <= base::Duration::zero()) return true;
     changed_.wait_until(mutex_, now + wait);
-    order_.ShiftSpeedWindow(transfer.digest, steady_clock::now() - now);
+    order_.ShiftSpeedWindow(transfer.key, steady_clock::now() - now);
+  }
+  return false;
+}
+
+// Returns false if the part is no longer wanted, or has no memory.
+bool BlobDownloader::KeepPart(const Transfer& transfer, std::string_view piece) {
+  base::Lock lock(mutex_);
+  auto found = parts_.find(transfer.key);
+  if (found == parts_.end()) return false;
+  std::string& bytes = found->second.bytes;
+  try {
+    if (bytes.empty()) bytes.reserve(transfer.end - transfer.offset);
+    bytes.append(piece);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
+BlobDownloader::Parts::iterator BlobDownloader::FirstPart(const std::string& digest) {
+  auto first = parts_.end();
+  for (auto part = parts_.begin(); part != parts_.end(); ++part) {
+    if (part->second.digest != digest) continue;
+    if (first == parts_.end() || part->second.begin < first->second.begin) first = part;
+  }
+  return first;
+}
+
+// Its stream ends, and the blob's own stream fetches these bytes.
+void BlobDownloader::DropPart(Parts::iterator part) {
+  order_.PartOver(part->first);
+  parts_.erase(part);
+  StopUnwanted();
+}
+
+// Returns true if a part has the byte that comes next, so that the request of the blob's own stream has to
+// end. Parts whose bytes have not come by now are given up: the own stream is as quick.
+bool BlobDownloader::MeetsPart(const Transfer& transfer) {
+  base::Lock lock(mutex_);
+  for (auto part = FirstPart(transfer.digest); part != parts_.end(); part = FirstPart(transfer.digest)) {
+    if (part->second.begin > transfer.offset) return false;
+    if (part->second.begin + part->second.bytes.size() > transfer.offset) return true;
+    DropPart(part);
   }
   return false;
 }
 
 bool BlobDownloader::Take(Transfer& transfer, std::string_view piece) {
   fetched_(piece.size());
+  if (transfer.is_part) {
+    if (!KeepPart(transfer, piece)) return false;
+    transfer.offset += piece.size();
+    return YieldToOthers(transfer, piece.size()) && AwaitRate(transfer, piece.size());
+  }
   if (transfer.bytes.empty()) transfer.bytes.reserve(kWriteSize + piece.size());
   transfer.bytes.append(piece);
   transfer.offset += piece.size();
@@ -575,16 +642,77 @@ bool BlobDownloader::Take(Transfer& transfer, std::string_view piece) {
   // a second, so that progress shows.
   const bool is_due =
       transfer.bytes.size() >= kWriteSize || steady_clock::now() >= transfer.written_at + kWriteInterval;
-  return !is_due || Write(transfer);
+  if (is_due && !Write(transfer)) return false;
+  transfer.met_part = transfer.offset < transfer.end && MeetsPart(transfer);
+  return !transfer.met_part;
 }
 
-base::Status BlobDownloader::FetchWithRetries(Transfer& transfer, std::uint64_t size) {
+// Returns how the blob goes on, or nullopt if this stream is to end.
+std::optional<BlobDownloader::Next> BlobDownloader::AwaitNext(Transfer& transfer) {
+  base::Lock lock(mutex_);
+  while (!transfer.stop.stop_requested()) {
+    const base::TimePoint now = steady_clock::now();
+    // Writing, and waiting for another stream, must not count as slowness of the network.
+    order_.RestartSpeedWindow(transfer.key, now);
+    auto part = FirstPart(transfer.digest);
+    if (part == parts_.end() || part->second.begin > transfer.offset) {
+      if (!order_.IsHeld(transfer.digest, now))
+        return Next{.end = part == parts_.end() ? transfer.end : part->second.begin};
+      transfer.preempted = true;
+      return std::nullopt;
+    }
+    const std::uint64_t behind = transfer.offset - part->second.begin;
+    const bool is_over = !transfers_.contains(part->first);
+    if (part->second.bytes.size() > behind) {
+      Next next{.bytes = std::exchange(part->second.bytes, {})};
+      part->second.begin += next.bytes.size();
+      next.bytes.erase(0, behind);
+      if (is_over) {
+        next.part_over = part->first;
+        parts_.erase(part);
+      }
+      return next;
+    }
+    if (is_over || order_.IsTooSlow(part->first, now)) {
+      DropPart(part);
+    } else {
+      changed_.wait_until(mutex_, now + plan::kForeignPullPollInterval);
+    }
+  }
+  return std::nullopt;
+}
+
+// Brings the blob from `transfer.offset` on into the store. Take writes what this stream fetches; this
+// function writes the parts that other streams brought.
+base::Status BlobDownloader::FetchInOrder(Transfer& transfer) {
+  while (transfer.offset < transfer.end) {
+    const auto next = AwaitNext(transfer);
+    if (!next) return base::Cancelled("stopped");
+    if (next->bytes.empty()) {
+      base::Status got = FetchWithRetries(transfer, next->end);
+      if (!got && !std::exchange(transfer.met_part, false)) return got;
+      continue;
+    }
+    if (!Write(transfer)) return *transfer.store_error;
+    for (std::size_t at = 0; at < next->bytes.size(); at += kWriteSize) {
+      transfer.bytes = next->bytes.substr(at, kWriteSize);
+      transfer.offset += transfer.bytes.size();
+      if (!Write(transfer)) return *transfer.store_error;
+    }
+    base::Lock lock(mutex_);
+    if (!next->part_over.empty()) order_.PartOver(next->part_over);
+    changed_.notify_all();
+  }
+  return {};
+}
+
+base::Status BlobDownloader::FetchWithRetries(Transfer& transfer, std::uint64_t end) {
   const base::Call call{.stop = transfer.stop.get_token()};
   const auto take = [&](std::string_view piece) { return Take(transfer, piece); };
-  for (int tried = 1; transfer.offset < size; tried++) {
+  for (int tried = 1; transfer.offset < end; tried++) {
     const std::uint64_t before = transfer.offset;
-    base::Status got = transfer.job->source->FetchBytes(call, transfer.job->question,
-                                                        {transfer.digest, size, transfer.offset, size}, take);
+    base::Status got = transfer.job->source->FetchBytes(
+        call, transfer.job->question, {transfer.digest, transfer.size, transfer.offset, end}, take);
     // Unavailable is repeated here: a broken connection, or an answer such as 500 or 502. Refusals, limits
     // and wrong answers are the caller's to judge.
     if (got || got.error().code() != base::Code::kUnavailable) return got;
@@ -609,6 +737,7 @@ void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
                  : error;
   }
   order_.Failed(transfer.digest);
+  StopUnwanted();  // those of its parts
 }
 
 }  // namespace prefetch::agent

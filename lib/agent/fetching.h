@@ -50,8 +50,8 @@ inline base::Error ToStoreError(const cri::CallError& error) {
 // share a few connections (plan/fetch_order.h).
 //
 // Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes once 128 KiB
-// have come, or each second. They give way to kubelet's pulls. Any thread may call. The destructor stops all
-// streams and waits for them.
+// have come, or each second; or it brings a part of a large blob into memory. They give way to kubelet's
+// pulls. Any thread may call. The destructor stops all streams and waits for them.
 class BlobDownloader {
  public:
   // `content` outlives it. `fetched` is told of bytes as they come, on any thread. All streams together take
@@ -69,9 +69,13 @@ class BlobDownloader {
 
  private:
   using ImageId = plan::FetchOrder::ImageId;
-  // One blob on its way.
+  // One blob on its way, or a part of one.
   struct Transfer {
+    std::string key;  // in the order
     std::string digest;
+    bool is_part = false;
+    std::uint64_t size = 0;                  // of the blob
+    std::uint64_t end = 0;                   // of the blob or of the part
     std::shared_ptr<const DownloadJob> job;  // one that wants it
     std::stop_source stop;
     // It ends on purpose, for another blob or a pull of kubelet; the blob then waits for another stream.
@@ -80,7 +84,8 @@ class BlobDownloader {
     // On its own thread.
     std::unique_ptr<cri::BlobWriter> writer;
     std::uint64_t offset = 0;  // its first byte that has not come
-    std::string bytes;         // that came and are not written yet
+    std::string bytes;         // that came and are not written yet; those of a part are in parts_
+    bool met_part = false;     // its request ended because a part has what comes next
     base::TimePoint written_at;
     std::optional<base::Error> store_error;  // the store's error
     // End of the pause of this stream, while a pull of kubelet or another client receives bytes. The stream
@@ -91,6 +96,19 @@ class BlobDownloader {
     std::uint64_t burst_bytes = 0;
   };
   enum class TransferResult { kDone, kLockedByOther };
+  // Bytes of a blob that another stream than its own has brought, and which are not written yet.
+  struct Part {
+    std::string digest;
+    std::uint64_t begin = 0;
+    std::string bytes;
+  };
+  using Parts = std::map<std::string, Part>;  // by key
+  // How a blob goes on: with bytes from memory, or with a request that ends at `end`.
+  struct Next {
+    std::string bytes;
+    std::string part_over;  // all bytes of this part are taken
+    std::uint64_t end = 0;
+  };
 
   void StartThreads() PREFETCH_REQUIRES(mutex_);
   // One Download.
@@ -102,10 +120,16 @@ class BlobDownloader {
   void Stream() PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<Transfer> NextBlob() PREFETCH_EXCLUDES(mutex_);
   base::Result<TransferResult> DownloadBlob(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
-  base::Status FetchWithRetries(Transfer& transfer, std::uint64_t size) PREFETCH_EXCLUDES(mutex_);
+  base::Status FetchInOrder(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
+  std::optional<Next> AwaitNext(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
+  base::Status FetchWithRetries(Transfer& transfer, std::uint64_t end) PREFETCH_EXCLUDES(mutex_);
   bool Take(Transfer& transfer, std::string_view piece) PREFETCH_EXCLUDES(mutex_);
   bool YieldToOthers(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
   bool AwaitRate(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
+  bool KeepPart(const Transfer& transfer, std::string_view piece) PREFETCH_EXCLUDES(mutex_);
+  bool MeetsPart(const Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
+  Parts::iterator FirstPart(const std::string& digest) PREFETCH_REQUIRES(mutex_);
+  void DropPart(Parts::iterator part) PREFETCH_REQUIRES(mutex_);
   static bool Write(Transfer& transfer);
   void Ended(const std::shared_ptr<Transfer>& transfer, base::Result<TransferResult> end)
       PREFETCH_EXCLUDES(mutex_);
@@ -130,7 +154,8 @@ class BlobDownloader {
   base::TimePoint next_poll_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint next_reopen_ PREFETCH_GUARDED_BY(mutex_);
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
-  std::map<std::string, std::shared_ptr<Transfer>> transfers_ PREFETCH_GUARDED_BY(mutex_);  // by digest
+  std::map<std::string, std::shared_ptr<Transfer>> transfers_ PREFETCH_GUARDED_BY(mutex_);  // by key
+  Parts parts_ PREFETCH_GUARDED_BY(mutex_);
   int running_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
 };

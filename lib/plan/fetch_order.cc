@@ -16,8 +16,12 @@ void FetchOrder::Add(ImageId image, const std::string& registry, std::vector<Blo
     auto [it, is_new] = blobs_.try_emplace(blobs[rank].digest);
     // A layer of several images is fetched once, from the registry of the image that came first.
     if (is_new) it->second.registry = registry;
-    it->second.size = blobs[rank].size;
+    // Manifests may name several sizes. One that changed later would not be that of the stream under way.
+    if (is_new) it->second.size = blobs[rank].size;
     it->second.wanted_by.insert({image, rank});
+    for (auto& [key, part] : blobs_) {
+      if (part.part_of == it->first) part.wanted_by.insert({image, rank});
+    }
     added.missing.insert(blobs[rank].digest);
   }
   registries_[registry];
@@ -46,18 +50,29 @@ FetchOrder::Shares FetchOrder::CountShares() const {
   return shares;
 }
 
-// Returns the blob that waits and deserves the next stream: of the registry with the fewest streams, then of
-// the image with the fewest, then of the earliest image. end() if none may start.
-FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, base::TimePoint now) {
+// A part begins far enough behind the bytes of the blob's own stream to come before that stream reaches it.
+std::uint64_t FetchOrder::NextPart(const Blob& blob) {
+  return std::max(blob.next_part, (blob.offset / kPartSize + 1) * kPartSize);
+}
+
+// Returns the blob that deserves the next stream: of the registry with the fewest streams, then of the image
+// with the fewest, then of the earliest image. It waits, or its own stream runs and a part of it may come
+// beside that. end() if none may start.
+FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, Parts parts, base::TimePoint now) {
   const auto count = [](const auto& counts, const auto& key) {
     auto found = counts.find(key);
     return found == counts.end() ? 0 : found->second;
   };
+  const auto is_part = [](const auto& one) { return !one.second.part_of.empty(); };
+  const bool may_split =
+      parts == Parts::kYes && std::count_if(blobs_.begin(), blobs_.end(), is_part) < kMaxParts;
   auto best = blobs_.end();
   std::tuple<int, int, std::pair<ImageId, std::size_t>> least;
   for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
     const Blob& blob = it->second;
-    if (blob.state != Blob::State::kQueued) continue;
+    const bool has_part = may_split && blob.state == Blob::State::kActive &&
+                          blob.split == Blob::Split::kYes && NextPart(blob) < blob.size;
+    if (blob.state != Blob::State::kQueued && !has_part) continue;
     const Registry& registry = registries_[blob.registry];
     const int of_registry = count(shares.registries, blob.registry);
     if (now < registry.not_before || of_registry >= registry.max_streams) continue;
@@ -70,8 +85,22 @@ FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, base::TimePoi
 }
 
 std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
-  auto best = Best(CountShares(), now);
+  auto best = Best(CountShares(), Parts::kYes, now);
   if (best == blobs_.end()) return std::nullopt;
+  Step step{.key = best->first,
+            .digest = best->first,
+            .image = ImageOf(best->second),
+            .size = best->second.size,
+            .end = best->second.size};
+  if (best->second.state == Blob::State::kActive) {
+    Blob& whole = best->second;
+    step.is_part = true;
+    step.begin = NextPart(whole);
+    step.end = whole.next_part = std::min(step.begin + kPartSize, whole.size);
+    step.key += "@" + std::to_string(step.begin);
+    Blob part{.registry = whole.registry, .wanted_by = whole.wanted_by, .part_of = step.digest};
+    best = blobs_.insert_or_assign(step.key, std::move(part)).first;
+  }
   Blob& blob = best->second;
   blob.state = Blob::State::kActive;
   // Steps are numbered so that RateLimited() can tell requests that ran side by side from later ones.
@@ -79,7 +108,12 @@ std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
   blob.window_at = now;
   blob.window_bytes = 0;
   blob.slow = false;
-  return Step{.digest = best->first, .image = ImageOf(blob)};
+  return step;
+}
+
+bool FetchOrder::IsHeld(const std::string& digest, base::TimePoint now) const {
+  auto found = blobs_.find(digest);
+  return found != blobs_.end() && now < registries_.at(found->second.registry).not_before;
 }
 
 base::TimePoint FetchOrder::NextAt(base::TimePoint now) const {
@@ -90,17 +124,24 @@ base::TimePoint FetchOrder::NextAt(base::TimePoint now) const {
   return next;
 }
 
-void FetchOrder::OnBytes(const std::string& digest, std::uint64_t bytes, base::TimePoint now) {
-  auto found = blobs_.find(digest);
-  if (found == blobs_.end()) return;
+bool FetchOrder::OnBytes(const std::string& key, std::uint64_t bytes, std::uint64_t offset,
+                         base::TimePoint now) {
+  auto found = blobs_.find(key);
+  if (found == blobs_.end()) return false;
   Blob& blob = found->second;
+  blob.offset = offset;
   blob.window_bytes += bytes;
   // Speed is judged over whole windows. A shorter one would call a stream too slow that pauses between two
   // packets.
-  if (now - blob.window_at < kFetchFloorTime) return;
-  blob.slow = IsTooSlow(blob, now);
+  if (now - blob.window_at < kFetchFloorTime) return false;
+  blob.slow = IsBelow(kFetchFloor, blob, now);
+  // A stream below the floor is no sign of a connection's limit, and more requests would hang as well.
+  const bool split = blob.part_of.empty() && blob.size > kSplitFrom && blob.split == Blob::Split::kNo &&
+                     !blob.slow && IsBelow(kSplitBelow, blob, now);
+  if (split) blob.split = Blob::Split::kYes;
   blob.window_at = now;
   blob.window_bytes = 0;
+  return split;
 }
 
 // The pause was the agent's own (the blob was being opened, or pulls of kubelet come first). It is no
@@ -117,17 +158,25 @@ void FetchOrder::ShiftSpeedWindow(const std::string& digest, base::Duration time
   if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.window_at += time;
 }
 
-bool FetchOrder::IsTooSlow(const Blob& blob, base::TimePoint now) {
-  const base::Duration window = now - blob.window_at;
-  // Within a window that has just begun, the result of the window before still holds.
-  if (window < kFetchFloorTime) return blob.slow;
+bool FetchOrder::IsBelow(std::uint64_t speed, const Blob& blob, base::TimePoint now) {
   return static_cast<double>(blob.window_bytes) <
-         static_cast<double>(kFetchFloor) * std::chrono::duration<double>(window).count();
+         static_cast<double>(speed) * std::chrono::duration<double>(now - blob.window_at).count();
+}
+
+bool FetchOrder::IsTooSlow(const Blob& blob, base::TimePoint now) {
+  // Within a window that has just begun, the result of the window before still holds.
+  return now - blob.window_at < kFetchFloorTime ? blob.slow : IsBelow(kFetchFloor, blob, now);
+}
+
+bool FetchOrder::IsTooSlow(const std::string& key, base::TimePoint now) const {
+  auto found = blobs_.find(key);
+  return found != blobs_.end() && IsTooSlow(found->second, now);
 }
 
 std::optional<FetchOrder::Preemption> FetchOrder::StreamToPreempt(base::TimePoint now) {
   const Shares shares = CountShares();
-  const auto best = Best(shares, now);
+  // A part takes no stream from another image: it only makes a blob quicker that has one.
+  const auto best = Best(shares, Parts::kNo, now);
   if (best == blobs_.end()) return std::nullopt;
   const Blob& waits = best->second;
   const auto count_of = [&](const Blob& blob) {
@@ -200,14 +249,30 @@ bool FetchOrder::RateLimited(const std::string& digest, base::TimePoint until) {
   return true;
 }
 
+void FetchOrder::Erase(const std::string& digest) {
+  std::erase_if(blobs_, [&](const auto& one) { return one.first == digest || one.second.part_of == digest; });
+}
+
+void FetchOrder::PartEnded(const std::string& key, bool failed) {
+  auto found = blobs_.find(key);
+  if (found == blobs_.end()) return;
+  found->second.state = Blob::State::kInMemory;
+  // Its server may not know ranges, or not bear the requests.
+  if (failed) blobs_.at(found->second.part_of).split = Blob::Split::kNever;
+}
+
+void FetchOrder::PartOver(const std::string& key) {
+  blobs_.erase(key);
+}
+
 void FetchOrder::Done(const std::string& digest) {
   for (auto& [id, image] : images_) image.missing.erase(digest);
-  blobs_.erase(digest);
+  Erase(digest);
 }
 
 void FetchOrder::Failed(const std::string& digest) {
   for (auto& [id, image] : images_) image.failed = image.failed || image.missing.contains(digest);
-  blobs_.erase(digest);
+  Erase(digest);
 }
 
 FetchOrder::Progress FetchOrder::ProgressOf(ImageId image) const {

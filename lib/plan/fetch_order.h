@@ -1,12 +1,13 @@
 // FetchOrder: the blobs that the agent downloads for all its images, and which blob a free stream takes next.
 // It does no I/O, reads no clock and has no lock: the caller holds the lock.
 //
-// A blob is one request, as with the runtime, so that servers which count requests see no more of them. The
-// largest blob of an image comes first. Streams are shared evenly: among registries, and then among the
-// images of each. If no stream is free and a blob waits, an image or registry with at least two more streams
-// than the waiting one gives one up. A stream below the floor speed is preempted for any other image, and its
-// own image is left to the runtime. Later images of its registry are left to the runtime as well, for
-// kFetchFailedPeriod.
+// A blob is one request, as with the runtime, so that servers which count requests see no more of them. Only
+// a large blob whose connection is slow is split: its own stream goes on, and free streams bring later parts
+// of it into memory. The largest blob of an image comes first. Streams are shared evenly: among registries,
+// and then among the images of each. If no stream is free and a blob waits, an image or registry with at
+// least two more streams than the waiting one gives one up. A stream below the floor speed is preempted for
+// any other image, and its own image is left to the runtime. Later images of its registry are left to the
+// runtime as well, for kFetchFailedPeriod.
 #pragma once
 
 #include <chrono>
@@ -117,6 +118,14 @@ constexpr std::chrono::seconds kFetchFloorTime{2};
 // Pause after a rate-limited request (429, 503) without Retry-After.
 constexpr std::chrono::seconds kDefaultRetryAfter{1};
 
+// A larger blob is split if its connection brings less than kSplitBelow bytes a second over kFetchFloorTime.
+constexpr std::uint64_t kSplitFrom = 32 << 20;
+constexpr std::uint64_t kSplitBelow = 8 << 20;
+constexpr std::uint64_t kPartSize = 8 << 20;
+// Parts of all blobs that are on their way or wait. containerd takes the bytes of a blob in order only, so
+// each waits in memory: 32 MiB at most.
+constexpr int kMaxParts = 4;
+
 struct BlobToFetch {
   std::string digest;
   std::uint64_t size = 0;
@@ -131,13 +140,22 @@ class FetchOrder {
   // The image is no longer wanted. Removes the blobs that only it wanted; the caller stops their streams.
   void Remove(ImageId image);
 
+  // A blob, or a part of one whose own stream runs. Other calls name it by `key`: the digest, or that of the
+  // part.
   struct Step {
+    std::string key;
     std::string digest;
     ImageId image = 0;  // one that wants it
+    bool is_part = false;
+    std::uint64_t size = 0;            // of the blob
+    std::uint64_t begin = 0, end = 0;  // of the bytes to fetch; a blob's stream skips those that are there
   };
-  // Returns the blob that a free stream fetches next, or nullopt if none may start now. When the stream ends,
-  // the caller reports Done, Failed, Postponed, Requeue or RateLimited.
+  // Returns what a free stream fetches next, or nullopt if nothing may start now. When the stream of a blob
+  // ends, the caller reports Done, Failed, Postponed, Requeue or RateLimited; that of a part: PartEnded.
   std::optional<Step> Next(base::TimePoint now);
+  // Returns true if the blob's registry must not be asked now: the stream of the blob ends, and reports
+  // Requeue.
+  bool IsHeld(const std::string& digest, base::TimePoint now) const;
   // Returns the earliest time at which a held registry may be asked again; max() if none is held.
   base::TimePoint NextAt(base::TimePoint now) const;
 
@@ -150,8 +168,11 @@ class FetchOrder {
   // when it has ended.
   std::optional<Preemption> StreamToPreempt(base::TimePoint now);
 
-  // Bytes of the blob have come. They count in the window over which its speed is measured.
-  void OnBytes(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
+  // Bytes have come, and `offset` is the first one that has not. They count in the window of kFetchFloorTime
+  // over which the speed is measured. Returns true if free streams may fetch parts of the blob from now on.
+  bool OnBytes(const std::string& key, std::uint64_t bytes, std::uint64_t offset, base::TimePoint now);
+  // Returns true if the stream is below the floor speed.
+  bool IsTooSlow(const std::string& key, base::TimePoint now) const;
   // The stream has not waited for the network until now, so its window starts again.
   void RestartSpeedWindow(const std::string& digest, base::TimePoint now);
   // The agent itself has held the stream back for this time, so its window moves along by it.
@@ -166,21 +187,30 @@ class FetchOrder {
   // it had one stream only, or has limited the image before; the caller then reports Failed(). Answers to
   // requests that ran side by side count as one.
   bool RateLimited(const std::string& digest, base::TimePoint until);
-  // The blob is complete, or failed. ProgressOf tells the effect on its images.
+  // The blob is complete, or failed. ProgressOf tells the effect on its images. Its parts end with it.
   void Done(const std::string& digest);
   void Failed(const std::string& digest);
+  // The stream of a part has ended; what it brought waits in memory. If it failed, the blob's own stream
+  // fetches the rest alone.
+  void PartEnded(const std::string& key, bool failed);
+  // The part waits no more: it was written, or nobody needs it.
+  void PartOver(const std::string& key);
 
   // The state of an image: all of its blobs are complete, one of them has failed, or neither is true yet.
   enum class Progress { kUnderWay, kComplete, kFailed };
   Progress ProgressOf(ImageId image) const;
-  bool Wants(const std::string& digest) const { return blobs_.contains(digest); }
+  bool Wants(const std::string& key) const { return blobs_.contains(key); }
 
  private:
   struct Blob {
     std::string registry;
     std::uint64_t size = 0;
     std::set<std::pair<ImageId, std::size_t>> wanted_by;  // with its rank there; never empty
-    enum class State { kQueued, kPostponed, kActive, kPreempted } state = State::kQueued;
+    std::string part_of;                                  // digest of the blob, for a part
+    std::uint64_t offset = 0;                             // the first byte that its own stream lacks
+    std::uint64_t next_part = 0;                          // where the next part for another stream begins
+    enum class Split { kNo, kYes, kNever } split = Split::kNo;
+    enum class State { kQueued, kPostponed, kActive, kPreempted, kInMemory } state = State::kQueued;
     std::uint64_t begun = 0;    // the number of its step
     base::TimePoint window_at;  // since when `window_bytes` came
     std::uint64_t window_bytes = 0;
@@ -204,9 +234,13 @@ class FetchOrder {
   };
 
   static ImageId ImageOf(const Blob& blob) { return blob.wanted_by.begin()->first; }
+  static bool IsBelow(std::uint64_t speed, const Blob& blob, base::TimePoint now);
   static bool IsTooSlow(const Blob& blob, base::TimePoint now);
   Shares CountShares() const;
-  Blobs::iterator Best(const Shares& shares, base::TimePoint now);
+  enum class Parts { kNo, kYes };
+  Blobs::iterator Best(const Shares& shares, Parts parts, base::TimePoint now);
+  static std::uint64_t NextPart(const Blob& blob);
+  void Erase(const std::string& digest);
 
   Blobs blobs_;  // that are not complete
   std::map<ImageId, Image> images_;

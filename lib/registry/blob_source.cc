@@ -313,7 +313,7 @@ base::Status BlobSource::FetchBytes(const base::Call& call, const RegistryQuesti
   const RegistryQuestion by_digest = ByDigest(image, range.digest);
   const std::string key = image.reference.Repository() + "@" + range.digest;
   std::uint64_t at = range.begin;
-  bool other_bytes = false;
+  bool other_bytes = false, declined = false;
   const auto is_that = [&](const http::Response& head, std::uint64_t from) {
     if (from == 0 && range.end == range.size) return head.status == 200;
     return head.status == 206 &&
@@ -330,18 +330,21 @@ base::Status BlobSource::FetchBytes(const base::Call& call, const RegistryQuesti
                           .range = from == 0 && range.end == range.size ? "" : RangeHeader(from, range.end),
                           .sink = [&, from](const http::Response& head, std::string_view piece) {
                             other_bytes = other_bytes || !is_that(head, from);
-                            if (other_bytes || !sink(piece)) return false;
+                            declined = !other_bytes && !sink(piece);
+                            if (other_bytes || declined) return false;
                             at += piece.size();
                             return true;
                           }};
   };
   const BlobLocation location = FindLocation(key);
+  // A caller that declined a piece has it all the same, so it must not come again.
   if (!RequestCachedRedirect(call, by_digest, location, request_for(Host{})) && at < range.end &&
-      !other_bytes) {
+      !other_bytes && !declined) {
     auto asked = TryHosts(call, by_digest, request_for, location.origin);
     if (!asked && !other_bytes) return std::move(asked).error();
     if (asked) RememberLocation(key, *asked);
   }
+  if (declined) return base::Cancelled("not wanted");
   if (other_bytes || at != range.end) {
     return base::InvalidArgument("the server of " + image.reference.Repository() +
                                  " sent other bytes than were asked for")

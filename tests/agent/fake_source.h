@@ -61,6 +61,7 @@ class FakeSource final : public image::ContentSource {
                           const image::BlobRange& range,
                           const std::function<bool(std::string_view part)>& sink) override {
     std::string bytes;
+    bool is_first = false;
     {
       base::Lock lock(mutex_);
       if (!asked_.empty() && refusals_ > 0) {
@@ -70,12 +71,14 @@ class FakeSource final : public image::ContentSource {
         return base::ResourceExhausted("429");
       }
       bytes = blobs_.at(range.digest).substr(range.begin, range.end - range.begin);
+      is_first = std::none_of(asked_.begin(), asked_.end(),
+                              [&](const image::BlobRange& one) { return one.digest == range.digest; });
       asked_.push_back(range);
       under_way_++;
       most_ = std::max(most_, under_way_);
       changed_.notify_all();
     }
-    base::Status sent = Send(call, range.digest, bytes, sink);
+    base::Status sent = Send(call, range, bytes, is_first, sink);
     base::Lock lock(mutex_);
     under_way_--;
     return sent;
@@ -84,6 +87,17 @@ class FakeSource final : public image::ContentSource {
   // Its bytes wait, all of them or those of each request from this one on.
   void Hold(const std::string& bytes, std::size_t from = 0) {
     Change([&] { held_[DigestOf(bytes)] = from; });
+  }
+  // The first request for these bytes drips after the first ones, until `requests` are under way for them.
+  void DripUntil(const std::string& bytes, int requests) {
+    Change([&] { drips_[DigestOf(bytes)] = requests; });
+  }
+  void EndDrips() {
+    Change([&] { drips_.clear(); });
+  }
+  // The bytes of requests that begin there wait, from this one of each on.
+  void HoldRange(std::uint64_t begin, std::size_t from) {
+    Change([&] { held_ranges_[begin] = from; });
   }
   // Refuses the next `refusals` requests once it has served one.
   void Limit(int refusals) {
@@ -134,10 +148,14 @@ class FakeSource final : public image::ContentSource {
     base::Lock lock(mutex_);
     return asked_.size();
   }
+  std::vector<image::BlobRange> ranges() { return Read(asked_); }
 
  private:
-  base::Status Send(const base::Call& call, const std::string& digest, std::string_view bytes,
-                    const std::function<bool(std::string_view part)>& sink) {
+  static constexpr std::size_t kDripsFrom = 100'000;
+
+  base::Status Send(const base::Call& call, const image::BlobRange& range, std::string_view bytes,
+                    bool is_first, const std::function<bool(std::string_view part)>& sink) {
+    const std::string& digest = range.digest;
     std::stop_callback wake(call.stop, [this] { changed_.notify_all(); });
     std::size_t end = bytes.size();
     base::Status result;
@@ -153,9 +171,18 @@ class FakeSource final : public image::ContentSource {
       std::size_t part = std::min<std::size_t>(end - at, 16 * 1024);
       {
         base::Lock lock(mutex_);
-        while (held_.contains(digest) && held_[digest] <= at && !call.Stopped())
+        const auto is_held = [&] {
+          return (held_.contains(digest) && held_[digest] <= at) ||
+                 (held_ranges_.contains(range.begin) && held_ranges_[range.begin] <= at);
+        };
+        while (is_held() && !call.Stopped())
           changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(20));
         if (auto held = held_.find(digest); held != held_.end()) part = std::min(part, held->second - at);
+        if (auto drips = drips_.find(digest); is_first && drips != drips_.end() && at >= kDripsFrom) {
+          part = 1;
+          changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(5));
+          if (most_ >= drips->second) drips_.erase(drips);
+        }
         if (call.Stopped()) return base::Cancelled("stopped");
         served_ += part;
       }
@@ -179,6 +206,8 @@ class FakeSource final : public image::ContentSource {
   base::Condition changed_;
   std::map<std::string, std::string> blobs_, manifests_;
   std::map<std::string, std::size_t> held_, breaks_;  // by digest
+  std::map<std::string, int> drips_;                  // by digest
+  std::map<std::uint64_t, std::size_t> held_ranges_;
   std::map<std::string, base::Error> failures_;
   std::vector<image::BlobRange> asked_;
   std::optional<base::Error> manifests_fail_;

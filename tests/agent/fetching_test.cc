@@ -202,6 +202,73 @@ TEST_F(FetchingTest, ABlobIsOneRequest) {
   EXPECT_EQ(source_->requests(), 4U) << "with the configuration";
 }
 
+// One large blob whose connection is slow. Tests wait for a whole window of its speed.
+struct SplitBlobTest : FetchingTest {
+  SplitBlobTest() {
+    for (std::size_t at = 0; at < huge_.size(); at += 4096)
+      huge_.replace(at, 8, std::to_string(10'000'000 + at));
+    source_->Put("reg.example/app:v1", {huge_});
+  }
+  void BeginToDrip(int until_requests) {
+    source_->DripUntil(huge_, until_requests);
+    fetched_ = std::async(std::launch::async, [this] { return Fetch("reg.example/app:v1"); });
+    // Its first bytes, and the configuration.
+    while (source_->requests() < 2 || source_->served() < 100'000) std::this_thread::yield();
+  }
+  void ExpectFetched() {
+    EXPECT_TRUE(fetched_.get());
+    EXPECT_TRUE(IsHere(huge_));
+  }
+
+  std::string huge_ = std::string(45 * kMiB, 'h');
+  std::future<bool> fetched_;
+};
+
+// containerd takes a blob's bytes in order, so parts that come early wait.
+TEST_F(SplitBlobTest, ComesInParts) {
+  BeginToDrip(1 + plan::kMaxParts);
+  ExpectFetched();
+  EXPECT_EQ(source_->most(), 1 + plan::kMaxParts);
+  int parts = 0;
+  for (const image::BlobRange& range : source_->ranges()) {
+    if (range.begin == 0) continue;
+    EXPECT_EQ(range.size, huge_.size());
+    parts += range.end - range.begin == plan::kPartSize ? 1 : 0;
+  }
+  EXPECT_GE(parts, plan::kMaxParts);
+}
+
+TEST_F(SplitBlobTest, GoesOnAloneIfThePartsFail) {
+  BeginToDrip(100);
+  source_->Fail(huge_, base::InvalidArgument("no ranges"));
+  while (source_->requests() < 3) std::this_thread::yield();
+  source_->EndDrips();
+  ExpectFetched();
+  EXPECT_LE(source_->requests(), 2U + plan::kMaxParts);
+  EXPECT_LE(source_->served(), huge_.size() + 100);
+}
+
+TEST_F(SplitBlobTest, GoesOnAloneIfAPartIsRateLimited) {
+  BeginToDrip(100);
+  source_->Limit(1);
+  source_->AwaitRefusals();
+  source_->EndDrips();
+  ExpectFetched();
+  EXPECT_LE(source_->requests(), 2U + plan::kMaxParts + 1U) << "the rest, behind the parts";
+}
+
+TEST_F(SplitBlobTest, PassesAPartThatHasNotCome) {
+  source_->HoldRange(plan::kPartSize, 0);
+  BeginToDrip(1 + plan::kMaxParts);
+  ExpectFetched();
+}
+
+TEST_F(SplitBlobTest, TakesOverFromAPartThatHangs) {
+  source_->HoldRange(plan::kPartSize, 20'000);
+  BeginToDrip(1 + plan::kMaxParts);
+  ExpectFetched();
+}
+
 TEST_F(FetchingTest, ALimitOfRequestsCostsNoByteAndNotTheImage) {
   source_->Put("reg.example/app:v1", {large_, large_ + "2", large_ + "3", small_});
   source_->Limit(1);

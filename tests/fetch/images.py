@@ -116,6 +116,8 @@ class Image:
     def build_large(self):
         self.put("v1", *self.image([40_000_000], pack="tar"))
 
+    build_largeslow = build_largeslownorange = build_largeslowlimited = build_large
+
     def build_small(self):
         self.put("v1", *self.image([1_000]))
 

@@ -141,6 +141,16 @@ def trickles(step, pause):
     return lambda ask, data, image: ask.trickle(data, step, pause)
 
 
+def slow_connections(then):
+    """Serves the first request for each large blob slowly, as all others if `then` is None."""
+    def serve(ask, data, image):
+        is_first = ask.registry.count(image.repository, "slow " + ask.path.split("?")[0]) == 1
+        if then is None or is_first:
+            return ask.trickle(data, 150_000, 0.05)
+        return then(ask, data, image)
+    return serve
+
+
 def late(seconds):
     def serve(ask, data, image):
         ask.pause(seconds)
@@ -228,6 +238,9 @@ MODES = {
     # Time.
     "drips": trickles(200, 1), "slow": trickles(4000, 0.2), "hangs": hangs(False), "hangsafterhead": hangs(True),
     "late": late(4),
+    # A large blob, whose parts come side by side, or cannot.
+    "largeslow": slow_connections(None), "largeslownorange": slow_connections(no_ranges),
+    "largeslowlimited": slow_connections(refuses(lambda n: n == 1, status(429, 1))),
 }
 MANIFEST_MODES = {
     "mlimited": m_status(429, 7), "mbusy": m_status(500), "mhangs": m_late(60), "mcut": m_cut,

@@ -29,8 +29,8 @@ struct FetchOrderTest : testing::Test {
   std::string Next() {
     auto step = order.Next(now);
     if (!step) return "-";
-    busy.insert(step->digest);
-    return step->digest;
+    busy.insert(step->key);
+    return step->key;
   }
   // All streams that are free take one.
   void Fill() {
@@ -59,7 +59,7 @@ struct FetchOrderTest : testing::Test {
       now += seconds(1);
       for (const std::string& blob : busy) {
         for (const auto& [name, speed] : speeds) {
-          if (blob.starts_with(name)) order.OnBytes(blob, speed, now);
+          if (blob.starts_with(name)) order.OnBytes(blob, speed, 0, now);
         }
       }
     }
@@ -169,6 +169,113 @@ TEST_F(FetchOrderTest, AStreamThatWaitsALittleAtEachPartIsStillJudged) {
   Pass(2, {});
   for (const std::string& blob : busy) order.ShiftSpeedWindow(blob, std::chrono::milliseconds(10));
   EXPECT_TRUE(Preemption().ends_with(" stalled"));
+}
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+TEST_F(FetchOrderTest, ABlobIsSplitIfItIsLargeAndItsConnectionSlow) {
+  const struct {
+    std::uint64_t size, bytes_a_second;
+    bool split;
+  } rows[] = {
+      {33 * kMiB, kMiB, true},       {32 * kMiB, kMiB, false},        {800 * kMiB, 7 * kMiB, true},
+      {800 * kMiB, 8 * kMiB, false}, {800 * kMiB, kFetchFloor, true}, {800 * kMiB, kFetchFloor - 1, false},
+      {800 * kMiB, 0, false},
+  };
+  for (const auto& row : rows) {
+    FetchOrder split;
+    split.Add(1, "r", {{"a", row.size}});
+    split.Next(now);
+    EXPECT_FALSE(split.OnBytes("a", row.bytes_a_second, row.bytes_a_second, now + seconds(1)))
+        << "no whole window";
+    EXPECT_FALSE(split.Next(now));
+    const bool is_split = split.OnBytes("a", row.bytes_a_second, 2 * row.bytes_a_second, now + seconds(2));
+    EXPECT_EQ(is_split, row.split) << row.size << " " << row.bytes_a_second;
+    EXPECT_EQ(split.Next(now).has_value(), row.split);
+  }
+}
+
+// One large blob whose own stream has its first 2 MiB, and is slow.
+struct SplitBlobTest : FetchOrderTest {
+  SplitBlobTest() {
+    order.Add(1, "r", {{"a", 61 * kMiB}});
+    Next();
+    now += seconds(2);
+    EXPECT_TRUE(order.OnBytes("a", 2 * kMiB, 2 * kMiB, now));
+  }
+};
+
+TEST_F(SplitBlobTest, FreeStreamsFetchThePartsBehindTheBytesThatCame) {
+  const auto step = order.Next(now);
+  ASSERT_TRUE(step);
+  EXPECT_EQ(step->digest, "a");
+  EXPECT_EQ(step->image, 1U);
+  EXPECT_TRUE(step->is_part);
+  EXPECT_EQ(step->size, 61 * kMiB);
+  EXPECT_EQ(step->begin, 8 * kMiB);
+  EXPECT_EQ(step->end, 16 * kMiB);
+  EXPECT_EQ(Next(), "a@16777216");
+  EXPECT_EQ(Next(), "a@25165824");
+  EXPECT_EQ(Next(), "a@33554432");
+  EXPECT_EQ(Next(), "-") << "each part takes memory";
+  order.PartEnded(step->key, false);
+  EXPECT_EQ(Next(), "-") << "until it is written";
+  order.PartOver(step->key);
+  // The own stream has come further than the parts.
+  order.OnBytes("a", 1, 49 * kMiB, now);
+  const auto last = order.Next(now);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->begin, 56 * kMiB);
+  EXPECT_EQ(last->end, 61 * kMiB);
+  order.PartOver(last->key);
+  EXPECT_EQ(Next(), "-") << "the rest is the own stream's";
+  order.Done("a");
+  EXPECT_FALSE(order.Wants("a@16777216"));
+  EXPECT_EQ(order.ProgressOf(1), Progress::kComplete);
+}
+
+TEST_F(SplitBlobTest, PartsShareAsBlobsDoButTakeNoStreamFromOthers) {
+  order.Add(2, "r", Layers("b", 20));
+  Fill();
+  EXPECT_EQ(StreamsOf("a"), 1 + kMaxParts);
+  order.Add(3, "r", Layers("c", 1));
+  EXPECT_TRUE(Preemption().starts_with("b")) << "the largest share";
+  EXPECT_EQ(Next(), "c-0");
+  for (int i = 0; i < 20; i++) order.Done("b-" + std::to_string(i));
+  EXPECT_EQ(Preemption(), "-");
+}
+
+TEST_F(SplitBlobTest, APartWhoseStreamHasStoppedStaysInMemory) {
+  const std::string part = Next();
+  order.PartEnded(part, false);
+  EXPECT_TRUE(order.Wants(part));
+  EXPECT_EQ(Next(), "a@16777216");
+}
+
+TEST_F(SplitBlobTest, AFailedPartIsTheLastOne) {
+  order.PartEnded(Next(), true);
+  EXPECT_EQ(Next(), "-");
+  now += seconds(4);
+  EXPECT_FALSE(order.OnBytes("a", kMiB, 3 * kMiB, now));
+  EXPECT_EQ(order.ProgressOf(1), Progress::kUnderWay);
+}
+
+TEST_F(SplitBlobTest, ALimitedPartHoldsTheRegistry) {
+  const std::string part = Next();
+  EXPECT_TRUE(order.RateLimited(part, now + seconds(5)));
+  order.PartEnded(part, true);
+  EXPECT_TRUE(order.IsHeld("a", now));
+  EXPECT_FALSE(order.IsHeld("a", now + seconds(5)));
+  EXPECT_FALSE(order.IsHeld("unknown", now));
+}
+
+TEST_F(SplitBlobTest, APartEndsWithTheLastImageThatWantsItsBlob) {
+  const std::string part = Next();
+  order.Add(2, "r", {{"a", 61 * kMiB}});
+  order.Remove(1);
+  EXPECT_TRUE(order.Wants(part));
+  order.Remove(2);
+  EXPECT_FALSE(order.Wants(part));
 }
 
 TEST_F(FetchOrderTest, ARefusalHalvesAndTheSecondOneEndsTheImage) {

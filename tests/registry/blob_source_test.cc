@@ -316,6 +316,21 @@ TEST_F(BlobSourceTest, AStoreThatItRedirectsToGetsNoLoginAndIsAskedAtOnceTheNext
   EXPECT_EQ(store.requests().size(), 0U);
 }
 
+// The caller has that piece, so a request to the registry would bring it twice.
+TEST_F(BlobSourceTest, ADeclinedPieceOfAStoreDoesNotComeAgain) {
+  tests::FakeRegistry store;
+  store.Answer([](const WireRequest& request) -> std::optional<FakeReply> { return Serve(request); });
+  AnswerBlobs({.status = 307, .headers = {{"Location", "http://" + store.address() + "/signed"}}});
+  EXPECT_EQ(*Bytes(App()), "234");
+  enough_ = 1;
+  registry_.Forget();
+  store.Forget();
+  EXPECT_EQ(CodeOf(Bytes(App(), 5, 8)), Code::kCancelled);
+  EXPECT_EQ(given_, "567");
+  EXPECT_EQ(store.requests().size(), 1U);
+  EXPECT_EQ(registry_.requests().size(), 0U);
+}
+
 class MirroredBlobTest : public BlobSourceTest {
  protected:
   MirroredBlobTest() {
