@@ -55,6 +55,13 @@ std::uint64_t FetchOrder::NextPart(const Blob& blob) {
   return std::max(blob.next_part, (blob.offset / kPartSize + 1) * kPartSize);
 }
 
+bool FetchOrder::MayStartPart(const std::string& digest, const Blob& blob) const {
+  if (blob.state != Blob::State::kActive || NextPart(blob) >= blob.size) return false;
+  const bool none = std::none_of(blobs_.begin(), blobs_.end(),
+                                 [&](const auto& one) { return one.second.part_of == digest; });
+  return blob.split == Blob::Split::kYes || (blob.split == Blob::Split::kTrying && none);
+}
+
 // Returns the blob that deserves the next stream: of the registry with the fewest streams, then of the image
 // with the fewest, then of the earliest image. It waits, or its own stream runs and a part of it may come
 // beside that. end() if none may start.
@@ -70,8 +77,7 @@ FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, Parts parts, 
   std::tuple<int, int, std::pair<ImageId, std::size_t>> least;
   for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
     const Blob& blob = it->second;
-    const bool has_part = may_split && blob.state == Blob::State::kActive &&
-                          blob.split == Blob::Split::kYes && NextPart(blob) < blob.size;
+    const bool has_part = may_split && MayStartPart(it->first, blob);
     if (blob.state != Blob::State::kQueued && !has_part) continue;
     const Registry& registry = registries_[blob.registry];
     const int of_registry = count(shares.registries, blob.registry);
@@ -131,6 +137,11 @@ bool FetchOrder::OnBytes(const std::string& key, std::uint64_t bytes, std::uint6
   Blob& blob = found->second;
   blob.offset = offset;
   blob.window_bytes += bytes;
+  if (auto whole = blobs_.find(blob.part_of);
+      whole != blobs_.end() && whole->second.split == Blob::Split::kTrying) {
+    whole->second.split = Blob::Split::kYes;
+    return true;
+  }
   // Speed is judged over whole windows. A shorter one would call a stream too slow that pauses between two
   // packets.
   if (now - blob.window_at < kFetchFloorTime) return false;
@@ -138,7 +149,7 @@ bool FetchOrder::OnBytes(const std::string& key, std::uint64_t bytes, std::uint6
   // A stream below the floor is no sign of a connection's limit, and more requests would hang as well.
   const bool split = blob.part_of.empty() && blob.size > kSplitFrom && blob.split == Blob::Split::kNo &&
                      !blob.slow && IsBelow(kSplitBelow, blob, now);
-  if (split) blob.split = Blob::Split::kYes;
+  if (split) blob.split = Blob::Split::kTrying;
   blob.window_at = now;
   blob.window_bytes = 0;
   return split;

@@ -119,6 +119,7 @@ constexpr std::chrono::seconds kFetchFloorTime{2};
 constexpr std::chrono::seconds kDefaultRetryAfter{1};
 
 // A larger blob is split if its connection brings less than kSplitBelow bytes a second over kFetchFloorTime.
+// A single part shows whether its server bears that, before further ones start.
 constexpr std::uint64_t kSplitFrom = 32 << 20;
 constexpr std::uint64_t kSplitBelow = 8 << 20;
 constexpr std::uint64_t kPartSize = 8 << 20;
@@ -169,7 +170,8 @@ class FetchOrder {
   std::optional<Preemption> StreamToPreempt(base::TimePoint now);
 
   // Bytes have come, and `offset` is the first one that has not. They count in the window of kFetchFloorTime
-  // over which the speed is measured. Returns true if free streams may fetch parts of the blob from now on.
+  // over which the speed is measured. Returns true if free streams may fetch more parts of the blob from now
+  // on.
   bool OnBytes(const std::string& key, std::uint64_t bytes, std::uint64_t offset, base::TimePoint now);
   // Returns true if the stream is below the floor speed.
   bool IsTooSlow(const std::string& key, base::TimePoint now) const;
@@ -209,7 +211,7 @@ class FetchOrder {
     std::string part_of;                                  // digest of the blob, for a part
     std::uint64_t offset = 0;                             // the first byte that its own stream lacks
     std::uint64_t next_part = 0;                          // where the next part for another stream begins
-    enum class Split { kNo, kYes, kNever } split = Split::kNo;
+    enum class Split { kNo, kTrying, kYes, kNever } split = Split::kNo;
     enum class State { kQueued, kPostponed, kActive, kPreempted, kInMemory } state = State::kQueued;
     std::uint64_t begun = 0;    // the number of its step
     base::TimePoint window_at;  // since when `window_bytes` came
@@ -240,6 +242,7 @@ class FetchOrder {
   enum class Parts { kNo, kYes };
   Blobs::iterator Best(const Shares& shares, Parts parts, base::TimePoint now);
   static std::uint64_t NextPart(const Blob& blob);
+  bool MayStartPart(const std::string& digest, const Blob& blob) const;
   void Erase(const std::string& digest);
 
   Blobs blobs_;  // that are not complete

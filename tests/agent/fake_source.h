@@ -88,7 +88,7 @@ class FakeSource final : public image::ContentSource {
   void Hold(const std::string& bytes, std::size_t from = 0) {
     Change([&] { held_[DigestOf(bytes)] = from; });
   }
-  // The first request for these bytes drips after the first ones, until `requests` are under way for them.
+  // The first request for these bytes drips after the first ones, until `requests` have come for them.
   void DripUntil(const std::string& bytes, int requests) {
     Change([&] { drips_[DigestOf(bytes)] = requests; });
   }
@@ -181,7 +181,10 @@ class FakeSource final : public image::ContentSource {
         if (auto drips = drips_.find(digest); is_first && drips != drips_.end() && at >= kDripsFrom) {
           part = 1;
           changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(5));
-          if (most_ >= drips->second) drips_.erase(drips);
+          const auto requests = std::count_if(asked_.begin(), asked_.end(), [&](const image::BlobRange& one) {
+            return one.digest == digest;
+          });
+          if (requests >= drips->second) drips_.erase(drips);
         }
         if (call.Stopped()) return base::Cancelled("stopped");
         served_ += part;

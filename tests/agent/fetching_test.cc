@@ -228,7 +228,7 @@ struct SplitBlobTest : FetchingTest {
 TEST_F(SplitBlobTest, ComesInParts) {
   BeginToDrip(1 + plan::kMaxParts);
   ExpectFetched();
-  EXPECT_EQ(source_->most(), 1 + plan::kMaxParts);
+  EXPECT_LE(source_->most(), 1 + plan::kMaxParts);
   int parts = 0;
   for (const image::BlobRange& range : source_->ranges()) {
     if (range.begin == 0) continue;
@@ -259,7 +259,7 @@ TEST_F(SplitBlobTest, GoesOnAloneIfAPartIsRateLimited) {
 
 TEST_F(SplitBlobTest, PassesAPartThatHasNotCome) {
   source_->HoldRange(plan::kPartSize, 0);
-  BeginToDrip(1 + plan::kMaxParts);
+  BeginToDrip(2);
   ExpectFetched();
 }
 

@@ -141,13 +141,22 @@ def trickles(step, pause):
     return lambda ask, data, image: ask.trickle(data, step, pause)
 
 
-def slow_connections(then):
-    """Serves the first request for each large blob slowly, as all others if `then` is None."""
+SLOWLY = 150_000, 0.05  # bytes, and seconds between them
+
+
+def whole_slowly(ask, data, image):
+    step, pause = SLOWLY
+    ask.head(200, len(data))
+    for at in range(0, len(data), step):
+        ask.wfile.write(data[at:at + step])
+        ask.pause(pause)
+
+
+def first_slowly(then):
+    """The first request for each blob is served slowly."""
     def serve(ask, data, image):
         is_first = ask.registry.count(image.repository, "slow " + ask.path.split("?")[0]) == 1
-        if then is None or is_first:
-            return ask.trickle(data, 150_000, 0.05)
-        return then(ask, data, image)
+        return ask.trickle(data, *SLOWLY) if is_first else then(ask, data, image)
     return serve
 
 
@@ -239,8 +248,8 @@ MODES = {
     "drips": trickles(200, 1), "slow": trickles(4000, 0.2), "hangs": hangs(False), "hangsafterhead": hangs(True),
     "late": late(4),
     # A large blob, whose parts come side by side, or cannot.
-    "largeslow": slow_connections(None), "largeslownorange": slow_connections(no_ranges),
-    "largeslowlimited": slow_connections(refuses(lambda n: n == 1, status(429, 1))),
+    "largeslow": trickles(*SLOWLY), "largeslownorange": whole_slowly,
+    "largeslowlimited": first_slowly(refuses(lambda n: n == 1, status(429, 1))),
 }
 MANIFEST_MODES = {
     "mlimited": m_status(429, 7), "mbusy": m_status(500), "mhangs": m_late(60), "mcut": m_cut,

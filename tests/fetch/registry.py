@@ -35,8 +35,10 @@ class Counted:
         self.file, self.count = file, count
 
     def write(self, data):
-        self.count(len(data))
-        return self.file.write(data)
+        for at in range(0, len(data), 100_000):  # what a client that goes has left does not count
+            piece = data[at:at + 100_000]
+            self.file.write(piece)
+            self.count(len(piece))
 
     def __getattr__(self, name):
         return getattr(self.file, name)
