@@ -251,6 +251,13 @@ TEST(CallerRefusals, HaveNamesAndWords) {
     EXPECT_FALSE(RejectionReasonText(refusal, CallerPurpose::kPreflight).empty());
     EXPECT_FALSE(RejectionReasonText(refusal, CallerPurpose::kFleet).empty());
   }
+  for (const CallerPurpose purpose : {CallerPurpose::kPreflight, CallerPurpose::kFleet}) {
+    const bool fleet = purpose == CallerPurpose::kFleet;
+    const auto text = RejectionReasonText(RejectionReason::kNotAdmitted, purpose);
+    EXPECT_EQ(text.find("preflight") == text.npos, fleet) << text;
+    EXPECT_EQ(text.find("prefetchd-fleet") != text.npos, fleet) << text;
+    EXPECT_EQ(RejectionReasonText(RejectionReason::kExpired, purpose).ends_with("request a new one"), fleet);
+  }
   EXPECT_FALSE(IsAboutTheToken(RejectionReason::kNotAdmitted));
   EXPECT_TRUE(IsAboutTheToken(RejectionReason::kExpired));
 }

@@ -287,6 +287,12 @@ TEST(ChoosePullToEnd, WhatCannotFitGoesThoughItComesFirst) {
   EXPECT_EQ(verdict->needed, 16 * kGiB);
 }
 
+TEST(ChoosePullToEnd, WhatFitsOnceOthersHaveGivenBackStays) {
+  auto verdict = ChoosePullToEnd({Running(0, 8, 0), Running(1, 10, 9)}, 10 * kGiB, {});
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->entry, 1U);
+}
+
 TEST(ChoosePullToEnd, OnAnExhaustedDiskOneAtATime) {
   const std::vector<PullCandidate> running = {Running(0, 8, 8), Running(1, 8, 8)};
   auto verdict = ChoosePullToEnd(running, 0, {});

@@ -51,6 +51,15 @@ TEST(FleetLoad, TheHighestPriorityIsThereFirst) {
   EXPECT_DOUBLE_EQ(load.rollout.wave_seconds, 10);
 }
 
+TEST(LongestClosed, IsTheLongestTimeOfAWeek) {
+  const PullWindow night = {.start = hours(22), .end = hours(6)},
+                   noon = {.start = hours(12), .end = hours(13)};
+  const PullWindow sunday = {.start = hours(22), .end = hours(6), .days = 1U << 6};
+  EXPECT_EQ(LongestClosed({night}), hours(16));
+  EXPECT_EQ(LongestClosed({night, noon}), hours(9));
+  EXPECT_EQ(LongestClosed({sunday}), hours(7 * 24 - 8));
+}
+
 TEST(FleetLoad, WavesAreOfWholeNodes) {
   const FleetLoad load = LoadOf({Image("r.io", "a", 100)}, {.nodes = 11});
   EXPECT_EQ(load.rollout.nodes, 2U);

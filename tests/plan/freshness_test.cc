@@ -112,8 +112,12 @@ TEST(Lag, BacksOffUpToSixHours) {
   base::Duration longest{};
   for (int i = 0; i < 10; i++) {
     story.Pulled("a", at);
+    EXPECT_EQ(story.past.lags, i + 1);
     base::Duration wait = story.past.lag_until - story.past.next_check;
     EXPECT_GE(wait, longest);
+    if (i == 1) {
+      EXPECT_GE(wait, minutes(18)) << "twice the first";
+    }
     longest = wait;
     at += hours(10);
   }
@@ -139,6 +143,14 @@ TEST(Digests, OfTheSameRepositoryAllCount) {
   EXPECT_TRUE(HasDigest(local, "b"));
   EXPECT_FALSE(HasDigest(local, "c"));
   EXPECT_FALSE(HasDigest(local, ""));
+}
+
+TEST(AfterPulled, AnotherImageIsAChangeWithItsTime) {
+  const AnswerTime when{.at = base::TimePoint(hours(1)), .wall = base::WallTime(hours(2))};
+  const Freshness after =
+      AfterPulled({}, Keeps(), Local{.id = "i", .digest = "a"}, Local{.id = "j", .digest = "b"}, when, 0);
+  EXPECT_EQ(after.changed_from, "a");
+  EXPECT_EQ(after.changed_wall, when.wall);
 }
 
 // Digests have no order: of two images nobody can say which one is newer. Versions of kubelet have one.

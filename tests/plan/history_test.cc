@@ -238,7 +238,9 @@ TEST(AfterRetryRequested, NothingWaits) {
 TEST(AfterUpdateObsolete, TheNextUpdateBeginsWithoutFailures) {
   History past;
   for (int i = 0; i < 3; i++) past = AfterFailure(past, {.reason = Reason::kNotFound}, kNow, 0);
+  past.suspicious_outages = 1;
   past = AfterUpdateObsolete(past, kNow);
+  EXPECT_EQ(past.suspicious_outages, 0);
   EXPECT_EQ(past.not_before, kNow);
   EXPECT_EQ(past.last_failure, std::nullopt);
   past = AfterFailure(past, {.reason = Reason::kNotFound}, kNow, 0);
@@ -344,6 +346,14 @@ TEST(Movement, RateAndTotals) {
   rig.See(seconds(2), {.bytes_done = 300, .bytes_total = 0, .fingerprint = 2, .active = true});
   EXPECT_DOUBLE_EQ(rig.progress.bytes_per_second, 100);
   EXPECT_EQ(rig.progress.bytes_total, 1000U);
+  rig.See(seconds(8), {.bytes_done = 1100, .fingerprint = 3, .active = true});
+  EXPECT_DOUBLE_EQ(rig.progress.bytes_per_second, 100);
+  rig.See(seconds(1), {.bytes_done = 1600, .fingerprint = 4, .active = true});
+  EXPECT_DOUBLE_EQ(rig.progress.bytes_per_second, 500) << "since the last ten seconds were over";
+  rig.See(seconds(1), {.bytes_done = 200, .fingerprint = 5, .active = true});
+  EXPECT_DOUBLE_EQ(rig.progress.bytes_per_second, 0) << "an ingest was discarded";
+  rig.See(seconds(2), {.bytes_done = 600, .fingerprint = 6, .active = true});
+  EXPECT_DOUBLE_EQ(rig.progress.bytes_per_second, 200);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plan/desired.h"
 #include "plan/reason.h"
 #include "plan/touch.h"
 
@@ -26,6 +27,11 @@ TEST(ReasonFor, AVerdictsReasonKeepsItsName) {
     if (reason == VerdictReason::kInvalidImageName) continue;  // a list cannot hold such a name
     EXPECT_EQ(ReasonName(ReasonFor(reason)), kubelet::VerdictReasonName(reason));
   }
+}
+
+TEST(RefreshName, IsTheWordOfLists) {
+  EXPECT_EQ(RefreshName(Refresh::kIfDigestChanged), "IfDigestChanged");
+  EXPECT_EQ(RefreshName(Refresh::kIfNotPresent), "IfNotPresent");
 }
 
 // Labels of metrics and fields of the log: operators' queries hold them.

@@ -132,8 +132,9 @@ TEST(EvaluateImage, NotLookedAtYet) {
 
 TEST(EvaluateImage, PresentIsReady) {
   EntryRig rig;
-  rig.seen.local = Local{.id = "sha256:a", .digest = "sha256:d", .size_bytes = 5};
+  rig.seen.local = Local{.id = "sha256:a", .digest = "sha256:d", .size_bytes = 5, .aliases = {"r.io/b:v1"}};
   ImageState state = rig.Judged();
+  EXPECT_EQ(state.aliases, rig.seen.local->aliases);
   EXPECT_EQ(Short(state), (Said{true, Phase::kReady, Reason::kPresent, PullState::kNone}));
   EXPECT_TRUE(state.present);
   EXPECT_EQ(state.pulled_with, PulledWith::kUnknown);
@@ -316,6 +317,12 @@ TEST(EvaluateImage, HeldByItsRegistry) {
   EntryRig rig;
   rig.held = Reason::kRateLimited;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kRateLimited, PullState::kQueued}));
+  rig.past = AfterFailure({}, {.reason = Reason::kUnreachable, .error = "no route"}, kNow, 0);
+  EXPECT_EQ(
+      rig.Judged().message,
+      "no route; the next try waits, since the registry has trouble with other images, too (RateLimited)");
+  rig.held = Reason::kDiskFull;
+  EXPECT_EQ(rig.Judged().message, "no route; the next try waits until the disk has room again (DiskFull)");
 }
 
 TEST(EvaluateImage, OtherNodesAskForNothing) {
@@ -640,6 +647,9 @@ TEST(JudgeRegistry, ReadyForAlwaysWaitsForTheFirstAnswer) {
   EXPECT_EQ(state.reason, Reason::kNotChecked);
   EXPECT_TRUE(Judged(desired, story.Same("a", minutes(2)), minutes(2)).ready);
   EXPECT_EQ(Judged(desired, story, hours(5)).reason, Reason::kCheckOverdue);
+  const std::string overdue = Judged(desired, story, hours(5)).message;
+  EXPECT_NE(overdue.find("has not agreed for longer than two refresh intervals"), std::string::npos)
+      << overdue;
 }
 
 TEST(JudgeRegistry, TheMessageOfAChangeThatIsNotPulledSaysWhy) {

@@ -70,6 +70,7 @@ TEST(Pace, AnyAnswerEndsTheTrouble) {
     RegistryPace pace = Told(Silent(5), kind, kNow + minutes(2));
     EXPECT_FALSE(pace.probing);
     EXPECT_FALSE(pace.away_since);
+    EXPECT_FALSE(pace.away_since_wall);
     EXPECT_FALSE(pace.trouble);
     EXPECT_EQ(pace.failures, 0);
   }
@@ -165,6 +166,9 @@ TEST(ScheduleChecks, EightInAll) {
     for (CheckCandidate& slot : Due(2, "r" + std::to_string(i) + ".io")) slots.push_back(std::move(slot));
   }
   EXPECT_EQ(ScheduleChecks(slots, {}, kNow).start.size(), static_cast<std::size_t>(image::kChecksAtOnce));
+  RegistryPace busy;
+  busy.running = image::kChecksAtOnce - 1;
+  EXPECT_EQ(ScheduleChecks(slots, {{"busy.io", busy}}, kNow).start.size(), 1U) << "those that run count";
 }
 
 TEST(ScheduleChecks, WithoutABudgetTheyWaitForIt) {

@@ -108,6 +108,13 @@ DebouncedVerdict Held(const std::vector<SpellingVerdicts>& each) {
   return AfterReading({}, {.verdicts = all.worst, .spellings = all.each, .image_id = "id"}, {});
 }
 
+TEST(IsSpelled, AsAnyPodOfTheEntryWritesIt) {
+  const DesiredImage both = Want({"nginx", "docker.io/library/nginx"});
+  EXPECT_TRUE(IsSpelled(both, "nginx"));
+  EXPECT_TRUE(IsSpelled(both, "docker.io/library/nginx"));
+  EXPECT_FALSE(IsSpelled(both, "docker.io/nginx"));
+}
+
 TEST(AfterNewList, WhatStaysIsKnownAndWhatIsNewIsNot) {
   const DesiredImage both = Want({"nginx", "docker.io/library/nginx"});
   const DebouncedVerdict held = Held({{"nginx", Open()}, {"docker.io/library/nginx", Closed()}});
