@@ -391,7 +391,7 @@ void BlobDownloader::Rebalance() {
   if (static_cast<int>(transfers_.size()) < running_ || yield_policy_.ShouldYield(now)) return;
   const auto preemption = order_.StreamToPreempt(now);
   if (!preemption) return;
-  auto found = transfers_.find(preemption->digest);
+  auto found = transfers_.find(preemption->key);
   if (found == transfers_.end()) return;
   // Tells Ended that the stop was intended: the blob waits for another stream and is no failure.
   found->second->preempted = true;
@@ -414,7 +414,7 @@ std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
         auto [it, is_free] = transfers_.try_emplace(step->key, std::make_shared<Transfer>());
         if (!is_free) {
           // A part is left to the blob's own stream.
-          step->is_part ? order_.PartOver(step->key) : order_.Postponed(step->key);
+          step->is_part ? order_.RemovePart(step->key) : order_.Postponed(step->key);
           continue;
         }
         Transfer& transfer = *it->second;
@@ -448,11 +448,9 @@ void BlobDownloader::Stream() {
   while (auto transfer = NextBlob()) Ended(transfer, DownloadBlob(*transfer));
 }
 
-base::Result<BlobDownloader::TransferResult> BlobDownloader::DownloadBlob(Transfer& transfer) {
-  if (transfer.is_part) {
-    if (auto got = FetchWithRetries(transfer, transfer.end); !got) return std::move(got).error();
-    return TransferResult::kDone;
-  }
+// Returns how the stream ends without a byte: the blob is there, another client writes it, or the store
+// fails. nullopt: the writer is open, where the bytes in the store end.
+std::optional<base::Result<BlobDownloader::TransferResult>> BlobDownloader::OpenBlob(Transfer& transfer) {
   const auto& blobs = transfer.job->blobs;
   const auto blob = std::find_if(blobs.begin(), blobs.end(),
                                  [&](const cri::BlobToWrite& one) { return one.digest == transfer.digest; });
@@ -463,7 +461,27 @@ base::Result<BlobDownloader::TransferResult> BlobDownloader::DownloadBlob(Transf
   transfer.writer = std::move(opened->writer);
   transfer.offset = transfer.writer->offset();
   transfer.written_at = steady_clock::now();
-  base::Status got = FetchInOrder(transfer);
+  return std::nullopt;
+}
+
+base::Result<BlobDownloader::TransferResult> BlobDownloader::DownloadBlob(Transfer& transfer) {
+  if (transfer.is_part) {
+    if (auto got = FetchWithRetries(transfer, transfer.end); !got) return std::move(got).error();
+    return TransferResult::kDone;
+  }
+  if (auto end = OpenBlob(transfer)) return *std::move(end);
+  base::Status got;
+  while (got && transfer.offset < transfer.end) {
+    const auto next = AwaitContinuation(transfer);
+    if (!next) {
+      got = base::Cancelled("stopped");
+    } else if (!next->bytes.empty()) {
+      got = WritePart(transfer, *next);
+    } else {
+      got = FetchWithRetries(transfer, next->end);
+      if (std::exchange(transfer.met_part, false)) got = {};
+    }
+  }
   // Bytes that came before a failure are written: nothing speaks against them, and the next try goes on
   // behind them.
   if (transfer.store_error || !Write(transfer)) return *std::move(transfer.store_error);
@@ -491,8 +509,9 @@ void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Resu
   const base::TimePoint until = steady_clock::now() + retry_after.value_or(base::Duration::zero());
   if (transfer->is_part) {
     // Its failure is none of the image: the blob's own stream fetches the rest.
-    if (retry_after && !stopped) order_.RateLimited(transfer->key, until);
-    order_.PartEnded(transfer->key, !end && !stopped);
+    if (retry_after && *retry_after <= plan::kMaxRetryAfter && !stopped)
+      order_.RateLimited(transfer->key, until);
+    order_.PartFetched(transfer->key, !end && !stopped);
   } else if (end && *end == TransferResult::kDone) {
     order_.Done(transfer->key);
   } else if (end) {
@@ -610,7 +629,7 @@ BlobDownloader::Parts::iterator BlobDownloader::FirstPart(const std::string& dig
 
 // Its stream ends, and the blob's own stream fetches these bytes.
 void BlobDownloader::DropPart(Parts::iterator part) {
-  order_.PartOver(part->first);
+  order_.RemovePart(part->first);
   parts_.erase(part);
   StopUnwanted();
 }
@@ -648,7 +667,7 @@ bool BlobDownloader::Take(Transfer& transfer, std::string_view piece) {
 }
 
 // Returns how the blob goes on, or nullopt if this stream is to end.
-std::optional<BlobDownloader::Next> BlobDownloader::AwaitNext(Transfer& transfer) {
+std::optional<BlobDownloader::Continuation> BlobDownloader::AwaitContinuation(Transfer& transfer) {
   base::Lock lock(mutex_);
   while (!transfer.stop.stop_requested()) {
     const base::TimePoint now = steady_clock::now();
@@ -656,15 +675,15 @@ std::optional<BlobDownloader::Next> BlobDownloader::AwaitNext(Transfer& transfer
     order_.RestartSpeedWindow(transfer.key, now);
     auto part = FirstPart(transfer.digest);
     if (part == parts_.end() || part->second.begin > transfer.offset) {
-      if (!order_.IsHeld(transfer.digest, now))
-        return Next{.end = part == parts_.end() ? transfer.end : part->second.begin};
+      if (!order_.RegistryIsHeld(transfer.digest, now))
+        return Continuation{.end = part == parts_.end() ? transfer.end : part->second.begin};
       transfer.preempted = true;
       return std::nullopt;
     }
     const std::uint64_t behind = transfer.offset - part->second.begin;
     const bool is_over = !transfers_.contains(part->first);
     if (part->second.bytes.size() > behind) {
-      Next next{.bytes = std::exchange(part->second.bytes, {})};
+      Continuation next{.bytes = std::exchange(part->second.bytes, {})};
       part->second.begin += next.bytes.size();
       next.bytes.erase(0, behind);
       if (is_over) {
@@ -682,27 +701,16 @@ std::optional<BlobDownloader::Next> BlobDownloader::AwaitNext(Transfer& transfer
   return std::nullopt;
 }
 
-// Brings the blob from `transfer.offset` on into the store. Take writes what this stream fetches; this
-// function writes the parts that other streams brought.
-base::Status BlobDownloader::FetchInOrder(Transfer& transfer) {
-  while (transfer.offset < transfer.end) {
-    const auto next = AwaitNext(transfer);
-    if (!next) return base::Cancelled("stopped");
-    if (next->bytes.empty()) {
-      base::Status got = FetchWithRetries(transfer, next->end);
-      if (!got && !std::exchange(transfer.met_part, false)) return got;
-      continue;
-    }
+base::Status BlobDownloader::WritePart(Transfer& transfer, const Continuation& part) {
+  if (!Write(transfer)) return *transfer.store_error;
+  for (std::size_t at = 0; at < part.bytes.size(); at += kWriteSize) {
+    transfer.bytes = part.bytes.substr(at, kWriteSize);
+    transfer.offset += transfer.bytes.size();
     if (!Write(transfer)) return *transfer.store_error;
-    for (std::size_t at = 0; at < next->bytes.size(); at += kWriteSize) {
-      transfer.bytes = next->bytes.substr(at, kWriteSize);
-      transfer.offset += transfer.bytes.size();
-      if (!Write(transfer)) return *transfer.store_error;
-    }
-    base::Lock lock(mutex_);
-    if (!next->part_over.empty()) order_.PartOver(next->part_over);
-    changed_.notify_all();
   }
+  base::Lock lock(mutex_);
+  if (!part.part_over.empty()) order_.RemovePart(part.part_over);
+  changed_.notify_all();
   return {};
 }
 

@@ -49,9 +49,9 @@ inline base::Error ToStoreError(const cri::CallError& error) {
 // Downloads the blobs of images that are being pulled, and writes them into the content store. All images
 // share a few connections (plan/fetch_order.h).
 //
-// Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes once 128 KiB
-// have come, or each second; or it brings a part of a large blob into memory. They give way to kubelet's
-// pulls. Any thread may call. The destructor stops all streams and waits for them.
+// Its threads exist while there is work. Each is one stream: it fetches a blob, and writes the bytes once
+// 128 KiB have come, or each second; or it fetches a part of a large blob into memory. They give way to
+// kubelet's pulls. Any thread may call. The destructor stops all streams and waits for them.
 class BlobDownloader {
  public:
   // `content` outlives it. `fetched` is told of bytes as they come, on any thread. All streams together take
@@ -78,7 +78,8 @@ class BlobDownloader {
     std::uint64_t end = 0;                   // of the blob or of the part
     std::shared_ptr<const DownloadJob> job;  // one that wants it
     std::stop_source stop;
-    // It ends on purpose, for another blob or a pull of kubelet; the blob then waits for another stream.
+    // It was told to end, which is no failure of it: another blob or a pull of kubelet comes first, or its
+    // registry is held. The blob then waits for another stream.
     // Guarded by BlobDownloader::mutex_, which the annotations cannot say.
     bool preempted = false;
     // On its own thread.
@@ -104,7 +105,7 @@ class BlobDownloader {
   };
   using Parts = std::map<std::string, Part>;  // by key
   // How a blob goes on: with bytes from memory, or with a request that ends at `end`.
-  struct Next {
+  struct Continuation {
     std::string bytes;
     std::string part_over;  // all bytes of this part are taken
     std::uint64_t end = 0;
@@ -120,14 +121,18 @@ class BlobDownloader {
   void Stream() PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<Transfer> NextBlob() PREFETCH_EXCLUDES(mutex_);
   base::Result<TransferResult> DownloadBlob(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
-  base::Status FetchInOrder(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
-  std::optional<Next> AwaitNext(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
+  std::optional<base::Result<TransferResult>> OpenBlob(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
   base::Status FetchWithRetries(Transfer& transfer, std::uint64_t end) PREFETCH_EXCLUDES(mutex_);
   bool Take(Transfer& transfer, std::string_view piece) PREFETCH_EXCLUDES(mutex_);
   bool YieldToOthers(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
   bool AwaitRate(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
+  // Parts: the stream of a part keeps its bytes in memory (KeepPart). The blob's own stream ends its request
+  // where it meets bytes of a part (MeetsPart), writes them in its turn (AwaitContinuation, WritePart), and
+  // drops a part that does not come (DropPart).
   bool KeepPart(const Transfer& transfer, std::string_view piece) PREFETCH_EXCLUDES(mutex_);
   bool MeetsPart(const Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
+  std::optional<Continuation> AwaitContinuation(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
+  base::Status WritePart(Transfer& transfer, const Continuation& part) PREFETCH_EXCLUDES(mutex_);
   Parts::iterator FirstPart(const std::string& digest) PREFETCH_REQUIRES(mutex_);
   void DropPart(Parts::iterator part) PREFETCH_REQUIRES(mutex_);
   static bool Write(Transfer& transfer);

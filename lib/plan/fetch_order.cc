@@ -117,8 +117,8 @@ std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
   return step;
 }
 
-bool FetchOrder::IsHeld(const std::string& digest, base::TimePoint now) const {
-  auto found = blobs_.find(digest);
+bool FetchOrder::RegistryIsHeld(const std::string& key, base::TimePoint now) const {
+  auto found = blobs_.find(key);
   return found != blobs_.end() && now < registries_.at(found->second.registry).not_before;
 }
 
@@ -157,16 +157,16 @@ bool FetchOrder::OnBytes(const std::string& key, std::uint64_t bytes, std::uint6
 
 // The pause was the agent's own (the blob was being opened, or pulls of kubelet come first). It is no
 // slowness of the network, so the window starts again.
-void FetchOrder::RestartSpeedWindow(const std::string& digest, base::TimePoint now) {
-  if (auto found = blobs_.find(digest); found != blobs_.end()) {
+void FetchOrder::RestartSpeedWindow(const std::string& key, base::TimePoint now) {
+  if (auto found = blobs_.find(key); found != blobs_.end()) {
     found->second.window_at = now;
     found->second.window_bytes = 0;
   }
 }
 
 // The window goes on: a stream that waits a little at each part would otherwise never have a whole one.
-void FetchOrder::ShiftSpeedWindow(const std::string& digest, base::Duration time) {
-  if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.window_at += time;
+void FetchOrder::ShiftSpeedWindow(const std::string& key, base::Duration time) {
+  if (auto found = blobs_.find(key); found != blobs_.end()) found->second.window_at += time;
 }
 
 bool FetchOrder::IsBelow(std::uint64_t speed, const Blob& blob, base::TimePoint now) {
@@ -218,7 +218,8 @@ std::optional<FetchOrder::Preemption> FetchOrder::StreamToPreempt(base::TimePoin
   }
   if (most == blobs_.end()) return std::nullopt;
   most->second.state = Blob::State::kPreempted;
-  return Preemption{.digest = most->first, .too_slow = std::get<bool>(rank)};
+  // A slow part speaks not against its image: the blob's own stream may be quick.
+  return Preemption{.key = most->first, .too_slow = std::get<bool>(rank) && most->second.part_of.empty()};
 }
 
 void FetchOrder::Requeue(const std::string& digest) {
@@ -235,8 +236,8 @@ void FetchOrder::Reopen() {
   }
 }
 
-bool FetchOrder::RateLimited(const std::string& digest, base::TimePoint until) {
-  auto found = blobs_.find(digest);
+bool FetchOrder::RateLimited(const std::string& key, base::TimePoint until) {
+  auto found = blobs_.find(key);
   // Its image was removed meanwhile, so there is nothing to give up.
   if (found == blobs_.end()) return true;
   Blob& blob = found->second;
@@ -264,7 +265,7 @@ void FetchOrder::Erase(const std::string& digest) {
   std::erase_if(blobs_, [&](const auto& one) { return one.first == digest || one.second.part_of == digest; });
 }
 
-void FetchOrder::PartEnded(const std::string& key, bool failed) {
+void FetchOrder::PartFetched(const std::string& key, bool failed) {
   auto found = blobs_.find(key);
   if (found == blobs_.end()) return;
   found->second.state = Blob::State::kInMemory;
@@ -272,7 +273,7 @@ void FetchOrder::PartEnded(const std::string& key, bool failed) {
   if (failed) blobs_.at(found->second.part_of).split = Blob::Split::kNever;
 }
 
-void FetchOrder::PartOver(const std::string& key) {
+void FetchOrder::RemovePart(const std::string& key) {
   blobs_.erase(key);
 }
 

@@ -1,13 +1,15 @@
-// FetchOrder: the blobs that the agent downloads for all its images, and which blob a free stream takes next.
-// It does no I/O, reads no clock and has no lock: the caller holds the lock.
+// Decisions on the agent's own downloads: FetchChoice (whether), FetchOrder (which bytes next), YieldPolicy
+// (when they pause for others). No I/O, no clock, no lock: the caller holds the lock.
 //
-// A blob is one request, as with the runtime, so that servers which count requests see no more of them. Only
-// a large blob whose connection is slow is split: its own stream goes on, and free streams bring later parts
-// of it into memory. The largest blob of an image comes first. Streams are shared evenly: among registries,
-// and then among the images of each. If no stream is free and a blob waits, an image or registry with at
-// least two more streams than the waiting one gives one up. A stream below the floor speed is preempted for
-// any other image, and its own image is left to the runtime. Later images of its registry are left to the
-// runtime as well, for kFetchFailedPeriod.
+// FetchOrder has the blobs of all images that the agent downloads, and tells a free stream what to fetch
+// next. A blob is one request, as with the runtime, so that servers which count requests see no more of them.
+// Only a large blob whose connection is slow is split: its own stream goes on, and free streams bring parts
+// from further on in it into memory. The largest blob of an image comes first; a part ranks as its blob does.
+// Streams are shared evenly: among registries, and then among the images of each. If no stream is free and a
+// blob waits, a stream is preempted of a registry, or within one registry of an image, that has at least two
+// more than the blob's. A blob's stream below the floor speed is preempted for any other image, and its own
+// image is left to the runtime. Later images of its registry are left to the runtime as well, for
+// kFetchFailedPeriod.
 #pragma once
 
 #include <chrono>
@@ -152,17 +154,18 @@ class FetchOrder {
     std::uint64_t begin = 0, end = 0;  // of the bytes to fetch; a blob's stream skips those that are there
   };
   // Returns what a free stream fetches next, or nullopt if nothing may start now. When the stream of a blob
-  // ends, the caller reports Done, Failed, Postponed, Requeue or RateLimited; that of a part: PartEnded.
+  // ends, the caller reports Done, Failed, Postponed, Requeue or RateLimited; that of a part: RateLimited if
+  // it was, then PartFetched, and RemovePart once its bytes are written or not needed.
   std::optional<Step> Next(base::TimePoint now);
   // Returns true if the blob's registry must not be asked now: the stream of the blob ends, and reports
   // Requeue.
-  bool IsHeld(const std::string& digest, base::TimePoint now) const;
+  bool RegistryIsHeld(const std::string& key, base::TimePoint now) const;
   // Returns the earliest time at which a held registry may be asked again; max() if none is held.
   base::TimePoint NextAt(base::TimePoint now) const;
 
   struct Preemption {
-    std::string digest;
-    bool too_slow = false;  // its image is to be left to the runtime
+    std::string key;
+    bool too_slow = false;  // it is a blob's, and its image is to be left to the runtime
   };
   // Returns the stream that has to stop for a waiting blob of the agent's own images, or nullopt: YieldPolicy
   // is about the pulls of others. Call it if no stream is free. The caller stops that stream, and calls again
@@ -175,28 +178,28 @@ class FetchOrder {
   bool OnBytes(const std::string& key, std::uint64_t bytes, std::uint64_t offset, base::TimePoint now);
   // Returns true if the stream is below the floor speed.
   bool IsTooSlow(const std::string& key, base::TimePoint now) const;
-  // The stream has not waited for the network until now, so its window starts again.
-  void RestartSpeedWindow(const std::string& digest, base::TimePoint now);
+  // The stream was paused or wrote until now, so its window starts again.
+  void RestartSpeedWindow(const std::string& key, base::TimePoint now);
   // The agent itself has held the stream back for this time, so its window moves along by it.
-  void ShiftSpeedWindow(const std::string& digest, base::Duration time);
+  void ShiftSpeedWindow(const std::string& key, base::Duration time);
   // The stream has ended before the blob is complete.
   void Requeue(const std::string& digest);
   // Another writer has the blob. It waits until Reopen(), and is then opened once more.
   void Postponed(const std::string& digest);
   void Reopen();
   // The registry has rate limited a request (429, 503). It gets no request before `until`, and from then on
-  // half of the streams that moved, until no image is left here. Returns false if that does not help, since
-  // it had one stream only, or has limited the image before; the caller then reports Failed(). Answers to
+  // half of the streams that were active, until no image is left here. Returns false if that does not help,
+  // since it had one stream only, or has limited the image before: a blob has then failed. Answers to
   // requests that ran side by side count as one.
-  bool RateLimited(const std::string& digest, base::TimePoint until);
+  bool RateLimited(const std::string& key, base::TimePoint until);
   // The blob is complete, or failed. ProgressOf tells the effect on its images. Its parts end with it.
   void Done(const std::string& digest);
   void Failed(const std::string& digest);
-  // The stream of a part has ended; what it brought waits in memory. If it failed, the blob's own stream
-  // fetches the rest alone.
-  void PartEnded(const std::string& key, bool failed);
-  // The part waits no more: it was written, or nobody needs it.
-  void PartOver(const std::string& key);
+  // The stream of a part has ended; what it brought waits in memory. If it failed, no further part of the
+  // blob begins.
+  void PartFetched(const std::string& key, bool failed);
+  // The bytes of the part were written, or nobody needs them.
+  void RemovePart(const std::string& key);
 
   // The state of an image: all of its blobs are complete, one of them has failed, or neither is true yet.
   enum class Progress { kUnderWay, kComplete, kFailed };
@@ -204,7 +207,7 @@ class FetchOrder {
   bool Wants(const std::string& key) const { return blobs_.contains(key); }
 
  private:
-  struct Blob {
+  struct Blob {  // or a part of one
     std::string registry;
     std::uint64_t size = 0;
     std::set<std::pair<ImageId, std::size_t>> wanted_by;  // with its rank there; never empty
@@ -213,7 +216,7 @@ class FetchOrder {
     std::uint64_t next_part = 0;                          // where the next part for another stream begins
     enum class Split { kNo, kTrying, kYes, kNever } split = Split::kNo;
     enum class State { kQueued, kPostponed, kActive, kPreempted, kInMemory } state = State::kQueued;
-    std::uint64_t begun = 0;    // the number of its step
+    std::uint64_t begun = 0;    // `steps_` when it began
     base::TimePoint window_at;  // since when `window_bytes` came
     std::uint64_t window_bytes = 0;
     bool slow = false;  // the previous window was below kFetchFloor

@@ -41,9 +41,9 @@ struct FetchOrderTest : testing::Test {
   std::string Preemption() {
     auto yield = order.StreamToPreempt(now);
     if (!yield) return "-";
-    busy.erase(yield->digest);
-    yield->too_slow ? order.Failed(yield->digest) : order.Requeue(yield->digest);
-    return yield->digest + (yield->too_slow ? " stalled" : "");
+    busy.erase(yield->key);
+    yield->too_slow ? order.Failed(yield->key) : order.Requeue(yield->key);
+    return yield->key + (yield->too_slow ? " stalled" : "");
   }
   void Share() {
     for (Fill(); Preemption() != "-"; Fill()) {
@@ -221,16 +221,16 @@ TEST_F(SplitBlobTest, FreeStreamsFetchThePartsBehindTheBytesThatCame) {
   EXPECT_EQ(Next(), "a@25165824");
   EXPECT_EQ(Next(), "a@33554432");
   EXPECT_EQ(Next(), "-") << "each part takes memory";
-  order.PartEnded(step->key, false);
+  order.PartFetched(step->key, false);
   EXPECT_EQ(Next(), "-") << "until it is written";
-  order.PartOver(step->key);
+  order.RemovePart(step->key);
   // The own stream has come further than the parts.
   order.OnBytes("a", 1, 49 * kMiB, now);
   const auto last = order.Next(now);
   ASSERT_TRUE(last);
   EXPECT_EQ(last->begin, 56 * kMiB);
   EXPECT_EQ(last->end, 61 * kMiB);
-  order.PartOver(last->key);
+  order.RemovePart(last->key);
   EXPECT_EQ(Next(), "-") << "the rest is the own stream's";
   order.Done("a");
   EXPECT_FALSE(order.Wants("a@16777216"));
@@ -252,13 +252,25 @@ TEST_F(SplitBlobTest, PartsShareAsBlobsDoButTakeNoStreamFromOthers) {
 TEST_F(SplitBlobTest, APartWhoseStreamHasStoppedStaysInMemory) {
   const std::string part = Next();
   order.OnBytes(part, 1, 1, now);
-  order.PartEnded(part, false);
+  order.PartFetched(part, false);
   EXPECT_TRUE(order.Wants(part));
   EXPECT_EQ(Next(), "a@16777216");
 }
 
+TEST_F(SplitBlobTest, ASlowPartIsPreemptedAndItsImageGoesOn) {
+  const std::string part = Next();
+  order.OnBytes(part, 1, 8 * kMiB + 1, now);
+  order.Add(2, "s", Layers("s", 1));
+  now += seconds(3);
+  order.OnBytes("a", 9 * kMiB, 11 * kMiB, now);
+  const auto preemption = order.StreamToPreempt(now);
+  ASSERT_TRUE(preemption);
+  EXPECT_EQ(preemption->key, part);
+  EXPECT_FALSE(preemption->too_slow);
+}
+
 TEST_F(SplitBlobTest, AFailedPartIsTheLastOne) {
-  order.PartEnded(Next(), true);
+  order.PartFetched(Next(), true);
   EXPECT_EQ(Next(), "-");
   now += seconds(4);
   EXPECT_FALSE(order.OnBytes("a", kMiB, 3 * kMiB, now));
@@ -268,10 +280,10 @@ TEST_F(SplitBlobTest, AFailedPartIsTheLastOne) {
 TEST_F(SplitBlobTest, ALimitedPartHoldsTheRegistry) {
   const std::string part = Next();
   EXPECT_TRUE(order.RateLimited(part, now + seconds(5)));
-  order.PartEnded(part, true);
-  EXPECT_TRUE(order.IsHeld("a", now));
-  EXPECT_FALSE(order.IsHeld("a", now + seconds(5)));
-  EXPECT_FALSE(order.IsHeld("unknown", now));
+  order.PartFetched(part, true);
+  EXPECT_TRUE(order.RegistryIsHeld("a", now));
+  EXPECT_FALSE(order.RegistryIsHeld("a", now + seconds(5)));
+  EXPECT_FALSE(order.RegistryIsHeld("unknown", now));
 }
 
 TEST_F(SplitBlobTest, APartEndsWithTheLastImageThatWantsItsBlob) {
