@@ -216,7 +216,12 @@ TEST_P(ContentWritingContract, WithoutTheLeaseBlobsGo) {
   Write();
   EXPECT_EQ(Open(Blob("begun")).writer->Append("be"), std::nullopt);
   ASSERT_TRUE(world_->content().DeleteLease(Soon(), kLease));
-  EXPECT_TRUE(world_->Until([&] { return world_->StoreIsEmpty(); }));
+  // A writer ends a moment after its call. If the runtime collects before, what was begun goes the next time.
+  EXPECT_TRUE(world_->Until([&] {
+    MakeLease("prefetchd-2");
+    EXPECT_TRUE(world_->content().DeleteLease(Soon(), "prefetchd-2"));
+    return world_->StoreIsEmpty();
+  }));
 }
 
 // An existing blob belongs to the asking lease, too.
