@@ -178,13 +178,14 @@ class FakeSource final : public image::ContentSource {
         while (is_held() && !call.Stopped())
           changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(20));
         if (auto held = held_.find(digest); held != held_.end()) part = std::min(part, held->second - at);
-        if (auto drips = drips_.find(digest); is_first && drips != drips_.end() && at >= kDripsFrom) {
+        if (is_first && at >= kDripsFrom && drips_.contains(digest)) {
           part = 1;
           changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(5));
           const auto requests = std::count_if(asked_.begin(), asked_.end(), [&](const image::BlobRange& one) {
             return one.digest == digest;
           });
-          if (requests >= drips->second) drips_.erase(drips);
+          if (auto drips = drips_.find(digest); drips != drips_.end() && requests >= drips->second)
+            drips_.erase(drips);
         }
         if (call.Stopped()) return base::Cancelled("stopped");
         served_ += part;
