@@ -50,9 +50,13 @@ FetchOrder::Shares FetchOrder::CountShares() const {
   return shares;
 }
 
-// A part begins far enough behind the bytes of the blob's own stream to come before that stream reaches it.
+// After kMaxParts parts, as many bytes are left to the blob's own stream: it fetches these while they come,
+// and would be idle otherwise.
 std::uint64_t FetchOrder::NextPart(const Blob& blob) {
-  return std::max(blob.next_part, (blob.offset / kPartSize + 1) * kPartSize);
+  const std::uint64_t next = std::max(blob.next_part, (blob.offset / kPartSize + 1) * kPartSize);
+  const bool is_split = blob.next_part > 0;
+  const bool is_own = is_split && (next - blob.first_part) / kPartSize % (kMaxParts + 1) == kMaxParts;
+  return is_own ? next + kPartSize : next;
 }
 
 bool FetchOrder::MayStartPart(const std::string& digest, const Blob& blob) const {
@@ -102,6 +106,7 @@ std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
     Blob& whole = best->second;
     step.is_part = true;
     step.begin = NextPart(whole);
+    if (whole.next_part == 0) whole.first_part = step.begin;
     step.end = whole.next_part = std::min(step.begin + kPartSize, whole.size);
     step.key += "@" + std::to_string(step.begin);
     Blob part{.registry = whole.registry, .wanted_by = whole.wanted_by, .part_of = step.digest};

@@ -127,7 +127,7 @@ constexpr std::uint64_t kSplitBelow = 8 << 20;
 constexpr std::uint64_t kPartSize = 8 << 20;
 // Parts of all blobs that are on their way or wait. containerd takes the bytes of a blob in order only, so
 // each waits in memory: 32 MiB at most.
-constexpr int kMaxParts = 4;
+constexpr int kMaxParts = 5;
 
 struct BlobToFetch {
   std::string digest;
@@ -213,7 +213,7 @@ class FetchOrder {
     std::set<std::pair<ImageId, std::size_t>> wanted_by;  // with its rank there; never empty
     std::string part_of;                                  // digest of the blob, for a part
     std::uint64_t offset = 0;                             // the first byte that its own stream lacks
-    std::uint64_t next_part = 0;                          // where the next part for another stream begins
+    std::uint64_t first_part = 0, next_part = 0;  // where the first and the next part begin; 0: not split
     enum class Split { kNo, kTrying, kYes, kNever } split = Split::kNo;
     enum class State { kQueued, kPostponed, kActive, kPreempted, kInMemory } state = State::kQueued;
     std::uint64_t begun = 0;    // `steps_` when it began

@@ -220,7 +220,7 @@ struct SplitBlobTest : FetchingTest {
     EXPECT_TRUE(IsHere(huge_));
   }
 
-  std::string huge_ = std::string(45 * kMiB, 'h');
+  std::string huge_ = std::string(53 * kMiB, 'h');
   std::future<bool> fetched_;
 };
 

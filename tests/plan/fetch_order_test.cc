@@ -220,12 +220,12 @@ TEST_F(SplitBlobTest, FreeStreamsFetchThePartsBehindTheBytesThatCame) {
   EXPECT_EQ(Next(), "a@16777216");
   EXPECT_EQ(Next(), "a@25165824");
   EXPECT_EQ(Next(), "a@33554432");
+  EXPECT_EQ(Next(), "a@41943040");
   EXPECT_EQ(Next(), "-") << "each part takes memory";
   order.PartFetched(step->key, false);
   EXPECT_EQ(Next(), "-") << "until it is written";
   order.RemovePart(step->key);
-  // The own stream has come further than the parts.
-  order.OnBytes("a", 1, 49 * kMiB, now);
+  // 48 to 56 MiB are the own stream's.
   const auto last = order.Next(now);
   ASSERT_TRUE(last);
   EXPECT_EQ(last->begin, 56 * kMiB);
@@ -235,6 +235,12 @@ TEST_F(SplitBlobTest, FreeStreamsFetchThePartsBehindTheBytesThatCame) {
   order.Done("a");
   EXPECT_FALSE(order.Wants("a@16777216"));
   EXPECT_EQ(order.ProgressOf(1), Progress::kComplete);
+}
+
+TEST_F(SplitBlobTest, PartsBeginBehindTheOwnStream) {
+  order.OnBytes(Next(), 1, 8 * kMiB + 1, now);
+  order.OnBytes("a", 1, 33 * kMiB, now);
+  EXPECT_EQ(Next(), "a@41943040");
 }
 
 TEST_F(SplitBlobTest, PartsShareAsBlobsDoButTakeNoStreamFromOthers) {
