@@ -32,8 +32,8 @@ enum class CancelReason {
   kRemovedFromList,   // the entry is gone from the list
 };
 
-// One pull under way: the agent's own fetch if it helps, then PullImage with one credential after the other.
-// Its phases, in order: the agent's own download (ends with ContentFetched), PullImage (ends with
+// One pull under way: the agent's own fetch if it helps, then PullImage, after a denial with the next
+// credential. Its phases, in order: the agent's own download (ends with ContentFetched), PullImage (ends with
 // PullReturned), verification of the new image (ends with PullDone).
 struct ActivePull {
   std::uint64_t id = 0;

@@ -182,8 +182,8 @@ struct FetchJob {
 
 struct FetchResult {
   bool fetched = false;  // all content of the image is there; else the rest is left to the runtime
-  // The source sent other bytes than were asked for, or serves no ranges: what this download began is
-  // aborted.
+  // The source sent other bytes than were asked for, serves no ranges, or a blob has another digest: what
+  // this download began is aborted.
   bool cannot_continue = false;
   // Time for which not even the runtime may ask the registry, which has sent Retry-After, be it for another
   // image.

@@ -1,5 +1,5 @@
-// PerformPull: one pull, start to end: lease, the agent's own download if it helps, PullImage with each
-// credential in turn, and verification of the new image.
+// PerformPull: one pull, start to end: lease, the agent's own download if it helps, PullImage (after a
+// denial or 404 with the next credential), and verification of the new image.
 #pragma once
 
 #include <cstdint>

@@ -50,8 +50,8 @@ enum class FetchReason {
 };
 std::string_view FetchReasonName(FetchReason reason);
 
-// A registry whose manifest arrives within this time is near. `Distance` in plan/registry_health.h is
-// another measure: it sets the number of parallel pulls.
+// A registry whose manifest (or index, if that is quicker) arrives within this time is near. `Distance` in
+// plan/registry_health.h is another measure: it sets the number of parallel pulls.
 constexpr std::chrono::milliseconds kNearRegistry{5};
 // A registry with a shorter round trip than this is near, too, if it answers within kNearAndBusy: it shares a
 // machine or a site with this node, and either may be busy. One that takes longer may have its content
