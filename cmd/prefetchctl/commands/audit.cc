@@ -53,7 +53,7 @@ int RunAudit(Context& context, const AuditFlags& flags) {
     });
   }
   auto agent = context.Client();
-  if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+  if (!agent) return Fail(agent.error(), std::cerr);
   return AuditOfNode(context.call, *agent, options, std::cout, std::cerr);
 }
 

@@ -101,7 +101,7 @@ Command CheckCommand(CLI::App& command, Context& context) {
       return Fail(kBadInput, paired.error(), std::cerr);
     }
     auto agent = context.Client();
-    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    if (!agent) return Fail(agent.error(), std::cerr);
     return Check(context.call, *std::move(agent), *options, std::cout, std::cerr);
   };
 }

@@ -100,7 +100,7 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
                                  overrides.image_credential_provider_bin_dir || !options->sources.empty();
     if (!by_own_settings) {
       auto agent = context.Client();
-      if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+      if (!agent) return Fail(agent.error(), std::cerr);
       auto exit_code = FetchAgentCredentials(context.call, *agent, *options, get_env, std::cout, std::cerr);
       // Without an answer, no agent runs here. The command then looks up the credentials itself, unless the
       // user named an agent.

@@ -48,7 +48,7 @@ Examples:
     options->json = *output == "json";
     options->width = StdoutTerminal().width;
     auto agent = context.Client();
-    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    if (!agent) return Fail(agent.error(), std::cerr);
     return Explain(context.call, *agent, *options, std::cout, std::cerr);
   };
 }

@@ -39,7 +39,7 @@ int RunListCheck(Context& context, bool ask_agent, ListCheckFlags flags) {
   if (flags.files.empty()) return Fail(kBadInput, base::InvalidArgument("FILE is required"), std::cerr);
   if (!ask_agent) return ListCheck(flags.files, flags.capabilities, std::cout, std::cerr);
   auto agent = context.Client();
-  if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+  if (!agent) return Fail(agent.error(), std::cerr);
   return ListCheckWithAgent(context.call, *agent, flags.files, flags.capabilities, std::cout, std::cerr);
 }
 
@@ -138,7 +138,7 @@ Examples:
     }
     if (!*node) return DiffTwoLists(*options, std::cout, std::cerr);
     auto agent = context.Client();
-    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    if (!agent) return Fail(agent.error(), std::cerr);
     return DiffListWithNode(context.call, *agent, *options, std::cout, std::cerr);
   };
 }
@@ -256,7 +256,7 @@ Command ListImportCommand(CLI::App& command, Context& context) {
     kube::Api* api = opened ? &opened->api() : nullptr;
     if (!*node) return ImportList(context.call, nullptr, api, *options, std::cout, std::cerr);
     auto agent = context.Client();
-    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    if (!agent) return Fail(agent.error(), std::cerr);
     return ImportList(context.call, &*agent, api, *options, std::cout, std::cerr);
   };
 }

@@ -47,7 +47,7 @@ Examples:
     }
     options->json = *output == "json";
     auto agent = context.Client();
-    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    if (!agent) return Fail(agent.error(), std::cerr);
     return Retry(context.call, *agent, *options, std::cout, std::cerr);
   };
 }

@@ -37,7 +37,7 @@ int RunStatus(Context& context, const StatusFlags& flags) {
     });
   }
   auto agent = context.Client();
-  if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+  if (!agent) return Fail(agent.error(), std::cerr);
   return results ? PrintResults(context.call, *agent, *results, std::cout, std::cerr)
                  : Status(context.call, *agent, flags.node, std::cout, std::cerr);
 }

@@ -21,7 +21,7 @@ Examples:
   return [&context]() -> int {
     std::cout << "prefetchctl " PREFETCH_VERSION "\n";
     auto agent = context.Client();
-    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    if (!agent) return Fail(agent.error(), std::cerr);
     auto document = agent->Status(context.call);
     if (!document) return Fail(document.error(), std::cerr);
     const std::string& version = document->agent_version;

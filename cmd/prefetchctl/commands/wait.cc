@@ -46,7 +46,7 @@ int RunWait(Context& context, const WaitFlags& flags) {
   if (!flags.fleet.fleet) {
     if (context.NamedAgent().empty()) options->folder = kDefaultAgentFolder;
     auto agent = context.Client();
-    if (!agent) return Fail(kBadInput, agent.error(), std::cerr);
+    if (!agent) return Fail(agent.error(), std::cerr);
     return Wait(context.call, *agent, *options, std::cout, std::cerr);
   }
   auto target = screen::ParseFleetTarget(flags.min_ready);
