@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -48,10 +49,11 @@ constexpr std::string_view EnumName(E value) {
   return EnumNames<E>::kNames[index];
 }
 
-template <typename E>
-constexpr std::optional<E> EnumNamed(std::string_view name) {
+// `equal`: another comparison of names, such as EqualsIgnoreCase.
+template <typename E, typename Equal = std::equal_to<std::string_view>>
+constexpr std::optional<E> EnumNamed(std::string_view name, Equal equal = {}) {
   for (std::size_t i = 0; i < EnumNames<E>::kCount; i++) {
-    if (EnumNames<E>::kNames[i] == name) return static_cast<E>(i);
+    if (equal(EnumNames<E>::kNames[i], name)) return static_cast<E>(i);
   }
   return std::nullopt;
 }

@@ -65,11 +65,8 @@ template <typename E>
 std::optional<E> WordOf(const SourcedText& given, std::string_view setting, Mistakes& mistakes) {
   if (!given) return std::nullopt;
   std::vector<std::string> words = WordsOf(SettingNamed(setting));
-  if (std::find(words.begin(), words.end(), given->value) != words.end()) {
-    for (std::size_t i = 0; i < base::EnumNames<E>::kCount; i++) {
-      if (base::EqualsIgnoreCase(base::EnumNames<E>::kNames[i], given->value)) return static_cast<E>(i);
-    }
-  }
+  if (std::find(words.begin(), words.end(), given->value) != words.end())
+    return base::EnumNamed<E>(given->value, base::EqualsIgnoreCase);
   const std::string last = std::move(words.back());
   words.pop_back();
   mistakes.Add(given->source, "must be " + base::Join(words, ", ") + " or " + last);
