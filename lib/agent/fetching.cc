@@ -418,12 +418,8 @@ std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
           continue;
         }
         Transfer& transfer = *it->second;
-        transfer.key = step->key;
-        transfer.digest = step->digest;
-        transfer.is_part = step->is_part;
-        transfer.size = step->size;
+        transfer.step = *step;
         transfer.offset = step->begin;
-        transfer.end = step->end;
         transfer.job = jobs_.at(step->image).job;
         transfer.paced = alone;
         transfer.burst_began = now;
@@ -452,8 +448,9 @@ void BlobDownloader::Stream() {
 // fails. nullopt: the writer is open, where the bytes in the store end.
 std::optional<base::Result<BlobDownloader::TransferResult>> BlobDownloader::OpenBlob(Transfer& transfer) {
   const auto& blobs = transfer.job->blobs;
-  const auto blob = std::find_if(blobs.begin(), blobs.end(),
-                                 [&](const cri::BlobToWrite& one) { return one.digest == transfer.digest; });
+  const auto blob = std::find_if(blobs.begin(), blobs.end(), [&](const cri::BlobToWrite& one) {
+    return one.digest == transfer.step.digest;
+  });
   auto opened = content_.OpenBlob({.stop = transfer.stop.get_token()}, transfer.job->lease, *blob);
   if (!opened) return ToStoreError(opened.error());
   if (opened->state == cri::BlobState::kExists) return TransferResult::kDone;
@@ -465,18 +462,18 @@ std::optional<base::Result<BlobDownloader::TransferResult>> BlobDownloader::Open
 }
 
 base::Result<BlobDownloader::TransferResult> BlobDownloader::DownloadBlob(Transfer& transfer) {
-  if (transfer.is_part) {
-    if (auto got = FetchWithRetries(transfer, transfer.end); !got) return std::move(got).error();
+  if (transfer.step.is_part) {
+    if (auto got = FetchWithRetries(transfer, transfer.step.end); !got) return std::move(got).error();
     return TransferResult::kDone;
   }
   if (auto end = OpenBlob(transfer)) return *std::move(end);
   base::Status got;
-  while (got && transfer.offset < transfer.end) {
+  while (got && transfer.offset < transfer.step.end) {
     const auto next = AwaitContinuation(transfer);
     if (!next) {
       got = base::Cancelled("stopped");
     } else if (!next->bytes.empty()) {
-      got = WritePart(transfer, *next);
+      got = WritePart(transfer, next->bytes);
     } else {
       got = FetchWithRetries(transfer, next->end);
       if (std::exchange(transfer.met_part, false)) got = {};
@@ -501,25 +498,25 @@ void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Resu
         transfer->job->source->RetryAfter(transfer->job->question).value_or(plan::kDefaultRetryAfter);
   }
   base::Lock lock(mutex_);
-  transfers_.erase(transfer->key);
+  transfers_.erase(transfer->step.key);
   // The pause after a burst counts even if the stream failed.
   if (transfer->paced) yield_policy_.BurstEnded(transfer->burst_began, steady_clock::now());
   // A stream that was stopped on purpose must not fail its image.
-  const bool stopped = transfer->preempted || !order_.Wants(transfer->key);
+  const bool stopped = transfer->preempted || !order_.Wants(transfer->step.key);
   const base::TimePoint until = steady_clock::now() + retry_after.value_or(base::Duration::zero());
-  if (transfer->is_part) {
+  if (transfer->step.is_part) {
     // Its failure is none of the image: the blob's own stream fetches the rest.
     if (retry_after && *retry_after <= plan::kMaxRetryAfter && !stopped)
-      order_.RateLimited(transfer->key, until);
-    order_.PartFetched(transfer->key, !end && !stopped);
+      order_.RateLimited(transfer->step.key, until);
+    order_.PartFetched(transfer->step.key, !end && !stopped);
   } else if (end && *end == TransferResult::kDone) {
-    order_.Done(transfer->key);
+    order_.Done(transfer->step.key);
   } else if (end) {
-    order_.Postponed(transfer->key);
+    order_.Postponed(transfer->step.key);
   } else if (stopped) {
-    order_.Requeue(transfer->key);
+    order_.Requeue(transfer->step.key);
   } else if (!retry_after || *retry_after > plan::kMaxRetryAfter ||
-             !order_.RateLimited(transfer->key, until)) {
+             !order_.RateLimited(transfer->step.key, until)) {
     Fail(*transfer, end.error());
   }
   StopUnwanted();  // the parts of a blob that is over
@@ -545,7 +542,7 @@ bool BlobDownloader::Write(Transfer& transfer) {
 // one ends.
 bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_received) {
   base::Lock lock(mutex_);
-  if (order_.OnBytes(transfer.key, bytes_received, transfer.offset, steady_clock::now()))
+  if (order_.OnBytes(transfer.step.key, bytes_received, transfer.offset, steady_clock::now()))
     changed_.notify_all();
   transfer.burst_bytes += bytes_received;
   while (!transfer.stop.stop_requested()) {
@@ -583,7 +580,7 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
       continue;
     }
     changed_.wait_until(mutex_, std::min(next, now + plan::kForeignPullPollInterval));
-    order_.RestartSpeedWindow(transfer.key, steady_clock::now());
+    order_.RestartSpeedWindow(transfer.step.key, steady_clock::now());
   }
   return false;
 }
@@ -598,7 +595,7 @@ bool BlobDownloader::AwaitRate(Transfer& transfer, std::size_t bytes_received) {
     const base::Duration wait = rate_.WaitAt(now);
     if (wait <= base::Duration::zero()) return true;
     changed_.wait_until(mutex_, now + wait);
-    order_.ShiftSpeedWindow(transfer.key, steady_clock::now() - now);
+    order_.ShiftSpeedWindow(transfer.step.key, steady_clock::now() - now);
   }
   return false;
 }
@@ -606,11 +603,11 @@ bool BlobDownloader::AwaitRate(Transfer& transfer, std::size_t bytes_received) {
 // Returns false if the part is no longer wanted, or has no memory.
 bool BlobDownloader::KeepPart(const Transfer& transfer, std::string_view piece) {
   base::Lock lock(mutex_);
-  auto found = parts_.find(transfer.key);
+  auto found = parts_.find(transfer.step.key);
   if (found == parts_.end()) return false;
   std::string& bytes = found->second.bytes;
   try {
-    if (bytes.empty()) bytes.reserve(transfer.end - transfer.offset);
+    if (bytes.empty()) bytes.reserve(transfer.step.end - transfer.offset);
     bytes.append(piece);
   } catch (const std::bad_alloc&) {
     return false;
@@ -627,18 +624,20 @@ BlobDownloader::Parts::iterator BlobDownloader::FirstPart(const std::string& dig
   return first;
 }
 
-// Its stream ends, and the blob's own stream fetches these bytes.
+// Its stream ends, and the blob's own stream fetches what is missing of it. Another part may begin.
 void BlobDownloader::DropPart(Parts::iterator part) {
   order_.RemovePart(part->first);
   parts_.erase(part);
   StopUnwanted();
+  changed_.notify_all();
 }
 
 // Returns true if a part has the byte that comes next, so that the request of the blob's own stream has to
 // end. Parts whose bytes have not come by now are given up: the own stream is as quick.
 bool BlobDownloader::MeetsPart(const Transfer& transfer) {
   base::Lock lock(mutex_);
-  for (auto part = FirstPart(transfer.digest); part != parts_.end(); part = FirstPart(transfer.digest)) {
+  for (auto part = FirstPart(transfer.step.digest); part != parts_.end();
+       part = FirstPart(transfer.step.digest)) {
     if (part->second.begin > transfer.offset) return false;
     if (part->second.begin + part->second.bytes.size() > transfer.offset) return true;
     DropPart(part);
@@ -648,7 +647,7 @@ bool BlobDownloader::MeetsPart(const Transfer& transfer) {
 
 bool BlobDownloader::Take(Transfer& transfer, std::string_view piece) {
   fetched_(piece.size());
-  if (transfer.is_part) {
+  if (transfer.step.is_part) {
     if (!KeepPart(transfer, piece)) return false;
     transfer.offset += piece.size();
     return YieldToOthers(transfer, piece.size()) && AwaitRate(transfer, piece.size());
@@ -662,7 +661,7 @@ bool BlobDownloader::Take(Transfer& transfer, std::string_view piece) {
   const bool is_due =
       transfer.bytes.size() >= kWriteSize || steady_clock::now() >= transfer.written_at + kWriteInterval;
   if (is_due && !Write(transfer)) return false;
-  transfer.met_part = transfer.offset < transfer.end && MeetsPart(transfer);
+  transfer.met_part = transfer.offset < transfer.step.end && MeetsPart(transfer);
   return !transfer.met_part;
 }
 
@@ -672,27 +671,23 @@ std::optional<BlobDownloader::Continuation> BlobDownloader::AwaitContinuation(Tr
   while (!transfer.stop.stop_requested()) {
     const base::TimePoint now = steady_clock::now();
     // Writing, and waiting for another stream, must not count as slowness of the network.
-    order_.RestartSpeedWindow(transfer.key, now);
-    auto part = FirstPart(transfer.digest);
+    order_.RestartSpeedWindow(transfer.step.key, now);
+    auto part = FirstPart(transfer.step.digest);
     if (part == parts_.end() || part->second.begin > transfer.offset) {
-      if (!order_.RegistryIsHeld(transfer.digest, now))
-        return Continuation{.end = part == parts_.end() ? transfer.end : part->second.begin};
+      if (!order_.RegistryIsHeld(transfer.step.digest, now))
+        return Continuation{.end = part == parts_.end() ? transfer.step.end : part->second.begin};
       transfer.preempted = true;
       return std::nullopt;
     }
     const std::uint64_t behind = transfer.offset - part->second.begin;
-    const bool is_over = !transfers_.contains(part->first);
     if (part->second.bytes.size() > behind) {
       Continuation next{.bytes = std::exchange(part->second.bytes, {})};
       part->second.begin += next.bytes.size();
       next.bytes.erase(0, behind);
-      if (is_over) {
-        next.part_over = part->first;
-        parts_.erase(part);
-      }
       return next;
     }
-    if (is_over || order_.IsTooSlow(part->first, now)) {
+    // All of it is written, or its stream has ended early or is too slow.
+    if (!transfers_.contains(part->first) || order_.IsTooSlow(part->first, now)) {
       DropPart(part);
     } else {
       changed_.wait_until(mutex_, now + plan::kForeignPullPollInterval);
@@ -701,17 +696,13 @@ std::optional<BlobDownloader::Continuation> BlobDownloader::AwaitContinuation(Tr
   return std::nullopt;
 }
 
-base::Status BlobDownloader::WritePart(Transfer& transfer, const Continuation& part) {
-  if (!Write(transfer)) return *transfer.store_error;
-  for (std::size_t at = 0; at < part.bytes.size(); at += kWriteSize) {
-    transfer.bytes = part.bytes.substr(at, kWriteSize);
+base::Status BlobDownloader::WritePart(Transfer& transfer, std::string_view bytes) {
+  while (Write(transfer) && !bytes.empty()) {
+    transfer.bytes = bytes.substr(0, kWriteSize);
     transfer.offset += transfer.bytes.size();
-    if (!Write(transfer)) return *transfer.store_error;
+    bytes.remove_prefix(transfer.bytes.size());
   }
-  base::Lock lock(mutex_);
-  if (!part.part_over.empty()) order_.RemovePart(part.part_over);
-  changed_.notify_all();
-  return {};
+  return transfer.store_error ? base::Status(*transfer.store_error) : base::Status();
 }
 
 base::Status BlobDownloader::FetchWithRetries(Transfer& transfer, std::uint64_t end) {
@@ -720,7 +711,7 @@ base::Status BlobDownloader::FetchWithRetries(Transfer& transfer, std::uint64_t 
   for (int tried = 1; transfer.offset < end; tried++) {
     const std::uint64_t before = transfer.offset;
     base::Status got = transfer.job->source->FetchBytes(
-        call, transfer.job->question, {transfer.digest, transfer.size, transfer.offset, end}, take);
+        call, transfer.job->question, {transfer.step.digest, transfer.step.size, transfer.offset, end}, take);
     // Unavailable is repeated here: a broken connection, or an answer such as 500 or 502. Refusals, limits
     // and wrong answers are the caller's to judge.
     if (got || got.error().code() != base::Code::kUnavailable) return got;
@@ -737,14 +728,14 @@ void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
   const std::string& registry = transfer.job->question.reference.domain();
   for (auto& [image, running] : jobs_) {
     // The first error is the cause. Those that follow come from the stops.
-    if (running.failure || !Lists(*running.job, transfer.digest)) continue;
+    if (running.failure || !Lists(*running.job, transfer.step.digest)) continue;
     // An image of another registry waited for the same layer. Its own registry has done nothing wrong.
     const bool innocent = of_registry && running.job->question.reference.domain() != registry;
     running.failure =
         innocent ? base::Unavailable(registry + " failed: " + error.message()).CausedBy(base::Fault::kImage)
                  : error;
   }
-  order_.Failed(transfer.digest);
+  order_.Failed(transfer.step.digest);
   StopUnwanted();  // those of its parts
 }
 

@@ -71,11 +71,7 @@ class BlobDownloader {
   using ImageId = plan::FetchOrder::ImageId;
   // One blob on its way, or a part of one.
   struct Transfer {
-    std::string key;  // in the order
-    std::string digest;
-    bool is_part = false;
-    std::uint64_t size = 0;                  // of the blob
-    std::uint64_t end = 0;                   // of the blob or of the part
+    plan::FetchOrder::Step step;
     std::shared_ptr<const DownloadJob> job;  // one that wants it
     std::stop_source stop;
     // It was told to end, which is no failure of it: another blob or a pull of kubelet comes first, or its
@@ -107,7 +103,6 @@ class BlobDownloader {
   // How a blob goes on: with bytes from memory, or with a request that ends at `end`.
   struct Continuation {
     std::string bytes;
-    std::string part_over;  // all bytes of this part are taken
     std::uint64_t end = 0;
   };
 
@@ -132,7 +127,7 @@ class BlobDownloader {
   bool KeepPart(const Transfer& transfer, std::string_view piece) PREFETCH_EXCLUDES(mutex_);
   bool MeetsPart(const Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
   std::optional<Continuation> AwaitContinuation(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
-  base::Status WritePart(Transfer& transfer, const Continuation& part) PREFETCH_EXCLUDES(mutex_);
+  static base::Status WritePart(Transfer& transfer, std::string_view bytes);
   Parts::iterator FirstPart(const std::string& digest) PREFETCH_REQUIRES(mutex_);
   void DropPart(Parts::iterator part) PREFETCH_REQUIRES(mutex_);
   static bool Write(Transfer& transfer);

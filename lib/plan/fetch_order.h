@@ -120,13 +120,14 @@ constexpr std::chrono::seconds kFetchFloorTime{2};
 // Pause after a rate-limited request (429, 503) without Retry-After.
 constexpr std::chrono::seconds kDefaultRetryAfter{1};
 
-// A larger blob is split if its connection brings less than kSplitBelow bytes a second over kFetchFloorTime.
-// A single part shows whether its server bears that, before further ones start.
+// A blob above kSplitFrom is split if its stream brings at least kFetchFloor and less than kSplitBelow bytes
+// a second over kFetchFloorTime. A single part shows whether its server bears that, before further ones
+// start.
 constexpr std::uint64_t kSplitFrom = 32 << 20;
 constexpr std::uint64_t kSplitBelow = 8 << 20;
 constexpr std::uint64_t kPartSize = 8 << 20;
-// Parts of all blobs that are on their way or wait. containerd takes the bytes of a blob in order only, so
-// each waits in memory: 32 MiB at most.
+// At most this many parts exist, of all blobs: on their way, or in memory until the stream of their blob has
+// written them, since containerd takes the bytes of a blob in order only. That is 40 MiB.
 constexpr int kMaxParts = 5;
 
 struct BlobToFetch {

@@ -236,6 +236,7 @@ TEST_F(SplitBlobTest, ComesInParts) {
     parts += range.end - range.begin == plan::kPartSize ? 1 : 0;
   }
   EXPECT_GE(parts, plan::kMaxParts);
+  EXPECT_LE(source_->served(), huge_.size() + kMiB) << "what a part brings does not come twice";
 }
 
 TEST_F(SplitBlobTest, GoesOnAloneIfThePartsFail) {
@@ -255,6 +256,17 @@ TEST_F(SplitBlobTest, GoesOnAloneIfAPartIsRateLimited) {
   source_->EndDrips();
   ExpectFetched();
   EXPECT_LE(source_->requests(), 2U + plan::kMaxParts + 1U) << "the rest, behind the parts";
+}
+
+TEST_F(SplitBlobTest, ALongRetryAfterOfAPartHoldsNoOtherImage) {
+  source_->AskForPatience(1h);
+  BeginToDrip(100);
+  source_->Limit(1);
+  source_->AwaitRefusals();
+  source_->Put("reg.example/other:v1", {small_});
+  EXPECT_TRUE(BringWithin(10s, "reg.example/other:v1"));
+  source_->EndDrips();
+  ExpectFetched();
 }
 
 TEST_F(SplitBlobTest, PassesAPartThatHasNotCome) {
