@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <string_view>
 
@@ -100,6 +101,15 @@ base::Status Process::Start(const Command& command, int out, int err) {
 
 bool Process::Running() {
   return pid_ > 0 && !Wait(std::chrono::milliseconds(0));
+}
+
+std::uint64_t Process::PeakBytes() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kilobytes = 0;
+    if (word == "VmHWM:" && status >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
 }
 
 std::optional<Exit> Process::Wait(std::chrono::milliseconds limit) {

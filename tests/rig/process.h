@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,10 @@ struct Command {
   std::vector<std::string> argv;                         // argv[0] is looked up in PATH
   std::vector<std::pair<std::string, std::string>> env;  // set on top of the test's own environment
 };
+
+// For `env` of a program whose memory a test measures. `meson test` sets the variable for all programs, and
+// glibc then writes to memory that is only set aside: an agent with 75 MiB at most had up to 104 MiB.
+inline const std::pair<std::string, std::string> kNoMallocPerturb{"MALLOC_PERTURB_", "0"};
 
 // How a program ended: `code` for exit(code), else the signal that killed it.
 struct Exit {
@@ -48,6 +53,8 @@ class Process {
   // -1 when nothing was started, or it was waited for.
   pid_t pid() const { return pid_; }
   bool Running();
+  // Returns the most resident memory that it has had so far; 0 if it does not run.
+  std::uint64_t PeakBytes() const;
   // Returns how it ended, or nothing if it still runs after `limit`. Callers may ask again afterwards.
   std::optional<Exit> Wait(std::chrono::milliseconds limit);
   // To the program alone; does nothing when it has ended.

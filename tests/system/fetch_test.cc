@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <future>
 #include <memory>
 #include <random>
@@ -297,16 +296,6 @@ class FetchFaults : public testing::Test {
     }
     return "";
   }
-  // The most memory that the agent has had so far, in bytes.
-  std::uint64_t MostResident() {
-    std::ifstream status("/proc/" + std::to_string(node_.agent().pid()) + "/status");
-    std::string word;
-    while (status >> word) {
-      std::uint64_t kilobytes = 0;
-      if (word == "VmHWM:" && status >> kilobytes) return kilobytes * 1024;
-    }
-    return 0;
-  }
 
   Node node_;
   std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", {});
@@ -392,7 +381,7 @@ TEST_F(FetchFaults, MemoryStaysBounded) {
   for (const int fetches : {0, 1}) {
     StartAgent(fetches == 1 ? "auto" : "runtime");
     ExpectReady();
-    most[fetches] = MostResident();
+    most[fetches] = node_.agent().PeakBytes();
     node_.agent().Kill();
     EmptyStore(node_.containerd());
   }

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "base/fs.h"
@@ -35,7 +34,8 @@ class HostileList : public testing::Test {
     ASSERT_OK(
         process_.Start({.argv = {std::getenv("PREFETCHD"), "--kubelet=none", "--list", scratch_ / "lists",
                                  "--listen", "127.0.0.1:0", "--local", scratch_ / "agent.sock",
-                                 "--runtime-endpoint", "unix://" + (scratch_ / "no-runtime.sock")}},
+                                 "--runtime-endpoint", "unix://" + (scratch_ / "no-runtime.sock")},
+                        .env = {rig::kNoMallocPerturb}},
                        scratch_ / "log"));
     ASSERT_TRUE(Says("/livez", "ok")) << Log();
   }
@@ -63,13 +63,6 @@ class HostileList : public testing::Test {
     }
     return count;
   }
-  std::uint64_t MostResident() {
-    std::ifstream file("/proc/" + std::to_string(process_.pid()) + "/status");
-    for (std::string line; std::getline(file, line);) {
-      if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
-    }
-    return 0;
-  }
 
   rig::Scratch scratch_;
   rig::Process process_;
@@ -80,8 +73,8 @@ TEST_F(HostileList, AStartingAgentServesTheReason) {
   StartAgent();
   EXPECT_TRUE(Says("/readyz", "a.yaml:3:24: is nested deeper than 16 levels")) << Get("/readyz") << Log();
   EXPECT_TRUE(Says("/readyz", " 503"));
-  EXPECT_LT(MostResident(), 96 * kMiB);
-  std::printf("most resident: %llu KiB\n", static_cast<unsigned long long>(MostResident() / 1024));
+  EXPECT_LT(process_.PeakBytes(), 96 * kMiB);
+  std::printf("most resident: %llu KiB\n", static_cast<unsigned long long>(process_.PeakBytes() / 1024));
 }
 
 TEST_F(HostileList, NeverReplacesTheLastValidOne) {
@@ -97,8 +90,8 @@ TEST_F(HostileList, NeverReplacesTheLastValidOne) {
     EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return Refusals() >= refused; })) << unit << Log();
     EXPECT_TRUE(Says("/v1/status", "registry.example.test/a:v1")) << unit;
   }
-  EXPECT_LT(MostResident(), 96 * kMiB);
-  std::printf("most resident: %llu KiB\n", static_cast<unsigned long long>(MostResident() / 1024));
+  EXPECT_LT(process_.PeakBytes(), 96 * kMiB);
+  std::printf("most resident: %llu KiB\n", static_cast<unsigned long long>(process_.PeakBytes() / 1024));
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <thread>
 
@@ -129,7 +128,7 @@ void SlowReaders::StartAgent() {
   ASSERT_OK(agent_.Start({{program, "--list", scratch_ / "images.txt", "--kubelet=none", "--runtime-endpoint",
                            "unix://" + (scratch_ / "none.sock"), "--local", scratch_ / "agent.sock",
                            "--listen", "127.0.0.1:" + std::to_string(port_)},
-                          {}},
+                          {rig::kNoMallocPerturb}},
                          scratch_ / "agent.log"));
   ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return Answers("/readyz?verbose", "HTTP/1.1 503"); }));
 }
@@ -183,14 +182,6 @@ SlowReaders::Probes SlowReaders::Attack(const std::vector<std::string>& paths, s
   over = true;
   probe.join();
   return probes;
-}
-
-std::uint64_t SlowReaders::AgentPeakBytes() const {
-  std::ifstream file("/proc/" + std::to_string(agent_.pid()) + "/status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
-  }
-  return 0;
 }
 
 }  // namespace prefetch::system

@@ -29,7 +29,7 @@ class SlowReaders {
   Probes Attack(const std::vector<std::string>& paths, std::chrono::seconds time);
 
   bool AgentRuns() { return agent_.Running(); }
-  std::uint64_t AgentPeakBytes() const;  // resident
+  std::uint64_t AgentPeakBytes() const { return agent_.PeakBytes(); }
   // The most memory that the kernel held for the agent's connections during attacks.
   std::uint64_t kernel_bytes() const { return kernel_; }
 
