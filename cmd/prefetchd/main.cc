@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "agent/agent.h"
-#include "agent/pinning.h"
 #include "base/ascii_output.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -33,6 +32,7 @@
 #include "cri/endpoint.h"
 #include "cri/grpc_content_service.h"
 #include "node_agent.h"
+#include "pulling/change_pins.h"
 #include "screen/status_table.h"
 #include "status/documents.h"
 
@@ -112,7 +112,7 @@ ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_ou
 // outlast that. The operator therefore asks for this before the agent is deleted.
 ExitCode Unpin(const base::Call& call, const cri::Endpoint& endpoint, bool prints) {
   cri::GrpcContentService content(endpoint);
-  const agent::PinsChanged done = agent::UnpinAll(call.Within(kUnpinTime), content);
+  const pulling::PinsChanged done = pulling::UnpinAll(call.Within(kUnpinTime), content);
   for (const std::string& name : done.unpinned) base::Info("image unpinned", {{"image", name}});
   // Agents pin nothing on other runtimes than containerd.
   if (!done.unsupported && !done.runtime_error.empty())

@@ -349,7 +349,7 @@ RegistryClients::RuntimeRegistryClients::RuntimeRegistryClients(
       client(http, clock, ClientOptionsFor(config, *by)) {}
 
 std::shared_ptr<const registry::DecidedAccess> RegistryClients::Decided(
-    const agent::RegistryQueryContext& runtime) {
+    const pulling::RegistryQueryContext& runtime) {
   return access_.For({runtime.name, runtime.version, runtime.registries});
 }
 
@@ -362,10 +362,10 @@ std::shared_ptr<RegistryClients::RuntimeRegistryClients> RegistryClients::Client
   return clients_;
 }
 
-agent::RegistryResolver RegistryClients::Resolver() {
+pulling::RegistryResolver RegistryClients::Resolver() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const base::Call& call, const image::RegistryQuestion& question,
-                const agent::RegistryQueryContext& runtime) -> image::RegistryAnswer {
+                const pulling::RegistryQueryContext& runtime) -> image::RegistryAnswer {
     auto decided = Decided(runtime);
     if (image::IsOnlyByPull(decided->access, question.reference.domain())) {
       return {.kind = image::RegistryAnswerKind::kIndeterminate,
@@ -381,9 +381,9 @@ agent::RegistryResolver RegistryClients::Resolver() {
   };
 }
 
-agent::RegistryAccessFor RegistryClients::Access() {
+pulling::RegistryAccessFor RegistryClients::Access() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
-  return [this](const agent::RegistryQueryContext& runtime) {
+  return [this](const pulling::RegistryQueryContext& runtime) {
     auto decided = Decided(runtime);
     image::RegistryAccess access = decided->access;
     if (image::IsOnlyByPull(access, "*")) return access;
@@ -394,10 +394,10 @@ agent::RegistryAccessFor RegistryClients::Access() {
   };
 }
 
-agent::ContentSourceFor RegistryClients::Contents() {
+pulling::ContentSourceFor RegistryClients::Contents() {
   if (config_.mode != config::RegistryMode::kAuto) return nullptr;
   return [this](const image::Reference& reference,
-                const agent::RegistryQueryContext& runtime) -> std::shared_ptr<image::ContentSource> {
+                const pulling::RegistryQueryContext& runtime) -> std::shared_ptr<image::ContentSource> {
     auto decided = Decided(runtime);
     if (!registry::MayDownload(*decided, reference.domain())) return nullptr;
     std::shared_ptr<RuntimeRegistryClients> clients = ClientsFor(std::move(decided));
@@ -415,7 +415,7 @@ agent::ContentSourceFor RegistryClients::Contents() {
 
 agent::RegistryHosts RegistryClients::Hosts() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
-  return [this](const image::Reference& reference, const agent::RegistryQueryContext& runtime) {
+  return [this](const image::Reference& reference, const pulling::RegistryQueryContext& runtime) {
     status::RegistryHostsView view;
     auto decided = Decided(runtime);
     const image::RegistryAccess& access = decided->access;

@@ -15,9 +15,7 @@
 #include "agent/cluster/kubelet_readers.h"
 #include "agent/cluster/node_gate.h"
 #include "agent/cluster/own_addresses.h"
-#include "agent/fetching.h"
 #include "agent/observe.h"
-#include "agent/query_registry.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/result.h"
@@ -33,6 +31,8 @@
 #include "kube/identity.h"
 #include "list/watcher.h"
 #include "plan/caller.h"
+#include "pulling/fetching.h"
+#include "pulling/query_registry.h"
 #include "registry/client.h"
 #include "registry/node_access.h"
 
@@ -104,10 +104,10 @@ class RegistryClients {
   void SetNodeAddresses(std::vector<std::string> addresses) { own_addresses_.SetNode(std::move(addresses)); }
 
   // Each returns an empty function if no registry is to be asked.
-  agent::RegistryResolver Resolver();
+  pulling::RegistryResolver Resolver();
   agent::RegistryHosts Hosts();
-  agent::RegistryAccessFor Access();
-  agent::ContentSourceFor Contents();
+  pulling::RegistryAccessFor Access();
+  pulling::ContentSourceFor Contents();
 
  private:
   // A node that asks no registry pays for none of this.
@@ -120,7 +120,7 @@ class RegistryClients {
     registry::Client client;
   };
 
-  std::shared_ptr<const registry::DecidedAccess> Decided(const agent::RegistryQueryContext& runtime);
+  std::shared_ptr<const registry::DecidedAccess> Decided(const pulling::RegistryQueryContext& runtime);
   std::shared_ptr<RuntimeRegistryClients> ClientsFor(std::shared_ptr<const registry::DecidedAccess> decided)
       PREFETCH_EXCLUDES(mutex_);
 

@@ -53,7 +53,7 @@ Agent::Agent(Options options, Parts parts)
       entries_(options_.platform, {.labels = std::nullopt, .pending = options_.reads_labels}),
       turns_(started_at_),
       next_turn_(started_at_),
-      lookups_(parts_.keyring, [this](LookupFinished event) { loop_.Push(std::move(event)); }),
+      lookups_(parts_.keyring, [this](pulling::LookupFinished event) { loop_.Push(std::move(event)); }),
       runtime_(
           loop_, parts_.keyring,
           Observer(parts_.images, parts_.content, ProbeOf(parts_), options_.platform, options_.audit_ignore),
@@ -69,12 +69,13 @@ Agent::Agent(Options options, Parts parts)
     options_.kubelet.reset();
   }
   if (options_.fetch && parts_.contents) {
-    fetcher_.emplace(parts_.content, parts_.contents, parts_.clock, options_.platform, metrics_,
-                     options_.limits.download_bytes_per_second);
+    fetcher_.emplace(
+        parts_.content, parts_.contents, parts_.clock, options_.platform,
+        [this](std::uint64_t bytes) { metrics_.Fetched(bytes); }, options_.limits.download_bytes_per_second);
   }
   pulls_.emplace(PullOptions{.limits = options_.limits, .instance = options_.instance, .once = options_.once},
-                 PullDependencies{parts_.images, parts_.content, refusals_, parts_.clock, options_.platform,
-                                  fetcher_ ? &*fetcher_ : nullptr},
+                 pulling::PullDependencies{parts_.images, parts_.content, refusals_, parts_.clock,
+                                           options_.platform, fetcher_ ? &*fetcher_ : nullptr},
                  ProbeOf(parts_),
                  PullCollaborators{loop_, entries_, lookups_, metrics_, runtime_, checks_, kubelet_.get()});
   if (kubelet_ && options_.touch && parts_.api != nullptr) {
@@ -695,12 +696,12 @@ void Agent::On(const SizeQueryDone& event) {
   pulls_->Handle(event);
 }
 
-void Agent::On(const LeasesUpdated& event) {
+void Agent::On(const pulling::LeasesUpdated& event) {
   loop_.JobEnded();
   pulls_->Handle(event);
 }
 
-void Agent::On(const PinsChanged& event) {
+void Agent::On(const pulling::PinsChanged& event) {
   loop_.JobEnded();
   pinning_.Handle(event);
 }
@@ -715,7 +716,7 @@ void Agent::On(TouchCallDone event) {
   touching_->Handle(std::move(event.report), entries_, loop_.now(), loop_.Wall());
 }
 
-void Agent::On(const LookupFinished& event) {
+void Agent::On(const pulling::LookupFinished& event) {
   loop_.Changed();
   if (lookups_.Handle(event, loop_.now())) metrics_.CredentialsFound(*event.lookup);
 }

@@ -13,9 +13,7 @@
 
 #include "agent/board.h"
 #include "agent/cluster/touch_pods.h"
-#include "agent/credential_lookups.h"
 #include "agent/entries.h"
-#include "agent/fetching.h"
 #include "agent/kubelet_view.h"
 #include "agent/loop.h"
 #include "agent/metrics.h"
@@ -23,13 +21,12 @@
 #include "agent/observe_kubelet.h"
 #include "agent/pinning.h"
 #include "agent/pulls.h"
-#include "agent/query_registry.h"
 #include "agent/registry_checks.h"
 #include "agent/runtime_view.h"
 #include "agent/touching.h"
-#include "agent/workers.h"
 #include "base/clock.h"
 #include "base/token_bucket.h"
+#include "base/workers.h"
 #include "credentials/keyring.h"
 #include "cri/content_service.h"
 #include "cri/image_service.h"
@@ -38,6 +35,9 @@
 #include "plan/check.h"
 #include "plan/desired.h"
 #include "plan/limits.h"
+#include "pulling/credential_lookups.h"
+#include "pulling/fetching.h"
+#include "pulling/query_registry.h"
 
 namespace prefetch::agent {
 
@@ -50,11 +50,11 @@ struct Options {
   std::string endpoint;  // the runtime's socket, shown in status and in the log
   // Tells this agent's leases from those of another one on the same node.
   std::string instance;
-  // --fetch=auto: the agent may fetch content itself (agent/fetching.h).
+  // --fetch=auto: the agent may fetch content itself (pulling/fetching.h).
   bool fetch = false;
   // --once: Run returns when every entry is settled (History::settled).
   bool once = false;
-  // --unpin: no entry is pinned. UnpinAll removes existing pins (agent/pinning.h).
+  // --unpin: no entry is pinned. UnpinAll removes existing pins (pulling/change_pins.h).
   bool unpin = false;
   // This node's kubelet; none: presence is the verdict.
   std::optional<KubeletOptions> kubelet;
@@ -75,11 +75,11 @@ struct Parts {
   cri::ContentService& content;
   credentials::Keyring& keyring;
   const base::Clock& clock;
-  DiskProbe disk = nullptr;             // null: ProbeDisk with a deadline (WithDeadline)
-  kube::Api* api = nullptr;             // for touching; none: this is no cluster, or it is not enabled
-  RegistryResolver registry = nullptr;  // empty: no registry is asked
-  RegistryAccessFor access = nullptr;
-  ContentSourceFor contents = nullptr;
+  DiskProbe disk = nullptr;  // null: ProbeDisk with a deadline (WithDeadline)
+  kube::Api* api = nullptr;  // for touching; none: this is no cluster, or it is not enabled
+  pulling::RegistryResolver registry = nullptr;  // empty: no registry is asked
+  pulling::RegistryAccessFor access = nullptr;
+  pulling::ContentSourceFor contents = nullptr;
 };
 
 // The loop wakes up more often than it goes through all entries (a *turn*). A wake-up without news costs no
@@ -163,8 +163,8 @@ class Agent {
   bool On(RuntimePolled event);
   void On(PullDone event);
   void On(const ProgressPolled& event);
-  void On(const LeasesUpdated& event);
-  void On(const PinsChanged& event);
+  void On(const pulling::LeasesUpdated& event);
+  void On(const pulling::PinsChanged& event);
   void On(const PullSizeKnown& event) { pulls_->Handle(event); }
   void On(const SizeQueryDone& event);
   void On(const ContentFetched& event) { pulls_->Handle(event); }
@@ -179,7 +179,7 @@ class Agent {
   void On(const OperatorRetry& event);
   // Whether the back-off of a pull that a preflight waits for is skipped.
   bool MaySkipBackoffFor(const Entry& entry);
-  void On(const LookupFinished& event);
+  void On(const pulling::LookupFinished& event);
   void On(ProblemReported event);
   bool On(NodeLabelsRead event);
   void ApplyCredentials(credentials::KeyringHealth health);
@@ -209,7 +209,7 @@ class Agent {
   const Parts parts_;
   const base::TimePoint started_at_;
   Loop loop_;
-  RejectedCredentials refusals_;
+  pulling::RejectedCredentials refusals_;
   Board board_;
   plan::WindowStates windows_;
   std::optional<double> window_fraction_;  // of the start jitter, drawn once
@@ -230,18 +230,18 @@ class Agent {
   base::TimePoint next_turn_;
 
   // Each owns its state; the later ones know the ones before.
-  CredentialLookups lookups_;
+  pulling::CredentialLookups lookups_;
   RuntimeView runtime_;
   std::unique_ptr<KubeletView> kubelet_;  // null: no kubelet runs here
   RegistryChecks checks_;
   Pinning pinning_;
-  std::optional<Fetcher> fetcher_;  // none: the runtime fetches everything
-  std::optional<Pulls> pulls_;      // always; made after the kubelet
+  std::optional<pulling::Fetcher> fetcher_;  // none: the runtime fetches everything
+  std::optional<Pulls> pulls_;               // always; made after the kubelet
   std::optional<TouchPods> touch_pods_;
   std::optional<Touching> touching_;
   // Last: their threads use what stands above.
-  Workers poll_workers_;
-  std::optional<Workers> touches_;
+  base::Workers poll_workers_;
+  std::optional<base::Workers> touches_;
 };
 
 }  // namespace prefetch::agent

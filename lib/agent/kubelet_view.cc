@@ -104,7 +104,7 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
   return question;
 }
 
-void KubeletView::StartPollIfDue(Workers& workers, std::uint64_t list_epoch) {
+void KubeletView::StartPollIfDue(base::Workers& workers, std::uint64_t list_epoch) {
   loop_.Check();
   if (poll_running_ || list_epoch == 0) return;
   const bool touched = files_changed_.all || !files_changed_.names.empty();

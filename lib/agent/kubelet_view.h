@@ -39,7 +39,7 @@ class KubeletView {
   void Handle(KubeletRecordsChanged event) { files_changed_.Add(std::move(event.changes)); }
 
   // At each waking. `list_epoch`: the version of the list that the entries are of.
-  void StartPollIfDue(Workers& workers, std::uint64_t list_epoch);
+  void StartPollIfDue(base::Workers& workers, std::uint64_t list_epoch);
   struct News {
     bool restarted = false;
     bool settings = false;  // of the kubelets that may run here

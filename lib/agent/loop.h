@@ -15,19 +15,20 @@
 #include <vector>
 
 #include "agent/cluster/touch_pods.h"
-#include "agent/credential_lookups.h"
-#include "agent/lease_manager.h"
 #include "agent/observe.h"
 #include "agent/observe_kubelet.h"
-#include "agent/perform.h"
-#include "agent/workers.h"
 #include "base/call.h"
 #include "base/channel.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/workers.h"
 #include "cri/content_service.h"
 #include "image/registry_answer.h"
 #include "plan/desired.h"
+#include "pulling/change_pins.h"
+#include "pulling/credential_lookups.h"
+#include "pulling/lease_manager.h"
+#include "pulling/perform.h"
 
 namespace prefetch::agent {
 
@@ -66,7 +67,7 @@ struct RuntimePolled {
 struct PullDone {
   std::string name;  // the entry's normalised name
   std::uint64_t run = 0;
-  PullOutcome outcome;
+  pulling::PullOutcome outcome;
   plan::DiskSpace disk = {};  // measured after one that ended well
 };
 
@@ -161,24 +162,13 @@ struct NodeLabelsRead {
   std::optional<image::NodeLabels> labels;  // none: it cannot be read
 };
 
-// The runtime has pinned or unpinned images, or said which are pinned: what was asked of it.
-struct PinsChanged {
-  std::optional<std::set<std::string>> found;  // the names that this agent has pinned, if it was asked
-  std::vector<std::string> pinned, unpinned;
-  std::vector<std::string> had_none;          // names that were to be unpinned, and had no pin of this agent
-  std::map<std::string, std::string> errors;  // by name
-  // The runtime itself has failed: what is not named above was not tried. Empty: it has not.
-  std::string runtime_error;
-  bool unsupported = false;
-};
-
 struct Wake {};  // nothing but a turn
 
-using Event =
-    std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressPolled, PullSizeKnown, SizeQueryDone,
-                 ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, KubeletRecordsChanged,
-                 RuntimeImagesChanged, KubeletPolled, TouchCallDone, RegistryCheckDone, PullRequested,
-                 OperatorRetry, LookupFinished, ProblemReported, NodeLabelsRead, PinsChanged>;
+using Event = std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressPolled, PullSizeKnown,
+                           SizeQueryDone, ContentFetched, PullReturned, pulling::LeasesUpdated,
+                           PullUnprotected, KubeletRecordsChanged, RuntimeImagesChanged, KubeletPolled,
+                           TouchCallDone, RegistryCheckDone, PullRequested, OperatorRetry,
+                           pulling::LookupFinished, ProblemReported, NodeLabelsRead, pulling::PinsChanged>;
 
 // Maximum time between two polls of the runtime, whether it sends events or not. A vanished image must be
 // noticed within 10 s.
@@ -242,7 +232,7 @@ class Loop {
   std::optional<Event> PopUntil(base::TimePoint deadline) { return inbox_.PopUntil(deadline); }
 
   // Runs `job` on `pool`. The job's event arrives through the inbox; the part that absorbs it calls JobEnded.
-  void Submit(Workers& pool, std::function<Event()> job) {
+  void Submit(base::Workers& pool, std::function<Event()> job) {
     JobBegan();
     pool.Submit([this, job = std::move(job)] { Push(job()); });
   }

@@ -13,25 +13,13 @@
 #include "base/mutex.h"
 #include "base/timed_reader.h"
 #include "plan/poll_trigger.h"
+#include "pulling/image_facts.h"
 
 namespace prefetch::agent {
 
 namespace {
 
 constexpr std::chrono::seconds kDiskProbeTimeout{1};
-
-// Returns the digests of this repository among repo_digests. If the reference names one of them, it comes
-// first.
-std::vector<std::string> DigestsFor(const image::LocalImage& image, const image::Reference& reference) {
-  std::string prefix = reference.Repository() + "@";
-  std::vector<std::string> found;
-  for (const std::string& name : image.repo_digests) {
-    if (!name.starts_with(prefix)) continue;
-    std::string digest = name.substr(prefix.size());
-    found.insert(digest == reference.digest() ? found.begin() : found.end(), std::move(digest));
-  }
-  return found;
-}
 
 bool HasTagOf(const image::LocalImage& image, const std::string& repository) {
   return std::any_of(image.repo_tags.begin(), image.repo_tags.end(), [&](const std::string& name) {
@@ -115,49 +103,6 @@ DiskProbe WithDeadline(DiskProbe probe) {
   };
 }
 
-plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,
-                    const std::vector<std::string>& names) {
-  plan::Local local;
-  local.id = image.id;
-  if (std::vector<std::string> digests = DigestsFor(image, reference); !digests.empty()) {
-    local.digest = std::move(digests.front());
-    local.other_digests.assign(digests.begin() + 1, digests.end());
-  }
-  local.size_bytes = image.size_bytes;
-  local.pinned = image.pinned;
-  const std::string& own_tag = reference.Normalized();
-  std::string own_digest = reference.Repository() + "@" + local.digest;
-  for (const std::string& name : names) {
-    if (name != own_tag && name != own_digest) local.aliases.push_back(name);
-  }
-  return local;
-}
-
-bool IsForeign(const image::Platform& node, const cri::ImageDetails& details) {
-  return details.platform && !details.platform->architecture.empty() &&
-         details.platform->architecture != node.architecture;
-}
-
-// Returns whether a container starts from the image. An error means that the runtime could not tell, while
-// false is about this image.
-cri::CallResult<bool> IsStartable(const base::Call& call, cri::ContentService& content, const std::string& id,
-                                  const std::string& chain_id, bool only_unpacked) {
-  auto starts = only_unpacked && !chain_id.empty() ? content.IsUnpacked(call, chain_id)
-                                                   : content.IsRunnable(call, id, chain_id);
-  if (starts) return starts;
-  switch (starts.error().error_class) {
-    // Other runtimes list no image that does not start.
-    case image::ErrorClass::kRuntimeUnsupported:
-      return true;
-    case image::ErrorClass::kRuntimeDown:
-    case image::ErrorClass::kCancelled:
-    case image::ErrorClass::kTimeout:
-      return starts;
-    default:  // about this image alone, such as content that went meanwhile
-      return false;
-  }
-}
-
 // Called at the start and after each restart of the runtime. Forgets what was learnt about the previous
 // process.
 std::optional<cri::CallError> Observer::Connect(const base::Call& call, RuntimePoll& poll) {
@@ -190,7 +135,7 @@ cri::CallResult<std::vector<Observer::ImageFacts>> Observer::AskDetails(
     if (!details) continue;
     answers[i].chain_id = details->chain_id;
     answers[i].artifact = details->artifact;
-    answers[i].foreign = IsForeign(node_, *details);
+    answers[i].foreign = pulling::IsForeign(node_, *details);
     if (!details->platform) continue;  // not known
     answers[i].platform = details->platform->ToString();
     answers[i].runs_here = image::CanRun(node_, *details->platform);
@@ -235,7 +180,7 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
   for (auto& [id, facts] : now) {
     if (facts.gone) gone_.insert(id);
     if (facts.gone || facts.starts) continue;
-    auto starts = IsStartable(call, content_, id, facts.chain_id, facts.foreign);
+    auto starts = pulling::IsStartable(call, content_, id, facts.chain_id, facts.foreign);
     if (!starts) return starts.error();
     facts.starts = *starts;
     // Without this, the next equal answer would be skipped as unchanged.
@@ -324,7 +269,7 @@ RuntimePoll Observer::PollConnected(const base::Call& call, const plan::ImageLis
       poll.locals.emplace_back();
       continue;
     }
-    plan::Local local = ToLocal(*found, desired.reference, index.NamesOf(found->id));
+    plan::Local local = pulling::ToLocal(*found, desired.reference, index.NamesOf(found->id));
     local.found_by_tag = names_are_pulled_ && desired.reference.has_digest() &&
                          HasTagOf(*found, desired.reference.Repository());
     if (auto known = facts_.find(found->id); known != facts_.end()) {

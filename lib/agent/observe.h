@@ -75,8 +75,8 @@ class Observer {
     bool untagged = false;  // it had no tag when that was asked
     bool gone = false;      // the runtime has nothing by its name: gone in between, or never there (C34)
     bool foreign = false;   // for another architecture, which the node runs as well
-    // Result of agent::IsStartable. An image that starts is not asked about again while it is here: only its
-    // removal takes its snapshots away.
+    // Result of pulling::IsStartable. An image that starts is not asked about again while it is here: only
+    // its removal takes its snapshots away.
     bool starts = false;
   };
 
@@ -106,19 +106,6 @@ class Observer {
   std::map<std::string, ImageFacts> facts_;  // by image id; those that are gone are dropped
   std::set<std::string> gone_;               // ids that are listed, and that no name finds
 };
-
-// Returns true if a container starts from the content that the runtime has under that id. It does not start
-// from an artifact, or from what a failed pull has left. `only_unpacked`: only unpacked content counts, not
-// content that the runtime could still unpack, as for an architecture that is not the node's own (IsForeign).
-// A runtime that cannot tell is believed: only containerd lists what a failed pull has left. An error means
-// that the runtime is away.
-cri::CallResult<bool> IsStartable(const base::Call& call, cri::ContentService& content, const std::string& id,
-                                  const std::string& chain_id, bool only_unpacked);
-bool IsForeign(const image::Platform& node, const cri::ImageDetails& details);
-
-// Returns the facts about an image under the name `reference`. `names`: all names of the image.
-plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,
-                    const std::vector<std::string>& names);
 
 // Receives the runtime's image events on a thread of its own. A runtime without such events is asked for them
 // every ten minutes. One owner. `content` and everything that `changed` uses must outlive it.

@@ -10,26 +10,14 @@
 #include "agent/entries.h"
 #include "agent/loop.h"
 #include "agent/runtime_view.h"
-#include "agent/workers.h"
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/workers.h"
 #include "cri/content_service.h"
 #include "plan/pins.h"
+#include "pulling/change_pins.h"
 
 namespace prefetch::agent {
-
-// The calls of one job.
-struct PinChanges {
-  bool list = false;
-  std::vector<std::string> pin, unpin;
-};
-// Lists, sets and removes pins, in this order. A failure of one name is in `errors`. After a failure of the
-// runtime itself, it makes no further call. Blocks.
-PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, const std::string& owner,
-                       const PinChanges& work);
-// Takes the pins of all agents off. Labels do not tell an agent that has gone from one that runs beside this
-// one, and a running agent sets its pins again within a minute.
-PinsChanged UnpinAll(const base::Call& call, cri::ContentService& content);
 
 // No lock: the loop's thread alone uses it, which Loop::Check checks. The arguments outlive it.
 class Pinning {
@@ -48,8 +36,9 @@ class Pinning {
   void Reconnected();
   // Call it once a turn, after the decisions, when there is a list. `may_unpin`: all sources of the list are
   // in force, so a missing entry was taken off.
-  void StartIfDue(Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits, bool may_unpin);
-  void Handle(const PinsChanged& event);
+  void StartIfDue(base::Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits,
+                  bool may_unpin);
+  void Handle(const pulling::PinsChanged& event);
   // A pull of the name has ended: it may have removed the label.
   void Pulled(const std::string& name);
   // No more jobs will be absorbed. Pins that are due are problems from now on.
@@ -68,7 +57,7 @@ class Pinning {
   };
 
   std::vector<plan::DesiredPin> DesiredPins() const;
-  void DropBackedOff(PinChanges& work);
+  void DropBackedOff(pulling::PinChanges& work);
 
   const std::string owner_;
   const bool off_;

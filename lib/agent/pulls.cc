@@ -34,7 +34,7 @@ plan::ProgressFacts Facts(const cri::PullProgress& seen, bool may_be_queued) {
 
 }  // namespace
 
-Pulls::Pulls(PullOptions options, const PullDependencies& parts, DiskProbe disk,
+Pulls::Pulls(PullOptions options, const pulling::PullDependencies& parts, DiskProbe disk,
              const PullCollaborators& collaborators)
     : options_(std::move(options)),
       parts_(parts),
@@ -319,10 +319,10 @@ void Pulls::Start(Entry& entry) {
   // The room that images take can be measured only against a time at which no pull was writing.
   if (std::all_of(all.begin(), all.end(), [](const Entry& one) { return one.runs.empty(); }))
     disk_usage_ = plan::AfterFirstBegin(disk_usage_, disk_.known ? disk_.available_bytes : 0);
-  PullJob job{.reference = entry.desired->reference,
-              .credentials = lookups_.Take(*entry.desired),
-              .lease = run.lease,
-              .runtime = runtime_.QueryContext()};
+  pulling::PullJob job{.reference = entry.desired->reference,
+                       .credentials = lookups_.Take(*entry.desired),
+                       .lease = run.lease,
+                       .runtime = runtime_.QueryContext()};
   // Without it, CRI-O shares one pull between equal callers, and a cancel by the agent would fail kubelet's
   // pull (C32).
   if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPullCgroup;
@@ -344,7 +344,7 @@ void Pulls::Start(Entry& entry) {
   loop_.Submit(
       workers_,
       [this, call, job = std::move(job), name = entry.name(), id = run.id, path = disk_path_]() -> Event {
-        PullDone done{name, id, PerformPull(call, parts_, job)};
+        PullDone done{name, id, pulling::PerformPull(call, parts_, job)};
         // Measured here and not in the loop, because a dead mount may block it. The next pull may start in
         // the turn that absorbs this event and needs a figure that includes this image.
         if (done.outcome.success) done.disk = probe_disk_(path);
@@ -379,7 +379,7 @@ void Pulls::Handle(const PullReturned& event) {
 
 // Polls the progress of all pulls that the runtime shows, in one job. One poll runs at a time, so a slow
 // runtime is not asked again before it has answered.
-void Pulls::StartWatchIfDue(Workers& workers) {
+void Pulls::StartWatchIfDue(base::Workers& workers) {
   loop_.Check();
   if (watch_running_ || loop_.now() < next_watch_) return;
   next_watch_ = base::TimePoint::max();
@@ -514,13 +514,13 @@ void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount&
     // A question that failed is not repeated: the pull itself brings the size.
     entry.size_requested = true;
     size_questions_++;
-    PullJob job{.reference = entry.desired->reference,
-                .credentials = lookups_.Peek(*entry.desired),
-                .lease = {},
-                .runtime = runtime_.QueryContext()};
+    pulling::PullJob job{.reference = entry.desired->reference,
+                         .credentials = lookups_.Peek(*entry.desired),
+                         .lease = {},
+                         .runtime = runtime_.QueryContext()};
     base::Call call{.stop = loop_.stopping()};
     loop_.Submit(workers_, [call, parts = parts_, job = std::move(job), name = entry.name()]() -> Event {
-      return SizeQueryDone{name, QuerySize(call, parts, job)};
+      return SizeQueryDone{name, pulling::QuerySize(call, parts, job)};
     });
   }
 }
@@ -559,22 +559,23 @@ bool Pulls::ReportsProgress(const ActivePull& run) const {
 }
 
 // Decides whether a lease without a running pull is still of use: only if the image is missing, or may be.
-IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
+pulling::IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   const Entry* entry = entries_.Find(name);
   // The last condition: a lease was named for a requested image that is now on the list, or the other way
   // round. Its pull will use the other name.
   if (entry == nullptr || !entry->applies() || entry->on_list == cri::IsRequestedLease(lease)) {
-    return IdleLeaseUse::kNone;
+    return pulling::IdleLeaseUse::kNone;
   }
   // Before the first poll, it is unknown which images are missing, and preflights may repeat their requests.
   // Until then the lease stays: without it, the next pull would lose its bytes.
   bool missing = !entry->observed.known || entry->action.kind != plan::ActionKind::kKeep ||
                  (!entry->on_list && !entry->observed.local);
-  if (!missing) return IdleLeaseUse::kNone;
-  return entry->history.disk.kept_bytes > 0 ? IdleLeaseUse::kHoldsBytes : IdleLeaseUse::kNoBytesSeen;
+  if (!missing) return pulling::IdleLeaseUse::kNone;
+  return entry->history.disk.kept_bytes > 0 ? pulling::IdleLeaseUse::kHoldsBytes
+                                            : pulling::IdleLeaseUse::kNoBytesSeen;
 }
 
-void Pulls::StartUpdatingLeases(Workers& workers) {
+void Pulls::StartUpdatingLeases(base::Workers& workers) {
   loop_.Check();
   if (!runtime_.up()) return;
   auto work = leases_.Next(
@@ -591,11 +592,11 @@ void Pulls::StartUpdatingLeases(Workers& workers) {
   }
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(workers, [this, call, work = *std::move(work)]() -> Event {
-    return UpdateLeases(call, parts_.content, work);
+    return pulling::UpdateLeases(call, parts_.content, work);
   });
 }
 
-void Pulls::Handle(const LeasesUpdated& event) {
+void Pulls::Handle(const pulling::LeasesUpdated& event) {
   loop_.Check();
   if (!event.dropped.empty()) {
     // Only the deletions that were made for room wait until the bytes are gone. After others, the bytes go
@@ -628,11 +629,11 @@ void Pulls::Handle(const LeasesUpdated& event) {
 }
 
 // Bytes that an agent before has fetched count as if this one had.
-void Pulls::RememberKept(Entry& entry, const LeasesUpdated& event, const std::string& lease) {
+void Pulls::RememberKept(Entry& entry, const pulling::LeasesUpdated& event, const std::string& lease) {
   auto kept = event.kept.find(lease);
   if (kept == event.kept.end() || !entry.runs.empty()) return;
   // An image that is present, or whose kept bytes are known already, learns nothing from an old lease.
-  if (UseOf(entry.name(), lease) != IdleLeaseUse::kNoBytesSeen) return;
+  if (UseOf(entry.name(), lease) != pulling::IdleLeaseUse::kNoBytesSeen) return;
   entry.history.disk = plan::AfterSize(entry.history.disk, kept->second.bytes_total);
   entry.history.disk.kept_bytes = kept->second.bytes_done;
 }
@@ -659,11 +660,11 @@ void Pulls::ReleaseLeasesAtExit() {
   if (!runtime_.up()) return;
   base::Call call =
       base::Call().Within(options_.once ? base::Duration(kReleaseTimeoutOnce) : kReleaseTimeout);
-  LeaseChanges work;
+  pulling::LeaseChanges work;
   work.drop = leases_.LeasesToReleaseAtExit(
       entries_.LeasesInUse(),
       [this](const std::string& name, const std::string& lease) { return UseOf(name, lease); });
-  if (!work.drop.empty()) UpdateLeases(call, parts_.content, work);
+  if (!work.drop.empty()) pulling::UpdateLeases(call, parts_.content, work);
 }
 
 // ---- Ends of pulls: the facts in each about its image, its registry and the runtime.
@@ -695,7 +696,7 @@ bool IsRegistryFailure(plan::Reason reason) {
 
 // Returns how a run is counted. A pull that the agent ended itself counts as cancelled, unless its time was
 // up or it had stalled.
-PullEnd EndOf(const ActivePull& run, const PullOutcome& outcome, base::TimePoint now) {
+PullEnd EndOf(const ActivePull& run, const pulling::PullOutcome& outcome, base::TimePoint now) {
   PullEnd end{.result = PullResult::kCancelled, .took = now - run.state.started_at};
   if (outcome.success && outcome.success->unpacked) {
     end.result = PullResult::kSucceeded;
@@ -798,7 +799,7 @@ void Pulls::Handle(PullDone event) {
   }
 }
 
-void Pulls::Succeeded(Entry& entry, const ActivePull& run, PullOutcome outcome) {
+void Pulls::Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome outcome) {
   // The factor of disk usage is updated before AfterSuccess, which clears what the history knows about room.
   const plan::PullSuccess& success = *outcome.success;
   entry.history.disk = plan::AfterSize(entry.history.disk, run.state.progress.bytes_total);

@@ -7,21 +7,21 @@
 #include <set>
 #include <string>
 
-#include "agent/credential_lookups.h"
 #include "agent/entries.h"
 #include "agent/kubelet_view.h"
-#include "agent/lease_manager.h"
 #include "agent/loop.h"
 #include "agent/metrics.h"
 #include "agent/observe.h"
-#include "agent/perform.h"
 #include "agent/registry_checks.h"
 #include "agent/runtime_view.h"
-#include "agent/workers.h"
+#include "base/workers.h"
 #include "plan/decide.h"
 #include "plan/disk_budget.h"
 #include "plan/limits.h"
 #include "plan/schedule.h"
+#include "pulling/credential_lookups.h"
+#include "pulling/lease_manager.h"
+#include "pulling/perform.h"
 
 namespace prefetch::agent {
 
@@ -35,7 +35,7 @@ struct PullOptions {
 struct PullCollaborators {
   Loop& loop;
   Entries& entries;
-  CredentialLookups& lookups;
+  pulling::CredentialLookups& lookups;
   Metrics& metrics;
   RuntimeView& runtime;
   RegistryChecks& checks;
@@ -46,7 +46,7 @@ struct PullCollaborators {
 class Pulls {
  public:
   // Everything in `parts` and `disk` outlives it.
-  Pulls(PullOptions options, const PullDependencies& parts, DiskProbe disk,
+  Pulls(PullOptions options, const pulling::PullDependencies& parts, DiskProbe disk,
         const PullCollaborators& collaborators);
 
   const plan::Limits& limits() const { return limits_; }
@@ -84,7 +84,7 @@ class Pulls {
   void Handle(const ContentFetched& event);
   void Handle(const PullReturned& event);
   void Handle(const PullUnprotected& event);
-  void Handle(const LeasesUpdated& event);
+  void Handle(const pulling::LeasesUpdated& event);
 
   // Both are called once a turn, in this order. EvaluateRuns replaces or ends running pulls by their
   // progress. CheckDiskBudget ends those for which there is no disk space.
@@ -93,8 +93,8 @@ class Pulls {
   // `settled`: every entry has been settled once (History::settled). `may_start`: how full the disk may
   // become is known.
   void StartDue(bool settled, bool may_start);
-  void StartWatchIfDue(Workers& workers);
-  void StartUpdatingLeases(Workers& workers);
+  void StartWatchIfDue(base::Workers& workers);
+  void StartUpdatingLeases(base::Workers& workers);
   // Returns the time of the next turn that is needed without an event.
   base::TimePoint NextTurn() const;
 
@@ -108,7 +108,7 @@ class Pulls {
   void SetDisk(const plan::DiskSpace& disk);
   void ApplyDisk(const plan::DiskSpace& disk, const std::string& path);
   // How pulls end.
-  void Succeeded(Entry& entry, const ActivePull& run, PullOutcome outcome);
+  void Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome outcome);
   void Failed(Entry& entry, const ActivePull& run, const plan::PullFailure& failure);
   bool MayHaveCrashedRuntime(const Entry& entry, const ActivePull& run);
   void RecordRegistrySuccess(const std::string& registry);
@@ -136,16 +136,16 @@ class Pulls {
 
   // Leases.
   std::string LeaseFor(const Entry& entry) const;
-  IdleLeaseUse UseOf(const std::string& name, const std::string& lease);
-  void RememberKept(Entry& entry, const LeasesUpdated& event, const std::string& lease);
+  pulling::IdleLeaseUse UseOf(const std::string& name, const std::string& lease);
+  void RememberKept(Entry& entry, const pulling::LeasesUpdated& event, const std::string& lease);
   bool ReportsProgress(const ActivePull& run) const;  // whether the runtime reports its progress
 
   const PullOptions options_;
-  const PullDependencies parts_;
+  const pulling::PullDependencies parts_;
   const DiskProbe probe_disk_;
   Loop& loop_;
   Entries& entries_;
-  CredentialLookups& lookups_;
+  pulling::CredentialLookups& lookups_;
   Metrics& metrics_;
   RuntimeView& runtime_;
   RegistryChecks& checks_;
@@ -175,12 +175,12 @@ class Pulls {
   std::uint64_t disk_factor_ = plan::kMaxFactor;  // plan::FactorFor, of this turn
   bool disk_is_short_ = false;                    // plan::ScheduleOutput::short_of_disk_space
   base::TimePoint disk_full_until_;               // nothing starts before
-  LeaseManager leases_;
+  pulling::LeaseManager leases_;
   bool shows_progress_ = true;  // until the runtime says that it does not
   bool watch_running_ = false;
   int size_questions_ = 0;  // under way
   base::TimePoint next_watch_ = base::TimePoint::max();
-  Workers workers_;  // last: its threads use what stands above
+  base::Workers workers_;  // last: its threads use what stands above
 };
 
 }  // namespace prefetch::agent

@@ -76,7 +76,7 @@ bool RegistryChecks::AwaitsProbe(const std::string& registry) const {
 
 // Collects the checks that are due and lets plan::ScheduleChecks choose. Absent images and running pulls need
 // no check, since the pull brings the newest answer.
-bool RegistryChecks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
+bool RegistryChecks::Start(bool runtime_up, const pulling::RegistryQueryContext& runtime) {
   loop_.Check();
   next_turn_ = base::TimePoint::max();
   // The runtime's version and configuration decide how a registry is asked.
@@ -131,21 +131,21 @@ bool RegistryChecks::Start(bool runtime_up, const RegistryQueryContext& runtime)
   return !checks.start.empty();
 }
 
-void RegistryChecks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
+void RegistryChecks::StartCheck(Entry& entry, const pulling::RegistryQueryContext& runtime) {
   plan::RegistryPace& pace = paces_[entry.desired->reference.domain()];
   pace = plan::AfterStart(std::move(pace), loop_.now());
   entry.checking = true;
   // Nodes that ask no registry never create these threads.
-  if (!workers_) workers_ = std::make_unique<Workers>(image::kChecksAtOnce);
-  RegistryQueryJob job{.reference = entry.desired->reference,
-                       .credentials = lookups_.Take(*entry.desired),
-                       .local = entry.observed.local,
-                       .runtime = runtime};
+  if (!workers_) workers_ = std::make_unique<base::Workers>(image::kChecksAtOnce);
+  pulling::RegistryQueryJob job{.reference = entry.desired->reference,
+                                .credentials = lookups_.Take(*entry.desired),
+                                .local = entry.observed.local,
+                                .runtime = runtime};
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(*workers_, [this, call, job = std::move(job), name = entry.name()]() -> Event {
     base::TimePoint started = clock_.Now();
     RegistryCheckDone done{.name = name, .registry = job.reference.domain(), .answer = {}};
-    done.answer = QueryRegistry(call, {options_.resolver, &refusals_, clock_, options_.node}, job);
+    done.answer = pulling::QueryRegistry(call, {options_.resolver, &refusals_, clock_, options_.node}, job);
     metrics_.RegistryChecked(done.answer, clock_.Now() - started);
     return done;
   });
@@ -159,7 +159,7 @@ std::optional<RegistryHold> RegistryChecks::Handle(const RegistryCheckDone& even
   // this answer.
   bool waited_for = entry != nullptr && std::exchange(entry->checking, false);
   // The registry was not asked, so neither its circuit nor the entry may count this as a failure.
-  if (IsLocalFailure(event.answer)) {
+  if (pulling::IsLocalFailure(event.answer)) {
     paces_[event.registry].running--;
     if (waited_for) CheckAt(*entry, loop_.now() + kRepeatAfterNoAnswer);
     return std::nullopt;

@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "agent/credential_lookups.h"
 #include "agent/entries.h"
 #include "agent/loop.h"
 #include "agent/metrics.h"
-#include "agent/query_registry.h"
-#include "agent/workers.h"
 #include "base/clock.h"
+#include "base/workers.h"
 #include "plan/history.h"
 #include "plan/registry_pace.h"
 #include "plan/snapshot.h"
+#include "pulling/credential_lookups.h"
+#include "pulling/query_registry.h"
 
 namespace prefetch::agent {
 
@@ -29,7 +29,7 @@ struct RegistryHold {
 };
 
 struct RegistryCheckOptions {
-  RegistryResolver resolver;  // empty: no registry is asked
+  pulling::RegistryResolver resolver;  // empty: no registry is asked
   image::Platform node;
   bool once = false;  // --once: all is asked at the start, and each pull taken that can be had
 };
@@ -39,7 +39,8 @@ struct RegistryCheckOptions {
 class RegistryChecks {
  public:
   RegistryChecks(RegistryCheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries,
-                 CredentialLookups& lookups, RejectedCredentials& refusals, Metrics& metrics)
+                 pulling::CredentialLookups& lookups, pulling::RejectedCredentials& refusals,
+                 Metrics& metrics)
       : options_(std::move(options)),
         clock_(clock),
         loop_(loop),
@@ -59,7 +60,7 @@ class RegistryChecks {
   // After a new list: plans questions about its changes.
   void OnDesiredChanged();
   // Call it once a turn. Returns true if a question starts.
-  bool Start(bool runtime_up, const RegistryQueryContext& runtime);
+  bool Start(bool runtime_up, const pulling::RegistryQueryContext& runtime);
   std::optional<RegistryHold> Handle(const RegistryCheckDone& event);
   // The next turn without an event.
   base::TimePoint NextTurn() const { return next_turn_; }
@@ -89,7 +90,7 @@ class RegistryChecks {
   };
   plan::AnswerTime AnswerTimeNow() const;
   bool AwaitsProbe(const std::string& registry) const;
-  void StartCheck(Entry& entry, const RegistryQueryContext& runtime);
+  void StartCheck(Entry& entry, const pulling::RegistryQueryContext& runtime);
   void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer, const PreviousAnswer& before) const;
   std::optional<RegistryHold> ApplyPace(const std::string& registry, const image::RegistryAnswer& answer);
 
@@ -97,13 +98,13 @@ class RegistryChecks {
   const base::Clock& clock_;
   Loop& loop_;
   Entries& entries_;
-  CredentialLookups& lookups_;
-  RejectedCredentials& refusals_;
+  pulling::CredentialLookups& lookups_;
+  pulling::RejectedCredentials& refusals_;
   Metrics& metrics_;
   std::map<std::string, plan::RegistryPace> paces_;  // of those that were asked
   base::TimePoint next_turn_ = base::TimePoint::max();
   // Last: its threads use all members above. Null until a registry is asked.
-  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<base::Workers> workers_;
 };
 
 }  // namespace prefetch::agent

@@ -35,7 +35,7 @@ bool AtLeast(const std::string& version, int major, int minor) {
 }  // namespace
 
 RuntimeView::RuntimeView(Loop& loop, credentials::Keyring& keyring, Observer observer, StaleMounts mounts,
-                         RegistryAccessFor access, std::string endpoint)
+                         pulling::RegistryAccessFor access, std::string endpoint)
     : loop_(loop),
       keyring_(keyring),
       observer_(std::move(observer)),
@@ -68,7 +68,7 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
   failed_polls_++;
 }
 
-void RuntimeView::StartPollIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
+void RuntimeView::StartPollIfDue(base::Workers& workers, std::shared_ptr<const plan::ImageList> list,
                                  std::uint64_t list_epoch) {
   loop_.Check();
   // Before the first list there is nothing to look for. The Observer is stateful, so one poll runs at a time.

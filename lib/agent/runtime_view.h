@@ -11,7 +11,6 @@
 
 #include "agent/loop.h"
 #include "agent/observe.h"
-#include "agent/query_registry.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/timed_reader.h"
@@ -20,6 +19,7 @@
 #include "plan/desired.h"
 #include "plan/poll_trigger.h"
 #include "plan/snapshot.h"
+#include "pulling/query_registry.h"
 
 namespace prefetch::agent {
 
@@ -48,14 +48,16 @@ class RuntimeView {
  public:
   // `endpoint`: as shown in status and logs.
   RuntimeView(Loop& loop, credentials::Keyring& keyring, Observer observer, StaleMounts mounts,
-              RegistryAccessFor access, std::string endpoint);
+              pulling::RegistryAccessFor access, std::string endpoint);
 
   const plan::RuntimeStatus& status() const { return status_; }
   bool up() const { return status_.up; }
   bool ever_up() const { return ever_up_; }
   // Returns the time since the runtime stopped answering; nullopt while it answers.
   std::optional<base::Duration> DownFor() const;
-  RegistryQueryContext QueryContext() const { return {status_.name, status_.version, status_.registries}; }
+  pulling::RegistryQueryContext QueryContext() const {
+    return {status_.name, status_.version, status_.registries};
+  }
   // Returns true if the runtime may keep a pull waiting for others, so that none of its bytes move:
   // containerd 2.1 and later.
   bool queues() const { return queues_; }
@@ -82,7 +84,7 @@ class RuntimeView {
   void ReportAccess();
 
   // Call it once a turn. Before the first list, there is nothing to look for.
-  void StartPollIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
+  void StartPollIfDue(base::Workers& workers, std::shared_ptr<const plan::ImageList> list,
                       std::uint64_t list_epoch);
   struct News {
     bool reconnected = false;  // perhaps to another process
@@ -105,7 +107,7 @@ class RuntimeView {
   credentials::Keyring& keyring_;
   Observer observer_;
   StaleMounts mounts_;
-  const RegistryAccessFor access_;
+  const pulling::RegistryAccessFor access_;
   plan::RuntimeStatus status_;
   bool access_logged_ = false;  // status_.access, in the log
   bool ever_up_ = false;

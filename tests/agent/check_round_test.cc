@@ -15,7 +15,6 @@
 #include "agent/answers/check_round.h"
 #include "agent/answers/endpoints.h"
 #include "agent/image_queries_rig.h"
-#include "agent/query_registry.h"
 #include "base/fs.h"
 #include "base/mutex.h"
 #include "base/text.h"
@@ -27,6 +26,7 @@
 #include "http/server.h"
 #include "kube/token_keys.h"
 #include "plan/image_readiness.h"
+#include "pulling/query_registry.h"
 #include "registry/host_state.h"
 #include "status/sample.h"
 
@@ -175,16 +175,17 @@ class Crowd : public testing::Test {
   Gate registry_;
   HeldApi api_;
   Retries retries_{board_, clock_, [](const std::vector<std::string>&) {}};
-  ImageQueryService image_queries_{
-      board_,
-      runtime_,
-      runtime_,
-      keyring_,
-      clock_,
-      [this](const base::Call& call, const image::RegistryQuestion& question, const RegistryQueryContext&) {
-        if (question.reference.domain().starts_with("slow")) registry_.Pass(call);
-        return image::RegistryAnswer{.kind = image::RegistryAnswerKind::kMoved};
-      }};
+  ImageQueryService image_queries_{board_,
+                                   runtime_,
+                                   runtime_,
+                                   keyring_,
+                                   clock_,
+                                   [this](const base::Call& call, const image::RegistryQuestion& question,
+                                          const pulling::RegistryQueryContext&) {
+                                     if (question.reference.domain().starts_with("slow"))
+                                       registry_.Pass(call);
+                                     return image::RegistryAnswer{.kind = image::RegistryAnswerKind::kMoved};
+                                   }};
   ClientAuthenticator callers_{
       {.namespaces = {"*"}, .always = plan::AnswerSource::kAsk, .unlisted = plan::AnswerSource::kAsk},
       true,
@@ -627,12 +628,12 @@ TEST_F(PreflightRights, NoPullSecretOfTheAgentsIsUsedForAPod) {
                                                   .allow_repositories = {"reg.example.test"},
                                                   .list_sources = {"images.yaml"}}}},
                                clock_);
-  ImageQueryService asking(
-      board_, runtime_, runtime_, keyring, clock_,
-      [this](const base::Call&, const image::RegistryQuestion& question, const RegistryQueryContext&) {
-        asked_ = question;
-        return image::RegistryAnswer{.kind = Kind::kSame};
-      });
+  ImageQueryService asking(board_, runtime_, runtime_, keyring, clock_,
+                           [this](const base::Call&, const image::RegistryQuestion& question,
+                                  const pulling::RegistryQueryContext&) {
+                             asked_ = question;
+                             return image::RegistryAnswer{.kind = Kind::kSame};
+                           });
   snapshot_.images[0].desired.Change([](plan::DesiredImage& desired) { desired.sources = {"images.yaml"}; });
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   auto users = [&](const Requester& asker) {
@@ -655,7 +656,7 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
   EXPECT_EQ(keyring.problems(), std::vector<std::string>{});
   ImageQueryService asking(
       board_, runtime_, runtime_, keyring, clock_,
-      [](const base::Call&, const image::RegistryQuestion&, const RegistryQueryContext&) {
+      [](const base::Call&, const image::RegistryQuestion&, const pulling::RegistryQueryContext&) {
         return image::RegistryAnswer{.kind = Kind::kAccessDenied};
       });
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
@@ -666,8 +667,8 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
 // The last of many images of a question gets what time is left.
 TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
   SharedRegistryAnswers moment;
-  const RegistryResolver unreachable = [this](const base::Call&, const image::RegistryQuestion&,
-                                              const RegistryQueryContext&) {
+  const pulling::RegistryResolver unreachable = [this](const base::Call&, const image::RegistryQuestion&,
+                                                       const pulling::RegistryQueryContext&) {
     times_asked_++;
     return image::RegistryAnswer{.kind = Kind::kUnreachable};
   };
@@ -704,22 +705,22 @@ TEST_F(PreflightRights, ARegistryThatNoListNamesIsAStrangers) {
 
 // By it an answer in the background is kept from pods that could not have got it.
 TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
-  const RegistryResolver asker = [](const base::Call&, const image::RegistryQuestion&,
-                                    const RegistryQueryContext&) {
+  const pulling::RegistryResolver asker = [](const base::Call&, const image::RegistryQuestion&,
+                                             const pulling::RegistryQueryContext&) {
     return image::RegistryAnswer{.kind = Kind::kSame};
   };
   const image::Reference app = *image::Reference::Parse(kApp);
   const image::AuthConfig bob{.username = "bob", .password = base::Secret("pw")};
-  RejectedCredentials refusals;
+  pulling::RejectedCredentials refusals;
   auto is_lent = [&](bool exposes) {
     credentials::Lookup lookup;
     lookup.credentials = {{.auth = bob, .exposes = exposes},
                           {.auth = {.username = "ann", .password = base::Secret("pw")}}};
-    return QueryRegistry({}, {asker, &refusals, clock_, image::Platform::Host()},
-                         {.reference = app,
-                          .credentials = std::make_shared<const credentials::Lookup>(lookup),
-                          .local = std::nullopt,
-                          .runtime = {}})
+    return pulling::QueryRegistry({}, {asker, &refusals, clock_, image::Platform::Host()},
+                                  {.reference = app,
+                                   .credentials = std::make_shared<const credentials::Lookup>(lookup),
+                                   .local = std::nullopt,
+                                   .runtime = {}})
         .restricted;
   };
   EXPECT_FALSE(is_lent(false));

@@ -22,9 +22,9 @@ void FakeRegistries::Allow(const std::string& registry, std::optional<image::Pul
   registries_[registry].allowance = allowance;
 }
 
-agent::RegistryResolver FakeRegistries::Requester() {
+pulling::RegistryResolver FakeRegistries::Requester() {
   return [this](const base::Call&, const image::RegistryQuestion& question,
-                const agent::RegistryQueryContext&) { return Ask(question); };
+                const pulling::RegistryQueryContext&) { return Ask(question); };
 }
 
 class FakeRegistries::NearContent final : public image::ContentSource {
@@ -44,8 +44,8 @@ class FakeRegistries::NearContent final : public image::ContentSource {
   FakeRegistries& registries_;
 };
 
-agent::ContentSourceFor FakeRegistries::NearContents() {
-  return [this](const image::Reference&, const agent::RegistryQueryContext&) {
+pulling::ContentSourceFor FakeRegistries::NearContents() {
+  return [this](const image::Reference&, const pulling::RegistryQueryContext&) {
     return std::make_shared<NearContent>(*this);
   };
 }

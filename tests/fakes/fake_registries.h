@@ -5,11 +5,11 @@
 #include <map>
 #include <string>
 
-#include "agent/fetching.h"
-#include "agent/query_registry.h"
 #include "base/mutex.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
+#include "pulling/fetching.h"
+#include "pulling/query_registry.h"
 
 namespace prefetch::tests {
 
@@ -36,9 +36,9 @@ class FakeRegistries {
   void Allow(const std::string& registry, std::optional<image::PullAllowance> allowance)
       PREFETCH_EXCLUDES(mutex_);
   // Answers from what the registries have when they are asked.
-  agent::RegistryResolver Requester();
+  pulling::RegistryResolver Requester();
   // Manifests, as from registries next door; nobody gets bytes of blobs. For an agent that fetches.
-  agent::ContentSourceFor NearContents();
+  pulling::ContentSourceFor NearContents();
 
   // All counts, and registries that are up, as if nobody had asked yet: for stories of months.
   void ForgetRequests() PREFETCH_EXCLUDES(mutex_);

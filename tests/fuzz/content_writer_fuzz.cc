@@ -22,7 +22,7 @@ void Judge(const cri::CallError& error) {
   if (!base::IsUtf8(error.message) || error.message.find('\n') != std::string::npos) std::abort();
 }
 
-// Writes a blob in the order of agent/fetching.cc. Returns true if it was completed.
+// Writes a blob in the order of pulling/fetching.cc. Returns true if it was completed.
 bool WriteAll(cri::BlobWriter& writer) {
   bool failed = false;
   while (writer.offset() < kBytes.size()) {

@@ -59,7 +59,7 @@ struct Loop {
   // Makes the agent download images itself, from `registry`.
   void FetchFrom(std::shared_ptr<image::ContentSource> registry) {
     options.fetch = true;
-    parts.contents = [registry](const image::Reference&, const agent::RegistryQueryContext&) {
+    parts.contents = [registry](const image::Reference&, const pulling::RegistryQueryContext&) {
       return registry;
     };
   }
@@ -120,7 +120,7 @@ TEST(AgentTurn, NothingIsPulledBeforeKubeletsSettingsWereLookedAt) {
   EXPECT_EQ(attempts(), 0);
   agent.Turn(std::move(kubelet_looked));
   loop.clock.Advance(std::chrono::milliseconds(100));
-  loop.Hear<agent::LookupFinished>();
+  loop.Hear<pulling::LookupFinished>();
   EXPECT_EQ(attempts(), 1);
 }
 
@@ -160,7 +160,7 @@ TEST(AgentTurn, TheEndStopsAQuestionThatIsUnderWay) {
   Loop loop;
   loop.runtime.Preload(MakeImage("r.io/a:v1", 1'000'000));
   loop.parts.registry = [&](const base::Call& call, const image::RegistryQuestion&,
-                            const agent::RegistryQueryContext&) {
+                            const pulling::RegistryQueryContext&) {
     asked = true;
     stopped = !base::Pause(call, std::chrono::seconds(5));
     return image::RegistryAnswer{};
@@ -197,7 +197,7 @@ TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {
     agent.Turn(std::nullopt);
     return agent.board().Latest()->images.at(0).present;
   };
-  loop.Hear<agent::RuntimePolled, agent::LookupFinished>();
+  loop.Hear<agent::RuntimePolled, pulling::LookupFinished>();
   while (loop.runtime.Parked() == 0) std::this_thread::yield();  // the pull resolves its name
   loop.runtime.Preload(MakeImage("r.io/other:v1", 1'000'000));   // so that there is something to tell
   loop.clock.Advance(agent::kPollInterval);
@@ -257,7 +257,7 @@ TEST(AgentTurn, ALimitThatADownloadMeetsHoldsThePullToo) {
   registry->AskForPatience(std::chrono::hours(1));
   loop.FetchFrom(registry);
   agent::Agent& agent = loop.Start();
-  loop.Hear<agent::RuntimePolled, agent::LookupFinished, agent::PullSizeKnown, agent::PullDone>();
+  loop.Hear<agent::RuntimePolled, pulling::LookupFinished, agent::PullSizeKnown, agent::PullDone>();
   loop.clock.Advance(std::chrono::milliseconds(100));
   agent.Turn(std::nullopt);
   EXPECT_TRUE(registry->asked());
@@ -282,7 +282,7 @@ TEST(AgentTurn, WhatHasNoRoomOnceItsSizeIsKnownCostsNoByte) {
   agent::Agent& agent = loop.Start();
   loop.Hear<agent::RuntimePolled>();
   available = 205 * kGiB;  // the rule leaves 5 of them
-  loop.Hear<agent::LookupFinished, agent::PullSizeKnown, agent::PullDone>();
+  loop.Hear<pulling::LookupFinished, agent::PullSizeKnown, agent::PullDone>();
   loop.clock.Advance(std::chrono::milliseconds(100));
   agent.Turn(std::nullopt);
   EXPECT_FALSE(registry->asked());

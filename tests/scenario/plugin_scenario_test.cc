@@ -161,7 +161,7 @@ TEST_F(PluginScenario, SoManyPluginsRunAtOnceAndNoneIsForgotten) {
   Know(16, Good(milliseconds(300)));
   List();
   EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
-  EXPECT_LE(node_->plugins.most_at_once(), agent::kPluginsAtOnce);
+  EXPECT_LE(node_->plugins.most_at_once(), pulling::kPluginsAtOnce);
 }
 
 // The plugin hangs for one of two registries, and answers for the other one.

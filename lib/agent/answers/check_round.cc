@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "agent/observe.h"
 #include "base/secret.h"
 #include "image/platform.h"
 #include "kubelet/verdict_reader.h"
+#include "pulling/image_facts.h"
 
 namespace prefetch::agent {
 
@@ -261,7 +261,7 @@ bool HasName(const image::LocalImageIndex& index, const plan::ImageState& entry)
 }
 
 void SetLocal(const image::LocalImage& found, const image::LocalImageIndex& index, plan::ImageState& state) {
-  plan::Local local = ToLocal(found, state.desired->reference, index.NamesOf(found.id));
+  plan::Local local = pulling::ToLocal(found, state.desired->reference, index.NamesOf(found.id));
   state.present = state.usable = true;
   state.image_id = local.id;
   state.digest = local.digest;
@@ -327,8 +327,8 @@ const image::LocalImage* LiveRuntime::FindImported(const base::Call& call, const
 bool LiveRuntime::StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
                             bool search) const {
   // The walk through the content store is expensive, so pods get the cheap check.
-  const bool only_unpacked = !search || IsForeign(image::Platform::Host(), details);
-  auto starts = IsStartable(call, content_, id, details.chain_id, only_unpacked);
+  const bool only_unpacked = !search || pulling::IsForeign(image::Platform::Host(), details);
+  auto starts = pulling::IsStartable(call, content_, id, details.chain_id, only_unpacked);
   return starts && *starts;
 }
 
@@ -449,16 +449,16 @@ image::RegistryAnswer LiveRegistry::QueryNow(const base::Call& call, const plan:
   if (std::chrono::steady_clock::now() >= lookup_call.deadline) {
     return CredentialTimeoutAnswer(desired.reference.domain(), *credentials, pod_answers_ != nullptr);
   }
-  RegistryQueryJob job{.reference = desired.reference,
-                       .credentials = std::move(credentials),
-                       .local = std::nullopt,
-                       .runtime = {runtime.name, runtime.version, runtime.registries},
-                       .untrusted_name = pod_answers_ != nullptr && !known};
+  pulling::RegistryQueryJob job{.reference = desired.reference,
+                                .credentials = std::move(credentials),
+                                .local = std::nullopt,
+                                .runtime = {runtime.name, runtime.version, runtime.registries},
+                                .untrusted_name = pod_answers_ != nullptr && !known};
   if (image.present) {
     job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
   }
   // No refusals are counted: clients of preflights must not be able to hold back the node's credentials.
-  return QueryRegistry(call, {resolver_, nullptr, clock_, image::Platform::Host()}, job);
+  return pulling::QueryRegistry(call, {resolver_, nullptr, clock_, image::Platform::Host()}, job);
 }
 
 image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::RuntimeStatus& runtime,

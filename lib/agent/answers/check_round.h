@@ -13,7 +13,6 @@
 #include <string>
 #include <utility>
 
-#include "agent/query_registry.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -26,6 +25,7 @@
 #include "plan/caller.h"
 #include "plan/check.h"
 #include "plan/snapshot.h"
+#include "pulling/query_registry.h"
 #include "status/check_document.h"
 
 namespace prefetch::agent {
@@ -83,7 +83,7 @@ class LiveRuntime {
                             const image::LocalImageIndex& index, bool search = true) const;
 
  private:
-  // agent::IsStartable, without a walk through the runtime's content unless `search`.
+  // pulling::IsStartable, without a walk through the runtime's content unless `search`.
   bool StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
                  bool search) const;
   // Not usable, if no container starts from it.
@@ -178,8 +178,8 @@ class LiveRegistry {
   // `until`: real time, as a Call's deadline. `pod_answers`, if not null: the answer is for a pod, so only
   // credentials count that kubelet would use for any pod of the node; pods that ask at the same time share
   // it, and namespaces take turns.
-  LiveRegistry(const RegistryResolver& resolver, credentials::Keyring& keyring, const base::Clock& clock,
-               base::TimePoint until, SharedRegistryAnswers* pod_answers = nullptr,
+  LiveRegistry(const pulling::RegistryResolver& resolver, credentials::Keyring& keyring,
+               const base::Clock& clock, base::TimePoint until, SharedRegistryAnswers* pod_answers = nullptr,
                std::string pod_namespace = "")
       : resolver_(resolver),
         keyring_(keyring),
@@ -197,7 +197,7 @@ class LiveRegistry {
   image::RegistryAnswer QueryNow(const base::Call& call, const plan::RuntimeStatus& runtime,
                                  const plan::ImageState& image, bool known) const;
 
-  const RegistryResolver& resolver_;
+  const pulling::RegistryResolver& resolver_;
   credentials::Keyring& keyring_;
   const base::Clock& clock_;
   const base::TimePoint until_;
@@ -211,8 +211,8 @@ struct CheckSources {
   LiveRuntime& runtime;
   credentials::Keyring& keyring;
   const base::Clock& clock;
-  const RegistryResolver& resolver;       // empty: this agent asks no registry
-  SharedRegistryAnswers& shared_answers;  // of pods' questions
+  const pulling::RegistryResolver& resolver;  // empty: this agent asks no registry
+  SharedRegistryAnswers& shared_answers;      // of pods' questions
 };
 
 // Not thread-safe. Its arguments must outlive it.

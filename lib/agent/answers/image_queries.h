@@ -9,16 +9,21 @@
 
 #include "agent/answers/check_round.h"
 #include "agent/board.h"
-#include "agent/query_registry.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"
 #include "cri/content_service.h"
 #include "cri/image_service.h"
+#include "pulling/query_registry.h"
 #include "status/check_document.h"
 #include "status/documents.h"
 
 namespace prefetch::agent {
+
+// The servers that would get the same question, in order. Only reads files. Empty: this agent asks no
+// registry.
+using RegistryHosts = std::function<status::RegistryHostsView(const image::Reference& reference,
+                                                              const pulling::RegistryQueryContext& runtime)>;
 
 struct ExplainOptions {
   bool credentials = true;  // look them up, which may run plugins
@@ -40,7 +45,7 @@ class ImageQueryService {
   // `pulls_for_node`: also for those over the local socket.
   ImageQueryService(const Board& board, cri::ImageService& images, cri::ContentService& content,
                     credentials::Keyring& keyring, const base::Clock& clock,
-                    RegistryResolver resolver = nullptr, RegistryHosts hosts = nullptr,
+                    pulling::RegistryResolver resolver = nullptr, RegistryHosts hosts = nullptr,
                     PullRequester request_pull = nullptr, bool pulls_for_node = true)
       : board_(board),
         runtime_(images, content, clock),
@@ -99,7 +104,7 @@ class ImageQueryService {
   mutable SharedRegistryAnswers shared_answers_;
   credentials::Keyring& keyring_;
   const base::Clock& clock_;
-  const RegistryResolver resolver_;
+  const pulling::RegistryResolver resolver_;
   const RegistryHosts hosts_;
   const PullRequester request_pull_;
   const bool pulls_for_node_;

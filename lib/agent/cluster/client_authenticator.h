@@ -22,7 +22,6 @@
 #include <variant>
 
 #include "agent/metrics.h"
-#include "agent/workers.h"
 #include "base/call.h"
 #include "base/channel.h"
 #include "base/clock.h"
@@ -30,6 +29,7 @@
 #include "base/secret.h"
 #include "base/sha256.h"
 #include "base/token_bucket.h"
+#include "base/workers.h"
 #include "kube/api.h"
 #include "kube/token_keys.h"
 #include "plan/caller.h"
@@ -226,7 +226,7 @@ class ClientAuthenticator {
   // By namespace: one with many tokens leaves room and workers to the others.
   base::FairQueue<Token> renewals_ PREFETCH_GUARDED_BY(mutex_){kMaxQueuedRenewals};
   std::stop_source stop_;
-  Workers renewers_{kRenewalsAtOnce};  // last: its threads use all of the above
+  base::Workers renewers_{kRenewalsAtOnce};  // last: its threads use all of the above
 };
 
 }  // namespace prefetch::agent

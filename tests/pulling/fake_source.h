@@ -20,7 +20,7 @@
 #include "image/reference.h"
 #include "image/registry_question.h"
 
-namespace prefetch::agent::fetching_test {
+namespace prefetch::pulling::fetching_test {
 
 inline std::string DigestOf(const std::string& bytes) {
   return "sha256:" + base::Sha256Hex(bytes);
@@ -221,4 +221,4 @@ class FakeSource final : public image::ContentSource {
   int under_way_ = 0, most_ = 0, manifest_requests_ = 0, refusals_ = 0;
 };
 
-}  // namespace prefetch::agent::fetching_test
+}  // namespace prefetch::pulling::fetching_test

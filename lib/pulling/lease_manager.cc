@@ -1,11 +1,11 @@
-#include "agent/lease_manager.h"
+#include "pulling/lease_manager.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 
-namespace prefetch::agent {
+namespace prefetch::pulling {
 namespace {
 
 using std::chrono::seconds;
@@ -186,4 +186,4 @@ std::vector<std::string> LeaseManager::LeasesToReleaseAtExit(const std::set<std:
   return due;
 }
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::pulling

@@ -27,7 +27,7 @@
 #include "base/clock.h"
 #include "cri/content_service.h"
 
-namespace prefetch::agent {
+namespace prefetch::pulling {
 
 // Leases expire this long after their agent dies. A living agent renews them.
 constexpr std::chrono::hours kLeaseLifetime{1};
@@ -128,4 +128,4 @@ class LeaseManager {
   base::TimePoint retry_at_;
 };
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::pulling

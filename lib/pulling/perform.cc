@@ -1,14 +1,14 @@
-#include "agent/perform.h"
+#include "pulling/perform.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "agent/lease_manager.h"
-#include "agent/observe.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "pulling/image_facts.h"
+#include "pulling/lease_manager.h"
 
-namespace prefetch::agent {
+namespace prefetch::pulling {
 namespace {
 
 constexpr std::chrono::seconds kRuntimeCallTimeout{30};
@@ -332,4 +332,4 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
   return failed;
 }
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::pulling

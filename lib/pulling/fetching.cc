@@ -1,4 +1,4 @@
-#include "agent/fetching.h"
+#include "pulling/fetching.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "cri/pull_resources.h"
 
-namespace prefetch::agent {
+namespace prefetch::pulling {
 
 namespace {
 
@@ -52,13 +52,13 @@ bool IsRegistryFault(const base::Error& error) {
 }  // namespace
 
 Fetcher::Fetcher(cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
-                 image::Platform platform, Metrics& metrics, std::uint64_t bytes_per_second)
+                 image::Platform platform, std::function<void(std::uint64_t)> fetched,
+                 std::uint64_t bytes_per_second)
     : content_(content),
       source_for_(std::move(source)),
       clock_(clock),
       platform_(std::move(platform)),
-      downloader_(
-          content, [&metrics](std::uint64_t bytes) { metrics.Fetched(bytes); }, bytes_per_second) {}
+      downloader_(content, std::move(fetched), bytes_per_second) {}
 
 plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
   base::Lock lock(mutex_);
@@ -739,4 +739,4 @@ void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
   StopUnwanted();  // those of its parts
 }
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::pulling

@@ -1,8 +1,8 @@
-#include "agent/query_registry.h"
+#include "pulling/query_registry.h"
 
 #include <gtest/gtest.h>
 
-namespace prefetch::agent::ask_registry_test {
+namespace prefetch::pulling::ask_registry_test {
 namespace {
 
 using image::RegistryAnswerKind;
@@ -102,4 +102,4 @@ TEST(Refusals, WhatWorksOnceIsNotWrong) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent::ask_registry_test
+}  // namespace prefetch::pulling::ask_registry_test

@@ -20,9 +20,8 @@
 #include "image/registry_answer.h"
 #include "image/registry_question.h"
 #include "plan/observation.h"
-#include "status/documents.h"
 
-namespace prefetch::agent {
+namespace prefetch::pulling {
 
 // Returns true if the message says that the credential itself is wrong (401), not that it lacks access to one
 // repository (403, or a missing scope). Pure.
@@ -71,10 +70,6 @@ struct RegistryQueryContext {
 using RegistryResolver = std::function<image::RegistryAnswer(
     const base::Call& call, const image::RegistryQuestion& question, const RegistryQueryContext& runtime)>;
 
-// The servers that would get the same question, in order. Only reads files. Empty: as RegistryResolver.
-using RegistryHosts = std::function<status::RegistryHostsView(const image::Reference& reference,
-                                                              const RegistryQueryContext& runtime)>;
-
 // How registries are asked for such a runtime, with the source of that. Looks for folders; sends nothing.
 // Empty: as RegistryResolver.
 using RegistryAccessFor = std::function<image::RegistryAccess(const RegistryQueryContext& runtime)>;
@@ -103,4 +98,4 @@ struct RegistryQueryDependencies {
 image::RegistryAnswer QueryRegistry(const base::Call& call, const RegistryQueryDependencies& parts,
                                     const RegistryQueryJob& job);
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::pulling

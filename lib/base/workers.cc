@@ -1,9 +1,9 @@
-#include "agent/workers.h"
+#include "base/workers.h"
 
 #include <system_error>
 #include <utility>
 
-namespace prefetch::agent {
+namespace prefetch::base {
 
 Workers::Workers(int max_threads) : max_threads_(static_cast<std::size_t>(max_threads)) {}
 
@@ -11,7 +11,7 @@ Workers::~Workers() {
   std::vector<std::thread> threads;
   std::deque<std::function<void()>> dropped;
   {
-    base::Lock lock(mutex_);
+    Lock lock(mutex_);
     stopping_ = true;
     // Jobs are destroyed without the lock, since their destructors are code of others.
     dropped.swap(queue_);
@@ -24,7 +24,7 @@ Workers::~Workers() {
 
 void Workers::Submit(std::function<void()> job) {
   {
-    base::Lock lock(mutex_);
+    Lock lock(mutex_);
     if (stopping_) return;
     queue_.push_back(std::move(job));
     // Idle threads are counted against the whole queue, since a thread that was notified may not have taken
@@ -48,7 +48,7 @@ void Workers::Work() {
   while (true) {
     std::function<void()> job;
     {
-      base::Lock lock(mutex_);
+      Lock lock(mutex_);
       // Counted under the lock together with the wait, so that Submit never sees a thread as idle that has a
       // job.
       idle_++;
@@ -62,4 +62,4 @@ void Workers::Work() {
   }
 }
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::base

@@ -1,5 +1,5 @@
 // The agent fetches content itself: choice, order, failures, stops, and what is left for the pull.
-#include "agent/fetching.h"
+#include "pulling/fetching.h"
 
 #include <gtest/gtest.h>
 
@@ -13,12 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "agent/fake_source.h"
-#include "agent/perform.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
+#include "pulling/fake_source.h"
+#include "pulling/perform.h"
 
-namespace prefetch::agent::fetching_test {
+namespace prefetch::pulling::fetching_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -36,7 +36,8 @@ class FetchingTest : public testing::Test {
   void Make(std::uint64_t bytes_per_second = 0) {
     fetcher_ = std::make_unique<Fetcher>(
         store_, [this](const image::Reference&, const RegistryQueryContext&) { return source_; }, clock_,
-        image::Platform{"linux", "amd64", ""}, metrics_, bytes_per_second);
+        image::Platform{"linux", "amd64", ""}, [this](std::uint64_t bytes) { fetched_bytes_ += bytes; },
+        bytes_per_second);
   }
   bool Fetch(const std::string& name, const base::Call& call = {},
              const RegistryQueryContext& runtime = kRuntime) {
@@ -67,7 +68,7 @@ class FetchingTest : public testing::Test {
   tests::FakeClock clock_;
   tests::FakeImageService store_{clock_, tests::Persona::kContainerd23};
   std::shared_ptr<FakeSource> source_ = std::make_shared<FakeSource>();
-  Metrics metrics_;
+  std::atomic<std::uint64_t> fetched_bytes_ = 0;
   std::unique_ptr<Fetcher> fetcher_;
 };
 
@@ -79,7 +80,7 @@ TEST_F(FetchingTest, AllBlobsAreBroughtOnceAndCounted) {
   const std::uint64_t all =
       large_.size() + small_.size() + std::string("config of reg.example/app:v1").size();
   EXPECT_EQ(source_->served(), all);
-  EXPECT_EQ(metrics_.Copy().fetched_bytes, all);
+  EXPECT_EQ(fetched_bytes_, all);
   EXPECT_TRUE(Fetch("reg.example/app:v1"));
   EXPECT_EQ(source_->served(), all);
 }
@@ -109,7 +110,7 @@ TEST_F(FetchingTest, ARateHoldsTheStreamAndAStopEndsTheWait) {
   std::atomic<bool> brought = true;
   std::jthread fetch([&] { brought = Fetch("reg.example/app:v1", {.stop = stop.get_token()}); });
   source_->AwaitRequests(1);
-  while (metrics_.Copy().fetched_bytes == 0) std::this_thread::yield();
+  while (fetched_bytes_ == 0) std::this_thread::yield();
   // Without the rate, all of it is here by then.
   const auto until = std::chrono::steady_clock::now() + 200ms;
   while (std::chrono::steady_clock::now() < until) EXPECT_LE(source_->served(), large_.size() / 2);
@@ -537,4 +538,4 @@ TEST_F(FetchingTest, APullTellsWhoDownloadedItsImage) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent::fetching_test
+}  // namespace prefetch::pulling::fetching_test

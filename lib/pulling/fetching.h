@@ -16,8 +16,6 @@
 #include <thread>
 #include <vector>
 
-#include "agent/metrics.h"
-#include "agent/query_registry.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -27,8 +25,9 @@
 #include "image/platform.h"
 #include "image/registry_question.h"
 #include "plan/fetch_order.h"
+#include "pulling/query_registry.h"
 
-namespace prefetch::agent {
+namespace prefetch::pulling {
 
 // The blobs of one image to download.
 struct DownloadJob {
@@ -189,9 +188,10 @@ struct FetchResult {
 // Owned by the Agent. Any thread may call.
 class Fetcher {
  public:
-  // The arguments outlive it. `bytes_per_second`: of all downloads; 0: no limit.
+  // The arguments outlive it. `fetched` and `bytes_per_second` are those of its BlobDownloader.
   Fetcher(cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
-          image::Platform platform, Metrics& metrics, std::uint64_t bytes_per_second = 0);
+          image::Platform platform, std::function<void(std::uint64_t)> fetched,
+          std::uint64_t bytes_per_second = 0);
 
   // Fetches the content of the image, and blocks until that is over. A stop ends it immediately. Written
   // bytes stay under the lease.
@@ -226,4 +226,4 @@ class Fetcher {
   BlobDownloader downloader_;  // last: its threads use what stands above
 };
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::pulling

@@ -9,11 +9,11 @@
 
 #include "base/mutex.h"
 
-namespace prefetch::agent {
+namespace prefetch::base {
 
-// Threads are made when there is work for them. Owned by the Agent. A job owns nothing that outlives it, and
-// reports by posting an event at its end. Any thread may Submit. The destructor drops the jobs that have not
-// started and waits for those that have: ask them to stop first.
+// Threads are made when there is work for them. One owner. A job owns nothing that outlives it. Any thread
+// may Submit. The destructor drops the jobs that have not started and waits for those that have: ask them to
+// stop first.
 class Workers {
  public:
   explicit Workers(int max_threads);
@@ -28,8 +28,8 @@ class Workers {
   void AddThread() PREFETCH_REQUIRES(mutex_);
   void Work() PREFETCH_EXCLUDES(mutex_);
 
-  base::Mutex mutex_;
-  base::Condition condition_;
+  Mutex mutex_;
+  Condition condition_;
   std::deque<std::function<void()>> queue_ PREFETCH_GUARDED_BY(mutex_);
   bool stopping_ PREFETCH_GUARDED_BY(mutex_) = false;
   std::size_t idle_ PREFETCH_GUARDED_BY(mutex_) = 0;
@@ -37,4 +37,4 @@ class Workers {
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::base

@@ -8,8 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "agent/fetching.h"
-#include "agent/query_registry.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"
@@ -18,8 +16,10 @@
 #include "image/platform.h"
 #include "plan/history.h"
 #include "plan/observation.h"
+#include "pulling/fetching.h"
+#include "pulling/query_registry.h"
 
-namespace prefetch::agent {
+namespace prefetch::pulling {
 
 struct PullJob {
   image::Reference reference;
@@ -29,7 +29,7 @@ struct PullJob {
   std::string sandbox_cgroup = {};    // as in cri::PullRequest
   // Called on the worker if the lease cannot be created: the pull goes on without one.
   std::function<void(const cri::CallError&)> on_unprotected = nullptr;
-  // Called on the worker at two phases of the pull (agent::ActivePull): the agent has fetched all content;
+  // Called on the worker at two phases of the pull: the agent has fetched all content;
   // PullImage has succeeded.
   std::function<void()> on_fetched = nullptr;
   std::function<void()> on_returned = nullptr;
@@ -67,4 +67,4 @@ std::uint64_t QuerySize(const base::Call& call, const PullDependencies& parts, c
 // Blocks until the pull has ended; `call.stop` cancels it. Runs on a worker.
 PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, const PullJob& job);
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::pulling

@@ -1,4 +1,4 @@
-#include "agent/query_registry.h"
+#include "pulling/query_registry.h"
 
 #include <cctype>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include "base/secret.h"
 #include "base/text.h"
 
-namespace prefetch::agent {
+namespace prefetch::pulling {
 
 namespace {
 
@@ -190,4 +190,4 @@ bool RejectedCredentials::IsSuppressed(const image::Reference& reference, const 
          now - found->second.newest <= kSuppressFor;
 }
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::pulling

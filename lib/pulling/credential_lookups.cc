@@ -1,8 +1,8 @@
-#include "agent/credential_lookups.h"
+#include "pulling/credential_lookups.h"
 
 #include <algorithm>
 
-namespace prefetch::agent {
+namespace prefetch::pulling {
 
 CredentialLookups::CredentialLookups(credentials::Keyring& keyring,
                                      std::function<void(LookupFinished)> on_finished)
@@ -192,4 +192,4 @@ void CredentialLookupPool::StartWaiting() {
   }
 }
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::pulling

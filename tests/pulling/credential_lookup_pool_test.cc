@@ -1,4 +1,4 @@
-#include "agent/credential_lookups.h"
+#include "pulling/credential_lookups.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "base/mutex.h"
 #include "temp_dir.h"
 
-namespace prefetch::agent::look_up_pool_test {
+namespace prefetch::pulling::look_up_pool_test {
 namespace {
 
 // Plugins for registries of some domains. Each run for a registry that hangs waits for its end.
@@ -208,4 +208,4 @@ TEST_F(LookUpPools, ASearchThatIsReplacedWaitsForNoOther) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent::look_up_pool_test
+}  // namespace prefetch::pulling::look_up_pool_test

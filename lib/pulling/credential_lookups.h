@@ -11,17 +11,16 @@
 #include <utility>
 #include <vector>
 
-#include "agent/metrics.h"
-#include "agent/workers.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/workers.h"
 #include "credentials/keyring.h"
 #include "image/reference.h"
 #include "plan/credential_lookup.h"
 #include "plan/desired.h"
 
-namespace prefetch::agent {
+namespace prefetch::pulling {
 
 // Threads that look up credentials. Pulls and checks have their own threads. One plugin that hangs, or one
 // registry, must not take all of them.
@@ -90,8 +89,8 @@ class CredentialLookupPool {
   int running_ PREFETCH_GUARDED_BY(mutex_) = 0;
   int running_on_own_threads_ PREFETCH_GUARDED_BY(mutex_) = 0;  // of these
   // Last: their threads use what stands above. The first hands on to the second, so it ends before.
-  Workers plugins_;
-  Workers files_;
+  base::Workers plugins_;
+  base::Workers files_;
 };
 
 using LookupPtr = std::shared_ptr<const credentials::Lookup>;
@@ -156,4 +155,4 @@ class CredentialLookups {
   CredentialLookupPool pool_;  // last: its threads use what stands above
 };
 
-}  // namespace prefetch::agent
+}  // namespace prefetch::pulling

@@ -1,4 +1,4 @@
-#include "agent/workers.h"
+#include "base/workers.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace prefetch::agent::workers_test {
+namespace prefetch::base::workers_test {
 namespace {
 
 // Records the jobs that ran, and has a door behind which jobs wait.
@@ -112,4 +112,4 @@ TEST(Workers, TheEndDropsWhatWaitsAndWaitsForWhatRuns) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent::workers_test
+}  // namespace prefetch::base::workers_test

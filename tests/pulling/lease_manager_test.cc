@@ -1,11 +1,11 @@
-#include "agent/lease_manager.h"
+#include "pulling/lease_manager.h"
 
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
 
-namespace prefetch::agent::lease_book_test {
+namespace prefetch::pulling::lease_book_test {
 namespace {
 
 using std::chrono::minutes;
@@ -230,4 +230,4 @@ TEST(LeaseManager, WithoutTheApiThereIsNothingToDo) {
 }
 
 }  // namespace
-}  // namespace prefetch::agent::lease_book_test
+}  // namespace prefetch::pulling::lease_book_test
