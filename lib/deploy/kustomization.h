@@ -54,8 +54,8 @@ struct Kustomization {
 // Returns InvalidArgument with everything that is not understood, a line each. Pure.
 base::Result<Kustomization> DecodeKustomization(const std::string& path, std::string_view text);
 
-// Returns the tree deploy/ as it was when this was built: base, parts, components, overlays. It lives as long
-// as the program. Any thread may call.
+// Returns the tree deploy/ as it was when this was built: base, parts, components, overlays, and the schemas.
+// It lives as long as the program. Any thread may call.
 const Files& EmbeddedFiles();
 
 }  // namespace prefetch::deploy

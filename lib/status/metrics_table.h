@@ -1,4 +1,4 @@
-// The table of metrics: name, kind and help text of each. A constant; reference/pages.cc adds an alert
+// The table of metrics: name, kind and help text of each. A constant; cmd/reference/pages.cc adds an alert
 // to each.
 #pragma once
 

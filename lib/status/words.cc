@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -62,47 +61,6 @@ using plan::Reason;
 
 constexpr std::size_t kStateColumns = 11;
 
-const char* TitleOf(plan::ReasonGroup group) {
-  switch (group) {
-    case plan::ReasonGroup::kFine:
-      return "Nothing is wrong";
-    case plan::ReasonGroup::kUnderWay:
-      return "Work is under way";
-    case plan::ReasonGroup::kPull:
-      return "A pull failed, or cannot start";
-    case plan::ReasonGroup::kClosed:
-      return "The image is on the node, and kubelet keeps it from pods";
-    case plan::ReasonGroup::kRegistry:
-      return "The registry's answer about an image on the node";
-    case plan::ReasonGroup::kNode:
-      return "The list, the node, garbage collection";
-  }
-  std::abort();
-}
-
-// Returns when a failed pull is tried again. Some reasons have a rule beside their class.
-const char* RetryWords(const plan::ReasonRow& row) {
-  if (row.reason == Reason::kRateLimited) return "after 1 min to 1 h, or a longer `Retry-After`";
-  if (row.reason == Reason::kWrongPlatform) return "on a retry, or another image";
-  if (row.reason == Reason::kBadCredentialFormat) return "hourly, or on new credentials";
-  if (row.reason == Reason::kRuntimeCrashed) return "after 10 s, then 10 min to 1 h";
-  if (row.reason == Reason::kEvictedByKubelet) return "after 5 min, doubling to 1 h";
-  switch (row.retry) {
-    case plan::Retry::kNoRetryRule:
-    case plan::Retry::kAtOnce:
-      return "";
-    case plan::Retry::kTransient:
-      return "at once, then up to 5 min apart";
-    case plan::Retry::kSlow:
-      return "after 5 min, doubling to 1 h";
-    case plan::Retry::kHourly:
-      return "hourly";
-    case plan::Retry::kNever:
-      return "on a list change or retry";
-  }
-  std::abort();
-}
-
 std::string SplitCamelCase(std::string_view reason) {
   std::string words;
   for (char c : reason) {
@@ -142,27 +100,6 @@ Actor ActorOf(std::string_view reason) {
       return Actor::kOperator;
   }
   std::abort();
-}
-
-std::string ReasonsPage() {
-  std::string page =
-      "# Reasons\n\n"
-      "Status JSON, logs, metrics and `/readyz?verbose` name a reason for the state of each image and of the "
-      "node.\n"
-      "`prefetchctl status` shows the word of the second column. `prefetchctl explain IMAGE` shows all facts "
-      "behind a\n"
-      "reason. This page is generated.\n";
-  std::optional<plan::ReasonGroup> group;
-  for (const plan::ReasonRow& row : plan::kReasons) {
-    if (group != row.group) {
-      group = row.group;
-      page += std::string("\n## ") + TitleOf(row.group) +
-              "\n\n| reason | shown as | tried again | what helps |\n|---|---|---|---|\n";
-    }
-    page += "| `" + std::string(row.name) + "` | " + std::string(row.state) + " | " + RetryWords(row) +
-            " | " + std::string(row.advice) + " |\n";
-  }
-  return page;
 }
 
 namespace {

@@ -29,9 +29,6 @@ enum class Actor {
 // Returns kNone for an unknown reason.
 Actor ActorOf(std::string_view reason);
 
-// Returns all reasons as a page of Markdown: deploy/docs/reference/reasons.md.
-std::string ReasonsPage();
-
 // Returns the progress of a download: "412 of 680 MB, 38 MB/s, about 7 s left". `total` and `per_second` may
 // be 0: not known. All are bytes.
 std::string TransferWords(std::uint64_t done, std::uint64_t total, std::uint64_t per_second);

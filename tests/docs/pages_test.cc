@@ -215,7 +215,7 @@ std::vector<std::string> LongLines(const std::string& text) {
 
 TEST(Pages, HaveNoLongLine) {
   for (const fs::path& page : AllPages()) {
-    if (page.string().starts_with("deploy/docs/reference/")) continue;  // the program writes them
+    if (page.string().starts_with("deploy/docs/reference/")) continue;  // a tool writes them
     for (const std::string& line : LongLines(Text(page))) ADD_FAILURE() << page << ": " << line;
   }
 }

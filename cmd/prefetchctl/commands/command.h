@@ -77,7 +77,6 @@ Command AuditCommand(CLI::App& command, Context& context);
 Command CheckCommand(CLI::App& command, Context& context);
 Command CompletionsCommand(CLI::App& command, Context& context);
 Command CredentialsCommand(CLI::App& command, Context& context);
-Command DocsCommand(CLI::App& command, Context& context);
 Command ExplainCommand(CLI::App& command, Context& context);
 Command GenerateCommand(CLI::App& command, Context& context);
 Command LintCommand(CLI::App& command, Context& context);
@@ -149,8 +148,10 @@ inline constexpr CommandRow kCommands[] = {
     {"version", kMore, "Print the versions of this program and of this node's agent", VersionCommand},
     {"verdict", kHidden, "Print what kubelet would do with a pod and this image, from its files alone",
      VerdictCommand},
-    {"docs", kHidden, "Print or write the reference pages", DocsCommand},
 };
+
+// Adds all commands of the table to the program, and returns those that do some work. They keep `context`.
+std::vector<Subcommand> AddCommands(CLI::App& app, Context& context);
 
 // How --help shows options: the values that one can have as "text|json", and nothing of CLI11's own words.
 

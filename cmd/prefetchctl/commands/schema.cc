@@ -1,7 +1,4 @@
-// The options and examples of `prefetchctl schema` and `prefetchctl docs`. The latter reads all commands from
-// CLI11's own tree, so that the reference shows exactly what can be parsed.
-#include "ctl/schema.h"
-
+// The options, examples and work of `prefetchctl schema`.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -10,51 +7,17 @@
 
 #include "base/text.h"
 #include "commands/command.h"
-#include "reference/pages.h"
-#include "reference/schema.h"
+#include "ctl/exit_code.h"
+#include "deploy/kustomization.h"
 
 namespace prefetch::ctl {
-namespace {
-
-reference::CommandOption ShownOption(const CLI::Option& option) {
-  reference::CommandOption shown{
-      .names = option.get_name(option.get_positional(), true), .value = "", .help = option.get_description()};
-  // CLI11 names a flag that switches something off "--no-x{false}".
-  shown.names = shown.names.substr(0, shown.names.find('{'));
-  if (option.get_type_size_max() > 0 && option.get_expected_max() > 0 && !option.get_positional()) {
-    shown.value = ValueLabel(option);
-  }
-  if (!option.get_default_str().empty()) shown.help += " [" + option.get_default_str() + "]";
-  if (option.get_required()) shown.help += " (required)";
-  return shown;
-}
-
-void CollectHelp(const CLI::App& app, const std::string& words,
-                 std::vector<reference::CommandHelp>& commands) {
-  if (app.get_require_subcommand_min() == 0) {
-    reference::CommandHelp command{
-        .words = words, .help = app.get_description(), .options = {}, .footer = app.get_footer()};
-    for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
-      if (option->get_group().empty() || option->check_lname("help")) continue;
-      command.options.push_back(ShownOption(*option));
-    }
-    commands.push_back(std::move(command));
-  }
-  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const std::string& group = below->get_group();
-    // Hidden commands are left out, except `verdict`, which the pages explain.
-    if (group.empty() && below->get_name() != "verdict") continue;
-    CollectHelp(*below, (words.empty() ? "" : words + " ") + below->get_name(), commands);
-  }
-}
-
-}  // namespace
 
 Command SchemaCommand(CLI::App& command, Context&) {
+  const std::vector<std::string> documents = {"list", "agent", "status", "check"};
   auto document = std::make_shared<std::string>();
-  command.add_option("DOCUMENT", *document, base::Join(reference::DocumentNames(), ", "))
+  command.add_option("DOCUMENT", *document, base::Join(documents, ", "))
       ->required()
-      ->check(CLI::IsMember(reference::DocumentNames()));
+      ->check(CLI::IsMember(documents));
   command.footer(R"(
 Prints a JSON Schema (draft 2020-12), for editors and validators:
   list    image lists, kind ImageList
@@ -71,25 +34,9 @@ Exit code: 0 printed, 2 bad input.
 Examples:
   prefetchctl schema list > list.schema.json
   prefetchctl schema agent > agent.schema.json)");
-  return [document] { return PrintSchema(*document, std::cout, std::cerr); };
-}
-
-Command DocsCommand(CLI::App& command, Context&) {
-  auto target = std::make_shared<std::string>();
-  command.add_option("PAGE", *target, "A page, or a directory that gets all of them")->required();
-  command.footer(R"(
-Prints a reference page, or writes all of them: list, configuration, flags, api, metrics, reasons, lint,
-exit-codes.
-
-Exit code: 0 written, 2 bad input.
-
-Examples:
-  prefetchctl docs exit-codes
-  prefetchctl docs deploy/docs/reference)");
-  return [&command, target] {
-    std::vector<reference::CommandHelp> commands;
-    CollectHelp(*command.get_parent(), "", commands);
-    return PrintDocs(*target, reference::Pages(commands), std::cout, std::cerr);
+  return [document] {
+    std::cout << deploy::EmbeddedFiles().at("schemas/" + *document + ".json");
+    return kOk;
   };
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -13,11 +14,11 @@
 #include "list/image_list.h"
 #include "manifest/lint/rule.h"
 #include "plan/caller.h"
+#include "plan/reason.h"
 #include "reference/schema.h"
 #include "status/check_document.h"
 #include "status/metrics_table.h"
 #include "status/status_json.h"
-#include "status/words.h"
 
 namespace prefetch::reference {
 
@@ -181,7 +182,7 @@ std::string LintPage() {
 std::vector<Page> Pages(const std::vector<CommandHelp>& commands) {
   std::vector<Page> pages = {{"list", ListPage()},           {"configuration", ConfigurationPage()},
                              {"flags", FlagsPage(commands)}, {"api", ApiPage()},
-                             {"metrics", MetricsPage()},     {"reasons", status::ReasonsPage()},
+                             {"metrics", MetricsPage()},     {"reasons", ReasonsPage()},
                              {"lint", LintPage()},           {"exit-codes", ExitCodesPage(commands)}};
   for (Page& page : pages) page.text = WithContents(page.text);
   return pages;
@@ -736,6 +737,74 @@ std::string MetricsPage() {
     if (help.ends_with('.')) help.pop_back();
     page += "| `" + std::string(row.name) + "` | " + KindOf(row, kAlerts[i]) + " | " + help + " | " +
             kAlerts[i].alert + " |\n";
+  }
+  return page;
+}
+
+// The page of reasons.
+
+namespace {
+
+const char* TitleOf(plan::ReasonGroup group) {
+  switch (group) {
+    case plan::ReasonGroup::kFine:
+      return "Nothing is wrong";
+    case plan::ReasonGroup::kUnderWay:
+      return "Work is under way";
+    case plan::ReasonGroup::kPull:
+      return "A pull failed, or cannot start";
+    case plan::ReasonGroup::kClosed:
+      return "The image is on the node, and kubelet keeps it from pods";
+    case plan::ReasonGroup::kRegistry:
+      return "The registry's answer about an image on the node";
+    case plan::ReasonGroup::kNode:
+      return "The list, the node, garbage collection";
+  }
+  std::abort();
+}
+
+// Returns when a failed pull is tried again. Some reasons have a rule beside their class.
+const char* RetryWords(const plan::ReasonRow& row) {
+  if (row.reason == plan::Reason::kRateLimited) return "after 1 min to 1 h, or a longer `Retry-After`";
+  if (row.reason == plan::Reason::kWrongPlatform) return "on a retry, or another image";
+  if (row.reason == plan::Reason::kBadCredentialFormat) return "hourly, or on new credentials";
+  if (row.reason == plan::Reason::kRuntimeCrashed) return "after 10 s, then 10 min to 1 h";
+  if (row.reason == plan::Reason::kEvictedByKubelet) return "after 5 min, doubling to 1 h";
+  switch (row.retry) {
+    case plan::Retry::kNoRetryRule:
+    case plan::Retry::kAtOnce:
+      return "";
+    case plan::Retry::kTransient:
+      return "at once, then up to 5 min apart";
+    case plan::Retry::kSlow:
+      return "after 5 min, doubling to 1 h";
+    case plan::Retry::kHourly:
+      return "hourly";
+    case plan::Retry::kNever:
+      return "on a list change or retry";
+  }
+  std::abort();
+}
+
+}  // namespace
+
+std::string ReasonsPage() {
+  std::string page =
+      "# Reasons\n\n"
+      "Status JSON, logs, metrics and `/readyz?verbose` name a reason for the state of each image and of the "
+      "node.\n"
+      "`prefetchctl status` shows the word of the second column. `prefetchctl explain IMAGE` shows all facts "
+      "behind a\n"
+      "reason. This page is generated.\n";
+  std::optional<plan::ReasonGroup> group;
+  for (const plan::ReasonRow& row : plan::kReasons) {
+    if (group != row.group) {
+      group = row.group;
+      page += std::string("\n## ") + TitleOf(row.group) +
+              "\n\n| reason | shown as | tried again | what helps |\n|---|---|---|---|\n";
+    }
+    page += "| `" + std::string(row.name) + "` | " + std::string(row.state) + " | " + RetryWords(row) +
+            " | " + std::string(row.advice) + " |\n";
   }
   return page;
 }

@@ -1,5 +1,4 @@
-// The reference pages of deploy/docs/reference, made of the program's own tables. `prefetchctl docs` prints
-// them; a test compares them with the committed files. Pure.
+// The reference pages of deploy/docs/reference, made of the programs' own tables. Pure.
 #pragma once
 
 #include <span>
@@ -49,6 +48,7 @@ std::string ListPage();
 std::string ConfigurationPage();
 std::string ApiPage();
 std::string MetricsPage();
+std::string ReasonsPage();
 std::string LintPage();
 std::string FlagsPage(const std::vector<CommandHelp>& commands);
 std::string ExitCodesPage(const std::vector<CommandHelp>& commands);

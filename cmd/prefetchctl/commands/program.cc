@@ -1,0 +1,226 @@
+#include "commands/program.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <iostream>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/ascii_output.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "ctl/exit_code.h"
+#include "ctl/terminal.h"
+
+namespace prefetch::ctl {
+
+namespace {
+
+// Lets SIGINT and SIGTERM stop the work in progress; a second signal ends the process. Call it before any
+// other thread exists, so that all threads inherit the blocked signals.
+std::stop_source StopOnSignals() {
+  std::stop_source stop;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::thread([set, stop]() mutable {
+    int signal = 0;
+    ::sigwait(&set, &signal);
+    stop.request_stop();
+    ::sigwait(&set, &signal);
+    ::_exit(128 + signal);
+  }).detach();
+  // A closed pipe becomes an error of the write, which CheckOutputDelivered() reports.
+  ::signal(SIGPIPE, SIG_IGN);
+  return stop;
+}
+
+// Returns the arguments in reverse order, as CLI11 expects them. `--flag=` is an empty value; CLI11 would
+// take the next argument for the value.
+std::vector<std::string> Arguments(int argc, char** argv) {
+  std::vector<std::string> out;
+  for (int i = argc - 1; i > 0; i--) {
+    std::string argument = argv[i];
+    bool empty_value = argument.starts_with("--") && argument.find('=') == argument.size() - 1;
+    if (empty_value) {
+      out.emplace_back();
+      argument.pop_back();
+    }
+    out.push_back(std::move(argument));
+  }
+  return out;
+}
+
+// Returns the word in the place of a command; empty if there is none. CLI11's own error would only say that a
+// command is required.
+std::string UnknownCommand(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (std::string word = UnknownCommand(*command); !word.empty()) return word;
+  }
+  if (app.get_require_subcommand_min() == 0 || !app.get_subcommands().empty()) return "";
+  std::vector<std::string> words = app.remaining();
+  return words.empty() || words.front().starts_with('-') ? "" : words.front();
+}
+
+// Output that could not be written is a failure, whatever the command itself achieved.
+int CheckOutputDelivered(int exit_code) {
+  base::Status printed = base::StdoutDelivered();
+  return printed ? exit_code : Fail(kUnreachable, printed.error(), std::cerr);
+}
+
+// Returns the name under which the user called the program: kubectl runs its plugins under a name of this
+// form (https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/).
+std::string CalledAs(const std::string& program) {
+  return program == "kubectl-prefetch" ? "kubectl prefetch" : "prefetchctl";
+}
+
+// Returns "prefetchctl list check --help" for the recognised command, so that the hint leads to the right
+// page.
+std::string HelpOf(const CLI::App& app, const std::string& called_as) {
+  std::string words = called_as;
+  std::vector<CLI::App*> below = app.get_subcommands();
+  while (!below.empty()) {
+    words += " " + below.front()->get_name();
+    below = std::vector<CLI::App*>(below.front()->get_subcommands());
+  }
+  return words + " --help";
+}
+
+// Returns the parent of the command `words`: the command that all but the last word name. It precedes `words`
+// in the table.
+CLI::App& ParentOf(CLI::App& app, const std::string& words) {
+  const std::size_t last = words.rfind(' ');
+  return last == std::string::npos ? app : *app.get_subcommand(words.substr(0, last));
+}
+
+}  // namespace
+
+std::vector<Subcommand> AddCommands(CLI::App& app, Context& context) {
+  std::vector<Subcommand> added;
+  for (const CommandRow& row : kCommands) {
+    const std::string words = row.words;
+    CLI::App* command = ParentOf(app, words).add_subcommand(words.substr(words.rfind(' ') + 1), row.help);
+    command->group(words.find(' ') == std::string::npos ? row.group : "Commands");
+    if (row.setup == nullptr) {
+      command->require_subcommand(1);
+    } else {
+      added.push_back({command, row.setup(*command, context)});
+    }
+  }
+  return added;
+}
+
+namespace {
+
+// Returns the recognised command: the last one of the line.
+const CLI::App& RecognisedCommand(const CLI::App& app) {
+  const auto below = app.get_subcommands();
+  return below.empty() ? app : RecognisedCommand(*below.front());
+}
+
+// Returns the flag or command that `word` probably means; empty if it resembles none. Hidden commands are not
+// suggested.
+std::string SuggestedWord(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  if (word.starts_with("-")) {
+    for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  } else {
+    for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+      if (!below->get_group().empty()) names.push_back(below->get_name());
+    }
+  }
+  return base::ClosestName(word.substr(0, word.find('=')), names);
+}
+
+// Prints the usage error as one sentence.
+int PrintUsageError(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
+  std::string word = UnknownCommand(app);
+  std::string what = word.empty() ? UsageErrorText(RecognisedCommand(app), error)
+                                  : "there is no command " + base::ToUtf8(word);
+  const std::vector<std::string> extras = RecognisedCommand(app).remaining();
+  if (word.empty()) {
+    // Only a flag among the unknown words can be compared with the command's flags.
+    auto flag = std::find_if(extras.begin(), extras.end(),
+                             [](const std::string& extra) { return extra.starts_with("-"); });
+    if (flag != extras.end()) word = *flag;
+  }
+  if (const std::string meant = word.empty() ? "" : SuggestedWord(RecognisedCommand(app), word);
+      !meant.empty()) {
+    what += "; did you mean " + meant + "?";
+  }
+  std::cerr << "prefetchctl: " << what << " (see " << HelpOf(app, called_as) << ")\n";
+  return kBadInput;
+}
+
+// Prints the help or the version, under the name with which the program was called.
+int PrintRequestedHelp(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
+  std::ostringstream out;
+  const int exit_code = app.exit(error, out, std::cerr);
+  // The script of `completion` completes the program's own name.
+  const bool renames = error.get_name() == "CallForHelp" && !app.got_subcommand("completion");
+  const std::string text = renames ? base::ReplaceAll(out.str(), "prefetchctl ", called_as + " ") : out.str();
+  const Terminal terminal = StdoutTerminal();
+  // Only a terminal has a width. Scripts and the reference pages get the lines as they are.
+  std::cout << (terminal.interactive ? WrappedHelp(text, terminal.width) : text);
+  return exit_code;
+}
+
+int Main(int argc, char** argv) {
+  std::stop_source stop = StopOnSignals();
+  base::TextOutput out(std::cout, base::NeedsAscii(STDOUT_FILENO));
+  base::TextOutput err(std::cerr, base::NeedsAscii(STDERR_FILENO));
+  // `credentials` and `explain` read passwords, which must not get into a core dump.
+  ::prctl(PR_SET_DUMPABLE, 0);
+  Context context;
+  context.call.stop = stop.get_token();
+  CLI::App app("prefetchctl queries prefetchd agents, and checks their image lists.");
+  app.formatter(HelpFormat());
+  const std::string program = argc > 0 ? std::string(argv[0]) : "";
+  const std::string base_name = program.substr(program.rfind('/') + 1);
+  const std::string called_as = CalledAs(base_name);
+  app.name(called_as == "prefetchctl" ? program : called_as);
+  app.set_version_flag("--version", "prefetchctl " PREFETCH_VERSION);
+  app.require_subcommand(1);
+  app.footer("\nprefetchctl COMMAND --help shows examples.");
+  const std::vector<Subcommand> commands = AddCommands(app, context);
+  // kubectl runs a program of this name to complete the words of the plugin.
+  if (base_name == "kubectl_complete-prefetch") {
+    CompleteForKubectl(app, {argv + 1, argv + argc}, std::cout);
+    return kOk;
+  }
+  try {
+    app.parse(Arguments(argc, argv));
+  } catch (const CLI::ParseError& error) {
+    return error.get_exit_code() == 0 ? PrintRequestedHelp(app, error, called_as)
+                                      : PrintUsageError(app, error, called_as);
+  }
+  const auto parsed = std::find_if(commands.begin(), commands.end(),
+                                   [](const Subcommand& command) { return command.app->parsed(); });
+  const int exit_code = parsed->run();
+  // A command that a signal ended may have its own code for work that is not done.
+  return exit_code != kOk && context.call.Stopped() ? kInterrupted : exit_code;
+}
+
+}  // namespace
+
+int RunProgram(int argc, char** argv) {
+  try {
+    return CheckOutputDelivered(Main(argc, argv));
+  } catch (const std::exception& error) {
+    std::cerr << "prefetchctl: " << error.what() << "\n";
+    return kUnreachable;
+  }
+}
+
+}  // namespace prefetch::ctl

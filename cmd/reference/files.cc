@@ -1,0 +1,65 @@
+// Reads all commands from CLI11's own tree, so that the reference shows exactly what can be parsed.
+#include "reference/files.h"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "commands/command.h"
+#include "reference/pages.h"
+#include "reference/schema.h"
+
+namespace prefetch::reference {
+namespace {
+
+CommandOption ShownOption(const CLI::Option& option) {
+  CommandOption shown{
+      .names = option.get_name(option.get_positional(), true), .value = "", .help = option.get_description()};
+  // CLI11 names a flag that switches something off "--no-x{false}".
+  shown.names = shown.names.substr(0, shown.names.find('{'));
+  if (option.get_type_size_max() > 0 && option.get_expected_max() > 0 && !option.get_positional()) {
+    shown.value = ctl::ValueLabel(option);
+  }
+  if (!option.get_default_str().empty()) shown.help += " [" + option.get_default_str() + "]";
+  if (option.get_required()) shown.help += " (required)";
+  return shown;
+}
+
+void CollectHelp(const CLI::App& app, const std::string& words, std::vector<CommandHelp>& commands) {
+  if (app.get_require_subcommand_min() == 0) {
+    CommandHelp command{
+        .words = words, .help = app.get_description(), .options = {}, .footer = app.get_footer()};
+    for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+      if (option->get_group().empty() || option->check_lname("help")) continue;
+      command.options.push_back(ShownOption(*option));
+    }
+    commands.push_back(std::move(command));
+  }
+  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+    CollectHelp(*below, (words.empty() ? "" : words + " ") + below->get_name(), commands);
+  }
+}
+
+std::vector<CommandHelp> Commands() {
+  ctl::Context context;
+  CLI::App app;
+  app.require_subcommand(1);
+  ctl::AddCommands(app, context);
+  std::vector<CommandHelp> commands;
+  CollectHelp(app, "", commands);
+  return commands;
+}
+
+}  // namespace
+
+std::vector<File> Files() {
+  std::vector<File> files;
+  for (Page& page : Pages(Commands())) {
+    files.push_back({"docs/reference/" + page.name + ".md", std::move(page.text)});
+  }
+  for (const std::string& name : DocumentNames()) {
+    files.push_back({"schemas/" + name + ".json", SchemaText(*DocumentNamed(name))});
+  }
+  return files;
+}
+
+}  // namespace prefetch::reference
