@@ -67,7 +67,9 @@ ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen,
 }
 
 bool IsIdle(const ObservedProgress& progress, base::TimePoint started_at, base::TimePoint now) {
-  return !progress.unpacking && now - std::max(progress.last_fast_at, started_at) >= kIdleAfter;
+  const bool was_fast = progress.last_fast_at > started_at;
+  const base::TimePoint since = std::max(progress.last_fast_at, started_at);
+  return !progress.unpacking && now - since >= (was_fast ? kIdleAfter : kFirstBytesWithin);
 }
 
 namespace {

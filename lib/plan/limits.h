@@ -52,6 +52,8 @@ Limits WithThreshold(Limits limits, int kubelet_percent);
 // A pull that brings fewer bytes a second during this time leaves its slot to other registries.
 constexpr std::uint64_t kMinPullRate = 16 * 1024;
 constexpr std::chrono::seconds kIdleAfter{5};
+// A pull whose bytes have never come at that speed leaves it sooner: its registry may hang.
+constexpr std::chrono::seconds kFirstBytesWithin{1};
 
 // The observed progress of one running pull. A value: agent::Pulls keeps it in the ActivePull, and updates it
 // after each reading of progress.
@@ -84,8 +86,9 @@ struct ProgressFacts {
 // The progress of a running pull was polled.
 ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen, base::TimePoint now);
 
-// Returns true if no bytes have come for kIdleAfter at a speed that is worth a slot. A pull that has just
-// begun has its slot like any other, so that the limit of parallel pulls holds while registries answer.
+// Returns true if no bytes have come for kIdleAfter, or kFirstBytesWithin of its start, at a speed that is
+// worth a slot. A pull that has just begun has its slot like any other, so that the limit of parallel pulls
+// holds while registries answer.
 bool IsIdle(const ObservedProgress& progress, base::TimePoint started_at, base::TimePoint now);
 
 // The decision about a running pull; no verdict of kubelet.

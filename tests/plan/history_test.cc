@@ -324,7 +324,7 @@ TEST(Stall, APullIsIdleIfBytesComeTooSlowlyToBeWorthAPlace) {
   Rig rig;
   const auto idle = [&] { return IsIdle(rig.progress, kStart, rig.now); };
   EXPECT_FALSE(idle());
-  rig.See(milliseconds(4900), {.bytes_done = 700, .fingerprint = 1, .active = true});
+  rig.See(milliseconds(900), {.bytes_done = 700, .fingerprint = 1, .active = true});
   EXPECT_FALSE(idle());
   rig.See(milliseconds(100), {.bytes_done = 800, .fingerprint = 2, .active = true});
   EXPECT_TRUE(idle()) << "its manifest alone came";
