@@ -10,10 +10,10 @@
 #include "ctl/exit_code.h"
 #include "ctl/terminal.h"
 #include "doc/write.h"
-#include "report/page.h"
 #include "screen/document_words.h"
 #include "screen/fleet.h"
 #include "screen/fleet_text.h"
+#include "screen/report/page.h"
 
 namespace prefetch::ctl {
 
@@ -23,10 +23,10 @@ constexpr std::chrono::seconds kRefresh{1};
 
 // Makes the page about many nodes for a single one.
 std::string PageOf(const status::StatusDocument& document) {
-  report::ReportBuilder builder;
+  screen::report::ReportBuilder builder;
   builder.Add(document.node, document);
   screen::Fleet fleet = screen::GatherFleet({screen::SummarizeStatus(document, document.node)});
-  return report::Page(std::move(builder).Take(std::move(fleet)), base::SystemClock().Wall());
+  return screen::report::Page(std::move(builder).Take(std::move(fleet)), base::SystemClock().Wall());
 }
 
 // Returns the screen of one request.
@@ -94,12 +94,12 @@ class FleetPage {
   // After all threads have ended.
   std::string Page(screen::Fleet fleet) {
     base::Lock lock(mutex_);
-    return report::Page(std::move(builder_).Take(std::move(fleet)), base::SystemClock().Wall());
+    return screen::report::Page(std::move(builder_).Take(std::move(fleet)), base::SystemClock().Wall());
   }
 
  private:
   base::Mutex mutex_;
-  report::ReportBuilder builder_ PREFETCH_GUARDED_BY(mutex_);
+  screen::report::ReportBuilder builder_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 // Returns the screen of one round of a watch. Failures are text as well: an API server that is away for a

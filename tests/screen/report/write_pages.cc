@@ -5,11 +5,11 @@
 #include <map>
 #include <string>
 
-#include "report/fleets.h"
-#include "report/page.h"
+#include "screen/report/fleets.h"
+#include "screen/report/page.h"
 
 int main(int argc, char** argv) {
-  using namespace prefetch::report;  // NOLINT: a program of one page
+  using namespace prefetch::screen::report;  // NOLINT: a program of one page
   if (argc != 2) {
     std::cerr << "usage: write_pages FOLDER\n";
     return 2;

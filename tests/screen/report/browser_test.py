@@ -14,7 +14,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "deploy"))
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "deploy"))
 
 from cases import Cases
 from chromium import Chromium

@@ -1,5 +1,5 @@
 // The page of `status -o html`: what is on it, how large it is, and that nothing gets in as markup.
-#include "report/page.h"
+#include "screen/report/page.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include <string>
 
 #include "golden.h"
-#include "report/fleets.h"
-#include "report/sections.h"
 #include "screen/document_words.h"
+#include "screen/report/fleets.h"
+#include "screen/report/sections.h"
 
-namespace prefetch::report::page_test {
+namespace prefetch::screen::report::page_test {
 namespace {
 
 constexpr std::size_t kMostBytes = 3'000'000;  // of 1,000 nodes × 200 images
@@ -36,11 +36,11 @@ bool Has(const std::string& page, const std::string& part) {
 }
 
 TEST(Page, ASmallFleet) {
-  tests::ExpectGolden("report/small.html", Body(PageOf(SmallFleet())));
+  tests::ExpectGolden("screen/report/small.html", Body(PageOf(SmallFleet())));
 }
 
 TEST(Page, OneNode) {
-  tests::ExpectGolden("report/node.html", Body(PageOf(OneNode())));
+  tests::ExpectGolden("screen/report/node.html", Body(PageOf(OneNode())));
 }
 
 TEST(Page, IsTheSameHoweverTheAnswersCame) {
@@ -62,10 +62,10 @@ TEST(Page, FetchesAndSendsNothing) {
 
 TEST(Page, SaysWhatIsHidden) {
   const std::string page = PageOf(PublicFleet());
-  EXPECT_TRUE(Has(page, Escaped(screen::kHiddenText)));
+  EXPECT_TRUE(Has(page, Escaped(kHiddenText)));
   EXPECT_TRUE(Has(page, "No agent reported the size"));
   EXPECT_TRUE(Has(page, "No agent reported the duration"));
-  EXPECT_FALSE(Has(PageOf(SmallFleet()), Escaped(screen::kHiddenText)));
+  EXPECT_FALSE(Has(PageOf(SmallFleet()), Escaped(kHiddenText)));
 }
 
 // A ready node may have a refused list, or a provider that cannot run.
@@ -163,4 +163,4 @@ TEST(Html, Escapes) {
 }
 
 }  // namespace
-}  // namespace prefetch::report::page_test
+}  // namespace prefetch::screen::report::page_test

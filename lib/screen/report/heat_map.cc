@@ -1,4 +1,4 @@
-#include "report/heat_map.h"
+#include "screen/report/heat_map.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "status/words.h"
 
-namespace prefetch::report {
+namespace prefetch::screen::report {
 namespace {
 
 constexpr const char* kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -206,4 +206,4 @@ std::vector<std::string> Letters(const std::vector<ImageState>& states) {
   return letters;
 }
 
-}  // namespace prefetch::report
+}  // namespace prefetch::screen::report

@@ -1,4 +1,4 @@
-#include "report/sections.h"
+#include "screen/report/sections.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 #include "screen/text_layout.h"
 #include "status/words.h"
 
-namespace prefetch::report {
+namespace prefetch::screen::report {
 
 namespace {
 
@@ -192,7 +192,7 @@ void WritePullRow(Html& out, const PullTimes& times) {
   out.Tag("</td></tr>\n");
 }
 
-void WriteStale(Html& out, const PageData& parts, const std::vector<const screen::FleetGroup*>& stale) {
+void WriteStale(Html& out, const PageData& parts, const std::vector<const FleetGroup*>& stale) {
   out.Tag(
          "<div class=\"wide\"><table>\n<caption class=\"vh\">Images that are not "
          "current</caption>\n<thead><tr>")
@@ -200,7 +200,7 @@ void WriteStale(Html& out, const PageData& parts, const std::vector<const screen
       .Tag("<th scope=\"col\">Where</th><th scope=\"col\">Message</th></tr>")
       .Tag("</thead>\n<tbody>\n");
   for (std::size_t i = 0; i < std::min(stale.size(), kStaleShown); i++) {
-    const screen::FleetGroup& one = *stale[i];
+    const FleetGroup& one = *stale[i];
     const std::uint32_t state = parts.report.StateIndex({one.tone, one.reason});
     out.Tag("<tr data-at=\"").Number(parts.report.ImageIndex(one.image)).Tag(":").Text(parts.letters[state]);
     out.Tag("\"><th scope=\"row\">").Text(one.image).Tag("</th><td class=\"state\">");
@@ -237,8 +237,8 @@ void WriteAway(Html& out, const Report& report) {
 }  // namespace
 
 void WriteFreshness(Html& out, const PageData& parts) {
-  std::vector<const screen::FleetGroup*> stale;
-  for (const screen::FleetGroup& group : parts.report.fleet.non_blocking) {
+  std::vector<const FleetGroup*> stale;
+  for (const FleetGroup& group : parts.report.fleet.non_blocking) {
     // Stale images are in `non_blocking`, because they keep no node from being ready.
     if (group.tone == Tone::kStale) stale.push_back(&group);
   }
@@ -294,7 +294,7 @@ constexpr std::size_t kDisksShown = 10;
 // A message may contain the output of a failed command.
 constexpr std::size_t kLongestWhy = 300;  // bytes
 
-const char* NodeSymbol(const screen::FleetNode& node) {
+const char* NodeSymbol(const FleetNode& node) {
   const std::string_view tone = NodeTone(node);
   return tone == "ready"     ? "✓"
          : tone == "failing" ? "✕"
@@ -303,7 +303,7 @@ const char* NodeSymbol(const screen::FleetNode& node) {
                              : "?";
 }
 
-const char* NodeStateText(const screen::FleetNode& node) {
+const char* NodeStateText(const FleetNode& node) {
   const std::string_view tone = NodeTone(node);
   return tone == "ready"     ? "ready"
          : tone == "failing" ? "failing"
@@ -332,13 +332,13 @@ std::string NodeReasonText(const Report& report, const ReportNode& node) {
   // Counts by state say more than the general message of this reason.
   const bool about_images = node.node.reason == plan::Reason::kImagesNotReady && !images.empty();
   if (about_images) return images;
-  if (node.node.state == screen::NodeState::kReady && node.node.detail) return "";
+  if (node.node.state == NodeState::kReady && node.node.detail) return "";
   std::string why = node.node.message.empty() ? node.node.reason.text() : node.node.message;
   return base::Truncate(why, kLongestWhy) + (images.empty() ? "" : "; " + images);
 }
 
 void WriteNodeRow(Html& out, const Report& report, const ReportNode& shown) {
-  const screen::FleetNode& node = shown.node;
+  const FleetNode& node = shown.node;
   out.Tag("<tr><th scope=\"row\">").Text(node.name).Tag("</th><td class=\"state\"><i class=\"key ");
   out.Text(NodeTone(node))
       .Tag("\" aria-hidden=\"true\">")
@@ -348,7 +348,7 @@ void WriteNodeRow(Html& out, const Report& report, const ReportNode& shown) {
   out.Tag("</td><td class=\"n\">");
   if (node.detail) out.Text(FormatNumber(node.required_ready)).Tag("/").Text(FormatNumber(node.required));
   out.Tag("</td><td>").Text(NodeReasonText(report, shown)).Tag("</td><td>");
-  if (node.detail) out.Tag("<code>").Text(screen::ShortHash(node.list_hash)).Tag("</code>");
+  if (node.detail) out.Tag("<code>").Text(ShortHash(node.list_hash)).Tag("</code>");
   out.Tag("</td><td>").Text(shown.runtime).Tag("</td><td>").Text(shown.kubelet).Tag("</td></tr>\n");
 }
 
@@ -414,7 +414,7 @@ void WriteNodes(Html& out, const PageData& parts) {
   std::vector<const ReportNode*> ready, others;
   for (const ReportNode& node : parts.report.nodes) {
     const bool is_ready =
-        node.node.state == screen::NodeState::kReady && node.node.detail && node.node.leaving.empty();
+        node.node.state == NodeState::kReady && node.node.detail && node.node.leaving.empty();
     (is_ready ? ready : others).push_back(&node);
   }
   std::stable_sort(others.begin(), others.end(), [](const ReportNode* a, const ReportNode* b) {
@@ -484,7 +484,7 @@ constexpr std::size_t kMostProblems = 50;
 struct Cause {
   std::uint32_t state = 0;
   status::Actor actor = status::Actor::kNone;
-  std::vector<const screen::FleetGroup*> images;
+  std::vector<const FleetGroup*> images;
   std::set<std::string_view> nodes;
 };
 
@@ -492,7 +492,7 @@ struct Cause {
 std::vector<Cause> Causes(const Report& report) {
   std::map<std::uint32_t, Cause> by_state;
   for (const auto* groups : {&report.fleet.groups, &report.fleet.non_blocking}) {
-    for (const screen::FleetGroup& group : *groups) {
+    for (const FleetGroup& group : *groups) {
       if (group.image.empty() || group.tone >= Tone::kStale)
         continue;  // Stale images are ready; section "Freshness" shows them.
       const std::uint32_t state = report.StateIndex({group.tone, group.reason});
@@ -513,7 +513,7 @@ std::vector<Cause> Causes(const Report& report) {
   return causes;
 }
 
-std::string GroupText(const screen::FleetGroup& group) {
+std::string GroupText(const FleetGroup& group) {
   // A pull that makes progress needs no message: how much the slowest node still lacks says when it ends.
   if (group.most_bytes_left > 0) {
     return base::HumanBytes(group.most_bytes_left) + " left on " + group.slowest +
@@ -542,7 +542,7 @@ void WriteRows(Html& out, const PageData& parts, const Cause& cause, std::size_t
       .Tag("</caption>\n<thead><tr><th scope=\"col\">Image</th><th scope=\"col\">Nodes</th>")
       .Tag("<th scope=\"col\">Where</th><th scope=\"col\">Message</th></tr></thead>\n<tbody>\n");
   for (std::size_t i = from; i < to; i++) {
-    const screen::FleetGroup& group = *cause.images[i];
+    const FleetGroup& group = *cause.images[i];
     // For a cell of the map, the script finds the message in this row by image index and letter.
     out.Tag("<tr data-at=\"").Number(report.ImageIndex(group.image)).Tag(":");
     out.Text(parts.letters[cause.state]);
@@ -583,8 +583,8 @@ void WriteCause(Html& out, const PageData& parts, const Cause& cause) {
   out.Tag("</article>\n");
 }
 
-void WriteNodeCause(Html& out, const Report& report, const screen::FleetGroup& group) {
-  const bool failing = group.state == screen::NodeState::kFailing;
+void WriteNodeCause(Html& out, const Report& report, const FleetGroup& group) {
+  const bool failing = group.state == NodeState::kFailing;
   const std::string word = status::WordsFor(group.reason).state;
   WriteHeading(out,
                failing        ? "failing"
@@ -596,7 +596,7 @@ void WriteNodeCause(Html& out, const Report& report, const screen::FleetGroup& g
                word, group.reason);
   out.Tag("<p class=\"scope\">The node itself, on ").Text(FormatNumber(group.nodes.size())).Tag(" of ");
   out.Text(FormatCount(report.fleet.CountedNodes(), "node", "nodes"));
-  if (group.state == screen::NodeState::kReady) out.Tag(", ready by the cluster's own signs");
+  if (group.state == NodeState::kReady) out.Tag(", ready by the cluster's own signs");
   out.Tag("</p>\n");
   WriteAdvice(out, group.reason);
   out.Tag("<p>").Text(MessageText(base::Truncate(group.message, 1000), group.other_messages)).Tag("</p>\n");
@@ -623,8 +623,8 @@ void WriteCauses(Html& out, const PageData& parts) {
   }
   bool any = !causes.empty() || !parts.report.problems.empty();
   auto nodes = [&](bool failing) {
-    for (const screen::FleetGroup& group : parts.report.fleet.groups) {
-      if (!group.image.empty() || (group.state == screen::NodeState::kFailing) != failing) continue;
+    for (const FleetGroup& group : parts.report.fleet.groups) {
+      if (!group.image.empty() || (group.state == NodeState::kFailing) != failing) continue;
       any = true;
       WriteNodeCause(out, parts.report, group);
     }
@@ -652,4 +652,4 @@ void WriteCauses(Html& out, const PageData& parts) {
   out.Tag("</section>\n");
 }
 
-}  // namespace prefetch::report
+}  // namespace prefetch::screen::report

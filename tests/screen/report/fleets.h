@@ -7,24 +7,24 @@
 #include <utility>
 #include <vector>
 
-#include "report/gather.h"
+#include "screen/report/gather.h"
 #include "status/sample.h"
 #include "status/status_json.h"
 
-namespace prefetch::report {
+namespace prefetch::screen::report {
 
 struct NodeSays {
   std::string name;
   status::StatusDocument document;
 };
 
-inline Report ReportOf(const std::vector<NodeSays>& says, std::vector<screen::FleetNode> others = {}) {
+inline Report ReportOf(const std::vector<NodeSays>& says, std::vector<FleetNode> others = {}) {
   ReportBuilder builder;
   for (const NodeSays& one : says) {
     builder.Add(one.name, one.document);
-    others.push_back(screen::SummarizeStatus(one.document, one.name));
+    others.push_back(SummarizeStatus(one.document, one.name));
   }
-  return std::move(builder).Take(screen::GatherFleet(std::move(others)));
+  return std::move(builder).Take(GatherFleet(std::move(others)));
 }
 
 inline status::StatusDocument Documented(std::vector<plan::ImageState> images) {
@@ -104,12 +104,12 @@ inline Report SmallFleet() {
   full.disk->available_bytes = 22'000'000'000;
   full.disk->needed_bytes = 4'100'000'000;
   says.push_back({"ci-31", status::DocumentOf(sample::BrokenListNode())});
-  return ReportOf(says, {screen::NodeWithoutDetail("ci-32", {.has_pod = true,
-                                                             .pod_ready = true,
-                                                             .pod_phase = "Running",
-                                                             .label = "ready",
-                                                             .why = "the API server answered 503"}),
-                         screen::NodeWithoutDetail("ci-33", {})});
+  return ReportOf(says, {NodeWithoutDetail("ci-32", {.has_pod = true,
+                                                     .pod_ready = true,
+                                                     .pod_phase = "Running",
+                                                     .label = "ready",
+                                                     .why = "the API server answered 503"}),
+                         NodeWithoutDetail("ci-33", {})});
 }
 
 inline std::string LargeName(int i) {
@@ -132,7 +132,7 @@ inline Report LargeFleet(int nodes, int images, unsigned not_ready) {
   const status::StatusImage pulling =
       Documented({sample::Pulling("a/b:1", 100'000'000, 600'000'000, 9'000'000)}).images[0];
   std::mt19937 chance(7);  // NOLINT: the same fleet each time
-  std::vector<screen::FleetNode> fleet;
+  std::vector<FleetNode> fleet;
   ReportBuilder builder;
   for (int n = 0; n < nodes; n++) {
     status::StatusDocument document = calm_node;
@@ -155,9 +155,9 @@ inline Report LargeFleet(int nodes, int images, unsigned not_ready) {
           " something that is as long as such messages are, with an id: " + std::to_string(chance());
     }
     builder.Add(LargeNode(n), document);
-    fleet.push_back(screen::SummarizeStatus(document, LargeNode(n)));
+    fleet.push_back(SummarizeStatus(document, LargeNode(n)));
   }
-  return std::move(builder).Take(screen::GatherFleet(std::move(fleet)));
+  return std::move(builder).Take(GatherFleet(std::move(fleet)));
 }
 
 inline const std::vector<std::string>& HostileTexts() {
@@ -180,7 +180,7 @@ inline const std::vector<std::string>& HostileTexts() {
 // Everything that an agent, a registry or the API server may say is hostile.
 inline Report HostileFleet() {
   std::vector<NodeSays> says;
-  std::vector<screen::FleetNode> others;
+  std::vector<FleetNode> others;
   for (const std::string& text : HostileTexts()) {
     status::StatusDocument document = With({Denied(), Stale(), sample::Queued("quay.io/acme/tool:v9")});
     document.runtime.name = document.runtime.version = document.kubelet.version = document.list.hash = text;
@@ -194,8 +194,7 @@ inline Report HostileFleet() {
       if (!image.ready || image.registry) image.image = text + image.image;
     }
     says.push_back({text, document});
-    others.push_back(
-        screen::NodeWithoutDetail("silent " + text, {.has_pod = true, .pod_phase = text, .why = text}));
+    others.push_back(NodeWithoutDetail("silent " + text, {.has_pod = true, .pod_phase = text, .why = text}));
   }
   // The same images, ready: so the map has rows.
   status::StatusDocument calm = With({});
@@ -238,4 +237,4 @@ inline Report AllReady() {
   return ReportOf(says);
 }
 
-}  // namespace prefetch::report
+}  // namespace prefetch::screen::report

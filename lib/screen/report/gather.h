@@ -14,9 +14,7 @@
 #include "screen/fleet.h"
 #include "status/documents.h"
 
-namespace prefetch::report {
-
-using screen::Tone;
+namespace prefetch::screen::report {
 
 // State of an image on a node. `reason` is the agent's own word; empty for kReady and kNotListed.
 struct ImageState {
@@ -31,7 +29,7 @@ struct Cell {
 };
 
 struct ReportNode {
-  screen::FleetNode node;
+  FleetNode node;
   std::vector<Cell> cells;  // one for each image of its list; none: the agent was not heard
   std::string runtime, kubelet;
   std::optional<status::StatusDisk> disk;
@@ -59,7 +57,7 @@ struct NodeProblem {
 
 struct Report {
   std::string names_suffix;  // which all names of nodes have in common, and which is left out of them here
-  screen::Fleet fleet;
+  Fleet fleet;
   std::vector<NodeProblem> problems;  // of most nodes first
   std::vector<ReportNode> nodes;      // by name
   std::vector<std::string> images;    // by name
@@ -81,7 +79,7 @@ class ReportBuilder {
   void Add(const std::string& name, const status::StatusDocument& document);
 
   // Returns the report. `fleet` has the nodes whose documents were added, and those without an answer.
-  Report Take(screen::Fleet fleet) &&;
+  Report Take(Fleet fleet) &&;
 
  private:
   struct Facts {
@@ -111,4 +109,4 @@ class ReportBuilder {
   std::map<std::string, std::set<std::string>> problems_;  // nodes, by text
 };
 
-}  // namespace prefetch::report
+}  // namespace prefetch::screen::report

@@ -1,4 +1,4 @@
-#include "report/page.h"
+#include "screen/report/page.h"
 
 #include <algorithm>
 #include <array>
@@ -6,11 +6,11 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
-#include "report/sections.h"
 #include "screen/document_words.h"
+#include "screen/report/sections.h"
 #include "screen/text_layout.h"
 
-namespace prefetch::report {
+namespace prefetch::screen::report {
 
 namespace {
 
@@ -28,16 +28,16 @@ std::string PolicyHash(std::string_view text) {
   return "'sha256-" + base::Base64Encode(bytes) + "'";
 }
 
-std::string Headline(const screen::Fleet& fleet) {
+std::string Headline(const Fleet& fleet) {
   if (fleet.nodes.size() == 1) {
-    const screen::FleetNode& node = fleet.nodes.front();
-    return "Node " + node.name + " is " + (node.state == screen::NodeState::kReady ? "ready" : "not ready");
+    const FleetNode& node = fleet.nodes.front();
+    return "Node " + node.name + " is " + (node.state == NodeState::kReady ? "ready" : "not ready");
   }
   return FormatNumber(fleet.ready) + " of " + FormatCount(fleet.CountedNodes(), "node is", "nodes are") +
          " ready";
 }
 
-void WriteHead(Html& out, const screen::Fleet& fleet) {
+void WriteHead(Html& out, const Fleet& fleet) {
   out.Tag("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
       // The policy allows only our own script and style. Even if markup got past the escaping, it could
       // neither run nor fetch anything.
@@ -55,17 +55,17 @@ void WriteHead(Html& out, const screen::Fleet& fleet) {
 }
 
 // Returns the lists of the agents, that of most nodes first.
-std::string ListText(const screen::Fleet& fleet) {
+std::string ListText(const Fleet& fleet) {
   std::vector<std::pair<std::size_t, std::string>> lists;
   for (const auto& [hash, nodes] : fleet.lists) lists.emplace_back(nodes, hash);
   std::stable_sort(lists.begin(), lists.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   // Two agents with the same list have the same hash.
   if (lists.empty()) return "no agent was heard";
-  if (lists.size() == 1) return "list " + screen::ShortHash(lists.front().second);
+  if (lists.size() == 1) return "list " + ShortHash(lists.front().second);
   std::string words = FormatNumber(lists.size()) + " lists";
   for (std::size_t i = 0; i < std::min(lists.size(), kMostLists); i++) {
-    words += (i == 0 ? ": " : ", ") + screen::ShortHash(lists[i].second) + " on " +
+    words += (i == 0 ? ": " : ", ") + ShortHash(lists[i].second) + " on " +
              FormatCount(lists[i].first, "node", "nodes");
   }
   return words + (lists.size() > kMostLists ? ", …" : "");
@@ -100,7 +100,7 @@ void WriteTile(Html& out, std::string_view tone, const char* sign, std::size_t n
   out.Text(tone).Tag("\" aria-hidden=\"true\">").Text(sign).Tag("</i> ").Text(word).Tag("</span></li>\n");
 }
 
-void WriteNodeTiles(Html& out, const screen::Fleet& fleet) {
+void WriteNodeTiles(Html& out, const Fleet& fleet) {
   out.Tag("<h2>Nodes</h2>\n<ul class=\"tiles\">\n");
   WriteTile(out, "ready", "✓", fleet.ready, "ready");
   WriteTile(out, "moving", "▸", fleet.progressing, "progressing");
@@ -115,7 +115,7 @@ void WriteNodeTiles(Html& out, const screen::Fleet& fleet) {
             {"silent", fleet.unreachable}},
            fleet.CountedNodes());
   if (fleet.bytes_left > 0) {
-    out.Tag("<p class=\"left\">").Text(screen::RemainingText(fleet)).Tag("</p>\n");
+    out.Tag("<p class=\"left\">").Text(RemainingText(fleet)).Tag("</p>\n");
   }
 }
 
@@ -146,7 +146,7 @@ void WriteImageTiles(Html& out, const Report& report) {
 }
 
 void WriteHeader(Html& out, const Report& report, base::WallTime time) {
-  const screen::Fleet& fleet = report.fleet;
+  const Fleet& fleet = report.fleet;
   const std::string stamp = base::Rfc3339(time);
   out.Tag("<header>\n<p class=\"brand\">prefetchd · status report</p>\n<h1>")
       .Text(Headline(fleet))
@@ -160,7 +160,7 @@ void WriteHeader(Html& out, const Report& report, base::WallTime time) {
   }
   if (fleet.public_only > 0) {
     const bool all = fleet.public_only == fleet.CountedNodes() - fleet.no_detail;
-    out.Tag("<p class=\"note\">Not all is shown: ").Text(screen::kHiddenText);
+    out.Tag("<p class=\"note\">Not all is shown: ").Text(kHiddenText);
     if (!all) out.Tag(" (on ").Text(FormatCount(fleet.public_only, "node", "nodes")).Tag(")");
     out.Tag(".</p>\n");
   }
@@ -191,11 +191,11 @@ std::string_view ToneName(Tone tone) {
   std::abort();
 }
 
-std::string_view NodeTone(const screen::FleetNode& node) {
+std::string_view NodeTone(const FleetNode& node) {
   if (!node.leaving.empty()) return "leaving";
-  if (node.state == screen::NodeState::kReady) return "ready";
+  if (node.state == NodeState::kReady) return "ready";
   if (!node.detail) return "silent";
-  return node.state == screen::NodeState::kFailing ? "failing" : "moving";
+  return node.state == NodeState::kFailing ? "failing" : "moving";
 }
 
 void WriteLetter(Html& out, const PageData& parts, std::uint32_t state) {
@@ -249,4 +249,4 @@ std::string Page(const Report& report, base::WallTime time) {
   return std::move(out).Take();
 }
 
-}  // namespace prefetch::report
+}  // namespace prefetch::screen::report

@@ -13,10 +13,10 @@ def literal(path):
 
 def main(output, style, script):
     with open(output, "w", encoding="utf-8") as out:
-        out.write('#include "report/page.h"\n\nnamespace prefetch::report {\n\n'
+        out.write('#include "screen/report/page.h"\n\nnamespace prefetch::screen::report {\n\n'
                   f"const std::string_view kPageStyle =\n    {literal(style)};\n\n"
                   f"const std::string_view kPageScript =\n    {literal(script)};\n\n"
-                  "}  // namespace prefetch::report\n")
+                  "}  // namespace prefetch::screen::report\n")
 
 
 main(*sys.argv[1:])

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "report/gather.h"
+#include "screen/report/gather.h"
 
-namespace prefetch::report {
+namespace prefetch::screen::report {
 
 // `time` is the time at which the nodes were asked.
 std::string Page(const Report& report, base::WallTime time);
@@ -22,4 +22,4 @@ std::string Page(const Report& report, base::WallTime time);
 extern const std::string_view kPageStyle;   // page.css
 extern const std::string_view kPageScript;  // page.js
 
-}  // namespace prefetch::report
+}  // namespace prefetch::screen::report

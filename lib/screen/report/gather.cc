@@ -1,4 +1,4 @@
-#include "report/gather.h"
+#include "screen/report/gather.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "screen/document_words.h"
 
-namespace prefetch::report {
+namespace prefetch::screen::report {
 namespace {
 
 // Documents come from nodes, which the page does not trust: no name may be so long that it fills the page.
@@ -19,7 +19,7 @@ std::string Cut(const std::string& name) {
 }
 
 ImageState StateOf(const status::StatusImage& image) {
-  const Tone tone = screen::ToneOf(image);
+  const Tone tone = ToneOf(image);
   // A stale image is ready. The reason is in the answer of its registry.
   if (tone == Tone::kStale) return {tone, Cut(image.registry->reason.text())};
   return {tone, tone < Tone::kReady ? Cut(image.reason.text()) : ""};
@@ -46,14 +46,14 @@ std::vector<std::uint32_t> Sort(std::vector<T>& items) {
   return place;
 }
 
-void CutNames(screen::Fleet& fleet) {
-  for (screen::FleetNode& node : fleet.nodes) {
+void CutNames(Fleet& fleet) {
+  for (FleetNode& node : fleet.nodes) {
     node.name = Cut(node.name);
     node.message = base::Truncate(node.message, kLongestMessage);
     node.reason = status::ReasonText(Cut(node.reason.text()));
   }
-  for (std::vector<screen::FleetGroup>* groups : {&fleet.groups, &fleet.non_blocking}) {
-    for (screen::FleetGroup& group : *groups) {
+  for (std::vector<FleetGroup>* groups : {&fleet.groups, &fleet.non_blocking}) {
+    for (FleetGroup& group : *groups) {
       for (std::string& node : group.nodes) node = Cut(node);
       group.slowest = Cut(group.slowest);
       group.image = Cut(group.image);
@@ -71,10 +71,10 @@ void Shorten(Report& report) {
   const auto shorten = [&](std::string& name) {
     if (name.ends_with(report.names_suffix)) name.resize(name.size() - end);
   };
-  for (screen::FleetNode& node : report.fleet.nodes) shorten(node.name);
+  for (FleetNode& node : report.fleet.nodes) shorten(node.name);
   for (ReportNode& node : report.nodes) shorten(node.node.name);
-  for (std::vector<screen::FleetGroup>* groups : {&report.fleet.groups, &report.fleet.non_blocking}) {
-    for (screen::FleetGroup& group : *groups) {
+  for (std::vector<FleetGroup>* groups : {&report.fleet.groups, &report.fleet.non_blocking}) {
+    for (FleetGroup& group : *groups) {
       for (std::string& node : group.nodes) shorten(node);
       shorten(group.slowest);
     }
@@ -149,8 +149,8 @@ void ReportBuilder::NoteRegistries(const status::StatusDocument& document) {
 }
 
 void ReportBuilder::NoteProblems(const std::string& node, const status::StatusDocument& document) {
-  std::vector<std::string> texts = screen::RejectedSources(document);
-  for (const auto& more : {screen::OtherProblems(document), document.list.warnings})
+  std::vector<std::string> texts = RejectedSources(document);
+  for (const auto& more : {OtherProblems(document), document.list.warnings})
     texts.insert(texts.end(), more.begin(), more.end());
   for (const std::string& text : texts) problems_[base::Truncate(text, kLongestMessage)].insert(node);
 }
@@ -159,7 +159,7 @@ void ReportBuilder::Add(const std::string& name, const status::StatusDocument& d
   const std::string node = Cut(name);
   Facts& facts = facts_[node];
   // Only what the page shows is kept, not the document itself.
-  facts = {.kubelet = Cut(screen::KubeletText(document.kubelet)), .disk = document.disk};
+  facts = {.kubelet = Cut(KubeletText(document.kubelet)), .disk = document.disk};
   facts.runtime = Cut(document.runtime.name);
   if (!document.runtime.version.empty()) facts.runtime += " " + Cut(document.runtime.version);
   if (!document.runtime.up && !facts.runtime.empty()) facts.runtime += " (down)";
@@ -204,7 +204,7 @@ std::uint32_t Report::StateIndex(const ImageState& state) const {
 
 // Joins the documents with the fleet's groups. Indices are sorted before they are used, and names are
 // shortened at the end, since everything is found by whole names.
-Report ReportBuilder::Take(screen::Fleet fleet) && {
+Report ReportBuilder::Take(Fleet fleet) && {
   // The names in `fleet` are shortened like those in the documents, since both are compared below.
   CutNames(fleet);
   Report report{.fleet = std::move(fleet), .unreachable_registries = std::move(unreachable_)};
@@ -214,7 +214,7 @@ Report ReportBuilder::Take(screen::Fleet fleet) && {
   report.checked_images = count(checked_);
   report.blocked_images = count(blocked_);
   SortIndices(report);
-  for (const screen::FleetNode& node : report.fleet.nodes) {
+  for (const FleetNode& node : report.fleet.nodes) {
     ReportNode shown{.node = node};
     if (auto facts = facts_.find(node.name); facts != facts_.end()) {
       shown.cells = std::move(facts->second.cells);
@@ -229,9 +229,9 @@ Report ReportBuilder::Take(screen::Fleet fleet) && {
   std::stable_sort(
       report.problems.begin(), report.problems.end(),
       [](const NodeProblem& a, const NodeProblem& b) { return a.nodes.size() > b.nodes.size(); });
-  report.names_suffix = screen::CommonSuffix(report.fleet.nodes);
+  report.names_suffix = CommonSuffix(report.fleet.nodes);
   Shorten(report);
   return report;
 }
 
-}  // namespace prefetch::report
+}  // namespace prefetch::screen::report

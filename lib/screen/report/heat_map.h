@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "report/gather.h"
+#include "screen/report/gather.h"
 
-namespace prefetch::report {
+namespace prefetch::screen::report {
 
 struct HeatMap {
   struct Column {
@@ -42,4 +42,4 @@ std::vector<std::string> Letters(const std::vector<ImageState>& states);
 // "denied", "ready", "not listed".
 std::string StateText(const ImageState& state);
 
-}  // namespace prefetch::report
+}  // namespace prefetch::screen::report

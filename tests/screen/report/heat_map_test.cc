@@ -1,5 +1,5 @@
 // Images × nodes, as few rows and columns.
-#include "report/heat_map.h"
+#include "screen/report/heat_map.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/text.h"
-#include "report/fleets.h"
+#include "screen/report/fleets.h"
 
-namespace prefetch::report::heat_map_test {
+namespace prefetch::screen::report::heat_map_test {
 namespace {
 
 // One line a row: its image, and its letters.
@@ -58,7 +58,7 @@ TEST(HeatMap, AnImageThatIsAlikeWhereItIsListedIsNoRow) {
 TEST(HeatMap, NodesThatWereNotHeardHaveNoColumn) {
   const Report report =
       ReportOf({{"a", Documented({Here("q.io/x:1")})}, {"b", Documented({Absent("q.io/x:1")})}},
-               {screen::NodeWithoutDetail("c", {})});
+               {NodeWithoutDetail("c", {})});
   EXPECT_EQ(Drawn(report), "N✓ q.io/x:1\n");
   EXPECT_EQ(MakeHeatMap(report).answered, 2U);
 }
@@ -128,4 +128,4 @@ TEST(LettersTest, RunOutAtLast) {
 }
 
 }  // namespace
-}  // namespace prefetch::report::heat_map_test
+}  // namespace prefetch::screen::report::heat_map_test

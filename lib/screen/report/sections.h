@@ -1,6 +1,6 @@
 // Html: text of a page, with the text of others escaped.
 // Below: the sections of the page.
-// Internal to report/. Pure.
+// Internal to screen/report/. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "report/gather.h"
-#include "report/heat_map.h"
+#include "screen/report/gather.h"
+#include "screen/report/heat_map.h"
 
-namespace prefetch::report {
+namespace prefetch::screen::report {
 
 // Escapes a text for content, and for attributes in quotes. Control characters, those that turn text around,
 // and bytes that are not UTF-8 become U+FFFD.
@@ -68,7 +68,7 @@ void WriteLetter(Html& out, const PageData& parts, std::uint32_t state);
 
 // "failing", as the style has it.
 std::string_view ToneName(Tone tone);
-std::string_view NodeTone(const screen::FleetNode& node);
+std::string_view NodeTone(const FleetNode& node);
 
 // "ci-1, ci-2 and 37 more": at most `most` names.
 std::string SomeNames(const std::vector<std::string>& names, std::size_t most);
@@ -84,4 +84,4 @@ void WriteFreshness(Html& out, const PageData& parts);
 void WriteDisk(Html& out, const PageData& parts);
 void WritePulls(Html& out, const PageData& parts);
 
-}  // namespace prefetch::report
+}  // namespace prefetch::screen::report
