@@ -103,7 +103,8 @@ struct PullReturned {
   std::uint64_t run = 0;
 };
 
-// The agent has fetched all content of a pull's image; the runtime's own pull of it follows.
+// The agent has fetched all content of a pull's image, but for layers that it fetches for earlier images; the
+// runtime's own pull of it follows.
 struct ContentFetched {
   std::string name;  // the entry's normalised name
   std::uint64_t run = 0;

@@ -298,6 +298,13 @@ FetchOrder::Progress FetchOrder::ProgressOf(ImageId image) const {
   return found->second.missing.empty() ? Progress::kComplete : Progress::kUnderWay;
 }
 
+bool FetchOrder::LacksNoneOfItsOwn(ImageId image) const {
+  auto found = images_.find(image);
+  if (found == images_.end() || found->second.failed) return false;
+  return std::all_of(found->second.missing.begin(), found->second.missing.end(),
+                     [&](const std::string& digest) { return ImageOf(blobs_.at(digest)) < image; });
+}
+
 namespace {
 
 // A version that does not parse counts as older, so the runtime fetches by itself.

@@ -151,8 +151,11 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
     if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
       return written;
   }
-  return downloader_.Download(
-      call, {.lease = job.lease, .blobs = std::move(blobs->blobs), .question = question, .source = source});
+  return downloader_.Download(call, {.lease = job.lease,
+                                     .blobs = std::move(blobs->blobs),
+                                     .question = question,
+                                     .source = source,
+                                     .on_own_fetched = job.on_own_fetched});
 }
 
 // The end of a download decides what happens to the registry's health: a limit holds it, a fault leaves it to
@@ -301,7 +304,12 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
     changed_.notify_all();
   }
   base::Status result;
+  bool told = false;
   while (true) {
+    if (!told && job->on_own_fetched && LacksNoneOfItsOwn(image)) {
+      told = true;
+      job->on_own_fetched();
+    }
     // Without the lock, since it calls the runtime. Each waiting worker comes here; the time in next_poll_
     // lets only one of them ask.
     PollForeignPulls(call);
@@ -328,6 +336,11 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
   // Without the lock, and for failures only: after a success no stream holds these blobs.
   if (!result) AwaitClosed(*job);
   return result ? RetainShared(call, *job) : result;
+}
+
+bool BlobDownloader::LacksNoneOfItsOwn(ImageId image) {
+  base::Lock lock(mutex_);
+  return order_.LacksNoneOfItsOwn(image);
 }
 
 // Waits until the streams of a failed fetch have closed their writers. The runtime's pull, which comes next,

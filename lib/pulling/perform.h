@@ -29,8 +29,8 @@ struct PullJob {
   std::string sandbox_cgroup = {};    // as in cri::PullRequest
   // Called on the worker if the lease cannot be created: the pull goes on without one.
   std::function<void(const cri::CallError&)> on_unprotected = nullptr;
-  // Called on the worker at two phases of the pull: the agent has fetched all content;
-  // PullImage has succeeded.
+  // Called on the worker at two phases of the pull: the agent has fetched all content, but for layers that it
+  // fetches for earlier images; PullImage has succeeded.
   std::function<void()> on_fetched = nullptr;
   std::function<void()> on_returned = nullptr;
   // As FetchJob::on_size.

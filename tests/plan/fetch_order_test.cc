@@ -346,6 +346,22 @@ TEST_F(FetchOrderTest, ASharedLayerIsFetchedOnceForAllItsImages) {
   EXPECT_EQ(order.ProgressOf(2), Progress::kComplete);
 }
 
+TEST_F(FetchOrderTest, ALayerIsTheFirstImagesOwn) {
+  order.Add(1, "r", {{"shared", 10}});
+  order.Add(2, "r", {{"shared", 10}, {"own", 5}});
+  EXPECT_FALSE(order.LacksNoneOfItsOwn(2));
+  order.Done("own");
+  EXPECT_TRUE(order.LacksNoneOfItsOwn(2));
+  EXPECT_FALSE(order.LacksNoneOfItsOwn(1));
+  order.Remove(1);
+  EXPECT_FALSE(order.LacksNoneOfItsOwn(2)) << "it is the first one now";
+  order.Done("shared");
+  EXPECT_TRUE(order.LacksNoneOfItsOwn(2));
+  order.Add(3, "r", {{"other", 10}});
+  order.Failed("other");
+  EXPECT_FALSE(order.LacksNoneOfItsOwn(3));
+}
+
 TEST_F(FetchOrderTest, AFailureIsThatOfTheImagesWhichNeedTheBlob) {
   order.Add(1, "r", {{"shared", 10}});
   order.Add(2, "r", {{"shared", 10}, {"own", 5}});

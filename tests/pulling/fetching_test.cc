@@ -143,6 +143,29 @@ TEST_F(FetchingTest, ASharedLayerIsFetchedOnceForImagesSideBySide) {
   EXPECT_LE(source_->served(), large_.size() + small_.size() + 100);
 }
 
+// So its pull leaves its slot to the next one, which has a layer of its own.
+TEST_F(FetchingTest, AnImageWithoutLayersOfItsOwnLeftSaysSo) {
+  source_->Put("reg.example/a:v1", {large_});
+  source_->Put("reg.example/b:v1", {large_, small_});
+  source_->Hold(large_);
+  std::atomic<bool> of_a = false, of_b = false;
+  const auto fetch = [&](const std::string& name, std::atomic<bool>& told) {
+    FetchJob job{Named(name), kLease, {}, kRuntime};
+    job.on_own_fetched = [&told] { told = true; };
+    EXPECT_TRUE(fetcher_->Fetch({}, job).fetched);
+  };
+  std::jthread a([&] { fetch("reg.example/a:v1", of_a); });
+  source_->AwaitRequests(1);
+  std::jthread b([&] { fetch("reg.example/b:v1", of_b); });
+  while (!of_b) std::this_thread::yield();
+  EXPECT_TRUE(IsHere(small_));
+  EXPECT_FALSE(of_a);
+  source_->Release();
+  a.join();
+  b.join();
+  EXPECT_TRUE(of_a);
+}
+
 TEST_F(FetchingTest, ASharedLayerThatOneRegistryFailsIsNotBlamedOnAnother) {
   source_->Put("reg.example/a:v1", {large_});
   source_->Put("other.example/b:v1", {large_, small_});
