@@ -25,6 +25,7 @@
 #include "cri/content_service.h"
 #include "image/registry_answer.h"
 #include "plan/desired.h"
+#include "plan/schedule.h"
 #include "pulling/change_pins.h"
 #include "pulling/credential_lookups.h"
 #include "pulling/lease_manager.h"
@@ -103,11 +104,11 @@ struct PullReturned {
   std::uint64_t run = 0;
 };
 
-// The agent has fetched all content of a pull's image, but for layers that it fetches for earlier images; the
-// runtime's own pull of it follows.
+// The agent has fetched content of a pull's image. After kAll the runtime's own pull of it follows.
 struct ContentFetched {
   std::string name;  // the entry's normalised name
   std::uint64_t run = 0;
+  plan::Fetched fetched = plan::Fetched::kAll;
 };
 
 // A pull goes on without the lease under which it was to be.

@@ -338,7 +338,9 @@ void Pulls::Start(Entry& entry) {
     // fits.
     decision->Await(call);
   };
-  job.on_fetched = [this, name = entry.name(), id = run.id] { loop_.Push(ContentFetched{name, id}); };
+  job.on_fetched = [this, name = entry.name(), id = run.id](plan::Fetched fetched) {
+    loop_.Push(ContentFetched{name, id, fetched});
+  };
   job.on_returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };
   base::Call call{.stop = run.stop.get_token()};
   loop_.Submit(
@@ -369,7 +371,7 @@ ActivePull* Pulls::FindRun(const std::string& name, std::uint64_t id) {
 
 void Pulls::Handle(const ContentFetched& event) {
   loop_.Check();
-  if (ActivePull* run = FindRun(event.name, event.run)) run->fetched = true;
+  if (ActivePull* run = FindRun(event.name, event.run)) run->fetched = event.fetched;
 }
 
 void Pulls::Handle(const PullReturned& event) {

@@ -19,6 +19,10 @@
 
 namespace prefetch::plan {
 
+// How much of a pull's content the agent has fetched. kAllButShared: it lacks only layers that are fetched
+// for earlier images.
+enum class Fetched { kNotAll, kAllButShared, kAll };
+
 // A pull that is due, or runs.
 struct PullCandidate {
   std::size_t entry = 0;  // index in agent::Entries::all(): the list's entries in its order, then requested
@@ -30,10 +34,10 @@ struct PullCandidate {
   bool unlisted = false;  // requested, and on no list: such pulls never take more than half of the slots
   bool suspect = false;   // plan::IsCrashSuspect: such pulls run one at a time
   bool stalled = false;   // its last pull stalled: it goes behind all others, since it may hold a slot again
-  // The pull runs. `fetched`: the agent has fetched its content, and PullImage unpacks it. `being_verified`:
+  // The pull runs. kAll: PullImage unpacks it. `being_verified`:
   // PullImage has returned, less than kShortVerification ago, and the image is looked at. Such a pull takes
   // no slot.
-  bool fetched = false;
+  Fetched fetched = Fetched::kNotAll;
   bool being_verified = false;
   bool idle = false;        // plan::IsIdle of a running pull: it takes no slot of other registries
   bool far = false;         // the registry is far (plan::Distance)
@@ -79,8 +83,8 @@ struct ScheduleOutput {
   base::TimePoint next_turn_at = base::TimePoint::max();
 };
 
-// Until a node is settled, pulls at a time may be this many times the limit if some of them are idle. A limit
-// of one pull stays one.
+// Pulls at a time may be this many times the limit if some of them are idle, until a node is settled, or lack
+// only layers that come for earlier images. A limit of one pull stays one.
 constexpr int kWithIdle = 4;
 
 // A registry that took every slot when it alone had work leaves others one slot more, beyond the limit,
@@ -95,7 +99,8 @@ constexpr std::chrono::seconds kDominanceLimit{10};
 // pull.
 //
 // If the agent has fetched the content of a pull, the runtime only unpacks it. The slots of such pulls are
-// free for further downloads, up to as many again as the limit. A limit of one pull stays one.
+// free for further downloads, up to as many again as the limit. So is the slot of each pull that lacks only
+// layers which come for earlier images. A limit of one pull stays one.
 //
 // No registry gets the last slot while another registry could use it, so a registry that hangs does not stop
 // the others. A registry that alone has work gets all slots. Pulls of another registry that become due later

@@ -234,9 +234,9 @@ std::optional<FetchJob> FetchJobFor(const PullDependencies& parts, const PullJob
                  .lease = job.lease,
                  .credentials = {},
                  .runtime = job.runtime,
-                 .on_size = job.on_size,
-                 // The pull leaves its slot to the next one, which has layers of its own to fetch.
-                 .on_own_fetched = job.on_fetched};
+                 .on_size = job.on_size};
+  // The pull leaves its slot to the next one, which has layers of its own to fetch.
+  if (job.on_fetched) fetch.on_own_fetched = [told = job.on_fetched] { told(plan::Fetched::kAllButShared); };
   for (const credentials::Credential& credential : job.credentials->credentials) {
     if (parts.refusals.IsSuppressed(job.reference, credential.auth, parts.clock.Now())) continue;
     fetch.credentials.push_back(credential.auth);
@@ -282,6 +282,8 @@ AgentFetch FetchBeforePull(const base::Call& call, const PullDependencies& parts
     outcome.failure->retry_after = end.retry_after;
     return {.outcome = std::move(outcome)};
   }
+  // Only the runtime's work is left.
+  if (end.fetched && job.on_fetched) job.on_fetched(plan::Fetched::kAll);
   return {.fetched = end.fetched};
 }
 
