@@ -1,6 +1,6 @@
 // Docker's configuration files, as several programs read them:
 //   DecodeDockerConfig     as kubelet does, for nodes and pull secrets (A21 to A23)
-//   DecodeContainersAuth   auth.json as CRI-O does (R50)
+//   DecodeContainersAuth   auth.json as CRI-O does (R50; credentials/crio_logins)
 //   ForEachGoMember, …     helpers that decode JSON as Go does; internal to credentials/
 //   PullSecret             a registry secret that is mounted into the agent
 #pragma once

@@ -2,11 +2,10 @@
 // R50). For `prefetchctl credentials`.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "credentials/docker_config.h"
+#include "credentials/crio_logins.h"
 #include "doc/node.h"
 #include "image/reference.h"
 #include "registry/registries_conf.h"
@@ -17,11 +16,7 @@ namespace prefetch::ctl {
 struct CrioEndpoint {
   std::string name;                    // "mirror.acme.io/quay/app"
   bool uses_pull_credentials = false;  // the credentials of the pull
-  // File with CRI-O's own login for this name, sent unless `uses_pull_credentials`; empty: it has none.
-  std::string file;
-  std::string match;  // its key in that file; of a helper, the registry
-  // A program that CRI-O runs for its own login (docker-credential-HELPER); `file` names it.
-  std::optional<std::string> helper;
+  credentials::CrioLogin login;        // CRI-O's own for this name, sent unless `uses_pull_credentials`
 };
 
 struct CrioLogins {
@@ -31,12 +26,6 @@ struct CrioLogins {
   std::vector<std::string> namespaced;  // files for pulls of pods of one namespace
   std::vector<std::string> problems;
 };
-
-// Returns the entries that containers/image may take for a repository. There are several if URLs name its
-// registry, each with another login: the library takes one by Go's order of maps, which is none. Pure.
-std::vector<const credentials::ContainersLogin*> CrioLoginsFor(
-    const std::vector<credentials::ContainersLogin>& logins, const image::Reference& repository,
-    credentials::DockerConfigFormat shape = credentials::DockerConfigFormat::kAuths);
 
 // How much of the node's files is here.
 enum class HostView {

@@ -11,40 +11,6 @@
 namespace prefetch::ctl::crio_logins_test {
 namespace {
 
-struct KeyCase {
-  std::string name;
-  std::vector<std::string> keys;
-  std::string image, expect;  // empty: none
-};
-
-class CrioLoginTest : public testing::TestWithParam<KeyCase> {};
-
-// containers/image pkg/docker/config/config_test.go: the order of its look-ups.
-TEST_P(CrioLoginTest, IsTheLibrarys) {
-  std::vector<credentials::ContainersLogin> logins;
-  for (const std::string& key : GetParam().keys) logins.push_back({.key = key, .auth = {}});
-  const auto found = CrioLoginsFor(logins, *image::Reference::Parse(GetParam().image));
-  EXPECT_EQ(found.empty() ? "" : found.front()->key, GetParam().expect);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    , CrioLoginTest,
-    testing::Values(
-        KeyCase{"Registry", {"quay.io"}, "quay.io/acme/app:v1", "quay.io"},
-        KeyCase{"LongestFolder",
-                {"quay.io", "quay.io/acme", "quay.io/other"},
-                "quay.io/acme/app",
-                "quay.io/acme"},
-        KeyCase{"Repository", {"quay.io/acme", "quay.io/acme/app"}, "quay.io/acme/app", "quay.io/acme/app"},
-        KeyCase{"WholePartsAlone", {"quay.io/acme/ap"}, "quay.io/acme/app", ""},
-        KeyCase{"NoGlobs", {"*.io"}, "quay.io/acme/app", ""},
-        KeyCase{"OfAUrlTheRegistry", {"https://quay.io/v1/"}, "quay.io/acme/app", "https://quay.io/v1/"},
-        KeyCase{"AFolderOfAnotherIsNoRegistry", {"quay.io/other"}, "quay.io/acme/app", ""},
-        KeyCase{"PortsCount", {"reg.io"}, "reg.io:5000/app", ""},
-        KeyCase{"DockerHub", {"https://index.docker.io/v1/"}, "busybox", "https://index.docker.io/v1/"},
-        KeyCase{"DockerHubByItsFolder", {"docker.io/library"}, "busybox", "docker.io/library"}),
-    [](const auto& row) { return row.param.name; });
-
 class FindCrioLoginsTest : public testing::Test {
  protected:
   void HasLogin(const std::string& path, const std::string& key) {
@@ -67,10 +33,10 @@ TEST_F(FindCrioLoginsTest, WithoutAFileOfItsOwnTheUsualOnesCountInTheirOrder) {
   EXPECT_EQ(CrioText(Find("quay.io/a", false)),
             "  CRI-O to quay.io/a: its own login quay.io of /root/.docker/config.json\n");
   HasLogin("/run/containers/0/auth.json", "other.io");
-  EXPECT_EQ(Find("quay.io/a", false).places.at(0).file, "/root/.docker/config.json")
+  EXPECT_EQ(Find("quay.io/a", false).places.at(0).login.file, "/root/.docker/config.json")
       << "it has no such login";
   HasLogin("/run/containers/0/auth.json", "quay.io");
-  EXPECT_EQ(Find("quay.io/a", false).places.at(0).file, "/run/containers/0/auth.json");
+  EXPECT_EQ(Find("quay.io/a", false).places.at(0).login.file, "/run/containers/0/auth.json");
   settings_.global_auth_file = "/none.json";
   EXPECT_EQ(CrioText(Find("quay.io/a", false)), "  CRI-O to quay.io/a: anonymous\n");
 }
@@ -81,10 +47,10 @@ TEST_F(FindCrioLoginsTest, TheOldFileOfDockerIsTheLast) {
              R"({"https://quay.io/v1/":{"auth":"dXNlcjpwYXNz"},"reg.io/a":{"auth":"dTpw"}})");
   EXPECT_EQ(CrioText(Find("quay.io/a", false)),
             "  CRI-O to quay.io/a: its own login https://quay.io/v1/ of /root/.dockercfg\n");
-  EXPECT_EQ(Find("reg.io/b", false).places.at(0).match, "reg.io/a")
+  EXPECT_EQ(Find("reg.io/b", false).places.at(0).login.match, "reg.io/a")
       << "a key is a registry's, whatever follows";
   HasLogin("/root/.docker/config.json", "quay.io");
-  EXPECT_EQ(Find("quay.io/a", false).places.at(0).file, "/root/.docker/config.json");
+  EXPECT_EQ(Find("quay.io/a", false).places.at(0).login.file, "/root/.docker/config.json");
   settings_.global_auth_file = "/root/.dockercfg";
   EXPECT_EQ(CrioText(Find("reg.io/b", false)), "  CRI-O to reg.io/b: anonymous\n") << "it has no auths";
 }
@@ -92,9 +58,9 @@ TEST_F(FindCrioLoginsTest, TheOldFileOfDockerIsTheLast) {
 TEST_F(FindCrioLoginsTest, AnEmptyEntryIsNoLogin) {
   dir_.Write("run/containers/0/auth.json", R"({"auths":{"quay.io/a":{},"quay.io":{"auth":"dXNlcjpwYXNz"}}})");
   EXPECT_EQ(CrioText(Find("quay.io/a", false)), "  CRI-O to quay.io/a: anonymous\n");
-  EXPECT_EQ(Find("quay.io/b", false).places.at(0).match, "quay.io");
+  EXPECT_EQ(Find("quay.io/b", false).places.at(0).login.match, "quay.io");
   HasLogin("/root/.docker/config.json", "quay.io");
-  EXPECT_EQ(Find("quay.io/a", false).places.at(0).file, "/root/.docker/config.json");
+  EXPECT_EQ(Find("quay.io/a", false).places.at(0).login.file, "/root/.docker/config.json");
 }
 
 TEST_F(FindCrioLoginsTest, ABrokenEntryIsToldWhereItCounts) {
@@ -228,7 +194,7 @@ TEST_F(FindCrioLoginsTest, ABrokenFileIsAProblemWithoutItsContent) {
   CrioLogins logins = Find("quay.io/a", false);
   ASSERT_EQ(logins.problems.size(), 1U);
   EXPECT_EQ(logins.problems[0].find("s3cr3t"), std::string::npos) << logins.problems[0];
-  EXPECT_EQ(logins.places.at(0).file, "");
+  EXPECT_EQ(logins.places.at(0).login.file, "");
 }
 
 }  // namespace

@@ -23,16 +23,17 @@ std::string LoginOf(const credentials::ContainersAuth& auth, const registry::Cri
   const ctl::CrioLogins found =
       ctl::FindCrioLogins(settings, {}, folder, ctl::HostView::kNode, *image::Reference::Parse(name), false);
   const ctl::CrioEndpoint& place = found.places.front();
-  if (place.helper) {
-    const bool plain = place.helper->find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos;
-    return Quoted(plain ? "helper " + *place.helper : "helper");
+  if (place.login.helper) {
+    const bool plain =
+        place.login.helper->find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos;
+    return Quoted(plain ? "helper " + *place.login.helper : "helper");
   }
-  if (place.file.empty()) return Quoted("none");
+  if (place.login.file.empty()) return Quoted("none");
   const std::string problems = base::Join(found.problems, "; ");
   if (problems.find("CRI-O takes any") != std::string::npos) return Quoted("ambiguous");
   if (problems.find("CRI-O fails") != std::string::npos) return Quoted("broken");
   const auto login = std::find_if(auth.logins.begin(), auth.logins.end(),
-                                  [&](const auto& one) { return one.key == place.match; });
+                                  [&](const auto& one) { return one.key == place.login.match; });
   return "[" + Quoted(login->auth.username) + "," + Quoted(login->auth.password.Reveal()) + "," +
          (login->identity_token ? "true" : "false") + "]";
 }
