@@ -42,15 +42,15 @@ void WriteHead(Html& out, const Fleet& fleet) {
       // The policy allows only our own script and style. Even if markup got past the escaping, it could
       // neither run nor fetch anything.
       .Tag("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ")
-      .Markup(PolicyHash(kPageScript))
+      .Markup(PolicyHash(PageFiles().at("page.js")))
       .Tag("; style-src ")
-      .Markup(PolicyHash(kPageStyle))
+      .Markup(PolicyHash(PageFiles().at("page.css")))
       .Tag("; base-uri 'none'; form-action 'none'\">\n")
       .Tag("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
       .Tag("<meta name=\"color-scheme\" content=\"light dark\">\n<title>prefetchd: ")
       .Text(Headline(fleet))
       .Tag("</title>\n<style>")
-      .Markup(kPageStyle)
+      .Markup(PageFiles().at("page.css"))
       .Tag("</style>\n</head>\n<body>\n");
 }
 
@@ -244,7 +244,7 @@ std::string Page(const Report& report, base::WallTime time) {
   out.Tag("</main>\n<footer><p>Made by <code>prefetchctl status -o html</code> (prefetchd " PREFETCH_VERSION
           "). The page is a picture of one moment; it fetches nothing and sends "
           "nothing.</p></footer>\n<script>")
-      .Markup(kPageScript)
+      .Markup(PageFiles().at("page.js"))
       .Tag("</script>\n</body>\n</html>\n");
   return std::move(out).Take();
 }

@@ -6,6 +6,7 @@
 // shows.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -17,9 +18,7 @@ namespace prefetch::screen::report {
 // `time` is the time at which the nodes were asked.
 std::string Page(const Report& report, base::WallTime time);
 
-// The page's style and script, as the build embeds them (embed.py).
-
-extern const std::string_view kPageStyle;   // page.css
-extern const std::string_view kPageScript;  // page.js
+// The page's style and script: page.css and page.js.
+const std::map<std::string, std::string_view>& PageFiles();
 
 }  // namespace prefetch::screen::report

@@ -168,11 +168,8 @@ inline const std::vector<std::string>& HostileTexts() {
       "</td></table></script><script>document.title='owned'</script>",
       "]]><!-- --!> &lt;b&gt; &amp; ${7*7} {{7*7}}",
       "javascript:document.title='owned'",
-      "a\x01"
-      "b\x7f\xff\xfe",
-      "\xe2\x80\xae"
-      "gnp.exe " +
-          std::string(4'000, 'x'),
+      "a\001b\x7f\xff\xfe",
+      "\xe2\x80\xaegnp.exe " + std::string(4'000, 'x'),
   };
   return kTexts;
 }

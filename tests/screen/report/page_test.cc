@@ -23,7 +23,8 @@ std::string PageOf(const Report& report) {
 
 // Without style and script, which are files of their own, and without the version.
 std::string Body(std::string page) {
-  for (std::string_view part : {kPageStyle, kPageScript, std::string_view("prefetchd " PREFETCH_VERSION)}) {
+  for (std::string_view part : {PageFiles().at("page.css"), PageFiles().at("page.js"),
+                                std::string_view("prefetchd " PREFETCH_VERSION)}) {
     std::size_t at = page.find(part);
     EXPECT_NE(at, std::string::npos);
     if (at != std::string::npos) page.replace(at, part.size(), "…");
