@@ -99,8 +99,8 @@ constexpr std::chrono::seconds kDominanceLimit{10};
 // pull.
 //
 // If the agent has fetched the content of a pull, the runtime only unpacks it. The slots of such pulls are
-// free for further downloads, up to as many again as the limit. So is the slot of each pull that lacks only
-// layers which come for earlier images. A limit of one pull stays one.
+// free for further downloads, up to as many again as the limit. The slots of pulls that lack only layers
+// which come for earlier images are free, too. A limit of one pull stays one.
 //
 // No registry gets the last slot while another registry could use it, so a registry that hangs does not stop
 // the others. A registry that alone has work gets all slots. Pulls of another registry that become due later
