@@ -155,7 +155,7 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
                                      .blobs = std::move(blobs->blobs),
                                      .question = question,
                                      .source = source,
-                                     .on_own_fetched = job.on_own_fetched});
+                                     .on_fetched = job.on_fetched});
 }
 
 // The end of a download decides what happens to the registry's health: a limit holds it, a fault leaves it to
@@ -304,12 +304,10 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
     changed_.notify_all();
   }
   base::Status result;
-  bool told = false;
+  auto told = plan::Fetched::kNotAll;
   while (true) {
-    if (!told && job->on_own_fetched && LacksNoneOfItsOwn(image)) {
-      told = true;
-      job->on_own_fetched();
-    }
+    if (const auto fetched = FetchedOf(image); job->on_fetched && fetched != std::exchange(told, fetched))
+      job->on_fetched(fetched);
     // Without the lock, since it calls the runtime. Each waiting worker comes here; the time in next_poll_
     // lets only one of them ask.
     PollForeignPulls(call);
@@ -338,9 +336,9 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
   return result ? RetainShared(call, *job) : result;
 }
 
-bool BlobDownloader::LacksNoneOfItsOwn(ImageId image) {
+plan::Fetched BlobDownloader::FetchedOf(ImageId image) {
   base::Lock lock(mutex_);
-  return order_.LacksNoneOfItsOwn(image);
+  return order_.LacksNoneOfItsOwn(image) ? plan::Fetched::kAllButShared : plan::Fetched::kNotAll;
 }
 
 // Waits until the streams of a failed fetch have closed their writers. The runtime's pull, which comes next,

@@ -234,9 +234,8 @@ std::optional<FetchJob> FetchJobFor(const PullDependencies& parts, const PullJob
                  .lease = job.lease,
                  .credentials = {},
                  .runtime = job.runtime,
-                 .on_size = job.on_size};
-  // The pull leaves its slot to the next one, which has layers of its own to fetch.
-  if (job.on_fetched) fetch.on_own_fetched = [told = job.on_fetched] { told(plan::Fetched::kAllButShared); };
+                 .on_size = job.on_size,
+                 .on_fetched = job.on_fetched};
   for (const credentials::Credential& credential : job.credentials->credentials) {
     if (parts.refusals.IsSuppressed(job.reference, credential.auth, parts.clock.Now())) continue;
     fetch.credentials.push_back(credential.auth);
@@ -282,8 +281,8 @@ AgentFetch FetchBeforePull(const base::Call& call, const PullDependencies& parts
     outcome.failure->retry_after = end.retry_after;
     return {.outcome = std::move(outcome)};
   }
-  // Only the runtime's work is left.
-  if (end.fetched && job.on_fetched) job.on_fetched(plan::Fetched::kAll);
+  // Only the runtime's work is left, or all of it: the pull then takes its slot again.
+  if (job.on_fetched) job.on_fetched(end.fetched ? plan::Fetched::kAll : plan::Fetched::kNotAll);
   return {.fetched = end.fetched};
 }
 

@@ -143,27 +143,32 @@ TEST_F(FetchingTest, ASharedLayerIsFetchedOnceForImagesSideBySide) {
   EXPECT_LE(source_->served(), large_.size() + small_.size() + 100);
 }
 
-// So its pull leaves its slot to the next one, which has a layer of its own.
+// So its pull leaves its slot to the next one, which has a layer of its own. If the earlier image is given
+// up, the layer is its own.
 TEST_F(FetchingTest, AnImageWithoutLayersOfItsOwnLeftSaysSo) {
   source_->Put("reg.example/a:v1", {large_});
   source_->Put("reg.example/b:v1", {large_, small_});
   source_->Hold(large_);
-  std::atomic<bool> of_a = false, of_b = false;
-  const auto fetch = [&](const std::string& name, std::atomic<bool>& told) {
+  using Told = std::atomic<plan::Fetched>;
+  Told of_a = plan::Fetched::kNotAll, of_b = plan::Fetched::kNotAll;
+  std::stop_source give_up;
+  const auto fetch = [&](const base::Call& call, const std::string& name, Told& told) {
     FetchJob job{Named(name), kLease, {}, kRuntime};
-    job.on_own_fetched = [&told] { told = true; };
-    EXPECT_TRUE(fetcher_->Fetch({}, job).fetched);
+    job.on_fetched = [&told](plan::Fetched fetched) { told = fetched; };
+    return fetcher_->Fetch(call, job).fetched;
   };
-  std::jthread a([&] { fetch("reg.example/a:v1", of_a); });
+  std::jthread a([&] { EXPECT_FALSE(fetch({.stop = give_up.get_token()}, "reg.example/a:v1", of_a)); });
   source_->AwaitRequests(1);
-  std::jthread b([&] { fetch("reg.example/b:v1", of_b); });
-  while (!of_b) std::this_thread::yield();
+  std::jthread b([&] { EXPECT_TRUE(fetch({}, "reg.example/b:v1", of_b)); });
+  while (of_b != plan::Fetched::kAllButShared) std::this_thread::yield();
   EXPECT_TRUE(IsHere(small_));
-  EXPECT_FALSE(of_a);
-  source_->Release();
+  give_up.request_stop();
   a.join();
+  while (of_b != plan::Fetched::kNotAll) std::this_thread::yield();
+  source_->Release();
   b.join();
-  EXPECT_TRUE(of_a);
+  EXPECT_EQ(of_a, plan::Fetched::kNotAll);
+  EXPECT_EQ(of_b, plan::Fetched::kAllButShared);
 }
 
 TEST_F(FetchingTest, ASharedLayerThatOneRegistryFailsIsNotBlamedOnAnother) {
@@ -544,16 +549,20 @@ TEST_F(FetchingTest, APullTellsWhoDownloadedItsImage) {
   const PullDependencies parts{store_, store_, refusals, clock_, {"linux", "amd64", ""}, fetcher_.get()};
   auto fetched_by_agent = [&](const std::string& name) {
     store_.Push(tests::MakeImage(name, 1000));
+    plan::Fetched told = plan::Fetched::kAllButShared;
     const PullJob job{.reference = Named(name),
                       .credentials = std::make_shared<const credentials::Lookup>(),
                       .lease = kLease,
-                      .runtime = kRuntime};
+                      .runtime = kRuntime,
+                      .on_fetched = [&](plan::Fetched fetched) { told = fetched; }};
     auto pull = std::async(std::launch::async, [&] { return PerformPull({}, parts, job); });
     while (pull.wait_for(0s) != std::future_status::ready) {
       if (store_.Parked() > 0) clock_.AdvanceTo(store_.NextEvent());
       std::this_thread::yield();
     }
-    return pull.get().success->origin.fetched_by_agent;
+    const bool by_agent = pull.get().success->origin.fetched_by_agent;
+    EXPECT_EQ(told, by_agent ? plan::Fetched::kAll : plan::Fetched::kNotAll);
+    return by_agent;
   };
   source_->Put("reg.example/app:v1", {small_});
   EXPECT_TRUE(fetched_by_agent("reg.example/app:v1"));
