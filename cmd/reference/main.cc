@@ -1,8 +1,8 @@
 // reference DEPLOY: writes the reference pages and the JSON Schemas below the folder deploy/ of a source
 // tree.
-#include <fstream>
 #include <iostream>
 
+#include "base/fs.h"
 #include "reference/files.h"
 
 int main(int argc, char** argv) {
@@ -12,10 +12,8 @@ int main(int argc, char** argv) {
   }
   for (const prefetch::reference::File& file : prefetch::reference::Files()) {
     const std::string path = std::string(argv[1]) + "/" + file.path;
-    std::ofstream out(path, std::ios::binary);
-    out << file.text << std::flush;
-    if (!out) {
-      std::cerr << "reference: cannot write " << path << "\n";
+    if (auto written = prefetch::base::WriteFileAtomically(path, file.text); !written) {
+      std::cerr << "reference: " << written.error().message() << "\n";
       return 2;
     }
   }

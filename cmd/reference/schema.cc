@@ -1,9 +1,11 @@
 #include "reference/schema.h"
 
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
+#include "deploy/kustomization.h"
 #include "doc/duration.h"
 #include "doc/write.h"
 
@@ -206,7 +208,7 @@ Node CheckSchemaDocument() {
 }  // namespace
 
 const std::vector<std::string>& DocumentNames() {
-  static const std::vector<std::string> kNames = {"list", "agent", "status", "check"};
+  static const std::vector<std::string> kNames(std::begin(deploy::kSchemas), std::end(deploy::kSchemas));
   return kNames;
 }
 

@@ -15,9 +15,9 @@
 
 namespace prefetch::reference {
 
-enum class Document { kList, kAgent, kStatus, kCheck };
+enum class Document { kList, kAgent, kStatus, kCheck };  // in the order of deploy::kSchemas
 
-// "list", "agent", "status", "check", in this order.
+// deploy::kSchemas.
 const std::vector<std::string>& DocumentNames();
 std::optional<Document> DocumentNamed(std::string_view name);
 

@@ -43,7 +43,7 @@ struct ActivePull {
   // The usable image when it began: a poll may see the new one before the end.
   std::optional<plan::Local> before;
   CancelReason cancel_reason = CancelReason::kNone;
-  plan::Fetched fetched = plan::Fetched::kNotAll;      // ContentFetched
+  bool fetched = false;                                // ContentFetched
   std::optional<base::TimePoint> returned;             // PullReturned
   base::TimePoint cancel_at = base::TimePoint::max();  // a replaced one is cancelled a little later
 };

@@ -25,7 +25,6 @@
 #include "cri/content_service.h"
 #include "image/registry_answer.h"
 #include "plan/desired.h"
-#include "plan/schedule.h"
 #include "pulling/change_pins.h"
 #include "pulling/credential_lookups.h"
 #include "pulling/lease_manager.h"
@@ -104,11 +103,12 @@ struct PullReturned {
   std::uint64_t run = 0;
 };
 
-// The agent has fetched content of a pull's image. After kAll the runtime's own pull of it follows.
+// The agent has fetched all content of a pull's image but layers of earlier images, or no longer
+// (pulling::DownloadJob).
 struct ContentFetched {
   std::string name;  // the entry's normalised name
   std::uint64_t run = 0;
-  plan::Fetched fetched = plan::Fetched::kAll;
+  bool fetched = true;
 };
 
 // A pull goes on without the lease under which it was to be.

@@ -338,7 +338,7 @@ void Pulls::Start(Entry& entry) {
     // fits.
     decision->Await(call);
   };
-  job.on_fetched = [this, name = entry.name(), id = run.id](plan::Fetched fetched) {
+  job.on_fetched = [this, name = entry.name(), id = run.id](bool fetched) {
     loop_.Push(ContentFetched{name, id, fetched});
   };
   job.on_returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };

@@ -57,5 +57,7 @@ base::Result<Kustomization> DecodeKustomization(const std::string& path, std::st
 // Returns the tree deploy/ as it was when this was built: base, parts, components, overlays, and the schemas.
 // It lives as long as the program. Any thread may call.
 const Files& EmbeddedFiles();
+// The documents that have a JSON Schema there: schemas/list.json.
+inline constexpr const char* kSchemas[] = {"list", "agent", "status", "check"};
 
 }  // namespace prefetch::deploy

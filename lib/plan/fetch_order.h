@@ -205,7 +205,7 @@ class FetchOrder {
   // The state of an image: all of its blobs are complete, one of them has failed, or neither is true yet.
   enum class Progress { kUnderWay, kComplete, kFailed };
   Progress ProgressOf(ImageId image) const;
-  // Returns true if all blobs that the image lacks are brought for earlier images, or if it lacks none.
+  // Returns true if all blobs that the image lacks are fetched for earlier images, or if it lacks none.
   bool LacksNoneOfItsOwn(ImageId image) const;
   bool Wants(const std::string& key) const { return blobs_.contains(key); }
 

@@ -19,7 +19,7 @@ bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
 
 struct SlotsInUse {
   int moving = 0;     // pulls that are not idle
-  int with_idle = 0;  // idle pulls included, and those that lack only shared layers
+  int with_idle = 0;  // idle pulls included
   int large = 0;
   int unlisted = 0;
   int suspects = 0;
@@ -35,8 +35,8 @@ struct SlotsInUse {
     if (pull.being_verified) return;
     // A pull whose content is here only unpacks, so its slot among downloads is free. It still counts
     // against the limits below.
-    if (pull.fetched != Fetched::kAll) with_idle++;
-    if (pull.fetched == Fetched::kNotAll) {
+    if (!pull.fetched) {
+      with_idle++;
       pull.idle ? idle[pull.registry]++ : moving++;
       of_registry[pull.registry]++;
     }
@@ -83,7 +83,7 @@ class TotalSlots {
     int total = 0;
     bool of_one = true;
     for (const PullCandidate& pull : running) {
-      if (pull.being_verified || pull.fetched != Fetched::kNotAll) continue;
+      if (pull.being_verified || pull.fetched) continue;
       if (total++ == 0) dominant_registry_ = pull.registry;
       of_one = of_one && pull.registry == dominant_registry_;
       // The newest of its pulls counts. While pulls of one registry still end and others start, slots come
@@ -172,19 +172,14 @@ class RegistryLimits {
   std::set<std::string> far_;      // registries that may have more pulls for it
 };
 
-// Frees the slots of at most `most` pulls whose content is fetched, and of all that lack only shared layers;
-// none, if the node or the registry has one pull at a time.
+// Frees the slots of at most `most` pulls whose content is fetched; none, if the node or the registry has one
+// pull at a time.
 std::vector<PullCandidate> WithFreeSlots(std::vector<PullCandidate> running, const RegistryLimits& registries,
                                          int most) {
-  int free = most;
+  int free = most > 1 ? most : 0;
   for (PullCandidate& pull : running) {
-    if (pull.fetched == Fetched::kNotAll) continue;
-    const bool all = pull.fetched == Fetched::kAll;
-    if (most == 1 || (all && free == 0) || registries.Of(pull.registry) == 1) {
-      pull.fetched = Fetched::kNotAll;
-    } else if (all) {
-      free--;
-    }
+    pull.fetched = pull.fetched && free > 0 && registries.Of(pull.registry) > 1;
+    if (pull.fetched) free--;
   }
   return running;
 }

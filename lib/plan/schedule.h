@@ -19,10 +19,6 @@
 
 namespace prefetch::plan {
 
-// How much of a pull's content the agent has fetched. kAllButShared: it lacks only layers that are fetched
-// for earlier images.
-enum class Fetched { kNotAll, kAllButShared, kAll };
-
 // A pull that is due, or runs.
 struct PullCandidate {
   std::size_t entry = 0;  // index in agent::Entries::all(): the list's entries in its order, then requested
@@ -34,10 +30,10 @@ struct PullCandidate {
   bool unlisted = false;  // requested, and on no list: such pulls never take more than half of the slots
   bool suspect = false;   // plan::IsCrashSuspect: such pulls run one at a time
   bool stalled = false;   // its last pull stalled: it goes behind all others, since it may hold a slot again
-  // The pull runs. kAll: PullImage unpacks it. `being_verified`:
-  // PullImage has returned, less than kShortVerification ago, and the image is looked at. Such a pull takes
-  // no slot.
-  Fetched fetched = Fetched::kNotAll;
+  // The pull runs. `fetched`: the agent has fetched its content, but for layers that it fetches for earlier
+  // images. `being_verified`: PullImage has returned, less than kShortVerification ago, and the image is
+  // looked at. Such a pull takes no slot.
+  bool fetched = false;
   bool being_verified = false;
   bool idle = false;        // plan::IsIdle of a running pull: it takes no slot of other registries
   bool far = false;         // the registry is far (plan::Distance)
@@ -83,8 +79,8 @@ struct ScheduleOutput {
   base::TimePoint next_turn_at = base::TimePoint::max();
 };
 
-// Pulls at a time may be this many times the limit if some of them are idle, until a node is settled, or lack
-// only layers that come for earlier images. A limit of one pull stays one.
+// Until a node is settled, pulls at a time may be this many times the limit if some of them are idle. A limit
+// of one pull stays one.
 constexpr int kWithIdle = 4;
 
 // A registry that took every slot when it alone had work leaves others one slot more, beyond the limit,
@@ -98,9 +94,9 @@ constexpr std::chrono::seconds kDominanceLimit{10};
 // pull of higher rank that waits comes first. Where the runtime downloads, its own queue would hold such a
 // pull.
 //
-// If the agent has fetched the content of a pull, the runtime only unpacks it. The slots of such pulls are
-// free for further downloads, up to as many again as the limit. The slots of pulls that lack only layers
-// which come for earlier images are free, too. A limit of one pull stays one.
+// If the agent has fetched the content of a pull, or all that does not come for earlier images, the runtime
+// will only unpack it. The slots of such pulls are free for further downloads, up to as many again as the
+// limit. A limit of one pull stays one.
 //
 // No registry gets the last slot while another registry could use it, so a registry that hangs does not stop
 // the others. A registry that alone has work gets all slots. Pulls of another registry that become due later

@@ -304,10 +304,12 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
     changed_.notify_all();
   }
   base::Status result;
-  auto told = plan::Fetched::kNotAll;
+  bool told = false;
+  const auto tell = [&](bool fetched) {
+    if (fetched != std::exchange(told, fetched) && job->on_fetched) job->on_fetched(fetched);
+  };
   while (true) {
-    if (const auto fetched = FetchedOf(image); job->on_fetched && fetched != std::exchange(told, fetched))
-      job->on_fetched(fetched);
+    tell(LacksNoneOfItsOwn(image));
     // Without the lock, since it calls the runtime. Each waiting worker comes here; the time in next_poll_
     // lets only one of them ask.
     PollForeignPulls(call);
@@ -333,12 +335,15 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
   }
   // Without the lock, and for failures only: after a success no stream holds these blobs.
   if (!result) AwaitClosed(*job);
-  return result ? RetainShared(call, *job) : result;
+  if (result) result = RetainShared(call, *job);
+  // After a failure the runtime downloads, so the pull takes its slot again.
+  tell(result.ok());
+  return result;
 }
 
-plan::Fetched BlobDownloader::FetchedOf(ImageId image) {
+bool BlobDownloader::LacksNoneOfItsOwn(ImageId image) {
   base::Lock lock(mutex_);
-  return order_.LacksNoneOfItsOwn(image) ? plan::Fetched::kAllButShared : plan::Fetched::kNotAll;
+  return order_.LacksNoneOfItsOwn(image);
 }
 
 // Waits until the streams of a failed fetch have closed their writers. The runtime's pull, which comes next,

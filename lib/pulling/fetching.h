@@ -25,7 +25,6 @@
 #include "image/platform.h"
 #include "image/registry_question.h"
 #include "plan/fetch_order.h"
-#include "plan/schedule.h"
 #include "pulling/query_registry.h"
 
 namespace prefetch::pulling {
@@ -36,9 +35,9 @@ struct DownloadJob {
   std::vector<cri::BlobToWrite> blobs;
   image::RegistryQuestion question;
   std::shared_ptr<image::ContentSource> source;
-  // Called by the thread of Download: kAllButShared, once the image lacks no blob but those that are fetched
-  // for earlier images; kNotAll, if one of these becomes its own.
-  std::function<void(plan::Fetched)> on_fetched = nullptr;
+  // Called by the thread of Download: true, once the image lacks no blob but those that are fetched for
+  // earlier images; false, if one of these becomes its own, or the download fails after that.
+  std::function<void(bool)> on_fetched = nullptr;
 };
 
 // Returns the error for a failure of the content store. Wrong bytes are the image's fault (InvalidArgument),
@@ -141,7 +140,7 @@ class BlobDownloader {
   // Ends the images that list the blob.
   void Fail(const Transfer& transfer, const base::Error& error) PREFETCH_REQUIRES(mutex_);
   void StopUnwanted() PREFETCH_REQUIRES(mutex_);
-  plan::Fetched FetchedOf(ImageId image) PREFETCH_EXCLUDES(mutex_);
+  bool LacksNoneOfItsOwn(ImageId image) PREFETCH_EXCLUDES(mutex_);
   void PollForeignPulls(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   void AwaitClosed(const DownloadJob& job) PREFETCH_EXCLUDES(mutex_);
   base::Status RetainShared(const base::Call& call, const DownloadJob& job);
@@ -177,7 +176,7 @@ struct FetchJob {
   // Called once the compressed size of the image is known, and before anything of it is written. Blocks while
   // it is decided whether there is room; if there is none, `call` is stopped.
   std::function<void(const base::Call& call, std::uint64_t bytes)> on_size = nullptr;
-  std::function<void(plan::Fetched)> on_fetched = nullptr;  // that of DownloadJob
+  std::function<void(bool)> on_fetched = nullptr;  // that of DownloadJob
 };
 
 struct FetchResult {

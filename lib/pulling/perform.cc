@@ -281,8 +281,6 @@ AgentFetch FetchBeforePull(const base::Call& call, const PullDependencies& parts
     outcome.failure->retry_after = end.retry_after;
     return {.outcome = std::move(outcome)};
   }
-  // Only the runtime's work is left, or all of it: the pull then takes its slot again.
-  if (job.on_fetched) job.on_fetched(end.fetched ? plan::Fetched::kAll : plan::Fetched::kNotAll);
   return {.fetched = end.fetched};
 }
 

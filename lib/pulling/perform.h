@@ -16,7 +16,6 @@
 #include "image/platform.h"
 #include "plan/history.h"
 #include "plan/observation.h"
-#include "plan/schedule.h"
 #include "pulling/fetching.h"
 #include "pulling/query_registry.h"
 
@@ -30,8 +29,8 @@ struct PullJob {
   std::string sandbox_cgroup = {};    // as in cri::PullRequest
   // Called on the worker if the lease cannot be created: the pull goes on without one.
   std::function<void(const cri::CallError&)> on_unprotected = nullptr;
-  // Called on the worker at phases of the pull: the agent has fetched content; PullImage has succeeded.
-  std::function<void(plan::Fetched)> on_fetched = nullptr;
+  // Called on the worker. on_fetched: that of DownloadJob. on_returned: PullImage has succeeded.
+  std::function<void(bool)> on_fetched = nullptr;
   std::function<void()> on_returned = nullptr;
   // As FetchJob::on_size.
   std::function<void(const base::Call&, std::uint64_t)> on_size = nullptr;

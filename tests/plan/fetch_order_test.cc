@@ -346,7 +346,7 @@ TEST_F(FetchOrderTest, ASharedLayerIsFetchedOnceForAllItsImages) {
   EXPECT_EQ(order.ProgressOf(2), Progress::kComplete);
 }
 
-TEST_F(FetchOrderTest, ALayerIsTheFirstImagesOwn) {
+TEST_F(FetchOrderTest, ASharedLayerIsTheFirstImagesOwn) {
   order.Add(1, "r", {{"shared", 10}});
   order.Add(2, "r", {{"shared", 10}, {"own", 5}});
   EXPECT_FALSE(order.LacksNoneOfItsOwn(2));
@@ -360,6 +360,7 @@ TEST_F(FetchOrderTest, ALayerIsTheFirstImagesOwn) {
   order.Add(3, "r", {{"other", 10}});
   order.Failed("other");
   EXPECT_FALSE(order.LacksNoneOfItsOwn(3));
+  EXPECT_FALSE(order.LacksNoneOfItsOwn(4));
 }
 
 TEST_F(FetchOrderTest, AFailureIsThatOfTheImagesWhichNeedTheBlob) {

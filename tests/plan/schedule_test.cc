@@ -86,40 +86,25 @@ TEST(Schedule, OneThatIsOnlyLookedAtTakesNoPlace) {
 
 TEST(Schedule, ContentThatWasBroughtLeavesItsPlace) {
   std::vector<PullCandidate> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
-  running[0].fetched = running[3].fetched = Fetched::kAll;
+  running[0].fetched = running[3].fetched = true;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0, 1}));
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
-  running[1].fetched = Fetched::kAll;
+  running[1].fetched = true;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
-  running[2].fetched = Fetched::kAll;
+  running[2].fetched = true;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0, 1, 2, 3}));
 }
 
 TEST(Schedule, AsManyAsThereArePlacesMayBeUnpackedBesides) {
   std::vector<PullCandidate> running = Slots(6);
-  for (PullCandidate& slot : running) slot.fetched = Fetched::kAll;
+  for (PullCandidate& slot : running) slot.fetched = true;
   const std::vector<PullCandidate> due = {Slot(10), Slot(11), Slot(12), Slot(13), Slot(14)};
   EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{10, 11}));
 }
 
-TEST(Schedule, SharedLayersOfEarlierImagesHoldNoPlace) {
-  std::vector<PullCandidate> running = Slots(6);
-  for (PullCandidate& slot : running) slot.fetched = Fetched::kAllButShared;
-  std::vector<PullCandidate> due;
-  for (std::size_t i = 10; i < 16; i++) due.push_back(Slot(i));
-  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{10, 11, 12, 13}));
-  for (std::size_t i = 20; i < 28; i++) {
-    running.push_back(Slot(i));
-    running.back().fetched = Fetched::kAllButShared;
-  }
-  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{10, 11})) << "sixteen in all";
-}
-
-class ScheduleOfOne : public testing::TestWithParam<Fetched> {};
-
-TEST_P(ScheduleOfOne, ALimitOfOnePullStaysOneThoughItsContentIsHere) {
+TEST(Schedule, ALimitOfOnePullStaysOneThoughItsContentIsHere) {
   std::vector<PullCandidate> running = {Slot(20)};
-  running[0].fetched = GetParam();
+  running[0].fetched = true;
   Limits one;
   one.parallel_pulls = 1;
   EXPECT_EQ(Schedule({.due = Slots(2), .running = running}, one, kNow).start, Starts{});
@@ -131,12 +116,9 @@ TEST_P(ScheduleOfOne, ALimitOfOnePullStaysOneThoughItsContentIsHere) {
   EXPECT_EQ(Schedule(in_trouble, {}, kNow).start, Starts{});
 }
 
-INSTANTIATE_TEST_SUITE_P(, ScheduleOfOne, testing::Values(Fetched::kAllButShared, Fetched::kAll));
-
 TEST(Schedule, ASuspectIsUnpackedAloneAsWell) {
   std::vector<PullCandidate> running = {Slot(20)};
-  running[0].fetched = Fetched::kAll;
-  running[0].suspect = true;
+  running[0].fetched = running[0].suspect = true;
   std::vector<PullCandidate> due = Slots(2);
   due[0].suspect = true;
   EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{1}));
@@ -270,7 +252,7 @@ TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   // Its content is here, so it holds no place among downloads.
   ScheduleInput unpacking = input;
   unpacking.running.back() = Slot(14, "third.io");
-  unpacking.running.back().fetched = Fetched::kAll;
+  unpacking.running.back().fetched = true;
   EXPECT_EQ(Schedule(unpacking, {}, kNow + minutes(5)).start, Starts{1});
 
   Limits one;

@@ -149,26 +149,43 @@ TEST_F(FetchingTest, AnImageWithoutLayersOfItsOwnLeftSaysSo) {
   source_->Put("reg.example/a:v1", {large_});
   source_->Put("reg.example/b:v1", {large_, small_});
   source_->Hold(large_);
-  using Told = std::atomic<plan::Fetched>;
-  Told of_a = plan::Fetched::kNotAll, of_b = plan::Fetched::kNotAll;
+  std::atomic<bool> of_a = false, of_b = false;
   std::stop_source give_up;
-  const auto fetch = [&](const base::Call& call, const std::string& name, Told& told) {
+  const auto fetch = [&](const base::Call& call, const std::string& name, std::atomic<bool>& told) {
     FetchJob job{Named(name), kLease, {}, kRuntime};
-    job.on_fetched = [&told](plan::Fetched fetched) { told = fetched; };
+    job.on_fetched = [&told](bool fetched) { told = fetched; };
     return fetcher_->Fetch(call, job).fetched;
   };
   std::jthread a([&] { EXPECT_FALSE(fetch({.stop = give_up.get_token()}, "reg.example/a:v1", of_a)); });
   source_->AwaitRequests(1);
   std::jthread b([&] { EXPECT_TRUE(fetch({}, "reg.example/b:v1", of_b)); });
-  while (of_b != plan::Fetched::kAllButShared) std::this_thread::yield();
+  while (!of_b) std::this_thread::yield();
   EXPECT_TRUE(IsHere(small_));
   give_up.request_stop();
   a.join();
-  while (of_b != plan::Fetched::kNotAll) std::this_thread::yield();
+  while (of_b) std::this_thread::yield();
   source_->Release();
   b.join();
-  EXPECT_EQ(of_a, plan::Fetched::kNotAll);
-  EXPECT_EQ(of_b, plan::Fetched::kAllButShared);
+  EXPECT_FALSE(of_a);
+  EXPECT_TRUE(of_b);
+}
+
+// The runtime downloads its image then.
+TEST_F(FetchingTest, AnImageWhoseSharedLayerFailsSaysSo) {
+  source_->Put("reg.example/a:v1", {large_});
+  source_->Put("reg.example/b:v1", {large_, small_});
+  source_->Hold(large_);
+  source_->Break(large_, 1);
+  std::jthread a([&] { EXPECT_FALSE(Fetch("reg.example/a:v1")); });
+  source_->AwaitRequests(1);
+  std::vector<bool> told;
+  FetchJob job{Named("reg.example/b:v1"), kLease, {}, kRuntime};
+  job.on_fetched = [&](bool fetched) {
+    told.push_back(fetched);
+    source_->Release();
+  };
+  EXPECT_FALSE(fetcher_->Fetch({}, job).fetched);
+  EXPECT_EQ(told, (std::vector<bool>{true, false}));
 }
 
 TEST_F(FetchingTest, ASharedLayerThatOneRegistryFailsIsNotBlamedOnAnother) {
@@ -549,19 +566,19 @@ TEST_F(FetchingTest, APullTellsWhoDownloadedItsImage) {
   const PullDependencies parts{store_, store_, refusals, clock_, {"linux", "amd64", ""}, fetcher_.get()};
   auto fetched_by_agent = [&](const std::string& name) {
     store_.Push(tests::MakeImage(name, 1000));
-    plan::Fetched told = plan::Fetched::kAllButShared;
+    std::vector<bool> told;
     const PullJob job{.reference = Named(name),
                       .credentials = std::make_shared<const credentials::Lookup>(),
                       .lease = kLease,
                       .runtime = kRuntime,
-                      .on_fetched = [&](plan::Fetched fetched) { told = fetched; }};
+                      .on_fetched = [&](bool fetched) { told.push_back(fetched); }};
     auto pull = std::async(std::launch::async, [&] { return PerformPull({}, parts, job); });
     while (pull.wait_for(0s) != std::future_status::ready) {
       if (store_.Parked() > 0) clock_.AdvanceTo(store_.NextEvent());
       std::this_thread::yield();
     }
     const bool by_agent = pull.get().success->origin.fetched_by_agent;
-    EXPECT_EQ(told, by_agent ? plan::Fetched::kAll : plan::Fetched::kNotAll);
+    EXPECT_EQ(told, std::vector<bool>(by_agent ? 1 : 0, true));
     return by_agent;
   };
   source_->Put("reg.example/app:v1", {small_});

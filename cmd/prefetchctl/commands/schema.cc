@@ -1,6 +1,7 @@
 // The options, examples and work of `prefetchctl schema`.
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace prefetch::ctl {
 
 Command SchemaCommand(CLI::App& command, Context&) {
-  const std::vector<std::string> documents = {"list", "agent", "status", "check"};
+  const std::vector<std::string> documents(std::begin(deploy::kSchemas), std::end(deploy::kSchemas));
   auto document = std::make_shared<std::string>();
   command.add_option("DOCUMENT", *document, base::Join(documents, ", "))
       ->required()
