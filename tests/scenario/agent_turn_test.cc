@@ -57,7 +57,7 @@ struct Loop {
   explicit Loop(Persona persona = Persona::kContainerd16) : runtime(clock, persona) {}
 
   // Makes the agent download images itself, from `registry`.
-  void FetchFrom(std::shared_ptr<image::ContentSource> registry) {
+  void FetchFrom(const std::shared_ptr<image::ContentSource>& registry) {
     options.fetch = true;
     parts.contents = [registry](const image::Reference&, const pulling::RegistryQueryContext&) {
       return registry;

@@ -423,10 +423,10 @@ std::string Flipped(std::string bytes) {
   bytes[5000] = static_cast<char>(bytes[5000] ^ 1);
   return bytes;
 }
-std::string Longer(std::string bytes) {
+std::string Longer(const std::string& bytes) {
   return bytes + "more";
 }
-std::string InParts(std::string bytes) {
+std::string InParts(const std::string& bytes) {
   return "--x\r\nContent-Range: bytes 0-9/10\r\n\r\n" + bytes + "\r\n--x--\r\n";
 }
 
