@@ -415,13 +415,14 @@ const rig::Layer kLayer{1, 1'000'000};
 
 struct Lie {
   std::string name;
-  std::string (*of)(std::string bytes);
+  std::string (*of)(const std::string& bytes);
   bool by_mirror = false;
 };
 
-std::string Flipped(std::string bytes) {
-  bytes[5000] = static_cast<char>(bytes[5000] ^ 1);
-  return bytes;
+std::string Flipped(const std::string& bytes) {
+  std::string flipped = bytes;
+  flipped[5000] = static_cast<char>(flipped[5000] ^ 1);
+  return flipped;
 }
 std::string Longer(const std::string& bytes) {
   return bytes + "more";
