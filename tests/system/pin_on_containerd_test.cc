@@ -176,21 +176,23 @@ TEST_F(RecoveryOnContainerd, NoLeaseIsLeftOfPullsThatAreOver) {
 
 // Not at the next look, which would be 4 s away on average.
 TEST_F(RecoveryOnContainerd, AnImageThatIsRemovedIsMissedWithinASecond) {
-  node_.HasList({image_});
+  // The quickest of several tries counts: the machine's other work is not the agent's. Each removes another image,
+  // since one that vanishes again and again is taken for kubelet's garbage collection and comes back late.
+  std::vector<std::string> images;
+  for (unsigned i = 0; i < 4; i++) images.push_back(registry_->Push("app", "v1-" + std::to_string(i), {{i, 1000}}));
+  node_.HasList(images);
   node_.StartAgent();
-  rig::Ran waited = node_.Ctl({"wait", "--timeout", "60s"}, seconds(90));
-  ASSERT_EQ(waited.exit, rig::Exit{}) << waited.out << waited.err << node_.AgentLog();
-  // The quickest of several tries counts: the machine's other work is not the agent's.
-  constexpr int kTries = 4;
   auto least = std::chrono::steady_clock::duration::max();
-  for (int i = 0; i < kTries && least > seconds(1); i++) {
-    ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }));
+  for (const std::string& image : images) {
+    ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }))
+        << node_.AgentLog();
     EXPECT_OK(registry_->proxy().Refuse(true));
-    ASSERT_OK(node_.containerd().Ctr({"images", "rm", image_}));
+    ASSERT_OK(node_.containerd().Ctr({"images", "rm", image}));
     const auto removed = std::chrono::steady_clock::now();
     EXPECT_TRUE(rig::Eventually(seconds(10), [&] { return node_.Get("/readyz").status != 200; }));
     least = std::min(least, std::chrono::steady_clock::now() - removed);
     EXPECT_OK(registry_->proxy().Refuse(false));
+    if (least <= seconds(1)) break;
   }
   RecordProperty("ms", std::to_string(least / std::chrono::milliseconds(1)));
   EXPECT_LE(least, seconds(1)) << least / std::chrono::milliseconds(1) << " ms; " << node_.AgentLog();
