@@ -207,6 +207,11 @@ class Observer {
 
   // Returns whether the cause may be a fault that lasts, or whose next try is not due (another may delay it).
   bool MayBeTheCause(const status::StatusImage& image) const {
+    // Another list and an end of the agent cancel pulls. A layer that such a pull unpacked is not protected while
+    // containerd 1.6 skips it in the next pull, and its garbage collection may take it before the layer above.
+    if (image.reason == plan::Reason::kUnpackFailed &&
+        image.message.find("parent snapshot") != std::string::npos)
+      return true;
     const milliseconds elapsed = Elapsed();
     return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
       return Reaches(fault, image.image) && kinds_[fault.kind].reasons.count(image.reason.text()) != 0 &&
