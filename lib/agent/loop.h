@@ -49,8 +49,8 @@ class AdmissionDecision {
   std::stop_source made_;
 };
 
-// A worker's job ends with one event. A pull may post four more on its way: PullUnprotected, PullSizeKnown,
-// ContentFetched and PullReturned. Watches, credential lookups and servers post events, too.
+// A worker's job ends with one event. A pull may post five more on its way: PullUnprotected, PullSizeKnown,
+// ContentFetched, UnpackDue and PullReturned. Watches, credential lookups and servers post events, too.
 
 struct ListChanged {
   std::shared_ptr<const plan::ImageList> list;
@@ -111,6 +111,13 @@ struct ContentFetched {
   bool fetched = true;
 };
 
+// All content of a pull's image is here, and its PullImage waits for the decision that it may begin.
+struct UnpackDue {
+  std::string name;  // the entry's normalised name
+  std::uint64_t run = 0;
+  std::shared_ptr<AdmissionDecision> decision;
+};
+
 // A pull goes on without the lease under which it was to be.
 struct PullUnprotected {
   std::string name;  // the entry's normalised name
@@ -167,7 +174,7 @@ struct NodeLabelsRead {
 struct Wake {};  // nothing but a turn
 
 using Event = std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressPolled, PullSizeKnown,
-                           SizeQueryDone, ContentFetched, PullReturned, pulling::LeasesUpdated,
+                           SizeQueryDone, ContentFetched, UnpackDue, PullReturned, pulling::LeasesUpdated,
                            PullUnprotected, KubeletRecordsChanged, RuntimeImagesChanged, KubeletPolled,
                            TouchCallDone, RegistryCheckDone, PullRequested, OperatorRetry,
                            pulling::LookupFinished, ProblemReported, NodeLabelsRead, pulling::PinsChanged>;

@@ -72,6 +72,7 @@ void Pulls::Forget(const std::set<std::string>& in_use) {
     return !in_use.contains(one.first) && plan::CanDiscard(one.second, loop_.now());
   });
   std::erase_if(distances_, [&](const auto& one) { return !in_use.contains(one.first); });
+  std::erase_if(delivered_, [&](const std::string& one) { return !in_use.contains(one); });
   std::erase_if(registry_failures_, [&](const auto& one) { return !registries_.contains(one.first); });
 }
 
@@ -232,9 +233,20 @@ plan::ScheduleInput Pulls::ScheduleInputWithoutPulls(bool settled) const {
                           plan::MayFetch(runtime_.QueryContext().name, runtime_.QueryContext().version);
   input.disk_full_until = disk_full_until_;
   input.registries = registries_;
+  input.delivering = delivered_;
   input.usable = plan::Usable(disk_, limits_);
   return input;
 }
+
+namespace {
+
+bool DeliversBytes(const Entry& entry) {
+  return std::any_of(entry.runs.begin(), entry.runs.end(), [](const ActivePull& run) {
+    return run.state.progress.last_fast_at > run.state.started_at;
+  });
+}
+
+}  // namespace
 
 // One pass builds the input of plan::Schedule: what runs, what may start by itself, and which registries have
 // work soon. The flags that status shows are set anew each turn, and compared with their old values to see
@@ -260,6 +272,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
     plan::PullCandidate pull = CandidateOf(i);
     // A run counts as running until its event has come: before that, its bytes and its slot are not free.
     if (!entry.runs.empty()) {
+      if (DeliversBytes(entry)) input.delivering.insert(pull.registry);
       input.running.push_back(std::move(pull));
     } else if (entry.applies()) {
       const plan::StartDecision decision =
@@ -271,6 +284,11 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (waited_for_disk_space) waited.insert(i);
     if (had_no_disk_space != entry.no_disk_space || previous_hold_reason != entry.hold_reason)
       loop_.Changed();
+  }
+  for (std::size_t index : plan::PullImagesToStart(input, limits_)) {
+    ActivePull& run = all[index].runs.back();
+    run.fetch = plan::FetchPhase::kUnpacks;
+    std::exchange(run.unpack, nullptr)->Set();
   }
   next_start_ = base::TimePoint::max();
   disk_is_short_ = false;
@@ -341,6 +359,11 @@ void Pulls::Start(Entry& entry) {
   job.on_fetched = [this, name = entry.name(), id = run.id](bool fetched) {
     loop_.Push(ContentFetched{name, id, fetched});
   };
+  job.on_unpack = [this, name = entry.name(), id = run.id](const base::Call& call) {
+    auto decision = std::make_shared<AdmissionDecision>();
+    loop_.Push(UnpackDue{name, id, decision});
+    decision->Await(call);
+  };
   job.on_returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };
   base::Call call{.stop = run.stop.get_token()};
   loop_.Submit(
@@ -371,7 +394,17 @@ ActivePull* Pulls::FindRun(const std::string& name, std::uint64_t id) {
 
 void Pulls::Handle(const ContentFetched& event) {
   loop_.Check();
-  if (ActivePull* run = FindRun(event.name, event.run)) run->fetched = event.fetched;
+  ActivePull* run = FindRun(event.name, event.run);
+  if (run == nullptr) return;
+  run->fetch = event.fetched ? plan::FetchPhase::kAwaitsShared : plan::FetchPhase::kDownloads;
+}
+
+void Pulls::Handle(const UnpackDue& event) {
+  loop_.Check();
+  ActivePull* run = FindRun(event.name, event.run);
+  if (run == nullptr) return event.decision->Set();
+  run->fetch = plan::FetchPhase::kFetched;
+  run->unpack = event.decision;
 }
 
 void Pulls::Handle(const PullReturned& event) {
@@ -442,7 +475,8 @@ void Pulls::Handle(const ProgressPolled& event) {
     for (ActivePull& run : entry->runs) {
       if (run.id != one.run) continue;
       run.state.progress = plan::AfterProgress(
-          run.state.progress, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
+          run.state.progress, Facts(one.progress, run.unpack != nullptr || (runtime_.queues() && any_active)),
+          loop_.now());
       entry->history.disk = plan::AfterSize(entry->history.disk, run.state.progress.bytes_total);
       plan::Distance& distance = distances_[entry->desired->reference.domain()];
       // A manifest that is still missing after the first polls shows that the registry is far.
@@ -817,6 +851,7 @@ void Pulls::Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome 
   if (!run.lease.empty()) leases_.ReleaseLease(run.lease);
   // A success ends the registry's probing phase.
   RecordRegistrySuccess(entry.desired->reference.domain());
+  delivered_.insert(entry.desired->reference.domain());
   plan::Distance& distance = distances_[entry.desired->reference.domain()];
   distance = plan::AfterPull(distance, loop_.now() - run.state.started_at);
   // Another pull of the same name has nothing left to do.
@@ -858,6 +893,7 @@ void Pulls::RecordPullFailure(const Entry& entry, const plan::PullFailure& failu
       RecordRegistrySuccess(registry);
     return;
   }
+  delivered_.erase(registry);
   plan::RegistryHealth& health = registries_[registry];
   registry_failures_[registry] = reason;
   health = plan::AfterRegistryFailure(health, reason == plan::Reason::kRateLimited,
@@ -996,7 +1032,7 @@ plan::PullCandidate Pulls::CandidateOf(std::size_t index) const {
         entry.history.disk, progress.seen ? progress.bytes_done : entry.history.disk.kept_bytes,
         disk_factor_);
     pull.started_at = run->state.started_at;
-    pull.fetched = run->fetched;
+    pull.fetch = run->fetch;
     pull.idle = ReportsProgress(*run) && plan::IsIdle(progress, pull.started_at, loop_.now());
     pull.being_verified = run->returned && loop_.now() - *run->returned < plan::kShortVerification;
   } else if (entry.runs.back().cancel_reason == CancelReason::kDeferred) {

@@ -82,6 +82,7 @@ class Pulls {
   void Handle(const PullSizeKnown& event);
   void Handle(const SizeQueryDone& event);
   void Handle(const ContentFetched& event);
+  void Handle(const UnpackDue& event);
   void Handle(const PullReturned& event);
   void Handle(const PullUnprotected& event);
   void Handle(const pulling::LeasesUpdated& event);
@@ -154,6 +155,7 @@ class Pulls {
   plan::Limits limits_;  // with kubelet's own thresholds, once they are known
   std::map<std::string, plan::RegistryHealth> registries_;
   std::map<std::string, plan::Distance> distances_;        // of registries; not Fetcher's near and far
+  std::set<std::string> delivered_;                        // registries that have, and not failed since
   std::map<std::string, plan::Reason> registry_failures_;  // the newest of each that had any
   base::TimePoint first_at_;                               // startJitter
   base::TimePoint next_start_ = base::TimePoint::max();

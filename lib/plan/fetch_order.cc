@@ -12,6 +12,7 @@ void FetchOrder::Add(ImageId image, const std::string& registry, std::vector<Blo
   // ended.
   std::stable_sort(blobs.begin(), blobs.end(), [](const auto& a, const auto& b) { return a.size > b.size; });
   Image& added = images_[image];
+  added.registry = registry;
   for (std::size_t rank = 0; rank < blobs.size(); rank++) {
     auto [it, is_new] = blobs_.try_emplace(blobs[rank].digest);
     // A layer of several images is fetched once, from the registry of the image that came first.
@@ -50,6 +51,16 @@ FetchOrder::Shares FetchOrder::CountShares() const {
   return shares;
 }
 
+int FetchOrder::Shares::Of(const std::string& registry) const {
+  auto found = registries.find(registry);
+  return found == registries.end() ? 0 : found->second;
+}
+
+int FetchOrder::Shares::Of(ImageId image) const {
+  auto found = images.find(image);
+  return found == images.end() ? 0 : found->second;
+}
+
 // After kMaxParts parts, as many bytes are left to the blob's own stream: it fetches these while they come,
 // and would be idle otherwise.
 std::uint64_t FetchOrder::NextPart(const Blob& blob) {
@@ -66,14 +77,31 @@ bool FetchOrder::MayStartPart(const std::string& digest, const Blob& blob) const
   return blob.split == Blob::Split::kYes || (blob.split == Blob::Split::kTrying && none);
 }
 
+bool FetchOrder::MayAsk(const Registry& registry, int streams, base::TimePoint now) {
+  return now >= registry.not_before && streams < registry.max_streams;
+}
+
+// Returns the image from whose registry the next part comes. Another registry than the blob's has to have
+// brought as much as a part: one that hangs or trickles would hold up the blob's own stream.
+FetchOrder::ImageId FetchOrder::SourceOfPart(const Blob& blob, const Shares& shares,
+                                             base::TimePoint now) const {
+  ImageId source = ImageOf(blob);
+  int least = shares.Of(blob.registry);
+  for (const auto& [image, rank] : blob.wanted_by) {
+    const std::string& name = images_.at(image).registry;
+    const Registry& registry = registries_.at(name);
+    const int streams = shares.Of(name);
+    if (streams >= least || registry.bytes < kPartSize || !MayAsk(registry, streams, now)) continue;
+    source = image;
+    least = streams;
+  }
+  return source;
+}
+
 // Returns the blob that deserves the next stream: of the registry with the fewest streams, then of the image
 // with the fewest, then of the earliest image. It waits, or its own stream runs and a part of it may come
 // beside that. end() if none may start.
 FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, Parts parts, base::TimePoint now) {
-  const auto count = [](const auto& counts, const auto& key) {
-    auto found = counts.find(key);
-    return found == counts.end() ? 0 : found->second;
-  };
   const auto is_part = [](const auto& one) { return !one.second.part_of.empty(); };
   const bool may_split =
       parts == Parts::kYes && std::count_if(blobs_.begin(), blobs_.end(), is_part) < kMaxParts;
@@ -83,10 +111,11 @@ FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, Parts parts, 
     const Blob& blob = it->second;
     const bool has_part = may_split && MayStartPart(it->first, blob);
     if (blob.state != Blob::State::kQueued && !has_part) continue;
-    const Registry& registry = registries_[blob.registry];
-    const int of_registry = count(shares.registries, blob.registry);
-    if (now < registry.not_before || of_registry >= registry.max_streams) continue;
-    const std::tuple rank(of_registry, count(shares.images, ImageOf(blob)), *blob.wanted_by.begin());
+    const std::string& registry =
+        has_part ? images_.at(SourceOfPart(blob, shares, now)).registry : blob.registry;
+    const int of_registry = shares.Of(registry);
+    if (!MayAsk(registries_[registry], of_registry, now)) continue;
+    const std::tuple rank(of_registry, shares.Of(ImageOf(blob)), *blob.wanted_by.begin());
     if (best != blobs_.end() && least <= rank) continue;
     best = it;
     least = rank;
@@ -95,7 +124,8 @@ FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, Parts parts, 
 }
 
 std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
-  auto best = Best(CountShares(), Parts::kYes, now);
+  const Shares shares = CountShares();
+  auto best = Best(shares, Parts::kYes, now);
   if (best == blobs_.end()) return std::nullopt;
   Step step{.key = best->first,
             .digest = best->first,
@@ -105,11 +135,13 @@ std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
   if (best->second.state == Blob::State::kActive) {
     Blob& whole = best->second;
     step.is_part = true;
+    step.image = SourceOfPart(whole, shares, now);
     step.begin = NextPart(whole);
     if (whole.next_part == 0) whole.first_part = step.begin;
     step.end = whole.next_part = std::min(step.begin + kPartSize, whole.size);
     step.key += "@" + std::to_string(step.begin);
-    Blob part{.registry = whole.registry, .wanted_by = whole.wanted_by, .part_of = step.digest};
+    Blob part{
+        .registry = images_.at(step.image).registry, .wanted_by = whole.wanted_by, .part_of = step.digest};
     best = blobs_.insert_or_assign(step.key, std::move(part)).first;
   }
   Blob& blob = best->second;
@@ -142,6 +174,7 @@ bool FetchOrder::OnBytes(const std::string& key, std::uint64_t bytes, std::uint6
   Blob& blob = found->second;
   blob.offset = offset;
   blob.window_bytes += bytes;
+  registries_[blob.registry].bytes += bytes;
   if (auto whole = blobs_.find(blob.part_of);
       whole != blobs_.end() && whole->second.split == Blob::Split::kTrying) {
     whole->second.split = Blob::Split::kYes;
@@ -196,10 +229,7 @@ std::optional<FetchOrder::Preemption> FetchOrder::StreamToPreempt(base::TimePoin
   if (best == blobs_.end()) return std::nullopt;
   const Blob& waits = best->second;
   const auto count_of = [&](const Blob& blob) {
-    auto registry = shares.registries.find(blob.registry);
-    auto image = shares.images.find(ImageOf(blob));
-    return std::pair(registry == shares.registries.end() ? 0 : registry->second,
-                     image == shares.images.end() ? 0 : image->second);
+    return std::pair(shares.Of(blob.registry), shares.Of(ImageOf(blob)));
   };
   const auto [of_registry, of_image] = count_of(waits);
   // The slow stream is chosen first. Without one, it is a stream of the largest share, and there the

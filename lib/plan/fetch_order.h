@@ -4,12 +4,13 @@
 // FetchOrder has the blobs of all images that the agent downloads, and tells a free stream what to fetch
 // next. A blob is one request, as with the runtime, so that servers which count requests see no more of them.
 // Only a large blob whose connection is slow is split: its own stream goes on, and free streams bring parts
-// from further on in it into memory. The largest blob of an image comes first; a part ranks as its blob does.
-// Streams are shared evenly: among registries, and then among the images of each. If no stream is free and a
-// blob waits, a stream is preempted of a registry, or within one registry of an image, that has at least two
-// more than the blob's. A blob's stream below the floor speed is preempted for any other image, and its own
-// image is left to the runtime. Later images of its registry are left to the runtime as well, for
-// kFetchFailedPeriod.
+// from further on in it into memory. If images of several registries list the blob, its parts come from the
+// one with the fewest streams that has brought as much as a part. The largest blob of an image comes first; a
+// part ranks as its blob does. Streams are shared evenly: among registries, and then among the images of
+// each. If no stream is free and a blob waits, a stream is preempted of a registry, or within one registry of
+// an image, that has at least two more than the blob's. A blob's stream below the floor speed is preempted
+// for any other image, and its own image is left to the runtime. Later images of its registry are left to the
+// runtime as well, for kFetchFailedPeriod.
 #pragma once
 
 #include <chrono>
@@ -149,7 +150,7 @@ class FetchOrder {
   struct Step {
     std::string key;
     std::string digest;
-    ImageId image = 0;  // one that wants it
+    ImageId image = 0;  // one that wants it, whose registry is asked
     bool is_part = false;
     std::uint64_t size = 0;            // of the blob
     std::uint64_t begin = 0, end = 0;  // of the bytes to fetch; a blob's stream skips those that are there
@@ -225,6 +226,7 @@ class FetchOrder {
     bool slow = false;  // the previous window was below kFetchFloor
   };
   struct Image {
+    std::string registry;
     std::set<std::string> missing;
     bool failed = false;
     bool was_limited = false;
@@ -233,12 +235,16 @@ class FetchOrder {
     int max_streams = std::numeric_limits<int>::max();
     base::TimePoint not_before;
     std::uint64_t first_step_after_halving = 0;  // steps before it ran beside the limited request
+    std::uint64_t bytes = 0;                     // that it has brought
   };
   using Blobs = std::map<std::string, Blob>;
   // Number of moving streams of each registry and of each image.
   struct Shares {
     std::map<std::string, int> registries;
     std::map<ImageId, int> images;
+
+    int Of(const std::string& registry) const;
+    int Of(ImageId image) const;
   };
 
   static ImageId ImageOf(const Blob& blob) { return blob.wanted_by.begin()->first; }
@@ -247,6 +253,8 @@ class FetchOrder {
   Shares CountShares() const;
   enum class Parts { kNo, kYes };
   Blobs::iterator Best(const Shares& shares, Parts parts, base::TimePoint now);
+  static bool MayAsk(const Registry& registry, int streams, base::TimePoint now);
+  ImageId SourceOfPart(const Blob& blob, const Shares& shares, base::TimePoint now) const;
   static std::uint64_t NextPart(const Blob& blob);
   bool MayStartPart(const std::string& digest, const Blob& blob) const;
   void Erase(const std::string& digest);

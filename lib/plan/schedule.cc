@@ -18,8 +18,9 @@ bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
 }
 
 struct SlotsInUse {
-  int moving = 0;     // pulls that are not idle
-  int with_idle = 0;  // idle pulls included
+  int moving = 0;       // pulls that are not idle
+  int unproven = 0;     // those of them whose registries have delivered nothing yet
+  int with_others = 0;  // idle pulls and those that only wait included
   int large = 0;
   int unlisted = 0;
   int suspects = 0;
@@ -27,17 +28,19 @@ struct SlotsInUse {
   std::map<std::string, int> idle;  // of each registry
 
   // Returns the total that counts for this registry: idle pulls of other registries keep nothing from it.
-  int TotalFor(const std::string& registry) const {
+  // `delivers`: nor do those of registries that have delivered nothing yet.
+  int TotalFor(const std::string& registry, bool delivers) const {
     auto own = idle.find(registry);
-    return moving + (own == idle.end() ? 0 : own->second);
+    return moving - (delivers ? unproven : 0) + (own == idle.end() ? 0 : own->second);
   }
-  void Take(const PullCandidate& pull, const Limits& limits) {
+  void Take(const PullCandidate& pull, const ScheduleInput& input, const Limits& limits) {
     if (pull.being_verified) return;
-    // A pull whose content is here only unpacks, so its slot among downloads is free. It still counts
-    // against the limits below.
-    if (!pull.fetched) {
-      with_idle++;
+    // A pull with nothing to download takes no slot among downloads. It still counts against the limits
+    // below.
+    if (pull.fetch != FetchPhase::kUnpacks) with_others++;
+    if (pull.fetch == FetchPhase::kDownloads) {
       pull.idle ? idle[pull.registry]++ : moving++;
+      if (!pull.idle && !input.delivering.contains(pull.registry)) unproven++;
       of_registry[pull.registry]++;
     }
     if (pull.bytes > limits.large_image_bytes) large++;
@@ -83,7 +86,7 @@ class TotalSlots {
     int total = 0;
     bool of_one = true;
     for (const PullCandidate& pull : running) {
-      if (pull.being_verified || pull.fetched) continue;
+      if (pull.being_verified || pull.fetch != FetchPhase::kDownloads) continue;
       if (total++ == 0) dominant_registry_ = pull.registry;
       of_one = of_one && pull.registry == dominant_registry_;
       // The newest of its pulls counts. While pulls of one registry still end and others start, slots come
@@ -172,14 +175,20 @@ class RegistryLimits {
   std::set<std::string> far_;      // registries that may have more pulls for it
 };
 
-// Frees the slots of at most `most` pulls whose content is fetched; none, if the node or the registry has one
-// pull at a time.
+// Lets pulls count as downloads that take a slot although the agent downloads nothing for them: those that
+// unpack beyond `most` (on a settled node, those that wait, too), and all, if the node or the registry has
+// one pull at a time.
 std::vector<PullCandidate> WithFreeSlots(std::vector<PullCandidate> running, const RegistryLimits& registries,
-                                         int most) {
-  int free = most > 1 ? most : 0;
+                                         bool settled, int most) {
+  int free = most;
   for (PullCandidate& pull : running) {
-    pull.fetched = pull.fetched && free > 0 && registries.Of(pull.registry) > 1;
-    if (pull.fetched) free--;
+    if (pull.fetch == FetchPhase::kDownloads) continue;
+    const bool limited = settled || pull.fetch == FetchPhase::kUnpacks;
+    if (most < 2 || registries.Of(pull.registry) < 2 || (limited && free == 0)) {
+      pull.fetch = FetchPhase::kDownloads;
+    } else if (limited) {
+      free--;
+    }
   }
   return running;
 }
@@ -201,11 +210,12 @@ std::map<std::string, int> CountRunningLookups(const std::vector<PullCandidate>&
   return lookups_running;
 }
 
-SlotsInUse CountSlotsInUse(std::vector<PullCandidate>& running, bool settled, const Limits& limits) {
+SlotsInUse CountSlotsInUse(std::vector<PullCandidate>& running, const ScheduleInput& input,
+                           const Limits& limits) {
   SlotsInUse taken;
   for (PullCandidate& pull : running) {
-    pull.idle = pull.idle && !settled;  // pods' own pulls come first then
-    taken.Take(pull, limits);
+    pull.idle = pull.idle && !input.settled;  // pods' own pulls come first then
+    taken.Take(pull, input, limits);
   }
   return taken;
 }
@@ -225,11 +235,11 @@ struct FreeSlot {
 };
 
 // Returns the slot that the limits of its registry and of all pulls leave this pull. `may_exceed_total`: a
-// registry without a running pull may have one beyond the total.
+// registry without a running pull may have one beyond the total. `delivers`: as for TotalFor.
 FreeSlot FindSlot(const PullCandidate& pull, SlotsInUse& taken, int registry_limit, int total_limit,
-                  int reserved, bool may_exceed_total) {
+                  int reserved, bool may_exceed_total, bool delivers) {
   FreeSlot slot{.registry_limit = registry_limit, .of_registry = taken.of_registry[pull.registry]};
-  const int total = taken.TotalFor(pull.registry);
+  const int total = taken.TotalFor(pull.registry, delivers);
   const bool beyond = may_exceed_total && slot.of_registry == 0;
   slot.is_free = (total < total_limit || beyond) && slot.of_registry < registry_limit;
   slot.is_reserved = total + reserved >= total_limit && !beyond;
@@ -282,8 +292,8 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   if (input.may_reorder && !input.settled) MoveLargestFirst(due, parallel);
   // `registries` comes before `running`: a pull gives its slot up only if its registry may have several.
   const RegistryLimits registries(input, limits, parallel, now);
-  std::vector<PullCandidate> running = WithFreeSlots(input.running, registries, parallel);
-  SlotsInUse taken = CountSlotsInUse(running, input.settled, limits);
+  std::vector<PullCandidate> running = WithFreeSlots(input.running, registries, input.settled, parallel);
+  SlotsInUse taken = CountSlotsInUse(running, input, limits);
   const int most = parallel > 1 ? kWithIdle * parallel : 1;
   const TotalSlots slots(running, parallel);
   DiskBudget disk(input.usable, input.running);
@@ -307,8 +317,9 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     FreeSlot slot =
         FindSlot(pull, taken, registries.Of(pull.registry), slots.Of(pull.registry, now, output.next_turn_at),
                  reserved.total(),
-                 may_exceed_total && (first_waiting == nullptr || !IsOfHigherRank(*first_waiting, pull)));
-    slot.is_free = slot.is_free && taken.with_idle < most &&
+                 may_exceed_total && (first_waiting == nullptr || !IsOfHigherRank(*first_waiting, pull)),
+                 may_exceed_total && input.delivering.contains(pull.registry));
+    slot.is_free = slot.is_free && taken.with_others < most &&
                    IsWithinGroupLimits(pull, taken, input.settled, limits, parallel);
     if (first_waiting == nullptr && !slot.is_free) first_waiting = &pull;
     if (pull.lookup.state != LookupState::kDone) {
@@ -323,11 +334,29 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
       if (has_slot) output.short_of_disk_space.push_back(pull.entry);
       continue;
     }
-    taken.Take(pull, limits);
+    taken.Take(pull, input, limits);
     running.push_back(pull);
     output.start.push_back(pull.entry);
   }
   return output;
+}
+
+std::vector<std::size_t> PullImagesToStart(ScheduleInput& input, const Limits& limits) {
+  std::vector<PullCandidate*> waiting;
+  int unpacking = 0;
+  for (PullCandidate& pull : input.running) {
+    if (pull.fetch == FetchPhase::kFetched) waiting.push_back(&pull);
+    if (pull.fetch == FetchPhase::kUnpacks && !pull.being_verified) unpacking++;
+  }
+  std::sort(waiting.begin(), waiting.end(),
+            [](const PullCandidate* a, const PullCandidate* b) { return ComesBefore(*a, *b); });
+  std::vector<std::size_t> start;
+  for (PullCandidate* pull : waiting) {
+    if (unpacking++ >= 2 * ParallelPulls(input, limits)) break;
+    pull->fetch = FetchPhase::kUnpacks;
+    start.push_back(pull->entry);
+  }
+  return start;
 }
 
 namespace {

@@ -19,6 +19,14 @@
 
 namespace prefetch::plan {
 
+// How far the agent's own download of a running pull is.
+enum class FetchPhase {
+  kDownloads,     // or the runtime downloads: the pull takes a slot
+  kAwaitsShared,  // it lacks only layers that the agent fetches for earlier images
+  kFetched,       // all content is here, and its PullImage waits for PullImagesToStart
+  kUnpacks,       // its PullImage may run, which only unpacks
+};
+
 // A pull that is due, or runs.
 struct PullCandidate {
   std::size_t entry = 0;  // index in agent::Entries::all(): the list's entries in its order, then requested
@@ -30,10 +38,9 @@ struct PullCandidate {
   bool unlisted = false;  // requested, and on no list: such pulls never take more than half of the slots
   bool suspect = false;   // plan::IsCrashSuspect: such pulls run one at a time
   bool stalled = false;   // its last pull stalled: it goes behind all others, since it may hold a slot again
-  // The pull runs. `fetched`: the agent has fetched its content, but for layers that it fetches for earlier
-  // images. `being_verified`: PullImage has returned, less than kShortVerification ago, and the image is
-  // looked at. Such a pull takes no slot.
-  bool fetched = false;
+  FetchPhase fetch = FetchPhase::kDownloads;
+  // PullImage has returned, less than kShortVerification ago, and the image is looked at: the pull takes no
+  // slot.
   bool being_verified = false;
   bool idle = false;        // plan::IsIdle of a running pull: it takes no slot of other registries
   bool far = false;         // the registry is far (plan::Distance)
@@ -61,11 +68,12 @@ struct ScheduleInput {
   std::vector<PullCandidate> due;
   std::vector<PullCandidate> running;
   std::map<std::string, RegistryHealth> registries;
-  std::set<std::string> soon;       // registries of entries whose next try is due within kSoonDue
-  bool settled = false;             // every entry has been settled once (History::settled)
-  bool agent_downloads = false;     // the runtime lets it, and --fetch=auto
-  bool may_reorder = false;         // the largest first
-  base::TimePoint disk_full_until;  // nothing starts before
+  std::set<std::string> soon;        // registries of entries whose next try is due within kSoonDue
+  std::set<std::string> delivering;  // registries that have delivered an image, or deliver bytes now
+  bool settled = false;              // every entry has been settled once (History::settled)
+  bool agent_downloads = false;      // the runtime lets it, and --fetch=auto
+  bool may_reorder = false;          // the largest first
+  base::TimePoint disk_full_until;   // nothing starts before
   std::uint64_t usable = std::numeric_limits<std::uint64_t>::max();  // plan::Usable
 };
 
@@ -79,8 +87,8 @@ struct ScheduleOutput {
   base::TimePoint next_turn_at = base::TimePoint::max();
 };
 
-// Until a node is settled, pulls at a time may be this many times the limit if some of them are idle. A limit
-// of one pull stays one.
+// Until a node is settled, pulls at a time may be this many times the limit if some of them are idle or have
+// nothing to download. A limit of one pull stays one.
 constexpr int kWithIdle = 4;
 
 // A registry that took every slot when it alone had work leaves others one slot more, beyond the limit,
@@ -92,16 +100,21 @@ constexpr std::chrono::seconds kDominanceLimit{10};
 // Until the node is settled, if the agent downloads, a registry without a running pull may start one beyond
 // the limit: registries that hang may have all slots, and the agent's streams are shared among registries. A
 // pull of higher rank that waits comes first. Where the runtime downloads, its own queue would hold such a
-// pull.
+// pull. For the same reason, pulls of registries that have delivered nothing yet keep no slot from those
+// that deliver.
 //
-// If the agent has fetched the content of a pull, or all that does not come for earlier images, the runtime
-// will only unpack it. The slots of such pulls are free for further downloads, up to as many again as the
-// limit. A limit of one pull stays one.
+// A pull takes no slot while it waits for layers of earlier images or for its PullImage. The slots of pulls
+// that the runtime only unpacks are free for further downloads, up to as many again as the limit. A limit of
+// one pull stays one.
 //
 // No registry gets the last slot while another registry could use it, so a registry that hangs does not stop
 // the others. A registry that alone has work gets all slots. Pulls of another registry that become due later
 // wait for kDominanceLimit at most.
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now);
+
+// Returns the entries of running pulls with fetched content whose PullImage may begin now, in the order of
+// pulls, and makes them kUnpacks. The runtime unpacks at most twice as many at a time as there are slots.
+std::vector<std::size_t> PullImagesToStart(ScheduleInput& input, const Limits& limits);
 
 // A pull phase begins when images are missing. In its second half, Schedule starts a large image before
 // smaller ones of the same rank, so that the phase does not end with one large image that could have been

@@ -312,6 +312,8 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
   AgentFetch first = FetchBeforePull(call, parts, job);
   if (call.Stopped()) return Cancelled();
   if (first.outcome) return *std::move(first.outcome);
+  if (first.fetched && job.on_unpack) job.on_unpack(call);
+  if (call.Stopped()) return Cancelled();
   Attempt attempt = TryCredentials(call, parts, job, lookup);
   // All bytes are here: the next pull may start while this one is looked at.
   if (attempt.ok && job.on_returned) job.on_returned();

@@ -31,6 +31,8 @@ struct PullJob {
   std::function<void(const cri::CallError&)> on_unprotected = nullptr;
   // Called on the worker. on_fetched: that of DownloadJob. on_returned: PullImage has succeeded.
   std::function<void(bool)> on_fetched = nullptr;
+  // All content is here. Blocks until PullImage may begin, or `call` is stopped.
+  std::function<void(const base::Call& call)> on_unpack = nullptr;
   std::function<void()> on_returned = nullptr;
   // As FetchJob::on_size.
   std::function<void(const base::Call&, std::uint64_t)> on_size = nullptr;

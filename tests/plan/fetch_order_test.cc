@@ -255,6 +255,32 @@ TEST_F(SplitBlobTest, PartsShareAsBlobsDoButTakeNoStreamFromOthers) {
   EXPECT_EQ(Preemption(), "-");
 }
 
+TEST_F(SplitBlobTest, PartsComeFromTheLeastBusyRegistryThatBringsBytes) {
+  order.Add(2, "trickles", {{"a", 61 * kMiB}, {"t", 1000}});
+  order.Add(3, "quick", {{"a", 61 * kMiB}, {"q", 9 * kMiB}});
+  for (int i = 0; i < 2; i++) Next();
+  order.OnBytes("t", 500, 500, now);
+  auto step = order.Next(now);
+  ASSERT_TRUE(step);
+  EXPECT_EQ(step->image, 1U) << "no other registry has brought as much as a part";
+  order.OnBytes(step->key, 1, 8 * kMiB + 1, now);
+  order.OnBytes("q", 8 * kMiB, 8 * kMiB, now);
+  step = order.Next(now);
+  ASSERT_TRUE(step);
+  EXPECT_EQ(step->begin, 16 * kMiB);
+  EXPECT_EQ(step->image, 3U) << "one stream, and the blob's own registry has two";
+  EXPECT_EQ(order.Next(now)->image, 1U) << "two streams each";
+  EXPECT_TRUE(order.RateLimited(step->key, now + seconds(9)));
+  order.PartFetched(step->key, false);
+  step = order.Next(now);
+  ASSERT_TRUE(step);
+  EXPECT_EQ(step->image, 1U) << "the other one is held";
+  order.RemovePart(step->key);
+  order.Done("q");
+  now += seconds(9);
+  EXPECT_EQ(order.Next(now)->image, 3U);
+}
+
 TEST_F(SplitBlobTest, APartWhoseStreamHasStoppedStaysInMemory) {
   const std::string part = Next();
   order.OnBytes(part, 1, 1, now);

@@ -86,25 +86,55 @@ TEST(Schedule, OneThatIsOnlyLookedAtTakesNoPlace) {
 
 TEST(Schedule, ContentThatWasBroughtLeavesItsPlace) {
   std::vector<PullCandidate> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
-  running[0].fetched = running[3].fetched = true;
+  running[0].fetch = running[3].fetch = FetchPhase::kUnpacks;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0, 1}));
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
-  running[1].fetched = true;
+  running[1].fetch = FetchPhase::kUnpacks;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
-  running[2].fetched = true;
+  running[2].fetch = FetchPhase::kUnpacks;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0, 1, 2, 3}));
 }
 
 TEST(Schedule, AsManyAsThereArePlacesMayBeUnpackedBesides) {
   std::vector<PullCandidate> running = Slots(6);
-  for (PullCandidate& slot : running) slot.fetched = true;
+  for (PullCandidate& slot : running) slot.fetch = FetchPhase::kUnpacks;
   const std::vector<PullCandidate> due = {Slot(10), Slot(11), Slot(12), Slot(13), Slot(14)};
   EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{10, 11}));
 }
 
+// The runtime is not busy with them yet.
+TEST(Schedule, WhatWaitsForOthersTakesNoPlace) {
+  std::vector<PullCandidate> running = Slots(14);
+  for (PullCandidate& slot : running) slot.fetch = FetchPhase::kAwaitsShared;
+  for (std::size_t i = 0; i < 7; i++) running[i].fetch = FetchPhase::kFetched;
+  std::vector<PullCandidate> due;
+  for (std::size_t i = 20; i < 25; i++) due.push_back(Slot(i));
+  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{20, 21})) << "sixteen in all";
+  EXPECT_EQ(Schedule({.due = due, .running = running, .settled = true}, {}, kNow).start, Starts{});
+  running.resize(10);
+  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{20, 21, 22, 23}));
+  running.resize(3);
+  EXPECT_EQ(Schedule({.due = due, .running = running, .settled = true}, {}, kNow).start, Starts{20})
+      << "two of three leave their places";
+}
+
+TEST(PullImagesToStart, AreTwiceAsManyAsThereArePlacesInTheOrderOfPulls) {
+  ScheduleInput input{.running = Slots(12)};
+  for (PullCandidate& slot : input.running) slot.fetch = FetchPhase::kFetched;
+  input.running[0].fetch = FetchPhase::kDownloads;
+  input.running[1].fetch = FetchPhase::kAwaitsShared;
+  input.running[2].fetch = input.running[3].fetch = input.running[4].fetch = FetchPhase::kUnpacks;
+  input.running[4].being_verified = true;
+  input.running[11].priority = 1;
+  EXPECT_EQ(PullImagesToStart(input, {}), (Starts{11, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(input.running[11].fetch, FetchPhase::kUnpacks);
+  EXPECT_EQ(input.running[10].fetch, FetchPhase::kFetched);
+  EXPECT_EQ(PullImagesToStart(input, {}), Starts{});
+}
+
 TEST(Schedule, ALimitOfOnePullStaysOneThoughItsContentIsHere) {
   std::vector<PullCandidate> running = {Slot(20)};
-  running[0].fetched = true;
+  running[0].fetch = FetchPhase::kUnpacks;
   Limits one;
   one.parallel_pulls = 1;
   EXPECT_EQ(Schedule({.due = Slots(2), .running = running}, one, kNow).start, Starts{});
@@ -118,7 +148,8 @@ TEST(Schedule, ALimitOfOnePullStaysOneThoughItsContentIsHere) {
 
 TEST(Schedule, ASuspectIsUnpackedAloneAsWell) {
   std::vector<PullCandidate> running = {Slot(20)};
-  running[0].fetched = running[0].suspect = true;
+  running[0].fetch = FetchPhase::kUnpacks;
+  running[0].suspect = true;
   std::vector<PullCandidate> due = Slots(2);
   due[0].suspect = true;
   EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{1}));
@@ -252,7 +283,7 @@ TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   // Its content is here, so it holds no place among downloads.
   ScheduleInput unpacking = input;
   unpacking.running.back() = Slot(14, "third.io");
-  unpacking.running.back().fetched = true;
+  unpacking.running.back().fetch = FetchPhase::kUnpacks;
   EXPECT_EQ(Schedule(unpacking, {}, kNow + minutes(5)).start, Starts{1});
 
   Limits one;
@@ -297,6 +328,23 @@ TEST(Schedule, WhereTheAgentDownloadsEachRegistryHasAPull) {
   one.parallel_pulls = 1;
   input = {.due = {Slot(0, "a.io")}, .running = {Slot(1, "hang0")}, .agent_downloads = true};
   EXPECT_EQ(Schedule(input, one, kNow).start, Starts{}) << "a limit of one pull stays one";
+}
+
+// In its first second, nobody knows whether a registry hangs.
+TEST(Schedule, RegistriesThatBroughtNothingKeepNoPlaceFromThoseThatBring) {
+  ScheduleInput input{.agent_downloads = true};
+  for (std::size_t i = 0; i < 6; i++) input.running.push_back(Slot(10 + i, "new" + std::to_string(i)));
+  input.running.push_back(Slot(19, "a.io"));
+  for (std::size_t i = 0; i < 5; i++) input.due.push_back(Slot(i, "a.io"));
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{});
+  input.delivering = {"a.io", "b.io"};
+  EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{0, 1, 2})) << "the places that it has alone";
+  input.running.push_back(Slot(20, "b.io"));
+  EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{0, 1}));
+  input.agent_downloads = false;
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{}) << "the runtime's queue would hold them";
+  input.agent_downloads = input.settled = true;
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{});
 }
 
 TEST(Schedule, IdlePullsOfManyRegistriesHaveALimit) {

@@ -369,6 +369,9 @@ TEST(AgentTurn, APullWhoseContentWasBroughtLeavesItsPlace) {
   loop.Start(names);
   loop.TurnUntil([&] { return loop.runtime.Parked() >= 8; });
   EXPECT_EQ(loop.runtime.Parked(), 8) << "pulls that the runtime is busy with";
+  loop.clock.Advance(std::chrono::minutes(5));
+  loop.TurnUntil([&] { return loop.runtime.ListImages({})->size() == 8 && loop.runtime.Parked() == 4; });
+  EXPECT_EQ(loop.runtime.Parked(), 4) << "the others come next";
 }
 
 // Questions about sizes, with the loop by hand: how many are under way, and answers that come too late.
