@@ -238,16 +238,6 @@ plan::ScheduleInput Pulls::ScheduleInputWithoutPulls(bool settled) const {
   return input;
 }
 
-namespace {
-
-bool DeliversBytes(const Entry& entry) {
-  return std::any_of(entry.runs.begin(), entry.runs.end(), [](const ActivePull& run) {
-    return run.state.progress.last_fast_at > run.state.started_at;
-  });
-}
-
-}  // namespace
-
 // One pass builds the input of plan::Schedule: what runs, what may start by itself, and which registries have
 // work soon. The flags that status shows are set anew each turn, and compared with their old values to see
 // whether a Snapshot is due.
@@ -272,7 +262,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
     plan::PullCandidate pull = CandidateOf(i);
     // A run counts as running until its event has come: before that, its bytes and its slot are not free.
     if (!entry.runs.empty()) {
-      if (DeliversBytes(entry)) input.delivering.insert(pull.registry);
+      if (plan::IsDelivering(entry.runs.back().state.progress)) input.delivering.insert(pull.registry);
       input.running.push_back(std::move(pull));
     } else if (entry.applies()) {
       const plan::StartDecision decision =
@@ -285,16 +275,13 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (had_no_disk_space != entry.no_disk_space || previous_hold_reason != entry.hold_reason)
       loop_.Changed();
   }
-  for (std::size_t index : plan::PullImagesToStart(input, limits_)) {
-    ActivePull& run = all[index].runs.back();
-    run.fetch = plan::FetchPhase::kUnpacks;
-    std::exchange(run.unpack, nullptr)->Set();
-  }
   next_start_ = base::TimePoint::max();
   disk_is_short_ = false;
   // A runtime that is away cannot pull; when it is back, the first poll finds the missing images.
   // The flags above are set in any case, since status shows why nothing starts.
-  if (!runtime_.up() || !may_start) return;
+  if (!runtime_.up()) return;
+  StartPullImages(input);
+  if (!may_start) return;
   // The order by size matters only while a cold node fetches its first images.
   const plan::PhaseCount phase = settled ? plan::PhaseCount() : CountPhase();
   input.may_reorder = plan::MayReorder(phase);
@@ -316,6 +303,35 @@ void Pulls::StartDue(bool settled, bool may_start) {
   if (!settled) QuerySizes(input, phase);
   // This must follow the starts: an image that has just been started is not settled.
   SettleWithoutDiskSpace();
+}
+
+void Pulls::StartPullImages(plan::ScheduleInput& input) {
+  for (std::size_t index : plan::PullImagesToStart(input, limits_)) {
+    ActivePull& run = entries_.all()[index].runs.back();
+    run.fetch = plan::FetchPhase::kUnpacks;
+    std::exchange(run.unpack, nullptr)->Set();
+  }
+}
+
+// The callbacks run on the worker's thread, so they only post events, and wait for decisions of the loop.
+void Pulls::SetCallbacks(pulling::PullJob& job, const std::string& name, std::uint64_t id) {
+  job.on_unprotected = [this, name, id](const cri::CallError& error) {
+    loop_.Push(PullUnprotected{name, id, error});
+  };
+  job.on_size = [this, name, id, path = disk_path_](const base::Call& call, std::uint64_t bytes) {
+    auto decision = std::make_shared<AdmissionDecision>();
+    loop_.Push(PullSizeKnown{name, id, bytes, probe_disk_(path), decision});
+    // The worker waits here, before anything is written, until CheckDiskBudget has decided whether the image
+    // fits.
+    decision->Await(call);
+  };
+  job.on_fetched = [this, name, id](bool fetched) { loop_.Push(ContentFetched{name, id, fetched}); };
+  job.on_unpack = [this, name, id](const base::Call& call) {
+    auto decision = std::make_shared<AdmissionDecision>();
+    loop_.Push(UnpackDue{name, id, decision});
+    decision->Await(call);
+  };
+  job.on_returned = [this, name, id] { loop_.Push(PullReturned{name, id}); };
 }
 
 // Records the pull (lease, attempts, reservation, run) before its worker can post its first event.
@@ -344,27 +360,7 @@ void Pulls::Start(Entry& entry) {
   // Without it, CRI-O shares one pull between equal callers, and a cancel by the agent would fail kubelet's
   // pull (C32).
   if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPullCgroup;
-  // The callbacks run on the worker's thread, so they only post events.
-  job.on_unprotected = [this, name = entry.name(), id = run.id](const cri::CallError& error) {
-    loop_.Push(PullUnprotected{name, id, error});
-  };
-  job.on_size = [this, name = entry.name(), id = run.id, path = disk_path_](const base::Call& call,
-                                                                            std::uint64_t bytes) {
-    auto decision = std::make_shared<AdmissionDecision>();
-    loop_.Push(PullSizeKnown{name, id, bytes, probe_disk_(path), decision});
-    // The worker waits here, before anything is written, until CheckDiskBudget has decided whether the image
-    // fits.
-    decision->Await(call);
-  };
-  job.on_fetched = [this, name = entry.name(), id = run.id](bool fetched) {
-    loop_.Push(ContentFetched{name, id, fetched});
-  };
-  job.on_unpack = [this, name = entry.name(), id = run.id](const base::Call& call) {
-    auto decision = std::make_shared<AdmissionDecision>();
-    loop_.Push(UnpackDue{name, id, decision});
-    decision->Await(call);
-  };
-  job.on_returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };
+  SetCallbacks(job, entry.name(), run.id);
   base::Call call{.stop = run.stop.get_token()};
   loop_.Submit(
       workers_,
@@ -475,8 +471,7 @@ void Pulls::Handle(const ProgressPolled& event) {
     for (ActivePull& run : entry->runs) {
       if (run.id != one.run) continue;
       run.state.progress = plan::AfterProgress(
-          run.state.progress, Facts(one.progress, run.unpack != nullptr || (runtime_.queues() && any_active)),
-          loop_.now());
+          run.state.progress, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
       entry->history.disk = plan::AfterSize(entry->history.disk, run.state.progress.bytes_total);
       plan::Distance& distance = distances_[entry->desired->reference.domain()];
       // A manifest that is still missing after the first polls shows that the registry is far.

@@ -131,7 +131,9 @@ class Pulls {
   void QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase);
 
   plan::ScheduleInput ScheduleInputWithoutPulls(bool settled) const;
+  void StartPullImages(plan::ScheduleInput& input);
   void Start(Entry& entry);
+  void SetCallbacks(pulling::PullJob& job, const std::string& name, std::uint64_t id);
   ActivePull* FindRun(const std::string& name, std::uint64_t id);  // null: it has ended
   plan::StartFacts StartFactsFor(const Entry& entry, const plan::PullCandidate& pull, std::uint64_t usable);
 

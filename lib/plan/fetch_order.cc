@@ -33,7 +33,14 @@ void FetchOrder::Remove(ImageId image) {
   for (auto it = blobs_.begin(); it != blobs_.end();) {
     Blob& blob = it->second;
     std::erase_if(blob.wanted_by, [&](const auto& entry) { return entry.first == image; });
-    it = blob.wanted_by.empty() ? blobs_.erase(it) : std::next(it);
+    if (blob.wanted_by.empty()) {
+      it = blobs_.erase(it);
+      continue;
+    }
+    // The next stream of the blob asks the registry of the earliest image that is left.
+    const bool waits = blob.state == Blob::State::kQueued || blob.state == Blob::State::kPostponed;
+    if (waits) blob.registry = images_.at(ImageOf(blob)).registry;
+    ++it;
   }
   // Rate limits are forgotten once nothing is wanted. Until then, a registry keeps its halved number of
   // streams.
@@ -82,10 +89,12 @@ bool FetchOrder::MayAsk(const Registry& registry, int streams, base::TimePoint n
 }
 
 // Returns the image from whose registry the next part comes. Another registry than the blob's has to have
-// brought as much as a part: one that hangs or trickles would hold up the blob's own stream.
+// brought as much as a part: one that hangs or trickles would hold up the blob's own stream. The first part
+// shows whether the blob's own server bears parts.
 FetchOrder::ImageId FetchOrder::SourceOfPart(const Blob& blob, const Shares& shares,
                                              base::TimePoint now) const {
   ImageId source = ImageOf(blob);
+  if (blob.split != Blob::Split::kYes) return source;
   int least = shares.Of(blob.registry);
   for (const auto& [image, rank] : blob.wanted_by) {
     const std::string& name = images_.at(image).registry;
@@ -283,8 +292,12 @@ bool FetchOrder::RateLimited(const std::string& key, base::TimePoint until) {
   if (blob.begun >= registry.first_step_after_halving) {
     bool again = false;
     // Every image that wants the blob is marked, so that each of them waits after one limit at most.
-    for (const auto& [image, rank] : blob.wanted_by)
-      again = std::exchange(images_[image].was_limited, true) || again;
+    // A part speaks for the images of its registry only.
+    for (const auto& [id, rank] : blob.wanted_by) {
+      Image& image = images_.at(id);
+      if (blob.part_of.empty() || image.registry == blob.registry)
+        again = std::exchange(image.was_limited, true) || again;
+    }
     const int moving = CountShares().registries[blob.registry];
     if (again || moving <= 1) return false;
     // The registry gets half of the streams that moved when it limited the request: that number was too much
@@ -304,12 +317,24 @@ void FetchOrder::PartFetched(const std::string& key, bool failed) {
   auto found = blobs_.find(key);
   if (found == blobs_.end()) return;
   found->second.state = Blob::State::kInMemory;
+  if (!failed) return;
   // Its server may not know ranges, or not bear the requests.
-  if (failed) blobs_.at(found->second.part_of).split = Blob::Split::kNever;
+  Blob& whole = blobs_.at(found->second.part_of);
+  if (found->second.registry == whole.registry) {
+    whole.split = Blob::Split::kNever;
+  } else {
+    registries_.at(found->second.registry).bytes = 0;
+  }
 }
 
 void FetchOrder::RemovePart(const std::string& key) {
-  blobs_.erase(key);
+  auto found = blobs_.find(key);
+  if (found == blobs_.end()) return;
+  // It did not come in time. Another registry than the blob's has to prove itself again.
+  const Blob& part = found->second;
+  if (part.state == Blob::State::kActive && part.registry != blobs_.at(part.part_of).registry)
+    registries_.at(part.registry).bytes = 0;
+  blobs_.erase(found);
 }
 
 void FetchOrder::Done(const std::string& digest) {

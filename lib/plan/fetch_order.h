@@ -6,11 +6,11 @@
 // Only a large blob whose connection is slow is split: its own stream goes on, and free streams bring parts
 // from further on in it into memory. If images of several registries list the blob, its parts come from the
 // one with the fewest streams that has brought as much as a part. The largest blob of an image comes first; a
-// part ranks as its blob does. Streams are shared evenly: among registries, and then among the images of
-// each. If no stream is free and a blob waits, a stream is preempted of a registry, or within one registry of
-// an image, that has at least two more than the blob's. A blob's stream below the floor speed is preempted
-// for any other image, and its own image is left to the runtime. Later images of its registry are left to the
-// runtime as well, for kFetchFailedPeriod.
+// part ranks as a blob of the registry that it comes from. Streams are shared evenly: among registries, and
+// then among the images of each. If no stream is free and a blob waits, a stream is preempted of a registry,
+// or within one registry of an image, that has at least two more than the blob's. A blob's stream below the
+// floor speed is preempted for any other image, and its own image is left to the runtime. Later images of its
+// registry are left to the runtime as well, for kFetchFailedPeriod.
 #pragma once
 
 #include <chrono>

@@ -91,6 +91,11 @@ ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen,
 // holds while registries answer.
 bool IsIdle(const ObservedProgress& progress, base::TimePoint started_at, base::TimePoint now);
 
+// Returns true if bytes come at a speed that is worth a slot.
+inline bool IsDelivering(const ObservedProgress& progress) {
+  return progress.bytes_per_second >= static_cast<double>(kMinPullRate);
+}
+
 // The decision about a running pull; no verdict of kubelet.
 enum class RunDecision {
   kContinue,

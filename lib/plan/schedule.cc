@@ -18,9 +18,9 @@ bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
 }
 
 struct SlotsInUse {
-  int moving = 0;       // pulls that are not idle
-  int unproven = 0;     // those of them whose registries have delivered nothing yet
-  int with_others = 0;  // idle pulls and those that only wait included
+  int running = 0;
+  int moving = 0;    // pulls that take a slot and are not idle
+  int unproven = 0;  // those of them whose registries have delivered nothing yet
   int large = 0;
   int unlisted = 0;
   int suspects = 0;
@@ -37,7 +37,7 @@ struct SlotsInUse {
     if (pull.being_verified) return;
     // A pull with nothing to download takes no slot among downloads. It still counts against the limits
     // below.
-    if (pull.fetch != FetchPhase::kUnpacks) with_others++;
+    running++;
     if (pull.fetch == FetchPhase::kDownloads) {
       pull.idle ? idle[pull.registry]++ : moving++;
       if (!pull.idle && !input.delivering.contains(pull.registry)) unproven++;
@@ -176,18 +176,18 @@ class RegistryLimits {
 };
 
 // Lets pulls count as downloads that take a slot although the agent downloads nothing for them: those that
-// unpack beyond `most` (on a settled node, those that wait, too), and all, if the node or the registry has
-// one pull at a time.
+// unpack beyond `most`, those that wait beyond twice as many (on a settled node, both beyond `most`), and
+// all, if the node or the registry has one pull at a time.
 std::vector<PullCandidate> WithFreeSlots(std::vector<PullCandidate> running, const RegistryLimits& registries,
                                          bool settled, int most) {
-  int free = most;
+  int unpacking = most, waiting = 2 * most;
   for (PullCandidate& pull : running) {
     if (pull.fetch == FetchPhase::kDownloads) continue;
-    const bool limited = settled || pull.fetch == FetchPhase::kUnpacks;
-    if (most < 2 || registries.Of(pull.registry) < 2 || (limited && free == 0)) {
-      pull.fetch = FetchPhase::kDownloads;
-    } else if (limited) {
+    int& free = settled || pull.fetch == FetchPhase::kUnpacks ? unpacking : waiting;
+    if (most > 1 && registries.Of(pull.registry) > 1 && free > 0) {
       free--;
+    } else {
+      pull.fetch = FetchPhase::kDownloads;
     }
   }
   return running;
@@ -314,12 +314,12 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     // Suspects run one at a time. If two ran, nobody could tell which of them ends the runtime.
     if (SameContentRuns(pull, running) || (pull.suspect && taken.suspects > 0)) continue;
     reserved.MoveTo(pull);
+    const bool may_pass =
+        may_exceed_total && (first_waiting == nullptr || !IsOfHigherRank(*first_waiting, pull));
     FreeSlot slot =
         FindSlot(pull, taken, registries.Of(pull.registry), slots.Of(pull.registry, now, output.next_turn_at),
-                 reserved.total(),
-                 may_exceed_total && (first_waiting == nullptr || !IsOfHigherRank(*first_waiting, pull)),
-                 may_exceed_total && input.delivering.contains(pull.registry));
-    slot.is_free = slot.is_free && taken.with_others < most &&
+                 reserved.total(), may_pass, may_pass && input.delivering.contains(pull.registry));
+    slot.is_free = slot.is_free && taken.running < most &&
                    IsWithinGroupLimits(pull, taken, input.settled, limits, parallel);
     if (first_waiting == nullptr && !slot.is_free) first_waiting = &pull;
     if (pull.lookup.state != LookupState::kDone) {

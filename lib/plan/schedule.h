@@ -69,7 +69,7 @@ struct ScheduleInput {
   std::vector<PullCandidate> running;
   std::map<std::string, RegistryHealth> registries;
   std::set<std::string> soon;        // registries of entries whose next try is due within kSoonDue
-  std::set<std::string> delivering;  // registries that have delivered an image, or deliver bytes now
+  std::set<std::string> delivering;  // registries that have delivered an image, or plan::IsDelivering
   bool settled = false;              // every entry has been settled once (History::settled)
   bool agent_downloads = false;      // the runtime lets it, and --fetch=auto
   bool may_reorder = false;          // the largest first
@@ -103,9 +103,9 @@ constexpr std::chrono::seconds kDominanceLimit{10};
 // pull. For the same reason, pulls of registries that have delivered nothing yet keep no slot from those
 // that deliver.
 //
-// A pull takes no slot while it waits for layers of earlier images or for its PullImage. The slots of pulls
-// that the runtime only unpacks are free for further downloads, up to as many again as the limit. A limit of
-// one pull stays one.
+// A pull takes no slot while it waits for layers of earlier images or for its PullImage, up to twice as many
+// as the limit. The slots of pulls that the runtime only unpacks are free for further downloads, up to as
+// many again as the limit. A limit of one pull stays one.
 //
 // No registry gets the last slot while another registry could use it, so a registry that hangs does not stop
 // the others. A registry that alone has work gets all slots. Pulls of another registry that become due later
@@ -113,7 +113,8 @@ constexpr std::chrono::seconds kDominanceLimit{10};
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now);
 
 // Returns the entries of running pulls with fetched content whose PullImage may begin now, in the order of
-// pulls, and makes them kUnpacks. The runtime unpacks at most twice as many at a time as there are slots.
+// pulls, and makes them kUnpacks. At a time, the runtime unpacks at most twice as many of them as there are
+// slots.
 std::vector<std::size_t> PullImagesToStart(ScheduleInput& input, const Limits& limits);
 
 // A pull phase begins when images are missing. In its second half, Schedule starts a large image before

@@ -63,6 +63,7 @@ cri::CallResult<cri::OpenedBlob> FakeImageService::OpenBlob(const base::Call& ca
     return cri::CallError{ErrorClass::kRuntimeError, "lease does not exist: not found"};
   }
   held->second.digests.insert(blob.digest);
+  opened_blobs_++;
   cri::OpenedBlob opened;
   if (store_.IsComplete(blob.digest)) {
     opened.state = cri::BlobState::kExists;

@@ -262,6 +262,11 @@ base::TimePoint FakeImageService::NextEvent() const {
   return look == looks_.end() ? NextChange() : std::min(NextChange(), look->first);
 }
 
+int FakeImageService::opened_blobs() const {
+  base::Lock lock(mutex_);
+  return opened_blobs_;
+}
+
 FakeCounters FakeImageService::counters() const {
   base::Lock lock(mutex_);
   return counters_;

@@ -145,6 +145,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // When something changes if nobody interferes; TimePoint::max(): never.
   base::TimePoint NextEvent() const;
   FakeCounters counters() const;
+  int opened_blobs() const;  // calls of OpenBlob that were answered
   std::uint64_t BytesStored() const;
   // All that it takes on the disk: blobs, and what they are unpacked to.
   std::uint64_t BytesUsed() const;
@@ -292,6 +293,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   int pulls_begun_ PREFETCH_GUARDED_BY(mutex_) = 0;
   base::TimePoint simulated_ PREFETCH_GUARDED_BY(mutex_);
   FakeCounters counters_ PREFETCH_GUARDED_BY(mutex_);
+  int opened_blobs_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::set<std::string> sandbox_cgroups_ PREFETCH_GUARDED_BY(mutex_);
 };
 

@@ -255,30 +255,60 @@ TEST_F(SplitBlobTest, PartsShareAsBlobsDoButTakeNoStreamFromOthers) {
   EXPECT_EQ(Preemption(), "-");
 }
 
-TEST_F(SplitBlobTest, PartsComeFromTheLeastBusyRegistryThatBringsBytes) {
-  order.Add(2, "trickles", {{"a", 61 * kMiB}, {"t", 1000}});
-  order.Add(3, "quick", {{"a", 61 * kMiB}, {"q", 9 * kMiB}});
-  for (int i = 0; i < 2; i++) Next();
-  order.OnBytes("t", 500, 500, now);
-  auto step = order.Next(now);
-  ASSERT_TRUE(step);
-  EXPECT_EQ(step->image, 1U) << "no other registry has brought as much as a part";
-  order.OnBytes(step->key, 1, 8 * kMiB + 1, now);
-  order.OnBytes("q", 8 * kMiB, 8 * kMiB, now);
-  step = order.Next(now);
-  ASSERT_TRUE(step);
-  EXPECT_EQ(step->begin, 16 * kMiB);
-  EXPECT_EQ(step->image, 3U) << "one stream, and the blob's own registry has two";
-  EXPECT_EQ(order.Next(now)->image, 1U) << "two streams each";
-  EXPECT_TRUE(order.RateLimited(step->key, now + seconds(9)));
-  order.PartFetched(step->key, false);
-  step = order.Next(now);
-  ASSERT_TRUE(step);
-  EXPECT_EQ(step->image, 1U) << "the other one is held";
-  order.RemovePart(step->key);
+// Images of two other registries have the blob, too. Both have a stream; one registry brings bytes.
+struct PartsOfOthersTest : SplitBlobTest {
+  PartsOfOthersTest() {
+    order.Add(2, "trickles", {{"a", 61 * kMiB}, {"t", 1000}});
+    order.Add(3, "quick", {{"a", 61 * kMiB}, {"q", 9 * kMiB}});
+    for (int i = 0; i < 2; i++) Next();
+    order.OnBytes("t", 500, 500, now);
+    order.OnBytes("q", 8 * kMiB, 8 * kMiB, now);
+  }
+  FetchOrder::Step Part() { return order.Next(now).value_or(FetchOrder::Step()); }
+  // The first part has come.
+  void IsSplit() { order.OnBytes(Part().key, 1, 8 * kMiB + 1, now); }
+};
+
+TEST_F(PartsOfOthersTest, PartsComeFromTheLeastBusyRegistryThatBringsBytes) {
+  const FetchOrder::Step first = Part();
+  EXPECT_EQ(first.image, 1U) << "nobody knows whether the blob's own server bears parts";
+  order.OnBytes(first.key, 1, 8 * kMiB + 1, now);
+  const FetchOrder::Step second = Part();
+  EXPECT_EQ(second.begin, 16 * kMiB);
+  EXPECT_EQ(second.image, 3U) << "one stream, and the blob's own registry has two";
+  EXPECT_EQ(Part().image, 1U) << "two streams each";
+  EXPECT_TRUE(order.RateLimited(second.key, now + seconds(9)));
+  EXPECT_EQ(Part().image, 1U) << "the other one is held";
+  EXPECT_TRUE(order.RateLimited(first.key, now)) << "it is the first limit of this image";
   order.Done("q");
+  order.RemovePart(first.key);
+  order.PartFetched(second.key, false);
+  order.RemovePart(second.key);
   now += seconds(9);
-  EXPECT_EQ(order.Next(now)->image, 3U);
+  EXPECT_EQ(Part().image, 3U);
+}
+
+TEST_F(PartsOfOthersTest, ARegistryWhosePartFailsOrComesTooLateHasToProveItself) {
+  IsSplit();
+  FetchOrder::Step part = Part();
+  ASSERT_EQ(part.image, 3U);
+  order.PartFetched(part.key, true);
+  order.RemovePart(part.key);
+  EXPECT_EQ(Part().image, 1U) << "the blob's own server still bears parts";
+  order.OnBytes("q", 8 * kMiB, 9 * kMiB, now);
+  part = Part();
+  ASSERT_EQ(part.image, 3U);
+  order.RemovePart(part.key);
+  EXPECT_EQ(Part().image, 1U);
+}
+
+TEST_F(PartsOfOthersTest, ABlobGoesOnAtTheRegistryOfTheImageThatIsLeft) {
+  order.Requeue("a");
+  order.Remove(1);
+  order.Remove(2);
+  EXPECT_EQ(Next(), "a");
+  EXPECT_TRUE(order.RateLimited("a", now + seconds(5)));
+  EXPECT_TRUE(order.RegistryIsHeld("q", now));
 }
 
 TEST_F(SplitBlobTest, APartWhoseStreamHasStoppedStaysInMemory) {

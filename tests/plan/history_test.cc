@@ -340,6 +340,16 @@ TEST(Stall, APullIsIdleIfBytesComeTooSlowlyToBeWorthAPlace) {
   EXPECT_FALSE(idle());
 }
 
+TEST(Movement, DeliversIfBytesComeFasterThanATrickle) {
+  Rig rig;
+  rig.See(seconds(1), {.bytes_done = 200'000, .fingerprint = 1, .active = true});
+  EXPECT_FALSE(IsDelivering(rig.progress)) << "an earlier pull has left them";
+  rig.See(seconds(1), {.bytes_done = 300'000, .fingerprint = 2, .active = true});
+  EXPECT_TRUE(IsDelivering(rig.progress));
+  rig.See(minutes(1), {.bytes_done = 300'000, .fingerprint = 2, .may_be_queued = true});
+  EXPECT_FALSE(IsDelivering(rig.progress));
+}
+
 TEST(Movement, RateAndTotals) {
   Rig rig;
   rig.See(seconds(1), {.bytes_done = 100, .bytes_total = 1000, .fingerprint = 1, .active = true});

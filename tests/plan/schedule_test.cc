@@ -106,16 +106,25 @@ TEST(Schedule, AsManyAsThereArePlacesMayBeUnpackedBesides) {
 TEST(Schedule, WhatWaitsForOthersTakesNoPlace) {
   std::vector<PullCandidate> running = Slots(14);
   for (PullCandidate& slot : running) slot.fetch = FetchPhase::kAwaitsShared;
-  for (std::size_t i = 0; i < 7; i++) running[i].fetch = FetchPhase::kFetched;
+  for (std::size_t i = 0; i < 5; i++) running[i].fetch = FetchPhase::kFetched;
   std::vector<PullCandidate> due;
   for (std::size_t i = 20; i < 25; i++) due.push_back(Slot(i));
-  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{20, 21})) << "sixteen in all";
-  EXPECT_EQ(Schedule({.due = due, .running = running, .settled = true}, {}, kNow).start, Starts{});
+  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, Starts{}) << "too many wait";
   running.resize(10);
+  EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{20, 21}));
+  running.resize(8);
   EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{20, 21, 22, 23}));
   running.resize(3);
   EXPECT_EQ(Schedule({.due = due, .running = running, .settled = true}, {}, kNow).start, Starts{20})
       << "two of three leave their places";
+}
+
+TEST(Schedule, PullsThatWaitLeaveAPlaceToOtherRegistries) {
+  ScheduleInput input{.due = {Slot(20), Slot(21, "other.io")}, .running = Slots(15), .agent_downloads = true};
+  for (PullCandidate& slot : input.running) slot.fetch = FetchPhase::kAwaitsShared;
+  for (std::size_t i = 0; i < 4; i++) input.running[i].fetch = FetchPhase::kUnpacks;
+  for (std::size_t i = 4; i < 7; i++) input.running[i].fetch = FetchPhase::kDownloads;
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{21});
 }
 
 TEST(PullImagesToStart, AreTwiceAsManyAsThereArePlacesInTheOrderOfPulls) {
@@ -341,6 +350,10 @@ TEST(Schedule, RegistriesThatBroughtNothingKeepNoPlaceFromThoseThatBring) {
   EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{0, 1, 2})) << "the places that it has alone";
   input.running.push_back(Slot(20, "b.io"));
   EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{0, 1}));
+  input.due.push_back(Slot(5, "new0"));
+  input.due.back().priority = 1;
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{}) << "a pull of higher priority waits";
+  input.due.pop_back();
   input.agent_downloads = false;
   EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{}) << "the runtime's queue would hold them";
   input.agent_downloads = input.settled = true;

@@ -292,25 +292,40 @@ TEST(AgentTurn, WhatHasNoRoomOnceItsSizeIsKnownCostsNoByte) {
   EXPECT_EQ(agent.board().Latest()->images.at(0).reason, plan::Reason::kDiskPressure);
 }
 
-// A far registry, whose images are a config and nothing else.
-class RegistryOfConfigs final : public image::ContentSource {
+// A far registry, whose images are a config with their name and one layer. Sends no layer before Release.
+class RegistryOfOneLayer final : public image::ContentSource {
  public:
   base::Result<image::ImageManifest> FetchManifest(const base::Call&,
-                                                   const image::RegistryQuestion&) override {
-    return image::ImageManifest{
-        .index = {},
-        .manifest = R"({"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:)" +
-                    base::Sha256Hex(kConfig) + R"(","size":2},"layers":[]})",
-        .answer_time = std::chrono::milliseconds(100)};
+                                                   const image::RegistryQuestion& image) override {
+    const auto descriptor = [](const std::string& type, const std::string& bytes) {
+      return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
+             base::Sha256Hex(bytes) + R"(","size":)" + std::to_string(bytes.size()) + "}";
+    };
+    return image::ImageManifest{.index = {},
+                                .manifest = R"({"config":)" +
+                                            descriptor("config.v1+json", image.reference.Normalized()) +
+                                            R"(,"layers":[)" + descriptor("layer.v1.tar", kLayer) + "]}",
+                                .answer_time = std::chrono::milliseconds(100)};
   }
-  base::Status FetchBytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
+  base::Status FetchBytes(const base::Call& call, const image::RegistryQuestion& image,
+                          const image::BlobRange& range,
                           const std::function<bool(std::string_view part)>& sink) override {
-    sink(kConfig);
+    const bool is_layer = range.digest == "sha256:" + base::Sha256Hex(kLayer);
+    while (is_layer && !released_) {
+      if (call.stop.stop_requested()) return base::Unavailable("stopped");
+      std::this_thread::yield();
+    }
+    sink(is_layer ? kLayer : image.reference.Normalized());
+    configs_ += is_layer ? 0 : 1;
     return {};
   }
+  void Release() { released_ = true; }
+  int configs() const { return configs_; }  // that were sent
 
  private:
-  static constexpr const char* kConfig = "{}";
+  static constexpr const char* kLayer = "layer";
+  std::atomic<bool> released_ = false;
+  std::atomic<int> configs_ = 0;
 };
 
 // A far registry, whose images are a config with their name. Sends no byte before two are asked for.
@@ -356,22 +371,54 @@ TEST(AgentTurn, TwoImagesAreDownloadedSideBySide) {
   EXPECT_EQ(brought(), all);
 }
 
-// The runtime gets as many pulls again as there are places once their content is here.
-TEST(AgentTurn, APullWhoseContentWasBroughtLeavesItsPlace) {
-  Loop loop(Persona::kContainerd23);
-  loop.runtime.SetBandwidth(1'000'000);
-  std::vector<std::string> names;
-  for (int i = 0; i < 12; i++) {
-    names.push_back("r.io/a" + std::to_string(i) + ":v1");
-    loop.runtime.Push(MakeImage(names.back(), 10'000'000));
+// Twelve images that share a layer. While it comes, they take no slots; then the runtime gets eight at a
+// time.
+struct TwelvePulls : Loop {
+  TwelvePulls() : Loop(Persona::kContainerd23) {
+    runtime.SetBandwidth(1'000'000);
+    std::vector<std::string> names;
+    for (int i = 0; i < 12; i++) {
+      names.push_back("r.io/a" + std::to_string(i) + ":v1");
+      runtime.Push(MakeImage(names.back(), 10'000'000));
+    }
+    auto registry = std::make_shared<RegistryOfOneLayer>();
+    FetchFrom(registry);
+    Start(names);
+    TurnUntil([&] { return registry->configs() == 12; });
+    EXPECT_EQ(registry->configs(), 12) << "pulls under way";
+    registry->Release();
+    TurnUntil([&] { return runtime.Parked() >= 8; });
+    EXPECT_EQ(runtime.Parked(), 8) << "pulls that the runtime is busy with";
   }
-  loop.FetchFrom(std::make_shared<RegistryOfConfigs>());
-  loop.Start(names);
-  loop.TurnUntil([&] { return loop.runtime.Parked() >= 8; });
-  EXPECT_EQ(loop.runtime.Parked(), 8) << "pulls that the runtime is busy with";
+};
+
+TEST(AgentTurn, TheRuntimeIsBusyWithSomePullsAtATime) {
+  TwelvePulls loop;
   loop.clock.Advance(std::chrono::minutes(5));
   loop.TurnUntil([&] { return loop.runtime.ListImages({})->size() == 8 && loop.runtime.Parked() == 4; });
   EXPECT_EQ(loop.runtime.Parked(), 4) << "the others come next";
+}
+
+// Else one that has not reached the runtime would be suspected of having ended it.
+TEST(AgentTurn, APullThatWaitsIsNotGivenToARuntimeThatIsAway) {
+  TwelvePulls loop;
+  // Each pull opens its manifest and its config, and at its end both blobs again; one of them opens the
+  // layer.
+  loop.TurnUntil([&] { return loop.runtime.opened_blobs() >= 12 * 4 + 1; });
+  loop.runtime.SetRuntimeUp(false);
+  const auto running = [&] {
+    const auto snapshot = loop.agent->board().Latest();
+    return std::count_if(snapshot->images.begin(), snapshot->images.end(), [](const auto& image) {
+      return image.pull.state == plan::PullState::kPulling || image.pull.state == plan::PullState::kUnpacking;
+    });
+  };
+  loop.TurnUntil([&] {
+    loop.clock.Advance(std::chrono::milliseconds(1));  // until the next Snapshot is due
+    loop.agent->Turn(std::nullopt);
+    return running() == 4;
+  });
+  EXPECT_EQ(running(), 4);
+  EXPECT_EQ(loop.runtime.counters().pull_calls, 8);
 }
 
 // Questions about sizes, with the loop by hand: how many are under way, and answers that come too late.

@@ -176,10 +176,12 @@ TEST_F(RecoveryOnContainerd, NoLeaseIsLeftOfPullsThatAreOver) {
 
 // Not at the next look, which would be 4 s away on average.
 TEST_F(RecoveryOnContainerd, AnImageThatIsRemovedIsMissedWithinASecond) {
-  // The quickest of several tries counts: the machine's other work is not the agent's. Each removes another image,
-  // since one that vanishes again and again is taken for kubelet's garbage collection and comes back late.
+  // The quickest of several tries counts: the machine's other work is not the agent's. Each removes another
+  // image, since one that vanishes again and again is taken for kubelet's garbage collection and comes back
+  // late.
   std::vector<std::string> images;
-  for (unsigned i = 0; i < 4; i++) images.push_back(registry_->Push("app", "v1-" + std::to_string(i), {{i, 1000}}));
+  for (unsigned i = 0; i < 4; i++)
+    images.push_back(registry_->Push("app", "v1-" + std::to_string(i), {{i, 1000}}));
   node_.HasList(images);
   node_.StartAgent();
   auto least = std::chrono::steady_clock::duration::max();

@@ -146,7 +146,9 @@ class Observer {
   void LookAtStatus() {
     const auto answer = world_.node().Get("/v1/status");
     auto document = status::ParseStatusDocument(answer.body);
-    if (!document && world_.exited_after_lack_of_memory()) return;  // the next look starts another
+    // It may be about to exit; the next look starts another.
+    const auto exits = [&] { return world_.exited_after_lack_of_memory(); };
+    if (!document && rig::Eventually(seconds(2), exits)) return;
     if (!document) {
       Say("its status cannot be read: " + answer.body.substr(0, 200));
       return;
@@ -207,8 +209,9 @@ class Observer {
 
   // Returns whether the cause may be a fault that lasts, or whose next try is not due (another may delay it).
   bool MayBeTheCause(const status::StatusImage& image) const {
-    // Another list and an end of the agent cancel pulls. A layer that such a pull unpacked is not protected while
-    // containerd 1.6 skips it in the next pull, and its garbage collection may take it before the layer above.
+    // Another list and an end of the agent cancel pulls. A layer that such a pull unpacked is not protected
+    // while containerd 1.6 skips it in the next pull, and its garbage collection may take it before the layer
+    // above.
     if (image.reason == plan::Reason::kUnpackFailed &&
         image.message.find("parent snapshot") != std::string::npos)
       return true;
