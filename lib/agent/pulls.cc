@@ -244,7 +244,7 @@ plan::ScheduleInput Pulls::ScheduleInputWithoutPulls(bool settled) const {
 void Pulls::StartDue(bool settled, bool may_start) {
   loop_.Check();
   plan::ScheduleInput input = ScheduleInputWithoutPulls(settled);
-  std::set<std::size_t> waited;  // entries that waited for room until this turn
+  std::set<std::size_t> waited;
   std::vector<Entry>& all = entries_.all();
   for (std::size_t i = 0; i < all.size(); i++) {
     Entry& entry = all[i];
@@ -287,13 +287,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   input.may_reorder = plan::MayReorder(phase);
   plan::ScheduleOutput output = plan::Schedule(input, limits_, loop_.now());
   next_start_ = output.next_turn_at;
-  disk_is_short_ = !output.short_of_disk_space.empty();
-  for (std::size_t index : output.short_of_disk_space) {
-    all[index].waits_for_disk_space = true;
-    // Those that remain in `waited` no longer wait for room, which is news as well.
-    loop_.ChangedIf(waited.erase(index) == 0);
-  }
-  loop_.ChangedIf(!waited.empty());
+  SetWaitsForDiskSpace(output.short_of_disk_space, std::move(waited));
   if (loop_.now() < first_at_) next_start_ = std::min(next_start_, first_at_);
   // Only pulls that could start now have their credentials looked up. A lookup keeps its slot for
   // kPromptLookup at most, so a plugin that hangs does not hold one.
@@ -303,6 +297,17 @@ void Pulls::StartDue(bool settled, bool may_start) {
   if (!settled) QuerySizes(input, phase);
   // This must follow the starts: an image that has just been started is not settled.
   SettleWithoutDiskSpace();
+}
+
+// `waited`: the entries that waited for room until this turn.
+void Pulls::SetWaitsForDiskSpace(const std::vector<std::size_t>& entries, std::set<std::size_t> waited) {
+  disk_is_short_ = !entries.empty();
+  for (std::size_t index : entries) {
+    entries_.all()[index].waits_for_disk_space = true;
+    loop_.ChangedIf(waited.erase(index) == 0);
+  }
+  // Those that remain no longer wait, which is news as well.
+  loop_.ChangedIf(!waited.empty());
 }
 
 void Pulls::StartPullImages(plan::ScheduleInput& input) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "agent/entries.h"
 #include "agent/kubelet_view.h"
@@ -131,6 +132,7 @@ class Pulls {
   void QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase);
 
   plan::ScheduleInput ScheduleInputWithoutPulls(bool settled) const;
+  void SetWaitsForDiskSpace(const std::vector<std::size_t>& entries, std::set<std::size_t> waited);
   void StartPullImages(plan::ScheduleInput& input);
   void Start(Entry& entry);
   void SetCallbacks(pulling::PullJob& job, const std::string& name, std::uint64_t id);
