@@ -168,7 +168,6 @@ class Agent {
   void On(const PullSizeKnown& event) { pulls_->Handle(event); }
   void On(const SizeQueryDone& event);
   void On(const ContentFetched& event) { pulls_->Handle(event); }
-  void On(const UnpackDue& event) { pulls_->Handle(event); }
   void On(const PullReturned& event) { pulls_->Handle(event); }
   void On(const PullUnprotected& event) { pulls_->Handle(event); }
   void On(KubeletRecordsChanged event);

@@ -25,6 +25,7 @@
 #include "cri/content_service.h"
 #include "image/registry_answer.h"
 #include "plan/desired.h"
+#include "plan/schedule.h"
 #include "pulling/change_pins.h"
 #include "pulling/credential_lookups.h"
 #include "pulling/lease_manager.h"
@@ -49,8 +50,8 @@ class AdmissionDecision {
   std::stop_source made_;
 };
 
-// A worker's job ends with one event. A pull may post five more on its way: PullUnprotected, PullSizeKnown,
-// ContentFetched, UnpackDue and PullReturned. Watches, credential lookups and servers post events, too.
+// A worker's job ends with one event. A pull may post four more on its way: PullUnprotected, PullSizeKnown,
+// ContentFetched and PullReturned. Watches, credential lookups and servers post events, too.
 
 struct ListChanged {
   std::shared_ptr<const plan::ImageList> list;
@@ -103,19 +104,12 @@ struct PullReturned {
   std::uint64_t run = 0;
 };
 
-// The agent has fetched all content of a pull's image but layers of earlier images, or no longer
-// (pulling::DownloadJob).
+// How far the agent's download of a pull's image is (pulling::DownloadJob).
 struct ContentFetched {
   std::string name;  // the entry's normalised name
   std::uint64_t run = 0;
-  bool fetched = true;
-};
-
-// All content of a pull's image is here, and its PullImage waits for the decision that it may begin.
-struct UnpackDue {
-  std::string name;  // the entry's normalised name
-  std::uint64_t run = 0;
-  std::shared_ptr<AdmissionDecision> decision;
+  plan::FetchPhase phase = plan::FetchPhase::kFetched;
+  std::shared_ptr<AdmissionDecision> decision;  // kFetched: its PullImage waits for it
 };
 
 // A pull goes on without the lease under which it was to be.
@@ -174,7 +168,7 @@ struct NodeLabelsRead {
 struct Wake {};  // nothing but a turn
 
 using Event = std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressPolled, PullSizeKnown,
-                           SizeQueryDone, ContentFetched, UnpackDue, PullReturned, pulling::LeasesUpdated,
+                           SizeQueryDone, ContentFetched, PullReturned, pulling::LeasesUpdated,
                            PullUnprotected, KubeletRecordsChanged, RuntimeImagesChanged, KubeletPolled,
                            TouchCallDone, RegistryCheckDone, PullRequested, OperatorRetry,
                            pulling::LookupFinished, ProblemReported, NodeLabelsRead, pulling::PinsChanged>;

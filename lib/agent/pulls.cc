@@ -47,9 +47,8 @@ Pulls::Pulls(PullOptions options, const pulling::PullDependencies& parts, DiskPr
       checks_(collaborators.checks),
       kubelet_(collaborators.kubelet),
       limits_(options_.limits),
-      // A replacement runs beside the pull that it replaces, and pulls whose content is here beside others.
-      workers_(4 * std::max({limits_.parallel_pulls, limits_.parallel_pulls_when_ready,
-                             limits_.parallel_pulls_far})) {}
+      workers_(plan::kPullsPerSlot * std::max({limits_.parallel_pulls, limits_.parallel_pulls_when_ready,
+                                               limits_.parallel_pulls_far})) {}
 
 void Pulls::UseThreshold(int kubelet_percent) {
   loop_.Check();
@@ -330,10 +329,13 @@ void Pulls::SetCallbacks(pulling::PullJob& job, const std::string& name, std::ui
     // fits.
     decision->Await(call);
   };
-  job.on_fetched = [this, name, id](bool fetched) { loop_.Push(ContentFetched{name, id, fetched}); };
+  job.on_fetched = [this, name, id](bool fetched) {
+    const auto phase = fetched ? plan::FetchPhase::kAwaitsShared : plan::FetchPhase::kDownloads;
+    loop_.Push(ContentFetched{name, id, phase, nullptr});
+  };
   job.on_unpack = [this, name, id](const base::Call& call) {
     auto decision = std::make_shared<AdmissionDecision>();
-    loop_.Push(UnpackDue{name, id, decision});
+    loop_.Push(ContentFetched{name, id, plan::FetchPhase::kFetched, decision});
     decision->Await(call);
   };
   job.on_returned = [this, name, id] { loop_.Push(PullReturned{name, id}); };
@@ -395,17 +397,12 @@ ActivePull* Pulls::FindRun(const std::string& name, std::uint64_t id) {
 
 void Pulls::Handle(const ContentFetched& event) {
   loop_.Check();
-  ActivePull* run = FindRun(event.name, event.run);
-  if (run == nullptr) return;
-  run->fetch = event.fetched ? plan::FetchPhase::kAwaitsShared : plan::FetchPhase::kDownloads;
-}
-
-void Pulls::Handle(const UnpackDue& event) {
-  loop_.Check();
-  ActivePull* run = FindRun(event.name, event.run);
-  if (run == nullptr) return event.decision->Set();
-  run->fetch = plan::FetchPhase::kFetched;
-  run->unpack = event.decision;
+  if (ActivePull* run = FindRun(event.name, event.run)) {
+    run->fetch = event.phase;
+    run->unpack = event.decision;
+  } else if (event.decision) {
+    event.decision->Set();
+  }
 }
 
 void Pulls::Handle(const PullReturned& event) {

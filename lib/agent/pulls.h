@@ -83,7 +83,6 @@ class Pulls {
   void Handle(const PullSizeKnown& event);
   void Handle(const SizeQueryDone& event);
   void Handle(const ContentFetched& event);
-  void Handle(const UnpackDue& event);
   void Handle(const PullReturned& event);
   void Handle(const PullUnprotected& event);
   void Handle(const pulling::LeasesUpdated& event);

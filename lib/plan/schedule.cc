@@ -294,7 +294,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   const RegistryLimits registries(input, limits, parallel, now);
   std::vector<PullCandidate> running = WithFreeSlots(input.running, registries, input.settled, parallel);
   SlotsInUse taken = CountSlotsInUse(running, input, limits);
-  const int most = parallel > 1 ? kWithIdle * parallel : 1;
+  const int most = parallel > 1 ? kPullsPerSlot * parallel : 1;
   const TotalSlots slots(running, parallel);
   DiskBudget disk(input.usable, input.running);
   ReservedSlots reserved;

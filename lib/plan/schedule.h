@@ -89,7 +89,7 @@ struct ScheduleOutput {
 
 // Until a node is settled, pulls at a time may be this many times the limit if some of them are idle or have
 // nothing to download. A limit of one pull stays one.
-constexpr int kWithIdle = 4;
+constexpr int kPullsPerSlot = 4;
 
 // A registry that took every slot when it alone had work leaves others one slot more, beyond the limit,
 // once its pulls have run for this time. A limit of one pull stays one.

@@ -26,6 +26,8 @@ using std::chrono::steady_clock;
 
 // containerd's events tell at once; a verdict is held for 3 s (lib/README.md).
 constexpr milliseconds kFalselyReady{3500};
+// Time within which a pull may fail for one that another list has cancelled, and is tried again.
+constexpr seconds kCancelledPullsShow{10};
 // Looks at the status are 300 ms apart, at what the runtime has two seconds.
 constexpr milliseconds kBetweenLooks{300}, kBetweenCounts{2000};
 // Time limit, once the node is ready, for leases, children and descriptors to go.
@@ -118,7 +120,9 @@ class Observer {
   bool LookAtReadiness(steady_clock::time_point now) {
     if (watch_.TakeLoss() && StaysReady()) Say("ready no more, though all that is listed is there");
     // Readiness for another list says nothing about this one.
-    const bool other_list = std::exchange(list_, world_.listed()) != world_.listed();
+    const std::set<std::string> before = std::exchange(list_, world_.listed());
+    const bool other_list = before != list_;
+    if (other_list && !before.empty()) list_changed_at_ = now;
     if (!world_.runtime_answers() || other_list) {
       ForgiveUntil(now);
       return false;
@@ -209,11 +213,11 @@ class Observer {
 
   // Returns whether the cause may be a fault that lasts, or whose next try is not due (another may delay it).
   bool MayBeTheCause(const status::StatusImage& image) const {
-    // Another list and an end of the agent cancel pulls. A layer that such a pull unpacked is not protected
-    // while containerd 1.6 skips it in the next pull, and its garbage collection may take it before the layer
-    // above.
+    // Another list cancels pulls. containerd skips a layer that such a pull has unpacked, but adds it to no
+    // lease (unpacker.go of 1.6), so its garbage collection may take it before the layer above comes.
     if (image.reason == plan::Reason::kUnpackFailed &&
-        image.message.find("parent snapshot") != std::string::npos)
+        image.message.find("parent snapshot") != std::string::npos &&
+        steady_clock::now() - list_changed_at_ < kCancelledPullsShow)
       return true;
     const milliseconds elapsed = Elapsed();
     return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
@@ -242,6 +246,7 @@ class Observer {
   // that kubelet refuses.
   std::map<std::string, steady_clock::time_point> absent_, refused_;
   std::set<std::string> list_;  // at the last look
+  steady_clock::time_point list_changed_at_;
   std::set<std::string> said_;
   std::vector<std::string> violations_;
 };
