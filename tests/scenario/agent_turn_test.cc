@@ -477,6 +477,25 @@ class NearRegistry final : public image::ContentSource {
   int answered_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 
+// Six others hang, and may have all slots in their first second.
+TEST(AgentTurn, ARegistryThatHasDeliveredHasTheSlotsThatItHasAlone) {
+  Loop loop(Persona::kContainerd23);
+  loop.runtime.SetBandwidth(1'000'000);
+  std::vector<std::string> names;
+  for (int i = 0; i < 6; i++) names.push_back("s" + std::to_string(i) + ".io/hangs:v1");
+  for (int i = 0; i < 4; i++) {
+    names.push_back(Name(i));
+    loop.runtime.Push(MakeImage(Name(i), i == 0 ? 1000 : 10'000'000));
+  }
+  loop.FetchFrom(std::make_shared<NearRegistry>());
+  loop.Start(names);
+  loop.TurnUntil([&] { return loop.runtime.Parked() == 1; });
+  EXPECT_EQ(loop.runtime.Parked(), 1) << "beyond the limit";
+  loop.clock.Advance(std::chrono::milliseconds(10));
+  loop.TurnUntil([&] { return loop.runtime.Parked() == 3; });
+  EXPECT_EQ(loop.runtime.Parked(), 3);
+}
+
 // An agent whose four pulls go on for long.
 class SizeTurn : public testing::Test {
  protected:
