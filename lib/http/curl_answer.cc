@@ -91,9 +91,12 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
 // A return value other than `size` ends the transfer.
 std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
+  // A sink gets content only: the body of any other status is a text about a failure.
+  const bool is_content = answer.status == 200 || answer.status == 206;
   // Only the beginning of an error's body is of use. The exchange ends there, and that is no failure
-  // (`error_body_cut`).
-  if (answer.status >= 300 && answer.max_error_body_bytes > 0) {
+  // (`error_body_cut`). A body for a sink may be as large as a layer, so none is kept here.
+  const bool is_error = answer.status >= 300 || (answer.sink != nullptr && !is_content);
+  if (is_error && answer.max_error_body_bytes > 0) {
     const std::size_t room = answer.max_error_body_bytes - answer.response.body.size();
     answer.response.body.append(data, std::min(size, room));
     answer.body_bytes += std::min(size, room);
@@ -106,8 +109,7 @@ std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
     return 0;
   }
   answer.body_bytes += size;
-  // The sink gets content only: the body of any other status is a text about a failure.
-  if (answer.sink != nullptr && (answer.status == 200 || answer.status == 206)) {
+  if (answer.sink != nullptr && is_content) {
     answer.response.status = answer.status;
     answer.aborted_by_sink = !(*answer.sink)(answer.response, {data, size});
     return answer.aborted_by_sink ? 0 : size;

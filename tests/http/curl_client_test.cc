@@ -340,6 +340,23 @@ TEST(CurlClient, ABodyThatIsNoContentDoesNotGoThere) {
   EXPECT_EQ(sink.got, "");
 }
 
+// The limit of a body for a sink is the size of a layer.
+TEST(CurlClient, OfABodyThatIsNoContentOnlyTheBeginningIsKept) {
+  for (const char* status :
+       {"203 Non-Authoritative Information", "202 Accepted", "500 Internal Server Error"}) {
+    ScriptedServer server(
+        Answers("HTTP/1.1 " + std::string(status) + "\r\nContent-Length: 10\r\n\r\n0123456789"));
+    CurlClient client;
+    Sink sink;
+    Request request = sink.To(server.Url());
+    request.max_error_body_bytes = 4;
+    auto got = client.Send(Patient(), request);
+    ASSERT_TRUE(got) << got.error().message();
+    EXPECT_EQ(got->body, "0123") << status;
+    EXPECT_EQ(sink.got, "");
+  }
+}
+
 TEST(CurlClient, ASinkEndsIt) {
   ScriptedServer server([](int fd, int) {
     ScriptedServer::ReadRequest(fd);
