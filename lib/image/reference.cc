@@ -18,7 +18,6 @@ constexpr std::size_t kLongestTag = 128;
 constexpr std::size_t kLongestHost = 253;  // of DNS, as is the next
 constexpr std::size_t kLongestLabel = 63;
 constexpr std::uint64_t kHighestPort = 65535;
-constexpr std::string_view kDefaultDomain = "docker.io";
 constexpr std::string_view kLegacyDefaultDomain = "index.docker.io";
 constexpr std::string_view kOfficialPrefix = "library/";
 constexpr std::string_view kDefaultTag = "latest";
@@ -167,14 +166,14 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
   Parts& out = *parts;
   out.written = written;
   std::string_view rest = written;
-  out.domain = kDefaultDomain;
+  out.domain = kDockerHub;
   // The domain is split off first, then the digest, then the tag: a colon may belong to a port, and a digest
   // has one itself.
   std::size_t slash = written.find('/');
   if (slash != std::string_view::npos && LooksLikeDomain(written.substr(0, slash))) {
     std::string_view first = written.substr(0, slash);
     // The old name of Docker Hub means the same registry, and runtimes normalise it in the same way.
-    out.domain = first == kLegacyDefaultDomain ? kDefaultDomain : first;
+    out.domain = first == kLegacyDefaultDomain ? kDockerHub : first;
     rest = written.substr(slash + 1);
   }
 
@@ -183,7 +182,7 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
   std::size_t colon = std::min(name.find(':'), name.size());
   out.path = name.substr(0, colon);
   // Official images of Docker Hub are below "library/", which users leave out.
-  if (out.domain == kDefaultDomain && out.path.find('/') == std::string::npos) {
+  if (out.domain == kDockerHub && out.path.find('/') == std::string::npos) {
     out.path.insert(0, kOfficialPrefix);
   }
 

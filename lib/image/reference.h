@@ -14,6 +14,13 @@
 
 namespace prefetch::image {
 
+// The domain of Docker Hub's images, and the server that has them. Returns true for that server's names.
+inline constexpr std::string_view kDockerHub = "docker.io";
+inline constexpr std::string_view kDockerHubServer = "registry-1.docker.io";
+constexpr bool IsDockerHubServer(std::string_view host) {
+  return host == kDockerHubServer || host == "index.docker.io";
+}
+
 // A value. Three spellings matter, and they are not the same:
 //  - as written:          "nginx@sha256:…", "nginx"           (`written`)
 //  - the spec image:       written, with ":latest" if it has neither tag nor digest; this is what kubelet,

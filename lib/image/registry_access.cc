@@ -4,15 +4,16 @@
 #include <array>
 
 #include "base/text.h"
+#include "image/reference.h"
 
 namespace prefetch::image {
 
 namespace {
 
-// Images of Docker Hub are named docker.io, and a runtime's tables may name the servers that have them.
+// A runtime's tables may name Docker Hub's servers.
 bool ServesRegistry(std::string_view host, std::string_view registry) {
   if (host == "*" || host == registry) return true;
-  return registry == "docker.io" && (host == "registry-1.docker.io" || host == "index.docker.io");
+  return registry == kDockerHub && IsDockerHubServer(host);
 }
 
 }  // namespace

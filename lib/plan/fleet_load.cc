@@ -8,6 +8,7 @@
 
 #include "base/saturating.h"
 #include "base/text.h"
+#include "image/reference.h"
 #include "plan/limits.h"
 
 namespace prefetch::plan {
@@ -191,7 +192,7 @@ FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& optio
                   .wave_seconds = FleetSeconds(load.bytes, options.start_jitter, wave)};
   AddSpreads(BurstOfNode(images, ""), requests, options, load);
   for (auto& [name, registry] : registries) {
-    if (name == "docker.io") WarnOfHub(registry, options, load.warnings);
+    if (name == image::kDockerHub) WarnOfHub(registry, options, load.warnings);
     if (IsEcr(name)) WarnOfEcr(registry, BurstOfNode(images, name), options, load.warnings);
     if (name == "public.ecr.aws") WarnOfPublicEcr(registry, options, load.warnings);
     load.registries.push_back(std::move(registry));

@@ -36,8 +36,8 @@ image::RegistryAnswer CredentialsSuppressedAnswer(const image::Reference& refere
 bool IsWithheld(const image::RegistryQuestion& question, const image::RegistryAnswer& answer) {
   if (answer.kind != image::RegistryAnswerKind::kAccessDenied || question.credentials.empty()) return false;
   const std::string& domain = question.reference.domain();
-  bool own =
-      answer.answered_by == domain || (domain == "docker.io" && answer.answered_by == "registry-1.docker.io");
+  bool own = answer.answered_by == domain ||
+             (domain == image::kDockerHub && image::IsDockerHubServer(answer.answered_by));
   return !own && (answer.detail == image::RegistryDetail::kNoCredentials ||
                   answer.detail == image::RegistryDetail::kUnauthenticated);
 }

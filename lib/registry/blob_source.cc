@@ -35,24 +35,31 @@ RegistryQuestion ByDigest(RegistryQuestion image, const std::string& digest) {
   return image;
 }
 
+// `kind` is that of a refusal.
+base::Error ErrorFor(image::RegistryAnswerKind kind, std::string words) {
+  switch (kind) {
+    case image::RegistryAnswerKind::kAccessDenied:
+      return base::PermissionDenied(std::move(words)).CausedBy(Fault::kImage);
+    case image::RegistryAnswerKind::kTagMissing:
+      return base::NotFound(std::move(words)).CausedBy(Fault::kImage);
+    case image::RegistryAnswerKind::kRateLimited:
+      return base::ResourceExhausted(std::move(words)).CausedBy(Fault::kRegistry);
+    default:
+      return base::Unavailable(std::move(words)).CausedBy(Fault::kRegistry);
+  }
+}
+
 // Classifies an answer that is not the requested content.
 base::Error RefusalError(const std::string& who, const Reply& reply) {
   const http::Response& response = *reply.response;
   const std::string words = who + " answered " + std::to_string(response.status);
-  switch (response.status) {
-    case 401:
-    case 403:
-      return base::PermissionDenied(words).CausedBy(Fault::kImage);
-    case 404:
-      return base::NotFound(words).CausedBy(Fault::kImage);
-    case 416:  // it serves no ranges, so another attempt, of the agent or of the runtime, has to begin anew
-      return base::InvalidArgument(words).CausedBy(Fault::kRegistry);
-    case 429:
-    case 503:
-      return base::ResourceExhausted(words).CausedBy(Fault::kRegistry);
-    default:
-      return base::Unavailable(words).CausedBy(Fault::kRegistry);
-  }
+  // It serves no ranges, so another attempt, of the agent or of the runtime, has to begin anew.
+  if (response.status == 416) return base::InvalidArgument(words).CausedBy(Fault::kRegistry);
+  // A server that is overloaded wants fewer requests, as one that limits them does.
+  if (response.status == 503) return base::ResourceExhausted(words).CausedBy(Fault::kRegistry);
+  const auto kind =
+      ClassOf({.status = response.status, .oci_code = {}, .body = response.body, .html = false}).kind;
+  return ErrorFor(kind, words);
 }
 
 // A server that asks for no time and may have one request too many at the moment.
@@ -126,7 +133,7 @@ BlobSource::HostOutcome BlobSource::AskHost(const base::Call& call, const Chaine
   for (const AuthConfig* credential : Identities(host, image)) {
     const std::string origin = host.host.server.Origin();
     // The server sent Retry-After (R27), which covers blobs as well.
-    if (auto refusal = state_.host_states.RefusalReason(origin, IdentityOf(credential)))
+    if (auto refusal = state_.host_states.HoldReason(origin, IdentityOf(credential)))
       return {base::ResourceExhausted(refusal->message).CausedBy(Fault::kRegistry)};
     auto authorization = authenticator.CachedAuthorization(credential);
     bool was_busy = false;
@@ -147,9 +154,10 @@ BlobSource::HostOutcome BlobSource::AskHost(const base::Call& call, const Chaine
             authorization = std::move(*next->authorization);
             continue;
           }
-          last = next->refusal.kind == image::RegistryAnswerKind::kAccessDenied
-                     ? base::PermissionDenied(next->refusal.message).CausedBy(Fault::kImage)
-                     : base::Unavailable(next->refusal.message).CausedBy(Fault::kRegistry);
+          last = ErrorFor(next->refusal.kind, next->refusal.message);
+          // A limit of the token service is one of its registry, as for checks.
+          if (last.code() == base::Code::kResourceExhausted && next->refusal.retry_after)
+            state_.host_states.Note(origin, IdentityOf(credential), next->refusal);
           break;
         }
       }
@@ -179,10 +187,9 @@ std::optional<base::Duration> BlobSource::RetryAfter(const RegistryQuestion& ima
   for (const ChainedHost& host : hosts_(image.reference)->hosts) {
     if (host.mirror) continue;
     for (const AuthConfig* credential : IdentitiesFor(state_.options, host, image.credentials)) {
-      auto refusal = state_.host_states.RefusalReason(host.host.server.Origin(), IdentityOf(credential));
-      if (refusal && refusal->kind == image::RegistryAnswerKind::kRateLimited)
-        longest = std::max<base::Duration>(longest.value_or(base::Duration(0)),
-                                           refusal->retry_after.value_or(std::chrono::milliseconds(0)));
+      const auto hold = state_.host_states.HoldReason(host.host.server.Origin(), IdentityOf(credential));
+      if (hold)
+        longest = std::max<base::Duration>(longest.value_or(base::Duration(0)), hold->retry_after.value());
     }
   }
   return longest;

@@ -11,9 +11,6 @@ namespace prefetch::registry {
 
 namespace {
 
-constexpr std::string_view kDockerHub = "docker.io";
-constexpr std::string_view kDockerHubServer = "registry-1.docker.io";
-
 http::AbsoluteUrl Server(std::string_view scheme, std::string_view registry) {
   auto url = http::ParseAbsoluteUrl(std::string(scheme) + "://" + std::string(registry) + "/v2");
   // The grammar of references lets only hosts pass as domains. If one fails all the same, the URL names a
@@ -56,7 +53,7 @@ void PreferHttps(Host& host, bool has_port, bool tls, const RuntimeRules& rules)
 // Only names of this machine differ from plain https: releases of containerd use http there, by the port or
 // always.
 Host DefaultHost(std::string_view registry, const RuntimeRules& rules) {
-  if (registry == kDockerHub) registry = kDockerHubServer;
+  if (registry == image::kDockerHub) registry = image::kDockerHubServer;
   Host host{.server = Server("https", registry)};
   if (!IsLocalhost(host.server.host)) return host;
   switch (rules.localhost) {
@@ -76,14 +73,14 @@ Host DefaultHost(std::string_view registry, const RuntimeRules& rules) {
 }
 
 Host CriTablesHost(std::string_view registry) {
-  if (registry == kDockerHub) registry = kDockerHubServer;
+  if (registry == image::kDockerHub) registry = image::kDockerHubServer;
   Host host{.server = Server("https", registry)};
   if (IsLocalhost(host.server.host)) host.server = Server("http", registry);
   return host;
 }
 
 Host CrioHost(std::string_view registry, bool insecure) {
-  if (registry == kDockerHub) registry = kDockerHubServer;
+  if (registry == image::kDockerHub) registry = image::kDockerHubServer;
   Host host{.server = Server("https", registry)};
   if (!insecure) return host;
   // CRI-O asks an insecure place by https first, and after any failure by plain http (R47).
@@ -97,7 +94,7 @@ Host CrioHost(std::string_view registry, bool insecure) {
 
 // The scheme is not compared: a registry that hosts.toml reaches by http is still itself.
 bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry) {
-  std::string_view own = registry == kDockerHub ? kDockerHubServer : registry;
+  std::string_view own = registry == image::kDockerHub ? image::kDockerHubServer : registry;
   http::AbsoluteUrl meant = Server(server.scheme, own);
   return meant.host == server.host && meant.port == server.port;
 }

@@ -29,12 +29,12 @@ using Kind = image::RegistryAnswerKind;
 constexpr int kMaxSends = 2;
 
 bool IsDockerHub(const Host& host) {
-  return host.server.host == "registry-1.docker.io";
+  return image::IsDockerHubServer(host.server.host);
 }
 
 // Mirrors may pass a GET on to Docker Hub, which counts it as a pull.
 bool CountsGetAsPull(const Host& host, const image::Reference& reference) {
-  return IsDockerHub(host) || reference.domain() == "docker.io";
+  return IsDockerHub(host) || reference.domain() == image::kDockerHub;
 }
 
 // Returns whether another attempt within the check is useful (R25): the failure is transient, and the server

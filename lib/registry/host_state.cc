@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "image/reference.h"
+
 namespace prefetch::registry {
 
 namespace {
@@ -18,11 +20,28 @@ constexpr std::chrono::hours kFactTtl{1};
 // identity, so the number needs a bound.
 constexpr std::size_t kMaxLimitedIdentities = 64;
 
-bool IsDockerHub(const std::string& server) {
-  return server == "https://registry-1.docker.io";
+bool IsDockerHub(std::string_view server) {
+  return image::IsDockerHubServer(server.substr(server.find("://") + 3));
 }
 
 }  // namespace
+
+std::optional<RegistryAnswer> HostState::HoldReason(const std::string& server, const std::string& identity) {
+  base::Lock lock(mutex_);
+  return HoldOf(servers_.GetOrCreate(server), server, identity);
+}
+
+// A limit holds for the identity that met it (R27).
+std::optional<RegistryAnswer> HostState::HoldOf(const ServerState& state, const std::string& server,
+                                                const std::string& identity) const {
+  const auto rate_limit = state.rate_limits.find(identity);
+  const base::TimePoint now = clock_.Now();
+  if (rate_limit == state.rate_limits.end() || now >= rate_limit->second.until) return std::nullopt;
+  return RegistryAnswer{.kind = Kind::kRateLimited,
+                        .detail = RegistryDetail::kOnHold,
+                        .message = server + " limits requests: it gets none until the pause is over",
+                        .retry_after = std::chrono::ceil<milliseconds>(rate_limit->second.until - now)};
+}
 
 // The hold of the identity is checked before the circuit of the server. Otherwise a held identity could
 // become the probe, and no request would be sent.
@@ -30,15 +49,8 @@ std::optional<RegistryAnswer> HostState::RefusalReason(const std::string& server
                                                        const std::string& identity) {
   base::Lock lock(mutex_);
   ServerState& state = servers_.GetOrCreate(server);
-  base::TimePoint now = clock_.Now();
-  // A limit holds for the identity that met it (R27).
-  auto rate_limit = state.rate_limits.find(identity);
-  if (rate_limit != state.rate_limits.end() && now < rate_limit->second.until) {
-    return RegistryAnswer{.kind = Kind::kRateLimited,
-                          .detail = RegistryDetail::kOnHold,
-                          .message = server + " limits requests: it gets none until the pause is over",
-                          .retry_after = std::chrono::ceil<milliseconds>(rate_limit->second.until - now)};
-  }
+  if (auto hold = HoldOf(state, server, identity)) return hold;
+  const base::TimePoint now = clock_.Now();
   if (!circuit_ || !image::kRegistryCircuit.IsOpen(state.failures)) return std::nullopt;
   if (now < state.circuit_open_until || state.probing) {
     base::Duration left = std::max<base::Duration>(state.circuit_open_until - now, std::chrono::seconds(1));

@@ -90,6 +90,10 @@ class HostState {
   // nullopt and is the probe; it ends with Note().
   std::optional<image::RegistryAnswer> RefusalReason(const std::string& server, const std::string& identity)
       PREFETCH_EXCLUDES(mutex_);
+  // Returns why this identity must not send anything to `server` now: it was rate-limited. Never makes the
+  // caller a probe, so it may be called by whoever sends no check, or nothing at all.
+  std::optional<image::RegistryAnswer> HoldReason(const std::string& server, const std::string& identity)
+      PREFETCH_EXCLUDES(mutex_);
   // Notes the answer of a server.
   void Note(const std::string& server, const std::string& identity, const image::RegistryAnswer& answer)
       PREFETCH_EXCLUDES(mutex_);
@@ -133,6 +137,8 @@ class HostState {
     std::string last_failure;
     std::map<std::string, RateLimit> rate_limits;  // by identity
   };
+  std::optional<image::RegistryAnswer> HoldOf(const ServerState& state, const std::string& server,
+                                              const std::string& identity) const PREFETCH_REQUIRES(mutex_);
   void NoteLimit(ServerState& state, const std::string& server, const std::string& identity,
                  const image::RegistryAnswer& answer) PREFETCH_REQUIRES(mutex_);
   void NoteFailure(ServerState& state, const image::RegistryAnswer& answer) PREFETCH_REQUIRES(mutex_);

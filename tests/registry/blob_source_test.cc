@@ -189,13 +189,16 @@ TEST_F(BlobSourceTest, WhatARefusalMeans) {
   const struct {
     int status;
     Code code;
-  } rows[] = {{401, Code::kPermissionDenied}, {403, Code::kPermissionDenied}, {404, Code::kNotFound},
-              {416, Code::kInvalidArgument},  {500, Code::kUnavailable},      {429, Code::kResourceExhausted},
-              {503, Code::kResourceExhausted}};
+    std::string body;
+  } rows[] = {{202, Code::kUnavailable, kBlob},   {401, Code::kPermissionDenied, ""},
+              {403, Code::kPermissionDenied, ""}, {403, Code::kResourceExhausted, "API rate limit exceeded"},
+              {404, Code::kNotFound, ""},         {416, Code::kInvalidArgument, ""},
+              {500, Code::kUnavailable, ""},      {429, Code::kResourceExhausted, ""},
+              {503, Code::kResourceExhausted, ""}};
   for (const auto& row : rows) {
     Make();
-    AnswerBlobs({.status = row.status});
-    EXPECT_EQ(CodeOf(Bytes(App())), row.code) << row.status;
+    AnswerBlobs({.status = row.status, .body = row.body});
+    EXPECT_EQ(CodeOf(Bytes(App())), row.code) << row.status << " " << row.body;
   }
   // It named no time, so that the caller may ask again; then it asked for patience.
   EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
@@ -274,6 +277,17 @@ TEST_F(BlobSourceTest, LimitsThatComeSideBySideAreOneAndAreToldToPulls) {
   AnswerBlobs({.status = 429});
   EXPECT_FALSE(Bytes(App()));
   EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
+}
+
+TEST_F(BlobSourceTest, TheLimitOfATokenServiceIsItsRegistrys) {
+  registry_.DemandToken("http://" + registry_.address() + "/token");
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (!request.path().starts_with("/token")) return std::nullopt;
+    return FakeReply{.status = 429, .headers = {{"Retry-After", "120"}}};
+  });
+  const auto app = App("v1", {User("me", "secret")});
+  EXPECT_EQ(CodeOf(Bytes(app)), Code::kResourceExhausted);
+  EXPECT_EQ(client_->contents().RetryAfter(app), std::chrono::seconds(120));
 }
 
 TEST_F(BlobSourceTest, TheLimitOfAStoreIsNotTheRegistrys) {

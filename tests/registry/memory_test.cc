@@ -78,9 +78,13 @@ TEST_F(HostBookTest, WithoutATimeAMinuteDoublingToAnHour) {
   Limited(std::nullopt);
   clock_.Advance(minutes(1));
   EXPECT_EQ(RefusalReason(), "");
-  Limited(std::nullopt, "https://registry-1.docker.io");
+  for (const char* hub :
+       {"https://registry-1.docker.io", "http://registry-1.docker.io", "https://index.docker.io"})
+    Limited(std::nullopt, hub);
   clock_.Advance(minutes(14));
-  EXPECT_EQ(RefusalReason("https://registry-1.docker.io"), "RateLimited OnHold");
+  for (const char* hub :
+       {"https://registry-1.docker.io", "http://registry-1.docker.io", "https://index.docker.io"})
+    EXPECT_EQ(RefusalReason(hub), "RateLimited OnHold") << hub;
 }
 
 TEST_F(HostBookTest, FiveFailuresOpenTheCircuitAndOneProbeMayGo) {
@@ -101,6 +105,17 @@ TEST_F(HostBookTest, FiveFailuresOpenTheCircuitAndOneProbeMayGo) {
   book_.Note("https://a", "x", {.kind = Kind::kMoved});
   EXPECT_EQ(RefusalReason(), "");
   EXPECT_EQ(RefusalReason(), "");
+}
+
+TEST_F(HostBookTest, WhoAsksOnlyForHoldsIsNoProbe) {
+  Fail(5);
+  clock_.Advance(seconds(60));
+  EXPECT_EQ(book_.HoldReason("https://a", "x"), std::nullopt);
+  EXPECT_EQ(RefusalReason(), "");  // the probe
+  book_.Note("https://a", "x", {.kind = Kind::kMoved});
+  Limited(seconds(30));
+  EXPECT_EQ(book_.HoldReason("https://a", "x")->retry_after, milliseconds(30'000));
+  EXPECT_EQ(book_.HoldReason("https://a", "another identity"), std::nullopt);
 }
 
 TEST_F(HostBookTest, WhatSaysNothingAboutTheServer) {
