@@ -372,14 +372,6 @@ std::optional<CheckDecision> DecisionForPull(const CheckFacts& facts, const Imag
   return EvaluateRequestedPull(facts, facts.redact_messages ? RedactForPods(*image) : *image);
 }
 
-namespace {
-
-// After this many transient failures (an unreachable registry, say), clients need not wait: about a minute's
-// worth.
-constexpr int kTriesUntilFailed = 6;
-
-}  // namespace
-
 bool IsWorthAnotherCheck(image::RegistryAnswerKind kind) {
   using image::RegistryAnswerKind;
   switch (kind) {
@@ -446,8 +438,7 @@ RequestedState StateOfRequested(const ImageState& image) {
   if (image.reason == Reason::kDiskPressure) return RequestedState::kFailed;
   // Its next try is due, so the last failure is not the last word.
   if (image.pull.state == PullState::kQueued) return RequestedState::kPending;
-  bool tried_enough = image.pull.attempts >= kTriesUntilFailed;
-  return IsRetriedLate(image.reason) || tried_enough ? RequestedState::kFailed : RequestedState::kPending;
+  return IsRetriedLate(image.reason) || image.settled ? RequestedState::kFailed : RequestedState::kPending;
 }
 
 }  // namespace prefetch::plan

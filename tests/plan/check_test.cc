@@ -396,7 +396,7 @@ TEST_P(PullVerdictTest, Row) {
 void Failed(ImageState& image, Reason reason) {
   image.phase = Phase::kFailing;
   image.reason = reason;
-  image.pull.attempts = 6;
+  image.settled = true;
 }
 void Running(ImageState& image, PullState state, Reason reason) {
   image.pull.state = state;
@@ -425,7 +425,7 @@ std::vector<PullCase> PullRows() {
        [](F&, I& i) {
          Failed(i, Reason::kUnreachable);
          Running(i, PullState::kWaiting, Reason::kUnreachable);
-         i.pull.attempts = 1;
+         i.settled = false;
        },
        "pending Unknown Unreachable", "tried again: as the runtime says it"},
       {"Denied", kCheckPullIfNotPresent, [](F&, I& i) { Failed(i, Reason::kAccessDenied); },
@@ -546,50 +546,57 @@ TEST_P(StateOfAskedTest, Row) {
   EXPECT_EQ(StateOfRequested(GetParam().image), GetParam().expect);
 }
 
-StateCase State(std::string name, Phase phase, Reason reason, PullState state, int attempts,
-                RequestedState expect) {
+StateCase State(std::string name, Phase phase, Reason reason, PullState state, RequestedState expect) {
   ImageState image;
   image.phase = phase;
   image.reason = reason;
   image.pull.state = state;
-  image.pull.attempts = attempts;
   return {std::move(name), std::move(image), expect};
 }
 StateCase Usable() {
-  StateCase row = State("Here", Phase::kFailing, Reason::kRecordedForOthers, PullState::kDone, 1,
-                        RequestedState::kPresent);
+  StateCase row =
+      State("Here", Phase::kFailing, Reason::kRecordedForOthers, PullState::kDone, RequestedState::kPresent);
   row.image.usable = true;
   return row;
 }
+StateCase GivenUp() {
+  StateCase row = State("AwayForLong", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting,
+                        RequestedState::kFailed);
+  row.image.settled = true;
+  return row;
+}
+// Pulls that the runtime ended are no failures.
+StateCase InterruptedOften() {
+  StateCase row = State("InterruptedOften", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting,
+                        RequestedState::kPending);
+  row.image.pull.attempts = 7;
+  return row;
+}
 StateCase OnOtherNodes() {
-  StateCase row = State("OnOtherNodesOnly", Phase::kReady, Reason::kOtherPlatform, PullState::kNone, 0,
+  StateCase row = State("OnOtherNodesOnly", Phase::kReady, Reason::kOtherPlatform, PullState::kNone,
                         RequestedState::kFailed);
   row.image.applies = false;
   return row;
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, StateOfAskedTest,
-                         testing::Values(Usable(), OnOtherNodes(),
-                                         State("Queued", Phase::kProgressing, Reason::kQueued,
-                                               PullState::kQueued, 0, RequestedState::kPending),
-                                         State("Pulled", Phase::kProgressing, Reason::kPulling,
-                                               PullState::kPulling, 1, RequestedState::kPending),
-                                         State("Denied", Phase::kFailing, Reason::kAccessDenied,
-                                               PullState::kWaiting, 1, RequestedState::kFailed),
-                                         State("DeniedAndItsTurnAgain", Phase::kFailing,
-                                               Reason::kAccessDenied, PullState::kQueued, 1,
-                                               RequestedState::kPending),
-                                         State("NeverAgain", Phase::kFailing, Reason::kPlatformMismatch,
-                                               PullState::kFailed, 1, RequestedState::kFailed),
-                                         State("AwayForAMoment", Phase::kFailing, Reason::kUnreachable,
-                                               PullState::kWaiting, 2, RequestedState::kPending),
-                                         State("AwayForLong", Phase::kFailing, Reason::kUnreachable,
-                                               PullState::kWaiting, 6, RequestedState::kFailed),
-                                         State("NoRoom", Phase::kFailing, Reason::kDiskPressure,
-                                               PullState::kQueued, 0, RequestedState::kFailed),
-                                         State("OfAnotherPlatform", Phase::kFailing, Reason::kWrongPlatform,
-                                               PullState::kFailed, 1, RequestedState::kFailed)),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Rows, StateOfAskedTest,
+    testing::Values(
+        Usable(), OnOtherNodes(), InterruptedOften(),
+        State("Queued", Phase::kProgressing, Reason::kQueued, PullState::kQueued, RequestedState::kPending),
+        State("Pulled", Phase::kProgressing, Reason::kPulling, PullState::kPulling, RequestedState::kPending),
+        State("Denied", Phase::kFailing, Reason::kAccessDenied, PullState::kWaiting, RequestedState::kFailed),
+        State("DeniedAndItsTurnAgain", Phase::kFailing, Reason::kAccessDenied, PullState::kQueued,
+              RequestedState::kPending),
+        State("NeverAgain", Phase::kFailing, Reason::kPlatformMismatch, PullState::kFailed,
+              RequestedState::kFailed),
+        State("AwayForAMoment", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting,
+              RequestedState::kPending),
+        GivenUp(),
+        State("NoRoom", Phase::kFailing, Reason::kDiskPressure, PullState::kQueued, RequestedState::kFailed),
+        State("OfAnotherPlatform", Phase::kFailing, Reason::kWrongPlatform, PullState::kFailed,
+              RequestedState::kFailed)),
+    [](const auto& row) { return row.param.name; });
 
 TEST(AwaitsRetry, WhatABackoffHolds) {
   const auto awaits = [](PullState state, std::optional<image::RegistryAnswerKind> answer = std::nullopt) {
