@@ -32,13 +32,13 @@ class FakeAgent {
   std::string Url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
 
   void Says(std::vector<plan::ImageState> images) {
-    base::Lock lock(mutex_);
-    status_ = status::StatusJson(sample::Node(std::move(images)));
+    Says(status::StatusJson(sample::Node(std::move(images))));
   }
-  void HasNoContent() {
+  void Says(std::string status) {
     base::Lock lock(mutex_);
-    status_.clear();
+    status_ = std::move(status);
   }
+  void HasNoContent() { Says(std::string()); }
   // Waits until it has been asked this many times since it started.
   bool IsAsked(int times) {
     return rig::Eventually(std::chrono::seconds(20), [&] { return Asked() >= times; });

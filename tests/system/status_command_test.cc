@@ -65,12 +65,18 @@ std::size_t Count(const std::string& text, const std::string& part) {
 }
 
 TEST_F(StatusCommand, VersionComparesTheProgramWithTheAgent) {
-  agent_.Says({});
   const rig::Command command{{std::getenv("PREFETCHCTL"), "version", "--agent", agent_.Url()}, {}};
-  rig::Process asking;
-  ASSERT_OK(asking.Start(command, dir_ / "log"));
-  EXPECT_EQ(asking.Wait(seconds(20)), (rig::Exit{0, 0})) << Log();
-  EXPECT_EQ(Log(), "prefetchctl " PREFETCH_VERSION "\nagent " PREFETCH_VERSION "\n");
+  const std::string status = status::StatusJson(sample::Node({}));
+  agent_.Says(status);
+  auto same = rig::RunProgram(command, seconds(20));
+  ASSERT_OK(same);
+  EXPECT_EQ(same->exit, (rig::Exit{0, 0})) << same->err;
+  EXPECT_EQ(same->out, "prefetchctl " PREFETCH_VERSION "\nagent " PREFETCH_VERSION "\n");
+  agent_.Says(base::ReplaceAll(status, R"("agentVersion":")" PREFETCH_VERSION, R"("agentVersion":"0.0.1)"));
+  auto other = rig::RunProgram(command, seconds(20));
+  ASSERT_OK(other);
+  EXPECT_EQ(other->exit, (rig::Exit{1, 0})) << other->err;
+  EXPECT_EQ(other->out, "prefetchctl " PREFETCH_VERSION "\nagent 0.0.1\n");
 }
 
 TEST_F(StatusCommand, ALogGetsAScreenForEachChangeAndAnAgentThatRestartsComesBack) {
