@@ -68,13 +68,11 @@ int FetchOrder::Shares::Of(ImageId image) const {
   return found == images.end() ? 0 : found->second;
 }
 
-// After kMaxParts parts, as many bytes are left to the blob's own stream: it fetches these while they come,
-// and would be idle otherwise.
+// The blob's own stream fetches kPartSize bytes while parts come from behind them: from where it is when the
+// first part begins, and again behind each kMaxParts parts. It would be idle otherwise.
 std::uint64_t FetchOrder::NextPart(const Blob& blob) {
-  const std::uint64_t next = std::max(blob.next_part, (blob.offset / kPartSize + 1) * kPartSize);
-  const bool is_split = blob.next_part > 0;
-  const bool is_own = is_split && (next - blob.first_part) / kPartSize % (kMaxParts + 1) == kMaxParts;
-  return is_own ? next + kPartSize : next;
+  if (blob.next_part <= blob.offset) return blob.offset + kPartSize;
+  return blob.parts_in_row == kMaxParts ? blob.next_part + kPartSize : blob.next_part;
 }
 
 bool FetchOrder::MayStartPart(const std::string& digest, const Blob& blob) const {
@@ -146,7 +144,7 @@ std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
     step.is_part = true;
     step.image = SourceOfPart(whole, shares, now);
     step.begin = NextPart(whole);
-    if (whole.next_part == 0) whole.first_part = step.begin;
+    whole.parts_in_row = step.begin == whole.next_part ? whole.parts_in_row + 1 : 1;
     step.end = whole.next_part = std::min(step.begin + kPartSize, whole.size);
     step.key += "@" + std::to_string(step.begin);
     Blob part{

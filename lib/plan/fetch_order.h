@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "plan/limits.h"
 
 namespace prefetch::plan {
 
@@ -116,7 +117,7 @@ FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time,
 
 constexpr int kFetchStreams = 16;  // for all registries; browsers and object stores' clients use 6 to 16
 // A stream is too slow if it brings fewer bytes a second than this over kFetchFloorTime.
-constexpr std::uint64_t kFetchFloor = 16 * 1024;
+constexpr std::uint64_t kFetchFloor = kMinPullRate;
 constexpr std::chrono::seconds kFetchFloorTime{2};
 // Pause after a rate-limited request (429, 503) without Retry-After.
 constexpr std::chrono::seconds kDefaultRetryAfter{1};
@@ -217,7 +218,8 @@ class FetchOrder {
     std::set<std::pair<ImageId, std::size_t>> wanted_by;  // with its rank there; never empty
     std::string part_of;                                  // digest of the blob, for a part
     std::uint64_t offset = 0;                             // the first byte that its own stream lacks
-    std::uint64_t first_part = 0, next_part = 0;  // where the first and the next part begin; 0: not split
+    std::uint64_t next_part = 0;                          // where the last part ends; 0: not split
+    int parts_in_row = 0;                                 // that end there
     enum class Split { kNo, kTrying, kYes, kNever } split = Split::kNo;
     enum class State { kQueued, kPostponed, kActive, kPreempted, kInMemory } state = State::kQueued;
     std::uint64_t begun = 0;    // `steps_` when it began
@@ -266,19 +268,20 @@ class FetchOrder {
 };
 
 // ---- YieldPolicy: kubelet's own pulls come first. While one of them receives bytes, the agent's downloads
-// pause. After kMaxPause, one of them goes on in short bursts. No I/O, no clock, no lock: the caller holds
-// the lock.
+// pause. After kPauseBeforeEnd, one of them goes on in short bursts. No I/O, no clock, no lock: the caller
+// holds the lock.
 
 // Interval at which downloads of others are looked for.
 constexpr std::chrono::milliseconds kForeignPullPollInterval{250};
 // A pull that has not moved for this long waits for something else than the network: unpacking, a queue.
 constexpr std::chrono::seconds kForeignPullIdleAfter{1};
-// A stream pauses no longer than this while another pull moves: servers close connections on which nothing
-// moves.
-constexpr std::chrono::seconds kMaxPause{10};
-// Then one stream goes on in bursts of 512 KiB, and the others end; their blobs wait for a stream again. The
-// pause after a burst is this many times its own duration.
+// A stream that pauses for this long ends: the other pull may wait for its blob, which only one may write.
+constexpr std::chrono::seconds kPauseBeforeEnd{2};
+// One stream goes on of 512 KiB, and the others end; their blobs wait for a stream again. The
+// pause after a burst is this many times its own duration, and at most kMaxPause: servers close connections
+// on which nothing moves.
 constexpr int kPauseFactor = 4;
+constexpr std::chrono::seconds kMaxPause{10};
 
 class YieldPolicy {
  public:

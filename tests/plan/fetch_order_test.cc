@@ -212,35 +212,36 @@ TEST_F(SplitBlobTest, FreeStreamsFetchThePartsBehindTheBytesThatCame) {
   EXPECT_EQ(step->image, 1U);
   EXPECT_TRUE(step->is_part);
   EXPECT_EQ(step->size, 61 * kMiB);
-  EXPECT_EQ(step->begin, 8 * kMiB);
-  EXPECT_EQ(step->end, 16 * kMiB);
+  EXPECT_EQ(step->begin, 10 * kMiB) << "the own stream has as much to fetch";
+  EXPECT_EQ(step->end, 18 * kMiB);
   EXPECT_EQ(Next(), "-") << "its server may not know ranges";
-  EXPECT_TRUE(order.OnBytes(step->key, 1, 8 * kMiB + 1, now));
-  EXPECT_FALSE(order.OnBytes(step->key, 1, 8 * kMiB + 2, now));
-  EXPECT_EQ(Next(), "a@16777216");
-  EXPECT_EQ(Next(), "a@25165824");
-  EXPECT_EQ(Next(), "a@33554432");
-  EXPECT_EQ(Next(), "a@41943040");
+  EXPECT_TRUE(order.OnBytes(step->key, 1, 10 * kMiB + 1, now));
+  EXPECT_FALSE(order.OnBytes(step->key, 1, 10 * kMiB + 2, now));
+  EXPECT_EQ(Next(), "a@18874368");
+  EXPECT_EQ(Next(), "a@27262976");
+  EXPECT_EQ(Next(), "a@35651584");
+  EXPECT_EQ(Next(), "a@44040192");
   EXPECT_EQ(Next(), "-") << "each part takes memory";
   order.PartFetched(step->key, false);
   EXPECT_EQ(Next(), "-") << "until it is written";
   order.RemovePart(step->key);
-  // 48 to 56 MiB are the own stream's.
+  // 50 to 58 MiB are the own stream's.
   const auto last = order.Next(now);
   ASSERT_TRUE(last);
-  EXPECT_EQ(last->begin, 56 * kMiB);
+  EXPECT_EQ(last->begin, 58 * kMiB);
   EXPECT_EQ(last->end, 61 * kMiB);
   order.RemovePart(last->key);
   EXPECT_EQ(Next(), "-") << "the rest is the own stream's";
   order.Done("a");
-  EXPECT_FALSE(order.Wants("a@16777216"));
+  EXPECT_FALSE(order.Wants("a@18874368"));
   EXPECT_EQ(order.ProgressOf(1), Progress::kComplete);
 }
 
 TEST_F(SplitBlobTest, PartsBeginBehindTheOwnStream) {
-  order.OnBytes(Next(), 1, 8 * kMiB + 1, now);
+  order.OnBytes(Next(), 1, 10 * kMiB + 1, now);
   order.OnBytes("a", 1, 33 * kMiB, now);
-  EXPECT_EQ(Next(), "a@41943040");
+  EXPECT_EQ(Next(), "a@42991616");
+  EXPECT_EQ(Next(), "a@51380224");
 }
 
 TEST_F(SplitBlobTest, PartsShareAsBlobsDoButTakeNoStreamFromOthers) {
@@ -274,7 +275,7 @@ TEST_F(PartsOfOthersTest, PartsComeFromTheLeastBusyRegistryThatBringsBytes) {
   EXPECT_EQ(first.image, 1U) << "nobody knows whether the blob's own server bears parts";
   order.OnBytes(first.key, 1, 8 * kMiB + 1, now);
   const FetchOrder::Step second = Part();
-  EXPECT_EQ(second.begin, 16 * kMiB);
+  EXPECT_EQ(second.begin, 18 * kMiB);
   EXPECT_EQ(second.image, 3U) << "one stream, and the blob's own registry has two";
   EXPECT_EQ(Part().image, 1U) << "two streams each";
   EXPECT_TRUE(order.RateLimited(second.key, now + seconds(9)));
@@ -316,7 +317,7 @@ TEST_F(SplitBlobTest, APartWhoseStreamHasStoppedStaysInMemory) {
   order.OnBytes(part, 1, 1, now);
   order.PartFetched(part, false);
   EXPECT_TRUE(order.Wants(part));
-  EXPECT_EQ(Next(), "a@16777216");
+  EXPECT_EQ(Next(), "a@18874368");
 }
 
 TEST_F(SplitBlobTest, ASlowPartIsPreemptedAndItsImageGoesOn) {

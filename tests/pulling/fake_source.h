@@ -95,9 +95,9 @@ class FakeSource final : public image::ContentSource {
   void EndDrips() {
     Change([&] { drips_.clear(); });
   }
-  // The bytes of requests that begin there wait, from this one of each on.
-  void HoldRange(std::uint64_t begin, std::size_t from) {
-    Change([&] { held_ranges_[begin] = from; });
+  // Of the first request that begins within a blob, the bytes from this one on never come.
+  void HoldFirstPart(std::size_t from) {
+    Change([&] { held_part_from_ = from; });
   }
   // Refuses the next `refusals` requests once it has served one.
   void Limit(int refusals) {
@@ -161,6 +161,7 @@ class FakeSource final : public image::ContentSource {
     base::Status result;
     {
       base::Lock lock(mutex_);
+      if (held_part_from_ && range.begin > 0 && !held_part_) held_part_ = range.begin;
       if (auto failure = failures_.find(digest); failure != failures_.end()) return failure->second;
       if (auto breaks = breaks_.find(digest); breaks != breaks_.end() && breaks->second < end) {
         end = breaks->second;
@@ -173,7 +174,7 @@ class FakeSource final : public image::ContentSource {
         base::Lock lock(mutex_);
         const auto is_held = [&] {
           return (held_.contains(digest) && held_[digest] <= at) ||
-                 (held_ranges_.contains(range.begin) && held_ranges_[range.begin] <= at);
+                 (range.begin == held_part_ && held_part_from_ <= at);
         };
         while (is_held() && !call.Stopped())
           changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(20));
@@ -211,7 +212,8 @@ class FakeSource final : public image::ContentSource {
   std::map<std::string, std::string> blobs_, manifests_;
   std::map<std::string, std::size_t> held_, breaks_;  // by digest
   std::map<std::string, int> drips_;                  // by digest
-  std::map<std::uint64_t, std::size_t> held_ranges_;
+  std::optional<std::size_t> held_part_from_;
+  std::optional<std::uint64_t> held_part_;  // where it begins
   std::map<std::string, base::Error> failures_;
   std::vector<image::BlobRange> asked_;
   std::optional<base::Error> manifests_fail_;
