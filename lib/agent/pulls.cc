@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "plan/registry_health.h"
 
 namespace prefetch::agent {
 
@@ -18,18 +19,19 @@ constexpr seconds kProgressTimeout{30};
 // pull is watched more closely, since its manifest, and so its size, shows up then. A pull younger than
 // kFirstWatch is left alone: most pulls from near registries are over by then, and each poll is expensive.
 constexpr seconds kWatchInterval{2};
-constexpr milliseconds kFirstWatch{250};
+constexpr milliseconds kFirstWatch = plan::kNearManifest;  // so that the first poll tells near from far
 constexpr seconds kCloseWatch{3};
 // A stalled pull is cancelled this long after its replacement was started (C26: 100 ms).
 constexpr milliseconds kReplaceOverlap{300};
 
-plan::ProgressFacts Facts(const cri::PullProgress& seen, bool may_be_queued) {
+plan::ProgressFacts Facts(const cri::PullProgress& seen, bool may_be_queued, bool held_back) {
   return {.bytes_done = seen.bytes_done,
           .bytes_total = seen.bytes_total,
           .fingerprint = seen.fingerprint,
           .active = seen.active,
           .unpacking = seen.unpacking,
-          .may_be_queued = may_be_queued};
+          .may_be_queued = may_be_queued,
+          .held_back = held_back};
 }
 
 }  // namespace
@@ -467,13 +469,17 @@ void Pulls::Handle(const ProgressPolled& event) {
   // does not may just be waiting in it.
   bool any_active = std::any_of(event.pulls.begin(), event.pulls.end(),
                                 [](const ProgressPolled::One& one) { return one.progress.active; });
+  const bool may_be_queued = runtime_.queues() && any_active;
+  const bool yields = parts_.fetcher != nullptr && parts_.fetcher->YieldsToOthers();
   for (const ProgressPolled::One& one : event.pulls) {
     Entry* entry = entries_.Find(one.name);
     if (entry == nullptr) continue;
     for (ActivePull& run : entry->runs) {
       if (run.id != one.run) continue;
+      const bool waits =
+          run.fetch == plan::FetchPhase::kAwaitsShared || run.fetch == plan::FetchPhase::kFetched;
       run.state.progress = plan::AfterProgress(
-          run.state.progress, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
+          run.state.progress, Facts(one.progress, may_be_queued, yields || waits), loop_.now());
       entry->history.disk = plan::AfterSize(entry->history.disk, run.state.progress.bytes_total);
       plan::Distance& distance = distances_[entry->desired->reference.domain()];
       // A manifest that is still missing after the first polls shows that the registry is far.
@@ -961,9 +967,7 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
     // later tries are given up.
     disk_full_until_ = loop_.now() + kDiskFullHold;
     DropKeptBytes();
-    // A plugin that failed may be why the registry denied access, and the next try may go on where this one
-    // ended.
-  } else if (plan::IsRetriedLate(failure.reason) && entry.history.settled && !failure.plugin_failed) {
+  } else if (plan::IsRetriedLate(failure.reason) && entry.history.settled && !failure.keeps_bytes) {
     DiscardBytes(entry, cri::LeaseDeletion::kAsync);
   }
 }

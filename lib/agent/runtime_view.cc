@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "base/log.h"
 #include "base/process_stat.h"
@@ -57,6 +58,8 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
     base::Warn("runtime not reachable",
                {{"endpoint", status_.endpoint}, {"error", error.message}, {"pullsUnderWay", pulls}});
   }
+  // A poll that runs may have been answered before.
+  poll_is_outdated_ = poll_running_;
   if (!down_since_) down_since_ = loop_.now();
   loop_.ChangedIf(status_.up || status_.error != error.message);
   status_.up = false;
@@ -93,8 +96,9 @@ RuntimeView::News RuntimeView::Handle(RuntimePolled& event, std::uint64_t list_e
   loop_.Check();
   poll_running_ = false;
   trigger_ = plan::AfterPollEnded(trigger_, loop_.now());
+  const bool outdated = std::exchange(poll_is_outdated_, false);
   RuntimePoll& poll = event.poll;
-  News news{.reconnected = poll.connected.has_value(), .answered = !poll.error};
+  News news{.reconnected = poll.connected.has_value(), .answered = !poll.error && !outdated};
   ApplyMounts(std::move(event.stale_mounts));
   // Applied even if the poll failed later, or was for another list: the observer compares the next poll with
   // this one and would not report it again.
@@ -112,6 +116,11 @@ RuntimeView::News RuntimeView::Handle(RuntimePolled& event, std::uint64_t list_e
   ApplyAccess();
   if (poll.error) {
     Failed(*poll.error, pulls);
+    return news;
+  }
+  if (outdated) {
+    poll_again_ = false;
+    next_poll_ = loop_.now();
     return news;
   }
   failed_polls_ = 0;

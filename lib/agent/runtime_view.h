@@ -78,7 +78,8 @@ class RuntimeView {
   }
   // The runtime has reported that an image has come, gone or changed.
   void ImagesAnnounced() { trigger_ = plan::AfterRuntimeEvent(trigger_, loop_.now()); }
-  // The runtime did not answer. `pulls`: how many pulls that it has begun go on.
+  // The runtime did not answer. The result of a poll that runs no longer shows that it does. `pulls`: how
+  // many pulls that it has begun go on.
   void Failed(const cri::CallError& error, std::size_t pulls);
   // Logs once how registries are asked.
   void ReportAccess();
@@ -115,7 +116,8 @@ class RuntimeView {
   bool grace_over_ = false;
   bool queues_ = false;
   bool poll_running_ = false;
-  bool poll_again_ = false;  // as soon as it has ended
+  bool poll_again_ = false;        // as soon as it has ended
+  bool poll_is_outdated_ = false;  // the runtime has gone since it began
   bool in_full_ = true;
   std::uint64_t sequence_ = 0;
   base::TimePoint next_poll_;

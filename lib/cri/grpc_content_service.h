@@ -14,8 +14,8 @@
 
 namespace prefetch::cri {
 
-// Connects by itself, as GrpcImageService does; each call ends within 10 s. A runtime that does not have
-// these services is remembered until its connection breaks, and not asked again meanwhile.
+// Connects by itself, as GrpcImageService does; each call but OpenBlob ends within 10 s. A runtime that does
+// not have these services is remembered until its connection breaks, and not asked again meanwhile.
 //
 // The lease is handed to PullImage as a gRPC header. containerd 1.6.20, 1.7.24 and 2.1.9 were seen to honour
 // it: everything that a pull fetches or unpacks is in the lease at once. For a version that does not,

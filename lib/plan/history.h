@@ -57,9 +57,9 @@ struct PullFailure {
   std::string error;
   // The registry's Retry-After, if known.
   std::optional<base::Duration> retry_after = {};
-  // A credential plugin of this node gave no answer, which may be why: the next try may go on where this one
-  // ended.
-  bool plugin_failed = false;
+  // The next try may have another credential, and go on where this one ended: a credential plugin gave no
+  // answer, or the credential expired while the agent downloaded.
+  bool keeps_bytes = false;
 };
 
 // Returns true if pulls that failed for this reason are retried slowly, hourly or never: too late for

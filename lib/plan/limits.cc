@@ -47,9 +47,9 @@ ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen,
   }
   // The fingerprint changes with anything that moves, even if the sum of bytes stays equal.
   bool moved = !past.seen || seen.fingerprint != past.fingerprint;
-  // The stall timer is paused during an unpack and in the runtime's own download queue (C28), since replacing
-  // such a pull would not help.
-  bool held = seen.unpacking || (!seen.active && seen.may_be_queued);
+  // The stall timer is paused during an unpack, in waits of the agent, and in the runtime's own download
+  // queue (C28), since replacing such a pull would not help.
+  bool held = seen.unpacking || seen.held_back || (!seen.active && seen.may_be_queued);
   if (moved || held) past.last_progress_at = now;
   const std::uint64_t came = seen.bytes_done - std::min(seen.bytes_done, past.bytes_done);
   const auto worth_it =

@@ -58,7 +58,8 @@ constexpr std::chrono::seconds kFirstBytesWithin{1};
 // The observed progress of one running pull. A value: agent::Pulls keeps it in the ActivePull, and updates it
 // after each reading of progress.
 struct ObservedProgress {
-  // Last time that anything moved, or that the stall timer was paused (unpacking, containerd's queue).
+  // Last time that anything moved, or that the stall timer was paused (unpacking, waits of the agent or in
+  // containerd's queue).
   base::TimePoint last_progress_at;
   std::uint64_t fingerprint = 0;
   std::uint64_t bytes_done = 0;
@@ -81,6 +82,9 @@ struct ProgressFacts {
   // The runtime lets few downloads through at a time, and others of ours or kubelet's move just now: this
   // one may be waiting in its queue (containerd 2.1 and later).
   bool may_be_queued = false;
+  // The agent downloads it, and waits on purpose: for kubelet's pulls, for layers of other images, or until
+  // its PullImage may run.
+  bool held_back = false;
 };
 
 // The progress of a running pull was polled.

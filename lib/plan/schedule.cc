@@ -194,11 +194,13 @@ std::vector<PullCandidate> WithFreeSlots(std::vector<PullCandidate> running, con
 }
 
 // Two names of one digest: the second pull would ask for the same bytes. It starts once the first has ended,
-// and finds them here.
+// and finds them here. It does not wait for another registry that brings nothing.
 bool SameContentRuns(const PullCandidate& pull, const std::vector<PullCandidate>& running) {
   return !pull.content.empty() &&
-         std::any_of(running.begin(), running.end(),
-                     [&](const PullCandidate& other) { return other.content == pull.content; });
+         std::any_of(running.begin(), running.end(), [&](const PullCandidate& other) {
+           const bool brings_nothing = other.idle && other.registry != pull.registry;
+           return other.content == pull.content && !brings_nothing;
+         });
 }
 
 // Returns the number of credential lookups under way of each registry.

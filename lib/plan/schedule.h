@@ -87,8 +87,8 @@ struct ScheduleOutput {
   base::TimePoint next_turn_at = base::TimePoint::max();
 };
 
-// Until a node is settled, pulls at a time may be this many times the limit if some of them are idle or have
-// nothing to download. A limit of one pull stays one.
+// Pulls at a time may be this many times the limit if some of them are idle or have nothing to download. A
+// limit of one pull stays one.
 constexpr int kPullsPerSlot = 4;
 
 // A registry that took every slot when it alone had work leaves others one slot more, beyond the limit,

@@ -66,12 +66,15 @@ plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
   return found == registries_.end() ? plan::FetchHealth() : found->second;
 }
 
-// Keeps only registries with a fact that still counts: clients of preflights keep naming new ones.
-void Fetcher::SetHealth(const std::string& registry, const plan::FetchHealth& health) {
+// Under one lock, so that what another pull learns in the same moment is not lost. Keeps only registries with
+// a fact that still counts: clients of preflights keep naming new ones.
+template <typename Change>
+plan::FetchHealth Fetcher::ChangeHealth(const std::string& registry, const Change& change) {
   base::Lock lock(mutex_);
-  registries_[registry] = health;
+  const plan::FetchHealth health = registries_[registry] = change(registries_[registry]);
   std::erase_if(registries_,
                 [now = clock_.Now()](const auto& one) { return plan::CanDiscard(one.second, now); });
+  return health;
 }
 
 // Returns the source from which the agent downloads, or nullptr if the runtime does. The checks go from cheap
@@ -123,9 +126,9 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
 // The order is: manifest, distance, disk budget, documents, blobs. Nothing is written before the budget has
 // decided, and nothing is downloaded before the documents show the size to the progress polls. Only blobs
 // have further tries (FetchWithRetries): if no server sends the manifest, the runtime takes over.
-base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
-                                   const image::RegistryQuestion& question,
-                                   const std::shared_ptr<image::ContentSource>& source) {
+base::Result<DownloadJob> Fetcher::PrepareDownload(const base::Call& call, const FetchJob& job,
+                                                   const image::RegistryQuestion& question,
+                                                   const std::shared_ptr<image::ContentSource>& source) {
   auto manifest = source->FetchManifest(call.Within(kManifestLimit), question);
   // A wrong manifest is this image's fault. The code NotFound keeps it, here and below, from counting against
   // the registry (IsRegistryFault) and from counting as wrong bytes.
@@ -135,11 +138,10 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
   auto blobs = cri::BlobsOf(job.reference, manifest->index, manifest->manifest);
   if (!blobs) return base::NotFound("its manifest is not that of an image which can be fetched like this");
   const std::string& registry = job.reference.domain();
-  const plan::FetchHealth health =
-      // The manifest's own round trip shows whether the registry is near, so no request is made for that
-      // alone.
-      plan::AfterManifest(HealthOf(registry), manifest->answer_time, manifest->round_trip, clock_.Now());
-  SetHealth(registry, health);
+  // The manifest's own round trip shows whether the registry is near, so no request is made for that alone.
+  const plan::FetchHealth health = ChangeHealth(registry, [&](const plan::FetchHealth& before) {
+    return plan::AfterManifest(before, manifest->answer_time, manifest->round_trip, clock_.Now());
+  });
   // Near registries are quicker through the runtime. Nothing has been written yet. This is no failure: the
   // code NotFound leaves the health of the registry as it is (IsRegistryFault).
   if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
@@ -149,13 +151,13 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
   // Documents come before blobs: progress and size are read from the manifest in the store.
   for (const cri::ImageDocument& document : blobs->documents) {
     if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
-      return written;
+      return std::move(written).error();
   }
-  return downloader_.Download(call, {.lease = job.lease,
-                                     .blobs = std::move(blobs->blobs),
-                                     .question = question,
-                                     .source = source,
-                                     .on_fetched = job.on_fetched});
+  return DownloadJob{.lease = job.lease,
+                     .blobs = std::move(blobs->blobs),
+                     .question = question,
+                     .source = source,
+                     .on_fetched = job.on_fetched};
 }
 
 // The end of a download decides what happens to the registry's health: a limit holds it, a fault leaves it to
@@ -172,16 +174,24 @@ FetchResult Fetcher::Fetch(const base::Call& call, const FetchJob& job) {
   }
   const image::RegistryQuestion question{
       .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
-  const base::Status fetched = FetchContent(call, job, question, source);
+  // The documents are not kept while the blobs come: they may be as large as kManifestLimits.
+  auto download = PrepareDownload(call, job, question, source);
+  const base::Status fetched =
+      download ? downloader_.Download(call, *std::move(download)) : std::move(download).error();
   if (fetched) return {.fetched = true};
   // A stop says nothing about the registry.
   if (call.Stopped()) return {};
   FetchResult end{.error = fetched.error().message()};
+  const auto failed = [now = clock_.Now()](const plan::FetchHealth& before) {
+    return plan::AfterFetchFailed(before, now);
+  };
   if (fetched.error().code() == base::Code::kResourceExhausted) {
     end.retry_after = source->RetryAfter(question);
-    SetHealth(registry, plan::AfterLimited(HealthOf(registry), end.retry_after, clock_.Now()));
+    ChangeHealth(registry, [&](const plan::FetchHealth& before) {
+      return plan::AfterLimited(before, end.retry_after, clock_.Now());
+    });
   } else if (IsRegistryFault(fetched.error())) {
-    SetHealth(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
+    ChangeHealth(registry, failed);
   }
   // The source sent other bytes than were asked for, or serves no ranges. The blobs that it began are
   // aborted.
@@ -210,9 +220,11 @@ std::uint64_t Fetcher::QuerySize(const base::Call& call, const FetchJob& job) {
   if (call.Stopped()) return 0;
   if (manifest.error().code() == base::Code::kPermissionDenied) {
     // The runtime's pulls find out which credentials the registry rejects; more questions would not.
-    SetHealth(registry, plan::AfterSizeDenied(HealthOf(registry), clock_.Now()));
+    ChangeHealth(registry,
+                 [now = clock_.Now()](const auto& before) { return plan::AfterSizeDenied(before, now); });
   } else if (manifest.error().code() != base::Code::kInvalidArgument && IsRegistryFault(manifest.error())) {
-    SetHealth(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
+    ChangeHealth(registry,
+                 [now = clock_.Now()](const auto& before) { return plan::AfterFetchFailed(before, now); });
   }
   return 0;
 }
@@ -328,13 +340,19 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
       order_.Remove(image);
       jobs_.erase(image);
       StopUnwanted();
+      // A stream that another image needs begins again under that image's lease, since this job's may go.
+      for (auto& [key, transfer] : transfers_) {
+        if (transfer->job != job || transfer->step.is_part) continue;
+        transfer->preempted = true;
+        transfer->stop.request_stop();
+      }
       changed_.notify_all();
       break;
     }
     changed_.wait_until(mutex_, base::TimePoint(next_poll_));  // a copy, since it is read without the lock
   }
   // Without the lock, and for failures only: after a success no stream holds these blobs.
-  if (!result) AwaitClosed(*job);
+  if (!result) AwaitClosed(job);
   if (result) result = RetainShared(call, *job);
   // After a failure the runtime downloads, so the pull takes its slot again.
   tell(result.ok());
@@ -348,13 +366,12 @@ bool BlobDownloader::LacksNoneOfItsOwn(ImageId image) {
 
 // Waits until the streams of a failed fetch have closed their writers. The runtime's pull, which comes next,
 // would find these blobs locked (C37).
-void BlobDownloader::AwaitClosed(const DownloadJob& job) {
+void BlobDownloader::AwaitClosed(const std::shared_ptr<const DownloadJob>& job) {
   const base::TimePoint latest = steady_clock::now() + kCloseTimeout;
   base::Lock lock(mutex_);
-  for (const cri::BlobToWrite& blob : job.blobs) {
-    while (transfers_.contains(blob.digest) && !order_.Wants(blob.digest) && steady_clock::now() < latest)
-      changed_.wait_until(mutex_, latest);
-  }
+  const auto is_of_job = [&](const auto& one) { return one.second->job == job; };
+  while (std::any_of(transfers_.begin(), transfers_.end(), is_of_job) && steady_clock::now() < latest)
+    changed_.wait_until(mutex_, latest);
 }
 
 // Puts all blobs under this job's lease. A blob that another image has brought is under that image's lease
@@ -389,6 +406,11 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
     changed_.notify_all();
   }
   if (yielded_before != yield_policy_.ShouldYield(now)) changed_.notify_all();
+}
+
+bool BlobDownloader::YieldsToOthers() {
+  base::Lock lock(mutex_);
+  return yield_policy_.ShouldYield(steady_clock::now());
 }
 
 void BlobDownloader::StopUnwanted() {
@@ -518,7 +540,8 @@ void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Resu
   // The pause after a burst counts even if the stream failed.
   if (transfer->paced) yield_policy_.BurstEnded(transfer->burst_began, steady_clock::now());
   // A stream that was stopped on purpose must not fail its image.
-  const bool stopped = transfer->preempted || !order_.Wants(transfer->step.key);
+  const bool stopped =
+      transfer->preempted || transfer->stop.stop_requested() || !order_.Wants(transfer->step.key);
   const base::TimePoint until = steady_clock::now() + retry_after.value_or(base::Duration::zero());
   if (transfer->step.is_part) {
     // Its failure is none of the image: the blob's own stream fetches the rest.
@@ -581,7 +604,7 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
       if (transfer.burst_bytes == 0) transfer.burst_began = now;
       if (next <= now) return true;
     } else if (transfer.pause_until == base::TimePoint::max()) {
-      next = transfer.pause_until = now + plan::kMaxPause;
+      next = transfer.pause_until = now + plan::kPauseBeforeEnd;
     } else if (now < transfer.pause_until) {
       next = transfer.pause_until;
     } else {

@@ -69,6 +69,9 @@ class BlobDownloader {
   // says: InvalidArgument, owned by the image.
   base::Status Download(const base::Call& call, DownloadJob job) PREFETCH_EXCLUDES(mutex_);
 
+  // Returns true if downloads pause now because another pull receives bytes.
+  bool YieldsToOthers() PREFETCH_EXCLUDES(mutex_);
+
  private:
   using ImageId = plan::FetchOrder::ImageId;
   // One blob on its way, or a part of one.
@@ -142,7 +145,7 @@ class BlobDownloader {
   void StopUnwanted() PREFETCH_REQUIRES(mutex_);
   bool LacksNoneOfItsOwn(ImageId image) PREFETCH_EXCLUDES(mutex_);
   void PollForeignPulls(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
-  void AwaitClosed(const DownloadJob& job) PREFETCH_EXCLUDES(mutex_);
+  void AwaitClosed(const std::shared_ptr<const DownloadJob>& job) PREFETCH_EXCLUDES(mutex_);
   base::Status RetainShared(const base::Call& call, const DownloadJob& job);
 
   cri::ContentService& content_;
@@ -202,6 +205,9 @@ class Fetcher {
   // bytes stay under the lease.
   FetchResult Fetch(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
+  // Returns true if downloads pause now because a pull of kubelet or others receives bytes.
+  bool YieldsToOthers() { return downloader_.YieldsToOthers(); }
+
   // Returns true if the runtime is containerd 2.1 or later, and the registry is near, and lately has neither
   // failed nor denied such a question.
   bool MayQuerySize(const image::Reference& reference, const RegistryQueryContext& runtime)
@@ -215,11 +221,13 @@ class Fetcher {
       PREFETCH_EXCLUDES(mutex_);
   base::Status WriteDocument(const base::Call& call, const std::string& lease, const cri::BlobToWrite& blob,
                              const std::string& bytes);
-  base::Status FetchContent(const base::Call& call, const FetchJob& job,
-                            const image::RegistryQuestion& question,
-                            const std::shared_ptr<image::ContentSource>& source) PREFETCH_EXCLUDES(mutex_);
+  base::Result<DownloadJob> PrepareDownload(const base::Call& call, const FetchJob& job,
+                                            const image::RegistryQuestion& question,
+                                            const std::shared_ptr<image::ContentSource>& source)
+      PREFETCH_EXCLUDES(mutex_);
   plan::FetchHealth HealthOf(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
-  void SetHealth(const std::string& registry, const plan::FetchHealth& health) PREFETCH_EXCLUDES(mutex_);
+  template <typename Change>
+  plan::FetchHealth ChangeHealth(const std::string& registry, const Change& change) PREFETCH_EXCLUDES(mutex_);
 
   cri::ContentService& content_;
   const ContentSourceFor source_for_;

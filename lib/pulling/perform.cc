@@ -159,11 +159,11 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
 }
 
 // Denials are explained with the node's credentials: which were rejected, and which providers gave none.
-PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& lookup) {
+// `fetched`: the agent has the content, so the registry has accepted one of them before.
+PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& lookup, bool fetched) {
   PullOutcome outcome = Failed(attempt.error);
-  // If a plugin failed, the lease keeps the fetched bytes: the next try may have a credential.
-  outcome.failure->plugin_failed =
-      image::IsCredentialRefusal(attempt.error.error_class) && AnyPluginFailed(lookup);
+  outcome.failure->keeps_bytes =
+      image::IsCredentialRefusal(attempt.error.error_class) && (fetched || AnyPluginFailed(lookup));
   std::string& text = outcome.failure->error;
   if (!attempt.refusals.empty() && image::IsCredentialRefusal(attempt.error.error_class)) {
     text = attempt.refusals;
@@ -323,7 +323,7 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
     return outcome;
   }
   if (call.Stopped()) return Cancelled();
-  PullOutcome failed = FailedAttempt(attempt, lookup);
+  PullOutcome failed = FailedAttempt(attempt, lookup, first.fetched);
   // Nobody is there to end ingests; the next pull of this lease does it.
   if (attempt.error.error_class == image::ErrorClass::kRuntimeDown) return failed;
   // After wrong bytes, partial ingests are aborted too, since they may be wrong as well.

@@ -302,6 +302,18 @@ TEST(Stall, WaitingInTheRuntimesQueueIsNoStall) {
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
+TEST(Stall, AWaitOfTheAgentIsNoStall) {
+  Rig rig;
+  const ProgressFacts part{.bytes_done = 5, .fingerprint = 1, .active = true};
+  rig.See(seconds(1), part);
+  ProgressFacts waits = part;
+  waits.held_back = true;
+  rig.See(minutes(30), waits);
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
+  rig.See(minutes(10), part);
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
+}
+
 TEST(Stall, WithoutSightOnlyThePullTimeoutCounts) {
   Rig rig;
   rig.now = kStart + minutes(59);

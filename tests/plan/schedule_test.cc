@@ -226,6 +226,12 @@ TEST(Schedule, SameContentWaitsForTheFirst) {
   std::vector<PullCandidate> due = {Slot(0, "a.io"), Slot(1, "b.io"), Slot(2)};
   due[0].content = due[1].content = "sha256:1";
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 2}));
+  PullCandidate hangs = due[0];
+  hangs.idle = true;
+  EXPECT_EQ(Schedule({.due = {due[1]}, .running = {due[0]}}, {}, kNow).start, (Starts{}));
+  EXPECT_EQ(Schedule({.due = {due[1]}, .running = {hangs}}, {}, kNow).start, (Starts{1}));
+  due[1].registry = "a.io";
+  EXPECT_EQ(Schedule({.due = {due[1]}, .running = {hangs}}, {}, kNow).start, (Starts{}));
 }
 
 TEST(Schedule, OneLargeImageAtATimeOnASettledNode) {

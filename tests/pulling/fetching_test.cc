@@ -170,6 +170,32 @@ TEST_F(FetchingTest, AnImageWithoutLayersOfItsOwnLeftSaysSo) {
   EXPECT_TRUE(of_b);
 }
 
+// The lease of an image that has left the list is deleted, and the bytes go that no other lease has.
+TEST_F(FetchingTest, ASharedLayerGoesOnUnderTheLeaseOfTheImageThatIsLeft) {
+  source_->Put("reg.example/a:v1", {large_});
+  source_->Put("reg.example/b:v1", {large_, small_});
+  source_->Hold(large_, 400'000);
+  std::stop_source give_up;
+  std::jthread a([&] { EXPECT_FALSE(Fetch("reg.example/a:v1", {.stop = give_up.get_token()})); });
+  while (source_->served() < 400'000) std::this_thread::yield();
+  EXPECT_TRUE(store_.EnsureLease({}, kLease + std::string("b"), 1h));
+  std::atomic<bool> waits = false;
+  std::jthread b([&] {
+    FetchJob job{Named("reg.example/b:v1"), kLease + std::string("b"), {}, kRuntime};
+    job.on_fetched = [&](bool fetched) { waits = fetched; };
+    EXPECT_TRUE(fetcher_->Fetch({}, job).fetched);
+  });
+  while (!waits) std::this_thread::yield();
+  give_up.request_stop();
+  a.join();
+  while (waits) std::this_thread::yield();
+  EXPECT_TRUE(store_.DeleteLease({}, kLease, cri::LeaseDeletion::kSync));
+  source_->Release();
+  b.join();
+  EXPECT_LE(source_->served(), large_.size() + small_.size() + 100 + 128 * 1024)
+      << "what was written is kept";
+}
+
 // The runtime downloads its image then.
 TEST_F(FetchingTest, AnImageWhoseSharedLayerFailsSaysSo) {
   source_->Put("reg.example/a:v1", {large_});
@@ -316,13 +342,13 @@ TEST_F(SplitBlobTest, ALongRetryAfterOfAPartHoldsNoOtherImage) {
 }
 
 TEST_F(SplitBlobTest, PassesAPartThatHasNotCome) {
-  source_->HoldRange(plan::kPartSize, 0);
+  source_->HoldFirstPart(0);
   BeginToDrip(2);
   ExpectFetched();
 }
 
 TEST_F(SplitBlobTest, TakesOverFromAPartThatHangs) {
-  source_->HoldRange(plan::kPartSize, 20'000);
+  source_->HoldFirstPart(20'000);
   BeginToDrip(1 + plan::kMaxParts);
   ExpectFetched();
 }

@@ -157,6 +157,35 @@ TEST(AgentTurn, TheEndOfTheRuntimesGraceIsNoticedDuringALook) {
   EXPECT_EQ(agent.board().Latest()->readiness.reason, plan::Reason::kRuntimeDown);
 }
 
+// Pulls would start on a runtime that has gone, and be suspected of having ended it.
+TEST(AgentTurn, APollThatBeganBeforeTheRuntimeWentShowsNothing) {
+  Loop loop;
+  loop.runtime.Push(MakeImage("r.io/a:v1", 100'000'000));
+  agent::Agent& agent = loop.Start();
+  loop.Hear<agent::RuntimePolled>();
+  loop.clock.Advance(std::chrono::milliseconds(100));
+  loop.Hear<pulling::LookupFinished>();
+  loop.TurnUntil([&] { return loop.runtime.counters().pull_calls == 1; });
+  loop.clock.Advance(agent::kPollInterval);
+  agent.Turn(std::nullopt);
+  agent::Event answered = Hold<agent::RuntimePolled>(agent);
+  loop.runtime.SetRuntimeUp(false);
+  loop.Hear<agent::PullDone>();
+  agent.Turn(std::move(answered));
+  loop.clock.Advance(std::chrono::milliseconds(100));
+  agent.Turn(std::nullopt);
+  EXPECT_FALSE(agent.board().Latest()->runtime.up);
+  EXPECT_EQ(loop.runtime.counters().pull_calls, 1);
+  loop.Hear<agent::RuntimePolled>();
+  loop.runtime.SetRuntimeUp(true);
+  loop.TurnUntil([&] {
+    loop.clock.Advance(std::chrono::milliseconds(10));
+    agent.Turn(std::nullopt);
+    return agent.board().Latest()->readiness.ready;
+  });
+  EXPECT_TRUE(agent.board().Latest()->readiness.ready);
+}
+
 // A registry that does not answer must not delay the end.
 TEST(AgentTurn, TheEndStopsAQuestionThatIsUnderWay) {
   std::atomic<bool> asked = false, stopped = false;
@@ -327,6 +356,49 @@ class RegistryOfOneLayer final : public image::ContentSource {
   std::atomic<bool> released_ = false;
   std::atomic<int> configs_ = 0;
 };
+
+TEST(AgentTurn, APullThatWaitsForALayerOfAnotherHasNotStalled) {
+  Loop loop(Persona::kContainerd23);
+  const std::vector<std::string> names = {"r.io/a:v1", "r.io/b:v1"};
+  for (const std::string& name : names) loop.runtime.Push(MakeImage(name, 1000));
+  auto registry = std::make_shared<RegistryOfOneLayer>();
+  loop.FetchFrom(registry);
+  agent::Agent& agent = loop.Start(names);
+  loop.TurnUntil([&] { return registry->configs() == 2; });
+  for (int i = 0; i < 330; i++) {
+    loop.clock.Advance(std::chrono::seconds(2));
+    agent.Turn(std::nullopt);
+    loop.Hear<agent::ProgressPolled>();
+  }
+  const auto node = agent.board().Latest();
+  EXPECT_EQ(node->images.at(0).pull.attempts, 2) << "the layer has stalled";
+  EXPECT_EQ(node->images.at(1).pull.attempts, 1);
+}
+
+// The credential may have expired meanwhile, and the next try gets another one.
+TEST(AgentTurn, ADenialAfterTheDownloadCostsNoByte) {
+  Loop loop(Persona::kContainerd23);
+  loop.runtime.Push(MakeImage("r.io/a:v1", 1000));
+  loop.runtime.Fail("r.io/a:v1", image::ErrorClass::kAccessDenied);
+  auto registry = std::make_shared<RegistryOfOneLayer>();
+  registry->Release();
+  loop.FetchFrom(registry);
+  agent::Agent& agent = loop.Start();
+  const auto turn_until = [&](auto is_so) {
+    loop.TurnUntil([&] {
+      loop.clock.Advance(std::chrono::milliseconds(100));
+      agent.Turn(std::nullopt);
+      return is_so(*agent.board().Latest());
+    });
+  };
+  turn_until([](const plan::Snapshot& node) {
+    return !node.images.empty() && node.images[0].reason == plan::Reason::kAccessDenied;
+  });
+  loop.runtime.Fail("r.io/a:v1", std::nullopt);
+  turn_until([](const plan::Snapshot& node) { return node.readiness.ready; });
+  EXPECT_TRUE(agent.board().Latest()->readiness.ready);
+  EXPECT_EQ(registry->configs(), 1);
+}
 
 // A far registry, whose images are a config with their name. Sends no byte before two are asked for.
 class RegistryOfPairs final : public image::ContentSource {
