@@ -35,6 +35,13 @@ base::Status Check(const Files& files, const CompatOptions& options) {
         "migrate takes neither node-gate nor live-reload: the ConfigMap is read live, and --result-label "
         "labels the nodes");
   }
+  // Both find agents by the word "prefetchd" in the name of their ServiceAccount, which migrate replaces. The
+  // policy of touch would not bind this agent, and agents would not know its fleet.
+  if (Contains(options.common.components, kTouch) || Contains(options.common.components, kFleet)) {
+    return base::InvalidArgument(
+        "migrate takes neither touch nor fleet, since both know agents by the ServiceAccount prefetchd: use "
+        "prefetchctl generate");
+  }
   if (Contains(options.common.components, kPolicy)) {
     return base::InvalidArgument(
         "migrate does not take policy, since the list stays in your ConfigMap: export it with prefetchctl "

@@ -76,6 +76,8 @@ TOLD = [
     ("Flavor", GIVEN + ["--k8s-flavor", "k3s"], 2, "--k8s-flavor"),
     ("List", GIVEN + ["--list", "images.yaml"], 2, "there is no option --list"),
     ("Gate", GIVEN + ["--component", "node-gate"], 2, "migrate takes neither node-gate"),
+    ("Touch", GIVEN + ["--component", "touch"], 2, "migrate takes neither touch nor fleet"),
+    ("Fleet", GIVEN + ["--component", "fleet"], 2, "migrate takes neither touch nor fleet"),
     ("Policy", GIVEN + ["--component", "policy"], 2, "migrate does not take policy"),
     ("RepositoryWithoutSecret", GIVEN + ["--secret-repository", "quay.io"], 2, "--secret-repository needs --secret"),
     ("ExposureIsSaid", GIVEN + ["--secret", "x"], 0, "every pod of the node can use its images"),
