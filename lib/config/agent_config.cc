@@ -312,7 +312,7 @@ std::string WithoutSuffix(std::string_view text) {
 
 }  // namespace
 
-base::Result<std::string> CheckedKubeletVersion(std::string_view text) {
+base::Result<image::KubeletVersion> CheckedKubelet(std::string_view text) {
   std::string version = WithoutSuffix(text);
   if (version.empty()) {
     const std::string newest(image::kNewestKnownName);
@@ -323,7 +323,13 @@ base::Result<std::string> CheckedKubeletVersion(std::string_view text) {
     return base::InvalidArgument("must be " + image::kOldestKnownKubelet.ToString() +
                                  " or later: the rules of older kubelets are not known");
   }
-  return version;
+  return *parsed;
+}
+
+base::Result<std::string> CheckedKubeletVersion(std::string_view text) {
+  auto version = CheckedKubelet(text);
+  if (!version) return version.error();
+  return WithoutSuffix(text);
 }
 
 base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text) {

@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "config/agent_config.h"
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
 #include "doc/write.h"
@@ -41,9 +42,9 @@ std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,
 KubeletVersion Version(const ExportAllowlistOptions& options, std::vector<std::string>& mistakes) {
   // The newest known version.
   if (!options.kubelet_version) return {};
-  auto version = KubeletVersion::Parse(*options.kubelet_version);
-  if (version && version->major == 1) return *version;
-  mistakes.emplace_back("--kubelet-version must look like 1.37 or v1.35.2");
+  auto version = config::CheckedKubelet(*options.kubelet_version);
+  if (version) return *version;
+  mistakes.push_back("--kubelet-version " + version.error().message());
   return {};
 }
 

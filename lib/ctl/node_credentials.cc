@@ -36,13 +36,10 @@ config::RawConfig LoadCredentialConfig(const config::RawConfig& flags, const con
 
 image::KubeletVersion DeclaredKubeletVersion(const config::RawConfig& raw, Lines& mistakes) {
   if (!raw.kubelet_version) return {};
-  auto checked = config::CheckedKubeletVersion(raw.kubelet_version->value);
-  if (!checked) {
-    mistakes.push_back(raw.kubelet_version->source + ": " + checked.error().message());
-    return {};
-  }
-  auto version = image::KubeletVersion::Parse(*checked);
-  return version ? *version : image::KubeletVersion{};
+  auto version = config::CheckedKubelet(raw.kubelet_version->value);
+  if (version) return *version;
+  mistakes.push_back(raw.kubelet_version->source + ": " + version.error().message());
+  return {};
 }
 
 credentials::PullSecret ToPullSecret(const config::PullSecret& secret) {

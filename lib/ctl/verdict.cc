@@ -41,9 +41,9 @@ kubelet::SettingsFacts FromFlags(const VerdictOptions& options, Mistakes& mistak
 
 std::optional<image::KubeletVersion> Version(const VerdictOptions& options, Mistakes& mistakes) {
   if (!options.kubelet_version) return std::nullopt;
-  auto version = image::KubeletVersion::Parse(*options.kubelet_version);
-  if (version && version->major == 1) return *version;
-  mistakes.emplace_back("--kubelet-version must look like 1.37 or v1.35.2");
+  auto version = config::CheckedKubelet(*options.kubelet_version);
+  if (version) return *version;
+  mistakes.push_back("--kubelet-version " + version.error().message());
   return std::nullopt;
 }
 

@@ -36,7 +36,7 @@ base::Result<KubeletVersion> KubeletVersion::Parse(std::string_view text) {
   bool ends_well = rest.empty() || rest.front() == '.' || rest.front() == '-' || rest.front() == '+';
   if (!major || !minor || !ends_well || *major > kHighest || *minor > kHighest) {
     return base::InvalidArgument("kubelet version \"" + base::Truncate(base::ToUtf8(text), 50) +
-                                 "\": must look like 1.34 or v1.34.9");
+                                 "\": must be a version such as " + std::string(kNewestKnownName));
   }
   KubeletVersion version{static_cast<unsigned>(*major), static_cast<unsigned>(*minor)};
   // A patch is only shown, so an odd one is left out rather than refused.

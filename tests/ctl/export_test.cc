@@ -100,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(AllowCase{"ExactNamesSince136", {.kubelet_version = "1.36"}, "- q.io/team/app\n", "/*\n"},
                     AllowCase{
                         "FoldersBefore", {.kubelet_version = "v1.35.2"}, "- \"q.io/team/*\"\n", "team/app\n"},
+                    AllowCase{"TheNextMajor", {.kubelet_version = "2.0"}, "- q.io/team/app\n", "/*\n"},
                     AllowCase{"TheGateWhereItIsOff",
                               {.kubelet_version = "1.34"},
                               "featureGates:\n  KubeletEnsureSecretPulledImages: true\n",
@@ -111,12 +112,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(AllowlistRefusal, SaysAllMistakesAtOnce) {
-  Ran ran = Allow("q.io/A\n", {.kubelet_version = "2.1"});
+  Ran ran = Allow("q.io/A\n", {.kubelet_version = "1.36.x"});
   EXPECT_EQ(ran.exit, kBadInput);
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find("--kubelet-version must look like 1.37 or v1.35.2"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("--kubelet-version must be a version such as "), std::string::npos) << ran;
   EXPECT_NE(ran.err.find("a.txt:1:1: "), std::string::npos) << ran;
   EXPECT_NE(Allow("# nothing\n", {}).err.find("no image in the list"), std::string::npos);
+  EXPECT_NE(Allow("q.io/a:v1\n", {.kubelet_version = "1.20"}).err.find("must be 1.31 or later"),
+            std::string::npos);
   EXPECT_NE(Allow("q.io/a:v1\n", {.kubelet_version = "1.32"}).err.find("has no allowlist"),
             std::string::npos);
 }

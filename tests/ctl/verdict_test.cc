@@ -7,12 +7,15 @@
 
 #include "ctl/exit_code.h"
 #include "ctl/ran.h"
+#include "image/kubelet_version.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::verdict_test {
 namespace {
 
 using tests::Ran;
+
+const std::string kNewest(image::kNewestKnownName);
 
 Ran Judge(const VerdictOptions& options) {
   return tests::Run([&](auto& out, auto& err) { return PrintVerdicts(options, out, err); });
@@ -33,8 +36,12 @@ TEST_P(VerdictRefused, WithASentence) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, VerdictRefused,
     testing::Values(
-        MistakeCase{
-            "Version", {.kubelet_version = "2.1"}, "--kubelet-version must look like 1.37 or v1.35.2"},
+        MistakeCase{"Version",
+                    {.kubelet_version = "1.36.x"},
+                    "--kubelet-version must be a version such as " + kNewest + " or " + kNewest + ".2"},
+        MistakeCase{"OldVersion",
+                    {.kubelet_version = "1.30"},
+                    "--kubelet-version must be 1.31 or later: the rules of older kubelets are not known"},
         MistakeCase{"Verification",
                     {.verification = "Sometimes"},
                     "--verification must be NeverVerify, NeverVerifyPreloadedImages, "

@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 "nginx:1.27\nreg.io/a:v1\n",
                                 {"--kubelet-version", "v1.35.2"},
                                 "write \"docker.io/library/nginx:1.27\" in the list and in the pods"},
-                    RefusalCase{"BadVersion", kList, {"--kubelet-version", "2.1"}, "--kubelet-version"},
+                    RefusalCase{"OldVersion", kList, {"--kubelet-version", "1.30"}, "--kubelet-version"},
                     RefusalCase{"BadOutput", kList, {"-o", "json"}, "--output"},
                     RefusalCase{"BadList", "reg.io/A\n", {}, "images.txt:1"},
                     RefusalCase{"EmptyList", "# nothing yet\n", {}, "no image in the list"},

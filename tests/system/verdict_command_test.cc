@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "allowlist pattern"},
         CommandCase{"AllowlistOfAnotherPolicy",
                     With({"--verification", "AlwaysVerify", "--allowlist", "a/b"}), 2, "", "allowlist"},
-        CommandCase{"BadVersion", With({"--kubelet-version", "2.1"}), 2, "", "--kubelet-version"},
+        CommandCase{"OldVersion", With({"--kubelet-version", "1.30"}), 2, "", "--kubelet-version"},
         CommandCase{"BadSecret", With({"--pod-secret", "a/b"}), 2, "", "--pod-secret"},
         CommandCase{"BadAccount", With({"--pod-service-account", "a//c"}), 2, "", "--pod-service-account"},
         CommandCase{"NoSuchRoot", With({"--kubelet-root", "ROOT/none"}), 2, "", "--kubelet-root"},

@@ -25,7 +25,7 @@ Command VerdictCommand(CLI::App& command, Context&) {
   RepeatableOption(command, "--allowlist", options->allowlist,
                    "A pattern of kubelet's preloadedImagesVerificationAllowlist (repeatable)");
   command.get_option("--allowlist")->needs(verification);
-  command.add_option("--kubelet-version", options->kubelet_version, "kubelet's version: 1.37, v1.35.2");
+  command.add_option("--kubelet-version", options->kubelet_version, "kubelet's version, 1.31 or later");
   const std::string newest(image::kNewestKnownName);
   command.add_option("--kubelet-rules", options->kubelet_rules,
                      "Rules to apply if kubelet is newer than " + newest + ", such as " + newest);
