@@ -23,6 +23,7 @@
 #include "doc/duration.h"
 #include "doc/node.h"
 #include "doc/write.h"
+#include "http/server.h"
 #include "image/reference.h"
 #include "manifest/read.h"
 #include "screen/lint_report.h"
@@ -131,13 +132,14 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kReportInterval{10};
 // The first progress line comes after this time.
 constexpr std::chrono::seconds kFirstReportDelay{3};
-// An agent reads at most 64 KiB of a request.
-constexpr std::size_t kMostQuestionBytes = 48 * 1024;
+// Maximum bytes of the questions in one request. The last quarter of what an agent reads is a reserve.
+constexpr std::size_t kMostQuestionBytes = http::kMostRequestBody / 4 * 3;
 constexpr std::size_t kQuestionOverhead = 64;
 constexpr std::size_t kMostAtOnce = 8;
-// Maximum time for which the agent holds its answer for a pull; and time before the deadline at which the
-// agent is asked last.
+// Maximum time for which the agent is asked to hold its answer for a pull. It would hold it for longer.
 constexpr std::chrono::seconds kLongPollTimeout{5};
+static_assert(kLongPollTimeout < status::kMostPullWait);
+// Time before the deadline at which the agent is asked last.
 constexpr std::chrono::milliseconds kLastCallReserve{500};
 constexpr std::chrono::milliseconds kPullPollInterval{200};
 // Time for the agent to write its answer, after its registries have answered.

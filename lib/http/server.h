@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,6 +51,9 @@ class Listener {
   std::uint64_t device_ = 0, inode_ = 0;  // of the socket file that we made
 };
 
+// Maximum bytes of a request's body that a server reads, unless its limits say otherwise.
+inline constexpr std::size_t kMostRequestBody = 64 * 1024;
+
 struct ServerLimits {
   // Time limit from the accept, or from the end of the previous request, to the end of the answer. It also
   // ends slow clients that still send, and idle keep-alive connections. While more than half of the
@@ -77,8 +81,8 @@ struct ServerLimits {
   // crowded, clients over TCP have a tenth of `request_time`, and an answer without room is 503 with
   // Retry-After.
   std::shared_ptr<BodyBudget> budget = std::make_shared<BodyBudget>();
-  std::size_t body_bytes = 64 * 1024;        // more is answered 413
-  std::size_t connection_bytes = 32 * 1024;  // request line and headers fit into this, else 431 or 414
+  std::size_t body_bytes = kMostRequestBody;  // more is answered 413
+  std::size_t connection_bytes = 32 * 1024;   // request line and headers fit into this, else 431 or 414
 };
 
 // Owned by main; one object a listener. Start and destroy it on any one thread.
