@@ -42,14 +42,6 @@ struct Request {
   std::string list;  // the first file with an image list of ours, which has no pods
 };
 
-std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, const std::string& flag,
-                                        Mistakes& mistakes) {
-  if (!text) return std::nullopt;
-  auto policy = image::ParsePullPolicy(*text);
-  if (!policy) mistakes.push_back(flag + " must be Never, IfNotPresent or Always");
-  return policy;
-}
-
 // Returns whose credentials count for the pods. A wrong coordinate is a mistake and not an unknown secret,
 // since the answer would be about another pod.
 status::CheckIdentity Identity(const CheckOptions& options, bool with_token, Mistakes& mistakes) {
@@ -80,11 +72,7 @@ Request ParseOptions(const base::Call& call, const CheckOptions& options, bool w
   } else {
     mistakes.emplace_back("--timeout must be a duration such as 30s or 5m");
   }
-  manifest::ReadOptions read;
-  read.policy = {options.assume_always_pull, Policy(options.default_policy, "--default-policy", mistakes),
-                 Policy(options.default_check_policy, "--default-check-policy", mistakes)};
-  read.pod_template_paths = options.pod_template_paths;
-  read.allow_unread = options.allow_unread;
+  const manifest::ReadOptions read = ReadOptionsOf(options.manifests, mistakes);
   status::CheckIdentity identity = Identity(options, with_token, mistakes);
   std::vector<manifest::ImageUse> uses;
   ReadManifestFiles(
@@ -108,7 +96,7 @@ Request ParseOptions(const base::Call& call, const CheckOptions& options, bool w
       },
       mistakes);
   for (const CheckOptions::Image& image : options.images) {
-    auto policy = Policy(image.policy, "--policy", mistakes);
+    auto policy = ParsePolicyOption(image.policy, "--policy", mistakes);
     uses.push_back(screen::StandaloneUse(image.image, policy, read.policy));
     auto reference = image::Reference::Parse(image.image);
     if (!reference) mistakes.push_back("--image " + image.image + ": " + reference.error().message());

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "config/settings.h"
 #include "ctl/agent_client.h"
+#include "ctl/manifest_files.h"
 #include "screen/check_text.h"
 
 namespace prefetch::ctl {
@@ -29,9 +30,7 @@ struct CheckOptions {
     std::optional<std::string> policy;  // else what Kubernetes fills in
   };
   std::vector<Image> images;
-  std::vector<std::string> pod_template_paths, allow_unread;
-  bool assume_always_pull = false;
-  std::optional<std::string> default_policy, default_check_policy;
+  ManifestFlags manifests;
   std::vector<std::string> pod_secrets;  // NAMESPACE/NAME/UID; with a token NAME[/UID]
   std::string token_file;                // a pod's token, shown to an agent over the network; empty: none
   std::optional<std::string> pod_service_account;

@@ -284,8 +284,8 @@ int PrintContainer(const InitContainerFlags& flags, ParsedFlags parsed, Mistakes
       mistakes.push_back("--check-image " + image.image + ": " + reference.error().message());
       continue;
     }
-    auto policy = image.policy ? image::ParsePullPolicy(*image.policy) : image::DefaultPullPolicy(*reference);
-    if (!policy) mistakes.emplace_back("--policy must be Never, IfNotPresent or Always");
+    auto policy = image.policy ? ParsePolicyOption(image.policy, "--policy", mistakes)
+                               : image::DefaultPullPolicy(*reference);
     parsed.container.images.push_back(
         {image.image, std::string(policy ? image::PullPolicyName(*policy) : "")});
   }

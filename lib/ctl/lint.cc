@@ -7,7 +7,6 @@
 #include "base/fs.h"
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
-#include "image/reference.h"
 #include "manifest/lint/linter.h"
 #include "screen/lint_report.h"
 
@@ -16,14 +15,6 @@ namespace {
 
 namespace lint = manifest::lint;
 using std::chrono::steady_clock;
-
-std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, const char* flag,
-                                        Mistakes& mistakes) {
-  if (!text) return std::nullopt;
-  auto policy = image::ParsePullPolicy(*text);
-  if (!policy) mistakes.push_back(std::string(flag) + " must be Never, IfNotPresent or Always");
-  return policy;
-}
 
 // Returns the path relative to the current directory, unless that leads out of it.
 std::string ShownPath(const std::string& path) {
@@ -87,11 +78,7 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
   // The time that the summary shows includes the reading of lists.
   steady_clock::time_point started = steady_clock::now();
   Mistakes mistakes;
-  manifest::ReadOptions read;
-  read.policy = {options.assume_always_pull, Policy(options.default_policy, "--default-policy", mistakes),
-                 Policy(options.default_check_policy, "--default-check-policy", mistakes)};
-  read.pod_template_paths = options.pod_template_paths;
-  read.allow_unread = options.allow_unread;
+  const manifest::ReadOptions read = ReadOptionsOf(options.manifests, mistakes);
   auto selection = lint::Selection::Make(options.select, options.ignore);
   if (!selection) mistakes.push_back(selection.error().message());
   Lists lists = ReadLists(options.lists, mistakes);

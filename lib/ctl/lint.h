@@ -1,12 +1,12 @@
 // `prefetchctl lint`: manifests against lists, offline.
 #pragma once
 
-#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "base/call.h"
+#include "ctl/manifest_files.h"
 
 namespace prefetch::ctl {
 
@@ -17,9 +17,7 @@ struct LintOptions {
   std::vector<std::string> files;  // files, folders, patterns; "-" is standard input
   std::vector<std::string> lists;
   std::vector<std::string> select, ignore;
-  std::vector<std::string> pod_template_paths, allow_unread;
-  bool assume_always_pull = false;
-  std::optional<std::string> default_policy, default_check_policy;
+  ManifestFlags manifests;
   LintOutput output = LintOutput::kText;
   bool color = false;
   std::size_t width = 0;  // of the terminal; 0: there is none

@@ -279,6 +279,24 @@ base::Status ReadPieces(const std::string& path, const std::function<bool(std::s
   return {};
 }
 
+std::optional<image::PullPolicy> ParsePolicyOption(const std::optional<std::string>& text, const char* flag,
+                                                   Mistakes& mistakes) {
+  if (!text) return std::nullopt;
+  auto policy = image::ParsePullPolicy(*text);
+  if (!policy) mistakes.push_back(std::string(flag) + " must be Never, IfNotPresent or Always");
+  return policy;
+}
+
+manifest::ReadOptions ReadOptionsOf(const ManifestFlags& flags, Mistakes& mistakes) {
+  manifest::ReadOptions read;
+  read.policy = {flags.assume_always_pull,
+                 ParsePolicyOption(flags.default_policy, "--default-policy", mistakes),
+                 ParsePolicyOption(flags.default_check_policy, "--default-check-policy", mistakes)};
+  read.pod_template_paths = flags.pod_template_paths;
+  read.allow_unread = flags.allow_unread;
+  return read;
+}
+
 void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& paths,
                        const manifest::ReadOptions& options, const std::function<void(ManifestFile)>& take,
                        Mistakes& mistakes) {

@@ -1,10 +1,12 @@
 // FindManifests and ReadManifestFiles: manifests as users name them: files, folders, patterns, standard
 // input.
+// ManifestFlags and ParsePolicyOption: options of commands that read manifests.
 // ReadListFiles: list files, for commands that are about lists and not about one agent.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "base/call.h"
 #include "base/result.h"
 #include "ctl/exit_code.h"
+#include "image/reference.h"
 #include "list/image_list.h"
 #include "list/merge.h"
 #include "manifest/lint/rule.h"
@@ -47,6 +50,18 @@ base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t m
 // Hands over a file, or standard input, in pieces, until `take` returns false. Errors: as ReadFileOrStdin,
 // but there is no limit.
 base::Status ReadPieces(const std::string& path, const std::function<bool(std::string_view)>& take);
+
+// How `check` and `lint` read manifests: options as written on the command line.
+struct ManifestFlags {
+  std::vector<std::string> pod_template_paths, allow_unread;
+  bool assume_always_pull = false;
+  std::optional<std::string> default_policy, default_check_policy;
+};
+manifest::ReadOptions ReadOptionsOf(const ManifestFlags& flags, Mistakes& mistakes);
+
+// Parses an option's value; nullopt if there is none, or if it is no policy, which goes to `mistakes`.
+std::optional<image::PullPolicy> ParsePolicyOption(const std::optional<std::string>& text, const char* flag,
+                                                   Mistakes& mistakes);
 
 struct ManifestFile {
   std::string name;  // as findings have it: the path, or "stdin"

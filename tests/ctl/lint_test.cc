@@ -60,7 +60,7 @@ TEST(Lint, OfAListThatIsBadSaysNothingOfManifests) {
   tests::TempDir dir;
   LintOptions options{.files = {dir.Write("pod.yaml", Pod("q.io/b:v1"))},
                       .lists = {dir.Write("list.txt", "q.io/A\n")},
-                      .default_policy = "Sometimes"};
+                      .manifests = {.default_policy = "Sometimes"}};
   Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
   EXPECT_EQ(ran.exit, kBadInput);
   EXPECT_EQ(ran.out, "");

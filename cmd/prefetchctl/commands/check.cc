@@ -53,8 +53,7 @@ Command CheckCommand(CLI::App& command, Context& context) {
   // CLI11 needs a target for both options. PairImages() reads them in the order of the command line.
   auto words = std::make_shared<std::vector<std::string>>();
   AgentOption(command, context);
-  MultiValueOption(command, "-f,--filename", options->files,
-                   "Manifests: files, directories, patterns; - is standard input (repeatable)");
+  FilenameOption(command, options->files);
   RepeatableOption(command, "--image", *words, "An image as pods name it (repeatable)");
   RepeatableOption(command, "--policy", *words,
                    "imagePullPolicy for the --image before it; default: as Kubernetes fills in");
@@ -76,15 +75,7 @@ Command CheckCommand(CLI::App& command, Context& context) {
                      "The pods' service account: NAMESPACE/NAME/UID");
   command.add_option("-n,--namespace", options->default_namespace,
                      "Namespace of manifests without one [default; with a token, the pod's own]");
-  command.add_flag("--assume-always-pull", options->assume_always_pull,
-                   "Treat every policy as Always, as the admission plugin AlwaysPullImages does");
-  command.add_option("--default-policy", options->default_policy,
-                     "imagePullPolicy that a controller sets on containers without one");
-  command.add_option("--default-check-policy", options->default_check_policy,
-                     "The same for the containers by which this controller checks images");
-  RepeatableOption(command, "--pod-template-path", options->pod_template_paths,
-                   "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
-  AllowUnreadOption(command, options->allow_unread);
+  ManifestFlagOptions(command, options->manifests);
   const std::map<std::string, CheckOutput> names = {
       {"text", CheckOutput::kText}, {"json", CheckOutput::kJson}, {"github", CheckOutput::kGithub}};
   command.add_option("--annotate", options->annotation_target,

@@ -42,10 +42,31 @@ std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& clus
                              "A context of the kubeconfig; default: the current one")};
 }
 
+void FilenameOption(CLI::App& command, std::vector<std::string>& files) {
+  MultiValueOption(command, "-f,--filename", files,
+                   "Manifests: files, directories, patterns; - is standard input (repeatable)");
+}
+
+void PodTemplatePathOption(CLI::App& command, std::vector<std::string>& paths) {
+  RepeatableOption(command, "--pod-template-path", paths,
+                   "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+}
+
 void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds) {
   RepeatableOption(
       command, "--allow-unread", kinds,
       "Accept objects of this kind whose images are not seen: JobSet, or '*.acme.io' (repeatable)");
+}
+
+void ManifestFlagOptions(CLI::App& command, ManifestFlags& flags) {
+  command.add_flag("--assume-always-pull", flags.assume_always_pull,
+                   "Treat every policy as Always, as the admission plugin AlwaysPullImages does");
+  command.add_option("--default-policy", flags.default_policy,
+                     "imagePullPolicy that a controller sets on containers without one");
+  command.add_option("--default-check-policy", flags.default_check_policy,
+                     "The same for the containers by which this controller checks images");
+  PodTemplatePathOption(command, flags.pod_template_paths);
+  AllowUnreadOption(command, flags.allow_unread);
 }
 
 void MultiValueOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,

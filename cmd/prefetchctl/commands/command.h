@@ -20,6 +20,7 @@
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
 #include "ctl/fleet.h"
+#include "ctl/manifest_files.h"
 #include "http/curl_client.h"
 
 namespace prefetch::ctl {
@@ -47,8 +48,12 @@ void RepeatableOption(CLI::App& command, const std::string& flag, std::vector<st
                       const std::string& help);
 // --kubeconfig and --context; returns both.
 std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& cluster);
-// --allow-unread, of the commands that read manifests.
+// -f, --pod-template-path and --allow-unread, of the commands that read manifests.
+void FilenameOption(CLI::App& command, std::vector<std::string>& files);
+void PodTemplatePathOption(CLI::App& command, std::vector<std::string>& paths);
 void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds);
+// The two latter, and those about policies that manifests leave out.
+void ManifestFlagOptions(CLI::App& command, ManifestFlags& flags);
 // Adds an option that takes several values each time. Not for commands with positional arguments, which the
 // option would consume.
 void MultiValueOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,

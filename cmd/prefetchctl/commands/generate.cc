@@ -327,8 +327,7 @@ Subcommand InitContainerCommand(CLI::App& generate) {
   command->add_option("--port", flags->port, "Port of the agent [9477]");
   command->add_option("--timeout", flags->timeout,
                       "Maximum time of the check [60s, or half of activeDeadlineSeconds if that is shorter]");
-  RepeatableOption(*command, "--pod-template-path", flags->pod_template_paths,
-                   "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+  PodTemplatePathOption(*command, flags->pod_template_paths);
   command->add_option("-o,--output", flags->output, "A file; default: standard output");
   command->footer(kInitContainerFooter);
   return {command, [command, flags, words] {

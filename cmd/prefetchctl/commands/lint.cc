@@ -15,22 +15,13 @@ namespace prefetch::ctl {
 Command LintCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<LintOptions>();
   auto rules = std::make_shared<bool>(false);
-  command.add_option("-f,--filename", options->files,
-                     "Manifests: files, directories, patterns; - is standard input (repeatable)");
+  FilenameOption(command, options->files);
   command.add_option("--list", options->lists,
                      "List files, or directories of list files; - is standard input (repeatable)");
   command.add_option("--select", options->select, "Only these rules: ids or their beginnings, PF101,PF2");
   command.add_option("--ignore", options->ignore, "Skip these rules");
   command.add_flag("--rules", *rules, "Print all rules, and the remedy for each");
-  command.add_flag("--assume-always-pull", options->assume_always_pull,
-                   "Treat every policy as Always, as the admission plugin AlwaysPullImages does");
-  command.add_option("--default-policy", options->default_policy,
-                     "imagePullPolicy that a controller sets on containers without one");
-  command.add_option("--default-check-policy", options->default_check_policy,
-                     "The same for the containers by which this controller checks images");
-  RepeatableOption(command, "--pod-template-path", options->pod_template_paths,
-                   "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
-  AllowUnreadOption(command, options->allow_unread);
+  ManifestFlagOptions(command, options->manifests);
   const std::map<std::string, LintOutput> names = {{"text", LintOutput::kText},
                                                    {"json", LintOutput::kJson},
                                                    {"github", LintOutput::kGithub},

@@ -205,10 +205,8 @@ Command ListImportCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<ListImportOptions>();
   auto node = std::make_shared<bool>(false);
   auto cluster = std::make_shared<ImportClusterFlags>();
-  command.add_option("-f,--filename", options->manifests,
-                     "Manifests: files, directories, patterns; - is standard input (repeatable)");
-  RepeatableOption(command, "--pod-template-path", options->pod_template_paths,
-                   "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+  FilenameOption(command, options->manifests);
+  PodTemplatePathOption(command, options->pod_template_paths);
   AllowUnreadOption(command, options->allow_unread);
   command.add_option("--list", options->lists, "Lists, also plain text; - is standard input (repeatable)");
   command.add_option("--crictl", options->crictl, "The output of crictl images -o json; - is standard input");
