@@ -19,7 +19,7 @@ bool OnlyFailuresAreLeft(const Snapshot& snapshot) {
   if (snapshot.readiness.reason != Reason::kImagesNotReady) return false;
   return std::all_of(snapshot.images.begin(), snapshot.images.end(), [](const ImageState& image) {
     return !image.applies || !image.desired->required || image.ready ||
-           (image.settled && image.phase == Phase::kFailing);
+           KeepsFailing(image.settled, image.phase);
   });
 }
 

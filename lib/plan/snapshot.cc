@@ -10,6 +10,10 @@ std::string_view PhaseName(Phase phase) {
   return base::EnumName(phase);
 }
 
+bool KeepsFailing(bool settled, std::optional<Phase> phase) {
+  return settled && phase == Phase::kFailing;
+}
+
 std::string_view PullStateName(PullState state) {
   return base::EnumName(state);
 }

@@ -27,6 +27,9 @@ namespace prefetch::plan {
 // action or an external change, and has its reason.
 enum class Phase { kReady, kProgressing, kFailing };
 std::string_view PhaseName(Phase phase);
+// Returns true if waiting longer for this entry would change nothing, although it is not ready. A settled
+// entry may be ready, too. `phase`: nullopt if it is not known.
+bool KeepsFailing(bool settled, std::optional<Phase> phase);
 
 enum class PullState {
   kNone,    // nothing was pulled by this agent, and nothing is due

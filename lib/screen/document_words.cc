@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "image/pod_coordinates.h"
+#include "plan/image_readiness.h"
 #include "plan/spellings.h"
 #include "screen/text_layout.h"
 #include "status/words.h"
@@ -189,13 +190,17 @@ status::StatusVerdict Worst(const status::StatusImage& image, const PodKeys& pod
   return worst == nullptr ? status::StatusVerdict{} : *worst;
 }
 
+// Returns the verdict that decides whether the entry is ready. For Always the registry decides instead.
+const status::StatusVerdict& DecisiveVerdict(const status::StatusImage& image) {
+  return image.ready_for == image::PullPolicy::kNever ? image.verdicts.never : image.verdicts.if_not_present;
+}
+
 // Returns true if kubelet's verdict lets the entry be ready for the pods that it is meant for.
 bool IsOpen(const status::StatusImage& image) {
-  if (image.ready_for == image::PullPolicy::kNever)
-    return image.verdicts.never.result == kubelet::VerdictResult::kStarts;
-  if (image.ready_for != image::PullPolicy::kIfNotPresent) return false;
-  return image.verdicts.if_not_present.result == kubelet::VerdictResult::kStarts ||
-         image.verdicts.if_not_present.result == kubelet::VerdictResult::kPulls;
+  const auto policy = image.ready_for.value();
+  return policy &&
+         plan::IsReadyFor(*policy,
+                          {.usable = true, .result = DecisiveVerdict(image).result.value(), .agrees = false});
 }
 
 }  // namespace
@@ -264,9 +269,7 @@ status::StatusImage NarrowedTo(status::StatusImage image, const PodKeys& pods) {
     return image;
   image.ready = image.settled = true;
   image.phase = plan::Phase::kReady;
-  const status::StatusVerdict& verdict =
-      image.ready_for == image::PullPolicy::kNever ? image.verdicts.never : image.verdicts.if_not_present;
-  image.reason = status::ReasonText(verdict.reason);
+  image.reason = status::ReasonText(DecisiveVerdict(image).reason);
   image.message.clear();
   return image;
 }

@@ -20,8 +20,7 @@ bool IsMissing(const status::StatusImage& image) {
 }
 
 bool IsNotWorthWaitingFor(const status::StatusImage& image) {
-  // "Settled" alone may mean ready.
-  return image.settled && image.phase == plan::Phase::kFailing;
+  return plan::KeepsFailing(image.settled, image.phase.value());
 }
 
 // Returns the missing images, failures before slow pulls.
