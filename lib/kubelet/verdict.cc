@@ -368,10 +368,7 @@ std::string_view VerdictReasonName(VerdictReason reason) {
   return base::EnumName(reason);
 }
 
-namespace {
-
-// The file is decoded once for each version, since versions differ in what they can read (K15). A file that
-// this process may not read is no absent file: kubelet may read it.
+// A file that this process may not read is no absent file: kubelet may read it.
 RecordReading ReadRecord(const VerdictQuestion& question, image::KubeletVersion version) {
   switch (question.record.state) {
     case FileContent::State::kAbsent:
@@ -395,6 +392,8 @@ Reading ReadIntent(const VerdictQuestion& question, image::KubeletVersion versio
   }
   return Reading::kUnreadable;
 }
+
+namespace {
 
 // Returns the settings whose declaration would make the verdict firm. `possible` is in the order of versions.
 std::string MissingDeclarations(const std::vector<KubeletSettings>& possible) {

@@ -113,6 +113,10 @@ struct VerdictQuestion {
   PodIdentity pod;
 };
 
+// The question's files as a kubelet of `version` reads them: versions differ in what they can read (K15).
+RecordReading ReadRecord(const VerdictQuestion& question, image::KubeletVersion version);
+Reading ReadIntent(const VerdictQuestion& question, image::KubeletVersion version);
+
 // `possible` is not empty (see PossibleSettings). Where its members disagree the result is kUnknown with
 // kFactsUnknown, and the message says what to declare.
 Verdicts VerdictsFor(const VerdictQuestion& question, const std::vector<KubeletSettings>& possible);

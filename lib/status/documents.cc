@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/enum_name.h"
 #include "image/reference.h"
 #include "image/registry_answer.h"
 #include "kubelet/settings.h"
@@ -382,6 +383,10 @@ constexpr std::size_t kHeadBytes = 16384;
 constexpr std::size_t kImageBytes = 2048;
 
 }  // namespace
+
+std::string_view RecordStateName(RecordState state) {
+  return base::EnumName(state);
+}
 
 std::string StatusKubelet::SourceOf(std::string_view fact) const {
   for (const auto& [name, source] : sources) {

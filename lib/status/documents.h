@@ -55,10 +55,13 @@ struct RecordedUse {
   std::vector<std::string> identities;
 };
 
-// How kubelet's file about the image reads: "Found", "Absent", "Undecodable", "Unreadable"; "NotAsked" where
-// there is no image or no kubelet.
+// How kubelet's file about the image reads, as kubelet::Reading; kNotAsked: there is no image or no kubelet.
+enum class RecordState { kNotAsked, kFound, kAbsent, kUndecodable, kUnreadable };
+std::string_view RecordStateName(RecordState state);
+using RecordStateText = doc::EnumText<RecordState::kUnreadable, RecordStateName>;
+
 struct RecordView {
-  std::string state = "NotAsked";
+  RecordStateText state = RecordState::kNotAsked;
   std::vector<RecordedUse> uses;
 };
 
@@ -93,9 +96,9 @@ struct ImageDetail {
   // The request for this document read them from kubelet's files; none without a kubelet.
   std::optional<kubelet::Verdicts> verdicts;
   RecordView record;
-  std::string intent = "NotAsked";  // kubelet's intent to pull it: as RecordView::state
-  std::string record_key;           // under which kubelet looks the image up in the record; empty: not known
-  bool credentials_known = false;   // false: they were not asked for
+  RecordStateText intent = RecordState::kNotAsked;  // kubelet's intent to pull it
+  std::string record_key;          // under which kubelet looks the image up in the record; empty: not known
+  bool credentials_known = false;  // false: they were not asked for
   std::vector<CredentialView> credentials;  // in the order of attempts; empty: anonymous
   std::vector<ProviderView> providers;
   std::optional<RegistryHostsView> registry_hosts;  // none: this agent does not ask registries
@@ -355,7 +358,8 @@ struct ImageDocument {
   StatusRuntime runtime;
   std::optional<ImageReasoning> reasoning;  // none: no kubelet, or nothing is known of it yet
   RecordView record;
-  std::string intent, record_key;                          // ImageDetail explains them, and the next ones
+  RecordStateText intent;
+  std::string record_key;                                  // ImageDetail explains them, and the next ones
   std::optional<std::vector<CredentialView>> credentials;  // none: the agent did not look them up
   std::vector<ProviderView> providers;
   std::optional<RegistryHostsView> registry_hosts;

@@ -213,8 +213,9 @@ inline status::ImageDetail DetailOf(const plan::ImageState& image,
   if (image.verdicts) detail.verdicts = *image.verdicts;
   detail.record_key = image.desired->reference.Repository();
   if (!image.image_id.empty()) {
-    detail.record.state = record.reading == kubelet::Reading::kFound ? "Found" : "Absent";
-    detail.intent = "Absent";
+    const bool found = record.reading == kubelet::Reading::kFound;
+    detail.record.state = found ? status::RecordState::kFound : status::RecordState::kAbsent;
+    detail.intent = status::RecordState::kAbsent;
   }
   for (const auto& [repository, entry] : record.record.mapping) {
     detail.record.uses.push_back({.repository = repository,

@@ -125,18 +125,19 @@ std::optional<status::CheckResult> ImageQueryService::CheckKnown(const base::Cal
 
 namespace {
 
-using kubelet::FileContent;
-
-std::string_view StateName(const FileContent& file, bool decoded, bool found) {
-  switch (file.state) {
-    case FileContent::State::kAbsent:
-      return "Absent";
-    case FileContent::State::kUnreadable:
-      return "Unreadable";
-    case FileContent::State::kPresent:
-      return !decoded ? "Undecodable" : found ? "Found" : "Absent";
+status::RecordState StateOf(kubelet::Reading reading) {
+  using status::RecordState;
+  switch (reading) {
+    case kubelet::Reading::kAbsent:
+      return RecordState::kAbsent;
+    case kubelet::Reading::kUndecodable:
+      return RecordState::kUndecodable;
+    case kubelet::Reading::kUnreadable:
+      return RecordState::kUnreadable;
+    case kubelet::Reading::kFound:
+      return RecordState::kFound;
   }
-  return "Unreadable";
+  return RecordState::kUnreadable;
 }
 
 std::string Named(const char* what, const kubelet::Coordinates& of) {
@@ -198,16 +199,12 @@ void AddKubeletFiles(const plan::Snapshot& snapshot, const plan::ImageState& ima
   detail.record_key = kubelet::TrimmedImage(judged_pod.reference, version);
   // Records are filed under an image id (K18), so an absent image has none.
   if (image.image_id.empty()) return;
-  kubelet::RecordReading record = kubelet::DecodeRecord(files.record.content, image.image_id, version);
-  detail.record.state = StateName(files.record, record.reading != kubelet::Reading::kUndecodable,
-                                  record.reading == kubelet::Reading::kFound);
+  kubelet::RecordReading record = kubelet::ReadRecord(files, version);
+  detail.record.state = StateOf(record.reading);
   for (const auto& [repository, entry] : record.record.mapping) {
     detail.record.uses.push_back(UseOf(repository, entry, identities));
   }
-  kubelet::Reading intent =
-      kubelet::DecodeIntent(files.intent.content, judged_pod.reference.written(), version);
-  detail.intent =
-      StateName(files.intent, intent != kubelet::Reading::kUndecodable, intent == kubelet::Reading::kFound);
+  detail.intent = StateOf(kubelet::ReadIntent(files, version));
 }
 
 }  // namespace
