@@ -165,10 +165,7 @@ std::vector<std::string> Notes(const CompatOptions& options, const Objects& obje
     notes.push_back("the Secret " + options.secret + " serves " + which +
                     "; every pod of the node can use its images");
   }
-  if (agent.OnHostNetwork() && !options.common.port) {
-    notes.emplace_back(
-        "on the host's network, each instance needs its own port: give --port if another one runs there");
-  }
+  AddPortNote(options.common, agent, notes);
   return notes;
 }
 
@@ -199,15 +196,11 @@ base::Result<Generated> GenerateCompat(const Files& files, const CompatOptions& 
   Put(agent.container(), "name", doc::Node::String("prefetch"));  // Users run `kubectl logs -c prefetch`.
   Put(*ValueAt(agent.body(), {"spec", "template", "metadata", "annotations"}),
       "kubectl.kubernetes.io/default-container", doc::Node::String("prefetch"));
-  if (!common.image.empty()) agent.SetImage(common.image);
-  if (!common.kubelet_version.empty()) agent.SetEnv("PREFETCHD_KUBELET_VERSION", common.kubelet_version);
-  if (common.port) agent.SetPort(*common.port);
-  if (!common.image_pull_secrets.empty()) agent.SetImagePullSecrets(common.image_pull_secrets);
+  agent.SetCommon(common);
   LabelMonitors(common.monitor_labels, *objects);
   AlertOnDaemonSet(options.name, *objects);
   ChooseNodes(common.nodes, agent.pod_spec());
-  agent.SetRunFolder("/run/prefetchd-" + options.name);
-  agent.SetArg("--instance", options.name);
+  agent.SetInstance(options.name);
   UseSecret(options, *objects, agent);
   if (auto done = LabelNodes(options, account, *objects, agent); !done) return done.error();
   Generated out;

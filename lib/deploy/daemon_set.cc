@@ -122,7 +122,15 @@ void AgentDaemonSet::SetPort(std::uint16_t port) {
   }
 }
 
-void AgentDaemonSet::SetRunFolder(const std::string& folder) {
+void AgentDaemonSet::SetCommon(const GenerateOptions& options) {
+  if (!options.image.empty()) SetImage(options.image);
+  if (!options.kubelet_version.empty()) SetEnv("PREFETCHD_KUBELET_VERSION", options.kubelet_version);
+  if (options.port) SetPort(*options.port);
+  if (!options.image_pull_secrets.empty()) SetImagePullSecrets(options.image_pull_secrets);
+}
+
+void AgentDaemonSet::SetInstance(const std::string& name) {
+  const std::string folder = "/run/prefetchd-" + name;
   SetArg("--local", folder + "/prefetchd.sock");
   if (doc::Node* volume = ItemNamed(*Find(*pod_spec_, "volumes"), "name", "run")) {
     Put(Sub(*volume, "hostPath"), "path", doc::Node::String(folder));
@@ -130,6 +138,7 @@ void AgentDaemonSet::SetRunFolder(const std::string& folder) {
   if (doc::Node* mount = ItemNamed(*Find(*container_, "volumeMounts"), "name", "run")) {
     Put(*mount, "mountPath", doc::Node::String(folder));
   }
+  SetArg("--instance", name);
 }
 
 void AgentDaemonSet::SetListMaps(const std::vector<std::string>& config_maps) {

@@ -39,8 +39,10 @@ class AgentDaemonSet {
   // puts it.
   void MountSecret(const std::string& volume, const std::string& secret, const std::string& folder);
   void SetPort(std::uint16_t port);
-  // Sets the folder of the local socket, on the host and in the container.
-  void SetRunFolder(const std::string& folder);
+  // Sets the options that every kind of installation has: image, kubelet's version, port, pull secrets.
+  void SetCommon(const GenerateOptions& options);
+  // Sets the instance's name, and with it the folder of the local socket, on the host and in the container.
+  void SetInstance(const std::string& name);
   // Sets the list's volume: one ConfigMap, or several as one folder.
   void SetListMaps(const std::vector<std::string>& config_maps);
 

@@ -207,10 +207,7 @@ base::Status SetStartupTaintKey(const std::string& key, Objects& objects) {
 
 void ApplyOptions(const GenerateOptions& options, const std::vector<ConfigMapSource>& lists,
                   AgentDaemonSet& agent) {
-  if (!options.image.empty()) agent.SetImage(options.image);
-  if (!options.kubelet_version.empty()) agent.SetEnv("PREFETCHD_KUBELET_VERSION", options.kubelet_version);
-  if (options.port) agent.SetPort(*options.port);
-  if (!options.image_pull_secrets.empty()) agent.SetImagePullSecrets(options.image_pull_secrets);
+  agent.SetCommon(options);
   const std::vector<std::string>& secrets = options.mounted_pull_secrets;
   // Each one is inserted at the front, so the reverse order keeps the order of the options.
   for (auto secret = secrets.rbegin(); secret != secrets.rend(); ++secret) {
@@ -222,10 +219,7 @@ void ApplyOptions(const GenerateOptions& options, const std::vector<ConfigMapSou
     nodes.tolerations.push_back(options.startup_taint_key);
   }
   ChooseNodes(nodes, agent.pod_spec());
-  if (!options.instance.empty()) {
-    agent.SetRunFolder("/run/prefetchd-" + options.instance);
-    agent.SetArg("--instance", options.instance);
-  }
+  if (!options.instance.empty()) agent.SetInstance(options.instance);
   ApplyGate(options, agent);
   std::vector<std::string> names;
   for (const ConfigMapSource& list : lists) names.push_back(list.name);

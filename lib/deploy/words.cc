@@ -81,6 +81,13 @@ base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
   return CheckMonitors(options);
 }
 
+void AddPortNote(const GenerateOptions& options, const AgentDaemonSet& agent,
+                 std::vector<std::string>& notes) {
+  if (options.port || !agent.OnHostNetwork()) return;
+  notes.emplace_back(
+      "on the host's network, each instance needs its own port: give --port if another one runs there");
+}
+
 std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
                                   const AgentDaemonSet& agent) {
   std::vector<std::string> notes = NotesOnNodes(options.nodes, agent.pod_spec());
@@ -99,10 +106,7 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
         "--kubelet-version counts on every node, also after an upgrade; without it each agent reads the "
         "version from its own Node");
   }
-  if (!options.instance.empty() && !options.port && agent.OnHostNetwork()) {
-    notes.emplace_back(
-        "on the host's network, each instance needs its own port: give --port if another one runs there");
-  }
+  if (!options.instance.empty()) AddPortNote(options, agent, notes);
   if (Contains(options.components, kPolicy)) {
     notes.emplace_back("policy judges namespaces that you label prefetchd.dev/policy=enforce");
     notes.emplace_back(

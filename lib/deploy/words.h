@@ -29,6 +29,10 @@ bool IsLowerOrDigit(char c);
 std::vector<std::string> ComponentFolders(const GenerateOptions& options);
 // Checks the options that every kind of installation has: platform, components, nodes, namespace…
 base::Status CheckCommon(const Files& files, const GenerateOptions& options);
+// Adds a note if the agent, which may be one of several on its node, is on the host's network and `options`
+// have no port.
+void AddPortNote(const GenerateOptions& options, const AgentDaemonSet& agent,
+                 std::vector<std::string>& notes);
 std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
                                   const AgentDaemonSet& agent);
 
