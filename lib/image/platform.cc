@@ -58,6 +58,13 @@ bool VariantRuns(const Platform& node, std::string_view image_variant) {
   return has && wants && *wants <= *has;
 }
 
+// Returns true if a machine of the architecture `node` runs programs of the other architecture `image`, as
+// containerd assumes when it chooses from an index: other emulation (binfmt_misc) is unknown to it.
+bool CanRunForeign(std::string_view node, std::string_view image) {
+  if (node == "amd64") return image == "386";
+  return node == "arm64" && image == "arm";
+}
+
 }  // namespace
 
 base::Result<Platform> Platform::Parse(std::string_view text) {
@@ -88,12 +95,6 @@ std::string Platform::ToString() const {
   std::string text = os + "/" + architecture;
   if (!variant.empty()) text += "/" + variant;
   return text;
-}
-
-bool CanRunForeign(std::string_view node, std::string_view image) {
-  // Only what containerd chooses from an index: other emulation (binfmt_misc) is unknown to it.
-  if (node == "amd64") return image == "386";
-  return node == "arm64" && image == "arm";
 }
 
 bool CanRun(const Platform& node, const Platform& image) {

@@ -22,13 +22,9 @@ struct Platform {
   friend bool operator==(const Platform&, const Platform&) = default;
 };
 
-// Returns true if a machine of the architecture `node` runs programs of the other architecture `image`, as
-// containerd assumes when it chooses from an index (C20): amd64 runs 386, and arm64 runs arm.
-bool CanRunForeign(std::string_view node, std::string_view image);
-
 // Returns true if an image whose configuration claims `image` can run on `node`. Empty fields of `image` are
-// unknown and accepted (runtime rule C20); arm64's v8 is the same as no variant; arm v7 runs v6 and v5;
-// CanRunForeign holds.
+// unknown and accepted (runtime rule C20); arm64's v8 is the same as no variant; arm v7 runs v6 and v5; amd64
+// runs 386, and arm64 runs arm.
 bool CanRun(const Platform& node, const Platform& image);
 
 }  // namespace prefetch::image

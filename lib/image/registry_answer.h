@@ -57,7 +57,6 @@ class RegistryDetail {
     kQuota,
     kRepositoryMissing,
     kReset,
-    kSamePlatform,
     kSchema1,
     kSlowDown,
     kStopped,

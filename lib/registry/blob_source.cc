@@ -258,7 +258,7 @@ base::Result<ImageManifest> BlobSource::FetchManifest(const base::Call& call, co
   if (!document) return std::move(document).error();
   // The runtime cannot pull an image that it would not unpack. If the agent brought its content, the image
   // would be recorded nevertheless.
-  auto chosen = ChooseManifest(document->text, image.platform, ForeignPlatforms::kIgnore);
+  auto chosen = ChooseManifest(document->text, image.platform);
   if (!chosen && chosen.error().code() == base::Code::kNotFound)
     return base::InvalidArgument(chosen.error().message()).CausedBy(Fault::kImage);
   if (!chosen) {

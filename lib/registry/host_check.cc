@@ -414,9 +414,7 @@ RegistryAnswer HostCheck::DeferLoginToPull() const {
 RegistryAnswer HostCheck::EvaluateHead(const ManifestDescriptor& descriptor, Authorization& authorization,
                                        const AuthConfig* credential) {
   if (!image::IsDigest(descriptor.digest)) return GetForDigest(authorization, credential);
-  RegistryAnswer answer = CompareDigest(descriptor.digest);
-  if (descriptor.kind == ManifestKind::kIndex) answer = CompareByPlatform(std::move(answer), authorization);
-  return ConfirmByFetch(std::move(answer), descriptor, authorization, credential);
+  return ConfirmByFetch(CompareDigest(descriptor.digest), descriptor, authorization, credential);
 }
 
 RegistryAnswer HostCheck::GetForDigest(Authorization& authorization, const AuthConfig* credential) {
@@ -560,22 +558,6 @@ RegistryAnswer HostCheck::CompareDigest(const std::string& digest) const {
   if (std::find(local.begin(), local.end(), digest) != local.end()) answer.kind = Kind::kSame;
   answer.local_digest_unknown = local.empty();
   return answer;
-}
-
-// An index that has changed only for other platforms counts as unchanged, if the runtime names the digest of
-// this platform's manifest (R10). Docker Hub is an exception, since a GET counts as a pull there.
-RegistryAnswer HostCheck::CompareByPlatform(RegistryAnswer moved, const Authorization& authorization) {
-  const auto& local = question_.local_digests;
-  bool asked_for = state_.options.compare_platforms && !IsDockerHub(host_.host);
-  if (moved.kind != Kind::kMoved || local.empty() || !asked_for) return moved;
-  Reply reply = Ask("GET", authorization);
-  if (!reply.response || reply.response->status != 200) return moved;
-  if ("sha256:" + base::Sha256Hex(reply.response->body) != moved.digest) return moved;
-  auto chosen = ChooseManifest(reply.response->body, question_.platform);
-  if (!chosen || std::find(local.begin(), local.end(), *chosen) == local.end()) return moved;
-  moved.kind = Kind::kSame;
-  moved.detail = RegistryDetail::kSamePlatform;
-  return moved;
 }
 
 // Turns a refusal into an answer. The server's own words go into the message as untrusted input: without

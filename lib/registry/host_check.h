@@ -90,7 +90,6 @@ class HostCheck {
   // Returns whether containerd would log in to this host and the agent does not.
   bool LacksLogin() const;
   image::RegistryAnswer DeferLoginToPull() const;
-  image::RegistryAnswer CompareByPlatform(image::RegistryAnswer moved, const Authorization& authorization);
   bool IsForContainerd() const { return state_.options.IsForContainerd(); }
   void NoteAllowance(const http::Response& response);
   bool Pause(std::chrono::milliseconds delay) const;

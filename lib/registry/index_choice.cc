@@ -1,7 +1,7 @@
 #include "registry/index_choice.h"
 
 #include <optional>
-#include <tuple>
+#include <utility>
 
 #include "base/redactor.h"
 #include "base/text.h"
@@ -40,32 +40,24 @@ std::optional<std::uint64_t> LevelOf(const std::string& architecture, std::strin
   return base::ParseUint(variant);
 }
 
-// Higher is better: entries with a platform, then the node's own architecture, then the level. Without a
-// platform, containerd reads it from the image's configuration.
-using Rank = std::tuple<bool, bool, std::uint64_t>;
+// Higher is better: entries with a platform, then the level. Without a platform, containerd reads it from the
+// image's configuration.
+using Rank = std::pair<bool, std::uint64_t>;
 
 // Returns nullopt if the runtime does not take the entry (C20). A node without a variant has the lowest
 // level, since containerd detects levels of arm and arm64 only.
-std::optional<Rank> RankOf(const image::Platform& node, const std::optional<image::Platform>& entry,
-                           ForeignPlatforms foreign) {
-  if (!entry) return Rank{false, false, 0};
+std::optional<Rank> RankOf(const image::Platform& node, const std::optional<image::Platform>& entry) {
+  if (!entry) return Rank{false, 0};
   if (!entry->os.empty() && entry->os != node.os) return std::nullopt;
-  const bool own = entry->architecture == node.architecture;
-  const bool taken =
-      foreign == ForeignPlatforms::kAccept && image::CanRunForeign(node.architecture, entry->architecture);
-  if (!own && !taken) return std::nullopt;
+  if (entry->architecture != node.architecture) return std::nullopt;
   const std::optional<std::uint64_t> level = LevelOf(entry->architecture, entry->variant);
-  const std::uint64_t most = own ? LevelOf(node.architecture, node.variant).value_or(1)
-                             : entry->architecture == "arm" ? 8
-                                                            : 1;
-  if (!level || *level > most) return std::nullopt;
-  return Rank{true, own, *level};
+  if (!level || *level > LevelOf(node.architecture, node.variant).value_or(1)) return std::nullopt;
+  return Rank{true, *level};
 }
 
 }  // namespace
 
-base::Result<std::string> ChooseManifest(std::string_view index, const image::Platform& node,
-                                         ForeignPlatforms foreign) {
+base::Result<std::string> ChooseManifest(std::string_view index, const image::Platform& node) {
   const base::LargeTextLock turn(index.size());
   doc::Problems problems("index");
   auto root = doc::ParseJson(index, problems, doc::JsonRules::kLenient, kManifestLimits);
@@ -78,7 +70,7 @@ base::Result<std::string> ChooseManifest(std::string_view index, const image::Pl
   for (const doc::Node& item : manifests->items) {
     auto entry = ReadEntry(item);
     if (!entry) continue;
-    const std::optional<Rank> rank = RankOf(node, entry->platform, foreign);
+    const std::optional<Rank> rank = RankOf(node, entry->platform);
     // The first of equal entries wins.
     if (!rank || (best_rank && *rank <= *best_rank)) continue;
     best_rank = rank;

@@ -50,9 +50,6 @@ struct ClientOptions {
   // Ask the registry's own server, never a mirror: the newest digest, though a pull may still bring a
   // mirror's.
   bool skip_mirrors = false;
-  // An index that has moved is fetched, too: if this platform's manifest is one of the runtime's digests
-  // (CRI-O names it), nothing has changed here. Costs a GET for each tag that moved.
-  bool compare_platforms = false;
 };
 
 }  // namespace prefetch::registry

@@ -27,7 +27,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Nobody waits between tries.
   options.times.retries = {std::chrono::milliseconds(0), std::chrono::milliseconds(0)};
   options.circuit = false;
-  options.compare_platforms = size % 2 == 1;
   options.throttle.rate = {};
   registry::Client client(server, clock, std::move(options));
   image::RegistryQuestion question{.reference = *image::Reference::Parse("reg.example.test/team/app:v1"),

@@ -526,28 +526,6 @@ TEST_F(ClientAnswerTest, TenRedirectsAreOneTooMany) {
   EXPECT_EQ(Word(AskFake("app:va")), "ServerError BadRedirect");
 }
 
-TEST_F(ClientAnswerTest, AnIndexThatMovedForOtherPlatformsOnly) {
-  std::string mine = "sha256:" + std::string(64, 'a'), theirs = "sha256:" + std::string(64, 'b');
-  auto entry = [](const std::string& digest, const std::string& architecture) {
-    return R"({"digest":")" + digest + R"(","platform":{"os":"linux","architecture":")" + architecture +
-           "\"}}";
-  };
-  std::string index = registry_.Put(
-      "app", "v1", {.body = "{\"manifests\":[" + entry(theirs, "arm64") + "," + entry(mine, "amd64") + "]}"});
-  std::string old = "sha256:" + std::string(64, 'c');
-  EXPECT_EQ(Word(AskFake("app:v1", {}, {old, mine})), "Moved");
-  auto options = tests::QuickOptions();
-  options.compare_platforms = true;
-  Make(options);
-  auto same = AskFake("app:v1", {}, {old, mine});
-  EXPECT_EQ(Word(same), "Same SamePlatform");
-  EXPECT_EQ(same.digest, index);
-  EXPECT_EQ(same.requests, 2);
-  EXPECT_EQ(Word(AskFake("app:v1", {}, {old, theirs})), "Moved");
-  EXPECT_EQ(AskFake("app:v1", {}, {index}).requests, 1);
-  EXPECT_EQ(AskFake("app:v1").requests, 1);
-}
-
 TEST_F(ClientAnswerTest, CookiesAreNotKept) {
   registry_.Put("app", "v1");
   registry_.Answer([](const WireRequest&) {
