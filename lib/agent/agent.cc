@@ -480,7 +480,6 @@ void Agent::Publish() {
   const plan::DiskSpace& disk = pulls_->disk();
   snapshot->node = options_.node;
   snapshot->time = loop_.Wall();
-  snapshot->turned_at = loop_.now();
   snapshot->list.hash = list_->hash;
   snapshot->list.sources = list_->sources;
   snapshot->list.warnings = list_->warnings;
@@ -504,7 +503,6 @@ void Agent::Publish() {
   AddGcOutlook(*snapshot);
   snapshot->readiness = plan::Summarize({.list = *list_,
                                          .list_loaded = list_epoch_ > 0,
-                                         .runtime_up = runtime.up,
                                          .runtime_ever_up = runtime_.ever_up(),
                                          .runtime_down_for = runtime_.DownFor(),
                                          .runtime_error = snapshot->runtime.error,

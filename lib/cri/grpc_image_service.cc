@@ -289,7 +289,7 @@ CallResult<std::vector<ImageFilesystem>> GrpcImageService::ImageFsInfo(const bas
   if (failed) return std::move(*failed);
   std::vector<ImageFilesystem> filesystems;
   for (const v1::FilesystemUsage& usage : response.image_filesystems()) {
-    filesystems.push_back({usage.fs_id().mountpoint(), usage.used_bytes().value()});
+    filesystems.push_back({.mountpoint = usage.fs_id().mountpoint()});
   }
   return filesystems;
 }

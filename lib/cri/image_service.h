@@ -71,7 +71,6 @@ struct ImageDetails {
 
 struct ImageFilesystem {
   std::string mountpoint;
-  std::uint64_t used_bytes = 0;
 };
 
 struct PullRequest {

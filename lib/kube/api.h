@@ -48,7 +48,6 @@ struct Node {
   std::vector<NodeCondition> conditions;
   std::vector<std::string> addresses;  // internal and external ones
   std::string kubelet_version;         // "v1.36.2"
-  std::uint16_t kubelet_port = 0;      // of status.daemonEndpoints; 0: not told
 
   friend bool operator==(const Node&, const Node&) = default;
 };

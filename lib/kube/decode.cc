@@ -125,10 +125,6 @@ std::optional<Node> DecodeNode(const doc::Node& object) {
     if (type == "InternalIP" || type == "ExternalIP") node.addresses.push_back(TextAt(address, {"address"}));
   }
   node.kubelet_version = TextAt(object, {"status", "nodeInfo", "kubeletVersion"});
-  const doc::Node* port = ValueAt(object, {"status", "daemonEndpoints", "kubeletEndpoint", "Port"});
-  if (port != nullptr && port->kind == doc::Node::Kind::kInt && port->integer > 0 && port->integer < 65536) {
-    node.kubelet_port = static_cast<std::uint16_t>(port->integer);
-  }
   return node;
 }
 

@@ -61,7 +61,6 @@ GcSpacePass PassFor(const GcRules& rules, const ImageDisk& disk, const Candidate
     // enough.
     if (due && image->first_seen_age < rules.minimum_age) continue;
     pass.removed_ids.push_back(image->id);
-    pass.removed_bytes += image->size_bytes;
     // An image of unknown use may stay. It frees nothing for certain, so the forecast goes on to the next
     // one.
     if (image->in_use.has_value()) surely_freed += image->size_bytes;

@@ -41,7 +41,6 @@ struct GcSpacePass {
   std::uint64_t bytes_to_high = 0;  // further bytes in use at which it runs; 0: it runs at the next check
   std::uint64_t target_bytes = 0;   // the bytes it then tries to free
   std::vector<std::string> removed_ids;  // ids, first to last
-  std::uint64_t removed_bytes = 0;       // their sizes; less than target_bytes: kubelet fails to free enough
 };
 
 struct GcForecast {

@@ -64,14 +64,13 @@ struct ImageUse {
   // False if a controller or an unresolved variable decides; `policy` is then Kubernetes' default.
   bool policy_known = true;
   UseKind kind = UseKind::kContainer;
-  std::string name;                        // of the container or volume; of a field its path
-  doc::Position at;                        // of the image's value
-  doc::Position key_at;                    // of its key
-  std::string path;                        // of the same: "spec.template.spec.containers[0].image"
-  std::optional<doc::Position> policy_at;  // of the explicit policy's value
-  std::optional<doc::Position> policy_key_at;
-  doc::Position holder_at;         // where the container or volume begins
-  std::shared_ptr<const Pod> pod;  // never null; shared by the uses of one pod
+  std::string name;                            // of the container or volume; of a field its path
+  doc::Position at;                            // of the image's value
+  doc::Position key_at;                        // of its key
+  std::string path;                            // of the same: "spec.template.spec.containers[0].image"
+  std::optional<doc::Position> policy_key_at;  // of the explicit policy's key
+  doc::Position holder_at;                     // where the container or volume begins
+  std::shared_ptr<const Pod> pod;              // never null; shared by the uses of one pod
 };
 
 // A step of a Tekton Task whose image is in a StepAction: an object of its own, perhaps in another

@@ -580,7 +580,6 @@ void ReadPolicy(const std::optional<Reader>& policy, const Field& field, ImageUs
     return;
   }
   if (!policy) return;
-  use.policy_at = policy->node().at;
   use.policy_key_at = field.holder.KeyAt(field.key);
 }
 

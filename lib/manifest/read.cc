@@ -577,7 +577,6 @@ void ObjectVisitor::AddField(const ImageField& field, const Pod& owner) {
   // cluster overrides all policies.
   use.policy_known = use.explicit_policy.has_value() || options_.policy.assume_always_pull;
   use.policy = EffectivePolicy(use.explicit_policy, use.reference, options_.policy);
-  if (field.policy != nullptr) use.policy_at = field.policy->at;
   use.at = field.at;
   use.key_at = field.key_at;
   use.holder_at = field.holder_at;

@@ -33,7 +33,6 @@ constexpr std::chrono::minutes kRuntimeGrace{5};
 struct NodeFacts {
   const ImageList& list;
   bool list_loaded = false;
-  bool runtime_up = false;
   bool runtime_ever_up = false;
   std::optional<base::Duration> runtime_down_for;
   std::string runtime_error;

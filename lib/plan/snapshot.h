@@ -212,7 +212,6 @@ struct Readiness {
 struct Snapshot {
   std::string node;
   base::WallTime time;
-  base::TimePoint turned_at;  // when the loop turned last; /livez
   Readiness readiness;
   ImageList list;  // but for its images, which are below with all that is known of them
   RuntimeStatus runtime;

@@ -439,9 +439,7 @@ cri::CallResult<std::string> FakeImageService::PullImage(const base::Call& call,
 cri::CallResult<std::vector<cri::ImageFilesystem>> FakeImageService::ImageFsInfo(const base::Call& call) {
   base::Lock lock(mutex_);
   if (auto refusal = Refusal(call)) return std::move(*refusal);
-  std::uint64_t used = 0;
-  for (const auto& [id, stored] : store_.images) used += stored.image.Bytes();
-  return std::vector<cri::ImageFilesystem>{{IsCrio(persona_) ? kCrioMountpoint : kMountpoint, used}};
+  return std::vector<cri::ImageFilesystem>{{.mountpoint = IsCrio(persona_) ? kCrioMountpoint : kMountpoint}};
 }
 
 }  // namespace prefetch::tests

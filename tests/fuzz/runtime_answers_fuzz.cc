@@ -50,7 +50,7 @@ class Hostile final : public cri::ImageService, public cri::ContentService {
   }
   cri::CallResult<std::vector<cri::ImageFilesystem>> ImageFsInfo(const base::Call&) override {
     std::vector<cri::ImageFilesystem> all(Number() % 3);
-    for (cri::ImageFilesystem& one : all) one = {.mountpoint = Next(), .used_bytes = Number()};
+    for (cri::ImageFilesystem& one : all) one.mountpoint = Next();
     return all;
   }
   cri::CallResult<bool> EnsureLease(const base::Call&, const std::string&, std::chrono::seconds) override {

@@ -53,7 +53,7 @@ constexpr std::string_view kNode = R"({
                 {"type": "InternalIP", "address": "fd00::1"}, {"type": "ExternalIP", "address": "192.0.2.9"}],
   "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ok",
                   "lastHeartbeatTime": "2026-08-01T10:00:00Z", "lastTransitionTime": null}],
-  "nodeInfo": {"kubeletVersion": "v1.36.2"}, "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}}}})";
+  "nodeInfo": {"kubeletVersion": "v1.36.2"}}})";
 
 class HttpApiTest : public testing::Test {
  protected:
@@ -113,7 +113,6 @@ TEST_F(HttpApiTest, GetNode) {
   EXPECT_FALSE(node->conditions[0].last_transition);
   EXPECT_EQ(node->addresses, (std::vector<std::string>{"10.0.0.1", "fd00::1", "192.0.2.9"}));
   EXPECT_EQ(node->kubelet_version, "v1.36.2");
-  EXPECT_EQ(node->kubelet_port, 10250);
   EXPECT_FALSE(node->unschedulable);
 }
 

@@ -384,11 +384,10 @@ TEST(Read, KnowsWhatThePodPullsWith) {
                            .service_account_name = "sa"}));
   EXPECT_EQ(use.pod, manifests.uses[1].pod);
   EXPECT_EQ(use.path, "spec.jobTemplate.spec.template.spec.containers[0].image");
-  EXPECT_EQ(use.policy_at, (doc::Position{6, 56}));
   EXPECT_EQ(use.policy_key_at, (doc::Position{6, 39}));
   EXPECT_EQ(use.key_at, (doc::Position{6, 27}));
   EXPECT_EQ(use.holder_at, (doc::Position{6, 17}));
-  EXPECT_EQ(manifests.uses[1].policy_at, std::nullopt);
+  EXPECT_EQ(manifests.uses[1].policy_key_at, std::nullopt);
   EXPECT_EQ(use.reference->Normalized(), "docker.io/library/a:1");
 }
 

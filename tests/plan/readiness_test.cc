@@ -413,7 +413,6 @@ TEST(SummarizeTest, Row) {
     SCOPED_TRACE(row.name);
     Readiness out = Summarize({.list = row.list,
                                .list_loaded = true,
-                               .runtime_up = row.up,
                                .runtime_ever_up = row.ever_up,
                                .runtime_down_for = row.down_for,
                                .runtime_error = row.up ? "" : "connection refused"},
@@ -429,8 +428,7 @@ TEST(Summarize, BrokenNewVersionKeepsTheLastGoodOneInForce) {
   ListSource source = Good();
   source.error = "a.yaml:3:1: broken";
   Readiness out =
-      Summarize({.list = List({source}), .list_loaded = true, .runtime_up = true, .runtime_ever_up = true},
-                {State(true)});
+      Summarize({.list = List({source}), .list_loaded = true, .runtime_ever_up = true}, {State(true)});
   EXPECT_TRUE(out.ready);
 }
 
@@ -438,7 +436,6 @@ TEST(Summarize, ANodeWhoseKubeletWouldExitIsNotReady) {
   ImageList list = List({Good()});
   NodeFacts node{.list = list,
                  .list_loaded = true,
-                 .runtime_up = true,
                  .runtime_ever_up = true,
                  .credentials_error = "p.yaml:4:3: providers[0].matchImages: is required"};
   Readiness out = Summarize(node, {State(true)});
