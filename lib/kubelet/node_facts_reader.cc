@@ -12,7 +12,6 @@
 #include <set>
 #include <string_view>
 
-#include "base/fs.h"
 #include "base/process_stat.h"
 #include "base/text.h"
 
@@ -140,8 +139,8 @@ ConfigFiles::Stamps ConfigFiles::ReadStamps() const {
 
 bool ConfigFiles::IsStable(const Stamps& stamps) {
   auto now = std::chrono::system_clock::now().time_since_epoch();
-  std::int64_t newest = stamps.main.changed_ns;
-  for (const DropIn& drop_in : stamps.drop_ins) newest = std::max(newest, drop_in.stamp.changed_ns);
+  std::int64_t newest = stamps.main.file.changed_ns;
+  for (const DropIn& drop_in : stamps.drop_ins) newest = std::max(newest, drop_in.stamp.file.changed_ns);
   return std::chrono::nanoseconds(newest) + kTick < now;
 }
 
@@ -204,18 +203,6 @@ namespace {
 constexpr std::size_t kMaxEntries = 1000;
 constexpr std::size_t kMaxDepth = 16;
 
-std::int64_t Nanoseconds(const timespec& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
-
-ConfigStamp ToStamp(const struct stat& info) {
-  return {.device = info.st_dev,
-          .inode = info.st_ino,
-          .size = static_cast<std::uint64_t>(info.st_size),
-          .modified_ns = Nanoseconds(info.st_mtim),
-          .changed_ns = Nanoseconds(info.st_ctim)};
-}
-
 // One walk. The depth limit bounds the recursion.
 class Walk {
  public:
@@ -229,7 +216,7 @@ class Walk {
     if (::lstat(path.c_str(), &info) != 0) return base::FromErrno(errno, "stat " + path);
     if (S_ISDIR(info.st_mode)) return VisitDirectory(path, depth);
     if (!path.ends_with(".conf")) return {};
-    found_.push_back({path, S_ISLNK(info.st_mode) ? StampOf(path) : ToStamp(info)});
+    found_.push_back({path, StampOf(path)});
     return {};
   }
 
@@ -255,9 +242,8 @@ class Walk {
 }  // namespace
 
 ConfigStamp StampOf(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return {.error = errno};
-  return ToStamp(info);
+  const base::FileStamp file = base::StampOf(path);
+  return {.error = file == base::FileStamp{} ? errno : 0, .file = file};
 }
 
 base::Result<std::vector<DropIn>> ListDropIns(const std::string& folder) {

@@ -16,18 +16,17 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/result.h"
 #include "kubelet/command_line.h"
 #include "kubelet/node_facts.h"
 
 namespace prefetch::kubelet {
 
-// Identity, size and times of a file: two equal stamps mean an unchanged file. `error` is the errno of a
-// failed stat.
+// Two equal stamps mean an unchanged file. `error` is the errno of a failed stat.
 struct ConfigStamp {
   int error = 0;
-  std::uint64_t device = 0, inode = 0, size = 0;
-  std::int64_t modified_ns = 0, changed_ns = 0;
+  base::FileStamp file;
 
   friend bool operator==(const ConfigStamp&, const ConfigStamp&) = default;
 };

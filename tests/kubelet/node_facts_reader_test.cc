@@ -535,7 +535,7 @@ TEST(DropIns, LinksToFilesAreFollowedThoseToDirectoriesAreNot) {
   EXPECT_EQ(Names(dir / "d"), (List{"a.conf", "b.conf"}));
   auto found = ListDropIns(dir / "d");
   EXPECT_EQ(found->back().stamp, StampOf(dir / "elsewhere/x.conf"));
-  EXPECT_EQ(found->back().stamp.size, 7U);
+  EXPECT_EQ(found->back().stamp.file.size, 7U);
 }
 
 TEST(DropIns, FolderThatIsALinkIsNotWalked) {
