@@ -4,7 +4,6 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -20,12 +19,6 @@ namespace prefetch::agent {
 namespace {
 
 constexpr std::chrono::seconds kDiskProbeTimeout{1};
-
-bool HasTagOf(const image::LocalImage& image, const std::string& repository) {
-  return std::any_of(image.repo_tags.begin(), image.repo_tags.end(), [&](const std::string& name) {
-    return name.rfind(':') == repository.size() && name.starts_with(repository);
-  });
-}
 
 // Spreads `part` over `hash`, so that the order of parts counts.
 std::uint64_t Mixed(std::uint64_t hash, std::uint64_t part) {
@@ -271,7 +264,7 @@ RuntimePoll Observer::PollConnected(const base::Call& call, const plan::ImageLis
     }
     plan::Local local = pulling::ToLocal(*found, desired.reference, index.NamesOf(found->id));
     local.found_by_tag = names_are_pulled_ && desired.reference.has_digest() &&
-                         HasTagOf(*found, desired.reference.Repository());
+                         image::HasTagIn(*found, desired.reference.Repository());
     if (auto known = facts_.find(found->id); known != facts_.end()) {
       local.runs_here = known->second.runs_here;
       local.platform = known->second.platform;

@@ -2,27 +2,19 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 namespace prefetch::image {
-namespace {
 
-// Returns the repository of "repository@digest" or "repository:tag". A colon before the last slash belongs to
-// a port.
-std::string RepositoryOf(const std::string& name) {
-  std::size_t at = name.find('@');
-  if (at != std::string::npos) return name.substr(0, at);
-  std::size_t colon = name.rfind(':');
-  std::size_t slash = name.rfind('/');
-  bool has_tag = colon != std::string::npos && (slash == std::string::npos || colon > slash);
-  return has_tag ? name.substr(0, colon) : name;
+bool HasTagIn(const LocalImage& image, std::string_view repository) {
+  return std::any_of(image.repo_tags.begin(), image.repo_tags.end(),
+                     [&](const std::string& name) { return RepositoryOf(name) == repository; });
 }
-
-}  // namespace
 
 LocalImageIndex::LocalImageIndex(std::vector<LocalImage> images) : images_(std::move(images)) {
   for (std::size_t i = 0; i < images_.size(); i++) {
     const LocalImage& image = images_[i];
-    std::set<std::string> repositories;
+    std::set<std::string_view> repositories;
     for (const std::string& name : image.repo_digests) {
       // A digest in repo_digests shows that the image was pulled, so its name alone is enough.
       by_name_.emplace(name, i);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct LocalImage {
 
   friend bool operator==(const LocalImage&, const LocalImage&) = default;
 };
+
+bool HasTagIn(const LocalImage& image, std::string_view repository);
 
 // One ListImages answer, indexed once, for a list of thousands of entries. A value: immutable once built; any
 // thread may read.

@@ -214,7 +214,7 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
 std::string Reference::SpecImage() const {
   const Parts& own = parts();
   // K1: kubelet adds ":latest", and normalises nothing else.
-  return own.tag_written || has_digest() ? own.written : own.written + ":" + own.tag;
+  return has_tag_or_digest() ? own.written : own.written + ":" + own.tag;
 }
 
 namespace {
@@ -260,6 +260,15 @@ bool IsDigest(std::string_view text) {
   return DigestError(text).empty();
 }
 
+std::string_view RepositoryOf(std::string_view name) {
+  std::size_t digest = name.find('@');
+  if (digest != std::string_view::npos) return name.substr(0, digest);
+  std::size_t colon = name.rfind(':');
+  // A colon before a slash belongs to the registry's port.
+  bool tag = colon != std::string_view::npos && name.find('/', colon) == std::string_view::npos;
+  return tag ? name.substr(0, colon) : name;
+}
+
 std::string_view WrittenName(std::string_view image) {
   // The digest goes first, since it contains a colon.
   image = image.substr(0, image.find('@'));
@@ -301,14 +310,6 @@ bool Matches(std::string_view pattern, std::string_view text) {
   }
   while (p < pattern.size() && pattern[p] == '*') p++;
   return p == pattern.size();
-}
-
-std::string_view RepositoryOf(std::string_view name) {
-  std::size_t digest = name.find('@');
-  if (digest != std::string_view::npos) return name.substr(0, digest);
-  std::size_t colon = name.rfind(':');
-  bool tag = colon != std::string_view::npos && name.find('/', colon) == std::string_view::npos;
-  return tag ? name.substr(0, colon) : name;
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ class Reference {
   const std::string& tag() const { return parts().tag; }
   const std::string& digest() const { return parts().digest; }  // "sha256:…" or empty
   bool has_digest() const { return !parts().digest.empty(); }
+  // As written: false for "nginx", whose tag is implied.
+  bool has_tag_or_digest() const { return parts().tag_written || has_digest(); }
 
   // "docker.io/library/nginx": no tag, no digest (kubelet's "repo name")
   const std::string& Repository() const { return parts().repository; }
@@ -77,6 +79,10 @@ bool IsDigest(std::string_view text);
 
 // Why `text` is no digest, as the end of a sentence ("has the wrong length"); empty if it is one.
 std::string_view DigestError(std::string_view text);
+
+// Returns the repository of a name as runtimes list it, "repository@digest" or "repository:tag". A tag before
+// the digest stays. The name must outlive the result.
+std::string_view RepositoryOf(std::string_view name);
 
 // Facts from an image's name as written, before it is normalised. Pure.
 

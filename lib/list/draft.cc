@@ -99,11 +99,11 @@ std::vector<Word> WordsOf(std::string_view line) {
 
 // Accepts "nginx:1.27" and "acme/app@sha256:…", but not "12:30", "std::string" or "a:b:c". Almost every word
 // is a valid image name, so a word without a registry needs a tag or a digest to count as one.
-bool HasTagOrDigest(const image::Reference& reference, std::string_view word) {
+bool LooksLikeImage(const image::Reference& reference) {
+  const std::string_view word = reference.written();
   bool letter = false;
   for (char c : word.substr(0, word.find(':'))) letter = letter || (c >= 'a' && c <= 'z');
-  return letter &&
-         (reference.has_digest() || word.substr(word.rfind('/') + 1).find(':') != std::string_view::npos);
+  return letter && reference.has_tag_or_digest();
 }
 
 // Returns the first word that begins with a registry, or else the first one with a tag or digest: a word that
@@ -117,7 +117,7 @@ std::optional<MarkedImage> ImageIn(std::string_view line, std::uint32_t number) 
     }
     bool registry = image::NamesRegistry(word.text);
     auto reference = image::Reference::Parse(word.text);
-    if (!reference || (!registry && (found || !HasTagOrDigest(*reference, word.text)))) continue;
+    if (!reference || (!registry && (found || !LooksLikeImage(*reference)))) continue;
     found = MarkedImage{*reference, {number, static_cast<std::uint32_t>(word.offset + 1)}};
     if (registry) break;
   }

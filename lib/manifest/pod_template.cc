@@ -305,9 +305,7 @@ bool ReplacesImage(const Node& value) {
 bool NamesImage(std::string_view key, const std::string& text) {
   const auto reference = image::Reference::Parse(text);
   if (!reference) return false;
-  const bool tagged =
-      reference->has_digest() || text.substr(text.rfind('/') + 1).find(':') != std::string::npos;
-  if (tagged) return true;
+  if (reference->has_tag_or_digest()) return true;
   for (const std::string_view ending : kOtherImages) {
     if (text.ends_with(ending)) return false;
   }
@@ -388,8 +386,7 @@ class ShapeFinder {
   // The tag may be in another field: `baseImage: quay.io/prometheus/prometheus`, `tag: v2`.
   static std::string Tagged(const Node& holder, const std::string& key, const std::string& text) {
     const auto reference = image::Reference::Parse(text);
-    const bool tagged = text.substr(text.rfind('/') + 1).find(':') != std::string::npos;
-    if (!reference || reference->has_digest() || tagged) return text;
+    if (!reference || reference->has_tag_or_digest()) return text;
     const std::string tag =
         key == "baseImage" ? WordAt(holder, {"tag", "version"}) : WordAt(holder, {"tag", "imageTag"});
     return tag.empty() ? text : text + ":" + tag;

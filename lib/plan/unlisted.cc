@@ -39,19 +39,10 @@ std::vector<std::uint64_t> NamesOf(const std::vector<image::LocalImage>& images)
   return names;
 }
 
-// Returns true if the image has a tag in the repository of this digest name. A pull by tag brings both names,
-// and the tag is the one in the list or the pod.
-bool HasTagInRepository(const image::LocalImage& image, std::string_view digest_name) {
-  std::string_view repository = digest_name.substr(0, digest_name.find('@'));
-  return std::any_of(image.repo_tags.begin(), image.repo_tags.end(), [&](std::string_view tag) {
-    return tag.size() > repository.size() && tag.starts_with(repository) && tag[repository.size()] == ':';
-  });
-}
-
 // When a tag moves away from an image, CRI-O leaves its digest under a name that ends at the port's colon:
 // "127.0.0.1@sha256:…". A name of a pull has a repository behind the registry.
 bool IsRemnant(std::string_view digest_name) {
-  return digest_name.substr(0, digest_name.find('@')).find('/') == std::string_view::npos;
+  return image::RepositoryOf(digest_name).find('/') == std::string_view::npos;
 }
 
 bool IsIgnored(const std::vector<std::string>& ignore, std::string_view name) {
@@ -102,7 +93,9 @@ Arrivals AfterPoll(Arrivals before, const std::vector<image::LocalImage>& images
       if (came(name)) Add(image, name, now, unlisted);
     }
     for (const std::string& name : image.repo_digests) {
-      if (!HasTagInRepository(image, name) && !IsRemnant(name) && came(name)) Add(image, name, now, unlisted);
+      // A pull by tag brings both names, and the tag is the one in the list or the pod.
+      const bool tagged = image::HasTagIn(image, image::RepositoryOf(name));
+      if (!tagged && !IsRemnant(name) && came(name)) Add(image, name, now, unlisted);
     }
   }
   std::erase_if(unlisted.images,

@@ -182,11 +182,6 @@ base::Status ValidateSearch(const toml::node& at, std::vector<std::string>& sear
   return {};
 }
 
-bool HasTagOrDigest(std::string_view name) {
-  std::size_t slash = name.rfind('/');
-  return name.find_first_of(":@", slash == std::string_view::npos ? 0 : slash) != std::string_view::npos;
-}
-
 base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& node) {
   const toml::table* table = node.as_table();
   if (table == nullptr) return TomlError(node, "aliases is no table");
@@ -197,8 +192,9 @@ base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& n
     const auto* text = value.as_string();
     if (text == nullptr || text->get().size() > kLongestGoText)
       return TomlError(value, "an alias must be a short string");
-    bool is_short = IsShortName(name) && !HasTagOrDigest(name) && image::Reference::Parse(name);
-    if (!is_short) return TomlError(value, "an alias must be for a short name");
+    auto alias = image::Reference::Parse(name);
+    if (!alias || !IsShortName(name) || alias->has_tag_or_digest())
+      return TomlError(value, "an alias must be for a short name");
     std::string means = TextOf(*text);
     // An empty alias revokes one of an earlier file (R49).
     if (means.empty()) {
@@ -206,7 +202,7 @@ base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& n
       continue;
     }
     auto reference = image::Reference::Parse(means);
-    if (!reference || IsShortName(means) || HasTagOrDigest(means)) {
+    if (!reference || IsShortName(means) || reference->has_tag_or_digest()) {
       return TomlError(value, "an alias is registry/repository, without tag and digest");
     }
     aliases[name] = reference->Repository();

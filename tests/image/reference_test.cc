@@ -185,6 +185,7 @@ TEST(SpecImageTest, IsWhatKubeletSends) {
     ASSERT_EQ(reference.ok(), !row.spec_image.empty());
     if (!reference.ok()) continue;
     EXPECT_EQ(reference->SpecImage(), row.spec_image);
+    EXPECT_EQ(reference->has_tag_or_digest(), row.spec_image == reference->written());
     EXPECT_EQ(reference->Repository(), row.repository);
     EXPECT_EQ(reference->tag(), row.tag);
   }
