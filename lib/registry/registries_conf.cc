@@ -36,10 +36,10 @@ struct LocatedEntry {
   ConfRegistry entry;
 };
 
-base::Result<std::string> ConfLocation(const toml::table& table, std::string_view key) {
-  auto text = GoText(table, key);
+base::Result<std::string> ConfLocation(const toml::table& table) {
+  auto text = GoText(table, "location");
   if (!text) return std::move(text).error();
-  if (base::Status trimmed = TrimLocation(GoMemberOrTable(table, key), *text); !trimmed)
+  if (base::Status trimmed = TrimLocation(GoMemberOrTable(table, "location"), *text); !trimmed)
     return trimmed.error();
   return std::move(*text);
 }
@@ -48,7 +48,7 @@ base::Status ReadMirror(const toml::node& at, ConfRegistry& entry) {
   const toml::table* table = at.as_table();
   if (table == nullptr) return TomlError(at, "a mirror is no table");
   ConfEndpoint mirror;
-  auto location = ConfLocation(*table, "location");
+  auto location = ConfLocation(*table);
   if (!location) return std::move(location).error();
   if (location->empty()) return TomlError(at, "a mirror without a location");
   mirror.location = std::move(*location);
@@ -88,14 +88,16 @@ base::Result<ConfRegistry> ReadRegistryEntry(const toml::node& at) {
   const toml::table* table = at.as_table();
   if (table == nullptr) return TomlError(at, "a registry is no table");
   ConfRegistry entry;
-  auto prefix = ConfLocation(*table, "prefix");
+  auto prefix = GoText(*table, "prefix");
   if (!prefix) return std::move(prefix).error();
-  entry.prefix = std::move(*prefix);
-  auto location = ConfLocation(*table, "location");
+  entry.prefix = *prefix;
+  if (base::Status trimmed = TrimLocation(GoMemberOrTable(*table, "prefix"), entry.prefix); !trimmed)
+    return trimmed.error();
+  auto location = ConfLocation(*table);
   if (!location) return std::move(location).error();
   entry.own.location = std::move(*location);
   // "/" is a prefix that matches no image.
-  if (auto written = GoText(*table, "prefix"); written->empty()) {
+  if (prefix->empty()) {
     if (entry.own.location.empty()) return TomlError(at, "a registry with neither prefix nor location");
     entry.prefix = entry.own.location;
   }
