@@ -128,9 +128,24 @@ Result<FileKind> KindOf(const std::string& path) {
   return FileKind::kOther;
 }
 
+bool IsDirectory(const std::string& path) {
+  const Result<FileKind> kind = KindOf(path);
+  return kind && *kind == FileKind::kDirectory;
+}
+
 std::string WithoutTrailingSlashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
+}
+
+std::string JoinPath(std::string_view directory, std::string_view name) {
+  std::string path(directory);
+  if (!directory.ends_with('/')) path += '/';
+  return path.append(name);
+}
+
+std::string_view BaseName(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
 void StampedFiles::Stamp(const std::string& path) {

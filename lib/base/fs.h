@@ -48,10 +48,15 @@ Result<std::vector<std::string>> ListDirectory(const std::string& path, std::siz
 
 // "/a//" is "/a"; "/" stays.
 std::string WithoutTrailingSlashes(std::string path);
+// "/a/b" of "/a" or "/a/" and "b".
+std::string JoinPath(std::string_view directory, std::string_view name);
+// "b" of "/a/b"; empty if the path ends with a slash.
+std::string_view BaseName(std::string_view path);
 
 enum class FileKind { kRegular, kDirectory, kOther };
 // The kind of file at `path`, through symbolic links. NotFound if it does not exist (a dangling link too).
 Result<FileKind> KindOf(const std::string& path);
+bool IsDirectory(const std::string& path);  // false also if that cannot be told
 
 // The facts of stat(2) about a path, through symbolic links, to see whether a file has changed without
 // reading it again. A value; {} if it does not exist.

@@ -51,10 +51,6 @@ void DecodeAuths(const doc::Reader& reader, std::vector<KeyedAuth>& auths) {
   });
 }
 
-std::string Join(const std::string& directory, std::string_view name) {
-  return directory.ends_with('/') ? directory + std::string(name) : directory + "/" + std::string(name);
-}
-
 }  // namespace
 
 std::optional<image::AuthConfig> DecodeAuthField(std::string_view text) {
@@ -97,21 +93,20 @@ base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, D
 }
 
 DockerConfigFormat FormatOf(std::string_view path) {
-  std::string_view name = path.substr(path.rfind('/') + 1);
-  return name == ".dockercfg" ? DockerConfigFormat::kLegacy : DockerConfigFormat::kAuths;
+  return base::BaseName(path) == ".dockercfg" ? DockerConfigFormat::kLegacy : DockerConfigFormat::kAuths;
 }
 
 std::vector<std::string> DockerConfigCandidates(const DockerConfigSearch& search) {
   // A21 has this order. With an empty HOME, kubelet's relative path leads below its working directory.
   const std::string& home = search.home.empty() ? search.working_directory : search.home;
   return {
-      Join(search.kubelet_root, "config.json"),
-      Join(search.working_directory, "config.json"),
-      Join(home, ".docker/config.json"),
+      base::JoinPath(search.kubelet_root, "config.json"),
+      base::JoinPath(search.working_directory, "config.json"),
+      base::JoinPath(home, ".docker/config.json"),
       "/.docker/config.json",
-      Join(search.kubelet_root, ".dockercfg"),
-      Join(search.working_directory, ".dockercfg"),
-      Join(home, ".dockercfg"),
+      base::JoinPath(search.kubelet_root, ".dockercfg"),
+      base::JoinPath(search.working_directory, ".dockercfg"),
+      base::JoinPath(home, ".dockercfg"),
       "/.dockercfg",
   };
 }
@@ -214,10 +209,9 @@ LoadedPullSecret LoadPullSecret(const PullSecret& secret) {
       loaded.problems.push_back(where + "allowRepositories: \"" + text + "\" is no registry or repository");
     }
   }
-  base::Result<base::FileKind> kind = base::KindOf(secret.path);
   std::vector<std::string> files = PullSecretFiles(secret);
   // The last candidate is the path itself, for a secret that is mounted as a single file.
-  if (kind && *kind == base::FileKind::kDirectory) files.pop_back();
+  if (base::IsDirectory(secret.path)) files.pop_back();
   NodeDockerConfig config = ReadFirstDockerConfig(files);
   // A secret with an unreadable document is not used, even if another document of it could be read.
   for (const std::string& problem : config.problems) loaded.problems.push_back(where + problem);

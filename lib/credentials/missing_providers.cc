@@ -19,10 +19,6 @@ constexpr const char* kRemedy =
     "mount kubelet's file and its plugins, and name them with --image-credential-provider-config and "
     "--image-credential-provider-bin-dir";
 
-std::string BaseName(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 std::string AgentConfigText(bool none) {
   return none ? "the agent was given none" : "the agent was given others";
 }
@@ -52,10 +48,10 @@ std::string MissingReason(const MissingProviders& all, const MissingProviders::M
     case MissingProviders::Cause::kNotConfigured:
       return AgentConfigText(one.cause == MissingProviders::Cause::kNoConfig);
     case MissingProviders::Cause::kNoProgram:
-      return "the agent has no program " + ProgramIn(all.bin_dir, one.provider.name);
+      return "the agent has no program " + base::JoinPath(all.bin_dir, one.provider.name);
     case MissingProviders::Cause::kDifferentProgram:
-      return "the agent runs " + ProgramIn(all.bin_dir, one.provider.name) +
-             ", which is another program than " + ProgramIn(all.kubelets.bin_dir, one.provider.name);
+      return "the agent runs " + base::JoinPath(all.bin_dir, one.provider.name) +
+             ", which is another program than " + base::JoinPath(all.kubelets.bin_dir, one.provider.name);
     case MissingProviders::Cause::kFewerImages:
       return "the agent's provider of that name, from " + all.own_config +
              ", does not match all of its images";
@@ -97,7 +93,7 @@ MissingProviders FindMissingProviders(const KubeletProviderFlags& kubelets, cons
   if (!there.problems.empty()) {
     if (own.config == kubelets.config) return {};  // its own problem, which is told
     // Paths differ between host and container, so the name is the only sign that both are one file.
-    missing.may_be_same_file = BaseName(own.config) == BaseName(kubelets.config);
+    missing.may_be_same_file = base::BaseName(own.config) == base::BaseName(kubelets.config);
     missing.unreadable = there.problems.front();
     return missing;
   }
@@ -160,8 +156,9 @@ std::vector<SkippedProvider> SkippedProviders(const MissingProviders& missing, c
       if (!pattern.Matches(target)) continue;
       const bool other = one.cause == MissingProviders::Cause::kDifferentProgram;
       skipped.push_back(
-          {other ? ProgramIn(missing.kubelets.bin_dir, one.provider.name) : one.provider.name, pattern.text(),
-           other ? "kubelet runs it; the agent runs " + ProgramIn(missing.bin_dir, one.provider.name) +
+          {other ? base::JoinPath(missing.kubelets.bin_dir, one.provider.name) : one.provider.name,
+           pattern.text(),
+           other ? "kubelet runs it; the agent runs " + base::JoinPath(missing.bin_dir, one.provider.name) +
                        ", which is another program"
                  : "kubelet uses it, from " + missing.kubelets.config + "; " + MissingReason(missing, one)});
       break;
@@ -195,17 +192,13 @@ bool HaveSameBytes(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::string ProgramIn(const std::string& bin_dir, const std::string& provider) {
-  return bin_dir.ends_with('/') ? bin_dir + provider : bin_dir + "/" + provider;
-}
-
 // The checks go from cheap to expensive: paths, file stamps, sizes, and only then the bytes.
 ProgramComparison CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
                                  const std::string& provider) {
-  const std::string own = ProgramIn(own_bin_dir, provider);
+  const std::string own = base::JoinPath(own_bin_dir, provider);
   if (own_bin_dir.empty() || !IsProgramFile(own)) return ProgramComparison::kAbsent;
   if (kubelets_bin_dir.empty() || kubelets_bin_dir == own_bin_dir) return ProgramComparison::kSame;
-  const std::string kubelets = ProgramIn(kubelets_bin_dir, provider);
+  const std::string kubelets = base::JoinPath(kubelets_bin_dir, provider);
   const base::FileStamp here = base::StampOf(own), there = base::StampOf(kubelets);
   // kubelet's program is not visible here, which proves no difference.
   if (there == base::FileStamp{}) return ProgramComparison::kSame;

@@ -19,9 +19,6 @@ enum class ProgramComparison {
   kDifferent,  // it has other bytes than kubelet's
 };
 
-// The path of a provider's program.
-std::string ProgramIn(const std::string& bin_dir, const std::string& provider);
-
 // Folders as they are reached here; kubelet's may be empty. Blocks as a disk does, and reads both programs
 // where they are two files of one size.
 ProgramComparison CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/redactor.h"
 #include "base/sha256.h"
@@ -24,8 +25,7 @@ constexpr std::size_t kMaxQuotedBytes = 1024;
 base::Command CommandOf(const Provider& provider, const PluginContext& context) {
   base::Command command;
   // No shell and no search in PATH, as with kubelet (A8).
-  const std::string& directory = context.bin_dir;
-  command.argv = {directory + (directory.ends_with('/') ? "" : "/") + provider.name};
+  command.argv = {base::JoinPath(context.bin_dir, provider.name)};
   command.argv.insert(command.argv.end(), provider.args.begin(), provider.args.end());
   std::map<std::string, std::string> environment = context.environment;
   // A8: the provider's variables win over those of the context.

@@ -159,10 +159,6 @@ bool IsDirectoryItself(const std::string& path) {
   return std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::directory;
 }
 
-std::string JoinPath(const std::string& directory, const std::string& name) {
-  return directory.ends_with('/') ? directory + name : directory + "/" + name;
-}
-
 // A7: kubelet hashes the length of each file in eight bytes before its content.
 std::string BigEndian(std::uint64_t value) {
   std::string out;
@@ -204,7 +200,7 @@ void CheckExecutables(const std::vector<Provider>& providers, const std::string&
     return;
   }
   for (const Provider& provider : providers) {
-    std::string path = JoinPath(bin_dir, provider.name);
+    std::string path = base::JoinPath(bin_dir, provider.name);
     base::Result<base::FileKind> kind = base::KindOf(path);
     if (!kind) {
       problems.push_back("plugin: " + MissingFileReason(path, kind.error().message()));
@@ -255,7 +251,7 @@ base::Result<std::vector<std::string>> ProviderConfigFiles(const std::string& pa
   if (!names) return std::move(names).error();
   std::vector<std::string> files;
   for (const std::string& name : *names) {
-    std::string file = JoinPath(path, name);
+    std::string file = base::JoinPath(path, name);
     if (HasConfigExtension(name) && !IsDirectoryItself(file)) files.push_back(std::move(file));
   }
   if (files.empty()) return base::NotFound(path + ": no configuration files found in directory");

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/fs.h"
 #include "base/text.h"
 #include "doc/duration.h"
 
@@ -12,10 +13,6 @@ namespace prefetch::kubelet {
 namespace {
 
 constexpr std::size_t kLongestShown = 200;
-
-std::string BaseName(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
-}
 
 bool Has(const std::vector<std::string>& arguments, std::string_view wanted) {
   return std::find(arguments.begin(), arguments.end(), wanted) != arguments.end();
@@ -117,7 +114,7 @@ std::vector<std::string> SplitArguments(std::string_view cmdline) {
 
 bool IsKubelet(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return false;
-  std::string program = BaseName(arguments.front());
+  std::string program(base::BaseName(arguments.front()));
   // hyperkube is one program for all components, which its first argument selects.
   bool hyperkube = program == "hyperkube" && arguments.size() > 1 && arguments[1] == "kubelet";
   if (program != "kubelet" && !hyperkube) return false;

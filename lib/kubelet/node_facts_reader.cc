@@ -228,9 +228,7 @@ class Walk {
     auto names = base::ListDirectory(path, kMaxEntries);
     if (!names) return std::move(names).error();
     for (const std::string& name : *names) {
-      std::string below = path;
-      below.append(path.ends_with('/') ? "" : "/").append(name);
-      if (base::Status visited = Visit(below, depth + 1); !visited) return visited;
+      if (base::Status visited = Visit(base::JoinPath(path, name), depth + 1); !visited) return visited;
     }
     return {};
   }

@@ -93,8 +93,7 @@ RecordsAccess VerdictReader::CheckAccess() const {
   base::Fd pulled(::open(pulled_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (pulled.valid()) return RecordsAccess::kReadable;
   if (errno == EACCES || errno == EPERM) return RecordsAccess::kForbidden;
-  auto root = base::KindOf(root_);
-  return root && *root == base::FileKind::kDirectory ? RecordsAccess::kNoFolder : RecordsAccess::kNoRoot;
+  return base::IsDirectory(root_) ? RecordsAccess::kNoFolder : RecordsAccess::kNoRoot;
 }
 
 std::vector<base::FileStamp> VerdictReader::FolderStamps() const {
@@ -178,18 +177,13 @@ namespace {
 constexpr std::size_t kLongestRecord = 8 << 20;
 constexpr std::size_t kMostFolders = 64;
 
-bool IsDirectory(const std::string& path) {
-  auto kind = base::KindOf(path);
-  return kind && *kind == base::FileKind::kDirectory;
-}
-
 FileContent Read(const std::string& root, const char* folder, const std::string& name) {
   auto content = base::ReadFile(root + "/image_manager/" + folder + "/" + name, kLongestRecord);
   if (content) return {FileContent::State::kPresent, *std::move(content)};
   // No file means that kubelet has none only if the folders above it are really kubelet's. A missing mount or
   // a replaced folder looks the same, and would make every image preloaded.
-  bool absent =
-      content.error().code() == base::Code::kNotFound && IsDirectory(root) && !RecordsFolderIsReplaced(root);
+  bool absent = content.error().code() == base::Code::kNotFound && base::IsDirectory(root) &&
+                !RecordsFolderIsReplaced(root);
   return {absent ? FileContent::State::kAbsent : FileContent::State::kUnreadable, ""};
 }
 
@@ -224,7 +218,7 @@ std::vector<std::string> UnknownFolders(const std::string& kubelet_root) {
   std::vector<std::string> folders;
   if (!names) return folders;
   for (const std::string& name : *names) {
-    if (name != "pulled" && name != "pulling" && IsDirectory(above + name)) {
+    if (name != "pulled" && name != "pulling" && base::IsDirectory(above + name)) {
       folders.push_back(above + name + "/");
     }
   }

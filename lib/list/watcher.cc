@@ -185,11 +185,6 @@ constexpr std::uint32_t kMask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | I
                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB;
 constexpr std::size_t kEventBuffer = 16 * 1024;
 
-bool IsDirectory(const std::string& path) {
-  base::Result<base::FileKind> kind = base::KindOf(path);
-  return kind && *kind == base::FileKind::kDirectory;
-}
-
 // A new regular file is not read before its writer closes it. A symbolic link is complete at once.
 bool IsRegularFile(const std::string& path) {
   struct stat info {};
@@ -208,13 +203,13 @@ PathWatch::PathWatch(std::vector<std::string> paths)
     : paths_(std::move(paths)), inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
 
 void PathWatch::AddInterest(const std::string& path, std::map<std::string, Interest>& wanted) const {
-  if (IsDirectory(path)) wanted[path].all = true;
+  if (base::IsDirectory(path)) wanted[path].all = true;
   std::filesystem::path child = path;
   // Where the path does not exist yet, this finds the nearest existing directory above it, so that the
   // creation of the path is noticed.
   while (child.has_relative_path()) {
     std::filesystem::path parent = child.parent_path();
-    if (IsDirectory(parent.string())) {
+    if (base::IsDirectory(parent.string())) {
       Interest& interest = wanted[parent.string()];
       interest.names.insert(child.filename().string());
       // kubelet publishes a new version of a ConfigMap by renaming ..data.

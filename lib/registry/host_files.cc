@@ -22,11 +22,6 @@ constexpr const char* kIgnored =
     "(RegistryConfigPathIgnored). Write one folder there, or use_local_image_pull = true; where its build "
     "splits it, set registrySplitConfigPath";
 
-bool IsFolder(const std::string& path) {
-  auto kind = base::KindOf(path);
-  return kind && *kind == base::FileKind::kDirectory;
-}
-
 // Returns whether a missing folder is worth a note. The default of a release may rightly be absent.
 bool IsExpected(const RuntimeConfig& runtime) {
   return !runtime.config_path.empty() && !runtime.path_is_default;
@@ -187,7 +182,7 @@ std::vector<std::string> NotesOnFolders(const RuntimeConfig& runtime, const std:
   }
   if (!missed) return notes;
   for (const std::string& root : roots.folders) {
-    if (!IsFolder(host_root + root)) notes.push_back(NotMountedNote(root));
+    if (!base::IsDirectory(host_root + root)) notes.push_back(NotMountedNote(root));
   }
   return notes;
 }

@@ -71,6 +71,15 @@ TEST(ListDirectory, SortedAndBounded) {
   EXPECT_EQ(ListDirectory(dir.path(), 1).error().code(), Code::kResourceExhausted);
 }
 
+TEST(Paths, AreJoinedByOneSlash) {
+  EXPECT_EQ(JoinPath("/a", "b"), "/a/b");
+  EXPECT_EQ(JoinPath("/a/", "b"), "/a/b");
+  EXPECT_EQ(JoinPath("", "b"), "/b");
+  EXPECT_EQ(BaseName("/a/b"), "b");
+  EXPECT_EQ(BaseName("b"), "b");
+  EXPECT_EQ(BaseName("/a/"), "");
+}
+
 TEST(WithoutEndSlashes, LeavesTheRoot) {
   EXPECT_EQ(WithoutTrailingSlashes("/a/b//"), "/a/b");
   EXPECT_EQ(WithoutTrailingSlashes("a"), "a");
