@@ -319,6 +319,11 @@ bool MatchesPattern(std::string_view pattern, std::string_view normalized_name) 
   return Matches(pattern, normalized_name) || Matches(pattern, RepositoryOf(normalized_name));
 }
 
+bool MatchesAny(const std::vector<std::string>& patterns, std::string_view normalized_name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return MatchesPattern(pattern, normalized_name); });
+}
+
 base::Status CheckPattern(std::string_view pattern) {
   bool blank = std::any_of(pattern.begin(), pattern.end(),
                            [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; });

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -99,6 +100,7 @@ bool NamesRegistry(std::string_view image);
 // and with its repository ("docker.io/library/nginx"), so that "registry.k8s.io/pause" means every tag and
 // digest of it. Case matters.
 bool MatchesPattern(std::string_view pattern, std::string_view normalized_name);
+bool MatchesAny(const std::vector<std::string>& patterns, std::string_view normalized_name);
 
 // Returns InvalidArgument if the pattern is empty, is longer than 500 bytes, or has more than 20 `*`, blanks
 // or control characters.

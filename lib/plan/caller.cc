@@ -23,11 +23,6 @@ bool Contains(const std::vector<std::string>& audiences) {
   return std::find(audiences.begin(), audiences.end(), kCallerAudience) != audiences.end();
 }
 
-bool MatchesAny(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
-}
-
 // Returns the offset behind each occurrence of `word` that stands between dashes or ends of `name`. Whole
 // words only, so that "notprefetchd-fleet" is not taken for the fleet's account.
 std::vector<std::size_t> EndsOfWord(std::string_view name, std::string_view word) {
@@ -63,9 +58,9 @@ std::variant<Caller, RejectionReason> CallerOf(const TokenReview& review) {
 }
 
 bool Admits(const CallerRules& rules, const Caller& caller) {
-  if (!MatchesAny(rules.namespaces, caller.name_space)) return false;
+  if (!image::MatchesAny(rules.namespaces, caller.name_space)) return false;
   return rules.service_accounts.empty() ||
-         MatchesAny(rules.service_accounts, caller.name_space + "/" + caller.service_account);
+         image::MatchesAny(rules.service_accounts, caller.name_space + "/" + caller.service_account);
 }
 
 }  // namespace

@@ -45,11 +45,6 @@ bool IsRemnant(std::string_view digest_name) {
   return image::RepositoryOf(digest_name).find('/') == std::string_view::npos;
 }
 
-bool IsIgnored(const std::vector<std::string>& ignore, std::string_view name) {
-  return std::any_of(ignore.begin(), ignore.end(),
-                     [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
-}
-
 void Add(const image::LocalImage& image, const std::string& name, base::WallTime now, Unlisted& unlisted) {
   // An image that comes again keeps its first time and its place.
   auto again = std::find_if(unlisted.images.begin(), unlisted.images.end(),
@@ -84,7 +79,7 @@ Arrivals AfterPoll(Arrivals before, const std::vector<image::LocalImage>& images
   auto came = [&](const std::string& name) {
     std::uint64_t hash = HashOf(name);
     return !Has(before.known, hash) && !Has(after.listed, hash) && !Has(before.listed, hash) &&
-           !IsIgnored(ignore, name);
+           !image::MatchesAny(ignore, name);
   };
   for (const image::LocalImage& image : images) {
     // Images of the first poll arrived at an unknown time.
