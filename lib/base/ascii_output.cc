@@ -51,7 +51,7 @@ bool IsPartOfSequence(std::string_view text) {
   const std::string_view rest = WithoutReturn(text);
   if (rest.size() < 2) return rest.empty() || rest[0] == kOwnEscape;
   return rest.size() < 8 && rest[0] == kOwnEscape && rest[1] == '[' &&
-         std::all_of(rest.begin() + 2, rest.end(), [](char c) { return c >= '0' && c <= '9'; });
+         std::all_of(rest.begin() + 2, rest.end(), IsDigit);
 }
 
 // Returns true for colours, and for the sequences by which screens are drawn anew. No other sequence may

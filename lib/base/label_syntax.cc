@@ -12,14 +12,6 @@ namespace {
 constexpr std::size_t kLongestSubdomain = 253;
 constexpr std::size_t kLongestPart = 63;
 
-bool IsLowerOrDigit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-bool IsAlphanumeric(char c) {
-  return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z');
-}
-
 }  // namespace
 
 bool IsDnsLabel(std::string_view text, std::size_t longest) {

@@ -582,8 +582,7 @@ constexpr std::size_t kShortestValue = 6;       // of a variable that may be a s
 constexpr std::size_t kShortestToken = 32;      // names of hosts and folders are shorter
 
 bool MayBeInAToken(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("+/_=-").find(c) != std::string_view::npos;
+  return IsAlphanumeric(c) || std::string_view("+/_=-").find(c) != std::string_view::npos;
 }
 
 // Every JSON Web Token begins with "eyJ", which is `{"` in base64.

@@ -13,6 +13,17 @@
 
 namespace prefetch::base {
 
+// Independent of the locale, unlike isdigit(3) and isalnum(3).
+inline bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+inline bool IsLowerOrDigit(char c) {
+  return (c >= 'a' && c <= 'z') || IsDigit(c);
+}
+inline bool IsAlphanumeric(char c) {
+  return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z');
+}
+
 std::string_view TrimSpace(std::string_view text);  // space, tab, CR, LF, VT, FF at both ends
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);

@@ -84,12 +84,6 @@ bool Pattern::Covers(const Pattern& other) const {
 
 namespace {
 
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool IsAlphanumeric(char c) {
-  return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 bool IsControl(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
@@ -116,7 +110,7 @@ std::optional<std::string> Unescape(std::string_view text) {
 bool IsUserInformation(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) {
-                       return IsAlphanumeric(c) ||
+                       return base::IsAlphanumeric(c) ||
                               std::string_view("-._:~!$&'()*+,;=%@").find(c) != std::string_view::npos;
                      }) &&
          Unescape(text).has_value();
@@ -125,11 +119,11 @@ bool IsUserInformation(std::string_view text) {
 bool IsPort(std::string_view colon_and_port) {
   if (colon_and_port.empty()) return true;
   std::string_view digits = colon_and_port.substr(1);
-  return colon_and_port.front() == ':' && std::all_of(digits.begin(), digits.end(), IsDigit);
+  return colon_and_port.front() == ':' && std::all_of(digits.begin(), digits.end(), base::IsDigit);
 }
 
 bool IsHostCharacter(char c) {
-  return !IsAscii(c) || IsAlphanumeric(c) ||
+  return !IsAscii(c) || base::IsAlphanumeric(c) ||
          std::string_view("-_.~!$&'()*+,;=<>\"").find(c) != std::string_view::npos;
 }
 

@@ -194,12 +194,8 @@ std::optional<ErrorClass> FirstMatch(std::span<const Rule> rules, std::string_vi
   return rule->error_class;
 }
 
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool IsNameCharacter(char c) {
-  return IsDigit(c) || (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == '-' || c == '/';
+  return base::IsLowerOrDigit(c) || c == '.' || c == '_' || c == '-' || c == '/';
 }
 
 // Replaces `name` where it stands by itself, and not as a part of a longer name or word.
@@ -421,7 +417,7 @@ std::optional<int> ParseStatus(std::string_view text) {
       std::from_chars(text.data(), text.data() + std::min<std::size_t>(text.size(), 3), status);
   if (error != std::errc() || end != text.data() + 3 || status < 100) return std::nullopt;
   // Four digits are no status of HTTP: a port, or a size.
-  if (text.size() > 3 && text[3] >= '0' && text[3] <= '9') return std::nullopt;
+  if (text.size() > 3 && base::IsDigit(text[3])) return std::nullopt;
   return status;
 }
 

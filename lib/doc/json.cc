@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::uint32_t kReplacement = 0xFFFD;
 
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // Returns true for a character that stands for itself in a string.
 bool IsOrdinary(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
@@ -120,7 +116,7 @@ class JsonParser {
       node.kind = Node::Kind::kString;
       return String(node.text);
     }
-    if (c == '-' || IsDigit(c)) return Number(node);
+    if (c == '-' || base::IsDigit(c)) return Number(node);
     return Word(node);
   }
 
@@ -140,7 +136,7 @@ class JsonParser {
   // Passes over digits; false if there is none.
   bool Digits() {
     std::size_t start = at_;
-    while (at_ < text_.size() && IsDigit(text_[at_])) at_++;
+    while (at_ < text_.size() && base::IsDigit(text_[at_])) at_++;
     return at_ > start;
   }
 
@@ -158,7 +154,7 @@ class JsonParser {
       if (!Take('+')) Take('-');
       if (!Digits()) return Fail("a JSON number needs digits in its exponent");
     }
-    if (at_ < text_.size() && IsDigit(text_[at_])) return Fail("a JSON number has no leading zeros");
+    if (at_ < text_.size() && base::IsDigit(text_[at_])) return Fail("a JSON number has no leading zeros");
     node.plain = true;
     node.text = text_.substr(start, at_ - start);
     return Convert(node, whole);

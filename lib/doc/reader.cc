@@ -14,8 +14,8 @@ constexpr std::size_t kLongestKeyShown = 100;
 
 // Appends a key: "images" and "a.b" give images["a.b"]. A key that is a plain word needs no brackets.
 std::string Append(const std::string& path, std::string_view key) {
-  bool simple = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-';
+  bool simple = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return base::IsAlphanumeric(c) || c == '_' || c == '-';
   });
   std::string shown = base::Truncate(key, kLongestKeyShown);
   if (!simple) return path + "[\"" + shown + "\"]";

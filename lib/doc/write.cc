@@ -87,16 +87,16 @@ class TreeWriter {
   std::string out_;
 };
 
+bool MayBePlain(char c) {
+  return base::IsAlphanumeric(c) || std::string_view("._/:@-+").find(c) != std::string_view::npos;
+}
+
 // Returns whether every reader of YAML reads the unquoted text as this string. Only names, paths and image
 // references pass; anything else is quoted, which is always right.
 bool IsPlainEverywhere(std::string_view text) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  auto allowed = [&](char c) {
-    return letter(c) || (c >= '0' && c <= '9') ||
-           std::string_view("._/:@-+").find(c) != std::string_view::npos;
-  };
   if (text.empty() || (!letter(text.front()) && text.front() != '/') || text.back() == ':') return false;
-  if (!std::all_of(text.begin(), text.end(), allowed)) return false;
+  if (!std::all_of(text.begin(), text.end(), MayBePlain)) return false;
   std::string lower = base::ToLower(text);
   return lower != "true" && lower != "false" && lower != "null" && !IsYaml11Boolean(text);
 }
@@ -112,12 +112,8 @@ void AppendYamlText(std::string& out, std::string_view text) {
 // Readers of YAML 1.1, as in Kubernetes, read some plain words differently from YAML 1.2: 0400, yes, 1_000. A
 // word that was plain in the input stays plain, and so keeps its meaning for them.
 bool StaysPlain(const Node& node) {
-  auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("._/:@-+").find(c) != std::string_view::npos;
-  };
   const std::string_view text = node.text;
-  return node.plain && !text.empty() && std::all_of(text.begin(), text.end(), allowed) &&
+  return node.plain && !text.empty() && std::all_of(text.begin(), text.end(), MayBePlain) &&
          text.back() != ':' && text.front() != ':' && text.front() != '@' && text != "-" &&
          !text.starts_with("---") && text != "...";
 }

@@ -173,7 +173,7 @@ std::string NameOf(std::string_view host) {
   // A dot at the end only makes the name absolute.
   if (host.size() > 1 && host.ends_with('.')) host.remove_suffix(1);
   const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == ':';
+    return base::IsLowerOrDigit(c) || c == '-' || c == '.' || c == '_' || c == ':';
   };
   std::string name = base::ToLower(host);
   return std::all_of(name.begin(), name.end(), fits) ? name : "";

@@ -26,8 +26,7 @@ std::vector<std::string_view> Headers::All(std::string_view name) const {
 bool IsFieldName(std::string_view name) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-           kMarks.find(c) != std::string_view::npos;
+    return base::IsAlphanumeric(c) || kMarks.find(c) != std::string_view::npos;
   });
 }
 

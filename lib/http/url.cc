@@ -17,8 +17,7 @@ bool IsVisibleAscii(char c) {
 }
 
 bool IsUnreserved(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
+  return base::IsAlphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 // Returns decoded text that the rest of the program can take, without NUL and in UTF-8; nullopt otherwise.
@@ -135,7 +134,7 @@ namespace {
 constexpr std::size_t kMaxBytes = 8 * 1024;
 
 bool IsHostCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+  return base::IsLowerOrDigit(c) || c == '-' || c == '.' || c == '_';
 }
 
 bool IsIpv6Character(char c) {

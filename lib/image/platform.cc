@@ -29,7 +29,7 @@ constexpr std::array kMachines = {
 
 bool IsWord(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return base::IsLowerOrDigit(c) || c == '.' || c == '_' || c == '-';
   });
 }
 

@@ -28,17 +28,8 @@ using ParseProblem = std::optional<std::string>;
 const char kInvalidFormat[] = "invalid reference format";
 const char kPathTooLong[] = "path is longer than 255";
 
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool IsUpper(char c) {
   return c >= 'A' && c <= 'Z';
-}
-bool IsLowerOrDigit(char c) {
-  return IsDigit(c) || (c >= 'a' && c <= 'z');
-}
-bool IsAlphanumeric(char c) {
-  return IsLowerOrDigit(c) || IsUpper(c);
 }
 bool HasUpper(std::string_view text) {
   return std::any_of(text.begin(), text.end(), IsUpper);
@@ -46,8 +37,8 @@ bool HasUpper(std::string_view text) {
 
 // Runtimes would take 64 hex digits alone for an image ID.
 bool LooksLikeId(std::string_view text) {
-  return text.size() == 64 &&
-         std::all_of(text.begin(), text.end(), [](char c) { return IsDigit(c) || (c >= 'a' && c <= 'f'); });
+  return text.size() == 64 && std::all_of(text.begin(), text.end(),
+                                          [](char c) { return base::IsDigit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 // The rule of all runtimes for "a/b": without one of these signs, `first` is a part of a path on Docker Hub.
@@ -66,7 +57,7 @@ std::size_t SeparatorLength(std::string_view text) {
 // Returns true for one part of a path: runs of [a-z0-9] with one separator between them.
 bool IsComponent(std::string_view text) {
   while (true) {
-    auto run = std::find_if_not(text.begin(), text.end(), IsLowerOrDigit) - text.begin();
+    auto run = std::find_if_not(text.begin(), text.end(), base::IsLowerOrDigit) - text.begin();
     if (run == 0) return false;
     text.remove_prefix(static_cast<std::size_t>(run));
     if (text.empty()) return true;
@@ -81,13 +72,13 @@ bool IsTag(std::string_view text) {
   if (text.empty() || text.size() > kLongestTag) return false;
   if (text.front() == '.' || text.front() == '-') return false;
   return std::all_of(text.begin(), text.end(),
-                     [](char c) { return IsAlphanumeric(c) || c == '_' || c == '.' || c == '-'; });
+                     [](char c) { return base::IsAlphanumeric(c) || c == '_' || c == '.' || c == '-'; });
 }
 
 // A port that is only too large has a message of its own: the format is right, and the general message would
 // hide the mistake.
 ParseProblem CheckPort(std::string_view port) {
-  if (port.empty() || !std::all_of(port.begin(), port.end(), IsDigit)) return kInvalidFormat;
+  if (port.empty() || !std::all_of(port.begin(), port.end(), base::IsDigit)) return kInvalidFormat;
   std::optional<std::uint64_t> number = base::ParseUint(port);
   if (!number || *number == 0 || *number > kHighestPort) return "port must be between 1 and 65535";
   return {};
@@ -106,11 +97,11 @@ ParseProblem CheckAddress(const std::string& literal) {
 // The grammar allows more than DNS does. A host that DNS cannot resolve is rejected here, with the reason.
 ParseProblem CheckHostName(std::string_view host) {
   for (std::string_view label : base::Split(host, '.')) {
-    if (label.empty() || !IsAlphanumeric(label.front()) || !IsAlphanumeric(label.back())) {
+    if (label.empty() || !base::IsAlphanumeric(label.front()) || !base::IsAlphanumeric(label.back())) {
       return kInvalidFormat;
     }
     for (char c : label) {
-      if (!IsAlphanumeric(c) && c != '-') return kInvalidFormat;
+      if (!base::IsAlphanumeric(c) && c != '-') return kInvalidFormat;
     }
     if (label.size() > kLongestLabel) return "host has a label longer than 63";
   }
@@ -229,14 +220,6 @@ constexpr std::array<Algorithm, 3> kAlgorithms = {{{"sha256", 64}, {"sha384", 96
 constexpr std::size_t kFewestHexDigits = 32;
 constexpr std::string_view kInvalidDigest = "has an invalid format";
 
-bool IsHex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-bool IsCapital(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-
 }  // namespace
 
 std::string_view DigestError(std::string_view text) {
@@ -244,7 +227,8 @@ std::string_view DigestError(std::string_view text) {
   if (colon == std::string_view::npos) return kInvalidDigest;
   std::string_view name = text.substr(0, colon);
   std::string_view hex = text.substr(colon + 1);
-  if (hex.size() < kFewestHexDigits || !std::all_of(hex.begin(), hex.end(), IsHex)) return kInvalidDigest;
+  const auto is_hex = [](char c) { return base::HexDigit(c) >= 0; };
+  if (hex.size() < kFewestHexDigits || !std::all_of(hex.begin(), hex.end(), is_hex)) return kInvalidDigest;
   auto known = std::find_if(kAlgorithms.begin(), kAlgorithms.end(),
                             [&](const Algorithm& algorithm) { return algorithm.name == name; });
   if (known == kAlgorithms.end()) return "has an unsupported algorithm";
@@ -252,7 +236,7 @@ std::string_view DigestError(std::string_view text) {
   if (hex.size() != known->hex_digits) return "has the wrong length";
   // R3: capitals are hexadecimal, and no registry or runtime accepts them. A digest in other letters would
   // also be another key.
-  if (std::any_of(hex.begin(), hex.end(), IsCapital)) return "must be lowercase hex";
+  if (std::any_of(hex.begin(), hex.end(), IsUpper)) return "must be lowercase hex";
   return {};
 }
 

@@ -32,8 +32,7 @@ constexpr std::size_t kMaxPath = 4096;
 constexpr const char* kAnyHost = "*";
 
 bool IsHostCharacter(char c) {
-  bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return alphanumeric || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
+  return base::IsAlphanumeric(c) || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
 }
 
 }  // namespace

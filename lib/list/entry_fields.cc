@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/label_syntax.h"
+#include "base/text.h"
 #include "doc/duration.h"
 
 namespace prefetch::list {
@@ -360,14 +361,9 @@ using image::Coordinates;
 // (apimachinery/pkg/util/validation); a UID is any text to it, though each is a UUID.
 constexpr std::size_t kLongestUid = 128;
 
-bool IsAlphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
 bool IsUid(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestUid && std::all_of(text.begin(), text.end(), [](char c) {
-    return IsAlphanumeric(c) || (c >= 'A' && c <= 'Z') || c == '-';
-  });
+  return !text.empty() && text.size() <= kLongestUid &&
+         std::all_of(text.begin(), text.end(), [](char c) { return base::IsAlphanumeric(c) || c == '-'; });
 }
 
 // Returns nullopt after it has reported the mistake.

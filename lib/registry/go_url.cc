@@ -9,10 +9,6 @@
 namespace prefetch::registry {
 namespace {
 
-bool IsAlnum(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 bool IsOneOf(char c, std::string_view set) {
   return set.find(c) != std::string_view::npos;
 }
@@ -20,11 +16,11 @@ bool IsOneOf(char c, std::string_view set) {
 // Go accepts these characters in a host without an escape.
 bool FitsInHost(char c) {
   bool ascii = static_cast<unsigned char>(c) < 0x80;
-  return !ascii || IsAlnum(c) || IsOneOf(c, "-_.~!$&'()*+,;=:[]<>\"");
+  return !ascii || base::IsAlphanumeric(c) || IsOneOf(c, "-_.~!$&'()*+,;=:[]<>\"");
 }
 
 bool FitsInUser(char c) {
-  return IsAlnum(c) || IsOneOf(c, "-._:~!$&'()*+,;=%@");
+  return base::IsAlphanumeric(c) || IsOneOf(c, "-._:~!$&'()*+,;=%@");
 }
 
 // In a host, characters beyond ASCII and "%" alone may be escaped.
@@ -41,8 +37,7 @@ std::optional<std::string> UnescapedHost(std::string_view text) {
 
 bool IsPortOrNothing(std::string_view text) {
   if (text.empty()) return true;
-  return text[0] == ':' &&
-         std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return text[0] == ':' && std::all_of(text.begin() + 1, text.end(), base::IsDigit);
 }
 
 // Only brackets and the port are checked, as in Go. A port needs digits, and any number of them is accepted.
@@ -77,7 +72,7 @@ bool TakeScheme(std::string_view& rest, std::string& scheme) {
       return i > 0;
     }
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!letter && (i == 0 || !(IsAlnum(c) || IsOneOf(c, "+-.")))) return true;
+    if (!letter && (i == 0 || !(base::IsAlphanumeric(c) || IsOneOf(c, "+-.")))) return true;
   }
   return true;
 }
@@ -130,7 +125,7 @@ std::string CleanedPath(std::string_view path) {
 }
 
 std::string EscapedPath(std::string_view path) {
-  const auto valid = [](char c) { return IsAlnum(c) || IsOneOf(c, "-_.~$&+,/:;=@!'()*[]"); };
+  const auto valid = [](char c) { return base::IsAlphanumeric(c) || IsOneOf(c, "-_.~$&+,/:;=@!'()*[]"); };
   if (std::all_of(path.begin(), path.end(), valid)) return std::string(path);
   return http::PercentEncode(path, "$&+,/:;=@");
 }

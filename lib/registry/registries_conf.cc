@@ -158,18 +158,16 @@ base::Result<std::vector<ConfRegistry>> ValidateEntries(std::vector<LocatedEntry
 
 // The library's DomainRegexp, which knows neither addresses of IPv6 nor "_".
 bool IsDomain(std::string_view text) {
-  auto is_alphanumeric = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-  };
   const std::size_t colon = text.find(':');
   if (colon != std::string_view::npos) {
     const std::string_view port = text.substr(colon + 1);
     if (port.empty() || port.find_first_not_of("0123456789") != std::string_view::npos) return false;
   }
   for (std::string_view label : base::Split(text.substr(0, colon), '.')) {
-    const bool ends = !label.empty() && is_alphanumeric(label.front()) && is_alphanumeric(label.back());
+    const bool ends =
+        !label.empty() && base::IsAlphanumeric(label.front()) && base::IsAlphanumeric(label.back());
     const bool inner =
-        std::all_of(label.begin(), label.end(), [&](char c) { return c == '-' || is_alphanumeric(c); });
+        std::all_of(label.begin(), label.end(), [](char c) { return c == '-' || base::IsAlphanumeric(c); });
     if (!ends || !inner) return false;
   }
   return true;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/redactor.h"
+#include "base/text.h"
 #include "http/addresses.h"
 #include "registry/response.h"
 
@@ -41,7 +42,7 @@ bool IsOfHost(const Host& host, const http::AbsoluteUrl& url) {
 // DNS name does.
 bool EndsInNumber(const std::string& host) {
   const std::string last = host.substr(host.rfind('.') + 1);
-  return http::IsAddress(host) || (!last.empty() && last.front() >= '0' && last.front() <= '9');
+  return http::IsAddress(host) || (!last.empty() && base::IsDigit(last.front()));
 }
 
 Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
