@@ -305,7 +305,6 @@ std::vector<std::string> StartupErrors(const KubeletConfig& config, const Comman
 
 namespace {
 
-constexpr image::KubeletVersion kFirstWithGate{1, 33};
 constexpr std::size_t kLongestListShown = 300;
 
 std::string SourceText(const std::string& file) {

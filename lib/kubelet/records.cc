@@ -10,6 +10,7 @@
 #include "doc/json.h"
 #include "doc/reader.h"
 #include "doc/yaml.h"
+#include "kubelet/settings.h"
 
 namespace prefetch::kubelet {
 
@@ -18,7 +19,6 @@ namespace {
 using image::KubeletVersion;
 
 constexpr KubeletVersion kReadsV1beta1{1, 35};
-constexpr KubeletVersion kKnowsServiceAccounts{1, 34};
 // Enough for a record of many thousands of secrets. verdict_reader.h reads no more.
 constexpr doc::Limits kLimits{.bytes = 8 << 20, .depth = 16, .nodes = 1'000'000};
 
@@ -60,7 +60,7 @@ CredentialEntry ReadEntry(const doc::Reader& reader, KubeletVersion version) {
     }
     // An older kubelet does not know the field. Its strict decoder rejects a record that has it (K15), as
     // Finish() does.
-    if (version < kKnowsServiceAccounts) return;
+    if (version < kFirstWithServiceAccounts) return;
     for (const doc::Reader& item : object.Items("kubernetesServiceAccounts")) {
       ReadObject(item, [&, &account = entry.service_accounts.emplace_back()](doc::ObjectReader& fields) {
         ReadCoordinates(fields, account);

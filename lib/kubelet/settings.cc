@@ -13,7 +13,6 @@ namespace {
 
 using image::KubeletVersion;
 
-constexpr KubeletVersion kHasGate{1, 33};
 // Stands for every kubelet that is newer than the rules.
 constexpr KubeletVersion kNewerThanRules{1, image::kNewestKnownKubelet.minor + 1};
 
@@ -24,14 +23,14 @@ std::vector<KubeletVersion> PossibleVersions(const SettingsFacts& facts) {
   std::vector<KubeletVersion> versions;
   for (unsigned minor = image::kOldestKnownKubelet.minor; minor <= image::kNewestKnownKubelet.minor;
        minor++) {
-    bool has_declared_settings = KubeletVersion{1, minor} >= kHasGate || (!facts.policy && !facts.gate);
+    bool has_declared_settings = KubeletVersion{1, minor} >= kFirstWithGate || (!facts.policy && !facts.gate);
     if (has_declared_settings) versions.push_back({1, minor});
   }
   return versions;
 }
 
 std::vector<bool> PossibleGates(const SettingsFacts& facts, KubeletVersion version) {
-  if (version < kHasGate) return {false};
+  if (version < kFirstWithGate) return {false};
   if (facts.gate) return {*facts.gate};
   if (facts.configuration_known) {
     return {VerifiesImages({.all_alpha = facts.all_alpha, .all_beta = facts.all_beta}, version)};
@@ -53,7 +52,7 @@ std::vector<VerificationPolicy> PossiblePolicies(const SettingsFacts& facts) {
 
 base::Status CheckGate(const SettingsFacts& facts, KubeletVersion version, bool gate) {
   if (image::IsNewerThanKnown(version)) return {};
-  if (version < kHasGate) {
+  if (version < kFirstWithGate) {
     if (!facts.gate) return {};
     return base::InvalidArgument("kubelet " + version.ToString() +
                                  " has no feature gate KubeletEnsureSecretPulledImages");
@@ -134,9 +133,6 @@ base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts&
 
 namespace {
 
-constexpr KubeletVersion kAlphaSince{1, 33};
-constexpr KubeletVersion kBetaSince{1, 35};
-
 std::optional<bool> Stronger(std::optional<bool> weaker, std::optional<bool> stronger) {
   return stronger ? stronger : weaker;
 }
@@ -151,15 +147,13 @@ FeatureGates MergeGates(const FeatureGates& weaker, const FeatureGates& stronger
 }
 
 bool VerifiesImages(const FeatureGates& gates, KubeletVersion version) {
-  if (version < kAlphaSince) return false;
+  if (version < kFirstWithGate) return false;
   // A gate that is named wins over AllAlpha and AllBeta, which decide for unnamed gates of their stage (K7).
   if (gates.ensure_secret_pulled_images) return *gates.ensure_secret_pulled_images;
-  return version < kBetaSince ? gates.all_alpha.value_or(false) : gates.all_beta.value_or(true);
+  return version < kFirstWithGateOn ? gates.all_alpha.value_or(false) : gates.all_beta.value_or(true);
 }
 
 namespace {
-
-constexpr image::KubeletVersion kKeepsSpelling{1, 36};
 
 void RemoveSuffix(std::string& text, const std::string& suffix) {
   if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
@@ -176,13 +170,10 @@ std::string WrittenRepository(const image::Reference& image) {
 }
 
 std::string TrimmedImage(const image::Reference& image, image::KubeletVersion version) {
-  return version >= kKeepsSpelling ? WrittenRepository(image) : image.Repository();
+  return version >= kFirstWithNamesAsWritten ? WrittenRepository(image) : image.Repository();
 }
 
 namespace {
-
-// The first version that compares patterns with names without tag and digest (K13).
-constexpr image::KubeletVersion kComparesTrimmed{1, 36};
 
 bool IsPrefixPattern(std::string_view pattern) {
   return pattern.ends_with("/*");
@@ -193,7 +184,7 @@ std::string ExactPatternError(const std::string& pattern, image::KubeletVersion 
   if (!reference) return reference.error().message();
   if (WrittenRepository(*reference) != pattern) return "must have no tag and no digest";
   // Versions before 1.36 accept a repository in its full form only (K12).
-  if (version < kComparesTrimmed && reference->Repository() != pattern) {
+  if (version < kFirstWithNamesAsWritten && reference->Repository() != pattern) {
     return "must be written in full for kubelet " + version.ToString() + ": " + reference->Repository();
   }
   return "";
@@ -234,7 +225,7 @@ base::Result<Allowlist> Allowlist::Parse(const std::vector<std::string>& pattern
 
 bool Allowlist::Matches(const image::Reference& image) const {
   // The pod's own spelling is compared in both cases: `docker.io/library/*` does not match `ubuntu` (K13).
-  std::string compared = version_ >= kComparesTrimmed ? WrittenRepository(image) : image.written();
+  std::string compared = version_ >= kFirstWithNamesAsWritten ? WrittenRepository(image) : image.written();
   return std::find(exact_.begin(), exact_.end(), compared) != exact_.end() ||
          std::any_of(prefixes_.begin(), prefixes_.end(),
                      [&](const std::string& prefix) { return compared.starts_with(prefix); });
@@ -243,9 +234,6 @@ bool Allowlist::Matches(const image::Reference& image) const {
 namespace {
 
 using image::Reference;
-
-constexpr KubeletVersion kHasAllowlist{1, 33};
-constexpr KubeletVersion kGateOnByDefault{1, 35};
 
 // The export asks the same code that judges pods, so that each proposed pattern has the promised effect.
 bool Exempts(const std::string& pattern, const Reference& image, KubeletVersion version) {
@@ -278,11 +266,12 @@ UnmatchedName WithoutPattern(const Reference& image, KubeletVersion version) {
 }  // namespace
 
 base::Result<AllowlistExport> ExportAllowlist(const std::vector<Reference>& images, KubeletVersion version) {
-  if (version < kHasAllowlist) {
+  if (version < kFirstWithGate) {
     return base::InvalidArgument(
         "kubelet " + version.ToString() +
         " has no allowlist and needs none: it lets every pod use every image that is "
-        "on the node; the first that has one is 1.33");
+        "on the node; the first that has one is " +
+        kFirstWithGate.ToString());
   }
   AllowlistExport out;
   std::set<std::string> patterns;
@@ -299,7 +288,7 @@ base::Result<AllowlistExport> ExportAllowlist(const std::vector<Reference>& imag
 }
 
 bool NeedsFeatureGate(KubeletVersion version) {
-  return version < kGateOnByDefault;
+  return version < kFirstWithGateOn;
 }
 
 }  // namespace prefetch::kubelet

@@ -16,6 +16,13 @@
 
 namespace prefetch::kubelet {
 
+// The first releases with a rule of kubelet.
+inline constexpr image::KubeletVersion kFirstWithGate{1, 33};  // its policies and allowlist, too (K7, K12)
+inline constexpr image::KubeletVersion kFirstWithServiceAccounts{1, 34};  // in records (K27)
+inline constexpr image::KubeletVersion kFirstWithGateOn{1, 35};           // beta, so on by default (K7)
+// A name without tag and digest is the pod's text, and not the normalised repository (K12, K13, K17).
+inline constexpr image::KubeletVersion kFirstWithNamesAsWritten{1, 36};
+
 // kubelet's preloadedImagesVerificationAllowlist (K12, K13). A value: patterns that a kubelet of one version
 // has accepted.
 class Allowlist {

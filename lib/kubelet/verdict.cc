@@ -35,7 +35,6 @@ using Reason = VerdictReason;
 using image::KubeletVersion;
 using image::PullPolicy;
 
-constexpr KubeletVersion kMatchesServiceAccounts{1, 34};
 // A patch release or a distribution's build may add kinds and fields since this version (K52; KEP-2535,
 // preloaded records). kubelet may then know what cannot be decoded here.
 constexpr KubeletVersion kMayDecodeMore{1, 37};
@@ -144,7 +143,7 @@ bool AcceptsSecret(const CredentialEntry& entry, const PodIdentity& pod) {
 
 // Step 11 (K27).
 bool AcceptsServiceAccount(const CredentialEntry& entry, const PodIdentity& pod, KubeletVersion version) {
-  if (version < kMatchesServiceAccounts || !pod.service_account) return false;
+  if (version < kFirstWithServiceAccounts || !pod.service_account) return false;
   return std::find(entry.service_accounts.begin(), entry.service_accounts.end(), *pod.service_account) !=
          entry.service_accounts.end();
 }
@@ -173,7 +172,7 @@ std::size_t UidsOfSecrets(const CredentialEntry& entry, const PodIdentity& pod) 
 
 // Returns the same for the pod's service account.
 std::size_t UidsOfAccount(const CredentialEntry& entry, const PodIdentity& pod, KubeletVersion version) {
-  if (version < kMatchesServiceAccounts || !pod.service_account || !pod.service_account->uid.empty()) {
+  if (version < kFirstWithServiceAccounts || !pod.service_account || !pod.service_account->uid.empty()) {
     return 0;
   }
   std::set<std::string> uids;
