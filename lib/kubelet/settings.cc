@@ -153,24 +153,9 @@ bool VerifiesImages(const FeatureGates& gates, KubeletVersion version) {
   return version < kFirstWithGateOn ? gates.all_alpha.value_or(false) : gates.all_beta.value_or(true);
 }
 
-namespace {
-
-void RemoveSuffix(std::string& text, const std::string& suffix) {
-  if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
-}
-
-}  // namespace
-
-std::string WrittenRepository(const image::Reference& image) {
-  std::string text = image.written();
-  // The digest stands behind the tag, so it goes first. A tag that is only implied is not in the text.
-  if (image.has_digest()) RemoveSuffix(text, "@" + image.digest());
-  if (!image.tag().empty()) RemoveSuffix(text, ":" + image.tag());
-  return text;
-}
-
 std::string TrimmedImage(const image::Reference& image, image::KubeletVersion version) {
-  return version >= kFirstWithNamesAsWritten ? WrittenRepository(image) : image.Repository();
+  return version >= kFirstWithNamesAsWritten ? std::string(image::WrittenName(image.written()))
+                                             : image.Repository();
 }
 
 namespace {
@@ -182,7 +167,7 @@ bool IsPrefixPattern(std::string_view pattern) {
 std::string ExactPatternError(const std::string& pattern, image::KubeletVersion version) {
   auto reference = image::Reference::Parse(pattern);
   if (!reference) return reference.error().message();
-  if (WrittenRepository(*reference) != pattern) return "must have no tag and no digest";
+  if (reference->has_tag_or_digest()) return "must have no tag and no digest";
   // Versions before 1.36 accept a repository in its full form only (K12).
   if (version < kFirstWithNamesAsWritten && reference->Repository() != pattern) {
     return "must be written in full for kubelet " + version.ToString() + ": " + reference->Repository();
@@ -225,7 +210,8 @@ base::Result<Allowlist> Allowlist::Parse(const std::vector<std::string>& pattern
 
 bool Allowlist::Matches(const image::Reference& image) const {
   // The pod's own spelling is compared in both cases: `docker.io/library/*` does not match `ubuntu` (K13).
-  std::string compared = version_ >= kFirstWithNamesAsWritten ? WrittenRepository(image) : image.written();
+  std::string_view compared = image.written();
+  if (version_ >= kFirstWithNamesAsWritten) compared = image::WrittenName(compared);
   return std::find(exact_.begin(), exact_.end(), compared) != exact_.end() ||
          std::any_of(prefixes_.begin(), prefixes_.end(),
                      [&](const std::string& prefix) { return compared.starts_with(prefix); });
@@ -250,7 +236,7 @@ std::string FolderPattern(const std::string& repository) {
 // Returns the narrowest pattern that exempts the name; empty if there is none. A folder pattern exempts
 // images that the list does not name, so it comes second.
 std::string PatternFor(const Reference& image, KubeletVersion version) {
-  std::string repository = WrittenRepository(image);
+  std::string repository(image::WrittenName(image.written()));
   for (const std::string& pattern : {repository, FolderPattern(repository)}) {
     if (Exempts(pattern, image, version)) return pattern;
   }
@@ -258,7 +244,8 @@ std::string PatternFor(const Reference& image, KubeletVersion version) {
 }
 
 UnmatchedName WithoutPattern(const Reference& image, KubeletVersion version) {
-  std::string in_full = image.Repository() + image.written().substr(WrittenRepository(image).size());
+  std::string in_full =
+      image.Repository() + image.written().substr(image::WrittenName(image.written()).size());
   return {image.written(), "no pattern of kubelet " + version.ToString() + " matches \"" + image.written() +
                                "\"; write \"" + in_full + "\" in the list and in the pods"};
 }

@@ -139,7 +139,5 @@ bool VerifiesImages(const FeatureGates& gates, image::KubeletVersion version);
 // Returns the key under which a record names a repository (K17). Since 1.36 it is the pod's own spelling,
 // without digest and tag: "nginx"; before, the normalised repository: "docker.io/library/nginx". Pure.
 std::string TrimmedImage(const image::Reference& image, image::KubeletVersion version);
-// The name as written, without digest and tag.
-std::string WrittenRepository(const image::Reference& image);
 
 }  // namespace prefetch::kubelet
