@@ -73,6 +73,7 @@ TOLD = [
     ("NoName", ["--namespace", "x"], 2, "NAME is required"),
     ("NoNamespace", [NAME], 2, "--namespace is required: where the ConfigMap"),
     ("Name", ["My_Images", "--namespace", "x"], 2, "NAME must be at most 50"),
+    ("NameOfOurs", ["ci-prefetchd", "--namespace", "x"], 2, "NAME must not contain the word prefetchd"),
     ("Flavor", GIVEN + ["--k8s-flavor", "k3s"], 2, "--k8s-flavor"),
     ("List", GIVEN + ["--list", "images.yaml"], 2, "there is no option --list"),
     ("Gate", GIVEN + ["--component", "node-gate"], 2, "migrate takes neither node-gate"),

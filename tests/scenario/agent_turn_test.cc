@@ -160,6 +160,7 @@ TEST(AgentTurn, TheEndOfTheRuntimesGraceIsNoticedDuringALook) {
 // Pulls would start on a runtime that has gone, and be suspected of having ended it.
 TEST(AgentTurn, APollThatBeganBeforeTheRuntimeWentShowsNothing) {
   Loop loop;
+  loop.runtime.SetBandwidth(1'000'000);
   loop.runtime.Push(MakeImage("r.io/a:v1", 100'000'000));
   agent::Agent& agent = loop.Start();
   loop.Hear<agent::RuntimePolled>();
@@ -371,8 +372,8 @@ TEST(AgentTurn, APullThatWaitsForALayerOfAnotherHasNotStalled) {
     loop.Hear<agent::ProgressPolled>();
   }
   const auto node = agent.board().Latest();
-  EXPECT_EQ(node->images.at(0).pull.attempts, 2) << "the layer has stalled";
-  EXPECT_EQ(node->images.at(1).pull.attempts, 1);
+  EXPECT_EQ(node->images.at(0).pull.attempts + node->images.at(1).pull.attempts, 3)
+      << "the one that has the layer has stalled";
 }
 
 // The credential may have expired meanwhile, and the next try gets another one.
