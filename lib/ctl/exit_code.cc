@@ -9,7 +9,7 @@ namespace prefetch::ctl {
 namespace {
 
 bool IsNumber(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::all_of(text.begin(), text.end(), base::IsDigit);
 }
 
 // "images.yaml:12:5: images[3]: …"

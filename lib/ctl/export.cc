@@ -20,9 +20,6 @@ namespace {
 
 using image::KubeletVersion;
 
-// Kubelet's versions before this one compare exact patterns with all that a pod writes.
-constexpr KubeletVersion kComparesTrimmed{1, 36};
-
 // Returns every name as it is written: kubelet compares texts, so an image that two sources spell differently
 // is two names (K13).
 std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,
@@ -58,7 +55,7 @@ std::string VersionComment(const ExportAllowlistOptions& options, KubeletVersion
   std::string text = "For kubelet " + version.ToString();
   if (!options.kubelet_version) text += ", the default without --kubelet-version";
   return text +
-         (version < kComparesTrimmed
+         (version < kubelet::kFirstWithNamesAsWritten
               ? ". From 1.36 on names can be exempt one by one: print this again after the upgrade.\n"
               : ". Older ones read exact names otherwise, so that those with a tag are not exempt there: "
                 "print this again with --kubelet-version.\n");

@@ -43,10 +43,6 @@ constexpr std::size_t kMostFiles = 1000;
 constexpr std::size_t kMostConfigBytes = 256 << 10;
 constexpr std::size_t kMostListBytes = 16 << 20;  // larger ones are reported by size
 
-std::string NameOf(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 struct ListPath {
   std::string path;
   bool is_explicit = false;  // itself, and not by its folder
@@ -78,7 +74,7 @@ base::Result<std::vector<ListPath>> FilesAt(const std::vector<std::string>& path
 }
 
 std::string SourceNameOf(const ListPath& file) {
-  return file.path == kStdin ? "stdin" : NameOf(file.path);
+  return std::string(file.path == kStdin ? "stdin" : base::BaseName(file.path));
 }
 
 std::string_view EndingOf(list::SourceFormat form) {

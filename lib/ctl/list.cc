@@ -174,10 +174,7 @@ class ImageCollector {
   explicit ImageCollector(const std::vector<std::string>& exclude) : exclude_(exclude) {}
 
   void Add(const image::Reference& reference, std::string from) {
-    bool excluded = std::any_of(exclude_.begin(), exclude_.end(), [&](const std::string& pattern) {
-      return image::MatchesPattern(pattern, reference.Normalized());
-    });
-    if (!excluded) draft_.Add(reference, std::move(from));
+    if (!image::MatchesAny(exclude_, reference.Normalized())) draft_.Add(reference, std::move(from));
   }
   const list::ListDraft& draft() const { return draft_; }
 

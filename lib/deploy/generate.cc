@@ -45,7 +45,7 @@ std::vector<std::string> Folders(const Files& files, std::string_view above) {
 
 bool IsConfigMapKey(std::string_view text) {
   auto allowed = [](char c) {
-    return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+    return base::IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
   };
   return !text.empty() && text.size() <= 253 && text.front() != '.' &&
          std::all_of(text.begin(), text.end(), allowed);
@@ -108,7 +108,7 @@ base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
 // Returns "team-b" for "Team_B.yaml": a name of a ConfigMap allows fewer characters than a file name.
 std::string Stem(const std::string& name) {
   std::string stem;
-  for (char c : base::ToLower(name.substr(0, name.rfind('.')))) stem += IsLowerOrDigit(c) ? c : '-';
+  for (char c : base::ToLower(name.substr(0, name.rfind('.')))) stem += base::IsLowerOrDigit(c) ? c : '-';
   std::size_t first = stem.find_first_not_of('-');
   if (first == std::string::npos) return "list";
   return stem.substr(first, std::min<std::size_t>(stem.find_last_not_of('-') + 1 - first, kLongestInstance));

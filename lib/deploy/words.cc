@@ -11,10 +11,6 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool IsLowerOrDigit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
 std::vector<std::string> ComponentFolders(const GenerateOptions& options) {
   std::vector<std::string> folders;
   for (const std::string& component : options.components) folders.push_back("components/" + component);

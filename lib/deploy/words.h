@@ -24,7 +24,6 @@ constexpr std::string_view kKubeletApi = "kubelet-api";
 constexpr std::string_view kNoApiAccess = "no-api-access";
 
 bool Contains(const std::vector<std::string>& names, std::string_view name);
-bool IsLowerOrDigit(char c);
 // Returns the folders of components/ that the options select, relative to the tree's root.
 std::vector<std::string> ComponentFolders(const GenerateOptions& options);
 // Checks the options that every kind of installation has: platform, components, nodes, namespace…

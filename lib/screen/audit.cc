@@ -20,11 +20,6 @@ std::string Normalized(const std::string& written) {
   return reference ? reference->Normalized() : "";
 }
 
-bool IsIgnored(const AuditFacts& facts, const std::string& name) {
-  return std::any_of(facts.ignore.begin(), facts.ignore.end(),
-                     [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
-}
-
 // The pods that ask for each image: normalised name -> node -> pods.
 using PodsByImage = std::map<std::string, std::map<std::string, std::set<std::string>>>;
 
@@ -180,7 +175,7 @@ Audit MakeAudit(const AuditFacts& facts) {
     for (const status::StatusUnlisted& seen : node.unlisted) {
       // An image without a time counts, since it may have come later.
       bool early = facts.since && seen.arrived_at && *seen.arrived_at < *facts.since;
-      if (early || seen.image.empty() || IsIgnored(facts, seen.image)) continue;
+      if (early || seen.image.empty() || image::MatchesAny(facts.ignore, seen.image)) continue;
       MergeUnlisted(seen, node.node, by_image[seen.image]);
       auto who = pods_by_image.find(seen.image);
       if (who == pods_by_image.end()) continue;
@@ -205,7 +200,7 @@ Audit MakeAudit(const AuditFacts& facts) {
 Audit MakePodAudit(const AuditFacts& facts) {
   Audit audit;
   for (const auto& [image, nodes] : GroupPods(facts.pods)) {
-    if (facts.listed.contains(image) || IsIgnored(facts, image)) continue;
+    if (facts.listed.contains(image) || image::MatchesAny(facts.ignore, image)) continue;
     AuditFinding finding{.image = image, .present = true};
     std::set<std::string> pods;
     for (const auto& [node, who] : nodes) {
