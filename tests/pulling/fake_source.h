@@ -95,7 +95,7 @@ class FakeSource final : public image::ContentSource {
   void EndDrips() {
     Change([&] { drips_.clear(); });
   }
-  // Of the first request that begins within a blob, the bytes from this one on never come.
+  // The first request that begins within a blob gets the bytes before this one, and no more.
   void HoldFirstPart(std::size_t from) {
     Change([&] { held_part_from_ = from; });
   }
