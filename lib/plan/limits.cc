@@ -56,6 +56,7 @@ ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen,
       static_cast<double>(kMinPullRate) *
       std::chrono::duration<double>(past.seen ? now - past.observed_at : kIdleAfter).count();
   if (held || static_cast<double>(came) >= worth_it) past.last_fast_at = now;
+  if (seen.held_back && past.seen) past.held_back_for += now - past.observed_at;
   past.observed_at = now;
   past.seen = true;
   past.fingerprint = seen.fingerprint;
@@ -75,8 +76,9 @@ bool IsIdle(const ObservedProgress& progress, base::TimePoint started_at, base::
 namespace {
 
 // While bytes can be seen, the larger of the two limits ends a pull: an operator's longer timeout wins.
-base::TimePoint EndOfVisible(base::TimePoint started_at, base::Duration pull_timeout, const Limits& limits) {
-  return started_at + std::max<base::Duration>(limits.pull_limit, pull_timeout);
+base::TimePoint EndOfVisible(const ObservedProgress& progress, base::TimePoint started_at,
+                             base::Duration pull_timeout, const Limits& limits) {
+  return started_at + progress.held_back_for + std::max<base::Duration>(limits.pull_limit, pull_timeout);
 }
 
 }  // namespace
@@ -84,7 +86,7 @@ base::TimePoint EndOfVisible(base::TimePoint started_at, base::Duration pull_tim
 base::TimePoint NextEvaluation(const ObservedProgress& progress, bool visible, base::TimePoint started_at,
                                base::Duration pull_timeout, const Limits& limits) {
   if (!visible) return started_at + pull_timeout;
-  base::TimePoint end = EndOfVisible(started_at, pull_timeout, limits);
+  base::TimePoint end = EndOfVisible(progress, started_at, pull_timeout, limits);
   if (progress.unpacking) return end;
   return std::min<base::TimePoint>(end,
                                    std::max(progress.last_progress_at, started_at) + limits.stall_timeout);
@@ -94,7 +96,7 @@ RunDecision EvaluatePull(const ObservedProgress& progress, bool visible, base::T
                          base::Duration pull_timeout, const Limits& limits, base::TimePoint now) {
   // Without bytes, a stall and a slow download look the same, so only the entry's own timeout is left.
   if (!visible) return now >= started_at + pull_timeout ? RunDecision::kEnd : RunDecision::kContinue;
-  if (now >= EndOfVisible(started_at, pull_timeout, limits)) return RunDecision::kEnd;
+  if (now >= EndOfVisible(progress, started_at, pull_timeout, limits)) return RunDecision::kEnd;
   if (now >= NextEvaluation(progress, visible, started_at, pull_timeout, limits))
     return RunDecision::kReplace;
   return RunDecision::kContinue;

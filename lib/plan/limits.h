@@ -69,6 +69,7 @@ struct ObservedProgress {
   double bytes_per_second = 0;
   base::TimePoint last_fast_at;  // last time above kMinPullRate, or that the stall timer was paused
   base::TimePoint observed_at;
+  base::Duration held_back_for{0};    // ProgressFacts::held_back: no part of the pull's time
   base::TimePoint rate_window_start;  // since when, and from how many bytes, the rate is counted
   std::uint64_t rated_bytes = 0;
 };

@@ -314,6 +314,16 @@ TEST(Stall, AWaitOfTheAgentIsNoStall) {
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
+TEST(Stall, AWaitOfTheAgentIsNoPartOfThePullsTime) {
+  Rig rig;
+  rig.See(minutes(1), {.bytes_done = 1, .fingerprint = 1, .active = true});
+  rig.See(minutes(110), {.bytes_done = 1, .fingerprint = 1, .active = true, .held_back = true});
+  rig.See(minutes(118), {.bytes_done = 2, .fingerprint = 2, .active = true});
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
+  rig.See(minutes(1), {.bytes_done = 3, .fingerprint = 3, .active = true});
+  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kEnd);
+}
+
 TEST(Stall, WithoutSightOnlyThePullTimeoutCounts) {
   Rig rig;
   rig.now = kStart + minutes(59);
