@@ -470,16 +470,16 @@ void Pulls::Handle(const ProgressPolled& event) {
   bool any_active = std::any_of(event.pulls.begin(), event.pulls.end(),
                                 [](const ProgressPolled::One& one) { return one.progress.active; });
   const bool may_be_queued = runtime_.queues() && any_active;
-  const bool yields = parts_.fetcher != nullptr && parts_.fetcher->YieldsToOthers();
   for (const ProgressPolled::One& one : event.pulls) {
     Entry* entry = entries_.Find(one.name);
     if (entry == nullptr) continue;
     for (ActivePull& run : entry->runs) {
       if (run.id != one.run) continue;
-      const bool waits =
-          run.fetch == plan::FetchPhase::kAwaitsShared || run.fetch == plan::FetchPhase::kFetched;
-      run.state.progress = plan::AfterProgress(
-          run.state.progress, Facts(one.progress, may_be_queued, yields || waits), loop_.now());
+      const bool held_back = run.fetch == plan::FetchPhase::kAwaitsShared ||
+                             run.fetch == plan::FetchPhase::kFetched ||
+                             (parts_.fetcher != nullptr && parts_.fetcher->HoldsBack(run.lease));
+      run.state.progress =
+          plan::AfterProgress(run.state.progress, Facts(one.progress, may_be_queued, held_back), loop_.now());
       entry->history.disk = plan::AfterSize(entry->history.disk, run.state.progress.bytes_total);
       plan::Distance& distance = distances_[entry->desired->reference.domain()];
       // A manifest that is still missing after the first polls shows that the registry is far.

@@ -39,6 +39,9 @@ std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,
 KubeletVersion Version(const ExportAllowlistOptions& options, std::vector<std::string>& mistakes) {
   // The newest known version.
   if (!options.kubelet_version) return {};
+  // Those before it have no allowlist, which is said below.
+  auto old = KubeletVersion::Parse(*options.kubelet_version);
+  if (old && *old < kubelet::kFirstWithGate) return *old;
   auto version = config::CheckedKubelet(*options.kubelet_version);
   if (version) return *version;
   mistakes.push_back("--kubelet-version " + version.error().message());

@@ -264,8 +264,17 @@ std::optional<FetchOrder::Preemption> FetchOrder::StreamToPreempt(base::TimePoin
   return Preemption{.key = most->first, .too_slow = std::get<bool>(rank) && most->second.part_of.empty()};
 }
 
+void FetchOrder::Preempt(const std::string& key) {
+  if (auto found = blobs_.find(key); found != blobs_.end()) found->second.state = Blob::State::kPreempted;
+}
+
+// The image that its stream began for may have gone, so the next stream asks the registry of the earliest
+// one.
 void FetchOrder::Requeue(const std::string& digest) {
-  if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.state = Blob::State::kQueued;
+  auto found = blobs_.find(digest);
+  if (found == blobs_.end()) return;
+  found->second.state = Blob::State::kQueued;
+  found->second.registry = images_.at(ImageOf(found->second)).registry;
 }
 
 void FetchOrder::Postponed(const std::string& digest) {

@@ -185,6 +185,8 @@ class FetchOrder {
   void RestartSpeedWindow(const std::string& key, base::TimePoint now);
   // The agent itself has held the stream back for this time, so its window moves along by it.
   void ShiftSpeedWindow(const std::string& key, base::Duration time);
+  // The caller has stopped the stream of the blob, which is about to end.
+  void Preempt(const std::string& key);
   // The stream has ended before the blob is complete.
   void Requeue(const std::string& digest);
   // Another writer has the blob. It waits until Reopen(), and is then opened once more.
@@ -277,9 +279,9 @@ constexpr std::chrono::milliseconds kForeignPullPollInterval{250};
 constexpr std::chrono::seconds kForeignPullIdleAfter{1};
 // A stream that pauses for this long ends: the other pull may wait for its blob, which only one may write.
 constexpr std::chrono::seconds kPauseBeforeEnd{2};
-// One stream goes on of 512 KiB, and the others end; their blobs wait for a stream again. The
-// pause after a burst is this many times its own duration, and at most kMaxPause: servers close connections
-// on which nothing moves.
+// The last stream goes on in bursts of 512 KiB. The pause after a burst is this many times its own duration,
+// and at most kMaxPause: servers close connections on which nothing moves. Blobs of the others wait for a
+// stream again.
 constexpr int kPauseFactor = 4;
 constexpr std::chrono::seconds kMaxPause{10};
 

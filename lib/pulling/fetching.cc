@@ -343,6 +343,7 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
       // A stream that another image needs begins again under that image's lease, since this job's may go.
       for (auto& [key, transfer] : transfers_) {
         if (transfer->job != job || transfer->step.is_part) continue;
+        order_.Preempt(key);
         transfer->preempted = true;
         transfer->stop.request_stop();
       }
@@ -369,9 +370,18 @@ bool BlobDownloader::LacksNoneOfItsOwn(ImageId image) {
 void BlobDownloader::AwaitClosed(const std::shared_ptr<const DownloadJob>& job) {
   const base::TimePoint latest = steady_clock::now() + kCloseTimeout;
   base::Lock lock(mutex_);
-  const auto is_of_job = [&](const auto& one) { return one.second->job == job; };
-  while (std::any_of(transfers_.begin(), transfers_.end(), is_of_job) && steady_clock::now() < latest)
-    changed_.wait_until(mutex_, latest);
+  while (IsHeld(job) && steady_clock::now() < latest) changed_.wait_until(mutex_, latest);
+}
+
+// Returns true if a stream may have a writer for a blob of the job, which has ended. A part has none. Another
+// job may have begun a stream that nobody wants any more.
+bool BlobDownloader::IsHeld(const std::shared_ptr<const DownloadJob>& job) const {
+  for (const auto& [key, transfer] : transfers_) {
+    const plan::FetchOrder::Step& step = transfer->step;
+    if (step.is_part) continue;
+    if (transfer->job == job || (Lists(*job, step.digest) && !order_.Wants(step.digest))) return true;
+  }
+  return false;
 }
 
 // Puts all blobs under this job's lease. A blob that another image has brought is under that image's lease
@@ -408,9 +418,11 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
   if (yielded_before != yield_policy_.ShouldYield(now)) changed_.notify_all();
 }
 
-bool BlobDownloader::YieldsToOthers() {
+bool BlobDownloader::HoldsBack(const std::string& lease) {
   base::Lock lock(mutex_);
-  return yield_policy_.ShouldYield(steady_clock::now());
+  return yield_policy_.ShouldYield(steady_clock::now()) &&
+         std::any_of(jobs_.begin(), jobs_.end(),
+                     [&](const auto& one) { return one.second.job->lease == lease; });
 }
 
 void BlobDownloader::StopUnwanted() {
@@ -576,9 +588,8 @@ bool BlobDownloader::Write(Transfer& transfer) {
   return true;
 }
 
-// Called after each piece that came. While a pull of kubelet or others moves, streams pause, and then end:
-// servers close connections on which nothing moves. The last stream goes on in bursts. Returns false if this
-// one ends.
+// Called after each piece that came. While a pull of kubelet or others moves, streams pause, and then end: it
+// may wait for their blobs. The last stream goes on in bursts. Returns false if this one ends.
 bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_received) {
   base::Lock lock(mutex_);
   if (order_.OnBytes(transfer.step.key, bytes_received, transfer.offset, steady_clock::now()))

@@ -69,18 +69,18 @@ class BlobDownloader {
   // says: InvalidArgument, owned by the image.
   base::Status Download(const base::Call& call, DownloadJob job) PREFETCH_EXCLUDES(mutex_);
 
-  // Returns true if downloads pause now because another pull receives bytes.
-  bool YieldsToOthers() PREFETCH_EXCLUDES(mutex_);
+  // Returns true if a download under the lease pauses now because another pull receives bytes.
+  bool HoldsBack(const std::string& lease) PREFETCH_EXCLUDES(mutex_);
 
  private:
   using ImageId = plan::FetchOrder::ImageId;
   // One blob on its way, or a part of one.
   struct Transfer {
     plan::FetchOrder::Step step;
-    std::shared_ptr<const DownloadJob> job;  // one that wants it
+    std::shared_ptr<const DownloadJob> job;  // one that wants it, whose lease has its bytes
     std::stop_source stop;
-    // It was told to end, which is no failure of it: another blob or a pull of kubelet comes first, or its
-    // registry is held. The blob then waits for another stream.
+    // It was told to end, which is no failure of it: another blob or a pull of kubelet comes first, its
+    // registry is held, or its job has ended. The blob then waits for another stream.
     // Guarded by BlobDownloader::mutex_, which the annotations cannot say.
     bool preempted = false;
     // On its own thread.
@@ -146,6 +146,7 @@ class BlobDownloader {
   bool LacksNoneOfItsOwn(ImageId image) PREFETCH_EXCLUDES(mutex_);
   void PollForeignPulls(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   void AwaitClosed(const std::shared_ptr<const DownloadJob>& job) PREFETCH_EXCLUDES(mutex_);
+  bool IsHeld(const std::shared_ptr<const DownloadJob>& job) const PREFETCH_REQUIRES(mutex_);
   base::Status RetainShared(const base::Call& call, const DownloadJob& job);
 
   cri::ContentService& content_;
@@ -205,8 +206,8 @@ class Fetcher {
   // bytes stay under the lease.
   FetchResult Fetch(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
-  // Returns true if downloads pause now because a pull of kubelet or others receives bytes.
-  bool YieldsToOthers() { return downloader_.YieldsToOthers(); }
+  // Returns true if a fetch under the lease pauses now because a pull of kubelet or others receives bytes.
+  bool HoldsBack(const std::string& lease) { return downloader_.HoldsBack(lease); }
 
   // Returns true if the runtime is containerd 2.1 or later, and the registry is near, and lately has neither
   // failed nor denied such a question.

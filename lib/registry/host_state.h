@@ -91,7 +91,7 @@ class HostState {
   std::optional<image::RegistryAnswer> RefusalReason(const std::string& server, const std::string& identity)
       PREFETCH_EXCLUDES(mutex_);
   // Returns why this identity must not send anything to `server` now: it was rate-limited. Never makes the
-  // caller a probe, so it may be called by whoever sends no check, or nothing at all.
+  // caller a probe, so downloads use it.
   std::optional<image::RegistryAnswer> HoldReason(const std::string& server, const std::string& identity)
       PREFETCH_EXCLUDES(mutex_);
   // Notes the answer of a server.

@@ -118,10 +118,8 @@ TEST(AllowlistRefusal, SaysAllMistakesAtOnce) {
   EXPECT_NE(ran.err.find("--kubelet-version must be a version such as "), std::string::npos) << ran;
   EXPECT_NE(ran.err.find("a.txt:1:1: "), std::string::npos) << ran;
   EXPECT_NE(Allow("# nothing\n", {}).err.find("no image in the list"), std::string::npos);
-  EXPECT_NE(Allow("q.io/a:v1\n", {.kubelet_version = "1.20"}).err.find("must be 1.31 or later"),
-            std::string::npos);
-  EXPECT_NE(Allow("q.io/a:v1\n", {.kubelet_version = "1.32"}).err.find("has no allowlist"),
-            std::string::npos);
+  for (const char* old : {"1.20", "1.32"})
+    EXPECT_NE(Allow("q.io/a:v1\n", {.kubelet_version = old}).err.find("has no allowlist"), std::string::npos);
 }
 
 }  // namespace

@@ -312,6 +312,19 @@ TEST_F(PartsOfOthersTest, ABlobGoesOnAtTheRegistryOfTheImageThatIsLeft) {
   EXPECT_TRUE(order.RegistryIsHeld("q", now));
 }
 
+TEST_F(PartsOfOthersTest, ABlobWhoseImageGoesInTheMiddleOfItsStreamDoesSo) {
+  order.Remove(1);
+  order.Remove(2);
+  order.Preempt("a");
+  order.Add(4, "s", Layers("s", 1));
+  EXPECT_FALSE(order.StreamToPreempt(now + seconds(3))) << "one at a time";
+  order.Requeue("a");
+  EXPECT_EQ(Next(), "s-0");
+  EXPECT_EQ(Next(), "a");
+  EXPECT_TRUE(order.RateLimited("a", now + seconds(5)));
+  EXPECT_TRUE(order.RegistryIsHeld("q", now));
+}
+
 TEST_F(SplitBlobTest, APartWhoseStreamHasStoppedStaysInMemory) {
   const std::string part = Next();
   order.OnBytes(part, 1, 1, now);
