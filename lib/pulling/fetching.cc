@@ -336,18 +336,7 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
     // Without a thread nothing would ever end this wait.
     if (running_ == 0) result = base::Internal("no thread can be made").CausedBy(base::Fault::kStore);
     if (!result || progress == plan::FetchOrder::Progress::kComplete) {
-      // Removed before the streams are stopped, so that none of them takes the next blob of this image.
-      order_.Remove(image);
-      jobs_.erase(image);
-      StopUnwanted();
-      // A stream that another image needs begins again under that image's lease, since this job's may go.
-      for (auto& [key, transfer] : transfers_) {
-        if (transfer->job != job || transfer->step.is_part) continue;
-        order_.Preempt(key);
-        transfer->preempted = true;
-        transfer->stop.request_stop();
-      }
-      changed_.notify_all();
+      EndJob(image, job);
       break;
     }
     changed_.wait_until(mutex_, base::TimePoint(next_poll_));  // a copy, since it is read without the lock
@@ -358,6 +347,21 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
   // After a failure the runtime downloads, so the pull takes its slot again.
   tell(result.ok());
   return result;
+}
+
+void BlobDownloader::EndJob(ImageId image, const std::shared_ptr<const DownloadJob>& job) {
+  // Removed before the streams are stopped, so that none of them takes the next blob of this image.
+  order_.Remove(image);
+  jobs_.erase(image);
+  StopUnwanted();
+  // A stream that another image needs begins again under that image's lease, since this job's may go.
+  for (auto& [key, transfer] : transfers_) {
+    if (transfer->job != job || transfer->step.is_part) continue;
+    order_.Preempt(key);
+    transfer->preempted = true;
+    transfer->stop.request_stop();
+  }
+  changed_.notify_all();
 }
 
 bool BlobDownloader::LacksNoneOfItsOwn(ImageId image) {
@@ -588,8 +592,9 @@ bool BlobDownloader::Write(Transfer& transfer) {
   return true;
 }
 
-// Called after each piece that came. While a pull of kubelet or others moves, streams pause, and then end: it
-// may wait for their blobs. The last stream goes on in bursts. Returns false if this one ends.
+// Called after each piece that came. While a pull of kubelet or others moves, streams pause, and then end:
+// servers close connections on which nothing moves. The last stream goes on in bursts. Returns false if this
+// one ends.
 bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_received) {
   base::Lock lock(mutex_);
   if (order_.OnBytes(transfer.step.key, bytes_received, transfer.offset, steady_clock::now()))
@@ -615,7 +620,7 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
       if (transfer.burst_bytes == 0) transfer.burst_began = now;
       if (next <= now) return true;
     } else if (transfer.pause_until == base::TimePoint::max()) {
-      next = transfer.pause_until = now + plan::kPauseBeforeEnd;
+      next = transfer.pause_until = now + plan::kMaxPause;
     } else if (now < transfer.pause_until) {
       next = transfer.pause_until;
     } else {

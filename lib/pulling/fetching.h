@@ -143,6 +143,7 @@ class BlobDownloader {
   // Ends the images that list the blob.
   void Fail(const Transfer& transfer, const base::Error& error) PREFETCH_REQUIRES(mutex_);
   void StopUnwanted() PREFETCH_REQUIRES(mutex_);
+  void EndJob(ImageId image, const std::shared_ptr<const DownloadJob>& job) PREFETCH_REQUIRES(mutex_);
   bool LacksNoneOfItsOwn(ImageId image) PREFETCH_EXCLUDES(mutex_);
   void PollForeignPulls(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   void AwaitClosed(const std::shared_ptr<const DownloadJob>& job) PREFETCH_EXCLUDES(mutex_);
