@@ -142,18 +142,18 @@ TEST_P(ExportCommandTest, RefusesWithASentence) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ExportCommandTest,
-    testing::Values(RefusalCase{"NoAllowlistYet", kList, {"--kubelet-version", "1.32"}, "has no allowlist"},
-                    RefusalCase{"ShortNameBefore136",
-                                "nginx:1.27\nreg.io/a:v1\n",
-                                {"--kubelet-version", "v1.35.2"},
-                                "write \"docker.io/library/nginx:1.27\" in the list and in the pods"},
-                    RefusalCase{"OldVersion", kList, {"--kubelet-version", "1.30"}, "--kubelet-version"},
-                    RefusalCase{"BadOutput", kList, {"-o", "json"}, "--output"},
-                    RefusalCase{"BadList", "reg.io/A\n", {}, "images.txt:1"},
-                    RefusalCase{"EmptyList", "# nothing yet\n", {}, "no image in the list"},
-                    RefusalCase{
-                        "NoSuchList", "", {"--list", "/nonexistent/images.txt"}, "/nonexistent/images.txt"},
-                    RefusalCase{"NoList", "", {}, "--list"}),
+    testing::Values(
+        RefusalCase{"NoAllowlistYet", kList, {"--kubelet-version", "1.32"}, "has no allowlist"},
+        RefusalCase{"ShortNameBefore136",
+                    "nginx:1.27\nreg.io/a:v1\n",
+                    {"--kubelet-version", "v1.35.2"},
+                    "write \"docker.io/library/nginx:1.27\" in the list and in the pods"},
+        RefusalCase{"OldVersion", kList, {"--kubelet-version", "1.30"}, "kubelet 1.30 has no allowlist"},
+        RefusalCase{"BadOutput", kList, {"-o", "json"}, "--output"},
+        RefusalCase{"BadList", "reg.io/A\n", {}, "images.txt:1"},
+        RefusalCase{"EmptyList", "# nothing yet\n", {}, "no image in the list"},
+        RefusalCase{"NoSuchList", "", {"--list", "/nonexistent/images.txt"}, "/nonexistent/images.txt"},
+        RefusalCase{"NoList", "", {}, "--list"}),
     [](const auto& row) { return row.param.name; });
 
 }  // namespace
