@@ -183,8 +183,7 @@ std::int64_t Nanoseconds(const timespec& time) {
 
 FileStamp StampOf(const std::string& path) {
   struct stat info {};
-  // An absent file has a stamp, too, so that its appearance is a change.
-  if (::stat(path.c_str(), &info) != 0) return {};
+  if (::stat(path.c_str(), &info) != 0) return {.error = errno};
   return {.device = info.st_dev,
           .inode = info.st_ino,
           .size = static_cast<std::uint64_t>(info.st_size),

@@ -59,15 +59,15 @@ Result<FileKind> KindOf(const std::string& path);
 bool IsDirectory(const std::string& path);  // false also if that cannot be told
 
 // The facts of stat(2) about a path, through symbolic links, to see whether a file has changed without
-// reading it again. A value; {} if it does not exist.
+// reading it again. A value; all zero but for the errno if stat(2) failed, since the file may come.
 struct FileStamp {
+  int error = 0;
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t modified_ns = 0, changed_ns = 0;
 
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-// If it returns {}, errno has the reason.
 FileStamp StampOf(const std::string& path);
 std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths);
 

@@ -201,7 +201,7 @@ ProgramComparison CompareProgram(const std::string& own_bin_dir, const std::stri
   const std::string kubelets = base::JoinPath(kubelets_bin_dir, provider);
   const base::FileStamp here = base::StampOf(own), there = base::StampOf(kubelets);
   // kubelet's program is not visible here, which proves no difference.
-  if (there == base::FileStamp{}) return ProgramComparison::kSame;
+  if (there.error != 0) return ProgramComparison::kSame;
   // One file, mounted twice: the usual case, without reading it.
   if (here.device == there.device && here.inode == there.inode) return ProgramComparison::kSame;
   const bool same = here.size == there.size && HaveSameBytes(own, kubelets);

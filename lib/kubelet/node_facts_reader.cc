@@ -125,7 +125,7 @@ ConfigFiles::ConfigFiles(std::string file, std::string drop_ins, ConfigReading::
 
 ConfigFiles::Stamps ConfigFiles::ReadStamps() const {
   Stamps stamps;
-  if (!file_.empty()) stamps.main = StampOf(file_);
+  if (!file_.empty()) stamps.main = base::StampOf(file_);
   // A usual folder is a guess. It says nothing if the usual file beside it is not there.
   if (folder_.empty() || (IsWellKnown() && stamps.main.error != 0)) return stamps;
   auto drop_ins = ListDropIns(folder_);
@@ -139,8 +139,8 @@ ConfigFiles::Stamps ConfigFiles::ReadStamps() const {
 
 bool ConfigFiles::IsStable(const Stamps& stamps) {
   auto now = std::chrono::system_clock::now().time_since_epoch();
-  std::int64_t newest = stamps.main.file.changed_ns;
-  for (const DropIn& drop_in : stamps.drop_ins) newest = std::max(newest, drop_in.stamp.file.changed_ns);
+  std::int64_t newest = stamps.main.changed_ns;
+  for (const DropIn& drop_in : stamps.drop_ins) newest = std::max(newest, drop_in.stamp.changed_ns);
   return std::chrono::nanoseconds(newest) + kTick < now;
 }
 
@@ -216,7 +216,7 @@ class Walk {
     if (::lstat(path.c_str(), &info) != 0) return base::FromErrno(errno, "stat " + path);
     if (S_ISDIR(info.st_mode)) return VisitDirectory(path, depth);
     if (!path.ends_with(".conf")) return {};
-    found_.push_back({path, StampOf(path)});
+    found_.push_back({path, base::StampOf(path)});
     return {};
   }
 
@@ -239,11 +239,6 @@ class Walk {
 
 }  // namespace
 
-ConfigStamp StampOf(const std::string& path) {
-  const base::FileStamp file = base::StampOf(path);
-  return {.error = file == base::FileStamp{} ? errno : 0, .file = file};
-}
-
 base::Result<std::vector<DropIn>> ListDropIns(const std::string& folder) {
   Walk walk;
   if (base::Status visited = walk.Visit(folder, 0); !visited) return std::move(visited).error();
@@ -257,7 +252,7 @@ std::string StartFileOf(const std::string& runtime_socket) {
 bool StartFile::Poll() {
   if (path_.empty()) return false;
   const base::FileStamp stamp = base::StampOf(path_);
-  if (stamp == base::FileStamp{}) return false;
+  if (stamp.error != 0) return false;
   // ctime does not serve: a socket gets its mode and owner after it was created. The inode alone may be
   // reused.
   std::string now = std::to_string(stamp.inode) + "@" + std::to_string(stamp.modified_ns);

@@ -23,20 +23,9 @@
 
 namespace prefetch::kubelet {
 
-// Two equal stamps mean an unchanged file. `error` is the errno of a failed stat.
-struct ConfigStamp {
-  int error = 0;
-  base::FileStamp file;
-
-  friend bool operator==(const ConfigStamp&, const ConfigStamp&) = default;
-};
-
-// Follows symbolic links.
-ConfigStamp StampOf(const std::string& path);
-
 struct DropIn {
   std::string path;
-  ConfigStamp stamp;
+  base::FileStamp stamp;
 
   friend bool operator==(const DropIn&, const DropIn&) = default;
 };
@@ -64,7 +53,7 @@ class ConfigFiles {
  private:
   // The state of the folder and the stamps, which shows whether anything must be read.
   struct Stamps {
-    ConfigStamp main;
+    base::FileStamp main;
     std::optional<base::Error> folder_error;
     std::vector<DropIn> drop_ins;
 

@@ -35,9 +35,6 @@ std::string KeyOf(const ImageOnNode& image) {
   return image.pod->empty() ? image.image : image.image + "\n" + image::TextOf(*image.pod);
 }
 
-// The stamp of an absent file, and of one that this process may not look at. Reading tells the two apart.
-constexpr base::FileStamp kNoFile{};
-
 }  // namespace
 
 void FileChanges::Add(FileChanges more) {
@@ -58,7 +55,7 @@ bool VerdictReader::UpdateStamps(ImageEntry& entry) const {
   if (entry.image_id.empty()) return false;
   base::FileStamp record = base::StampOf(pulled_ + entry.record_name);
   base::FileStamp intent = base::StampOf(pulling_ + entry.intent_name);
-  entry.intent_absent = intent == kNoFile && errno == ENOENT;
+  entry.intent_absent = intent.error == ENOENT;
   // Files in unknown folders have no stamp here: only their presence counts for the verdict.
   bool unknown = std::any_of(unknown_.begin(), unknown_.end(), [&](const std::string& folder) {
     return base::KindOf(folder + entry.record_name) || base::KindOf(folder + entry.intent_name);
@@ -80,7 +77,7 @@ void VerdictReader::Decide(const ImageOnNode& image, const std::vector<KubeletSe
     if (!entry.intent_absent) question.intent = ReadIntentNamed(root_, entry.intent_name);
   }
   question.in_unknown_folder = entry.in_unknown_folder;
-  entry.intent_found = entry.intent != kNoFile;
+  entry.intent_found = entry.intent.error == 0;
   Verdicts verdicts = VerdictsFor(question, possible);
   // The old object stays, so that callers see by its address that nothing changed.
   if (entry.verdicts && *entry.verdicts == verdicts) return;

@@ -534,8 +534,8 @@ TEST(DropIns, LinksToFilesAreFollowedThoseToDirectoriesAreNot) {
   fs::create_directory_symlink(".", dir / "d/loop2");
   EXPECT_EQ(Names(dir / "d"), (List{"a.conf", "b.conf"}));
   auto found = ListDropIns(dir / "d");
-  EXPECT_EQ(found->back().stamp, StampOf(dir / "elsewhere/x.conf"));
-  EXPECT_EQ(found->back().stamp.file.size, 7U);
+  EXPECT_EQ(found->back().stamp, base::StampOf(dir / "elsewhere/x.conf"));
+  EXPECT_EQ(found->back().stamp.size, 7U);
 }
 
 TEST(DropIns, FolderThatIsALinkIsNotWalked) {
@@ -572,14 +572,14 @@ TEST(DropIns, WhatIsMissingOrTooMuchIsAnError) {
 
 TEST(DropIns, StampTellsChanges) {
   tests::TempDir dir;
-  EXPECT_EQ(StampOf(dir / "a").error, ENOENT);
+  EXPECT_EQ(base::StampOf(dir / "a").error, ENOENT);
   dir.Write("a", "1");
-  ConfigStamp before = StampOf(dir / "a");
+  base::FileStamp before = base::StampOf(dir / "a");
   EXPECT_EQ(before.error, 0);
-  EXPECT_EQ(before, StampOf(dir / "a"));
+  EXPECT_EQ(before, base::StampOf(dir / "a"));
   dir.Write("b", "1");
   fs::rename(dir / "b", dir / "a");
-  EXPECT_NE(before, StampOf(dir / "a"));
+  EXPECT_NE(before, base::StampOf(dir / "a"));
 }
 
 TEST(StartFileOf, IsTheSocketOfK3sAlone) {
