@@ -33,6 +33,15 @@ bool IsLabelPart(std::string_view text) {
          IsAlphanumeric(text.front()) && IsAlphanumeric(text.back());
 }
 
+std::vector<std::size_t> EndsOfWord(std::string_view name, std::string_view word) {
+  std::vector<std::size_t> ends;
+  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || name[at - 1] == '-') && (end == name.size() || name[end] == '-')) ends.push_back(end);
+  }
+  return ends;
+}
+
 bool IsLabelKey(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return IsLabelPart(text);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
 namespace prefetch::base {
 
@@ -16,6 +17,10 @@ bool IsDnsSubdomain(std::string_view text);
 
 // "A-b_c.d": the name in a label's key, behind its prefix, or a label's value that is not empty.
 bool IsLabelPart(std::string_view text);
+
+// Returns the offset behind each occurrence of `word` that stands between dashes or ends of `name`: that of
+// "prefetchd" in "ci-prefetchd", but none in "notprefetchd".
+std::vector<std::size_t> EndsOfWord(std::string_view name, std::string_view word);
 
 // "pool", "example.com/pool".
 bool IsLabelKey(std::string_view text);

@@ -27,10 +27,10 @@ base::Status Check(const Files& files, const CompatOptions& options) {
                                  " small letters, digits and dashes, as that of your ConfigMap");
   }
   // Policies and agents find prefetchd's own ServiceAccounts by this word, and NAME becomes a part of one.
-  if (("-" + options.name + "-").find("-prefetchd-") != std::string::npos) {
+  if (!base::EndsOfWord(options.name, "prefetchd").empty()) {
     return base::InvalidArgument(
-        "NAME must not contain the word prefetchd, by which prefetchd's own accounts "
-        "are known: give your ConfigMap another name");
+        "NAME must not contain the word prefetchd, by which prefetchd's own accounts are known: give your "
+        "ConfigMap another name");
   }
   if (options.common.name_space.empty()) {
     return base::InvalidArgument("--namespace is required: where the ConfigMap " + options.name + " is");

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/enum_name.h"
+#include "base/label_syntax.h"
 #include "base/text.h"
 #include "image/reference.h"
 
@@ -21,17 +22,6 @@ constexpr std::chrono::seconds kClockSkew{60};
 // are not verified yet, and an API server that knows no audiences answers without any.
 bool Contains(const std::vector<std::string>& audiences) {
   return std::find(audiences.begin(), audiences.end(), kCallerAudience) != audiences.end();
-}
-
-// Returns the offset behind each occurrence of `word` that stands between dashes or ends of `name`. Whole
-// words only, so that "notprefetchd-fleet" is not taken for the fleet's account.
-std::vector<std::size_t> EndsOfWord(std::string_view name, std::string_view word) {
-  std::vector<std::size_t> ends;
-  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || name[at - 1] == '-') && (end == name.size() || name[end] == '-')) ends.push_back(end);
-  }
-  return ends;
 }
 
 // The namespace decides as much as the name: in any other namespace, a user who may create ServiceAccounts
@@ -70,12 +60,12 @@ std::string_view RejectionReasonName(RejectionReason refusal) {
 }
 
 bool IsFleetAccount(std::string_view name) {
-  return !EndsOfWord(name, kFleetAccount).empty();
+  return !base::EndsOfWord(name, kFleetAccount).empty();
 }
 
 std::vector<std::string> FleetAccountsBeside(std::string_view agent_account) {
   std::vector<std::string> accounts;
-  for (std::size_t end : EndsOfWord(agent_account, kAgentAccount)) {
+  for (std::size_t end : base::EndsOfWord(agent_account, kAgentAccount)) {
     std::string account(agent_account);
     // kustomize puts prefix and suffix around the whole name, so the fleet's name is inside the agents' one.
     account.insert(end, kFleetAccount.substr(kAgentAccount.size()));
