@@ -281,9 +281,7 @@ TokenOutcome RefusalAnswer(const TokenRequest& request, const http::Response& re
   std::string said = base::SanitizedText(ParseOciError(response.body).message, kMaxQuotedBytes, secrets);
   outcome.refusal.message = "token service " + http::DisplayUrl(request.realm.url.ToString()) + " answered " +
                             std::to_string(response.status) + (said.empty() ? "" : ": " + said);
-  if (auto wait = response.headers.Get("Retry-After")) {
-    outcome.refusal.retry_after = ParseRetryAfter(*wait, response.headers.Get("Date").value_or(""), now);
-  }
+  outcome.refusal.retry_after = RetryAfterOf(response, now);
   return outcome;
 }
 

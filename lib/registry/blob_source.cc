@@ -164,14 +164,11 @@ BlobSource::HostOutcome BlobSource::AskHost(const base::Call& call, const Chaine
       last = RefusalError(who, reply);
       // The limit of another server, after a redirect, is not this one's. A limit without a time is for the
       // caller to judge.
-      const auto wait = reply.response->headers.Get("Retry-After");
-      if (wait && last.code() == base::Code::kResourceExhausted && !reply.redirected) {
-        const std::string_view date = reply.response->headers.Get("Date").value_or("");
-        if (auto retry_after = ParseRetryAfter(*wait, date, state_.clock.Wall())) {
-          state_.host_states.Note(
-              origin, IdentityOf(credential),
-              {.kind = image::RegistryAnswerKind::kRateLimited, .retry_after = retry_after});
-        }
+      const auto retry_after = RetryAfterOf(*reply.response, state_.clock.Wall());
+      if (retry_after && last.code() == base::Code::kResourceExhausted && !reply.redirected) {
+        state_.host_states.Note(
+            origin, IdentityOf(credential),
+            {.kind = image::RegistryAnswerKind::kRateLimited, .retry_after = retry_after});
       }
       break;
     }

@@ -582,10 +582,7 @@ RegistryAnswer HostCheck::RefusalAnswer(const http::Response& response, const Au
   answer.message = host_.host.server.Authority() + " answered " + std::to_string(response.status) +
                    (reported.empty() ? "" : ": " + reported);
   if (answer.kind == Kind::kRateLimited || answer.kind == Kind::kServerError) {
-    auto wait = response.headers.Get("Retry-After");
-    if (!wait) wait = response.headers.Get("X-Retry-After");
-    std::string_view date = response.headers.Get("Date").value_or("");
-    if (wait) answer.retry_after = ParseRetryAfter(*wait, date, state_.clock.Wall());
+    answer.retry_after = RetryAfterOf(response, state_.clock.Wall());
   }
   if (answer.kind == Kind::kTagMissing) return NotFoundAnswer(std::move(answer), authorization);
   return answer;

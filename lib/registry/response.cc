@@ -245,6 +245,12 @@ std::optional<milliseconds> ParseRetryAfter(std::string_view value, std::string_
   return Clamped(std::chrono::duration_cast<milliseconds>(*at - seen_from));
 }
 
+std::optional<milliseconds> RetryAfterOf(const http::Response& response, base::WallTime now) {
+  auto wait = response.headers.Get("Retry-After");
+  if (!wait) wait = response.headers.Get("X-Retry-After");
+  return wait ? ParseRetryAfter(*wait, response.headers.Get("Date").value_or(""), now) : std::nullopt;
+}
+
 std::optional<RateLimitValue> ParseRateLimit(std::string_view value) {
   std::vector<std::string_view> parts = base::Split(value, ';');
   // "100;w=21600": the count, and the window in seconds.

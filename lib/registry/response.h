@@ -96,6 +96,8 @@ inline constexpr std::size_t kMaxQuotedBytes = 200;
 // Between 1 s and 6 h. nullopt: in the past, negative, or none of these.
 std::optional<std::chrono::milliseconds> ParseRetryAfter(std::string_view value, std::string_view date,
                                                          base::WallTime now);
+// The same of an answer, which may have it as X-Retry-After; nullopt also if it has none.
+std::optional<std::chrono::milliseconds> RetryAfterOf(const http::Response& response, base::WallTime now);
 
 // "100;w=21600" in RateLimit-Limit and RateLimit-Remaining, as Docker Hub has them.
 struct RateLimitValue {

@@ -202,9 +202,12 @@ TEST_F(BlobSourceTest, WhatARefusalMeans) {
   }
   // It named no time, so that the caller may ask again; then it asked for patience.
   EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
-  AnswerBlobs({.status = 503, .headers = {{"Retry-After", "5"}}});
-  EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
-  EXPECT_EQ(client_->contents().RetryAfter(App()), std::chrono::seconds(5));
+  for (const char* field : {"X-Retry-After", "Retry-After"}) {
+    Make();
+    AnswerBlobs({.status = 503, .headers = {{field, "5"}}});
+    EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
+    EXPECT_EQ(client_->contents().RetryAfter(App()), std::chrono::seconds(5)) << field;
+  }
   registry_.Forget();
   HaveBlob();
   EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
