@@ -44,9 +44,7 @@ std::vector<std::string> Folders(const Files& files, std::string_view above) {
 }
 
 bool IsConfigMapKey(std::string_view text) {
-  auto allowed = [](char c) {
-    return base::IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
-  };
+  auto allowed = [](char c) { return base::IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; };
   return !text.empty() && text.size() <= 253 && text.front() != '.' &&
          std::all_of(text.begin(), text.end(), allowed);
 }

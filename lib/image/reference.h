@@ -45,7 +45,7 @@ class Reference {
   const std::string& tag() const { return parts().tag; }
   const std::string& digest() const { return parts().digest; }  // "sha256:…" or empty
   bool has_digest() const { return !parts().digest.empty(); }
-  // As written: false for "nginx", whose tag is implied.
+  // Returns whether the name writes one of them. "nginx" does not: its tag is implied.
   bool has_tag_or_digest() const { return parts().tag_written || has_digest(); }
 
   // "docker.io/library/nginx": no tag, no digest (kubelet's "repo name")
