@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/enum_name.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "doc/duration.h"
@@ -137,6 +138,10 @@ std::array<int, 3> Numbers(std::string_view version) {
 }
 
 }  // namespace
+
+std::string_view ReadingName(Reading reading) {
+  return base::EnumName(reading);
+}
 
 std::string RecordMismatchReason(std::string_view name, std::string_view version) {
   constexpr std::array<int, 3> kFirstThatMatches{1, 35, 2};

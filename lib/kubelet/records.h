@@ -37,11 +37,13 @@ struct PulledRecord {
 
 // kubelet's own reading of one of its files.
 enum class Reading {
+  kNotAsked,     // there is no image, or no kubelet
   kAbsent,       // no file, or one that is about something else
   kUndecodable,  // kubelet itself cannot make sense of it, whatever we could
   kUnreadable,   // we could not read it; kubelet perhaps can
   kFound,
 };
+std::string_view ReadingName(Reading reading);
 
 struct RecordReading {
   Reading reading = Reading::kAbsent;

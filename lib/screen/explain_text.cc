@@ -349,23 +349,22 @@ void AddUses(const status::ImageDocument& document, LabelledPage& page) {
 }
 
 void AddRecord(const status::ImageDocument& document, LabelledPage& page) {
-  using status::RecordState;
-  const status::RecordStateText& state = document.record.state;
-  if (state == RecordState::kFound) AddUses(document, page);
-  if (state == RecordState::kAbsent)
-    page.Section("record", "none: kubelet itself has not pulled this content");
-  if (state == RecordState::kUndecodable) page.Section("record", "there is one that kubelet cannot decode");
-  if (state == RecordState::kUnreadable) page.Section("record", "not known: it could not be read");
+  using kubelet::Reading;
+  const status::ReadingText& state = document.record.state;
+  if (state == Reading::kFound) AddUses(document, page);
+  if (state == Reading::kAbsent) page.Section("record", "none: kubelet itself has not pulled this content");
+  if (state == Reading::kUndecodable) page.Section("record", "there is one that kubelet cannot decode");
+  if (state == Reading::kUnreadable) page.Section("record", "not known: it could not be read");
   if (!document.kubelet.records_note.empty()) {
     // The note stands under the record's label, unless the record has no line of its own.
-    page.Section(state == RecordState::kNotAsked ? "record" : "", document.kubelet.records_note);
+    page.Section(state == Reading::kNotAsked ? "record" : "", document.kubelet.records_note);
   }
-  const status::RecordStateText& intent = document.intent;
-  if (intent == RecordState::kFound) {
+  const status::ReadingText& intent = document.intent;
+  if (intent == Reading::kFound) {
     page.Section("intent", "kubelet began to pull it under this name, and has not recorded an end");
   }
-  if (intent == RecordState::kUndecodable) page.Section("intent", "there is one that kubelet cannot decode");
-  if (intent == RecordState::kUnreadable) page.Section("intent", "not known: it could not be read");
+  if (intent == Reading::kUndecodable) page.Section("intent", "there is one that kubelet cannot decode");
+  if (intent == Reading::kUnreadable) page.Section("intent", "not known: it could not be read");
 }
 
 std::string Upper(std::string text) {

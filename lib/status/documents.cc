@@ -384,10 +384,6 @@ constexpr std::size_t kImageBytes = 2048;
 
 }  // namespace
 
-std::string_view RecordStateName(RecordState state) {
-  return base::EnumName(state);
-}
-
 std::string StatusKubelet::SourceOf(std::string_view fact) const {
   for (const auto& [name, source] : sources) {
     if (name == fact) return source;

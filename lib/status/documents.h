@@ -55,13 +55,11 @@ struct RecordedUse {
   std::vector<std::string> identities;
 };
 
-// How kubelet's file about the image reads, as kubelet::Reading; kNotAsked: there is no image or no kubelet.
-enum class RecordState { kNotAsked, kFound, kAbsent, kUndecodable, kUnreadable };
-std::string_view RecordStateName(RecordState state);
-using RecordStateText = doc::EnumText<RecordState::kUnreadable, RecordStateName>;
+// How kubelet's file about the image reads.
+using ReadingText = doc::EnumText<kubelet::Reading::kFound, kubelet::ReadingName>;
 
 struct RecordView {
-  RecordStateText state = RecordState::kNotAsked;
+  ReadingText state = kubelet::Reading::kNotAsked;
   std::vector<RecordedUse> uses;
 };
 
@@ -96,7 +94,7 @@ struct ImageDetail {
   // The request for this document read them from kubelet's files; none without a kubelet.
   std::optional<kubelet::Verdicts> verdicts;
   RecordView record;
-  RecordStateText intent = RecordState::kNotAsked;  // kubelet's intent to pull it
+  ReadingText intent = kubelet::Reading::kNotAsked;  // kubelet's intent to pull it
   std::string record_key;          // under which kubelet looks the image up in the record; empty: not known
   bool credentials_known = false;  // false: they were not asked for
   std::vector<CredentialView> credentials;  // in the order of attempts; empty: anonymous
@@ -358,7 +356,7 @@ struct ImageDocument {
   StatusRuntime runtime;
   std::optional<ImageReasoning> reasoning;  // none: no kubelet, or nothing is known of it yet
   RecordView record;
-  RecordStateText intent;
+  ReadingText intent;
   std::string record_key;                                  // ImageDetail explains them, and the next ones
   std::optional<std::vector<CredentialView>> credentials;  // none: the agent did not look them up
   std::vector<ProviderView> providers;

@@ -142,8 +142,8 @@ Explained UnknownImage() {
       "kubelet's records in /var/lib/kubelet/image_manager may not be read by this process: it needs to run "
       "as root";
   status::ImageDetail detail = sample::DetailOf(image);
-  detail.record.state = status::RecordState::kUnreadable;
-  detail.intent = status::RecordState::kUnreadable;
+  detail.record.state = kubelet::Reading::kUnreadable;
+  detail.intent = kubelet::Reading::kUnreadable;
   return {node, image, detail};
 }
 
@@ -196,7 +196,7 @@ Explained NoKubelet() {
   image.aliases = {"localhost/runner:v3"};
   status::ImageDetail detail = sample::DetailOf(image);
   detail.record = {};
-  detail.intent = status::RecordState::kNotAsked;
+  detail.intent = kubelet::Reading::kNotAsked;
   return {sample::Node({image}), image, detail};
 }
 

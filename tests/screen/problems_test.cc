@@ -140,7 +140,7 @@ NodeInTrouble StaleMountWithoutKubelet() {
   snapshot.problems.push_back(plan::StaleMountMessage("/etc/ssl/certs/ca-certificates.crt"));
   status::ImageDetail detail = DetailOf(snapshot.images.front(), {});
   detail.record = {};
-  detail.intent = status::RecordState::kNotAsked;
+  detail.intent = kubelet::Reading::kNotAsked;
   return {std::move(snapshot), std::move(detail)};
 }
 NodeInTrouble NoKubeletRoot() {
@@ -153,7 +153,7 @@ NodeInTrouble NoKubeletRoot() {
   kubelet.records_note = plan::RecordsNote(kubelet.root, kubelet::RecordsAccess::kNoRoot, false);
   snapshot.problems.push_back(kubelet.records_note);
   NodeInTrouble node = Of(std::move(snapshot));
-  node.detail.record.state = node.detail.intent = status::RecordState::kUnreadable;
+  node.detail.record.state = node.detail.intent = kubelet::Reading::kUnreadable;
   return node;
 }
 

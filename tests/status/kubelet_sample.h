@@ -214,8 +214,8 @@ inline status::ImageDetail DetailOf(const plan::ImageState& image,
   detail.record_key = image.desired->reference.Repository();
   if (!image.image_id.empty()) {
     const bool found = record.reading == kubelet::Reading::kFound;
-    detail.record.state = found ? status::RecordState::kFound : status::RecordState::kAbsent;
-    detail.intent = status::RecordState::kAbsent;
+    detail.record.state = found ? kubelet::Reading::kFound : kubelet::Reading::kAbsent;
+    detail.intent = kubelet::Reading::kAbsent;
   }
   for (const auto& [repository, entry] : record.record.mapping) {
     detail.record.uses.push_back({.repository = repository,

@@ -125,21 +125,6 @@ std::optional<status::CheckResult> ImageQueryService::CheckKnown(const base::Cal
 
 namespace {
 
-status::RecordState StateOf(kubelet::Reading reading) {
-  using status::RecordState;
-  switch (reading) {
-    case kubelet::Reading::kAbsent:
-      return RecordState::kAbsent;
-    case kubelet::Reading::kUndecodable:
-      return RecordState::kUndecodable;
-    case kubelet::Reading::kUnreadable:
-      return RecordState::kUnreadable;
-    case kubelet::Reading::kFound:
-      return RecordState::kFound;
-  }
-  return RecordState::kUnreadable;
-}
-
 std::string Named(const char* what, const kubelet::Coordinates& of) {
   return std::string(what) + " " + of.namespace_name + "/" + of.name;
 }
@@ -200,11 +185,11 @@ void AddKubeletFiles(const plan::Snapshot& snapshot, const plan::ImageState& ima
   // Records are filed under an image id (K18), so an absent image has none.
   if (image.image_id.empty()) return;
   kubelet::RecordReading record = kubelet::ReadRecord(files, version);
-  detail.record.state = StateOf(record.reading);
+  detail.record.state = record.reading;
   for (const auto& [repository, entry] : record.record.mapping) {
     detail.record.uses.push_back(UseOf(repository, entry, identities));
   }
-  detail.intent = StateOf(kubelet::ReadIntent(files, version));
+  detail.intent = kubelet::ReadIntent(files, version);
 }
 
 }  // namespace
