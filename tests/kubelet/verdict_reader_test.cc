@@ -148,6 +148,14 @@ TEST_F(VerdictReaderTest, AnIntentIsAPullUnderWay) {
   EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kPreloaded);
 }
 
+TEST_F(VerdictReaderTest, AnIntentThatCannotBeReadIsNotAbsent) {
+  std::filesystem::create_symlink(FileNameFor(kApp), IntentPath(kApp));  // a link to itself: ELOOP
+  kubelet::VerdictReading reading = Read();
+  EXPECT_EQ(reading.verdicts[0]->never.result, VerdictResult::kUnknown);
+  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kRecordUnreadable);
+  EXPECT_EQ(reading.verdicts[1]->never.reason, VerdictReason::kPreloaded);
+}
+
 TEST_F(VerdictReaderTest, AnotherImageIdIsAnotherRecord) {
   Replace(RecordPath(kOtherId), RecordText(kOtherId, "r.io/team/app", kSecretEntry));
   Read();
