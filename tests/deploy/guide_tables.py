@@ -98,11 +98,11 @@ def check_ca_bundles(overlays):
 def check_kubelet_facts(overlays):
     """Each path is mounted, but for what the page tells people to mount themselves."""
     problems, told = [], set()
-    for row in table(page("deploy/docs/upgrade.md"), "platform | version | policy"):
+    for row in table(page("deploy/docs/upgrade.md"), "platform | policy"):
         for name in overlays_of(row[0]):
             told.add(name)
             documents = overlays[name]
-            for cell in row[2:]:
+            for cell in ["`/var/lib/kubelet/image_manager`", *row[1:]]:
                 parent = ""
                 for path in [] if "mount and name" in cell else words(cell):
                     path = path if path.startswith("/") else os.path.join(os.path.dirname(parent), path)
@@ -110,13 +110,13 @@ def check_kubelet_facts(overlays):
                     problems += [] if is_mounted(documents, path) else [f"{name}: {path} is not mounted"]
             env = {one["name"]: one.get("value") for one in agent(documents)["env"]}
             from_node = env.get("PREFETCHD_KUBE_API") == "true" and not env.get("PREFETCHD_KUBELET_VERSION")
-            problems += [f"{name}: the version is from {row[1]}"] if (row[1] == "the Node") != from_node else []
-            without = row[4] == "none" or "mount and name" in row[4] or row[4] == "as k3s"
+            problems += [] if from_node else [f"{name}: the version is not from the Node"]
+            without = row[2] == "none" or "mount and name" in row[2] or row[2] == "as k3s"
             if without == ("--image-credential-provider-config" in flags(documents)):
                 problems.append(f"{name}: what is said of credential providers is not so")
             looks = "--kubelet-proc" in flags(documents)
             problems += [f"{name}: flags of kubelet are {'read' if looks else 'not read'}"] if looks != (
-                "flags" in row[2] and "flags given to" not in row[2]) else []
+                "flags" in row[1] and "flags given to" not in row[1]) else []
     return problems + [f"no row for {name}" for name in sorted(overlays.keys() - told)]
 
 
