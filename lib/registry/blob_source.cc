@@ -63,8 +63,8 @@ base::Error RefusalError(const std::string& who, const Reply& reply) {
 }
 
 // A server that asks for no time and may have one request too many at the moment.
-bool IsBusy(const http::Response& response) {
-  return response.status == 503 && !response.headers.Get("Retry-After");
+bool IsBusy(const http::Response& response, base::WallTime now) {
+  return response.status == 503 && !RetryAfterOf(response, now);
 }
 
 base::Error NoReplyError(const base::Call& call, const std::string& who, const Reply& reply) {
@@ -146,8 +146,8 @@ BlobSource::HostOutcome BlobSource::AskHost(const base::Call& call, const Chaine
         state_.host_states.NoteSuccess(origin, IdentityOf(credential));
         return {std::move(reply)};
       }
-      if (IsBusy(*reply.response) && !std::exchange(was_busy, true) && base::Pause(call, kBusyPause))
-        continue;
+      const bool is_busy = IsBusy(*reply.response, state_.clock.Wall());
+      if (is_busy && !std::exchange(was_busy, true) && base::Pause(call, kBusyPause)) continue;
       if (turn < kMaxAttempts) {
         if (auto next = authenticator.NextAuthorization(reply, authorization, credential)) {
           if (next->authorization) {

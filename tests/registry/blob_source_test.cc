@@ -204,8 +204,10 @@ TEST_F(BlobSourceTest, WhatARefusalMeans) {
   EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
   for (const char* field : {"X-Retry-After", "Retry-After"}) {
     Make();
+    registry_.Forget();
     AnswerBlobs({.status = 503, .headers = {{field, "5"}}});
     EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
+    EXPECT_EQ(registry_.requests().size(), 1U) << field;
     EXPECT_EQ(client_->contents().RetryAfter(App()), std::chrono::seconds(5)) << field;
   }
   registry_.Forget();
