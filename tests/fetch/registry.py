@@ -137,6 +137,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def route(self):
+        self.ending = self.registry.ending  # before `healed` is read: what began before the end, ends
         path = self.path.split("?")[0]
         self.pause(self.registry.delay)
         if path in ("/v2", "/v2/"):
@@ -155,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
     # What modes are made of.
 
     def pause(self, seconds):
-        if seconds and self.registry.ending.wait(seconds):
+        if seconds and self.ending.wait(seconds):
             raise OSError("the registry ends")
 
     def head(self, status, length=None, kind="application/octet-stream", more=()):

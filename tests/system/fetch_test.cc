@@ -15,6 +15,7 @@
 
 #include "cri/grpc_image_service.h"
 #include "faults/environment.h"
+#include "plan/fetch_order.h"
 #include "rig/expect_ok.h"
 #include "rig/layer_blob.h"
 #include "rig/proxy.h"
@@ -280,6 +281,15 @@ class FetchFaults : public testing::Test {
     }
     return bytes;
   }
+  // The most bytes that parts of large blobs held in the agent's memory. A stream that the machine's other
+  // work slows is split into parts, too (plan/fetch_order.h).
+  std::uint64_t MostInParts() {
+    const std::vector<rig::Passed> requests = registry_->proxy().Requests();
+    const bool split = std::any_of(requests.begin(), requests.end(), [](const rig::Passed& passed) {
+      return !passed.range.empty() && !passed.range.ends_with('-');
+    });
+    return split ? plan::kMaxParts * plan::kPartSize : 0;
+  }
   // The digests of what the runtime has whole, a line each.
   std::string Stored() {
     auto digests = node_.containerd().Ctr({"content", "ls", "--quiet"});
@@ -337,7 +347,7 @@ TEST_F(FetchFaults, AnAgentThatIsKilledAtAnyByteLosesFew) {
               static_cast<double>(Served()) / static_cast<double>(rounds * kContent),
               static_cast<double>(most) / static_cast<double>(kContent));
   if (!IsFetchedFor(node_.containerd())) return;
-  EXPECT_LE(most, kContent + kContent / 200 + 3 * (2U << 20));
+  EXPECT_LE(most, kContent + kContent / 200 + 3 * (2U << 20) + MostInParts());
   if (rounds >= 20) {  // fewer may all be killed at the worst moment
     EXPECT_LE(Served(), rounds * (kContent + kContent / 50));
   }
@@ -389,7 +399,7 @@ TEST_F(FetchFaults, MemoryStaysBounded) {
               static_cast<double>(most[0]) / 1048576);
   EXPECT_GT(most[0], 0U);
   // Less than 1 MiB a stream: half a MiB of bytes, a thread, a connection.
-  EXPECT_LE(most[1], most[0] + 16 * 1024 * 1024);
+  EXPECT_LE(most[1], most[0] + 16 * 1024 * 1024 + MostInParts());
 }
 
 TEST_F(FetchFaults, ASlowDownloadShowsThatItMoves) {

@@ -116,7 +116,7 @@ TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   std::string small = registry->Push("small", "v1", {{2, kMegabyte}});
   // With what it unpacks to, the big one needs at least 140 MB of 120.
   node.HasLimits("{diskHighPercent: 80, diskMinFreeBytes: 20000000}");
-  registry->proxy().LimitBandwidth(10 * kMegabyte);
+  registry->proxy().LimitBandwidth(3 * kMegabyte);  // a busy machine may take seconds to see it
   node.HasList({big, small});
   node.StartAgent();
   EXPECT_TRUE(Becomes(node, small, "Present")) << node.AgentLog();
@@ -128,7 +128,7 @@ TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   // Neither a loop of pulls, nor bytes that stay: it was seen after the first of them that it cannot fit.
   std::uint64_t served = registry->proxy().BytesToClients();
   // Bytes that had arrived when the pull ended are no longer needed.
-  EXPECT_GE(status.disk->needed_bytes + served, 200 * kMegabyte);
+  EXPECT_GE(status.disk->needed_bytes + served, 140 * kMegabyte);
   EXPECT_LT(served, 30 * kMegabyte);
   EXPECT_FALSE(rig::Eventually(seconds(5), [&] { return registry->proxy().BytesToClients() > served; }));
 }
