@@ -26,10 +26,10 @@ struct History {
   std::string last_error;  // scrubbed
   // No pull of this entry before; max(): not before the list changes or a retry is requested.
   base::TimePoint not_before;
-  // The image was usable and judged by kubelet once, with the registry's answer if NeedsFirstAnswer. Or
-  // its next try was not worth waiting for, its own pull brought another platform, or the disk had no room
-  // for it while no pull ran. This entry no longer holds the node in its busy phase, and `--once` need
-  // not wait for it.
+  // The agent has pulled the image, or it was usable and judged by kubelet once, with the registry's answer
+  // if NeedsFirstAnswer. Or its next try was not worth waiting for, its own pull brought another platform, or
+  // the disk had no room for it while no pull ran. This entry no longer holds the node in its busy phase, and
+  // `--once` need not wait for it.
   bool settled = false;
   base::TimePoint failed_at;          // the end of the newest pull that failed
   base::TimePoint retry_after_until;  // the end of a Retry-After: a request does not shorten it
