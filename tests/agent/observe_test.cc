@@ -207,8 +207,8 @@ TEST(ImageWatch, AStreamThatBreaksIsAskedForAgain) {
   FakeClock clock;
   FakeImageService runtime(clock, Persona::kContainerd16);
   std::atomic<int> told = 0;
-  ImageWatch watch(runtime, [&] { told++; });
   const auto started = std::chrono::steady_clock::now();
+  ImageWatch watch(runtime, [&] { told++; });
   const auto patience = started + std::chrono::seconds(20);
   while (told < 1 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
   runtime.SetRuntimeUp(false);
