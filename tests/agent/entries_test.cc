@@ -98,6 +98,22 @@ TEST(Entries, AChangedEntryIsTriedAtOnce) {
   EXPECT_EQ(entries.all()[2].history.not_before, told) << "its registry has named a time";
 }
 
+// Shown until it is read again, it could call the entry ready too early.
+TEST(Entries, TheVerdictOfOtherPodsIsForgotten) {
+  plan::ImageList list = Named({"r.io/a:1", "r.io/b:1"});
+  Entries entries(kNode);
+  entries.Replace(std::make_shared<const plan::ImageList>(list));
+  for (Entry& entry : entries.all()) {
+    entry.verdict.image_id = "id";
+    entry.verdict.shown = std::make_shared<const kubelet::Verdicts>();
+  }
+  list.images[0].ready_as = image::PodCredentialRefs{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
+  list.images[1].priority++;
+  entries.Replace(std::make_shared<const plan::ImageList>(list));
+  EXPECT_FALSE(entries.all()[0].verdict.shown);
+  EXPECT_TRUE(entries.all()[1].verdict.shown);
+}
+
 TEST(Entries, WhatAListAsksOtherwiseIsMarked) {
   plan::ImageList list = Named({"r.io/a:1", "r.io/b:1"});
   Entries entries(kNode);

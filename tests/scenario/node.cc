@@ -281,6 +281,10 @@ void Node::Retry(const std::vector<std::string>& names) {
   for (const auto& agent : agents_) agent->Retry(normalized);
 }
 
+void Node::ReportProblem(const std::string& component, const std::string& problem) {
+  for (const auto& agent : agents_) agent->ReportProblem(component, problem);
+}
+
 void Node::WriteProviderConfig(const std::string& content) {
   dir_.Write("providers.yaml", content);
 }

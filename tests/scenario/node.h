@@ -108,6 +108,8 @@ class Node {
   void Labels(const std::optional<image::NodeLabels>& labels);
   // An operator requests a retry of these.
   void Retry(const std::vector<std::string>& names);
+  // A component beside the loop reports its problem; "": it is over.
+  void ReportProblem(const std::string& component, const std::string& problem);
 
   void RunFor(base::Duration time);
   // Until `condition`, at most `limit`; false if it never became true.

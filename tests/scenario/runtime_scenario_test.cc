@@ -52,6 +52,24 @@ TEST(RuntimeScenario, ARestartUnderAPullIsOneToo) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Snapshot()->runtime.version == "2.3.4"; }, seconds(2)));
 }
 
+// Such as the server that cannot have tokens reviewed. The node is as ready as before.
+TEST(RuntimeScenario, AProblemOfAComponentIsShownUntilItIsOver) {
+  Node node;
+  node.runtime.Preload(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"});
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  node.ReportProblem("reviews", "no token can be reviewed");
+  node.ReportProblem("labels", "the labels cannot be read");
+  node.ReportProblem("reviews", "no token can be reviewed: denied");
+  node.RunFor(seconds(1));
+  EXPECT_EQ(node.Snapshot()->problems,
+            (std::vector<std::string>{"the labels cannot be read", "no token can be reviewed: denied"}));
+  EXPECT_TRUE(node.Ready());
+  node.ReportProblem("labels", "");
+  node.RunFor(seconds(1));
+  EXPECT_EQ(node.Snapshot()->problems, std::vector<std::string>{"no token can be reviewed: denied"});
+}
+
 TEST(RuntimeScenario, ARuntimeThatIsAwayTakesNothingAway) {
   Node node;
   node.runtime.Preload(MakeImage("r.io/a:v1", kMB));
