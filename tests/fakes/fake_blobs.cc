@@ -105,7 +105,7 @@ cri::CallResult<std::uint64_t> FakeImageService::FinishIngests(const base::Call&
     if (active.contains(digest) || written_.contains(digest)) continue;
     const StoredBlob& blob = found->second;
     const auto done = static_cast<std::uint64_t>(blob.done);
-    if ("sha256:" + base::Sha256Hex(blob.bytes) == digest) {
+    if (done > 0 && "sha256:" + base::Sha256Hex(blob.bytes) == digest) {
       store_.Put({digest, done});
     } else if (done >= blob.total || done == 0 || partial == cri::PartialIngests::kAbort) {
       discarded += done;

@@ -271,9 +271,8 @@ HOLDING_UP = ("drips", "slow", "hangs", "hangsafterhead", "late", "mhangs")  # o
 # How both sides end before the registry heals.
 CHANCE = ("busyshared",)
 # Where both sides are the runtime's: it ends its requests for the other blobs as soon as one is refused, and whether an
-# ended one was a blob's second depends on the machine's load. containerd 1.6 refuses an empty layer, and on a busy
-# machine one of two has taken it at its second try.
-CHANCE_OF_RUNTIME = ("busy", "emptylayer")
+# ended one was a blob's second depends on the machine's load.
+CHANCE_OF_RUNTIME = ("busy",)
 # Several images that misbehave: for each, which of the registries has it, and its mode.
 SEVERAL = {f"{mode} x3": [(0, mode)] * 3 for mode in ("limited", "rate", "drips", "hangs", "hangsafterhead")}
 SEVERAL |= {f"{mode} on 8": [(at, mode) for at in range(8)] for mode in ("drips", "hangs", "hangsafterhead")}

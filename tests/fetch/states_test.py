@@ -216,7 +216,7 @@ class Batch:
     def check(self, image):
         line, ends = self.line(image), {fetch: image.end(fetch, run) for fetch, run in self.runs.items()}
         assert image.was_told, f"auto is not as far: {line}"
-        assert image.is_chance or image.is_as_far(self.runs), f"after the registry has healed: {ends}: {line}"
+        assert image.is_as_far(self.runs), f"after the registry has healed: {ends}: {line}"
         if image.must_come_once_healed():
             assert ends["auto"] == "comes", f"after the registry has healed: {ends}: {line}"
         left = {fetch: image.left(fetch, run) for fetch, run in self.runs.items()}
