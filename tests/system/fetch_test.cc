@@ -285,10 +285,10 @@ class FetchFaults : public testing::Test {
   // work slows is split into parts, too (plan/fetch_order.h).
   std::uint64_t MostInParts() {
     const std::vector<rig::Passed> requests = registry_->proxy().Requests();
-    const bool split = std::any_of(requests.begin(), requests.end(), [](const rig::Passed& passed) {
+    const auto parts = std::count_if(requests.begin(), requests.end(), [](const rig::Passed& passed) {
       return !passed.range.empty() && !passed.range.ends_with('-');
     });
-    return split ? plan::kMaxParts * plan::kPartSize : 0;
+    return static_cast<std::uint64_t>(std::min<std::ptrdiff_t>(parts, plan::kMaxParts)) * plan::kPartSize;
   }
   // The digests of what the runtime has whole, a line each.
   std::string Stored() {
@@ -356,12 +356,12 @@ TEST_F(FetchFaults, AnAgentThatIsKilledAtAnyByteLosesFew) {
 TEST_F(FetchFaults, AnotherPullHasTheLinkToItself) {
   constexpr std::uint64_t kTheirs = 40 * kMegabyte;
   const std::string ours = registry_->Push("ours", "v1", {{1, 150 * kMegabyte}, {2, 50 * kMegabyte}});
-  Far(10 * kMegabyte);
+  Far(4 * kMegabyte);
   node_.HasList({ours});
   StartAgent();
   cri::GrpcImageService kubelet({node_.containerd().socket()});
-  // The quietest of several tries counts: on a busy machine, the agent may wake late. Without pauses, its
-  // streams would take as much as the other pull, and more.
+  // The quietest of several tries counts: on a busy machine, the agent may wake late. The link is slow, so
+  // that it misses little until then.
   constexpr std::uint64_t kTries = 3;
   std::uint64_t least = kTheirs;
   for (std::uint64_t i = 1; i <= kTries && least > kTheirs / 5; i++) {
@@ -378,7 +378,7 @@ TEST_F(FetchFaults, AnotherPullHasTheLinkToItself) {
     least = std::min(least, meanwhile);
   }
   if (IsFetchedFor(node_.containerd())) {
-    EXPECT_LE(least, kTheirs / 2);
+    EXPECT_LE(least, kTheirs / 5);
   }
   // It goes on afterwards, at full speed.
   Far(0);
