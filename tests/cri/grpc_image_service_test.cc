@@ -66,7 +66,7 @@ TEST_F(GrpcImageServiceTest, AMissingSocketIsToldAtOnce) {
   ASSERT_FALSE(images);
   EXPECT_EQ(images.error().error_class, ErrorClass::kRuntimeDown);
   EXPECT_EQ(images.error().message, "cannot reach the container runtime at " + socket_ + ": absent");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
 TEST_F(GrpcImageServiceTest, ASocketOfAnotherUserIsToldAtOnce) {

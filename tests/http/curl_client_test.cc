@@ -299,7 +299,7 @@ TEST(CurlClient, AStopEndsItAtOnce) {
   auto got = client.Send(Call{.stop = stop.get_token()}, {.url = server.Url()});
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code(), Code::kCancelled);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   auto before = client.Send(Call{.stop = stop.get_token()}, {.url = server.Url()});
   EXPECT_EQ(before.error().code(), Code::kCancelled);
 }

@@ -381,7 +381,7 @@ TEST_F(ListWatcherTest, PlainEdit) {
   Watch(root_ / "l");
   root_.Write("l/a.txt", "x\ny\n");
   EXPECT_TRUE(Becomes({"x", "y"}));
-  EXPECT_LT(took_, seconds(5)) << "the next poll would come after 10 s";
+  EXPECT_LT(took_, seconds(2)) << "100 ms are promised; a busy machine gets more";
 }
 
 TEST_F(ListWatcherTest, EditorThatReplacesTheFile) {
@@ -538,7 +538,7 @@ TEST_F(ListWatcherTest, StopsAtOnce) {
   Watch(root_ / "l");
   auto start = steady_clock::now();
   watcher_.reset();
-  EXPECT_LT(steady_clock::now() - start, seconds(5));
+  EXPECT_LT(steady_clock::now() - start, seconds(2));
 }
 
 }  // namespace
