@@ -149,6 +149,40 @@ int HexDigit(char c) {
   return -1;
 }
 
+std::optional<std::string> PercentDecode(std::string_view text) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); i++) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    if (text.size() - i < 3) return std::nullopt;
+    int high = HexDigit(text[i + 1]), low = HexDigit(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    decoded += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return decoded;
+}
+
+std::string PercentEncode(std::string_view text, std::string_view keep) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string encoded;
+  for (char c : text) {
+    const bool unreserved = IsAlphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
+    if (unreserved || keep.find(c) != std::string_view::npos) {
+      encoded += c;
+    } else {
+      unsigned char byte = static_cast<unsigned char>(c);
+      encoded += '%';
+      encoded += kHex[byte >> 4];
+      encoded += kHex[byte & 15];
+    }
+  }
+  return encoded;
+}
+
 std::optional<std::string> Base64UrlDecode(std::string_view text) {
   std::string standard(text);
   for (char& c : standard) {

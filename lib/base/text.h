@@ -48,6 +48,10 @@ std::optional<std::string> Base64Decode(std::string_view text);
 std::optional<std::string> Base64UrlDecode(std::string_view text);
 // The value of a hexadecimal digit in either case; -1: it is none.
 int HexDigit(char c);
+// Percent-decodes one component of a URL; nullopt: a broken escape.
+std::optional<std::string> PercentDecode(std::string_view text);
+// Encodes everything but unreserved characters and those in `keep`: PercentEncode("reg:5000/a", "/:").
+std::string PercentEncode(std::string_view text, std::string_view keep = "");
 
 // Digits only, no sign, no overflow.
 std::optional<std::uint64_t> ParseUint(std::string_view text);

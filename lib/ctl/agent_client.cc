@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/write.h"
-#include "http/url.h"
 #include "kube/decode.h"
 
 namespace prefetch::ctl {
@@ -117,7 +116,7 @@ base::Result<std::string> AgentClient::StatusJson(const base::Call& call) const 
 
 base::Result<std::string> AgentClient::ImageJson(const base::Call& call, const std::string& image,
                                                  const ImageQuery& query) const {
-  std::string url = "/v1/images/" + http::PercentEncode(image, "/:@") +
+  std::string url = "/v1/images/" + base::PercentEncode(image, "/:@") +
                     "?credentials=" + (query.credentials ? "true" : "false") +
                     "&identities=" + (query.identities ? "true" : "false");
   auto response = Send(call, {.url = url});

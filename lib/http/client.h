@@ -52,7 +52,7 @@ using BodySink = std::function<bool(const Response& head, std::string_view piece
 
 struct Request {
   std::string method = "GET";
-  std::string url;  // http:// or https://, without userinfo; how to encode a part: PercentEncode in url.h
+  std::string url;  // http:// or https://, without userinfo; how to encode a part: base::PercentEncode
   Headers headers;
   base::Secret authorization;  // the value of the Authorization header, whole; empty: none is sent
   std::optional<SecretHeader> secret_header;  // a further credential

@@ -116,7 +116,7 @@ void RememberProxyPasswords(const CurlOptions& options) {
     const std::string_view written = authority.substr(colon + 1, at - colon - 1);
     base::RememberSecret(base::Secret(std::string(written)));
     // The password goes out decoded, and may be repeated in either form.
-    if (auto decoded = PercentDecode(written)) base::RememberSecret(base::Secret(*std::move(decoded)));
+    if (auto decoded = base::PercentDecode(written)) base::RememberSecret(base::Secret(*std::move(decoded)));
   }
 }
 

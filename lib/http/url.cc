@@ -16,13 +16,9 @@ bool IsVisibleAscii(char c) {
   return c > 0x20 && c < 0x7f;
 }
 
-bool IsUnreserved(char c) {
-  return base::IsAlphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
-}
-
 // Returns decoded text that the rest of the program can take, without NUL and in UTF-8; nullopt otherwise.
 std::optional<std::string> CleanDecode(std::string_view text) {
-  auto decoded = PercentDecode(text);
+  auto decoded = base::PercentDecode(text);
   if (!decoded || decoded->find('\0') != std::string::npos || !base::IsUtf8(*decoded)) return std::nullopt;
   return decoded;
 }
@@ -77,39 +73,6 @@ base::Result<Target> ParseTarget(std::string_view target) {
     result.query.emplace_back(std::move(*name), std::move(*value));
   }
   return result;
-}
-
-std::optional<std::string> PercentDecode(std::string_view text) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); i++) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    if (text.size() - i < 3) return std::nullopt;
-    int high = base::HexDigit(text[i + 1]), low = base::HexDigit(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    decoded += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return decoded;
-}
-
-std::string PercentEncode(std::string_view text, std::string_view keep) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  std::string encoded;
-  for (char c : text) {
-    if (IsUnreserved(c) || keep.find(c) != std::string_view::npos) {
-      encoded += c;
-    } else {
-      unsigned char byte = static_cast<unsigned char>(c);
-      encoded += '%';
-      encoded += kHex[byte >> 4];
-      encoded += kHex[byte & 15];
-    }
-  }
-  return encoded;
 }
 
 std::string DisplayUrl(std::string_view url) {

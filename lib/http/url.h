@@ -26,12 +26,6 @@ struct Target {
 // control characters, a fragment, more than 100 parameters.
 base::Result<Target> ParseTarget(std::string_view target);
 
-// Percent-decodes one component. Returns nullopt for a broken escape.
-std::optional<std::string> PercentDecode(std::string_view text);
-
-// Encodes everything but unreserved characters and those in `keep`: PercentEncode("reg:5000/a", "/:").
-std::string PercentEncode(std::string_view text, std::string_view keep = "");
-
 // The parts of a URL that may be shown: scheme, host, port and path. Userinfo, query and fragment can hold
 // secrets and are left out; it ends at the first blank or control character. At most 200 bytes. Never fails.
 std::string DisplayUrl(std::string_view url);

@@ -39,7 +39,7 @@ bool IsName(const std::string& name) {
 std::string Query(const ListOptions& options) {
   std::string query = "?limit=" + std::to_string(options.limit);
   auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) query += std::string("&") + name + "=" + http::PercentEncode(value);
+    if (!value.empty()) query += std::string("&") + name + "=" + base::PercentEncode(value);
   };
   add("labelSelector", options.label_selector);
   add("fieldSelector", options.field_selector);
@@ -93,12 +93,12 @@ struct HttpApi::Verb {
     if (target == Target::kObject && !IsName(name)) return std::nullopt;
     if (!name_space.empty() && !IsName(name_space)) return std::nullopt;
     std::string path = group.empty() ? "/api/v1" : "/apis/" + group + "/v1";
-    if (!name_space.empty()) path += "/namespaces/" + http::PercentEncode(name_space);
+    if (!name_space.empty()) path += "/namespaces/" + base::PercentEncode(name_space);
     // The name stands between a resource and its subresource: "nodes/n1/status".
     std::size_t slash = resource.find('/');
     path += "/" + resource.substr(0, slash);
     // The colon stays for pods/proxy: "NAME:PORT" is one name there.
-    if (target == Target::kObject) path += "/" + http::PercentEncode(name, ":");
+    if (target == Target::kObject) path += "/" + base::PercentEncode(name, ":");
     if (slash != std::string::npos) path += resource.substr(slash);
     return path + other_path + query;
   }

@@ -127,7 +127,7 @@ void DecodeCertificate(KubeconfigEntry& entry, Cluster& cluster) {
 
 // Returns a name of a header for any text, as client-go encodes it.
 std::string HeaderName(std::string_view text) {
-  return "Impersonate-Extra-" + http::PercentEncode(text, "!#$&'*+^`|");
+  return "Impersonate-Extra-" + base::PercentEncode(text, "!#$&'*+^`|");
 }
 
 void DecodeImpersonation(doc::ObjectReader& object, Cluster& cluster) {
@@ -435,7 +435,7 @@ bool IsPlainPath(std::string_view path) {
 bool IsPlainUser(std::string_view user) {
   const bool plain = std::all_of(user.begin(), user.end(),
                                  [](char c) { return c == '%' || kPlain.find(c) != std::string_view::npos; });
-  return plain && http::PercentDecode(user);
+  return plain && base::PercentDecode(user);
 }
 
 bool HasControls(std::string_view text) {
@@ -496,7 +496,7 @@ std::string ProxyForPlugins(std::string_view text) {
   const std::size_t at = rest.substr(0, rest.find_first_of("/?")).rfind('@');
   if (scheme.empty() || at == std::string_view::npos) return scheme + std::string(text.substr(scheme.size()));
   auto encode = [](std::string_view part) {
-    return http::PercentEncode(http::PercentDecode(part).value_or(""), "$&+,;=");
+    return base::PercentEncode(base::PercentDecode(part).value_or(""), "$&+,;=");
   };
   const std::string_view user = rest.substr(0, at);
   const std::size_t colon = user.find(':');

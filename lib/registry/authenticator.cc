@@ -364,7 +364,7 @@ std::string TokenUrl(const http::AbsoluteUrl& realm, std::string_view service,
     url += separator;
     url += name;
     url += '=';
-    url += http::PercentEncode(value);
+    url += base::PercentEncode(value);
     separator = '&';
   };
   if (!service.empty()) append("service", service);
@@ -374,10 +374,10 @@ std::string TokenUrl(const http::AbsoluteUrl& realm, std::string_view service,
 
 std::string PasswordForm(const image::AuthConfig& credential, std::string_view service,
                          const std::vector<std::string>& scopes) {
-  std::string password = http::PercentEncode(credential.password.Reveal());
+  std::string password = base::PercentEncode(credential.password.Reveal());
   std::string form =
-      "grant_type=password&client_id=prefetchd&scope=" + http::PercentEncode(base::Join(scopes, " ")) +
-      "&service=" + http::PercentEncode(service) + "&username=" + http::PercentEncode(credential.username);
+      "grant_type=password&client_id=prefetchd&scope=" + base::PercentEncode(base::Join(scopes, " ")) +
+      "&service=" + base::PercentEncode(service) + "&username=" + base::PercentEncode(credential.username);
   // Reserved at once, so that a growing string leaves no copy of the password in memory.
   form.reserve(form.size() + password.size() + 32);
   form += "&password=";

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/go_url.h"
 #include "base/text.h"
 #include "http/addresses.h"
 #include "http/headers.h"
-#include "registry/go_url.h"
 #include "registry/host.h"
 
 namespace prefetch::registry {
@@ -139,7 +139,8 @@ base::Result<Realm> ValidateRealm(std::string_view realm, const http::AbsoluteUr
   auto url = http::ParseAbsoluteUrl(realm);
   if (!url) return std::move(url).error().Wrap("token service");
   // The runtimes give up at a broken escape, and at "https://host\\path".
-  if (!ParseGoUrl(realm)) return base::InvalidArgument("the token service's URL is none for the runtimes");
+  if (!base::ParseGoUrl(realm))
+    return base::InvalidArgument("the token service's URL is none for the runtimes");
   // Over plain http, anybody on the way could read the password. A registry that is itself asked over http
   // has no such protection anyway.
   if (url->scheme == "http" && (contact.scheme != "http" || url->host != contact.host)) {

@@ -10,11 +10,11 @@
 #include <span>
 #include <utility>
 
+#include "base/go_url.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "doc/duration.h"
 #include "registry/go_toml.h"
-#include "registry/go_url.h"
 #include "registry/obstacle.h"
 #include "registry/toml_rim.h"
 #include "registry/toml_text.h"
@@ -501,7 +501,7 @@ const char* Mistake(const toml::node& node, Shape kind) {
 }
 
 bool IsUrl(const toml::key& name) {
-  return ParseGoUrl(FromAsciiToml(name.str())).has_value();
+  return base::ParseGoUrl(FromAsciiToml(name.str())).has_value();
 }
 
 // Walks over tables, and stops at the first mistake. One mistake keeps containerd or its plugin from

@@ -106,7 +106,7 @@ http::AbsoluteUrl On(const Host& host, const image::Reference& reference, const 
   http::AbsoluteUrl url = host.server;
   url.target += path;
   if (!IsOwnServer(host.server, reference.domain())) {
-    url.target += "?ns=" + http::PercentEncode(reference.domain());
+    url.target += "?ns=" + base::PercentEncode(reference.domain());
   }
   return url;
 }

@@ -4,12 +4,12 @@
 #include <optional>
 #include <set>
 
+#include "base/go_url.h"
 #include "base/redactor.h"
 #include "base/text.h"
 #include "doc/duration.h"
 #include "doc/problems.h"
 #include "http/headers.h"
-#include "registry/go_url.h"
 #include "registry/toml_rim.h"
 #include "registry/toml_text.h"
 
@@ -149,7 +149,7 @@ class Decoder {
 
 std::string InFolder(std::string_view folder, const std::string& file) {
   if (file.starts_with('/')) return file;
-  return CleanedPath(std::string(folder) + "/" + file);
+  return base::CleanedPath(std::string(folder) + "/" + file);
 }
 
 // Reads a string or a list of strings.
@@ -212,10 +212,10 @@ class HostMaker {
     if (!tls) return std::move(tls).error();
     if (text.empty()) return host;
     if (!text.starts_with("http")) text.insert(0, "https://");
-    auto url = ParseGoUrl(text);
+    auto url = base::ParseGoUrl(text);
     if (!url) return TomlError(at, "this is no URL");
     if (url->host.empty()) return host;
-    std::string path = CleanedPath(url->path);
+    std::string path = base::CleanedPath(url->path);
     if (!settings.override_path && !path.ends_with("/v2")) path += "/v2";
     TakeServer(*url, path, host);
     PreferHttps(host, HasPort(url->host), *tls, rules_);
@@ -230,11 +230,11 @@ class HostMaker {
   }
 
  private:
-  static void TakeServer(const GoUrl& url, const std::string& path, Host& host) {
+  static void TakeServer(const base::GoUrl& url, const std::string& path, Host& host) {
     auto server = http::ParseAbsoluteUrl(url.scheme + "://" + url.host);
     if (!server) return MarkUnusable(host, "its URL cannot be asked: " + server.error().message());
     host.server = std::move(*server);
-    host.server.target = path == "/" ? "" : EscapedPath(base::ReplaceAll(path, "//", "/"));
+    host.server.target = path == "/" ? "" : base::EscapedPath(base::ReplaceAll(path, "//", "/"));
     // containerd puts the path into another URL as it is.
     bool fits = path.find_first_of("?#%") == std::string::npos;
     fits = fits && http::ParseAbsoluteUrl(host.server.ToString()).ok();

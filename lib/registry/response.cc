@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/go_url.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "http/headers.h"
-#include "registry/go_url.h"
 
 namespace prefetch::registry {
 
@@ -282,7 +282,7 @@ base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteU
   auto next = http::ResolveLocation(visited.back(), location);
   if (!next) {
     base::Error error = std::move(next).error().Wrap("it redirects to an unusable URL");
-    const auto go = ParseGoUrl(location);
+    const auto go = base::ParseGoUrl(location);
     const bool theirs =
         go && !location.empty() && (go->scheme.empty() || go->scheme == "http" || go->scheme == "https");
     return theirs ? base::PermissionDenied(error.message()) : std::move(error);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "http/url.h"
+#include "base/text.h"
 #include "registry/toml_rim.h"
 
 namespace prefetch::registry {
@@ -36,7 +36,7 @@ std::string FromAsciiToml(std::string_view value) {
   std::string text;
   while (!value.empty()) {
     bool marked = value.starts_with(kMark) && value.size() >= kMarkedBytes;
-    auto byte = marked ? http::PercentDecode(value.substr(1, 3)) : std::nullopt;
+    auto byte = marked ? base::PercentDecode(value.substr(1, 3)) : std::nullopt;
     text += byte ? *byte : std::string(1, value.front());
     value.remove_prefix(byte ? kMarkedBytes : 1);
   }

@@ -314,5 +314,13 @@ TEST(LabelSyntax, PartsAndNames) {
   EXPECT_FALSE(IsDnsSubdomain("a..b"));
 }
 
+TEST(PercentEncode, ComesBackWhole) {
+  std::string every;
+  for (int c = 0; c < 256; c++) every += static_cast<char>(c);
+  EXPECT_EQ(PercentDecode(PercentEncode(every)), every);
+  EXPECT_EQ(PercentEncode("reg:5000/a b", "/:"), "reg:5000/a%20b");
+  EXPECT_EQ(PercentEncode("reg:5000/a"), "reg%3A5000%2Fa");
+}
+
 }  // namespace
 }  // namespace prefetch::base::text_test

@@ -12,7 +12,6 @@
 #include "fakes/fake_registry.h"
 #include "fakes/signed_token.h"
 #include "http/curl_client.h"
-#include "http/url.h"
 #include "registry/client.h"
 #include "rig/expect_ok.h"
 #include "rig/images.h"
@@ -118,7 +117,7 @@ class RealWithTokens final : public RegistryUnderTest {
     if (request.method != "POST") return {.status = 401};
     std::string access, user, password;
     for (std::string_view parameter : base::Split(request.body, '&')) {
-      std::string value = http::PercentDecode(parameter.substr(parameter.find('=') + 1)).value_or("");
+      std::string value = base::PercentDecode(parameter.substr(parameter.find('=') + 1)).value_or("");
       if (parameter.starts_with("username=")) user = value;
       if (parameter.starts_with("password=")) password = value;
       if (!parameter.starts_with("scope=")) continue;

@@ -4,7 +4,6 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
-#include "http/url.h"
 
 namespace prefetch::tests {
 namespace {
@@ -33,7 +32,7 @@ std::vector<std::string> Values(const std::string& query, const std::string& nam
   std::vector<std::string> values;
   for (std::string_view part : base::Split(query, '&')) {
     if (!part.starts_with(name + "=")) continue;
-    values.push_back(http::PercentDecode(part.substr(name.size() + 1)).value_or(""));
+    values.push_back(base::PercentDecode(part.substr(name.size() + 1)).value_or(""));
   }
   return values;
 }

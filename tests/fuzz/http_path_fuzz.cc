@@ -12,10 +12,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (target->path.empty() || target->path.front() != '/') std::abort();
     if (target->path.find('\0') != std::string::npos || !prefetch::base::IsUtf8(target->path)) std::abort();
     if (target->query.size() > 100) std::abort();
-    auto again = prefetch::http::ParseTarget(prefetch::http::PercentEncode(target->path, "/"));
+    auto again = prefetch::http::ParseTarget(prefetch::base::PercentEncode(target->path, "/"));
     if (!again || again->path != target->path) std::abort();
   }
-  if (prefetch::http::PercentDecode(prefetch::http::PercentEncode(text)) != text) std::abort();
+  if (prefetch::base::PercentDecode(prefetch::base::PercentEncode(text)) != text) std::abort();
   if (prefetch::http::DisplayUrl(text).find_first_of("?#") != std::string::npos) std::abort();
   return 0;
 }

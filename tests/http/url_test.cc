@@ -73,14 +73,6 @@ TEST(ParseTarget, ParametersAreBounded) {
   EXPECT_FALSE(ParseTarget(target + "&a"));
 }
 
-TEST(PercentEncode, ComesBackWhole) {
-  std::string every;
-  for (int c = 0; c < 256; c++) every += static_cast<char>(c);
-  EXPECT_EQ(PercentDecode(PercentEncode(every)), every);
-  EXPECT_EQ(PercentEncode("reg:5000/a b", "/:"), "reg:5000/a%20b");
-  EXPECT_EQ(PercentEncode("reg:5000/a"), "reg%3A5000%2Fa");
-}
-
 struct DisplayCase {
   std::string name, url, shown;
 };

@@ -2,12 +2,12 @@
 #include <map>
 #include <vector>
 
+#include "base/go_url.h"
 #include "base/text.h"
 #include "http/url.h"
 #include "judges/ours.h"
 #include "registry/authenticator.h"
 #include "registry/challenge.h"
-#include "registry/go_url.h"
 
 namespace prefetch::judges {
 namespace {
@@ -20,9 +20,9 @@ std::string Query(std::string_view text) {
     std::string written(pair);
     std::replace(written.begin(), written.end(), '+', ' ');
     const std::size_t equal = std::min(written.find('='), written.size());
-    const auto name = http::PercentDecode(std::string_view(written).substr(0, equal));
+    const auto name = base::PercentDecode(std::string_view(written).substr(0, equal));
     const auto value =
-        http::PercentDecode(std::string_view(written).substr(std::min(equal + 1, written.size())));
+        base::PercentDecode(std::string_view(written).substr(std::min(equal + 1, written.size())));
     if (name && value) named[*name].push_back(Quoted(*value));
   }
   std::vector<std::string> members;
@@ -52,7 +52,7 @@ std::string ReadChallenge(std::string_view text, const std::vector<std::string>&
   const std::size_t query = std::min(url.find('?'), url.size());
   const std::string target = realm->url.target.substr(0, realm->url.target.find('?'));
   return Value("{\"origin\":" + Quoted(realm->url.Origin()) +
-               ",\"path\":" + Quoted(http::PercentDecode(target).value_or(target)) +
+               ",\"path\":" + Quoted(base::PercentDecode(target).value_or(target)) +
                ",\"query\":" + Query(std::string_view(url).substr(std::min(query + 1, url.size()))) + "}");
 }
 

@@ -80,7 +80,7 @@ std::string ProxyWithoutEscapes(const std::string& proxy) {
   if (at == std::string::npos) return proxy;
   std::string user = proxy.substr(begin, at - begin);
   if (user.find(':') == std::string::npos) user += ':';
-  return proxy.substr(0, begin) + http::PercentDecode(user).value_or("?") + proxy.substr(at);
+  return proxy.substr(0, begin) + base::PercentDecode(user).value_or("?") + proxy.substr(at);
 }
 
 std::string Tls(const http::Tls& tls) {

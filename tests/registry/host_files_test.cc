@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/go_url.h"
 #include "base/text.h"
 #include "late_change.h"
-#include "registry/go_url.h"
 #include "registry/host.h"
 #include "registry/hosts_toml.h"
 #include "registry/toml_text.h"
@@ -315,7 +315,7 @@ TEST(TableHost, LocalhostIsPlainHttp) {
   EXPECT_TRUE(RootsOf({.containerd_version = "2.1.0", .local_pull = true}).by_tables);
 }
 
-TEST(ParseGoUrl, AsGoTakesThem) {
+TEST(base::ParseGoUrl, AsGoTakesThem) {
   const struct {
     std::string text, shown;  // "scheme host path"; empty: refused
   } rows[] = {
@@ -343,18 +343,18 @@ TEST(ParseGoUrl, AsGoTakesThem) {
       {":m", ""},
   };
   for (const auto& row : rows) {
-    auto url = ParseGoUrl(row.text);
+    auto url = base::ParseGoUrl(row.text);
     EXPECT_EQ(url ? url->scheme + "|" + url->host + "|" + url->path : "", row.shown) << row.text;
   }
   for (const auto& [path, cleaned] :
        {std::pair("/a/../b//c/.", "/b/c"), {"/..", "/"}, {"", ""}, {"a/..", "."}}) {
-    EXPECT_EQ(CleanedPath(path), cleaned) << path;
+    EXPECT_EQ(base::CleanedPath(path), cleaned) << path;
   }
 }
 
-TEST(EscapedPath, AsGoSendsIt) {
-  EXPECT_EQ(EscapedPath("/a(b)!/v2"), "/a(b)!/v2");
-  EXPECT_EQ(EscapedPath("/a (b)/é/v2"), "/a%20%28b%29/%C3%A9/v2");
+TEST(base::EscapedPath, AsGoSendsIt) {
+  EXPECT_EQ(base::EscapedPath("/a(b)!/v2"), "/a(b)!/v2");
+  EXPECT_EQ(base::EscapedPath("/a (b)/é/v2"), "/a%20%28b%29/%C3%A9/v2");
 }
 
 TEST(TomlExpressions, AsTheyAreWritten) {

@@ -1,12 +1,11 @@
-#include "registry/go_url.h"
+#include "base/go_url.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "base/text.h"
-#include "http/url.h"
 
-namespace prefetch::registry {
+namespace prefetch::base {
 namespace {
 
 bool IsOneOf(char c, std::string_view set) {
@@ -16,11 +15,11 @@ bool IsOneOf(char c, std::string_view set) {
 // Go accepts these characters in a host without an escape.
 bool FitsInHost(char c) {
   bool ascii = static_cast<unsigned char>(c) < 0x80;
-  return !ascii || base::IsAlphanumeric(c) || IsOneOf(c, "-_.~!$&'()*+,;=:[]<>\"");
+  return !ascii || IsAlphanumeric(c) || IsOneOf(c, "-_.~!$&'()*+,;=:[]<>\"");
 }
 
 bool FitsInUser(char c) {
-  return base::IsAlphanumeric(c) || IsOneOf(c, "-._:~!$&'()*+,;=%@");
+  return IsAlphanumeric(c) || IsOneOf(c, "-._:~!$&'()*+,;=%@");
 }
 
 // In a host, characters beyond ASCII and "%" alone may be escaped.
@@ -28,16 +27,16 @@ std::optional<std::string> UnescapedHost(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); i++) {
     if (text[i] != '%') {
       if (!FitsInHost(text[i])) return std::nullopt;
-    } else if (i + 1 < text.size() && base::HexDigit(text[i + 1]) < 8 && text.substr(i, 3) != "%25") {
+    } else if (i + 1 < text.size() && HexDigit(text[i + 1]) < 8 && text.substr(i, 3) != "%25") {
       return std::nullopt;
     }
   }
-  return http::PercentDecode(text);
+  return PercentDecode(text);
 }
 
 bool IsPortOrNothing(std::string_view text) {
   if (text.empty()) return true;
-  return text[0] == ':' && std::all_of(text.begin() + 1, text.end(), base::IsDigit);
+  return text[0] == ':' && std::all_of(text.begin() + 1, text.end(), IsDigit);
 }
 
 // Only brackets and the port are checked, as in Go. A port needs digits, and any number of them is accepted.
@@ -55,7 +54,7 @@ std::optional<std::string> HostOf(std::string_view authority) {
   std::size_t at = authority.rfind('@');
   if (at != std::string_view::npos) {
     std::string_view user = authority.substr(0, at);
-    if (!std::all_of(user.begin(), user.end(), FitsInUser) || !http::PercentDecode(user)) return std::nullopt;
+    if (!std::all_of(user.begin(), user.end(), FitsInUser) || !PercentDecode(user)) return std::nullopt;
     authority.remove_prefix(at + 1);
   }
   if (!IsHost(authority)) return std::nullopt;
@@ -67,12 +66,12 @@ bool TakeScheme(std::string_view& rest, std::string& scheme) {
   for (std::size_t i = 0; i < rest.size(); i++) {
     char c = rest[i];
     if (c == ':') {
-      scheme = base::ToLower(rest.substr(0, i));
+      scheme = ToLower(rest.substr(0, i));
       rest.remove_prefix(i + 1);
       return i > 0;
     }
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!letter && (i == 0 || !(base::IsAlphanumeric(c) || IsOneOf(c, "+-.")))) return true;
+    if (!letter && (i == 0 || !(IsAlphanumeric(c) || IsOneOf(c, "+-.")))) return true;
   }
   return true;
 }
@@ -85,7 +84,7 @@ std::optional<GoUrl> ParseGoUrl(std::string_view text) {
   auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(text.begin(), text.end(), control)) return std::nullopt;
   std::size_t hash = text.find('#');
-  if (hash != std::string_view::npos && !http::PercentDecode(text.substr(hash + 1))) return std::nullopt;
+  if (hash != std::string_view::npos && !PercentDecode(text.substr(hash + 1))) return std::nullopt;
   std::string_view rest = text.substr(0, hash);
   GoUrl url;
   if (!TakeScheme(rest, url.scheme)) return std::nullopt;
@@ -102,7 +101,7 @@ std::optional<GoUrl> ParseGoUrl(std::string_view text) {
     url.host = std::move(*host);
     rest.remove_prefix(std::min(rest.find('/'), rest.size()));
   }
-  auto path = http::PercentDecode(rest);
+  auto path = PercentDecode(rest);
   if (!path) return std::nullopt;
   url.path = std::move(*path);
   return url;
@@ -112,7 +111,7 @@ std::string CleanedPath(std::string_view path) {
   if (path.empty()) return "";
   bool rooted = path.front() == '/';
   std::vector<std::string> kept;
-  for (std::string_view part : base::Split(path, '/')) {
+  for (std::string_view part : Split(path, '/')) {
     if (part.empty() || part == ".") continue;
     if (part == ".." && !kept.empty() && kept.back() != "..") {
       kept.pop_back();
@@ -120,14 +119,14 @@ std::string CleanedPath(std::string_view path) {
       kept.emplace_back(part);
     }
   }
-  std::string cleaned = (rooted ? "/" : "") + base::Join(kept, "/");
+  std::string cleaned = (rooted ? "/" : "") + Join(kept, "/");
   return cleaned.empty() ? "." : cleaned;
 }
 
 std::string EscapedPath(std::string_view path) {
-  const auto valid = [](char c) { return base::IsAlphanumeric(c) || IsOneOf(c, "-_.~$&+,/:;=@!'()*[]"); };
+  const auto valid = [](char c) { return IsAlphanumeric(c) || IsOneOf(c, "-_.~$&+,/:;=@!'()*[]"); };
   if (std::all_of(path.begin(), path.end(), valid)) return std::string(path);
-  return http::PercentEncode(path, "$&+,/:;=@");
+  return PercentEncode(path, "$&+,/:;=@");
 }
 
-}  // namespace prefetch::registry
+}  // namespace prefetch::base

@@ -1,4 +1,5 @@
-// GoUrl: a URL as Go's net/url takes it, which is how containerd reads those of hosts.toml. Pure.
+// GoUrl: a URL as Go's net/url takes it, which is how kubelet reads registries and containerd those of
+// hosts.toml. Pure.
 //
 // It accepts much that no client can ask: "https://*", "https://<host>:5000", a port of 99999. containerd
 // then keeps the rest of the file, and fails at that server alone.
@@ -8,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace prefetch::registry {
+namespace prefetch::base {
 
 struct GoUrl {
   std::string scheme;  // lower case; empty: none
@@ -25,4 +26,4 @@ std::string CleanedPath(std::string_view path);
 // Escapes a path without "%" as Go's URL.EscapedPath does.
 std::string EscapedPath(std::string_view path);
 
-}  // namespace prefetch::registry
+}  // namespace prefetch::base
