@@ -107,6 +107,18 @@ std::optional<GoUrl> ParseGoUrl(std::string_view text) {
   return url;
 }
 
+HostAndPort SplitHostPort(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return {text, {}};
+  if (text.starts_with('[')) {
+    const std::size_t close = text.find(']');
+    if (close == std::string_view::npos || close + 1 != colon) return {text, {}};
+    return {text.substr(1, close - 1), text.substr(colon + 1)};
+  }
+  if (text.find(':') != colon) return {text, {}};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
 std::string CleanedPath(std::string_view path) {
   if (path.empty()) return "";
   bool rooted = path.front() == '/';

@@ -20,6 +20,14 @@ struct GoUrl {
 // Parses a URL as Go's url.Parse does; nullopt if that fails.
 std::optional<GoUrl> ParseGoUrl(std::string_view text);
 
+// Host and port apart, as Go's net.SplitHostPort takes them: an IPv6 address with a port stands in brackets,
+// which are dropped. Without a port ("r.io", "::1", "[::1]"), the host is the whole text.
+struct HostAndPort {
+  std::string_view host;
+  std::string_view port;  // empty: none
+};
+HostAndPort SplitHostPort(std::string_view text);
+
 // Cleans a path as Go's path.Clean does, but an empty one stays empty.
 std::string CleanedPath(std::string_view path);
 

@@ -10,6 +10,7 @@
 
 #include "base/enum_name.h"
 #include "base/fs.h"
+#include "base/go_url.h"
 #include "base/label_syntax.h"
 #include "base/redactor.h"
 #include "config/config_file.h"
@@ -519,17 +520,12 @@ std::string SocketPath(const SourcedText& given, Mistakes& mistakes) {
 }
 
 std::optional<ListenAddress> ParseHostPort(const std::string& text) {
-  // The last colon precedes the port, since an IPv6 address has colons of its own.
-  std::size_t colon = text.rfind(':');
-  std::string host = text.substr(0, colon == std::string::npos ? 0 : colon);
-  std::optional<std::uint64_t> port;
-  if (colon != std::string::npos) port = base::ParseUint(std::string_view(text).substr(colon + 1));
-  bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  if (bracketed) host = host.substr(1, host.size() - 2);
-  // Without brackets, an IPv6 address and its port could not be told apart.
-  bool host_ok = bracketed || host.find_first_of(":[]") == std::string::npos;
-  if (!port || *port > kHighestPort || !host_ok) return std::nullopt;
-  return ListenAddress{host, static_cast<int>(*port)};
+  const base::HostAndPort parts = base::SplitHostPort(text);
+  const std::optional<std::uint64_t> port = base::ParseUint(parts.port);
+  if (!port || *port > kHighestPort || parts.host.find_first_of("[]") != std::string_view::npos ||
+      text.starts_with("[]"))
+    return std::nullopt;
+  return ListenAddress{std::string(parts.host), static_cast<int>(*port)};
 }
 
 ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes) {

@@ -272,11 +272,11 @@ constexpr const char* kDefaultLocal = "/run/prefetchd/prefetchd.sock";
 inline constexpr const char* kPath = "^/";
 inline constexpr const char* kNotEmpty = "[^\\u0000]";
 inline constexpr const char* kHostPort =
-    "^(\\[.+\\]|[^:\\[\\]]*):0*(0|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|"
-    "6553[0-5])$";
+    "^(\\[[^\\[\\]]+\\]|[^:\\[\\]]*):0*(0|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|"
+    "655[0-2][0-9]|6553[0-5])$";
 inline constexpr const char* kOtherHostPort =
-    "^(\\[.+\\]|[^:\\[\\]]+):0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|"
-    "6553[0-5])$";
+    "^(\\[[^\\[\\]]+\\]|[^:\\[\\]]+):0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|"
+    "655[0-2][0-9]|6553[0-5])$";
 inline constexpr const char* kProxy = "^https?://";
 // kVersion matches versions from image::kOldestKnownKubelet on, and kRules those whose rules are known.
 // Numbers have four digits at most.

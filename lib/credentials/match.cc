@@ -43,7 +43,7 @@ Target::Target(std::string_view repository) : repository_(repository) {
   std::optional<RegistryUrl> url = ParseRegistryUrl(repository);
   // A repository that does not parse matches no pattern (A14).
   if (!url) return;
-  HostAndPort parts = SplitHostAndPort(url->host);
+  const base::HostAndPort parts = base::SplitHostPort(url->host);
   valid_ = true;
   labels_ = Labels(parts.host);
   port_ = parts.port;
@@ -53,7 +53,7 @@ Target::Target(std::string_view repository) : repository_(repository) {
 std::optional<Pattern> Pattern::Parse(std::string_view text) {
   std::optional<RegistryUrl> url = ParseRegistryUrl(text);
   if (!url) return std::nullopt;
-  HostAndPort parts = SplitHostAndPort(url->host);
+  const base::HostAndPort parts = base::SplitHostPort(url->host);
   Pattern pattern;
   pattern.text_ = text;
   pattern.labels_ = Labels(parts.host);
@@ -102,18 +102,6 @@ std::optional<RegistryUrl> ParseRegistryUrl(std::string_view text) {
   std::optional<base::GoUrl> url = base::ParseGoUrl("https://" + std::string(text));
   if (!url || !IsHostOfNewGo(url->host)) return std::nullopt;
   return RegistryUrl{std::move(url->host), std::move(url->path)};
-}
-
-// An IPv6 address has colons of its own, so its port is behind the bracket.
-HostAndPort SplitHostAndPort(std::string_view host) {
-  std::size_t colon = host.rfind(':');
-  if (host.starts_with('[')) {
-    std::size_t close = host.find(']');
-    if (close == std::string_view::npos || close + 1 >= host.size()) return {host, {}};
-    return {host.substr(1, close - 1), host.substr(close + 2)};
-  }
-  if (colon == std::string_view::npos) return {host, {}};
-  return {host.substr(0, colon), host.substr(colon + 1)};
 }
 
 std::string DisplayKey(std::string_view key) {

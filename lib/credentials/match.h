@@ -62,13 +62,6 @@ std::optional<RegistryUrl> ParseRegistryUrl(std::string_view text);
 // may hold a password, and are left out. "https://u:p@quay.io/v1/?t" -> "https://quay.io/v1/". Pure.
 std::string DisplayKey(std::string_view key);
 
-// Host and port apart, the brackets of an IPv6 address with a port gone.
-struct HostAndPort {
-  std::string_view host;
-  std::string_view port;
-};
-HostAndPort SplitHostAndPort(std::string_view host);
-
 // A credential as a document or a plugin gives it: "https://quay.io/v1/", user name and password.
 struct KeyedAuth {
   std::string key;

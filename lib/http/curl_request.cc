@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/go_url.h"
 #include "base/redactor.h"
 #include "http/addresses.h"
 
@@ -176,24 +177,6 @@ std::optional<bool> CidrCovers(const std::string& entry, const std::optional<Add
   return SamePrefix(*network, *address, static_cast<unsigned>(*bits) + (v4 ? 96 : 0));
 }
 
-struct HostEntry {
-  std::string host;
-  std::string port;  // empty: any
-};
-
-// Splits as Go's net.SplitHostPort does: "::1" is no host with a port.
-HostEntry SplitEntry(const std::string& entry) {
-  std::size_t colon = entry.rfind(':');
-  if (colon == std::string::npos) return {entry, ""};
-  if (entry.front() == '[') {
-    std::size_t close = entry.find(']');
-    if (close == std::string::npos || close + 1 != colon) return {entry, ""};
-    return {entry.substr(1, close - 1), entry.substr(colon + 1)};
-  }
-  if (entry.find(':') != colon) return {entry, ""};
-  return {entry.substr(0, colon), entry.substr(colon + 1)};
-}
-
 bool NameCovers(std::string_view pattern, std::string_view host) {
   if (pattern.starts_with("*.")) pattern.remove_prefix(1);
   if (pattern.front() == '.') return host.ends_with(pattern);  // below it only
@@ -207,10 +190,10 @@ bool EntryCovers(const std::string& entry, const AbsoluteUrl& url, const std::op
   if (entry == "*") return true;
   // A CIDR comes before host and port: an IPv6 network has colons, too.
   if (auto cidr = CidrCovers(entry, address)) return *cidr;
-  HostEntry wanted = SplitEntry(entry);
+  const base::HostAndPort wanted = base::SplitHostPort(entry);
   if (wanted.host.empty()) return false;
   if (!wanted.port.empty() && wanted.port != std::to_string(url.port)) return false;
-  if (auto ip = ParseAddress(wanted.host)) return address && IN6_ARE_ADDR_EQUAL(&*ip, &*address);
+  if (auto ip = ParseAddress(std::string(wanted.host))) return address && IN6_ARE_ADDR_EQUAL(&*ip, &*address);
   return NameCovers(wanted.host, url.host);
 }
 
