@@ -414,10 +414,8 @@ void KubeletProcess::DropOtherRoots(std::vector<Candidate>& all) const {
 // process is examined.
 bool KubeletProcess::Poll() {
   if (proc_dir_.empty()) return false;
-  const bool runs = StillRuns();
   // A kubelet of another root counts until the one that is meant starts.
-  if (runs && MatchesRoot(*command_line_)) return false;
-  if (!runs) pid_.clear();
+  if (StillRuns() && MatchesRoot(*command_line_)) return false;
   std::vector<Candidate> all = Scan();
   DropOtherRoots(all);
   std::optional<CommandLine> command_line = command_line_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/channel.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "temp_dir.h"
@@ -205,6 +206,20 @@ TEST_F(LookUpPools, ASearchThatIsReplacedWaitsForNoOther) {
   EXPECT_FALSE(lookups.Handle(told[1], clock_.Now())) << "nobody waits for it any more";
   Recovers("r0.a.test");
   lookups.DropAll();
+}
+
+// A plugin may take longer than its answer is kept for.
+TEST_F(LookUpPools, AResultLivesFromWhenItWasFound) {
+  base::Channel<LookupFinished> results;
+  CredentialLookups lookups(keyring_, [&](LookupFinished found) { results.Push(std::move(found)); });
+  const plan::DesiredImage desired{.reference = *image::Reference::Parse("r.a.test/app"), .ready_as = {}};
+  const base::TimePoint begun{}, found = begun + 2 * kLookupLifetime;
+  ASSERT_TRUE(lookups.StartIfNeeded(desired, begun));
+  EXPECT_EQ(lookups.StateOf(desired, found).state, plan::LookupState::kUnderWay);
+  auto result = results.PopUntil(base::TimePoint::clock::now() + std::chrono::seconds(10));
+  ASSERT_TRUE(result && lookups.Handle(*result, found));
+  EXPECT_EQ(lookups.StateOf(desired, found + kLookupLifetime / 2).state, plan::LookupState::kDone);
+  EXPECT_EQ(lookups.StateOf(desired, found + kLookupLifetime).state, plan::LookupState::kNeeded);
 }
 
 }  // namespace
