@@ -315,7 +315,7 @@ TEST(TableHost, LocalhostIsPlainHttp) {
   EXPECT_TRUE(RootsOf({.containerd_version = "2.1.0", .local_pull = true}).by_tables);
 }
 
-TEST(base::ParseGoUrl, AsGoTakesThem) {
+TEST(ParseGoUrl, AsGoTakesThem) {
   const struct {
     std::string text, shown;  // "scheme host path"; empty: refused
   } rows[] = {
@@ -352,7 +352,7 @@ TEST(base::ParseGoUrl, AsGoTakesThem) {
   }
 }
 
-TEST(base::EscapedPath, AsGoSendsIt) {
+TEST(EscapedPath, AsGoSendsIt) {
   EXPECT_EQ(base::EscapedPath("/a(b)!/v2"), "/a(b)!/v2");
   EXPECT_EQ(base::EscapedPath("/a (b)/é/v2"), "/a%20%28b%29/%C3%A9/v2");
 }
