@@ -83,8 +83,8 @@ class CurlClient::Handle {
     base::Status status;
     Fault fault = Fault::kNone;
   };
-  End Transfer(const base::Call& call, const std::string& peer, const CurlAnswer& answer);
-  End Finish(CURLcode code, const std::string& peer, const CurlAnswer& answer) const;
+  End Transfer(const base::Call& call, const Request& request, const CurlAnswer& answer);
+  End Finish(CURLcode code, const Request& request, const CurlAnswer& answer) const;
   template <typename T>
   void Set(CURLoption option, T value) {
     curl_easy_setopt(easy_, option, value);
@@ -193,7 +193,7 @@ ExchangeResult CurlClient::Handle::Send(const base::Call& call, const Request& r
   if (curl_multi_add_handle(multi_, easy_) != CURLM_OK) {
     return {base::Internal("libcurl took no request"), Fault::kRequest};
   }
-  End end = Transfer(call, PeerOf(request), answer);
+  End end = Transfer(call, request, answer);
   // Through a proxy, the round trip is that to the proxy, and says nothing about the registry.
   const bool direct = request.unix_socket.empty() && *ProxyFor(options, request.url) == '\0';
   const std::optional<base::Duration> round_trip =
@@ -213,15 +213,16 @@ ExchangeResult CurlClient::Handle::Send(const base::Call& call, const Request& r
 
 // Drives the transfer until it ends, the deadline passes or the call is stopped. Each wait has the deadline
 // as its limit, and a stop wakes it.
-CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, const std::string& peer,
+CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, const Request& request,
                                                      const CurlAnswer& answer) {
   // A stop ends the wait at once; without it, the poll below would last up to a minute.
   std::stop_callback wake(call.stop, [this] { curl_multi_wakeup(multi_); });
   while (true) {
-    if (call.Stopped()) return {base::Cancelled("stopped while waiting for " + peer), Fault::kStopped};
+    if (call.Stopped())
+      return {base::Cancelled("stopped while waiting for " + PeerOf(request)), Fault::kStopped};
     auto now = std::chrono::steady_clock::now();
     if (now >= call.deadline) {
-      return {base::DeadlineExceeded(peer + " did not answer in time"), Fault::kTimeout};
+      return {base::DeadlineExceeded(PeerOf(request) + " did not answer in time"), Fault::kTimeout};
     }
     int running = 0;
     if (curl_multi_perform(multi_, &running) != CURLM_OK) {
@@ -229,7 +230,7 @@ CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, con
     }
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
-      if (message->msg == CURLMSG_DONE) return Finish(message->data.result, peer, answer);
+      if (message->msg == CURLMSG_DONE) return Finish(message->data.result, request, answer);
     }
     auto wait = std::min<base::Duration>(call.deadline - now, kLongestPoll);
     // Rounded up, so that the last wait ends behind the deadline and not a moment before.
@@ -240,8 +241,10 @@ CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, con
 
 // Finds out how the exchange ended. The order goes from the client's own verdicts to libcurl's code: when a
 // callback ends a transfer, libcurl reports the same code for every reason.
-CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::string& peer,
+CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const Request& request,
                                                    const CurlAnswer& answer) const {
+  // Only for a failure: all secrets are searched for in it.
+  const auto peer = [&request] { return PeerOf(request); };
   // libcurl reports a field beyond its own limit (100 kB) as a lack of memory; from 8.6 on as
   // CURLE_TOO_LARGE, which the headers of older ones do not have.
   constexpr int kTooLarge = 100;
@@ -250,30 +253,31 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
   const Fault too_long = long_field ? Fault::kLongHeaders : answer.too_long;
   if (too_long != Fault::kNone) {
     const char* part = too_long == Fault::kLongHeaders ? "longer headers" : "a longer body";
-    return {base::ResourceExhausted(peer + " answered with " + part + " than allowed"), too_long};
+    return {base::ResourceExhausted(peer() + " answered with " + part + " than allowed"), too_long};
   }
   if (answer.malformed && answer.request_sent) {
-    return {base::Unavailable(peer + " answered with headers that are not HTTP"), Fault::kMalformed};
+    return {base::Unavailable(peer() + " answered with headers that are not HTTP"), Fault::kMalformed};
   }
   if (answer.malformed) {
-    return {base::Unavailable("the proxy answered for " + peer + " with headers that are not HTTP"),
+    return {base::Unavailable("the proxy answered for " + peer() + " with headers that are not HTTP"),
             Fault::kProxy};
   }
   // The answer's own verdicts come before libcurl's code, which only reports that a callback has ended the
   // transfer.
-  if (answer.aborted_by_sink) return {base::Cancelled(peer + " was interrupted"), Fault::kStopped};
+  if (answer.aborted_by_sink) return {base::Cancelled(peer() + " was interrupted"), Fault::kStopped};
   // If a connection ends amid the headers of an answer to HEAD, libcurl takes that for the answer's end.
   if (code == CURLE_OK && !answer.headers_complete) code = CURLE_PARTIAL_FILE;
   if (code == CURLE_OK || answer.error_body_cut) return {};
   if (answer.no_subject_alt_name) {
-    std::string message = "TLS with " + peer + " failed: the certificate has no subject alternative name";
+    std::string message = "TLS with " + peer() + " failed: the certificate has no subject alternative name";
     return {own_trust_ ? base::PermissionDenied(message) : base::Unavailable(message),
             Fault::kUntrustedCertificate};
   }
   const bool refused = code == CURLE_ABORTED_BY_CALLBACK && answer.address_refused;
+  const std::string name = peer();
   CurlFailure failure{.code = refused ? CURLE_COULDNT_CONNECT : code,
                       .tls_text = tls_text_,
-                      .peer = peer,
+                      .peer = name,
                       .own_trust = own_trust_,
                       .address_refused = answer.address_refused};
   curl_off_t connect_time = 0;
