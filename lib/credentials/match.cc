@@ -37,28 +37,47 @@ bool GlobMatches(std::string_view glob, std::string_view text) {
   }
 }
 
+// Newer releases of Go refuse brackets that hold no IPv6 address, and colons that are no port's.
+bool IsHostOfNewGo(const std::string& host) {
+  if (!host.starts_with('['))
+    return host.find_first_of("[]") == std::string::npos && host.find(':') == host.rfind(':');
+  std::string address = host.substr(1, host.find(']') - 1);
+  if (address.ends_with('%')) return false;  // a zone has a name
+  address.resize(std::min(address.find('%'), address.size()));
+  in6_addr ignored;
+  return ::inet_pton(AF_INET6, address.c_str(), &ignored) == 1;
+}
+
+// A registry's address as kubelet takes it apart, by Go's URL parser (A14): "user@foo.io:5000/a?q#f". nullopt
+// if Go refuses it, or would with a newer release.
+std::optional<base::GoUrl> ParseRegistryUrl(std::string_view text) {
+  std::optional<base::GoUrl> url = base::ParseGoUrl("https://" + std::string(text));
+  if (url && !IsHostOfNewGo(url->host)) url.reset();
+  return url;
+}
+
 }  // namespace
 
 Target::Target(std::string_view repository) : repository_(repository) {
-  std::optional<RegistryUrl> url = ParseRegistryUrl(repository);
+  const std::optional<base::GoUrl> url = ParseRegistryUrl(repository);
   // A repository that does not parse matches no pattern (A14).
   if (!url) return;
   const base::HostAndPort parts = base::SplitHostPort(url->host);
   valid_ = true;
   labels_ = Labels(parts.host);
   port_ = parts.port;
-  path_ = std::move(url->path);
+  path_ = url->path;
 }
 
 std::optional<Pattern> Pattern::Parse(std::string_view text) {
-  std::optional<RegistryUrl> url = ParseRegistryUrl(text);
+  const std::optional<base::GoUrl> url = ParseRegistryUrl(text);
   if (!url) return std::nullopt;
   const base::HostAndPort parts = base::SplitHostPort(url->host);
   Pattern pattern;
   pattern.text_ = text;
   pattern.labels_ = Labels(parts.host);
   pattern.port_ = parts.port;
-  pattern.path_ = std::move(url->path);
+  pattern.path_ = url->path;
   // "[::1]" without a port keeps its brackets, which then are a glob's character class: one character, which
   // is no host.
   pattern.matches_nothing_ = parts.host.starts_with('[');
@@ -83,27 +102,6 @@ bool Pattern::Covers(const Pattern& other) const {
   return other.matches_nothing_ || Matches(Target(other.text_));
 }
 
-namespace {
-
-// Newer releases of Go refuse brackets that hold no IPv6 address, and colons that are no port's.
-bool IsHostOfNewGo(const std::string& host) {
-  if (!host.starts_with('['))
-    return host.find_first_of("[]") == std::string::npos && host.find(':') == host.rfind(':');
-  std::string address = host.substr(1, host.find(']') - 1);
-  if (address.ends_with('%')) return false;  // a zone has a name
-  address.resize(std::min(address.find('%'), address.size()));
-  in6_addr ignored;
-  return ::inet_pton(AF_INET6, address.c_str(), &ignored) == 1;
-}
-
-}  // namespace
-
-std::optional<RegistryUrl> ParseRegistryUrl(std::string_view text) {
-  std::optional<base::GoUrl> url = base::ParseGoUrl("https://" + std::string(text));
-  if (!url || !IsHostOfNewGo(url->host)) return std::nullopt;
-  return RegistryUrl{std::move(url->host), std::move(url->path)};
-}
-
 std::string DisplayKey(std::string_view key) {
   constexpr std::string_view kAfterScheme = "://";
   key = key.substr(0, key.find_first_of("?#"));
@@ -126,7 +124,7 @@ std::optional<std::string> IndexKey(std::string_view key) {
     key.remove_prefix(scheme.size());
     break;
   }
-  std::optional<RegistryUrl> url = ParseRegistryUrl(key);
+  const std::optional<base::GoUrl> url = ParseRegistryUrl(key);
   if (!url) return std::nullopt;
   std::string_view path = url->path;
   if (path.starts_with("/v1/") || path.starts_with("/v2/")) path.remove_prefix(3);

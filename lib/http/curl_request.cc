@@ -70,6 +70,17 @@ std::string PeerOf(const Request& request) {
   return DisplayUrl(shown.substr(0, shown.find_first_of("/?#")));
 }
 
+namespace {
+
+// ":5000" of "r.io:5000". Colons in the brackets of an IPv6 address begin no port.
+std::string_view PortOf(std::string_view authority) {
+  const std::size_t colon = authority.rfind(':');
+  if (colon == std::string_view::npos || authority.find(']', colon) != std::string_view::npos) return {};
+  return authority.substr(colon);
+}
+
+}  // namespace
+
 // libcurl takes the name for TLS from the URL. So the URL gets the name that the certificate must have, and
 // the connection and the Host header keep the address.
 ServerNameOverride OverrideServerName(const Request& request) {
@@ -77,14 +88,12 @@ ServerNameOverride OverrideServerName(const Request& request) {
   std::string rest = request.url.substr(std::string_view("https://").size());
   std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
   std::string authority = rest.substr(0, end);
-  std::size_t colon = authority.rfind(':');
-  bool has_port = colon != std::string::npos && authority.find(']', colon) == std::string::npos;
-  std::string port = has_port ? authority.substr(colon) : "";
+  const std::string port(PortOf(authority));
   bool ipv6 = request.tls->server_name.find(':') != std::string::npos;
   std::string name = ipv6 ? "[" + request.tls->server_name + "]" : request.tls->server_name;
   return {.url = "https://" + name + port + rest.substr(end),
           .host_header = authority,
-          .connect_to = "::" + authority + (has_port ? "" : ":")};
+          .connect_to = "::" + authority + (port.empty() ? ":" : "")};
 }
 
 std::string NormalizeProxyUrl(std::string_view text) {
@@ -96,11 +105,10 @@ std::string NormalizeProxyUrl(std::string_view text) {
   std::string authority(text.substr(0, text.find_first_of("/?#")));
   std::string_view host = authority;
   if (std::size_t at = host.rfind('@'); at != std::string_view::npos) host.remove_prefix(at + 1);
-  const std::size_t port = host.rfind(':');
-  const bool has_port = port != std::string_view::npos && host.find(']', port) == std::string_view::npos;
-  if (has_port && port + 1 == host.size()) authority.pop_back();
+  const std::string_view port = PortOf(host);
+  if (port == ":") authority.pop_back();
   const bool socks = scheme.starts_with("socks5");
-  if (!has_port || port + 1 == host.size()) authority += socks ? ":1080" : scheme == "https" ? ":443" : ":80";
+  if (port.size() <= 1) authority += socks ? ":1080" : scheme == "https" ? ":443" : ":80";
   // socks5h leaves the names to the proxy, as Go does. With socks5, libcurl would look them up here.
   return (socks ? "socks5h" : scheme) + "://" + authority;
 }

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/go_url.h"
 #include "base/scrub.h"
 #include "base/text.h"
 #include "http/addresses.h"
@@ -344,41 +345,34 @@ constexpr int kBacklog = 1024;
 // The bytes that a client may send before they are read.
 constexpr int kReceiveBuffer = 32 * 1024;
 
-struct HostPort {
-  std::string host;  // without brackets; empty: every address
-  std::string port;
-};
-
-// The last colon ends the host. Brackets are required for IPv6, and rejected elsewhere.
-base::Result<HostPort> SplitAddress(const std::string& address) {
-  std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return base::InvalidArgument("listen address " + address + " has no port");
-  HostPort parts{address.substr(0, colon), address.substr(colon + 1)};
-  auto port = base::ParseUint(parts.port);
-  if (!port || *port > 65535) {
-    return base::InvalidArgument("listen address " + address + ": the port is no number up to 65535");
-  }
-  bool brackets = parts.host.size() >= 2 && parts.host.front() == '[' && parts.host.back() == ']';
-  if (brackets) parts.host = parts.host.substr(1, parts.host.size() - 2);
+// An IPv6 address stands in brackets, and nothing else does.
+base::Result<base::HostAndPort> SplitAddress(const std::string& address) {
+  if (address.find(':') == std::string::npos)
+    return base::InvalidArgument("listen address " + address + " has no port");
+  const base::HostAndPort parts = base::SplitHostPort(address);
   // Without brackets, "::1:9477" could be an address without a port.
-  if (brackets == (parts.host.find(':') == std::string::npos)) {
+  if (address.starts_with('[') == (parts.host.find(':') == std::string_view::npos)) {
     return base::InvalidArgument("listen address " + address +
                                  ": an IPv6 address stands in brackets, like [::1]:9477");
+  }
+  const std::optional<std::uint64_t> port = base::ParseUint(parts.port);
+  if (!port || *port > 65535) {
+    return base::InvalidArgument("listen address " + address + ": the port is no number up to 65535");
   }
   return parts;
 }
 
 using AddressInfo = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-base::Result<AddressInfo> LookUp(const HostPort& parts, int family, const std::string& address) {
+base::Result<AddressInfo> LookUp(const base::HostAndPort& parts, int family, const std::string& address) {
   addrinfo hints{};
   hints.ai_family = family;
   hints.ai_socktype = SOCK_STREAM;
   // Names are not looked up: a start must not depend on DNS.
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   addrinfo* found = nullptr;
-  if (getaddrinfo(parts.host.empty() ? nullptr : parts.host.c_str(), parts.port.c_str(), &hints, &found) !=
-      0) {
+  const std::string host(parts.host), port(parts.port);
+  if (getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found) != 0) {
     return base::InvalidArgument("listen address " + address + ": the host is no IP address");
   }
   return AddressInfo(found, &freeaddrinfo);
