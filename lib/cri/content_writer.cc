@@ -75,8 +75,8 @@ class ContentWriter::Stream final : public BlobWriter {
     content::WriteContentResponse response;
     if (Exchange(request, response)) {
       offset_ = static_cast<std::uint64_t>(std::max<std::int64_t>(response.offset(), 0));
-      // C37: the answer to STAT has the digest of the bytes that are there. containerd itself never commits
-      // an empty blob, so whether a pull finds one must not depend on when it follows another.
+      // C37: the answer to STAT has the digest of the bytes that are there. A pull of containerd refuses
+      // blobs without bytes, so the agent must not commit what such a pull has begun.
       is_whole_ = offset_ > 0 && response.digest() == blob_.digest;
       return BlobState::kWritable;
     }
