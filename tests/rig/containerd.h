@@ -66,6 +66,8 @@ class Containerd final : public Runtime {
   const std::string& socket() const { return socket_; }
   std::string endpoint() const override { return "unix://" + socket_; }
   const std::string& root() const { return root_; }
+  // Below its root: the blobs, and the ingests of those that have begun.
+  static constexpr const char* kContent = "io.containerd.content.v1.content";
   // hosts.toml files, as `ctr images pull --hosts-dir` wants them.
   const std::string& hosts_dir() const { return hosts_; }
   const std::string& log() const { return log_; }

@@ -60,10 +60,8 @@ std::unique_ptr<rig::Runtime> MakeContainerd(const rig::Scratch& scratch, const 
   return std::make_unique<rig::Containerd>(scratch, "containerd", root);
 }
 
-constexpr const char* kDownloadsOfContainerd = "io.containerd.content.v1.content";
-
 Node::MakeRuntime make_runtime = &MakeContainerd;
-std::string downloads_folder = kDownloadsOfContainerd;
+std::string downloads_folder = rig::Containerd::kContent;
 
 // A folder for a runtime with a tmpfs in it; the scratch folder takes its mounts with it. "": none is needed.
 std::string RootWith(const rig::Scratch& scratch, Node::Small small, std::uint64_t bytes) {
@@ -113,7 +111,7 @@ void Node::UseRuntime(MakeRuntime make, const std::string& downloads) {
 }
 
 void Node::UseContainerd() {
-  UseRuntime(&MakeContainerd, kDownloadsOfContainerd);
+  UseRuntime(&MakeContainerd, rig::Containerd::kContent);
 }
 
 Node::Node(Small small, std::uint64_t bytes)

@@ -59,10 +59,8 @@ class Upgrade : public testing::Test {
     namespace fs = std::filesystem;
     std::uint64_t sum = 0;
     std::error_code error;  // files come and go
-    for (fs::recursive_directory_iterator
-             at(node_.containerd().root() + "/io.containerd.content.v1.content", error),
-         end;
-         !error && at != end; at.increment(error)) {
+    const std::string content = node_.containerd().root() + "/" + rig::Containerd::kContent;
+    for (fs::recursive_directory_iterator at(content, error), end; !error && at != end; at.increment(error)) {
       std::error_code gone;
       const std::uintmax_t size = at->is_regular_file(gone) ? at->file_size(gone) : 0;
       if (!gone) sum += size;

@@ -30,7 +30,6 @@ constexpr std::uint64_t kDisk = 40 * kMegabyte;
 const char* const kPlugin = "plugins/login";
 const char* const kRecords = "kubelet/image_manager/pulled";
 constexpr uid_t kNobody = 65534;
-const char* const kContent = "io.containerd.content.v1.content";
 // A broken connection loses the bytes in the kernel's buffers.
 constexpr std::uint64_t kInFlight = 2 * kMegabyte;
 // And an agent that downloads loses its ranges that are not next in their blobs (lib/DESIGN.md).
@@ -358,7 +357,7 @@ void RealWorld::RemoveEveryName() {
 
 void RealWorld::FillDisk() {
   Destroyed(BytesOfAll());
-  const std::string path = node_.scratch() / "disk" + "/" + kContent + "/filler";
+  const std::string path = node_.scratch() / "disk" + "/" + rig::Containerd::kContent + "/filler";
   base::Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   EXPECT_TRUE(file.valid()) << path;
   const std::string block(1 << 16, 'f');
@@ -369,7 +368,7 @@ void RealWorld::FillDisk() {
 }
 
 void RealWorld::EmptyDisk() {
-  ::unlink((node_.scratch() / "disk" + "/" + kContent + "/filler").c_str());
+  ::unlink((node_.scratch() / "disk" + "/" + rig::Containerd::kContent + "/filler").c_str());
 }
 
 }  // namespace prefetch::tests::real_faults
