@@ -227,6 +227,17 @@ TEST(AgentConfig, SpellingsOfOneThing) {
   }
 }
 
+// Empty brackets would be every address, and brackets in a host are a slip.
+TEST(AgentConfig, AListenAddressIsHostAndPort) {
+  const std::pair<const char*, std::optional<ListenAddress>> rows[] = {
+      {":9477", ListenAddress{"", 9477}}, {"[::1]:9477", ListenAddress{"::1", 9477}},
+      {"[]:9477", std::nullopt},          {"[a]b]:9477", std::nullopt},
+      {"[::1]9477", std::nullopt},        {"::1:9477", std::nullopt},
+      {"127.0.0.1", std::nullopt},        {"127.0.0.1:65536", std::nullopt},
+  };
+  for (const auto& [text, address] : rows) EXPECT_EQ(ParseHostPort(text), address) << text;
+}
+
 TEST(AgentConfig, TheWholeFile) {
   tests::TempDir root;
   std::string environment = root.Write("plugin.env", "# for the plugin\nAWS_REGION=eu\nTOKEN=\"a b\"\n");
