@@ -374,7 +374,7 @@ namespace {
 // Returns how many leading bytes are plain in a string: they neither end it nor escape anything.
 std::size_t PlainIn(std::string_view bytes) {
   std::size_t count = 0;
-  while (count < bytes.size() && bytes[count] >= ' ' && bytes[count] != '"' && bytes[count] != '\\') count++;
+  while (count < bytes.size() && IsOrdinary(bytes[count])) count++;
   return count;
 }
 
@@ -397,7 +397,7 @@ void JsonItems::Feed(std::string_view bytes) {
     // Bytes beyond the limit are dropped and noted; the structure is followed to the end.
     truncated_ = truncated_ || plain > room;
     item_.append(bytes.substr(0, std::min(plain, room)));
-    here_.column += static_cast<std::uint32_t>(plain);
+    here_.column += static_cast<std::uint32_t>(CharactersIn(bytes.substr(0, plain)));
     bytes.remove_prefix(plain);
   }
 }

@@ -11,7 +11,7 @@
 
 namespace prefetch::doc {
 
-// Where something stands in its text, from 1. Columns count bytes, as compilers do. {0, 0}: in no text.
+// Where something stands in its text, from 1. Columns count characters. {0, 0}: in no text.
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;

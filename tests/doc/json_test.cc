@@ -144,6 +144,8 @@ INSTANTIATE_TEST_SUITE_P(
                   R"(1:25 {"a":1}|1:33 {"b":[2,"]"]}|{"kind":"List","items":[0,0],"x":2})"},
         ItemsCase{"Lines", "{\"items\": [\n  {\n\"a\":\"\xC3\xA9\"}, {}\n]}",
                   "2:3 {\n\"a\":\"\xC3\xA9\"}|3:11 {}|{\"items\": [\n  0\n, 0\n]}"},
+        ItemsCase{"ColumnsCountCharacters", "[{\"a\":\"\xC3\xA9\xE2\x82\xAC\"},1]",
+                  "1:2 {\"a\":\"\xC3\xA9\xE2\x82\xAC\"}|1:13 1|[0,0]"},
         ItemsCase{"AnArray", R"([{"a":1}, 5 , "x\"]", null])",
                   R"(1:2 {"a":1}|1:11 5|1:15 "x\"]"|1:23 null|[0, 0 , 0, 0])"},
         ItemsCase{"NoItems", R"({"kind":"Pod","spec":{"items":[1]}})",
