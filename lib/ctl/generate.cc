@@ -89,17 +89,15 @@ std::string_view EndingOf(list::SourceFormat form) {
   std::abort();
 }
 
-// Returns the file's key in the ConfigMap. The agent finds it in a folder, where the name decides how a file
-// is read; so a name that contradicts the content gets another ending.
+// Returns the file's key in the ConfigMap. The agent finds it in a folder, of which it reads only files with
+// the names of lists.
 std::string KeyFor(const ListPath& file, const std::string& text) {
   std::string name = SourceNameOf(file);
-  if (!file.is_explicit) return name;
-  const list::SourceFormat form = list::FormatOfFile(name, text);
-  if (list::IsListFileName(name) && list::FormatOfName(name) == form) return name;
+  if (!file.is_explicit || list::IsListFileName(name)) return name;
   // The agent skips names that begin with a dot, and Kubernetes' own links in a mounted ConfigMap have such
   // names.
   name.erase(0, std::min(name.find_first_not_of('.'), name.size()));
-  return (name.empty() ? "list" : name) + std::string(EndingOf(form));
+  return (name.empty() ? "list" : name) + std::string(EndingOf(list::FormatOfText(text)));
 }
 
 // Reads the lists once. Everything later works on these texts, since a pipe cannot be read again.
@@ -127,7 +125,7 @@ bool ValidateLists(const GenerateFlags& flags, const std::vector<ListPath>& file
     std::erase_if(paths, [&](const std::string& path) { return IsStdin(path) || path == files[i].path; });
     const std::string& text = flags.options.lists[i].text;
     const std::string name = SourceNameOf(files[i]);
-    auto content = list::DecodeSource(name, list::FormatOfFile(name, text), text, flags.capabilities);
+    auto content = list::DecodeSource(name, text, flags.capabilities);
     if (!content) return Fail(kBadInput, content.error(), err), false;
   }
   std::ostringstream unused;  // a line for each good file: standard output is for manifests
@@ -209,8 +207,7 @@ bool LoadLists(GenerateFlags& flags, std::ostream& err) {
 std::vector<std::string> ImagesForPolicy(const GenerateFlags& flags) {
   std::set<std::string> spellings;
   for (const deploy::ListFile& one : flags.options.lists) {
-    const list::SourceFormat form = list::FormatOfFile(one.name, one.text);
-    auto content = list::DecodeSource(one.name, form, one.text, flags.capabilities);
+    auto content = list::DecodeSource(one.name, one.text, flags.capabilities);
     if (content) AddSpellings(*content, spellings);
   }
   if (deploy::ListsOwnImage(flags.options)) {

@@ -333,8 +333,7 @@ list::LoadedSource ReadStdin(std::string& text, const list::Capabilities& capabi
     return source;
   }
   text = *std::move(read);
-  // Standard input has no name, so the content decides about the form.
-  auto content = list::DecodeSource(source.info.name, list::FormatOfText(text), text, capabilities);
+  auto content = list::DecodeSource(source.info.name, text, capabilities);
   if (!content) {
     source.info.error = content.error().message();
     return source;

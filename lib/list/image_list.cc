@@ -169,11 +169,6 @@ bool IsListFileName(std::string_view name) {
          name.ends_with(".json");
 }
 
-SourceFormat FormatOfName(std::string_view name) {
-  if (name.ends_with(".txt")) return SourceFormat::kPlain;
-  return name.ends_with(".json") ? SourceFormat::kJson : SourceFormat::kYaml;
-}
-
 SourceFormat FormatOfText(std::string_view text) {
   if (text.starts_with(doc::kByteOrderMark)) text.remove_prefix(doc::kByteOrderMark.size());
   for (std::string_view line : base::Split(text, '\n')) {
@@ -194,29 +189,19 @@ SourceFormat FormatOfText(std::string_view text) {
   return SourceFormat::kPlain;
 }
 
-SourceFormat FormatOfFile(std::string_view name, std::string_view text) {
-  SourceFormat form = FormatOfText(text);
-  // A YAML document may begin with "{" as well, and YAML's rules then allow more than JSON's do.
-  bool yaml = name.ends_with(".yaml") || name.ends_with(".yml");
-  return form == SourceFormat::kJson && yaml ? SourceFormat::kYaml : form;
-}
-
 base::Result<SourceContent> DecodeSource(const std::string& name, std::string_view bytes,
                                          const Capabilities& capabilities) {
-  return DecodeSource(name, FormatOfName(name), bytes, capabilities);
-}
-
-base::Result<SourceContent> DecodeSource(const std::string& name, SourceFormat form, std::string_view bytes,
-                                         const Capabilities& capabilities) {
+  const SourceFormat form = FormatOfText(bytes);
+  // A YAML document may begin with "{" as well, and YAML's rules then allow more than JSON's do.
+  const bool is_json = form == SourceFormat::kJson && !name.ends_with(".yaml") && !name.ends_with(".yml");
   Problems problems(name);
   SourceContent content;
   if (form == SourceFormat::kPlain) {
     content = DecodeText(bytes, problems);
   } else if (!base::TrimSpace(bytes).empty()) {
     doc::Limits limits{.bytes = kMaxSourceBytes};
-    std::optional<doc::Node> root = form == SourceFormat::kJson
-                                        ? doc::ParseJson(bytes, problems, doc::JsonRules::kStrict, limits)
-                                        : doc::ParseYaml(bytes, problems, limits);
+    std::optional<doc::Node> root = is_json ? doc::ParseJson(bytes, problems, doc::JsonRules::kStrict, limits)
+                                            : doc::ParseYaml(bytes, problems, limits);
     bool nothing = root && root->kind == doc::Node::Kind::kNull && problems.empty();
     if (root && !nothing) content = DecodeDocument(*root, capabilities, problems);
   }

@@ -59,21 +59,14 @@ struct SourceContent {
 bool IsListFileName(std::string_view name);
 
 enum class SourceFormat { kPlain, kYaml, kJson };
-SourceFormat FormatOfName(std::string_view name);
-// Returns the form of a text that has no name: a plain list begins with a reference, a document with "{" or a
-// key.
+// Returns the form of a text: a plain list begins with a reference, a document with "{" or a key.
 SourceFormat FormatOfText(std::string_view text);
-// Returns the form of a list file: its content decides, whatever its name, so that a plain list may be the
-// key images.yaml of a ConfigMap. The ending only decides about a leading "{", which begins JSON and a flow
-// mapping of YAML alike.
-SourceFormat FormatOfFile(std::string_view name, std::string_view text);
 
-// Decodes one source; the ending of `name`, or `form`, selects the format. An empty file is a list without
-// images. Returns InvalidArgument with all mistakes, a line each: "images.yaml:12:3: images[3].image: …".
-// Pure.
+// Decodes one source. Its content decides about the form, whatever its name, so that a plain list may be the
+// key images.yaml of a ConfigMap. The ending of `name` only decides about a leading "{", which begins JSON
+// and a flow mapping of YAML alike. An empty file is a list without images. Returns InvalidArgument with all
+// mistakes, a line each: "images.yaml:12:3: images[3].image: …". Pure.
 base::Result<SourceContent> DecodeSource(const std::string& name, std::string_view bytes,
-                                         const Capabilities& capabilities);
-base::Result<SourceContent> DecodeSource(const std::string& name, SourceFormat form, std::string_view bytes,
                                          const Capabilities& capabilities);
 
 }  // namespace prefetch::list

@@ -142,8 +142,7 @@ void ListSources::Load(Source& source, base::WallTime now, base::TimePoint at) {
   if (bytes_hash == source.bytes_hash) return;
   source.bytes_hash = bytes_hash;
   changed_ = true;
-  base::Result<SourceContent> content =
-      DecodeSource(source.name, FormatOfFile(source.name, *bytes), *bytes, capabilities_);
+  base::Result<SourceContent> content = DecodeSource(source.name, *bytes, capabilities_);
   // The last valid content stays in force, beside the error.
   if (!content) {
     source.error = content.error().message();

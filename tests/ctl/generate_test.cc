@@ -46,6 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, Key,
                                          KeyCase{"Yaml", "images.yaml", kYaml, "images.yaml"},
                                          KeyCase{"NoEnding", "images", "q.io/a:v1\n", "images.txt"},
                                          KeyCase{"OtherEnding", "images.list", kYaml, "images.list.yaml"},
+                                         KeyCase{"OtherContent", "images.yaml", "q.io/a:v1\n", "images.yaml"},
                                          KeyCase{"Hidden", ".images", "q.io/a:v1\n", "images.txt"},
                                          KeyCase{"DotsOnly", "...", "q.io/a:v1\n", "list.txt"}),
                          [](const auto& row) { return row.param.name; });

@@ -252,10 +252,9 @@ void Node::List(const std::vector<std::string>& images,
 void Node::Sources(const std::vector<std::string>& texts) {
   std::vector<list::LoadedSource> sources;
   for (const std::string& text : texts) {
-    const list::SourceFormat form = list::FormatOfText(text);
     std::string name = std::string(1, static_cast<char>('a' + sources.size())) +
-                       (form == list::SourceFormat::kPlain ? ".txt" : ".yaml");
-    auto content = list::DecodeSource(name, form, text, {});
+                       (list::FormatOfText(text) == list::SourceFormat::kPlain ? ".txt" : ".yaml");
+    auto content = list::DecodeSource(name, text, {});
     ASSERT_TRUE(content) << content.error().message();
     sources.push_back({{.name = name, .hash = list::SourceHash(*content), .loaded_at = clock.Wall()},
                        std::make_shared<const list::SourceContent>(*content)});
