@@ -301,6 +301,7 @@ bool IsPlain(std::string_view text) {
 
 std::optional<std::vector<ForeignImage>> ReadForeignList(std::string_view text, doc::Problems& problems) {
   ForeignReader reader(problems);
+  if (text.starts_with(doc::kByteOrderMark)) text.remove_prefix(doc::kByteOrderMark.size());
   const std::string_view begin = base::TrimSpace(text);
   if (begin.starts_with("IMAGE ")) {
     reader.Table(text);

@@ -415,6 +415,7 @@ TEST(ForeignTest, IsRead) {
       {"ComposeFile", "services:\n  web: {image: 'q.io/w:1'}\n  own: {build: .}\n", "2 q.io/w:1 "},
       {"Kubeadm", "registry.k8s.io/kube-apiserver:v1.33.1\nregistry.k8s.io/coredns/coredns:v1.12.0\n",
        "1 registry.k8s.io/kube-apiserver:v1.33.1 2 registry.k8s.io/coredns/coredns:v1.12.0 "},
+      {"APlainListOfWindows", "\xEF\xBB\xBFq.io/a:1\r\nq.io/b:1\r\n", "1 q.io/a:1 2 q.io/b:1 "},
       {"CrictlTable",
        "IMAGE                TAG      IMAGE ID       SIZE\nq.io/a               v1       0123456789abc  "
        "5MB\nq.io/b               <none>   0123456789abc  5MB\n",
