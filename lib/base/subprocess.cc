@@ -424,6 +424,16 @@ bool KillOrphans() PREFETCH_REQUIRES(mutex) {
 
 }  // namespace
 
+std::string FindProgram(std::string_view name, std::string_view path) {
+  for (std::string_view folder : Split(path, ':')) {
+    if (!folder.starts_with('/')) continue;
+    std::string file = std::string(folder) + "/" + std::string(name);
+    const auto kind = KindOf(file);
+    if (kind && *kind == FileKind::kRegular && ::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return "";
+}
+
 void ReapOrphans() {
   if (!IsReaper()) return;
   Lock lock(mutex);

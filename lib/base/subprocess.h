@@ -26,6 +26,11 @@ struct Command {
   std::size_t max_errors = 4096;         // bytes of stderr that are kept; the rest is read and dropped
 };
 
+// Finds a program as a shell does: the first executable file of this name in the folders of `path`, a value
+// of PATH. Relative folders are skipped: a program of the working directory must not run in another's place.
+// Returns an empty path if there is none.
+std::string FindProgram(std::string_view name, std::string_view path);
+
 enum class ProcessEnd {
   kExited,       // `code` is the exit code
   kSignalled,    // `code` is the signal, which was not ours

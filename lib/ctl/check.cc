@@ -510,15 +510,6 @@ base::Status ForGitlab(const std::string& line, const config::GetEnv& get_env) {
   return WriteInPlace((folder.empty() ? "" : folder + "/") + kGitlabFile, doc::WriteJson(report) + "\n");
 }
 
-std::string OnPath(const std::string& program, const config::GetEnv& get_env) {
-  const std::string path = Variable(get_env, "PATH");
-  for (std::string_view folder : base::Split(path, ':')) {
-    std::string file = std::string(folder) + "/" + program;
-    if (!folder.empty() && ::access(file.c_str(), X_OK) == 0) return file;
-  }
-  return "";
-}
-
 // Returns the variables by which buildkite-agent knows its job.
 std::vector<std::string> BuildkiteEnvironment() {
   std::vector<std::string> environment;
@@ -533,8 +524,7 @@ std::vector<std::string> BuildkiteEnvironment() {
 
 base::Status ForBuildkite(const base::Call& call, const std::string& line, const config::GetEnv& get_env) {
   if (line.empty()) return {};
-  const std::string agent = OnPath("buildkite-agent", get_env);
-  // RunProcess needs an absolute path.
+  const std::string agent = base::FindProgram("buildkite-agent", Variable(get_env, "PATH"));
   if (agent.empty()) return base::NotFound("there is no buildkite-agent on PATH");
   const base::Command command{.argv = {agent, "annotate", "--style", "error", "--context", kTitle},
                               .environment = BuildkiteEnvironment()};

@@ -1,7 +1,5 @@
 #include "kube/exec_plugin.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -27,23 +25,12 @@ constexpr std::string_view kV1 = "client.authentication.k8s.io/v1";
 constexpr std::string_view kV1Alpha1 = "client.authentication.k8s.io/v1alpha1";
 constexpr std::string_view kV1Beta1 = "client.authentication.k8s.io/v1beta1";
 
-bool IsProgram(const std::string& path) {
-  auto kind = base::KindOf(path);
-  return kind && *kind == base::FileKind::kRegular && ::access(path.c_str(), X_OK) == 0;
-}
-
-// Finds the program as a shell would: a name with a "/" is a path from the file's folder; any other is looked
-// up in PATH. A program that is nowhere stays as it is, and running it then fails with that reason.
-std::string FindProgram(const std::string& command, const std::string& folder, const GetEnv& get_env) {
+// A name with a "/" is a path from the file's folder; any other is looked up in PATH. A program that is
+// nowhere stays as it is, and running it then fails with that reason.
+std::string PluginProgram(const std::string& command, const std::string& folder, const GetEnv& get_env) {
   if (command.find('/') != std::string::npos) return ResolvePath(folder, command);
-  std::string path = get_env("PATH").value_or("");
-  for (std::string_view part : base::Split(path, ':')) {
-    std::string candidate = std::string(part) + "/" + command;
-    // A relative part of PATH is skipped: a program of the working directory must not run in the plugin's
-    // place.
-    if (part.starts_with("/") && IsProgram(candidate)) return candidate;
-  }
-  return command;
+  std::string found = base::FindProgram(command, get_env("PATH").value_or(""));
+  return found.empty() ? command : found;
 }
 
 // client-go leaves query and fragment out of a URL with a path.
@@ -185,7 +172,7 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
   if (HasNul(command) || std::any_of(plugin.args.begin(), plugin.args.end(), HasNul)) {
     exec.Fail("has an argument that no program can get");
   }
-  plugin.command = FindProgram(command, folder, get_env);
+  plugin.command = PluginProgram(command, folder, get_env);
   plugin.info = ExecInfo(plugin.api_version,
                          wants_cluster ? std::optional(ClusterInfo(cluster, described)) : std::nullopt);
   SetVariable(plugin.environment, "KUBERNETES_EXEC_INFO", plugin.info);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
@@ -257,7 +258,9 @@ class AnnotateTest : public testing::Test {
                       "env > \"$d/env\"\necho not today >&2\nexit " +
                           std::to_string(exit_code) + "\n");
     ::chmod(program.c_str(), 0755);
-    variables_["PATH"] = "/nowhere::" + (folder_ / "bin");
+    // Neither a relative folder nor a folder of that name is the program.
+    std::filesystem::create_directories(folder_ / "of-folders/buildkite-agent");
+    variables_["PATH"] = "/nowhere::bin:" + (folder_ / "of-folders") + ":" + (folder_ / "bin");
   }
 
   tests::TempDir folder_;
