@@ -213,26 +213,20 @@ namespace {
 // https://docs.redhat.com/documentation/openshift_container_platform: MachineConfig APIs, PinnedImageSet
 constexpr std::size_t kMostImages = 500;
 
-// A list without a lock file is no mistake here: its entries may all have digests.
-list::ListLock LockOf(const list::LoadedSource& source, Mistakes& mistakes) {
-  auto text = base::ReadFile(list::LockPath(source.info.path), list::kMostLockBytes);
-  if (!text && text.error().code() == base::Code::kNotFound) return {};
-  auto lock = text ? list::ReadLock(*text, source.info.name + ".lock") : std::move(text).error();
-  if (lock) return *std::move(lock);
-  mistakes.push_back(lock.error().message());
-  return {};
-}
-
 std::set<std::string> Pinned(const std::vector<list::LoadedSource>& sources, Mistakes& mistakes) {
   std::set<std::string> names;
   for (const list::LoadedSource& source : sources) {
-    list::ListLock lock = LockOf(source, mistakes);
+    auto lock = list::ReadLockOf(source.info.path, source.info.name);
+    if (!lock) {
+      mistakes.push_back(lock.error().message());
+      continue;
+    }
     for (const list::ListEntry& entry : source.content->entries) {
       const image::Reference& reference = entry.image.reference;
-      auto locked = lock.find(reference.Normalized());
+      auto locked = lock->find(reference.Normalized());
       if (reference.has_digest()) {
         names.insert(reference.Repository() + "@" + reference.digest());
-      } else if (locked != lock.end()) {
+      } else if (locked != lock->end()) {
         names.insert(reference.Repository() + "@" + locked->second);
       } else {
         // A PinnedImageSet takes digests only.

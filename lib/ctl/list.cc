@@ -419,17 +419,12 @@ std::vector<List> ListsToLock(const std::vector<std::string>& paths, Mistakes& m
       const image::Reference& reference = entry.image.reference;
       if (names.insert(reference.Normalized()).second) list.images.push_back(reference);
     }
-    auto text = base::ReadFile(list::LockPath(list.path), list::kMostLockBytes);
-    if (text) {
-      auto lock = list::ReadLock(*text, list.name + ".lock");
-      if (lock) {
-        list.before = *std::move(lock);
-      } else {
-        mistakes.push_back(lock.error().message());
-      }
-    } else if (text.error().code() != base::Code::kNotFound) {
-      mistakes.push_back(text.error().message());
+    auto lock = list::ReadLockOf(list.path, list.name);
+    if (!lock) {
+      mistakes.push_back(lock.error().message());
+      continue;
     }
+    list.before = *std::move(lock);
     lists.push_back(std::move(list));
   }
   return lists;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/fs.h"
 #include "doc/reader.h"
 #include "doc/write.h"
 #include "doc/yaml.h"
@@ -31,6 +32,13 @@ void ReadEntry(const doc::Reader& item, ListLock& lock) {
 
 std::string LockPath(const std::string& list_path) {
   return list_path + ".lock";
+}
+
+base::Result<ListLock> ReadLockOf(const std::string& list_path, const std::string& list_name) {
+  auto text = base::ReadFile(LockPath(list_path), kMostLockBytes);
+  if (text) return ReadLock(*text, list_name + ".lock");
+  if (text.error().code() == base::Code::kNotFound) return ListLock();
+  return text.error();
 }
 
 std::string WriteLock(const ListLock& lock, const std::string& list_name) {

@@ -23,6 +23,10 @@ std::string WriteLock(const ListLock& lock, const std::string& list_name);
 // Returns InvalidArgument with all mistakes, a line each. `name` names the document in them. Pure.
 base::Result<ListLock> ReadLock(std::string_view text, const std::string& name);
 
+// Reads the lock beside a list; `list_name` names it in mistakes. Without a lock file, it is empty: all
+// entries may have digests.
+base::Result<ListLock> ReadLockOf(const std::string& list_path, const std::string& list_name);
+
 struct LockChange {
   std::string image;     // normalised
   std::string from, to;  // digests; empty: it is not in that one
