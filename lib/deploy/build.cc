@@ -34,6 +34,12 @@ std::string Join(const std::string& folder, const std::string& path) {
   return base::Join(parts, "/");
 }
 
+base::Result<std::string_view> Read(const Files& files, const std::string& path) {
+  auto file = files.find(path);
+  if (file == files.end()) return base::InvalidArgument(path + ": there is no such file");
+  return file->second;
+}
+
 // Builds as kustomize does, with the features that the embedded tree uses.
 class Builder {
  public:
@@ -70,27 +76,9 @@ class Builder {
   }
 
  private:
-  base::Result<std::string_view> Read(const std::string& path) const {
-    auto file = files_.find(path);
-    if (file == files_.end()) return base::InvalidArgument(path + ": there is no such file");
-    return file->second;
-  }
-
-  base::Result<std::vector<doc::Node>> ReadDocuments(const std::string& path) const {
-    auto text = Read(path);
-    if (!text) return text.error();
-    doc::Problems problems(path);
-    auto documents = doc::ParseYamlDocuments(*text, problems);
-    if (!documents || !problems.empty()) return problems.ToStatus().error();
-    return *std::move(documents);
-  }
-
   Status ApplyFolder(const std::string& folder, Objects& objects, int depth) {
     if (depth >= kMaxDepth) return base::InvalidArgument(folder + ": is too deep");
-    std::string path = folder + "/kustomization.yaml";
-    auto text = Read(path);
-    if (!text) return text.error();
-    auto kustomization = DecodeKustomization(path, *text);
+    auto kustomization = ReadKustomization(files_, folder + "/kustomization.yaml");
     if (!kustomization) return kustomization.error();
     return Apply(*kustomization, folder, objects, depth + 1);
   }
@@ -107,7 +95,7 @@ class Builder {
       std::move(own.namespaces.begin(), own.namespaces.end(), std::back_inserter(objects.namespaces));
       return {};
     }
-    auto documents = ReadDocuments(path);
+    auto documents = ReadDocuments(files_, path);
     if (!documents) return documents.error();
     for (doc::Node& body : *documents) {
       // These names stay in original_name: references and patches use them, whatever suffix the object gets
@@ -122,7 +110,7 @@ class Builder {
   // Reads the fields that a `configurations` file adds to the usual ones: `nameReference` for names of a
   // kind, `namespace` for namespaces.
   Status AddReferences(const std::string& path, Objects& objects) {
-    auto documents = ReadDocuments(path);
+    auto documents = ReadDocuments(files_, path);
     if (!documents) return documents.error();
     for (const doc::Node& document : *documents) {
       for (const doc::Node& reference : ItemsAt(document, {"nameReference"})) {
@@ -147,7 +135,7 @@ class Builder {
   Status Generate(const ConfigMapSource& source, const std::string& folder, Objects& objects) {
     std::vector<std::pair<std::string, std::string>> data = source.data;
     for (const auto& [key, path] : source.files) {
-      auto text = Read(Join(folder, path));
+      auto text = Read(files_, Join(folder, path));
       if (!text) return text.error();
       data.emplace_back(key, std::string(*text));
     }
@@ -191,7 +179,7 @@ class Builder {
     std::string_view text = patch.content;
     std::string path = Join(folder, patch.path.empty() ? "kustomization.yaml" : patch.path);
     if (!patch.path.empty()) {
-      auto file = Read(path);
+      auto file = Read(files_, path);
       if (!file) return file.error();
       text = *file;
     }
@@ -351,6 +339,22 @@ base::Status ApplyOperation(const std::string& operation, const Place& place, co
 }
 
 }  // namespace
+
+base::Result<std::vector<doc::Node>> ReadDocuments(const Files& files, const std::string& path) {
+  auto text = Read(files, path);
+  if (!text) return text.error();
+  doc::Problems problems(path);
+  auto documents = doc::ParseYamlDocuments(*text, problems);
+  if (!documents || !problems.empty()) return problems.ToStatus().error();
+  if (documents->empty()) return base::InvalidArgument(path + ": is no manifest");
+  return *std::move(documents);
+}
+
+base::Result<Kustomization> ReadKustomization(const Files& files, const std::string& path) {
+  auto text = Read(files, path);
+  if (!text) return text.error();
+  return DecodeKustomization(path, *text);
+}
 
 void MergePatch(const doc::Node& patch, doc::Node& object) {
   for (const doc::Member& member : patch.members) {

@@ -15,6 +15,10 @@ namespace prefetch::deploy {
 // Returns InvalidArgument if a file is missing or has unknown fields; that is a mistake of the tree.
 base::Result<Objects> Build(const Files& files, const Kustomization& top);
 
+// Reads the documents of one file of the tree; its mistakes are the tree's.
+base::Result<std::vector<doc::Node>> ReadDocuments(const Files& files, const std::string& path);
+base::Result<Kustomization> ReadKustomization(const Files& files, const std::string& path);
+
 // Applies a strategic merge patch, with the merge keys of a pod's lists: containers, initContainers, volumes
 // and env by name, volumeMounts by mountPath, ports by containerPort. Other lists are replaced as a whole. An
 // item with `$patch: delete` is removed, and so is a member whose value is null. Items of the patch come

@@ -309,21 +309,10 @@ constexpr std::size_t kImagesOfAPod = 20;  // as the agent's own touch pods (pla
 constexpr std::size_t kMostImages = 2000;
 constexpr const char* kInstanceLabel = "app.kubernetes.io/instance";
 
-base::Result<std::vector<doc::Node>> Documents(const Files& files, const std::string& path) {
-  auto text = files.find(path);
-  if (text == files.end()) return base::InvalidArgument(path + ": there is no such file");
-  doc::Problems problems(path);
-  auto documents = doc::ParseYamlDocuments(text->second, problems);
-  if (!documents || documents->empty()) return base::InvalidArgument(path + ": is no manifest");
-  return *std::move(documents);
-}
-
 // Applies the patches of component control-plane, as for the agent's DaemonSet.
 base::Status AddControlPlane(const Files& files, doc::Node& daemon_set) {
   const std::string path = "components/" + std::string(kControlPlane) + "/kustomization.yaml";
-  auto text = files.find(path);
-  if (text == files.end()) return base::InvalidArgument(path + ": there is no such file");
-  auto component = DecodeKustomization(path, text->second);
+  auto component = ReadKustomization(files, path);
   if (!component) return component.error();
   for (const Patch& patch : component->patches) {
     doc::Problems problems(path);
@@ -371,9 +360,9 @@ base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::v
         "more than 2000 images would be more than 100 pods on every node: use the "
         "agent's own touch (--touch), which deletes its pods");
   }
-  auto space = Documents(files, "touch/namespace.yaml");
+  auto space = ReadDocuments(files, "touch/namespace.yaml");
   if (!space) return space.error();
-  auto made = Documents(files, "touch-daemonset/daemonset.yaml");
+  auto made = ReadDocuments(files, "touch-daemonset/daemonset.yaml");
   if (!made) return made.error();
   if (auto chosen = ApplyNodeChoice(files, nodes, made->front()); !chosen) return chosen.error();
   Generated out;
