@@ -173,14 +173,6 @@ std::optional<std::chrono::nanoseconds> Timeout(const SourcedText& given, bool o
   return timeout;
 }
 
-void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
-  const SourcedText& config = raw.image_credential_provider_config;
-  const SourcedText& bin_dir = raw.image_credential_provider_bin_dir;
-  // kubelet exits if one of these flags is missing (A1).
-  if (config && !bin_dir) mistakes.Add(config->source, "needs --image-credential-provider-bin-dir beside it");
-  if (bin_dir && !config) mistakes.Add(bin_dir->source, "needs --image-credential-provider-config beside it");
-}
-
 void SetTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   SetRegistry(raw, config.registry, mistakes);
   config.fetch = WordOf<FetchMode>(raw.fetch, "fetch", mistakes).value_or(FetchMode::kRuntime);
@@ -235,6 +227,13 @@ void CheckAudit(const RawConfig& raw, const AgentConfig& config, Mistakes& mista
 }
 
 }  // namespace
+
+void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
+  const SourcedText& config = raw.image_credential_provider_config;
+  const SourcedText& bin_dir = raw.image_credential_provider_bin_dir;
+  if (config && !bin_dir) mistakes.Add(config->source, "needs --image-credential-provider-bin-dir beside it");
+  if (bin_dir && !config) mistakes.Add(bin_dir->source, "needs --image-credential-provider-config beside it");
+}
 
 // Validates everything, even after a mistake, so that one start reports every mistake. The result is used
 // only if there is none.

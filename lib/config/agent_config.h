@@ -61,6 +61,9 @@ class Mistakes {
   std::vector<std::string> lines_;
 };
 
+// kubelet exits if the flags of credential providers do not both stand there (A1).
+void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes);
+
 // Validates the raw settings. An invalid one adds a mistake, and has its default in the result.
 AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes);
 

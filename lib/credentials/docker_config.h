@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "credentials/match.h"
 #include "doc/reader.h"
+#include "image/kubelet_version.h"
 #include "image/registry_question.h"
 
 namespace prefetch::credentials {
@@ -38,7 +39,7 @@ DockerConfigFormat FormatOf(std::string_view path);
 
 // kubelet's default search paths, as this process sees them.
 struct DockerConfigSearch {
-  std::string kubelet_root = "/var/lib/kubelet";
+  std::string kubelet_root = image::kDefaultKubeletRoot;
   std::string working_directory = "/";  // kubelet's
   std::string home;                     // kubelet's; empty: unset, which means its working directory
 

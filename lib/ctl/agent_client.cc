@@ -130,7 +130,8 @@ base::Result<std::string> AgentClient::ImageJson(const base::Call& call, const s
     return base::Internal(
         "the agent at " + address_ +
         " answers about single images only on its local socket: ask on the node itself, with "
-        "--agent unix:///run/prefetchd/prefetchd.sock");
+        "--agent " +
+        kDefaultAgent);
   }
   return Unexpected(*response);
 }

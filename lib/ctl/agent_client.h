@@ -3,9 +3,12 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "base/call.h"
+#include "base/constant_text.h"
 #include "base/result.h"
+#include "config/settings.h"
 #include "http/client.h"
 #include "status/check_document.h"
 #include "status/documents.h"
@@ -14,7 +17,8 @@
 namespace prefetch::ctl {
 
 // The agent's default address.
-inline constexpr const char* kDefaultAgent = "unix:///run/prefetchd/prefetchd.sock";
+inline constexpr std::string_view kUnixScheme = "unix://", kDefaultSocket = config::kDefaultLocal;
+inline constexpr const char* kDefaultAgent = base::ConstantText<kUnixScheme, kDefaultSocket>::kText;
 inline constexpr const char* kDefaultAgentFolder = "/run/prefetchd";
 
 // Returns true if the text has the form of an agent's address.

@@ -48,15 +48,14 @@ credentials::PullSecret ToPullSecret(const config::PullSecret& secret) {
 
 credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw, Lines& mistakes) {
   credentials::KeyringOptions options;
-  const auto& config = raw.image_credential_provider_config;
-  const auto& bin_dir = raw.image_credential_provider_bin_dir;
-  // kubelet exits if one of these flags is missing (A1).
-  if (config && !bin_dir)
-    mistakes.push_back(config->source + ": needs --image-credential-provider-bin-dir beside it");
-  if (bin_dir && !config)
-    mistakes.push_back(bin_dir->source + ": needs --image-credential-provider-config beside it");
-  if (config) options.provider_config = Absolute(config->value);
-  if (bin_dir) options.provider_bin_dir = Absolute(bin_dir->value);
+  config::Mistakes unpaired;
+  config::CheckProviderPair(raw, unpaired);
+  if (!unpaired.empty()) AddLines(unpaired.ToError(), mistakes);
+  if (const auto& config = raw.image_credential_provider_config)
+    options.provider_config = Absolute(config->value);
+  if (const auto& bin_dir = raw.image_credential_provider_bin_dir)
+    options.provider_bin_dir = Absolute(bin_dir->value);
+  if (raw.kubelet_root) options.docker_config_search.kubelet_root = Absolute(raw.kubelet_root->value);
   if (raw.docker_config) {
     for (const std::string& path : raw.docker_config->value) options.docker_configs.push_back(Absolute(path));
   }

@@ -101,7 +101,7 @@ kubelet::PodIdentity Pod(const VerdictOptions& options, Mistakes& mistakes) {
 }
 
 std::string Root(const VerdictOptions& options, Mistakes& mistakes) {
-  std::string root = options.kubelet_root.value_or(kDefaultKubeletRoot);
+  std::string root = options.kubelet_root.value_or(image::kDefaultKubeletRoot);
   auto kind = base::KindOf(root);
   // A missing default folder is no mistake: this may be no node, and then there are no records.
   bool folder = kind && *kind == base::FileKind::kDirectory;

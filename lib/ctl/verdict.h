@@ -8,8 +8,6 @@
 
 namespace prefetch::ctl {
 
-constexpr const char* kDefaultKubeletRoot = "/var/lib/kubelet";
-
 // Options as written on the command line.
 struct VerdictOptions {
   std::string image;

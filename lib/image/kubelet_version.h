@@ -38,6 +38,9 @@ struct KubeletVersion {
 // Kubernetes versions whose rules are known here. For a newer kubelet, only what every plausible rule agrees
 // on is known.
 inline constexpr KubeletVersion kOldestKnownKubelet{1, 31};
+
+// kubelet's own default of --root-dir.
+inline constexpr const char* kDefaultKubeletRoot = "/var/lib/kubelet";
 inline constexpr KubeletVersion kNewestKnownKubelet{};
 // "1.37", "1.31 to 1.37".
 inline constexpr char kNewestKnownChars[] = {'1', '.', '0' + kNewestKnownMinor / 10,

@@ -194,7 +194,7 @@ NodeFacts MakeNodeFacts(const KubeletDeclarations& declared, const ConfigReading
                         const KubeletReport* reported) {
   const auto [config, flags, written] = SettingsInForce(declared, reading, command_line, reported);
   const std::string root_flag = command_line ? command_line->root_dir : "";
-  const std::string host_root = root_flag.empty() ? kDefaultRoot : root_flag;
+  const std::string host_root = root_flag.empty() ? image::kDefaultKubeletRoot : root_flag;
   const bool is_reported = reported != nullptr && reported->config;
   const bool gate_is_reported = reported != nullptr && reported->gate;
 

@@ -16,7 +16,6 @@
 namespace prefetch::kubelet {
 
 // Default of kubelet's --root-dir (K50).
-constexpr const char* kDefaultRoot = "/var/lib/kubelet";
 
 // The operator's declarations about kubelet. Empty: none.
 struct KubeletDeclarations {

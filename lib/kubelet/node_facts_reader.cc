@@ -329,7 +329,7 @@ KubeletProcess::KubeletProcess(std::string proc_dir, std::string root)
     : proc_dir_(std::move(proc_dir)), root_(Normal(root)) {}
 
 bool KubeletProcess::MatchesRoot(const CommandLine& line) const {
-  return root_.empty() || root_ == Normal(line.root_dir.empty() ? kDefaultRoot : line.root_dir);
+  return root_.empty() || root_ == Normal(line.root_dir.empty() ? image::kDefaultKubeletRoot : line.root_dir);
 }
 
 bool KubeletProcess::StillRuns() const {

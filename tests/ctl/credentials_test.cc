@@ -194,13 +194,15 @@ TEST(NodeCredentials, TheFileFillsInWhatFlagsLeaveOpen) {
   config::RawConfig flags;
   flags.config_file = Flag(dir.Write("agent.yaml",
                                      "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n"
-                                     "dockerConfig: [/file.json]\nkubeletVersion: \"1.36\"\n"),
+                                     "dockerConfig: [/file.json]\nkubeletVersion: \"1.36\"\n"
+                                     "kubeletRoot: /data/kubelet\n"),
                            "--config");
   Lines mistakes;
   config::RawConfig raw = LoadCredentialConfig(flags, kNothing, mistakes);
   EXPECT_EQ(mistakes, Lines());
   credentials::KeyringOptions options = ToKeyringOptions(raw, mistakes);
   EXPECT_EQ(options.docker_configs, Lines{"/file.json"});
+  EXPECT_EQ(options.docker_config_search.kubelet_root, "/data/kubelet");
   EXPECT_EQ(options.kubelet_version, (image::KubeletVersion{1, 36}));
 }
 

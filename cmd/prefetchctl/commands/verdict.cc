@@ -16,7 +16,7 @@ Command VerdictCommand(CLI::App& command, Context&) {
   command.add_option("--image-id", options->image_id, "The runtime's id of the image; empty: it is absent")
       ->required();
   command.add_option("--kubelet-root", options->kubelet_root,
-                     "kubelet's --root-dir; default: " + std::string(kDefaultKubeletRoot));
+                     "kubelet's --root-dir; default: " + std::string(image::kDefaultKubeletRoot));
   auto* config =
       command.add_option("--kubelet-config", options->kubelet_config, "kubelet's KubeletConfiguration file");
   auto* verification = command.add_option("--verification", options->verification,
