@@ -41,10 +41,6 @@ std::string AnyOf(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string Cell(const std::string& text) {
-  return base::ReplaceAll(text, "|", "\\|");
-}
-
 std::string RangeOf(const Field& field) {
   if (field.form != Form::kInt) return "";
   if (field.least && field.most) {
@@ -54,6 +50,10 @@ std::string RangeOf(const Field& field) {
 }
 
 }  // namespace
+
+std::string CellText(const std::string& text) {
+  return base::ReplaceAll(base::ReplaceAll(text, "|", "\\|"), "\n", " ");
+}
 
 Fields WithPrefix(const std::string& path, Fields fields) {
   for (Field& field : fields) field.path = path + field.path;
@@ -124,12 +124,12 @@ std::string TableOf(const Fields& fields, TableFor use, std::string_view without
     std::string_view path = field.path;
     // The heading above the table already names the object.
     if (path.starts_with(without)) path.remove_prefix(without.size());
-    table += "| " + Code(path) + " | " + Cell(TypeOf(field)) + (field.nullable ? ", null" : "") + " | ";
+    table += "| " + Code(path) + " | " + CellText(TypeOf(field)) + (field.nullable ? ", null" : "") + " | ";
     if (defaults) {
       const std::string fallback = IsValue(field) ? Code(field.fallback) : field.fallback;
-      table += Cell(field.required ? "required" : fallback) + " | ";
+      table += CellText(field.required ? "required" : fallback) + " | ";
     }
-    table += Cell(field.help) + " |\n";
+    table += CellText(field.help) + " |\n";
   }
   return table;
 }

@@ -20,6 +20,9 @@ using doc::WordsOf;
 Fields WithPrefix(const std::string& path, Fields fields);
 void Append(Fields& fields, Fields more);
 
+// A text in a cell of a Markdown table, which a bar or a line break would end.
+std::string CellText(const std::string& text);
+
 // Is the text of `fallback` a value of this form? Else it is words: "the usual sockets".
 bool IsValue(const Field& field);
 

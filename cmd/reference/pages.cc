@@ -174,7 +174,7 @@ std::string LintPage() {
   for (const manifest::lint::Rule& rule : manifest::lint::kRules) {
     page += "| `" + std::string(rule.id) + "` | " + std::string(rule.name) + " | " +
             std::string(SeverityName(rule.severity)) + " | " + std::string(rule.summary) + " | " +
-            base::ReplaceAll(std::string(rule.help), "|", "\\|") + " |\n";
+            CellText(std::string(rule.help)) + " |\n";
   }
   return page + std::string(kLintDetails);
 }
@@ -301,7 +301,9 @@ std::string ApiPage() {
   page += kGenerated;
   page +=
       "\n```sh\n"
-      "curl --unix-socket /run/prefetchd/prefetchd.sock http://node/v1/status\n"
+      "curl --unix-socket " +
+      std::string(config::kDefaultLocal) +
+      " http://node/v1/status\n"
       "```\n\n"
       "## Endpoints\n\n";
   page += EndpointTable();
@@ -335,11 +337,6 @@ namespace {
 // Every footer begins its exit codes with these words.
 constexpr std::string_view kExitCode = "\nExit code:";
 
-// A bar or a line break would end the cell of a Markdown table.
-std::string CellText(const std::string& text) {
-  return base::ReplaceAll(base::ReplaceAll(text, "|", "\\|"), "\n", " ");
-}
-
 // In Markdown, stars mark emphasis. Options contain them as patterns.
 std::string Plain(const std::string& text) {
   return base::ReplaceAll(CellText(text), "*", "\\*");
@@ -355,11 +352,6 @@ std::string NamesOfOption(const std::string& names) {
 
 // An option whose help is this long is explained once on the page.
 constexpr std::size_t kLongHelp = 40;
-
-// "prefetchctl-list-check", as GitHub makes it of the heading.
-std::string AnchorOf(const std::string& words) {
-  return "prefetchctl-" + base::ReplaceAll(words, " ", "-");
-}
 
 bool BeginsWithCode(std::string_view text) {
   return text.size() > 1 && std::isdigit(static_cast<unsigned char>(text[0])) != 0 && text[1] == ' ';
@@ -435,8 +427,10 @@ std::string FlagsPage(const std::vector<CommandHelp>& commands) {
       auto [first, is_new] = first_with.emplace(row + meaning, command.words);
       // The options of --fleet, and those of generate, would stand there several times.
       const bool refers = !is_new && option.help.size() >= kLongHelp;
-      page +=
-          row + (refers ? "see [" + first->second + "](#" + AnchorOf(first->second) + ")" : meaning) + " |\n";
+      page += row +
+              (refers ? "see [" + first->second + "](#" + AnchorOf("prefetchctl " + first->second) + ")"
+                      : meaning) +
+              " |\n";
     }
   }
   return page;
@@ -470,7 +464,7 @@ std::string SettingCells(const config::Setting& setting) {
   const bool in_file = setting.place != config::SettingPlace::kNotInFile;
   const std::string field = in_file ? "`" + config::FieldOf(setting) + "`" : "";
   return "| " + field + " | " + flag + " | `" + config::VariableOf(setting) + "` | " + setting.fallback +
-         " | " + base::ReplaceAll(setting.help, "|", "\\|") + " |\n";
+         " | " + CellText(setting.help) + " |\n";
 }
 
 std::string SettingTables() {
