@@ -23,7 +23,6 @@ PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, con
   PinsChanged done;
   // Returns whether the runtime itself has failed: the calls that are left then wait with it.
   auto failed = [&](const std::string& name, const cri::CallError& error) {
-    done.unsupported = error.error_class == image::ErrorClass::kRuntimeUnsupported;
     const bool all = IsOfRuntime(error.error_class);
     (all ? done.runtime_error : done.errors[name]) = error.message;
     return all;

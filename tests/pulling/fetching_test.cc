@@ -389,6 +389,9 @@ TEST_F(FetchingTest, AServerThatBreaksOffAgainAndAgainIsLeft) {
 }
 
 TEST_F(FetchingTest, AnothersPullGoesFirst) {
+  ASSERT_TRUE(store_.EnsureLease({}, "prefetchd-0", 1h));
+  source_->Put("reg.example/earlier:v1", {small_});
+  ASSERT_TRUE(fetcher_->Fetch({}, {Named("reg.example/earlier:v1"), "prefetchd-0", {}, kRuntime}).fetched);
   source_->Put("reg.example/app:v1", {large_});
   source_->Hold(large_, 100'000);
   std::jthread fetch([&] { EXPECT_TRUE(Fetch("reg.example/app:v1")); });
@@ -406,6 +409,8 @@ TEST_F(FetchingTest, AnothersPullGoesFirst) {
   const std::uint64_t before = source_->served();
   source_->Release();
   move(3);
+  EXPECT_TRUE(fetcher_->HoldsBack(kLease));
+  EXPECT_FALSE(fetcher_->HoldsBack("prefetchd-0")) << "it has ended";
   EXPECT_LE(source_->served(), before + 2 * 16 * 1024) << "one part";
   fetch.join();  // it moves no longer
   EXPECT_TRUE(IsHere(large_));

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
+#include "fakes/fake_clock.h"
+
 namespace prefetch::pulling::ask_registry_test {
 namespace {
 
@@ -72,6 +77,24 @@ INSTANTIATE_TEST_SUITE_P(
         Words{"APort", "dial tcp 10.0.0.1:4013: connection refused", false},
         Words{"OneRepository", "denied: requested access to the resource is denied: 401", false}),
     [](const auto& row) { return row.param.name; });
+
+// A provider that only kubelet has may be what a denial lacks; it is no help against another failure.
+TEST(QueryRegistry, ADenialNamesTheProviderThatOnlyKubeletHas) {
+  RegistryQueryJob job{.reference = Ref("r.io/a")};
+  job.credentials = std::make_shared<const credentials::Lookup>(credentials::Lookup{
+      .providers = {{.name = "own", .error = "no pattern matched"},
+                    {.name = "acme", .error = "kubelet uses it", .missing_on_agent = true}}});
+  const tests::FakeClock clock;
+  for (const auto& [kind, message] :
+       {std::pair(RegistryAnswerKind::kAccessDenied, "no (provider \"acme\" was skipped: kubelet uses it)"),
+        std::pair(RegistryAnswerKind::kTagMissing, "no")}) {
+    const RegistryResolver resolver = [kind = kind](const auto&, const auto&, const auto&) {
+      return image::RegistryAnswer{.kind = kind, .message = "no"};
+    };
+    EXPECT_EQ(QueryRegistry({}, {.resolver = resolver, .refusals = nullptr, .clock = clock}, job).message,
+              message);
+  }
+}
 
 TEST(Refusals, ThreeImagesThenItIsHeldForFiveMinutes) {
   RejectedCredentials refusals;
