@@ -127,11 +127,9 @@ cri::CallResult<std::vector<Observer::ImageFacts>> Observer::AskDetails(
     answers[i].gone = !details;
     if (!details) continue;
     answers[i].chain_id = details->chain_id;
-    answers[i].artifact = details->artifact;
     answers[i].foreign = pulling::IsForeign(node_, *details);
-    if (!details->platform) continue;  // not known
-    answers[i].platform = details->platform->ToString();
-    answers[i].runs_here = image::CanRun(node_, *details->platform);
+    answers[i].platform = details->platform;
+    answers[i].artifact = details->artifact;
   }
   return answers;
 }
@@ -266,10 +264,7 @@ RuntimePoll Observer::PollConnected(const base::Call& call, const plan::ImageLis
     local.found_by_tag = names_are_pulled_ && desired.reference.has_digest() &&
                          image::HasTagIn(*found, desired.reference.Repository());
     if (auto known = facts_.find(found->id); known != facts_.end()) {
-      local.runs_here = known->second.runs_here;
-      local.platform = known->second.platform;
-      local.artifact = known->second.artifact;
-      local.is_image = !local.artifact && (known->second.starts || !known->second.chain_id.empty());
+      pulling::AddDetails(node_, known->second.platform, known->second.artifact, local);
       local.unpacked = known->second.starts;
     }
     poll.locals.emplace_back(std::move(local));

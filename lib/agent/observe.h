@@ -68,8 +68,7 @@ class Observer {
 
  private:
   struct ImageFacts {
-    bool runs_here = true;
-    std::string platform;
+    std::optional<image::Platform> platform;
     std::string chain_id;
     bool artifact = false;
     bool untagged = false;  // it had no tag when that was asked

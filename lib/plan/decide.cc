@@ -46,8 +46,15 @@ Selection SelectionOf(const DesiredImage& desired, const image::Platform& node,
   return best;
 }
 
+std::optional<Reason> ObstacleOf(const Local& local) {
+  if (!local.runs_here) return Reason::kWrongPlatform;
+  if (local.artifact) return Reason::kNotAnImage;
+  if (!local.unpacked) return Reason::kNotUnpacked;
+  return std::nullopt;
+}
+
 bool IsUsable(const Observation& seen) {
-  return seen.known && seen.local && seen.local->runs_here && seen.local->is_image && seen.local->unpacked;
+  return seen.known && seen.local && !ObstacleOf(*seen.local);
 }
 
 // C34: CRI-O drops a digest that a tag brought once the tag moves. Pulled in its own right, the digest stays.
@@ -61,14 +68,11 @@ Action Decide(const Observation& seen, const History& past, base::TimePoint now)
   // repeat what is there.
   if (!seen.known) return {.kind = ActionKind::kWait, .reason = Reason::kFactsUnknown};
   if (!seen.local) return PullWhenAllowed(Reason::kImageAbsent, past, now);
-  if (!seen.local->runs_here) {
-    // A pull may repair an image that another client pulled, but not the result of the agent's own pull.
-    if (seen.local->id == past.pulled_id) return Keep(Reason::kWrongPlatform);
-    return PullWhenAllowed(Reason::kWrongPlatform, past, now);
-  }
-  if (seen.local->artifact) return PullWhenAllowed(Reason::kNotAnImage, past, now);
-  if (!IsUsable(seen)) return PullWhenAllowed(Reason::kNotUnpacked, past, now);
-  return Keep(Reason::kPresent);
+  const std::optional<Reason> obstacle = ObstacleOf(*seen.local);
+  if (!obstacle) return Keep(Reason::kPresent);
+  // A pull may repair an image that another client pulled, but not the result of the agent's own pull.
+  if (obstacle == Reason::kWrongPlatform && seen.local->id == past.pulled_id) return Keep(*obstacle);
+  return PullWhenAllowed(*obstacle, past, now);
 }
 
 Action Decide(const Observation& seen, const History& past, const RefreshDecision& refresh,

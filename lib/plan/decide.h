@@ -38,8 +38,10 @@ enum class Selection {
 Selection SelectionOf(const DesiredImage& desired, const image::Platform& node,
                       const image::NodeLabels* labels);
 
-// Returns true if the image is present, for this platform, no artifact, and unpacked. Ignores kubelet's
-// verdict and the registry.
+// Returns why no container of this node starts from the image: kWrongPlatform, kNotAnImage or kNotUnpacked.
+std::optional<Reason> ObstacleOf(const Local& local);
+
+// Returns true if the image is present and without an obstacle. Ignores kubelet's verdict and the registry.
 bool IsUsable(const Observation& seen);
 
 // Returns true if CRI-O has this digest only through a tag, and would drop it when the tag moves (C34). The

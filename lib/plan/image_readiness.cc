@@ -40,6 +40,20 @@ std::string WindowMessage(const EntryFacts& facts) {
   return text;
 }
 
+}  // namespace
+
+std::string ObstacleMessage(Reason obstacle, const Local& local) {
+  if (obstacle == Reason::kNotAnImage) {
+    return "the runtime has an OCI artifact under this name: no container starts from it";
+  }
+  if (obstacle == Reason::kNotUnpacked)
+    return "the runtime lists it, but has not unpacked it: it may be no image";
+  return "the runtime's image of this name is for " + local.platform +
+         ": push it for this node's platform too, or restrict the entry with platforms";
+}
+
+namespace {
+
 // Returns the message of a reason, for entries without a better error text.
 std::string MessageFor(Reason reason, const EntryFacts& facts) {
   switch (reason) {
@@ -69,13 +83,9 @@ std::string MessageFor(Reason reason, const EntryFacts& facts) {
     case Reason::kDiskPressure:
       return NoDiskSpace(facts);
     case Reason::kWrongPlatform:
-      return "the runtime's image of this name is for " +
-             (facts.observed.local ? facts.observed.local->platform : std::string("another platform")) +
-             ": push it for this node's platform too, or restrict the entry with platforms";
     case Reason::kNotAnImage:
-      return "the runtime has an OCI artifact under this name: no container starts from it";
     case Reason::kNotUnpacked:
-      return "the runtime lists it, but has not unpacked it: it may be no image";
+      return ObstacleMessage(reason, facts.observed.local.value_or(Local{.platform = "another platform"}));
     case Reason::kEvictedByKubelet:
       return "removed from the node again and again, most likely by kubelet's image garbage collection: "
              "give the image filesystem more room, or shorten the list";

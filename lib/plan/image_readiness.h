@@ -51,6 +51,9 @@ struct EntryFacts {
   base::Shared<TouchStatus> touch;  // kNone where touching is off
 };
 
+// Returns the message of an obstacle (ObstacleOf) of this image.
+std::string ObstacleMessage(Reason obstacle, const Local& local);
+
 // Returns the state of an entry as the Snapshot shows it.
 ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::WallTime wall);
 

@@ -20,8 +20,7 @@ struct Local {
   // single-manifest images). `platform` is for messages: "linux/arm64".
   bool runs_here = true;
   std::string platform;
-  bool is_image = true;   // false: an artifact, from which no container starts
-  bool artifact = false;  // not an image for certain: the runtime keeps it among its artifacts
+  bool artifact = false;  // an OCI artifact, which the runtime keeps: no container starts from it
   // A container starts from it: its content is unpacked, or all of it is here for the runtime to unpack.
   bool unpacked = true;
   // The entry's digest is found through a tag of its repository, perhaps through nothing else: when that tag

@@ -38,6 +38,14 @@ plan::Local ToLocal(const image::LocalImage& image, const image::Reference& refe
   return local;
 }
 
+void AddDetails(const image::Platform& node, const std::optional<image::Platform>& platform, bool artifact,
+                plan::Local& local) {
+  local.artifact = artifact;
+  if (!platform) return;
+  local.platform = platform->ToString();
+  local.runs_here = image::CanRun(node, *platform);
+}
+
 bool IsForeign(const image::Platform& node, const cri::ImageDetails& details) {
   return details.platform && !details.platform->architecture.empty() &&
          details.platform->architecture != node.architecture;

@@ -2,6 +2,7 @@
 // container starts from it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,9 @@ bool IsForeign(const image::Platform& node, const cri::ImageDetails& details);
 // Returns the facts about an image under the name `reference`. `names`: all names of the image.
 plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,
                     const std::vector<std::string>& names);
+// Adds what only ImageStatus tells: the platform (if it is known) and whether it runs on `node`, and whether
+// the image is an artifact.
+void AddDetails(const image::Platform& node, const std::optional<image::Platform>& platform, bool artifact,
+                plan::Local& local);
 
 }  // namespace prefetch::pulling

@@ -211,10 +211,7 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& pa
   }
   PullOutcome outcome;
   outcome.local = ToLocal(found.image, job.reference, index.NamesOf(found.image.id));
-  if (found.platform) {
-    outcome.local->platform = found.platform->ToString();
-    outcome.local->runs_here = image::CanRun(parts.node, *found.platform);
-  }
+  AddDetails(parts.node, found.platform, found.artifact, *outcome.local);
   // The runtime reports success for artifacts and for images that it has not unpacked (C22).
   auto starts = IsStartable(call.Within(kRuntimeCallTimeout), parts.content, found.image.id, found.chain_id,
                             IsForeign(parts.node, found));

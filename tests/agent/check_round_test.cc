@@ -764,6 +764,37 @@ TEST(LiveRuntime, WhatNoNameFindsIsNotHere) {
   EXPECT_FALSE(now.Entry({}, listed, **here, true).present);
 }
 
+// An image that no list names is judged as one of the list.
+TEST(LiveRuntime, AnImageOfNoListIsForThisPlatformToo) {
+  tests::FakeClock clock;
+  tests::FakeImageService runtime(clock, tests::Persona::kContainerd23);
+  LiveRuntime now(runtime, runtime, clock);
+  tests::FakeImage other = tests::MakeImage("r.io/a:v1", 1000);
+  other.platform = {"linux", "s390x", ""};
+  runtime.Preload(other);
+  const auto name = *image::Reference::Parse("r.io/a:v1");
+  const LiveRuntime::Listing here = now.Ask({}, {});
+  const plan::ImageState unlisted = now.Unlisted({}, name, **here);
+  EXPECT_EQ(unlisted.reason, plan::Reason::kWrongPlatform);
+  EXPECT_FALSE(unlisted.usable);
+  plan::ImageState entry;
+  entry.desired = plan::DesiredImage{.reference = name};
+  entry = now.Entry({}, entry, **here, true);
+  EXPECT_EQ(entry.message, unlisted.message);
+  EXPECT_FALSE(entry.usable);
+}
+
+// A client whose time is over learns nothing about the image; least of all that it does not start.
+TEST(LiveRuntime, ACallThatEndsEarlyIsNoObstacle) {
+  tests::FakeClock clock;
+  tests::FakeImageService runtime(clock, tests::Persona::kContainerd23);
+  LiveRuntime now(runtime, runtime, clock);
+  runtime.Preload(tests::MakeImage("r.io/a:v1", 1000));
+  const LiveRuntime::Listing here = now.Ask({}, {});
+  runtime.SetRuntimeUp(false);
+  EXPECT_TRUE(now.Unlisted({}, *image::Reference::Parse("r.io/a:v1"), **here).usable);
+}
+
 // A runtime that was away at the last look makes no caller wait.
 TEST(LiveRuntime, PatienceIsForARuntimeThatWasThere) {
   EXPECT_EQ(LiveRuntime::Timeout({.up = true}), std::chrono::seconds(10));

@@ -28,7 +28,7 @@ Observation Present(const std::string& id, bool runs_here = true) {
   return {.known = true, .local = Local{.id = id, .runs_here = runs_here}};
 }
 Observation Artifact(const std::string& id) {
-  return {.known = true, .local = Local{.id = id, .is_image = false, .artifact = true}};
+  return {.known = true, .local = Local{.id = id, .artifact = true}};
 }
 History WaitsUntil(base::TimePoint until, Reason failed) {
   History past;

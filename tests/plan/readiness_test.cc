@@ -283,7 +283,7 @@ TEST(EvaluateImage, WrongPlatformIsNotPresent) {
 
 TEST(EvaluateImage, AnArtifactIsNoImage) {
   EntryRig rig;
-  rig.seen.local = Local{.id = "sha256:a", .is_image = false, .artifact = true};
+  rig.seen.local = Local{.id = "sha256:a", .artifact = true};
   rig.past.not_before = kNow + seconds(1);
   ImageState state = rig.Judged();
   EXPECT_EQ(state.reason, Reason::kNotAnImage);

@@ -5,6 +5,7 @@
 #include "base/secret.h"
 #include "image/platform.h"
 #include "kubelet/verdict_reader.h"
+#include "plan/image_readiness.h"
 #include "pulling/image_facts.h"
 
 namespace prefetch::agent {
@@ -260,16 +261,6 @@ bool HasName(const image::LocalImageIndex& index, const plan::ImageState& entry)
   return std::find(names.begin(), names.end(), entry.desired->reference.Normalized()) != names.end();
 }
 
-void SetLocal(const image::LocalImage& found, const image::LocalImageIndex& index, plan::ImageState& state) {
-  plan::Local local = pulling::ToLocal(found, state.desired->reference, index.NamesOf(found.id));
-  state.present = state.usable = true;
-  state.image_id = local.id;
-  state.digest = local.digest;
-  state.other_digests = local.other_digests;
-  state.size_bytes = local.size_bytes;
-  state.aliases = local.aliases;
-}
-
 // Describes an image that was there at the last poll and is gone.
 void SetAbsent(plan::ImageState& state) {
   bool was_here = state.present;
@@ -321,28 +312,37 @@ const image::LocalImage* LiveRuntime::FindImported(const base::Call& call, const
   // counts.
   auto details = images_.ImageStatus(call, reference.Normalized());
   if (!details || !*details) return nullptr;
-  return StartsNow(call, tagged->id, **details, true) ? tagged : nullptr;
+  auto starts = StartsNow(call, tagged->id, **details, true);
+  return starts && *starts ? tagged : nullptr;
 }
 
-bool LiveRuntime::StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
-                            bool search) const {
-  // The walk through the content store is expensive, so pods get the cheap check.
+// The walk through the content store is expensive, so pods get the cheap check.
+cri::CallResult<bool> LiveRuntime::StartsNow(const base::Call& call, const std::string& id,
+                                             const cri::ImageDetails& details, bool search) const {
   const bool only_unpacked = !search || pulling::IsForeign(image::Platform::Host(), details);
-  auto starts = pulling::IsStartable(call, content_, id, details.chain_id, only_unpacked);
-  return starts && *starts;
+  return pulling::IsStartable(call, content_, id, details.chain_id, only_unpacked);
 }
 
-void LiveRuntime::SetVerdicts(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
-                              bool search, plan::ImageState& state) const {
-  if (details.artifact) {
-    state.usable = false;
-    state.reason = plan::Reason::kNotAnImage;
-    state.message = "it is an OCI artifact: no container starts from it";
-  } else if (!StartsNow(call, id, details, search)) {
-    state.usable = false;
-    state.reason = plan::Reason::kNotUnpacked;
-    state.message = "its content is not unpacked: no container starts from it";
+void LiveRuntime::SetFound(const base::Call& call, const image::LocalImage& found,
+                           const image::LocalImageIndex& index, const cri::ImageDetails* details, bool search,
+                           plan::ImageState& state) const {
+  plan::Local local = pulling::ToLocal(found, state.desired->reference, index.NamesOf(found.id));
+  if (details != nullptr) {
+    pulling::AddDetails(image::Platform::Host(), details->platform, details->artifact, local);
+    // A runtime that has gone, or a client whose time is over, says nothing about the image.
+    auto starts = StartsNow(call, found.id, *details, search);
+    local.unpacked = !starts || *starts;
   }
+  state.present = true;
+  state.image_id = local.id;
+  state.digest = local.digest;
+  state.other_digests = local.other_digests;
+  state.size_bytes = local.size_bytes;
+  state.aliases = local.aliases;
+  const std::optional<plan::Reason> obstacle = plan::ObstacleOf(local);
+  state.usable = !obstacle;
+  state.reason = obstacle.value_or(plan::Reason::kPresent);
+  if (obstacle) state.message = plan::ObstacleMessage(*obstacle, local);
 }
 
 plan::ImageState LiveRuntime::Entry(const base::Call& call, plan::ImageState entry,
@@ -362,18 +362,8 @@ plan::ImageState LiveRuntime::Entry(const base::Call& call, plan::ImageState ent
   }
   // Another content came since the poll. The poll's facts about platform and unpacking were about the old
   // one.
-  SetLocal(*found, index, entry);
-  entry.reason = plan::Reason::kPresent;
   entry.message = "it came a moment ago";
-  if (!details || !*details) return entry;
-  SetVerdicts(call, found->id, **details, search, entry);
-  if (!(*details)->platform) return entry;
-  const image::Platform& platform = *(*details)->platform;
-  if (!image::CanRun(image::Platform::Host(), platform)) {
-    entry.usable = false;
-    entry.reason = plan::Reason::kWrongPlatform;
-    entry.message = "it is for " + platform.ToString() + ", which does not run here";
-  }
+  SetFound(call, *found, index, details ? &**details : nullptr, search, entry);
   return entry;
 }
 
@@ -389,10 +379,8 @@ plan::ImageState LiveRuntime::Unlisted(const base::Call& call, const image::Refe
   if (found == nullptr) return state;
   auto details = images_.ImageStatus(call, reference.Normalized());
   if (details && !*details) return state;  // listed, and not found by name (C34)
-  SetLocal(*found, index, state);
-  state.reason = plan::Reason::kPresent;
   state.message = "it is on the node, but not on the list: the agent does not keep it there";
-  if (details && *details) SetVerdicts(call, found->id, **details, search, state);
+  SetFound(call, *found, index, details ? &**details : nullptr, search, state);
   return state;
 }
 

@@ -84,11 +84,12 @@ class LiveRuntime {
 
  private:
   // pulling::IsStartable, without a walk through the runtime's content unless `search`.
-  bool StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
-                 bool search) const;
-  // Not usable, if no container starts from it.
-  void SetVerdicts(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
-                   bool search, plan::ImageState& state) const;
+  cri::CallResult<bool> StartsNow(const base::Call& call, const std::string& id,
+                                  const cri::ImageDetails& details, bool search) const;
+  // Describes the image that is found under the name: of no use, if no container starts from it. `details`:
+  // null if the runtime did not tell.
+  void SetFound(const base::Call& call, const image::LocalImage& found, const image::LocalImageIndex& index,
+                const cri::ImageDetails* details, bool search, plan::ImageState& state) const;
   // An image that has the name and no repo digest, if a container starts from it.
   const image::LocalImage* FindImported(const base::Call& call, const image::Reference& reference,
                                         const image::LocalImageIndex& index) const;
