@@ -21,23 +21,13 @@ constexpr const char* kTime = R"(^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$)";
 // accept them.
 constexpr const char* kFutureWordPattern = "^[A-Z][A-Za-z0-9]*$";
 
-Node Text(std::string text) {
-  return Node::String(std::move(text));
-}
-
-Node Texts(const std::vector<std::string>& texts) {
-  std::vector<Node> items;
-  for (const std::string& text : texts) items.push_back(Text(text));
-  return Node::Sequence(std::move(items));
-}
-
 // Returns a type, or the type and null.
 Node Type(const char* type, bool null) {
-  return null ? Texts({type, "null"}) : Text(type);
+  return null ? Node::Strings({type, "null"}) : Node::String(type);
 }
 
 Node WordsSchema(const Field& field, bool null) {
-  Node words = Texts(field.words);
+  Node words = Node::Strings(field.words);
   // The schema of an enum has no "type", so null must be among the words.
   if (null) words.items.emplace_back();
   Node schema = Node::Mapping();
@@ -47,7 +37,8 @@ Node WordsSchema(const Field& field, bool null) {
   }
   std::vector<Node> either;
   either.push_back(Node::Mapping().Set("enum", std::move(words)));
-  either.push_back(Node::Mapping().Set("type", Text("string")).Set("pattern", Text(kFutureWordPattern)));
+  either.push_back(
+      Node::Mapping().Set("type", Node::String("string")).Set("pattern", Node::String(kFutureWordPattern)));
   schema.Set("anyOf", Node::Sequence(std::move(either)));
   return schema;
 }
@@ -55,7 +46,7 @@ Node WordsSchema(const Field& field, bool null) {
 Node TextSchema(const std::string& pattern, bool null) {
   Node schema = Node::Mapping();
   schema.Set("type", Type("string", null));
-  if (!pattern.empty()) schema.Set("pattern", Text(pattern));
+  if (!pattern.empty()) schema.Set("pattern", Node::String(pattern));
   return schema;
 }
 
@@ -122,7 +113,7 @@ Node BareSchema(const Field& field, const Fields& all, Openness openness, bool n
     case Form::kDuration:
       return TextSchema(field.pattern.empty() ? doc::kDurationPattern : field.pattern, null);
     case Form::kTime:
-      return TextSchema(kTime, null).Set("format", Text("date-time"));
+      return TextSchema(kTime, null).Set("format", Node::String("date-time"));
   }
   std::abort();
 }
@@ -130,7 +121,7 @@ Node BareSchema(const Field& field, const Fields& all, Openness openness, bool n
 Node DefaultOf(const Field& field) {
   if (field.form == Form::kBool) return Node::Bool(field.fallback == "true");
   if (field.form == Form::kInt) return Node::Int(std::stoll(field.fallback));
-  return Text(field.fallback);
+  return Node::String(field.fallback);
 }
 
 Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
@@ -140,7 +131,7 @@ Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
   std::string help = field.help;
   // "default" may only be a value. Words about the default go into the description.
   if (!field.fallback.empty() && !IsValue(field)) help += ". Default: " + field.fallback;
-  schema.Set("description", Text(help + (help.ends_with('.') ? "" : ".")));
+  schema.Set("description", Node::String(help + (help.ends_with('.') ? "" : ".")));
   for (doc::Member& member : BareSchema(field, all, openness, null).members) {
     schema.members.push_back(std::move(member));
   }
@@ -152,10 +143,10 @@ Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
 // address.
 Node Titled(const char* name, const char* title, const char* description) {
   Node schema = Node::Mapping();
-  schema.Set("$schema", Text(kDraft));
-  schema.Set("$id", Text(std::string("https://prefetchd.dev/schemas/") + name + ".json"));
-  schema.Set("title", Text(title));
-  schema.Set("description", Text(description));
+  schema.Set("$schema", Node::String(kDraft));
+  schema.Set("$id", Node::String(std::string("https://prefetchd.dev/schemas/") + name + ".json"));
+  schema.Set("title", Node::String(title));
+  schema.Set("description", Node::String(description));
   return schema;
 }
 
@@ -185,7 +176,7 @@ Node StatusSchemaDocument() {
 }
 
 Node Reference(const char* name) {
-  return Node::Mapping().Set("$ref", Text(std::string("#/$defs/") + name));
+  return Node::Mapping().Set("$ref", Node::String(std::string("#/$defs/") + name));
 }
 
 Node CheckSchemaDocument() {
@@ -231,8 +222,8 @@ Node ObjectSchema(const Fields& fields, const std::string& prefix, Openness open
     if (field.required) required.push_back(name);
   }
   Node schema = Node::Mapping();
-  schema.Set("type", Text("object"));
-  if (!required.empty()) schema.Set("required", Texts(required));
+  schema.Set("type", Node::String("object"));
+  if (!required.empty()) schema.Set("required", Node::Strings(required));
   if (openness == Openness::kStrict) schema.Set("additionalProperties", Node::Bool(false));
   schema.Set("properties", std::move(properties));
   return schema;

@@ -114,7 +114,7 @@ std::string CrioText(const CrioLogins& logins) {
 }
 
 doc::Node CrioJson(const CrioLogins& logins) {
-  std::vector<doc::Node> places, namespaced, unseen;
+  std::vector<doc::Node> places;
   for (const CrioEndpoint& place : logins.places) {
     const char* without = logins.unseen.empty() ? "none" : "unknown";
     const char* own = place.login.helper ? "helper" : "own";
@@ -128,12 +128,10 @@ doc::Node CrioJson(const CrioLogins& logins) {
              doc::Node::String(place.login.file.empty() ? "" : credentials::DisplayKey(place.login.match)));
     if (place.login.helper) places.back().Set("helper", doc::Node::String(*place.login.helper));
   }
-  for (const std::string& file : logins.namespaced) namespaced.push_back(doc::Node::String(file));
-  for (const std::string& file : logins.unseen) unseen.push_back(doc::Node::String(file));
   doc::Node node = doc::Node::Mapping();
   node.Set("places", doc::Node::Sequence(std::move(places)))
-      .Set("namespacedFiles", doc::Node::Sequence(std::move(namespaced)))
-      .Set("unseenFiles", doc::Node::Sequence(std::move(unseen)));
+      .Set("namespacedFiles", doc::Node::Strings(logins.namespaced))
+      .Set("unseenFiles", doc::Node::Strings(logins.unseen));
   return node;
 }
 

@@ -143,13 +143,11 @@ std::string Head(const ExportAllowlistOptions& options, KubeletVersion version,
 
 // Sets the policy and its list together, as neither has a use without the other.
 doc::Node& SetVerification(doc::Node& node, const std::vector<std::string>& patterns) {
-  std::vector<doc::Node> items;
-  for (const std::string& pattern : patterns) items.push_back(doc::Node::String(pattern));
   return node
       .Set("imagePullCredentialsVerificationPolicy",
            doc::Node::String(std::string(
                kubelet::VerificationPolicyName(kubelet::VerificationPolicy::kNeverVerifyAllowlistedImages))))
-      .Set("preloadedImagesVerificationAllowlist", doc::Node::Sequence(std::move(items)));
+      .Set("preloadedImagesVerificationAllowlist", doc::Node::Strings(patterns));
 }
 
 std::string DropIn(KubeletVersion version, const std::vector<std::string>& patterns) {

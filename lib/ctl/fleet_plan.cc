@@ -94,7 +94,7 @@ doc::Node Int(double number) {
 
 // The members are the figures of Print, in bytes and seconds without rounding to units.
 void PrintJson(const plan::FleetLoad& load, const plan::FleetOptions& options, std::ostream& out) {
-  std::vector<doc::Node> registries, priorities, windows, spreads, warnings;
+  std::vector<doc::Node> registries, priorities, windows, spreads;
   for (const plan::RegistryLoad& one : load.registries) {
     registries.push_back(doc::Node::Mapping()
                              .Set("registry", doc::Node::String(one.registry))
@@ -126,7 +126,6 @@ void PrintJson(const plan::FleetLoad& load, const plan::FleetOptions& options, s
                           .Set("requestsPerSecond", Int(one.mean))
                           .Set("readySeconds", Int(one.ready_seconds)));
   }
-  for (const std::string& one : load.warnings) warnings.push_back(doc::Node::String(one));
   out << doc::WriteJson(doc::Node::Mapping()
                             .Set("nodes", Int(options.nodes))
                             .Set("images", Int(load.images))
@@ -139,7 +138,7 @@ void PrintJson(const plan::FleetLoad& load, const plan::FleetOptions& options, s
                                                 .Set("nodes", Int(load.rollout.nodes))
                                                 .Set("waveSeconds", Int(load.rollout.wave_seconds)))
                             .Set("spreads", doc::Node::Sequence(std::move(spreads)))
-                            .Set("warnings", doc::Node::Sequence(std::move(warnings))))
+                            .Set("warnings", doc::Node::Strings(load.warnings)))
       << "\n";
 }
 

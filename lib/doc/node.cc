@@ -36,9 +36,16 @@ Node Node::Sequence(std::vector<Node> items) {
   return node;
 }
 
-Node Node::Mapping() {
+Node Node::Strings(const std::vector<std::string>& texts) {
+  std::vector<Node> items;
+  for (const std::string& text : texts) items.push_back(String(text));
+  return Sequence(std::move(items));
+}
+
+Node Node::Mapping(std::initializer_list<std::pair<const char*, Node>> members) {
   Node node;
   node.kind = Kind::kMapping;
+  for (const auto& [key, value] : members) node.Set(key, value);
   return node;
 }
 

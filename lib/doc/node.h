@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace prefetch::doc {
@@ -43,7 +44,8 @@ struct Node {
   static Node Int(std::int64_t value);
   static Node Bool(bool value);
   static Node Sequence(std::vector<Node> items);
-  static Node Mapping();
+  static Node Strings(const std::vector<std::string>& texts);  // a sequence
+  static Node Mapping(std::initializer_list<std::pair<const char*, Node>> members = {});
   // Appends a member to a mapping and gives it back, so that calls chain.
   Node& Set(std::string key, Node value);
 

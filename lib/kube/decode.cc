@@ -312,9 +312,7 @@ std::string EventPatch(const NodeEvent& event) {
 
 std::string TokenRequestBody(const std::string& audience, std::int64_t expiration_seconds) {
   doc::Node spec = doc::Node::Mapping();
-  std::vector<doc::Node> audiences;
-  audiences.push_back(Text(audience));
-  spec.Set("audiences", doc::Node::Sequence(std::move(audiences)));
+  spec.Set("audiences", doc::Node::Strings({audience}));
   spec.Set("expirationSeconds", doc::Node::Int(expiration_seconds));
   doc::Node body = doc::Node::Mapping();
   body.Set("apiVersion", Text("authentication.k8s.io/v1")).Set("kind", Text("TokenRequest"));
@@ -324,10 +322,8 @@ std::string TokenRequestBody(const std::string& audience, std::int64_t expiratio
 
 std::string TokenReviewBody(const base::Secret& token, const std::string& audience) {
   doc::Node spec = doc::Node::Mapping();
-  std::vector<doc::Node> audiences;
-  audiences.push_back(Text(audience));
   spec.Set("token", Text(std::string(token.Reveal())));
-  spec.Set("audiences", doc::Node::Sequence(std::move(audiences)));
+  spec.Set("audiences", doc::Node::Strings({audience}));
   doc::Node body = doc::Node::Mapping();
   body.Set("apiVersion", Text("authentication.k8s.io/v1")).Set("kind", Text("TokenReview"));
   body.Set("spec", std::move(spec));

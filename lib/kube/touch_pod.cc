@@ -1,6 +1,5 @@
 #include "kube/touch_pod.h"
 
-#include <initializer_list>
 #include <utility>
 
 #include "base/sha256.h"
@@ -16,35 +15,26 @@ constexpr int kActiveDeadlineSeconds = 300;
 constexpr int kNobody = 65532;
 constexpr std::size_t kNameHashDigits = 20;
 
-Value TextNode(std::string text) {
-  return Value::String(std::move(text));
-}
-
-Value Object(std::initializer_list<std::pair<const char*, Value>> members) {
-  Value object = Value::Mapping();
-  for (const auto& [key, value] : members) object.Set(key, value);
-  return object;
-}
-
 Value ContainerSecurity() {
-  return Object({{"allowPrivilegeEscalation", Value::Bool(false)},
-                 {"capabilities", Object({{"drop", Value::Sequence({TextNode("ALL")})}})},
-                 {"privileged", Value::Bool(false)},
-                 {"readOnlyRootFilesystem", Value::Bool(true)}});
+  return Value::Mapping({{"allowPrivilegeEscalation", Value::Bool(false)},
+                         {"capabilities", Value::Mapping({{"drop", Value::Strings({"ALL"})}})},
+                         {"privileged", Value::Bool(false)},
+                         {"readOnlyRootFilesystem", Value::Bool(true)}});
 }
 
 // All that `restricted` demands (K37), since the namespace or the cluster may enforce it.
 Value PodSecurity() {
-  return Object({{"runAsNonRoot", Value::Bool(true)},
-                 {"runAsUser", Value::Int(kNobody)},
-                 {"runAsGroup", Value::Int(kNobody)},
-                 {"seccompProfile", Object({{"type", TextNode("RuntimeDefault")}})}});
+  return Value::Mapping({{"runAsNonRoot", Value::Bool(true)},
+                         {"runAsUser", Value::Int(kNobody)},
+                         {"runAsGroup", Value::Int(kNobody)},
+                         {"seccompProfile", Value::Mapping({{"type", Value::String("RuntimeDefault")}})}});
 }
 
 // The pod needs next to nothing, but a namespace with a quota demands requests and limits.
 Value Resources() {
-  return Object({{"requests", Object({{"cpu", TextNode("1m")}, {"memory", TextNode("1Mi")}})},
-                 {"limits", Object({{"cpu", TextNode("10m")}, {"memory", TextNode("16Mi")}})}});
+  return Value::Mapping(
+      {{"requests", Value::Mapping({{"cpu", Value::String("1m")}, {"memory", Value::String("1Mi")}})},
+       {"limits", Value::Mapping({{"cpu", Value::String("10m")}, {"memory", Value::String("16Mi")}})}});
 }
 
 std::string NameOf(const char* kind, std::size_t i) {
@@ -57,29 +47,30 @@ std::string PolicyOf(const TouchImage& image) {
 
 // The command exists in no image (kTouchCommand), so the container never runs, whatever the image is (K37).
 Value Container(std::size_t i, const TouchImage& image) {
-  return Object({{"name", TextNode(NameOf("image", i))},
-                 {"image", TextNode(image.name)},
-                 {"imagePullPolicy", TextNode(PolicyOf(image))},
-                 {"command", Value::Sequence({TextNode(kTouchCommand)})},
-                 {"resources", Resources()},
-                 {"securityContext", ContainerSecurity()}});
+  return Value::Mapping({{"name", Value::String(NameOf("image", i))},
+                         {"image", Value::String(image.name)},
+                         {"imagePullPolicy", Value::String(PolicyOf(image))},
+                         {"command", Value::Strings({kTouchCommand})},
+                         {"resources", Resources()},
+                         {"securityContext", ContainerSecurity()}});
 }
 
 Value Metadata(const TouchPodSpec& spec) {
   // With the Node as its owner, the pod is collected when the Node goes, even if no agent is left to delete
   // it.
-  Value owner = Object({{"apiVersion", TextNode("v1")},
-                        {"kind", TextNode("Node")},
-                        {"name", TextNode(spec.node)},
-                        {"uid", TextNode(spec.node_uid)}});
-  return Object(
-      {{"name", TextNode(spec.name)},
-       {"namespace", TextNode(spec.name_space)},
-       {"labels", Object({{"app.kubernetes.io/name", TextNode("prefetchd-touch")},
-                          {"app.kubernetes.io/instance", TextNode(spec.instance)}})},
+  Value owner = Value::Mapping({{"apiVersion", Value::String("v1")},
+                                {"kind", Value::String("Node")},
+                                {"name", Value::String(spec.node)},
+                                {"uid", Value::String(spec.node_uid)}});
+  return Value::Mapping(
+      {{"name", Value::String(spec.name)},
+       {"namespace", Value::String(spec.name_space)},
+       {"labels", Value::Mapping({{"app.kubernetes.io/name", Value::String("prefetchd-touch")},
+                                  {"app.kubernetes.io/instance", Value::String(spec.instance)}})},
        // Neither a drain by the cluster autoscaler nor the removal of the node has to wait for this
        // pod.
-       {"annotations", Object({{"cluster-autoscaler.kubernetes.io/safe-to-evict", TextNode("true")}})},
+       {"annotations",
+        Value::Mapping({{"cluster-autoscaler.kubernetes.io/safe-to-evict", Value::String("true")}})},
        {"ownerReferences", Value::Sequence({std::move(owner)})}});
 }
 
@@ -93,9 +84,9 @@ Value Containers(const TouchPodSpec& spec) {
   Value only = Container(0, spec.images.front());
   std::vector<Value> mounts;
   for (std::size_t i = 1; i < spec.images.size(); i++) {
-    mounts.push_back(Object({{"name", TextNode(NameOf("image", i))},
-                             {"mountPath", TextNode("/" + NameOf("image", i))},
-                             {"readOnly", Value::Bool(true)}}));
+    mounts.push_back(Value::Mapping({{"name", Value::String(NameOf("image", i))},
+                                     {"mountPath", Value::String("/" + NameOf("image", i))},
+                                     {"readOnly", Value::Bool(true)}}));
   }
   if (!mounts.empty()) only.Set("volumeMounts", Value::Sequence(std::move(mounts)));
   containers.push_back(std::move(only));
@@ -106,9 +97,10 @@ Value Containers(const TouchPodSpec& spec) {
 Value Volumes(const TouchPodSpec& spec) {
   std::vector<Value> volumes;
   for (std::size_t i = 1; i < spec.images.size(); i++) {
-    volumes.push_back(Object({{"name", TextNode(NameOf("image", i))},
-                              {"image", Object({{"reference", TextNode(spec.images[i].name)},
-                                                {"pullPolicy", TextNode(PolicyOf(spec.images[i]))}})}}));
+    volumes.push_back(Value::Mapping(
+        {{"name", Value::String(NameOf("image", i))},
+         {"image", Value::Mapping({{"reference", Value::String(spec.images[i].name)},
+                                   {"pullPolicy", Value::String(PolicyOf(spec.images[i]))}})}}));
   }
   return Value::Sequence(std::move(volumes));
 }
@@ -144,22 +136,22 @@ std::optional<std::string> FindContainerChange(const TouchPodSpec& spec, const P
 doc::Node TouchPod(const TouchPodSpec& spec) {
   // Every taint is tolerated, those of kubelet's own included: the node may just be starting, or be in
   // trouble.
-  Value toleration = Object({{"operator", TextNode("Exists")}});
-  Value pod = Object({{"nodeName", TextNode(spec.node)},
-                      {"serviceAccountName", TextNode(spec.service_account)},
-                      {"automountServiceAccountToken", Value::Bool(false)},
-                      {"enableServiceLinks", Value::Bool(false)},
-                      {"restartPolicy", TextNode("Never")},
-                      {"activeDeadlineSeconds", Value::Int(kActiveDeadlineSeconds)},
-                      {"terminationGracePeriodSeconds", Value::Int(0)},
-                      {"tolerations", Value::Sequence({std::move(toleration)})},
-                      {"securityContext", PodSecurity()},
-                      {"containers", Containers(spec)}});
+  Value toleration = Value::Mapping({{"operator", Value::String("Exists")}});
+  Value pod = Value::Mapping({{"nodeName", Value::String(spec.node)},
+                              {"serviceAccountName", Value::String(spec.service_account)},
+                              {"automountServiceAccountToken", Value::Bool(false)},
+                              {"enableServiceLinks", Value::Bool(false)},
+                              {"restartPolicy", Value::String("Never")},
+                              {"activeDeadlineSeconds", Value::Int(kActiveDeadlineSeconds)},
+                              {"terminationGracePeriodSeconds", Value::Int(0)},
+                              {"tolerations", Value::Sequence({std::move(toleration)})},
+                              {"securityContext", PodSecurity()},
+                              {"containers", Containers(spec)}});
   if (spec.image_volumes && spec.images.size() > 1) pod.Set("volumes", Volumes(spec));
-  return Object({{"apiVersion", TextNode("v1")},
-                 {"kind", TextNode("Pod")},
-                 {"metadata", Metadata(spec)},
-                 {"spec", std::move(pod)}});
+  return Value::Mapping({{"apiVersion", Value::String("v1")},
+                         {"kind", Value::String("Pod")},
+                         {"metadata", Metadata(spec)},
+                         {"spec", std::move(pod)}});
 }
 
 std::string TouchPodName(std::string_view node, std::string_view instance, int slot) {

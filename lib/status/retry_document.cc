@@ -44,10 +44,8 @@ base::Result<RetryRequest> ParseRetryRequest(std::string_view json) {
 }
 
 doc::Node ToNode(const RetryRequest& request) {
-  std::vector<doc::Node> images;
-  for (const std::string& image : request.images) images.push_back(doc::Node::String(image));
   doc::Node root = doc::Node::Mapping();
-  if (!images.empty()) root.Set("images", doc::Node::Sequence(std::move(images)));
+  if (!request.images.empty()) root.Set("images", doc::Node::Strings(request.images));
   return root;
 }
 
