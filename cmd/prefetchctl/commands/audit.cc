@@ -73,9 +73,7 @@ Command AuditCommand(CLI::App& command, Context& context) {
   MultiValueOption(command, "--list", flags->options.lists,
                    "Compare the saved pods with these lists, without agent or cluster (repeatable)");
   command.get_option("--list")->needs(pods)->excludes("--fleet")->excludes("--agent")->excludes(since);
-  command.add_option("-o,--output", flags->output, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  TextOrJsonOption(command, flags->output);
   command.footer(R"(
 Finds images on no list that came to the node since its agent started; with --fleet, to any node. Pods with
 imagePullPolicy Never would fail on these. The audit skips images that match the agents' own auditIgnore, and

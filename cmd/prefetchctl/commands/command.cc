@@ -34,6 +34,12 @@ void RepeatableOption(CLI::App& command, const std::string& flag, std::vector<st
   command.add_option(flag, values, help)->type_size(1)->allow_extra_args(false);
 }
 
+CLI::Option* TextOrJsonOption(CLI::App& command, std::string& output) {
+  return command.add_option("-o,--output", output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
 std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& cluster) {
   return {command.add_option(
               "--kubeconfig", cluster.kubeconfig,

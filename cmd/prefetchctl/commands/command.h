@@ -46,6 +46,8 @@ void AgentOption(CLI::App& command, Context& context);
 // An option that may be given again and takes one value each time.
 void RepeatableOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
                       const std::string& help);
+// -o text|json.
+CLI::Option* TextOrJsonOption(CLI::App& command, std::string& output);
 // --kubeconfig and --context; returns both.
 std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& cluster);
 // -f, --pod-template-path and --allow-unread, of the commands that read manifests.

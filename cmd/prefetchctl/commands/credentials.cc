@@ -76,17 +76,12 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
   command.add_option("IMAGE", options->images, "Images to find credentials for");
   AgentOption(command, context);
   CredentialOptions(command, flags);
-  command
-      .add_option(
-          "--source", options->sources,
-          "Look up as for entries of this list source; pull secrets may be limited to some (repeatable)")
-      ->type_size(1)
-      ->allow_extra_args(false);
+  RepeatableOption(
+      command, "--source", options->sources,
+      "Look up as for entries of this list source; pull secrets may be limited to some (repeatable)");
   command.add_flag("--check", options->check, "Only validate the configuration, and run no plugin");
   auto output = std::make_shared<std::string>("text");
-  command.add_option("-o,--output", *output, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  TextOrJsonOption(command, *output);
   command.footer(kCredentialsHelp);
   return [&context, options, output]() -> int {
     options->json = *output == "json";

@@ -22,9 +22,7 @@ Command ExplainCommand(CLI::App& command, Context& context) {
   auto timeout = std::make_shared<std::string>("90s");
   command.add_option("--timeout", *timeout, "Maximum wait for the answer")->capture_default_str();
   auto output = std::make_shared<std::string>("text");
-  command.add_option("-o,--output", *output, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  TextOrJsonOption(command, *output);
   command.footer(R"(
 Explains an image on this node, listed or not, in kubelet's own decision order: is the image present, has kubelet
 recorded it, would a pod start, by which rule. It ends with advice. The output names credentials, and never

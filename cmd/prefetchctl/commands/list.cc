@@ -109,9 +109,7 @@ Command ListDiffCommand(CLI::App& command, Context& context) {
                      "Two list files, directories of list files, or - for standard input; one with --node");
   command.add_flag("--node", *node, "Compare with this node, as its agent reports it");
   AgentOption(command, context);
-  command.add_option("-o,--output", *output, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  TextOrJsonOption(command, *output);
   command.footer(R"(
 Prints the changes from the first list to the second, image by image: - is only in the first, + only in the
 second, ~ differs. Order and comments do not count, nor does the spelling of an image that has only one. With

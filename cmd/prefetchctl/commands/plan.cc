@@ -31,9 +31,7 @@ Command PlanCommand(CLI::App& command, Context& context) {
   command.add_option("--platform", options->platform,
                      "os/architecture of the nodes; default: this machine's");
   auto output = std::make_shared<std::string>("text");
-  command.add_option("-o,--output", *output, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  TextOrJsonOption(command, *output);
   CredentialOptions(command, options->credentials);
   command.add_option("--timeout", options->timeout, "Maximum time for the registries: 90s, 5m")
       ->capture_default_str();

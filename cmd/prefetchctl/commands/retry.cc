@@ -17,10 +17,7 @@ Command RetryCommand(CLI::App& command, Context& context) {
   FleetOptions(command, *fleet);
   command.add_option("IMAGE", options->images, "Images of the list; default: all that wait");
   auto output = std::make_shared<std::string>("text");
-  command.add_option("-o,--output", *output, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->excludes("--fleet")
-      ->capture_default_str();
+  TextOrJsonOption(command, *output)->excludes("--fleet");
   command.footer(R"(
 Has the agent try images at once that wait for their next attempt, for example after you pushed a missing tag. The
 back-off is skipped once; prefetchctl status shows the request, and the result. A registry that named a time

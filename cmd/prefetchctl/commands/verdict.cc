@@ -36,9 +36,7 @@ Command VerdictCommand(CLI::App& command, Context&) {
   command.add_option("--pod-service-account", options->pod_service_account,
                      "The pod's service account: NAMESPACE/NAME/UID");
   auto output = std::make_shared<std::string>("text");
-  command.add_option("-o,--output", *output, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  TextOrJsonOption(command, *output);
   command.footer(R"(
 Prints what kubelet would do with a pod that starts now, from kubelet's files alone: Starts, Pulls, Refused or
 Unknown, and the reason. Without --pod-secret and --pod-service-account, the verdict is for pods that have
