@@ -1,5 +1,7 @@
 #include "base/workers.h"
 
+#include <algorithm>
+#include <atomic>
 #include <system_error>
 #include <utility>
 
@@ -60,6 +62,16 @@ void Workers::Work() {
     }
     job();
   }
+}
+
+void ParallelFor(std::size_t threads, std::size_t count, const std::function<void(std::size_t index)>& work) {
+  std::atomic<std::size_t> next = 0;
+  auto run = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < std::min(threads, count); i++) others.emplace_back(run);
+  run();
 }
 
 }  // namespace prefetch::base

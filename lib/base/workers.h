@@ -1,4 +1,5 @@
 // Workers: a small pool of threads, each running one blocking job at a time.
+// ParallelFor: a loop over several threads.
 #pragma once
 
 #include <cstddef>
@@ -36,5 +37,9 @@ class Workers {
   const std::size_t max_threads_;
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
 };
+
+// Calls `work` once for each index below `count`, on at most `threads` threads, of which the caller's is one.
+// A thread takes the next index when it is free. Returns after the last call.
+void ParallelFor(std::size_t threads, std::size_t count, const std::function<void(std::size_t index)>& work);
 
 }  // namespace prefetch::base

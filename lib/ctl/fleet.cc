@@ -1,14 +1,13 @@
 #include "ctl/fleet.h"
 
 #include <algorithm>
-#include <atomic>
 #include <span>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "base/mutex.h"
 #include "base/scrub.h"
+#include "base/workers.h"
 #include "ctl/agent_client.h"
 #include "ctl/cluster.h"
 #include "plan/caller.h"
@@ -68,7 +67,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds kMemberTimeout{10};
-constexpr std::size_t kParallelRequests = 32;
 constexpr seconds kMaxRetryAfter{5};  // with a server that says 429
 
 kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std::string& name_space,
@@ -180,22 +178,12 @@ std::string ConnectionFailureReason(const kube::Failure& failure, const std::str
   return end == std::string::npos ? failure.message : failure.message.substr(end + 2);
 }
 
-void ParallelFor(std::size_t count, const std::function<void(std::size_t index)>& ask) {
-  std::atomic<std::size_t> next{0};
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < std::min(kParallelRequests, count); i++) {
-    threads.emplace_back([&] {
-      for (std::size_t index = next++; index < count; index = next++) ask(index);
-    });
-  }
-}
-
 FleetAnswers PollMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
                          const FleetPollOptions& poll) {
   FleetPoll poller(api, members, poll,
                    poll.tokens == nullptr ? FleetTokens::Headers()
                                           : poll.tokens->For(call, api, poll.name_space, members));
-  ParallelFor(members.size(), [&](std::size_t i) { poller.Poll(call, i); });
+  base::ParallelFor(kParallelRequests, members.size(), [&](std::size_t i) { poller.Poll(call, i); });
   return poller.Take();
 }
 

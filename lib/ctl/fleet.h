@@ -87,10 +87,9 @@ bool NeedsUserAction(const kube::Failure& failure);
 // A line about nodes that were left out; none if there are none.
 void NoteLeftOut(std::size_t left_out, std::ostream& err);
 
-// Calls `ask` once for each index below `count`, on 32 threads: enough for two thousand nodes in seconds,
-// and no burden for an API server, which counts no proxied request for its priority and fairness. Returns
-// after the last call.
-void ParallelFor(std::size_t count, const std::function<void(std::size_t index)>& ask);
+// Agents that are asked at the same time: enough for two thousand nodes in seconds, and no burden for an API
+// server, which counts no proxied request for its priority and fairness.
+inline constexpr std::size_t kParallelRequests = 32;
 
 struct FleetPollOptions {
   std::string name_space;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/scrub.h"
+#include "base/workers.h"
 #include "doc/problems.h"
 #include "list/canonical.h"
 #include "list/source.h"
@@ -218,16 +219,8 @@ ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
 std::vector<ManifestFile> ReadBatch(const ManifestPath* first, std::size_t count,
                                     const manifest::ReadOptions& options) {
   std::vector<ManifestFile> files(count);
-  std::atomic<std::size_t> next = 0;
-  auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) files[i] = ReadOne(first[i], options);
-  };
-  unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
-  std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); i++) others.emplace_back(work);
-  // The calling thread works as well.
-  work();
-  others.clear();
+  base::ParallelFor(std::min(std::thread::hardware_concurrency(), kMostThreads), count,
+                    [&](std::size_t i) { files[i] = ReadOne(first[i], options); });
   return files;
 }
 

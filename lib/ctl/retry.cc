@@ -10,6 +10,7 @@
 
 #include "base/mutex.h"
 #include "base/text.h"
+#include "base/workers.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
 #include "doc/write.h"
@@ -171,7 +172,7 @@ int RetryFleet(const base::Call& call, kube::Api& api, const FleetQuery& query,
   const FleetTokens::Headers headers = tokens.For(call, api, query.name_space, roster->members);
   const std::string body = doc::WriteJson(status::ToNode({images}));
   FleetRetries retries(images);
-  ParallelFor(roster->members.size(), [&](std::size_t i) {
+  base::ParallelFor(kParallelRequests, roster->members.size(), [&](std::size_t i) {
     const FleetMember& member = roster->members[i];
     // No agent runs on this Node that could be asked.
     if (member.pod.empty() || member.facts.is_dead) return;

@@ -1,15 +1,14 @@
 #include "ctl/tag_digests.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/text.h"
+#include "base/workers.h"
 #include "ctl/agent_client.h"
 #include "ctl/cluster.h"
 #include "http/curl_client.h"
@@ -83,17 +82,8 @@ class TagResolver {
   template <typename Answer>
   std::vector<Answer> Each(const std::function<Answer(const TagQuery&)>& ask) {
     std::vector<Answer> answers(questions_.size());
-    std::atomic<std::size_t> next = 0;
-    auto work = [&] {
-      for (std::size_t i = next++; i < questions_.size(); i = next++) answers[i] = ask(questions_[i]);
-    };
-    {
-      std::vector<std::jthread> others;
-      for (std::size_t i = 1; i < std::min(kMostQuestionsAtOnce, questions_.size()); i++)
-        others.emplace_back(work);
-      // The calling thread works as well.
-      work();
-    }
+    base::ParallelFor(kMostQuestionsAtOnce, questions_.size(),
+                      [&](std::size_t i) { answers[i] = ask(questions_[i]); });
     return answers;
   }
 

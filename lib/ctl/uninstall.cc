@@ -1,15 +1,14 @@
 #include "ctl/uninstall.h"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include "base/label_syntax.h"
 #include "base/mutex.h"
 #include "base/text.h"
+#include "base/workers.h"
 #include "ctl/agent_client.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
@@ -24,7 +23,7 @@ using kube::Failure;
 using kube::Node;
 using std::chrono::seconds;
 
-constexpr unsigned kAtOnce = 8;
+constexpr std::size_t kAtOnce = 8;
 // Maximum number of tries of one call. Together they last about half a minute, as long as an API server's
 // restart.
 constexpr unsigned kMostTries = 6;
@@ -162,31 +161,19 @@ struct Task {
   Traces found;
 };
 
-// Clears one node after the other, until none is left. Several threads run this.
+// Clears nodes, on several threads.
 class NodeCleaner {
  public:
   NodeCleaner(kube::Api& api, const std::vector<Task>& tasks, std::ostream& out, std::ostream& err)
       : api_(api), tasks_(tasks), out_(out), progress_(err, StderrTerminal(), true) {}
 
   void Run(const base::Call& call) PREFETCH_EXCLUDES(mutex_) {
-    for (std::size_t i = next_++; i < tasks_.size() && !call.Stopped(); i = next_++) {
-      auto failure = Clear(call, api_, tasks_[i].node, tasks_[i].found);
-      base::Lock lock(mutex_);
-      if (failure && failure->kind == kube::ApiError::kCancelled) return;
-      if (failure) {
-        failures_.push_back(tasks_[i].node + ": " + kube::ToError(*failure).message());
-      } else {
-        cleared_++;
-        progress_.Close();
-        out_ << tasks_[i].node << ": cleared " << tasks_[i].found.ToText() << "\n" << std::flush;
-      }
-      std::size_t done = cleared_ + failures_.size();
-      progress_.Show(std::to_string(done) + " of " + std::to_string(tasks_.size()) + " nodes",
-                     std::to_string(done));
-    }
+    base::ParallelFor(kAtOnce, tasks_.size(), [&](std::size_t i) {
+      if (!call.Stopped()) ClearNode(call, tasks_[i]);
+    });
   }
 
-  // Call these after all threads have ended.
+  // Call these after Run.
   std::size_t cleared() PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     progress_.Close();
@@ -198,9 +185,24 @@ class NodeCleaner {
   }
 
  private:
+  void ClearNode(const base::Call& call, const Task& task) PREFETCH_EXCLUDES(mutex_) {
+    auto failure = Clear(call, api_, task.node, task.found);
+    base::Lock lock(mutex_);
+    if (failure && failure->kind == kube::ApiError::kCancelled) return;
+    if (failure) {
+      failures_.push_back(task.node + ": " + kube::ToError(*failure).message());
+    } else {
+      cleared_++;
+      progress_.Close();
+      out_ << task.node << ": cleared " << task.found.ToText() << "\n" << std::flush;
+    }
+    std::size_t done = cleared_ + failures_.size();
+    progress_.Show(std::to_string(done) + " of " + std::to_string(tasks_.size()) + " nodes",
+                   std::to_string(done));
+  }
+
   kube::Api& api_;
   const std::vector<Task>& tasks_;
-  std::atomic<std::size_t> next_{0};
   base::Mutex mutex_;
   std::ostream& out_ PREFETCH_GUARDED_BY(mutex_);
   Progress progress_ PREFETCH_GUARDED_BY(mutex_);
@@ -257,12 +259,7 @@ int Uninstall(const base::Call& call, kube::Api& api, const UninstallOptions& op
     return kOk;
   }
   NodeCleaner cleaner(api, tasks, out, err);
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < std::min<std::size_t>(kAtOnce, tasks.size()); i++) {
-      threads.emplace_back([&] { cleaner.Run(call); });
-    }
-  }
+  cleaner.Run(call);
   return Summarize(call, cleaner, nodes->size(), tasks.size(), out, err);
 }
 
