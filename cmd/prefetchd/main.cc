@@ -120,7 +120,7 @@ ExitCode Unpin(const base::Call& call, const cri::Endpoint& endpoint, bool print
   for (const auto& [name, error] : done.errors) Fail(kNotReady, base::Internal(name + ": " + error));
   if (!done.errors.empty()) return kNotReady;
   const std::size_t count = done.unpinned.size();
-  if (prints) std::cout << "unpinned " << count << (count == 1 ? " image\n" : " images\n");
+  if (prints) std::cout << "unpinned " << base::Plural(count, "image", "images") << "\n";
   return kOk;
 }
 

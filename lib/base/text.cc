@@ -252,8 +252,8 @@ std::string HumanTime(std::chrono::seconds time) {
   return std::to_string((seconds + 43200) / 86400) + " d";
 }
 
-std::string Plural(std::size_t number, const char* one, const char* many) {
-  return std::to_string(number) + " " + (number == 1 ? one : many);
+std::string Plural(std::size_t number, std::string_view one, std::string_view many) {
+  return std::to_string(number).append(" ").append(number == 1 ? one : many);
 }
 
 std::vector<std::uint64_t> LeadingNumbers(std::string_view version, std::size_t count) {

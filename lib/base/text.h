@@ -61,7 +61,7 @@ std::string HumanBytes(std::uint64_t bytes);
 // "7 s", "3 min", "2 h", "5 d": rounded, for messages. Negative is "0 s".
 std::string HumanTime(std::chrono::seconds time);
 // "1 node", "2 nodes".
-std::string Plural(std::size_t number, const char* one, const char* many);
+std::string Plural(std::size_t number, std::string_view one, std::string_view many);
 
 // The first numbers of a version such as "v2.1.9-rc.1", one character between each two; at most `count`, and
 // fewer where the text has another word.

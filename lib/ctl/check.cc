@@ -318,7 +318,7 @@ class CheckRun {
       const std::string& first =
           items_[static_cast<std::size_t>(open - result_.answers.begin())].question.image;
       ReportLine("waiting for the answers to " + std::to_string(count) + " of " +
-                     std::to_string(items_.size()) + (items_.size() == 1 ? " question" : " questions"),
+                     base::Plural(items_.size(), "question", "questions"),
                  first + (count == 1 ? "" : " and others"));
     }
   }

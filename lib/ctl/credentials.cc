@@ -106,10 +106,6 @@ void Print(LookupOutput found, bool json, const std::string& note, std::ostream&
   }
 }
 
-std::string Count(std::size_t n, const std::string& one, const std::string& many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
-}
-
 // Uses the agent's own loader, so the check finds what the agent would report.
 void CheckProviders(const config::RawConfig& raw, image::KubeletVersion version, Lines& good,
                     Lines& mistakes) {
@@ -120,7 +116,8 @@ void CheckProviders(const config::RawConfig& raw, image::KubeletVersion version,
   credentials::ProviderConfig config = credentials::LoadProviderConfig(path, bin_dir, version);
   mistakes.insert(mistakes.end(), config.problems.begin(), config.problems.end());
   if (config.problems.empty()) {
-    good.push_back(path + ": " + Count(config.providers.size(), "provider, ", "providers, ") + config.hash);
+    good.push_back(path + ": " + base::Plural(config.providers.size(), "provider, ", "providers, ") +
+                   config.hash);
   }
 }
 
@@ -133,7 +130,7 @@ void CheckDockerConfig(const std::string& path, Lines& good, Lines& warnings, Li
     mistakes.push_back(path + ": there is no such file");
     return;
   }
-  good.push_back(path + ": " + Count(config.index.size(), "login", "logins"));
+  good.push_back(path + ": " + base::Plural(config.index.size(), "login", "logins"));
   for (const std::string& key : config.index.unusable_keys()) {
     warnings.push_back(path + ": " + credentials::DisplayKey(key) + " is no address, and is left out");
   }
@@ -143,8 +140,9 @@ void CheckPullSecret(const config::PullSecret& secret, Lines& good, Lines& mista
   credentials::LoadedPullSecret loaded = credentials::LoadPullSecret(ToPullSecret(secret));
   mistakes.insert(mistakes.end(), loaded.problems.begin(), loaded.problems.end());
   if (loaded.problems.empty()) {
-    good.push_back("pull secret \"" + secret.name + "\": " + Count(loaded.index.size(), "login", "logins") +
-                   ", for sources " + base::Join(secret.sources, ", "));
+    good.push_back("pull secret \"" + secret.name +
+                   "\": " + base::Plural(loaded.index.size(), "login", "logins") + ", for sources " +
+                   base::Join(secret.sources, ", "));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/mutex.h"
 #include "base/scrub.h"
+#include "base/text.h"
 #include "base/workers.h"
 #include "ctl/agent_client.h"
 #include "ctl/cluster.h"
@@ -313,7 +314,7 @@ bool NeedsUserAction(const kube::Failure& failure) {
 
 void NoteLeftOut(std::size_t left_out, std::ostream& err) {
   if (left_out == 0) return;
-  err << "note: " << left_out << (left_out == 1 ? " node takes" : " nodes take")
+  err << "note: " << base::Plural(left_out, "node takes", "nodes take")
       << " no agent (control planes, virtual nodes); --nodes '' counts every node\n";
 }
 

@@ -45,8 +45,8 @@ Checked Check(const std::vector<std::string>& paths, const list::Capabilities& c
   Mistakes mistakes;
   ListFiles files = ReadListFiles(paths, mistakes, capabilities);
   for (const list::LoadedSource& source : files.sources) {
-    out << source.info.name << ": " << source.info.entries
-        << (source.info.entries == 1 ? " entry, " : " entries, ") << source.info.hash << "\n";
+    out << source.info.name << ": " << base::Plural(source.info.entries, "entry", "entries") << ", "
+        << source.info.hash << "\n";
   }
   int exit_code = Report(files, mistakes, err) ? kOk : kBadInput;
   return {exit_code, std::move(files.list)};
@@ -310,8 +310,7 @@ int WriteConfigMap(const base::Call& call, kube::Api& api, const std::string& co
   auto done = api.SetConfigMapText(call, config_map.substr(0, slash), config_map.substr(slash + 1),
                                    "images.yaml", text);
   if (!done) return Fail(kUnreachable, ToUserError(done.failure(), "workload-list.yaml"), err);
-  out << "configmap " << config_map << ": " << draft.size() << (draft.size() == 1 ? " image" : " images")
-      << "\n";
+  out << "configmap " << config_map << ": " << base::Plural(draft.size(), "image", "images") << "\n";
   return kOk;
 }
 
@@ -489,7 +488,7 @@ void Print(const std::vector<list::LockChange>& changes, std::ostream& out) {
 bool CompareOrWriteLock(const List& list, bool check, std::ostream& out, Mistakes& mistakes) {
   std::vector<list::LockChange> changes = list::DiffLocks(list.before, list.now);
   Print(changes, out);
-  std::string images = std::to_string(list.now.size()) + (list.now.size() == 1 ? " image" : " images");
+  std::string images = base::Plural(list.now.size(), "image", "images");
   if (check) {
     out << list.name << ": " << images << ", " << changes.size() << " changed since it was locked\n";
     return changes.empty();

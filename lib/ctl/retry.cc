@@ -46,10 +46,6 @@ Mistakes CheckImages(const std::vector<std::string>& images) {
   return mistakes;
 }
 
-std::string Nodes(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " node" : " nodes");
-}
-
 // Returns the reason for which an agent or the API server refused the retry, and the way out where there is
 // one.
 std::string RetryRefusalReason(const kube::Failure& failure) {
@@ -102,7 +98,8 @@ class FleetRetries {
     bool all_listed = true;
     for (const auto& [image, counts] : nodes_of_) {
       if (counts.requested > 0) {
-        out << "retry requested on " << Nodes(counts.requested) << ": " << image << "\n";
+        out << "retry requested on " << base::Plural(counts.requested, "node", "nodes") << ": " << image
+            << "\n";
       } else if (counts.listed > 0) {
         out << "nothing to retry: " << image << "\n";
       } else if (named && asked_ > 0) {
@@ -111,12 +108,13 @@ class FleetRetries {
       }
     }
     if (nodes_of_.empty() && asked_ > 0) {
-      out << "nothing to retry: no image waits for its next attempt (" << Nodes(asked_) << ")\n";
+      out << "nothing to retry: no image waits for its next attempt ("
+          << base::Plural(asked_, "node", "nodes") << ")\n";
     }
     out.flush();
     for (const auto& [why, nodes] : refused_) {
-      err << "prefetchctl: " << Nodes(nodes.size()) << " not asked (" << *nodes.begin()
-          << (nodes.size() > 1 ? ", …" : "") << "): " << why << "\n";
+      err << "prefetchctl: " << base::Plural(nodes.size(), "node", "nodes") << " not asked ("
+          << *nodes.begin() << (nodes.size() > 1 ? ", …" : "") << "): " << why << "\n";
     }
     if (asked_ == 0 && refused_.empty()) err << "prefetchctl: no agent was found\n";
     if (asked_ == 0) return kUnreachable;

@@ -211,7 +211,7 @@ class NodeCleaner {
 };
 
 std::string Count(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+  return base::Plural(count, "node", "nodes");
 }
 
 // Failures come first and are bounded, so that the summary stays visible. Pins are noted in any case, because
@@ -231,7 +231,7 @@ int Summarize(const base::Call& call, NodeCleaner& cleaner, std::size_t nodes, s
   err << kPinsNote;
   if (cleared == tasks) return kOk;
   std::size_t left = tasks - cleared;
-  err << "prefetchctl: " << (call.Stopped() ? "stopped: " : "") << Count(left) << (left == 1 ? " is" : " are")
+  err << "prefetchctl: " << (call.Stopped() ? "stopped: " : "") << base::Plural(left, "node is", "nodes are")
       << " not cleared; run it again: it goes on with the rest\n";
   return kNegative;
 }

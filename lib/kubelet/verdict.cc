@@ -458,10 +458,6 @@ namespace {
 constexpr std::size_t kMostRepositories = 5;
 constexpr std::size_t kLongestName = 300;
 
-std::string Count(std::size_t n, const std::string& one) {
-  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
-}
-
 VerdictResult ResultOf(Finding::Outcome outcome, image::PullPolicy policy) {
   switch (outcome) {
     case Finding::Outcome::kUse:
@@ -502,9 +498,9 @@ std::string Printable(const std::string& name) {
 std::string GranteeOf(const CredentialEntry& entry) {
   if (entry.node_pods_accessible) return "the node";
   std::vector<std::string> parts;
-  if (!entry.secrets.empty()) parts.push_back(Count(entry.secrets.size(), "secret"));
+  if (!entry.secrets.empty()) parts.push_back(base::Plural(entry.secrets.size(), "secret", "secrets"));
   if (!entry.service_accounts.empty()) {
-    parts.push_back(Count(entry.service_accounts.size(), "service account"));
+    parts.push_back(base::Plural(entry.service_accounts.size(), "service account", "service accounts"));
   }
   return parts.empty() ? "nobody" : base::Join(parts, " and ");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "plan/image_readiness.h"
 
 namespace prefetch::plan {
@@ -170,9 +171,8 @@ std::string MissingMessage(const ImageState& first, std::size_t missing, const R
     }
     if (!first.registry->agrees) reason = first.registry->always_reason;
   }
-  return std::to_string(missing) + (missing == 1 ? " required image is" : " required images are") +
-         " not ready: first " + first.desired->reference.written() + " (" + std::string(ReasonName(reason)) +
-         ")";
+  return base::Plural(missing, "required image is", "required images are") + " not ready: first " +
+         first.desired->reference.written() + " (" + std::string(ReasonName(reason)) + ")";
 }
 
 }  // namespace

@@ -128,8 +128,7 @@ std::string FailureCauses(const Tally& tally) {
   std::vector<std::string> parts;
   if (tally.will_not_start > 0) parts.push_back(std::to_string(tally.will_not_start) + " will not start");
   if (tally.registry > 0)
-    parts.push_back(std::to_string(tally.registry) + (tally.registry == 1 ? " contacts" : " contact") +
-                    " the registry");
+    parts.push_back(base::Plural(tally.registry, "contacts", "contact") + " the registry");
   if (tally.unknown > 0) parts.push_back(std::to_string(tally.unknown) + " not known");
   return base::Join(parts, ", ");
 }
@@ -214,7 +213,7 @@ std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckRe
     }
   }
   if (more == 0) return line;
-  return line + " (and " + std::to_string(more) + (more == 1 ? " more image)" : " more images)");
+  return line + " (and " + base::Plural(more, "more image", "more images") + ")";
 }
 
 std::string CheckText(const std::vector<CheckItem>& items, const status::CheckResult& result,

@@ -154,8 +154,7 @@ std::vector<std::string> UnreachableText(const status::StatusDocument& document)
     std::string text = registry.name + " has not answered for " +
                        Elapsed(registry.unreachable_since, document.time) + " (" + registry.trouble + "): ";
     if (!registry.message.empty()) text += registry.message + "; ";
-    text += std::to_string(registry.entries) +
-            (registry.entries == 1 ? " image is asked for there" : " images are asked for there");
+    text += base::Plural(registry.entries, "image is", "images are") + " asked for there";
     words.push_back(text + ", and what is here stays in use");
   }
   if (more > 0) words.push_back(std::to_string(more) + " more registries do not answer");

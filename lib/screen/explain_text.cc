@@ -320,15 +320,12 @@ namespace {
 
 constexpr std::size_t kResultColumns = 7;  // the width of "REFUSED"
 
-std::string Count(std::uint64_t n, const std::string& one) {
-  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
-}
-
 std::string UsersText(const status::RecordedUse& use) {
   if (use.node) return "every pod of the node";
   std::vector<std::string> who;
-  if (use.secrets > 0) who.push_back(Count(use.secrets, "secret"));
-  if (use.service_accounts > 0) who.push_back(Count(use.service_accounts, "service account"));
+  if (use.secrets > 0) who.push_back(base::Plural(use.secrets, "secret", "secrets"));
+  if (use.service_accounts > 0)
+    who.push_back(base::Plural(use.service_accounts, "service account", "service accounts"));
   const char* pods = use.secrets + use.service_accounts > 1 ? "pods with any of " : "pods with ";
   std::string words = who.empty() ? "nobody" : pods + base::Join(who, " and ");
   return use.identities.empty() ? words : words + " (" + base::Join(use.identities, ", ") + ")";

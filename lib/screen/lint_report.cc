@@ -69,9 +69,8 @@ std::string LintSummary(const LintResult& result) {
   std::vector<std::string> parts;
   auto add = [&](Severity severity) {
     std::size_t count = result.counts[static_cast<std::size_t>(severity)];
-    if (count == 0) return;
-    parts.push_back(std::to_string(count) + " " + std::string(SeverityName(severity)) +
-                    (count == 1 ? "" : "s"));
+    const std::string name(SeverityName(severity));
+    if (count > 0) parts.push_back(base::Plural(count, name, name + "s"));
   };
   add(Severity::kError);
   add(Severity::kWarning);
@@ -79,14 +78,11 @@ std::string LintSummary(const LintResult& result) {
   std::string text = base::Join(parts, ", ");
   // "clean" would be wrong for files that nobody could read.
   if (parts.empty()) text = result.unread.empty() ? "clean:" : "nothing found in the readable files:";
-  auto count = [](std::size_t n, const char* one, const char* many) {
-    return std::to_string(n) + (n == 1 ? one : many);
-  };
   text += parts.empty() ? " " : " in ";
-  text += count(result.files, " file, ", " files, ") + count(result.pods, " pod", " pods");
+  text += base::Plural(result.files, "file, ", "files, ") + base::Plural(result.pods, "pod", "pods");
   if (result.dropped > 0) text += ", " + std::to_string(result.dropped) + " not shown";
   if (!result.unread.empty())
-    text += "; " + count(result.unread.size(), " mistake", " mistakes") + " in reading";
+    text += "; " + base::Plural(result.unread.size(), "mistake", "mistakes") + " in reading";
   return text;
 }
 

@@ -264,10 +264,6 @@ std::string JoinInLines(const std::vector<std::string>& pieces, std::size_t widt
   return text + line + "\n";
 }
 
-std::string Plural(std::uint64_t n, std::string_view one, std::string_view many) {
-  return std::to_string(n) + " " + std::string(n == 1 ? one : many);
-}
-
 std::string ListPiece(const status::StatusDocument& document) {
   if (document.list.sources.empty()) return "no list";
   std::optional<base::WallTime> newest;
@@ -275,7 +271,7 @@ std::string ListPiece(const status::StatusDocument& document) {
     if (source.loaded_at && (!newest || *newest < *source.loaded_at)) newest = source.loaded_at;
   }
   std::string piece = "list " + ShortHash(document.list.hash) + " (" +
-                      Plural(document.list.sources.size(), "source", "sources");
+                      base::Plural(document.list.sources.size(), "source", "sources");
   if (newest && document.time) {
     auto age = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *newest);
     piece += ", " + base::HumanTime(age) + " old";
@@ -372,7 +368,7 @@ std::string NodeHeader(const status::StatusDocument& document, const TableOption
   std::string word = document.ready ? "READY" : "NOT READY";
   std::string state = "node " + document.node + "   " + word;
   std::string count = std::to_string(document.required_ready) + " of " +
-                      Plural(document.required, "required image", "required images") + " ready";
+                      base::Plural(document.required, "required image", "required images") + " ready";
   std::string text =
       JoinInLines({state, count, ListPiece(document), RuntimePiece(document, options.wide)}, width);
   // Coloured after the pieces were laid out, since codes of colours have no width.
