@@ -46,6 +46,14 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
   return joined;
 }
 
+std::string JoinFirst(const std::vector<std::string>& parts, std::size_t most, std::size_t more) {
+  const std::size_t shown = std::min(most, parts.size());
+  const auto end = parts.begin() + static_cast<std::ptrdiff_t>(shown);
+  const std::string text = Join(std::vector<std::string>(parts.begin(), end), ", ");
+  more += parts.size() - shown;
+  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+}
+
 std::string ToLower(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(), LowerChar);

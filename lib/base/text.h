@@ -27,6 +27,8 @@ inline bool IsAlphanumeric(char c) {
 std::string_view TrimSpace(std::string_view text);  // space, tab, CR, LF, VT, FF at both ends
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
+// "a, b and 3 more": at most `most` parts, and the number of all others. `more` others are not in `parts`.
+std::string JoinFirst(const std::vector<std::string>& parts, std::size_t most, std::size_t more = 0);
 std::string ToLower(std::string_view text);
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);
 bool ContainsIgnoreCase(std::string_view text, std::string_view part);

@@ -512,9 +512,7 @@ std::string RepositoriesOf(const PulledRecord& record) {
     if (parts.size() == kMostRepositories) break;
     parts.push_back(Printable(repository) + " (" + GranteeOf(entry) + ")");
   }
-  std::string text = base::Join(parts, ", ");
-  std::size_t left = record.mapping.size() - parts.size();
-  return left == 0 ? text : text + " and " + std::to_string(left) + " more";
+  return base::JoinFirst(parts, kMostRepositories, record.mapping.size() - parts.size());
 }
 
 Verdict ToVerdict(const Finding& finding, image::PullPolicy policy) {

@@ -34,10 +34,7 @@ void ListDraft::Add(const image::Reference& reference, std::string from) {
 }
 
 std::string ListDraft::Comment(const Image& image) {
-  if (image.from.empty()) return "";
-  std::string text = base::Join(image.from, ", ");
-  std::size_t more = image.places.size() - image.from.size();
-  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+  return base::JoinFirst(image.from, kMostPlaces, image.places.size() - image.from.size());
 }
 
 std::string ListDraft::Write(DraftOutput output, const std::vector<std::string>& notes) const {

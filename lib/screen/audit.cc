@@ -220,17 +220,12 @@ namespace {
 
 // Maximum number of pulls in the text; JSON has all of them.
 constexpr std::size_t kMostPulls = 10;
+constexpr std::size_t kMostNames = 3;
 
 std::string IndentedParagraph(std::string_view text, std::size_t width) {
   std::string out;
   for (const std::string& line : Wrap(text, width - 4)) out += "    " + line + "\n";
   return out;
-}
-
-std::string FirstOf(const std::vector<std::string>& names, std::size_t most, std::size_t more) {
-  std::vector<std::string> first(names.begin(), names.begin() + std::min(most, names.size()));
-  more += names.size() - first.size();
-  return base::Join(first, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
 // "12.4 s", "850 ms", "3 min".
@@ -249,7 +244,8 @@ std::string DurationText(std::chrono::milliseconds time) {
 std::string FindingText(const AuditFinding& finding, std::size_t width) {
   std::string text = "  " + finding.image + "\n", about;
   if (!finding.nodes.empty()) {
-    about = "on " + base::Plural(finding.nodes.size(), "node", "nodes") + ": " + FirstOf(finding.nodes, 3, 0);
+    about = "on " + base::Plural(finding.nodes.size(), "node", "nodes") + ": " +
+            base::JoinFirst(finding.nodes, kMostNames);
   }
   if (finding.size_bytes > 0) about += ", " + base::HumanBytes(finding.size_bytes);
   if (finding.first_seen) about += ", came " + base::Rfc3339(*finding.first_seen);
@@ -258,7 +254,8 @@ std::string FindingText(const AuditFinding& finding, std::size_t width) {
   if (!finding.present) about += ", gone again";
   if (!about.empty()) text += IndentedParagraph(about, width);
   if (!finding.pods.empty()) {
-    text += IndentedParagraph("asked for by " + FirstOf(finding.pods, 3, finding.more_pods), width);
+    text += IndentedParagraph("asked for by " + base::JoinFirst(finding.pods, kMostNames, finding.more_pods),
+                              width);
   }
   return text;
 }

@@ -139,7 +139,7 @@ std::string LeavingText(const Fleet& fleet, std::size_t width, std::size_t most)
   }
   const std::string sentence = Nodes(fleet.leaving) + " dead or leaving " +
                                (fleet.leaving == 1 ? "is" : "are") +
-                               " not counted: " + Names(names, SIZE_MAX, most);
+                               " not counted: " + base::JoinFirst(names, most);
   std::string text;
   for (const std::string& line : Wrap(sentence, width)) text += line + "\n";
   return text;
@@ -285,7 +285,7 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutc
     if (node.state != NodeState::kReady && node.leaving.empty()) names.push_back(node.name);
   }
   if (!names.empty()) {
-    text += "not ready: " + Names(names, SIZE_MAX, kFirstNodes) +
+    text += "not ready: " + base::JoinFirst(names, kFirstNodes) +
             " (see: prefetchctl status --fleet --not-ready)\n";
   }
   return text;
@@ -387,10 +387,6 @@ constexpr std::size_t kMaxNamesInText = 10;     // of nodes and causes in the te
 constexpr std::size_t kMaxNodesInNotice = 100;  // failing, and as many that recovered
 constexpr std::size_t kMaxImagesPerNode = 10;   // of a node
 
-std::string FirstOf(const std::vector<std::string>& names) {
-  return Names(names, SIZE_MAX, kMaxNamesInText);
-}
-
 // Returns the notice as one line of text. The failing nodes and their causes come first.
 std::string TextOf(const FleetNotice& notice) {
   std::string text = "prefetchd: ";
@@ -401,11 +397,13 @@ std::string TextOf(const FleetNotice& notice) {
       if (group.state != NodeState::kFailing) continue;
       causes.push_back(group.image.empty() ? group.reason : group.image + ": " + group.reason);
     }
-    text += base::Plural(names.size(), "node fails", "nodes fail") + ": " + FirstOf(names);
-    if (!causes.empty()) text += " (" + FirstOf(causes) + ")";
+    text += base::Plural(names.size(), "node fails", "nodes fail") + ": " +
+            base::JoinFirst(names, kMaxNamesInText);
+    if (!causes.empty()) text += " (" + base::JoinFirst(causes, kMaxNamesInText) + ")";
     text += "; ";
   }
-  if (!notice.recovered.empty()) text += "ready again: " + FirstOf(notice.recovered) + "; ";
+  if (!notice.recovered.empty())
+    text += "ready again: " + base::JoinFirst(notice.recovered, kMaxNamesInText) + "; ";
   return text + std::to_string(notice.ready) + " of " + base::Plural(notice.nodes, "node", "nodes") +
          " ready";
 }

@@ -173,13 +173,6 @@ namespace {
 
 constexpr std::size_t kMostNames = 5;
 
-std::string Names(std::vector<std::string> names) {
-  std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
-  names.resize(names.size() - more);
-  std::string text = base::Join(names, ", ");
-  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
-}
-
 // Advice for a closed image. Only kubelet itself, or its settings, can open an image (kubelet's rules K29,
 // K36).
 std::vector<std::string> ClosedImageRemediation(const plan::ImageState& image) {
@@ -193,12 +186,12 @@ std::vector<std::string> ClosedImageRemediation(const plan::ImageState& image) {
   for (const image::Reference& one : plan::SpellingsOf(image.desired)) spellings.push_back(one.written());
   // kubelet compares names as pods write them, so each spelling may need a record of its own (K17).
   if (spellings.size() > 1) {
-    helps.push_back("the list writes it as " + Names(std::move(spellings)) +
+    helps.push_back("the list writes it as " + base::JoinFirst(spellings, kMostNames) +
                     ": have all pods and the list write one of them");
   }
   std::vector<std::string> others = OtherNames(image.desired->reference.written(), image.aliases);
   if (image.reason == Reason::kRecordedUnderOtherName && !others.empty()) {
-    helps.push_back("the same content is here as " + Names(std::move(others)) +
+    helps.push_back("the same content is here as " + base::JoinFirst(others, kMostNames) +
                     ": have pods and the list use one name for it");
   }
   if (image.reason == Reason::kRecordedForOthers) {
