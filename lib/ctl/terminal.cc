@@ -42,7 +42,8 @@ std::string Fit(std::string_view screen, const Terminal& terminal) {
     std::size_t rows = std::max<std::size_t>(1, (width + terminal.width - 1) / terminal.width);
     bool fits = rows <= room || (i + 1 == lines.size() && rows <= room + 1);
     if (!fits) {
-      return text + "… " + std::to_string(lines.size() - i) + " more lines (without --watch all are shown)\n";
+      return text + "… " + base::Plural(lines.size() - i, "more line", "more lines") +
+             " (without --watch all are shown)\n";
     }
     room -= std::min(rows, room);
     text.append(lines[i]).append("\n");

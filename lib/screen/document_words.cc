@@ -157,7 +157,8 @@ std::vector<std::string> UnreachableText(const status::StatusDocument& document)
     text += base::Plural(registry.entries, "image is", "images are") + " asked for there";
     words.push_back(text + ", and what is here stays in use");
   }
-  if (more > 0) words.push_back(std::to_string(more) + " more registries do not answer");
+  if (more > 0)
+    words.push_back(base::Plural(more, "more registry does not answer", "more registries do not answer"));
   return words;
 }
 

@@ -471,6 +471,9 @@ TEST(RegistryWords, ManyRegistriesThatAreAwayAreAFewLines) {
   }
   EXPECT_EQ(lines, 5U) << table;
   EXPECT_NE(table.find("! 25 more registries do not answer\n"), std::string::npos) << table;
+  snapshot.registries.resize(6, snapshot.registries[0]);
+  table = StatusTable(*status::ParseStatusDocument(status::StatusJson(snapshot)), {.width = 160});
+  EXPECT_NE(table.find("! 1 more registry does not answer\n"), std::string::npos) << table;
 }
 
 TEST(RegistryJson, TheBudgetOfEachRegistry) {
