@@ -29,6 +29,13 @@ TEST(Strings, TrimAndSplit) {
   EXPECT_EQ(Split("", ','), (std::vector<std::string_view>{""}));
 }
 
+TEST(Strings, JoinFirstCountsTheRest) {
+  EXPECT_EQ(JoinFirst({}, 2), "");
+  EXPECT_EQ(JoinFirst({"a", "b"}, 2), "a, b");
+  EXPECT_EQ(JoinFirst({"a", "b", "c"}, 2), "a, b and 1 more");
+  EXPECT_EQ(JoinFirst({"a", "b", "c"}, 2, 4), "a, b and 5 more");
+}
+
 TEST(Strings, CaseIsAsciiOnly) {
   EXPECT_TRUE(EqualsIgnoreCase("Bearer", "bEARER"));
   EXPECT_FALSE(EqualsIgnoreCase("Bearer", "Beare"));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -56,6 +57,22 @@ class Story {
   int inside_ = 0;
   bool open_ = false;
 };
+
+TEST(ParallelFor, EachIndexOnceOnThatManyThreads) {
+  Story story;
+  std::thread loop([&] {
+    ParallelFor(3, 4, [&](std::size_t i) {
+      EXPECT_TRUE(story.WaitAtTheDoor());
+      story.Note(static_cast<int>(i));
+    });
+  });
+  EXPECT_TRUE(story.Inside(3));
+  story.Open();
+  loop.join();
+  std::vector<int> done = story.done();
+  std::sort(done.begin(), done.end());
+  EXPECT_EQ(done, (std::vector<int>{0, 1, 2, 3}));
+}
 
 TEST(Workers, OneThreadRunsJobsInTheirOrder) {
   Story story;
