@@ -147,7 +147,7 @@ int Retry(const base::Call& call, const AgentClient& agent, const RetryOptions& 
     out << "nothing to retry: no image of this node waits for its next attempt\n";
   } else {
     for (const status::RetriedImage& image : result->images) {
-      out << StateText(image.state) << ": " << image.image << "\n";
+      out << StateText(*image.state.value()) << ": " << image.image << "\n";
     }
   }
   out.flush();

@@ -10,7 +10,6 @@
 #include "doc/write.h"
 #include "image/reference.h"
 #include "status/rows.h"
-#include "status/status_json.h"
 
 namespace prefetch::status {
 
@@ -49,49 +48,25 @@ doc::Node ToNode(const RetryRequest& request) {
   return root;
 }
 
-std::string RetryResultJson(const RetryResult& result) {
-  doc::JsonWriter out;
-  out.Object([&] {
-    out.Member("apiVersion", kStatusApiVersion);
-    out.Member("kind", "RetryResult");
-    out.Member("node", result.node);
-    out.Array("images", [&] {
-      for (const RetriedImage& image : result.images) {
-        out.Object([&] {
-          out.Member("image", image.image);
-          out.Member("state", RetryStateName(image.state));
-        });
-      }
-    });
-  });
-  return out.Take() + "\n";
+template <typename V>
+static void Rows(V&& v, const RetriedImage*) {
+  v("image", &RetriedImage::image, kPublic, "The image, as the list has it");
+  v("state", &RetriedImage::state, kPublic | kMore, "What becomes of the retry");
 }
 
-// Unknown members and states are ignored: the agent may be newer than this program.
+template <typename V>
+static void Rows(V&& v, const RetryResult*) {
+  v("node", &RetryResult::node, kPublic, "Name of the node");
+  v("images", &RetryResult::images, kPublic, "The images of the request, or all that waited");
+}
+
+std::string RetryResultJson(const RetryResult& result) {
+  return WriteDocument(result, "RetryResult", View::kFull, 0);
+}
+
 base::Result<RetryResult> ParseRetryResult(std::string_view json) {
-  doc::Problems problems("answer");
-  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient);
-  if (!root) return base::Error(problems.ToStatus().error());
-  std::string error, api_version, kind;
-  RetryResult result;
-  Members in(*root, "", error);
-  in.Read("apiVersion", api_version);
-  in.Read("kind", kind);
-  if (error.empty() && (api_version != kStatusApiVersion || kind != "RetryResult")) {
-    error = "it is no RetryResult of prefetchd.dev/v1";
-  }
-  in.Read("node", result.node);
-  in.Objects("images", [&](const Members& members) {
-    RetriedImage image;
-    std::string state;
-    members.Read("image", image.image);
-    members.Read("state", state);
-    const std::optional<RetryState> known = base::EnumNamed<RetryState>(state);
-    if (!known) return;
-    image.state = *known;
-    result.images.push_back(std::move(image));
-  });
-  if (!error.empty()) return base::InvalidArgument("answer: " + error);
+  auto result = ParseDocument<RetryResult>(json, "RetryResult", "answer", {});
+  if (result) std::erase_if(result->images, [](const RetriedImage& image) { return !image.state.value(); });
   return result;
 }
 

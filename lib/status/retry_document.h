@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "doc/enum_text.h"
 #include "doc/node.h"
 
 namespace prefetch::status {
@@ -24,10 +25,11 @@ enum class RetryState {
   kNotListed,   // it is on no list of the node
 };
 std::string_view RetryStateName(RetryState state);  // "Requested"
+using RetryStateText = doc::EnumText<RetryState::kNotListed, RetryStateName>;
 
 struct RetriedImage {
   std::string image;
-  RetryState state = RetryState::kRequested;
+  RetryStateText state;
 
   friend bool operator==(const RetriedImage&, const RetriedImage&) = default;
 };
