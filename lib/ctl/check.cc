@@ -20,7 +20,6 @@
 #include "base/text.h"
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
-#include "doc/duration.h"
 #include "doc/node.h"
 #include "doc/write.h"
 #include "http/server.h"
@@ -66,12 +65,7 @@ status::CheckIdentity Identity(const CheckOptions& options, bool with_token, Mis
 Request ParseOptions(const base::Call& call, const CheckOptions& options, bool with_token,
                      Mistakes& mistakes) {
   Request request;
-  auto timeout = doc::ParseDuration(options.timeout);
-  if (timeout && timeout->count() > 0) {
-    request.timeout = *timeout;
-  } else {
-    mistakes.emplace_back("--timeout must be a duration such as 30s or 5m");
-  }
+  request.timeout = ParseTimeout(options.timeout, mistakes);
   const manifest::ReadOptions read = ReadOptionsOf(options.manifests, mistakes);
   status::CheckIdentity identity = Identity(options, with_token, mistakes);
   std::vector<manifest::ImageUse> uses;

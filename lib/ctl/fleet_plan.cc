@@ -168,9 +168,7 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
   }
   if (options.node_rate == 0) mistakes.emplace_back("--node-rate must be at least 1, in MB a second");
   if (options.hub_pulls == 0) mistakes.emplace_back("--hub-pulls must be at least 1");
-  auto timeout = doc::ParseDuration(options.timeout);
-  if (!timeout || timeout->count() <= 0)
-    mistakes.emplace_back("--timeout must be a duration such as 90s or 5m");
+  const std::chrono::nanoseconds timeout = ParseTimeout(options.timeout, mistakes);
   plan::FleetOptions fleet{.nodes = options.nodes,
                            .node_rate = base::SaturatingMul(options.node_rate, kMegabyte),
                            .registry_rate = base::SaturatingMul(options.registry_rate, kMegabyte),
@@ -190,7 +188,7 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
   }
   std::vector<ManifestAnswer> answers(questions.size());
   if (options.image_size == 0) {
-    answers = FetchManifests(call.Within(*timeout), keyring, get_env, questions, platform, err);
+    answers = FetchManifests(call.Within(timeout), keyring, get_env, questions, platform, err);
     if (call.Stopped()) return kInterrupted;
   }
   std::vector<plan::LoadImage> images;

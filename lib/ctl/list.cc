@@ -14,7 +14,6 @@
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
 #include "ctl/node_credentials.h"
-#include "doc/duration.h"
 #include "doc/write.h"
 #include "image/reference.h"
 #include "image/registry_answer.h"
@@ -526,14 +525,12 @@ std::vector<Question> Questions(std::vector<List>& lists) {
 int LockLists(const base::Call& call, const ListLockOptions& options, const config::GetEnv& get_env,
               std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
-  auto timeout = doc::ParseDuration(options.timeout);
-  if (!timeout || timeout->count() <= 0)
-    mistakes.emplace_back("--timeout must be a duration such as 90s or 5m");
+  const std::chrono::nanoseconds timeout = ParseTimeout(options.timeout, mistakes);
   auto keyring = ToKeyringOptions(LoadCredentialConfig(options.credentials, get_env, mistakes), mistakes);
   std::vector<List> lists = ListsToLock(options.files, mistakes);
   if (!mistakes.empty()) return RejectInput(mistakes, err);
 
-  base::Call limited = call.Within(*timeout);
+  base::Call limited = call.Within(timeout);
   std::vector<Question> questions = Questions(lists);
   std::vector<TagQuery> tags;
   for (const Question& question : questions) tags.push_back(question.tag);

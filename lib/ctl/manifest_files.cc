@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "base/scrub.h"
 #include "base/workers.h"
+#include "doc/duration.h"
 #include "doc/problems.h"
 #include "list/canonical.h"
 #include "list/source.h"
@@ -278,6 +279,13 @@ std::optional<image::PullPolicy> ParsePolicyOption(const std::optional<std::stri
   auto policy = image::ParsePullPolicy(*text);
   if (!policy) mistakes.push_back(std::string(flag) + " must be Never, IfNotPresent or Always");
   return policy;
+}
+
+std::chrono::nanoseconds ParseTimeout(const std::string& text, Mistakes& mistakes) {
+  auto timeout = doc::ParseDuration(text);
+  if (timeout && timeout->count() > 0) return *timeout;
+  mistakes.emplace_back("--timeout must be a duration such as 90s or 5m");
+  return {};
 }
 
 manifest::ReadOptions ReadOptionsOf(const ManifestFlags& flags, Mistakes& mistakes) {

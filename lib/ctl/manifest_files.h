@@ -1,6 +1,6 @@
 // FindManifests and ReadManifestFiles: manifests as users name them: files, folders, patterns, standard
 // input.
-// ManifestFlags and ParsePolicyOption: options of commands that read manifests.
+// ManifestFlags, ParsePolicyOption and ParseTimeout: options that several commands have.
 // ReadListFiles: list files, for commands that are about lists and not about one agent.
 #pragma once
 
@@ -62,6 +62,9 @@ manifest::ReadOptions ReadOptionsOf(const ManifestFlags& flags, Mistakes& mistak
 // Parses an option's value; nullopt if there is none, or if it is no policy, which goes to `mistakes`.
 std::optional<image::PullPolicy> ParsePolicyOption(const std::optional<std::string>& text, const char* flag,
                                                    Mistakes& mistakes);
+
+// Parses the value of --timeout. One that is no duration above zero goes to `mistakes`, and gives zero.
+std::chrono::nanoseconds ParseTimeout(const std::string& text, Mistakes& mistakes);
 
 struct ManifestFile {
   std::string name;  // as findings have it: the path, or "stdin"

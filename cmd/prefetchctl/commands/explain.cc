@@ -7,7 +7,6 @@
 #include "commands/command.h"
 #include "ctl/explain.h"
 #include "ctl/terminal.h"
-#include "doc/duration.h"
 
 namespace prefetch::ctl {
 
@@ -37,12 +36,9 @@ Examples:
   prefetchctl explain quay.io/acme/app:v1
   prefetchctl explain quay.io/acme/app:v1 -o json | jq .reasoning.Never)");
   return [&context, options, timeout, output] {
-    auto limit = doc::ParseDuration(*timeout);
-    if (!limit || limit->count() <= 0) {
-      return Fail(kBadInput, base::InvalidArgument("--timeout must be a duration such as 30s or 5m"),
-                  std::cerr);
-    }
-    options->timeout = *limit;
+    Mistakes mistakes;
+    options->timeout = ParseTimeout(*timeout, mistakes);
+    if (!mistakes.empty()) return RejectInput(mistakes, std::cerr);
     options->json = *output == "json";
     options->width = StdoutTerminal().width;
     auto agent = context.Client();

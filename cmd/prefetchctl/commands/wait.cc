@@ -8,7 +8,6 @@
 #include "commands/command.h"
 #include "ctl/manifest_files.h"
 #include "ctl/wait.h"
-#include "doc/duration.h"
 #include "image/reference.h"
 
 namespace prefetch::ctl {
@@ -21,14 +20,11 @@ struct WaitFlags {
   FleetFlags fleet;
 };
 
-base::Result<WaitOptions> ReadFlags(const WaitFlags& flags, Mistakes& mistakes) {
-  WaitOptions options{.demand = {.hash = flags.hash}, .fail_fast = flags.fail_fast};
+WaitOptions ReadFlags(const WaitFlags& flags, Mistakes& mistakes) {
+  WaitOptions options{.demand = {.hash = flags.hash},
+                      .fail_fast = flags.fail_fast,
+                      .timeout = ParseTimeout(flags.timeout, mistakes)};
   if (!flags.policy.empty()) options.demand.policy = image::ParsePullPolicy(flags.policy);
-  auto timeout = doc::ParseDuration(flags.timeout);
-  if (!timeout || timeout->count() <= 0) {
-    return base::InvalidArgument("--timeout must be a duration such as 90s, 10m or 1h");
-  }
-  options.timeout = *timeout;
   if (flags.lists.empty()) return options;
   options.demand.list = ReadListFiles(flags.lists, mistakes).list;
   return options;
@@ -36,18 +32,17 @@ base::Result<WaitOptions> ReadFlags(const WaitFlags& flags, Mistakes& mistakes) 
 
 int RunWait(Context& context, const WaitFlags& flags) {
   Mistakes mistakes;
-  auto options = ReadFlags(flags, mistakes);
-  if (!options) return Fail(kBadInput, options.error(), std::cerr);
+  WaitOptions options = ReadFlags(flags, mistakes);
   if (!mistakes.empty()) return RejectInput(mistakes, std::cerr);
   // A list without entries is met immediately. The warning tells a user who meant another file.
-  if (const auto& list = options->demand.list) {
+  if (const auto& list = options.demand.list) {
     for (const std::string& warning : list->warnings) std::cerr << "warning: " << warning << "\n";
   }
   if (!flags.fleet.fleet) {
-    if (context.NamedAgent().empty()) options->folder = kDefaultAgentFolder;
+    if (context.NamedAgent().empty()) options.folder = kDefaultAgentFolder;
     auto agent = context.Client();
     if (!agent) return Fail(agent.error(), std::cerr);
-    return Wait(context.call, *agent, *options, std::cout, std::cerr);
+    return Wait(context.call, *agent, options, std::cout, std::cerr);
   }
   auto target = screen::ParseFleetTarget(flags.min_ready);
   if (!target) {
@@ -58,10 +53,10 @@ int RunWait(Context& context, const WaitFlags& flags) {
                 std::cerr);
   }
   FleetWaitOptions fleet{.query = flags.fleet.query,
-                         .demand = std::move(options->demand),
+                         .demand = std::move(options.demand),
                          .target = *target,
-                         .fail_fast = options->fail_fast,
-                         .timeout = options->timeout};
+                         .fail_fast = options.fail_fast,
+                         .timeout = options.timeout};
   return WithCluster(
       flags.fleet, [&](kube::Api& api) { return FleetWait(context.call, api, fleet, std::cout, std::cerr); });
 }
