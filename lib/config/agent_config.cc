@@ -399,30 +399,20 @@ namespace {
 
 constexpr std::size_t kMostFileBytes = 1 << 20;
 
-std::optional<RawConfig> ReadNamedFile(const SourcedValue<std::string>& file, Mistakes& mistakes) {
-  base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
-  if (!bytes) {
-    mistakes.Add(file.source, bytes.error().message());
-    return std::nullopt;
-  }
-  doc::Problems problems(std::filesystem::path(file.value).filename().string());
-  std::optional<RawConfig> raw = ReadConfigFile(*bytes, problems);
-  base::WipeString(*bytes);  // it may hold secrets of plugins
-  mistakes.AddAll(problems);
-  return raw;
-}
-
-PluginEnvironment ReadEnvironmentFile(const SourcedValue<std::string>& file, Mistakes& mistakes) {
+// Returns what `parse` makes of the file; an empty value if it cannot be read.
+template <typename T>
+T ReadNamedFile(const SourcedValue<std::string>& file, T (*parse)(std::string_view, doc::Problems&),
+                Mistakes& mistakes) {
   base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
   if (!bytes) {
     mistakes.Add(file.source, bytes.error().message());
     return {};
   }
   doc::Problems problems(std::filesystem::path(file.value).filename().string());
-  PluginEnvironment environment = ParseEnvironmentFile(*bytes, problems);
-  base::WipeString(*bytes);
+  T content = parse(*bytes, problems);
+  base::WipeString(*bytes);  // it may hold secrets of plugins
   mistakes.AddAll(problems);
-  return environment;
+  return content;
 }
 
 // Gathers the settings of all sources. Returns nullopt if the file cannot be read: absent settings are then
@@ -433,13 +423,13 @@ std::optional<RawConfig> Gather(const RawConfig& flags, const GetEnv& get_env, M
   RawConfig raw = Overlay(ReadEnvironment(get_env, in_environment), flags);
   mistakes.AddAll(in_environment);
   if (raw.config_file) {
-    std::optional<RawConfig> file = ReadNamedFile(*raw.config_file, mistakes);
+    std::optional<RawConfig> file = ReadNamedFile(*raw.config_file, ReadConfigFile, mistakes);
     if (!file) return std::nullopt;
     raw = Overlay(*file, raw);
   }
   if (raw.provider_environment_file) {
     // Read after the overlay, so that only the file that counts is opened.
-    raw.provider_environment = ReadEnvironmentFile(*raw.provider_environment_file, mistakes);
+    raw.provider_environment = ReadNamedFile(*raw.provider_environment_file, ParseEnvironmentFile, mistakes);
   }
   return raw;
 }

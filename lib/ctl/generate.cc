@@ -150,17 +150,11 @@ bool IsFolderPath(const std::string& path) {
   return path.ends_with('/') || (kind && *kind == base::FileKind::kDirectory);
 }
 
-std::string Member(const doc::Node& document, const std::string& key) {
-  const doc::Node* value = document.Find(key);
-  return value == nullptr ? std::string() : value->text;
-}
-
 // "03-daemonset-prefetchd.yaml": numbers, so that `kubectl apply -f FOLDER` goes in this order.
 std::string FileNameFor(const doc::Node& document, std::size_t index) {
-  const doc::Node* meta = document.Find("metadata");
   std::string number = (index < 10 ? "0" : "") + std::to_string(index);
-  return number + "-" + base::ToLower(Member(document, "kind")) + "-" +
-         (meta == nullptr ? std::string() : Member(*meta, "name")) + ".yaml";
+  return number + "-" + base::ToLower(doc::TextAt(document, {"kind"})) + "-" +
+         doc::TextAt(document, {"metadata", "name"}) + ".yaml";
 }
 
 // Writes one file for each object.
@@ -395,10 +389,9 @@ constexpr std::string_view kAnyPodAddress = "10.0.0.1";
 
 const doc::Node* AgentsContainer(const std::vector<doc::Node>& documents) {
   for (const doc::Node& document : documents) {
-    const doc::Node* kind = document.Find("kind");
-    if (kind == nullptr || kind->text != "DaemonSet") continue;
-    const doc::Node* containers = doc::ValueAt(document, {"spec", "template", "spec", "containers"});
-    if (containers != nullptr && !containers->items.empty()) return &containers->items.front();
+    if (doc::TextAt(document, {"kind"}) != "DaemonSet") continue;
+    const auto& containers = doc::ItemsAt(document, {"spec", "template", "spec", "containers"});
+    if (!containers.empty()) return &containers.front();
   }
   return nullptr;
 }
@@ -434,9 +427,7 @@ void SetFlag(std::string_view arg, config::RawConfig& raw) {
 
 config::RawConfig FlagsOf(const doc::Node& container) {
   config::RawConfig raw;
-  const doc::Node* args = container.Find("args");
-  if (args == nullptr) return raw;
-  for (const doc::Node& arg : args->items) {
+  for (const doc::Node& arg : doc::ItemsAt(container, {"args"})) {
     SetFlag(base::ReplaceAll(arg.text, "$(POD_IP)", kAnyPodAddress), raw);
   }
   return raw;
@@ -444,12 +435,10 @@ config::RawConfig FlagsOf(const doc::Node& container) {
 
 std::map<std::string, std::string> VariablesOf(const doc::Node& container) {
   std::map<std::string, std::string> variables;
-  const doc::Node* env = container.Find("env");
-  if (env == nullptr) return variables;
-  for (const doc::Node& variable : env->items) {
-    const doc::Node* name = variable.Find("name");
-    const doc::Node* value = variable.Find("value");
-    if (name != nullptr && value != nullptr) variables[name->text] = value->text;
+  for (const doc::Node& variable : doc::ItemsAt(container, {"env"})) {
+    if (const doc::Node* value = variable.Find("value")) {
+      variables[doc::TextAt(variable, {"name"})] = value->text;
+    }
   }
   return variables;
 }

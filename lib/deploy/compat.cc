@@ -1,6 +1,5 @@
 #include "deploy/compat.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -61,11 +60,8 @@ base::Status Check(const Files& files, const CompatOptions& options) {
 }
 
 void RemoveObject(Objects& objects, std::string_view kind, std::string_view original_name) {
-  std::vector<Object>& all = objects.all;
-  all.erase(std::remove_if(
-                all.begin(), all.end(),
-                [&](const Object& one) { return one.Kind() == kind && one.original_name == original_name; }),
-            all.end());
+  std::erase_if(objects.all,
+                [&](const Object& one) { return one.Kind() == kind && one.original_name == original_name; });
 }
 
 // A DaemonSet's selector is immutable. The new manifests can only replace the old DaemonSet if their selector

@@ -1,6 +1,5 @@
 #include "deploy/daemon_set.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -68,10 +67,7 @@ void AgentDaemonSet::SetArg(const std::string& flag, const std::string& value) {
 }
 
 void AgentDaemonSet::RemoveArg(std::string_view flag) {
-  std::vector<doc::Node>& args = Find(*container_, "args")->items;
-  args.erase(
-      std::remove_if(args.begin(), args.end(), [&](const doc::Node& arg) { return IsFlag(arg, flag); }),
-      args.end());
+  std::erase_if(Find(*container_, "args")->items, [&](const doc::Node& arg) { return IsFlag(arg, flag); });
 }
 
 void AgentDaemonSet::SetEnv(const std::string& name, const std::string& value) {
@@ -160,11 +156,18 @@ namespace {
 
 constexpr std::string_view kOperator = "monitoring.coreos.com/";
 
-bool IsLabel(std::string_view text) {
+struct Label {
+  std::string key, value;
+};
+
+// Parses "K=V"; the value in "K=" is empty.
+std::optional<Label> LabelOf(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return false;
-  const std::string_view key = text.substr(0, equals), value = text.substr(equals + 1);
-  return base::IsLabelKey(key) && (value.empty() || base::IsLabelPart(value));
+  if (equals == std::string::npos) return std::nullopt;
+  Label label{text.substr(0, equals), text.substr(equals + 1)};
+  if (!base::IsLabelKey(label.key) || (!label.value.empty() && !base::IsLabelPart(label.value)))
+    return std::nullopt;
+  return label;
 }
 
 // Alerts are expressions of PromQL, so their names are replaced as text.
@@ -193,7 +196,7 @@ base::Status CheckMonitors(const GenerateOptions& options) {
         "--component: monitoring and monitoring-gke are alternatives: leave out one");
   }
   for (const std::string& label : options.monitor_labels) {
-    if (!IsLabel(label)) {
+    if (!LabelOf(label)) {
       return base::InvalidArgument(
           "--monitoring-label must be KEY=VALUE, such as release=kube-prometheus-stack");
     }
@@ -207,11 +210,11 @@ base::Status CheckMonitors(const GenerateOptions& options) {
 void LabelMonitors(const std::vector<std::string>& labels, Objects& objects) {
   for (Object& object : objects.all) {
     if (!TextAt(object.body, {"apiVersion"}).starts_with(kOperator)) continue;
-    for (const std::string& label : labels) {
-      // CheckMonitors has ensured that there is one.
-      const std::size_t equals = label.find('=');
-      Put(Sub(Sub(object.body, "metadata"), "labels"), label.substr(0, equals),
-          doc::Node::String(label.substr(equals + 1)));
+    for (const std::string& text : labels) {
+      // CheckMonitors has rejected all others.
+      if (auto label = LabelOf(text)) {
+        Put(Sub(Sub(object.body, "metadata"), "labels"), label->key, doc::Node::String(label->value));
+      }
     }
   }
 }
@@ -230,20 +233,6 @@ namespace {
 
 constexpr std::string_view kOs = "kubernetes.io/os";
 constexpr std::string_view kRole = "node-role.kubernetes.io/";
-
-struct Label {
-  std::string key, value;
-};
-
-// Parses "K=V"; the value in "K=" is empty.
-std::optional<Label> LabelOf(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) return std::nullopt;
-  Label label{text.substr(0, equals), text.substr(equals + 1)};
-  if (!base::IsLabelKey(label.key) || (!label.value.empty() && !base::IsLabelPart(label.value)))
-    return std::nullopt;
-  return label;
-}
 
 struct Toleration {
   std::string key;

@@ -67,14 +67,6 @@ void SetLabel(doc::Node& mapping, const std::pair<std::string, std::string>& lab
   Put(mapping, label.first, doc::Node::String(label.second));
 }
 
-// Finds the object to which others refer by `name`, so that its final name can replace it.
-const Object* FindReferenced(const Objects& objects, const std::string& kind, const std::string& name) {
-  for (const Object& object : objects.all) {
-    if (object.Kind() == kind && object.original_name == name) return &object;
-  }
-  return nullptr;
-}
-
 // Updates the subjects of a binding. They name service accounts by name and namespace, and both may have
 // changed.
 void UpdateSubjects(const Objects& objects, Object& binding) {
@@ -167,8 +159,7 @@ void FinishNames(Objects& objects) {
       // Without `referrer_kind`, the reference may stand in objects of any kind.
       if (!reference.referrer_kind.empty() && reference.referrer_kind != object.Kind()) continue;
       ForEachAt(object.body, reference.path, 0, [&](doc::Node& name) {
-        if (const Object* other = FindReferenced(objects, reference.kind, name.text))
-          name.text = other->Name();
+        if (const Object* other = FindObject(objects, reference.kind, name.text)) name.text = other->Name();
       });
     }
     UpdateSubjects(objects, object);

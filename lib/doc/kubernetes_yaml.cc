@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "doc/go_types.h"
 #include "doc/json.h"
 #include "doc/node.h"
 #include "doc/parser_parts.h"
@@ -642,10 +643,7 @@ std::string KeyOfFloat(double value) {
 }
 
 std::string SetBinary(std::string_view text, Node& node) {
-  std::string digits(text);
-  digits.erase(std::remove_if(digits.begin(), digits.end(), [](char c) { return c == '\n' || c == '\r'; }),
-               digits.end());
-  std::optional<std::string> bytes = base::Base64Decode(digits);
+  std::optional<std::string> bytes = DecodeGoBase64(std::string(text));
   node.kind = Node::Kind::kString;
   if (bytes) node.text = base::ToUtf8(*bytes);
   return bytes ? "" : "is no base64, which its tag !!binary says";

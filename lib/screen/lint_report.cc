@@ -201,19 +201,7 @@ namespace {
 // Returns a path as the relative or absolute URI that SARIF requires (3.4.3). Bytes are percent-encoded
 // unless RFC 3986 allows them in a path.
 std::string Uri(std::string_view path) {
-  static constexpr std::string_view kHex = "0123456789ABCDEF";
-  static constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/!$&'()*+,;=@";
-  std::string uri = path.starts_with('/') ? "file://" : "";
-  for (char c : path) {
-    if (kPlain.find(c) != std::string_view::npos) {
-      uri += c;
-      continue;
-    }
-    auto byte = static_cast<unsigned char>(c);
-    uri += {'%', kHex[byte >> 4], kHex[byte & 15]};
-  }
-  return uri;
+  return (path.starts_with('/') ? "file://" : "") + base::PercentEncode(path, "/!$&'()*+,;=@");
 }
 
 void Text(doc::JsonWriter& json, std::string_view name, std::string_view text) {

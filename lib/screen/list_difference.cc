@@ -20,9 +20,9 @@ namespace {
 // Maximum width of the column of names.
 constexpr std::size_t kWidestImage = 80;
 
-std::string KeyOf(const status::StatusImage& image) {
-  auto reference = image::Reference::Parse(image.image);
-  return reference ? reference->Normalized() : image.image;
+std::string NormalizedOr(const std::string& name) {
+  auto reference = image::Reference::Parse(name);
+  return reference ? reference->Normalized() : name;
 }
 
 std::string Names(const std::set<std::string>& names) {
@@ -80,7 +80,7 @@ std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const stat
   // The normalised name is the key, so that two lists in different orders can be compared.
   std::map<std::string, ListDifference> sorted;
   std::map<std::string, const status::StatusImage*> there;
-  for (const status::StatusImage& image : node.images) there.emplace(KeyOf(image), &image);
+  for (const status::StatusImage& image : node.images) there.emplace(NormalizedOr(image.image), &image);
   for (const plan::DesiredImage& desired : list.images) {
     const std::string& name = desired.reference.Normalized();
     auto has = there.find(name);
@@ -146,15 +146,6 @@ std::string ListDifferencesJson(const std::vector<ListDifference>& differences) 
   });
   return json.Take() + "\n";
 }
-
-namespace {
-
-std::string NormalizedOr(const std::string& name) {
-  auto reference = image::Reference::Parse(name);
-  return reference ? reference->Normalized() : name;
-}
-
-}  // namespace
 
 std::vector<std::string> AliasNotes(const plan::ImageList& list, const status::StatusDocument& document) {
   std::set<std::string> listed;

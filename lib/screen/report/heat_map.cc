@@ -128,13 +128,6 @@ std::vector<HeatMap::Row> Rows(const Grid& grid, const std::vector<std::uint32_t
   return rows;
 }
 
-// Encodes a code point of three bytes in UTF-8; all of kCircled are such.
-std::string Utf8Of(unsigned code_point) {
-  return {static_cast<char>(0xE0U | (code_point >> 12U)),
-          static_cast<char>(0x80U | ((code_point >> 6U) & 0x3FU)),
-          static_cast<char>(0x80U | (code_point & 0x3FU))};
-}
-
 // Prefers the letters of the word itself, so that the letter reminds of the word ("D" for denied).
 std::string FirstFree(const std::string& word, std::string_view alphabet, std::set<std::string>& used) {
   bool digits = alphabet == kDigits;
@@ -150,7 +143,8 @@ std::string FirstFree(const std::string& word, std::string_view alphabet, std::s
   }
   for (const CodePoints& range : kCircled) {
     for (unsigned point = range.first; point <= range.last; point++) {
-      std::string letter = Utf8Of(point);
+      std::string letter;
+      base::AppendUtf8(letter, point);
       if (used.insert(letter).second) return letter;
     }
   }
