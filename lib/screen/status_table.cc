@@ -267,7 +267,7 @@ std::string JoinInLines(const std::vector<std::string>& pieces, std::size_t widt
 std::string ListPiece(const status::StatusDocument& document) {
   if (document.list.sources.empty()) return "no list";
   std::optional<base::WallTime> newest;
-  for (const status::StatusSource& source : document.list.sources) {
+  for (const plan::ListSource& source : document.list.sources) {
     if (source.loaded_at && (!newest || *newest < *source.loaded_at)) newest = source.loaded_at;
   }
   std::string piece = "list " + ShortHash(document.list.hash) + " (" +
@@ -333,7 +333,7 @@ std::vector<std::string> NodeProblems(const status::StatusDocument& document) {
 
 std::vector<std::string> RejectedSources(const status::StatusDocument& document) {
   std::vector<std::string> refused;
-  for (const status::StatusSource& source : document.list.sources) {
+  for (const plan::ListSource& source : document.list.sources) {
     // A source that was never in force is the node's own reason already.
     if (source.error.empty() || !source.loaded_at) continue;
     refused.push_back("the newest " + source.name + " is not in force: " + source.error);

@@ -154,13 +154,13 @@ static void Rows(V&& v, const StatusImage*) {
 }
 
 template <typename V>
-static void Rows(V&& v, const StatusSource*) {
-  v("name", &StatusSource::name, kPublic, "Name of the source: `images.yaml`");
-  v("path", &StatusSource::path, 0, "Its path in the agent's container");
-  v("hash", &StatusSource::hash, kPublic | kNull, "Hash of the version in force; null: none");
-  v("entries", &StatusSource::entries, kPublic, "Entries of that version");
-  v("loadedAt", &StatusSource::loaded_at, kPublic | kNull, "When the agent loaded that version");
-  v("error", &StatusSource::error, kPublic | kNull, "Why the newest version is not in force");
+static void Rows(V&& v, const plan::ListSource*) {
+  v("name", &plan::ListSource::name, kPublic, "Name of the source: `images.yaml`");
+  v("path", &plan::ListSource::path, 0, "Its path in the agent's container");
+  v("hash", &plan::ListSource::hash, kPublic | kNull, "Hash of the version in force; null: none");
+  v("entries", &plan::ListSource::entries, kPublic, "Entries of that version");
+  v("loadedAt", &plan::ListSource::loaded_at, kPublic | kNull, "When the agent loaded that version");
+  v("error", &plan::ListSource::error, kPublic | kNull, "Why the newest version is not in force");
 }
 
 template <typename V>

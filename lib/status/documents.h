@@ -227,19 +227,10 @@ struct StatusImage {
   friend bool operator==(const StatusImage&, const StatusImage&) = default;
 };
 
-struct StatusSource {
-  std::string name, path, hash;
-  std::uint64_t entries = 0;
-  std::optional<base::WallTime> loaded_at;
-  std::string error;
-
-  friend bool operator==(const StatusSource&, const StatusSource&) = default;
-};
-
 struct StatusList {
   std::string hash;
   std::uint64_t entries = 0;
-  std::vector<StatusSource> sources;
+  std::vector<plan::ListSource> sources;
   std::vector<std::string> warnings;
 
   friend bool operator==(const StatusList&, const StatusList&) = default;

@@ -25,22 +25,6 @@ std::uint64_t WholeRate(double per_second) {
   return per_second > 0 && per_second < 1e15 ? static_cast<std::uint64_t>(per_second) : 0;
 }
 
-StatusList SourcesOf(const plan::Snapshot& snapshot) {
-  StatusList list{.hash = snapshot.list.hash,
-                  .entries = snapshot.images.size(),
-                  .sources = {},
-                  .warnings = snapshot.list.warnings};
-  for (const plan::ListSource& source : snapshot.list.sources) {
-    list.sources.push_back({.name = source.name,
-                            .path = source.path,
-                            .hash = source.hash,
-                            .entries = source.entries,
-                            .loaded_at = source.loaded_at,
-                            .error = source.error});
-  }
-  return list;
-}
-
 StatusRuntime RuntimeOf(const plan::RuntimeStatus& runtime) {
   return {.name = runtime.name,
           .version = runtime.version,
@@ -301,7 +285,10 @@ StatusDocument HeadOf(const plan::Snapshot& snapshot, base::WallTime time) {
   document.required = snapshot.readiness.required;
   document.required_ready = snapshot.readiness.required_ready;
   document.time = time;
-  document.list = SourcesOf(snapshot);
+  document.list = {.hash = snapshot.list.hash,
+                   .entries = snapshot.images.size(),
+                   .sources = snapshot.list.sources,
+                   .warnings = snapshot.list.warnings};
   document.runtime = RuntimeOf(snapshot.runtime);
   document.kubelet = KubeletOf(snapshot.kubelet);
   document.disk = DiskOf(snapshot.disk);
@@ -312,7 +299,7 @@ StatusDocument HeadOf(const plan::Snapshot& snapshot, base::WallTime time) {
 }
 
 // Removes the parts of public members that callers without a token must not see.
-void Hide(StatusSource& source) {
+void Hide(plan::ListSource& source) {
   // The error itself may quote lines of the list.
   if (!source.error.empty()) source.error = "its newest version is not valid";
 }
@@ -341,7 +328,7 @@ std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
 std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
   StatusDocument document = HeadOf(snapshot, time);
   document.hidden = HiddenMembers();
-  for (StatusSource& source : document.list.sources) Hide(source);
+  for (plan::ListSource& source : document.list.sources) Hide(source);
   auto image_at = [&](std::size_t index) {
     StatusImage image = ImageOf(snapshot, snapshot.images[index], time);
     Hide(image);
