@@ -82,8 +82,8 @@ Node CanonicalForm(const SourceContent& source) {
     images.push_back(std::move(node));
   }
   Node root = Node::Mapping();
-  root.Set("apiVersion", Node::String("prefetchd.dev/v1alpha1"));
-  root.Set("kind", Node::String("ImageList"));
+  root.Set("apiVersion", Node::String(std::string(kListApiVersion)));
+  root.Set("kind", Node::String(std::string(kListKind)));
   root.Set("images", Node::Sequence(std::move(images)));
   return root;
 }

@@ -8,6 +8,7 @@
 #include "doc/kubernetes_stream.h"
 #include "doc/reader.h"
 #include "doc/write.h"
+#include "list/image_list.h"
 
 namespace prefetch::list {
 
@@ -67,8 +68,8 @@ std::string ListDraft::Write(DraftOutput output, const std::vector<std::string>&
   }
   if (output != DraftOutput::kJson) return text;
   return doc::WritePrettyJson(doc::Node::Mapping()
-                                  .Set("apiVersion", doc::Node::String("prefetchd.dev/v1alpha1"))
-                                  .Set("kind", doc::Node::String("ImageList"))
+                                  .Set("apiVersion", doc::Node::String(std::string(kListApiVersion)))
+                                  .Set("kind", doc::Node::String(std::string(kListKind)))
                                   .Set("images", doc::Node::Sequence(std::move(nodes))));
 }
 

@@ -332,7 +332,7 @@ std::string AuditText(const Audit& audit, std::size_t width) {
 std::string AuditJson(const Audit& audit, base::WallTime time) {
   doc::JsonWriter out;
   out.Object([&] {
-    out.Member("apiVersion", "prefetchd.dev/v1");
+    out.Member("apiVersion", status::kStatusApiVersion);
     out.Member("kind", "AuditReport");
     out.Member("time", base::Rfc3339(time));
     out.MemberBool("clean", audit.Clean());

@@ -358,7 +358,7 @@ std::string CheckReportJson(const std::vector<CheckItem>& items, const status::C
                             const std::vector<manifest::UnreadObject>& unread) {
   doc::JsonWriter json;
   json.Object([&] {
-    json.Member("apiVersion", "prefetchd.dev/v1");
+    json.Member("apiVersion", status::kStatusApiVersion);
     json.Member("kind", "CheckResult");
     json.Member("node", result.node);
     json.MemberOrNull("time", result.time);

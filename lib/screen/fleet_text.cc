@@ -352,7 +352,7 @@ void WriteNode(doc::JsonWriter& out, const FleetNode& node) {
 std::string FleetJson(const Fleet& fleet, base::WallTime time, bool not_ready) {
   doc::JsonWriter out;
   out.Object([&] {
-    out.Member("apiVersion", "prefetchd.dev/v1");
+    out.Member("apiVersion", status::kStatusApiVersion);
     out.Member("kind", "FleetStatus");
     out.Member("time", base::Rfc3339(time));
     out.MemberNumber("count", fleet.nodes.size());

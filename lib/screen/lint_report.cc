@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "doc/write.h"
 #include "screen/text_layout.h"
+#include "status/documents.h"
 
 namespace prefetch::screen {
 
@@ -167,7 +168,7 @@ void Write(doc::JsonWriter& json, const manifest::lint::UnreadKind& object) {
 std::string LintJson(const manifest::lint::LintResult& result) {
   doc::JsonWriter json;
   json.Object([&] {
-    json.Member("apiVersion", "prefetchd.dev/v1");
+    json.Member("apiVersion", status::kStatusApiVersion);
     json.Member("kind", "LintReport");
     // Notes do not count.
     json.MemberBool("clean", result.Clean());

@@ -131,7 +131,7 @@ std::string ListDifferencesText(const std::vector<ListDifference>& differences) 
 std::string ListDifferencesJson(const std::vector<ListDifference>& differences) {
   doc::JsonWriter json;
   json.Object([&] {
-    json.Member("apiVersion", "prefetchd.dev/v1");
+    json.Member("apiVersion", status::kStatusApiVersion);
     json.Member("kind", "ListDiff");
     json.MemberBool("same", differences.empty());
     json.Array("differences", [&] {
