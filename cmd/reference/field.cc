@@ -139,9 +139,6 @@ std::string TableOf(const Fields& fields, TableFor use, std::string_view without
 
 namespace {
 
-// A JSON Schema knows no "absolute path" and no "text that is not empty", so patterns express them.
-constexpr const char* kAbsolutePath = "^/";
-constexpr const char* kAnyText = "[^\\u0000]";
 constexpr const char* kNamePattern = "^[^\\u0000-\\u0020\\u007f]{1,500}$";
 constexpr const char* kAccountPattern = "^[^\\u0000-\\u0020\\u007f]*/[^\\u0000-\\u0020\\u007f]*$";
 
@@ -245,11 +242,11 @@ Fields CredentialFields() {
       {.path = "pullSecrets[].name",
        .help = "A unique name, which `status` and logs show",
        .required = true,
-       .pattern = kAnyText},
+       .pattern = config::kNotEmpty},
       {.path = "pullSecrets[].path",
        .help = "The mounted file, a `.dockerconfigjson` or `.dockercfg`",
        .required = true,
-       .pattern = kAbsolutePath},
+       .pattern = config::kPath},
       {.path = "pullSecrets[].allowRepositories",
        .form = Form::kTexts,
        .help = "The repositories that are pulled with the secret, with the patterns of kubelet's "
@@ -268,11 +265,11 @@ Fields CredentialFields() {
       {.path = "providerServiceAccount.namespace",
        .help = "Namespace of the service account",
        .required = true,
-       .pattern = kAnyText},
+       .pattern = config::kNotEmpty},
       {.path = "providerServiceAccount.name",
        .help = "Name of the service account",
        .required = true,
-       .pattern = kAnyText},
+       .pattern = config::kNotEmpty},
       {.path = "providerEnvironment",
        .form = Form::kTextOrMap,
        .help = "The whole environment of credential plugins: a file of `NAME=value` lines, or a map",
@@ -457,7 +454,7 @@ Fields PullWindow() {
           {.path = "pullWindow.days",
            .form = Form::kTexts,
            .help = "Days on which it opens",
-           .words = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"},
+           .words = {plan::kDayNames.begin(), plan::kDayNames.end()},
            .fallback = "every day",
            .least_items = 1,
            .most_items = 7},

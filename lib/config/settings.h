@@ -266,8 +266,8 @@ inline constexpr const char* kOnceExitCodes =
     "runtime could not be reached";
 constexpr const char* kDefaultLocal = "/run/prefetchd/prefetchd.sock";
 
-// Patterns of the values of settings, for the JSON Schema (ECMA 262). Internal to config/. The complete rules
-// are in config/agent_config.cc.
+// Patterns of the values of settings, for the JSON Schema (ECMA 262), which knows no "absolute path" and no
+// "text that is not empty". The complete rules are in config/agent_config.cc.
 
 inline constexpr const char* kPath = "^/";
 inline constexpr const char* kNotEmpty = "[^\\u0000]";

@@ -16,7 +16,6 @@ namespace prefetch::screen {
 
 namespace {
 
-constexpr std::size_t kCauseColumns = 11;  // the maximum width of ReasonDescription::state (status/words.h)
 constexpr std::size_t kMostGroups = 12;
 constexpr std::size_t kMostLists = 3;
 constexpr std::size_t kLongestMessage = 300;
@@ -69,7 +68,7 @@ std::string Counts(const Fleet& fleet, const std::string& gap, bool color) {
 // The first line begins with `first`; the others are indented by its width, so that an arrow stands out.
 std::string Indented(std::string_view text, std::string_view first, std::size_t width) {
   if (text.empty()) return "";
-  std::string out, margin(kCauseColumns + 2, ' ');
+  std::string out, margin(kStateColumns + 2, ' ');
   std::size_t room = width - margin.size() - DisplayWidth(first);
   // A registry's message may be a whole page.
   for (const std::string& line : Wrap(base::Truncate(text, kLongestMessage), room)) {
@@ -84,9 +83,9 @@ std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTable
   status::ReasonDescription words = status::WordsFor(group.reason);
   std::string image = group.image.empty() ? "(the node itself)" : group.image;
   std::string where = "on " + std::to_string(group.nodes.size()) + " of " + Nodes(all);
-  std::size_t room = width - kCauseColumns - 4 - DisplayWidth(where);
+  std::size_t room = width - kStateColumns - 4 - DisplayWidth(where);
   std::string name = options.wide ? image : ShortImage(image, room);
-  std::string text = Colored(PadRight(words.state, kCauseColumns), group.state, options.color) + "  " +
+  std::string text = Colored(PadRight(words.state, kStateColumns), group.state, options.color) + "  " +
                      PadRight(name, room) + "  " + where + "\n";
   // For pulls under way, the slowest node says more than any message.
   if (group.most_bytes_left > 0) {
@@ -99,8 +98,8 @@ std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTable
   }
   // With -o wide, every node is listed, so that the output can be searched.
   std::size_t most = options.wide ? group.nodes.size() : SIZE_MAX;
-  std::size_t names_width = options.wide ? SIZE_MAX : width - kCauseColumns - 2;
-  text += std::string(kCauseColumns + 2, ' ') + Names(group.nodes, names_width, most) + "\n";
+  std::size_t names_width = options.wide ? SIZE_MAX : width - kStateColumns - 2;
+  text += std::string(kStateColumns + 2, ' ') + Names(group.nodes, names_width, most) + "\n";
   // A stale image is in use; there is nothing that must be done.
   if (group.state != NodeState::kReady && !words.advice.empty()) text += Indented(words.advice, "→ ", width);
   return text;
@@ -173,13 +172,13 @@ std::string NodesText(const Fleet& fleet, const FleetTableOptions& options, std:
                    [](const FleetNode* a, const FleetNode* b) { return a->state > b->state; });
   if (!options.wide) name = std::min(name, width / 2);
   std::string text =
-      "\n" + PadRight("NODE", name) + "  " + PadRight("STATE", kCauseColumns) + "  READY    LIST    WHY\n";
+      "\n" + PadRight("NODE", name) + "  " + PadRight("STATE", kStateColumns) + "  READY    LIST    WHY\n";
   for (const FleetNode* node : nodes) {
     std::string state = base::ToLower(NodeStateName(node->state));
     std::string ratio =
         node->detail ? std::to_string(node->required_ready) + "/" + std::to_string(node->required) : "–";
     std::string line = PadRight(options.wide ? node->name : CutEnd(node->name, name), name) + "  " +
-                       PadRight(state, kCauseColumns) + "  " + PadRight(ratio, 7) + "  " +
+                       PadRight(state, kStateColumns) + "  " + PadRight(ratio, 7) + "  " +
                        PadRight(node->detail ? ShortHash(node->list_hash) : "–", 6) + "  " +
                        base::ReplaceAll(NodeReasonText(*node), "\n", " ");
     line.resize(line.find_last_not_of(' ') + 1);
@@ -251,7 +250,7 @@ std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std
       lines.push_back(CutEnd("  …", width));
       break;
     }
-    std::string line = "  " + PadRight(status::WordsFor(group.reason).state, kCauseColumns) + "  ";
+    std::string line = "  " + PadRight(status::WordsFor(group.reason).state, kStateColumns) + "  ";
     if (!group.image.empty()) line += ShortImage(group.image, kImageColumns) + "  ";
     line += Nodes(group.nodes.size()) + "  ";
     line += group.most_bytes_left > 0 ? base::HumanBytes(group.most_bytes_left) + " left on " + group.slowest

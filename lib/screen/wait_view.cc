@@ -169,8 +169,8 @@ std::vector<std::string> WaitDetails(const status::StatusDocument& document, std
       break;
     }
     std::string why = base::ReplaceAll(ReasonText(*image, document), "\n", " ");
-    lines.push_back(CutEnd("  " + PadRight(status::WordsFor(image->reason.text()).state, 11) + "  " +
-                               ShortImage(image->image, 40) + "  " + why,
+    lines.push_back(CutEnd("  " + PadRight(status::WordsFor(image->reason.text()).state, kStateColumns) +
+                               "  " + ShortImage(image->image, 40) + "  " + why,
                            width));
   }
   return lines;
@@ -195,17 +195,18 @@ std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, 
   const MissingTally tally = CountMissing(document);
   if (tally.outside > 0) {
     text += Paragraph(OutsideWindowText(tally, document) + ": prefetchctl retry pulls at once", "  ", "    ",
-                      std::max<std::size_t>(width, 60));
+                      std::max(width, kLeastWidth));
   }
   if (document.reason != plan::Reason::kImagesNotReady && !document.ready)
     text += Paragraph(document.message, "  ", "    ",
                       std::string::npos);  // in one line, since logs are searched for it
-  std::size_t columns = std::max<std::size_t>(width, 60) - 15;
+  constexpr std::size_t kIndent = kStateColumns + 4;
+  std::size_t columns = std::max(width, kLeastWidth) - kIndent;
   for (const status::StatusImage* image : MissingImages(document)) {
-    text += "  " + PadRight(status::WordsFor(image->reason.text()).state, 11) + "  " +
+    text += "  " + PadRight(status::WordsFor(image->reason.text()).state, kStateColumns) + "  " +
             ShortImage(image->image, columns) + "\n";
     for (const std::string& line : Wrap(ReasonText(*image, document), columns)) {
-      text += std::string(15, ' ') + line + "\n";
+      text += std::string(kIndent, ' ') + line + "\n";
     }
   }
   return text;
