@@ -65,12 +65,10 @@ void CheckPaths(const RawConfig& raw, std::initializer_list<SettingGroup> groups
 template <typename E>
 std::optional<E> WordOf(const SourcedText& given, std::string_view setting, Mistakes& mistakes) {
   if (!given) return std::nullopt;
-  std::vector<std::string> words = WordsOf(SettingNamed(setting));
+  const std::vector<std::string> words = WordsOf(SettingNamed(setting));
   if (std::find(words.begin(), words.end(), given->value) != words.end())
     return base::EnumNamed<E>(given->value, base::EqualsIgnoreCase);
-  const std::string last = std::move(words.back());
-  words.pop_back();
-  mistakes.Add(given->source, "must be " + base::Join(words, ", ") + " or " + last);
+  mistakes.Add(given->source, "must be " + base::JoinOr({words.begin(), words.end()}));
   return std::nullopt;
 }
 
@@ -88,11 +86,7 @@ void SetRegistry(const RawConfig& raw, RegistryConfig& config, Mistakes& mistake
 }
 
 KubeletMode KubeletModeOf(const RawConfig& raw, Mistakes& mistakes) {
-  if (!raw.kubelet || raw.kubelet->value == "auto") return KubeletMode::kAuto;
-  if (raw.kubelet->value != "none") {
-    mistakes.Add(raw.kubelet->source, "must be none or auto");
-    return KubeletMode::kAuto;
-  }
+  if (WordOf<KubeletMode>(raw.kubelet, "kubelet", mistakes) != KubeletMode::kNone) return KubeletMode::kAuto;
   // A declaration about a kubelet that does not exist shows a misunderstanding, so it is not ignored.
   auto must_be_unset = [&](const auto& given) {
     if (given) mistakes.Add(given->source, "needs a kubelet, and --kubelet=none declares that there is none");
@@ -272,7 +266,7 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   config.timeout = Timeout(raw.timeout, config.once, mistakes);
   config.log_level =
       WordOf<base::LogLevel>(raw.log_level, "log-level", mistakes).value_or(base::LogLevel::kInfo);
-  config.log_format = LogFormatOf(raw.log_format, mistakes);
+  config.log_format = WordOf<base::LogFormat>(raw.log_format, "log-format", mistakes);
   config.pull_secrets = raw.pull_secrets.value_or(std::vector<PullSecret>());
   config.provider_environment = raw.provider_environment.value_or(PluginEnvironment());
   config.limits = raw.limits.value_or(plan::Limits());
@@ -521,14 +515,6 @@ ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes) {
   if (auto address = ParseHostPort(given ? given->value : kDefaultListen)) return *address;
   mistakes.Add(given ? given->source : "--listen", "must be host:port, such as 127.0.0.1:9477 or [::1]:9477");
   return {};
-}
-
-std::optional<base::LogFormat> LogFormatOf(const SourcedText& given, Mistakes& mistakes) {
-  if (!given || given->value == "auto") return std::nullopt;
-  if (given->value == "json") return base::LogFormat::kJson;
-  if (given->value == "plain") return base::LogFormat::kPlain;
-  mistakes.Add(given->source, "must be auto, json or plain");
-  return std::nullopt;
 }
 
 }  // namespace prefetch::config

@@ -81,7 +81,6 @@ std::string ProxyUrl(const SourcedText& given, Mistakes& mistakes);
 // These return the default if nothing is set.
 std::string SocketPath(const SourcedText& given, Mistakes& mistakes);
 ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes);
-std::optional<base::LogFormat> LogFormatOf(const SourcedText& given, Mistakes& mistakes);
 
 // "10.0.0.7:10250", "[::1]:9477", ":9477".
 std::optional<ListenAddress> ParseHostPort(const std::string& text);

@@ -142,22 +142,6 @@ std::vector<std::string> ReadPatterns(ObjectReader& object, std::string_view key
   return patterns;
 }
 
-template <typename T>
-void ReadWord(ObjectReader& object, std::string_view key,
-              std::initializer_list<std::pair<std::string_view, T>> words, T& field) {
-  std::optional<std::string> text = object.String(key);
-  if (!text) return;
-  std::string known;
-  for (const auto& [word, value] : words) {
-    if (*text == word) {
-      field = value;
-      return;
-    }
-    known += (known.empty() ? "" : ", ") + std::string(word);
-  }
-  object.Fail(key, "must be one of " + known);
-}
-
 plan::CallerRules ReadPreflight(ObjectReader object) {
   using plan::AnswerSource;
   using plan::PullFor;
@@ -171,11 +155,14 @@ plan::CallerRules ReadPreflight(ObjectReader object) {
                   "must be patterns of NAMESPACE/NAME, and \"" + account + "\" has no slash");
     }
   }
-  ReadWord(object, "always", {{"known", AnswerSource::kKnown}, {"ask", AnswerSource::kAsk}}, rules.always);
-  ReadWord(object, "unlisted", {{"known", AnswerSource::kKnown}, {"ask", AnswerSource::kAsk}},
-           rules.unlisted);
-  ReadWord(object, "pull", {{"never", PullFor::kNever}, {"listed", PullFor::kListed}, {"any", PullFor::kAny}},
-           rules.pull);
+  const doc::EnumNames<AnswerSource> sources = {{"known", AnswerSource::kKnown}, {"ask", AnswerSource::kAsk}};
+  rules.always = object.Enum("always", sources).value_or(rules.always);
+  rules.unlisted = object.Enum("unlisted", sources).value_or(rules.unlisted);
+  rules.pull =
+      object
+          .Enum<PullFor>("pull",
+                         {{"never", PullFor::kNever}, {"listed", PullFor::kListed}, {"any", PullFor::kAny}})
+          .value_or(rules.pull);
   // A pull shows whether the image exists, which "known" is to hide.
   if (rules.pull == PullFor::kAny && rules.unlisted != AnswerSource::kAsk) {
     object.Fail("pull", "\"any\" needs unlisted: ask, since a pull reveals the image's state");

@@ -462,7 +462,7 @@ agent.yaml:10:52: limits.parallelPullsWhenReady: must not be more than parallelP
 agent.yaml:10:69: limits.stallTimeout: must not be longer than pullLimit
 agent.yaml:10:90: limits.diskHighPercent: must be from 1 to 100
 --list: at least one file or directory is needed
-agent.yaml:5:10: kubelet: must be none or auto
+agent.yaml:5:10: kubelet: must be auto or none
 agent.yaml:4:9: listen)" + kListenError);
 }
 
@@ -488,7 +488,7 @@ TEST(AgentConfig, AdmittingPodsNeedsTheApiServerAndNobodyIsAdmittedByDefault) {
   ASSERT_FALSE(wrong);
   for (const char* mistake :
        {"preflight.namespaces[0]: ", "preflight.serviceAccounts: must be patterns of NAMESPACE/NAME",
-        "preflight.always: must be one of known, ask", "preflight.pull: ", "preflight.other: "}) {
+        "preflight.always: must be known or ask", "preflight.pull: ", "preflight.other: "}) {
     EXPECT_NE(wrong.error().message().find(mistake), std::string::npos) << mistake << wrong.error().message();
   }
 }
@@ -651,7 +651,7 @@ TEST(RefusedConfig, SaysWhoSaidIt) {
       {"AuditIgnoreTooMany",
        [](RawConfig& raw) { raw.audit_ignore = Flags(std::vector<std::string>(101, "a"), "--audit-ignore"); },
        "--audit-ignore: must be at most 100 patterns"},
-      {"KubeletOther", [](RawConfig& raw) { raw.kubelet->value = "yes"; }, "--kubelet: must be none or auto"},
+      {"KubeletOther", [](RawConfig& raw) { raw.kubelet->value = "yes"; }, "--kubelet: must be auto or none"},
       {"KubeletVersion", [](RawConfig& raw) { raw.kubelet_version = Flag("latest", "--kubelet-version"); },
        "--kubelet-version: must be a version such as 1.37 or 1.37.2"},
       {"KubeletTooOld", [](RawConfig& raw) { raw.kubelet_version = Flag("v1.30.9", "--kubelet-version"); },
