@@ -67,12 +67,11 @@ struct PodContainer {
 };
 
 struct Pod {
-  std::string name, name_space, uid, resource_version;
+  std::string name, name_space, uid;
   std::string node;  // empty: not scheduled
-  std::string phase, ip, reason, message;
+  std::string phase, reason, message;
   bool ready = false;        // condition Ready is True
   bool terminating = false;  // deletionTimestamp is set
-  std::map<std::string, std::string> labels;
   std::string service_account;
   std::vector<std::string> image_pull_secrets;  // names only
   std::vector<PodContainer> containers;         // init containers first
@@ -95,7 +94,7 @@ struct NodeEvent {
 };
 
 struct ServiceAccount {
-  std::string name, name_space, uid;
+  std::string name, uid;
   std::map<std::string, std::string> annotations;
 
   friend bool operator==(const ServiceAccount&, const ServiceAccount&) = default;
@@ -104,8 +103,7 @@ struct ServiceAccount {
 // An Event (core/v1) about a Pod, as it is read.
 struct PodEvent {
   std::string name_space, pod, node;  // node: of the kubelet that reports; empty: not told
-  std::string reason, message;
-  int count = 1;
+  std::string message;
   std::optional<base::WallTime> last;
 
   friend bool operator==(const PodEvent&, const PodEvent&) = default;

@@ -132,15 +132,12 @@ std::optional<Pod> DecodePod(const doc::Node& object) {
   Pod pod{.name = TextAt(object, {"metadata", "name"}),
           .name_space = TextAt(object, {"metadata", "namespace"}),
           .uid = TextAt(object, {"metadata", "uid"}),
-          .resource_version = TextAt(object, {"metadata", "resourceVersion"}),
           .node = TextAt(object, {"spec", "nodeName"}),
           .phase = TextAt(object, {"status", "phase"}),
-          .ip = TextAt(object, {"status", "podIP"}),
           .reason = TextAt(object, {"status", "reason"}),
           .message = TextAt(object, {"status", "message"}),
           .ready = IsReady(object),
           .terminating = !TextAt(object, {"metadata", "deletionTimestamp"}).empty(),
-          .labels = TextsAt(object, {"metadata", "labels"}),
           .service_account = TextAt(object, {"spec", "serviceAccountName"})};
   if (pod.name.empty()) return std::nullopt;
   for (const doc::Node& secret : ItemsAt(object, {"spec", "imagePullSecrets"})) {
@@ -158,7 +155,6 @@ std::optional<Pod> DecodePod(const doc::Node& object) {
 
 std::optional<ServiceAccount> DecodeServiceAccount(const doc::Node& object) {
   ServiceAccount account{.name = TextAt(object, {"metadata", "name"}),
-                         .name_space = TextAt(object, {"metadata", "namespace"}),
                          .uid = TextAt(object, {"metadata", "uid"}),
                          .annotations = TextsAt(object, {"metadata", "annotations"})};
   if (account.name.empty()) return std::nullopt;
@@ -192,16 +188,11 @@ std::optional<PodEvent> DecodePodEvent(const doc::Node& object) {
   PodEvent event{.name_space = TextAt(object, {"involvedObject", "namespace"}),
                  .pod = TextAt(object, {"involvedObject", "name"}),
                  .node = TextAt(object, {"source", "host"}),
-                 .reason = TextAt(object, {"reason"}),
                  .message = TextAt(object, {"message"}),
                  .last = TimeAt(object, "lastTimestamp")};
   // Newer events fill other fields: reportingInstance for source.host, eventTime for lastTimestamp.
   if (event.node.empty()) event.node = TextAt(object, {"reportingInstance"});
   if (!event.last) event.last = TimeAt(object, "eventTime");
-  const doc::Node* count = object.Find("count");
-  bool counted = count != nullptr && count->kind == doc::Node::Kind::kInt && count->integer > 0 &&
-                 count->integer < 1'000'000;
-  if (counted) event.count = static_cast<int>(count->integer);
   return event;
 }
 

@@ -32,7 +32,6 @@ const BuiltInKind* FindBuiltIn(const ObjectType& type);
 enum class PolicyDefault {
   kKubernetes,    // the API server fills it in
   kIfNotPresent,  // the controller sets it, or names the image by its digest
-  kAlways,        // the controller sets it
   kUnknown,       // it is in settings that no manifest shows
 };
 

@@ -591,9 +591,6 @@ PolicyRules RulesOf(const Context& context, ImageUse& use) {
     case PolicyDefault::kIfNotPresent:
       rules.default_policy = PullPolicy::kIfNotPresent;
       break;
-    case PolicyDefault::kAlways:
-      rules.default_policy = PullPolicy::kAlways;
-      break;
     case PolicyDefault::kUnknown:
       if (!use.explicit_policy) use.policy_known = false;
       break;

@@ -208,11 +208,11 @@ TEST_F(HttpApiTest, CreateToken) {
 
 TEST_F(HttpApiTest, APodIsReadWithItsContainers) {
   server_.Put("pods/team/p",
-              R"({"metadata": {"labels": {"app": "x"}, "deletionTimestamp": "2026-08-01T10:00:00Z"},
+              R"({"metadata": {"deletionTimestamp": "2026-08-01T10:00:00Z"},
     "spec": {"nodeName": "n1", "serviceAccountName": "sa", "imagePullSecrets": [{"name": "s"}],
       "initContainers": [{"name": "a", "image": "i:1"}],
       "containers": [{"name": "a", "image": "i:2", "imagePullPolicy": "Never"}, {"name": "b", "image": "i:3"}]},
-    "status": {"phase": "Pending", "podIP": "10.1.2.3", "reason": "r", "message": "m",
+    "status": {"phase": "Pending", "reason": "r", "message": "m",
       "conditions": [{"type": "Ready", "status": "True"}],
       "initContainerStatuses": [{"name": "a", "ready": true, "imageID": "id", "state": {"terminated": {"reason": "Completed"}}}],
       "containerStatuses": [{"name": "a", "ready": false, "state": {"waiting": {"reason": "ErrImageNeverPull", "message": "w"}}}]}})");
@@ -221,7 +221,6 @@ TEST_F(HttpApiTest, APodIsReadWithItsContainers) {
   EXPECT_EQ(pod->node, "n1");
   EXPECT_EQ(pod->name_space, "team");
   EXPECT_EQ(pod->phase, "Pending");
-  EXPECT_EQ(pod->ip, "10.1.2.3");
   EXPECT_TRUE(pod->ready && pod->terminating);
   EXPECT_EQ(pod->service_account, "sa");
   EXPECT_EQ(pod->image_pull_secrets, (std::vector<std::string>{"s"}));
