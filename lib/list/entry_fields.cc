@@ -102,11 +102,6 @@ void ReadRegistryFields(ObjectReader& object, const Capabilities& capabilities, 
 }
 
 template <typename T>
-void Inherit(const std::optional<T>& fallback, std::optional<T>& over) {
-  if (!over) over = fallback;
-}
-
-template <typename T>
 void Put(const std::optional<T>& value, T& field) {
   if (value) field = *value;
 }
@@ -125,11 +120,15 @@ std::vector<const char*> Leniences(const EntryFields& fields) {
   return set;
 }
 
+bool AsksRegistry(const plan::DesiredImage& image) {
+  return image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
+}
+
 // Defaults about registries do not apply to entries that are never checked, nor to strict ones (refresh:
 // Always). They are reset here, so that the canonical form is a list with the same meaning.
 void ResetUnusedRegistryFields(plan::DesiredImage& image) {
   static const plan::DesiredImage kDefault;
-  bool asks_registry = image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
+  const bool asks_registry = AsksRegistry(image);
   if (!asks_registry) image.refresh_interval = kDefault.refresh_interval;
   if (asks_registry && image.refresh != Refresh::kAlways) return;
   image.max_age = kDefault.max_age;
@@ -141,9 +140,9 @@ void ResetUnusedRegistryFields(plan::DesiredImage& image) {
 
 // Rejects fields that have no effect because the registry is never asked. Only the entry's own fields count:
 // a default is meant for the other entries, too.
-void CheckRegistryFields(const ObjectReader& object, const EntryFields& own, const EntryFields& all) {
-  if (all.refresh.value_or(Refresh::kIfNotPresent) != Refresh::kIfNotPresent) return;
-  if (all.ready_for == PullPolicy::kAlways) return;
+void CheckRegistryFields(const ObjectReader& object, const EntryFields& own,
+                         const plan::DesiredImage& image) {
+  if (AsksRegistry(image)) return;
   std::vector<const char*> fields = Leniences(own);
   if (own.refresh_interval) fields.insert(fields.begin(), "refreshInterval");
   for (const char* field : fields) {
@@ -157,7 +156,7 @@ void CheckRegistryFields(const ObjectReader& object, const EntryFields& own, con
 }  // namespace
 
 // Reads all fields even after a mistake, so that one run reports every mistake of the entry. Contradictions
-// are checked later, when the defaults are known.
+// are checked later, beside the defaults.
 EntryFields ReadFields(ObjectReader& object, const Capabilities& capabilities) {
   EntryFields out;
   out.required = object.Bool("required");
@@ -191,8 +190,8 @@ EntryFields ReadFields(ObjectReader& object, const Capabilities& capabilities) {
 
 // refresh: Always is strict. A field that relaxes the check contradicts it, and is rejected rather than
 // ignored.
-bool CheckStrict(const ObjectReader& object, const EntryFields& own, const EntryFields& all) {
-  if (all.refresh != Refresh::kAlways) return true;
+bool CheckStrict(const ObjectReader& object, const EntryFields& own, const plan::DesiredImage& image) {
+  if (image.refresh != Refresh::kAlways) return true;
   std::vector<const char*> fields = Leniences(own);
   for (const char* field : fields) {
     object.Fail(field,
@@ -202,50 +201,28 @@ bool CheckStrict(const ObjectReader& object, const EntryFields& own, const Entry
   return fields.empty();
 }
 
-EntryFields Overlay(const EntryFields& fallback, EntryFields over) {
-  Inherit(fallback.required, over.required);
-  Inherit(fallback.ready_for, over.ready_for);
-  Inherit(fallback.refresh, over.refresh);
-  Inherit(fallback.refresh_interval, over.refresh_interval);
-  Inherit(fallback.max_age, over.max_age);
-  Inherit(fallback.on_unreachable, over.on_unreachable);
-  Inherit(fallback.on_access_denied, over.on_access_denied);
-  Inherit(fallback.on_tag_missing, over.on_tag_missing);
-  Inherit(fallback.on_stale, over.on_stale);
-  Inherit(fallback.priority, over.priority);
-  Inherit(fallback.open, over.open);
-  Inherit(fallback.pull_timeout, over.pull_timeout);
-  Inherit(fallback.platforms, over.platforms);
-  Inherit(fallback.node_selector, over.node_selector);
-  Inherit(fallback.ready_as, over.ready_as);
-  Inherit(fallback.pin, over.pin);
-  Inherit(fallback.pull_windows, over.pull_windows);
-  return over;
-}
-
-void CheckContradictions(const ObjectReader& object, const EntryFields& own, const EntryFields& all,
+void CheckContradictions(const ObjectReader& object, const EntryFields& own,
                          const plan::DesiredImage& image) {
   if (own.refresh.value_or(Refresh::kIfNotPresent) != Refresh::kIfNotPresent &&
       image.reference.has_digest()) {
     object.Fail("refresh", "contradicts the digest of the image: a digest always names the same content");
   }
-  CheckRegistryFields(object, own, all);
+  CheckRegistryFields(object, own, image);
   // The checks below compare maxAge with other fields. After a contradiction with refresh: Always they would
   // only repeat it.
-  if (!CheckStrict(object, own, all)) return;
+  if (!CheckStrict(object, own, image)) return;
   // A contradiction inside `defaults` is reported there, once, and not again for each entry.
   bool own_ages = own.max_age.has_value() || own.refresh_interval.has_value();
-  seconds interval = all.refresh_interval.value_or(image.refresh_interval);
-  if (own_ages && all.max_age && *all.max_age < interval) {
+  if (own_ages && image.max_age && *image.max_age < image.refresh_interval) {
     object.Fail(own.max_age ? "maxAge" : "refreshInterval",
                 "contradicts itself: the image would be stale before it is asked for again; maxAge is " +
-                    doc::FormatDuration(*all.max_age) + ", refreshInterval is " +
-                    doc::FormatDuration(interval));
+                    doc::FormatDuration(*image.max_age) + ", refreshInterval is " +
+                    doc::FormatDuration(image.refresh_interval));
   }
-  if (own.on_stale && !all.max_age) object.Fail("onStale", "has no effect without maxAge");
+  if (own.on_stale && !image.max_age) object.Fail("onStale", "has no effect without maxAge");
 }
 
-// Runs after the checks. It sets only fields that are present, so DesiredImage's own defaults stay in force.
+// Sets only fields that are present, so DesiredImage's own defaults stay in force.
 void Apply(const EntryFields& fields, plan::DesiredImage& image) {
   Put(fields.required, image.required);
   Put(fields.ready_for, image.ready_for);
@@ -264,6 +241,9 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image) {
   Put(fields.ready_as, image.ready_as);
   Put(fields.pin, image.pin);
   Put(fields.pull_windows, image.pull_windows);
+}
+
+void DropUnusedDefaults(plan::DesiredImage& image) {
   // A default may ask for refreshes of all entries. It is dropped for a digest, which always names the same
   // content; CheckContradictions rejects the entry's own refresh.
   if (image.reference.has_digest()) image.refresh = Refresh::kIfNotPresent;

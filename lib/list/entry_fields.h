@@ -36,20 +36,21 @@ struct EntryFields {
 // Reads all fields but `image`, and rejects those that need a missing capability.
 EntryFields ReadFields(doc::ObjectReader& object, const Capabilities& capabilities);
 
-// Returns `over`, with its missing fields from `under`.
-EntryFields Overlay(const EntryFields& under, EntryFields over);
+// Overlays the written fields over those that `image` has.
+void Apply(const EntryFields& fields, plan::DesiredImage& image);
+
+// The two checks below read `own`, the fields of the object itself, and `image`, which has these over the
+// defaults. A contradiction within the defaults is reported for them, and not for each entry.
 
 // `refresh: Always` is strict: rejects fields that ask for less. Returns false if there is one.
-bool CheckStrict(const doc::ObjectReader& object, const EntryFields& own, const EntryFields& all);
+bool CheckStrict(const doc::ObjectReader& object, const EntryFields& own, const plan::DesiredImage& image);
 
-// Rejects fields of one object that contradict each other. `own` has the fields of the object itself, `all`
-// also those of the defaults: a contradiction within the defaults is reported for them, and not for each
-// entry.
-void CheckContradictions(const doc::ObjectReader& object, const EntryFields& own, const EntryFields& all,
+// Rejects fields of one object that contradict each other.
+void CheckContradictions(const doc::ObjectReader& object, const EntryFields& own,
                          const plan::DesiredImage& image);
 
-// Overlays the written fields over the defaults in `image`.
-void Apply(const EntryFields& fields, plan::DesiredImage& image);
+// Resets the fields that have no effect in this entry. Runs after the checks.
+void DropUnusedDefaults(plan::DesiredImage& image);
 
 // The field `readyAs` of an entry and of `defaults`: the pod that an entry is to be ready for.
 //

@@ -114,11 +114,12 @@ SourceContent DecodeText(std::string_view bytes, Problems& problems) {
   return collector.Take();
 }
 
-void DecodeEntry(const Reader& item, const EntryFields& defaults, const Capabilities& capabilities,
+void DecodeEntry(const Reader& item, const plan::DesiredImage& defaults, const Capabilities& capabilities,
                  Collector& collector) {
   ObjectReader object(item);
   std::size_t before = item.problems().count();
   ListEntry entry;
+  entry.image = defaults;
   entry.at = item.node().at;
   std::optional<Reader> name = object.Find("image", Need::kRequired);
   std::optional<std::string> text = name ? name->String() : std::nullopt;
@@ -127,14 +128,14 @@ void DecodeEntry(const Reader& item, const EntryFields& defaults, const Capabili
       entry.image.reference = *std::move(reference);
     }
   }
-  EntryFields own = ReadFields(object, capabilities);
+  const EntryFields own = ReadFields(object, capabilities);
   object.Finish();
   // An entry with a mistake is left out: its contradictions would follow from the mistake. The source as a
   // whole is rejected anyway.
   if (item.problems().count() > before) return;
-  EntryFields all = Overlay(defaults, own);
-  CheckContradictions(object, own, all, entry.image);
-  Apply(all, entry.image);
+  Apply(own, entry.image);
+  CheckContradictions(object, own, entry.image);
+  DropUnusedDefaults(entry.image);
   collector.Add(std::move(entry));
 }
 
@@ -143,12 +144,13 @@ SourceContent DecodeDocument(const doc::Node& root, const Capabilities& capabili
   ObjectReader object(Reader(root, problems));
   object.Expect("apiVersion", kListApiVersion);
   object.Expect("kind", kListKind);
-  EntryFields defaults;
+  plan::DesiredImage defaults;
   if (std::optional<ObjectReader> written = object.Object("defaults")) {
-    defaults = ReadFields(*written, capabilities);
+    const EntryFields fields = ReadFields(*written, capabilities);
     written->Finish();
-    if (CheckStrict(*written, defaults, defaults) && defaults.max_age &&
-        *defaults.max_age < defaults.refresh_interval.value_or(std::chrono::hours(1))) {
+    Apply(fields, defaults);
+    if (CheckStrict(*written, fields, defaults) && defaults.max_age &&
+        *defaults.max_age < defaults.refresh_interval) {
       written->Fail("maxAge", "must not be shorter than refreshInterval");
     }
   }
