@@ -157,7 +157,7 @@ TEST(RefusedSource, SaysEverythingAtOnce) {
       {"TooDeep", "l.yaml", Yaml("images: " + std::string(16, '[') + std::string(16, ']') + "\n"),
        "l.yaml:3:24: is nested deeper than 16 levels"},
       {"TrailingGarbage", "l.json", "{} x", "l.json:1:4: there is something behind the end of the document"},
-      {"YamlInAJsonFile", "l.json", kHead, "l.json:1:1: is not a JSON value"},
+      {"YamlInAJsonFileIsYaml", "l.json", kHead, "l.json:1:1: images: is required"},
       {"DigestIsRefreshed", "l.yaml",
        Yaml(std::string("images:\n- image: a@") + kDigest + "\n  refresh: Always\n"),
        "l.yaml:5:12: images[0].refresh: contradicts the digest of the image: a digest always names the same "

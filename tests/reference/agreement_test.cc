@@ -30,7 +30,9 @@ using Strings = std::vector<std::string>;
 // The reader's mistakes; empty: it accepts the document.
 using ReadBy = std::function<std::string(const std::string& json)>;
 
+// A scalar is no document: it is the text of a plain list, with the name of an image.
 std::string ReadList(const std::string& json) {
+  if (json != "null" && json.find_first_of("{[\"") != 0) return "list.json: is no document";
   auto content = list::DecodeSource("list.json", json, {.refresh = true, .touch = true});
   return content ? "" : content.error().message();
 }
