@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
 namespace prefetch::base {
 
@@ -151,6 +152,7 @@ std::string_view BaseName(std::string_view path) {
 void StampedFiles::Stamp(const std::string& path) {
   paths_.push_back(path);
   stamps_.push_back(StampOf(path));
+  settled_ = settled_ && IsSettled(stamps_.back());
 }
 
 Result<std::string> StampedFiles::Read(const std::string& path, std::size_t max_bytes) {
@@ -170,7 +172,7 @@ Result<FileKind> StampedFiles::KindOf(const std::string& path) {
 
 bool StampedFiles::HaveChanged() const {
   // Any difference counts, an older time as well: tools that restore a file set its old time.
-  return StampsOf(paths_) != stamps_;
+  return !settled_ || StampsOf(paths_) != stamps_;
 }
 
 namespace {
@@ -189,6 +191,12 @@ FileStamp StampOf(const std::string& path) {
           .size = static_cast<std::uint64_t>(info.st_size),
           .modified_ns = Nanoseconds(info.st_mtim),
           .changed_ns = Nanoseconds(info.st_ctim)};
+}
+
+bool IsSettled(const FileStamp& stamp) {
+  constexpr std::chrono::milliseconds kMostOfATick{50};
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::nanoseconds(stamp.changed_ns) + kMostOfATick < now;
 }
 
 std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths) {

@@ -69,6 +69,11 @@ struct FileStamp {
 };
 
 FileStamp StampOf(const std::string& path);
+
+// Returns false for a file that changed a moment ago. The kernel stamps files with a clock that ticks every
+// few milliseconds, so such a file may change once more and keep its stamp: it has to be read again.
+bool IsSettled(const FileStamp& stamp);
+
 std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths);
 
 // The files behind a value that was read, and whether any of them has changed since. Each path is stamped
@@ -81,7 +86,8 @@ class StampedFiles {
   Result<std::vector<std::string>> List(const std::string& folder, std::size_t max_entries);
   Result<FileKind> KindOf(const std::string& path);
 
-  // Returns true if a stamped path has changed since its read. Blocks as a disk does.
+  // Returns true if a stamped path has changed since its read, or may have (IsSettled). Blocks as a disk
+  // does.
   bool HaveChanged() const;
 
  private:
@@ -89,6 +95,7 @@ class StampedFiles {
 
   std::vector<std::string> paths_;
   std::vector<FileStamp> stamps_;
+  bool settled_ = true;  // at the reads
 };
 
 // A value parsed from files: the same object until one of them changes, and, for comparable values, while the

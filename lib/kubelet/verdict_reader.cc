@@ -22,15 +22,6 @@ namespace prefetch::kubelet {
 
 namespace {
 
-// The kernel stamps files with a clock that ticks every few milliseconds. A younger file may change again and
-// keep its stamp, so it is read once more.
-constexpr std::int64_t kFreshFor = 50'000'000;  // nanoseconds
-
-bool IsFresh(const base::FileStamp& stamp) {
-  auto now = std::chrono::system_clock::now().time_since_epoch();
-  return stamp.changed_ns > std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() - kFreshFor;
-}
-
 std::string KeyOf(const ImageOnNode& image) {
   return image.pod->empty() ? image.image : image.image + "\n" + image::TextOf(*image.pod);
 }
@@ -62,7 +53,7 @@ bool VerdictReader::UpdateStamps(ImageEntry& entry) const {
   });
   if (unknown != std::exchange(entry.in_unknown_folder, unknown)) entry.recently_changed = true;
   if (!entry.recently_changed && record == entry.record && intent == entry.intent) return false;
-  entry.recently_changed = IsFresh(record) || IsFresh(intent);
+  entry.recently_changed = !base::IsSettled(record) || !base::IsSettled(intent);
   entry.record = record;
   entry.intent = intent;
   return true;
