@@ -1,7 +1,9 @@
 #include "base/process_stat.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
 
 #include "base/fs.h"
@@ -29,6 +31,22 @@ std::optional<ProcessStat> ParseProcessStat(std::string_view text) {
   return ProcessStat{text.substr(open + 1, close - open - 1), fields[0],
                      fields[kParentField - kFirstFieldBehindName],
                      fields[kStartField - kFirstFieldBehindName]};
+}
+
+std::optional<WallTime> StartOf(std::string_view started, std::string_view machine) {
+  constexpr std::string_view kBoot = "btime ";
+  const auto ticks = ParseUint(started);
+  const long per_second = ::sysconf(_SC_CLK_TCK);
+  if (!ticks || per_second <= 0) return std::nullopt;
+  for (std::string_view line : Split(machine, '\n')) {
+    if (!line.starts_with(kBoot)) continue;
+    const auto boot = ParseUint(TrimSpace(line.substr(kBoot.size())));
+    if (!boot) return std::nullopt;
+    const std::chrono::duration<double> since_boot{static_cast<double>(*ticks) /
+                                                   static_cast<double>(per_second)};
+    return WallTime(std::chrono::seconds(*boot)) + std::chrono::duration_cast<WallTime::duration>(since_boot);
+  }
+  return std::nullopt;
 }
 
 void LimitHeap() {

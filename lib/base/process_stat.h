@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace prefetch::base {
 
 // The views are into the text that was parsed.
@@ -23,6 +25,10 @@ struct ProcessStat {
 
 // Returns nullopt if the text is not of that form.
 std::optional<ProcessStat> ParseProcessStat(std::string_view text);
+
+// Returns when a process started, by ProcessStat::started and the text of /proc/stat, which has the time of
+// the boot in whole seconds. nullopt if either says nothing. Pure.
+std::optional<WallTime> StartOf(std::string_view started, std::string_view machine);
 
 // Keeps the heap of a long-running program small. All threads, which mostly wait, share one heap, since each
 // further one would hold a megabyte of free memory. Blocks over 128 KiB are apart from it, so that they go

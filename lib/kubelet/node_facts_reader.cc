@@ -114,9 +114,6 @@ NodeFacts NodeFactsReader::Read(const std::shared_ptr<const KubeletReport>& repo
 namespace {
 
 constexpr std::size_t kLongestConfig = 1 << 20;
-// File times move in ticks (of 4 ms at the usual 250 Hz, of 1 s on old network filesystems). A file that was
-// read within the tick of its last change may change again and keep its stamp.
-constexpr std::chrono::nanoseconds kTick = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -138,10 +135,9 @@ ConfigFiles::Stamps ConfigFiles::ReadStamps() const {
 }
 
 bool ConfigFiles::IsStable(const Stamps& stamps) {
-  auto now = std::chrono::system_clock::now().time_since_epoch();
-  std::int64_t newest = stamps.main.changed_ns;
-  for (const DropIn& drop_in : stamps.drop_ins) newest = std::max(newest, drop_in.stamp.changed_ns);
-  return std::chrono::nanoseconds(newest) + kTick < now;
+  return base::IsSettled(stamps.main) &&
+         std::all_of(stamps.drop_ins.begin(), stamps.drop_ins.end(),
+                     [](const DropIn& drop_in) { return base::IsSettled(drop_in.stamp); });
 }
 
 ConfigReading ConfigFiles::InvalidReading(const std::string& lines) const {
@@ -443,18 +439,9 @@ bool KubeletProcess::Poll() {
 }
 
 std::optional<base::WallTime> KubeletProcess::StartedAt() const {
-  // The kernel gives a process' start in ticks since boot, and the time of boot in whole seconds ("btime").
-  auto text = base::ReadFile(proc_dir_ + "/stat", kLongestFile);
-  auto ticks = base::ParseUint(started_);
-  if (process_.empty() || !text || !ticks) return std::nullopt;
-  for (std::string_view line : base::Split(*text, '\n')) {
-    if (!line.starts_with("btime ")) continue;
-    auto boot = base::ParseUint(base::TrimSpace(line.substr(6)));
-    if (!boot) return std::nullopt;
-    const auto a_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-    return base::WallTime(std::chrono::seconds(*boot + *ticks / a_second));
-  }
-  return std::nullopt;
+  auto machine = base::ReadFile(proc_dir_ + "/stat", kLongestFile);
+  if (process_.empty() || !machine) return std::nullopt;
+  return base::StartOf(started_, *machine);
 }
 
 std::vector<WellKnownConfig> WellKnownConfigs() {

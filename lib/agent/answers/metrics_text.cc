@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "base/process_stat.h"
 #include "base/text.h"
 #include "image/reference.h"
 #include "kubelet/verdict.h"
@@ -364,21 +365,13 @@ std::optional<std::uint64_t> Field(std::string_view text, std::size_t index) {
   return index < fields.size() ? base::ParseUint(fields[index]) : std::nullopt;
 }
 
-// proc(5): the 22nd field of /proc/self/stat is the start in clock ticks since boot. The second is the name
-// in parentheses and may hold spaces, so fields are counted from its end.
 std::optional<double> StartTime() {
   auto self = base::ReadFile("/proc/self/stat", kMaxProcFile);
   auto machine = base::ReadFile("/proc/stat", kMaxProcFile);
-  if (!self || !machine) return std::nullopt;
-  std::size_t name_end = self->rfind(") ");
-  std::size_t boot = machine->find("\nbtime ");
-  if (name_end == std::string::npos || boot == std::string::npos) return std::nullopt;
-  auto ticks = Field(std::string_view(*self).substr(name_end + 2), 22 - 3);
-  std::string_view boot_line = std::string_view(*machine).substr(boot + 1);
-  auto boot_seconds = Field(boot_line.substr(0, boot_line.find('\n')), 1);
-  long per_second = ::sysconf(_SC_CLK_TCK);
-  if (!ticks || !boot_seconds || per_second <= 0) return std::nullopt;
-  return static_cast<double>(*boot_seconds) + static_cast<double>(*ticks) / static_cast<double>(per_second);
+  auto stat = self ? base::ParseProcessStat(*self) : std::nullopt;
+  auto started = stat && machine ? base::StartOf(stat->started, *machine) : std::nullopt;
+  if (!started) return std::nullopt;
+  return std::chrono::duration<double>(started->time_since_epoch()).count();
 }
 
 }  // namespace
