@@ -30,29 +30,6 @@ image::RegistryAnswer CredentialsSuppressedAnswer(const image::Reference& refere
                      "for 5 minutes"};
 }
 
-// Returns true if a server that hosts.toml puts in the registry's place asks for a password and is not
-// trusted with one. The runtime would show it the credentials of this node, so this is no denial: only a pull
-// can tell.
-bool IsWithheld(const image::RegistryQuestion& question, const image::RegistryAnswer& answer) {
-  if (answer.kind != image::RegistryAnswerKind::kAccessDenied || question.credentials.empty()) return false;
-  const std::string& domain = question.reference.domain();
-  bool own = answer.answered_by == domain ||
-             (domain == image::kDockerHub && image::IsDockerHubServer(answer.answered_by));
-  return !own && (answer.detail == image::RegistryDetail::kNoCredentials ||
-                  answer.detail == image::RegistryDetail::kUnauthenticated);
-}
-
-image::RegistryAnswer CredentialsWithheldAnswer(image::RegistryAnswer answer) {
-  answer.kind = image::RegistryAnswerKind::kIndeterminate;
-  answer.detail = image::RegistryDetail::kCredentialsWithheld;
-  answer.message =
-      answer.answered_by +
-      " answers in the registry's place and asks for credentials, but is not trusted with them; to "
-      "trust it, set registryTrustedMirrors: [" +
-      answer.answered_by + "]";
-  return answer;
-}
-
 }  // namespace
 
 bool IsLocalFailure(const image::RegistryAnswer& answer) {
@@ -89,7 +66,6 @@ image::RegistryAnswer QueryRegistry(const base::Call& call, const RegistryQueryD
     return CredentialsSuppressedAnswer(job.reference);
   image::RegistryAnswer answer = parts.resolver(call.Within(kQueryTimeout), question, job.runtime);
   answer.restricted = restricted;
-  if (IsWithheld(question, answer)) return CredentialsWithheldAnswer(std::move(answer));
   if (answer.kind == image::RegistryAnswerKind::kAccessDenied) {
     for (const credentials::ProviderReport& provider : lookup.providers) {
       // The denial may be due to a provider that this agent does not have, though kubelet has.

@@ -558,18 +558,6 @@ providers:
   EXPECT_EQ(Ask(kApp).message.find(named), std::string::npos) << Ask(kApp).message;
 }
 
-TEST_F(InquiryTest, APasswordThatIsKeptFromAMirrorIsNoDenial) {
-  says_ = {.kind = Kind::kAccessDenied,
-           .detail = image::RegistryDetail::kNoCredentials,
-           .answered_by = "mirror.example.test:5000"};
-  status::CheckAnswer answer = Ask(kApp);
-  EXPECT_EQ(answer.result.text(), "Unknown");
-  EXPECT_NE(answer.message.find("registryTrustedMirrors: [mirror.example.test:5000]"), std::string::npos)
-      << answer.message;
-  says_.answered_by = "reg.example.test";
-  EXPECT_EQ(Ask(kApp).result.text(), "Refused") << "the registry itself has seen all that there is";
-}
-
 TEST_F(InquiryTest, AlwaysOfAnAbsentImageWaitsForAPull) {
   says_ = {.kind = Kind::kMoved, .local_digest_unknown = true};
   status::CheckAnswer answer = Ask("reg.example.test/absent:v1");
