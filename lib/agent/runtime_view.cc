@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include "base/log.h"
@@ -22,16 +21,6 @@ constexpr std::chrono::seconds kPollTimeout{30};
 // noticed at once, and a long outage costs little.
 constexpr milliseconds kDownPollMin{100};
 constexpr milliseconds kDownPollMax{1000};
-
-// "2.3.4", "v1.7.24~ds1": the first two numbers, for quirks only.
-bool AtLeast(const std::string& version, int major, int minor) {
-  int have_major = 0;
-  int have_minor = 0;
-  std::size_t start = version.find_first_of("0123456789");
-  if (start == std::string::npos) return false;
-  if (std::sscanf(version.c_str() + start, "%d.%d", &have_major, &have_minor) < 1) return false;
-  return have_major > major || (have_major == major && have_minor >= minor);
-}
 
 }  // namespace
 
@@ -110,7 +99,7 @@ RuntimeView::News RuntimeView::Handle(RuntimePolled& event, std::uint64_t list_e
     status_.version = poll.connected->version;
     status_.registries = poll.connected->registries;
     // Rule C28.
-    queues_ = status_.name == "containerd" && AtLeast(status_.version, 2, 1);
+    queues_ = status_.name == "containerd" && base::IsAtLeast(status_.version, {2, 1});
     loop_.Changed();
   }
   ApplyAccess();

@@ -277,6 +277,13 @@ std::vector<std::uint64_t> LeadingNumbers(std::string_view version, std::size_t 
   return numbers;
 }
 
+bool IsAtLeast(std::string_view version, const std::vector<std::uint64_t>& least) {
+  std::vector<std::uint64_t> numbers = LeadingNumbers(version, least.size());
+  if (numbers.empty()) return false;
+  numbers.resize(least.size());
+  return numbers >= least;
+}
+
 std::string JoinOr(const std::vector<std::string_view>& words) {
   std::string out;
   for (std::size_t i = 0; i < words.size(); i++) {

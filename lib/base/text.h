@@ -68,6 +68,9 @@ std::string Plural(std::size_t number, std::string_view one, std::string_view ma
 // The first numbers of a version such as "v2.1.9-rc.1", one character between each two; at most `count`, and
 // fewer where the text has another word.
 std::vector<std::uint64_t> LeadingNumbers(std::string_view version, std::size_t count);
+// Compares as many of its numbers as `least` has; those that it lacks are 0. A text without a number is older
+// than every version.
+bool IsAtLeast(std::string_view version, const std::vector<std::uint64_t>& least);
 
 // "a, b or c".
 std::string JoinOr(const std::vector<std::string_view>& words);

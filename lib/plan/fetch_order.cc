@@ -367,16 +367,6 @@ bool FetchOrder::LacksNoneOfItsOwn(ImageId image) const {
                      [&](const std::string& digest) { return ImageOf(blobs_.at(digest)) < image; });
 }
 
-namespace {
-
-// A version that does not parse counts as older, so the runtime fetches by itself.
-bool IsAtLeast21(std::string_view version) {
-  const std::vector<std::uint64_t> numbers = base::LeadingNumbers(version, 2);
-  return numbers.size() == 2 && numbers >= std::vector<std::uint64_t>{2, 1};
-}
-
-}  // namespace
-
 std::string_view FetchReasonName(FetchReason reason) {
   switch (reason) {
     case FetchReason::kRuntime:
@@ -396,7 +386,7 @@ std::string_view FetchReasonName(FetchReason reason) {
 }
 
 bool MayFetch(std::string_view runtime, std::string_view version) {
-  return runtime == "containerd" && IsAtLeast21(version);
+  return runtime == "containerd" && base::IsAtLeast(version, {2, 1});
 }
 
 FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now) {

@@ -56,10 +56,8 @@ bool MayUnpin(const ImageList& list) {
 }
 
 bool ReportsPins(std::string_view containerd_version) {
-  using Numbers = std::vector<std::uint64_t>;
-  const Numbers version = base::LeadingNumbers(containerd_version, 3);
-  return version.size() == 3 &&
-         (version >= Numbers{1, 7, 10} || (version >= Numbers{1, 6, 25} && version[1] == 6));
+  return base::IsAtLeast(containerd_version, {1, 7, 10}) ||
+         (base::IsAtLeast(containerd_version, {1, 6, 25}) && !base::IsAtLeast(containerd_version, {1, 7}));
 }
 
 }  // namespace prefetch::plan

@@ -174,20 +174,12 @@ constexpr std::array kReleases = {
     Release{{2, 2, 0}, Rules2(true, true, true)},
 };
 
-std::optional<std::uint64_t> LeadingNumber(std::string_view text) {
-  return base::ParseUint(text.substr(0, text.find_first_not_of("0123456789")));
-}
-
 std::optional<Version> ParseVersion(std::string_view text) {
-  if (text.starts_with('v')) text.remove_prefix(1);
-  const std::vector<std::string_view> parts = base::Split(text, '.');
-  if (parts.size() < 2) return std::nullopt;
-  const auto major = base::ParseUint(parts[0]);
-  const auto minor = LeadingNumber(parts[1]);
-  if (!major || !minor) return std::nullopt;
-  const auto patch = parts.size() > 2 ? LeadingNumber(parts[2]) : std::nullopt;
+  const std::vector<std::uint64_t> numbers = base::LeadingNumbers(text, 3);
+  if (numbers.size() < 2) return std::nullopt;
   // A version without a patch level counts as the newest of its minor version.
-  return Version{*major, *minor, patch.value_or(std::numeric_limits<std::uint64_t>::max())};
+  return Version{numbers[0], numbers[1],
+                 numbers.size() > 2 ? numbers[2] : std::numeric_limits<std::uint64_t>::max()};
 }
 
 }  // namespace
