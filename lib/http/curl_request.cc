@@ -24,23 +24,7 @@ bool IsHostName(std::string_view text) {
 // Rejects what libcurl would send as something else than the caller means. URLs and headers come from
 // registries and configuration files, so they are untrusted input.
 base::Status Check(const Request& request) {
-  if (!request.url.starts_with("http://") && !request.url.starts_with("https://")) {
-    return base::InvalidArgument("this is no http or https URL");
-  }
-  // A line break in a URL would begin a header, and a blank would end the request's target.
-  for (char c : request.url) {
-    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) {
-      return base::InvalidArgument("the URL contains a space or a control character");
-    }
-  }
-  std::size_t begin = request.url.find("://") + 3;
-  std::string_view authority = std::string_view(request.url).substr(begin);
-  authority = authority.substr(0, authority.find_first_of("/?#"));
-  if (authority.empty()) return base::InvalidArgument("the URL names no host");
-  // libcurl would send them as a credential, past all rules about where credentials may go.
-  if (authority.find('@') != std::string_view::npos) {
-    return base::InvalidArgument("credentials in a URL are not accepted");
-  }
+  if (auto url = ParseAbsoluteUrl(request.url); !url) return std::move(url).error();
   if (!IsFieldName(request.method)) return base::InvalidArgument("the method is no token");
   for (const auto& field : request.headers.fields()) {
     if (!IsFieldName(field.first) || !IsFieldValue(field.second)) {
