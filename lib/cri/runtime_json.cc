@@ -11,12 +11,12 @@ void AddHosts(const doc::LooseJson& table, image::TableHosts& hosts) {
   for (const std::string& name : table.Names()) hosts.Add(name);
 }
 
-// Adds hosts with credentials or TLS of their own. An entry without either changes nothing, and containerd
-// writes absent settings as null.
+// Adds hosts with credentials or TLS of their own. An entry without either changes nothing. containerd writes
+// absent tables as null, and all settings of the others, those that say nothing, too.
 void AddConfigured(const doc::LooseJson& configs, image::TableHosts& hosts) {
   for (const std::string& name : configs.Names()) {
     const doc::LooseJson entry = configs.Member(name.c_str());
-    if (entry.Member("auth").HasContent() || entry.Member("tls").HasContent()) hosts.Add(name);
+    if (entry.Member("auth").SaysSomething() || entry.Member("tls").SaysSomething()) hosts.Add(name);
   }
 }
 

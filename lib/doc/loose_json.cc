@@ -77,6 +77,13 @@ bool LooseJson::HasContent() const {
   return (IsObject() || IsArray()) && !value_->empty();
 }
 
+bool LooseJson::SaysSomething() const {
+  if (!IsObject()) return false;
+  return std::any_of(value_->begin(), value_->end(), [](const Json::Value& member) {
+    return !member.isNull() && member != Json::Value(false) && member != Json::Value("");
+  });
+}
+
 LooseJson LooseJson::Member(const char* name) const {
   return {document_, MemberOf(*value_, name)};
 }

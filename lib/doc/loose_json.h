@@ -29,6 +29,8 @@ class LooseJson {
   bool IsArray() const;
   // An object or an array with something in it.
   bool HasContent() const;
+  // An object with a member that is neither null, false nor empty text.
+  bool SaysSomething() const;
   // Null if this is no object, or has no such member.
   LooseJson Member(const char* name) const;
   std::string Text(const char* name) const;                     // empty: no text

@@ -79,6 +79,11 @@ INSTANTIATE_TEST_SUITE_P(
         RegistriesRow{"ConfigWithoutAnything",
                       R"({"registry":{"configPath":"/c","configs":{"r.io":{"auth":null,"tls":null}}}})",
                       image::RuntimeRegistries{true, "/c", {}}},
+        RegistriesRow{"ConfigThatSaysNothing",
+                      R"({"registry":{"configPath":"/c","configs":{"r.io":{
+                          "auth":{"username":"","password":"","auth":"","identitytoken":""},
+                          "tls":{"insecure_skip_verify":false,"caFile":"","certFile":"","keyFile":""}}}}})",
+                      image::RuntimeRegistries{true, "/c", {}}},
         RegistriesRow{"OldCredentialsByUrl", R"({"registry":{"auths":{"https://r.io/v2/":{"auth":"x"}}}})",
                       image::RuntimeRegistries{true, "", {"r.io"}}},
         RegistriesRow{"MirrorAndItsTls",
