@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/enum_name.h"
+#include "base/scrub.h"
 #include "base/text.h"
 
 namespace prefetch::kubelet {
@@ -487,12 +488,8 @@ std::string Consequence(VerdictResult result) {
 }  // namespace
 
 std::string Printable(const std::string& name) {
-  std::string text = base::Truncate(base::ToUtf8(name), kLongestName);
-  // A name may come from a file that others write. Control characters could change what a terminal shows.
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  }
-  return text;
+  // A name may come from a file that others write, and could change what a terminal shows.
+  return base::Truncate(base::InOneLine(name), kLongestName);
 }
 
 std::string GranteeOf(const CredentialEntry& entry) {
