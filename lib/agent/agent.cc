@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/process_stat.h"
+#include "base/text.h"
 #include "kubelet/records.h"
 #include "plan/decide.h"
 #include "plan/disk_budget.h"
@@ -461,7 +462,7 @@ void Agent::AddProblems(plan::Snapshot& snapshot) const {
   const std::size_t unselected = entries_.CountUnselected();
   if (unselected > 0 && !entries_.labels().pending) {
     snapshot.problems.push_back(
-        std::to_string(unselected) + (unselected == 1 ? " entry has" : " entries have") +
+        base::Plural(unselected, "entry has", "entries have") +
         " a nodeSelector, and the agent cannot read the labels of its Node: it does not "
         "pull them, and is not ready");
   }

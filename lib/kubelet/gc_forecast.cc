@@ -69,7 +69,7 @@ GcSpacePass PassFor(const GcRules& rules, const ImageDisk& disk, const Candidate
 }
 
 std::string Images(std::size_t count) {
-  return count == 1 ? "1 of these images" : std::to_string(count) + " of these images";
+  return std::to_string(count) + " of these images";
 }
 
 std::string SpaceWarning(const GcRules& rules, const GcSpacePass& pass) {

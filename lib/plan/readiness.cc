@@ -34,15 +34,11 @@ std::optional<Readiness> NodeProblem(const NodeFacts& node, const Readiness& cou
   return std::nullopt;
 }
 
-std::string Count(std::size_t n, std::string_view singular, std::string_view plural) {
-  return std::to_string(n) + " " + std::string(n == 1 ? singular : plural);
-}
-
 }  // namespace
 
 std::string WithPullsUnderWay(std::string error, std::size_t pulls) {
   if (error.empty() || pulls == 0) return error;
-  return std::move(error) + "; " + Count(pulls, "pull that it has begun", "pulls that it has begun") +
+  return std::move(error) + "; " + base::Plural(pulls, "pull that it has begun", "pulls that it has begun") +
          " may still succeed: the agent starts no pull before the runtime lists its images";
 }
 
@@ -86,7 +82,8 @@ Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images
   if (trouble) return *std::move(trouble);
   if (out.required_ready < out.required) {
     std::string message =
-        Count(out.required - out.required_ready, "required image is", "required images are") + " not ready";
+        base::Plural(out.required - out.required_ready, "required image is", "required images are") +
+        " not ready";
     if (first_failing != nullptr) {
       message += ", " + std::to_string(failing) + " failing: first " +
                  first_failing->desired->reference.written() + " (" +
