@@ -72,6 +72,26 @@ bool ContainsIgnoreCase(std::string_view text, std::string_view part) {
          part.empty();
 }
 
+bool GlobMatches(std::string_view glob, std::string_view text) {
+  std::size_t star = glob.find('*');
+  if (star == std::string_view::npos) return glob == text;
+  if (text.substr(0, star) != glob.substr(0, star)) return false;
+  text.remove_prefix(star);
+  glob.remove_prefix(star);
+  // Each run of letters between two stars is taken at its first occurrence, and the last run at the end.
+  // Later occurrences need not be tried: a star takes any number of letters. So no glob takes exponential
+  // time.
+  while (true) {
+    glob.remove_prefix(1);
+    std::size_t next = glob.find('*');
+    if (next == std::string_view::npos) return text.ends_with(glob);
+    std::size_t found = text.find(glob.substr(0, next));
+    if (found == std::string_view::npos) return false;
+    text.remove_prefix(found + next);
+    glob.remove_prefix(next);
+  }
+}
+
 std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to) {
   std::string out;
   while (true) {

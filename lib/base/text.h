@@ -32,6 +32,9 @@ std::string JoinFirst(const std::vector<std::string>& parts, std::size_t most, s
 std::string ToLower(std::string_view text);
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);
 bool ContainsIgnoreCase(std::string_view text, std::string_view part);
+// Returns true if the whole text matches the glob. `*` stands for any run of bytes, and nothing else is
+// special.
+bool GlobMatches(std::string_view glob, std::string_view text);
 // Every occurrence of `from` (not empty) becomes `to`.
 std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to);
 

@@ -17,26 +17,6 @@ std::vector<std::string> Labels(std::string_view host) {
   return labels;
 }
 
-// Matches a shell glob with stars only: the other operators of Go's globs do not get through URL parsing.
-bool GlobMatches(std::string_view glob, std::string_view text) {
-  std::size_t star = glob.find('*');
-  if (star == std::string_view::npos) return glob == text;
-  if (text.substr(0, star) != glob.substr(0, star)) return false;
-  text.remove_prefix(star);
-  glob.remove_prefix(star);
-  // Each run of letters between two stars is taken at its first occurrence, and the last run at the end.
-  // Later occurrences need not be tried: a star takes any number of letters.
-  while (true) {
-    glob.remove_prefix(1);
-    std::size_t next = glob.find('*');
-    if (next == std::string_view::npos) return text.ends_with(glob);
-    std::size_t found = text.find(glob.substr(0, next));
-    if (found == std::string_view::npos) return false;
-    text.remove_prefix(found + next);
-    glob.remove_prefix(next);
-  }
-}
-
 // Newer releases of Go refuse brackets that hold no IPv6 address, and colons that are no port's.
 bool IsHostOfNewGo(const std::string& host) {
   if (!host.starts_with('['))
@@ -90,8 +70,9 @@ bool Pattern::Matches(const Target& target) const {
   // A15: no port is not 443, and the path is a plain prefix.
   if (port_ != target.port_ || !target.path_.starts_with(path_)) return false;
   // Labels are compared from the end, since that is where registries differ.
+  // Stars are the only operators of Go's globs that get through URL parsing.
   for (std::size_t i = labels_.size(); i-- > 0;) {
-    if (!GlobMatches(labels_[i], target.labels_[i])) return false;
+    if (!base::GlobMatches(labels_[i], target.labels_[i])) return false;
   }
   return true;
 }

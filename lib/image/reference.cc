@@ -274,33 +274,12 @@ namespace {
 constexpr std::size_t kLongest = 500;
 constexpr int kMostStars = 20;
 
-// Greedy, and goes back to the last star only, so that no pattern takes longer than name times pattern. A
-// recursive matcher could be made to take exponential time by a pattern of many stars.
-bool Matches(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0, t = 0, star = std::string_view::npos, star_text = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      star_text = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      p++;
-      t++;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++star_text;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') p++;
-  return p == pattern.size();
-}
-
 }  // namespace
 
 bool MatchesPattern(std::string_view pattern, std::string_view normalized_name) {
   // A pattern without a tag means every tag of the repository.
-  return Matches(pattern, normalized_name) || Matches(pattern, RepositoryOf(normalized_name));
+  return base::GlobMatches(pattern, normalized_name) ||
+         base::GlobMatches(pattern, RepositoryOf(normalized_name));
 }
 
 bool MatchesAny(const std::vector<std::string>& patterns, std::string_view normalized_name) {
