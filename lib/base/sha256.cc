@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 
-#include "base/secret.h"
 
 namespace prefetch::base {
 
@@ -61,6 +60,15 @@ std::string SaltedHash::Of(std::string_view secret) const {
   std::string text = salt_;
   text += secret;
   std::string hash = Sha256Hex(text);
+  WipeString(text);
+  return hash;
+}
+
+std::string SaltedHash::OfLogin(std::string_view username, const Secret& password) const {
+  // The separator keeps two logins apart whose texts would be the same when put together.
+  std::string text = std::string(username) + '\0';
+  text += password.Reveal();
+  std::string hash = Of(text);
   WipeString(text);
   return hash;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/secret.h"
+
 namespace prefetch::base {
 
 // 64 lower-case hex characters. Any thread may call.
@@ -17,6 +19,7 @@ class SaltedHash {
  public:
   SaltedHash();
   std::string Of(std::string_view secret) const;
+  std::string OfLogin(std::string_view username, const Secret& password) const;
 
  private:
   std::string salt_;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "base/secret.h"
 #include "base/text.h"
 
 namespace prefetch::pulling {
@@ -130,12 +129,7 @@ bool IsAuthenticationFailure(const std::string& message, const image::Reference&
 }
 
 std::string RejectedCredentials::Key(const image::Reference& reference, const image::AuthConfig& auth) const {
-  std::string text = auth.username + '\0';
-  // The separator keeps two pairs apart whose texts would be the same when put together.
-  text += auth.password.Reveal();
-  std::string key = reference.domain() + " " + hash_.Of(text);
-  base::WipeString(text);
-  return key;
+  return reference.domain() + " " + hash_.OfLogin(auth.username, auth.password);
 }
 
 void RejectedCredentials::RecordRejection(const image::Reference& reference, const image::AuthConfig& auth,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <random>
 #include <utility>
 
 #include "base/redactor.h"
@@ -226,31 +225,10 @@ base::Result<Token> ParseTokenResponse(std::string_view body, TokenRequestForm f
   return token;
 }
 
-namespace {
-
-// The identity is a key in memory and must not reveal the password, not even to a guess. Therefore it is
-// salted for each process.
-const std::string& Salt() {
-  static const std::string salt = [] {
-    std::random_device random;
-    return std::to_string(random()) + "." + std::to_string(random()) + "." + std::to_string(random());
-  }();
-  return salt;
-}
-
-}  // namespace
-
 std::string IdentityOf(const image::AuthConfig* credential) {
-  if (credential == nullptr) return "anonymous";
-  std::string text;
-  text.reserve(Salt().size() + credential->username.size() + credential->password.Reveal().size() + 2);
-  text = Salt() + '\0';
-  text += credential->username;
-  text += '\0';
-  text += credential->password.Reveal();
-  std::string identity = base::Sha256Hex(text);
-  base::WipeString(text);
-  return identity;
+  // The identity is a key in memory and must not reveal the password, not even to a guess.
+  static const base::SaltedHash hash;
+  return credential == nullptr ? "anonymous" : hash.OfLogin(credential->username, credential->password);
 }
 
 }  // namespace prefetch::registry
