@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/timed_reader.h"
@@ -20,18 +21,12 @@ namespace {
 
 constexpr std::chrono::seconds kDiskProbeTimeout{1};
 
-// Spreads `part` over `hash`, so that the order of parts counts.
-std::uint64_t Mixed(std::uint64_t hash, std::uint64_t part) {
-  hash = (hash ^ part) * 0x9e3779b97f4a7c15;  // 2^64 divided by the golden ratio
-  return hash ^ (hash >> 32);
-}
-
 std::uint64_t HashOf(const image::LocalImage& image) {
   std::hash<std::string> of_text;
-  std::uint64_t hash = Mixed(of_text(image.id), image.size_bytes * 2 + (image.pinned ? 1 : 0));
+  std::uint64_t hash = base::Mixed(of_text(image.id), image.size_bytes * 2 + (image.pinned ? 1 : 0));
   for (const std::vector<std::string>* names : {&image.repo_tags, &image.repo_digests}) {
-    hash = Mixed(hash, names->size());
-    for (const std::string& name : *names) hash = Mixed(hash, of_text(name));
+    hash = base::Mixed(hash, names->size());
+    for (const std::string& name : *names) hash = base::Mixed(hash, of_text(name));
   }
   return hash;
 }

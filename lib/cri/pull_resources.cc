@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 
+#include "base/hash.h"
 #include "base/saturating.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -10,21 +12,6 @@
 namespace prefetch::cri {
 
 namespace {
-
-// FNV-1a. Its values are only compared with others of the same process.
-class Fingerprint {
- public:
-  void Add(std::string_view text) {
-    for (char c : text) Mix(static_cast<unsigned char>(c));
-    Mix(0);
-  }
-  void Add(std::uint64_t number) { Add(std::to_string(number)); }
-  std::uint64_t value() const { return value_; }
-
- private:
-  void Mix(unsigned char byte) { value_ = (value_ ^ byte) * 1099511628211ULL; }
-  std::uint64_t value_ = 14695981039346656037ULL;
-};
 
 bool BelongsToManifest(const PullFacts& facts, const std::string& digest) {
   for (const doc::Blob& blob : facts.manifest->blobs) {
@@ -37,10 +24,10 @@ bool BelongsToManifest(const PullFacts& facts, const std::string& digest) {
 
 PullProgress ProgressFrom(const PullFacts& facts) {
   PullProgress progress;
-  Fingerprint fingerprint;
+  std::hash<std::string> of_text;
   for (const LeaseResource& resource : facts.resources) {
-    fingerprint.Add(resource.type);
-    fingerprint.Add(resource.id);
+    for (const std::string* text : {&resource.type, &resource.id})
+      progress.fingerprint = base::Mixed(progress.fingerprint, of_text(*text));
   }
   if (facts.manifest) {
     // Unpacking is what is left if every blob is complete and the pull has not ended.
@@ -59,9 +46,8 @@ PullProgress ProgressFrom(const PullFacts& facts) {
     }
   }
   // Resources of the lease count as well: an unpack makes snapshots while no byte comes.
-  fingerprint.Add(progress.bytes_done);
-  fingerprint.Add(progress.bytes_total);
-  progress.fingerprint = fingerprint.value();
+  for (std::uint64_t bytes : {progress.bytes_done, progress.bytes_total})
+    progress.fingerprint = base::Mixed(progress.fingerprint, bytes);
   return progress;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/redactor.h"
 #include "cri/classify.h"
 
@@ -132,8 +133,7 @@ std::uint64_t IdentityOf(const std::string& path) {
   for (std::uint64_t part :
        {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino),
         static_cast<std::uint64_t>(info.st_ctim.tv_sec), static_cast<std::uint64_t>(info.st_ctim.tv_nsec)}) {
-    identity = (identity ^ part) * 0x9e3779b97f4a7c15;  // 2^64 divided by the golden ratio
-    identity ^= identity >> 32;
+    identity = base::Mixed(identity, part);
   }
   return identity == 0 ? 1 : identity;
 }
