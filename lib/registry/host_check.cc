@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "base/call.h"
 #include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -160,26 +161,14 @@ RegistryAnswer HostCheck::RunAs(const AuthConfig* credential) {
   if (auto refusal = state_.host_states.RefusalReason(origin_, identity)) return std::move(*refusal);
   RegistryAnswer answer = Attempt(credential);
   for (std::chrono::milliseconds delay : state_.options.times.retries) {
-    if (!IsRetryable(answer) || !Pause(Jittered(delay))) break;
+    const std::chrono::milliseconds wait = Jittered(delay);
+    // A retry that would begin after the deadline is not waited for.
+    if (!IsRetryable(answer) || std::chrono::steady_clock::now() + wait >= call_.deadline) break;
+    if (!base::Pause(call_, wait)) break;
     answer = Attempt(credential);
   }
   state_.host_states.Note(origin_, identity, answer);
   return answer;
-}
-
-// Waits for `delay`. Returns false if the call ends first.
-bool HostCheck::Pause(std::chrono::milliseconds delay) const {
-  auto until = std::chrono::steady_clock::now() + delay;
-  if (until >= call_.deadline) return false;
-  base::Mutex mutex;
-  base::Condition stopped;
-  std::stop_callback wake(call_.stop, [&] {
-    base::Lock lock(mutex);
-    stopped.notify_all();
-  });
-  base::Lock lock(mutex);
-  while (!call_.Stopped() && std::chrono::steady_clock::now() < until) stopped.wait_until(mutex, until);
-  return !call_.Stopped();
 }
 
 // One attempt: HEAD or GET, with the authorization that was good for this server before.

@@ -92,7 +92,6 @@ class HostCheck {
   image::RegistryAnswer DeferLoginToPull() const;
   bool IsForContainerd() const { return state_.options.IsForContainerd(); }
   void NoteAllowance(const http::Response& response);
-  bool Pause(std::chrono::milliseconds delay) const;
 
   std::optional<image::PullAllowance> allowance_;  // from the newest response that has one
   int requests_to_other_hosts_ = 0;                // to other hosts of the chain
