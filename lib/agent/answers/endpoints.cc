@@ -67,28 +67,30 @@ http::ServerResponse ErrorResponseFor(const CallerError& error) {
   return response;
 }
 
-// Answers a client by its token. A client whose token is remembered is answered at once; others wait for a
-// review on another thread.
-http::HandlerResult WithCaller(
-    ClientAuthenticator& authenticator, ClientAuthenticator::Token token, const std::string& peer,
-    std::function<http::HandlerResult(const std::variant<plan::Caller, CallerError>&)> answer) {
-  if (auto caller = authenticator.Remembered(token)) return answer(*caller);
-  return {[&authenticator, token = std::move(token), peer, answer = std::move(answer)](
-              const base::Call& call) { return answer(authenticator.Identify(call, token, peer)); },
+// Answers a client by the token of `authorization`. Most worthless tokens are rejected here, without a
+// thread. A client whose token is remembered is answered at once; others wait for a review on another thread.
+http::HandlerResult WithCaller(ClientAuthenticator& authenticator, std::string_view authorization,
+                               plan::CallerPurpose purpose, const std::string& peer,
+                               std::function<http::HandlerResult(const plan::Caller&)> answer) {
+  auto token = authenticator.Read(authorization, purpose);
+  if (const auto* error = std::get_if<CallerError>(&token)) return ErrorResponseFor(*error);
+  auto& read = std::get<ClientAuthenticator::Token>(token);
+  auto respond = [answer = std::move(answer)](
+                     const std::variant<plan::Caller, CallerError>& who) -> http::HandlerResult {
+    if (const auto* error = std::get_if<CallerError>(&who)) return ErrorResponseFor(*error);
+    return answer(std::get<plan::Caller>(who));
+  };
+  if (auto caller = authenticator.Remembered(read)) return respond(*caller);
+  return {[&authenticator, read = std::move(read), peer, respond = std::move(respond)](
+              const base::Call& call) { return respond(authenticator.Identify(call, read, peer)); },
           http::JobKind::kAuthentication};
 }
 
 // Answers a fleet token with the full status.
 http::HandlerResult FleetStatus(const Board& board, const base::Clock& clock, std::string_view authorization,
                                 const std::string& peer, ClientAuthenticator& authenticator) {
-  auto token = authenticator.Read(authorization, plan::CallerPurpose::kFleet);
-  if (const auto* error = std::get_if<CallerError>(&token)) return ErrorResponseFor(*error);
-  auto answer = [&board,
-                 &clock](const std::variant<plan::Caller, CallerError>& caller) -> http::HandlerResult {
-    if (const auto* error = std::get_if<CallerError>(&caller)) return ErrorResponseFor(*error);
-    return Status(board, clock, View::kFull);
-  };
-  return WithCaller(authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), peer, answer);
+  return WithCaller(authenticator, authorization, plan::CallerPurpose::kFleet, peer,
+                    [&board, &clock](const plan::Caller&) { return Status(board, clock, View::kFull); });
 }
 
 http::HandlerResult Readyz(const Board& board, const http::ServerRequest& request, View view) {
@@ -193,20 +195,14 @@ http::HandlerResult AnswerPod(const base::Call& call, const ImageQueryService& i
 // Answers a pod that asks in its own name.
 http::HandlerResult PodCheck(const ImageQueryService& image_queries, const http::ServerRequest& request,
                              std::string_view authorization, ClientAuthenticator& authenticator) {
-  // Most worthless tokens are rejected here, without a thread.
-  auto token = authenticator.Read(authorization, plan::CallerPurpose::kPreflight);
-  if (const auto* error = std::get_if<CallerError>(&token)) return ErrorResponseFor(*error);
-  auto answer = [&image_queries, &authenticator, body = request.body](
-                    const std::variant<plan::Caller, CallerError>& who) -> http::HandlerResult {
-    if (const auto* error = std::get_if<CallerError>(&who)) return ErrorResponseFor(*error);
-    const plan::Caller& caller = std::get<plan::Caller>(who);
+  auto answer = [&image_queries, &authenticator,
+                 body = request.body](const plan::Caller& caller) -> http::HandlerResult {
     return {[&image_queries, &authenticator, caller, body](const base::Call& call) {
               return AnswerPod(call, image_queries, authenticator, caller, body, false);
             },
             http::JobKind::kLocal, caller.name_space};
   };
-  return WithCaller(authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer,
-                    answer);
+  return WithCaller(authenticator, authorization, plan::CallerPurpose::kPreflight, request.peer, answer);
 }
 
 http::ServerResponse AnswerRetry(Retries& retries, const std::string& body) {
@@ -238,14 +234,8 @@ http::HandlerResult Retry(Retries& retries, const http::ServerRequest& request, 
   if (authenticator == nullptr || !authenticator->Admits(plan::CallerPurpose::kFleet)) {
     return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
   }
-  auto token = authenticator->Read(*authorization, plan::CallerPurpose::kFleet);
-  if (const auto* error = std::get_if<CallerError>(&token)) return ErrorResponseFor(*error);
-  auto answer = [job](const std::variant<plan::Caller, CallerError>& caller) -> http::HandlerResult {
-    if (const auto* error = std::get_if<CallerError>(&caller)) return ErrorResponseFor(*error);
-    return OnQuickThread(job);
-  };
-  return WithCaller(*authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer,
-                    answer);
+  return WithCaller(*authenticator, *authorization, plan::CallerPurpose::kFleet, request.peer,
+                    [job](const plan::Caller&) { return OnQuickThread(job); });
 }
 
 // Returns true if the answer depends on a token, which a web page of another site does not have.
