@@ -207,6 +207,20 @@ bool NodeGate::Write(const base::Call& call, const kube::Node& node, const plan:
   return !writes.remove_taint || !MayTry(kTaint) || RemoveTaint(call, desired.gave_up);
 }
 
+kube::Answer<kube::NodeEvent> NodeGate::CreateEvent(const base::Call& call, const kube::Node& node,
+                                                    bool warning, const std::string& reason,
+                                                    const std::string& message) {
+  auto created = api_.CreateEvent(call.Within(kCallLimit), {.node = options_.node,
+                                                            .node_uid = node.uid,
+                                                            .warning = warning,
+                                                            .reason = reason,
+                                                            .message = message,
+                                                            .first = clock_.Wall(),
+                                                            .last = clock_.Wall()});
+  if (created) RecordSuccess(kEvents);
+  return created;
+}
+
 bool NodeGate::ReportEvent(const base::Call& call, const kube::Node& node, const plan::GateEvent& news) {
   std::string key = news.reason + " " + news.image;
   auto reported = reported_events_.find(key);
@@ -229,26 +243,15 @@ bool NodeGate::ReportEvent(const base::Call& call, const kube::Node& node, const
     }
   }
   if (reported == reported_events_.end() && reported_events_.size() >= kMostEvents) return true;
-  kube::NodeEvent event{.node = options_.node,
-                        .node_uid = node.uid,
-                        .warning = true,
-                        .reason = news.reason,
-                        .message = message,
-                        .first = clock_.Wall(),
-                        .last = clock_.Wall()};
-  auto created = api_.CreateEvent(call.Within(kCallLimit), event);
+  auto created = CreateEvent(call, node, true, news.reason, message);
   if (!created) return Failed(kEvents, created.failure());
-  RecordSuccess(kEvents);
   reported_events_[key] = {*std::move(created), now_};
   return true;
 }
 
 bool NodeGate::ReportEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
                             const plan::DesiredGate& desired) {
-  for (auto reported = reported_events_.begin(); reported != reported_events_.end();) {
-    reported =
-        now_ >= reported->second.at + kEventMemory ? reported_events_.erase(reported) : std::next(reported);
-  }
+  std::erase_if(reported_events_, [this](const auto& one) { return now_ >= one.second.at + kEventMemory; });
   if (desired.gave_up && MayTry(kEvents) &&
       !ReportEvent(
           call, node,
@@ -265,10 +268,7 @@ bool NodeGate::ReportEvents(const base::Call& call, const kube::Node& node, cons
 
 // Returns the changes of this hour for which the Node has no Event yet.
 std::vector<plan::GateEvent> NodeGate::UnreportedChanges(const plan::Snapshot& snapshot) {
-  for (auto reported = reported_changes_.begin(); reported != reported_changes_.end();) {
-    reported =
-        now_ >= reported->second + kEventMemory ? reported_changes_.erase(reported) : std::next(reported);
-  }
+  std::erase_if(reported_changes_, [this](const auto& one) { return now_ >= one.second + kEventMemory; });
   std::vector<plan::GateEvent> changes = plan::ChangesFor(snapshot, clock_.Wall());
   std::erase_if(changes, [this](const plan::GateEvent& change) {
     return reported_changes_.contains(change.image + " " + change.message);
@@ -281,16 +281,8 @@ bool NodeGate::ReportChanges(const base::Call& call, const kube::Node& node,
                              const std::vector<plan::GateEvent>& changes) {
   for (const plan::GateEvent& change : changes) {
     if (!MayTry(kEvents)) return true;
-    kube::NodeEvent event{.node = options_.node,
-                          .node_uid = node.uid,
-                          .warning = false,
-                          .reason = change.reason,
-                          .message = change.image + ": " + change.message,
-                          .first = clock_.Wall(),
-                          .last = clock_.Wall()};
-    auto created = api_.CreateEvent(call.Within(kCallLimit), event);
+    auto created = CreateEvent(call, node, false, change.reason, change.image + ": " + change.message);
     if (!created) return Failed(kEvents, created.failure());
-    RecordSuccess(kEvents);
     reported_changes_[change.image + " " + change.message] = now_;
   }
   return true;

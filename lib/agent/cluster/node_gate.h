@@ -81,6 +81,8 @@ class NodeGate {
   // Returns the version last read from the Node object; empty if none was read.
   std::string KubeletVersion() const;
   plan::ObservedGate Observe(const kube::Node& node) const;
+  kube::Answer<kube::NodeEvent> CreateEvent(const base::Call& call, const kube::Node& node, bool warning,
+                                            const std::string& reason, const std::string& message);
   // The functions below return false if the round ends early.
   bool Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& desired,
              const plan::GateUpdates& writes);
