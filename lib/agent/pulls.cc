@@ -471,22 +471,20 @@ void Pulls::Handle(const ProgressPolled& event) {
                                 [](const ProgressPolled::One& one) { return one.progress.active; });
   const bool may_be_queued = runtime_.queues() && any_active;
   for (const ProgressPolled::One& one : event.pulls) {
-    Entry* entry = entries_.Find(one.name);
-    if (entry == nullptr) continue;
-    for (ActivePull& run : entry->runs) {
-      if (run.id != one.run) continue;
-      const bool held_back = run.fetch == plan::FetchPhase::kAwaitsShared ||
-                             run.fetch == plan::FetchPhase::kFetched ||
-                             (parts_.fetcher != nullptr && parts_.fetcher->HoldsBack(run.lease));
-      run.state.progress =
-          plan::AfterProgress(run.state.progress, Facts(one.progress, may_be_queued, held_back), loop_.now());
-      entry->history.disk = plan::AfterSize(entry->history.disk, run.state.progress.bytes_total);
-      plan::Distance& distance = distances_[entry->desired->reference.domain()];
-      // A manifest that is still missing after the first polls shows that the registry is far.
-      distance = plan::AfterPollDuringPull(distance, run.state.progress.bytes_total > 0,
-                                           loop_.now() - run.state.started_at);
-      loop_.Changed();
-    }
+    ActivePull* run = FindRun(one.name, one.run);
+    if (run == nullptr) continue;
+    Entry& entry = *entries_.Find(one.name);
+    const bool held_back = run->fetch == plan::FetchPhase::kAwaitsShared ||
+                           run->fetch == plan::FetchPhase::kFetched ||
+                           (parts_.fetcher != nullptr && parts_.fetcher->HoldsBack(run->lease));
+    plan::ObservedProgress& progress = run->state.progress;
+    progress = plan::AfterProgress(progress, Facts(one.progress, may_be_queued, held_back), loop_.now());
+    entry.history.disk = plan::AfterSize(entry.history.disk, progress.bytes_total);
+    plan::Distance& distance = distances_[entry.desired->reference.domain()];
+    // A manifest that is still missing after the first polls shows that the registry is far.
+    distance =
+        plan::AfterPollDuringPull(distance, progress.bytes_total > 0, loop_.now() - run->state.started_at);
+    loop_.Changed();
   }
 }
 
@@ -682,16 +680,14 @@ void Pulls::Handle(const PullUnprotected& event) {
   // A runtime without leases is normal (CRI-O); that is no reason for a warning.
   bool unsupported = event.error.error_class == image::ErrorClass::kRuntimeUnsupported;
   if (unsupported) leases_.MarkUnsupported();
-  Entry* entry = entries_.Find(event.name);
-  if (entry == nullptr) return;
-  for (ActivePull& run : entry->runs) {
-    if (run.id != event.run) continue;
-    // The run must not be taken for one whose progress can be read, or whose bytes stay after its end.
-    run.lease.clear();
-    if (unsupported) continue;
-    base::Warn("pull without a lease: an interruption loses its bytes",
-               {{"image", entry->desired->reference.written()}, {"error", event.error.message}});
-  }
+  ActivePull* run = FindRun(event.name, event.run);
+  if (run == nullptr) return;
+  // The run must not be taken for one whose progress can be read, or whose bytes stay after its end.
+  run->lease.clear();
+  if (unsupported) return;
+  base::Warn(
+      "pull without a lease: an interruption loses its bytes",
+      {{"image", entries_.Find(event.name)->desired->reference.written()}, {"error", event.error.message}});
 }
 
 // A lease that is not deleted here would keep content for up to an hour after the agent has gone.
@@ -1058,9 +1054,8 @@ void Pulls::Handle(const PullSizeKnown& event) {
   if (event.disk.known) ApplyDisk(event.disk, disk_path_);
   Entry* entry = entries_.Find(event.name);
   if (entry == nullptr) return;
-  for (const ActivePull& run : entry->runs) {
-    if (run.id == event.run) entry->history.disk = plan::AfterSize(entry->history.disk, event.bytes);
-  }
+  if (FindRun(event.name, event.run) != nullptr)
+    entry->history.disk = plan::AfterSize(entry->history.disk, event.bytes);
   loop_.Changed();
 }
 
