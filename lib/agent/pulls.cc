@@ -729,6 +729,26 @@ bool IsRegistryFailure(plan::Reason reason) {
   }
 }
 
+// Returns the failure of a pull that brought no image; nullopt if the agent ended it for a reason that is not
+// its own.
+std::optional<plan::PullFailure> FailureOf(const ActivePull& run, const pulling::PullOutcome& outcome) {
+  switch (run.cancel_reason) {
+    case CancelReason::kNone:
+      return outcome.failure;
+    case CancelReason::kDeadlineExceeded:
+      return {{.reason = plan::Reason::kTimeout, .error = "the pull did not end within its time"}};
+    case CancelReason::kStalled:
+      return {{.reason = plan::Reason::kStalled,
+               .error = "no byte came for a long time, and other images wait for its room on the disk"}};
+    case CancelReason::kNoDiskSpace:
+    case CancelReason::kDeferred:
+    case CancelReason::kReplaced:
+    case CancelReason::kRemovedFromList:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 // Returns how a run is counted. A pull that the agent ended itself counts as cancelled, unless its time was
 // up or it had stalled.
 PullEnd EndOf(const ActivePull& run, const pulling::PullOutcome& outcome, base::TimePoint now) {
@@ -749,30 +769,14 @@ PullEnd EndOf(const ActivePull& run, const pulling::PullOutcome& outcome, base::
     end.reason = plan::Reason::kNotUnpacked;
     return end;
   }
-  switch (run.cancel_reason) {
-    case CancelReason::kNone:
-      if (outcome.failure) {
-        end.result = PullResult::kFailed;
-        end.reason = outcome.failure->reason;
-      }
-      break;
-    case CancelReason::kDeadlineExceeded:
-      end.result = PullResult::kFailed;
-      end.reason = plan::Reason::kTimeout;
-      break;
-    case CancelReason::kNoDiskSpace:
-    case CancelReason::kDeferred:
-      end.reason = plan::Reason::kDiskPressure;
-      break;
-    case CancelReason::kReplaced:
-      end.reason = plan::Reason::kStalled;
-      break;
-    case CancelReason::kStalled:
-      end.result = PullResult::kFailed;
-      end.reason = plan::Reason::kStalled;
-      break;
-    case CancelReason::kRemovedFromList:
-      break;
+  if (auto failure = FailureOf(run, outcome)) {
+    end.result = PullResult::kFailed;
+    end.reason = failure->reason;
+  } else if (run.cancel_reason == CancelReason::kNoDiskSpace ||
+             run.cancel_reason == CancelReason::kDeferred) {
+    end.reason = plan::Reason::kDiskPressure;
+  } else if (run.cancel_reason == CancelReason::kReplaced) {
+    end.reason = plan::Reason::kStalled;
   }
   return end;
 }
@@ -809,28 +813,11 @@ void Pulls::Handle(PullDone event) {
     runtime_.PollNow();
     return;
   }
-  switch (run->cancel_reason) {
-    case CancelReason::kNone:
-      if (event.outcome.failure) Failed(*entry, *run, *event.outcome.failure);
-      break;
-    case CancelReason::kDeadlineExceeded:
-      Failed(*entry, *run,
-             {.reason = plan::Reason::kTimeout, .error = "the pull did not end within its time"});
-      break;
-    case CancelReason::kStalled:
-      Failed(*entry, *run,
-             {.reason = plan::Reason::kStalled,
-              .error = "no byte came for a long time, and other images wait for its room on the disk"});
-      break;
-    case CancelReason::kNoDiskSpace:
-      DiscardBytes(*entry, cri::LeaseDeletion::kSync, kPullEnds);
-      break;
-    // The agent ended these pulls for reasons that are not theirs. Nothing is counted as a failure, and
-    // leases keep what is still needed.
-    case CancelReason::kDeferred:
-    case CancelReason::kReplaced:
-    case CancelReason::kRemovedFromList:
-      break;
+  if (auto failure = FailureOf(*run, event.outcome)) {
+    Failed(*entry, *run, *failure);
+  } else if (run->cancel_reason == CancelReason::kNoDiskSpace) {
+    // The leases of all others keep what is still needed.
+    DiscardBytes(*entry, cri::LeaseDeletion::kSync, kPullEnds);
   }
 }
 
