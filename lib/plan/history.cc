@@ -53,6 +53,13 @@ base::Duration Delay(Retry retry, int failures, double random) {
   std::abort();
 }
 
+void ForgetFailures(History& past, base::TimePoint now) {
+  past.failures = past.disk_full_failures = 0;
+  past.last_failure.reset();
+  past.last_error.clear();
+  past.not_before = now;
+}
+
 }  // namespace
 
 bool IsRetriedLate(Reason reason) {
@@ -138,12 +145,7 @@ History AfterRuntimeOutage(History past, const PullFailure& failure, const Inter
 
 History AfterSuccess(History past, const PullSuccess& success, base::TimePoint now) {
   // An image that was not unpacked is no full success: its failures go on counting.
-  if (success.unpacked) {
-    past.failures = past.disk_full_failures = 0;
-    past.last_failure.reset();
-    past.last_error.clear();
-    past.not_before = now;
-  }
+  if (success.unpacked) ForgetFailures(past, now);
   past.disk = AfterDiskSpaceFound(past.disk);
   past.retry_requested_at.reset();
   past.suspicious_outages = 0;
@@ -174,20 +176,14 @@ History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wa
 
 History AfterUpdateObsolete(History past, base::TimePoint now) {
   past.suspicious_outages = 0;
-  past.failures = past.disk_full_failures = 0;
-  past.last_failure.reset();
-  past.last_error.clear();
-  past.not_before = now;
+  ForgetFailures(past, now);
   return past;
 }
 
 History AfterVanished(History past, base::TimePoint now) {
   // The earlier failures were about getting the image here, and it was here since.
   past.attempts = 0;
-  past.failures = past.disk_full_failures = 0;
-  past.last_failure.reset();
-  past.last_error.clear();
-  past.not_before = now;
+  ForgetFailures(past, now);
   std::erase_if(past.vanished, [now](base::TimePoint at) { return now - at > kEvictionMemory; });
   past.vanished.push_back(now);
   // The oldest time goes, so that the history of an image that is evicted all the time stays short.
