@@ -12,6 +12,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/go_url.h"
 #include "base/process_stat.h"
 #include "base/text.h"
 
@@ -313,19 +314,14 @@ void MakeAbsolute(const std::string& process, CommandLine& line) {
   }
 }
 
-std::string Normal(const std::string& path) {
-  std::string normal = std::filesystem::path(path).lexically_normal().string();
-  while (normal.size() > 1 && normal.ends_with('/')) normal.pop_back();
-  return normal;
-}
-
 }  // namespace
 
 KubeletProcess::KubeletProcess(std::string proc_dir, std::string root)
-    : proc_dir_(std::move(proc_dir)), root_(Normal(root)) {}
+    : proc_dir_(std::move(proc_dir)), root_(base::CleanedPath(root)) {}
 
 bool KubeletProcess::MatchesRoot(const CommandLine& line) const {
-  return root_.empty() || root_ == Normal(line.root_dir.empty() ? image::kDefaultKubeletRoot : line.root_dir);
+  return root_.empty() ||
+         root_ == base::CleanedPath(line.root_dir.empty() ? image::kDefaultKubeletRoot : line.root_dir);
 }
 
 bool KubeletProcess::StillRuns() const {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <filesystem>
 #include <set>
 #include <span>
 #include <utility>
@@ -586,11 +585,6 @@ constexpr std::size_t kMaxFileBytes = 1024 * 1024;
 constexpr std::size_t kMaxFiles = 64;  // the first one counted
 constexpr std::size_t kMaxImported = 1000;
 
-// Cleans an absolute path like Go's filepath.Clean.
-std::string Cleaned(const std::string& path) {
-  return base::WithoutTrailingSlashes(std::filesystem::path(path).lexically_normal());
-}
-
 // Loads a file and its imports.
 class ConfigLoader {
  public:
@@ -653,7 +647,8 @@ class ConfigLoader {
   }
 
   std::vector<std::string> Imported(const std::string& by, const std::string& import) {
-    std::string path = Cleaned(import.starts_with('/') ? import : by.substr(0, by.rfind('/') + 1) + import);
+    std::string path =
+        base::CleanedPath(import.starts_with('/') ? import : by.substr(0, by.rfind('/') + 1) + import);
     if (path.find('*') == std::string::npos) return {path};
     std::vector<std::string> found = {""};
     for (std::string_view part : base::Split(std::string_view(path).substr(1), '/')) {
@@ -698,7 +693,7 @@ class ConfigLoader {
 }  // namespace
 
 ContainerdFiles::ContainerdFiles(const std::string& file, std::string host_root)
-    : file_(Cleaned(file)), host_root_(std::move(host_root)) {}
+    : file_(base::CleanedPath(file)), host_root_(std::move(host_root)) {}
 
 std::shared_ptr<const ContainerdSettings> ContainerdFiles::Current() {
   base::Lock lock(mutex_);
