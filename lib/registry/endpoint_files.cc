@@ -159,17 +159,11 @@ bool MayAnswer(const ConfRegistry& entry, const ConfEndpoint& mirror, bool by_di
   return true;
 }
 
-std::string WithoutTagAndDigest(std::string_view written) {
-  std::size_t slash = written.rfind('/');
-  std::size_t from = slash == std::string_view::npos ? 0 : slash;
-  return std::string(written.substr(0, written.find_first_of(":@", from)));
-}
-
 // Returns why a short name cannot be asked for; empty if its meaning is unambiguous. CRI-O may resolve it to
 // another registry than the agent assumes.
 std::string ShortNameProblem(const RegistriesConf& conf, const image::Reference& reference) {
-  if (!IsShortName(reference.written())) return "";
-  auto alias = conf.aliases.find(WithoutTagAndDigest(reference.written()));
+  if (image::NamesRegistry(reference.written())) return "";
+  auto alias = conf.aliases.find(std::string(image::WrittenName(reference.written())));
   if (alias != conf.aliases.end() && !alias->second.empty()) {
     if (alias->second == reference.Repository()) return "";
     return "An alias of registries.conf makes this short name " + alias->second;

@@ -193,7 +193,7 @@ base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& n
     if (text == nullptr || text->get().size() > kLongestGoText)
       return TomlError(value, "an alias must be a short string");
     auto alias = image::Reference::Parse(name);
-    if (!alias || !IsShortName(name) || alias->has_tag_or_digest())
+    if (!alias || image::NamesRegistry(name) || alias->has_tag_or_digest())
       return TomlError(value, "an alias must be for a short name");
     std::string means = TextOf(*text);
     // An empty alias revokes one of an earlier file (R49).
@@ -202,7 +202,7 @@ base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& n
       continue;
     }
     auto reference = image::Reference::Parse(means);
-    if (!reference || IsShortName(means) || reference->has_tag_or_digest()) {
+    if (!reference || !image::NamesRegistry(means) || reference->has_tag_or_digest()) {
       return TomlError(value, "an alias is registry/repository, without tag and digest");
     }
     aliases[name] = reference->Repository();
@@ -362,13 +362,6 @@ void Update(RegistriesConf& conf, const RegistriesConf& later) {
   if (later.search) conf.search = later.search;
   if (later.helpers) conf.helpers = later.helpers;
   for (const auto& [name, means] : later.aliases) conf.aliases[name] = means;
-}
-
-bool IsShortName(std::string_view written) {
-  std::size_t slash = written.find('/');
-  if (slash == std::string_view::npos) return true;
-  std::string_view first = written.substr(0, slash);
-  return first != "localhost" && first.find_first_of(".:") == std::string_view::npos;
 }
 
 namespace {

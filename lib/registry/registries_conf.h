@@ -64,10 +64,6 @@ base::Result<RegistriesConf> ParseRegistriesConf(std::string_view text, ConfKind
 // Merges a later file: its entries replace those of the same prefix or short name.
 void Update(RegistriesConf& conf, const RegistriesConf& later);
 
-// Returns whether the name has no registry: "busybox:1.36", "library/busybox". Only the runtime's
-// configuration gives its meaning.
-bool IsShortName(std::string_view written);
-
 // The files' settings, or that they are unknown. A value.
 struct RegistriesSettings {
   std::string file;                            // the first one, as the host calls it; empty: not looked at

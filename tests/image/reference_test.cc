@@ -288,6 +288,9 @@ TEST(WrittenName, IsWithoutTagAndDigest) {
               {"reg:5000/a:v1@sha256:0", "reg:5000/a", true},
               {"localhost/a@sha256:0", "localhost/a", true},
               {"q.io/a", "q.io/a", true},
+              {"[::1]:5000/a:v1", "[::1]:5000/a", true},
+              {"foo.bar", "foo.bar", false},
+              {"a/b.c/d", "a/b.c/d", false},
               {"", "", false}};
   for (const auto& row : rows) {
     EXPECT_EQ(WrittenName(row.image), row.name);

@@ -230,15 +230,6 @@ y = "quay.io/y"
   EXPECT_EQ(conf.helpers, Prefixes{});
 }
 
-TEST(IsShortName, HasNoRegistry) {
-  for (const char* name : {"busybox", "busybox:1.36", "library/busybox", "foo.bar", "a/b.c/d"}) {
-    EXPECT_TRUE(IsShortName(name)) << name;
-  }
-  for (const char* name : {"localhost/a", "quay.io/a", "reg:5000/a", "[::1]:5000/a"}) {
-    EXPECT_FALSE(IsShortName(name)) << name;
-  }
-}
-
 TEST(UpdateCrioSettings, TakesWhatIsOfInterest) {
   CrioSettings settings;
   ASSERT_TRUE(UpdateCrioSettings(R"(
