@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/process_stat.h"
 #include "base/text.h"
+#include "base/token_bucket.h"
 #include "plan/readiness.h"
 
 namespace prefetch::agent {
@@ -55,8 +56,7 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
   status_.error = error.message;
   // Another runtime may come back, with other images under the same names.
   in_full_ = true;
-  base::Duration wait = kDownPollMin * (1 << std::min(failed_polls_, 4));
-  next_poll_ = loop_.now() + std::min<base::Duration>(wait, kDownPollMax);
+  next_poll_ = loop_.now() + base::ExponentialBackoff(kDownPollMin, failed_polls_, kDownPollMax);
   failed_polls_++;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/enum_name.h"
 #include "base/redactor.h"
+#include "base/token_bucket.h"
 #include "doc/json.h"
 #include "doc/node.h"
 #include "kube/decode.h"
@@ -182,14 +183,13 @@ constexpr milliseconds kLongestPause{600'000};
 // A server in trouble gives every node the same Retry-After. They come back spread over this much more.
 constexpr milliseconds kRetryAfterSpread{5'000};
 
-milliseconds Scale(milliseconds span, double by) {
-  return milliseconds(static_cast<milliseconds::rep>(static_cast<double>(span.count()) * by));
+milliseconds Scale(base::Duration span, double by) {
+  return std::chrono::duration_cast<milliseconds>(span * by);
 }
 
 milliseconds BackOff(unsigned failures, double spread) {
-  // The bound keeps the shift defined; the limit is reached after six doublings.
-  unsigned doublings = std::min(failures - std::min(failures, 1U), 10U);
-  return Scale(std::min(kFirstBackOff * (1U << doublings), kLongestBackOff), spread);
+  return Scale(base::ExponentialBackoff(kFirstBackOff, static_cast<int>(failures) - 1, kLongestBackOff),
+               spread);
 }
 
 milliseconds BackOffOrRetryAfter(const Failure& failure, unsigned failures, double spread) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/token_bucket.h"
+
 namespace prefetch::plan {
 
 namespace {
@@ -72,8 +74,7 @@ bool WasStable(base::Duration connected_for) {
 base::Duration ReconnectDelay(base::Duration connected_for, int failures, bool unsupported) {
   if (unsupported) return kWatchUnsupported;
   if (WasStable(connected_for)) return kWatchAgain;
-  // The bound of the shift only keeps it defined: the limit is reached after three failures.
-  return std::min<base::Duration>(kWatchAgain * (1 << std::min(failures, 6)), kWatchAgainMost);
+  return base::ExponentialBackoff(kWatchAgain, failures, kWatchAgainMost);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/token_bucket.h"
 
 namespace prefetch::pulling {
 namespace {
@@ -158,9 +159,8 @@ void LeaseManager::Handle(const LeasesUpdated& result, base::TimePoint now) {
   for (auto& [lease, record] : leases_) record.deleting = false;
   listed_ = listed_ || result.found.has_value();
   failures_ = result.failed ? failures_ + 1 : 0;
-  if (result.failed) {
-    retry_at_ = now + std::min(seconds(1) * (1 << std::min(failures_ - 1, 6)), kLongestRetryPause);
-  }
+  if (result.failed)
+    retry_at_ = now + base::ExponentialBackoff(seconds(1), failures_ - 1, kLongestRetryPause);
   if (result.unsupported) MarkUnsupported();
 }
 
