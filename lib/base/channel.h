@@ -39,11 +39,7 @@ class Channel {
   std::optional<T> PopUntil(TimePoint deadline) PREFETCH_EXCLUDES(mutex_) {
     Lock lock(mutex_);
     while (queue_.empty()) {
-      if (deadline == TimePoint::max()) {
-        condition_.wait(mutex_);
-      } else if (condition_.wait_until(mutex_, deadline) == std::cv_status::timeout) {
-        break;
-      }
+      if (WaitUntil(condition_, mutex_, deadline) == std::cv_status::timeout) break;
     }
     return Take();
   }

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+
 #if defined(__clang__)
 #define PREFETCH_TSA(x) __attribute__((x))
 #else
@@ -49,6 +51,12 @@ class PREFETCH_TSA(scoped_lockable) Lock {
 
 // Waits on a Mutex that the caller holds through a Lock.
 using Condition = std::condition_variable_any;
+// Waits until it is notified, or until `time`; TimePoint::max() means no limit.
+inline std::cv_status WaitUntil(Condition& condition, Mutex& mutex, TimePoint time) PREFETCH_REQUIRES(mutex) {
+  if (time != TimePoint::max()) return condition.wait_until(mutex, time);
+  condition.wait(mutex);
+  return std::cv_status::no_timeout;
+}
 
 // Thread contracts of objects without a lock: the compiler checks accesses to guarded members, and the
 // program ends at once, in every build, if two threads use an object that is meant for one.

@@ -483,11 +483,7 @@ std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
     }
     if (next <= now)
       next = now + plan::kForeignPullPollInterval;  // another stream has the one burst that is allowed
-    if (next == base::TimePoint::max()) {
-      changed_.wait(mutex_);
-    } else {
-      changed_.wait_until(mutex_, next);
-    }
+    base::WaitUntil(changed_, mutex_, next);
   }
   // The last thread to leave tells Download that none is left.
   running_--;

@@ -213,12 +213,7 @@ Throttle::Permit Throttle::Acquire(const base::Call& call, const std::string& ho
       lane.budget.Take(1, now);
       return {this, host};
     }
-    base::TimePoint until = std::min(opens, call.deadline);
-    if (until == base::TimePoint::max()) {
-      changed_.wait(mutex_);
-    } else {
-      changed_.wait_until(mutex_, until);
-    }
+    base::WaitUntil(changed_, mutex_, std::min(opens, call.deadline));
   }
 }
 

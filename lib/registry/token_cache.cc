@@ -56,11 +56,7 @@ std::shared_ptr<TokenCache::InFlightCall> TokenCache::JoinOrLead(const base::Cal
     if (is_leader) return mine;
     while (!mine->done) {
       if (call.Stopped() || std::chrono::steady_clock::now() >= call.deadline) return nullptr;
-      if (call.deadline == base::TimePoint::max()) {
-        call_done_.wait(mutex_);
-      } else {
-        call_done_.wait_until(mutex_, call.deadline);
-      }
+      base::WaitUntil(call_done_, mutex_, call.deadline);
     }
     // The fetching thread was stopped for reasons of its own, so a waiting one tries.
     if (!mine->stopped) return mine;
