@@ -13,10 +13,6 @@ void CheckText(const Reader& value) {
   if (!value.IsNull()) value.String();
 }
 
-std::string NameOf(const Node* node) {
-  return node != nullptr && node->kind == Node::Kind::kString ? node->text : "";
-}
-
 // Adds a problem for each name that is in the list twice. An extension of a kubeconfig without content does
 // not count.
 void CheckNames(const std::vector<Reader>& items, bool extensions) {
@@ -24,7 +20,7 @@ void CheckNames(const std::vector<Reader>& items, bool extensions) {
   for (const Reader& item : items) {
     const Node* content = item.node().Find("extension");
     if (extensions && (content == nullptr || content->kind == Node::Kind::kNull)) continue;
-    if (!names.insert(NameOf(item.node().Find("name"))).second) {
+    if (!names.insert(TextAt(item.node(), {"name"})).second) {
       item.Fail("has a name that stands before in this list");
     }
   }

@@ -11,11 +11,6 @@
 namespace prefetch::registry {
 namespace {
 
-std::string MemberText(const doc::Node& object, const std::string& key) {
-  const doc::Node* value = object.Find(key);
-  return value != nullptr && value->kind == doc::Node::Kind::kString ? value->text : "";
-}
-
 struct Entry {
   std::string digest;
   std::optional<image::Platform> platform;
@@ -23,12 +18,12 @@ struct Entry {
 
 std::optional<Entry> ReadEntry(const doc::Node& node) {
   const doc::Node* platform = node.Find("platform");
-  Entry entry{.digest = MemberText(node, "digest"), .platform = {}};
+  Entry entry{.digest = doc::TextAt(node, {"digest"}), .platform = {}};
   if (!image::IsDigest(entry.digest)) return std::nullopt;
   if (platform == nullptr || platform->kind != doc::Node::Kind::kMapping) return entry;
-  entry.platform = {.os = MemberText(*platform, "os"),
-                    .architecture = MemberText(*platform, "architecture"),
-                    .variant = MemberText(*platform, "variant")};
+  entry.platform = {.os = doc::TextAt(*platform, {"os"}),
+                    .architecture = doc::TextAt(*platform, {"architecture"}),
+                    .variant = doc::TextAt(*platform, {"variant"})};
   return entry;
 }
 

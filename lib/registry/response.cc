@@ -175,11 +175,6 @@ namespace {
 
 constexpr doc::Limits kErrorLimits{.bytes = 16 * 1024, .depth = 32, .nodes = 2000};
 
-std::string ErrorText(const doc::Node& object, const std::string& key) {
-  const doc::Node* value = object.Find(key);
-  return value != nullptr && value->kind == doc::Node::Kind::kString ? value->text : "";
-}
-
 }  // namespace
 
 OciError ParseOciError(std::string_view body) {
@@ -190,7 +185,7 @@ OciError ParseOciError(std::string_view body) {
   if (errors == nullptr || errors->kind != doc::Node::Kind::kSequence || errors->items.empty()) return {};
   const doc::Node& first = errors->items.front();
   if (first.kind != doc::Node::Kind::kMapping) return {};
-  OciError error{.code = ErrorText(first, "code"), .message = ErrorText(first, "message")};
+  OciError error{.code = doc::TextAt(first, {"code"}), .message = doc::TextAt(first, {"message"})};
   // Codes are compared in capitals, as the specification has them.
   std::transform(error.code.begin(), error.code.end(), error.code.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
