@@ -38,12 +38,6 @@ PullOutcome Failed(const cri::CallError& error) {
   return Failed(plan::ReasonFor(error.error_class), error.message);
 }
 
-PullOutcome Cancelled() {
-  PullOutcome outcome;
-  outcome.cancelled = true;
-  return outcome;
-}
-
 // Names the credential in messages: `provider "acme-login"`.
 std::string Describe(const credentials::Credential& credential) {
   switch (credential.source) {
@@ -303,14 +297,14 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
       FinishIngests(call, parts, job, cri::PartialIngests::kKeep);
     }
   }
-  if (call.Stopped()) return Cancelled();
+  if (call.Stopped()) return {};
   const credentials::Lookup& lookup = *job.credentials;
   // The fetch comes before the pull, so that PullImage finds the blobs in the store and only unpacks them.
   AgentFetch first = FetchBeforePull(call, parts, job);
-  if (call.Stopped()) return Cancelled();
+  if (call.Stopped()) return {};
   if (first.outcome) return *std::move(first.outcome);
   if (first.fetched && job.on_unpack) job.on_unpack(call);
-  if (call.Stopped()) return Cancelled();
+  if (call.Stopped()) return {};
   Attempt attempt = TryCredentials(call, parts, job, lookup);
   // All bytes are here: the next pull may start while this one is looked at.
   if (attempt.ok && job.on_returned) job.on_returned();
@@ -319,7 +313,7 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
     if (outcome.success) outcome.success->origin.fetched_by_agent = first.fetched;
     return outcome;
   }
-  if (call.Stopped()) return Cancelled();
+  if (call.Stopped()) return {};
   PullOutcome failed = FailedAttempt(attempt, lookup, first.fetched);
   // Nobody is there to end ingests; the next pull of this lease does it.
   if (attempt.error.error_class == image::ErrorClass::kRuntimeDown) return failed;

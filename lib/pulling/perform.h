@@ -39,10 +39,9 @@ struct PullJob {
 };
 
 struct PullOutcome {
-  // Exactly one of the four.
+  // Exactly one of the three, or none: the pull ended on our own request.
   std::optional<plan::PullSuccess> success;
   std::optional<plan::PullFailure> failure;
-  bool cancelled = false;  // on our own request
   // The runtime reported success, and was gone before the new image could be verified (C35): its error then.
   std::optional<cri::CallError> verification_error;
 
