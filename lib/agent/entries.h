@@ -139,11 +139,6 @@ class Entries {
   // Forgets requested images that no caller waits for any more. True if there was any.
   bool ForgetRequested(base::TimePoint now);
   Entry* Find(const std::string& name);  // normalised
-  // Pulls of entries that are gone, not ended yet.
-  std::size_t removed_runs() const {
-    thread_.Check();
-    return removed_runs_.size();
-  }
   // Leases under which pulls run, or still end.
   std::set<std::string> LeasesInUse() const;
   // Registries of all entries, including those that are not on the list.

@@ -44,11 +44,6 @@ class Channel {
     return Take();
   }
 
-  bool Empty() const PREFETCH_EXCLUDES(mutex_) {
-    Lock lock(mutex_);
-    return queue_.empty();
-  }
-
  private:
   std::optional<T> Take() PREFETCH_REQUIRES(mutex_) {
     if (queue_.empty()) return std::nullopt;
@@ -57,7 +52,7 @@ class Channel {
     return value;
   }
 
-  mutable Mutex mutex_;
+  Mutex mutex_;
   Condition condition_;
   std::deque<T> queue_ PREFETCH_GUARDED_BY(mutex_);
 };
