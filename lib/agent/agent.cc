@@ -176,8 +176,7 @@ bool Agent::IsFinished(base::TimePoint started) const {
   bool undecided =
       std::any_of(entries_.listed().begin(), entries_.listed().end(), [this](const Entry& entry) {
         if (!kubelet_ || !entry.applies() || !entry.observed.local) return false;
-        return !entry.touch_status->settled || entry.verdict.differs_since || !entry.verdict.shown ||
-               entry.verdict.image_id != entry.observed.local->id;
+        return !entry.touch_status->settled || entry.verdict.differs_since || !entry.IsJudged();
       });
   return list_epoch_ > 0 && settled_ && !undecided && pinning_.IsSettled();
 }
@@ -299,8 +298,7 @@ void Agent::DecideAll() {
     if (entry.history.settled) continue;
     // With a kubelet, "present" is not enough: the verdict must be about this image id, not about the one
     // that a pull has just replaced.
-    bool judged = !kubelet_ || (entry.verdict.shown && entry.observed.local &&
-                                entry.verdict.image_id == entry.observed.local->id);
+    bool judged = !kubelet_ || entry.IsJudged();
     // A pull of the agent brought an image for the wrong platform: another pull changes nothing.
     bool outcome_is_known = plan::IsUsable(entry.observed) || (action.kind == plan::ActionKind::kKeep &&
                                                                action.reason == plan::Reason::kWrongPlatform);
@@ -331,10 +329,8 @@ base::Duration Agent::DelayOfOpening(const Entry& entry) {
 bool Agent::MorePullsToCome() const {
   return std::any_of(entries_.listed().begin(), entries_.listed().end(), [](const Entry& entry) {
     if (!entry.applies()) return false;
-    bool judged =
-        entry.verdict.shown && entry.observed.local && entry.verdict.image_id == entry.observed.local->id;
     return !entry.runs.empty() || entry.action.kind == plan::ActionKind::kPull ||
-           (entry.observed.local && !judged);
+           (entry.observed.local && !entry.IsJudged());
   });
 }
 

@@ -83,6 +83,8 @@ struct Entry {
 
   bool applies() const { return selection == plan::Selection::kApplies; }
   const std::string& name() const { return desired->reference.Normalized(); }
+  // Returns true if kubelet's verdict is about the image that is here now.
+  bool IsJudged() const { return verdict.shown && observed.local && verdict.image_id == observed.local->id; }
   const ActivePull* Current() const {
     return runs.empty() || runs.back().cancel_reason != CancelReason::kNone ? nullptr : &runs.back();
   }
