@@ -364,8 +364,6 @@ CallResult<std::string> ContainerdApi::ImageFsMountpoint(const base::Call& call)
 
 namespace {
 
-// A manifest points to its blobs with labels of this prefix; nothing else that is small does.
-constexpr std::string_view kReferenceLabel = "containerd.io/gc.ref.content.";
 // Time for which a blob may be neither an ingest nor content: its commit syncs a file and a database.
 constexpr std::chrono::seconds kLongestCommit{5};
 constexpr std::string_view kSnapshotterFolder = "io.containerd.snapshotter.v1.";
@@ -373,7 +371,7 @@ constexpr const char* kUsualSnapshotter = "overlayfs";
 
 // Only a document with such labels is read: layers of gigabytes lie in the same store.
 bool MayBeManifest(const ContentInfo& info) {
-  auto label = info.labels.lower_bound(std::string(kReferenceLabel));
+  auto label = info.labels.lower_bound(kReferenceLabel);
   return info.size_bytes <= kLargestManifest && label != info.labels.end() &&
          label->first.starts_with(kReferenceLabel);
 }

@@ -113,8 +113,6 @@ class ContainerdApi {
       kNoGeneration};  // the generation that does not have these calls
 };
 
-// A manifest points to its configuration with this label.
-inline constexpr const char* kConfigLabel = "containerd.io/gc.ref.content.config";
 inline constexpr std::uint64_t kLargestManifest = 8 * 1024 * 1024;
 
 // Any thread may call. No call holds the lock while containerd is asked.

@@ -274,7 +274,7 @@ CallResult<bool> GrpcContentService::IsRunnable(const base::Call& call, const st
     auto unpacked = IsUnpacked(call, chain_id);
     if (unpacked && *unpacked) return unpacked;
   }
-  auto manifests = native_->api.ListWithLabel(call, kConfigLabel, id);
+  auto manifests = native_->api.ListWithLabel(call, kReferenceLabel + "config", id);
   if (!manifests) return manifests.error();
   for (const ContentInfo& info : *manifests) {
     // A document of this size is no manifest, and would be read into memory.

@@ -93,9 +93,6 @@ using Labels = std::map<std::string, std::string>;
 // starts has more, and the runtime's pull fails at once.
 constexpr std::size_t kMostBlobs = 1000;
 
-// A blob with this label keeps the one with the digest that is its value.
-const std::string kGcRefPrefix = "containerd.io/gc.ref.content.";
-
 ImageDocument Document(std::string_view kind, std::string_view bytes, Labels labels) {
   const std::string digest = "sha256:" + base::Sha256Hex(bytes);
   return {.blob = {.ref = std::string(kind) + digest,
@@ -127,7 +124,7 @@ std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string
     image.size_bytes = base::SaturatingAdd(image.size_bytes, blob.size_bytes);
     // These labels keep the blobs once the lease is gone: containerd's collector follows them from the
     // manifest.
-    of_manifest[kGcRefPrefix + (i == 0 ? "config" : "l." + std::to_string(i - 1))] = blob.digest;
+    of_manifest[kReferenceLabel + (i == 0 ? "config" : "l." + std::to_string(i - 1))] = blob.digest;
     image.blobs.push_back({.ref = (i == 0 ? "config-" : "layer-") + blob.digest,
                            .digest = blob.digest,
                            .size_bytes = blob.size_bytes,
@@ -137,7 +134,7 @@ std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string
   image.documents.push_back(Document("manifest-", manifest, std::move(of_manifest)));
   if (index.empty()) return image;
   Labels of_index = source;
-  of_index[kGcRefPrefix + "m.0"] = image.documents.front().blob.digest;
+  of_index[kReferenceLabel + "m.0"] = image.documents.front().blob.digest;
   image.documents.push_back(Document("index-", index, std::move(of_index)));
   return image;
 }

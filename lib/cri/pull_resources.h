@@ -49,6 +49,10 @@ std::string_view DigestOfIngest(std::string_view ref);
 // The resources that a lease must name before they exist, so that nothing of `manifest` is lost (C27).
 std::vector<LeaseResource> ResourcesOf(const StoredManifest& manifest);
 
+// A blob with a label of this prefix keeps the one with the digest that is its value. A manifest points to
+// its configuration and layers so; nothing else that is small does.
+inline const std::string kReferenceLabel = "containerd.io/gc.ref.content.";
+
 // The label by which containerd remembers from which host content came; its value lists repositories of that
 // host. "127.0.0.1:5000" has port and brackets taken away.
 std::string SourceLabel(std::string_view domain);
