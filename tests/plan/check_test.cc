@@ -265,6 +265,13 @@ std::vector<CheckCase> ByRegistry() {
        "no Refused TagMissing", "as it says. The reason: Why."},
       {"PullAway", kIfNotPresent, [](F& f) { Gone(f), Says(f, Kind::kUnreachable); },
        "no Unknown Unreachable"},
+      {"PullDenied", kIfNotPresent, [](F& f) { Gone(f), Says(f, Kind::kAccessDenied); },
+       "no Refused AccessDenied"},
+      {"PullLimited", kIfNotPresent, [](F& f) { Gone(f), Says(f, Kind::kRateLimited); },
+       "no Unknown RateLimited"},
+      {"PullOnlyByPull", kIfNotPresent,
+       [](F& f) { Gone(f), Says(f, Kind::kIndeterminate), f.registry->only_by_pull = true; },
+       "no Unknown Indeterminate"},
   };
 }
 
