@@ -68,7 +68,8 @@ class FetchOnContainerd : public testing::Test {
     node_.HasList(images);
     node_.StartAgent(Flags());
     ExpectReady();
-    EXPECT_LT(Fetched(), 8 * kMegabyte);
+    EXPECT_GE(Fetched(), 0) << "its metrics tell";
+    EXPECT_LE(Fetched(), kMegabyte + kHeaders) << "one image at most, before the registry is known as near";
     EXPECT_LE(host.proxy().BytesToClients(), 8 * kMegabyte + kHeaders);
   }
   double Fetched() { return FetchedBytes(node_.Get("/metrics").body); }
@@ -93,7 +94,7 @@ TEST_F(FetchOnContainerd, ALoginIsUsedAndEachByteComesOnce) {
   EXPECT_LE(registry_->proxy().BytesToClients(), kContent + kHeaders);
 }
 
-// One early answer is enough; on a busy machine not each of them is early.
+// On a busy machine, an answer may come late, and its image counts as a far one.
 TEST_F(FetchOnContainerd, ANearRegistryIsLeftToTheRuntime) {
   auto near = node_.AddRegistry("near.example.test", {});
   ExpectLeftToTheRuntime(*near);
