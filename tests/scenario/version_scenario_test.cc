@@ -677,20 +677,6 @@ TEST_F(VerdictScenario, ARecordThatKubeletCannotDecodeIsARefusal) {
   EXPECT_EQ(Never(), VerdictResult::kRefused);
 }
 
-TEST_F(VerdictScenario, FiveThousandRecordsOfOtherImagesAreNotRead) {
-  Prepare(WithKubelet());
-  node_->Kubelet([](FakeKubelet& kubelet) {
-    for (int i = 0; i < 5000; i++) {
-      std::string image = "reg.example.test/other/" + std::to_string(i) + ":v1";
-      kubelet.BeginPull(image);
-      kubelet.EndPull(image, "sha256:" + std::to_string(i), {});
-    }
-  });
-  node_->RunFor(minutes(1));
-  EXPECT_TRUE(node_->Ready());
-  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPreloaded);
-}
-
 TEST_F(VerdictScenario, ARecordThatIsRewrittenAllTheTimeHasAVerdictAllTheSame) {
   Prepare(WithKubelet());
   for (int i = 0; i < 400; i++) {  // 4 s, a hundred a second

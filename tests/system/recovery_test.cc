@@ -134,18 +134,5 @@ TEST_F(Recovery, AListThatChangesMidPullIsFollowed) {
   EXPECT_LT(registry_->proxy().BytesToClients(), kImageBytes);
 }
 
-TEST_F(Recovery, SixtyImagesOnASharedBase) {
-  std::vector<std::string> images;
-  for (unsigned i = 0; i < 60; ++i) {
-    images.push_back(
-        registry_->Push("many/app" + std::to_string(i), "v1", {{100, kMegabyte}, {200 + i, 20'000}}));
-  }
-  node_.HasList(images);
-  node_.StartAgent();
-  rig::Ran waited = node_.Ctl({"wait", "--timeout", "90s"}, seconds(100));
-  EXPECT_EQ(waited.exit, rig::Exit{}) << waited.out << waited.err;
-  for (const std::string& image : images) EXPECT_TRUE(node_.Has(image)) << image;
-}
-
 }  // namespace
 }  // namespace prefetch::system::recovery_test

@@ -128,20 +128,6 @@ TEST_F(TouchOnNode, WhatAPodsSecretHadClosedIsOpenAgainAndNoLayerMoves) {
   EXPECT_TRUE(rig::Eventually(seconds(10), [&] { return PodsThere() == 0; })) << "taken away afterwards";
 }
 
-TEST_F(TouchOnNode, AlwaysVerifyIsOpenedInPodsOfTwenty) {
-  std::vector<std::string> images;
-  for (int i = 0; i < 25; i++) images.push_back(Push("team/app" + std::to_string(i)));
-  node_.HasList(images);
-  HasKubelet("AlwaysVerify");
-  HasCluster();
-  RunningKubelet kubelet(node_, *cluster_, VerificationPolicy::kAlwaysVerify);
-  kubelet.Start();
-  node_.StartAgent({"--touch"});
-  ASSERT_TRUE(rig::Eventually(seconds(90), [&] { return node_.Get("/readyz").status == 200; }))
-      << node_.AgentLog();
-  EXPECT_EQ(node_.StatusOf(images.back()).verdicts.never.reason, "OpenToNode");
-}
-
 TEST_F(TouchOnNode, SigtermTakesTheTouchPodAwayAndTheNextAgentGoesOn) {
   std::string image = Push("team/app");
   node_.HasListFile("images.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: " +
