@@ -337,6 +337,21 @@ TEST_F(RecordWatchTest, AFolderThatGoesOrIsForbiddenIsNews) {
   EXPECT_TRUE(heard_.Until([](const auto& changes) { return changes.all; }));
 }
 
+TEST_F(RecordWatchTest, ARootThatComesBackIsWatched) {
+  const auto all = [](const auto& changes) { return changes.all; };
+  MakeFolders();
+  Start();
+  std::filesystem::rename(dir_.path(), dir_.path() + ".away");
+  EXPECT_TRUE(heard_.Until(all));
+  heard_.Forget();
+  std::filesystem::rename(dir_.path() + ".away", dir_.path());
+  EXPECT_TRUE(heard_.Until(all));
+  heard_.Forget();
+  dir_.Write("image_manager/pulled/sha256-6", "x");
+  EXPECT_TRUE(
+      heard_.Until([](const auto& changes) { return changes.all || changes.names.contains("sha256-6"); }));
+}
+
 TEST_F(RecordWatchTest, AFloodIsToldInFewCalls) {
   MakeFolders();
   Start();

@@ -662,6 +662,8 @@ TEST_F(VerdictScenario, WhenTheRootIsGoneNothingIsKnown) {
   EXPECT_EQ(node_->Snapshot()->kubelet->records_readable, false);
   std::filesystem::rename(node_->KubeletRoot() + ".away", node_->KubeletRoot());
   EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(30)));
+  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10))) << "the folder is read again";
 }
 
 TEST_F(VerdictScenario, ARecordThatKubeletCannotDecodeIsARefusal) {

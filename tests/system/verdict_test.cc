@@ -3,11 +3,9 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -39,8 +37,9 @@ class VerdictOnNode : public testing::Test {
     image_ = Push("app");
     mirror_ = Push("mirror");
     node_.HasList({image_, mirror_});
-    WriteConfig("");
-    HasKubelet({"--kubelet-version", "1.36.2", "--kubelet-config", ConfigFile()});
+    node_.scratch().Write("kubelet.yaml", kKubeletConfig);
+    node_.HasKubelet({"--kubelet-version", "1.36.2", "--kubelet-config", node_.scratch() / "kubelet.yaml",
+                      "--kubelet-root", root_});
     kubelet_.Start({.version = {1, 36}});
   }
 
@@ -52,13 +51,6 @@ class VerdictOnNode : public testing::Test {
     if (pushed) id_ = pushed->config;
     return registry_->host() + "/" + repository + ":v1";
   }
-
-  void HasKubelet(std::vector<std::string> flags) {
-    flags.insert(flags.end(), {"--kubelet-root", root_});
-    node_.HasKubelet(std::move(flags));
-  }
-  std::string ConfigFile() const { return node_.scratch() / "kubelet.yaml"; }
-  void WriteConfig(const std::string& more) { node_.scratch().Write("kubelet.yaml", kKubeletConfig + more); }
 
   // kubelet pulls for a pod with its own secret, and for one without a secret where the node has credentials.
   void PodPulls(const std::string& image) {
@@ -75,11 +67,11 @@ class VerdictOnNode : public testing::Test {
   bool Answers(int readyz, seconds limit) {
     return rig::Eventually(limit, [&] { return node_.Get("/readyz").status == readyz; });
   }
-  void StartAndExpect(int readyz) {
+  void StartReady() {
     node_.StartAgent();
     ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return IsJudged(image_) && IsJudged(mirror_); }))
         << node_.AgentLog();
-    ASSERT_TRUE(Answers(readyz, kSoon)) << node_.AgentLog();
+    ASSERT_TRUE(Answers(200, kSoon)) << node_.AgentLog();
   }
   // It is here, and kubelet's files were looked at.
   bool IsJudged(const std::string& image) {
@@ -105,7 +97,7 @@ class VerdictOnNode : public testing::Test {
 };
 
 TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
-  StartAndExpect(200);
+  StartReady();
   registry_->proxy().Forget();
   status::StatusImage image = node_.StatusOf(image_);
   EXPECT_EQ(image.image_id, id_);
@@ -139,44 +131,11 @@ TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
   EXPECT_EQ(registry_->proxy().Requests().size(), 0U) << "verdicts ask no registry";
 }
 
-TEST_F(VerdictOnNode, ThePullOfAnotherNameClosesThisOne) {
-  StartAndExpect(200);
-  NodePulls(mirror_);
-  ASSERT_TRUE(Answers(503, kSoon)) << node_.AgentLog();
-  EXPECT_EQ(NeverOf(mirror_), "Starts/OpenToNode");
-  EXPECT_EQ(NeverOf(image_), "Refused/RecordedUnderOtherName");
-  EXPECT_NE(node_.StatusOf(image_).message.find("registry.example.test/mirror"), std::string::npos);
-  EXPECT_TRUE(rig::Eventually(kSoon, [&] {  // at the next look
-    std::vector<std::string> aliases = node_.StatusOf(image_).aliases;
-    return std::count(aliases.begin(), aliases.end(), mirror_) == 1;
-  }));
-}
-
-TEST_F(VerdictOnNode, TheConfigurationFileDecidesAndItsChangeIsPickedUp) {
-  WriteConfig("imagePullCredentialsVerificationPolicy: AlwaysVerify\n");
-  StartAndExpect(503);
-  EXPECT_EQ(NeverOf(image_), "Refused/VerificationAlways");
-  EXPECT_TRUE(Says("/v1/status", R"("verification":")" + ConfigFile() + "\""));
-  WriteConfig("");
-  EXPECT_TRUE(Answers(200, kByLooking)) << node_.AgentLog();
-  EXPECT_TRUE(Says("/v1/status", R"("verification":"NeverVerifyPreloadedImages")"));
-}
-
-TEST_F(VerdictOnNode, AnAgentThatIsKilledKnowsItAgain) {
-  StartAndExpect(200);
-  PodPulls(image_);
-  ASSERT_TRUE(Answers(503, kSoon));
-  node_.agent().Kill();
-  StartAndExpect(503);
-  EXPECT_TRUE(rig::Eventually(kSoon, [&] { return NeverOf(image_) == "Refused/RecordedForOthers"; }))
-      << NeverOf(image_);
-}
-
 TEST_F(VerdictOnNode, RecordsThatMayNotBeReadAreNotReady) {
   // Root as containers have it that drop this right: files of root's own with mode 0 are closed to it.
   const std::string drop = "-dac_override,-dac_read_search";
   node_.RunsAgentBy({"setpriv", "--bounding-set=" + drop, "--inh-caps=" + drop, "--"});
-  StartAndExpect(200);
+  StartReady();
   ASSERT_EQ(::chmod(RecordsFolder().c_str(), 0), 0);
   EXPECT_TRUE(Answers(503, kByLooking)) << node_.AgentLog();
   EXPECT_EQ(node_.StatusOf(image_).reason.text(), "RecordUnreadable");
@@ -186,21 +145,10 @@ TEST_F(VerdictOnNode, RecordsThatMayNotBeReadAreNotReady) {
   EXPECT_TRUE(Answers(200, kByLooking)) << node_.AgentLog();
 }
 
-TEST_F(VerdictOnNode, ARootThatGoesAndComesBack) {
-  StartAndExpect(200);
-  std::filesystem::rename(root_, root_ + ".away");
-  EXPECT_TRUE(Answers(503, kByLooking)) << node_.AgentLog();
-  EXPECT_EQ(node_.StatusOf(image_).reason.text(), "RecordUnreadable");
-  std::filesystem::rename(root_ + ".away", root_);
-  EXPECT_TRUE(Answers(200, kByLooking)) << node_.AgentLog();
-  PodPulls(image_);
-  EXPECT_TRUE(Answers(503, kSoon)) << "the folder that came back is watched";
-}
-
 TEST_F(VerdictOnNode, ARecordThatIsRewrittenAThousandTimesASecond) {
   // In memory: a disk may not be as fast as that.
   ASSERT_EQ(::mount("tmpfs", (RecordsFolder() + "/pulled").c_str(), "tmpfs", 0, nullptr), 0);
-  StartAndExpect(200);
+  StartReady();
   tests::FakeKubeletFolder records;
   records.Open(RecordsFolder() + "/pulled", 0, [](const std::string&) { return true; });
   const std::string name = kubelet::FileNameFor(id_);
@@ -253,17 +201,6 @@ TEST_F(VerdictOnNode, OnceWithAClosedImageIsOneAndNamesIt) {
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out << ran.err;
   EXPECT_NE(ran.out.find("registry.example.test/app:v1"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("1 secret"), std::string::npos) << ran.out;
-}
-
-TEST_F(VerdictOnNode, WhatNobodyDeclaresIsNotKnownAndSaysWhatToDeclare) {
-  // No file declares it either: the usual files are the machine's own.
-  HasKubelet({"--kubelet-config-dir", node_.scratch() / "none.d"});
-  StartAndExpect(503);
-  status::StatusImage image = node_.StatusOf(image_);
-  EXPECT_EQ(image.reason.text(), "FactsUnknown");
-  EXPECT_EQ(Text(image.verdicts.never), "Unknown/FactsUnknown");
-  EXPECT_NE(image.message.find("--kubelet-version"), std::string::npos) << image.message;
-  EXPECT_TRUE(Says("/v1/status", R"("kubelet":{"version":null)"));
 }
 
 }  // namespace
