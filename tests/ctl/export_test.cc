@@ -59,7 +59,8 @@ TEST(PinnedImageSet, SaysEachTagThatHasNoDigest) {
 }
 
 TEST(PinnedImageSet, RefusesNothingAndTooMuch) {
-  EXPECT_EQ(Pin({"# nothing yet\n", ""}).exit, kBadInput);
+  EXPECT_EQ(Pin({"# nothing yet\n", ""}),
+            (Ran{kBadInput, "", "prefetchctl: there is no image in the list to pin\n"}));
   std::string many;
   for (int i = 0; i < 501; i++) many += "q.io/a" + std::to_string(i) + "@" + kOne + "\n";
   Ran ran = Pin({many, ""});
@@ -118,6 +119,9 @@ TEST(AllowlistRefusal, SaysAllMistakesAtOnce) {
   EXPECT_NE(ran.err.find("--kubelet-version must be a version such as "), std::string::npos) << ran;
   EXPECT_NE(ran.err.find("a.txt:1:1: "), std::string::npos) << ran;
   EXPECT_NE(Allow("# nothing\n", {}).err.find("no image in the list"), std::string::npos);
+  EXPECT_NE(Allow("nginx:1.27\nreg.io/a:v1\n", {.kubelet_version = "v1.35.2"})
+                .err.find("write \"docker.io/library/nginx:1.27\" in the list and in the pods"),
+            std::string::npos);
   for (const char* old : {"1.20", "1.32"})
     EXPECT_NE(Allow("q.io/a:v1\n", {.kubelet_version = old}).err.find("has no allowlist"), std::string::npos);
 }

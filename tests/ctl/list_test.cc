@@ -163,7 +163,13 @@ INSTANTIATE_TEST_SUITE_P(
                     DiffCase{"Removed", "- image: q.io/a:v1\n- image: q.io/b:v1\n", "- image: q.io/b:v1\n",
                              kNegative, "- q.io/a:v1  from.yaml:4\n1 removed\n"},
                     DiffCase{"Changed", "- image: q.io/a:v1\n", "- {image: q.io/a:v1, priority: 3}\n",
-                             kNegative, "~ q.io/a:v1  priority: default → 3\n1 changed\n"}),
+                             kNegative, "~ q.io/a:v1  priority: default → 3\n1 changed\n"},
+                    DiffCase{"AllAtOnce", "- image: q.io/a:v1\n- {image: q.io/b:v1, priority: 3}\n",
+                             "- {image: q.io/b:v1, refresh: IfDigestChanged}\n- image: q.io/c:v1\n",
+                             kNegative,
+                             "- q.io/a:v1  from.yaml:4\n"
+                             "~ q.io/b:v1  priority: 3 → default, refresh: default → IfDigestChanged\n"
+                             "+ q.io/c:v1  to.yaml:5\n1 added, 1 removed, 1 changed\n"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(ListDiff, SaysTheMistakesOfBothAndComparesNothing) {

@@ -228,6 +228,7 @@ TEST(Wrong, IsASentence) {
       {"AFlagOfNoCommand", {"--nosuch"}, "there is no option --nosuch"},
       {"AnArgumentTooMany", {"status", "x"}, "the argument x is not expected", "status "},
       {"AnArgumentTooFew", {"explain"}, "IMAGE is required", "explain "},
+      {"AnOptionTooFew", Words{"list", "export", "--for", "kubelet"}, "--list is required", "list export "},
       {"NoValue", {"wait", "--timeout"}, "--timeout needs a value", "wait "},
       {"NoValueOfSome", {"check", "-o"}, "--output needs a value: github, json or text", "check "},
       {"NoNumber", {"plan", "--nodes", "x"}, "--nodes must be a number, not x", "plan "},
@@ -250,6 +251,8 @@ TEST(Wrong, IsASentence) {
        "--output must be hash, json or yaml, not x", "list print "},
       {"ANumberIsNoWord", Words{"list", "print", "-o", "1", "a.txt"},
        "--output must be hash, json or yaml, not 1", "list print "},
+      {"ExportOutput", Words{"list", "export", "--for", "kubelet", "--list", "a.txt", "-o", "json"},
+       "--output must be yaml or openshift, not json", "list export "},
       {"Gate", {"generate", "--gate", "x"}, "--gate must be condition, label or taint, not x", "generate "},
   };
   for (const WrongCase& row : rows) {

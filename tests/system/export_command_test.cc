@@ -75,13 +75,6 @@ TEST(ExportCommand, KubeletStartsWithWhatIsPrinted) {
   ExpectExempt(OutputOf(kList, {}), {1, 37});
 }
 
-TEST(ExportCommand, EverySpellingOfASourceIsExempt) {
-  std::string output = OutputOf("docker.io/library/nginx:1.27\nnginx:1.27\n", {"--kubelet-version", "1.36"});
-  for (const char* pattern : {"\n- docker.io/library/nginx\n", "\n- nginx\n"}) {
-    EXPECT_NE(output.find(pattern), std::string::npos) << output;
-  }
-}
-
 TEST(ExportCommand, SoItDoesOnOpenShift) {
   for (unsigned minor : {35U, 36U, 37U}) {
     image::KubeletVersion version{1, minor};
@@ -118,43 +111,6 @@ TEST(ExportCommand, TakesEverySpelling) {
   EXPECT_NE(result.output.Reveal().find("- docker.io/library/nginx\n- nginx\n"), std::string::npos)
       << result.output.Reveal();
 }
-
-struct RefusalCase {
-  std::string name;
-  std::string list;
-  Arguments arguments;
-  std::string says;
-};
-
-class ExportCommandTest : public testing::TestWithParam<RefusalCase> {};
-
-TEST_P(ExportCommandTest, RefusesWithASentence) {
-  tests::TempDir folder;
-  Arguments arguments = GetParam().arguments;
-  if (!GetParam().list.empty()) {
-    arguments.insert(arguments.end(), {"--list", folder.Write("images.txt", GetParam().list)});
-  }
-  base::ProcessResult result = Export(arguments);
-  EXPECT_EQ(result.code, 2);
-  EXPECT_EQ(result.output.Reveal(), "");
-  EXPECT_NE(result.errors.find(GetParam().says), std::string::npos) << result.errors;
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, ExportCommandTest,
-    testing::Values(
-        RefusalCase{"NoAllowlistYet", kList, {"--kubelet-version", "1.32"}, "has no allowlist"},
-        RefusalCase{"ShortNameBefore136",
-                    "nginx:1.27\nreg.io/a:v1\n",
-                    {"--kubelet-version", "v1.35.2"},
-                    "write \"docker.io/library/nginx:1.27\" in the list and in the pods"},
-        RefusalCase{"OldVersion", kList, {"--kubelet-version", "1.30"}, "kubelet 1.30 has no allowlist"},
-        RefusalCase{"BadOutput", kList, {"-o", "json"}, "--output"},
-        RefusalCase{"BadList", "reg.io/A\n", {}, "images.txt:1"},
-        RefusalCase{"EmptyList", "# nothing yet\n", {}, "no image in the list"},
-        RefusalCase{"NoSuchList", "", {"--list", "/nonexistent/images.txt"}, "/nonexistent/images.txt"},
-        RefusalCase{"NoList", "", {}, "--list"}),
-    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::ctl::export_command_test
