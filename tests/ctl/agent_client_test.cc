@@ -135,6 +135,7 @@ struct ExplainCase {
   int status;
   std::string body;
   int exit;
+  std::string says;  // on standard error
 };
 
 class Explained : public testing::TestWithParam<ExplainCase> {};
@@ -147,21 +148,23 @@ TEST_P(Explained, EndsWithItsCode) {
       tests::Run([&](auto& out, auto& err) { return Explain({}, agent.Client(), options, out, err); });
   EXPECT_EQ(ran.exit, GetParam().exit);
   EXPECT_EQ(ran.out, GetParam().exit == kOk ? GetParam().body : "");
+  EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran;
 }
 
 const std::string kImage =
     R"({"apiVersion":"prefetchd.dev/v1","kind":"ImageStatus","node":"n","image":"q.io/a:v1"})";
 
-INSTANTIATE_TEST_SUITE_P(Rows, Explained,
-                         testing::Values(ExplainCase{"Known", "q.io/a:v1", 200, kImage, kOk},
-                                         ExplainCase{"NotOnTheList", "q.io/a:v1", 404, kImage, kOk},
-                                         ExplainCase{"NoName", "q.io/A", 200, kImage, kBadInput},
-                                         ExplainCase{"Refused", "q.io/a:v1", 400, "", kBadInput},
-                                         ExplainCase{"NotOverTheNetwork", "q.io/a:v1", 404, "no such path",
-                                                     kUnreachable},
-                                         ExplainCase{"Stranger", "q.io/a:v1", 200, "<html>", kUnreachable},
-                                         ExplainCase{"Busy", "q.io/a:v1", 503, "", kUnreachable}),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Explained,
+    testing::Values(ExplainCase{"Known", "q.io/a:v1", 200, kImage, kOk, ""},
+                    ExplainCase{"NotOnTheList", "q.io/a:v1", 404, kImage, kOk, ""},
+                    ExplainCase{"NoName", "q.io/A", 200, kImage, kBadInput, "lowercase"},
+                    ExplainCase{"Refused", "q.io/a:v1", 400, "", kBadInput, "refuses"},
+                    ExplainCase{"NotOverTheNetwork", "q.io/a:v1", 404, R"({"error":"no such path"})",
+                                kUnreachable, "local socket"},
+                    ExplainCase{"Stranger", "q.io/a:v1", 200, "<html>", kUnreachable, "the agent's answer"},
+                    ExplainCase{"Busy", "q.io/a:v1", 503, "", kUnreachable, "busy"}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::ctl::agent_client_test

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "doc/json.h"
 #include "fakes/fake_kubelet.h"
-#include "http/server.h"
 #include "rig/expect_ok.h"
 #include "screen/explain_text.h"
 #include "system/node.h"
@@ -135,47 +134,6 @@ TEST_F(ExplainCommand, TheListsMissingEntriesAreProposed) {
   ExpectHas(Out(2, {"list", "check", agent, bad}), {"images.txt:1"});
   Out(4, {"list", "check", "--agent=unix:///nonexistent.sock", list});
 }
-
-struct AnswerCase {
-  std::string name;
-  int status;
-  std::string body;
-  std::string image;
-  int exit;
-  std::string says;
-};
-class ExplainAnswer : public testing::TestWithParam<AnswerCase> {};
-
-TEST_P(ExplainAnswer, IsUnderstoodOrRefused) {
-  auto listener = http::Listener::Tcp("127.0.0.1:0");
-  ASSERT_OK(listener);
-  auto server = http::Server::Start(std::move(*listener), {}, [](const http::ServerRequest&) {
-    return http::JsonResponse(GetParam().status, GetParam().body);
-  });
-  ASSERT_OK(server);
-  const char* program = std::getenv("PREFETCHCTL");
-  ASSERT_NE(program, nullptr);
-  auto ran = rig::RunProgram({{program, "explain", GetParam().image, "--agent",
-                               "http://127.0.0.1:" + std::to_string((*server)->port())},
-                              {{"PREFETCHD_AGENT", "unix:///nonexistent.sock"}}},
-                             seconds(20));
-  ASSERT_OK(ran);
-  EXPECT_EQ(ran->exit, (rig::Exit{GetParam().exit, 0})) << ran->err;
-  EXPECT_NE((ran->out + ran->err).find(GetParam().says), std::string::npos) << ran->out << ran->err;
-}
-
-const std::string kAnswer =
-    R"({"apiVersion":"prefetchd.dev/v1","kind":"ImageStatus","node":"n1","image":"a/b:v1","present":false})";
-
-INSTANTIATE_TEST_SUITE_P(
-    All, ExplainAnswer,
-    testing::Values(AnswerCase{"Known", 200, kAnswer, "a/b:v1", 0, "a/b:v1 on node n1"},
-                    AnswerCase{"UnknownButTold", 404, kAnswer, "a/b:v1", 0, "a/b:v1 on node n1"},
-                    AnswerCase{"ANeighbour", 404, R"({"error":"no such path"})", "a/b:v1", 4, "local socket"},
-                    AnswerCase{"AStranger", 200, "hello", "a/b:v1", 4, "the agent's answer"},
-                    AnswerCase{"Busy", 503, "", "a/b:v1", 4, "busy"},
-                    AnswerCase{"NoReference", 200, kAnswer, "a/B", 2, "lowercase"}),
-    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::system::explain_command_test
