@@ -124,6 +124,35 @@ TEST_F(CheckTest, AnAgentThatIsBusyToTheEndIsATimeout) {
   EXPECT_EQ(Ask(Options()).exit, kTimedOut);
 }
 
+TEST_F(CheckTest, AnAgentThatDoesNotAnswerTheQuestion) {
+  struct Row {
+    int status;
+    int exit;
+    std::string says;
+  };
+  for (const Row& row : {Row{503, kTimedOut, "it is busy"}, Row{404, kUnreachable, "is that a prefetchd"},
+                         Row{400, kBadInput, "refuses the question"}}) {
+    Says(row.status, "");
+    tests::Ran ran = Ask(Options());
+    EXPECT_EQ(ran.exit, row.exit) << ran;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_NE(ran.err.find(row.says), std::string::npos) << ran;
+  }
+  agent_.Goes(base::Unavailable("connection refused"));
+  EXPECT_EQ(Ask(Options()).exit, kUnreachable) << "after its second";
+}
+
+TEST_F(CheckTest, AnAgentThatPullsForNobodyIsNoAnswer) {
+  Says(403, R"({"error":"this agent pulls for no check\u001b[2J"})");
+  CheckOptions options = Options();
+  options.pull = true;
+  tests::Ran ran = Ask(options);
+  EXPECT_EQ(ran.exit, kUnreachable) << ran;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find("refuses --pull: this agent pulls for no check"), std::string::npos) << ran;
+  EXPECT_EQ(ran.err.find('\x1b'), std::string::npos);
+}
+
 TEST_F(CheckTest, ARefusedTokenIsTheLastWord) {
   Says(401, R"({"error":"the token has expired"})");
   tests::Ran ran = Ask(Options());
@@ -137,9 +166,11 @@ TEST_F(CheckTest, EveryMistakeOfTheCommandLineIsToldAndNobodyAsked) {
   options.timeout = "soon";
   options.images = {{.image = "q.io/A", .policy = "Sometimes"}};
   options.pod_secrets = {"just-a-name"};
+  options.pod_service_account = "a//b";
   tests::Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kBadInput) << ran;
-  for (const char* part : {"--timeout", "--policy", "q.io/A", "--pod-secret must be NAMESPACE/NAME/UID"}) {
+  for (const char* part : {"--timeout", "--policy", "q.io/A", "--pod-secret must be NAMESPACE/NAME/UID",
+                           "--pod-service-account must be NAMESPACE/NAME/UID"}) {
     EXPECT_NE(ran.err.find(part), std::string::npos) << part << ran;
   }
   EXPECT_TRUE(agent_.asked().empty());
