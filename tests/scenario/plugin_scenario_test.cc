@@ -235,6 +235,7 @@ TEST_F(PluginScenario, NewCredentialFilesEndSearchesWithTheOldOnes) {
 
 TEST_F(PluginScenario, AStalledPullIsReplacedWithNewCredentials) {
   Start({1, 1});
+  names_.pop_back();
   Know(1, Good(seconds(2)));
   List();
   ASSERT_TRUE(node_->RunUntil([&] { return node_->runtime.Parked() > 0; }, seconds(30)));
@@ -242,6 +243,8 @@ TEST_F(PluginScenario, AStalledPullIsReplacedWithNewCredentials) {
   node_->RunFor(minutes(11));
   node_->runtime.SetRegistry(RegistryState::kUp);
   EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(12)));
+  EXPECT_EQ(node_->runtime.counters().pull_calls, 2);
+  EXPECT_EQ(node_->plugins.runs(Host(0)), 2);
 }
 
 // A denial while the plugin hangs says nothing of the image: what has come of it stays.

@@ -106,14 +106,6 @@ TEST_F(CheckPull, WrongCredentialsAreANoWithTheReasonAndNotHammered) {
   EXPECT_EQ(registry_->RequestsAs(kStale), refused) << "what it was refused for is remembered";
 }
 
-TEST_F(CheckPull, ATagThatIsNotThere) {
-  node_.HasPlugin(kHost, kAnn);
-  Start({"--check-pull"});
-  rig::Ran ran = node_.Ctl({"check", "--pull", "--image", std::string(kHost) + "/team/tool:gone"});
-  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out << ran.err;
-  EXPECT_NE(ran.out.find("refused (NotFound)"), std::string::npos) << ran.out;
-}
-
 TEST_F(CheckPull, APullThatTakesLongerGoesOnAndIsNotBegunAnew) {
   node_.HasPlugin(kHost, kAnn);
   Start({"--check-pull"});
