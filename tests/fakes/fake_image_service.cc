@@ -370,7 +370,6 @@ cri::CallResult<std::optional<cri::ImageDetails>> FakeImageService::ImageStatus(
     condition_.notify_all();
   });
   base::Lock lock(mutex_);
-  counters_.status_calls++;
   Look(call, name);
   if (auto refusal = Refusal(call)) return std::move(*refusal);
   if (IsCrio(persona_)) {

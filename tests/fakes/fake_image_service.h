@@ -48,7 +48,6 @@ enum class LeaseCall { kEnsure, kDelete, kList, kPin };
 struct FakeCounters {
   int pull_calls = 0;
   int list_calls = 0;
-  int status_calls = 0;
   int progress_calls = 0;
   int collections = 0;  // leases that were deleted with their bytes at once
   int ingest_calls = 0;

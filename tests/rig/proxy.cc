@@ -185,7 +185,6 @@ class Proxy::Loop {
   Link link_;
   Bucket bucket_;  // of all connections together
   base::TokenBucket request_bucket_{{}};
-  std::optional<std::uint64_t> cut_after_;
   std::map<std::string, std::string> answers_;
   std::uint64_t bytes_ = 0;
   std::uint64_t forgotten_ = 0;  // requests before the first of requests_
@@ -341,11 +340,9 @@ void Proxy::Loop::AnswerItself(Connection& c, const std::string& response) {
   requests_.back().status = ParseStatus(response);
 }
 
-// How much of `wanted` bandwidth and a pending cut let through now.
+// How much of `wanted` the bandwidth lets through now.
 std::size_t Proxy::Loop::Allowance(const Connection& c, std::size_t wanted) const {
-  wanted = std::min({wanted, bucket_.Allowed(), c.bucket.Allowed()});
-  if (cut_after_) wanted = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, *cut_after_));
-  return wanted;
+  return std::min({wanted, bucket_.Allowed(), c.bucket.Allowed()});
 }
 
 void Proxy::Loop::Account(Connection& c, const Chunk& chunk, std::size_t n) {
@@ -353,7 +350,6 @@ void Proxy::Loop::Account(Connection& c, const Chunk& chunk, std::size_t n) {
   bucket_.Take(n);
   c.bucket.Take(n);
   if (link_.slow_start) c.window.Delivered(n, Clock::now() + link_.one_way);
-  if (cut_after_) *cut_after_ -= n;
   if (chunk.request > forgotten_) requests_[chunk.request - forgotten_ - 1].bytes += n;
 }
 
@@ -374,10 +370,6 @@ void Proxy::Loop::Write(Connection& c, Stream& s) {
   chunk.sent += done;
   s.held -= done;
   if (chunk.sent == chunk.bytes.size()) s.chunks.pop_front();
-  if (down && cut_after_ && *cut_after_ == 0) {
-    cut_after_.reset();
-    CutEverything();
-  }
 }
 
 void Proxy::Loop::PassOnEnd(Connection& c, Stream& s) {
@@ -437,10 +429,6 @@ void Proxy::Freeze(bool frozen) {
 
 void Proxy::CutAll() {
   loop_->With([&] { loop_->CutEverything(); });
-}
-
-void Proxy::CutAfter(std::uint64_t bytes) {
-  loop_->With([&] { loop_->cut_after_ = bytes; });
 }
 
 base::Status Proxy::Refuse(bool refuse) {

@@ -47,8 +47,6 @@ class Proxy {
   void Freeze(bool frozen);
   // Resets all connections.
   void CutAll();
-  // Resets all connections once, when `bytes` more have gone to clients.
-  void CutAfter(std::uint64_t bytes);
   // While refusing, new connections get "connection refused"; those that are open stay.
   base::Status Refuse(bool refuse);
   // Requests whose path contains `part` get `response` (a whole HTTP response, sent as it is), and the
