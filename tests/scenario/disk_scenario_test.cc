@@ -224,18 +224,6 @@ TEST(DiskRoomScenario, FourImagesWithRoomForOne) {
   for (std::size_t i : {1, 2, 3}) EXPECT_EQ(rig.node.ReasonOf(NameOf(i)), plan::Reason::kDiskPressure);
 }
 
-TEST(DiskRoomScenario, AnImageThatUnpacksToSixTimesItsSizeIsFetchedOnce) {
-  RoomCase row{"", 40, {{8, 6}}};
-  RoomNode rig(row);
-  rig.node.RunFor(hours(2));
-  FakeCounters counters = rig.node.runtime.counters();
-  RecordProperty("pulls", counters.pull_calls);
-  RecordProperty("GiB", static_cast<int>(counters.bytes_served / kGiB));
-  EXPECT_EQ(counters.pull_calls, 1);
-  EXPECT_LE(counters.bytes_served, 8 * kGiB + 10'000);
-  EXPECT_EQ(rig.node.ReasonOf(NameOf(0)), plan::Reason::kDiskPressure);
-}
-
 TEST(DiskRoomScenario, WithMoreRoomItIsTriedAgainAndALogFileIsNoMoreRoom) {
   RoomNode rig({"", 40, {{8, 6}}});
   rig.node.RunFor(hours(1));
@@ -309,13 +297,6 @@ TEST(DiskRoomScenario, TheNextBeginsAsSoonAsTheBytesOfOneWithoutRoomHaveGone) {
   const int before = rig.node.runtime.counters().pull_calls;
   EXPECT_TRUE(rig.node.RunUntil([&] { return rig.node.runtime.counters().pull_calls > before; }, seconds(3)));
   EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(1); }, hours(1)));
-}
-
-TEST(DiskRoomScenario, AHigherPriorityGetsTheRoomOfWhatWaits) {
-  RoomNode rig({"", 61, {{10, 3, 0}, {10, 3, 1}}});
-  rig.node.RunFor(hours(1));
-  EXPECT_FALSE(rig.IsReady(0));
-  EXPECT_TRUE(rig.IsReady(1));
 }
 
 // Nothing else is pulled while it may need all the room, so it must not wait there for ever.

@@ -164,16 +164,6 @@ TEST_F(PluginScenario, SoManyPluginsRunAtOnceAndNoneIsForgotten) {
   EXPECT_LE(node_->plugins.most_at_once(), pulling::kPluginsAtOnce);
 }
 
-// The plugin hangs for one of two registries, and answers for the other one.
-TEST_F(PluginScenario, ARegistryWhosePluginHangsLeavesOthersTheirPlugins) {
-  Start({32, 2});
-  Hang(1);
-  node_->plugins.SetLimit(seconds(60));
-  node_->plugins.Knows(Host(1), Good(milliseconds(100)));
-  List();
-  for (std::size_t i = 1; i < 32; i += 2) EXPECT_TRUE(Here(names_[i], seconds(3))) << names_[i];
-}
-
 // The image of higher priority starts first, though its credentials take a moment.
 TEST_F(PluginScenario, AMomentForCredentialsCostsNoPriority) {
   NodeOptions one;
