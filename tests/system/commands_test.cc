@@ -414,23 +414,6 @@ TEST(AgentFlags, ThatAreRarelySetWorkAndAreNotInTheHelp) {
   }
 }
 
-// The files in /proc of a process whose memory is nobody's to read belong to root, whoever runs it.
-TEST(AgentFlags, MemoryIsNotDumpedUnlessAskedFor) {
-  constexpr const char* kRun =
-      "set -e; umask 022; d=$1/of$3; mkdir -m 777 $d; chmod 755 $1; cp $2 $d/prefetchd; echo r.io/a:v1 "
-      ">$d/l.txt; setpriv --reuid 65534 --clear-groups $d/prefetchd --kubelet=none --list $d/l.txt "
-      "--local $d/sock --listen 127.0.0.1:0 --runtime-endpoint unix://$d/none $3 2>$d/log & until [ -S "
-      "$d/sock ]; do kill -0 $! && sleep 0.02; done; stat -c %u /proc/$!/status; kill $!";
-  rig::Scratch scratch;
-  for (const auto& [flag, owner] : {std::pair("", "0\n"), std::pair("--core-dumps", "65534\n")}) {
-    auto ran =
-        rig::RunProgram({{"bash", "-c", kRun, "bash", scratch.path(), std::getenv("PREFETCHD"), flag}, {}},
-                        std::chrono::seconds(30));
-    ASSERT_OK(ran);
-    EXPECT_EQ(ran->out, owner) << ran->err;
-  }
-}
-
 class Printing : public testing::Test {
  protected:
   Printing() {

@@ -128,12 +128,6 @@ TEST_F(Fleet, OneIsReadyOneIsDeniedAnImageAndOneHasNoAgentAnyMore) {
   ExpectHas(Ctl(0, {"wait", "--nodes", "pool=a", "--timeout", "30s"}).out, {"ready: 2 of 2 nodes ready"});
 }
 
-TEST_F(Fleet, WithoutTheComponentNobodyIsToldOfImagesOnNoList) {
-  ASSERT_EQ(one_.node.Ctl({"wait", "--timeout", "60s"}).exit, rig::Exit{}) << one_.node.AgentLog();
-  ExpectHas(Ctl(4, {"audit"}).err, {"node n1", "callers with a token (component fleet)"});
-  ExpectHas(Ctl(0, {"status"}).out, {"hidden from callers without a token", "on 2 nodes"});
-}
-
 // Tests `prefetchctl … --fleet` with the component fleet and without it. The agent runs as a pod with the
 // shipped rights, on a real containerd, behind the proxy of an API server over TLS.
 

@@ -194,20 +194,5 @@ TEST_F(MountedRecords, ThatAreDeletedEndTheAgentAndTheNextOneReadsTheNewOnes) {
   EXPECT_TRUE(Answers(503)) << node_.AgentLog();
 }
 
-TEST_F(MountedRecords, ThatAreDeletedCostARunningPullNoByte) {
-  constexpr std::uint64_t kMegabyte = 1'000'000;
-  const std::string large = registry_->Push("large", "v1", {{2, 60 * kMegabyte}});
-  const std::uint64_t before = registry_->proxy().BytesToClients();
-  registry_->proxy().LimitBandwidth(5 * kMegabyte);
-  node_.HasList({image_, large});
-  ASSERT_TRUE(rig::Eventually(seconds(30),
-                              [&] { return registry_->proxy().BytesToClients() > before + 20 * kMegabyte; }));
-  DeleteUntilTheAgentEnds();
-  EXPECT_FALSE(node_.Has(large));
-  StartAgain();
-  EXPECT_TRUE(node_.Has(large));
-  EXPECT_LT(registry_->proxy().BytesToClients() - before, 66 * kMegabyte);
-}
-
 }  // namespace
 }  // namespace prefetch::system::kubelet_root_test

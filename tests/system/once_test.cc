@@ -26,11 +26,6 @@ class Once : public testing::Test {
   }
 };
 
-TEST_F(Once, AllReadyIsZero) {
-  node_.HasList({image_});
-  ExpectExit(0, node_.Once(), "READY");
-}
-
 TEST_F(Once, WhatIsThereAlreadyCostsNoRequest) {
   node_.HasList({image_});
   ExpectExit(0, node_.Once(), "READY");

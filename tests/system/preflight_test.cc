@@ -144,13 +144,6 @@ TEST_F(PreflightTest, OtherTokensLearnNothing) {
   EXPECT_EQ(node_.AgentLog().find("eyJ"), std::string::npos) << "no token in the log";
 }
 
-TEST_F(PreflightTest, WithoutTheComponentNobodyIsLetInByAGuess) {
-  Cluster cluster(node_, {});
-  Start(cluster, "{namespaces: [ci]}");
-  rig::Ran ran = Check(listed_, "Never", {"--timeout", "5s"});
-  EXPECT_TRUE(Says(ran, 3, "component preflight")) << ran.exit.code << ran.out << ran.err;
-}
-
 TEST_F(PreflightTest, TwoHundredJobsThatStartAtOnceAreAnsweredWithinFiveSeconds) {
   Cluster cluster(node_, {"preflight"});
   Start(cluster, "{namespaces: [ci], always: ask}");
