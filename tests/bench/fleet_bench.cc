@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <string>
 
 #include "base/clock.h"
 #include "fakes/fake_api_server.h"
+#include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "status/sample.h"
@@ -58,15 +58,11 @@ TEST(Fleet, TwoThousandNodes) {
   EXPECT_OK(server.LoadRbac(kRights));
   Fill(server);
   server.SetLatency(std::chrono::milliseconds(20));
-  dir.Write("kubeconfig",
-            "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: " +
-                server.KubeconfigCluster() +
-                "}]\nusers: [{name: u, user: {token: " + server.AddToken("viewer") +
-                "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n");
+  dir.Write("kubeconfig", server.Kubeconfig(server.AddToken("viewer")));
   auto start = std::chrono::steady_clock::now();
-  auto ran = rig::RunProgram(
-      {{std::getenv("PREFETCHCTL"), "status", "--fleet", "--kubeconfig", dir / "kubeconfig"}, {}},
-      std::chrono::minutes(2));
+  auto ran =
+      rig::RunProgram({{rig::Prefetchctl(), "status", "--fleet", "--kubeconfig", dir / "kubeconfig"}, {}},
+                      std::chrono::minutes(2));
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   ASSERT_OK(ran);
   EXPECT_EQ(ran->exit, (rig::Exit{0, 0})) << ran->err;

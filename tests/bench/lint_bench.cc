@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "bench/measure.h"
+#include "rig/binary.h"
 #include "rig/scratch.h"
 
 namespace prefetch::bench {
@@ -94,10 +94,8 @@ class LintCost : public testing::Test {
     }
   }
   Cost Lint(const std::string& folder) {
-    const char* program = std::getenv("PREFETCHCTL");
-    EXPECT_NE(program, nullptr);
-    Cost cost = CostOf({program == nullptr ? "" : program, "lint", "-f", scratch_ / folder, "--list",
-                        scratch_ / "images.txt"});
+    Cost cost =
+        CostOf({rig::Prefetchctl(), "lint", "-f", scratch_ / folder, "--list", scratch_ / "images.txt"});
     EXPECT_EQ(cost.exit, 0) << "all images are listed, and nothing is wrong with them";
     return cost;
   }

@@ -40,10 +40,10 @@ class AuditTest : public testing::Test {
     return tests::Run(
         [&](auto& out, auto& err) { return AuditOfNode({}, agent_.Client(), options, out, err); });
   }
-  tests::Ran OfPods(const std::string& list) {
+  tests::Ran OfPods(const std::string& list, const std::vector<std::string>& ignore = {}) {
     AuditOptions options{.pods_file = folder_.Write("pods.json", kPods),
                          .lists = {folder_.Write("images.txt", list)},
-                         .ignore = {}};
+                         .ignore = ignore};
     return tests::Run([&](auto& out, auto& err) { return AuditOfPods(options, out, err); });
   }
 
@@ -125,7 +125,13 @@ TEST_F(AuditTest, EphemeralContainersAndImageVolumesOfSavedPods) {
 TEST_F(AuditTest, SavedPodsAgainstAList) {
   tests::Ran ran = OfPods("q.io/a:v1\n");
   EXPECT_EQ(ran.exit, kNegative) << ran;
-  EXPECT_NE(ran.out.find("q.io/stray:v1"), std::string::npos) << ran;
+  for (const char* part :
+       {"1 image on no list:\n  q.io/stray:v1\n", "on 1 node: ci-7", "asked for by ci/job-1"}) {
+    EXPECT_NE(ran.out.find(part), std::string::npos) << part << ran;
+  }
+  ran = OfPods("q.io/a:v1\n", {"q.io/stray"});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("clean"), std::string::npos) << ran;
   EXPECT_EQ(OfPods("q.io/stray:v1\n").exit, kOk);
   EXPECT_EQ(OfPods("not an image\n").exit, kBadInput);
 }

@@ -71,8 +71,12 @@ FrontOptions FakeApiServer::OverTls() {
   return {server.certificate_file, server.key_file, ""};
 }
 
-std::string FakeApiServer::KubeconfigCluster() const {
-  return "{server: \"" + url() + "\", certificate-authority: \"" + OnLoopback().authority_file + "\"}";
+std::string FakeApiServer::Kubeconfig(const std::string& token, const std::string& trust) const {
+  const std::string trusted =
+      trust.empty() ? "certificate-authority: \"" + OnLoopback().authority_file + "\"" : trust;
+  return "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: {server: \"" +
+         url() + "\", " + trusted + "}}]\nusers: [{name: u, user: {token: " + token +
+         "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n";
 }
 
 std::string FakeApiServer::url() const {

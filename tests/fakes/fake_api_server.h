@@ -58,8 +58,8 @@ class FakeApiServer {
   // Options for https with OnLoopback()'s certificate: kubectl, and we, give tokens of a kubeconfig to no
   // other.
   static FrontOptions OverTls();
-  // "{server: …}" of a kubeconfig, for a server with these options.
-  std::string KubeconfigCluster() const;
+  // A kubeconfig for a server with these options. `trust` takes the place of their authority.
+  std::string Kubeconfig(const std::string& token, const std::string& trust = "") const;
 
   // "http://127.0.0.1:PORT", or https.
   std::string url() const;

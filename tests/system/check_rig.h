@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
 #include "http/server.h"
+#include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
@@ -66,9 +66,7 @@ class Check : public testing::Test {
   std::string Url(int port) const { return "http://127.0.0.1:" + std::to_string(port); }
 
   rig::Command Command(const std::string& agent, const Words& more) {
-    const char* program = std::getenv("PREFETCHCTL");
-    EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
-    rig::Command command{{program == nullptr ? "" : program, "check"}, {{"PREFETCHD_AGENT", agent}}};
+    rig::Command command{{rig::Prefetchctl(), "check"}, {{"PREFETCHD_AGENT", agent}}};
     for (const std::string& word : more) command.argv.push_back(base::ReplaceAll(word, "@", scratch_.path()));
     return command;
   }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "fakes/fake_api_server.h"
+#include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "temp_dir.h"
@@ -44,20 +45,11 @@ class ClusterAccount : public testing::Test {
     WriteKubeconfig(server_.AddToken("ci-user", {group_}));
   }
 
-  void WriteKubeconfig(const std::string& token) {
-    std::string text = "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: ";
-    text += server_.KubeconfigCluster();
-    text += "}]\nusers: [{name: u, user: {token: ";
-    text += token;
-    text += "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n";
-    dir_.Write("kubeconfig", text);
-  }
+  void WriteKubeconfig(const std::string& token) { dir_.Write("kubeconfig", server_.Kubeconfig(token)); }
   std::string kubeconfig() const { return "--kubeconfig=" + (dir_ / "kubeconfig"); }
 
   static rig::Command Prefetchctl(std::vector<std::string> words) {
-    const char* program = std::getenv("PREFETCHCTL");
-    EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
-    words.insert(words.begin(), program == nullptr ? "" : program);
+    words.insert(words.begin(), rig::Prefetchctl());
     return {std::move(words), {{"NO_COLOR", "1"}}};
   }
   // It ends with `exit`, and shows no token.

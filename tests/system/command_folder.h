@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <regex>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
@@ -32,11 +32,9 @@ class CommandFolder : public testing::Test {
   // `words` with the folder for a working directory and `input` for standard input. No credentials of this
   // machine's owner, and no proxy.
   rig::Ran Run(const Words& words, const std::string& input = "") {
-    const char* program = std::getenv("PREFETCHCTL");
-    EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
     std::string script = "cd " + scratch_.path() + " && exec \"$@\" <stdin.txt";
     scratch_.Write("stdin.txt", input);
-    rig::Command command{{"sh", "-c", script, "sh", program == nullptr ? "" : program},
+    rig::Command command{{"sh", "-c", script, "sh", rig::Prefetchctl()},
                          {{"HOME", scratch_.path()}, {"http_proxy", ""}, {"HTTP_PROXY", ""}}};
     command.argv.insert(command.argv.end(), words.begin(), words.end());
     auto ran = rig::RunProgram(command, std::chrono::seconds(60));

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <iterator>
 #include <sstream>
 #include <utility>
 
 #include "base/text.h"
+#include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 
@@ -36,12 +36,6 @@ void Walk(const Words& words, std::vector<Help>& all) {
 
 }  // namespace
 
-std::string Program() {
-  const char* program = std::getenv("PREFETCHCTL");
-  EXPECT_NE(program, nullptr) << "run the tests by tests/run or meson test";
-  return program == nullptr ? "" : program;
-}
-
 std::string Output(Words argv) {
   auto ran = rig::RunProgram({std::move(argv), {}}, std::chrono::seconds(30));
   EXPECT_OK(ran);
@@ -57,7 +51,7 @@ Words WordsOf(std::string_view text) {
 }
 
 std::string HelpOf(Words words) {
-  words.insert(words.begin(), Program());
+  words.insert(words.begin(), rig::Prefetchctl());
   words.emplace_back("--help");
   return Output(words);
 }

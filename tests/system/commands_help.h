@@ -9,8 +9,6 @@ namespace prefetch::system::commands_help {
 
 using Words = std::vector<std::string>;
 
-// prefetchctl.
-std::string Program();
 // Returns the output of a call that ends well.
 std::string Output(Words argv);
 Words WordsOf(std::string_view text);

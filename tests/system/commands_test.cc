@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
@@ -30,7 +31,6 @@ using commands_help::Help;
 using commands_help::HelpFor;
 using commands_help::HelpOf;
 using commands_help::Output;
-using commands_help::Program;
 using commands_help::SubcommandsIn;
 using commands_help::Title;
 using commands_help::Words;
@@ -98,9 +98,9 @@ TEST(Help, ExamplesUseOptionsThatTheCommandHas) {
 class Completion : public testing::Test {
  protected:
   Completion() {
-    scratch_.Write("bash", Output({Program(), "completion", "bash"}));
-    scratch_.Write("zsh", Output({Program(), "completion", "zsh"}));
-    scratch_.Write("fish", Output({Program(), "completion", "fish"}));
+    scratch_.Write("bash", Output({rig::Prefetchctl(), "completion", "bash"}));
+    scratch_.Write("zsh", Output({rig::Prefetchctl(), "completion", "zsh"}));
+    scratch_.Write("fish", Output({rig::Prefetchctl(), "completion", "fish"}));
   }
   // Returns what bash would offer for the last of `words`.
   std::set<std::string> Bash(const Words& words) {
@@ -258,7 +258,7 @@ TEST(Wrong, IsASentence) {
   for (const WrongCase& row : rows) {
     SCOPED_TRACE(row.name);
     Words argv = row.words;
-    argv.insert(argv.begin(), Program());
+    argv.insert(argv.begin(), rig::Prefetchctl());
     auto ran = rig::RunProgram({argv, {}}, std::chrono::seconds(20));
     ASSERT_OK(ran);
     EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
@@ -271,10 +271,10 @@ TEST(Wrong, IsASentence) {
 TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
   rig::Scratch scratch;
   for (const char* name : {"kubectl-prefetch", "kubectl_complete-prefetch"}) {
-    std::filesystem::create_symlink(std::filesystem::absolute(Program()), scratch / name);
+    std::filesystem::create_symlink(std::filesystem::absolute(rig::Prefetchctl()), scratch / name);
   }
   const std::string plugin = scratch / "kubectl-prefetch";
-  EXPECT_EQ(Output({plugin, "--version"}), Output({Program(), "--version"}));
+  EXPECT_EQ(Output({plugin, "--version"}), Output({rig::Prefetchctl(), "--version"}));
   const std::string help = Output({plugin, "list", "check", "--help"});
   EXPECT_NE(help.find("Usage: kubectl prefetch list check"), std::string::npos) << help;
   EXPECT_NE(help.find("\n  kubectl prefetch list check"), std::string::npos) << help;
@@ -392,7 +392,7 @@ TEST(PagesForPeople, HaveCommands) {
 
 // `command` is run by bash, with @ for the program.
 rig::Ran Shell(const std::string& command) {
-  auto ran = rig::RunProgram({{"bash", "-c", base::ReplaceAll(command, "@", Program())}, {}},
+  auto ran = rig::RunProgram({{"bash", "-c", base::ReplaceAll(command, "@", rig::Prefetchctl())}, {}},
                              std::chrono::seconds(30));
   EXPECT_OK(ran);
   return ran ? *ran : rig::Ran{};
@@ -492,7 +492,7 @@ std::string Content(const fs::path& path) {
 
 TEST(Schema, IsTheCommittedFile) {
   for (const char* document : {"list", "agent", "status", "check"}) {
-    const std::string text = Output({Program(), "schema", document});
+    const std::string text = Output({rig::Prefetchctl(), "schema", document});
     EXPECT_EQ(text, Content(Deploy() / "schemas" / (std::string(document) + ".json"))) << document;
     EXPECT_NE(text, "") << document;
   }

@@ -3,12 +3,13 @@
 // file.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 #include "cri/scripted_runtime.h"
+#include "rig/binary.h"
+#include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
@@ -21,13 +22,6 @@ using std::chrono::seconds;
 constexpr const char* kHead = "version = 3\n[plugins.'io.containerd.cri.v1.images']\n";
 constexpr const char* kImage = "quay.io/acme/app:v1";
 
-std::string Binary(const char* variable) {
-  const char* path = std::getenv(variable);
-  if (path != nullptr) return path;
-  ADD_FAILURE() << variable << " must name a binary: run the tests by tests/run or meson test";
-  return "/no/such/binary";
-}
-
 class ContainerdConfig : public testing::Test {
  protected:
   void StartAgent(const std::string& version) {
@@ -35,7 +29,7 @@ class ContainerdConfig : public testing::Test {
     version_.version = version;
     runtime_.emplace(scratch_ / "containerd.sock", std::vector<grpc::Service*>{&images_, &version_});
     std::string list = scratch_.Write("images.txt", std::string(kImage) + "\n");
-    ASSERT_OK(agent_.Start({{Binary("PREFETCHD"), "--kubelet=none", "--list", list, "--runtime-endpoint",
+    ASSERT_OK(agent_.Start({{rig::Binary("PREFETCHD"), "--kubelet=none", "--list", list, "--runtime-endpoint",
                              "unix://" + (scratch_ / "containerd.sock"), "--listen", "127.0.0.1:0", "--local",
                              scratch_ / "agent.sock", "--registry-host-root", scratch_ / "host",
                              "--registry-containerd-config", "/etc/containerd/config.toml"},
@@ -48,17 +42,12 @@ class ContainerdConfig : public testing::Test {
     ASSERT_EQ(std::rename(file.c_str(), (scratch_ / "host/etc/containerd/config.toml").c_str()), 0);
   }
   std::string Explain() {
-    auto ran = rig::RunProgram({{Binary("PREFETCHCTL"), "explain", kImage},
+    auto ran = rig::RunProgram({{rig::Prefetchctl(), "explain", kImage},
                                 {{"PREFETCHD_AGENT", "unix://" + (scratch_ / "agent.sock")}}},
                                seconds(20));
     if (!ran) return "";
     shown_ += ran->out + ran->err;
-    std::string words;  // however the lines are broken
-    for (char c : ran->out) {
-      bool blank = c == ' ' || c == '\n';
-      if (!blank || (!words.empty() && words.back() != ' ')) words += blank ? ' ' : c;
-    }
-    return words;
+    return rig::OneLine(ran->out);
   }
   std::string Status() {
     auto ran = rig::RunProgram({{"curl", "--silent", "--max-time", "10", "--unix-socket",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
@@ -86,7 +87,7 @@ TEST_F(CoreDump, TheSocketIsForTheAgentsOwnUser) {
 }
 
 TEST_F(CoreDump, PrefetchctlLeavesNone) {
-  StartAsNobody(std::getenv("PREFETCHCTL"),
+  StartAsNobody(rig::Prefetchctl(),
                 {"wait", "--agent", "unix://" + (scratch_ / "nobody.sock"), "--timeout", "60s"});
   EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return Owner() == 0; }));
 }

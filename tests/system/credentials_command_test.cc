@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
@@ -93,9 +93,7 @@ std::string WithoutWhiteSpace(const std::string& text) {
 
 TEST_P(CredentialsCommand, Row) {
   const CommandCase& row = GetParam();
-  const char* program = std::getenv("PREFETCHCTL");
-  ASSERT_NE(program, nullptr) << "run the tests by tests/run or meson test";
-  rig::Command command{{program, "credentials"}, {}};
+  rig::Command command{{rig::Prefetchctl(), "credentials"}, {}};
   std::string arguments = base::ReplaceAll(row.arguments, "@", scratch_.path());
   for (std::string_view word : base::Split(arguments, ' ')) {
     if (!word.empty()) command.argv.emplace_back(word);

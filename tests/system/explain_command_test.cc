@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "doc/json.h"
 #include "fakes/fake_kubelet.h"
+#include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "screen/explain_text.h"
 #include "system/node.h"
@@ -66,14 +67,7 @@ class ExplainCommand : public testing::Test {
     return ran.out + ran.err;
   }
   static void ExpectHas(const std::string& text, const std::vector<std::string>& parts) {
-    // The words, however the lines are broken.
-    std::string words;
-    for (char c : text) {
-      bool blank = c == ' ' || c == '\n';
-      if (!blank || (!words.empty() && words.back() != ' ')) words += blank ? ' ' : c;
-    }
-    for (const std::string& part : parts)
-      EXPECT_NE(words.find(part), std::string::npos) << part << "\n" << text;
+    rig::ExpectHas(rig::OneLine(text), parts);
   }
 
   Node node_;

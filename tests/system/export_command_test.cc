@@ -1,7 +1,6 @@
 // prefetchctl list export --for kubelet, as built, and the spelling that it had before.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 
 #include "base/subprocess.h"
 #include "base/text.h"
@@ -9,6 +8,7 @@
 #include "doc/yaml.h"
 #include "golden.h"
 #include "kubelet/kubelet_config.h"
+#include "rig/binary.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::export_command_test {
@@ -20,10 +20,7 @@ const char kList[] =
     "reg.io/team/app:v1\nreg.io/team/app:v2\nquay.io/acme/runner\ndocker.io/library/nginx:1.27\n";
 
 base::ProcessResult Export(Arguments arguments) {
-  const char* program = std::getenv("PREFETCHCTL");
-  EXPECT_NE(program, nullptr);
-  arguments.insert(arguments.begin(),
-                   {program == nullptr ? "" : program, "list", "export", "--for", "kubelet"});
+  arguments.insert(arguments.begin(), {rig::Prefetchctl(), "list", "export", "--for", "kubelet"});
   auto result = base::RunProcess({}, {.argv = std::move(arguments), .environment = {}}, "");
   EXPECT_TRUE(result.ok());
   return result ? *std::move(result) : base::ProcessResult{};

@@ -16,6 +16,8 @@
 #include "fakes/fake_api_server.h"
 #include "fakes/rbac.h"
 #include "http/server.h"
+#include "rig/binary.h"
+#include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "status/check_document.h"
@@ -28,6 +30,7 @@
 namespace prefetch::system::fleet_command_test {
 namespace {
 
+using rig::ExpectHas;
 using sample::Failing;
 using sample::Pulling;
 using sample::Ready;
@@ -79,10 +82,6 @@ class FleetCommand : public ClusterAccount {
   }
   rig::Ran Run(int exit, const std::vector<std::string>& words, seconds limit = seconds(60)) const {
     return RunToEnd(exit, Command(words), limit);
-  }
-  static void ExpectHas(const std::string& text, const std::vector<std::string>& parts) {
-    for (const std::string& part : parts)
-      EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 };
 
@@ -172,35 +171,8 @@ TEST_F(FleetCommand, ManyNodesAreAskedThirtyTwoAtATimeAndListedInPages) {
   EXPECT_EQ(CountOf(server_.Requests(), "/proxy/v1/status"), 250U);
 }
 
-TEST_F(FleetCommand, AServerThatIsBusyOrHasForgottenWhereItWasIsAskedAnew) {
-  for (int i = 0; i < 150; i++) Has("n" + std::to_string(1000 + i), {Ready(kRunner, 1)});
-  server_.Fail({.status = 410});
-  server_.Fail({.status = 429, .retry_after = "0"});
-  ExpectHas(Run(0, {"status", "--fleet"}).out, {"150 nodes   150 ready\n"});
-}
-
-TEST_F(FleetCommand, AMissingRightIsNamed) {
+TEST_F(FleetCommand, AStrangersTokenIsNamed) {
   Has("n1", {Ready(kRunner, 1)});
-  WriteKubeconfig(server_.AddToken("nobody"));
-  std::string err = Run(4, {"status", "--fleet"}).err;
-  ExpectHas(err,
-            {"prefetchctl: a right is missing, list nodes (deploy/examples/fleet-viewer.yaml grants what",
-             "User \"nobody\" cannot list resource \"nodes\""});
-  EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
-  EXPECT_OK(server_.LoadRbac(R"yaml(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: lister}
-rules: [{apiGroups: [""], resources: [nodes, pods], verbs: [list]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: lister}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: lister}
-subjects: [{kind: User, name: nobody}]
-)yaml"));
-  ExpectHas(Run(4, {"status", "--fleet"}).err, {"a right is missing, get pods/proxy \"agent-n1:9477\""});
-  ExpectHas(Run(4, {"wait", "--fleet", "--timeout", "60s"}, seconds(20)).err, {"a right is missing, get"});
   WriteKubeconfig("stranger");
   ExpectHas(Run(4, {"status", "--fleet"}).err, {"401"});
 }
@@ -252,19 +224,6 @@ TEST_F(FleetCommand, WaitGoesOnUntilItIsTrue) {
             {"2 nodes   0 ready   1 progressing   1 not heard", "ready: 2 of 2 nodes ready"});
 }
 
-TEST_F(FleetCommand, ARolloutsNewPodIsAskedAndNotTheOldOne) {
-  Has("n1", {Ready(kRunner, 1)});
-  server_.Put("pods/prefetchd/old",
-              R"({"metadata":{"deletionTimestamp":"2026-08-01T10:00:00Z","labels":{"app.kubernetes.io/name":
-                 "prefetchd"}},"spec":{"nodeName":"n1"},"status":{"phase":"Running","conditions":[
-                 {"type":"Ready","status":"True"}]}})");
-  server_.Put("pods/prefetchd/a-evicted",
-              R"({"metadata":{"labels":{"app.kubernetes.io/name":"prefetchd"}},"spec":{"nodeName":"n1"},
-                 "status":{"phase":"Failed"}})");
-  ExpectHas(Run(0, {"status", "--fleet"}).out, {"1 node   1 ready\n"});
-  EXPECT_EQ(CountOf(server_.Requests(), "/proxy/"), 1U);
-}
-
 // A node on which images came that are on no list.
 TEST_F(FleetCommand, AuditNamesWhatCameAndWhoBroughtIt) {
   plan::Snapshot snapshot = sample::PeacefulNode();
@@ -301,25 +260,6 @@ TEST_F(FleetCommand, AuditNamesWhatCameAndWhoBroughtIt) {
   rig::Ran untold = Run(4, {"audit", "--fleet"});
   ExpectHas(untold.err, {"no agent could be asked, so nothing is known: node n1 cannot list new images yet"});
   EXPECT_EQ(untold.out, "");
-}
-
-TEST_F(FleetCommand, AuditOfSavedPodsNeedsNoCluster) {
-  std::string pods =
-      dir_.Write("pods.json", R"({"kind":"List","items":[{"metadata":{"name":"p","namespace":"a"},
-    "spec":{"nodeName":"n1","containers":[{"name":"c","image":"busybox:1.36"},{"name":"d","image":"q.io/x"}]}}]})");
-  std::string list = dir_.Write("images.txt", "docker.io/library/busybox:1.36\n");
-  auto audit = [&](int exit, std::vector<std::string> words) {
-    words.insert(words.begin(), {std::getenv("PREFETCHCTL"), "audit", "-f", pods, "--list", list});
-    auto ran = rig::RunProgram({words, {}}, seconds(20));
-    EXPECT_OK(ran);
-    if (!ran) return std::string();
-    EXPECT_EQ(ran->exit, (rig::Exit{exit, 0})) << ran->err;
-    return ran->out + ran->err;
-  };
-  ExpectHas(audit(1, {}), {"1 image on no list:\n  q.io/x:latest\n", "on 1 node: n1", "asked for by a/p"});
-  ExpectHas(audit(0, {"--ignore", "q.io/x"}), {"clean"});
-  dir_.Write("pods.json", "no");
-  ExpectHas(audit(2, {}), {"pods.json"});
 }
 
 std::string Chapter(const std::string& page, const std::string& heading) {
@@ -410,25 +350,30 @@ TEST_P(MissingRight, IsNamed) {
   rig::Ran ran = Run(GetParam().exit, GetParam().words);
   ExpectHas(ran.out + ran.err, {GetParam().says});
 }
-const Words kStatus = {"status", "--fleet"}, kAudit = {"audit", "--fleet"};
+const Words kStatus = {"status", "--fleet"}, kAudit = {"audit", "--fleet"},
+            kWait = {"wait", "--fleet", "--timeout", "10m"};
 INSTANTIATE_TEST_SUITE_P(
     Examples, MissingRight,
-    testing::Values(RightCase{"ListNodes", "fleet-viewer.yaml", "list", "nodes", kStatus, 4,
-                              "a right is missing, list nodes"},
-                    RightCase{"ListPods", "fleet-viewer.yaml", "list", "pods", kStatus, 4,
-                              "a right is missing, list pods"},
-                    RightCase{"GetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kStatus, 4,
-                              "a right is missing, get pods/proxy"},
-                    RightCase{"AuditPods", "audit-viewer.yaml", "list", "pods", kAudit, 1,
-                              "the pods that brought them are not known: list pods of all namespaces is"},
-                    RightCase{"AuditEvents", "audit-viewer.yaml", "list", "events", kAudit, 1,
-                              "kubelet's own pulls of listed images are not known: list events of"}),
+    testing::Values(
+        RightCase{
+            "ListNodes", "fleet-viewer.yaml", "list", "nodes", kStatus, 4,
+            "prefetchctl: a right is missing, list nodes (deploy/examples/fleet-viewer.yaml grants what"},
+        RightCase{"ListPods", "fleet-viewer.yaml", "list", "pods", kStatus, 4,
+                  "a right is missing, list pods"},
+        RightCase{"GetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kStatus, 4,
+                  "a right is missing, get pods/proxy"},
+        RightCase{"WaitGetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kWait, 4,
+                  "a right is missing, get pods/proxy"},
+        RightCase{"AuditPods", "audit-viewer.yaml", "list", "pods", kAudit, 1,
+                  "the pods that brought them are not known: list pods of all namespaces is"},
+        RightCase{"AuditEvents", "audit-viewer.yaml", "list", "events", kAudit, 1,
+                  "kubelet's own pulls of listed images are not known: list events of"}),
     [](const auto& row) { return row.param.name; });
 
 TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {
-  auto ran = rig::RunProgram({{std::getenv("PREFETCHCTL"), "status", "--fleet"},
-                              {{"KUBECONFIG", dir_ / "none"}, {"HOME", dir_ / "home"}}},
-                             seconds(20));
+  auto ran = rig::RunProgram(
+      {{rig::Prefetchctl(), "status", "--fleet"}, {{"KUBECONFIG", dir_ / "none"}, {"HOME", dir_ / "home"}}},
+      seconds(20));
   ASSERT_OK(ran);
   EXPECT_EQ(ran->exit, (rig::Exit{4, 0})) << ran->err;
   ExpectHas(ran->err, {"no cluster is known", "--kubeconfig"});
@@ -507,10 +452,7 @@ class VersionSkew : public testing::Test {
     api_.Put("pods/prefetchd/a-n1",
              R"({"metadata":{"labels":{"app.kubernetes.io/name":"prefetchd"}},"spec":{"nodeName":"n1"},
                 "status":{"phase":"Running"}})");
-    dir_.Write("kubeconfig",
-               "apiVersion: v1\nkind: Config\ncurrent-context: t\nclusters: [{name: c, cluster: " +
-                   api_.KubeconfigCluster() + "}]\nusers: [{name: u, user: {token: " +
-                   api_.AddToken("viewer") + "}}]\ncontexts: [{name: t, context: {cluster: c, user: u}}]\n");
+    dir_.Write("kubeconfig", api_.Kubeconfig(api_.AddToken("viewer")));
     dir_.Write("images.txt", std::string(kImage) + "\n");
   }
 
@@ -532,7 +474,7 @@ class VersionSkew : public testing::Test {
   }
 
   rig::Ran Run(Words words) const {
-    words.insert(words.begin(), std::getenv("PREFETCHCTL"));
+    words.insert(words.begin(), rig::Prefetchctl());
     auto ran = rig::RunProgram({words,
                                 {{"NO_COLOR", "1"},
                                  {"KUBECONFIG", dir_ / "kubeconfig"},

@@ -12,6 +12,7 @@
 #include "cri/endpoint.h"
 #include "cri/grpc_image_service.h"
 #include "fakes/fake_api_server.h"
+#include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "system/cluster.h"
 #include "system/cluster_account.h"
@@ -20,6 +21,7 @@
 namespace prefetch::system::fleet_test {
 namespace {
 
+using rig::ExpectHas;
 using std::chrono::seconds;
 
 using Words = std::vector<std::string>;
@@ -52,10 +54,8 @@ class Fleet : public testing::Test {
       EXPECT_OK(api_.LoadRbac(std::string(std::istreambuf_iterator<char>(file), {})));
     }
     one_.node.scratch().Write(
-        "kubeconfig", "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: " +
-                          api_.KubeconfigCluster() + "}]\nusers: [{name: u, user: {token: " +
-                          api_.AddToken("ci", {"prefetchd-fleet-viewers", "prefetchd-audit-viewers"}) +
-                          "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n");
+        "kubeconfig",
+        api_.Kubeconfig(api_.AddToken("ci", {"prefetchd-fleet-viewers", "prefetchd-audit-viewers"})));
     one_.node.HasList({one_.app});
     two_.node.HasList({two_.app, two_.closed});
     Join("n1", one_.node);
@@ -84,11 +84,6 @@ class Fleet : public testing::Test {
     rig::Ran ran = one_.node.Ctl(words);
     EXPECT_EQ(ran.exit, (rig::Exit{exit, 0})) << ran.out << ran.err;
     return ran;
-  }
-  static void ExpectHas(const std::string& text, const Words& parts) {
-    for (const std::string& part : parts) {
-      EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
-    }
   }
   std::string File(const std::string& name, const std::string& content) {
     one_.node.scratch().Write(name, content);
@@ -163,12 +158,8 @@ class FleetTokens : public testing::Test {
     const std::string url = node_.NeighbourUrl();
     api.ForwardPod("prefetchd/agent-n1:9477",
                    static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
-    node_.scratch().Write(
-        "kubeconfig",
-        "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: {server: \"" +
-            api.url() + "\", insecure-skip-tls-verify: true}}]\nusers: [{name: u, user: {token: " +
-            api.AddToken("ci", {"prefetchd-fleet-viewers", "prefetchd-fleet-operators"}) +
-            "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n");
+    const std::string token = api.AddToken("ci", {"prefetchd-fleet-viewers", "prefetchd-fleet-operators"});
+    node_.scratch().Write("kubeconfig", api.Kubeconfig(token, "insecure-skip-tls-verify: true"));
   }
   rig::Ran Ctl(int exit, Words words) {
     words.insert(words.end(), {"--fleet", "--kubeconfig", node_.scratch() / "kubeconfig"});

@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "rig/binary.h"
 #include "rig/expect_ok.h"
 
 namespace prefetch::system {
@@ -24,14 +25,6 @@ Node::Hearer& OnPrintedHearer() {
 }
 
 constexpr std::chrono::minutes kOnceLimit{2};
-
-// The binary that meson names in the environment; the test cannot go on without.
-std::string Binary(const char* variable) {
-  const char* path = std::getenv(variable);
-  if (path != nullptr) return path;
-  ADD_FAILURE() << variable << " must name a binary: run the tests by tests/run or meson test";
-  return "/no/such/binary";
-}
 
 std::string Slurp(const std::string& path) {
   std::ifstream in(path);
@@ -193,7 +186,7 @@ rig::Command Node::Agent(const std::vector<std::string>& more) const {
   auto add = [&](std::vector<std::string> words) {
     command.argv.insert(command.argv.end(), words.begin(), words.end());
   };
-  add({Binary("PREFETCHD"), "--config", scratch_ / "agent.yaml", "--list", scratch_ / "lists",
+  add({rig::Binary("PREFETCHD"), "--config", scratch_ / "agent.yaml", "--list", scratch_ / "lists",
        "--runtime-endpoint", runtime_->endpoint(), "--listen", "127.0.0.1:0", "--local",
        scratch_ / "agent.sock"});
   add(kubelet_flags_);
@@ -239,7 +232,7 @@ void Node::OnPrinted(Hearer hearer) {
 }
 
 rig::Ran Node::Ctl(std::vector<std::string> args, std::chrono::milliseconds limit) const {
-  rig::Command command{{Binary("PREFETCHCTL")}, {{"PREFETCHD_AGENT", "unix://" + (scratch_ / "agent.sock")}}};
+  rig::Command command{{rig::Prefetchctl()}, {{"PREFETCHD_AGENT", "unix://" + (scratch_ / "agent.sock")}}};
   command.argv.insert(command.argv.end(), args.begin(), args.end());
   rig::Ran ran = RunOrFail(command, limit);
   Keep("ctl.log", ran.out + ran.err);

@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "rig/binary.h"
 #include "screen/text_layout.h"
 #include "system/fake_agent.h"
 #include "temp_dir.h"
@@ -26,9 +27,8 @@ using std::chrono::seconds;
 class StatusCommand : public testing::Test {
  protected:
   rig::Command Watch() const {
-    const char* program = std::getenv("PREFETCHCTL");
-    EXPECT_NE(program, nullptr);
-    return {{program, "status", "--watch", "--agent", agent_.Url()}, {{"NO_COLOR", "1"}, {"TERM", "xterm"}}};
+    return {{rig::Prefetchctl(), "status", "--watch", "--agent", agent_.Url()},
+            {{"NO_COLOR", "1"}, {"TERM", "xterm"}}};
   }
   std::string Log() const {
     std::stringstream log;
@@ -65,7 +65,7 @@ std::size_t Count(const std::string& text, const std::string& part) {
 }
 
 TEST_F(StatusCommand, VersionComparesTheProgramWithTheAgent) {
-  const rig::Command command{{std::getenv("PREFETCHCTL"), "version", "--agent", agent_.Url()}, {}};
+  const rig::Command command{{rig::Prefetchctl(), "version", "--agent", agent_.Url()}, {}};
   const std::string status = status::StatusJson(sample::Node({}));
   agent_.Says(status);
   auto same = rig::RunProgram(command, seconds(20));

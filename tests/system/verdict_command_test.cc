@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include "base/subprocess.h"
 #include "doc/json.h"
 #include "doc/reader.h"
 #include "kubelet/probe.h"
+#include "rig/binary.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::verdict_command_test {
@@ -17,9 +17,7 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 base::ProcessResult AskVerdict(Arguments arguments) {
-  const char* program = std::getenv("PREFETCHCTL");
-  EXPECT_NE(program, nullptr);
-  arguments.insert(arguments.begin(), {program == nullptr ? "" : program, "verdict"});
+  arguments.insert(arguments.begin(), {rig::Prefetchctl(), "verdict"});
   auto result = base::RunProcess({}, {.argv = std::move(arguments), .environment = {}}, "");
   EXPECT_TRUE(result.ok());
   return result ? *std::move(result) : base::ProcessResult{};

@@ -11,6 +11,8 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "rig/binary.h"
+#include "rig/expect_has.h"
 #include "screen/text_layout.h"
 #include "system/fake_agent.h"
 #include "temp_dir.h"
@@ -18,6 +20,7 @@
 namespace prefetch::system::wait_command_test {
 namespace {
 
+using rig::ExpectHas;
 using sample::Pulling;
 using sample::Ready;
 using std::chrono::seconds;
@@ -36,9 +39,7 @@ class WaitCommand : public testing::Test {
   void Says(std::vector<plan::ImageState> images) { agent_.Says(std::move(images)); }
   bool IsAsked(int times) { return agent_.IsAsked(times); }
   rig::Command Command(std::vector<std::string> words) const {
-    const char* program = std::getenv("PREFETCHCTL");
-    EXPECT_NE(program, nullptr);
-    words.insert(words.begin(), {program, "wait", "--agent", agent_.Url()});
+    words.insert(words.begin(), {rig::Prefetchctl(), "wait", "--agent", agent_.Url()});
     return {words, {{"NO_COLOR", "1"}, {"TERM", "xterm"}}};
   }
   std::string Out(int exit, const std::vector<std::string>& words) const {
@@ -51,10 +52,6 @@ class WaitCommand : public testing::Test {
   std::string ListOf(const std::string& entries) const {
     return dir_.Write("images.yaml",
                       "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n" + entries);
-  }
-  static void ExpectHas(const std::string& text, const std::vector<std::string>& parts) {
-    for (const std::string& part : parts)
-      EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 
   tests::TempDir dir_;
