@@ -34,7 +34,7 @@ TEST(Probes, EveryAnswerOfARealKubeletIsComputed) {
   }
 }
 
-// Properties of every verdict, over the recorded nodes and all settings.
+// Properties of every verdict, over the recorded nodes and all settings. FakeKubeletWalk has others.
 
 std::vector<KubeletSettings> EverySetting() {
   std::vector<KubeletSettings> all = *PossibleSettings({});
@@ -69,42 +69,6 @@ void ForEveryWorld(Check check) {
 
 bool Usable(const Verdicts& verdicts) {
   return verdicts.never.result == VerdictResult::kStarts;
-}
-
-// 0 is best for the pod.
-int Badness(const Verdicts& verdicts) {
-  return Usable(verdicts) ? 0 : 1;
-}
-
-TEST(VerdictProperties, NoStartIsGainedByAFileThatCannotBeRead) {
-  ForEveryWorld([](const tests::Probe& probe, const KubeletSettings& settings, const VerdictFacts& facts) {
-    bool usable = Usable(DecideVerdicts(facts, probe.question.pod, settings));
-    for (Reading bad : {Reading::kUndecodable, Reading::kUnreadable}) {
-      VerdictFacts damaged = facts;
-      damaged.record = {bad, {}};
-      EXPECT_LE(Usable(DecideVerdicts(damaged, probe.question.pod, settings)), usable) << probe.id;
-      damaged = facts;
-      damaged.intent = bad;
-      EXPECT_LE(Usable(DecideVerdicts(damaged, probe.question.pod, settings)), usable) << probe.id;
-    }
-  });
-}
-
-TEST(VerdictProperties, OpeningTheNameToTheNodeNeverMakesItWorse) {
-  ForEveryWorld([](const tests::Probe& probe, const KubeletSettings& settings, const VerdictFacts& facts) {
-    if (facts.record.reading != Reading::kFound) return;
-    VerdictFacts opened = facts;
-    auto name = image::Reference::Parse(facts.image);
-    if (!name) return;
-    for (auto& [key, entry] : opened.record.record.mapping) entry.node_pods_accessible = true;
-    EXPECT_LE(Badness(DecideVerdicts(opened, probe.question.pod, settings)),
-              Badness(DecideVerdicts(facts, probe.question.pod, settings)))
-        << probe.id;
-    opened.record.record.mapping[name->Repository()].node_pods_accessible = true;
-    EXPECT_LE(Badness(DecideVerdicts(opened, probe.question.pod, settings)),
-              Badness(DecideVerdicts(facts, probe.question.pod, settings)))
-        << probe.id;
-  });
 }
 
 TEST(VerdictProperties, NeverAndIfNotPresentDifferOnlyInWhatFollows) {
