@@ -86,23 +86,6 @@ class NodeGateTest : public testing::Test {
   std::optional<NodeGate> gate_;
 };
 
-TEST_F(NodeGateTest, SaysNotReadyThenReadyAndTakesTheTaintAway) {
-  NodeGate& gate = Gate();
-  RunFor(gate, seconds(30));
-  EXPECT_EQ(api_.Label(), "notready");
-  ASSERT_NE(api_.Condition(), nullptr);
-  EXPECT_EQ(api_.Condition()->status, "False");
-  EXPECT_TRUE(api_.Tainted());
-  Ready();
-  RunFor(gate, seconds(12));
-  EXPECT_EQ(api_.Label(), "ready");
-  EXPECT_EQ(api_.Condition()->status, "True");
-  EXPECT_FALSE(api_.Tainted());
-  ASSERT_EQ(api_.node.taints.size(), 1U);
-  EXPECT_EQ(api_.node.taints[0].key, "other");
-  EXPECT_EQ(api_.node.labels.at("kubernetes.io/os"), "linux");
-}
-
 // A rollout of the agent, or its crash, on a node that has everything.
 TEST_F(NodeGateTest, AnAgentThatIsReplacedOnAReadyNodeChangesNothing) {
   Ready();
@@ -197,26 +180,6 @@ TEST_F(NodeGateTest, OnceItWasReadyNothingWasGivenUp) {
   RunFor(gate, hours(2));
   EXPECT_EQ(api_.Condition()->reason, "ImagesNotReady");
   EXPECT_EQ(api_.events.size(), 1U);
-}
-
-TEST_F(NodeGateTest, AnImageThatFailedForGoodDoesNotHoldTheNodeBack) {
-  Publish(false, plan::Reason::kNotFound, plan::Phase::kFailing, true);
-  NodeGate& gate = Gate();
-  RunFor(gate, seconds(12));
-  EXPECT_FALSE(api_.Tainted());
-  EXPECT_EQ(api_.Label(), "notready");
-}
-
-TEST_F(NodeGateTest, AnApiServerThatIsAwayForAnHourIsWrittenToWhenItIsBack) {
-  NodeGate& gate = Gate();
-  RunFor(gate, seconds(10));
-  api_.failing = ApiError::kUnreachable;
-  Ready();
-  RunFor(gate, hours(1));
-  EXPECT_EQ(api_.Label(), "notready");
-  api_.failing.reset();
-  RunFor(gate, seconds(90));
-  EXPECT_EQ(api_.Label(), "ready");
 }
 
 // A failure that passes costs only that time. The log has one line for its start, and one for its end.
@@ -317,20 +280,6 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(row.param.first) + std::string(kube::ApiErrorName(row.param.second));
     });
 
-TEST_F(NodeGateTest, AnotherOwnersTaintAtTheSameMomentIsKept) {
-  NodeGate& gate = Gate();
-  RunFor(gate, seconds(12));
-  api_.before_taints = [&] {
-    api_.node.taints.push_back({"karpenter.sh/disrupted", "", "NoSchedule", ""});
-    api_.node.resource_version = "99";
-  };
-  Ready();
-  RunFor(gate, seconds(60));
-  EXPECT_FALSE(api_.Tainted());
-  ASSERT_EQ(api_.node.taints.size(), 2U);
-  EXPECT_EQ(api_.node.taints[1].key, "karpenter.sh/disrupted");
-}
-
 TEST_F(NodeGateTest, ATaintThatComesBetweenTwoWritesIsKept) {
   NodeGate& gate = Gate();
   RunFor(gate, seconds(12));
@@ -359,16 +308,6 @@ TEST_F(NodeGateTest, AnOldClusterIsNotWrittenToUnlessThatIsAccepted) {
   NodeGate& accepted = Gate(true);
   RunFor(accepted, minutes(1));
   EXPECT_EQ(api_.Label(), "notready");
-}
-
-TEST_F(NodeGateTest, EventsAreCountedNotRepeated) {
-  Publish(false, plan::Reason::kAccessDenied, plan::Phase::kFailing, true);
-  NodeGate& gate = Gate();
-  RunFor(gate, minutes(31));
-  ASSERT_EQ(api_.events.size(), 1U);
-  EXPECT_EQ(api_.events[0].reason, "AccessDenied");
-  EXPECT_GE(api_.events[0].count, 2);
-  EXPECT_LE(api_.events[0].count, 4);
 }
 
 TEST_F(NodeGateTest, AChangedDigestIsAnEventOfItsOwnSoonAndOnce) {
@@ -413,13 +352,6 @@ TEST_F(NodeGateTest, ManyChangesAreNoFlood) {
   EXPECT_LE(api_.gets - gets, 8);
   RunFor(gate, hours(3));  // by then they are no news
   EXPECT_EQ(api_.events.size(), 20U);
-}
-
-TEST_F(NodeGateTest, LearnsTheKubeletsVersion) {
-  NodeGate& gate = Gate();
-  EXPECT_EQ(version_->Get().version, std::nullopt);
-  RunFor(gate, seconds(1));
-  EXPECT_EQ(version_->Get().version_text, "1.36.2");
 }
 
 TEST_F(NodeGateTest, WithoutAnOptionItOnlyReads) {

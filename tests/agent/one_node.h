@@ -60,7 +60,6 @@ class OneNode final : public tests::RefusingApi {
                                          const std::vector<kube::Taint>& taints) override {
     if (auto failure = Next()) return *failure;
     if (auto failure = Refused("taints")) return *failure;
-    if (before_taints) std::exchange(before_taints, nullptr)();
     if (resource_version != node.resource_version) return Failure(kube::ApiError::kConflict);
     writes++;
     node.taints = taints;
@@ -115,7 +114,7 @@ class OneNode final : public tests::RefusingApi {
   std::optional<kube::ApiError> failing;  // every call, until it is cleared
   // Calls that fail, and how: "version", "condition", "label", "taints", "events".
   std::map<std::string, kube::ApiError> refusing;
-  std::function<void()> after_label, before_taints;
+  std::function<void()> after_label;
   int gets = 0, writes = 0;
   base::Duration patience{0};  // of the newest question for the Node
   tests::FakeClock* clock = nullptr;

@@ -259,16 +259,6 @@ TEST_F(LearntVersion, ItIsUsedAtOnce) {
   EXPECT_TRUE(one.RunUntil([&] { return one.node.Snapshot()->kubelet->version == "1.36.2"; }, seconds(4)));
 }
 
-TEST_F(LearntVersion, AnAgentThatIsReplacedOnAReadyNodeChangesNothing) {
-  GatedNode one(Options());
-  Closed(one);
-  ASSERT_TRUE(one.RunUntil([&] { return one.Taints() == kTheirs; }, minutes(2)));
-  one.RunFor(minutes(1));
-  one.Replace();
-  EXPECT_FALSE(
-      one.RunUntil([&] { return one.Label() != "ready" || one.Condition() != "True AllReady"; }, minutes(2)));
-}
-
 TEST_F(LearntVersion, AnApiServerThatRefusesOrIsAwayIsNotWaitedForForever) {
   for (bool away : {false, true}) {
     GatedNodeOptions options = Options();
