@@ -165,7 +165,7 @@ SlowReaders::Probes SlowReaders::Attack(const std::vector<std::string>& paths, s
   for (int wave = 0; steady_clock::now() < end; wave++) {
     std::vector<Client> readers;
     readers.reserve(kReaders);
-    for (unsigned i = 0; !paths.empty() && i < kReaders; i++) {
+    for (unsigned i = 0; i < kReaders; i++) {
       readers.emplace_back(port_, 2 + i % 2);
       readers.back().Ask(paths[i % paths.size()]);
       // Each tenth finds another Snapshot.

@@ -25,7 +25,7 @@ class SlowReaders {
     int unanswered = 0;           // within five seconds
   };
   // Asks for /readyz again and again, while three hundred clients of two addresses ask for one of `paths`
-  // each; those that are cut come back. No paths: nobody else comes.
+  // each; those that are cut come back.
   Probes Attack(const std::vector<std::string>& paths, std::chrono::seconds time);
 
   bool AgentRuns() { return agent_.Running(); }
