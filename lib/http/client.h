@@ -124,7 +124,7 @@ class Client {
   // the caller did not mean them to go. Any thread may call, also several at once.
   //   InvalidArgument    the request itself: URL, header, socket path
   //   NotFound, PermissionDenied   the unix socket: no such file, not for us
-  //   PermissionDenied   with Request::tls: the peer's certificate is not one to trust, or ours was refused
+  //   PermissionDenied   with Request::tls: the peer's certificate is not one to trust, or ours is unusable
   //   Unavailable        no connection (name, address, TLS), or it broke before the answer was complete
   //   DeadlineExceeded   call.deadline passed; Cancelled: call.stop was requested
   //   ResourceExhausted  the answer is longer than allowed

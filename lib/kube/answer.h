@@ -29,7 +29,7 @@ enum class ApiError {
   kTooManyRequests,  // 429
   kServerError,      // 5xx
   kUnreachable,      // no connection, or it broke before the answer was complete
-  kTlsError,         // the server's certificate is not one to trust, or ours was refused
+  kTlsError,         // the server's certificate is not one to trust, or ours is unusable
   kTimeout,          // the call's deadline passed
   kMalformed,        // the answer is not what an API server says: no JSON, too long, a redirect
   kInvalid,          // the request itself: 400, 422 and every other 4xx; or it was not sent at all
