@@ -309,8 +309,8 @@ base::Error ConnectFailed(const CurlFailure& failure) {
 // Owners of certificates get a code of their own for these: new files may have replaced the ones that were
 // sent.
 bool IsCertificateError(int code) {
-  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR ||
-         code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_CACERT_BADFILE;
+  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CERTPROBLEM ||
+         code == CURLE_SSL_CACERT_BADFILE;
 }
 
 // With TLS 1.3, a server refuses a client's certificate only after the handshake, when the client begins to
@@ -357,9 +357,6 @@ base::Error CurlError(const CurlFailure& failure) {
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-    case CURLE_SSL_ISSUER_ERROR:
-    case CURLE_SSL_INVALIDCERTSTATUS:
       return TlsFailed(failure);
     case CURLE_SSL_CACERT_BADFILE:
       if (failure.own_trust) return TlsFailed(failure);
@@ -405,13 +402,10 @@ Fault CurlFault(const CurlFailure& failure) {
     case CURLE_OPERATION_TIMEDOUT:
       return Fault::kTimeout;
     case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_ISSUER_ERROR:
-    case CURLE_SSL_INVALIDCERTSTATUS:
     case CURLE_SSL_CACERT_BADFILE:
       return Fault::kUntrustedCertificate;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
       return Fault::kTls;
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
