@@ -62,9 +62,14 @@ GatedNode::GatedNode(GatedNodeOptions options)
   server.Put("nodes/n1", kNode);
   WriteToken(server.AddServiceAccountToken("prefetchd", "prefetchd", options.token_life));
   client_.clock = &node.clock;
-  AddGate(options.gate);
+  gate_ = options.gate;
+  AddGate(gate_);
+  Read();
+}
+
+// A reader of the version starts, as with an agent.
+void GatedNode::Read() {
   if (!node.learnt) return;
-  // A reader of the version starts, as with an agent.
   reader_ =
       std::make_unique<agent::VersionReader>("n1", node.learnt, node.kubelet_start, api_, node.clock, 1);
   next_read_ = node.clock.Now();
@@ -85,6 +90,14 @@ void GatedNode::AddGate(const plan::GateOptions& gate) {
                .gate = gate, .node = "n1", .kubelet_version = node.learnt, .seed = gates_.size() + 1},
            api_, board_, node.clock),
        node.clock.Now()});
+}
+
+void GatedNode::Replace() {
+  gates_.clear();
+  node.RestartAgent();
+  board_.Publish(node.Snapshot());
+  AddGate(gate_);
+  Read();
 }
 
 void GatedNode::RunFor(base::Duration time) {

@@ -47,6 +47,8 @@ class GatedNode {
 
   // A second agent's gate on the same Node, which says what `node` says.
   void AddGate(const plan::GateOptions& gate);
+  // The agent is replaced, and its gate with it.
+  void Replace();
   // kubelet, of this version, has written its Node just now.
   void KubeletReports(const std::string& version);
   // The API server's packets are lost from now on: each call lasts until its end.
@@ -83,7 +85,9 @@ class GatedNode {
   kube::Identity identity_;
   kube::HttpApi api_;
   agent::Board board_;
+  plan::GateOptions gate_;
   std::vector<Gate> gates_;
+  void Read();
   std::unique_ptr<agent::VersionReader> reader_;  // only with NodeOptions::learns_version
   base::TimePoint next_read_;
   std::optional<plan::KubeletStart> start_;  // that the reader was woken for
