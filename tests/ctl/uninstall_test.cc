@@ -1,194 +1,248 @@
-// `uninstall --nodes`: what is taken off a Node object, and what stays.
+// `uninstall --nodes`: what is taken off Node objects of an API server on loopback, and what stays, with the
+// rights that deploy/examples/node-cleaner.yaml grants.
 #include "ctl/uninstall.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
+#include <atomic>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "base/mutex.h"
+#include "base/clock.h"
 #include "ctl/exit_code.h"
 #include "ctl/ran.h"
-#include "fakes/refusing_api.h"
+#include "doc/node.h"
+#include "doc/write.h"
+#include "fakes/fake_api_server.h"
+#include "fakes/rbac.h"
+#include "golden.h"
+#include "http/curl_client.h"
+#include "kube/http_api.h"
 
 namespace prefetch::ctl::uninstall_test {
 namespace {
 
-// Nodes that keep what is written to them. Any thread.
-class NodesApi final : public tests::RefusingApi {
- public:
-  explicit NodesApi(std::vector<kube::Node> nodes) : nodes_(std::move(nodes)) {}
-  bool listable = true, writable = true;
-  bool endless = false;  // each page announces another one
+// A node with all that agents ever write to it, and with entries of others.
+constexpr const char* kTold = R"({"metadata":{"labels":{"kubernetes.io/os":"linux","pool":"ci",
+   "prefetchd.dev/prefetchd":"ready","prefetchd.dev/team-a":"notready","image-prefetcher.stackrox.io/x":"failed"}},
+  "spec":{"taints":[{"key":"dedicated","value":"ci","effect":"NoSchedule"},
+                    {"key":"prefetchd.dev/not-ready","effect":"NoSchedule"}]},
+  "status":{"conditions":[{"type":"Ready","status":"True"},{"type":"ImagesPrefetched","status":"False"}]}})";
+constexpr const char* kNotShown = R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}},
+  "status":{"conditions":[{"type":"Ready","status":"True"}]}})";
+const std::string kOurs = R"({"key":"prefetchd.dev/not-ready","effect":"NoSchedule"})";
 
-  const kube::Node& node(std::size_t i) const { return nodes_[i]; }
-  int writes() const { return writes_; }
+// kTold with one more taint.
+std::string ToldWithTaint(const std::string& taint) {
+  std::string told = kTold;
+  return told.replace(told.find(kOurs), kOurs.size(), kOurs + "," + taint);
+}
 
-  kube::Answer<kube::Page<kube::Node>> ListNodes(const base::Call& call,
-                                                 const kube::ListOptions& options) override {
-    if (!listable) return RefusingApi::ListNodes(call, options);
-    base::Lock lock(mutex_);
-    return kube::Page<kube::Node>{nodes_, endless ? "more" : ""};
-  }
-  kube::Answer<kube::Node> GetNode(const base::Call&, const std::string& name) override {
-    base::Lock lock(mutex_);
-    return Find(name);
-  }
-  kube::Answer<kube::Done> SetNodeLabel(const base::Call& call, const std::string& name,
-                                        const std::string& key,
-                                        const std::optional<std::string>& value) override {
-    if (!writable) return RefusingApi::SetNodeLabel(call, name, key, value);
-    base::Lock lock(mutex_);
-    writes_++;
-    Find(name).labels.erase(key);
-    return kube::Done{};
-  }
-  kube::Answer<kube::Node> SetNodeTaints(const base::Call& call, const std::string& name,
-                                         const std::string& version,
-                                         const std::vector<kube::Taint>& taints) override {
-    if (!writable) return RefusingApi::SetNodeTaints(call, name, version, taints);
-    base::Lock lock(mutex_);
-    writes_++;
-    Find(name).taints = taints;
-    return Find(name);
-  }
-  kube::Answer<kube::Done> RemoveNodeCondition(const base::Call& call, const std::string& name,
-                                               const std::string& type) override {
-    if (!writable) return RefusingApi::RemoveNodeCondition(call, name, type);
-    base::Lock lock(mutex_);
-    writes_++;
-    std::erase_if(Find(name).conditions, [&](const auto& one) { return one.type == type; });
-    return kube::Done{};
-  }
+std::string Example() {
+  std::ifstream in(tests::Testdata() + "/../../deploy/examples/node-cleaner.yaml");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
- private:
-  kube::Node& Find(const std::string& name) {
-    return *std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) { return node.name == name; });
+class UninstallNodes : public testing::Test {
+ protected:
+  void SetUp() override { EXPECT_TRUE(server_.LoadRbac(Example())); }
+
+  tests::Ran ClearAs(const std::string& token, const UninstallOptions& options = {}) {
+    kube::Identity identity({.server = server_.url(), .token = base::Secret(token)}, clock_);
+    kube::HttpApi api(client_, identity, clock_);
+    return tests::Run([&](auto& out, auto& err) { return Uninstall({}, api, options, out, err); });
+  }
+  tests::Ran Clear(const UninstallOptions& options = {}) {
+    return ClearAs(server_.AddToken("cleaner", {"prefetchd-node-cleaners"}), options);
+  }
+  void ExpectClear(const UninstallOptions& options = {}) {
+    const tests::Ran ran = Clear(options);
+    EXPECT_EQ(ran.exit, kOk) << ran;
+  }
+  std::string Stored(const std::string& node) const {
+    auto object = server_.Get("nodes/" + node);
+    return object ? doc::WriteJson(*object) : "";
+  }
+  bool Has(const std::string& node, const std::string& part) const {
+    return Stored(node).find(part) != std::string::npos;
+  }
+  bool IsClear(const std::string& node) const {
+    return !Has(node, "prefetchd.dev/") && !Has(node, "ImagesPrefetched");
   }
 
-  base::Mutex mutex_;
-  std::vector<kube::Node> nodes_;
-  int writes_ = 0;
+  base::SystemClock clock_;
+  tests::FakeApiServer server_{clock_};
+  http::CurlClient client_;
 };
 
-kube::Node HasReported(const std::string& name) {
-  kube::Node node;
-  node.name = name;
-  node.labels = {{"pool", "ci"},
-                 {"prefetchd.dev/prefetchd", "ready"},
-                 {"prefetchd.dev/team-a", "notready"},
-                 {"example.com/images", "ok"}};
-  node.taints = {{.key = "dedicated", .value = "ci", .effect = "NoSchedule"},
-                 {.key = "prefetchd.dev/not-ready", .value = "", .effect = "NoSchedule"}};
-  node.conditions.resize(2);
-  node.conditions[0].type = "Ready";
-  node.conditions[1].type = "ImagesPrefetched";
-  return node;
-}
-
-std::vector<std::string> LabelsOf(const kube::Node& node) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : node.labels) keys.push_back(key);
-  return keys;
-}
-
-tests::Ran Clear(NodesApi& api, const UninstallOptions& options = {}) {
-  return tests::Run([&](auto& out, auto& err) { return Uninstall({}, api, options, out, err); });
-}
-
-TEST(UninstallNodes, TakesWhatIsOursAndLeavesTheRest) {
-  kube::Node other;
-  other.name = "n2";
-  other.labels = {{"pool", "ci"}};
-  NodesApi api({HasReported("n1"), other});
-  tests::Ran ran = Clear(api);
+TEST_F(UninstallNodes, LeavesNothingOfOursAndAllOfTheirs) {
+  server_.Put("nodes/n1", kTold);
+  server_.Put("nodes/n2", kNotShown);
+  const std::string before = Stored("n2");
+  tests::Ran ran = Clear();
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_EQ(LabelsOf(api.node(0)), (std::vector<std::string>{"example.com/images", "pool"}));
-  ASSERT_EQ(api.node(0).taints.size(), 1U);
-  EXPECT_EQ(api.node(0).taints[0].key, "dedicated");
-  ASSERT_EQ(api.node(0).conditions.size(), 1U);
-  EXPECT_EQ(api.node(0).conditions[0].type, "Ready");
-  EXPECT_EQ(api.node(1), other);
-  EXPECT_NE(ran.out.find("n1"), std::string::npos) << ran;
-  EXPECT_EQ(ran.out.find("n2"), std::string::npos) << ran;
+  EXPECT_TRUE(IsClear("n1")) << Stored("n1");
+  for (const char* part :
+       {"\"pool\":\"ci\"", "\"dedicated\"", "\"type\":\"Ready\"", "image-prefetcher.stackrox.io/x"}) {
+    EXPECT_TRUE(Has("n1", part)) << part;
+  }
+  EXPECT_EQ(Stored("n2"), before) << "what had nothing is not written to";
+  EXPECT_EQ(
+      ran.out,
+      "n1: cleared label prefetchd.dev/prefetchd, label prefetchd.dev/team-a, condition ImagesPrefetched, "
+      "taint prefetchd.dev/not-ready\ncleared 1 node; 1 of 2 nodes had nothing of ours\n");
+  EXPECT_EQ(Clear().out, "cleared 0 nodes; 2 of 2 nodes had nothing of ours\n");
 }
 
-TEST(UninstallNodes, OfOneInstanceIsItsLabelAlone) {
-  NodesApi api({HasReported("n1")});
-  EXPECT_EQ(Clear(api, {.instance = "team-a"}).exit, kOk);
-  EXPECT_EQ(LabelsOf(api.node(0)),
-            (std::vector<std::string>{"example.com/images", "pool", "prefetchd.dev/prefetchd"}));
-  EXPECT_EQ(api.node(0).taints.size(), 2U);
-  EXPECT_EQ(api.node(0).conditions.size(), 2U);
+TEST_F(UninstallNodes, AnInstanceTakesItsLabelOnly) {
+  server_.Put("nodes/n1", kTold);
+  ExpectClear({.instance = "team-a", .labels = {"image-prefetcher.stackrox.io/x"}});
+  EXPECT_FALSE(Has("n1", "prefetchd.dev/team-a"));
+  EXPECT_FALSE(Has("n1", "image-prefetcher.stackrox.io"));
+  EXPECT_TRUE(Has("n1", "prefetchd.dev/prefetchd"));
+  EXPECT_TRUE(Has("n1", "ImagesPrefetched"));
+  EXPECT_TRUE(Has("n1", "prefetchd.dev/not-ready"));
 }
 
-TEST(UninstallNodes, ALabelThatIsNamedGoesToo) {
-  NodesApi api({HasReported("n1")});
-  EXPECT_EQ(Clear(api, {.labels = {"example.com/images"}}).exit, kOk);
-  EXPECT_EQ(LabelsOf(api.node(0)), std::vector<std::string>{"pool"});
+TEST_F(UninstallNodes, ALabelOfAnotherPrefixGoesWhereItIsNamed) {
+  server_.Put("nodes/n1", kTold);
+  ExpectClear({.labels = {"image-prefetcher.stackrox.io/x"}});
+  EXPECT_TRUE(IsClear("n1")) << Stored("n1");
+  EXPECT_FALSE(Has("n1", "image-prefetcher.stackrox.io"));
 }
 
-TEST(UninstallNodes, AStartupTaintOfAnotherKeyGoesToo) {
-  kube::Node node = HasReported("n1");
-  node.taints.push_back({.key = "example.com/cold", .value = "", .effect = "NoSchedule"});
-  NodesApi api({node});
-  tests::Ran ran = Clear(api, {.taint_key = "example.com/cold"});
+TEST_F(UninstallNodes, AStartupTaintOfAnotherKeyGoesToo) {
+  server_.Put("nodes/n1", ToldWithTaint(R"({"key":"example.com/cold","effect":"NoSchedule"})"));
+  tests::Ran ran = Clear({.taint_key = "example.com/cold"});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  ASSERT_EQ(api.node(0).taints.size(), 1U);
-  EXPECT_EQ(api.node(0).taints[0].key, "dedicated");
+  EXPECT_TRUE(IsClear("n1")) << Stored("n1");
+  EXPECT_FALSE(Has("n1", "example.com/cold"));
+  EXPECT_TRUE(Has("n1", "dedicated"));
   EXPECT_NE(ran.out.find("taint prefetchd.dev/not-ready, taint example.com/cold"), std::string::npos) << ran;
 }
 
-TEST(UninstallNodes, ATaintOfKubernetesIsRejected) {
-  kube::Node node = HasReported("n1");
-  node.taints.push_back({.key = "node.kubernetes.io/unschedulable", .value = "", .effect = "NoSchedule"});
-  NodesApi api({node});
+TEST_F(UninstallNodes, ATaintOfKubernetesIsRejected) {
+  server_.Put("nodes/n1",
+              ToldWithTaint(R"({"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"})"));
+  const std::string before = Stored("n1");
   for (const char* key : {"node.kubernetes.io/unschedulable", "dedicated"}) {
-    tests::Ran ran = Clear(api, {.taint_key = key});
+    tests::Ran ran = Clear({.taint_key = key});
     EXPECT_EQ(ran.exit, kBadInput) << ran;
     EXPECT_TRUE(ran.err.starts_with("prefetchctl: --startup-taint-key must be a key of a domain")) << ran;
-    EXPECT_EQ(api.node(0), node);
+    EXPECT_EQ(Stored("n1"), before);
   }
 }
 
-TEST(UninstallNodes, ADryRunWritesNothingAndSaysWhatItWould) {
-  NodesApi api({HasReported("n1")});
-  tests::Ran ran = Clear(api, {.dry_run = true});
+TEST_F(UninstallNodes, ADryRunOnlyTells) {
+  server_.Put("nodes/n1", kTold);
+  tests::Ran ran = Clear({.dry_run = true});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_EQ(api.node(0), HasReported("n1"));
-  EXPECT_EQ(api.writes(), 0);
-  EXPECT_NE(ran.out.find("prefetchd.dev/not-ready"), std::string::npos) << ran;
+  EXPECT_EQ(
+      ran.out,
+      "n1: would clear label prefetchd.dev/prefetchd, label prefetchd.dev/team-a, condition "
+      "ImagesPrefetched, taint prefetchd.dev/not-ready\nwould clear 1 node of 1; nothing was changed\n");
   EXPECT_NE(ran.err.find("pin: true"), std::string::npos) << "what no object of the cluster shows: " << ran;
+  for (const std::string& request : server_.Requests()) EXPECT_TRUE(request.starts_with("GET ")) << request;
 }
 
-TEST(UninstallNodes, AMissingRightIsToldWithTheNode) {
-  NodesApi api({HasReported("n1")});
-  api.writable = false;
-  tests::Ran ran = Clear(api);
+TEST_F(UninstallNodes, OnlySelectedNodes) {
+  server_.Put("nodes/n1", kTold);
+  server_.Put("nodes/n2", R"({"metadata":{"labels":{"prefetchd.dev/prefetchd":"ready","pool":"prod"}}})");
+  ExpectClear({.selector = "pool=ci"});
+  EXPECT_TRUE(IsClear("n1"));
+  EXPECT_TRUE(Has("n2", "prefetchd.dev/prefetchd"));
+}
+
+TEST_F(UninstallNodes, ManyNodesOnSeveralPagesThroughAServerInTrouble) {
+  for (int i = 0; i < 600; i++) server_.Put("nodes/n" + std::to_string(i), kTold);
+  server_.Fail({.status = 503, .times = 2});
+  server_.Fail({.status = 429, .retry_after = "1", .times = 1});
+  tests::Ran ran = Clear();
+  EXPECT_EQ(ran.exit, kOk) << ran.err;
+  for (int i = 0; i < 600; i++) EXPECT_TRUE(IsClear("n" + std::to_string(i))) << i;
+  EXPECT_NE(ran.out.find("cleared 600 nodes; 0 of 600 nodes had nothing of ours\n"), std::string::npos);
+}
+
+TEST_F(UninstallNodes, AListThatGrewTooOldIsBegunAgain) {
+  for (int i = 0; i < 300; i++) server_.Put("nodes/n" + std::to_string(i), kTold);
+  std::atomic<int> lists{0};
+  server_.SetWatcher([&](const std::string& request) {
+    if (request == "GET /api/v1/nodes" && lists++ == 1) {
+      server_.Put("nodes/late", kTold);
+      server_.ExpireContinueTokens();
+    }
+  });
+  ExpectClear();
+  EXPECT_TRUE(IsClear("n0"));
+  EXPECT_TRUE(IsClear("late"));
+}
+
+TEST_F(UninstallNodes, AnotherOwnersTaintAtTheSameMomentIsKept) {
+  server_.Put("nodes/n1", kTold);
+  std::atomic<int> patches{0};
+  server_.SetWatcher([&](const std::string& request) {
+    if (request != "PATCH /api/v1/nodes/n1" || patches++ != 0) return;
+    server_.Put("nodes/n1", ToldWithTaint(R"({"key":"karpenter.sh/disrupted","effect":"NoSchedule"})"));
+  });
+  ExpectClear();
+  EXPECT_TRUE(IsClear("n1")) << Stored("n1");
+  EXPECT_TRUE(Has("n1", "karpenter.sh/disrupted"));
+  EXPECT_TRUE(Has("n1", "dedicated"));
+}
+
+TEST_F(UninstallNodes, ANodeThatGoesAwayMeanwhileIsNoFailure) {
+  server_.Put("nodes/n1", kTold);
+  std::atomic<int> seen{0};
+  server_.SetWatcher([&](const std::string& request) {
+    if (request == "GET /api/v1/nodes/n1" && seen++ == 0) server_.Delete("nodes/n1");
+  });
+  ExpectClear();
+}
+
+TEST_F(UninstallNodes, AMissingRightIsSaidForEachNodeAndTheExitCodeTells) {
+  for (int i = 0; i < 12; i++) server_.Put("nodes/n" + std::to_string(i), kTold);
+  EXPECT_TRUE(server_.LoadRbac(
+      tests::ClusterRights("{kind: Group, name: viewers, apiGroup: rbac.authorization.k8s.io}",
+                           "[{apiGroups: [\"\"], resources: [nodes], verbs: [get, list]}]")));
+  tests::Ran ran = ClearAs(server_.AddToken("viewer", {"viewers"}));
   EXPECT_EQ(ran.exit, kNegative) << ran;
-  EXPECT_NE((ran.out + ran.err).find("n1"), std::string::npos) << ran;
-  EXPECT_NE((ran.out + ran.err).find("not let in"), std::string::npos) << ran;
+  for (const char* part :
+       {"patch nodes \"n", "… and 2 nodes more", "12 nodes are not cleared; run it again"}) {
+    EXPECT_NE(ran.err.find(part), std::string::npos) << part << ran;
+  }
+  ran = ClearAs(server_.AddToken("nobody"));
+  EXPECT_EQ(ran.exit, kUnreachable) << ran;
+  EXPECT_NE(ran.err.find("list nodes"), std::string::npos) << ran;
 }
 
-TEST(UninstallNodes, NodesThatCannotBeListed) {
-  NodesApi api({});
-  api.listable = false;
-  tests::Ran ran = Clear(api);
-  EXPECT_EQ(ran.exit, kUnreachable) << ran;
-  EXPECT_NE(ran.err.find("not let in"), std::string::npos) << ran;
+// Each right of the example is needed.
+class UninstallRight : public UninstallNodes,
+                       public testing::WithParamInterface<std::pair<const char*, const char*>> {
+ protected:
+  void SetUp() override {
+    EXPECT_TRUE(server_.LoadRbac(tests::WithoutRight(Example(), GetParam().first, GetParam().second)));
+  }
+};
+
+TEST_P(UninstallRight, IsNamed) {
+  const auto [verb, resource] = GetParam();
+  server_.Put("nodes/n1", kTold);
+  tests::Ran ran = Clear();
+  EXPECT_EQ(ran.exit, std::string(verb) == "list" ? kUnreachable : kNegative) << ran;
+  EXPECT_NE(ran.err.find(std::string(verb) + " " + resource), std::string::npos) << ran;
 }
 
-TEST(UninstallNodes, PagesThatNeverEndAreAFailure) {
-  NodesApi api({});
-  api.endless = true;
-  tests::Ran ran = Clear(api);
-  EXPECT_EQ(ran.exit, kUnreachable) << ran;
-  EXPECT_NE(ran.err.find("ever more pages"), std::string::npos) << ran;
-}
+INSTANTIATE_TEST_SUITE_P(Example, UninstallRight,
+                         testing::Values(std::pair("list", "nodes"), std::pair("get", "nodes"),
+                                         std::pair("patch", "nodes"), std::pair("patch", "nodes/status")),
+                         [](const auto& row) {
+                           std::string name = std::string(row.param.first) + row.param.second;
+                           std::erase(name, '/');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace prefetch::ctl::uninstall_test
