@@ -436,7 +436,7 @@ TEST_F(PullingTest, AnEntryOfTheListWaitsForItsOwnPull) {
   EXPECT_EQ(elsewhere.reason, "ImageAbsent");
 }
 
-// Whether that is a no or not known is DecisionForPull's.
+// DecisionForPull decides whether that is a no.
 TEST_F(PullingTest, WhatFailedIsTold) {
   Asked(kAbsent, plan::Reason::kAccessDenied).settled = true;
   EXPECT_EQ(Pull(kAbsent, PullPolicy::kIfNotPresent).result.text(), "Refused");
@@ -449,7 +449,7 @@ TEST_F(PullingTest, WhatFailedIsTold) {
   EXPECT_NE(answer.message.find("as the runtime says it"), std::string::npos) << answer.message;
 }
 
-// Pods whose policy contacts the registry. What each answer means is DecideCheck's.
+// Pods whose policy contacts the registry. DecideCheck decides what each answer means.
 
 TEST_F(InquiryTest, AlwaysAsksTheRegistryNow) {
   snapshot_.images[0].digest = "sha256:aa";

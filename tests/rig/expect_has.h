@@ -1,4 +1,4 @@
-// What a command has printed: the parts that it must have.
+// Expectations on the text that a command prints.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The table of deploy/docs/fleets.md: a fleet that starts cold, gets a new list, or has its registry back,
 // with and without mirrors among the nodes, by startJitter. The number of nodes is $PREFETCH_SIM_NODES;
-// without it, there are 200, and three rows. What the registry allows and sends is in proportion.
+// without it, there are 200, and three rows. The registry's limits are in proportion.
 #include <gtest/gtest.h>
 
 #include <algorithm>

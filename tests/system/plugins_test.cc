@@ -263,7 +263,7 @@ TEST_F(Plugins, ABrokenConfigurationAtTheStartIsNotReadyUntilItIsMended) {
       << node_.AgentLog();
 }
 
-// What is said once kubelet's limit of a minute has passed: PluginScenario.
+// PluginScenario goes on to kubelet's limit of a minute, and has the words of that moment.
 TEST_F(Plugins, OneThatHangsDelaysNobodyElse) {
   const rig::User ann{"ann", "s3cr3t-hangs"};
   auto hangs = node_.AddRegistry("hangs.example.test", ann);

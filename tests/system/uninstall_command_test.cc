@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// What it clears, and what stays: ctl/uninstall_test.cc.
+// ctl/uninstall_test.cc judges what it clears, and what stays.
 class UninstallCommand : public ClusterAccount {
  protected:
   UninstallCommand() : ClusterAccount("node-cleaner.yaml", "prefetchd-node-cleaners") {}
