@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 
-
 namespace prefetch::base {
 
 namespace {

@@ -38,7 +38,7 @@ class Workers {
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// Calls `work` once for each index below `count`, on at most `threads` threads, of which the caller's is one.
+// Calls `work` once for each index below `count`, on at most `threads` threads. The caller's is one of them.
 // A thread takes the next index when it is free. Returns after the last call.
 void ParallelFor(std::size_t threads, std::size_t count, const std::function<void(std::size_t index)>& work);
 

@@ -89,8 +89,8 @@ std::string_view EndingOf(list::SourceFormat form) {
   std::abort();
 }
 
-// Returns the file's key in the ConfigMap. The agent finds it in a folder, of which it reads only files with
-// the names of lists.
+// Returns the file's key in the ConfigMap. The agent finds it in a folder, and reads only files there that
+// have names of lists.
 std::string KeyFor(const ListPath& file, const std::string& text) {
   std::string name = SourceNameOf(file);
   if (!file.is_explicit || list::IsListFileName(name)) return name;

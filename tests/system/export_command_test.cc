@@ -1,7 +1,6 @@
 // prefetchctl list export --for kubelet, as built, and the spelling that it had before.
 #include <gtest/gtest.h>
 
-
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "doc/write.h"
