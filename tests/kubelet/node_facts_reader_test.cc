@@ -486,7 +486,7 @@ TEST(NodeFactsReader, TellsWhenTheProcessBegan) {
   second_reader.Read();
   EXPECT_EQ(second_reader.process_started_at(), std::nullopt) << "the boot time is not known";
   node.Write("proc/stat", "cpu  1 2 3\nbtime 1700000000\nprocesses 5\n");
-  EXPECT_EQ(second_reader.process_started_at(), base::WallTime(std::chrono::seconds(1700000090)));
+  EXPECT_EQ(second_reader.process_started_at(), base::WallTime(std::chrono::milliseconds(1700000090'500)));
   node.Write("proc/stat", "btime soon\n");
   EXPECT_EQ(second_reader.process_started_at(), std::nullopt);
 }
