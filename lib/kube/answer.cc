@@ -188,8 +188,8 @@ milliseconds Scale(base::Duration span, double by) {
 }
 
 milliseconds BackOff(unsigned failures, double spread) {
-  return Scale(base::ExponentialBackoff(kFirstBackOff, static_cast<int>(failures) - 1, kLongestBackOff),
-               spread);
+  const int doublings = static_cast<int>(std::min(failures, 100U)) - 1;
+  return Scale(base::ExponentialBackoff(kFirstBackOff, doublings, kLongestBackOff), spread);
 }
 
 milliseconds BackOffOrRetryAfter(const Failure& failure, unsigned failures, double spread) {

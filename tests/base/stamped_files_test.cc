@@ -4,18 +4,13 @@
 
 #include <filesystem>
 #include <functional>
-#include <thread>
 #include <utility>
 
+#include "settle.h"
 #include "temp_dir.h"
 
 namespace prefetch::base::stamped_files_test {
 namespace {
-
-// A file settles some milliseconds after its change.
-void AwaitSettled(const std::string& path) {
-  while (!IsSettled(StampOf(path))) std::this_thread::yield();
-}
 
 class MadeOfFilesTest : public testing::Test {
  protected:
@@ -38,7 +33,7 @@ class MadeOfFilesTest : public testing::Test {
 TEST_F(MadeOfFilesTest, IsLoadedAgainWhenAFileHasChanged) {
   EXPECT_EQ(*Look(), "absent");
   dir_.Write("file", "one");
-  AwaitSettled(dir_ / "file");
+  tests::Settle(dir_);
   EXPECT_EQ(*Look(), "one");
   EXPECT_EQ(*Look(), "one");
   EXPECT_EQ(loads_, 2);
@@ -84,8 +79,7 @@ TEST(StampedFiles, EveryKindOfReadingIsWatched) {
       {"KindOf", [&](StampedFiles& files) { (void)files.KindOf(dir / "absent"); },
        [&] { dir.Write("absent", ""); }},
   };
-  AwaitSettled(dir / "folder/file");
-  AwaitSettled(dir / "folder");
+  tests::Settle(dir);
   for (const auto& row : rows) {
     StampedFiles files;
     row.read(files);

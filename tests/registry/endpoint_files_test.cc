@@ -6,6 +6,7 @@
 
 #include "late_change.h"
 #include "registry/host.h"
+#include "settle.h"
 #include "temp_dir.h"
 
 namespace prefetch::registry::place_files_test {
@@ -76,6 +77,7 @@ TEST_F(PlaceFilesTest, CertificatesAreThoseOfTheFirstFolderThatIsThere) {
   dir_.Write("etc/containers/certs.d/quay.io/ca.crt", "CONTAINERS");
   dir_.Write("etc/containers/certs.d/quay.io/me.cert", "CERT");
   dir_.Write("etc/containers/certs.d/quay.io/me.key", "KEY");
+  tests::Settle(dir_);
   auto chain = Chain("quay.io/a:v1");
   EXPECT_EQ(chain->hosts[0].tls->ca_pem, "CONTAINERS\nSYSTEM\n");
   EXPECT_EQ(chain->hosts[0].tls->certificate_pem, "CERT");

@@ -12,6 +12,7 @@
 #include "registry/host.h"
 #include "registry/hosts_toml.h"
 #include "registry/toml_text.h"
+#include "settle.h"
 #include "temp_dir.h"
 #include "world.h"
 
@@ -109,6 +110,7 @@ TEST_F(HostFilesTest, TheFirstFolderThatIsThereCounts) {
 
 TEST_F(HostFilesTest, AChangedFileIsReadAgain) {
   Write("one/quay.io/hosts.toml", Mirror("https://a"));
+  tests::Settle(dir_);
   auto before = Chain("quay.io");
   EXPECT_EQ(Chain("quay.io"), before);  // the same object: nothing was read
   Write("one/quay.io/hosts.toml", Mirror("https://b-longer"));
