@@ -229,6 +229,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadRequest{"Empty", {.url = ""}}, BadRequest{"File", {.url = "file:///etc/passwd"}},
         BadRequest{"NoScheme", {.url = "host/"}}, BadRequest{"NoHost", {.url = "http:///a"}},
+        BadRequest{"PortZero", {.url = "http://127.0.0.1:0/"}},
+        BadRequest{"NoPort", {.url = "http://127.0.0.1:99999/"}},
+        BadRequest{"EscapedHost", {.url = "http://127%2e0.0.1:1/"}},
+        BadRequest{"TooLong", {.url = "http://127.0.0.1:1/" + std::string(9000, 'a')}},
         BadRequest{"Userinfo", {.url = "http://u:t0p@127.0.0.1:1/"}},
         BadRequest{"LineBreak", {.url = "http://127.0.0.1:1/a\r\nX: t0p"}},
         BadRequest{"Blank", {.url = "http://127.0.0.1:1/a b"}},
