@@ -193,10 +193,9 @@ FileStamp StampOf(const std::string& path) {
           .changed_ns = Nanoseconds(info.st_ctim)};
 }
 
-bool IsSettled(const FileStamp& stamp) {
-  constexpr std::chrono::milliseconds kMostOfATick{50};
+bool IsSettled(const FileStamp& stamp, std::chrono::nanoseconds tick) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::nanoseconds(stamp.changed_ns) + kMostOfATick < now;
+  return std::chrono::nanoseconds(stamp.changed_ns) + tick < now;
 }
 
 std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths) {

@@ -3,6 +3,7 @@
 // ParseUnixSocket: the path of a unix socket.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -70,9 +71,9 @@ struct FileStamp {
 
 FileStamp StampOf(const std::string& path);
 
-// Returns false for a file that changed a moment ago. The kernel stamps files with a clock that ticks every
-// few milliseconds, so such a file may change once more and keep its stamp: it has to be read again.
-bool IsSettled(const FileStamp& stamp);
+// Returns false for a file that changed less than `tick` ago. The kernel stamps files with a clock that ticks
+// every few milliseconds, so such a file may change once more and keep its stamp: it has to be read again.
+bool IsSettled(const FileStamp& stamp, std::chrono::nanoseconds tick = std::chrono::milliseconds(50));
 
 std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths);
 

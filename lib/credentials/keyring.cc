@@ -20,11 +20,18 @@ inline constexpr std::chrono::seconds kFilesTimeout{1};
 
 // Files that were read, or would have been, as they were then.
 struct Keyring::StampedFiles {
-  explicit StampedFiles(std::vector<std::string> of) : files(std::move(of)), stamps(base::StampsOf(files)) {}
-  friend bool operator==(const StampedFiles&, const StampedFiles&) = default;
+  explicit StampedFiles(std::vector<std::string> of)
+      : files(std::move(of)),
+        stamps(base::StampsOf(files)),
+        settled(std::all_of(stamps.begin(), stamps.end(),
+                            [](const base::FileStamp& stamp) { return base::IsSettled(stamp); })) {}
+  friend bool operator==(const StampedFiles& a, const StampedFiles& b) {
+    return a.files == b.files && a.stamps == b.stamps;
+  }
 
   std::vector<std::string> files;
   std::vector<base::FileStamp> stamps;
+  bool settled;  // then; if not, equal stamps do not mean that nothing has changed
 };
 
 // Everything that was read, as of one moment. Immutable, but for the answers, which lock for themselves.
@@ -387,7 +394,8 @@ void Keyring::CheckFiles(base::TimePoint now) {
   const bool was_bad = before->provider_config_is_bad;
   const bool changed = StampedFiles(OwnFiles(search)) != before->own;
   const bool kubelets_changed = StampedFiles(KubeletsFiles(search.kubelets)) != before->kubelets;
-  read = read || changed || kubelets_changed || was_bad;
+  const bool settled = before->own.settled && before->kubelets.settled;
+  read = read || changed || kubelets_changed || was_bad || !settled;
   std::shared_ptr<const Sources> sources = read ? Read(search, before.get()) : before;
   base::Lock lock(mutex_);
   if (search == search_) checked_at_ = now;  // else the next caller reads the files again

@@ -115,6 +115,8 @@ NodeFacts NodeFactsReader::Read(const std::shared_ptr<const KubeletReport>& repo
 namespace {
 
 constexpr std::size_t kLongestConfig = 1 << 20;
+// Old network filesystems stamp files by the second.
+constexpr std::chrono::seconds kTick{1};
 
 }  // namespace
 
@@ -136,9 +138,9 @@ ConfigFiles::Stamps ConfigFiles::ReadStamps() const {
 }
 
 bool ConfigFiles::IsStable(const Stamps& stamps) {
-  return base::IsSettled(stamps.main) &&
+  return base::IsSettled(stamps.main, kTick) &&
          std::all_of(stamps.drop_ins.begin(), stamps.drop_ins.end(),
-                     [](const DropIn& drop_in) { return base::IsSettled(drop_in.stamp); });
+                     [](const DropIn& drop_in) { return base::IsSettled(drop_in.stamp, kTick); });
 }
 
 ConfigReading ConfigFiles::InvalidReading(const std::string& lines) const {

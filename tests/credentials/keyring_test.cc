@@ -376,6 +376,12 @@ TEST_F(KeyringTest, DockerConfigIsReadAgainWhenItChanges) {
   Docker("r.io", "another");
   keyring_->Reload();
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/another:p");
+  // Each has the size of the one before and, within a tick of the kernel's clock, its stamp.
+  for (const std::string user : {"anothes", "anothet", "anotheu"}) {
+    Docker("r.io", user);
+    clock_.Step(seconds(1));
+    EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/" + user + ":p");
+  }
   folder_.dir().Write("docker.json", "{");
   clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "");
