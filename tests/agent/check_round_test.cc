@@ -784,14 +784,15 @@ TEST(LiveRuntime, AnImageOfNoListIsForThisPlatformToo) {
   EXPECT_FALSE(entry.usable);
 }
 
-// A client whose time is over learns nothing about the image; least of all that it does not start.
-TEST(LiveRuntime, ACallThatEndsEarlyIsNoObstacle) {
+// A runtime that goes in between says nothing about the image; least of all that it does not start.
+TEST(LiveRuntime, AnUnansweredQuestionIsNoObstacle) {
   tests::FakeClock clock;
-  tests::FakeImageService runtime(clock, tests::Persona::kContainerd23);
-  LiveRuntime now(runtime, runtime, clock);
+  tests::FakeImageService runtime(clock, tests::Persona::kContainerd23),
+      gone(clock, tests::Persona::kContainerd23);
+  gone.SetRuntimeUp(false);
+  LiveRuntime now(runtime, gone, clock);
   runtime.Preload(tests::MakeImage("r.io/a:v1", 1000));
   const LiveRuntime::Listing here = now.Ask({}, {});
-  runtime.SetRuntimeUp(false);
   EXPECT_TRUE(now.Unlisted({}, *image::Reference::Parse("r.io/a:v1"), **here).usable);
 }
 
