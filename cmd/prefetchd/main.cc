@@ -22,6 +22,7 @@
 #include "agent/agent.h"
 #include "base/ascii_output.h"
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "base/process_stat.h"
 #include "base/subprocess.h"
@@ -70,8 +71,8 @@ namespace {
 // Time for all pins of a node.
 constexpr std::chrono::minutes kUnpinTime{1};
 
-// Exit codes are an interface for scripts.
-enum ExitCode { kOk = 0, kNotReady = 1, kBadInput = 2, kTimedOut = 3, kUnreachable = 4 };
+using base::ExitCode;
+using enum base::ExitCode;
 
 ExitCode Fail(ExitCode code, const base::Error& error) {
   // The message is one sentence, or all mistakes of an input, a line each.
@@ -83,7 +84,7 @@ ExitCode Fail(ExitCode code, const base::Error& error) {
 int CheckOutputDelivered(int code) {
   base::Status printed = base::StdoutDelivered();
   if (printed) return code;
-  int failed = Fail(kNotReady, printed.error());
+  int failed = Fail(kNegative, printed.error());
   return code == kOk ? failed : code;
 }
 
@@ -105,7 +106,7 @@ ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_ou
   }
   // These reasons come before the timeout: they name what the user must repair.
   if (snapshot.readiness.reason == plan::Reason::kRuntimeDown) return kUnreachable;
-  return timed_out && !stopped ? kTimedOut : kNotReady;
+  return timed_out && !stopped ? kTimedOut : kNegative;
 }
 
 // Only the operator knows that an agent ends for good: a stop for an upgrade looks the same, and pins must
@@ -117,8 +118,8 @@ ExitCode Unpin(const base::Call& call, const cri::Endpoint& endpoint, bool print
   // Agents pin nothing on other runtimes than containerd.
   if (!done.unsupported && !done.runtime_error.empty())
     return Fail(kUnreachable, base::Unavailable(done.runtime_error));
-  for (const auto& [name, error] : done.errors) Fail(kNotReady, base::Internal(name + ": " + error));
-  if (!done.errors.empty()) return kNotReady;
+  for (const auto& [name, error] : done.errors) Fail(kNegative, base::Internal(name + ": " + error));
+  if (!done.errors.empty()) return kNegative;
   const std::size_t count = done.unpinned.size();
   if (prints) std::cout << "unpinned " << base::Plural(count, "image", "images") << "\n";
   return kOk;
@@ -145,7 +146,7 @@ int Run(const config::AgentConfig& config) {
   // A restart of the container mounts the new directory; a mount cannot follow a replaced one.
   if (agent.MustRestart() && !config.once) {
     base::Err("kubelet's records were replaced, prefetchd ends");
-    return ExitIfReaderHangs(kNotReady);
+    return ExitIfReaderHangs(kNegative);
   }
   if (!config.once) {
     base::Info("prefetchd stopped");

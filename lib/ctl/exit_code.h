@@ -1,23 +1,17 @@
-// How a command of prefetchctl ends: its exit code, and the sentence that names the mistake. The codes are
-// a contract with scripts.
+// How a command of prefetchctl ends: its exit code, and the sentence that names the mistake.
 #pragma once
 
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "base/exit_code.h"
 #include "base/result.h"
 
 namespace prefetch::ctl {
 
-enum ExitCode {
-  kOk = 0,
-  kNegative = 1,
-  kBadInput = 2,
-  kTimedOut = 3,
-  kUnreachable = 4,
-  kInterrupted = 128 + 2
-};
+using base::ExitCode;
+using enum base::ExitCode;
 
 // Prints the error as one sentence to `err` and gives the exit code for it.
 int Fail(const base::Error& error, std::ostream& err);
