@@ -110,6 +110,11 @@ class Observer {
     violations_.push_back(at + what);
   }
   std::vector<std::string> Violations() { return std::move(violations_); }
+  bool HasSaid(std::string_view awaited) const {
+    return !awaited.empty() && std::any_of(violations_.begin(), violations_.end(), [&](const auto& said) {
+      return said.find(awaited) != std::string::npos;
+    });
+  }
 
  private:
   void ForgiveUntil(steady_clock::time_point now) {
@@ -322,10 +327,11 @@ void Cure(RealWorld& world, const Schedule& schedule, const std::vector<FaultKin
 }
 
 void Play(RealWorld& world, const Schedule& schedule, const std::vector<FaultKind>& kinds,
-          Observer& observer) {
+          std::string_view awaited, Observer& observer) {
   for (const Moment& moment : Moments(world, schedule, kinds)) {
     while (observer.Elapsed() < moment.at) {
       observer.Look();
+      if (observer.HasSaid(awaited)) return;
       rig::Pause();
     }
     moment.act();
@@ -334,7 +340,10 @@ void Play(RealWorld& world, const Schedule& schedule, const std::vector<FaultKin
   Cure(world, schedule, kinds, observer);
   seconds recovers{0};
   for (const PlannedFault& fault : schedule.faults) recovers = std::max(recovers, kinds[fault.kind].recovers);
-  if (rig::Eventually(recovers, [&] { return observer.Look(); })) {
+  const bool recovered =
+      rig::Eventually(recovers, [&] { return observer.Look() || observer.HasSaid(awaited); });
+  if (observer.HasSaid(awaited)) return;
+  if (recovered) {
     LookAtTheEnd(world, observer);
   } else {
     observer.Say("not ready " + std::to_string(recovers.count()) +
@@ -378,10 +387,10 @@ std::string Describe(const Schedule& schedule) {
   return text;
 }
 
-Outcome Violations(const Schedule& schedule, const std::vector<FaultKind>& kinds) {
+Outcome Violations(const Schedule& schedule, const std::vector<FaultKind>& kinds, std::string_view awaited) {
   RealWorld world(schedule.distance);
   Observer observer(world, schedule, kinds);
-  Play(world, schedule, kinds, observer);
+  Play(world, schedule, kinds, awaited, observer);
   return {observer.Violations(), world.node().AgentLog()};
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "faults/real/fault.h"
@@ -30,6 +31,8 @@ struct Outcome {
   std::vector<std::string> violations;  // a line each; empty: nothing went wrong
   std::string log;                      // the agent's
 };
-Outcome Violations(const Schedule& schedule, const std::vector<FaultKind>& kinds = FaultKinds());
+// The play ends at once with a violation in whose text `awaited` is.
+Outcome Violations(const Schedule& schedule, const std::vector<FaultKind>& kinds = FaultKinds(),
+                   std::string_view awaited = {});
 
 }  // namespace prefetch::tests::real_faults
