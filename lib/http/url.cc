@@ -109,17 +109,29 @@ bool IsUrlText(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > 0x20 && c != 0x7f; });
 }
 
+// "%25eth0": the interface of a link-local address (RFC 6874).
+bool IsZone(std::string_view zone) {
+  if (zone.empty()) return true;
+  if (!zone.starts_with("%25") || zone.size() == 3) return false;
+  return std::all_of(zone.begin() + 3, zone.end(),
+                     [](char c) { return base::IsAlphanumeric(c) || IsHostCharacter(c) || c == '~'; });
+}
+
 base::Status ReadHost(std::string_view& authority, AbsoluteUrl& url) {
   bool brackets = authority.starts_with('[');
   // A colon inside brackets belongs to the IPv6 address.
   std::size_t end = brackets ? authority.find(']') : authority.find(':');
   if (brackets && end == std::string_view::npos) return base::InvalidArgument("the URL's host has no \"]\"");
-  url.host = base::ToLower(brackets ? authority.substr(1, end - 1) : authority.substr(0, end));
+  const std::string_view host = brackets ? authority.substr(1, end - 1) : authority.substr(0, end);
+  const std::string_view zone = brackets ? host.substr(std::min(host.find('%'), host.size())) : "";
+  const std::string_view name = host.substr(0, host.size() - zone.size());
+  url.host = base::ToLower(name);
   auto fits = brackets ? IsIpv6Character : IsHostCharacter;
   if (url.host.empty()) return base::InvalidArgument("the URL names no host");
-  if (url.host.size() > 253 || !std::all_of(url.host.begin(), url.host.end(), fits)) {
+  if (host.size() > 253 || !std::all_of(url.host.begin(), url.host.end(), fits) || !IsZone(zone)) {
     return base::InvalidArgument("the URL's host is no host name");
   }
+  url.host += zone;  // names of interfaces have large letters, too
   authority.remove_prefix(std::min(end + (brackets ? 1 : 0), authority.size()));
   return {};
 }

@@ -34,7 +34,7 @@ std::string DisplayUrl(std::string_view url);
 // both, so they are untrusted. A value. Two URLs with the same Origin() lead to the same server.
 struct AbsoluteUrl {
   std::string scheme;  // "http" or "https"
-  std::string host;    // lower case; an IPv6 address without its brackets
+  std::string host;    // lower case; an IPv6 address without its brackets, with "%25eth0" if there
   std::uint16_t port = 0;
   std::string target;  // path and query as written, begins with "/"; no fragment
 

@@ -180,7 +180,12 @@ func urlOf(target *url.URL) string {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[target.Scheme]
 	}
-	return fmt.Sprintf("%s://%s:%s%s", target.Scheme, strings.ToLower(target.Hostname()), port, target.EscapedPath())
+	host, zone, hasZone := strings.Cut(target.Hostname(), "%")
+	host = strings.ToLower(host)
+	if hasZone {
+		host += "%25" + zone
+	}
+	return fmt.Sprintf("%s://%s:%s%s", target.Scheme, host, port, target.EscapedPath())
 }
 
 // proxyOf is spelt as libcurl has it, whose socks5h is Go's socks5.

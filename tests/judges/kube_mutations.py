@@ -5,7 +5,8 @@ import mutations
 SERVERS = [
     b"https://api.example.test", b"https://api.example.test:6443/", b"http://api.example.test:8080", b"http://127.0.0.1:8001",
     b"HTTPS://api.example.test:6443", b"Http://API.Example.Test", b"api.example.test", b"api.example.test:6443", b"10.0.0.1:6443",
-    b"10.0.0.1:6443/", b"api.example.test/k8s", b"localhost:6443", b"https://localhost", b"https://127.0.0.2:6443", b'"[::1]:6443"',
+    b"10.0.0.1:6443/", b'"https://[fe80::1%25eth0]:6443"', b'"https://[FE80::1%25Eth0]"',
+    b'"https://[fe80::1%eth0]"', b"api.example.test/k8s", b"localhost:6443", b"https://localhost", b"https://127.0.0.2:6443", b'"[::1]:6443"',
     b'"https://[::1]"', b'"https://[2001:db8::1]:443/x"', b"https://api.example.test/k8s/clusters/c-1//", b"https://h//a/../b/./c",
     b"https://h?x=1", b"https://h/?x", b"'https://h/a?x=%zz#f'", b"'https://h/#%zz'", b"'https://h#f'", b"https://h:443", b"https://h:",
     b"https://h:99999", b"https://h:0", b"https://h:6443x", b"https://h:-1", b"https://", b"https:///x", b"https:/h", b"https:h", b"https:443",

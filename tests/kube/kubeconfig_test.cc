@@ -124,6 +124,8 @@ TEST(KubeconfigTest, IsRead) {
          EXPECT_EQ(c.server, "https://api.test:6443/x");
          EXPECT_EQ(c.token.Reveal(), "t");
        }},
+      {"Interface", File("server: \"https://[fe80::1%25Eth0]:6443\"", "token: t"),
+       [](const Cluster& c, const tests::TempDir&) { EXPECT_EQ(c.server, "https://[fe80::1%25Eth0]:6443"); }},
       {"CertificateAndPassword",
        File(kServer, "client-certificate-data: Q1Q=, client-key-data: S0VZ, username: me, password: p"),
        [](const Cluster& c, const tests::TempDir&) {
