@@ -756,12 +756,12 @@ TEST(LiveRuntime, WhatNoNameFindsIsNotHere) {
   listed.desired = plan::DesiredImage{.reference = digest};
   runtime.Preload(old);
   LiveRuntime::Listing here = now.Ask({}, {});
-  EXPECT_TRUE(now.Unlisted({}, digest, **here).present);
-  EXPECT_TRUE(now.Entry({}, listed, **here, true).present);
+  EXPECT_TRUE(now.Unlisted({}, digest, **here)->present);
+  EXPECT_TRUE(now.Entry({}, listed, **here, true)->present);
   runtime.Preload(tests::MakeImage("r.io/a:v1", 2000));
   here = now.Ask({}, {});
-  EXPECT_FALSE(now.Unlisted({}, digest, **here).present);
-  EXPECT_FALSE(now.Entry({}, listed, **here, true).present);
+  EXPECT_FALSE(now.Unlisted({}, digest, **here)->present);
+  EXPECT_FALSE(now.Entry({}, listed, **here, true)->present);
 }
 
 // An image that no list names is judged as one of the list.
@@ -774,26 +774,34 @@ TEST(LiveRuntime, AnImageOfNoListIsForThisPlatformToo) {
   runtime.Preload(other);
   const auto name = *image::Reference::Parse("r.io/a:v1");
   const LiveRuntime::Listing here = now.Ask({}, {});
-  const plan::ImageState unlisted = now.Unlisted({}, name, **here);
+  const plan::ImageState unlisted = *now.Unlisted({}, name, **here);
   EXPECT_EQ(unlisted.reason, plan::Reason::kWrongPlatform);
   EXPECT_FALSE(unlisted.usable);
   plan::ImageState entry;
   entry.desired = plan::DesiredImage{.reference = name};
-  entry = now.Entry({}, entry, **here, true);
+  entry = *now.Entry({}, entry, **here, true);
   EXPECT_EQ(entry.message, unlisted.message);
   EXPECT_FALSE(entry.usable);
 }
 
-// A runtime that goes in between says nothing about the image; least of all that it does not start.
-TEST(LiveRuntime, AnUnansweredQuestionIsNoObstacle) {
-  tests::FakeClock clock;
-  tests::FakeImageService runtime(clock, tests::Persona::kContainerd23),
-      gone(clock, tests::Persona::kContainerd23);
+// A runtime that goes amid a question says nothing about the image: not that it starts, nor that it does not.
+TEST_F(PreflightRights, ARuntimeThatGoesMeanwhileIsNotAGuess) {
+  tests::FakeImageService gone(clock_, tests::Persona::kContainerd16);
   gone.SetRuntimeUp(false);
-  LiveRuntime now(runtime, gone, clock);
-  runtime.Preload(tests::MakeImage("r.io/a:v1", 1000));
-  const LiveRuntime::Listing here = now.Ask({}, {});
-  EXPECT_TRUE(now.Unlisted({}, *image::Reference::Parse("r.io/a:v1"), **here).usable);
+  ImageQueryService asking(board_, runtime_, gone, keyring_, clock_);
+  // The entry's image is another one than at the last poll, so the runtime is asked for it.
+  snapshot_.images[0].image_id = "sha256:" + std::string(64, '5');
+  board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
+  auto told = [&](const std::string& image) {
+    const auto result = asking.Check({}, {.questions = {{image, PullPolicy::kNever, {}}}}, kNode);
+    return result.answers.at(0).reason + ": " + result.answers.at(0).message;
+  };
+  EXPECT_EQ(told(kUnlisted), "RuntimeDown: the container runtime could not be asked: Socket closed");
+  const std::string listed = told(kApp);
+  EXPECT_TRUE(
+      listed.starts_with("Preloaded: ") &&
+      listed.ends_with(" The runtime does not answer: this result is from the last look at its images."))
+      << listed;
 }
 
 // A runtime that was away at the last look makes no caller wait.

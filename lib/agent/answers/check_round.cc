@@ -45,13 +45,17 @@ plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::R
     listing_ = runtime.Ask(call.Within(LiveRuntime::Timeout(snapshot_.runtime)),
                            node || requester_.pull ? base::Duration::zero() : kMaxAgeForAnonymous);
   }
+  const auto look = [&]() -> cri::CallResult<plan::ImageState> {
+    if (!*listing_) return listing_->error();
+    return listed != nullptr ? runtime.Entry(call, *listed, **listing_, node)
+                             : runtime.Unlisted(call, reference, **listing_, node);
+  };
   plan::CheckRuntime found;
-  if (!*listing_) {
-    found.error = listing_->error().message;
-    if (listed != nullptr) found.image = *listed;
+  if (auto image = look()) {
+    found.image = *std::move(image);
   } else {
-    found.image = listed != nullptr ? runtime.Entry(call, *listed, **listing_, node)
-                                    : runtime.Unlisted(call, reference, **listing_, node);
+    found.error = image.error().message;
+    if (listed != nullptr) found.image = *listed;
   }
   return found;
 }
@@ -304,16 +308,18 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age
   return listing;
 }
 
-const image::LocalImage* LiveRuntime::FindImported(const base::Call& call, const image::Reference& reference,
-                                                   const image::LocalImageIndex& index) const {
+cri::CallResult<const image::LocalImage*> LiveRuntime::FindImported(
+    const base::Call& call, const image::Reference& reference, const image::LocalImageIndex& index) const {
   const image::LocalImage* tagged = index.FindTagged(reference);
   if (tagged == nullptr) return nullptr;
   // A name without a repo digest may be an import that no container starts from, so it is checked before it
   // counts.
   auto details = images_.ImageStatus(call, reference.Normalized());
-  if (!details || !*details) return nullptr;
+  if (!details) return details.error();
+  if (!*details) return nullptr;
   auto starts = StartsNow(call, tagged->id, **details, true);
-  return starts && *starts ? tagged : nullptr;
+  if (!starts) return starts.error();
+  return *starts ? tagged : nullptr;
 }
 
 // The walk through the content store is expensive, so pods get the cheap check.
@@ -323,16 +329,25 @@ cri::CallResult<bool> LiveRuntime::StartsNow(const base::Call& call, const std::
   return pulling::IsStartable(call, content_, id, details.chain_id, only_unpacked);
 }
 
-void LiveRuntime::SetFound(const base::Call& call, const image::LocalImage& found,
-                           const image::LocalImageIndex& index, const cri::ImageDetails* details, bool search,
-                           plan::ImageState& state) const {
-  plan::Local local = pulling::ToLocal(found, state.desired->reference, index.NamesOf(found.id));
-  if (details != nullptr) {
-    pulling::AddDetails(image::Platform::Host(), details->platform, details->artifact, local);
-    // A runtime that has gone, or a client whose time is over, says nothing about the image.
-    auto starts = StartsNow(call, found.id, *details, search);
-    local.unpacked = !starts || *starts;
+cri::CallResult<bool> LiveRuntime::Find(const base::Call& call, const image::LocalImageIndex& index,
+                                        bool search, const std::string& message,
+                                        plan::ImageState& state) const {
+  const image::Reference& reference = state.desired->reference;
+  const image::LocalImage* found = index.Find(reference);
+  if (found == nullptr && search) {
+    auto imported = FindImported(call, reference, index);
+    if (!imported) return imported.error();
+    found = *imported;
   }
+  if (found == nullptr) return false;
+  auto details = images_.ImageStatus(call, reference.Normalized());
+  if (!details) return details.error();
+  if (!*details) return false;  // listed, and not found by name (C34)
+  auto starts = StartsNow(call, found->id, **details, search);
+  if (!starts) return starts.error();
+  plan::Local local = pulling::ToLocal(*found, reference, index.NamesOf(found->id));
+  pulling::AddDetails(image::Platform::Host(), (*details)->platform, (*details)->artifact, local);
+  local.unpacked = *starts;
   state.present = true;
   state.image_id = local.id;
   state.digest = local.digest;
@@ -342,45 +357,34 @@ void LiveRuntime::SetFound(const base::Call& call, const image::LocalImage& foun
   const std::optional<plan::Reason> obstacle = plan::ObstacleOf(local);
   state.usable = !obstacle;
   state.reason = obstacle.value_or(plan::Reason::kPresent);
-  if (obstacle) state.message = plan::ObstacleMessage(*obstacle, local);
+  state.message = obstacle ? plan::ObstacleMessage(*obstacle, local) : message;
+  return true;
 }
 
-plan::ImageState LiveRuntime::Entry(const base::Call& call, plan::ImageState entry,
-                                    const image::LocalImageIndex& index, bool search) const {
+cri::CallResult<plan::ImageState> LiveRuntime::Entry(const base::Call& call, plan::ImageState entry,
+                                                     const image::LocalImageIndex& index, bool search) const {
   // The poll's facts about this image id still hold; most questions end here.
   if (entry.present && HasName(index, entry)) return entry;
-  const image::LocalImage* found = index.Find(entry.desired->reference);
-  if (found == nullptr && search) found = FindImported(call, entry.desired->reference, index);
-  if (found == nullptr) {
-    SetAbsent(entry);
-    return entry;
-  }
-  auto details = images_.ImageStatus(call, entry.desired->reference.Normalized());
-  if (details && !*details) {  // listed, and not found by name (C34)
-    SetAbsent(entry);
-    return entry;
-  }
   // Another content came since the poll. The poll's facts about platform and unpacking were about the old
   // one.
-  entry.message = "it came a moment ago";
-  SetFound(call, *found, index, details ? &**details : nullptr, search, entry);
+  auto found = Find(call, index, search, "it came a moment ago", entry);
+  if (!found) return found.error();
+  if (!*found) SetAbsent(entry);
   return entry;
 }
 
-plan::ImageState LiveRuntime::Unlisted(const base::Call& call, const image::Reference& reference,
-                                       const image::LocalImageIndex& index, bool search) const {
+cri::CallResult<plan::ImageState> LiveRuntime::Unlisted(const base::Call& call,
+                                                        const image::Reference& reference,
+                                                        const image::LocalImageIndex& index,
+                                                        bool search) const {
   plan::ImageState state;
   state.desired = plan::DesiredImage{.reference = reference, .required = false};
   state.phase = plan::Phase::kFailing;
   state.reason = plan::Reason::kImageAbsent;
   state.message = "it is not on the list, and not on the node";
-  const image::LocalImage* found = index.Find(reference);
-  if (found == nullptr && search) found = FindImported(call, reference, index);
-  if (found == nullptr) return state;
-  auto details = images_.ImageStatus(call, reference.Normalized());
-  if (details && !*details) return state;  // listed, and not found by name (C34)
-  state.message = "it is on the node, but not on the list: the agent does not keep it there";
-  SetFound(call, *found, index, details ? &**details : nullptr, search, state);
+  auto found = Find(call, index, search,
+                    "it is on the node, but not on the list: the agent does not keep it there", state);
+  if (!found) return found.error();
   return state;
 }
 

@@ -75,24 +75,26 @@ class LiveRuntime {
 
   // An entry of the list as `index` has it. Whether another image than that of the last poll runs here, the
   // runtime is asked for; `search`: also whether an image starts that came without a repo digest since, or
-  // that is not unpacked. That may cost it a walk through its content, so not every pod may ask for it.
-  plan::ImageState Entry(const base::Call& call, plan::ImageState entry, const image::LocalImageIndex& index,
-                         bool search) const;
-  // An image that is on no list; `search` as for an entry.
-  plan::ImageState Unlisted(const base::Call& call, const image::Reference& reference,
-                            const image::LocalImageIndex& index, bool search = true) const;
+  // that is not unpacked. That may cost it a walk through its content, so not every pod may ask for it. An
+  // error means that the runtime went meanwhile: nothing is said about the image then.
+  cri::CallResult<plan::ImageState> Entry(const base::Call& call, plan::ImageState entry,
+                                          const image::LocalImageIndex& index, bool search) const;
+  // An image that is on no list; `search` and errors as for an entry.
+  cri::CallResult<plan::ImageState> Unlisted(const base::Call& call, const image::Reference& reference,
+                                             const image::LocalImageIndex& index, bool search = true) const;
 
  private:
   // pulling::IsStartable, without a walk through the runtime's content unless `search`.
   cri::CallResult<bool> StartsNow(const base::Call& call, const std::string& id,
                                   const cri::ImageDetails& details, bool search) const;
-  // Describes the image that is found under the name: of no use, if no container starts from it. `details`:
-  // null if the runtime did not tell.
-  void SetFound(const base::Call& call, const image::LocalImage& found, const image::LocalImageIndex& index,
-                const cri::ImageDetails* details, bool search, plan::ImageState& state) const;
+  // Returns false if `index` has no such image. Else `state` describes it: of no use, if no container starts
+  // from it; `message` if one does.
+  cri::CallResult<bool> Find(const base::Call& call, const image::LocalImageIndex& index, bool search,
+                             const std::string& message, plan::ImageState& state) const;
   // An image that has the name and no repo digest, if a container starts from it.
-  const image::LocalImage* FindImported(const base::Call& call, const image::Reference& reference,
-                                        const image::LocalImageIndex& index) const;
+  cri::CallResult<const image::LocalImage*> FindImported(const base::Call& call,
+                                                         const image::Reference& reference,
+                                                         const image::LocalImageIndex& index) const;
 
   cri::ImageService& images_;
   cri::ContentService& content_;

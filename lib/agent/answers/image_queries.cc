@@ -229,11 +229,14 @@ Explanation ImageQueryService::Explain(const base::Call& call, const image::Refe
     runtime_answered = image.present || !plan::IsUnreported(image, down);
   } else {
     auto here = runtime_.Ask(call.Within(LiveRuntime::Timeout(snapshot->runtime)), {});
-    runtime_answered = here->ok();
-    image.desired = plan::DesiredImage{.reference = reference};
-    if (!runtime_answered)
-      image.message = "the container runtime could not be asked: " + here->error().message;
-    if (runtime_answered) image = runtime_.Unlisted(call, reference, **here);
+    auto found = *here ? runtime_.Unlisted(call, reference, **here) : here->error();
+    runtime_answered = found.ok();
+    if (found) {
+      image = *std::move(found);
+    } else {
+      image.desired = plan::DesiredImage{.reference = reference};
+      image.message = "the container runtime could not be asked: " + found.error().message;
+    }
   }
   for (const std::string& alias : image.aliases) {
     auto other = image::Reference::Parse(alias);
