@@ -10,6 +10,7 @@
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
 #include "http/curl_client.h"
+#include "http/url.h"
 #include "screen/fleet_text.h"
 
 namespace prefetch::ctl {
@@ -102,7 +103,8 @@ class FleetWatch {
     auto response = client_.Send(call_.Within(kWebhookLimit), request);
     if (response && response->status >= 200 && response->status < 300) return true;
     if (call_.Stopped()) return false;
-    needs_user_action_ = response && IsPermanentRejection(response->status);
+    needs_user_action_ = response ? IsPermanentRejection(response->status)
+                                  : response.error().code() == base::Code::kInvalidArgument;
     err_ << "prefetchctl: the webhook "
          << (response ? "answers " + std::to_string(response->status)
                       : "cannot be reached (" + std::string(base::CodeName(response.error().code())) + ")")
@@ -133,9 +135,8 @@ int WatchFleet(const base::Call& call, kube::Api& api, const config::GetEnv& get
                const WatchOptions& options, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
   std::string url = ReadLine(options.webhook_file, mistakes);
-  if (!url.starts_with("https://") && !url.starts_with("http://") && mistakes.empty()) {
-    mistakes.push_back(options.webhook_file + ": must have a URL that begins with https:// or http://");
-  }
+  if (auto fits = http::ParseAbsoluteUrl(url); !fits && mistakes.empty())
+    mistakes.push_back(options.webhook_file + ": must have an http or https URL: " + fits.error().message());
   std::string key = options.secret_file.empty() ? "" : ReadLine(options.secret_file, mistakes);
   if (!mistakes.empty()) return RejectInput(mistakes, err);
   return FleetWatch(call, api, get_env, options, base::Secret(std::move(url)), base::Secret(std::move(key)),

@@ -371,7 +371,14 @@ ExchangeResult CurlClient::Exchange(const base::Call& call, const Request& reque
   auto what = [&] {
     return (IsFieldName(request.method) ? request.method : "?") + " " + DisplayUrl(request.url);
   };
-  if (base::Status fit = Check(request); !fit) return {std::move(fit).error().Wrap(what()), Fault::kRequest};
+  auto url = Check(request);
+  if (!url) return {std::move(url).error().Wrap(what()), Fault::kRequest};
+  // libcurl may take an unusual spelling for another server, so it gets the URL as it was understood.
+  if (std::string understood = url->ToString(); understood != request.url) {
+    Request same = request;
+    same.url = std::move(understood);
+    return Exchange(call, same);
+  }
   // Before the request is sent: the server may repeat the secret in its first answer, or in an error.
   base::RememberSecret(request.authorization, base::SecretOrigin::kSent);
   if (request.secret_header) base::RememberSecret(request.secret_header->value, base::SecretOrigin::kSent);

@@ -23,8 +23,9 @@ bool IsHostName(std::string_view text) {
 
 // Rejects what libcurl would send as something else than the caller means. URLs and headers come from
 // registries and configuration files, so they are untrusted input.
-base::Status Check(const Request& request) {
-  if (auto url = ParseAbsoluteUrl(request.url); !url) return std::move(url).error();
+base::Result<AbsoluteUrl> Check(const Request& request) {
+  auto url = ParseAbsoluteUrl(request.url, kMaxRequestUrlBytes);
+  if (!url) return url;
   if (!IsFieldName(request.method)) return base::InvalidArgument("the method is no token");
   for (const auto& field : request.headers.fields()) {
     if (!IsFieldName(field.first) || !IsFieldValue(field.second)) {
@@ -44,7 +45,7 @@ base::Status Check(const Request& request) {
   if (request.unix_socket.size() >= sizeof(sockaddr_un::sun_path)) {
     return base::InvalidArgument("socket path " + request.unix_socket + " is too long");
   }
-  return {};
+  return url;
 }
 
 std::string PeerOf(const Request& request) {
@@ -115,7 +116,7 @@ void RememberProxyPasswords(const CurlOptions& options) {
 
 const char* ProxyFor(const CurlOptions& options, const std::string& url) {
   if (!options.proxy.empty()) return options.proxy.c_str();
-  auto parsed = ParseAbsoluteUrl(url);
+  auto parsed = ParseAbsoluteUrl(url, kMaxRequestUrlBytes);
   if (!parsed || BypassesProxy(options.no_proxy, *parsed)) return "";
   return parsed->scheme == "https" ? options.https_proxy.c_str() : options.http_proxy.c_str();
 }

@@ -52,8 +52,8 @@ class HeaderLines {
   curl_slist* lines_ = nullptr;
 };
 
-// Rejects what could mean something else on the wire than here.
-base::Status Check(const Request& request);
+// Returns the URL of the request. InvalidArgument: it could mean something else on the wire than here.
+base::Result<AbsoluteUrl> Check(const Request& request);
 
 // Returns the peer's name for error messages.
 std::string PeerOf(const Request& request);

@@ -94,8 +94,6 @@ std::string DisplayUrl(std::string_view url) {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 8 * 1024;
-
 bool IsHostCharacter(char c) {
   return base::IsLowerOrDigit(c) || c == '-' || c == '.' || c == '_';
 }
@@ -179,8 +177,8 @@ std::string AbsoluteUrl::Origin() const {
   return scheme + "://" + Authority();
 }
 
-base::Result<AbsoluteUrl> ParseAbsoluteUrl(std::string_view text) {
-  if (text.size() > kMaxBytes) return base::InvalidArgument("the URL is too long");
+base::Result<AbsoluteUrl> ParseAbsoluteUrl(std::string_view text, std::size_t max_bytes) {
+  if (text.size() > max_bytes) return base::InvalidArgument("the URL is too long");
   if (!IsUrlText(text)) return base::InvalidArgument("the URL contains a space or a control character");
   AbsoluteUrl url;
   std::size_t colon = text.find("://");
@@ -206,7 +204,7 @@ base::Result<AbsoluteUrl> ParseAbsoluteUrl(std::string_view text) {
 }
 
 base::Result<AbsoluteUrl> ResolveLocation(const AbsoluteUrl& base, std::string_view location) {
-  if (location.size() > kMaxBytes) return base::InvalidArgument("the URL is too long");
+  if (location.size() > kMaxUrlBytes) return base::InvalidArgument("the URL is too long");
   if (location.empty()) return base::InvalidArgument("the URL is empty");
   // No server gets the fragment, whatever stands in it.
   location = location.substr(0, location.find('#'));

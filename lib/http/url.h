@@ -1,6 +1,7 @@
 // Request targets, and AbsoluteUrl: URLs taken apart. Pure; the texts are untrusted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,9 +49,12 @@ struct AbsoluteUrl {
   friend bool operator==(const AbsoluteUrl&, const AbsoluteUrl&) = default;
 };
 
+// A registry writes no longer ones. A request of our own may be longer: it can name each Node of a cluster.
+constexpr std::size_t kMaxUrlBytes = 8 * 1024, kMaxRequestUrlBytes = 1024 * 1024;
+
 // Parses an absolute URL, and drops its fragment. InvalidArgument names the mistake: another scheme, no host,
-// user information, a port out of range, a blank or a control character, more than 8 KiB.
-base::Result<AbsoluteUrl> ParseAbsoluteUrl(std::string_view text);
+// user information, a port out of range, a blank or a control character, more than `max_bytes`.
+base::Result<AbsoluteUrl> ParseAbsoluteUrl(std::string_view text, std::size_t max_bytes = kMaxUrlBytes);
 
 // Resolves a Location header in an answer to `base` (RFC 3986 section 5.2): absolute, "//host/x", "/x", "x",
 // "?q".

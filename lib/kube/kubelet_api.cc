@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/write.h"
+#include "http/url.h"
 #include "kube/decode.h"
 #include "kube/http_api.h"
 
@@ -65,10 +66,10 @@ Answer<http::Response> KubeletApi::Get(const base::Call& call, const KubeletAddr
     failure.kind = ApiError::kTlsError;
     return failure;
   }
-  bool ipv6 = kubelet.host.find(':') != std::string::npos;
-  std::string host = ipv6 ? "[" + kubelet.host + "]" : kubelet.host;
-  ApiRequest api_request{.attempt = attempt,
-                         .url = "https://" + host + ":" + std::to_string(kubelet.port) + path};
+  http::AbsoluteUrl url{.scheme = "https", .host = kubelet.host, .port = kubelet.port, .target = path};
+  // The interface of a link-local address, as a URL has it.
+  if (const std::size_t zone = url.host.find('%'); zone != std::string::npos) url.host.insert(zone + 1, "25");
+  ApiRequest api_request{.attempt = attempt, .url = url.ToString()};
   api_request.accept = accept;
   return Exchange(call, client_, identity_, clock_, api_request, ca_pem_);
 }

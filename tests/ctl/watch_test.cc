@@ -209,8 +209,10 @@ TEST_F(WatchTest, BadInputIsNamed) {
   for (const char* says : {"two: must be one line", "none"}) {
     EXPECT_NE(ran.err.find(says), std::string::npos) << says << ran;
   }
-  options_ = {.webhook_file = dir_.Write("url", "slack.example/x")};
-  EXPECT_NE(Watch().err.find("must have a URL that begins with https:// or http://"), std::string::npos);
+  for (const char* url : {"slack.example/x", "https://slack.example:0/x", "https://b\xc3\xbc.example/x"}) {
+    options_ = {.webhook_file = dir_.Write("url", url)};
+    EXPECT_NE(Watch().err.find("url: must have an http or https URL: "), std::string::npos) << url;
+  }
 }
 
 }  // namespace

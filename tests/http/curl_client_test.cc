@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"PortZero", {.url = "http://127.0.0.1:0/"}},
         BadRequest{"NoPort", {.url = "http://127.0.0.1:99999/"}},
         BadRequest{"EscapedHost", {.url = "http://127%2e0.0.1:1/"}},
-        BadRequest{"TooLong", {.url = "http://127.0.0.1:1/" + std::string(9000, 'a')}},
+        BadRequest{"TooLong", {.url = "http://127.0.0.1:1/" + std::string(1024 * 1024, 'a')}},
         BadRequest{"Userinfo", {.url = "http://u:t0p@127.0.0.1:1/"}},
         BadRequest{"LineBreak", {.url = "http://127.0.0.1:1/a\r\nX: t0p"}},
         BadRequest{"Blank", {.url = "http://127.0.0.1:1/a b"}},
@@ -248,6 +248,31 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"Method", {.method = "G T", .url = "http://127.0.0.1:1/"}},
         BadRequest{"LongSocket", {.url = "http://x/", .unix_socket = "/" + std::string(200, 'a')}}),
     [](const auto& row) { return row.param.name; });
+
+// libcurl alone would take what is before the "@" for a password, and connect to what is behind it. The first
+// URL is longer than a registry may write: it names the Nodes of a cluster.
+TEST(CurlClient, AUrlIsSentAsItIsUnderstood) {
+  std::mutex mutex;
+  std::string request;
+  ScriptedServer server([&](int fd, int) {
+    std::lock_guard lock(mutex);
+    request.clear();
+    if (ScriptedServer::ReadRequest(fd, &request)) ScriptedServer::Write(fd, kOk);
+  });
+  const std::string address = "127.0.0.1:" + std::to_string(server.port());
+  CurlClient client;
+  for (const auto& [url, line] :
+       {std::pair{"http://" + address + "/?" + std::string(100'000, 'n'),
+                  "GET /?" + std::string(100'000, 'n')},
+        std::pair{"http://" + address + "\\x:t0p@127.0.0.1:1/", std::string("GET /\\x:t0p@127.0.0.1:1/")},
+        std::pair{"HTTP://" + address + "?a#b", std::string("GET /?a")}}) {
+    auto got = client.Send(Patient(), {.url = url});
+    ASSERT_TRUE(got) << got.error().message();
+    std::lock_guard lock(mutex);
+    EXPECT_TRUE(request.starts_with(line + " HTTP/1.1\r\n")) << request.substr(0, 200);
+    EXPECT_EQ(request.find("Authorization"), std::string::npos) << request;
+  }
+}
 
 TEST(CurlClient, WhatCannotBeReachedIsSaid) {
   tests::TempDir dir;

@@ -107,8 +107,8 @@ std::string ReadKubeconfig(std::string_view text, const std::vector<std::string>
   const auto auth = identity.Current(base::Call{});
   if (!auth) return Error(auth.error().message());
   const http::Request request = RequestOf(*cluster, *auth);
-  if (base::Status fits = http::Check(request); !fits) return Error(fits.error().message());
-  const auto url = http::ParseAbsoluteUrl(request.url);
+  const auto url = http::Check(request);
+  if (!url) return Error(url.error().message());
   std::string out = "{\"namespace\":" + Quoted(cluster->name_space);
   out +=
       ",\"url\":" + Quoted(url->scheme + "://" + url->host + ":" + std::to_string(url->port) + url->target);
