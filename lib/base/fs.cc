@@ -195,7 +195,9 @@ FileStamp StampOf(const std::string& path) {
 
 bool IsSettled(const FileStamp& stamp, std::chrono::nanoseconds tick) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::nanoseconds(stamp.changed_ns) + tick < now;
+  const auto age = now - std::chrono::nanoseconds(stamp.changed_ns);
+  // The clock may have been set back since: then another change gets another stamp, too.
+  return age > tick || age < -tick;
 }
 
 std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths) {

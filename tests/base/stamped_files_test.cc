@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -47,6 +49,16 @@ TEST_F(MadeOfFilesTest, AFileThatChangedAMomentAgoIsReadAgain) {
     dir_.Write("file", text);
     EXPECT_EQ(*Look(), text);
   }
+}
+
+// Else a file of before the clock was set back would be read at each look, for hours.
+TEST(IsSettled, SoIsAFileOfTheFuture) {
+  const std::int64_t now =
+      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::int64_t hour = std::chrono::nanoseconds(std::chrono::hours(1)).count();
+  EXPECT_TRUE(IsSettled({.changed_ns = now - hour}));
+  EXPECT_FALSE(IsSettled({.changed_ns = now}));
+  EXPECT_TRUE(IsSettled({.changed_ns = now + hour}));
 }
 
 TEST_F(MadeOfFilesTest, AChangeDuringTheReadingIsSeenTheNextTime) {
