@@ -441,7 +441,11 @@ void YieldPolicy::Observe(std::map<std::string, std::uint64_t> ingests, base::Ti
                        auto before = ingests_.find(one.first);
                        return before == ingests_.end() || before->second != one.second;
                      });
-  if (moved) moved_until_ = now + kForeignPullIdleAfter;
+  if (moved) {
+    moved_until_ = now + kForeignPullIdleAfter;
+  } else if (ingests.empty() && !ingests_.empty()) {
+    moved_until_ = now + kForeignPullGoneAfter;
+  }
   observed_ = true;
   ingests_ = std::move(ingests);
 }
@@ -456,7 +460,8 @@ base::TimePoint YieldPolicy::NextBurst(base::TimePoint now) const {
 }
 
 void YieldPolicy::BurstEnded(base::TimePoint began, base::TimePoint now) {
-  pause_until_ = now + kPauseFactor * (now - began);
+  last_burst_ = std::max<base::Duration>(now - began, last_burst_ / 2);
+  pause_until_ = now + kPauseFactor * last_burst_;
 }
 
 }  // namespace prefetch::plan

@@ -339,7 +339,9 @@ base::Status BlobDownloader::Download(const base::Call& call, DownloadJob given)
       EndJob(image, job);
       break;
     }
-    changed_.wait_until(mutex_, base::TimePoint(next_poll_));  // a copy, since it is read without the lock
+    // A copy, since it is read without the lock.
+    const base::TimePoint next = std::min(next_poll_, steady_clock::now() + plan::kForeignPullPollInterval);
+    changed_.wait_until(mutex_, next);
   }
   // Without the lock, and for failures only: after a success no stream holds these blobs.
   if (!result) AwaitClosed(job);
@@ -405,11 +407,12 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
     base::Lock lock(mutex_);
     const base::TimePoint now = steady_clock::now();
     if (now < next_poll_) return;
-    next_poll_ = now + plan::kForeignPullPollInterval;
+    next_poll_ = now + kIngestPollLimit;  // nobody asks beside this poll
   }
   auto ingests = content_.ForeignIngests(call.Within(kIngestPollLimit));
   base::Lock lock(mutex_);
   const base::TimePoint now = steady_clock::now();
+  next_poll_ = now + plan::kForeignPullPollInterval;
   const bool yielded_before = yield_policy_.ShouldYield(now);
   // A failed poll changes nothing: the policy's own time limit lets downloads go on.
   if (ingests) yield_policy_.Observe(*std::move(ingests), now);

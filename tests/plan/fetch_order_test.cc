@@ -600,7 +600,24 @@ TEST_F(GivingWayTest, ItIsDueWhileAnotherPullMovesAndAMomentLonger) {
   Observe({{"layer-a", 10}});
   Pass(milliseconds(1));
   EXPECT_FALSE(ShouldYield());
-  Observe({});  // it ended: nothing moves any more
+}
+
+// containerd shows a download in steps of a MiB, which take seconds on a link that others share.
+TEST_F(GivingWayTest, ASlowPullIsAPull) {
+  Observe({});
+  for (std::uint64_t step = 0; step < 5; step++) {
+    for (int poll = 0; poll < 18; poll++) {
+      Observe({{"layer-a", step << 20}});
+      EXPECT_TRUE(ShouldYield()) << step << ", " << poll;
+      Pass(kForeignPullPollInterval);
+    }
+  }
+  for (base::Duration gone{}; gone < kForeignPullGoneAfter; gone += kForeignPullPollInterval) {
+    Observe({});
+    EXPECT_TRUE(ShouldYield()) << "its next layer may begin";
+    Pass(kForeignPullPollInterval);
+  }
+  Observe({});
   EXPECT_FALSE(ShouldYield());
 }
 
@@ -624,13 +641,17 @@ TEST_F(GivingWayTest, MeanwhileARangeComesNowAndThen) {
     Pass(milliseconds(500));
   }
   // The pause is over after four times two seconds, or when the other one moves no longer.
-  EXPECT_EQ(giving_way.NextBurst(now), now + milliseconds(500));
+  EXPECT_EQ(giving_way.NextBurst(now), now + kForeignPullIdleAfter - milliseconds(500));
   for (int i = 10; i < 24; i++) {
     Observe({{"layer-a", i}});
     Pass(milliseconds(500));
   }
   EXPECT_TRUE(ShouldYield());
   EXPECT_LE(giving_way.NextBurst(now), now);
+  // The next bytes were received in the pause, so they came in no time.
+  giving_way.BurstEnded(now, now);
+  Observe({{"layer-a", 24}});
+  EXPECT_EQ(giving_way.NextBurst(now), now + seconds(4));
 }
 
 }  // namespace
