@@ -807,9 +807,18 @@ void Pulls::Handle(PullDone event) {
     entry->history.disk.kept_bytes =
         run->state.progress.bytes_done - std::min(run->state.progress.bytes_done, event.outcome.discarded);
   if (event.outcome.verification_error) {
-    // The first poll of the runtime that is back shows whether the image is here; nothing starts before.
-    base::Info("pull ended well, and the runtime has gone", {{"image", entry->desired->reference.written()}});
-    runtime_.Failed(*event.outcome.verification_error, entries_.Pulls());
+    // The next poll shows whether the image is here; nothing starts before.
+    const cri::CallError& error = *event.outcome.verification_error;
+    const base::LogFields fields = {{"image", entry->desired->reference.written()}};
+    if (error.error_class == image::ErrorClass::kRuntimeDown) {
+      base::Info("pull ended well, and the runtime has gone", fields);
+      runtime_.Failed(error, entries_.Pulls());
+    } else {
+      base::Info("pull ended well, and the runtime did not say in time what came", fields);
+    }
+    if (!entry->observed.local) entry->observed.known = false;
+    entry->ignore_polls_through = runtime_.polls();
+    runtime_.PollInFull();
     runtime_.PollNow();
     return;
   }

@@ -176,9 +176,10 @@ PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& loo
 PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& parts, const PullJob& job,
                               const credentials::Credential* credential) {
   auto details = parts.images.ImageStatus(call.Within(kRuntimeCallTimeout), job.reference.Normalized());
-  // A stopping CRI-O finishes pulls after its socket has gone (C35). The pull is neither a success that
-  // anybody has seen nor a failure.
-  if (!details && details.error().error_class == image::ErrorClass::kRuntimeDown) {
+  // A stopping CRI-O finishes pulls after its socket has gone (C35), and a busy disk can delay any answer.
+  // The pull is neither a success that anybody has seen nor a failure.
+  if (!details && (details.error().error_class == image::ErrorClass::kRuntimeDown ||
+                   details.error().error_class == image::ErrorClass::kTimeout)) {
     PullOutcome outcome;
     outcome.verification_error = details.error();
     return outcome;

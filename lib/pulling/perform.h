@@ -42,7 +42,8 @@ struct PullOutcome {
   // Exactly one of the three, or none: the pull ended on our own request.
   std::optional<plan::PullSuccess> success;
   std::optional<plan::PullFailure> failure;
-  // The runtime reported success, and was gone before the new image could be verified (C35): its error then.
+  // The runtime reported success, and was gone before the new image could be verified (C35), or did not
+  // answer in time: its error then (kRuntimeDown, kTimeout).
   std::optional<cri::CallError> verification_error;
 
   std::optional<plan::Local> local;  // with success: the image on the node now

@@ -162,6 +162,11 @@ void FakeImageService::LookTakes(base::Duration time) {
   look_takes_ = time;
 }
 
+void FakeImageService::LooksTimeOut(int times) {
+  base::Lock lock(mutex_);
+  looks_time_out_ = times;
+}
+
 void FakeImageService::SetReady(bool ready) {
   base::Lock lock(mutex_);
   ready_ = ready;
@@ -371,6 +376,10 @@ cri::CallResult<std::optional<cri::ImageDetails>> FakeImageService::ImageStatus(
   });
   base::Lock lock(mutex_);
   Look(call, name);
+  if (looks_time_out_ > 0) {
+    looks_time_out_--;
+    return Say(persona_, ErrorClass::kTimeout, "");
+  }
   if (auto refusal = Refusal(call)) return std::move(*refusal);
   if (IsCrio(persona_)) {
     if (auto words = CrioWordsOfName(name)) return Heard(*words, name);

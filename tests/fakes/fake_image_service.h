@@ -115,6 +115,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // Sets the version of the runtime from now on.
   void SetVersion(const std::string& version, image::RuntimeRegistries registries = {});
   void LookTakes(base::Duration time);                               // each ImageStatus from now on
+  void LooksTimeOut(int times);                                      // the next calls of ImageStatus
   void SetReady(bool ready);                                         // RuntimeReady
   void SetDiskFull(bool full);                                       // no byte more can be written
   void Preload(const FakeImage& image);                              // somebody else has pulled it
@@ -279,6 +280,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::string version_ PREFETCH_GUARDED_BY(mutex_);                  // empty: the persona's
   image::RuntimeRegistries registries_ PREFETCH_GUARDED_BY(mutex_);  // that it tells, with version_
   base::Duration look_takes_ PREFETCH_GUARDED_BY(mutex_){};
+  int looks_time_out_ PREFETCH_GUARDED_BY(mutex_) = 0;
   // The names of those under way, by when they end.
   std::multimap<base::TimePoint, std::string> looks_ PREFETCH_GUARDED_BY(mutex_);
   bool ready_ PREFETCH_GUARDED_BY(mutex_) = true;

@@ -75,6 +75,17 @@ TEST(PullScenario, APullThatIsOnlyLookedAtLeavesItsPlaceForAMoment) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
 }
 
+// The runtime has pulled an image, and its disk is too busy for the question what came.
+TEST(PullScenario, APullAfterWhichTheRuntimeIsSlowIsNoFailure) {
+  Node node;
+  node.runtime.LooksTimeOut(3);
+  const std::vector<std::string> names = PushMany(node, 3, kMB);
+  node.List(names);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(20)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 3);
+  for (const std::string& name : names) EXPECT_EQ(node.Image(name).pull.last_error, "") << name;
+}
+
 // A look costs the runtime a search through its store.
 TEST(PullScenario, PullsThatAreOverAtOnceAreNotLookedAt) {
   Node node;
