@@ -62,9 +62,9 @@ Agent::Agent(Options options, Parts parts)
       checks_({.resolver = parts_.registry, .node = options_.platform, .once = options_.once}, parts_.clock,
               loop_, entries_, lookups_, refusals_, metrics_),
       pinning_(cri::PinOwner(options_.instance), options_.unpin, parts_.content, loop_, entries_, runtime_),
-      // Three blocking polls may run at a time: of the runtime, of kubelet, and of the progress of pulls or
-      // of leases. A hanging one must not delay the others.
-      poll_workers_(3) {
+      // Five kinds of blocking polls: of the runtime, of kubelet, of the progress of pulls, of leases and of
+      // pins. A hanging one must not delay the others.
+      poll_workers_(5) {
   if (options_.kubelet) {
     kubelet_ = std::make_unique<KubeletView>(loop_, entries_, parts_.keyring, *std::move(options_.kubelet));
     options_.kubelet.reset();

@@ -70,6 +70,8 @@ ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen,
 bool IsIdle(const ObservedProgress& progress, base::TimePoint started_at, base::TimePoint now) {
   const bool was_fast = progress.last_fast_at > started_at;
   const base::TimePoint since = std::max(progress.last_fast_at, started_at);
+  // Since the last look, nobody knows. On a busy node, looks take seconds.
+  if (progress.seen) now = progress.observed_at;
   return !progress.unpacking && now - since >= (was_fast ? kIdleAfter : kFirstBytesWithin);
 }
 

@@ -354,6 +354,9 @@ TEST(Stall, APullIsIdleIfBytesComeTooSlowlyToBeWorthAPlace) {
   EXPECT_FALSE(idle());
   rig.See(seconds(4), {.bytes_done = 200'000, .fingerprint = 3, .active = true});
   EXPECT_FALSE(idle()) << "for a moment";
+  rig.now += seconds(7);
+  EXPECT_FALSE(idle()) << "nobody has looked since";
+  rig.now -= seconds(7);
   rig.See(seconds(1), {.bytes_done = 200'100, .fingerprint = 4, .active = true});
   EXPECT_TRUE(idle());
   rig.See(seconds(2), {.bytes_done = 200'300, .fingerprint = 5, .active = true, .unpacking = true});
