@@ -49,7 +49,7 @@ std::string ObstacleMessage(Reason obstacle, const Local& local) {
   if (obstacle == Reason::kNotUnpacked)
     return "the runtime lists it, but has not unpacked it: it may be no image";
   return "the runtime's image of this name is for " + local.platform +
-         ": push it for this node's platform too, or restrict the entry with platforms";
+         ": push it for this node's platform too";
 }
 
 namespace {
