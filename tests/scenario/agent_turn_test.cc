@@ -364,7 +364,13 @@ TEST(AgentTurn, APullThatWaitsForALayerOfAnotherHasNotStalled) {
   auto registry = std::make_shared<RegistryOfOneLayer>();
   loop.FetchFrom(registry);
   agent::Agent& agent = loop.Start(names);
-  loop.TurnUntil([&] { return registry->configs() == 2; });
+  // Until the other one has said that it waits.
+  for (bool waits = false; registry->configs() < 2 || !waits;) {
+    std::optional<agent::Event> event = agent.TryPop();
+    if (!event) std::this_thread::yield();
+    waits = waits || (event && std::holds_alternative<agent::ContentFetched>(*event));
+    if (event) agent.Turn(std::move(event));
+  }
   const auto attempts = [&] {
     const auto node = agent.board().Latest();
     return node->images.at(0).pull.attempts + node->images.at(1).pull.attempts;

@@ -164,7 +164,13 @@ class Soak {
   }
   system::Host& OpenHost() { return world_.HostOf("open.example.test/"); }
   const std::string& Any() { return world_.images()[random_() % world_.images().size()]; }
-  bool IsReady() { return world_.node().Get("/readyz").status == 200; }
+  // An image that has gone a moment ago may not be missed yet.
+  bool IsReady() {
+    const std::set<std::string> listed = world_.listed();
+    return std::all_of(listed.begin(), listed.end(),
+                       [&](const std::string& image) { return world_.node().Has(image); }) &&
+           world_.node().Get("/readyz").status == 200;
+  }
 
   void Evict() {
     const std::string& image = Any();
