@@ -114,6 +114,7 @@
 {{- include "prefetchd.configMap" (dict "objects" .objects "name" "prefetchd-list" "into" .) }}
 {{- $first := .found }}
 {{- $names := list $first.metadata.name }}
+{{- $files := list }}
 {{- if $list.existingConfigMap }}
 {{-   if $list.text }}{{ fail "list.text and list.existingConfigMap are alternatives: leave out one" }}{{ end }}
 {{-   $names = list $list.existingConfigMap }}
@@ -122,6 +123,7 @@
 {{-   $_ := set . "objects" $kept }}
 {{- else if $list.text }}
 {{-   $_ := set $first "data" (dict $list.name $list.text) }}
+{{-   $files = list $list.name }}
 {{- end }}
 {{- $further := list }}
 {{- range $list.more }}
@@ -138,6 +140,10 @@
 {{-   if not $first.immutable }}{{ $_ := unset . "immutable" }}{{ end }}
 {{-   if has .metadata.name $names }}{{ fail (printf "list.more: several files would be the ConfigMap %s: rename one" .metadata.name) }}{{ end }}
 {{-   $names = append $names .metadata.name }}
+{{-   range $file, $_ := .data }}
+{{-     if has $file $files }}{{ fail (printf "list: several files have the name %s: rename one" $file) }}{{ end }}
+{{-     $files = append $files $file }}
+{{-   end }}
 {{- end }}
 {{- $_ := set . "objects" (concat .objects $further) }}
 {{- range .daemonSet.spec.template.spec.volumes }}
