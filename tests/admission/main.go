@@ -22,6 +22,7 @@ func main() {
 	JudgePlanted(cases)
 	evaluators := judgePolicies(cases)
 	JudgeAdvisory(cases)
+	rendered := false
 	// Rendered policies come first: some of what was sent is judged by them.
 	for _, turn := range []string{"--rendered", "--sent"} {
 		for i := 1; i+1 < len(os.Args); i += 2 {
@@ -33,6 +34,7 @@ func main() {
 			case what == "--sent":
 				JudgeSent(cases, folder, evaluators)
 			default:
+				rendered = true
 				JudgeRendered(cases, folder)
 				if path := filepath.Join(folder, compatFile); exists(path) {
 					evaluators["nodes, migrate"] = judgePolicy(cases, path, compatPolicy, compatRows())
@@ -41,6 +43,11 @@ func main() {
 					evaluators["nodes, taint key"] = judgePolicy(cases, path, "prefetchd-node-gate", taintKeyRows())
 				}
 			}
+		}
+	}
+	for _, policy := range []string{"nodes, migrate", "nodes, taint key"} {
+		if _, judged := evaluators[policy]; rendered && !judged {
+			cases.Check(policy, "no rendered folder has the policy")
 		}
 	}
 	os.Exit(cases.Report())

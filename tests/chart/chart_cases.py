@@ -257,6 +257,7 @@ REFUSED = {
     "TwoLists": ({"list": {"text": LIST, "existingConfigMap": "x"}}, "are alternatives"),
     "OneStem": ({"list": {"text": LIST, "more": [{"name": "a.b.txt", "text": "x"}, {"name": "a-b.txt", "text": "y"}]}},
                 "several files would be the ConfigMap prefetchd-list-a-b"),
+    "OneFile": ({"list": {"text": LIST, "more": [{"name": "images.yaml", "text": "x"}]}}, "several files have the name images.yaml"),
     "AgentConfig": ({"agentConfig": "limits: {}"}, "must be the text of an AgentConfiguration"),
     "AgentConfigInJson": ({"agentConfig": "{\"kind\": \"AgentConfiguration\"}"}, "must have the field providerEnvironment"),
     "OwnNamespace": ({"createNamespace": True}, "the release's own namespace exists already"),

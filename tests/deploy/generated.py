@@ -11,7 +11,7 @@ import tempfile
 import yaml
 
 from differences import differences
-from render import COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, ROOT, TOGETHER, documents_of, go_together, render
+from render import COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, TOGETHER, documents_of, go_together, render
 from guide_tables import pages_for_people
 from shapes import CLUSTER_WIDE
 
