@@ -115,8 +115,19 @@ cri::CallResult<std::uint64_t> FakeImageService::FinishIngests(const base::Call&
   return discarded;
 }
 
+void FakeImageService::OnForeignIngests(std::function<void()> asked) {
+  base::Lock lock(mutex_);
+  on_foreign_ingests_ = std::move(asked);
+}
+
 cri::CallResult<std::map<std::string, std::uint64_t>> FakeImageService::ForeignIngests(
     const base::Call& call) {
+  std::function<void()> asked;
+  {
+    base::Lock lock(mutex_);
+    asked = on_foreign_ingests_;
+  }
+  if (asked) asked();
   base::Lock lock(mutex_);
   if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
   Simulate(clock_.Now());

@@ -124,6 +124,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void Import(const FakeImage& image, bool unpacked = true);
   // Calls it, on any thread, whenever WatchImages would; it must not call the fake. nullptr: no more.
   void OnImages(std::function<void()> told);
+  // Calls it in each ForeignIngests, on the caller's thread, which it may hold. nullptr: no more.
+  void OnForeignIngests(std::function<void()> asked);
   void Remove(const std::string& name);  // behind the agent's back, as kubelet does: all its names go
   // Another client labels a name, as `ctr images label` does; empty: removes the label, but not the owner's.
   void LabelPin(const std::string& name, const std::string& value);
@@ -288,6 +290,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   FakeStore store_ PREFETCH_GUARDED_BY(mutex_);
   std::uint64_t told_ PREFETCH_GUARDED_BY(mutex_) = 0;  // changes of images
   std::function<void()> on_images_ PREFETCH_GUARDED_BY(mutex_);
+  std::function<void()> on_foreign_ingests_ PREFETCH_GUARDED_BY(mutex_);
   std::map<LeaseCall, int> failing_ PREFETCH_GUARDED_BY(mutex_);
   std::set<std::string> written_ PREFETCH_GUARDED_BY(mutex_);  // digests of blobs with an open writer
   std::list<Pull> pulls_ PREFETCH_GUARDED_BY(mutex_);          // in the order in which they came

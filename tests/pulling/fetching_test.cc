@@ -416,6 +416,31 @@ TEST_F(FetchingTest, AnothersPullGoesFirst) {
   EXPECT_TRUE(IsHere(large_));
 }
 
+// On a busy node an answer takes longer than the time between two polls.
+TEST_F(FetchingTest, OneJobAtATimeAsksForAnothersPulls) {
+  std::atomic<int> asking = 0, most = 0;
+  std::atomic<bool> answered = false;
+  store_.OnForeignIngests([&] {
+    if (++asking > 1) most = 2;
+    while (!answered) std::this_thread::yield();
+    asking--;
+  });
+  source_->Put("reg.example/a:v1", {large_});
+  source_->Put("reg.example/b:v1", {large_});
+  source_->Hold(large_, 100'000);
+  {
+    std::jthread one([&] { EXPECT_TRUE(Fetch("reg.example/a:v1")); });
+    std::jthread two([&] { EXPECT_TRUE(Fetch("reg.example/b:v1")); });
+    while (asking == 0) std::this_thread::yield();
+    const auto later = std::chrono::steady_clock::now() + 2 * plan::kForeignPullPollInterval;
+    while (std::chrono::steady_clock::now() < later) std::this_thread::yield();
+    answered = true;
+    source_->Release();
+  }
+  store_.OnForeignIngests(nullptr);
+  EXPECT_EQ(most, 0);
+}
+
 TEST_F(FetchingTest, AStopEndsItAtOnceAndWhatWasWrittenIsNotFetchedAgain) {
   source_->Put("reg.example/app:v1", {large_, small_});
   source_->Hold(small_);
