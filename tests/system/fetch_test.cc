@@ -58,20 +58,28 @@ class FetchOnContainerd : public testing::Test {
     EXPECT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }))
         << node_.AgentLog();
   }
+  // One image at most comes by the agent, before the registry is known as near. The quietest of several tries
+  // counts: on a busy machine, the first answers may come late.
   void ExpectLeftToTheRuntime(Host& host) {
-    std::vector<std::string> images;
-    for (std::uint64_t i = 0; i < 8; i++) {
-      images.push_back(host.Push("app" + std::to_string(i), "v1", {{10 + i, kMegabyte}}));
-    }
+    constexpr std::uint64_t kTries = 3, kImages = 8;
     node_.HasLimits(
         "{parallelPulls: 1, parallelPullsWhenReady: 1, diskHighPercent: 99, diskMinFreeBytes: 1000000}");
-    node_.HasList(images);
-    node_.StartAgent(Flags());
-    ExpectReady();
-    EXPECT_GE(Fetched(), 0) << "its metrics tell";
-    // One on a quiet machine. On a busy one, the first answers may be late, too.
-    EXPECT_LE(Fetched(), 4 * kMegabyte + kHeaders) << "the registry is never known as near";
-    EXPECT_LE(host.proxy().BytesToClients(), 8 * kMegabyte + kHeaders);
+    for (std::uint64_t i = 1; i <= kTries; i++) {
+      std::vector<std::string> images;
+      for (std::uint64_t k = 0; k < kImages; k++) {
+        images.push_back(host.Push("app" + std::to_string(k), "v" + std::to_string(i),
+                                   {{10 + i * kImages + k, kMegabyte}}));
+      }
+      const std::uint64_t before = host.proxy().BytesToClients();
+      node_.HasList(images);
+      node_.StartAgent(Flags());
+      ExpectReady();
+      EXPECT_GE(Fetched(), 0) << "its metrics tell";
+      EXPECT_LE(host.proxy().BytesToClients() - before, kImages * kMegabyte + kHeaders);
+      if (Fetched() <= kMegabyte + kHeaders) return;
+      node_.agent().Kill();
+    }
+    ADD_FAILURE() << "more than one image came by the agent: " << node_.AgentLog();
   }
   double Fetched() { return FetchedBytes(node_.Get("/metrics").body); }
   void ExpectFetchedAll() {
