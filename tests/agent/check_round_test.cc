@@ -756,12 +756,12 @@ TEST(LiveRuntime, WhatNoNameFindsIsNotHere) {
   listed.desired = plan::DesiredImage{.reference = digest};
   runtime.Preload(old);
   LiveRuntime::Listing here = now.Ask({}, {});
-  EXPECT_TRUE(now.Unlisted({}, digest, **here)->present);
-  EXPECT_TRUE(now.Entry({}, listed, **here, true)->present);
+  EXPECT_TRUE(now.Unlisted({}, digest, *here)->present);
+  EXPECT_TRUE(now.Entry({}, listed, *here, true)->present);
   runtime.Preload(tests::MakeImage("r.io/a:v1", 2000));
   here = now.Ask({}, {});
-  EXPECT_FALSE(now.Unlisted({}, digest, **here)->present);
-  EXPECT_FALSE(now.Entry({}, listed, **here, true)->present);
+  EXPECT_FALSE(now.Unlisted({}, digest, *here)->present);
+  EXPECT_FALSE(now.Entry({}, listed, *here, true)->present);
 }
 
 // An image that no list names is judged as one of the list.
@@ -774,12 +774,12 @@ TEST(LiveRuntime, AnImageOfNoListIsForThisPlatformToo) {
   runtime.Preload(other);
   const auto name = *image::Reference::Parse("r.io/a:v1");
   const LiveRuntime::Listing here = now.Ask({}, {});
-  const plan::ImageState unlisted = *now.Unlisted({}, name, **here);
+  const plan::ImageState unlisted = *now.Unlisted({}, name, *here);
   EXPECT_EQ(unlisted.reason, plan::Reason::kWrongPlatform);
   EXPECT_FALSE(unlisted.usable);
   plan::ImageState entry;
   entry.desired = plan::DesiredImage{.reference = name};
-  entry = *now.Entry({}, entry, **here, true);
+  entry = *now.Entry({}, entry, *here, true);
   EXPECT_EQ(entry.message, unlisted.message);
   EXPECT_FALSE(entry.usable);
 }

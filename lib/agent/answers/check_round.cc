@@ -45,13 +45,10 @@ plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::R
     listing_ = runtime.Ask(call.Within(LiveRuntime::Timeout(snapshot_.runtime)),
                            node || requester_.pull ? base::Duration::zero() : kMaxAgeForAnonymous);
   }
-  const auto look = [&]() -> cri::CallResult<plan::ImageState> {
-    if (!*listing_) return listing_->error();
-    return listed != nullptr ? runtime.Entry(call, *listed, **listing_, node)
-                             : runtime.Unlisted(call, reference, **listing_, node);
-  };
+  auto image = listed != nullptr ? runtime.Entry(call, *listed, *listing_, node)
+                                 : runtime.Unlisted(call, reference, *listing_, node);
   plan::CheckRuntime found;
-  if (auto image = look()) {
+  if (image) {
     found.image = *std::move(image);
   } else {
     found.error = image.error().message;
@@ -294,9 +291,8 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age
   }
   const bool hurried = call.HasShortDeadline(kListTimeoutWhileAway);
   auto images = images_.ListImages(call);
-  using Answer = cri::CallResult<image::LocalImageIndex>;
-  auto listing = images ? std::make_shared<const Answer>(image::LocalImageIndex(*std::move(images)))
-                        : std::make_shared<const Answer>(images.error());
+  auto listing = images ? std::make_shared<const Listed>(image::LocalImageIndex(*std::move(images)))
+                        : std::make_shared<const Listed>(images.error());
   // A failure of a call that its client abandoned, or had no time for, says nothing about the runtime, so it
   // is not shared.
   const bool cut_short = call.Stopped() || (hurried && !*listing);
@@ -362,12 +358,13 @@ cri::CallResult<bool> LiveRuntime::Find(const base::Call& call, const image::Loc
 }
 
 cri::CallResult<plan::ImageState> LiveRuntime::Entry(const base::Call& call, plan::ImageState entry,
-                                                     const image::LocalImageIndex& index, bool search) const {
+                                                     const Listed& listed, bool search) const {
+  if (!listed) return listed.error();
   // The poll's facts about this image id still hold; most questions end here.
-  if (entry.present && HasName(index, entry)) return entry;
+  if (entry.present && HasName(*listed, entry)) return entry;
   // Another content came since the poll. The poll's facts about platform and unpacking were about the old
   // one.
-  auto found = Find(call, index, search, "it came a moment ago", entry);
+  auto found = Find(call, *listed, search, "it came a moment ago", entry);
   if (!found) return found.error();
   if (!*found) SetAbsent(entry);
   return entry;
@@ -375,14 +372,14 @@ cri::CallResult<plan::ImageState> LiveRuntime::Entry(const base::Call& call, pla
 
 cri::CallResult<plan::ImageState> LiveRuntime::Unlisted(const base::Call& call,
                                                         const image::Reference& reference,
-                                                        const image::LocalImageIndex& index,
-                                                        bool search) const {
+                                                        const Listed& listed, bool search) const {
+  if (!listed) return listed.error();
   plan::ImageState state;
   state.desired = plan::DesiredImage{.reference = reference, .required = false};
   state.phase = plan::Phase::kFailing;
   state.reason = plan::Reason::kImageAbsent;
   state.message = "it is not on the list, and not on the node";
-  auto found = Find(call, index, search,
+  auto found = Find(call, *listed, search,
                     "it is on the node, but not on the list: the agent does not keep it there", state);
   if (!found) return found.error();
   return state;

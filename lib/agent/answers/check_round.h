@@ -61,7 +61,8 @@ struct Requester {
 // Thread-safe. Its arguments must outlive it.
 class LiveRuntime {
  public:
-  using Listing = std::shared_ptr<const cri::CallResult<image::LocalImageIndex>>;
+  using Listed = cri::CallResult<image::LocalImageIndex>;
+  using Listing = std::shared_ptr<const Listed>;
 
   LiveRuntime(cri::ImageService& images, cri::ContentService& content, const base::Clock& clock)
       : images_(images), content_(content), clock_(clock) {}
@@ -73,15 +74,15 @@ class LiveRuntime {
   // Calls ListImages once, and returns the answer; one that is younger than `age` is used again. Never null.
   Listing Ask(const base::Call& call, base::Duration age) PREFETCH_EXCLUDES(mutex_);
 
-  // An entry of the list as `index` has it. Whether another image than that of the last poll runs here, the
+  // An entry of the list as `listed` has it. Whether another image than that of the last poll runs here, the
   // runtime is asked for; `search`: also whether an image starts that came without a repo digest since, or
   // that is not unpacked. That may cost it a walk through its content, so not every pod may ask for it. An
-  // error means that the runtime went meanwhile: nothing is said about the image then.
+  // error means that the runtime did not answer, or went meanwhile: nothing is said about the image then.
   cri::CallResult<plan::ImageState> Entry(const base::Call& call, plan::ImageState entry,
-                                          const image::LocalImageIndex& index, bool search) const;
+                                          const Listed& listed, bool search) const;
   // An image that is on no list; `search` and errors as for an entry.
   cri::CallResult<plan::ImageState> Unlisted(const base::Call& call, const image::Reference& reference,
-                                             const image::LocalImageIndex& index, bool search = true) const;
+                                             const Listed& listed, bool search = true) const;
 
  private:
   // pulling::IsStartable, without a walk through the runtime's content unless `search`.

@@ -229,7 +229,7 @@ Explanation ImageQueryService::Explain(const base::Call& call, const image::Refe
     runtime_answered = image.present || !plan::IsUnreported(image, down);
   } else {
     auto here = runtime_.Ask(call.Within(LiveRuntime::Timeout(snapshot->runtime)), {});
-    auto found = *here ? runtime_.Unlisted(call, reference, **here) : here->error();
+    auto found = runtime_.Unlisted(call, reference, *here);
     runtime_answered = found.ok();
     if (found) {
       image = *std::move(found);
