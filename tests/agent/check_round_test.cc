@@ -804,6 +804,70 @@ TEST_F(PreflightRights, ARuntimeThatGoesMeanwhileIsNotAGuess) {
       << listed;
 }
 
+// A clock that goes on each time somebody looks at it.
+class LookedAtClock final : public base::Clock {
+ public:
+  base::TimePoint Now() const override { return base::TimePoint(base::Duration(++looks_)); }
+  base::WallTime Wall() const override { return {}; }
+  int looks() const { return looks_; }
+
+ private:
+  mutable std::atomic<int> looks_ = 0;
+};
+
+// A runtime whose lists are held.
+class HeldRuntime final : public tests::FakeImageService {
+ public:
+  using FakeImageService::FakeImageService;
+  cri::CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) override {
+    lists++;
+    gate.Pass(call);
+    return FakeImageService::ListImages(call);
+  }
+
+  Gate gate;
+  std::atomic<int> lists = 0;
+};
+
+class SharedListing : public testing::Test {
+ protected:
+  // Asks on a thread of its own, and returns when the question has come.
+  void Ask(const base::Call& call) {
+    const int before = clock_.looks();
+    threads_.emplace_back([this, call] { said_ += now_.Ask(call, {})->ok(); });
+    while (clock_.looks() == before) std::this_thread::yield();
+  }
+
+  LookedAtClock clock_;
+  tests::FakeClock runtime_clock_;
+  HeldRuntime runtime_{runtime_clock_, tests::Persona::kContainerd16};
+  LiveRuntime now_{runtime_, runtime_, clock_};
+  std::atomic<int> said_ = 0;
+  std::vector<std::jthread> threads_;
+};
+
+// The list that is being made when a question comes may lack what came a moment ago. Those that came
+// meanwhile share the next one.
+TEST_F(SharedListing, QuestionsThatComeTogetherCostTheRuntimeTwoLists) {
+  Ask({});
+  runtime_.gate.AwaitInside(1);
+  for (int i = 0; i < 20; i++) Ask({});
+  runtime_.gate.Open();
+  threads_.clear();
+  EXPECT_EQ(said_, 21);
+  EXPECT_EQ(runtime_.lists, 2);
+}
+
+TEST_F(SharedListing, NobodyWaitsForAnotherForLongerThanHalfOfItsTime) {
+  Ask({});
+  runtime_.gate.AwaitInside(1);
+  Ask(base::Call{}.Within(std::chrono::milliseconds(300)));
+  runtime_.gate.AwaitInside(2);
+  runtime_.gate.Open();
+  threads_.clear();
+  EXPECT_EQ(said_, 2);
+}
+
 // A runtime that was away at the last look makes no caller wait.
 TEST(LiveRuntime, PatienceIsForARuntimeThatWasThere) {
   EXPECT_EQ(LiveRuntime::Timeout({.up = true}), std::chrono::seconds(10));

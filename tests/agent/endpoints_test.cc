@@ -605,29 +605,13 @@ constexpr int kJobs = 200;
 const std::string kListed = "ghcr.io/acme/runner:v3";
 
 // A runtime that needs a moment for its list, as containerd with hundreds of images does.
-class SlowRuntime final : public cri::ImageService {
+class SlowRuntime final : public tests::FakeImageService {
  public:
-  explicit SlowRuntime(cri::ImageService& images) : images_(images) {}
-
-  cri::CallResult<cri::RuntimeInfo> Connect(const base::Call& call) override { return images_.Connect(call); }
-  std::uint64_t Generation() override { return images_.Generation(); }
+  using FakeImageService::FakeImageService;
   cri::CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) override {
     base::Pause(call, milliseconds(10));
-    return images_.ListImages(call);
+    return FakeImageService::ListImages(call);
   }
-  cri::CallResult<std::optional<cri::ImageDetails>> ImageStatus(const base::Call& call,
-                                                                const std::string& name) override {
-    return images_.ImageStatus(call, name);
-  }
-  cri::CallResult<std::string> PullImage(const base::Call& call, const cri::PullRequest& request) override {
-    return images_.PullImage(call, request);
-  }
-  cri::CallResult<std::vector<cri::ImageFilesystem>> ImageFsInfo(const base::Call& call) override {
-    return images_.ImageFsInfo(call);
-  }
-
- private:
-  cri::ImageService& images_;
 };
 
 class CheckRush : public testing::Test {
@@ -672,11 +656,10 @@ class CheckRush : public testing::Test {
   base::SystemClock clock_;
   Metrics metrics_;
   tests::FakeClock runtime_clock_;
-  tests::FakeImageService fake_{runtime_clock_, tests::Persona::kContainerd16};
-  SlowRuntime runtime_{fake_};
+  SlowRuntime runtime_{runtime_clock_, tests::Persona::kContainerd16};
   credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock_};
   Board board_;
-  ImageQueryService image_queries_{board_, runtime_, fake_, keyring_, clock_};
+  ImageQueryService image_queries_{board_, runtime_, runtime_, keyring_, clock_};
   Retries retries_{board_, clock_, [](const std::vector<std::string>&) {}};
 };
 

@@ -60,7 +60,7 @@ struct FakeCounters {
 };
 
 // Any thread may call anything. The clock outlives it and must not move any more once it is gone.
-class FakeImageService final : public cri::ImageService, public cri::ContentService {
+class FakeImageService : public cri::ImageService, public cri::ContentService {
  public:
   FakeImageService(FakeClock& clock, Persona persona);
   ~FakeImageService() override;

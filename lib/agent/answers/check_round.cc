@@ -19,6 +19,13 @@ using plan::CheckNeed;
 // for the runtime.
 constexpr std::chrono::milliseconds kMaxAgeForAnonymous{500};
 
+// A thread that waits for another one's answer looks this often whether its client is still there.
+constexpr std::chrono::milliseconds kClientCheckInterval{200};
+
+base::TimePoint RealNow() {
+  return std::chrono::steady_clock::now();
+}
+
 plan::CheckKubelet KubeletOf(const plan::Snapshot& snapshot) {
   if (!snapshot.kubelet) return plan::CheckKubelet::kNone;
   return HasKubeletFacts(snapshot) ? plan::CheckKubelet::kKnown : plan::CheckKubelet::kNotKnown;
@@ -114,11 +121,6 @@ namespace {
 // Long enough for the pods of one job that start together.
 constexpr std::chrono::seconds kSharedAnswerLifetime{5};
 constexpr std::size_t kMostSlots = 1000;
-constexpr std::chrono::milliseconds kClientCheckInterval{200};  // at whether the client is still there
-
-base::TimePoint RealNow() {
-  return std::chrono::steady_clock::now();
-}
 
 }  // namespace
 
@@ -283,11 +285,18 @@ base::Duration LiveRuntime::Timeout(const plan::RuntimeStatus& last_seen) {
 }
 
 LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age) {
-  const base::TimePoint now = clock_.Now();
+  const base::TimePoint asked = clock_.Now();
+  const base::TimePoint until = RealNow() + (call.deadline - RealNow()) / 2;
+  base::TimePoint began;
   {
     base::Lock lock(mutex_);
-    // Clients over TCP share an answer for a moment, so that many pods cost the runtime one list.
-    if (newest_ != nullptr && age > base::Duration::zero() && now - listed_at_ < age) return newest_;
+    while (true) {
+      if (newest_ != nullptr && began_ + age > asked) return newest_;
+      if (running_ == 0 || call.Stopped() || RealNow() >= until) break;
+      changed_.wait_until(mutex_, std::min<base::TimePoint>(until, RealNow() + kClientCheckInterval));
+    }
+    running_++;
+    began = clock_.Now();
   }
   const bool hurried = call.HasShortDeadline(kListTimeoutWhileAway);
   auto images = images_.ListImages(call);
@@ -296,11 +305,13 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age
   // A failure of a call that its client abandoned, or had no time for, says nothing about the runtime, so it
   // is not shared.
   const bool cut_short = call.Stopped() || (hurried && !*listing);
-  if (age > base::Duration::zero() && !cut_short) {
-    base::Lock lock(mutex_);
+  base::Lock lock(mutex_);
+  running_--;
+  if (!cut_short && (newest_ == nullptr || began >= began_)) {
     newest_ = listing;
-    listed_at_ = now;
+    began_ = began;
   }
+  changed_.notify_all();
   return listing;
 }
 

@@ -71,7 +71,9 @@ class LiveRuntime {
   // must not cost the verdict.
   static base::Duration Timeout(const plan::RuntimeStatus& last_seen);
 
-  // Calls ListImages once, and returns the answer; one that is younger than `age` is used again. Never null.
+  // Returns an answer of ListImages that began after the question came, or at most `age` before. Questions
+  // that come together share one: each waits for another's call for half of its time, and then makes its own.
+  // Never null.
   Listing Ask(const base::Call& call, base::Duration age) PREFETCH_EXCLUDES(mutex_);
 
   // An entry of the list as `listed` has it. Whether another image than that of the last poll runs here, the
@@ -101,8 +103,10 @@ class LiveRuntime {
   cri::ContentService& content_;
   const base::Clock& clock_;
   base::Mutex mutex_;
+  base::Condition changed_;
+  int running_ PREFETCH_GUARDED_BY(mutex_) = 0;  // calls of ListImages
   Listing newest_ PREFETCH_GUARDED_BY(mutex_);
-  base::TimePoint listed_at_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint began_ PREFETCH_GUARDED_BY(mutex_);  // the call of `newest_`
 };
 
 // Shares recent answers of registries among questions that come together: two hundred pods of one job that
