@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace prefetch::base {
@@ -27,12 +28,11 @@ bool TimedReader::Run(std::function<void()> job, Duration timeout) {
   Lock lock(mutex_);
   const bool mine = !job_;
   if (mine) {
+    if (!HasThread()) return false;
     job_ = std::move(job);
     jobs_++;
     began_ = std::chrono::steady_clock::now();
     running_jobs++;
-    // The thread starts with the first job, since most readers never get one that hangs.
-    if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
     changed_.notify_all();
   }
   const std::uint64_t awaited = jobs_;
@@ -43,6 +43,15 @@ bool TimedReader::Run(std::function<void()> job, Duration timeout) {
       mutex_, limit, [&]() PREFETCH_REQUIRES(mutex_) { return !job_ || jobs_ != awaited; });
   // The job of another caller has read other files, or older ones.
   return mine && ended;
+}
+
+bool TimedReader::HasThread() {
+  try {
+    if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
 }
 
 void TimedReader::Work() {

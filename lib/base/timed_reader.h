@@ -21,7 +21,8 @@ class TimedReader {
   TimedReader& operator=(const TimedReader&) = delete;
 
   // Returns true if `job` has ended within `timeout`. One job runs at a time: while another one runs, this
-  // call waits for that one until it has had `timeout`, and returns false.
+  // call waits for that one until it has had `timeout`, and returns false. Returns false at once if the
+  // process may have no more threads.
   bool Run(std::function<void()> job, Duration timeout) PREFETCH_EXCLUDES(mutex_);
   // Returns true if the present job has run for this long.
   bool Hangs(Duration timeout) const PREFETCH_EXCLUDES(mutex_);
@@ -31,6 +32,8 @@ class TimedReader {
   static int Running();
 
  private:
+  // Starts the thread with the first job, since most readers never get one that hangs.
+  bool HasThread() PREFETCH_REQUIRES(mutex_);
   void Work() PREFETCH_EXCLUDES(mutex_);
 
   mutable Mutex mutex_;

@@ -70,7 +70,10 @@ void ParallelFor(std::size_t threads, std::size_t count, const std::function<voi
     for (std::size_t i = next++; i < count; i = next++) work(i);
   };
   std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min(threads, count); i++) others.emplace_back(run);
+  try {
+    for (std::size_t i = 1; i < std::min(threads, count); i++) others.emplace_back(run);
+  } catch (const std::system_error&) {  // the process may have no more threads: those that are there must do
+  }
   run();
 }
 

@@ -1,6 +1,7 @@
 #include "base/workers.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,8 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/timed_reader.h"
 
 namespace prefetch::base::workers_test {
 namespace {
@@ -72,6 +76,49 @@ TEST(ParallelFor, EachIndexOnceOnThatManyThreads) {
   std::vector<int> done = story.done();
   std::sort(done.begin(), done.end());
   EXPECT_EQ(done, (std::vector<int>{0, 1, 2, 3}));
+}
+
+// No thread can be made: its stack would be larger than all memory, as by a container's limit of threads.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    EXPECT_EQ(pthread_getattr_default_np(&before_), 0);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    EXPECT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 50), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+    pthread_attr_destroy(&huge);
+    EXPECT_THROW(std::thread([] {}), std::system_error);
+  }
+  NoMoreThreads(const NoMoreThreads&) = delete;
+  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+  ~NoMoreThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  pthread_attr_t before_;
+};
+
+TEST(ParallelFor, WithoutMoreThreadsTheCallersDoesAll) {
+  std::vector<std::size_t> done;
+  const NoMoreThreads none;
+  ParallelFor(3, 4, [&](std::size_t i) { done.push_back(i); });
+  EXPECT_EQ(done, (std::vector<std::size_t>{0, 1, 2, 3}));
+}
+
+TEST(TimedReader, WithoutAThreadNothingRunsAndTheNextTryMay) {
+  TimedReader reader;
+  bool ran = false;
+  {
+    const NoMoreThreads none;
+    EXPECT_FALSE(reader.Run([&] { ran = true; }, std::chrono::minutes(1)));
+    EXPECT_FALSE(reader.Hangs(Duration::zero()));
+  }
+  EXPECT_FALSE(ran);
+  EXPECT_TRUE(reader.Run([&] { ran = true; }, std::chrono::minutes(1)));
+  EXPECT_TRUE(ran);
 }
 
 TEST(Workers, OneThreadRunsJobsInTheirOrder) {
