@@ -585,12 +585,14 @@ bool MayBeInAToken(char c) {
   return IsAlphanumeric(c) || std::string_view("+/_=-").find(c) != std::string_view::npos;
 }
 
-// Every JSON Web Token begins with "eyJ", which is `{"` in base64.
+constexpr std::size_t kShortestWebToken = 16;  // cut off here, a header is all that one shows
+
+// Every JSON Web Token begins with "eyJ", which is `{"` in base64. So may other words ("keyJson").
 std::string WithoutWebTokens(std::string text) {
   constexpr std::string_view kBegin = "eyJ";
   for (std::size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
     const std::size_t end = std::min(text.find_first_of(" \"'\\,;", at), text.size());
-    text.replace(at, end - at, kRedacted);
+    if (end - at >= kShortestWebToken) text.replace(at, end - at, kRedacted);
   }
   return text;
 }

@@ -196,6 +196,7 @@ TEST(ForeignText, IsFitToBeShown) {
   EXPECT_EQ(SanitizedText("user:hunter2\r\n\x1b[2J at https://u:p@r.io/x?sig=1", 200, {&secret}),
             "user:[redacted]   [2J at https://r.io/x?…");
   EXPECT_EQ(SanitizedText("token eyJhbGciOiJub25lIn0.e30. is bad", 200), "token [redacted] is bad");
+  EXPECT_EQ(SanitizedText("cannot read keyJson.json", 200), "cannot read keyJson.json");
   EXPECT_LE(SanitizedText(std::string(1000, 'x'), 200).size(), 203U);
   EXPECT_EQ(SanitizedText("a\xff", 200), "a\xEF\xBF\xBD");
 }
