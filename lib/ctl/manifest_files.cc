@@ -45,11 +45,15 @@ std::vector<std::string> Walk(const std::string& folder, const NameFilter& accep
     // Links to folders are not followed, since they may form circles.
     bool is_folder = at->is_directory(unreadable) && !at->is_symlink(unreadable);
     // Names that begin with a dot are for tools (.git, .github).
-    if (name.starts_with('.')) {
-      if (is_folder) at.disable_recursion_pending();
-      continue;
+    const bool hidden = name.starts_with('.');
+    if (is_folder) {
+      // The walk would end in a folder that cannot be read, and not name it.
+      if (!hidden) fs::directory_iterator(at->path(), unreadable);
+      if (unreadable) mistakes.push_back(at->path().string() + ": " + unreadable.message());
+      if (hidden || unreadable) at.disable_recursion_pending();
+    } else if (!hidden && accept(name) && at->is_regular_file(unreadable)) {
+      files.push_back(at->path().string());
     }
-    if (accept(name) && at->is_regular_file(unreadable)) files.push_back(at->path().string());
     // FindFiles reports it. Walking on through a whole disk would help nobody.
     if (files.size() > kMostManifestFiles) break;
   }
@@ -148,6 +152,15 @@ base::Error CannotReopen(const std::string& path) {
   return base::NotFound(path + " cannot be opened again");
 }
 
+// Returns true if the text looks like an object of Kubernetes. YAML files of other programs may have
+// duplicate keys, tags and the like, and mistakes in these are not reported.
+bool LooksLikeObject(const std::string& text) {
+  for (const char* word : {"apiVersion", "\nkind:", "\"kind\""}) {
+    if (text.find(word) != std::string::npos) return true;
+  }
+  return text.starts_with("kind:");
+}
+
 // Reads a file that is longer than one document may be. A stream of many documents, such as the objects of a
 // whole cluster, is read piece by piece.
 void ReadLong(const ManifestPath& path, std::string text, const manifest::ReadOptions& options,
@@ -158,20 +171,13 @@ void ReadLong(const ManifestPath& path, std::string text, const manifest::ReadOp
     file.mistakes.push_back(CannotReopen(path.path).message());
     return;
   }
+  const manifest::ReadMore more = PieceReader(path.path == "-" ? std::cin : in);
+  if (text.empty()) more(text);
+  const bool reports_mistakes = path.explicitly_named || LooksLikeObject(text);
   doc::Problems problems(file.name);
-  file.manifests =
-      manifest::ReadLongManifests(text, PieceReader(path.path == "-" ? std::cin : in), problems, options);
+  file.manifests = manifest::ReadLongManifests(text, more, problems, options);
   file.ignores = manifest::lint::Ignores::Read(file.name, text);
-  file.mistakes = problems.Lines();
-}
-
-// Returns true if the text looks like an object of Kubernetes. YAML files of other programs may have
-// duplicate keys, tags and the like, and mistakes in these are not reported.
-bool LooksLikeObject(const std::string& text) {
-  for (const char* word : {"apiVersion", "\nkind:", "\"kind\""}) {
-    if (text.find(word) != std::string::npos) return true;
-  }
-  return text.starts_with("kind:");
+  if (reports_mistakes) file.mistakes = problems.Lines();
 }
 
 ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
@@ -205,9 +211,8 @@ ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
   doc::Problems problems(file.name);
   file.manifests = manifest::ReadManifests(text, problems, options);
   file.ignores = manifest::lint::Ignores::Read(file.name, text);
-  file.mistakes = problems.Lines();
   // A file that was found in a folder need not be a manifest.
-  if (!path.explicitly_named && !LooksLikeObject(text)) file.mistakes.clear();
+  if (path.explicitly_named || LooksLikeObject(text)) file.mistakes = problems.Lines();
   // A template is the usual reason, which YAML's own message does not mention.
   if (!file.mistakes.empty() && text.find("{{") != std::string::npos) {
     file.mistakes.push_back(file.name +

@@ -1,6 +1,8 @@
 #include "ctl/manifest_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
 
 #include <string>
 
@@ -58,6 +60,40 @@ INSTANTIATE_TEST_SUITE_P(
                     FindCase{"NotThere", {"z.yaml"}, "", "there is no such file or folder"},
                     FindCase{"Twice", {"a.yaml", "./a.yaml", "*.yaml"}, "!a.yaml [x].yaml", ""}),
     [](const auto& row) { return row.param.name; });
+
+// Another user's folder is named, and does not end the walk.
+TEST_F(Found, BehindAFolderThatCannotBeRead) {
+  dir_.Write("closed/f.yaml", "");
+  ASSERT_EQ(::chmod(dir_.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod((dir_ / "closed").c_str(), 0700), 0);
+  std::vector<std::string> mistakes;
+  ::setfsuid(65534);
+  ASSERT_EQ(::setfsuid(-1), 65534) << "the tests run as root";
+  const std::size_t found = FindManifests({dir_.path()}, mistakes).size();
+  ::setfsuid(0);
+  EXPECT_EQ(found, 4U);
+  EXPECT_EQ(mistakes, std::vector<std::string>{dir_ / "closed" + ": Permission denied"});
+}
+
+// A long file of data in a folder is passed over, as a short one is; a manifest is not.
+TEST(ManifestFiles, ThatAreLongAndNoManifestsAreLeftOut) {
+  tests::TempDir dir;
+  dir.Write("data.json", R"({"packages": {"a": ")" + std::string(1000, 'a') + "\"}}");
+  dir.Write("list.json",
+            R"({"apiVersion": "v1", "kind": "List", "items": [{"a": ")" + std::string(1000, 'a') + "\"}]}");
+  std::vector<std::string> mistakes;
+  const std::vector<ManifestPath> paths = FindManifests({dir.path()}, mistakes);
+  manifest::ReadOptions options;
+  options.limits.bytes = 500;
+  ReadManifestFiles(
+      {}, paths, options,
+      [&](const ManifestFile& file) {
+        mistakes.insert(mistakes.end(), file.mistakes.begin(), file.mistakes.end());
+      },
+      mistakes);
+  ASSERT_EQ(mistakes.size(), 1U) << base::Join(mistakes, "\n");
+  EXPECT_TRUE(mistakes[0].starts_with(dir / "list.json:")) << mistakes[0];
+}
 
 TEST(ManifestFiles, ComeInTheirOrderWithTheirMistakes) {
   tests::TempDir dir;
