@@ -295,7 +295,8 @@ constexpr std::size_t kMaxTlsText = 200;
 base::Error ConnectFailed(const CurlFailure& failure) {
   if (failure.address_refused) {
     return base::Unavailable(std::string(failure.peer) +
-                             " has an address that is not connected to (link-local, loopback, multicast)");
+                             " has an address that is not connected to (link-local, loopback, multicast; "
+                             "of a registry that only a pod names, also private ones and this node's)");
   }
   std::string message = "cannot connect to " + std::string(failure.peer);
   int error = static_cast<int>(failure.os_error);

@@ -234,7 +234,7 @@ TEST_F(InitContainer, ASecretForTheCheckItselfIsThePodsToo) {
 
 TEST_F(InitContainer, WithoutAFileItPrintsWhatBelongsIntoAPod) {
   flags_.checked = {{"quay.io/a:v1", "Never"}, {"postgres", std::nullopt}};
-  flags_.image_pull_secrets = {"agent"};
+  flags_.pod_secrets = flags_.image_pull_secrets = {"agent"};
   tests::Ran ran = Make();
   EXPECT_EQ(ran.exit, kOk) << ran;
   doc::Problems problems("made");
