@@ -205,7 +205,10 @@ void Agent::ProcessEntries() {
   pulls_->EvaluateRuns();
   pulls_->CheckDiskBudget();
   if (kubelet_) kubelet_->ShowDueVerdicts();
-  loop_.ChangedIf(entries_.ForgetRequested(loop_.now()));
+  if (entries_.ForgetRequested(loop_.now())) {
+    loop_.Changed();
+    ForgetLookups();
+  }
   ForgetRegistries();
   DecideAll();
   // No pull starts before kubelet's garbage collection threshold is known.
@@ -231,6 +234,11 @@ void Agent::ForgetRegistries() {
   const std::set<std::string> in_use = entries_.Registries();
   checks_.Forget(in_use);
   pulls_->Forget(in_use);
+}
+
+// Stops looking up credentials for images that nobody names any more.
+void Agent::ForgetLookups() {
+  lookups_.RetainOnly([this](const std::string& name) { return entries_.Find(name) != nullptr; });
 }
 
 // A new list, a first poll and a Snapshot leave as much free memory behind as the agent holds. Needs no turn
@@ -535,7 +543,7 @@ void Agent::On(ListChanged event) {
   list_epoch_++;
   windows_.Forget();
   entries_.Replace(list_);
-  lookups_.RetainOnly([this](const std::string& name) { return entries_.Find(name) != nullptr; });
+  ForgetLookups();
   checks_.OnDesiredChanged();
   pulls_->ListChanged(!same_hash);
   runtime_.PollInFull();

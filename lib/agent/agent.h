@@ -195,6 +195,7 @@ class Agent {
   void DeleteTouchPod();
   void StopAll();
   void ForgetRegistries();
+  void ForgetLookups();
   void ReturnMemoryIfIdle();
   base::TimePoint NextTurnTime() const;
   base::TimePoint NextWakeTime() const;

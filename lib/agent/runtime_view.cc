@@ -56,8 +56,6 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
   status_.error = error.message;
   // Another runtime may come back, with other images under the same names.
   in_full_ = true;
-  next_poll_ = loop_.now() + base::ExponentialBackoff(kDownPollMin, failed_polls_, kDownPollMax);
-  failed_polls_++;
 }
 
 void RuntimeView::StartPollIfDue(base::Workers& workers, std::shared_ptr<const plan::ImageList> list,
@@ -105,6 +103,8 @@ RuntimeView::News RuntimeView::Handle(RuntimePolled& event, std::uint64_t list_e
   ApplyAccess();
   if (poll.error) {
     Failed(*poll.error, pulls);
+    next_poll_ = loop_.now() + base::ExponentialBackoff(kDownPollMin, failed_polls_, kDownPollMax);
+    failed_polls_++;
     return news;
   }
   if (outdated) {
