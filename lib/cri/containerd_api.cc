@@ -387,9 +387,7 @@ PullStore::DaemonFacts& PullStore::CurrentDaemonFacts() {
 
 void PullStore::Forget(const std::string& lease) {
   base::Lock lock(mutex_);
-  manifests_.erase(lease);
-  committed_.erase(lease);
-  written_.erase(lease);
+  leases_.Erase(lease);
 }
 
 void PullStore::NoteLeaseContent(const std::set<LeaseResource>& resources) {
@@ -444,7 +442,8 @@ CallResult<std::optional<StoredManifest>> PullStore::Manifest(const base::Call& 
   {
     base::Lock lock(mutex_);
     // A pull fetches one manifest, so it is looked for once a pull (Forget).
-    if (auto known = manifests_.find(lease); known != manifests_.end()) return std::optional(known->second);
+    if (const LeaseFacts* known = leases_.Find(lease); known != nullptr && known->manifest)
+      return known->manifest;
   }
   auto candidates = Candidates(call, reference, resources);
   if (!candidates) return candidates.error();
@@ -457,7 +456,7 @@ CallResult<std::optional<StoredManifest>> PullStore::Manifest(const base::Call& 
     if (!committed) return committed.error();
     if (committed->size() < (*manifest)->blobs.size()) {  // something is missing: it is this one
       base::Lock lock(mutex_);
-      manifests_[lease] = **manifest;
+      leases_.GetOrCreate(lease).manifest = **manifest;
       return std::move(*manifest);
     }
     // An older manifest of the same repository may be complete as well. It is this pull's only if its lease
@@ -487,12 +486,12 @@ CallResult<std::set<std::string>> PullStore::CommittedInLease(const base::Call& 
   std::set<std::string> known;
   {
     base::Lock lock(mutex_);
-    if (auto before = committed_.find(lease); before != committed_.end()) known = before->second;
+    if (const LeaseFacts* before = leases_.Find(lease); before != nullptr) known = before->committed;
   }
   auto committed = Committed(call, manifest, facts, std::move(known));
   if (!committed) return committed;
   base::Lock lock(mutex_);
-  committed_[lease] = *committed;
+  leases_.GetOrCreate(lease).committed = *committed;
   return committed;
 }
 
@@ -520,7 +519,7 @@ std::optional<CallError> PullStore::AddToLease(const base::Call& call, const std
 // since the pull would otherwise seem to lose them.
 void PullStore::BridgeCommits(const std::string& lease, PullFacts& facts) {
   base::Lock lock(mutex_);
-  std::map<std::string, IngestProgress>& written = written_[lease];
+  std::map<std::string, IngestProgress>& written = leases_.GetOrCreate(lease).written;
   base::TimePoint now = std::chrono::steady_clock::now();
   for (const doc::Blob& blob : facts.manifest->blobs) {
     auto ingest = facts.ingests.find(blob.digest);

@@ -16,6 +16,7 @@
 
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/lru_map.h"
 #include "base/mutex.h"
 #include "cri/content_service.h"
 #include "cri/image_service.h"
@@ -155,16 +156,18 @@ class PullStore {
 
   ContainerdApi& api_;
   base::Mutex mutex_;
-  // By lease; a manifest never changes.
-  std::map<std::string, StoredManifest> manifests_ PREFETCH_GUARDED_BY(mutex_);
-  // By lease: blobs that were complete when they were asked about.
-  std::map<std::string, std::set<std::string>> committed_ PREFETCH_GUARDED_BY(mutex_);
   struct IngestProgress {
     std::uint64_t bytes = 0;
     base::TimePoint seen;
   };
-  // By lease and digest: an ingest when it was seen last.
-  std::map<std::string, std::map<std::string, IngestProgress>> written_ PREFETCH_GUARDED_BY(mutex_);
+  struct LeaseFacts {
+    std::optional<StoredManifest> manifest;         // it never changes
+    std::set<std::string> committed;                // blobs that were complete when they were asked about
+    std::map<std::string, IngestProgress> written;  // by digest: an ingest when it was seen last
+  };
+  // By lease. A question that is under way when its lease is forgotten adds it once more, so they are
+  // bounded: by more than are in use.
+  base::LruMap<LeaseFacts> leases_ PREFETCH_GUARDED_BY(mutex_){256};
   // Facts that hold while the daemon at the other end is the same.
   struct DaemonFacts {
     std::uint64_t generation = 0;

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/lru_map.h"
 #include "base/mutex.h"
 #include "image/registry_question.h"
 #include "registry/host.h"
-#include "registry/lru_map.h"
 #include "registry/session.h"
 
 namespace prefetch::registry {
@@ -74,9 +74,10 @@ class BlobSource final : public image::ContentSource {
   const ClientState state_;
   const HostsFor hosts_;
   base::Mutex mutex_;
-  LruMap<std::string> accepted_identities_ PREFETCH_GUARDED_BY(mutex_){
-      1024};                                                         // identities, by server and repository
-  LruMap<BlobLocation> locations_ PREFETCH_GUARDED_BY(mutex_){256};  // by registry, repository and digest
+  base::LruMap<std::string> accepted_identities_ PREFETCH_GUARDED_BY(mutex_){
+      1024};  // identities, by server and repository
+  base::LruMap<BlobLocation> locations_ PREFETCH_GUARDED_BY(mutex_){
+      256};  // by registry, repository and digest
 };
 
 }  // namespace prefetch::registry

@@ -10,11 +10,11 @@
 
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/lru_map.h"
 #include "base/mutex.h"
 #include "base/token_bucket.h"
 #include "image/registry_answer.h"
 #include "registry/challenge.h"
-#include "registry/lru_map.h"
 
 namespace prefetch::registry {
 
@@ -146,9 +146,9 @@ class HostState {
   const base::Clock& clock_;
   const bool circuit_;
   base::Mutex mutex_;
-  LruMap<ServerState> servers_ PREFETCH_GUARDED_BY(mutex_){256};
-  LruMap<Challenge> challenges_ PREFETCH_GUARDED_BY(mutex_){4096};
-  LruMap<base::TimePoint> post_fails_until_ PREFETCH_GUARDED_BY(mutex_){1024};
+  base::LruMap<ServerState> servers_ PREFETCH_GUARDED_BY(mutex_){256};
+  base::LruMap<Challenge> challenges_ PREFETCH_GUARDED_BY(mutex_){4096};
+  base::LruMap<base::TimePoint> post_fails_until_ PREFETCH_GUARDED_BY(mutex_){1024};
 };
 
 }  // namespace prefetch::registry

@@ -12,12 +12,12 @@
 
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/lru_map.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "base/secret.h"
 #include "image/registry_answer.h"
 #include "image/registry_question.h"
-#include "registry/lru_map.h"
 
 namespace prefetch::registry {
 
@@ -89,7 +89,7 @@ class TokenCache {
   const base::Clock& clock_;
   base::Mutex mutex_;
   base::Condition call_done_;
-  LruMap<Entry> entries_ PREFETCH_GUARDED_BY(mutex_){1024};
+  base::LruMap<Entry> entries_ PREFETCH_GUARDED_BY(mutex_){1024};
   std::map<std::string, std::shared_ptr<InFlightCall>> in_flight_ PREFETCH_GUARDED_BY(mutex_);
 };
 

@@ -21,7 +21,7 @@ using std::chrono::seconds;
 using tests::Word;
 
 TEST(LruMap, ForgetsWhatWasUsedLongestAgo) {
-  LruMap<int> map(2);
+  base::LruMap<int> map(2);
   map.GetOrCreate("a") = 1;
   map.GetOrCreate("b") = 2;
   ASSERT_NE(map.Find("a"), nullptr);

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace prefetch::registry {
+namespace prefetch::base {
 
 template <typename Value>
 class LruMap {
@@ -47,4 +47,4 @@ class LruMap {
   std::map<std::string, typename Entries::iterator> index_;
 };
 
-}  // namespace prefetch::registry
+}  // namespace prefetch::base
