@@ -16,9 +16,7 @@ CommandOption ShownOption(const CLI::Option& option) {
       .names = option.get_name(option.get_positional(), true), .value = "", .help = option.get_description()};
   // CLI11 names a flag that switches something off "--no-x{false}".
   shown.names = shown.names.substr(0, shown.names.find('{'));
-  if (option.get_type_size_max() > 0 && option.get_expected_max() > 0 && !option.get_positional()) {
-    shown.value = ctl::ValueLabel(option);
-  }
+  if (ctl::TakesValue(option) && !option.get_positional()) shown.value = ctl::ValueLabel(option);
   if (!option.get_default_str().empty()) shown.help += " [" + option.get_default_str() + "]";
   if (option.get_required()) shown.help += " (required)";
   return shown;
@@ -28,9 +26,8 @@ void CollectHelp(const CLI::App& app, const std::string& words, std::vector<Comm
   if (app.get_require_subcommand_min() == 0) {
     CommandHelp command{
         .words = words, .help = app.get_description(), .options = {}, .footer = app.get_footer()};
-    for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
-      if (option->get_group().empty() || option->check_lname("help")) continue;
-      command.options.push_back(ShownOption(*option));
+    for (const CLI::Option* option : ctl::ShownOptions(app)) {
+      if (!option->check_lname("help")) command.options.push_back(ShownOption(*option));
     }
     commands.push_back(std::move(command));
   }

@@ -101,6 +101,13 @@ class Completion : public testing::Test {
     scratch_.Write("bash", Output({rig::Prefetchctl(), "completion", "bash"}));
     scratch_.Write("zsh", Output({rig::Prefetchctl(), "completion", "zsh"}));
     scratch_.Write("fish", Output({rig::Prefetchctl(), "completion", "fish"}));
+    fs::create_directory(scratch_ / "bin");
+    fs::create_symlink(fs::absolute(rig::Prefetchctl()), scratch_ / "bin/prefetchctl");
+  }
+  // Runs a shell that finds the program on its PATH, as the scripts do.
+  std::string Run(Words shell) {
+    shell.insert(shell.begin(), {"env", "PATH=" + (scratch_ / "bin") + ":" + std::getenv("PATH")});
+    return Output(std::move(shell));
   }
   // Returns what bash would offer for the last of `words`.
   std::set<std::string> Bash(const Words& words) {
@@ -109,7 +116,7 @@ class Completion : public testing::Test {
         "; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1)); _prefetchctl; printf '%s\\n' \"${COMPREPLY[@]}\"";
     Words argv = {"bash", "--norc", "-c", script, "bash"};
     argv.insert(argv.end(), words.begin(), words.end());
-    Words offered = WordsOf(Output(argv));
+    Words offered = WordsOf(Run(argv));
     return {offered.begin(), offered.end()};
   }
   // The same of zsh; what it would show is printed instead, "FILES" for files. It matches by itself.
@@ -120,7 +127,7 @@ class Completion : public testing::Test {
         (scratch_ / "zsh") + "; words=(\"$@\"); CURRENT=$#; _prefetchctl";
     Words argv = {"zsh", "-f", "-c", script, "zsh"};
     argv.insert(argv.end(), words.begin(), words.end());
-    Words offered = WordsOf(Output(argv));
+    Words offered = WordsOf(Run(argv));
     return {offered.begin(), offered.end()};
   }
 
@@ -128,7 +135,7 @@ class Completion : public testing::Test {
   std::set<std::string> Fish(const Words& words) {
     const Words argv = {"fish", "--no-config", "-c",
                         "source " + (scratch_ / "fish") + "; complete -C $argv[1]", base::Join(words, " ")};
-    const std::string text = Output(argv);
+    const std::string text = Run(argv);
     std::set<std::string> offered;
     for (std::string_view line : base::Split(std::string_view(text), '\n')) {
       if (!line.empty()) offered.emplace(line.substr(0, line.find('\t')));
@@ -270,10 +277,8 @@ TEST(Wrong, IsASentence) {
 // kubectl finds its plugins by their names on PATH, and runs them with the words behind that name.
 TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
   rig::Scratch scratch;
-  for (const char* name : {"kubectl-prefetch", "kubectl_complete-prefetch"}) {
-    std::filesystem::create_symlink(std::filesystem::absolute(rig::Prefetchctl()), scratch / name);
-  }
   const std::string plugin = scratch / "kubectl-prefetch";
+  std::filesystem::create_symlink(std::filesystem::absolute(rig::Prefetchctl()), plugin);
   EXPECT_EQ(Output({plugin, "--version"}), Output({rig::Prefetchctl(), "--version"}));
   const std::string help = Output({plugin, "list", "check", "--help"});
   EXPECT_NE(help.find("Usage: kubectl prefetch list check"), std::string::npos) << help;
@@ -284,11 +289,34 @@ TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
   auto wrong = rig::RunProgram({{plugin, "list", "chek"}, {}}, std::chrono::seconds(20));
   ASSERT_OK(wrong);
   EXPECT_NE(wrong->err.find("(see kubectl prefetch list --help)"), std::string::npos) << wrong->err;
+}
+
+struct PluginCase {
+  Words words;  // the last one as far as it is typed
+  std::string expect;
+};
+TEST(Plugin, CompletesForKubectl) {
+  rig::Scratch scratch;
   const std::string completer = scratch / "kubectl_complete-prefetch";
-  EXPECT_EQ(Output({completer, "list", "di"}), "diff\tCompare two lists, or a list with this node\n:4\n");
-  EXPECT_EQ(Output({completer, "completion", ""}), "bash\nzsh\nfish\n:4\n");
-  EXPECT_EQ(Output({completer, "generate", "--platform", "k"}), "k3s\nkind\n:4\n");
-  EXPECT_TRUE(Output({completer, "list", "check", ""}).ends_with(":0\n"));
+  std::filesystem::create_symlink(std::filesystem::absolute(rig::Prefetchctl()), completer);
+  const PluginCase rows[] = {
+      {Words{"list", "di"}, "diff\tCompare two lists, or a list with this node\n:4\n"},
+      {Words{"completion", ""}, "bash\nzsh\nfish\n:4\n"},
+      {Words{"generate", "--platform", "k"}, "k3s\nkind\n:4\n"},
+      {Words{"list", "print", "--s"}, "--sorted\tSort by name\n:4\n"},
+      {Words{"list", "print", "-o", "y"}, "yaml\n:4\n"},
+      {Words{"list", "print", "--output=y"}, "--output=yaml\n:4\n"},
+      {Words{"lint", "--list", ""}, ":0\n"},
+      {Words{"list", "print", "-o", "yaml", ""}, ":0\n"},
+      {Words{"list", "check", ""}, ":0\n"},
+      {Words{"x"}, ":4\n"},
+      {Words{}, ":4\n"},
+  };
+  for (const PluginCase& row : rows) {
+    Words argv = row.words;
+    argv.insert(argv.begin(), completer);
+    EXPECT_EQ(Output(argv), row.expect) << Title(row.words);
+  }
 }
 
 // Compares the commands on the pages of the documentation with the help.

@@ -151,6 +151,18 @@ std::string WrappedRow(std::string_view row, std::size_t width) {
 
 }  // namespace
 
+std::vector<const CLI::Option*> ShownOptions(const CLI::App& command) {
+  return command.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
+}
+
+std::vector<const CLI::App*> ShownCommands(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App* below) { return !below->get_group().empty(); });
+}
+
+bool TakesValue(const CLI::Option& option) {
+  return option.get_type_size_max() > 0 && option.get_expected_max() > 0;
+}
+
 // CLI11 has no list of an option's values, only a text: "{text,json}" of IsMember, or "value in
 // {text->0,json->1} OR {0,1}" of a transformer. Both have the words in the first braces.
 std::vector<std::string> ValuesOf(const CLI::Option& option) {
@@ -230,9 +242,7 @@ std::string UnexpectedWordText(const CLI::App& command, const std::string& what)
 
 std::string MissingCommandText(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!below->get_group().empty()) names.push_back(below->get_name());
-  }
+  for (const CLI::App* below : ShownCommands(command)) names.push_back(below->get_name());
   return "a command is missing: " + base::Join(names, ", ");
 }
 

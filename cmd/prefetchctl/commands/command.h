@@ -70,8 +70,10 @@ base::Status PairImages(const CLI::App& command, const std::string& flag,
 // found.
 void CredentialOptions(CLI::App& command, config::RawConfig& flags);
 
-// Prints the words that can follow, for kubectl_complete-prefetch.
-void CompleteForKubectl(const CLI::App& app, const std::vector<std::string>& words, std::ostream& out);
+// Prints the words that may stand for the last one of a command line, each with its help on a line. `words`
+// follow the program's name; the last one is as far as it was typed, and may be empty. Returns whether names
+// of files may stand there instead.
+bool PrintCompletions(const CLI::App& app, const std::vector<std::string>& words, std::ostream& out);
 
 // A command that CLI11 parses, with its work.
 struct Subcommand {
@@ -161,6 +163,13 @@ inline constexpr CommandRow kCommands[] = {
 std::vector<Subcommand> AddCommands(CLI::App& app, Context& context);
 
 // How --help shows options: the values that one can have as "text|json", and nothing of CLI11's own words.
+
+// The options and commands that --help shows. Hidden ones still work.
+std::vector<const CLI::Option*> ShownOptions(const CLI::App& command);
+std::vector<const CLI::App*> ShownCommands(const CLI::App& command);
+
+// Returns false for a flag.
+bool TakesValue(const CLI::Option& option);
 
 // Returns all values that `option` can have; empty if it can have any.
 std::vector<std::string> ValuesOf(const CLI::Option& option);

@@ -1,7 +1,5 @@
-// The options and examples of `prefetchctl completion`. It reads CLI11's own tree, so that it completes
-// exactly the words that parse.
-#include "ctl/completion.h"
-
+// The options, examples and work of `prefetchctl completion`. The scripts have the program itself complete
+// each word, by CLI11's own tree, so that it completes exactly the words that parse.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -13,42 +11,122 @@
 namespace prefetch::ctl {
 namespace {
 
-CompletionOption OptionOf(const CLI::Option& option) {
-  CompletionOption plain{.names = {}, .help = option.get_description(), .takes_value = false, .values = {}};
-  for (const std::string& name : option.get_snames()) plain.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) plain.names.push_back("--" + name);
-  plain.takes_value = option.get_type_size_max() > 0 && option.get_expected_max() > 0;
-  if (plain.takes_value) plain.values = ValuesOf(option);
-  return plain;
+constexpr const char* kBashScript = R"(# bash completion for prefetchctl; made by prefetchctl completion bash
+_prefetchctl() {
+  local line=() word
+  # bash takes --output=js apart at the equals sign.
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
+    if [[ $word != '=' ]]; then line+=("$word"); fi
+  done
+  if [[ $word == '=' ]]; then line+=(''); fi
+  COMPREPLY=()
+  while IFS=$'\t' read -r word _; do
+    case $word in
+    :0) compopt -o default 2>/dev/null ;;
+    :4) ;;
+    *) COMPREPLY+=("$word") ;;
+    esac
+  done < <(prefetchctl __complete "${line[@]}" 2>/dev/null)
 }
+complete -F _prefetchctl prefetchctl
+)";
 
-void Collect(const CLI::App& app, const std::vector<std::string>& words,
-             std::vector<CompletionCommand>& commands) {
-  CompletionCommand command{.words = words, .help = app.get_description(), .options = {}, .arguments = {}};
-  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
-    if (option->get_group().empty()) continue;  // Hidden options still work, but are not offered.
-    if (option->get_positional()) {
-      command.takes_arguments = true;
-      for (std::string& value : ValuesOf(*option)) command.arguments.push_back(std::move(value));
-    } else {
-      command.options.push_back(OptionOf(*option));
+constexpr const char* kZshScript = R"(#compdef prefetchctl
+# zsh completion for prefetchctl; made by prefetchctl completion zsh
+_prefetchctl() {
+  local cur=${words[CURRENT]} word
+  local -a line=("${(@)words[2,CURRENT-1]}") found
+  if [[ $cur == --*=* ]]; then line+=("${cur%%=*}"); compset -P '*='; cur=''; fi
+  # zsh compares what was typed with the words itself.
+  if [[ $cur == -* ]]; then cur=-; else cur=''; fi
+  for word in "${(@f)$(prefetchctl __complete "${line[@]}" "$cur" 2>/dev/null)}"; do
+    case $word in
+    (:0) _files; return ;;
+    (:4) ;;
+    (*) found+=("${${word//:/\\:}/$'\t'/:}") ;;
+    esac
+  done
+  _describe word found
+}
+# Sourced, or run by the completion system as a function of this name.
+if [[ $funcstack[1] == _prefetchctl ]]; then _prefetchctl; else compdef _prefetchctl prefetchctl; fi
+)";
+
+constexpr const char* kFishScript = R"(# fish completion for prefetchctl; made by prefetchctl completion fish
+function __prefetchctl_knows --description 'Gets the words that can follow; false if names of files can'
+  set -g __prefetchctl_words (prefetchctl __complete (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+  set -l directive $__prefetchctl_words[-1]
+  set -e __prefetchctl_words[-1]
+  test "$directive" != ':0'
+end
+complete -c prefetchctl -n __prefetchctl_knows -f -a '$__prefetchctl_words'
+)";
+
+// Returns the command that the words before the last one name. Options and their values between the words of
+// a command are skipped.
+const CLI::App& CommandOf(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  for (std::size_t i = 0; i + 1 < words.size(); i++) {
+    for (const CLI::App* below : ShownCommands(*command)) {
+      if (below->get_name() != words[i]) continue;
+      command = below;
+      break;
     }
   }
-  commands.push_back(std::move(command));
-  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (below->get_group().empty()) continue;
-    std::vector<std::string> longer = words;
-    longer.push_back(below->get_name());
-    Collect(*below, longer, commands);
-  }
+  return *command;
+}
+
+// Returns the option of this name, "-o" or "--output", if it takes a value.
+const CLI::Option* OptionWithValue(const CLI::App& command, const std::string& name) {
+  if (!name.starts_with("-")) return nullptr;
+  const CLI::Option* option = command.get_option_no_throw(name);
+  return option != nullptr && TakesValue(*option) ? option : nullptr;
+}
+
+// Help texts state the essential before the first semicolon; menus have one line for each word.
+std::string FirstPart(const std::string& help) {
+  return help.substr(0, help.find_first_of(";\n"));
 }
 
 }  // namespace
 
-void CompleteForKubectl(const CLI::App& app, const std::vector<std::string>& words, std::ostream& out) {
-  std::vector<CompletionCommand> commands;
-  Collect(app, {}, commands);
-  out << PluginCompletion(CompletionsOf(words, commands));
+bool PrintCompletions(const CLI::App& app, const std::vector<std::string>& words, std::ostream& out) {
+  if (words.empty()) return false;
+  const CLI::App& command = CommandOf(app, words);
+  std::string typed = words.back(), fixed;  // "--output=j": its value, behind what stays
+  const CLI::Option* before = words.size() < 2 ? nullptr : OptionWithValue(command, words[words.size() - 2]);
+  // The shell replaces the whole word, so the part up to "=" must be in each candidate.
+  if (const std::size_t equals = typed.find('='); typed.starts_with("--") && equals != std::string::npos) {
+    before = OptionWithValue(command, typed.substr(0, equals));
+    fixed = typed.substr(0, equals + 1);
+    typed.erase(0, equals + 1);
+  }
+  const auto offer = [&](const std::string& word, const std::string& help) {
+    if (!word.starts_with(typed)) return;
+    out << fixed << word << (help.empty() ? "" : "\t" + FirstPart(help)) << "\n";
+  };
+  if (before != nullptr) {
+    const std::vector<std::string> values = ValuesOf(*before);
+    for (const std::string& value : values) offer(value, "");
+    return values.empty();
+  }
+  bool files = false;
+  for (const CLI::Option* option : ShownOptions(command)) {
+    if (option->get_positional() && !typed.starts_with("-")) {
+      const std::vector<std::string> values = ValuesOf(*option);
+      for (const std::string& value : values) offer(value, "");
+      files = values.empty();
+    } else if (!option->get_positional() && typed.starts_with("-")) {
+      for (const std::string& name : option->get_snames()) offer("-" + name, option->get_description());
+      for (const std::string& name : option->get_lnames()) offer("--" + name, option->get_description());
+    }
+  }
+  if (typed.starts_with("-")) return false;
+  for (const CLI::App* below : ShownCommands(command)) {
+    offer(below->get_name(), below->get_description());
+    files = false;
+  }
+  return files;
 }
 
 Command CompletionsCommand(CLI::App& command, Context&) {
@@ -70,12 +148,8 @@ Examples:
 As a plugin of kubectl (kubectl prefetch status), completed by kubectl:
   ln -s /usr/local/bin/prefetchctl /usr/local/bin/kubectl-prefetch
   ln -s /usr/local/bin/prefetchctl /usr/local/bin/kubectl_complete-prefetch)");
-  return [&command, shell] {
-    std::vector<CompletionCommand> commands;
-    Collect(*command.get_parent(), {}, commands);
-    std::cout << (*shell == "bash"  ? BashCompletion(commands)
-                  : *shell == "zsh" ? ZshCompletion(commands)
-                                    : FishCompletion(commands));
+  return [shell] {
+    std::cout << (*shell == "bash" ? kBashScript : *shell == "zsh" ? kZshScript : kFishScript);
     return static_cast<int>(kOk);
   };
 }

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -132,13 +133,11 @@ const CLI::App& RecognisedCommand(const CLI::App& app) {
 std::string SuggestedWord(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   if (word.starts_with("-")) {
-    for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    for (const CLI::Option* option : ShownOptions(app)) {
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     }
   } else {
-    for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
-      if (!below->get_group().empty()) names.push_back(below->get_name());
-    }
+    for (const CLI::App* below : ShownCommands(app)) names.push_back(below->get_name());
   }
   return base::ClosestName(word.substr(0, word.find('=')), names);
 }
@@ -176,6 +175,16 @@ int PrintRequestedHelp(const CLI::App& app, const CLI::ParseError& error, const 
   return exit_code;
 }
 
+// Prints a word and its help on each line, and then what else the shell may do, as kubectl expects it of a
+// plugin's kubectl_complete-NAME (https://github.com/spf13/cobra, ShellCompDirective).
+int Complete(const CLI::App& app, const std::vector<std::string>& words) {
+  constexpr const char* kFilesToo = ":0\n";
+  constexpr const char* kNoFiles = ":4\n";
+  const bool files = PrintCompletions(app, words, std::cout);
+  std::cout << (files ? kFilesToo : kNoFiles);
+  return kOk;
+}
+
 int Main(int argc, char** argv) {
   std::stop_source stop = StopOnSignals();
   base::TextOutput out(std::cout, base::NeedsAscii(STDOUT_FILENO));
@@ -195,10 +204,9 @@ int Main(int argc, char** argv) {
   app.footer("\nprefetchctl COMMAND --help shows examples.");
   const std::vector<Subcommand> commands = AddCommands(app, context);
   // kubectl runs a program of this name to complete the words of the plugin.
-  if (base_name == "kubectl_complete-prefetch") {
-    CompleteForKubectl(app, {argv + 1, argv + argc}, std::cout);
-    return kOk;
-  }
+  if (base_name == "kubectl_complete-prefetch") return Complete(app, {argv + 1, argv + argc});
+  // The scripts of `completion` begin with this word.
+  if (argc > 1 && std::string_view(argv[1]) == "__complete") return Complete(app, {argv + 2, argv + argc});
   try {
     app.parse(Arguments(argc, argv));
   } catch (const CLI::ParseError& error) {
