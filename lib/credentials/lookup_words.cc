@@ -10,22 +10,18 @@ namespace {
 
 using doc::Node;
 
-Node ToNode(const Credential& credential) {
-  Node node = Node::Mapping();
-  node.Set("source", Node::String(std::string(SourceName(credential.source))))
-      .Set("name", Node::String(credential.name))
-      .Set("match", Node::String(credential.match))
-      .Set("username", Node::String(credential.auth.username));
-  return node;
+Node ToNode(const LookupWords::Credential& credential) {
+  return Node::Mapping({{"source", Node::String(credential.source)},
+                        {"name", Node::String(credential.name)},
+                        {"match", Node::String(credential.match)},
+                        {"username", Node::String(credential.username)}});
 }
 
-Node ToNode(const ProviderReport& report) {
-  Node node = Node::Mapping();
-  node.Set("name", Node::String(report.name))
-      .Set("matched", Node::Bool(report.matched))
-      .Set("outcome", Node::String(std::string(ProviderOutcomeName(report.outcome))))
-      .Set("error", Node::String(report.error));
-  return node;
+Node ToNode(const LookupWords::Provider& report) {
+  return Node::Mapping({{"name", Node::String(report.name)},
+                        {"matched", Node::Bool(report.matched)},
+                        {"outcome", Node::String(report.outcome)},
+                        {"error", Node::String(report.error)}});
 }
 
 template <typename T>
@@ -37,53 +33,56 @@ Node ToSequence(const std::vector<T>& items) {
 
 }  // namespace
 
-doc::Node LookupJson(const std::string& image, const Lookup& lookup) {
-  Node node = Node::Mapping();
-  node.Set("image", Node::String(image))
-      .Set("repository", Node::String(lookup.repository))
-      .Set("credentials", ToSequence(lookup.credentials))
-      .Set("providers", ToSequence(lookup.providers));
-  return node;
+LookupWords WordsOf(const Lookup& lookup) {
+  LookupWords words{.repository = lookup.repository, .credentials = {}, .providers = {}};
+  for (const Credential& credential : lookup.credentials) {
+    words.credentials.push_back({std::string(SourceName(credential.source)), credential.name,
+                                 credential.match, credential.auth.username});
+  }
+  for (const ProviderReport& report : lookup.providers) {
+    words.providers.push_back({report.name, std::string(ProviderOutcomeName(report.outcome)), report.pattern,
+                               report.error, report.matched});
+  }
+  return words;
+}
+
+doc::Node LookupJson(const std::string& image, const LookupWords& lookup) {
+  return Node::Mapping({{"image", Node::String(image)},
+                        {"repository", Node::String(lookup.repository)},
+                        {"credentials", ToSequence(lookup.credentials)},
+                        {"providers", ToSequence(lookup.providers)}});
 }
 
 namespace {
 
 using Row = base::TableRow;
 
-std::string OutcomeText(const ProviderReport& report) {
+std::string OutcomeText(const LookupWords::Provider& report) {
   if (!report.matched) return "no entry of matchImages matches";
-  std::string matches = report.pattern + " matches";
-  switch (report.outcome) {
-    case ProviderOutcome::kOk:
-      return matches;
-    case ProviderOutcome::kEmpty:
-      return matches + ", it has no credentials for this image";
-    case ProviderOutcome::kError:
-    case ProviderOutcome::kSkipped:
-      return matches + ": " + report.error;
-  }
-  return matches;
+  const std::string matches = report.pattern + " matches";
+  if (report.outcome == ProviderOutcomeName(ProviderOutcome::kOk)) return matches;
+  if (report.outcome == ProviderOutcomeName(ProviderOutcome::kEmpty))
+    return matches + ", it has no credentials for this image";
+  return matches + ": " + report.error;
 }
 
 }  // namespace
 
 // Numbers the credentials in the order in which a pull tries them. Then each provider shows why it gave one,
 // or none.
-std::string LookupText(const std::string& image, const Lookup& lookup) {
+std::string LookupText(const std::string& image, const LookupWords& lookup) {
   std::string text = image + "\n";
   std::vector<Row> attempts;
-  for (const Credential& credential : lookup.credentials) {
-    const std::string& user = credential.auth.username;
-    attempts.push_back({std::to_string(attempts.size() + 1) + ".", std::string(SourceName(credential.source)),
-                        credential.name, user.empty() ? "no user name" : "as " + user,
-                        "by " + credential.match});
+  for (const LookupWords::Credential& credential : lookup.credentials) {
+    const std::string& user = credential.username;
+    attempts.push_back({std::to_string(attempts.size() + 1) + ".", credential.source, credential.name,
+                        user.empty() ? "no user name" : "as " + user, "by " + credential.match});
   }
   text += attempts.empty() ? "  anonymous: no credential of this node matches\n"
                            : base::Table(std::move(attempts), "  ");
   std::vector<Row> providers;
-  for (const ProviderReport& report : lookup.providers) {
-    providers.push_back(
-        {"provider", report.name, std::string(ProviderOutcomeName(report.outcome)), OutcomeText(report)});
+  for (const LookupWords::Provider& report : lookup.providers) {
+    providers.push_back({"provider", report.name, report.outcome, OutcomeText(report)});
   }
   return text + base::Table(std::move(providers), "  ");
 }

@@ -3,11 +3,27 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "credentials/keyring.h"
 #include "doc/node.h"
 
 namespace prefetch::credentials {
+
+// The same values as words: those of this program, or of an agent's answer, which may be of a newer version.
+struct LookupWords {
+  struct Credential {
+    std::string source, name, match, username;
+  };
+  struct Provider {
+    std::string name, outcome, pattern, error;
+    bool matched = false;
+  };
+  std::string repository;
+  std::vector<Credential> credentials;
+  std::vector<Provider> providers;
+};
+LookupWords WordsOf(const Lookup& lookup);
 
 // Some lines, columns aligned, the last one with its line break:
 //
@@ -16,7 +32,7 @@ namespace prefetch::credentials {
 //     2.  provider       login                         as AWS  by quay.io/acme
 //     provider  login  ok       quay.io matches
 //     provider  gar    skipped  no entry of matchImages matches
-std::string LookupText(const std::string& image, const Lookup& lookup);
+std::string LookupText(const std::string& image, const LookupWords& lookup);
 
 // Returns the lookup as JSON, as `prefetchctl credentials -o json` prints it.
 //
@@ -24,6 +40,6 @@ std::string LookupText(const std::string& image, const Lookup& lookup);
 //  "providers": [{"name", "matched", "outcome", "error"}]}, credentials in the order of attempts, so that an
 // anonymous pull is an empty list; every string is there, empty if there is nothing to say. `image` is the
 // reference as it was asked for.
-doc::Node LookupJson(const std::string& image, const Lookup& lookup);
+doc::Node LookupJson(const std::string& image, const LookupWords& lookup);
 
 }  // namespace prefetch::credentials

@@ -92,7 +92,13 @@ class Crio {
 struct LookupOutput {
   std::vector<doc::Node> json;
   std::string text;
-  bool all = true;
+  bool all = true;  // every image has a credential
+
+  void Add(const std::string& image, const credentials::LookupWords& lookup) {
+    json.push_back(credentials::LookupJson(image, lookup));
+    text += credentials::LookupText(image, lookup);
+    all = all && !lookup.credentials.empty();
+  }
 };
 
 void Print(LookupOutput found, bool json, const std::string& note, std::ostream& out) {
@@ -146,34 +152,17 @@ void CheckPullSecret(const config::PullSecret& secret, Lines& good, Lines& mista
   }
 }
 
-template <typename Enum>
-// A newer agent may send a value that this program does not know; it is shown as the last one.
-Enum EnumOf(const std::string& name, std::string_view (*name_of)(Enum), Enum last) {
-  for (int i = 0; i < static_cast<int>(last); i++) {
-    if (name_of(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
-  }
-  return last;
-}
-
-using Views = std::vector<status::CredentialView>;
-
-// Returns the agent's result. It has no passwords, since the agent shows none.
-credentials::Lookup LookupOf(const status::ImageDocument& document, const image::Reference& image) {
-  credentials::Lookup lookup{.repository = image.Repository(), .credentials = {}, .providers = {}};
-  for (const status::CredentialView& view : document.credentials.value_or(Views())) {
-    credentials::Credential credential;
-    credential.source = EnumOf(view.source, credentials::SourceName, credentials::Source::kPullSecret);
-    credential.name = view.name;
-    credential.match = view.match;
-    credential.auth.username = view.username;
-    lookup.credentials.push_back(std::move(credential));
+// Returns the agent's result in its own words, of which a newer agent may have others.
+credentials::LookupWords LookupOf(const status::ImageDocument& document, const image::Reference& image) {
+  credentials::LookupWords lookup{.repository = image.Repository(), .credentials = {}, .providers = {}};
+  if (document.credentials) {
+    for (const status::CredentialView& view : *document.credentials) {
+      lookup.credentials.push_back({view.source, view.name, view.match, view.username});
+    }
   }
   for (const status::ProviderView& view : document.providers) {
-    lookup.providers.push_back({.name = view.name,
-                                .matched = view.matched,
-                                .outcome = EnumOf(view.outcome, credentials::ProviderOutcomeName,
-                                                  credentials::ProviderOutcome::kSkipped),
-                                .error = view.error});
+    // An agent does not tell the pattern.
+    lookup.providers.push_back({view.name, view.outcome, "", view.error, view.matched});
   }
   return lookup;
 }
@@ -215,10 +204,7 @@ std::optional<int> FetchAgentCredentials(const base::Call& call, const AgentClie
     if (!json) return Fail(json.error(), err);
     auto document = status::ParseImageDocument(*json);
     if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"), err);
-    const credentials::Lookup lookup = LookupOf(*document, image.reference);
-    found.all = found.all && !lookup.credentials.empty();
-    found.json.push_back(credentials::LookupJson(image.name, lookup));
-    found.text += credentials::LookupText(image.name, lookup);
+    found.Add(image.name, LookupOf(*document, image.reference));
   }
   const bool all = found.all;
   Print(std::move(found), options.json, "As this node's agent finds them.\n", out);
@@ -245,9 +231,7 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
   LookupOutput found;
   for (const RequestedImage& image : images) {
     credentials::Lookup lookup = keyring.Find(call, image.reference, options.sources);
-    found.all = found.all && !lookup.credentials.empty();
-    found.json.push_back(credentials::LookupJson(image.name, lookup));
-    found.text += credentials::LookupText(image.name, lookup);
+    found.Add(image.name, credentials::WordsOf(lookup));
     if (auto logins = crio.LoginsFor(image.reference, !lookup.credentials.empty())) {
       for (const std::string& problem : logins->problems) err << "warning: CRI-O: " << problem << "\n";
       found.json.back().Set("crio", CrioJson(*logins));

@@ -568,8 +568,8 @@ class LookupTest : public testing::TestWithParam<LookupCase> {};
 
 TEST_P(LookupTest, Row) {
   const LookupCase& row = GetParam();
-  std::string json = doc::WriteJson(LookupJson("r.io/app:v1", row.lookup));
-  std::string text = LookupText("r.io/app:v1", row.lookup);
+  std::string json = doc::WriteJson(LookupJson("r.io/app:v1", WordsOf(row.lookup)));
+  std::string text = LookupText("r.io/app:v1", WordsOf(row.lookup));
   EXPECT_EQ(json, row.json);
   EXPECT_EQ(text, row.text);
   EXPECT_EQ((json + text).find("hunter2"), std::string::npos);

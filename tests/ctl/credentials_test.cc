@@ -75,6 +75,16 @@ TEST_F(CredentialsTest, TheAgentOfANodeTellsWhatItFinds) {
   EXPECT_NE(ran.out.find("ecr-login"), std::string::npos) << ran;
   EXPECT_NE(ran.out.find("as AWS"), std::string::npos) << ran;
   EXPECT_EQ(ran.err, "");
+  // A newer agent may have other words.
+  agent.Answers("/v1/images/r.io/a:v1", 200,
+                R"({"apiVersion":"prefetchd.dev/v1","kind":"ImageStatus","node":"ci-7",)"
+                R"("image":"r.io/a:v1","listed":false,"credentials":[{"source":"vault",)"
+                R"("name":"team","match":"r.io","username":"ann"}],)"
+                R"("providers":[{"name":"login","matched":true,"outcome":"paused","error":"busy"}]})");
+  ran = ask("r.io/a:v1");
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("vault"), std::string::npos) << ran;
+  EXPECT_NE(ran.out.find("paused"), std::string::npos) << ran;
   agent.Goes(base::NotFound("no such socket"));
   ran = ask("ecr.io/a:v1");
   EXPECT_EQ(ran.exit, -1) << ran;
