@@ -16,7 +16,7 @@ namespace {
 struct AuditFlags {
   AuditOptions options;
   FleetFlags fleet;
-  std::string since, output = "text";
+  std::string since;
 };
 
 // Parses a time, or a duration before the current time.
@@ -35,7 +35,6 @@ base::Result<base::WallTime> ParseSince(const std::string& text) {
 int RunAudit(Context& context, const AuditFlags& flags) {
   AuditOptions options = flags.options;
   options.query = flags.fleet.query;
-  options.json = flags.output == "json";
   // All options are checked before any agent is asked.
   for (const std::string& pattern : options.ignore) {
     if (base::Status good = image::CheckPattern(pattern); !good)
@@ -73,7 +72,7 @@ Command AuditCommand(CLI::App& command, Context& context) {
   MultiValueOption(command, "--list", flags->options.lists,
                    "Compare the saved pods with these lists, without agent or cluster (repeatable)");
   command.get_option("--list")->needs(pods)->excludes("--fleet")->excludes("--agent")->excludes(since);
-  TextOrJsonOption(command, flags->output);
+  TextOrJsonOption(command, flags->options.json);
   command.footer(R"(
 Finds images on no list that came to the node since its agent started; with --fleet, to any node. Pods with
 imagePullPolicy Never would fail on these. The audit skips images that match the agents' own auditIgnore, and

@@ -34,10 +34,11 @@ void RepeatableOption(CLI::App& command, const std::string& flag, std::vector<st
   command.add_option(flag, values, help)->type_size(1)->allow_extra_args(false);
 }
 
-CLI::Option* TextOrJsonOption(CLI::App& command, std::string& output) {
-  return command.add_option("-o,--output", output, "text or json")
+CLI::Option* TextOrJsonOption(CLI::App& command, bool& json) {
+  auto set = [&json](const std::string& word) { json = word == "json"; };
+  return command.add_option_function<std::string>("-o,--output", set, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+      ->default_str("text");
 }
 
 std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& cluster) {

@@ -47,7 +47,7 @@ void AgentOption(CLI::App& command, Context& context);
 void RepeatableOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
                       const std::string& help);
 // -o text|json.
-CLI::Option* TextOrJsonOption(CLI::App& command, std::string& output);
+CLI::Option* TextOrJsonOption(CLI::App& command, bool& json);
 // --kubeconfig and --context; returns both.
 std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& cluster);
 // -f, --pod-template-path and --allow-unread, of the commands that read manifests.

@@ -80,11 +80,9 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
       command, "--source", options->sources,
       "Look up as for entries of this list source; pull secrets may be limited to some (repeatable)");
   command.add_flag("--check", options->check, "Only validate the configuration, and run no plugin");
-  auto output = std::make_shared<std::string>("text");
-  TextOrJsonOption(command, *output);
+  TextOrJsonOption(command, options->json);
   command.footer(kCredentialsHelp);
-  return [&context, options, output]() -> int {
-    options->json = *output == "json";
+  return [&context, options]() -> int {
     auto get_env = [](const char* name) { return std::getenv(name); };
     if (options->check) return CheckCredentials(*options, get_env, std::cout, std::cerr);
     const config::RawConfig& overrides = options->flags;

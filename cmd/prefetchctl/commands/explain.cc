@@ -20,8 +20,7 @@ Command ExplainCommand(CLI::App& command, Context& context) {
                    "Skip the credential lookup, which may run plugins");
   auto timeout = std::make_shared<std::string>("90s");
   command.add_option("--timeout", *timeout, "Maximum wait for the answer")->capture_default_str();
-  auto output = std::make_shared<std::string>("text");
-  TextOrJsonOption(command, *output);
+  TextOrJsonOption(command, options->json);
   command.footer(R"(
 Explains an image on this node, listed or not, in kubelet's own decision order: is the image present, has kubelet
 recorded it, would a pod start, by which rule. It ends with advice. The output names credentials, and never
@@ -35,11 +34,10 @@ Exit code:
 Examples:
   prefetchctl explain quay.io/acme/app:v1
   prefetchctl explain quay.io/acme/app:v1 -o json | jq .reasoning.Never)");
-  return [&context, options, timeout, output] {
+  return [&context, options, timeout] {
     Mistakes mistakes;
     options->timeout = ParseTimeout(*timeout, mistakes);
     if (!mistakes.empty()) return RejectInput(mistakes, std::cerr);
-    options->json = *output == "json";
     options->width = StdoutTerminal().width;
     auto agent = context.Client();
     if (!agent) return Fail(agent.error(), std::cerr);

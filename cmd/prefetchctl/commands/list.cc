@@ -104,12 +104,11 @@ Examples:
 Command ListDiffCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<ListDiffOptions>();
   auto node = std::make_shared<bool>(false);
-  auto output = std::make_shared<std::string>("text");
   command.add_option("FILE", options->files,
                      "Two list files, directories of list files, or - for standard input; one with --node");
   command.add_flag("--node", *node, "Compare with this node, as its agent reports it");
   AgentOption(command, context);
-  TextOrJsonOption(command, *output);
+  TextOrJsonOption(command, options->json);
   command.footer(R"(
 Prints the changes from the first list to the second, image by image: - is only in the first, + only in the
 second, ~ differs. Order and comments do not count, nor does the spelling of an image that has only one. With
@@ -124,8 +123,7 @@ Exit code:
 Examples:
   prefetchctl list diff old.yaml new.yaml
   prefetchctl list diff images.yaml --node)");
-  return [&context, options, node, output] {
-    options->json = *output == "json";
+  return [&context, options, node] {
     // With --node, the second list comes from the agent.
     std::size_t needed = *node ? 1 : 2;
     if (options->files.size() != needed) {

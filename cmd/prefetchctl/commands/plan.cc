@@ -30,8 +30,7 @@ Command PlanCommand(CLI::App& command, Context& context) {
       ->capture_default_str();
   command.add_option("--platform", options->platform,
                      "os/architecture of the nodes; default: this machine's");
-  auto output = std::make_shared<std::string>("text");
-  TextOrJsonOption(command, *output);
+  TextOrJsonOption(command, options->json);
   CredentialOptions(command, options->credentials);
   command.add_option("--timeout", options->timeout, "Maximum time for the registries: 90s, 5m")
       ->capture_default_str();
@@ -52,8 +51,7 @@ Examples:
   prefetchctl plan --nodes 300 --list images.yaml
   prefetchctl plan --nodes 300 --list images.yaml --image-size 500 --start-jitter 10m
   prefetchctl plan --nodes 300 --list images.yaml --registry-rate 2000 --platform linux/arm64)");
-  return [&context, options, output] {
-    options->json = *output == "json";
+  return [&context, options] {
     auto get_env = [](const char* name) { return std::getenv(name); };
     return PlanFleet(context.call, *options, get_env, std::cout, std::cerr);
   };

@@ -16,8 +16,7 @@ Command RetryCommand(CLI::App& command, Context& context) {
   AgentOption(command, context);
   FleetOptions(command, *fleet);
   command.add_option("IMAGE", options->images, "Images of the list; default: all that wait");
-  auto output = std::make_shared<std::string>("text");
-  TextOrJsonOption(command, *output)->excludes("--fleet");
+  TextOrJsonOption(command, options->json)->excludes("--fleet");
   command.footer(R"(
 Has the agent try images at once that wait for their next attempt, for example after you pushed a missing tag. The
 back-off is skipped once; prefetchctl status shows the request, and the result. A registry that named a time
@@ -36,13 +35,12 @@ Examples:
   prefetchctl retry
   prefetchctl retry quay.io/acme/app:v1
   kubectl prefetch retry --fleet quay.io/acme/app:v1)");
-  return [&context, options, output, fleet] {
+  return [&context, options, fleet] {
     if (fleet->fleet) {
       return WithCluster(*fleet, [&](kube::Api& api) {
         return RetryFleet(context.call, api, fleet->query, options->images, std::cout, std::cerr);
       });
     }
-    options->json = *output == "json";
     auto agent = context.Client();
     if (!agent) return Fail(agent.error(), std::cerr);
     return Retry(context.call, *agent, *options, std::cout, std::cerr);

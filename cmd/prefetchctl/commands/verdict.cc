@@ -35,8 +35,7 @@ Command VerdictCommand(CLI::App& command, Context&) {
                    "A pull secret of the pod: NAMESPACE/NAME/UID/HASH, HASH may be empty (repeatable)");
   command.add_option("--pod-service-account", options->pod_service_account,
                      "The pod's service account: NAMESPACE/NAME/UID");
-  auto output = std::make_shared<std::string>("text");
-  TextOrJsonOption(command, *output);
+  TextOrJsonOption(command, options->json);
   command.footer(R"(
 Prints what kubelet would do with a pod that starts now, from kubelet's files alone: Starts, Pulls, Refused or
 Unknown, and the reason. Without --pod-secret and --pod-service-account, the verdict is for pods that have
@@ -49,10 +48,7 @@ Examples:
       --kubelet-config /var/lib/kubelet/config.yaml --kubelet-version 1.36
   prefetchctl verdict --image quay.io/acme/app:v1 --image-id sha256:90f7... --pull-policy Never \
       --kubelet-version 1.36 --verification AlwaysVerify --pod-secret team/pull/9a41.../ -o json)");
-  return [options, output] {
-    options->json = *output == "json";
-    return PrintVerdicts(*options, std::cout, std::cerr);
-  };
+  return [options] { return PrintVerdicts(*options, std::cout, std::cerr); };
 }
 
 }  // namespace prefetch::ctl
