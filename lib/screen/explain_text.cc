@@ -15,9 +15,11 @@
 
 namespace prefetch::screen {
 
+namespace {
+
 // LabelledPage: labels at the left, paragraphs at the right, as `prefetchctl explain` prints.
 
-inline constexpr std::size_t kPageIndent = 2;
+constexpr std::size_t kPageIndent = 2;
 
 class LabelledPage {
  public:
@@ -58,21 +60,11 @@ class LabelledPage {
 };
 
 // Returns whether the sources of an image list it for different pods.
-bool DifferInReadyAs(const status::StatusImage& image);
-
-// kubelet itself, its record of the image, and its intent to pull it.
-void AddKubelet(const status::ImageDocument& document, LabelledPage& page);
-
-// kubelet's verdict for each pull policy, and the cause.
-void AddVerdicts(const status::ImageDocument& document, LabelledPage& page);
-
-// The registry's answers, and the servers that the agent asks.
-void AddRegistry(const status::ImageDocument& document, LabelledPage& page);
-
-// The credentials that a pull would try, in their order.
-void AddCredentials(const status::ImageDocument& document, LabelledPage& page);
-
-namespace {
+bool DifferInReadyAs(const status::StatusImage& image) {
+  return std::any_of(image.spellings.begin(), image.spellings.end(), [&](const status::StatusSpelling& one) {
+    return one.ready_as != image.spellings.front().ready_as;
+  });
+}
 
 constexpr std::size_t kShortId = 8 + 7;
 
@@ -215,109 +207,6 @@ void AddLastPull(const status::ImageDocument& document, LabelledPage& page) {
   page.Add(RetryText(pull, document.time));
 }
 
-}  // namespace
-
-std::string ExplainText(const status::ImageDocument& document, std::size_t width) {
-  LabelledPage page(width);
-  page.Title(document.image.image + " on node " + document.node);
-  // kubelet's own order: presence, settings and record, verdicts; then what the agent does about it, and
-  // advice.
-  AddListed(document, page);
-  AddSpellings(document, page);
-  AddPresent(document, page);
-  AddRuntime(document, page);
-  AddAliases(document, page);
-  AddKubelet(document, page);
-  AddVerdicts(document, page);
-  AddTouch(document.image, page);
-  AddReady(document, page);
-  AddRegistry(document, page);
-  AddCredentials(document, page);
-  AddLastPull(document, page);
-  if (!document.remediation.empty()) page.Section("what helps");
-  for (const std::string& advice : document.remediation) page.AddMarked("-", advice);
-  return page.Take();
-}
-
-namespace {
-
-std::string SourceText(const status::CredentialView& credential) {
-  if (credential.source == "provider") return "credential provider " + credential.name;
-  if (credential.source == "docker-config") return "login from " + credential.name;
-  if (credential.source == "pull-secret") return "mounted pull secret " + credential.name;
-  return credential.source + " " + credential.name;
-}
-
-// Returns where the runtime looks for mirrors, and how the agent knows it.
-std::string ConfigPathText(const status::RegistryHostsView& view) {
-  if (view.config_path_source == "registries.conf")
-    return "CRI-O's configuration of them is " + view.config_path;
-  std::string path = view.config_path.empty() ? "containerd has no config_path, and so no mirrors"
-                                              : "containerd's config_path is " + view.config_path;
-  if (view.config_path_source == "declared") return path + " (declared)";
-  if (view.config_path_source == "runtime") return path + " (reported by containerd)";
-  if (view.config_path_source == "file") return path + " (from its configuration file)";
-  if (view.config_path_source == "default") return path + " (the default of its release, unless declared)";
-  return path;
-}
-
-}  // namespace
-
-void AddRegistry(const status::ImageDocument& document, LabelledPage& page) {
-  if (const auto& registry = document.image.registry) {
-    std::string words = registry->answer.empty() ? "not asked since this agent started" : registry->message;
-    if (registry->checked_at && document.time) {
-      auto ago = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *registry->checked_at);
-      words += " (" + registry->answer.text() + ", " + base::HumanTime(ago) + " ago)";
-    }
-    page.Section("registry", words);
-  }
-  if (!document.registry_hosts) return;
-  const status::RegistryHostsView& view = *document.registry_hosts;
-  // The runtime alone can follow this registry's configuration (R36), so there are no hosts to show.
-  if (view.by_pull) {
-    page.Section("asked", "by pulling it again: one request to the registry if nothing changed");
-    for (const std::string& note : view.notes) page.Add(note);
-    return;
-  }
-  page.Section("asked at");
-  int number = 0;
-  // Numbered, because the order decides who answers.
-  for (const status::RegistryHostView& host : view.hosts) {
-    std::string words = host.server + (host.mirror ? " (a mirror)" : "");
-    if (!host.problem.empty()) words += ": cannot be asked: " + host.problem;
-    page.AddMarked(std::to_string(++number) + ".", words);
-  }
-  if (number == 0) page.Add("no server may answer for its tag");
-  if (!view.source.empty()) page.Add("as " + view.source + " says");
-  if (!view.config_path_source.empty()) page.Add(ConfigPathText(view));
-  for (const std::string& note : view.notes) page.Add(note);
-}
-
-void AddCredentials(const status::ImageDocument& document, LabelledPage& page) {
-  // The agent does not show credentials to this client, which must not read as "none".
-  if (!document.credentials) return;
-  page.Section("credentials");
-  int number = 0;
-  for (const status::CredentialView& credential : *document.credentials) {
-    std::string user = credential.username.empty() ? "" : " as " + credential.username;
-    page.AddMarked(std::to_string(++number) + ".",
-                   SourceText(credential) + user + ", for " + credential.match);
-  }
-  if (number == 0) page.Add("none of this node matches: it would be pulled anonymously");
-  for (const status::ProviderView& provider : document.providers) {
-    if (!provider.error.empty()) {
-      const std::string what = provider.outcome == "skipped" ? " was skipped: " : " failed: ";
-      page.Add("Provider " + provider.name + what + provider.error);
-      // Providers for other registries are of no interest here.
-    } else if (provider.matched && provider.outcome == "empty") {
-      page.Add("Provider " + provider.name + " matches, and has no credential for it.");
-    }
-  }
-}
-
-namespace {
-
 constexpr std::size_t kResultColumns = 7;  // the width of "REFUSED"
 
 std::string UsersText(const status::RecordedUse& use) {
@@ -401,14 +290,7 @@ std::string ReasoningText(const status::Reasoning& reasoning) {
          "): " + reasoning.message;
 }
 
-}  // namespace
-
-bool DifferInReadyAs(const status::StatusImage& image) {
-  return std::any_of(image.spellings.begin(), image.spellings.end(), [&](const status::StatusSpelling& one) {
-    return one.ready_as != image.spellings.front().ready_as;
-  });
-}
-
+// kubelet itself, its record of the image, and its intent to pull it.
 void AddKubelet(const status::ImageDocument& document, LabelledPage& page) {
   if (document.kubelet.None()) {
     page.Section("kubelet", "none here (declared by --kubelet=none): pods may use every image on the node");
@@ -422,6 +304,7 @@ void AddKubelet(const status::ImageDocument& document, LabelledPage& page) {
   AddRecord(document, page);
 }
 
+// kubelet's verdict for each pull policy, and the cause.
 void AddVerdicts(const status::ImageDocument& document, LabelledPage& page) {
   const status::StatusImage& image = document.image;
   // An image for other platforms has no verdict here.
@@ -444,6 +327,105 @@ void AddVerdicts(const status::ImageDocument& document, LabelledPage& page) {
   } else if (!document.kubelet.None()) {
     page.Section("because", "kubelet's verdict is not known yet");
   }
+}
+
+std::string SourceText(const status::CredentialView& credential) {
+  if (credential.source == "provider") return "credential provider " + credential.name;
+  if (credential.source == "docker-config") return "login from " + credential.name;
+  if (credential.source == "pull-secret") return "mounted pull secret " + credential.name;
+  return credential.source + " " + credential.name;
+}
+
+// Returns where the runtime looks for mirrors, and how the agent knows it.
+std::string ConfigPathText(const status::RegistryHostsView& view) {
+  if (view.config_path_source == "registries.conf")
+    return "CRI-O's configuration of them is " + view.config_path;
+  std::string path = view.config_path.empty() ? "containerd has no config_path, and so no mirrors"
+                                              : "containerd's config_path is " + view.config_path;
+  if (view.config_path_source == "declared") return path + " (declared)";
+  if (view.config_path_source == "runtime") return path + " (reported by containerd)";
+  if (view.config_path_source == "file") return path + " (from its configuration file)";
+  if (view.config_path_source == "default") return path + " (the default of its release, unless declared)";
+  return path;
+}
+
+// The registry's answers, and the servers that the agent asks.
+void AddRegistry(const status::ImageDocument& document, LabelledPage& page) {
+  if (const auto& registry = document.image.registry) {
+    std::string words = registry->answer.empty() ? "not asked since this agent started" : registry->message;
+    if (registry->checked_at && document.time) {
+      auto ago = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *registry->checked_at);
+      words += " (" + registry->answer.text() + ", " + base::HumanTime(ago) + " ago)";
+    }
+    page.Section("registry", words);
+  }
+  if (!document.registry_hosts) return;
+  const status::RegistryHostsView& view = *document.registry_hosts;
+  // The runtime alone can follow this registry's configuration (R36), so there are no hosts to show.
+  if (view.by_pull) {
+    page.Section("asked", "by pulling it again: one request to the registry if nothing changed");
+    for (const std::string& note : view.notes) page.Add(note);
+    return;
+  }
+  page.Section("asked at");
+  int number = 0;
+  // Numbered, because the order decides who answers.
+  for (const status::RegistryHostView& host : view.hosts) {
+    std::string words = host.server + (host.mirror ? " (a mirror)" : "");
+    if (!host.problem.empty()) words += ": cannot be asked: " + host.problem;
+    page.AddMarked(std::to_string(++number) + ".", words);
+  }
+  if (number == 0) page.Add("no server may answer for its tag");
+  if (!view.source.empty()) page.Add("as " + view.source + " says");
+  if (!view.config_path_source.empty()) page.Add(ConfigPathText(view));
+  for (const std::string& note : view.notes) page.Add(note);
+}
+
+// The credentials that a pull would try, in their order.
+void AddCredentials(const status::ImageDocument& document, LabelledPage& page) {
+  // The agent does not show credentials to this client, which must not read as "none".
+  if (!document.credentials) return;
+  page.Section("credentials");
+  int number = 0;
+  for (const status::CredentialView& credential : *document.credentials) {
+    std::string user = credential.username.empty() ? "" : " as " + credential.username;
+    page.AddMarked(std::to_string(++number) + ".",
+                   SourceText(credential) + user + ", for " + credential.match);
+  }
+  if (number == 0) page.Add("none of this node matches: it would be pulled anonymously");
+  for (const status::ProviderView& provider : document.providers) {
+    if (!provider.error.empty()) {
+      const std::string what = provider.outcome == "skipped" ? " was skipped: " : " failed: ";
+      page.Add("Provider " + provider.name + what + provider.error);
+      // Providers for other registries are of no interest here.
+    } else if (provider.matched && provider.outcome == "empty") {
+      page.Add("Provider " + provider.name + " matches, and has no credential for it.");
+    }
+  }
+}
+
+}  // namespace
+
+std::string ExplainText(const status::ImageDocument& document, std::size_t width) {
+  LabelledPage page(width);
+  page.Title(document.image.image + " on node " + document.node);
+  // kubelet's own order: presence, settings and record, verdicts; then what the agent does about it, and
+  // advice.
+  AddListed(document, page);
+  AddSpellings(document, page);
+  AddPresent(document, page);
+  AddRuntime(document, page);
+  AddAliases(document, page);
+  AddKubelet(document, page);
+  AddVerdicts(document, page);
+  AddTouch(document.image, page);
+  AddReady(document, page);
+  AddRegistry(document, page);
+  AddCredentials(document, page);
+  AddLastPull(document, page);
+  if (!document.remediation.empty()) page.Section("what helps");
+  for (const std::string& advice : document.remediation) page.AddMarked("-", advice);
+  return page.Take();
 }
 
 }  // namespace prefetch::screen
