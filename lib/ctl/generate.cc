@@ -31,12 +31,6 @@
 
 namespace prefetch::ctl {
 
-// Checks that the agents of these manifests would accept their configuration, with prefetchd's own
-// validation, before anything is applied. Returns the configuration of the DaemonSet's agents: its flags and
-// variables over agent.yaml. Reads no files of the node. InvalidArgument has all mistakes, a line each, in
-// prefetchd's own words.
-base::Result<config::AgentConfig> ConfigOfManifests(const std::vector<doc::Node>& documents);
-
 namespace {
 
 constexpr std::size_t kMostFiles = 1000;
@@ -240,6 +234,86 @@ bool ReadAgentConfig(GenerateFlags& flags, std::ostream& err) {
   return true;
 }
 
+// Stands for the variables that Kubernetes fills in: $(POD_IP) in --listen.
+constexpr std::string_view kAnyPodAddress = "10.0.0.1";
+
+const doc::Node* AgentsContainer(const std::vector<doc::Node>& documents) {
+  for (const doc::Node& document : documents) {
+    if (doc::TextAt(document, {"kind"}) != "DaemonSet") continue;
+    const auto& containers = doc::ItemsAt(document, {"spec", "template", "spec", "containers"});
+    if (!containers.empty()) return &containers.front();
+  }
+  return nullptr;
+}
+
+// The file is a string inside a ConfigMap.
+std::string AgentYaml(const std::vector<doc::Node>& documents) {
+  for (const doc::Node& document : documents) {
+    const doc::Node* text = doc::ValueAt(document, {"data", "agent.yaml"});
+    if (text != nullptr) return text->text;
+  }
+  return "";
+}
+
+// The option parser belongs to cmd; the table of settings has all that is needed here.
+void SetFlag(std::string_view arg, config::RawConfig& raw) {
+  const std::string_view flag = arg.substr(0, arg.find('='));
+  const std::string value(arg.substr(std::min(arg.size(), flag.size() + 1)));
+  for (const config::Setting& setting : config::Settings()) {
+    if (config::FlagOf(setting) != flag) continue;
+    const std::string by(flag);
+    if (const auto* text = std::get_if<config::Setting::Text>(&setting.member)) {
+      raw.*(*text) = {value, by};
+    } else if (const auto* on = std::get_if<config::Setting::Switch>(&setting.member)) {
+      // A switch may stand alone.
+      raw.*(*on) = {value.empty() || value == "true", by};
+    } else {
+      auto& values = raw.*std::get<config::Setting::Texts>(setting.member);
+      if (!values) values = {std::vector<std::string>(), by};
+      values->value.push_back(value);
+    }
+  }
+}
+
+config::RawConfig FlagsOf(const doc::Node& container) {
+  config::RawConfig raw;
+  for (const doc::Node& arg : doc::ItemsAt(container, {"args"})) {
+    SetFlag(base::ReplaceAll(arg.text, "$(POD_IP)", kAnyPodAddress), raw);
+  }
+  return raw;
+}
+
+std::map<std::string, std::string> VariablesOf(const doc::Node& container) {
+  std::map<std::string, std::string> variables;
+  for (const doc::Node& variable : doc::ItemsAt(container, {"env"})) {
+    if (const doc::Node* value = variable.Find("value")) {
+      variables[doc::TextAt(variable, {"name"})] = value->text;
+    }
+  }
+  return variables;
+}
+
+// Checks that the agents of these manifests would accept their configuration, with prefetchd's own
+// validation, before anything is applied. Returns the configuration of the DaemonSet's agents: its flags and
+// variables over agent.yaml. Reads no files of the node. InvalidArgument has all mistakes, a line each, in
+// prefetchd's own words.
+base::Result<config::AgentConfig> ConfigOfManifests(const std::vector<doc::Node>& documents) {
+  const doc::Node* container = AgentsContainer(documents);
+  if (container == nullptr) return base::Internal("the manifests have no DaemonSet");
+  const std::map<std::string, std::string> variables = VariablesOf(*container);
+  doc::Problems problems("agent.yaml");
+  config::RawConfig environment = config::ReadEnvironment(
+      [&](const char* name) {
+        auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second.c_str();
+      },
+      problems);
+  std::optional<config::RawConfig> file = config::ReadConfigFile(AgentYaml(documents), problems);
+  if (!problems.empty() || !file) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));
+  // The same order as in prefetchd: flags win over variables, and both over the file.
+  return config::Validate(config::Overlay(*file, config::Overlay(environment, FlagsOf(*container))));
+}
+
 // Mounted Secrets and pullSecrets of agent.yaml must fit together, and prefetchd must accept all of it.
 base::Status CheckAgentConfig(const GenerateFlags& flags, const std::vector<doc::Node>& documents,
                               std::vector<std::string>& notes) {
@@ -380,86 +454,6 @@ int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::
     }
   }
   return Print(deploy::GenerateTouchDaemonSets(deploy::EmbeddedFiles(), images, nodes), output, out, err);
-}
-
-namespace {
-
-// Stands for the variables that Kubernetes fills in: $(POD_IP) in --listen.
-constexpr std::string_view kAnyPodAddress = "10.0.0.1";
-
-const doc::Node* AgentsContainer(const std::vector<doc::Node>& documents) {
-  for (const doc::Node& document : documents) {
-    if (doc::TextAt(document, {"kind"}) != "DaemonSet") continue;
-    const auto& containers = doc::ItemsAt(document, {"spec", "template", "spec", "containers"});
-    if (!containers.empty()) return &containers.front();
-  }
-  return nullptr;
-}
-
-// The file is a string inside a ConfigMap.
-std::string AgentYaml(const std::vector<doc::Node>& documents) {
-  for (const doc::Node& document : documents) {
-    const doc::Node* text = doc::ValueAt(document, {"data", "agent.yaml"});
-    if (text != nullptr) return text->text;
-  }
-  return "";
-}
-
-// The option parser belongs to cmd; the table of settings has all that is needed here.
-void SetFlag(std::string_view arg, config::RawConfig& raw) {
-  const std::string_view flag = arg.substr(0, arg.find('='));
-  const std::string value(arg.substr(std::min(arg.size(), flag.size() + 1)));
-  for (const config::Setting& setting : config::Settings()) {
-    if (config::FlagOf(setting) != flag) continue;
-    const std::string by(flag);
-    if (const auto* text = std::get_if<config::Setting::Text>(&setting.member)) {
-      raw.*(*text) = {value, by};
-    } else if (const auto* on = std::get_if<config::Setting::Switch>(&setting.member)) {
-      // A switch may stand alone.
-      raw.*(*on) = {value.empty() || value == "true", by};
-    } else {
-      auto& values = raw.*std::get<config::Setting::Texts>(setting.member);
-      if (!values) values = {std::vector<std::string>(), by};
-      values->value.push_back(value);
-    }
-  }
-}
-
-config::RawConfig FlagsOf(const doc::Node& container) {
-  config::RawConfig raw;
-  for (const doc::Node& arg : doc::ItemsAt(container, {"args"})) {
-    SetFlag(base::ReplaceAll(arg.text, "$(POD_IP)", kAnyPodAddress), raw);
-  }
-  return raw;
-}
-
-std::map<std::string, std::string> VariablesOf(const doc::Node& container) {
-  std::map<std::string, std::string> variables;
-  for (const doc::Node& variable : doc::ItemsAt(container, {"env"})) {
-    if (const doc::Node* value = variable.Find("value")) {
-      variables[doc::TextAt(variable, {"name"})] = value->text;
-    }
-  }
-  return variables;
-}
-
-}  // namespace
-
-base::Result<config::AgentConfig> ConfigOfManifests(const std::vector<doc::Node>& documents) {
-  const doc::Node* container = AgentsContainer(documents);
-  if (container == nullptr) return base::Internal("the manifests have no DaemonSet");
-  const std::map<std::string, std::string> variables = VariablesOf(*container);
-  doc::Problems problems("agent.yaml");
-  config::RawConfig environment = config::ReadEnvironment(
-      [&](const char* name) {
-        auto found = variables.find(name);
-        return found == variables.end() ? nullptr : found->second.c_str();
-      },
-      problems);
-  std::optional<config::RawConfig> file = config::ReadConfigFile(AgentYaml(documents), problems);
-  if (!problems.empty() || !file) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));
-  // The same order as in prefetchd: flags win over variables, and both over the file.
-  return config::Validate(config::Overlay(*file, config::Overlay(environment, FlagsOf(*container))));
 }
 
 void AddSpellings(const image::Reference& reference, std::set<std::string>& spellings) {

@@ -19,16 +19,21 @@
 
 namespace prefetch::screen {
 
+namespace {
+
 // Importance of a line, most important first.
 enum class Rank { kFailing, kFailingOptional, kProgressing, kQueued, kReady };
 
 // Returns `text` in the rank's colour, if `color` is set.
-std::string Colored(std::string text, Rank rank, bool color);
-
-std::string NodeHeader(const status::StatusDocument& document, const TableOptions& options,
-                       std::size_t width);
-
-namespace {
+std::string Colored(std::string text, Rank rank, bool color) {
+  if (!color) return text;
+  const std::string_view start = rank == Rank::kReady                                       ? base::kGreen
+                                 : rank == Rank::kFailing || rank == Rank::kFailingOptional ? base::kRed
+                                                                                            : base::kYellow;
+  // Blanks that only fill the column stay uncoloured.
+  std::size_t end = text.find_last_not_of(' ') + 1;
+  return std::string(start).append(text, 0, end).append(base::kPlainColour).append(text, end);
+}
 
 constexpr std::size_t kInlineWidth = 110;  // from this width on the reason stands beside the image
 constexpr std::size_t kScreenRows = 20;
@@ -220,36 +225,6 @@ std::string RowText(const TableRow& row, const TableColumns& columns, const Tabl
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n" + below;
 }
 
-}  // namespace
-
-std::string StatusTable(const status::StatusDocument& document, const TableOptions& options) {
-  std::size_t width = std::max(options.width, kLeastWidth);
-  std::string text = NodeHeader(document, options, width);
-  if (document.images.empty()) return text;
-  Selection selection = Select(document, options);
-  TableColumns columns = Measure(selection.rows, options, width);
-  text += "\n" + PadRight("IMAGE", columns.image) + "  " + PadRight("STATE", columns.state) + "  " +
-          PadRight("SIZE", columns.size) + "  " + (columns.why > 0 ? "NEVER    WHY" : "NEVER") + "\n";
-  std::set<std::string> advised;  // each piece of advice once
-  for (TableRow& row : selection.rows) {
-    if (row.rank == Rank::kReady && selection.queued_left_out > 0) {
-      text += "… " + std::to_string(selection.queued_left_out) + " more queued\n";
-      selection.queued_left_out = 0;
-    }
-    // Fifty images with one cause would repeat the same advice.
-    if (!advised.insert(row.advice).second) row.advice.clear();
-    text += RowText(row, columns, options, width);
-  }
-  if (selection.queued_left_out > 0)
-    text += "… " + std::to_string(selection.queued_left_out) + " more queued\n";
-  if (selection.ready_left_out > 0) {
-    text += "… " + std::to_string(selection.ready_left_out) + " more ready (-o wide shows all)\n";
-  }
-  return text;
-}
-
-namespace {
-
 // Puts pieces beside each other, with blanks between them, in lines of at most `width`.
 std::string JoinInLines(const std::vector<std::string>& pieces, std::size_t width) {
   std::string text, line;
@@ -329,37 +304,6 @@ std::vector<std::string> NodeProblems(const status::StatusDocument& document) {
   return problems;
 }
 
-}  // namespace
-
-std::vector<std::string> RejectedSources(const status::StatusDocument& document) {
-  std::vector<std::string> refused;
-  for (const plan::ListSource& source : document.list.sources) {
-    // A source that was never in force is the node's own reason already.
-    if (source.error.empty() || !source.loaded_at) continue;
-    refused.push_back("the newest " + source.name + " is not in force: " + source.error);
-  }
-  return refused;
-}
-
-std::vector<std::string> OtherProblems(const status::StatusDocument& document) {
-  std::vector<std::string> further = document.problems;
-  std::erase_if(further, [&](const std::string& problem) {
-    // The node's message quotes the problem that keeps it from being ready.
-    return !document.ready && document.message.ends_with(problem);
-  });
-  return further;
-}
-
-std::string Colored(std::string text, Rank rank, bool color) {
-  if (!color) return text;
-  const std::string_view start = rank == Rank::kReady                                       ? base::kGreen
-                                 : rank == Rank::kFailing || rank == Rank::kFailingOptional ? base::kRed
-                                                                                            : base::kYellow;
-  // Blanks that only fill the column stay uncoloured.
-  std::size_t end = text.find_last_not_of(' ') + 1;
-  return std::string(start).append(text, 0, end).append(base::kPlainColour).append(text, end);
-}
-
 std::string NodeHeader(const status::StatusDocument& document, const TableOptions& options,
                        std::size_t width) {
   Rank rank = document.ready                            ? Rank::kReady
@@ -383,6 +327,53 @@ std::string NodeHeader(const status::StatusDocument& document, const TableOption
   if (std::string no_bytes = NoProgressText(document); !no_bytes.empty())
     text += Paragraph(no_bytes, "", "", width);
   return text;
+}
+
+}  // namespace
+
+std::string StatusTable(const status::StatusDocument& document, const TableOptions& options) {
+  std::size_t width = std::max(options.width, kLeastWidth);
+  std::string text = NodeHeader(document, options, width);
+  if (document.images.empty()) return text;
+  Selection selection = Select(document, options);
+  TableColumns columns = Measure(selection.rows, options, width);
+  text += "\n" + PadRight("IMAGE", columns.image) + "  " + PadRight("STATE", columns.state) + "  " +
+          PadRight("SIZE", columns.size) + "  " + (columns.why > 0 ? "NEVER    WHY" : "NEVER") + "\n";
+  std::set<std::string> advised;  // each piece of advice once
+  for (TableRow& row : selection.rows) {
+    if (row.rank == Rank::kReady && selection.queued_left_out > 0) {
+      text += "… " + std::to_string(selection.queued_left_out) + " more queued\n";
+      selection.queued_left_out = 0;
+    }
+    // Fifty images with one cause would repeat the same advice.
+    if (!advised.insert(row.advice).second) row.advice.clear();
+    text += RowText(row, columns, options, width);
+  }
+  if (selection.queued_left_out > 0)
+    text += "… " + std::to_string(selection.queued_left_out) + " more queued\n";
+  if (selection.ready_left_out > 0) {
+    text += "… " + std::to_string(selection.ready_left_out) + " more ready (-o wide shows all)\n";
+  }
+  return text;
+}
+
+std::vector<std::string> RejectedSources(const status::StatusDocument& document) {
+  std::vector<std::string> refused;
+  for (const plan::ListSource& source : document.list.sources) {
+    // A source that was never in force is the node's own reason already.
+    if (source.error.empty() || !source.loaded_at) continue;
+    refused.push_back("the newest " + source.name + " is not in force: " + source.error);
+  }
+  return refused;
+}
+
+std::vector<std::string> OtherProblems(const status::StatusDocument& document) {
+  std::vector<std::string> further = document.problems;
+  std::erase_if(further, [&](const std::string& problem) {
+    // The node's message quotes the problem that keeps it from being ready.
+    return !document.ready && document.message.ends_with(problem);
+  });
+  return further;
 }
 
 namespace {
