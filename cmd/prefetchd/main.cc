@@ -38,24 +38,133 @@
 #include "status/documents.h"
 
 namespace prefetch {
+namespace {
 
-// The command line of prefetchd.
+using base::ExitCode;
+using enum base::ExitCode;
+
+constexpr const char* kFooter = R"(
+Examples:
+  prefetchd --list images.yaml --kubelet-version 1.36.2
+      Keep the images of images.yaml on this node, and report what its kubelet would do with pods that use
+      them. Answer on 127.0.0.1:9477 and on the local socket.
+  prefetchd --kubelet=none --list images.yaml
+      The same on a host with a container runtime and without kubelet.
+  prefetchd --kubelet=none --list images.yaml --once --timeout 10m
+      Pull, print the result and exit: 0 all ready, 1 not all ready (or the result could not be printed), 2 bad
+      usage or input, 3 timed out, 4 the runtime could not be reached.
+  prefetchd --unpin --once
+      Before agents are removed for good: take the pins of all of them (pin: true) off this node's images.
+  prefetchd --config agent.yaml --list /etc/prefetchd/lists --log-level debug
+  prefetchd prefetchctl list check images.yaml
+      Start prefetchctl of the PATH, so that `docker run IMAGE prefetchctl …` works.
+
+Each flag is also a field of the configuration file (camelCase) and an environment variable (PREFETCHD_ and the
+flag in capitals). Flags win. deploy/docs/reference/configuration.md lists further fields of the file. See also: prefetchctl --help)";
+
+// Each Bind gives CLI11 one flag whose value goes to one member, with the flag as its source.
+CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
+                  std::optional<config::SourcedValue<std::string>>& field) {
+  auto set = [&field, flag](const std::string& value) { field = {value, flag}; };
+  return app.add_option_function<std::string>(flag, set, help)->take_last();
+}
+
+CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
+                  std::optional<config::SourcedValue<bool>>& field) {
+  auto set = [&field, flag] { field = {true, flag}; };
+  return app.add_flag_callback(flag, set, help);
+}
+
+CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
+                  std::optional<config::SourcedValue<std::vector<std::string>>>& field) {
+  auto set = [&field, flag](const std::vector<std::string>& values) { field = {values, flag}; };
+  return app.add_option_function<std::vector<std::string>>(flag, set, help)
+      ->type_size(1)
+      // Allows the flag to be repeated, with one value each time.
+      ->expected(1, 1000)
+      ->allow_extra_args(false);
+}
 
 // The parsed command line, or the exit code if there is nothing more to do (--help, --version, bad usage).
 struct Flags {
   config::RawConfig config;
   std::optional<int> exit;
 };
-Flags ParseFlags(int argc, char** argv);
 
-// StopOnSignals: SIGTERM and SIGINT become a stop; a second one ends the process at once. SIGCHLD makes it
-// reap orphans.
+Flags ParseFlags(int argc, char** argv) {
+  CLI::App app(
+      "prefetchd keeps a declared list of images on this node, and reports ready only if pods can start "
+      "with them.");
+  app.set_version_flag("--version", "prefetchd " PREFETCH_VERSION);
+  app.footer(kFooter);
+  app.get_formatter()->column_width(42);
+  Flags flags;
+  config::RawConfig& raw = flags.config;
+  for (const config::Setting& setting : config::Settings()) {
+    CLI::Option* option = std::visit(
+        [&](auto member) { return Bind(app, config::FlagOf(setting), config::HelpOf(setting), raw.*member); },
+        setting.member);
+    const bool shown = setting.place != config::SettingPlace::kFileFirst;
+    option->group(shown ? config::GroupTitle(setting.group) : "");
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      flags.exit = app.exit(error);
+    } else {
+      std::cerr << "prefetchd: " << error.what() << " (see prefetchd --help)\n";
+      flags.exit = kBadInput;
+    }
+  }
+  return flags;
+}
 
+// Ends the waiting thread from within. No other process sends it.
+constexpr int kStopWaiterSignal = SIGUSR1;
+
+sigset_t Signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  // SIGHUP stops the agent, too: no signal reloads anything.
+  for (int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD, kStopWaiterSignal}) sigaddset(&set, signal);
+  return set;
+}
+
+void Wait(const std::stop_source& stop) {
+  sigset_t set = Signals();
+  while (true) {
+    int signal = 0;
+    if (::sigwait(&set, &signal) != 0 || signal == kStopWaiterSignal) return;
+    if (signal == SIGCHLD) {
+      base::ReapOrphans();
+      continue;
+    }
+    // A second signal: the user does not want to wait for the orderly end.
+    if (stop.stop_requested()) ::_exit(128 + signal);
+    base::Info("stopping", {{"signal", ::strsignal(signal)}});
+    stop.request_stop();
+  }
+}
+
+// SIGTERM and SIGINT become a stop; a second one ends the process at once. SIGCHLD makes it reap orphans.
 // Constructed by main before any other thread exists, so that all of them inherit the blocked signals.
 class StopOnSignals {
  public:
-  StopOnSignals();
-  ~StopOnSignals();
+  StopOnSignals() {
+    // If a plugin leaves a process in another session, that process becomes a child of this one, which can
+    // then end it.
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    sigset_t set = Signals();
+    // A client that closes its connection must not end the agent. The write fails with EPIPE.
+    sigaddset(&set, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    waiter_ = std::thread(Wait, stop_);
+  }
+  ~StopOnSignals() {
+    ::pthread_kill(waiter_.native_handle(), kStopWaiterSignal);
+    waiter_.join();
+  }
   StopOnSignals(const StopOnSignals&) = delete;
   StopOnSignals& operator=(const StopOnSignals&) = delete;
 
@@ -66,13 +175,8 @@ class StopOnSignals {
   std::thread waiter_;
 };
 
-namespace {
-
 // Time for all pins of a node.
 constexpr std::chrono::minutes kUnpinTime{1};
-
-using base::ExitCode;
-using enum base::ExitCode;
 
 ExitCode Fail(ExitCode code, const base::Error& error) {
   // The message is one sentence, or all mistakes of an input, a line each.
@@ -193,131 +297,3 @@ int main(int argc, char** argv) {
     return 1;
   }
 }
-
-namespace prefetch {
-
-namespace {
-
-constexpr const char* kFooter = R"(
-Examples:
-  prefetchd --list images.yaml --kubelet-version 1.36.2
-      Keep the images of images.yaml on this node, and report what its kubelet would do with pods that use
-      them. Answer on 127.0.0.1:9477 and on the local socket.
-  prefetchd --kubelet=none --list images.yaml
-      The same on a host with a container runtime and without kubelet.
-  prefetchd --kubelet=none --list images.yaml --once --timeout 10m
-      Pull, print the result and exit: 0 all ready, 1 not all ready (or the result could not be printed), 2 bad
-      usage or input, 3 timed out, 4 the runtime could not be reached.
-  prefetchd --unpin --once
-      Before agents are removed for good: take the pins of all of them (pin: true) off this node's images.
-  prefetchd --config agent.yaml --list /etc/prefetchd/lists --log-level debug
-  prefetchd prefetchctl list check images.yaml
-      Start prefetchctl of the PATH, so that `docker run IMAGE prefetchctl …` works.
-
-Each flag is also a field of the configuration file (camelCase) and an environment variable (PREFETCHD_ and the
-flag in capitals). Flags win. deploy/docs/reference/configuration.md lists further fields of the file. See also: prefetchctl --help)";
-
-constexpr int kBadUsage = 2;
-
-// Each Bind gives CLI11 one flag whose value goes to one member, with the flag as its source.
-CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
-                  std::optional<config::SourcedValue<std::string>>& field) {
-  auto set = [&field, flag](const std::string& value) { field = {value, flag}; };
-  return app.add_option_function<std::string>(flag, set, help)->take_last();
-}
-
-CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
-                  std::optional<config::SourcedValue<bool>>& field) {
-  auto set = [&field, flag] { field = {true, flag}; };
-  return app.add_flag_callback(flag, set, help);
-}
-
-CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
-                  std::optional<config::SourcedValue<std::vector<std::string>>>& field) {
-  auto set = [&field, flag](const std::vector<std::string>& values) { field = {values, flag}; };
-  return app.add_option_function<std::vector<std::string>>(flag, set, help)
-      ->type_size(1)
-      // Allows the flag to be repeated, with one value each time.
-      ->expected(1, 1000)
-      ->allow_extra_args(false);
-}
-
-}  // namespace
-
-Flags ParseFlags(int argc, char** argv) {
-  CLI::App app(
-      "prefetchd keeps a declared list of images on this node, and reports ready only if pods can start "
-      "with them.");
-  app.set_version_flag("--version", "prefetchd " PREFETCH_VERSION);
-  app.footer(kFooter);
-  app.get_formatter()->column_width(42);
-  Flags flags;
-  config::RawConfig& raw = flags.config;
-  for (const config::Setting& setting : config::Settings()) {
-    CLI::Option* option = std::visit(
-        [&](auto member) { return Bind(app, config::FlagOf(setting), config::HelpOf(setting), raw.*member); },
-        setting.member);
-    const bool shown = setting.place != config::SettingPlace::kFileFirst;
-    option->group(shown ? config::GroupTitle(setting.group) : "");
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      flags.exit = app.exit(error);
-    } else {
-      std::cerr << "prefetchd: " << error.what() << " (see prefetchd --help)\n";
-      flags.exit = kBadUsage;
-    }
-  }
-  return flags;
-}
-
-namespace {
-
-// Ends the waiting thread from within. No other process sends it.
-constexpr int kStopWaiterSignal = SIGUSR1;
-
-sigset_t Signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  // SIGHUP stops the agent, too: no signal reloads anything.
-  for (int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD, kStopWaiterSignal}) sigaddset(&set, signal);
-  return set;
-}
-
-void Wait(const std::stop_source& stop) {
-  sigset_t set = Signals();
-  while (true) {
-    int signal = 0;
-    if (::sigwait(&set, &signal) != 0 || signal == kStopWaiterSignal) return;
-    if (signal == SIGCHLD) {
-      base::ReapOrphans();
-      continue;
-    }
-    // A second signal: the user does not want to wait for the orderly end.
-    if (stop.stop_requested()) ::_exit(128 + signal);
-    base::Info("stopping", {{"signal", ::strsignal(signal)}});
-    stop.request_stop();
-  }
-}
-
-}  // namespace
-
-StopOnSignals::StopOnSignals() {
-  // If a plugin leaves a process in another session, that process becomes a child of this one, which can then
-  // end it.
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  sigset_t set = Signals();
-  // A client that closes its connection must not end the agent. The write fails with EPIPE.
-  sigaddset(&set, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  waiter_ = std::thread(Wait, stop_);
-}
-
-StopOnSignals::~StopOnSignals() {
-  ::pthread_kill(waiter_.native_handle(), kStopWaiterSignal);
-  waiter_.join();
-}
-
-}  // namespace prefetch
