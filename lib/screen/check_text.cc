@@ -329,7 +329,7 @@ void Write(doc::JsonWriter& json, const CheckItem& item, const status::CheckAnsw
     json.MemberOrNull("message", answer != nullptr ? answer->message : undecided);
     json.Member("containers", item.containers);
     json.Array("pullSecrets", [&] {
-      for (const status::ObjectCoordinates& secret : item.question.identity.secrets)
+      for (const image::Coordinates& secret : item.question.identity.secrets)
         json.String(status::CoordinatesText(secret));
     });
     json.Member("policyFrom", item.origin);
@@ -487,7 +487,8 @@ status::CheckIdentity IdentityOf(const ImageUse& use, const status::CheckIdentit
   status::CheckIdentity identity = given;
   const std::string& own = use.pod->object_namespace;
   for (const std::string& name : use.pod->image_pull_secrets) {
-    status::ObjectCoordinates secret{own.empty() ? default_namespace : own, name, ""};
+    image::Coordinates secret{
+        .uid = "", .namespace_name = own.empty() ? default_namespace : own, .name = name};
     bool known = std::any_of(identity.secrets.begin(), identity.secrets.end(), [&](const auto& other) {
       return other.namespace_name == secret.namespace_name && other.name == secret.name;
     });

@@ -16,23 +16,24 @@ namespace {
 
 using doc::ObjectReader;
 using doc::Reader;
+using image::Coordinates;
 
 // The answer repeats the image's text, so its length is limited.
 constexpr std::size_t kLongestImage = 4096;
 
-std::optional<ObjectCoordinates> ReadAccount(const Reader& reader) {
+std::optional<Coordinates> ReadAccount(const Reader& reader) {
   std::optional<std::string> text = reader.String();
   if (!text) return std::nullopt;
-  std::optional<ObjectCoordinates> coordinates = ParseCoordinates(*text);
+  std::optional<Coordinates> coordinates = ParseCoordinates(*text);
   if (!coordinates) reader.Fail("must be namespace/name/uid");
   return coordinates;
 }
 
-std::optional<ObjectCoordinates> ReadSecret(const Reader& reader, bool of_pod) {
+std::optional<Coordinates> ReadSecret(const Reader& reader, bool of_pod) {
   std::optional<std::string> text = reader.String();
   if (!text) return std::nullopt;
   // A pod knows the names of its secrets, and its namespace follows from the token.
-  std::optional<ObjectCoordinates> coordinates = of_pod ? ParseOwnSecret(*text) : ParseSecret(*text);
+  std::optional<Coordinates> coordinates = of_pod ? ParseOwnSecret(*text) : ParseSecret(*text);
   if (!coordinates) {
     reader.Fail(of_pod ? "must be name, name/uid or namespace/name/uid"
                        : "must be namespace/name/uid, or namespace/name");
@@ -107,30 +108,33 @@ CheckAnswer AnswerOf(const CheckQuestion& question, const plan::CheckDecision& d
   return answer;
 }
 
-std::optional<ObjectCoordinates> ParseCoordinates(std::string_view text) {
+std::optional<Coordinates> ParseCoordinates(std::string_view text) {
   std::vector<std::string_view> parts = base::Split(text, '/');
   if (parts.size() != 3 || parts[0].empty() || parts[1].empty() || parts[2].empty()) return std::nullopt;
-  return ObjectCoordinates{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
+  return Coordinates{
+      .uid = std::string(parts[2]), .namespace_name = std::string(parts[0]), .name = std::string(parts[1])};
 }
 
-std::optional<ObjectCoordinates> ParseSecret(std::string_view text) {
+std::optional<Coordinates> ParseSecret(std::string_view text) {
   std::vector<std::string_view> parts = base::Split(text, '/');
   if (parts.size() != 2) return ParseCoordinates(text);
   if (parts[0].empty() || parts[1].empty()) return std::nullopt;
-  return ObjectCoordinates{std::string(parts[0]), std::string(parts[1]), ""};
+  return Coordinates{.uid = "", .namespace_name = std::string(parts[0]), .name = std::string(parts[1])};
 }
 
-std::optional<ObjectCoordinates> ParseOwnSecret(std::string_view text) {
+std::optional<Coordinates> ParseOwnSecret(std::string_view text) {
   std::vector<std::string_view> parts = base::Split(text, '/');
   // "a/b" may be a name with a UID or a namespace with a name. Only the shape of the second part tells.
   const bool with_uid = parts.size() == 2 && IsUuid(parts[1]);
   if (parts.size() != 1 && !with_uid) return ParseSecret(text);
   if (parts[0].empty()) return std::nullopt;
-  return ObjectCoordinates{"", std::string(parts[0]), with_uid ? std::string(parts[1]) : ""};
+  return Coordinates{
+      .uid = with_uid ? std::string(parts[1]) : "", .namespace_name = "", .name = std::string(parts[0])};
 }
 
 base::Status BindToCaller(const plan::Caller& caller, CheckRequest& request) {
-  const ObjectCoordinates account{caller.name_space, caller.service_account, caller.account_uid};
+  const Coordinates account{
+      .uid = caller.account_uid, .namespace_name = caller.name_space, .name = caller.service_account};
   for (CheckQuestion& question : request.questions) {
     if (question.identity.service_account && question.identity.service_account != account) {
       return base::PermissionDenied("a pod may ask for its own service account only, which is " +
@@ -138,7 +142,7 @@ base::Status BindToCaller(const plan::Caller& caller, CheckRequest& request) {
     }
     // The token proves this account, so the request need not name it, and cannot name another.
     question.identity.service_account = account;
-    for (ObjectCoordinates& secret : question.identity.secrets) {
+    for (Coordinates& secret : question.identity.secrets) {
       // Answers about secrets of other namespaces would tell a pod which exist there.
       if (secret.namespace_name.empty()) secret.namespace_name = caller.name_space;
       if (secret.namespace_name == caller.name_space) continue;
@@ -149,7 +153,7 @@ base::Status BindToCaller(const plan::Caller& caller, CheckRequest& request) {
   return {};
 }
 
-std::string CoordinatesText(const ObjectCoordinates& of) {
+std::string CoordinatesText(const Coordinates& of) {
   const std::string own = of.name + (of.uid.empty() ? "" : "/" + of.uid);
   return of.namespace_name.empty() ? own : of.namespace_name + "/" + own;
 }
@@ -192,7 +196,7 @@ doc::Node ToNode(const CheckRequest& request) {
     item.Set("policy", doc::Node::String(std::string(image::PullPolicyName(question.policy))));
     doc::Node identity = doc::Node::Mapping();
     std::vector<doc::Node> secrets;
-    for (const ObjectCoordinates& secret : question.identity.secrets) {
+    for (const Coordinates& secret : question.identity.secrets) {
       secrets.push_back(doc::Node::String(CoordinatesText(secret)));
     }
     if (!secrets.empty()) identity.Set("secrets", doc::Node::Sequence(std::move(secrets)));

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "doc/field.h"
 #include "doc/node.h"
+#include "image/pod_coordinates.h"
 #include "image/reference.h"
 #include "plan/caller.h"
 #include "plan/check.h"
@@ -20,31 +21,20 @@
 
 namespace prefetch::status {
 
-// A Secret or ServiceAccount by its coordinates; never a hash from outside. The UID of a pull secret may be
-// empty: one that a manifest names.
-struct ObjectCoordinates {
-  std::string namespace_name, name, uid;
-
-  friend bool operator==(const ObjectCoordinates&, const ObjectCoordinates&) = default;
-};
 // "team/pull/9a41…". nullopt unless all three parts are there.
-std::optional<ObjectCoordinates> ParseCoordinates(std::string_view text);
+std::optional<image::Coordinates> ParseCoordinates(std::string_view text);
 // "team/pull", or with its UID.
-std::optional<ObjectCoordinates> ParseSecret(std::string_view text);
+std::optional<image::Coordinates> ParseSecret(std::string_view text);
 // Parses a pod's own secret: "pull", "pull/UID", or as above. The result has no namespace unless the text has
 // one.
-std::optional<ObjectCoordinates> ParseOwnSecret(std::string_view text);
+std::optional<image::Coordinates> ParseOwnSecret(std::string_view text);
 // Returns the text for a request; without UID if none is known.
-std::string CoordinatesText(const ObjectCoordinates& of);
+std::string CoordinatesText(const image::Coordinates& of);
 
-// Whose pod it is. The default: any pod that has no pull secret, and no service account that a credential
-// provider would use.
-struct CheckIdentity {
-  std::vector<ObjectCoordinates> secrets;
-  std::optional<ObjectCoordinates> service_account;
-
-  friend bool operator==(const CheckIdentity&, const CheckIdentity&) = default;
-};
+// Whose pod it is; never a hash from outside. The UID of a pull secret may be empty: one that a manifest
+// names. The default: any pod that has no pull secret, and no service account that a credential provider
+// would use.
+using CheckIdentity = image::PodCredentialRefs;
 
 struct CheckQuestion {
   std::string image;  // as the pod writes it

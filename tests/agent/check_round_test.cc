@@ -615,7 +615,7 @@ TEST_F(PreflightRights, PodsThatAskTogetherAreOneQuestionToTheRegistry) {
 TEST_F(PreflightRights, ThePodsOwnSecretsMakeADenialUnknown) {
   says_ = {.kind = Kind::kAccessDenied};
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-  status::CheckRequest request{.questions = {{kApp, kAlways, {.secrets = {{"ci", "pull", ""}}}}}};
+  status::CheckRequest request{.questions = {{kApp, kAlways, {.secrets = {{"", "ci", "pull"}}}}}};
   EXPECT_EQ(asking_.Check({}, request, kAskingAlways).answers.at(0).result.text(), "Unknown");
 }
 

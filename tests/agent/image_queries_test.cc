@@ -55,7 +55,7 @@ TEST_F(InquiryTest, ThePodsOwnSecretOpensWhatItClosed) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
   snapshot_.images[0].verdicts = tests::Closed();  // to a pod without secrets
   EXPECT_FALSE(Check(kApp, PullPolicy::kNever).ok);
-  status::CheckIdentity identity{.secrets = {{"team", "pull", "u1"}}};
+  status::CheckIdentity identity{.secrets = {{"u1", "team", "pull"}}};
   EXPECT_TRUE(Check(kApp, PullPolicy::kNever, true, identity).ok);
   identity.secrets[0].uid = "u2";
   EXPECT_FALSE(Check(kApp, PullPolicy::kNever, true, identity).ok);
@@ -63,7 +63,7 @@ TEST_F(InquiryTest, ThePodsOwnSecretOpensWhatItClosed) {
 
 TEST_F(InquiryTest, ASecretWithoutUidIsAssumedToBeTheRecordedOne) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
-  status::CheckIdentity identity{.secrets = {{"team", "pull", ""}}};
+  status::CheckIdentity identity{.secrets = {{"", "team", "pull"}}};
   status::CheckAnswer answer = Check(kApp, PullPolicy::kNever, true, identity);
   EXPECT_TRUE(answer.ok) << answer.message;
   EXPECT_EQ(answer.reason, "AssumedForPod");
@@ -75,8 +75,8 @@ TEST_F(InquiryTest, AClaimWithoutProofTellsNothing) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
   const status::CheckAnswer without = Check(kApp, PullPolicy::kNever, false);
   for (const char* uid : {"", "u1", "u2"}) {
-    status::CheckIdentity identity{.secrets = {{"team", "pull", uid}}};
-    identity.service_account = status::ObjectCoordinates{"team", "runner", uid};
+    status::CheckIdentity identity{.secrets = {{uid, "team", "pull"}}};
+    identity.service_account = image::Coordinates{uid, "team", "runner"};
     for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
       EXPECT_EQ(Check(kApp, policy, false, identity).reason, Check(kApp, policy, false).reason);
       EXPECT_EQ(Ask(kApp, false, identity, policy).result, Ask(kApp, false, {}, policy).result);
@@ -441,7 +441,7 @@ TEST_F(PullingTest, WhatFailedIsTold) {
   Asked(kAbsent, plan::Reason::kAccessDenied).settled = true;
   EXPECT_EQ(Pull(kAbsent, PullPolicy::kIfNotPresent).result.text(), "Refused");
   status::CheckAnswer answer =
-      Pull(kAbsent, PullPolicy::kIfNotPresent, {.secrets = {{"team", "pull", "u1"}}, .service_account = {}});
+      Pull(kAbsent, PullPolicy::kIfNotPresent, {.secrets = {{"u1", "team", "pull"}}, .service_account = {}});
   EXPECT_FALSE(answer.ok);
   EXPECT_FALSE(answer.pending);
   EXPECT_EQ(answer.result.text(), "Unknown") << "the pod's own secrets were not tried";

@@ -102,18 +102,18 @@ TEST(CheckItems, APodsOwnPullSecretsAreItsIdentity) {
   doc::Problems problems("pods.yaml");
   auto manifests = manifest::ReadManifests(pods, problems, {});
   ASSERT_TRUE(problems.empty());
-  using Secrets = std::vector<status::ObjectCoordinates>;
+  using Secrets = std::vector<image::Coordinates>;
   std::vector<CheckItem> items = CheckItems(manifests.uses, {}, {}, "ci");
   ASSERT_EQ(items.size(), 3U) << "pods with different secrets meet different answers";
-  EXPECT_EQ(items[0].question.identity.secrets, (Secrets{{"shop", "one", ""}}));
-  EXPECT_EQ(items[1].question.identity.secrets, (Secrets{{"ci", "one", ""}, {"ci", "two", ""}}));
+  EXPECT_EQ(items[0].question.identity.secrets, (Secrets{{"", "shop", "one"}}));
+  EXPECT_EQ(items[1].question.identity.secrets, (Secrets{{"", "ci", "one"}, {"", "ci", "two"}}));
   EXPECT_EQ(items[2].question.identity.secrets, Secrets{});
   EXPECT_EQ(Line(items[2]), "c, d | q.io/a:v1 | Always | stated by d");
 
   // A secret that is given with its UID is known better.
-  items = CheckItems(manifests.uses, {}, {.secrets = {{"ci", "one", "u1"}}}, "ci");
-  EXPECT_EQ(items[1].question.identity.secrets, (Secrets{{"ci", "one", "u1"}, {"ci", "two", ""}}));
-  EXPECT_EQ(items[2].question.identity.secrets, (Secrets{{"ci", "one", "u1"}}));
+  items = CheckItems(manifests.uses, {}, {.secrets = {{"u1", "ci", "one"}}}, "ci");
+  EXPECT_EQ(items[1].question.identity.secrets, (Secrets{{"u1", "ci", "one"}, {"", "ci", "two"}}));
+  EXPECT_EQ(items[2].question.identity.secrets, (Secrets{{"u1", "ci", "one"}}));
 }
 
 status::CheckAnswer Starts() {
@@ -378,7 +378,7 @@ INSTANTIATE_TEST_SUITE_P(
         RequestCase{"ASecretWithoutUid",
                     R"([{"image":"a:v1","policy":"Never","identity":{"secrets":["team/pull"]}}])", true,
                     status::CheckRequest{
-                        .questions = {{"a:v1", PullPolicy::kNever, {.secrets = {{"team", "pull", ""}}}}}}},
+                        .questions = {{"a:v1", PullPolicy::kNever, {.secrets = {{"", "team", "pull"}}}}}}},
         RequestCase{"AnAccountWithoutUid",
                     R"([{"image":"a:v1","identity":{"serviceAccount":"team/runner"}}])", false,
                     status::CheckRequest{}},

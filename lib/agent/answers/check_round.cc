@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/secret.h"
 #include "image/platform.h"
 #include "kubelet/verdict_reader.h"
 #include "plan/image_readiness.h"
@@ -216,14 +215,6 @@ image::RegistryAnswer SharedRegistryAnswers::Get(const base::Call& call, const Q
   return std::move(reply.answer);
 }
 
-namespace {
-
-kubelet::Coordinates ToCoordinates(const status::ObjectCoordinates& of) {
-  return {.uid = of.uid, .namespace_name = of.namespace_name, .name = of.name};
-}
-
-}  // namespace
-
 bool HasKubeletFacts(const plan::Snapshot& snapshot) {
   return snapshot.kubelet && snapshot.possible_kubelets && !snapshot.possible_kubelets->empty();
 }
@@ -242,13 +233,8 @@ kubelet::VerdictQuestion ReadKubeletFiles(const plan::Snapshot& snapshot, const 
 kubelet::Verdict KubeletVerdict(const plan::Snapshot& snapshot, const std::string& image_id,
                                 const status::CheckQuestion& question) {
   kubelet::VerdictQuestion files = ReadKubeletFiles(snapshot, question.image, image_id);
-  for (const status::ObjectCoordinates& secret : question.identity.secrets) {
-    // The hash is unknown: only UID, namespace and name of a secret are compared (K25).
-    files.pod.secrets.push_back({ToCoordinates(secret), base::Secret()});
-  }
-  if (question.identity.service_account) {
-    files.pod.service_account = ToCoordinates(*question.identity.service_account);
-  }
+  // The hash is unknown: only UID, namespace and name of a secret are compared (K25).
+  files.pod = kubelet::IdentityOf(question.identity);
   return kubelet::VerdictsFor(files, *snapshot.possible_kubelets).For(question.policy);
 }
 
