@@ -32,9 +32,7 @@ credentials::KeyringOptions KeyringOptionsFor(const config::AgentConfig& config,
   }
   options.docker_configs = config.docker_configs;
   if (!config.kubelet_root.empty()) options.docker_config_search.kubelet_root = config.kubelet_root;
-  for (const config::PullSecret& secret : config.pull_secrets) {
-    options.pull_secrets.push_back({secret.name, secret.path, secret.allow_repositories, secret.sources});
-  }
+  options.pull_secrets = config.pull_secrets;
   if (config.provider_service_account) {
     options.service_account = {config.provider_service_account->name_space,
                                config.provider_service_account->name};

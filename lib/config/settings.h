@@ -22,6 +22,7 @@
 #include "doc/duration.h"
 #include "doc/problems.h"
 #include "image/kubelet_version.h"
+#include "image/pull_secret.h"
 #include "kubelet/settings.h"
 #include "plan/caller.h"
 #include "plan/limits.h"
@@ -36,16 +37,7 @@ struct SourcedValue {
   std::string source;
 };
 
-// A mounted pull secret, and its permitted uses. Any image pulled with it is usable by every pod of
-// the node afterwards (kubelet's rule K28), so only the images named here use it.
-struct PullSecret {
-  std::string name;
-  std::string path;                             // a .dockerconfigjson or .dockercfg file
-  std::vector<std::string> allow_repositories;  // never empty
-  std::vector<std::string> sources;             // of the list, by name: "team.yaml"; never empty
-
-  friend bool operator==(const PullSecret&, const PullSecret&) = default;
-};
+using image::PullSecret;  // its lists are never empty
 
 // The account for which credential providers with tokenAttributes are asked (credentials' rule A24): kubelet
 // asks for the pod's account, and the agent has no pod.

@@ -226,7 +226,7 @@ LoadedPullSecret LoadPullSecret(const PullSecret& secret) {
 bool LoadedPullSecret::Serves(const Target& target, const std::vector<std::string>& list_sources) const {
   // Both limits have to hold: images that are pulled with the secret are open to every pod of the node (K28).
   bool listed = std::any_of(list_sources.begin(), list_sources.end(), [&](const std::string& source) {
-    const std::vector<std::string>& mine = declared.list_sources;
+    const std::vector<std::string>& mine = declared.sources;
     return std::find(mine.begin(), mine.end(), source) != mine.end();
   });
   return listed && std::any_of(allowed.begin(), allowed.end(),

@@ -2,7 +2,7 @@
 //   DecodeDockerConfig     as kubelet does, for nodes and pull secrets (A21 to A23)
 //   DecodeContainersAuth   auth.json as CRI-O does (R50; credentials/crio_logins)
 //   ForEachGoMember, …     helpers that decode JSON as Go does; internal to credentials/
-//   PullSecret             a registry secret that is mounted into the agent
+//   LoadPullSecret         a registry secret that is mounted into the agent
 #pragma once
 
 #include <map>
@@ -17,6 +17,7 @@
 #include "credentials/match.h"
 #include "doc/reader.h"
 #include "image/kubelet_version.h"
+#include "image/pull_secret.h"
 #include "image/registry_question.h"
 
 namespace prefetch::credentials {
@@ -122,16 +123,7 @@ void DecodeGoMap(const doc::Reader& map, std::vector<Entry>& entries, const Deco
 // counts).
 std::string GoText(const doc::Reader& object, std::string_view key);
 
-// A registry secret that is mounted into the agent, and its permitted uses: deploy/docs/security.md. Every
-// pod of the node may use an image that was pulled with it. It therefore serves only repositories that match
-// one of `allow_repositories` (the rule of credentials/match.h), and only for entries of one of
-// `list_sources`. If either is empty, it serves nothing.
-struct PullSecret {
-  std::string name;
-  std::string path;  // the mounted folder (with .dockerconfigjson or .dockercfg), or one such file
-  std::vector<std::string> allow_repositories;
-  std::vector<std::string> list_sources;
-};
+using image::PullSecret;
 
 // A declared secret with the credentials that were read from it.
 struct LoadedPullSecret {

@@ -143,7 +143,7 @@ void CheckDockerConfig(const std::string& path, Lines& good, Lines& warnings, Li
 }
 
 void CheckPullSecret(const config::PullSecret& secret, Lines& good, Lines& mistakes) {
-  credentials::LoadedPullSecret loaded = credentials::LoadPullSecret(ToPullSecret(secret));
+  credentials::LoadedPullSecret loaded = credentials::LoadPullSecret(secret);
   mistakes.insert(mistakes.end(), loaded.problems.begin(), loaded.problems.end());
   if (loaded.problems.empty()) {
     good.push_back("pull secret \"" + secret.name +

@@ -42,10 +42,6 @@ image::KubeletVersion DeclaredKubeletVersion(const config::RawConfig& raw, Lines
   return {};
 }
 
-credentials::PullSecret ToPullSecret(const config::PullSecret& secret) {
-  return {secret.name, secret.path, secret.allow_repositories, secret.sources};
-}
-
 credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw, Lines& mistakes) {
   credentials::KeyringOptions options;
   config::Mistakes unpaired;
@@ -64,11 +60,7 @@ credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw, Lines
       options.provider_environment[name] = std::string(value.Reveal());
     }
   }
-  if (raw.pull_secrets) {
-    for (const config::PullSecret& secret : *raw.pull_secrets) {
-      options.pull_secrets.push_back(ToPullSecret(secret));
-    }
-  }
+  if (raw.pull_secrets) options.pull_secrets = *raw.pull_secrets;
   options.kubelet_version = DeclaredKubeletVersion(raw, mistakes);
   return options;
 }

@@ -19,6 +19,5 @@ credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw,
                                              std::vector<std::string>& mistakes);
 image::KubeletVersion DeclaredKubeletVersion(const config::RawConfig& raw,
                                              std::vector<std::string>& mistakes);
-credentials::PullSecret ToPullSecret(const config::PullSecret& secret);
 
 }  // namespace prefetch::ctl

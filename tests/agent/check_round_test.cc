@@ -626,7 +626,7 @@ TEST_F(PreflightRights, NoPullSecretOfTheAgentsIsUsedForAPod) {
                                 .pull_secrets = {{.name = "team-pull",
                                                   .path = dir_.Write("secret/.dockerconfigjson", auths),
                                                   .allow_repositories = {"reg.example.test"},
-                                                  .list_sources = {"images.yaml"}}}},
+                                                  .sources = {"images.yaml"}}}},
                                clock_);
   ImageQueryService asking(board_, runtime_, runtime_, keyring, clock_,
                            [this](const base::Call&, const image::RegistryQuestion& question,

@@ -58,7 +58,7 @@ class KeyringTest : public testing::Test {
     options_.pull_secrets = {{.name = "team-pull",
                               .path = folder_.dir() / "secret",
                               .allow_repositories = {"r.io/team"},
-                              .list_sources = {"team.yaml"}}};
+                              .sources = {"team.yaml"}}};
   }
 
   PluginFolder folder_;

@@ -14,7 +14,7 @@ PullSecret Declared(const std::string& path) {
   return {.name = "team",
           .path = path,
           .allow_repositories = {"r.io/team", "*.r.io"},
-          .list_sources = {"a.yaml"}};
+          .sources = {"a.yaml"}};
 }
 
 TEST(PullSecret, FoldersAndFiles) {
@@ -57,7 +57,7 @@ TEST(PullSecret, ServesOnlyWhatItIsDeclaredFor) {
   EXPECT_FALSE(secret.Serves(Target("r.io/other"), {"a.yaml"}));
   EXPECT_FALSE(secret.Serves(Target("r.io/team/app"), {"b.yaml"}));
   EXPECT_FALSE(secret.Serves(Target("r.io/team/app"), {}));
-  secret.declared.list_sources.clear();
+  secret.declared.sources.clear();
   EXPECT_FALSE(secret.Serves(Target("r.io/team/app"), {"a.yaml"}));
 }
 

@@ -78,7 +78,7 @@ Node::Node(NodeOptions options)
     keyring.pull_secrets = {{.name = "team-pull",
                              .path = dir_.Write("secret/.dockerconfigjson", options_.pull_secret),
                              .allow_repositories = {"reg.example.test"},
-                             .list_sources = {"images.yaml"}}};
+                             .sources = {"images.yaml"}}};
   }
   keyring_ = std::make_unique<credentials::Keyring>(keyring, clock);
   if (options_.touch || options_.runs_pods) {
