@@ -30,17 +30,11 @@ Node WordsSchema(const Field& field, bool null) {
   Node words = Node::Strings(field.words);
   // The schema of an enum has no "type", so null must be among the words.
   if (null) words.items.emplace_back();
-  Node schema = Node::Mapping();
-  if (!field.more_words) {
-    schema.Set("enum", std::move(words));
-    return schema;
-  }
-  std::vector<Node> either;
-  either.push_back(Node::Mapping().Set("enum", std::move(words)));
-  either.push_back(
-      Node::Mapping().Set("type", Node::String("string")).Set("pattern", Node::String(kFutureWordPattern)));
-  schema.Set("anyOf", Node::Sequence(std::move(either)));
-  return schema;
+  const Node known = Node::Mapping({{"enum", std::move(words)}});
+  if (!field.more_words) return known;
+  const Node later =
+      Node::Mapping({{"type", Node::String("string")}, {"pattern", Node::String(kFutureWordPattern)}});
+  return Node::Mapping({{"anyOf", Node::Sequence({known, later})}});
 }
 
 Node TextSchema(const std::string& pattern, bool null) {
@@ -52,10 +46,8 @@ Node TextSchema(const std::string& pattern, bool null) {
 
 // `pattern`: of each value.
 Node MapSchema(const std::string& pattern, bool null) {
-  Node schema = Node::Mapping();
-  schema.Set("type", Type("object", null));
-  schema.Set("additionalProperties", TextSchema(pattern, false));
-  return schema;
+  return Node::Mapping(
+      {{"type", Type("object", null)}, {"additionalProperties", TextSchema(pattern, false)}});
 }
 
 Node ListSchema(const Field& field, Node item, bool null) {
@@ -76,10 +68,7 @@ Node IntSchema(const Field& field, bool null) {
 }
 
 Node EitherSchema(bool null) {
-  std::vector<Node> either;
-  either.push_back(TextSchema("", null));
-  either.push_back(MapSchema("", false));
-  return Node::Mapping().Set("anyOf", Node::Sequence(std::move(either)));
+  return Node::Mapping({{"anyOf", Node::Sequence({TextSchema("", null), MapSchema("", false)})}});
 }
 
 Node WithNull(Node schema, bool null) {
@@ -142,12 +131,10 @@ Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
 // Begins a schema. Its $id is only a name for references by other schemas; nothing is published at that
 // address.
 Node Titled(const char* name, const char* title, const char* description) {
-  Node schema = Node::Mapping();
-  schema.Set("$schema", Node::String(kDraft));
-  schema.Set("$id", Node::String(std::string("https://prefetchd.dev/schemas/") + name + ".json"));
-  schema.Set("title", Node::String(title));
-  schema.Set("description", Node::String(description));
-  return schema;
+  return Node::Mapping({{"$schema", Node::String(kDraft)},
+                        {"$id", Node::String(std::string("https://prefetchd.dev/schemas/") + name + ".json")},
+                        {"title", Node::String(title)},
+                        {"description", Node::String(description)}});
 }
 
 Node Joined(Node head, Node schema) {

@@ -492,14 +492,12 @@ base::Status ForGitlab(const std::string& line, const config::GetEnv& get_env) {
   if (!line.empty()) {
     const std::string url = Variable(get_env, "CI_JOB_URL");
     if (url.empty()) return base::InvalidArgument("CI_JOB_URL is not set: this is no job of GitLab");
-    doc::Node link = doc::Node::Mapping(), entry = doc::Node::Mapping();
-    link.Set("label", doc::Node::String(base::Truncate(line, kLongestGitlabLabel)))
-        .Set("url", doc::Node::String(url));
-    entry.Set("external_link", std::move(link));
-    links.push_back(std::move(entry));
+    const doc::Node link =
+        doc::Node::Mapping({{"label", doc::Node::String(base::Truncate(line, kLongestGitlabLabel))},
+                            {"url", doc::Node::String(url)}});
+    links.push_back(doc::Node::Mapping({{"external_link", link}}));
   }
-  doc::Node report = doc::Node::Mapping();
-  report.Set(kTitle, doc::Node::Sequence(std::move(links)));
+  const doc::Node report = doc::Node::Mapping({{kTitle, doc::Node::Sequence(std::move(links))}});
   const std::string folder = Variable(get_env, "CI_PROJECT_DIR");
   return WriteInPlace((folder.empty() ? "" : folder + "/") + kGitlabFile, doc::WriteJson(report) + "\n");
 }

@@ -128,11 +128,9 @@ doc::Node CrioJson(const CrioLogins& logins) {
              doc::Node::String(place.login.file.empty() ? "" : credentials::DisplayKey(place.login.match)));
     if (place.login.helper) places.back().Set("helper", doc::Node::String(*place.login.helper));
   }
-  doc::Node node = doc::Node::Mapping();
-  node.Set("places", doc::Node::Sequence(std::move(places)))
-      .Set("namespacedFiles", doc::Node::Strings(logins.namespaced))
-      .Set("unseenFiles", doc::Node::Strings(logins.unseen));
-  return node;
+  return doc::Node::Mapping({{"places", doc::Node::Sequence(std::move(places))},
+                             {"namespacedFiles", doc::Node::Strings(logins.namespaced)},
+                             {"unseenFiles", doc::Node::Strings(logins.unseen)}});
 }
 
 bool HasCrioSocket(const std::string& host_root) {
@@ -145,9 +143,7 @@ std::string UnseenCrioText() {
 }
 
 doc::Node UnseenCrioJson() {
-  doc::Node node = doc::Node::Mapping();
-  node.Set("unseenFiles", doc::Node::Sequence({doc::Node::String(registry::kCrioFile)}));
-  return node;
+  return doc::Node::Mapping({{"unseenFiles", doc::Node::Strings({registry::kCrioFile})}});
 }
 
 }  // namespace prefetch::ctl

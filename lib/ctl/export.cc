@@ -151,38 +151,37 @@ doc::Node& SetVerification(doc::Node& node, const std::vector<std::string>& patt
 }
 
 std::string DropIn(KubeletVersion version, const std::vector<std::string>& patterns) {
-  doc::Node node = doc::Node::Mapping();
-  node.Set("apiVersion", doc::Node::String("kubelet.config.k8s.io/v1beta1"))
-      .Set("kind", doc::Node::String("KubeletConfiguration"));
+  doc::Node node = doc::Node::Mapping({{"apiVersion", doc::Node::String("kubelet.config.k8s.io/v1beta1")},
+                                       {"kind", doc::Node::String("KubeletConfiguration")}});
   // A KubeletConfig of OpenShift must not set gates (GateComment).
   if (kubelet::NeedsFeatureGate(version)) {
-    doc::Node gates = doc::Node::Mapping();
-    gates.Set("KubeletEnsureSecretPulledImages", doc::Node::Bool(true));
-    node.Set("featureGates", std::move(gates));
+    node.Set("featureGates",
+             doc::Node::Mapping({{"KubeletEnsureSecretPulledImages", doc::Node::Bool(true)}}));
   }
   return doc::WriteYaml(SetVerification(node, patterns));
 }
 
+// An object of the Machine Config Operator.
+doc::Node MachineConfigObject(const char* kind, doc::Node metadata, doc::Node spec) {
+  return doc::Node::Mapping({{"apiVersion", doc::Node::String("machineconfiguration.openshift.io/v1")},
+                             {"kind", doc::Node::String(kind)},
+                             {"metadata", std::move(metadata)},
+                             {"spec", std::move(spec)}});
+}
+
 std::string OpenShift(const std::vector<std::string>& patterns) {
-  doc::Node metadata = doc::Node::Mapping();
-  metadata.Set("name", doc::Node::String("prefetchd-allowlist"));
-  doc::Node labels = doc::Node::Mapping();
-  labels.Set("pools.operator.machineconfiguration.openshift.io/worker", doc::Node::String(""));
-  doc::Node selector = doc::Node::Mapping();
-  selector.Set("matchLabels", std::move(labels));
   doc::Node settings = doc::Node::Mapping();
   SetVerification(settings, patterns);
-  doc::Node spec = doc::Node::Mapping();
-  spec.Set("machineConfigPoolSelector", std::move(selector)).Set("kubeletConfig", std::move(settings));
-  doc::Node node = doc::Node::Mapping();
-  node.Set("apiVersion", doc::Node::String("machineconfiguration.openshift.io/v1"))
-      .Set("kind", doc::Node::String("KubeletConfig"))
-      .Set("metadata", std::move(metadata))
-      .Set("spec", std::move(spec));
+  const doc::Node labels = doc::Node::Mapping(
+      {{"pools.operator.machineconfiguration.openshift.io/worker", doc::Node::String("")}});
+  const doc::Node spec =
+      doc::Node::Mapping({{"machineConfigPoolSelector", doc::Node::Mapping({{"matchLabels", labels}})},
+                          {"kubeletConfig", std::move(settings)}});
+  const doc::Node metadata = doc::Node::Mapping({{"name", doc::Node::String("prefetchd-allowlist")}});
   // The YAML writer has no comments, so this one is put into its text.
   const std::string selected = "  machineConfigPoolSelector:\n";
   return base::ReplaceAll(
-      doc::WriteYaml(node), selected,
+      doc::WriteYaml(MachineConfigObject("KubeletConfig", metadata, spec)), selected,
       "  # Choose the label of the pools whose nodes run the agent; this is the one of all "
       "workers.\n" +
           selected);
@@ -242,18 +241,11 @@ doc::Node Document(const ExportPinnedOptions& options, const std::set<std::strin
   for (const std::string& name : names) {
     images.push_back(doc::Node::Mapping().Set("name", doc::Node::String(name)));
   }
-  doc::Node labels = doc::Node::Mapping();
-  labels.Set("machineconfiguration.openshift.io/role", doc::Node::String(options.pool));
-  doc::Node metadata = doc::Node::Mapping();
-  metadata.Set("name", doc::Node::String(options.name)).Set("labels", std::move(labels));
-  doc::Node spec = doc::Node::Mapping();
-  spec.Set("pinnedImages", doc::Node::Sequence(std::move(images)));
-  doc::Node node = doc::Node::Mapping();
-  node.Set("apiVersion", doc::Node::String("machineconfiguration.openshift.io/v1"))
-      .Set("kind", doc::Node::String("PinnedImageSet"))
-      .Set("metadata", std::move(metadata))
-      .Set("spec", std::move(spec));
-  return node;
+  const doc::Node labels =
+      doc::Node::Mapping({{"machineconfiguration.openshift.io/role", doc::Node::String(options.pool)}});
+  return MachineConfigObject(
+      "PinnedImageSet", doc::Node::Mapping({{"name", doc::Node::String(options.name)}, {"labels", labels}}),
+      doc::Node::Mapping({{"pinnedImages", doc::Node::Sequence(std::move(images))}}));
 }
 
 }  // namespace

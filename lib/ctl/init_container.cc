@@ -67,9 +67,7 @@ ParsedFlags ParseFlags(const InitContainerFlags& flags, Mistakes& mistakes) {
 }
 
 doc::Node SecretItem(const std::string& secret) {
-  doc::Node item = doc::Node::Mapping();
-  item.Set("name", doc::Node::String(secret));
-  return item;
+  return doc::Node::Mapping({{"name", doc::Node::String(secret)}});
 }
 
 // Returns the deadline after which Kubernetes ends the pod: its own, its Job's, or its CronJob's; the

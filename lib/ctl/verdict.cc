@@ -117,12 +117,11 @@ std::vector<PullPolicy> Policies(const VerdictOptions& options) {
 }
 
 doc::Node ToNode(const kubelet::Verdict& verdict) {
-  doc::Node node = doc::Node::Mapping();
-  node.Set("result", doc::Node::String(std::string(kubelet::VerdictResultName(verdict.result))))
-      .Set("reason", doc::Node::String(std::string(kubelet::VerdictReasonName(verdict.reason))))
-      .Set("rule", doc::Node::String(verdict.rule))
-      .Set("message", doc::Node::String(verdict.message));
-  return node;
+  return doc::Node::Mapping(
+      {{"result", doc::Node::String(std::string(kubelet::VerdictResultName(verdict.result)))},
+       {"reason", doc::Node::String(std::string(kubelet::VerdictReasonName(verdict.reason)))},
+       {"rule", doc::Node::String(verdict.rule)},
+       {"message", doc::Node::String(verdict.message)}});
 }
 
 std::string ToJson(const VerdictOptions& options, const kubelet::Verdicts& verdicts) {
@@ -130,11 +129,10 @@ std::string ToJson(const VerdictOptions& options, const kubelet::Verdicts& verdi
   for (PullPolicy policy : Policies(options)) {
     by_policy.Set(std::string(image::PullPolicyName(policy)), ToNode(verdicts.For(policy)));
   }
-  doc::Node node = doc::Node::Mapping();
-  node.Set("image", doc::Node::String(base::ToUtf8(options.image)))
-      .Set("imageID", doc::Node::String(base::ToUtf8(options.image_id)))
-      .Set("verdicts", std::move(by_policy));
-  return doc::WritePrettyJson(node);
+  return doc::WritePrettyJson(
+      doc::Node::Mapping({{"image", doc::Node::String(base::ToUtf8(options.image))},
+                          {"imageID", doc::Node::String(base::ToUtf8(options.image_id))},
+                          {"verdicts", std::move(by_policy)}}));
 }
 
 std::string ToText(const VerdictOptions& options, const kubelet::Verdicts& verdicts) {

@@ -67,8 +67,7 @@ void RemoveObject(Objects& objects, std::string_view kind, std::string_view orig
 // A DaemonSet's selector is immutable. The new manifests can only replace the old DaemonSet if their selector
 // equals the old one exactly.
 void SelectByApp(Objects& objects, const std::string& name) {
-  doc::Node app = doc::Node::Mapping();
-  app.Set("app", doc::Node::String(name));
+  const doc::Node app = doc::Node::Mapping({{"app", doc::Node::String(name)}});
   for (Object& object : objects.all) {
     doc::Node& body = object.body;
     std::string kind = object.Kind();

@@ -25,10 +25,9 @@ bool IsFlag(const doc::Node& arg, std::string_view flag) {
   return text.substr(0, text.find('=')) == flag;
 }
 
-doc::Node ProjectedMap(const std::string& name) {
-  doc::Node source = doc::Node::Mapping();
-  Put(Sub(source, "configMap"), "name", doc::Node::String(name));
-  return source;
+// Returns "name: NAME", as ConfigMaps and Secrets are named.
+doc::Node Named(const std::string& name) {
+  return doc::Node::Mapping({{"name", doc::Node::String(name)}});
 }
 
 }  // namespace
@@ -74,7 +73,7 @@ void AgentDaemonSet::SetEnv(const std::string& name, const std::string& value) {
   doc::Node& env = *Find(*container_, "env");
   doc::Node* variable = ItemNamed(env, "name", name);
   if (variable == nullptr) {
-    env.items.push_back(doc::Node::Mapping().Set("name", doc::Node::String(name)));
+    env.items.push_back(Named(name));
     variable = &env.items.back();
   }
   Put(*variable, "value", doc::Node::String(value));
@@ -86,22 +85,16 @@ void AgentDaemonSet::SetImage(const std::string& image) {
 
 void AgentDaemonSet::SetImagePullSecrets(const std::vector<std::string>& names) {
   std::vector<doc::Node> secrets;
-  for (const std::string& name : names) {
-    secrets.push_back(doc::Node::Mapping());
-    secrets.back().Set("name", doc::Node::String(name));
-  }
+  for (const std::string& name : names) secrets.push_back(Named(name));
   Put(*pod_spec_, "imagePullSecrets", doc::Node::Sequence(std::move(secrets)));
 }
 
 void AgentDaemonSet::MountSecret(const std::string& volume, const std::string& secret,
                                  const std::string& folder) {
-  doc::Node source = doc::Node::Mapping();
-  source.Set("name", doc::Node::String(volume));
-  Put(Sub(source, "secret"), "secretName", doc::Node::String(secret));
-  doc::Node mount = doc::Node::Mapping();
-  mount.Set("name", doc::Node::String(volume))
-      .Set("mountPath", doc::Node::String(folder))
-      .Set("readOnly", doc::Node::Bool(true));
+  doc::Node source = Named(volume);
+  source.Set("secret", doc::Node::Mapping({{"secretName", doc::Node::String(secret)}}));
+  doc::Node mount = Named(volume);
+  mount.Set("mountPath", doc::Node::String(folder)).Set("readOnly", doc::Node::Bool(true));
   std::vector<doc::Node>& volumes = Find(*pod_spec_, "volumes")->items;
   // Placed first, since kustomize puts the items of a patch before existing ones; the tests compare with its
   // output.
@@ -144,12 +137,14 @@ void AgentDaemonSet::SetListMaps(const std::vector<std::string>& config_maps) {
   Remove(*volume, "configMap");
   Remove(*volume, "projected");
   if (config_maps.size() == 1) {
-    Put(Sub(*volume, "configMap"), "name", doc::Node::String(config_maps.front()));
+    volume->Set("configMap", Named(config_maps.front()));
     return;
   }
   std::vector<doc::Node> sources;
-  for (const std::string& name : config_maps) sources.push_back(ProjectedMap(name));
-  Put(Sub(*volume, "projected"), "sources", doc::Node::Sequence(std::move(sources)));
+  for (const std::string& name : config_maps) {
+    sources.push_back(doc::Node::Mapping({{"configMap", Named(name)}}));
+  }
+  volume->Set("projected", doc::Node::Mapping({{"sources", doc::Node::Sequence(std::move(sources))}}));
 }
 
 namespace {

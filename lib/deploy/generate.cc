@@ -140,12 +140,11 @@ std::vector<ConfigMapSource> ListMaps(const GenerateOptions& options) {
 // Returns a list with the agent's own image, which the init containers for preflights run. Status and
 // preflights then report on it. It is not required, so no node waits for it.
 ListFile ListOfOwnImage(const std::string& image) {
-  doc::Node entry = doc::Node::Mapping();
-  entry.Set("image", doc::Node::String(image)).Set("required", doc::Node::Bool(false));
-  doc::Node list = doc::Node::Mapping();
-  list.Set("apiVersion", doc::Node::String("prefetchd.dev/v1alpha1"))
-      .Set("kind", doc::Node::String("ImageList"))
-      .Set("images", doc::Node::Sequence({std::move(entry)}));
+  const doc::Node entry =
+      doc::Node::Mapping({{"image", doc::Node::String(image)}, {"required", doc::Node::Bool(false)}});
+  const doc::Node list = doc::Node::Mapping({{"apiVersion", doc::Node::String("prefetchd.dev/v1alpha1")},
+                                             {"kind", doc::Node::String("ImageList")},
+                                             {"images", doc::Node::Sequence({entry})}});
   return {std::string(kOwnImageList), doc::WriteYaml(list)};
 }
 

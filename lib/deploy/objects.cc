@@ -233,9 +233,10 @@ std::string GoJson(const doc::Node& config_map) {
 
 doc::Node MakeConfigMap(const std::string& name,
                         const std::vector<std::pair<std::string, std::string>>& data) {
-  doc::Node object = doc::Node::Mapping();
-  object.Set("apiVersion", doc::Node::String("v1")).Set("kind", doc::Node::String("ConfigMap"));
-  Put(Sub(object, "metadata"), "name", doc::Node::String(name));
+  doc::Node object =
+      doc::Node::Mapping({{"apiVersion", doc::Node::String("v1")},
+                          {"kind", doc::Node::String("ConfigMap")},
+                          {"metadata", doc::Node::Mapping({{"name", doc::Node::String(name)}})}});
   for (const auto& [key, text] : data) Put(Sub(object, "data"), key, doc::Node::String(text));
   return object;
 }

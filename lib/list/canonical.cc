@@ -62,6 +62,13 @@ Node CanonicalEntry(const plan::DesiredImage& image) {
   return node;
 }
 
+Node ListDocument(std::string_view kind, std::vector<Node> images) {
+  Node root = Node::Mapping({{"apiVersion", Node::String(std::string(kListApiVersion))},
+                             {"kind", Node::String(std::string(kind))}});
+  root.Set("images", Node::Sequence(std::move(images)));
+  return root;
+}
+
 Node CanonicalForm(const SourceContent& source) {
   std::vector<const ListEntry*> order;
   for (const ListEntry& entry : source.entries) order.push_back(&entry);
@@ -81,11 +88,7 @@ Node CanonicalForm(const SourceContent& source) {
     if (names[reference.SpecImage()] > 1) node.members.front().value = Node::String(reference.written());
     images.push_back(std::move(node));
   }
-  Node root = Node::Mapping();
-  root.Set("apiVersion", Node::String(std::string(kListApiVersion)));
-  root.Set("kind", Node::String(std::string(kListKind)));
-  root.Set("images", Node::Sequence(std::move(images)));
-  return root;
+  return ListDocument(kListKind, std::move(images));
 }
 
 std::string SourceHash(const SourceContent& source) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "doc/node.h"
@@ -16,6 +17,9 @@ namespace prefetch::list {
 
 // Returns the canonical form of one entry. Pure.
 doc::Node CanonicalEntry(const plan::DesiredImage& image);
+
+// Returns a document of this kind, with these entries. Pure.
+doc::Node ListDocument(std::string_view kind, std::vector<doc::Node> images);
 
 // Returns an ImageList document that decodes to the same entries. Pure.
 doc::Node CanonicalForm(const SourceContent& source);

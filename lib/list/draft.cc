@@ -8,6 +8,7 @@
 #include "doc/kubernetes_stream.h"
 #include "doc/reader.h"
 #include "doc/write.h"
+#include "list/canonical.h"
 #include "list/image_list.h"
 
 namespace prefetch::list {
@@ -67,10 +68,7 @@ std::string ListDraft::Write(DraftOutput output, const std::vector<std::string>&
     }
   }
   if (output != DraftOutput::kJson) return text;
-  return doc::WritePrettyJson(doc::Node::Mapping()
-                                  .Set("apiVersion", doc::Node::String(std::string(kListApiVersion)))
-                                  .Set("kind", doc::Node::String(std::string(kListKind)))
-                                  .Set("images", doc::Node::Sequence(std::move(nodes))));
+  return doc::WritePrettyJson(ListDocument(kListKind, std::move(nodes)));
 }
 
 namespace {

@@ -318,9 +318,8 @@ std::optional<std::vector<plan::PullWindow>> ReadPullWindow(ObjectReader& object
 }
 
 Node PullWindowNode(const plan::PullWindow& window) {
-  Node node = Node::Mapping();
-  node.Set("start", Node::String(plan::TimeOfDay(window.start)));
-  node.Set("end", Node::String(plan::TimeOfDay(window.end)));
+  Node node = Node::Mapping({{"start", Node::String(plan::TimeOfDay(window.start))},
+                             {"end", Node::String(plan::TimeOfDay(window.end))}});
   if (window.days != plan::kEveryDay) {
     std::vector<Node> days;
     for (unsigned bit = 0; bit < plan::kDayNames.size(); bit++) {
@@ -408,9 +407,8 @@ class PodParts {
 };
 
 Node CoordinatesNode(const Coordinates& of) {
-  Node node = Node::Mapping();
-  node.Set("namespace", Node::String(of.namespace_name));
-  node.Set("name", Node::String(of.name));
+  Node node =
+      Node::Mapping({{"namespace", Node::String(of.namespace_name)}, {"name", Node::String(of.name)}});
   if (!of.uid.empty()) node.Set("uid", Node::String(of.uid));
   return node;
 }

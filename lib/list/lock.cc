@@ -8,6 +8,7 @@
 #include "doc/write.h"
 #include "doc/yaml.h"
 #include "image/reference.h"
+#include "list/canonical.h"
 #include "list/image_list.h"
 
 namespace prefetch::list {
@@ -47,11 +48,8 @@ std::string WriteLock(const ListLock& lock, const std::string& list_name) {
     images.push_back(
         doc::Node::Mapping().Set("image", doc::Node::String(image)).Set("digest", doc::Node::String(digest)));
   }
-  doc::Node root = doc::Node::Mapping();
-  root.Set("apiVersion", doc::Node::String(std::string(kListApiVersion)));
-  root.Set("kind", doc::Node::String(std::string(kLockKind)));
-  root.Set("images", doc::Node::Sequence(std::move(images)));
-  return "# Written by prefetchctl list lock " + list_name + "\n" + doc::WriteYaml(root);
+  return "# Written by prefetchctl list lock " + list_name + "\n" +
+         doc::WriteYaml(ListDocument(kLockKind, std::move(images)));
 }
 
 base::Result<ListLock> ReadLock(std::string_view text, const std::string& name) {
