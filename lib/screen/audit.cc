@@ -223,9 +223,7 @@ constexpr std::size_t kMostPulls = 10;
 constexpr std::size_t kMostNames = 3;
 
 std::string IndentedParagraph(std::string_view text, std::size_t width) {
-  std::string out;
-  for (const std::string& line : Wrap(text, width - 4)) out += "    " + line + "\n";
-  return out;
+  return WrapIndented(text, "    ", "    ", width);
 }
 
 // "12.4 s", "850 ms", "3 min".
@@ -320,12 +318,7 @@ std::string AuditText(const Audit& audit, std::size_t width) {
     if (audit.pulls.size() > kMostPulls)
       text += "  … " + std::to_string(audit.pulls.size() - kMostPulls) + " more (-o json has all)\n";
   }
-  for (const std::string& note : audit.notes) {
-    std::string lines;
-    for (const std::string& line : Wrap(note, width - 6))
-      lines += (lines.empty() ? "note: " : "      ") + line + "\n";
-    text += lines;
-  }
+  for (const std::string& note : audit.notes) text += WrapIndented(note, "note: ", "      ", width);
   return text;
 }
 

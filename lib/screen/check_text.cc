@@ -84,8 +84,7 @@ std::string RowText(const CheckRow& row, const Columns& columns, std::size_t wid
   // Too narrow for a column: the sentence stands below its row.
   bool below = beside + kSentence > width;
   std::string margin(below ? kMargin : beside, ' ');
-  std::string text;
-  for (const std::string& part : Wrap(row.message, width - margin.size())) text += margin + part + "\n";
+  const std::string text = WrapIndented(row.message, margin, margin, width);
   if (below) return line.substr(0, line.find_last_not_of(' ') + 1) + "\n" + text;
   return line + text.substr(DisplayWidth(line));
 }
@@ -230,9 +229,7 @@ std::string CheckText(const std::vector<CheckItem>& items, const status::CheckRe
   std::string text;
   for (const CheckRow& row : rows) text += RowText(row, columns, width);
   std::string summary = CheckSummary(items, result, options.unknown_passes);
-  if (width == 0) return text + summary + "\n";
-  for (const std::string& line : Wrap(summary, width)) text += line + "\n";
-  return text;
+  return text + (width == 0 ? summary + "\n" : WrapIndented(summary, "", "", width));
 }
 
 namespace {

@@ -23,25 +23,12 @@ constexpr std::size_t kPageIndent = 2;
 
 class LabelledPage {
  public:
-  explicit LabelledPage(std::size_t width) : room_(std::max(width, kLeastWidth) - kTextColumn) {}
+  explicit LabelledPage(std::size_t width) : width_(std::max(width, kLeastWidth)) {}
 
   // One more paragraph under the label of the last Section().
-  void Add(std::string_view text) {
-    for (const std::string& line : Wrap(text, room_)) {
-      text_ += PadRight(label_, kTextColumn) + line + "\n";
-      label_.clear();
-    }
-  }
+  void Add(std::string_view text) { AddBehind("", text); }
   // The same, with a mark that the further lines are aligned behind.
-  void AddMarked(const std::string& mark, std::string_view text) {
-    std::size_t indent = DisplayWidth(mark) + 1;
-    std::string before = mark + " ";
-    for (const std::string& line : Wrap(text, room_ - indent)) {
-      text_ += PadRight(label_, kTextColumn) + before + line + "\n";
-      label_.clear();
-      before.assign(indent, ' ');
-    }
-  }
+  void AddMarked(const std::string& mark, std::string_view text) { AddBehind(mark + " ", text); }
   void Section(const std::string& label, std::string_view text = "", std::size_t indent = kPageIndent) {
     label_ = std::string(indent, ' ') + label;
     Add(text);
@@ -53,8 +40,15 @@ class LabelledPage {
   std::string Take() { return std::move(text_); }
 
  private:
+  void AddBehind(const std::string& mark, std::string_view text) {
+    const std::string blanks(kTextColumn + DisplayWidth(mark), ' ');
+    const std::string lines = WrapIndented(text, PadRight(label_, kTextColumn) + mark, blanks, width_);
+    if (!lines.empty()) label_.clear();
+    text_ += lines;
+  }
+
   static constexpr std::size_t kTextColumn = 18;  // behind the longest label, "    IfNotPresent"
-  std::size_t room_;
+  std::size_t width_;
   std::string label_;
   std::string text_;
 };

@@ -67,14 +67,10 @@ std::string Counts(const Fleet& fleet, const std::string& gap, bool color) {
 
 // The first line begins with `first`; the others are indented by its width, so that an arrow stands out.
 std::string Indented(std::string_view text, std::string_view first, std::size_t width) {
-  if (text.empty()) return "";
-  std::string out, margin(kStateColumns + 2, ' ');
-  std::size_t room = width - margin.size() - DisplayWidth(first);
+  const std::string margin(kStateColumns + 2, ' '), blanks(DisplayWidth(first), ' ');
   // A registry's message may be a whole page.
-  for (const std::string& line : Wrap(base::Truncate(text, kLongestMessage), room)) {
-    out += margin + (out.empty() ? std::string(first) : std::string(DisplayWidth(first), ' ')) + line + "\n";
-  }
-  return out;
+  return WrapIndented(base::Truncate(text, kLongestMessage), margin + std::string(first), margin + blanks,
+                      width);
 }
 
 // One cause on its own lines: the state and image, its message, the nodes, then the advice.
@@ -124,9 +120,7 @@ std::string GroupsText(const Fleet& fleet, const FleetTableOptions& options, std
 std::string HiddenText(const Fleet& fleet, std::size_t width) {
   if (fleet.public_only == 0) return "";
   const std::string where = fleet.public_only == fleet.nodes.size() ? "" : " on " + Nodes(fleet.public_only);
-  std::string text;
-  for (const std::string& line : Wrap(std::string(kHiddenText) + where, width)) text += line + "\n";
-  return text;
+  return WrapIndented(kHiddenText + where, "", "", width);
 }
 
 // "2 nodes dead or leaving are not counted: ci-1 (cordoned), ci-2 (kubelet does not report)".
@@ -139,9 +133,7 @@ std::string LeavingText(const Fleet& fleet, std::size_t width, std::size_t most)
   const std::string sentence = Nodes(fleet.leaving) + " dead or leaving " +
                                (fleet.leaving == 1 ? "is" : "are") +
                                " not counted: " + base::JoinFirst(names, most);
-  std::string text;
-  for (const std::string& line : Wrap(sentence, width)) text += line + "\n";
-  return text;
+  return WrapIndented(sentence, "", "", width);
 }
 
 std::string NodeReasonText(const FleetNode& node) {

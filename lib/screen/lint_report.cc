@@ -51,11 +51,8 @@ std::string Line(const Finding& finding, std::size_t place_width, const LintText
   if (options.width == 0 || DisplayWidth(head) + 1 + DisplayWidth(message) <= options.width) {
     return head + " " + message + "\n";
   }
-  std::string text = head + "\n";
-  for (const std::string& line : Wrap(message, options.width - kPathMargin)) {
-    text += std::string(kPathMargin, ' ') + line + "\n";
-  }
-  return text;
+  const std::string margin(kPathMargin, ' ');
+  return head + "\n" + WrapIndented(message, margin, margin, options.width);
 }
 
 }  // namespace

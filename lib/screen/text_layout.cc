@@ -120,6 +120,15 @@ std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+std::string WrapIndented(std::string_view text, std::string_view first, std::string_view rest,
+                         std::size_t width) {
+  std::string out;
+  for (const std::string& line : Wrap(text, width - DisplayWidth(first))) {
+    out += std::string(out.empty() ? first : rest) + line + "\n";
+  }
+  return out;
+}
+
 std::string ShortHash(std::string_view hash) {
   if (hash.empty()) return "none";
   const std::size_t colon = hash.find(':');

@@ -32,6 +32,11 @@ std::string ShortHash(std::string_view hash);
 // Words in lines of at most `width` columns; a longer word is a line of its own.
 std::vector<std::string> Wrap(std::string_view text, std::size_t width);
 
+// Wraps the text likewise, as one paragraph, with a newline after each line; `first` stands before the first
+// line, `rest` before the others. Both are as wide, and count.
+std::string WrapIndented(std::string_view text, std::string_view first, std::string_view rest,
+                         std::size_t width);
+
 // Wraps each line of the text likewise, with a newline after each; `first` stands before the first line,
 // `rest` before the others.
 std::string Paragraph(std::string_view text, std::string_view first, std::string_view rest,

@@ -200,14 +200,12 @@ std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, 
   if (document.reason != plan::Reason::kImagesNotReady && !document.ready)
     text += Paragraph(document.message, "  ", "    ",
                       std::string::npos);  // in one line, since logs are searched for it
-  constexpr std::size_t kIndent = kStateColumns + 4;
-  std::size_t columns = std::max(width, kLeastWidth) - kIndent;
+  const std::size_t whole = std::max(width, kLeastWidth);
+  const std::string margin(kStateColumns + 4, ' ');
   for (const status::StatusImage* image : MissingImages(document)) {
     text += "  " + PadRight(status::WordsFor(image->reason.text()).state, kStateColumns) + "  " +
-            ShortImage(image->image, columns) + "\n";
-    for (const std::string& line : Wrap(ReasonText(*image, document), columns)) {
-      text += std::string(kIndent, ' ') + line + "\n";
-    }
+            ShortImage(image->image, whole - margin.size()) + "\n" +
+            WrapIndented(ReasonText(*image, document), margin, margin, whole);
   }
   return text;
 }
