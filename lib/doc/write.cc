@@ -287,10 +287,10 @@ void JsonWriter::Null() {
   text_ += "null";
 }
 
-void JsonWriter::Strings(const std::vector<std::string>& items) {
-  BeginArray();
-  for (const std::string& item : items) String(item);
-  EndArray();
+void JsonWriter::MemberStrings(std::string_view name, const std::vector<std::string>& items) {
+  Array(name, [&] {
+    for (const std::string& item : items) String(item);
+  });
 }
 
 void JsonWriter::MemberOrNull(std::string_view name, std::string_view text) {
@@ -301,6 +301,11 @@ void JsonWriter::MemberOrNull(std::string_view name, std::string_view text) {
 void JsonWriter::MemberOrNull(std::string_view name, const std::optional<base::WallTime>& time) {
   Key(name);
   time ? String(base::Rfc3339(*time)) : Null();
+}
+
+void JsonWriter::MemberOrNull(std::string_view name, const std::optional<std::uint64_t>& number) {
+  Key(name);
+  number ? Number(*number) : Null();
 }
 
 }  // namespace prefetch::doc

@@ -47,7 +47,6 @@ class JsonWriter {
   void Integer(std::int64_t value);
   void Bool(bool value);
   void Null();
-  void Strings(const std::vector<std::string>& items);
 
   // A member in one call.
   void Member(std::string_view name, std::string_view text) { Key(name), String(text); }
@@ -55,6 +54,7 @@ class JsonWriter {
   void MemberNumber(std::string_view name, std::uint64_t value) { Key(name), Number(value); }
   void MemberBool(std::string_view name, bool value) { Key(name), Bool(value); }
   void MemberNull(std::string_view name) { Key(name), Null(); }
+  void MemberStrings(std::string_view name, const std::vector<std::string>& items);
   // An object or an array whose content `write` adds.
   template <typename F>
   void Object(F&& write) {
@@ -68,9 +68,10 @@ class JsonWriter {
   void Array(std::string_view name, F&& write) {
     Key(name), BeginArray(), write(), EndArray();
   }
-  // null if empty, or if there is no time.
+  // null if empty, or if there is no time or number.
   void MemberOrNull(std::string_view name, std::string_view text);
   void MemberOrNull(std::string_view name, const std::optional<base::WallTime>& time);
+  void MemberOrNull(std::string_view name, const std::optional<std::uint64_t>& number);
 
   // Reserves memory for a long document: a text that grows by doubling takes twice its size.
   void Reserve(std::size_t bytes) { text_.reserve(bytes); }

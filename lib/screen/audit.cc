@@ -272,10 +272,8 @@ void WriteFinding(doc::JsonWriter& out, const AuditFinding& finding) {
     out.MemberNumber("sizeBytes", finding.size_bytes);
     out.MemberOrNull("firstSeen", finding.first_seen);
     out.MemberOrNull("arrivedAt", finding.arrived_at);
-    out.Key("nodes");
-    out.Strings(finding.nodes);
-    out.Key("pods");
-    out.Strings(finding.pods);
+    out.MemberStrings("nodes", finding.nodes);
+    out.MemberStrings("pods", finding.pods);
     out.MemberNumber("morePods", finding.more_pods);
   });
 }
@@ -337,8 +335,7 @@ std::string AuditJson(const Audit& audit, base::WallTime time) {
     out.Array("pulls", [&] {
       for (const AuditPull& pull : audit.pulls) WritePull(out, pull);
     });
-    out.Key("notes");
-    out.Strings(audit.notes);
+    out.MemberStrings("notes", audit.notes);
   });
   return out.Take() + "\n";
 }

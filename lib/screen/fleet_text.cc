@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/ascii_output.h"
@@ -293,8 +294,7 @@ void WriteGroup(doc::JsonWriter& out, const FleetGroup& group) {
     out.Member("message", group.message);
     out.MemberNumber("otherMessages", group.other_messages);
     out.MemberNumber("count", group.nodes.size());
-    out.Key("nodes");
-    out.Strings(group.nodes);
+    out.MemberStrings("nodes", group.nodes);
     out.MemberOrNull("slowest", group.slowest);
     out.MemberNumber("mostBytesLeft", group.most_bytes_left);
   });
@@ -309,11 +309,7 @@ void WriteMissing(doc::JsonWriter& out, const FleetMissing& image, bool hidden) 
     out.Member("message", image.message);
     out.MemberBool("settled", image.settled);
     // null says "not shown", while 0 would say "never tried".
-    if (hidden) {
-      out.MemberNull("attempts");
-    } else {
-      out.MemberNumber("attempts", image.attempts);
-    }
+    out.MemberOrNull("attempts", hidden ? std::nullopt : std::optional(image.attempts));
     out.MemberNumber("bytesLeft", image.bytes_left);
   });
 }
@@ -355,11 +351,9 @@ std::string FleetJson(const Fleet& fleet, base::WallTime time, bool not_ready) {
     out.MemberNumber("noDetail", fleet.no_detail);
     out.MemberNumber("publicOnly", fleet.public_only);
     out.MemberNumber("bytesLeft", fleet.bytes_left);
-    if (fleet.time_left) {
-      out.MemberNumber("secondsLeft", static_cast<std::uint64_t>(fleet.time_left->count()));
-    } else {
-      out.MemberNull("secondsLeft");
-    }
+    std::optional<std::uint64_t> seconds;
+    if (fleet.time_left) seconds = static_cast<std::uint64_t>(fleet.time_left->count());
+    out.MemberOrNull("secondsLeft", seconds);
     out.Array("causes", [&] {
       for (const FleetGroup& group : fleet.groups) WriteGroup(out, group);
     });

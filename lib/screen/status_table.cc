@@ -433,11 +433,7 @@ std::string JsonRow(const status::StatusImage& image, const std::string& node) {
     out.MemberNumber("attempts", image.pull.attempts);
     out.MemberOrNull("startedAt", image.pull.started_at);
     out.MemberOrNull("finishedAt", image.pull.finished_at);
-    if (auto seconds = Seconds(image.pull)) {
-      out.MemberNumber("seconds", *seconds);
-    } else {
-      out.MemberNull("seconds");
-    }
+    out.MemberOrNull("seconds", Seconds(image.pull));
   });
   return out.Take() + "\n";
 }
