@@ -11,6 +11,7 @@
 #include "config/config_file.h"
 #include "config/settings.h"
 #include "doc/duration.h"
+#include "image/reference.h"
 #include "kubelet/verdict.h"
 #include "list/image_list.h"
 #include "plan/desired.h"
@@ -49,15 +50,50 @@ std::string RangeOf(const Field& field) {
   return "";
 }
 
+// Returns "duration", "`Keep` or `NotReady`", "list of texts".
+std::string TypeOf(const Field& field) {
+  switch (field.form) {
+    case Form::kObject:
+      return "object";
+    case Form::kObjects:
+      return "list of objects";
+    case Form::kTexts:
+      return field.words.empty() ? "list of texts" : "list of " + AnyOf(field.words);
+    case Form::kMap:
+      return "map of texts";
+    case Form::kTextOrMap:
+      return "text, or map of texts";
+    case Form::kText:
+      return "text";
+    case Form::kWord:
+      return field.words.size() > kMostWordsShown ? "word" : AnyOf(field.words);
+    case Form::kBool:
+      return "boolean";
+    case Form::kInt:
+      return "integer" + RangeOf(field);
+    case Form::kDuration:
+      return "duration";
+    case Form::kTime:
+      return "time";
+  }
+  std::abort();
+}
+
+// Returns `fields` below another path: "verdicts" and "Never" give "verdicts.Never".
+Fields WithPrefix(const std::string& path, Fields fields) {
+  for (Field& field : fields) field.path = path + field.path;
+  return fields;
+}
+
+// Returns the words of imagePullPolicy.
+std::vector<std::string> PolicyWords() {
+  return WordsOf(image::PullPolicy::kAlways, image::PullPolicyName);
+}
+
 }  // namespace
 
 std::string CellText(const std::string& text) {
   return base::ReplaceAll(base::ReplaceAll(text, "|", "\\|"), "\n", " ");
-}
-
-Fields WithPrefix(const std::string& path, Fields fields) {
-  for (Field& field : fields) field.path = path + field.path;
-  return fields;
 }
 
 void Append(Fields& fields, Fields more) {
@@ -84,34 +120,6 @@ bool IsValue(const Field& field) {
     case Form::kTextOrMap:
     case Form::kTime:
       return false;
-  }
-  std::abort();
-}
-
-std::string TypeOf(const Field& field) {
-  switch (field.form) {
-    case Form::kObject:
-      return "object";
-    case Form::kObjects:
-      return "list of objects";
-    case Form::kTexts:
-      return field.words.empty() ? "list of texts" : "list of " + AnyOf(field.words);
-    case Form::kMap:
-      return "map of texts";
-    case Form::kTextOrMap:
-      return "text, or map of texts";
-    case Form::kText:
-      return "text";
-    case Form::kWord:
-      return field.words.size() > kMostWordsShown ? "word" : AnyOf(field.words);
-    case Form::kBool:
-      return "boolean";
-    case Form::kInt:
-      return "integer" + RangeOf(field);
-    case Form::kDuration:
-      return "duration";
-    case Form::kTime:
-      return "time";
   }
   std::abort();
 }

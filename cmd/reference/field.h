@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "doc/field.h"
-#include "image/reference.h"
 
 namespace prefetch::reference {
 
@@ -16,8 +15,6 @@ using doc::Form;
 using doc::FormatFields;
 using doc::WordsOf;
 
-// `fields` below another path: "verdicts" and "Never" give "verdicts.Never".
-Fields WithPrefix(const std::string& path, Fields fields);
 void Append(Fields& fields, Fields more);
 
 // A text in a cell of a Markdown table, which a bar or a line break would end.
@@ -30,8 +27,6 @@ bool IsValue(const Field& field);
 // path.
 enum class TableFor { kInput, kOutput };
 std::string TableOf(const Fields& fields, TableFor use, std::string_view without = "");
-// "duration", "`Keep` or `NotReady`", "list of texts".
-std::string TypeOf(const Field& field);
 
 // Parts of the tables of fields. Internal to reference/.
 
@@ -39,10 +34,5 @@ std::string TypeOf(const Field& field);
 Fields CredentialFields();
 Fields LimitsFields();
 Fields PreflightFields();
-
-// The words of imagePullPolicy.
-inline std::vector<std::string> PolicyWords() {
-  return WordsOf(image::PullPolicy::kAlways, image::PullPolicyName);
-}
 
 }  // namespace prefetch::reference

@@ -2,9 +2,12 @@
 #include "reference/files.h"
 
 #include <CLI/CLI.hpp>
+#include <iterator>
 #include <utility>
 
 #include "commands/command.h"
+#include "deploy/kustomization.h"
+#include "doc/write.h"
 #include "reference/pages.h"
 #include "reference/schema.h"
 
@@ -53,8 +56,9 @@ std::vector<File> Files() {
   for (Page& page : Pages(Commands())) {
     files.push_back({"docs/reference/" + page.name + ".md", std::move(page.text)});
   }
-  for (const std::string& name : DocumentNames()) {
-    files.push_back({"schemas/" + name + ".json", SchemaText(*DocumentNamed(name))});
+  for (std::size_t i = 0; i < std::size(deploy::kSchemas); i++) {
+    files.push_back({std::string("schemas/") + deploy::kSchemas[i] + ".json",
+                     doc::WritePrettyJson(SchemaOf(static_cast<Document>(i)))});
   }
   return files;
 }

@@ -24,6 +24,7 @@ namespace prefetch::reference {
 
 namespace {
 
+constexpr const char* kGenerated = "This page is generated.\n";
 constexpr std::size_t kMostColumns = 120;
 
 // Returns the anchor that GitHub makes from a heading.
@@ -143,8 +144,7 @@ constexpr std::string_view kLintDetails = R"(
   same path and tag in two registries.
 )";
 
-}  // namespace
-
+// Returns the page with links to its chapters below the title, if it has two or more.
 std::string WithContents(const std::string& page) {
   std::vector<std::string> links;
   for (std::string_view line : base::Split(page, '\n')) {
@@ -179,18 +179,7 @@ std::string LintPage() {
   return page + std::string(kLintDetails);
 }
 
-std::vector<Page> Pages(const std::vector<CommandHelp>& commands) {
-  std::vector<Page> pages = {{"list", ListPage()},           {"configuration", ConfigurationPage()},
-                             {"flags", FlagsPage(commands)}, {"api", ApiPage()},
-                             {"metrics", MetricsPage()},     {"reasons", ReasonsPage()},
-                             {"lint", LintPage()},           {"exit-codes", ExitCodesPage(commands)}};
-  for (Page& page : pages) page.text = WithContents(page.text);
-  return pages;
-}
-
 // The page of the agent's HTTP API: endpoints, preflights, status document.
-
-namespace {
 
 constexpr const char* kBoth = "both";
 constexpr const char* kLocalOnly = "socket";
@@ -285,12 +274,6 @@ std::string PreflightChapter() {
   return text;
 }
 
-}  // namespace
-
-std::span<const EndpointRow> EndpointRows() {
-  return kEndpointRows;
-}
-
 std::string ApiPage() {
   const Fields status = StatusFields();
   std::string page =
@@ -332,8 +315,6 @@ std::string ApiPage() {
 
 // The pages of commands. They are made from the texts of --help, so that every change there appears here.
 
-namespace {
-
 // Every footer begins its exit codes with these words.
 constexpr std::string_view kExitCode = "\nExit code:";
 
@@ -352,6 +333,11 @@ std::string NamesOfOption(const std::string& names) {
 
 // An option whose help is this long is explained once on the page.
 constexpr std::size_t kLongHelp = 40;
+
+// An exit code in a footer: ("0", "valid").
+struct ExitMeaning {
+  std::string code, meaning;
+};
 
 bool BeginsWithCode(std::string_view text) {
   return text.size() > 1 && std::isdigit(static_cast<unsigned char>(text[0])) != 0 && text[1] == ' ';
@@ -385,8 +371,7 @@ void AddRow(const std::string& name, const std::vector<ExitMeaning>& codes, std:
   page += "\n";
 }
 
-}  // namespace
-
+// Returns the exit codes in a footer.
 std::vector<ExitMeaning> ExitCodesIn(const std::string& footer) {
   std::vector<ExitMeaning> codes;
   const std::size_t at = footer.find(kExitCode);
@@ -455,8 +440,6 @@ std::string ExitCodesPage(const std::vector<CommandHelp>& commands) {
 
 // The page of the agent's configuration: settings, and the fields that only the file has.
 
-namespace {
-
 std::string SettingCells(const config::Setting& setting) {
   // Settings that belong in the file have a flag that --help hides, and so does this page.
   const bool shown = setting.place != config::SettingPlace::kFileFirst;
@@ -480,8 +463,6 @@ std::string SettingTables() {
   }
   return text;
 }
-
-}  // namespace
 
 std::string ConfigurationPage() {
   std::string page =
@@ -530,8 +511,6 @@ std::string ConfigurationPage() {
 
 // The page of the list.
 
-namespace {
-
 // Returns the fields of the document itself, or those of an entry.
 Fields PartOfList(bool entry) {
   Fields part;
@@ -545,8 +524,6 @@ Fields PartOfList(bool entry) {
 std::string Row(const char* name, std::size_t value) {
   return std::string("| ") + name + " | " + std::to_string(value) + " |\n";
 }
-
-}  // namespace
 
 std::string ListPage() {
   std::string page =
@@ -596,8 +573,6 @@ std::string ListPage() {
 
 // The page of metrics. Names and texts are those that /metrics itself shows; labels and alerts exist only
 // here.
-
-namespace {
 
 using Id = status::MetricId;
 
@@ -707,8 +682,6 @@ std::string KindOf(const status::MetricRow& row, const AlertRow& alert) {
   return kind;
 }
 
-}  // namespace
-
 std::string MetricsPage() {
   std::string page =
       "# Metrics\n\n"
@@ -736,8 +709,6 @@ std::string MetricsPage() {
 }
 
 // The page of reasons.
-
-namespace {
 
 const char* TitleOf(plan::ReasonGroup group) {
   switch (group) {
@@ -780,8 +751,6 @@ const char* RetryWords(const plan::ReasonRow& row) {
   std::abort();
 }
 
-}  // namespace
-
 std::string ReasonsPage() {
   std::string page =
       "# Reasons\n\n"
@@ -801,6 +770,21 @@ std::string ReasonsPage() {
             " | " + std::string(row.advice) + " |\n";
   }
   return page;
+}
+
+}  // namespace
+
+std::span<const EndpointRow> EndpointRows() {
+  return kEndpointRows;
+}
+
+std::vector<Page> Pages(const std::vector<CommandHelp>& commands) {
+  std::vector<Page> pages = {{"list", ListPage()},           {"configuration", ConfigurationPage()},
+                             {"flags", FlagsPage(commands)}, {"api", ApiPage()},
+                             {"metrics", MetricsPage()},     {"reasons", ReasonsPage()},
+                             {"lint", LintPage()},           {"exit-codes", ExitCodesPage(commands)}};
+  for (Page& page : pages) page.text = WithContents(page.text);
+  return pages;
 }
 
 }  // namespace prefetch::reference

@@ -31,28 +31,6 @@ struct Page {
 // Returns all pages. `commands` are those of prefetchctl that run something.
 std::vector<Page> Pages(const std::vector<CommandHelp>& commands);
 
-// The exit codes in a footer: ("0", "valid").
-struct ExitMeaning {
-  std::string code, meaning;
-};
-std::vector<ExitMeaning> ExitCodesIn(const std::string& footer);
-
-// Parts of the reference pages. Internal to reference/.
-
-inline constexpr const char* kGenerated = "This page is generated.\n";
-
-// Returns the page with links to its chapters below the title, if it has two or more.
-std::string WithContents(const std::string& page);
-
-std::string ListPage();
-std::string ConfigurationPage();
-std::string ApiPage();
-std::string MetricsPage();
-std::string ReasonsPage();
-std::string LintPage();
-std::string FlagsPage(const std::vector<CommandHelp>& commands);
-std::string ExitCodesPage(const std::vector<CommandHelp>& commands);
-
 // The table of the agent's endpoints.
 struct EndpointRow {
   const char* method;

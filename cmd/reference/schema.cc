@@ -1,13 +1,9 @@
 #include "reference/schema.h"
 
 #include <cstdlib>
-#include <iterator>
 #include <utility>
 
-#include "base/text.h"
-#include "deploy/kustomization.h"
 #include "doc/duration.h"
-#include "doc/write.h"
 
 namespace prefetch::reference {
 namespace {
@@ -185,18 +181,6 @@ Node CheckSchemaDocument() {
 
 }  // namespace
 
-const std::vector<std::string>& DocumentNames() {
-  static const std::vector<std::string> kNames(std::begin(deploy::kSchemas), std::end(deploy::kSchemas));
-  return kNames;
-}
-
-std::optional<Document> DocumentNamed(std::string_view name) {
-  for (std::size_t i = 0; i < DocumentNames().size(); i++) {
-    if (DocumentNames()[i] == name) return static_cast<Document>(i);
-  }
-  return std::nullopt;
-}
-
 Node ObjectSchema(const Fields& fields, const std::string& prefix, Openness openness) {
   Node properties = Node::Mapping();
   std::vector<std::string> required;
@@ -228,10 +212,6 @@ Node SchemaOf(Document document) {
       return CheckSchemaDocument();
   }
   std::abort();
-}
-
-std::string SchemaText(Document document) {
-  return doc::WritePrettyJson(SchemaOf(document));
 }
 
 }  // namespace prefetch::reference

@@ -4,9 +4,7 @@
 // fields, and not the ranges of durations: `prefetchctl list check` and the agent do.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "doc/node.h"
@@ -17,14 +15,8 @@ namespace prefetch::reference {
 
 enum class Document { kList, kAgent, kStatus, kCheck };  // in the order of deploy::kSchemas
 
-// deploy::kSchemas.
-const std::vector<std::string>& DocumentNames();
-std::optional<Document> DocumentNamed(std::string_view name);
-
 // Returns the JSON Schema of a document.
 doc::Node SchemaOf(Document document);
-// Indented, with a line break at the end: the file of deploy/schemas.
-std::string SchemaText(Document document);
 
 // How a reader or a writer of ours treats members.
 enum class Openness {

@@ -2,11 +2,13 @@
 // have are in agreement_test.cc.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "config/agent_config.h"
 #include "config/config_file.h"
+#include "deploy/kustomization.h"
 #include "doc/json.h"
 #include "image/kubelet_version.h"
 #include "list/image_list.h"
@@ -138,8 +140,9 @@ INSTANTIATE_TEST_SUITE_P(
 // A reference from another schema, or an editor's cache, needs a name of its own for each.
 TEST(Ids, AreDistinct) {
   std::vector<std::string> ids;
-  for (const std::string& name : DocumentNames()) {
-    const doc::Node schema = SchemaOf(*DocumentNamed(name));
+  for (std::size_t i = 0; i < std::size(deploy::kSchemas); i++) {
+    const std::string name = deploy::kSchemas[i];
+    const doc::Node schema = SchemaOf(static_cast<Document>(i));
     ASSERT_NE(schema.Find("$id"), nullptr) << name;
     EXPECT_TRUE(schema.Find("$id")->text.ends_with("/" + name + ".json")) << schema.Find("$id")->text;
     for (const std::string& other : ids) EXPECT_NE(schema.Find("$id")->text, other);
