@@ -379,7 +379,7 @@ ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistake
   bool from_stdin = std::erase_if(names, &IsStdin) > 0;
   std::size_t missing = mistakes.size();
   list::ListSources sources(Existing(names, mistakes), capabilities, kPipeTimeout);
-  sources.Read(base::SystemClock().Wall());
+  sources.Refresh(base::SystemClock().Wall());
   std::vector<list::LoadedSource> loaded = sources.Loaded();
   if (from_stdin) {
     // The order of sources matters when they are merged.

@@ -222,13 +222,6 @@ std::optional<base::TimePoint> ListSources::NextBlankDeadline() const {
   return first;
 }
 
-ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written,
-                              base::TimePoint at) {
-  const base::SequenceChecker::Use use(sequence_checker_);
-  const bool changed = Refresh(now, being_written, at);
-  return {List(), changed};
-}
-
 namespace {
 
 // The last `count` parts of `path`.

@@ -42,11 +42,6 @@ class PipedList {
   bool ended_ = false;
 };
 
-struct ListReading {
-  plan::ImageList list;
-  bool changed = true;  // as ListSources::Refresh says
-};
-
 // A source is a given file, whatever its name, or a list file directly in a given directory. There, file
 // names decide (a mounted ConfigMap's `..data` and other names with a leading dot are ignored). Sources are
 // in the order of the paths, and by name within a directory. The content of a file decides its format.
@@ -76,9 +71,6 @@ class ListSources {
   bool Refresh(base::WallTime now, const std::set<std::string>& being_written = {}, base::TimePoint at = {});
   // Merges the sources as they were read last.
   plan::ImageList List() const { return Merge(loaded_); }
-  // Calls Refresh, then List.
-  ListReading Read(base::WallTime now, const std::set<std::string>& being_written = {},
-                   base::TimePoint at = {});
 
   // Returns true if there is a new file that is blank, and does not exist yet.
   bool HasNewBlank() const { return has_new_blank_; }

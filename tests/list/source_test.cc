@@ -35,6 +35,11 @@ void PublishConfigMap(const tests::TempDir& root, const std::string& volume, con
   }
 }
 
+struct ListReading {
+  plan::ImageList list;
+  bool changed = false;  // as ListSources::Refresh says
+};
+
 // "name entries [error]" a source.
 std::vector<std::string> Summary(const ListReading& reading) {
   std::vector<std::string> lines;
@@ -49,8 +54,9 @@ std::vector<std::string> Summary(const ListReading& reading) {
 using Lines = std::vector<std::string>;
 constexpr base::WallTime kNow{};
 
-ListReading At(ListSources& sources, milliseconds time) {
-  return sources.Read(kNow, {}, base::TimePoint(time));
+ListReading At(ListSources& sources, milliseconds time = {}) {
+  const bool changed = sources.Refresh(kNow, {}, base::TimePoint(time));
+  return {sources.List(), changed};
 }
 
 TEST(ListSources, ADirectoryIsItsListFiles) {
@@ -61,12 +67,12 @@ TEST(ListSources, ADirectoryIsItsListFiles) {
   root.Write("l/.hidden.txt", "no!\n");
   root.Write("l/sub/c.txt", "deeper\n");
   ListSources sources({root / "l"}, {});
-  ListReading reading = sources.Read(kNow);
+  ListReading reading = At(sources);
   EXPECT_TRUE(reading.changed);
   EXPECT_EQ(Summary(reading), (Lines{"a.yaml 0", "b.txt 2"}));
   EXPECT_EQ(reading.list.images[1].from, (Lines{"b.txt:2"}));
   EXPECT_EQ(reading.list.warnings, (Lines{"a.yaml: lists no images"}));
-  EXPECT_FALSE(sources.Read(kNow).changed);
+  EXPECT_FALSE(At(sources).changed);
 }
 
 TEST(ListSources, AFileThatIsEmptyForAMomentKeepsItsEntries) {
@@ -137,25 +143,25 @@ TEST(ListSources, ABrokenVersionKeepsTheLastGoodOne) {
   std::string file = root.Write("l/a.txt", "x\n");
   root.Write("l/b.txt", "y\n");
   ListSources sources({root / "l"}, {});
-  std::string hash = sources.Read(kNow).list.sources[0].hash;
+  std::string hash = At(sources).list.sources[0].hash;
   root.Write("l/a.txt", "x\nBAD\n");
   root.Write("l/b.txt", "y\nz\n");
-  ListReading reading = sources.Read(kNow);
+  ListReading reading = At(sources);
   EXPECT_TRUE(reading.changed);
   EXPECT_EQ(Summary(reading),
             (Lines{"a.txt 1: a.txt:2:1: image name \"BAD\": path must be lowercase", "b.txt 2"}));
   EXPECT_EQ(reading.list.sources[0].hash, hash);
   EXPECT_EQ(reading.list.images.size(), 3U);
-  EXPECT_FALSE(sources.Read(kNow).changed);
+  EXPECT_FALSE(At(sources).changed);
   root.Write("l/a.txt", "x\ngood\n");
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 2", "b.txt 2"}));
+  EXPECT_EQ(Summary(At(sources)), (Lines{"a.txt 2", "b.txt 2"}));
 }
 
 TEST(ListSources, AfterAStartThereIsNoLastGoodOne) {
   tests::TempDir root;
   root.Write("l/a.txt", "BAD\n");
   ListSources sources({root / "l"}, {});
-  ListReading reading = sources.Read(kNow);
+  ListReading reading = At(sources);
   EXPECT_EQ(Summary(reading),
             (Lines{"a.txt 0 none in force: a.txt:1:1: image name \"BAD\": path must be lowercase"}));
   EXPECT_EQ(reading.list.sources[0].hash, "");
@@ -166,32 +172,32 @@ TEST(ListSources, ARemovedFileIsGoneAMissingDirectoryIsNot) {
   root.Write("l/a.txt", "x\n");
   root.Write("l/b.txt", "y\n");
   ListSources sources({root / "l"}, {});
-  sources.Read(kNow);
+  At(sources);
   fs::remove(root / "l/a.txt");
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"b.txt 1"}));
+  EXPECT_EQ(Summary(At(sources)), (Lines{"b.txt 1"}));
   fs::rename(root / "l", root / "elsewhere");
-  ListReading reading = sources.Read(kNow);
+  ListReading reading = At(sources);
   EXPECT_TRUE(reading.changed);
   EXPECT_EQ(Summary(reading), (Lines{"b.txt 1: stat " + (root / "l") + ": No such file or directory"}));
   EXPECT_EQ(reading.list.images.size(), 1U);
-  EXPECT_FALSE(sources.Read(kNow).changed);
+  EXPECT_FALSE(At(sources).changed);
   fs::rename(root / "elsewhere", root / "l");
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"b.txt 1"}));
+  EXPECT_EQ(Summary(At(sources)), (Lines{"b.txt 1"}));
   fs::remove(root / "l/b.txt");
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{}));
+  EXPECT_EQ(Summary(At(sources)), (Lines{}));
 }
 
 TEST(ListSources, APathThatIsNotThereYetIsSaid) {
   tests::TempDir root;
   ListSources sources({root / "l", root / "one.txt"}, {});
-  EXPECT_EQ(Summary(sources.Read(kNow)),
+  EXPECT_EQ(Summary(At(sources)),
             (Lines{"l 0 none in force: stat " + (root / "l") + ": No such file or directory",
                    "one.txt 0 none in force: stat " + (root / "one.txt") + ": No such file or directory"}));
   root.Write("l/a.txt", "x\n");
   std::string one = root.Write("one.txt", "y\n");
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1", "one.txt 1"}));
+  EXPECT_EQ(Summary(At(sources)), (Lines{"a.txt 1", "one.txt 1"}));
   fs::remove(one);
-  EXPECT_EQ(Summary(sources.Read(kNow)),
+  EXPECT_EQ(Summary(At(sources)),
             (Lines{"a.txt 1", "one.txt 1: stat " + one + ": No such file or directory"}))
       << "a file that was asked for by name does not go quietly";
 }
@@ -200,21 +206,21 @@ TEST(ListSources, ConfigMapVolumes) {
   tests::TempDir root;
   PublishConfigMap(root, "cm", "1", {{"a.txt", "x\n"}, {"b.txt", "y\n"}});
   ListSources sources({root / "cm"}, {});
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1", "b.txt 1"}));
+  EXPECT_EQ(Summary(At(sources)), (Lines{"a.txt 1", "b.txt 1"}));
 
   PublishConfigMap(root, "cm", "2", {{"a.txt", "x\nz\n"}});
-  EXPECT_EQ(sources.Read(kNow).list.images.size(), 3U) << "the link to b.txt dangles for a moment: it stays";
+  EXPECT_EQ(At(sources).list.images.size(), 3U) << "the link to b.txt dangles for a moment: it stays";
   fs::remove(root / "cm/b.txt");
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 2"}));
+  EXPECT_EQ(Summary(At(sources)), (Lines{"a.txt 2"}));
 
   fs::remove_all(root / "cm");
   fs::create_directory(root / "cm");
-  EXPECT_EQ(Summary(sources.Read(kNow)),
+  EXPECT_EQ(Summary(At(sources)),
             (Lines{"a.txt 2: the volume is not mounted at " + (root / "cm") + " any more"}));
 
   fs::remove_all(root / "cm");
   PublishConfigMap(root, "cm", "3", {});
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{})) << "a ConfigMap without keys is a list of none";
+  EXPECT_EQ(Summary(At(sources)), (Lines{})) << "a ConfigMap without keys is a list of none";
 }
 
 TEST(ListSources, WhatIsNoFileIsAnErrorAndNeverBlocks) {
@@ -230,7 +236,7 @@ TEST(ListSources, WhatIsNoFileIsAnErrorAndNeverBlocks) {
   root.Write("l/long.txt", std::string((1 << 20) + 1, '\n'));
   ListSources sources({root / "l"}, {});
   std::string l = root / "l/";
-  EXPECT_EQ(Summary(sources.Read(kNow)),
+  EXPECT_EQ(Summary(At(sources)),
             (Lines{"dir.txt 0 none in force: " + l + "dir.txt is not a regular file",
                    "fifo.txt 0 none in force: " + l + "fifo.txt is not a regular file", "good.txt 1",
                    "here.txt 0 none in force: " + l + "here.txt is not a regular file",
@@ -263,15 +269,17 @@ TEST(ListSources, AFileIsReadByItsContent) {
       {"f.txt", "[fd00::1]:5000/x:v1\n"}};
   for (const auto& [name, content] : kFiles) {
     std::string file = root.Write(std::string("l/") + name, content);
-    EXPECT_EQ(Summary(ListSources({file}, {}).Read(kNow)), (Lines{std::string(name) + " 1"}));
+    ListSources sources({file}, {});
+    EXPECT_EQ(Summary(At(sources)), (Lines{std::string(name) + " 1"}));
   }
   // The same in a directory: the chart's ConfigMap has the key images.yaml for a list of any form.
-  EXPECT_EQ(Summary(ListSources({root / "l"}, {}).Read(kNow)),
-            (Lines{"a.json 1", "a.txt 1", "a.yaml 1", "b.txt 1", "b.yaml 1", "c.yaml 1", "d.yaml 1",
-                   "e.yaml 1", "f.txt 1"}));
+  ListSources folder({root / "l"}, {});
+  EXPECT_EQ(Summary(At(folder)), (Lines{"a.json 1", "a.txt 1", "a.yaml 1", "b.txt 1", "b.yaml 1", "c.yaml 1",
+                                        "d.yaml 1", "e.yaml 1", "f.txt 1"}));
   // Its mistakes are those of the form that it has.
   std::string file = root.Write("mistaken", "nginx # web\nx\n");
-  EXPECT_EQ(Summary(ListSources({file}, {}).Read(kNow)),
+  ListSources mistaken({file}, {});
+  EXPECT_EQ(Summary(At(mistaken)),
             (Lines{"mistaken 0 none in force: mistaken:1:1: must be one image name, without blanks"}));
 }
 
@@ -286,8 +294,8 @@ TEST(ListSources, APipeOfTheProcessIsReadOnceToItsEnd) {
   ASSERT_EQ(::write(in.get(), "y\n", 2), 2);
   in.Close();
   std::string name = std::to_string(out.get());
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{name + " 2"}));
-  ListReading again = sources.Read(kNow);
+  EXPECT_EQ(Summary(At(sources)), (Lines{name + " 2"}));
+  ListReading again = At(sources);
   EXPECT_FALSE(again.changed);
   EXPECT_EQ(Summary(again), (Lines{name + " 2"}));
 }
@@ -327,11 +335,11 @@ TEST(ListSources, EachFileIsOneSourceWithANameOfItsOwn) {
   root.Write("b/images.txt", "BAD\n");
   ListSources sources({root / "a", root / "b/", root / "a/images.txt", root / "a"}, {});
   EXPECT_EQ(
-      Summary(sources.Read(kNow)),
+      Summary(At(sources)),
       (Lines{"a/images.txt 1",
              "b/images.txt 0 none in force: b/images.txt:1:1: image name \"BAD\": path must be lowercase"}));
   fs::remove(root / "b/images.txt");
-  ListReading reading = sources.Read(kNow);
+  ListReading reading = At(sources);
   EXPECT_EQ(Summary(reading), (Lines{"images.txt 1"}));
   EXPECT_EQ(reading.list.images[0].from, (Lines{"images.txt:1"}));
 }
