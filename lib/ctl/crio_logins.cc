@@ -73,8 +73,7 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
                           const std::string& host_root, HostView view, const image::Reference& image,
                           bool has_credentials) {
   CrioLogins logins;
-  logins.searched = credentials::CrioAuthFiles(settings.global_auth_file);
-  logins.unseen = Unseen(logins.searched, host_root, view);
+  logins.unseen = Unseen(credentials::CrioAuthFiles(settings.global_auth_file), host_root, view);
   // The visible drop-ins name no file, but crio.conf, which is not visible, may name one.
   if (settings.auth_file_source.empty() && view == HostView::kPod &&
       !Exists(host_root + registry::kCrioFile)) {

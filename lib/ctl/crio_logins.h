@@ -21,8 +21,7 @@ struct CrioEndpoint {
 
 struct CrioLogins {
   std::vector<CrioEndpoint> places;     // as they are asked; empty: only CRI-O knows
-  std::vector<std::string> searched;    // CRI-O's own files, those that are not there as well
-  std::vector<std::string> unseen;      // those of them that the node may have, and that are not visible here
+  std::vector<std::string> unseen;      // CRI-O's own files that the node may have, and not visible here
   std::vector<std::string> namespaced;  // files for pulls of pods of one namespace
   std::vector<std::string> problems;
 };

@@ -39,19 +39,14 @@ kubelet::SettingsFacts FromFlags(const VerdictOptions& options, Mistakes& mistak
   return facts;
 }
 
-std::optional<image::KubeletVersion> Version(const VerdictOptions& options, Mistakes& mistakes) {
-  if (!options.kubelet_version) return std::nullopt;
-  auto version = config::CheckedKubelet(*options.kubelet_version);
+// Returns the version that the flag names, as prefetchd checks it.
+std::optional<image::KubeletVersion> Version(const char* flag, const std::optional<std::string>& text,
+                                             base::Result<image::KubeletVersion> (*check)(std::string_view),
+                                             Mistakes& mistakes) {
+  if (!text) return std::nullopt;
+  auto version = check(*text);
   if (version) return *version;
-  mistakes.push_back("--kubelet-version " + version.error().message());
-  return std::nullopt;
-}
-
-std::optional<image::KubeletVersion> Rules(const VerdictOptions& options, Mistakes& mistakes) {
-  if (!options.kubelet_rules) return std::nullopt;
-  auto rules = config::CheckedKubeletRules(*options.kubelet_rules);
-  if (rules) return *rules;
-  mistakes.push_back("--kubelet-rules " + rules.error().message());
+  mistakes.push_back(std::string(flag) + " " + version.error().message());
   return std::nullopt;
 }
 
@@ -59,8 +54,8 @@ std::vector<kubelet::KubeletSettings> Settings(const VerdictOptions& options, Mi
   kubelet::SettingsFacts facts =
       options.kubelet_config ? FromFile(*options.kubelet_config, mistakes) : FromFlags(options, mistakes);
   // The version decides about defaults and about the existence of settings.
-  facts.version = Version(options, mistakes);
-  facts.rules = Rules(options, mistakes);
+  facts.version = Version("--kubelet-version", options.kubelet_version, config::CheckedKubelet, mistakes);
+  facts.rules = Version("--kubelet-rules", options.kubelet_rules, config::CheckedKubeletRules, mistakes);
   if (!mistakes.empty()) return {};
   // Unknown settings stay open: the verdict is then that of all kubelets that fit.
   auto possible = kubelet::PossibleSettings(facts);
