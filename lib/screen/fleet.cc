@@ -258,6 +258,10 @@ Fleet GatherFleet(std::vector<FleetNode> nodes) {
   return fleet;
 }
 
+std::string MessageText(const std::string& message, std::size_t others) {
+  return message + (others == 0 ? "" : " (and " + base::Plural(others, "other", "others") + ")");
+}
+
 std::string CommonSuffix(const std::vector<FleetNode>& nodes) {
   if (nodes.size() < 2) return "";
   std::string_view end = nodes.front().name;

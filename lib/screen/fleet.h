@@ -102,6 +102,9 @@ struct FleetGroup {
   std::uint64_t most_bytes_left = 0;
 };
 
+// A group's message, and how many others there are.
+std::string MessageText(const std::string& message, std::size_t others);
+
 struct Fleet {
   std::vector<FleetNode> nodes;  // by name
   // Each node is in one of these counts.

@@ -89,9 +89,7 @@ std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTable
     text += Indented(base::HumanBytes(group.most_bytes_left) + " left on " + group.slowest + ", the slowest",
                      "", width);
   } else {
-    std::string others =
-        group.other_messages == 0 ? "" : base::Plural(group.other_messages, "other", "others");
-    text += Indented(group.message + (others.empty() ? "" : " (and " + others + ")"), "", width);
+    text += Indented(MessageText(group.message, group.other_messages), "", width);
   }
   // With -o wide, every node is listed, so that the output can be searched.
   std::size_t most = options.wide ? group.nodes.size() : SIZE_MAX;

@@ -91,22 +91,23 @@ void WriteBar(Html& out, const std::vector<std::pair<std::string_view, std::size
   out.Tag("</svg>\n");
 }
 
-void WriteTile(Html& out, std::string_view tone, const char* sign, std::size_t number, const char* word) {
+void WriteTile(Html& out, const NodeLook& look, std::size_t number) {
   out.Tag("<li class=\"")
-      .Text(tone)
+      .Text(look.tone)
       .Tag("\"><b>")
       .Text(FormatNumber(number))
       .Tag("</b> <span><i class=\"key ");
-  out.Text(tone).Tag("\" aria-hidden=\"true\">").Text(sign).Tag("</i> ").Text(word).Tag("</span></li>\n");
+  out.Text(look.tone).Tag("\" aria-hidden=\"true\">").Text(look.sign).Tag("</i> ");
+  out.Text(look.word).Tag("</span></li>\n");
 }
 
 void WriteNodeTiles(Html& out, const Fleet& fleet) {
   out.Tag("<h2>Nodes</h2>\n<ul class=\"tiles\">\n");
-  WriteTile(out, "ready", "✓", fleet.ready, "ready");
-  WriteTile(out, "moving", "▸", fleet.progressing, "progressing");
-  WriteTile(out, "failing", "✕", fleet.failing, "failing");
-  WriteTile(out, "silent", "?", fleet.unreachable, "not heard");
-  if (fleet.leaving > 0) WriteTile(out, "leaving", "–", fleet.leaving, "dead or leaving");
+  WriteTile(out, kReadyLook, fleet.ready);
+  WriteTile(out, kMovingLook, fleet.progressing);
+  WriteTile(out, kFailingLook, fleet.failing);
+  WriteTile(out, kSilentLook, fleet.unreachable);
+  if (fleet.leaving > 0) WriteTile(out, kLeavingLook, fleet.leaving);
   out.Tag("</ul>\n");
   WriteBar(out,
            {{"ready", fleet.ready},
@@ -132,10 +133,10 @@ void WriteImageTiles(Html& out, const Report& report) {
   auto count = [&](Tone tone) { return counts[static_cast<std::size_t>(tone)]; };
   const std::size_t ready = count(Tone::kReady) + count(Tone::kStale);
   out.Tag("<h2>Images on all nodes</h2>\n<ul class=\"tiles\">\n");
-  WriteTile(out, "ready", "✓", ready, "ready");
-  WriteTile(out, "moving", "▸", count(Tone::kProgressing), "progressing");
-  WriteTile(out, "failing", "✕", count(Tone::kFailing), "failing");
-  if (count(Tone::kOptional) > 0) WriteTile(out, "optional", "○", count(Tone::kOptional), "optional");
+  WriteTile(out, kReadyLook, ready);
+  WriteTile(out, kMovingLook, count(Tone::kProgressing));
+  WriteTile(out, kFailingLook, count(Tone::kFailing));
+  if (count(Tone::kOptional) > 0) WriteTile(out, {"optional", "○", "optional"}, count(Tone::kOptional));
   out.Tag("</ul>\n");
   WriteBar(out,
            {{"ready", ready},
@@ -191,11 +192,11 @@ std::string_view ToneName(Tone tone) {
   std::abort();
 }
 
-std::string_view NodeTone(const FleetNode& node) {
-  if (!node.leaving.empty()) return "leaving";
-  if (node.state == NodeState::kReady) return "ready";
-  if (!node.detail) return "silent";
-  return node.state == NodeState::kFailing ? "failing" : "moving";
+const NodeLook& LookOf(const FleetNode& node) {
+  if (!node.leaving.empty()) return kLeavingLook;
+  if (node.state == NodeState::kReady) return kReadyLook;
+  if (!node.detail) return kSilentLook;
+  return node.state == NodeState::kFailing ? kFailingLook : kMovingLook;
 }
 
 void WriteLetter(Html& out, const PageData& parts, std::uint32_t state) {
@@ -213,10 +214,6 @@ std::string SomeNames(const std::vector<std::string>& names, std::size_t most) {
   for (std::size_t i = 0; i < std::min(names.size(), most); i++) text += (i == 0 ? "" : ", ") + names[i];
   if (names.size() > most) text += " and " + FormatNumber(names.size() - most) + " more";
   return text;
-}
-
-std::string MessageText(const std::string& message, std::size_t others) {
-  return message + (others == 0 ? "" : " (and " + base::Plural(others, "other", "others") + ")");
 }
 
 std::vector<std::string> NamesOf(const Report& report, const std::vector<std::uint32_t>& nodes) {

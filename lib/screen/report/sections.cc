@@ -294,24 +294,6 @@ constexpr std::size_t kDisksShown = 10;
 // A message may contain the output of a failed command.
 constexpr std::size_t kLongestWhy = 300;  // bytes
 
-const char* NodeSymbol(const FleetNode& node) {
-  const std::string_view tone = NodeTone(node);
-  return tone == "ready"     ? "✓"
-         : tone == "failing" ? "✕"
-         : tone == "moving"  ? "▸"
-         : tone == "leaving" ? "–"
-                             : "?";
-}
-
-const char* NodeStateText(const FleetNode& node) {
-  const std::string_view tone = NodeTone(node);
-  return tone == "ready"     ? "ready"
-         : tone == "failing" ? "failing"
-         : tone == "moving"  ? "progressing"
-         : tone == "leaving" ? "dead or leaving"
-                             : "not heard";
-}
-
 // Returns "2 denied, 1 pulling". States are ordered, so the worst one comes first. Optional images do not
 // count, since the node's readiness does not depend on them.
 std::string ImagesNotReady(const Report& report, const ReportNode& node) {
@@ -340,11 +322,8 @@ std::string NodeReasonText(const Report& report, const ReportNode& node) {
 void WriteNodeRow(Html& out, const Report& report, const ReportNode& shown) {
   const FleetNode& node = shown.node;
   out.Tag("<tr><th scope=\"row\">").Text(node.name).Tag("</th><td class=\"state\"><i class=\"key ");
-  out.Text(NodeTone(node))
-      .Tag("\" aria-hidden=\"true\">")
-      .Text(NodeSymbol(node))
-      .Tag("</i> ")
-      .Text(NodeStateText(node));
+  const NodeLook& look = LookOf(node);
+  out.Text(look.tone).Tag("\" aria-hidden=\"true\">").Text(look.sign).Tag("</i> ").Text(look.word);
   out.Tag("</td><td class=\"n\">");
   if (node.detail) out.Text(FormatNumber(node.required_ready)).Tag("/").Text(FormatNumber(node.required));
   out.Tag("</td><td>").Text(NodeReasonText(report, shown)).Tag("</td><td>");
@@ -586,14 +565,8 @@ void WriteCause(Html& out, const PageData& parts, const Cause& cause) {
 void WriteNodeCause(Html& out, const Report& report, const FleetGroup& group) {
   const bool failing = group.state == NodeState::kFailing;
   const std::string word = status::WordsFor(group.reason).state;
-  WriteHeading(out,
-               failing        ? "failing"
-               : group.detail ? "moving"
-                              : "silent",
-               failing        ? "✕"
-               : group.detail ? "▸"
-                              : "?",
-               word, group.reason);
+  const NodeLook& look = failing ? kFailingLook : group.detail ? kMovingLook : kSilentLook;
+  WriteHeading(out, look.tone, look.sign, word, group.reason);
   out.Tag("<p class=\"scope\">The node itself, on ").Text(FormatNumber(group.nodes.size())).Tag(" of ");
   out.Text(FormatCount(report.fleet.CountedNodes(), "node", "nodes"));
   if (group.state == NodeState::kReady) out.Tag(", ready by the cluster's own signs");

@@ -68,14 +68,19 @@ void WriteLetter(Html& out, const PageData& parts, std::uint32_t state);
 
 // "failing", as the style has it.
 std::string_view ToneName(Tone tone);
-std::string_view NodeTone(const FleetNode& node);
+
+// How the page shows a node: its tone, as the style has it, its sign and its word.
+struct NodeLook {
+  std::string_view tone, sign, word;
+};
+inline constexpr NodeLook kReadyLook{"ready", "✓", "ready"}, kMovingLook{"moving", "▸", "progressing"},
+    kFailingLook{"failing", "✕", "failing"}, kSilentLook{"silent", "?", "not heard"},
+    kLeavingLook{"leaving", "–", "dead or leaving"};
+const NodeLook& LookOf(const FleetNode& node);
 
 // "ci-1, ci-2 and 37 more": at most `most` names.
 std::string SomeNames(const std::vector<std::string>& names, std::size_t most);
 std::vector<std::string> NamesOf(const Report& report, const std::vector<std::uint32_t>& nodes);
-
-// A message, and how many others there are.
-std::string MessageText(const std::string& message, std::size_t others);
 
 void WriteCauses(Html& out, const PageData& parts);
 void WriteMap(Html& out, const PageData& parts);
