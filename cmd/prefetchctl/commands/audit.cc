@@ -70,8 +70,11 @@ Command AuditCommand(CLI::App& command, Context& context) {
       command.add_option("-f,--pods", flags->options.pods_file,
                          "Pods saved by kubectl get pods -o json, instead of agents; - is standard input");
   MultiValueOption(command, "--list", flags->options.lists,
-                   "Compare the saved pods with these lists, without agent or cluster (repeatable)");
-  command.get_option("--list")->needs(pods)->excludes("--fleet")->excludes("--agent")->excludes(since);
+                   "Compare the saved pods with these lists, without agent or cluster (repeatable)")
+      ->needs(pods)
+      ->excludes("--fleet")
+      ->excludes("--agent")
+      ->excludes(since);
   TextOrJsonOption(command, flags->options.json);
   command.footer(R"(
 Finds images on no list that came to the node since its agent started; with --fleet, to any node. Pods with

@@ -29,9 +29,9 @@ void AgentOption(CLI::App& command, Context& context) {
           std::string(kDefaultAgent));
 }
 
-void RepeatableOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-                      const std::string& help) {
-  command.add_option(flag, values, help)->type_size(1)->allow_extra_args(false);
+CLI::Option* RepeatableOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                              const std::string& help) {
+  return command.add_option(flag, values, help)->type_size(1)->allow_extra_args(false);
 }
 
 CLI::Option* TextOrJsonOption(CLI::App& command, bool& json) {
@@ -76,9 +76,9 @@ void ManifestFlagOptions(CLI::App& command, ManifestFlags& flags) {
   AllowUnreadOption(command, flags.allow_unread);
 }
 
-void MultiValueOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-                      const std::string& help) {
-  command.add_option(flag, values, help)->type_size(1);
+CLI::Option* MultiValueOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                              const std::string& help) {
+  return command.add_option(flag, values, help)->type_size(1);
 }
 
 base::Status PairImages(const CLI::App& command, const std::string& flag,

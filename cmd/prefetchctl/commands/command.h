@@ -44,8 +44,8 @@ using Command = std::function<int()>;
 // --agent.
 void AgentOption(CLI::App& command, Context& context);
 // An option that may be given again and takes one value each time.
-void RepeatableOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-                      const std::string& help);
+CLI::Option* RepeatableOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                              const std::string& help);
 // -o text|json.
 CLI::Option* TextOrJsonOption(CLI::App& command, bool& json);
 // --kubeconfig and --context; returns both.
@@ -58,8 +58,8 @@ void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds);
 void ManifestFlagOptions(CLI::App& command, ManifestFlags& flags);
 // Adds an option that takes several values each time. Not for commands with positional arguments, which the
 // option would consume.
-void MultiValueOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-                      const std::string& help);
+CLI::Option* MultiValueOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                              const std::string& help);
 
 // Reads the images of the option `flag`, each with its policy. A --policy belongs to the image before it, so
 // both are read in the order of the command line.
@@ -80,7 +80,6 @@ struct Subcommand {
   const CLI::App* app;  // parsed(): it is the one to run
   Command run;
 };
-Subcommand InitContainerCommand(CLI::App& generate);
 
 Command AuditCommand(CLI::App& command, Context& context);
 Command CheckCommand(CLI::App& command, Context& context);

@@ -1,6 +1,4 @@
 // The options and examples of `prefetchctl generate`.
-#include "commands/generate.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -20,6 +18,63 @@
 namespace prefetch::ctl {
 
 namespace {
+
+// Options that the commands which write manifests share.
+
+// Which nodes.
+void NodeOptions(CLI::App& command, deploy::NodeChoice& nodes) {
+  RepeatableOption(command, "--node-selector", nodes.selectors,
+                   "KEY=VALUE: only nodes with this label (repeatable: with all of them)");
+  RepeatableOption(
+      command, "--toleration", nodes.tolerations,
+      "KEY[=VALUE][:EFFECT]: only nodes whose taints are all given; default: all taints (repeatable)");
+  command.add_flag("--include-control-plane", nodes.control_plane,
+                   "Also control-plane nodes; default: only those with the worker role, except kind and k3s");
+}
+
+// Platform, components, image and its pull secrets, labels of monitors, version of kubelet, port, nodes.
+void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
+  const deploy::Files& tree = deploy::EmbeddedFiles();
+  OfferValues(command.add_option("--platform", options.platform, base::Join(deploy::Platforms(tree), ", ")),
+              deploy::Platforms(tree));
+  OfferValues(RepeatableOption(command, "--component", options.components,
+                               base::Join(deploy::Components(tree), ", ") + " (repeatable)"),
+              deploy::Components(tree));
+  command.add_option(
+      "--image", options.image,
+      "The agent's image, in a registry that your nodes reach; '': prefetchd, for tools that replace it");
+  RepeatableOption(command, "--image-pull-secret", options.image_pull_secrets,
+                   "A pull secret in the agents' namespace for the agent's image; see deploy/docs/install.md "
+                   "(repeatable)");
+  RepeatableOption(
+      command, "--monitoring-label", options.monitor_labels,
+      "A label KEY=VALUE for PodMonitor and PrometheusRule, such as release=kube-prometheus-stack "
+      "(repeatable)");
+  command.add_option("--kubelet-version", options.kubelet_version,
+                     "Overrides the version that each agent reads from its Node, 1.31 or later");
+  command.add_option("--port", options.port,
+                     "Port of the agent; on the host's network, a port of the node [9477]");
+  NodeOptions(command, options.nodes);
+}
+
+// Returns InvalidArgument without --image: deploy/ names an image that exists in no registry.
+base::Status CheckImageIsGiven(const CLI::App& command) {
+  // An explicit empty image is allowed: kustomize or another tool replaces the name later.
+  if (command.count("--image") != 0) return {};
+  const bool reads = command.get_option_no_throw("--from-cluster") != nullptr;
+  return base::InvalidArgument(
+      std::string(
+          "--image is required: push the agent's image to a registry of yours (deploy/docs/install.md), "
+          "and name it") +
+      (reads ? ", or give --from-cluster for the image that runs" : "") +
+      "; '' leaves the name to a tool that replaces it");
+}
+
+void ManifestOutput(CLI::App& command, std::string& output) {
+  command.add_option(
+      "-o,--output", output,
+      "A file, or a directory (ends with /) with one file per object; default: standard output");
+}
 
 struct Flags {
   GenerateFlags generate;
@@ -105,6 +160,64 @@ Examples:
   prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \
       --component policy --policy-action Deny)";
 
+// The options and examples of `prefetchctl generate init-container`.
+
+constexpr const char* kInitContainerFooter = R"(
+The container asks the agent of the pod's own node whether the pod's images would start. If one would not, the
+container fails within its timeout, and its termination message names image, node and reason. The pod needs no right
+on the API server: it shows a token that only agents accept. The address needs no DNS.
+
+With -f, prints the manifests with the container as the first init container of each pod, and the volume with the
+token. A container of the same name (check-images) is replaced, so run the command again when the images change.
+Comments stay where they are in YAML of block style; of other manifests all is written anew.
+
+The agents need the component preflight. Their configuration admits namespaces, images and Always: see
+deploy/docs/gate.md. If nodes pull the agent's image with a pull secret, each namespace needs a copy of it.
+
+Exit code: 0 written, 2 bad input, with all errors.
+
+Examples:
+  prefetchctl generate init-container --platform eks --image registry.example/prefetchd:0.1.0 \
+      -f job.yaml | kubectl apply -f -
+  helm template ci/ | prefetchctl generate init-container --platform openshift \
+      --image registry.example/prefetchd:0.1.0 --image-pull-secret pull -f - -o ci.yaml
+  prefetchctl generate init-container --platform gke --image registry.example/prefetchd:0.1.0 \
+      --check-image quay.io/acme/app:v1 --policy Never)";
+
+Subcommand InitContainerCommand(CLI::App& generate) {
+  CLI::App* command = generate.add_subcommand(
+      "init-container",
+      "Generate an init container that checks the images of its own pod, or insert it into manifests");
+  auto flags = std::make_shared<InitContainerFlags>();
+  // CLI11 needs a target for both options. PairImages() reads them in the order of the command line.
+  auto words = std::make_shared<std::vector<std::string>>();
+  const std::vector<std::string> platforms = deploy::Platforms(deploy::EmbeddedFiles());
+  OfferValues(command->add_option("--platform", flags->platform, base::Join(platforms, ", "))->required(),
+              platforms);
+  command->add_option("--image", flags->image, "The agent's image: every node with an agent has it")
+      ->required();
+  command->add_option("-f,--filename", flags->file, "Manifests in one file; - is standard input");
+  RepeatableOption(*command, "--check-image", *words, "Without -f: an image of the pod (repeatable)");
+  RepeatableOption(*command, "--policy", *words,
+                   "imagePullPolicy for the --check-image before it; default: as Kubernetes fills in");
+  RepeatableOption(*command, "--pod-secret", flags->pod_secrets,
+                   "A pull secret that the pods get from their service account (repeatable)");
+  RepeatableOption(*command, "--image-pull-secret", flags->image_pull_secrets,
+                   "A pull secret for --image, added to the pods (repeatable)");
+  command->add_option("--port", flags->port, "Port of the agent [9477]");
+  command->add_option("--timeout", flags->timeout,
+                      "Maximum time of the check [60s, or half of activeDeadlineSeconds if that is shorter]");
+  PodTemplatePathOption(*command, flags->pod_template_paths);
+  command->add_option("-o,--output", flags->output, "A file; default: standard output");
+  command->footer(kInitContainerFooter);
+  return {command, [command, flags, words] {
+            if (auto paired = PairImages(*command, "--check-image", flags->checked); !paired) {
+              return Fail(kBadInput, paired.error(), std::cerr);
+            }
+            return GenerateInitContainer(*flags, std::cout, std::cerr);
+          }};
+}
+
 }  // namespace
 
 Command GenerateCommand(CLI::App& command, Context& context) {
@@ -162,58 +275,6 @@ Command GenerateCommand(CLI::App& command, Context& context) {
   };
 }
 
-void NodeOptions(CLI::App& command, deploy::NodeChoice& nodes) {
-  RepeatableOption(command, "--node-selector", nodes.selectors,
-                   "KEY=VALUE: only nodes with this label (repeatable: with all of them)");
-  RepeatableOption(
-      command, "--toleration", nodes.tolerations,
-      "KEY[=VALUE][:EFFECT]: only nodes whose taints are all given; default: all taints (repeatable)");
-  command.add_flag("--include-control-plane", nodes.control_plane,
-                   "Also control-plane nodes; default: only those with the worker role, except kind and k3s");
-}
-
-void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
-  const deploy::Files& tree = deploy::EmbeddedFiles();
-  OfferValues(command.add_option("--platform", options.platform, base::Join(deploy::Platforms(tree), ", ")),
-              deploy::Platforms(tree));
-  RepeatableOption(command, "--component", options.components,
-                   base::Join(deploy::Components(tree), ", ") + " (repeatable)");
-  OfferValues(command.get_option("--component"), deploy::Components(tree));
-  command.add_option(
-      "--image", options.image,
-      "The agent's image, in a registry that your nodes reach; '': prefetchd, for tools that replace it");
-  RepeatableOption(command, "--image-pull-secret", options.image_pull_secrets,
-                   "A pull secret in the agents' namespace for the agent's image; see deploy/docs/install.md "
-                   "(repeatable)");
-  RepeatableOption(
-      command, "--monitoring-label", options.monitor_labels,
-      "A label KEY=VALUE for PodMonitor and PrometheusRule, such as release=kube-prometheus-stack "
-      "(repeatable)");
-  command.add_option("--kubelet-version", options.kubelet_version,
-                     "Overrides the version that each agent reads from its Node, 1.31 or later");
-  command.add_option("--port", options.port,
-                     "Port of the agent; on the host's network, a port of the node [9477]");
-  NodeOptions(command, options.nodes);
-}
-
-base::Status CheckImageIsGiven(const CLI::App& command) {
-  // An explicit empty image is allowed: kustomize or another tool replaces the name later.
-  if (command.count("--image") != 0) return {};
-  const bool reads = command.get_option_no_throw("--from-cluster") != nullptr;
-  return base::InvalidArgument(
-      std::string(
-          "--image is required: push the agent's image to a registry of yours (deploy/docs/install.md), "
-          "and name it") +
-      (reads ? ", or give --from-cluster for the image that runs" : "") +
-      "; '' leaves the name to a tool that replaces it");
-}
-
-void ManifestOutput(CLI::App& command, std::string& output) {
-  command.add_option(
-      "-o,--output", output,
-      "A file, or a directory (ends with /) with one file per object; default: standard output");
-}
-
 // The options and examples of `prefetchctl migrate`.
 
 namespace {
@@ -234,7 +295,7 @@ std::string PlatformFor(const MigrateFlags& flags) {
 
 // NAME, and the options of image-prefetcher's own deploy.sh.
 void MigrateOptions(CLI::App& command, MigrateFlags& flags) {
-  command.add_option("NAME", flags.compat.name, "Name of its DaemonSet and its ConfigMap");
+  command.add_option("NAME", flags.compat.name, "Name of its DaemonSet and its ConfigMap")->required();
   command.add_option("--secret", flags.compat.secret, "Its pull secret, in the same namespace");
   RepeatableOption(command, "--secret-repository", flags.compat.secret_repositories,
                    "Repositories of --secret, such as quay.io/acme or *.example.com; default: all registries "
@@ -256,7 +317,6 @@ Command MigrateCommand(CLI::App& command, Context&) {
   auto flags = std::make_shared<MigrateFlags>();
   deploy::GenerateOptions& common = flags->compat.common;
   MigrateOptions(command, *flags);
-  command.get_option("NAME")->required();
   command.add_option("--namespace", common.name_space, "Namespace of its DaemonSet and its ConfigMap");
   ManifestOptions(command, common);
   ManifestOutput(command, flags->output);
@@ -274,68 +334,6 @@ Examples:
     common.platform = PlatformFor(*flags);
     return GenerateCompat(flags->compat, flags->output, std::cout, std::cerr);
   };
-}
-
-// The options and examples of `prefetchctl generate init-container`.
-
-namespace {
-
-constexpr const char* kInitContainerFooter = R"(
-The container asks the agent of the pod's own node whether the pod's images would start. If one would not, the
-container fails within its timeout, and its termination message names image, node and reason. The pod needs no right
-on the API server: it shows a token that only agents accept. The address needs no DNS.
-
-With -f, prints the manifests with the container as the first init container of each pod, and the volume with the
-token. A container of the same name (check-images) is replaced, so run the command again when the images change.
-Comments stay where they are in YAML of block style; of other manifests all is written anew.
-
-The agents need the component preflight. Their configuration admits namespaces, images and Always: see
-deploy/docs/gate.md. If nodes pull the agent's image with a pull secret, each namespace needs a copy of it.
-
-Exit code: 0 written, 2 bad input, with all errors.
-
-Examples:
-  prefetchctl generate init-container --platform eks --image registry.example/prefetchd:0.1.0 \
-      -f job.yaml | kubectl apply -f -
-  helm template ci/ | prefetchctl generate init-container --platform openshift \
-      --image registry.example/prefetchd:0.1.0 --image-pull-secret pull -f - -o ci.yaml
-  prefetchctl generate init-container --platform gke --image registry.example/prefetchd:0.1.0 \
-      --check-image quay.io/acme/app:v1 --policy Never)";
-
-}  // namespace
-
-Subcommand InitContainerCommand(CLI::App& generate) {
-  CLI::App* command = generate.add_subcommand(
-      "init-container",
-      "Generate an init container that checks the images of its own pod, or insert it into manifests");
-  auto flags = std::make_shared<InitContainerFlags>();
-  // CLI11 needs a target for both options. PairImages() reads them in the order of the command line.
-  auto words = std::make_shared<std::vector<std::string>>();
-  const std::vector<std::string> platforms = deploy::Platforms(deploy::EmbeddedFiles());
-  OfferValues(command->add_option("--platform", flags->platform, base::Join(platforms, ", "))->required(),
-              platforms);
-  command->add_option("--image", flags->image, "The agent's image: every node with an agent has it")
-      ->required();
-  command->add_option("-f,--filename", flags->file, "Manifests in one file; - is standard input");
-  RepeatableOption(*command, "--check-image", *words, "Without -f: an image of the pod (repeatable)");
-  RepeatableOption(*command, "--policy", *words,
-                   "imagePullPolicy for the --check-image before it; default: as Kubernetes fills in");
-  RepeatableOption(*command, "--pod-secret", flags->pod_secrets,
-                   "A pull secret that the pods get from their service account (repeatable)");
-  RepeatableOption(*command, "--image-pull-secret", flags->image_pull_secrets,
-                   "A pull secret for --image, added to the pods (repeatable)");
-  command->add_option("--port", flags->port, "Port of the agent [9477]");
-  command->add_option("--timeout", flags->timeout,
-                      "Maximum time of the check [60s, or half of activeDeadlineSeconds if that is shorter]");
-  PodTemplatePathOption(*command, flags->pod_template_paths);
-  command->add_option("-o,--output", flags->output, "A file; default: standard output");
-  command->footer(kInitContainerFooter);
-  return {command, [command, flags, words] {
-            if (auto paired = PairImages(*command, "--check-image", flags->checked); !paired) {
-              return Fail(kBadInput, paired.error(), std::cerr);
-            }
-            return GenerateInitContainer(*flags, std::cout, std::cerr);
-          }};
 }
 
 }  // namespace prefetch::ctl

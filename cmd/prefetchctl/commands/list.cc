@@ -299,26 +299,29 @@ struct ExportFlags {
   ExportPinnedOptions pinned;
 };
 
-CLI::Option* ListsOption(CLI::App& command, std::vector<std::string>& lists) {
-  MultiValueOption(command, "--list", lists, "A list file, or a directory of list files (repeatable)");
-  return command.get_option("--list")->required();
-}
-
 void AllowlistFlags(CLI::App& command, ExportFlags& flags) {
-  command.add_option("--kubelet-version", flags.allowlist.kubelet_version,
-                     "Version of the kubelet that will read it, 1.33 or later; default: " +
-                         std::string(image::kNewestKnownName));
+  constexpr const char* kGroup = "For kubelet";
+  command
+      .add_option("--kubelet-version", flags.allowlist.kubelet_version,
+                  "Version of the kubelet that will read it, 1.33 or later; default: " +
+                      std::string(image::kNewestKnownName))
+      ->group(kGroup);
   command
       .add_option("-o,--output", flags.output,
                   "yaml: a drop-in of kubelet's configuration; openshift: a KubeletConfig for the cluster")
       ->check(CLI::IsMember({"yaml", "openshift"}))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kGroup);
 }
 
 void PinnedFlags(CLI::App& command, ExportFlags& flags) {
-  command.add_option("--name", flags.pinned.name, "Name of the PinnedImageSet")->capture_default_str();
+  constexpr const char* kGroup = "For OpenShift";
+  command.add_option("--name", flags.pinned.name, "Name of the PinnedImageSet")
+      ->capture_default_str()
+      ->group(kGroup);
   command.add_option("--pool", flags.pinned.pool, "The MachineConfigPool whose nodes pin the images")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kGroup);
 }
 
 int RunAllowlist(ExportFlags& flags) {
@@ -346,13 +349,11 @@ Command ListExportCommand(CLI::App& command, Context&) {
   command.add_option("--for", flags->target, "Target of the export")
       ->required()
       ->check(CLI::IsMember({"kubelet", "openshift", "policy"}));
-  ListsOption(command, flags->allowlist.lists);
+  MultiValueOption(command, "--list", flags->allowlist.lists,
+                   "A list file, or a directory of list files (repeatable)")
+      ->required();
   AllowlistFlags(command, *flags);
   PinnedFlags(command, *flags);
-  command.get_option("--kubelet-version")->group("For kubelet");
-  command.get_option("--output")->group("For kubelet");
-  command.get_option("--name")->group("For OpenShift");
-  command.get_option("--pool")->group("For OpenShift");
   command.footer(R"(
 For kubelet: prints settings that exempt the images of the list from kubelet's verification
 (NeverVerifyAllowlistedImages). Comments in the output explain the effect. From then on, every pod of the node

@@ -14,8 +14,8 @@ Command PlanCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<PlanOptions>();
   command.add_option("--nodes", options->nodes, "Number of nodes")->required();
   RepeatableOption(command, "--list", options->lists,
-                   "A list file, or a directory of list files (repeatable)");
-  command.get_option("--list")->required();
+                   "A list file, or a directory of list files (repeatable)")
+      ->required();
   command.add_option("--node-rate", options->node_rate, "MB a second that one node receives")
       ->capture_default_str();
   command.add_option("--registry-rate", options->registry_rate,

@@ -23,8 +23,8 @@ Command VerdictCommand(CLI::App& command, Context&) {
                                           "kubelet's imagePullCredentialsVerificationPolicy");
   verification->excludes(config);
   RepeatableOption(command, "--allowlist", options->allowlist,
-                   "A pattern of kubelet's preloadedImagesVerificationAllowlist (repeatable)");
-  command.get_option("--allowlist")->needs(verification);
+                   "A pattern of kubelet's preloadedImagesVerificationAllowlist (repeatable)")
+      ->needs(verification);
   command.add_option("--kubelet-version", options->kubelet_version, "kubelet's version, 1.31 or later");
   const std::string newest(image::kNewestKnownName);
   command.add_option("--kubelet-rules", options->kubelet_rules,
