@@ -278,7 +278,7 @@ int Main(int argc, char** argv) {
   ::prctl(PR_SET_DUMPABLE, 0);
   Flags flags = ParseFlags(argc, argv);
   if (flags.exit) return *flags.exit;
-  auto config = config::LoadAgentConfig(flags.config, [](const char* name) { return std::getenv(name); });
+  auto config = config::LoadAgentConfig(flags.config, config::ProcessEnv);
   if (!config) return Fail(kBadInput, config.error());
   if (config->core_dumps) ::prctl(PR_SET_DUMPABLE, 1);
   base::SetLogLevel(config->log_level);

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <span>
@@ -668,7 +669,10 @@ RawConfig Overlay(const RawConfig& under, RawConfig over);
 // Reads environment variables (config/settings.h); an empty one counts as unset. CONTAINER_RUNTIME_ENDPOINT
 // counts if PREFETCHD_RUNTIME_ENDPOINT is not set. Others that begin with PREFETCHD_ are no mistakes:
 // Kubernetes sets such variables for a Service named prefetchd. Mistakes go to `problems`.
-using GetEnv = std::function<const char*(const char* name)>;  // std::getenv, or a test's
+using GetEnv = std::function<const char*(const char* name)>;  // ProcessEnv, or a test's
+inline const char* ProcessEnv(const char* name) {
+  return std::getenv(name);
+}
 RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems);
 
 }  // namespace prefetch::config

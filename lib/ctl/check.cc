@@ -401,8 +401,7 @@ void Print(const Request& request, const status::CheckResult& result, const Chec
 void AnnotateResult(const base::Call& call, const CheckOptions& options, const std::string& line,
                     std::ostream& out, std::ostream& err) {
   if (options.annotation_target.empty()) return;
-  auto annotated = Annotate(
-      call, options.annotation_target, line, [](const char* name) { return std::getenv(name); }, out);
+  auto annotated = Annotate(call, options.annotation_target, line, config::ProcessEnv, out);
   if (!annotated)
     err << "warning: --annotate " << options.annotation_target << ": " << annotated.error().message() << "\n";
 }

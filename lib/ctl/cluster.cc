@@ -1,6 +1,5 @@
 #include "ctl/cluster.h"
 
-#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -42,7 +41,7 @@ http::CurlOptions ProxiesFor(const kube::Cluster& cluster, const config::GetEnv&
 }
 
 Cluster::Cluster(kube::Cluster cluster)
-    : client_(ProxiesFor(cluster, [](const char* name) { return std::getenv(name); })),
+    : client_(ProxiesFor(cluster, config::ProcessEnv)),
       identity_(std::move(cluster), clock_),
       api_(client_, identity_, clock_) {}
 

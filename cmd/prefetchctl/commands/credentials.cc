@@ -1,6 +1,5 @@
 // The options and examples of `prefetchctl credentials`.
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -83,8 +82,7 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
   TextOrJsonOption(command, options->json);
   command.footer(kCredentialsHelp);
   return [&context, options]() -> int {
-    auto get_env = [](const char* name) { return std::getenv(name); };
-    if (options->check) return CheckCredentials(*options, get_env, std::cout, std::cerr);
+    if (options->check) return CheckCredentials(*options, config::ProcessEnv, std::cout, std::cerr);
     const config::RawConfig& overrides = options->flags;
     // The agent knows the settings of its node. Any setting on the command line asks for an answer that the
     // agent cannot give.
@@ -94,13 +92,14 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
     if (!by_own_settings) {
       auto agent = context.Client();
       if (!agent) return Fail(agent.error(), std::cerr);
-      auto exit_code = FetchAgentCredentials(context.call, *agent, *options, get_env, std::cout, std::cerr);
+      auto exit_code =
+          FetchAgentCredentials(context.call, *agent, *options, config::ProcessEnv, std::cout, std::cerr);
       // Without an answer, no agent runs here. The command then looks up the credentials itself, unless the
       // user named an agent.
       if (exit_code) return *exit_code;
       if (!context.agent.empty()) return kUnreachable;
     }
-    return FindCredentials(context.call, *options, get_env, std::cout, std::cerr);
+    return FindCredentials(context.call, *options, config::ProcessEnv, std::cout, std::cerr);
   };
 }
 

@@ -1,7 +1,6 @@
 // The options and examples of `prefetchctl list`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -283,8 +282,7 @@ Examples:
   prefetchctl list lock images.yaml
   prefetchctl list lock --check lists/)");
   return [&context, options] {
-    auto get_env = [](const char* name) { return std::getenv(name); };
-    return LockLists(context.call, *options, get_env, std::cout, std::cerr);
+    return LockLists(context.call, *options, config::ProcessEnv, std::cout, std::cerr);
   };
 }
 

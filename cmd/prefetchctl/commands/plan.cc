@@ -1,6 +1,5 @@
 // The options and examples of `prefetchctl plan`.
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -52,8 +51,7 @@ Examples:
   prefetchctl plan --nodes 300 --list images.yaml --image-size 500 --start-jitter 10m
   prefetchctl plan --nodes 300 --list images.yaml --registry-rate 2000 --platform linux/arm64)");
   return [&context, options] {
-    auto get_env = [](const char* name) { return std::getenv(name); };
-    return PlanFleet(context.call, *options, get_env, std::cout, std::cerr);
+    return PlanFleet(context.call, *options, config::ProcessEnv, std::cout, std::cerr);
   };
 }
 

@@ -2,7 +2,6 @@
 #include "ctl/watch.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -52,8 +51,7 @@ Examples:
     options->interval = *parsed;
     return WithCluster(*fleet, [&](kube::Api& api) {
       options->query = fleet->query;
-      auto get_env = [](const char* name) { return std::getenv(name); };
-      return WatchFleet(context.call, api, get_env, *options, std::cout, std::cerr);
+      return WatchFleet(context.call, api, config::ProcessEnv, *options, std::cout, std::cerr);
     });
   };
 }
