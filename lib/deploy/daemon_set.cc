@@ -79,16 +79,6 @@ void AgentDaemonSet::SetEnv(const std::string& name, const std::string& value) {
   Put(*variable, "value", doc::Node::String(value));
 }
 
-void AgentDaemonSet::SetImage(const std::string& image) {
-  Put(*container_, "image", doc::Node::String(image));
-}
-
-void AgentDaemonSet::SetImagePullSecrets(const std::vector<std::string>& names) {
-  std::vector<doc::Node> secrets;
-  for (const std::string& name : names) secrets.push_back(Named(name));
-  Put(*pod_spec_, "imagePullSecrets", doc::Node::Sequence(std::move(secrets)));
-}
-
 void AgentDaemonSet::MountSecret(const std::string& volume, const std::string& secret,
                                  const std::string& folder) {
   doc::Node source = Named(volume);
@@ -112,10 +102,13 @@ void AgentDaemonSet::SetPort(std::uint16_t port) {
 }
 
 void AgentDaemonSet::SetCommon(const GenerateOptions& options) {
-  if (!options.image.empty()) SetImage(options.image);
+  if (!options.image.empty()) Put(*container_, "image", doc::Node::String(options.image));
   if (!options.kubelet_version.empty()) SetEnv("PREFETCHD_KUBELET_VERSION", options.kubelet_version);
   if (options.port) SetPort(*options.port);
-  if (!options.image_pull_secrets.empty()) SetImagePullSecrets(options.image_pull_secrets);
+  if (options.image_pull_secrets.empty()) return;
+  std::vector<doc::Node> secrets;
+  for (const std::string& name : options.image_pull_secrets) secrets.push_back(Named(name));
+  Put(*pod_spec_, "imagePullSecrets", doc::Node::Sequence(std::move(secrets)));
 }
 
 void AgentDaemonSet::SetInstance(const std::string& name) {

@@ -33,12 +33,9 @@ class AgentDaemonSet {
   void SetArg(const std::string& flag, const std::string& value);
   void RemoveArg(std::string_view flag);
   void SetEnv(const std::string& name, const std::string& value);
-  void SetImage(const std::string& image);
-  void SetImagePullSecrets(const std::vector<std::string>& names);
   // Mounts a read-only volume with the files of a Secret, before the other volumes, where a patch by name
   // puts it.
   void MountSecret(const std::string& volume, const std::string& secret, const std::string& folder);
-  void SetPort(std::uint16_t port);
   // Sets the options that every kind of installation has: image, kubelet's version, port, pull secrets.
   void SetCommon(const GenerateOptions& options);
   // Sets the instance's name, and with it the folder of the local socket, on the host and in the container.
@@ -47,6 +44,8 @@ class AgentDaemonSet {
   void SetListMaps(const std::vector<std::string>& config_maps);
 
  private:
+  void SetPort(std::uint16_t port);
+
   doc::Node* body_;
   doc::Node* pod_spec_;
   doc::Node* container_;

@@ -27,6 +27,15 @@ constexpr std::size_t kLongestMountedSecret = 63 - kPullSecretVolume.size();
 // Our longest name and a hash must fit beside it in 63 characters.
 constexpr std::size_t kLongestInstance = 40;
 
+constexpr const char* kPolicyObject = "prefetchd-policy";
+// The binding selects the ConfigMap by this label. An instance has its own value, since others may share its
+// namespace.
+constexpr const char* kPolicyLabel = "prefetchd.dev/policy";
+constexpr const char* kImagesLabelValue = "images";
+// The API server looks through the whole list for each use with Always, and CEL's budget for one expression
+// is a million: at this limit, an object may have 90 such containers (tests/admission).
+constexpr std::size_t kMostPolicyImages = 10000;
+
 // Returns the folders directly below `above` that have a kustomization. Only these can be platforms or
 // components.
 std::vector<std::string> Folders(const Files& files, std::string_view above) {
@@ -200,6 +209,27 @@ base::Status SetStartupTaintKey(const std::string& key, Objects& objects) {
     return {};
   }
   return base::Internal("components/node-gate: the policy has no variable startupTaints");
+}
+
+// Puts images and action into the objects of the component. An `instance` that is not empty gets a label of
+// its own, by which its binding selects its ConfigMap alone.
+base::Status SetPolicy(const std::vector<std::string>& images, PolicyAction action,
+                       const std::string& instance, Objects& objects) {
+  auto made = PolicyConfigMap(images);
+  if (!made) return made.error();
+  Object* map = FindObject(objects, "ConfigMap", kPolicyObject);
+  Object* binding = FindObject(objects, "ValidatingAdmissionPolicyBinding", kPolicyObject);
+  if (map == nullptr || binding == nullptr) return base::Internal("components/policy: objects are missing");
+  Put(map->body, "data", *doc::ValueAt(*made, {"data"}));
+  Put(Sub(binding->body, "spec"), "validationActions",
+      doc::Node::Sequence({doc::Node::String(std::string(base::EnumName(action)))}));
+  if (!instance.empty()) {
+    const std::string value = std::string(kImagesLabelValue) + "-" + instance;
+    Put(Sub(Sub(map->body, "metadata"), "labels"), kPolicyLabel, doc::Node::String(value));
+    doc::Node& selector = Sub(Sub(Sub(binding->body, "spec"), "paramRef"), "selector");
+    Put(Sub(selector, "matchLabels"), kPolicyLabel, doc::Node::String(value));
+  }
+  return {};
 }
 
 void ApplyOptions(const GenerateOptions& options, const std::vector<ConfigMapSource>& lists,
@@ -379,16 +409,6 @@ base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::v
   return out;
 }
 
-namespace {
-
-constexpr const char* kPolicyObject = "prefetchd-policy";
-// The binding selects the ConfigMap by this label. An instance has its own value, since others may share its
-// namespace.
-constexpr const char* kPolicyLabel = "prefetchd.dev/policy";
-constexpr const char* kImagesLabelValue = "images";
-
-}  // namespace
-
 base::Result<doc::Node> PolicyConfigMap(const std::vector<std::string>& images) {
   const std::string lines = images.empty() ? "" : base::Join(images, "\n") + "\n";
   doc::Node made = MakeConfigMap(kPolicyObject, {{"images", lines}});
@@ -403,25 +423,6 @@ base::Result<doc::Node> PolicyConfigMap(const std::vector<std::string>& images) 
   Put(meta, "namespace", doc::Node::String("prefetchd"));
   Put(Sub(meta, "labels"), kPolicyLabel, doc::Node::String(kImagesLabelValue));
   return made;
-}
-
-base::Status SetPolicy(const std::vector<std::string>& images, PolicyAction action,
-                       const std::string& instance, Objects& objects) {
-  auto made = PolicyConfigMap(images);
-  if (!made) return made.error();
-  Object* map = FindObject(objects, "ConfigMap", kPolicyObject);
-  Object* binding = FindObject(objects, "ValidatingAdmissionPolicyBinding", kPolicyObject);
-  if (map == nullptr || binding == nullptr) return base::Internal("components/policy: objects are missing");
-  Put(map->body, "data", *doc::ValueAt(*made, {"data"}));
-  Put(Sub(binding->body, "spec"), "validationActions",
-      doc::Node::Sequence({doc::Node::String(std::string(base::EnumName(action)))}));
-  if (!instance.empty()) {
-    const std::string value = std::string(kImagesLabelValue) + "-" + instance;
-    Put(Sub(Sub(map->body, "metadata"), "labels"), kPolicyLabel, doc::Node::String(value));
-    doc::Node& selector = Sub(Sub(Sub(binding->body, "spec"), "paramRef"), "selector");
-    Put(Sub(selector, "matchLabels"), kPolicyLabel, doc::Node::String(value));
-  }
-  return {};
 }
 
 }  // namespace prefetch::deploy

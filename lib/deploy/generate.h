@@ -1,6 +1,6 @@
 // Generate: the manifests of one platform with the operator's own list, image and instance. They equal the
 // kustomization that deploy/docs shows for each case; tests/deploy compares them.
-// PolicyConfigMap and SetPolicy: the images of components/policy.
+// PolicyConfigMap: the images of components/policy.
 // GenerateTouchDaemonSets: touches without created pods.
 // Pure.
 #pragma once
@@ -22,18 +22,9 @@ namespace prefetch::deploy {
 // with Always.
 enum class PolicyAction { kWarn, kAudit, kDeny };
 
-// The API server looks through the whole list for each use with Always, and CEL's budget for one expression
-// is a million: at this limit, an object may have 90 such containers (tests/admission).
-constexpr std::size_t kMostPolicyImages = 10000;
-
 // Returns the ConfigMap of components/policy with these images, one a line, in their order. Returns
 // InvalidArgument if they are too many, or too large for a ConfigMap.
 base::Result<doc::Node> PolicyConfigMap(const std::vector<std::string>& images);
-
-// Puts images and action into the objects of the component. An `instance` that is not empty gets a label of
-// its own, by which its binding selects its ConfigMap alone.
-base::Status SetPolicy(const std::vector<std::string>& images, PolicyAction action,
-                       const std::string& instance, Objects& objects);
 
 // One file of the list. The caller has validated it.
 struct ListFile {

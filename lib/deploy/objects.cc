@@ -35,6 +35,11 @@ constexpr std::string_view kOrder[] = {"Namespace",
                                        "NetworkPolicy",
                                        "DaemonSet"};
 
+// Returns whether objects of this kind have no namespace. Knows the kinds that this tree has.
+bool IsClusterWide(const std::string& kind) {
+  return std::find(std::begin(kClusterWide), std::end(kClusterWide), kind) != std::end(kClusterWide);
+}
+
 const std::vector<std::string>& PodSpec() {
   static const std::vector<std::string> kPath = {"spec", "template", "spec"};
   return kPath;
@@ -100,10 +105,6 @@ bool Matches(const Target& target, const Object& object) {
   // Patches name objects as the files have them, so the first name counts.
   return labelled && (target.kind.empty() || target.kind == object.Kind()) &&
          (target.name.empty() || target.name == object.original_name);
-}
-
-bool IsClusterWide(const std::string& kind) {
-  return std::find(std::begin(kClusterWide), std::end(kClusterWide), kind) != std::end(kClusterWide);
 }
 
 void SetNamespace(Objects& objects, const std::string& name_space) {

@@ -41,8 +41,6 @@ struct Objects {
 Object* FindObject(Objects& objects, std::string_view kind, std::string_view original_name);
 // Returns true if the object has the target's kind, first name and label. An empty part matches all.
 bool Matches(const Target& target, const Object& object);
-// Returns whether objects of this kind have no namespace. Knows the kinds that this tree has.
-bool IsClusterWide(const std::string& kind);
 
 // Sets the namespace of all objects that have one, and in all fields that refer to it.
 void SetNamespace(Objects& objects, const std::string& name_space);

@@ -44,6 +44,33 @@ std::string ResultWords(const status::CheckAnswer& answer) {
   return "not known";
 }
 
+// States that the image was not decided in time, and how far its pull is if that is known.
+std::string UndecidedText(const status::CheckResult& result, std::size_t item) {
+  bool pulled = item < result.answers.size() && result.answers[item].pending;
+  return pulled ? base::InOneLine("not decided in time: " + result.answers[item].message)
+                : "not decided in time";
+}
+
+// Returns one line for an image: the result, its reason, and what to do if it does not pass.
+std::string CheckMessage(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                         std::size_t number) {
+  const CheckItem& item = items[number];
+  const status::CheckAnswer* answer = DecidedAnswer(result, number);
+  if (answer == nullptr) return UndecidedText(result, number);
+  std::string unlisted = answer->listed ? "" : " (not on the list)";
+  bool assumed = answer->reason == "AssumedForPod";
+  // The usual case is short. An assumption about the pod is worth its message.
+  if (answer->ok && answer->result == kubelet::VerdictResult::kStarts && !assumed) {
+    return base::InOneLine("starts from the node (" + answer->reason + ")" + unlisted);
+  }
+  if (answer->ok)
+    return base::InOneLine("starts (" + answer->reason + ")" + unlisted + ": " + answer->message);
+  std::string text = "on node " + result.node + ": " + ResultWords(*answer) + " (" + answer->reason + ")" +
+                     unlisted + ": " + answer->message;
+  std::string advice = CheckAdvice(item, *answer);
+  return base::InOneLine(advice.empty() ? text : text + " → " + advice);
+}
+
 CheckRow RowOf(const std::vector<CheckItem>& items, const status::CheckResult& result, std::size_t number,
                bool unknown_passes) {
   const CheckItem& item = items[number];
@@ -152,6 +179,12 @@ std::string Summary(const Tally& tally, std::size_t all, const std::string& node
   return tally.unknown_passed == 0 ? text : text + ": " + std::to_string(tally.unknown_passed) + " not known";
 }
 
+// The line that sums up, without its line break.
+std::string CheckSummary(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                         bool unknown_passes) {
+  return Summary(CountAnswers(items, result, unknown_passes), items.size(), result.node);
+}
+
 }  // namespace
 
 bool Passes(const status::CheckAnswer& answer, bool unknown_passes) {
@@ -163,37 +196,6 @@ const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std:
   const status::CheckAnswer& answer = result.answers[item];
   // A pull that goes on is no decision.
   return answer.result.empty() || answer.pending ? nullptr : &answer;
-}
-
-std::string UndecidedText(const status::CheckResult& result, std::size_t item) {
-  bool pulled = item < result.answers.size() && result.answers[item].pending;
-  return pulled ? base::InOneLine("not decided in time: " + result.answers[item].message)
-                : "not decided in time";
-}
-
-// Returns one line for an image: the result, its reason, and what to do if it does not pass.
-std::string CheckMessage(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                         std::size_t number) {
-  const CheckItem& item = items[number];
-  const status::CheckAnswer* answer = DecidedAnswer(result, number);
-  if (answer == nullptr) return UndecidedText(result, number);
-  std::string unlisted = answer->listed ? "" : " (not on the list)";
-  bool assumed = answer->reason == "AssumedForPod";
-  // The usual case is short. An assumption about the pod is worth its message.
-  if (answer->ok && answer->result == kubelet::VerdictResult::kStarts && !assumed) {
-    return base::InOneLine("starts from the node (" + answer->reason + ")" + unlisted);
-  }
-  if (answer->ok)
-    return base::InOneLine("starts (" + answer->reason + ")" + unlisted + ": " + answer->message);
-  std::string text = "on node " + result.node + ": " + ResultWords(*answer) + " (" + answer->reason + ")" +
-                     unlisted + ": " + answer->message;
-  std::string advice = CheckAdvice(item, *answer);
-  return base::InOneLine(advice.empty() ? text : text + " → " + advice);
-}
-
-std::string CheckSummary(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                         bool unknown_passes) {
-  return Summary(CountAnswers(items, result, unknown_passes), items.size(), result.node);
 }
 
 std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckResult& result,

@@ -53,15 +53,6 @@ bool Passes(const status::CheckAnswer& answer, bool unknown_passes);
 // The answer to the image of that number; nullptr: it was not decided in time.
 const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std::size_t item);
 
-// The message about the image of that number, with its reason and advice.
-std::string CheckMessage(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                         std::size_t item);
-// States that the image was not decided in time, and how far its pull is if that is known.
-std::string UndecidedText(const status::CheckResult& result, std::size_t item);
-// The line that sums up, without its line break.
-std::string CheckSummary(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                         bool unknown_passes);
-
 // Returns one line about the first image that does not pass: image, node, reason and advice, with the number
 // of further ones. Empty if all pass.
 std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckResult& result,
@@ -81,7 +72,7 @@ std::string CheckReportJson(const std::vector<CheckItem>& items, const status::C
                             const std::vector<manifest::UnreadObject>& unread = {});
 
 // GitHub's workflow commands: an error for each image that does not pass, a warning for each that was not
-// decided, at its place in the manifests; then what CheckSummary says.
+// decided, at its place in the manifests; then a line that sums up.
 std::string CheckGithub(const std::vector<CheckItem>& items, const status::CheckResult& result,
                         bool unknown_passes, const std::vector<manifest::UnreadObject>& unread = {});
 

@@ -74,6 +74,20 @@ std::string Indented(std::string_view text, std::string_view first, std::size_t 
                       width);
 }
 
+// Returns "ci-12, ci-40, ci-77 and 2 more", with as many names as fit, `most` at most.
+std::string Names(const std::vector<std::string>& nodes, std::size_t width, std::size_t most) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& node : nodes) {
+    std::string more = " and " + std::to_string(nodes.size() - shown) + " more";
+    bool fits = DisplayWidth(text) + DisplayWidth(node) + 2 + DisplayWidth(more) <= width;
+    // At least one name is shown, however long it is.
+    if (shown > 0 && (!fits || shown == most)) return text + more;
+    text += (shown++ == 0 ? "" : ", ") + node;
+  }
+  return text;
+}
+
 // One cause on its own lines: the state and image, its message, the nodes, then the advice.
 std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTableOptions& options,
                       std::size_t width) {
@@ -189,19 +203,6 @@ std::string Bar(const Fleet& fleet) {
 }
 
 }  // namespace
-
-std::string Names(const std::vector<std::string>& nodes, std::size_t width, std::size_t most) {
-  std::string text;
-  std::size_t shown = 0;
-  for (const std::string& node : nodes) {
-    std::string more = " and " + std::to_string(nodes.size() - shown) + " more";
-    bool fits = DisplayWidth(text) + DisplayWidth(node) + 2 + DisplayWidth(more) <= width;
-    // At least one name is shown, however long it is.
-    if (shown > 0 && (!fits || shown == most)) return text + more;
-    text += (shown++ == 0 ? "" : ", ") + node;
-  }
-  return text;
-}
 
 std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options) {
   std::size_t width = std::max(options.width, kLeastWidth);

@@ -30,9 +30,6 @@ std::string FleetLine(const Fleet& fleet, std::size_t width);
 // Returns the lines below it on a terminal: the causes, one a line of at most `width` columns, `most` in all.
 std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std::size_t most);
 
-// Returns "ci-12, ci-40, ci-77 and 2 more", with as many names as fit, `most` at most.
-std::string Names(const std::vector<std::string>& nodes, std::size_t width, std::size_t most);
-
 // The last words of a wait: how it ended and, if not well, each cause, and the first nodes.
 std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutcome end,
                         std::chrono::seconds waited, std::size_t width);

@@ -38,31 +38,14 @@ std::string_view Color(Severity severity) {
   return "";
 }
 
-std::string Line(const Finding& finding, std::size_t place_width, const LintTextOptions& options) {
-  const Rule& rule = RuleOf(finding.rule);
-  // Padded before the colour is added, since escape sequences have no width.
-  std::string severity = PadRight(SeverityName(rule.severity), kSeverityWidth);
-  if (options.color)
-    severity = std::string(Color(rule.severity)) + severity + std::string(base::kPlainColour);
-  const std::string head =
-      PadRight(PlaceText(finding.place), place_width) + "  " + severity + std::string(rule.id);
-  std::string message = base::InOneLine(finding.message);
-  if (finding.other) message += " (" + PlaceText(*finding.other) + ")";
-  if (options.width == 0 || DisplayWidth(head) + 1 + DisplayWidth(message) <= options.width) {
-    return head + " " + message + "\n";
-  }
-  const std::string margin(kPathMargin, ' ');
-  return head + "\n" + WrapIndented(message, margin, margin, options.width);
-}
-
-}  // namespace
-
+// Returns "deploy/app.yaml:22:9".
 std::string PlaceText(const manifest::lint::Place& place) {
   std::string text = base::InOneLine(place.file);
   if (place.at.line == 0) return text;
   return text + ":" + std::to_string(place.at.line) + ":" + std::to_string(place.at.column);
 }
 
+// Returns "1 error, 2 notes in 48 files, 51 pods".
 std::string LintSummary(const LintResult& result) {
   std::vector<std::string> parts;
   auto add = [&](Severity severity) {
@@ -83,6 +66,25 @@ std::string LintSummary(const LintResult& result) {
     text += "; " + base::Plural(result.unread.size(), "mistake", "mistakes") + " in reading";
   return text;
 }
+
+std::string Line(const Finding& finding, std::size_t place_width, const LintTextOptions& options) {
+  const Rule& rule = RuleOf(finding.rule);
+  // Padded before the colour is added, since escape sequences have no width.
+  std::string severity = PadRight(SeverityName(rule.severity), kSeverityWidth);
+  if (options.color)
+    severity = std::string(Color(rule.severity)) + severity + std::string(base::kPlainColour);
+  const std::string head =
+      PadRight(PlaceText(finding.place), place_width) + "  " + severity + std::string(rule.id);
+  std::string message = base::InOneLine(finding.message);
+  if (finding.other) message += " (" + PlaceText(*finding.other) + ")";
+  if (options.width == 0 || DisplayWidth(head) + 1 + DisplayWidth(message) <= options.width) {
+    return head + " " + message + "\n";
+  }
+  const std::string margin(kPathMargin, ' ');
+  return head + "\n" + WrapIndented(message, margin, margin, options.width);
+}
+
+}  // namespace
 
 std::string LintText(const LintResult& result, const LintTextOptions& options) {
   std::size_t width = 0;

@@ -38,9 +38,4 @@ std::string LintSarif(const manifest::lint::LintResult& result, std::string_view
 // The rules themselves: id, severity, name, what each is about.
 std::string LintRulesText(std::size_t width = 100);
 
-// Parts of all these outputs. Internal to screen/.
-std::string PlaceText(const manifest::lint::Place& place);  // "deploy/app.yaml:22:9"
-// "1 error, 2 notes in 48 files, 51 pods"
-std::string LintSummary(const manifest::lint::LintResult& result);
-
 }  // namespace prefetch::screen

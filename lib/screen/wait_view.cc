@@ -221,11 +221,10 @@ bool AllMissingSettled(const status::StatusDocument& document) {
   return any;
 }
 
-const status::StatusImage* FirstSettledMissing(const status::StatusDocument& document) {
-  auto found = std::find_if(
-      document.images.begin(), document.images.end(),
-      [](const status::StatusImage& image) { return IsMissing(image) && IsNotWorthWaitingFor(image); });
-  return found == document.images.end() ? nullptr : &*found;
+bool AnyMissingSettled(const status::StatusDocument& document) {
+  return std::any_of(document.images.begin(), document.images.end(), [](const status::StatusImage& image) {
+    return IsMissing(image) && IsNotWorthWaitingFor(image);
+  });
 }
 
 namespace {

@@ -37,11 +37,8 @@ std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, 
 // Returns true if waiting changes nothing: a required image is not ready, and each such image is settled.
 bool AllMissingSettled(const status::StatusDocument& document);
 
-// The first of the required images that are settled and not ready; nullptr: there is none.
-const status::StatusImage* FirstSettledMissing(const status::StatusDocument& document);
-inline bool AnyMissingSettled(const status::StatusDocument& document) {
-  return FirstSettledMissing(document) != nullptr;
-}
+// Returns true if a required image is settled and not ready.
+bool AnyMissingSettled(const status::StatusDocument& document);
 
 // WaitDemand: what `prefetchctl wait` waits for, if it is not just "the node is ready". Pure.
 struct WaitDemand {
