@@ -34,12 +34,9 @@ std::string Code(std::string_view text) {
 
 // Returns "`a`, `b` or `c`".
 std::string AnyOf(const std::vector<std::string>& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); i++) {
-    text += i == 0 ? "" : i + 1 == words.size() ? " or " : ", ";
-    text += Code(words[i]);
-  }
-  return text;
+  std::vector<std::string> codes;
+  for (const std::string& word : words) codes.push_back(Code(word));
+  return base::JoinOr({codes.begin(), codes.end()});
 }
 
 std::string RangeOf(const Field& field) {

@@ -65,8 +65,6 @@ FleetTokens::Headers FleetTokens::For(const base::Call& call, kube::Api& api, co
 
 namespace {
 
-using std::chrono::seconds;
-
 constexpr seconds kMemberTimeout{10};
 constexpr seconds kMaxRetryAfter{5};  // with a server that says 429
 

@@ -28,7 +28,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kDefaultTimeout{60};
 constexpr seconds kLeastTimeout{5};            // a restarting agent is away for a few seconds
 constexpr const char* kBefore = "containers";  // new keys of a pod's spec stand before this one
 
@@ -39,12 +38,10 @@ struct ParsedFlags {
 };
 
 ParsedFlags ParseFlags(const InitContainerFlags& flags, Mistakes& mistakes) {
-  ParsedFlags parsed{.container = {.platform = flags.platform,
-                                   .image = flags.image,
-                                   .port = flags.port.value_or(deploy::InitContainerOptions().port),
-                                   .timeout = kDefaultTimeout,
-                                   .images = {},
-                                   .pod_secrets = {}}};
+  ParsedFlags parsed;
+  parsed.container.platform = flags.platform;
+  parsed.container.image = flags.image;
+  if (flags.port) parsed.container.port = *flags.port;
   if (auto good = deploy::CheckPlatform(deploy::EmbeddedFiles(), flags.platform); !good) {
     mistakes.push_back(good.error().message());
   }

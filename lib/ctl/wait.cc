@@ -99,9 +99,6 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
 
 namespace {
 
-using std::chrono::seconds;
-using std::chrono::steady_clock;
-
 constexpr seconds kReadyPollInterval{30};  // a node that was ready is not asked again before
 constexpr std::size_t kFleetDetails = 8;   // lines below the first, on a terminal
 
