@@ -52,10 +52,7 @@ std::vector<CommandHelp> Commands() {
 }  // namespace
 
 std::vector<File> Files() {
-  std::vector<File> files;
-  for (Page& page : Pages(Commands())) {
-    files.push_back({"docs/reference/" + page.name + ".md", std::move(page.text)});
-  }
+  std::vector<File> files = Pages(Commands());
   for (std::size_t i = 0; i < std::size(deploy::kSchemas); i++) {
     files.push_back({std::string("schemas/") + deploy::kSchemas[i] + ".json",
                      doc::WritePrettyJson(SchemaOf(static_cast<Document>(i)))});

@@ -778,12 +778,16 @@ std::span<const EndpointRow> EndpointRows() {
   return kEndpointRows;
 }
 
-std::vector<Page> Pages(const std::vector<CommandHelp>& commands) {
-  std::vector<Page> pages = {{"list", ListPage()},           {"configuration", ConfigurationPage()},
-                             {"flags", FlagsPage(commands)}, {"api", ApiPage()},
-                             {"metrics", MetricsPage()},     {"reasons", ReasonsPage()},
-                             {"lint", LintPage()},           {"exit-codes", ExitCodesPage(commands)}};
-  for (Page& page : pages) page.text = WithContents(page.text);
+std::vector<File> Pages(const std::vector<CommandHelp>& commands) {
+  std::vector<File> pages = {{"docs/reference/list.md", ListPage()},
+                             {"docs/reference/configuration.md", ConfigurationPage()},
+                             {"docs/reference/flags.md", FlagsPage(commands)},
+                             {"docs/reference/api.md", ApiPage()},
+                             {"docs/reference/metrics.md", MetricsPage()},
+                             {"docs/reference/reasons.md", ReasonsPage()},
+                             {"docs/reference/lint.md", LintPage()},
+                             {"docs/reference/exit-codes.md", ExitCodesPage(commands)}};
+  for (File& page : pages) page.text = WithContents(page.text);
   return pages;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/field.h"
+#include "reference/files.h"
 
 namespace prefetch::reference {
 
@@ -23,13 +23,8 @@ struct CommandHelp {
   std::string footer;                  // with the exit codes and examples
 };
 
-struct Page {
-  std::string name;  // "flags"
-  std::string text;
-};
-
 // Returns all pages. `commands` are those of prefetchctl that run something.
-std::vector<Page> Pages(const std::vector<CommandHelp>& commands);
+std::vector<File> Pages(const std::vector<CommandHelp>& commands);
 
 // The table of the agent's endpoints.
 struct EndpointRow {
