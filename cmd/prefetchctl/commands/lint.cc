@@ -50,8 +50,7 @@ Examples:
       return static_cast<int>(kOk);
     }
     if (options->files.empty() || options->lists.empty()) {
-      return Fail(kBadInput, base::InvalidArgument("lint needs manifests (-f) and lists (--list)"),
-                  std::cerr);
+      return RejectInput({"lint needs manifests (-f) and lists (--list)"}, std::cerr);
     }
     const Terminal terminal = StdoutTerminal();
     options->color = terminal.color;

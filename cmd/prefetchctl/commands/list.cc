@@ -35,7 +35,7 @@ int RunListCheck(Context& context, bool ask_agent, ListCheckFlags flags) {
     // `--agent images.yaml` has no address, and CLI11 took the file for it.
     flags.files.insert(flags.files.begin(), flags.agent);
   }
-  if (flags.files.empty()) return Fail(kBadInput, base::InvalidArgument("FILE is required"), std::cerr);
+  if (flags.files.empty()) return RejectInput({"FILE is required"}, std::cerr);
   if (!ask_agent) return ListCheck(flags.files, flags.capabilities, std::cout, std::cerr);
   auto agent = context.Client();
   if (!agent) return Fail(agent.error(), std::cerr);
@@ -92,8 +92,7 @@ Examples:
   prefetchctl list print lists/ -o hash)");
   return [files, output, sorted, capabilities] {
     if (*sorted && *output == ListOutput::kHash) {
-      return Fail(kBadInput, base::InvalidArgument("a hash is that of the list as it is: leave out --sorted"),
-                  std::cerr);
+      return RejectInput({"a hash is that of the list as it is: leave out --sorted"}, std::cerr);
     }
     return ListPrint(*files, *output, *sorted ? ListOrder::kByName : ListOrder::kAsListed, *capabilities,
                      std::cout, std::cerr);
@@ -126,10 +125,8 @@ Examples:
     // With --node, the second list comes from the agent.
     std::size_t needed = *node ? 1 : 2;
     if (options->files.size() != needed) {
-      return Fail(
-          kBadInput,
-          base::InvalidArgument(*node ? "give one FILE with --node" : "give two FILEs, or one with --node"),
-          std::cerr);
+      return RejectInput({*node ? "give one FILE with --node" : "give two FILEs, or one with --node"},
+                         std::cerr);
     }
     if (!*node) return DiffTwoLists(*options, std::cout, std::cerr);
     auto agent = context.Client();
@@ -229,15 +226,13 @@ Command ListImportCommand(CLI::App& command, Context& context) {
     bool any = *node || cluster->read || !options->manifests.empty() || !options->lists.empty() ||
                !options->crictl.empty() || !options->foreign.empty() || !options->markers.empty();
     if (!any) {
-      return Fail(
-          kBadInput,
-          base::InvalidArgument(
-              "no input: give -f, --list, --from, --from-cluster, --crictl, --node, or --marker with --in"),
+      return RejectInput(
+          {"no input: give -f, --list, --from, --from-cluster, --crictl, --node, or --marker with --in"},
           std::cerr);
     }
     // Every line contains an empty marker.
     if (std::count(options->markers.begin(), options->markers.end(), "") > 0) {
-      return Fail(kBadInput, base::InvalidArgument("--marker must not be empty"), std::cerr);
+      return RejectInput({"--marker must not be empty"}, std::cerr);
     }
     if (base::Status good = cluster->Check(*options); !good) return Fail(kBadInput, good.error(), std::cerr);
     std::unique_ptr<Cluster> opened;
@@ -375,8 +370,7 @@ Examples:
   prefetchctl list export --for policy --list images.yaml | kubectl apply --server-side -f -)");
   return [&command, flags] {
     if (std::string option = Misplaced(command, flags->target); !option.empty()) {
-      return Fail(kBadInput, base::InvalidArgument(option + " cannot be used with --for " + flags->target),
-                  std::cerr);
+      return RejectInput({option + " cannot be used with --for " + flags->target}, std::cerr);
     }
     if (flags->target == "kubelet") return RunAllowlist(*flags);
     if (flags->target == "policy") return ExportPolicy(flags->allowlist.lists, std::cout, std::cerr);

@@ -20,10 +20,9 @@ struct UninstallFlags {
 int Run(const base::Call& call, const UninstallFlags& flags) {
   // The required flag says that the command clears Node objects, and does not remove the agent itself.
   if (!flags.nodes) {
-    return Fail(kBadInput,
-                base::InvalidArgument("--nodes is required: the command clears Node objects only; delete the "
-                                      "agent with kubectl delete and its manifests"),
-                std::cerr);
+    return RejectInput({"--nodes is required: the command clears Node objects only; delete the "
+                        "agent with kubectl delete and its manifests"},
+                       std::cerr);
   }
   auto cluster = Cluster::Open(flags.cluster);
   if (!cluster) return Fail(cluster.error(), std::cerr);
