@@ -26,7 +26,7 @@ Node WordsSchema(const Field& field, bool null) {
   Node words = Node::Strings(field.words);
   // The schema of an enum has no "type", so null must be among the words.
   if (null) words.items.emplace_back();
-  const Node known = Node::Mapping({{"enum", std::move(words)}});
+  Node known = Node::Mapping({{"enum", std::move(words)}});
   if (!field.more_words) return known;
   const Node later =
       Node::Mapping({{"type", Node::String("string")}, {"pattern", Node::String(kFutureWordPattern)}});
