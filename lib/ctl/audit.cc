@@ -48,15 +48,14 @@ void AddImages(const kube::Pod& pod, std::vector<screen::PodImage>& images) {
   for (const std::string& image : pod.image_volumes) add(image);
 }
 
-base::Result<std::vector<screen::PodImage>> SavedPods(const std::string& path) {
+base::Status AddSavedPods(const std::string& path, screen::AuditFacts& facts) {
   kube::SavedPods saved;
   if (auto read = ReadPieces(path, [&](std::string_view bytes) { return saved.Feed(bytes); }); !read)
-    return std::move(read).error();
+    return read;
   auto pods = saved.Take();
   if (!pods) return std::move(pods).error().Wrap(path == "-" ? "stdin" : path);
-  std::vector<screen::PodImage> images;
-  for (const kube::Pod& pod : *pods) AddImages(pod, images);
-  return images;
+  for (const kube::Pod& pod : *pods) AddImages(pod, facts.pods);
+  return {};
 }
 
 // Lists the pods that use the images, and kubelets' pulls. Without the rights to a part, it leaves a note.
@@ -118,9 +117,7 @@ int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOpt
                 std::ostream& out, std::ostream& err) {
   screen::AuditFacts facts{.ignore = options.ignore, .since = options.since};
   if (!options.pods_file.empty()) {
-    auto pods = SavedPods(options.pods_file);
-    if (!pods) return Fail(kBadInput, pods.error(), err);
-    facts.pods = *std::move(pods);
+    if (auto read = AddSavedPods(options.pods_file, facts); !read) return Fail(kBadInput, read.error(), err);
   }
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error(), err);
@@ -139,9 +136,7 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
                  std::ostream& err) {
   screen::AuditFacts facts{.ignore = options.ignore, .since = options.since};
   if (!options.pods_file.empty()) {
-    auto pods = SavedPods(options.pods_file);
-    if (!pods) return Fail(kBadInput, pods.error(), err);
-    facts.pods = *std::move(pods);
+    if (auto read = AddSavedPods(options.pods_file, facts); !read) return Fail(kBadInput, read.error(), err);
   }
   Progress progress(err, StderrTerminal(), true);
   auto roster = ListMembers(call, api, options.query);
@@ -196,9 +191,7 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
 
 int AuditOfPods(const AuditOptions& options, std::ostream& out, std::ostream& err) {
   screen::AuditFacts facts{.ignore = options.ignore};
-  auto pods = SavedPods(options.pods_file);
-  if (!pods) return Fail(kBadInput, pods.error(), err);
-  facts.pods = *std::move(pods);
+  if (auto read = AddSavedPods(options.pods_file, facts); !read) return Fail(kBadInput, read.error(), err);
   Mistakes mistakes;
   const plan::ImageList list = ReadListFiles(options.lists, mistakes).list;
   if (!mistakes.empty()) return RejectInput(mistakes, err);
