@@ -1,6 +1,7 @@
 #include "screen/report/sections.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <set>
 
@@ -67,14 +68,18 @@ namespace {
 constexpr const char* kWhyNotListed =
     "Nothing: the node's list does not have the image, or has it for other nodes (platforms, nodeSelector).";
 
+// Begins a table, whose caption is for screen readers. `attributes` are our own markup.
+void BeginTable(Html& out, std::string_view attributes, std::string_view caption,
+                std::initializer_list<std::string_view> columns) {
+  out.Tag("<div class=\"wide\"><table").Markup(attributes).Tag(">\n<caption class=\"vh\">").Text(caption);
+  out.Tag("</caption>\n<thead><tr>");
+  for (std::string_view column : columns) out.Tag("<th scope=\"col\">").Text(column).Tag("</th>");
+  out.Tag("</tr></thead>\n<tbody>\n");
+}
+
 void WriteLegend(Html& out, const PageData& parts) {
-  out.Tag(
-         "<details class=\"legend\"><summary>What the letters mean</summary>\n<div class=\"wide\"><table "
-         "id=\"legend\">\n")
-      .Tag("<caption class=\"vh\">Letters</caption>\n<thead><tr><th scope=\"col\">Letter</th>")
-      .Tag(
-          "<th scope=\"col\">State</th><th scope=\"col\">Reason</th><th scope=\"col\">What to "
-          "do</th></tr></thead>\n<tbody>\n");
+  out.Tag("<details class=\"legend\"><summary>What the letters mean</summary>\n");
+  BeginTable(out, " id=\"legend\"", "Letters", {"Letter", "State", "Reason", "What to do"});
   for (std::uint32_t i = 0; i < parts.report.states.size(); i++) {
     const ImageState& state = parts.report.states[i];
     out.Tag("<tr data-tone=\"").Text(ToneName(state.tone)).Tag("\"><th scope=\"row\">");
@@ -112,12 +117,9 @@ void WriteUniform(Html& out, const PageData& parts) {
 
 // The script reads this table and draws the map from it. Without script, the table itself is the map.
 void WriteLetters(Html& out, const PageData& parts) {
-  out.Tag("<div id=\"letters\">\n<p>Each letter is one column; the list below names its nodes.</p>\n")
-      .Tag(
-          "<div class=\"wide\"><table>\n<caption class=\"vh\">States of images that differ between nodes, a "
-          "letter a ")
-      .Tag("column</caption>\n<thead><tr><th scope=\"col\">Image</th><th scope=\"col\">Nodes not ready</th>")
-      .Tag("<th scope=\"col\">States by column</th></tr></thead>\n<tbody>\n");
+  out.Tag("<div id=\"letters\">\n<p>Each letter is one column; the list below names its nodes.</p>\n");
+  BeginTable(out, "", "States of images that differ between nodes, a letter a column",
+             {"Image", "Nodes not ready", "States by column"});
   for (const HeatMap::Row& row : parts.map.rows) {
     out.Tag("<tr data-image=\"").Number(row.image).Tag("\"><th scope=\"row\">");
     out.Text(parts.report.images[row.image]).Tag("</th><td>").Text(FormatNumber(row.not_ready)).Tag(" of ");
@@ -193,12 +195,7 @@ void WritePullRow(Html& out, const PullTimes& times) {
 }
 
 void WriteStale(Html& out, const PageData& parts, const std::vector<const FleetGroup*>& stale) {
-  out.Tag(
-         "<div class=\"wide\"><table>\n<caption class=\"vh\">Images that are not "
-         "current</caption>\n<thead><tr>")
-      .Tag("<th scope=\"col\">Image</th><th scope=\"col\">State</th><th scope=\"col\">Nodes</th>")
-      .Tag("<th scope=\"col\">Where</th><th scope=\"col\">Message</th></tr>")
-      .Tag("</thead>\n<tbody>\n");
+  BeginTable(out, "", "Images that are not current", {"Image", "State", "Nodes", "Where", "Message"});
   for (std::size_t i = 0; i < std::min(stale.size(), kStaleShown); i++) {
     const FleetGroup& one = *stale[i];
     const std::uint32_t state = parts.report.StateIndex({one.tone, one.reason});
@@ -276,12 +273,9 @@ void WritePulls(Html& out, const PageData& parts) {
     out.Tag("<p>No agent reported the duration of a pull.</p>\n</section>\n");
     return;
   }
-  out.Tag(
-         "<p>The newest pull of each image on each node, from its start to its end.</p>\n<div "
-         "class=\"wide\"><table>\n")
-      .Tag("<caption class=\"vh\">Slowest pulls</caption>\n<thead><tr><th scope=\"col\">Image</th>")
-      .Tag("<th scope=\"col\">Slowest</th><th scope=\"col\">On node</th><th scope=\"col\">On average</th>")
-      .Tag("<th scope=\"col\">Nodes</th><th scope=\"col\">Size on disk</th></tr></thead>\n<tbody>\n");
+  out.Tag("<p>The newest pull of each image on each node, from its start to its end.</p>\n");
+  BeginTable(out, "", "Slowest pulls",
+             {"Image", "Slowest", "On node", "On average", "Nodes", "Size on disk"});
   for (std::size_t i = 0; i < std::min(report.pulls.size(), kPullsShown); i++)
     WritePullRow(out, report.pulls[i]);
   out.Tag("</tbody></table></div>\n</section>\n");
@@ -333,12 +327,8 @@ void WriteNodeRow(Html& out, const Report& report, const ReportNode& shown) {
 
 void WriteNodeRows(Html& out, const Report& report, const std::vector<const ReportNode*>& nodes,
                    std::size_t from, std::size_t to) {
-  out.Tag("<div class=\"wide\"><table class=\"nodes\">\n<caption class=\"vh\">Nodes</caption>\n<thead><tr>")
-      .Tag(
-          "<th scope=\"col\">Node</th><th scope=\"col\">State</th><th scope=\"col\">Required images "
-          "ready</th>")
-      .Tag("<th scope=\"col\">Why</th><th scope=\"col\">List</th><th scope=\"col\">Runtime</th>")
-      .Tag("<th scope=\"col\">kubelet</th></tr></thead>\n<tbody>\n");
+  BeginTable(out, " class=\"nodes\"", "Nodes",
+             {"Node", "State", "Required images ready", "Why", "List", "Runtime", "kubelet"});
   for (std::size_t i = from; i < to; i++) WriteNodeRow(out, report, *nodes[i]);
   out.Tag("</tbody></table></div>\n");
 }
@@ -442,11 +432,9 @@ void WriteDisk(Html& out, const PageData& parts) {
   } else {
     out.Tag("✕ ").Text(FormatCount(under_pressure, "node lacks", "nodes lack")).Tag(" room for the list.");
   }
-  out.Tag(" The image filesystems with the least room:</p>\n<div class=\"wide\"><table>\n")
-      .Tag(
-          "<caption class=\"vh\">Room on image filesystems</caption>\n<thead><tr><th scope=\"col\">Node</th>")
-      .Tag("<th scope=\"col\">Used</th><th scope=\"col\">Free</th><th scope=\"col\">Must stay free</th>")
-      .Tag("<th scope=\"col\">Absent images need</th><th scope=\"col\">State</th></tr></thead>\n<tbody>\n");
+  out.Tag(" The image filesystems with the least room:</p>\n");
+  BeginTable(out, "", "Room on image filesystems",
+             {"Node", "Used", "Free", "Must stay free", "Absent images need", "State"});
   for (std::size_t i = 0; i < std::min(disks.size(), kDisksShown); i++) WriteDiskRow(out, disks[i]);
   out.Tag("</tbody></table></div>\n</section>\n");
 }
@@ -516,10 +504,8 @@ void WriteAdvice(Html& out, const std::string& reason) {
 
 void WriteRows(Html& out, const PageData& parts, const Cause& cause, std::size_t from, std::size_t to) {
   const Report& report = parts.report;
-  out.Tag("<div class=\"wide\"><table class=\"where\">\n<caption class=\"vh\">Images: ")
-      .Text(StateText(report.states[cause.state]))
-      .Tag("</caption>\n<thead><tr><th scope=\"col\">Image</th><th scope=\"col\">Nodes</th>")
-      .Tag("<th scope=\"col\">Where</th><th scope=\"col\">Message</th></tr></thead>\n<tbody>\n");
+  BeginTable(out, " class=\"where\"", "Images: " + StateText(report.states[cause.state]),
+             {"Image", "Nodes", "Where", "Message"});
   for (std::size_t i = from; i < to; i++) {
     const FleetGroup& group = *cause.images[i];
     // For a cell of the map, the script finds the message in this row by image index and letter.
