@@ -157,7 +157,7 @@ void ReportBuilder::NoteProblems(const std::string& node, const status::StatusDo
 
 void ReportBuilder::Add(const std::string& name, const status::StatusDocument& document) {
   const std::string node = Cut(name);
-  Facts& facts = facts_[node];
+  ReportNode& facts = documents_[node];
   // Only what the page shows is kept, not the document itself.
   facts = {.kubelet = Cut(KubeletText(document.kubelet)), .disk = document.disk};
   facts.runtime = Cut(document.runtime.name);
@@ -185,7 +185,7 @@ void ReportBuilder::SortIndices(Report& report) {
   report.images = std::move(images_.texts);
   report.states = std::move(state_list_);
   const std::vector<std::uint32_t> image = Sort(report.images), state = Sort(report.states);
-  for (auto& [name, facts] : facts_) {
+  for (auto& [name, facts] : documents_) {
     for (Cell& cell : facts.cells) {
       cell.image = image[cell.image];
       cell.state = state[cell.state];
@@ -215,14 +215,9 @@ Report ReportBuilder::Take(Fleet fleet) && {
   report.blocked_images = count(blocked_);
   SortIndices(report);
   for (const FleetNode& node : report.fleet.nodes) {
-    ReportNode shown{.node = node};
-    if (auto facts = facts_.find(node.name); facts != facts_.end()) {
-      shown.cells = std::move(facts->second.cells);
-      shown.runtime = std::move(facts->second.runtime);
-      shown.kubelet = std::move(facts->second.kubelet);
-      shown.disk = std::move(facts->second.disk);
-    }
-    report.nodes.push_back(std::move(shown));
+    // A node that was not heard has no document.
+    report.nodes.push_back(std::move(documents_[node.name]));
+    report.nodes.back().node = node;
   }
   report.pulls = Slowest(std::move(pulls_));
   for (const auto& [text, nodes] : problems_) report.problems.push_back({text, {nodes.begin(), nodes.end()}});

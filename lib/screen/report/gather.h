@@ -82,11 +82,6 @@ class ReportBuilder {
   Report Take(Fleet fleet) &&;
 
  private:
-  struct Facts {
-    std::vector<Cell> cells;
-    std::string runtime, kubelet;
-    std::optional<status::StatusDisk> disk;
-  };
   struct Indices {
     std::map<std::string, std::uint32_t> by_text;
     std::vector<std::string> texts;
@@ -99,7 +94,7 @@ class ReportBuilder {
   void NoteProblems(const std::string& node, const status::StatusDocument& document);
   void SortIndices(Report& report);
 
-  std::map<std::string, Facts> facts_;
+  std::map<std::string, ReportNode> documents_;  // by name; `node` comes with the fleet
   Indices images_;
   std::map<ImageState, std::uint32_t> states_;
   std::vector<ImageState> state_list_;
