@@ -11,7 +11,7 @@
 #include "cri/content_writer.h"
 #include "cri/pull_resources.h"
 #include "cri/runtime_json.h"
-#include "doc/loose_json.h"
+#include "doc/image_manifest.h"
 
 namespace prefetch::cri {
 namespace {

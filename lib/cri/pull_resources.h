@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cri/content_service.h"
-#include "doc/loose_json.h"
+#include "doc/image_manifest.h"
 #include "image/reference.h"
 
 namespace prefetch::cri {

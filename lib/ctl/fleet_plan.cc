@@ -13,7 +13,7 @@
 #include "ctl/node_credentials.h"
 #include "ctl/tag_digests.h"
 #include "doc/duration.h"
-#include "doc/loose_json.h"
+#include "doc/image_manifest.h"
 #include "doc/node.h"
 #include "doc/write.h"
 #include "image/platform.h"

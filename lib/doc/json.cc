@@ -336,6 +336,12 @@ std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRul
   return Parse(text, problems, rules, limits, {1, 1}, beyond_limits);
 }
 
+Node ParseOrNull(std::string_view text) {
+  Problems ignored("document");
+  const Limits limits{.bytes = text.size(), .depth = 64, .nodes = 100'000};
+  return ParseJson(text, ignored, JsonRules::kLenient, limits).value_or(Node());
+}
+
 namespace {
 
 constexpr std::array<std::string_view, 6> kPublicMembers = {

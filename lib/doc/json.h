@@ -42,6 +42,10 @@ std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRul
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
                               const Limits& limits, bool& beyond_limits);
 
+// Reads another program's document (a runtime's, a registry's), of which a few members count, as kLenient.
+// Returns null for what cannot be read, nests deeper than 64 or has more than 100,000 values. Pure.
+Node ParseOrNull(std::string_view text);
+
 class JsonParser;
 
 // The values of one text that stand one after another, as Go's json.Decoder reads them, by

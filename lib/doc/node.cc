@@ -130,6 +130,12 @@ const std::vector<Node>& ItemsAt(const Node& root, Path path) {
   return value == nullptr ? kNone : value->items;
 }
 
+const std::vector<Member>& MembersAt(const Node& root, Path path) {
+  static const std::vector<Member> kNone;
+  const Node* value = ValueAt(root, path);
+  return value == nullptr ? kNone : value->members;
+}
+
 void Put(Node& mapping, std::string_view key, Node value) {
   if (Node* old = Find(mapping, key)) {
     *old = std::move(value);

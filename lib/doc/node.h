@@ -78,6 +78,8 @@ Node* ValueAt(Node& root, Path path);
 std::string TextAt(const Node& root, Path path);
 // Returns the items of the sequence at the path; an empty list if there is none.
 const std::vector<Node>& ItemsAt(const Node& root, Path path);
+// Returns the members of the mapping at the path; an empty list if there is none.
+const std::vector<Member>& MembersAt(const Node& root, Path path);
 
 // The functions below change a tree in place.
 

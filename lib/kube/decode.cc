@@ -22,9 +22,7 @@ std::optional<base::WallTime> TimeAt(const doc::Node& object, const char* key) {
 
 std::map<std::string, std::string> TextsAt(const doc::Node& object, doc::Path path) {
   std::map<std::string, std::string> texts;
-  const doc::Node* found = ValueAt(object, path);
-  if (found == nullptr) return texts;
-  for (const doc::Member& member : found->members) texts[member.key] = member.value.text;
+  for (const doc::Member& member : doc::MembersAt(object, path)) texts[member.key] = member.value.text;
   return texts;
 }
 

@@ -1,4 +1,4 @@
-#include "doc/loose_json.h"
+#include "doc/image_manifest.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "cri/runtime_json.h"
-#include "doc/loose_json.h"
+#include "doc/image_manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
