@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <set>
 #include <span>
@@ -20,23 +19,6 @@
 
 namespace prefetch::registry {
 
-// The types of containerd's configuration (Config of cmd/containerd/server/config, ImageConfig of
-// internal/cri/config): with another one, containerd or its CRI plugin does not start. Pure.
-
-// Each returns InvalidArgument, with the line and never a value, if a key has another type than containerd's,
-// or is there twice in different letters. Keys that containerd does not know are ignored.
-
-// Checks the top level, without the plugins.
-base::Status CheckServer(const toml::table& root);
-
-// Checks the table of the plugin of version 3. Returns whether a key has other letters than containerd's:
-// until all files are merged, it is another key than that of another file.
-base::Result<bool> CheckImages(const toml::table& images);
-
-// The same for the members of version 2's plugin that are carried over. These count only as they are written,
-// the keys within them in any letters.
-base::Result<bool> CheckOldPlugin(const toml::table& cri);
-
 namespace {
 
 constexpr std::size_t kMaxConfigBytes = 1024 * 1024;
@@ -51,9 +33,214 @@ constexpr const char* kShortPlugin = "cri";
 // The default of containerd. Any other number keeps pulls local (C29).
 constexpr std::int64_t kDefaultDownloads = 3;
 
-// How keys are found: go-toml matches those of containerd's structures in any case. CheckServer and
-// CheckImages reject a key that is there twice. Keys that are carried over from version 2 count as they are
-// written.
+// The types of containerd's configuration (Config of cmd/containerd/server/config, ImageConfig of
+// internal/cri/config): with another one, containerd or its CRI plugin does not start. Keys that containerd
+// does not know are ignored.
+enum class Shape {
+  kText,
+  kInteger,
+  kBool,
+  kDuration,      // a text
+  kDurations,     // a table of such texts, none empty
+  kTexts,         // a list of texts
+  kTextMap,       // a table of texts
+  kTextsMap,      // a table of lists of texts
+  kTable,         // a table with these members
+  kTables,        // a table of such tables
+  kTablesOfUrls,  // each with the name of a URL
+};
+
+struct Member {
+  std::string_view keys;  // of this type, with blanks between them
+  Shape kind;
+  std::span<const Member> members = {};
+};
+
+constexpr Member kMirrorMembers[] = {{"endpoint", Shape::kTexts}};
+constexpr std::string_view kAuthKeys = "username password auth identitytoken";
+constexpr Member kAuthMembers[] = {{kAuthKeys, Shape::kText}};
+constexpr Member kConfigMembers[] = {{"auth", Shape::kTable, kAuthMembers}};
+constexpr Member kRegistryMembers[] = {{"config_path", Shape::kText},
+                                       {"mirrors", Shape::kTables, kMirrorMembers},
+                                       {"configs", Shape::kTables, kConfigMembers},
+                                       {"auths", Shape::kTablesOfUrls, kAuthMembers},
+                                       {"headers", Shape::kTextsMap}};
+constexpr Member kPlatformMembers[] = {{"platform snapshotter", Shape::kText}};
+constexpr Member kDecryptionMembers[] = {{"key_model", Shape::kText}};
+
+// Members of the plugin's tables in both versions of the configuration.
+constexpr Member kCommonMembers[] = {{"registry", Shape::kTable, kRegistryMembers},
+                                     {"image_decryption", Shape::kTable, kDecryptionMembers},
+                                     {"max_concurrent_downloads stats_collect_period", Shape::kInteger},
+                                     {"image_pull_progress_timeout", Shape::kDuration},
+                                     {"image_pull_with_sync_fs", Shape::kBool}};
+// Members of the table `containerd` in version 2, and of the plugin's own table in version 3.
+constexpr Member kSnapshotsMembers[] = {
+    {"snapshotter", Shape::kText}, {"disable_snapshot_annotations discard_unpacked_layers", Shape::kBool}};
+constexpr Member kNewMembers[] = {{"pinned_images", Shape::kTextMap},
+                                  {"runtime_platforms", Shape::kTables, kPlatformMembers},
+                                  {"concurrent_layer_fetch_buffer", Shape::kInteger},
+                                  {"use_local_image_pull", Shape::kBool}};
+constexpr Member kOldMembers[] = {{"sandbox_image", Shape::kText}, {"containerd", Shape::kTable}};
+constexpr Member kRuntimesMembers[] = {{"runtimes", Shape::kTables}};
+
+constexpr Member kGrpcMembers[] = {{"address tcp_address tcp_tls_ca tcp_tls_cert tcp_tls_key", Shape::kText},
+                                   {"uid gid max_recv_message_size max_send_message_size", Shape::kInteger}};
+constexpr Member kTtrpcMembers[] = {{"address", Shape::kText}, {"uid gid", Shape::kInteger}};
+constexpr Member kDebugMembers[] = {{"address level format", Shape::kText}, {"uid gid", Shape::kInteger}};
+constexpr Member kMetricsMembers[] = {{"address", Shape::kText}, {"grpc_histogram", Shape::kBool}};
+constexpr Member kCgroupMembers[] = {{"path", Shape::kText}};
+constexpr Member kProxyMembers[] = {
+    {"type address platform", Shape::kText}, {"exports", Shape::kTextMap}, {"capabilities", Shape::kTexts}};
+constexpr Member kProcessorMembers[] = {{"accepts args env", Shape::kTexts}, {"returns path", Shape::kText}};
+constexpr Member kServerMembers[] = {{"version oom_score", Shape::kInteger},
+                                     {"root state temp", Shape::kText},
+                                     {"grpc", Shape::kTable, kGrpcMembers},
+                                     {"ttrpc", Shape::kTable, kTtrpcMembers},
+                                     {"debug", Shape::kTable, kDebugMembers},
+                                     {"metrics", Shape::kTable, kMetricsMembers},
+                                     {"disabled_plugins required_plugins imports", Shape::kTexts},
+                                     {"plugins", Shape::kTable},
+                                     {"cgroup", Shape::kTable, kCgroupMembers},
+                                     {"proxy_plugins", Shape::kTables, kProxyMembers},
+                                     {"timeouts", Shape::kDurations},
+                                     {"stream_processors", Shape::kTables, kProcessorMembers}};
+
+bool AreTexts(const toml::node& node) {
+  const toml::array* array = node.as_array();
+  return array != nullptr &&
+         std::all_of(array->begin(), array->end(), [](const toml::node& item) { return item.is_string(); });
+}
+
+template <typename Fits>
+bool AreAll(const toml::node& node, Fits fits) {
+  const toml::table* table = node.as_table();
+  return table != nullptr &&
+         std::all_of(table->begin(), table->end(), [&](const auto& entry) { return fits(entry.second); });
+}
+
+bool IsDuration(const toml::node& node) {
+  return node.is_string() && doc::ParseDuration(TextOf(*node.as_string())).has_value();
+}
+
+bool IsEmpty(const toml::node& node) {
+  return node.is_string() && node.as_string()->get().empty();
+}
+
+// Returns the mistake of the value, or nullptr if it fits. Members of tables are checked by ShapeCheck.
+const char* Mistake(const toml::node& node, Shape kind) {
+  switch (kind) {
+    case Shape::kText:
+      return node.is_string() ? nullptr : " is no string";
+    case Shape::kInteger:
+      return node.is_integer() ? nullptr : " is no whole number";
+    case Shape::kBool:
+      return node.is_boolean() ? nullptr : " is neither true nor false";
+    case Shape::kDuration:
+      return IsEmpty(node) || IsDuration(node) ? nullptr : " is no duration";
+    case Shape::kTexts:
+      return AreTexts(node) ? nullptr : " is no list of strings";
+    case Shape::kTextMap:
+      return AreAll(node, [](const toml::node& one) { return one.is_string(); }) ? nullptr
+                                                                                 : " is no table of strings";
+    case Shape::kDurations:
+      return AreAll(node, IsDuration) ? nullptr : " is no table of durations";
+    case Shape::kTextsMap:
+      return AreAll(node, AreTexts) ? nullptr : " is no table of lists of strings";
+    case Shape::kTable:
+    case Shape::kTables:
+    case Shape::kTablesOfUrls:
+      return node.is_table() ? nullptr : " is no table";
+  }
+  return nullptr;
+}
+
+bool IsUrl(const toml::key& name) {
+  return base::ParseGoUrl(FromAsciiToml(name.str())).has_value();
+}
+
+// Walks over tables, and stops at the first mistake. One mistake keeps containerd or its plugin from
+// starting, so further ones do not matter.
+class ShapeCheck {
+ public:
+  // Finds keys in any case of their letters, as Go's decoder does. A key that is there twice is a mistake.
+  base::Status Members(const toml::table& table, std::span<const Member> members) {
+    return ForEachKey(members, [&](std::string_view key, const Member& member) -> base::Status {
+      auto node = GoMember(table, key);
+      if (!node) return node.status();
+      if (*node == nullptr) return {};
+      other_case_ |= table.get(key) == nullptr;
+      return Value(**node, key, member);
+    });
+  }
+
+  // The same for tables whose keys count only as they are spelled.
+  base::Status Exact(const toml::table& table, std::span<const Member> members) {
+    return ForEachKey(members, [&](std::string_view key, const Member& member) {
+      const toml::node* node = table.get(key);
+      return node == nullptr ? base::Status() : Value(*node, key, member);
+    });
+  }
+
+  // A key of Members() had other letters than containerd's.
+  bool other_case() const { return other_case_; }
+
+ private:
+  template <typename Check>
+  static base::Status ForEachKey(std::span<const Member> members, const Check& check) {
+    for (const Member& member : members) {
+      for (std::string_view key : base::Split(member.keys, ' ')) {
+        if (base::Status checked = check(key, member); !checked) return checked;
+      }
+    }
+    return {};
+  }
+
+  // Checks the type of one value, and then the members of a table.
+  base::Status Value(const toml::node& node, std::string_view key, const Member& member) {
+    if (const char* mistake = Mistake(node, member.kind)) return TomlError(node, std::string(key) + mistake);
+    if (member.kind == Shape::kTable) return Members(*node.as_table(), member.members);
+    if (member.kind != Shape::kTables && member.kind != Shape::kTablesOfUrls) return {};
+    for (const auto& [name, one] : *node.as_table()) {
+      const std::string which = "an entry of " + std::string(key);
+      if (!one.is_table()) return TomlError(one, which + " is no table");
+      if (member.kind == Shape::kTablesOfUrls && !IsUrl(name)) return TomlError(one, which + " is no URL");
+      if (base::Status checked = Members(*one.as_table(), member.members); !checked) return checked;
+    }
+    return {};
+  }
+
+  bool other_case_ = false;
+};
+
+// Checks the table of the plugin of version 3. Returns whether a key has other letters than containerd's:
+// until all files are merged, it is another key than that of another file.
+base::Result<bool> CheckImages(const toml::table& images) {
+  ShapeCheck check;
+  for (std::span<const Member> members :
+       {std::span<const Member>(kCommonMembers), std::span<const Member>(kSnapshotsMembers),
+        std::span<const Member>(kNewMembers)}) {
+    if (base::Status checked = check.Members(images, members); !checked) return checked.error();
+  }
+  return check.other_case();
+}
+
+// The same for the members of version 2's plugin that are carried over. These count only as they are written,
+// the keys within them in any letters.
+base::Result<bool> CheckOldPlugin(const toml::table& cri) {
+  ShapeCheck check;
+  if (base::Status checked = check.Exact(cri, kCommonMembers); !checked) return checked.error();
+  if (base::Status checked = check.Exact(cri, kOldMembers); !checked) return checked.error();
+  if (const toml::node* containerd = cri.get("containerd")) {
+    const toml::table& table = *containerd->as_table();
+    if (base::Status checked = check.Exact(table, kRuntimesMembers); !checked) return checked.error();
+    if (base::Status checked = check.Exact(table, kSnapshotsMembers); !checked) return checked.error();
+  }
+  return check.other_case();
+}
+
+// How keys are found: go-toml matches those of containerd's structures in any case. ShapeCheck rejects a key
+// that is there twice. Keys that are carried over from version 2 count as they are written.
 enum class KeyCase { kAny, kAsWritten };
 
 // Each function below reads a table whose types are checked.
@@ -85,11 +272,12 @@ bool HasEntries(const toml::table& entry, std::string_view key) {
 // A credential, not an empty one.
 bool HasAuth(const toml::table& entry) {
   const toml::table* auth = FindTable(entry, "auth");
-  constexpr std::array<const char*, 4> kMembers = {"username", "password", "auth", "identitytoken"};
-  return auth != nullptr && std::any_of(kMembers.begin(), kMembers.end(), [&](const char* key) {
-           const toml::node* node = Find(*auth, key);
-           return node != nullptr && !node->as_string()->get().empty();
-         });
+  if (auth == nullptr) return false;
+  const std::vector<std::string_view> keys = base::Split(kAuthKeys, ' ');
+  return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+    const toml::node* node = Find(*auth, key);
+    return node != nullptr && !node->as_string()->get().empty();
+  });
 }
 
 // Adds the hosts of `mirrors`, `configs` or `auths`, each a table with an entry for each host. `counts`
@@ -297,291 +485,6 @@ std::string DisagreementNote(const std::string& root) {
   return note;
 }
 
-}  // namespace
-
-base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text) {
-  if (text.size() > kMaxConfigBytes) return base::InvalidArgument("the file is too long");
-  if (!base::IsUtf8(text)) return base::InvalidArgument("the file is not UTF-8");
-  auto toml = Toml::Parse(text);
-  if (!toml) return std::move(toml).error();
-  const toml::table& root = toml->root();
-  if (base::Status checked = CheckServer(root); !checked) return checked.error();
-  ContainerdConfig config;
-  config.version = Value<std::int64_t>(root, "version", KeyCase::kAny).value_or(0);
-  if (config.version < 0 || config.version > kNewestVersion) {
-    return TomlError(*Find(root, "version"), "no version from 0 to " + std::to_string(kNewestVersion));
-  }
-  if (const toml::node* imports = Find(root, "imports")) {
-    if (imports->as_array()->size() > kMaxImports) return TomlError(*imports, "imports is too long a list");
-    for (const toml::node& item : *imports->as_array()) config.imports.push_back(TextOf(*item.as_string()));
-  }
-  if (base::Status checked = CheckPluginLists(root, config.version); !checked) return checked.error();
-  if (const toml::table* plugins = FindTable(root, "plugins")) {
-    if (base::Status read = ReadPlugins(*plugins, config); !read) return read.error();
-  }
-  return config;
-}
-
-ContainerdSettings MergeContainerdConfigs(const std::vector<NamedConfig>& files) {
-  ContainerdSettings settings;
-  const ImagesTable images = MergeThenMigrate(files);
-  settings.registries = ToRuntimeRegistries(images);
-  for (const NamedConfig& file : files) {
-    if (file.config.ignored_table_line > 0) settings.notes.push_back(IgnoredTableNote(file));
-  }
-  const std::string& root = files.front().path;
-  const bool other_case =
-      std::any_of(files.begin(), files.end(), [](const NamedConfig& file) { return file.config.other_case; });
-  std::string unknown;
-  // The release is not known here. If the two ways of merging differ, no reading can be trusted.
-  if (settings.registries != ToRuntimeRegistries(MigrateThenMerge(files))) {
-    unknown = DisagreementNote(root);
-  } else if (files.size() > 1 && other_case) {
-    unknown = root +
-              " and its imports have keys of plugins in different spellings: write them in lower case" +
-              kChecksByPullNote;
-  } else if (settings.registries.has_mirrors && !images.registry->config_path.value_or("").empty()) {
-    unknown = root + " has both mirrors and a config_path: containerd's CRI plugin does not start with it";
-  }
-  if (!unknown.empty()) {
-    settings.registries = {.hosts_in_tables = {"*"}};
-    settings.notes.push_back(std::move(unknown));
-  }
-  return settings;
-}
-
-ContainerdSettings UnknownSettings(std::string note) {
-  ContainerdSettings settings;
-  settings.registries.hosts_in_tables = {"*"};
-  settings.notes.push_back(std::move(note));
-  return settings;
-}
-
-namespace {
-
-enum class Shape {
-  kText,
-  kInteger,
-  kBool,
-  kDuration,      // a text
-  kDurations,     // a table of such texts, none empty
-  kTexts,         // a list of texts
-  kTextMap,       // a table of texts
-  kTextsMap,      // a table of lists of texts
-  kTable,         // a table with these members
-  kTables,        // a table of such tables
-  kTablesOfUrls,  // each with the name of a URL
-};
-
-struct Member {
-  std::string_view key;
-  Shape kind;
-  std::span<const Member> members = {};
-};
-
-constexpr std::array kMirrorMembers = {Member{"endpoint", Shape::kTexts}};
-constexpr std::array kAuthMembers = {Member{"username", Shape::kText}, Member{"password", Shape::kText},
-                                     Member{"auth", Shape::kText}, Member{"identitytoken", Shape::kText}};
-constexpr std::array kConfigMembers = {Member{"auth", Shape::kTable, kAuthMembers}};
-constexpr std::array kRegistryMembers = {
-    Member{"config_path", Shape::kText}, Member{"mirrors", Shape::kTables, kMirrorMembers},
-    Member{"configs", Shape::kTables, kConfigMembers}, Member{"auths", Shape::kTablesOfUrls, kAuthMembers},
-    Member{"headers", Shape::kTextsMap}};
-constexpr std::array kPlatformMembers = {Member{"platform", Shape::kText},
-                                         Member{"snapshotter", Shape::kText}};
-constexpr std::array kDecryptionMembers = {Member{"key_model", Shape::kText}};
-
-// Members of the plugin's tables in both versions of the configuration.
-constexpr std::array kCommonMembers = {Member{"registry", Shape::kTable, kRegistryMembers},
-                                       Member{"image_decryption", Shape::kTable, kDecryptionMembers},
-                                       Member{"max_concurrent_downloads", Shape::kInteger},
-                                       Member{"image_pull_progress_timeout", Shape::kDuration},
-                                       Member{"image_pull_with_sync_fs", Shape::kBool},
-                                       Member{"stats_collect_period", Shape::kInteger}};
-// Members of the table `containerd` in version 2, and of the plugin's own table in version 3.
-constexpr std::array kSnapshotsMembers = {Member{"snapshotter", Shape::kText},
-                                          Member{"disable_snapshot_annotations", Shape::kBool},
-                                          Member{"discard_unpacked_layers", Shape::kBool}};
-constexpr std::array kNewMembers = {
-    Member{"pinned_images", Shape::kTextMap}, Member{"runtime_platforms", Shape::kTables, kPlatformMembers},
-    Member{"concurrent_layer_fetch_buffer", Shape::kInteger}, Member{"use_local_image_pull", Shape::kBool}};
-constexpr std::array kOldMembers = {Member{"sandbox_image", Shape::kText},
-                                    Member{"containerd", Shape::kTable}};
-constexpr std::array kRuntimesMembers = {Member{"runtimes", Shape::kTables}};
-
-constexpr std::array kGrpcMembers = {Member{"address", Shape::kText},
-                                     Member{"tcp_address", Shape::kText},
-                                     Member{"tcp_tls_ca", Shape::kText},
-                                     Member{"tcp_tls_cert", Shape::kText},
-                                     Member{"tcp_tls_key", Shape::kText},
-                                     Member{"uid", Shape::kInteger},
-                                     Member{"gid", Shape::kInteger},
-                                     Member{"max_recv_message_size", Shape::kInteger},
-                                     Member{"max_send_message_size", Shape::kInteger}};
-constexpr std::array kTtrpcMembers = {Member{"address", Shape::kText}, Member{"uid", Shape::kInteger},
-                                      Member{"gid", Shape::kInteger}};
-constexpr std::array kDebugMembers = {Member{"address", Shape::kText}, Member{"uid", Shape::kInteger},
-                                      Member{"gid", Shape::kInteger}, Member{"level", Shape::kText},
-                                      Member{"format", Shape::kText}};
-constexpr std::array kMetricsMembers = {Member{"address", Shape::kText},
-                                        Member{"grpc_histogram", Shape::kBool}};
-constexpr std::array kCgroupMembers = {Member{"path", Shape::kText}};
-constexpr std::array kProxyMembers = {Member{"type", Shape::kText}, Member{"address", Shape::kText},
-                                      Member{"platform", Shape::kText}, Member{"exports", Shape::kTextMap},
-                                      Member{"capabilities", Shape::kTexts}};
-constexpr std::array kProcessorMembers = {Member{"accepts", Shape::kTexts}, Member{"returns", Shape::kText},
-                                          Member{"path", Shape::kText}, Member{"args", Shape::kTexts},
-                                          Member{"env", Shape::kTexts}};
-constexpr std::array kServerMembers = {Member{"version", Shape::kInteger},
-                                       Member{"root", Shape::kText},
-                                       Member{"state", Shape::kText},
-                                       Member{"temp", Shape::kText},
-                                       Member{"grpc", Shape::kTable, kGrpcMembers},
-                                       Member{"ttrpc", Shape::kTable, kTtrpcMembers},
-                                       Member{"debug", Shape::kTable, kDebugMembers},
-                                       Member{"metrics", Shape::kTable, kMetricsMembers},
-                                       Member{"disabled_plugins", Shape::kTexts},
-                                       Member{"required_plugins", Shape::kTexts},
-                                       Member{"plugins", Shape::kTable},
-                                       Member{"oom_score", Shape::kInteger},
-                                       Member{"cgroup", Shape::kTable, kCgroupMembers},
-                                       Member{"proxy_plugins", Shape::kTables, kProxyMembers},
-                                       Member{"timeouts", Shape::kDurations},
-                                       Member{"imports", Shape::kTexts},
-                                       Member{"stream_processors", Shape::kTables, kProcessorMembers}};
-
-bool AreTexts(const toml::node& node) {
-  const toml::array* array = node.as_array();
-  return array != nullptr &&
-         std::all_of(array->begin(), array->end(), [](const toml::node& item) { return item.is_string(); });
-}
-
-template <typename Fits>
-bool AreAll(const toml::node& node, Fits fits) {
-  const toml::table* table = node.as_table();
-  return table != nullptr &&
-         std::all_of(table->begin(), table->end(), [&](const auto& entry) { return fits(entry.second); });
-}
-
-bool IsDuration(const toml::node& node) {
-  return node.is_string() && doc::ParseDuration(TextOf(*node.as_string())).has_value();
-}
-
-bool IsEmpty(const toml::node& node) {
-  return node.is_string() && node.as_string()->get().empty();
-}
-
-// Returns the mistake of the value, or nullptr if it fits. Members of tables are checked by ShapeCheck.
-const char* Mistake(const toml::node& node, Shape kind) {
-  switch (kind) {
-    case Shape::kText:
-      return node.is_string() ? nullptr : " is no string";
-    case Shape::kInteger:
-      return node.is_integer() ? nullptr : " is no whole number";
-    case Shape::kBool:
-      return node.is_boolean() ? nullptr : " is neither true nor false";
-    case Shape::kDuration:
-      return IsEmpty(node) || IsDuration(node) ? nullptr : " is no duration";
-    case Shape::kTexts:
-      return AreTexts(node) ? nullptr : " is no list of strings";
-    case Shape::kTextMap:
-      return AreAll(node, [](const toml::node& one) { return one.is_string(); }) ? nullptr
-                                                                                 : " is no table of strings";
-    case Shape::kDurations:
-      return AreAll(node, IsDuration) ? nullptr : " is no table of durations";
-    case Shape::kTextsMap:
-      return AreAll(node, AreTexts) ? nullptr : " is no table of lists of strings";
-    case Shape::kTable:
-    case Shape::kTables:
-    case Shape::kTablesOfUrls:
-      return node.is_table() ? nullptr : " is no table";
-  }
-  return nullptr;
-}
-
-bool IsUrl(const toml::key& name) {
-  return base::ParseGoUrl(FromAsciiToml(name.str())).has_value();
-}
-
-// Walks over tables, and stops at the first mistake. One mistake keeps containerd or its plugin from
-// starting, so further ones do not matter.
-class ShapeCheck {
- public:
-  // Finds keys in any case of their letters, as Go's decoder does. A key that is there twice is a mistake.
-  base::Status Members(const toml::table& table, std::span<const Member> members) {
-    for (const Member& member : members) {
-      auto node = GoMember(table, member.key);
-      if (!node) return node.status();
-      if (*node == nullptr) continue;
-      other_case_ |= table.get(member.key) == nullptr;
-      if (base::Status checked = Value(**node, member); !checked) return checked;
-    }
-    return {};
-  }
-
-  // The same for tables whose keys count only as they are spelled.
-  base::Status Exact(const toml::table& table, std::span<const Member> members) {
-    for (const Member& member : members) {
-      const toml::node* node = table.get(member.key);
-      if (node == nullptr) continue;
-      if (base::Status checked = Value(*node, member); !checked) return checked;
-    }
-    return {};
-  }
-
-  // A key of Members() had other letters than containerd's.
-  bool other_case() const { return other_case_; }
-
- private:
-  // Checks the type of one value, and then the members of a table.
-  base::Status Value(const toml::node& node, const Member& member) {
-    if (const char* mistake = Mistake(node, member.kind))
-      return TomlError(node, std::string(member.key) + mistake);
-    if (member.kind == Shape::kTable) return Members(*node.as_table(), member.members);
-    if (member.kind != Shape::kTables && member.kind != Shape::kTablesOfUrls) return {};
-    for (const auto& [key, one] : *node.as_table()) {
-      const std::string which = "an entry of " + std::string(member.key);
-      if (!one.is_table()) return TomlError(one, which + " is no table");
-      if (member.kind == Shape::kTablesOfUrls && !IsUrl(key)) return TomlError(one, which + " is no URL");
-      if (base::Status checked = Members(*one.as_table(), member.members); !checked) return checked;
-    }
-    return {};
-  }
-
-  bool other_case_ = false;
-};
-
-}  // namespace
-
-base::Status CheckServer(const toml::table& root) {
-  return ShapeCheck().Members(root, kServerMembers);
-}
-
-base::Result<bool> CheckImages(const toml::table& images) {
-  ShapeCheck check;
-  for (std::span<const Member> members :
-       {std::span<const Member>(kCommonMembers), std::span<const Member>(kSnapshotsMembers),
-        std::span<const Member>(kNewMembers)}) {
-    if (base::Status checked = check.Members(images, members); !checked) return checked.error();
-  }
-  return check.other_case();
-}
-
-base::Result<bool> CheckOldPlugin(const toml::table& cri) {
-  ShapeCheck check;
-  if (base::Status checked = check.Exact(cri, kCommonMembers); !checked) return checked.error();
-  if (base::Status checked = check.Exact(cri, kOldMembers); !checked) return checked.error();
-  if (const toml::node* containerd = cri.get("containerd")) {
-    const toml::table& table = *containerd->as_table();
-    if (base::Status checked = check.Exact(table, kRuntimesMembers); !checked) return checked.error();
-    if (base::Status checked = check.Exact(table, kSnapshotsMembers); !checked) return checked.error();
-  }
-  return check.other_case();
-}
-
-namespace {
-
-constexpr std::size_t kMaxFileBytes = 1024 * 1024;
 constexpr std::size_t kMaxFiles = 64;  // the first one counted
 constexpr std::size_t kMaxImported = 1000;
 
@@ -620,7 +523,7 @@ class ConfigLoader {
 
   // The result if that file ends the reading.
   std::optional<ContainerdSettings> Read(const std::string& path) {
-    auto text = disk_.Read(OnHost(path), kMaxFileBytes);
+    auto text = disk_.Read(OnHost(path), kMaxConfigBytes);
     if (!text) return NotRead(path, text.error());
     auto config = ParseContainerdConfig(*text);
     // The file may contain passwords of registries.
@@ -691,6 +594,64 @@ class ConfigLoader {
 };
 
 }  // namespace
+
+base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text) {
+  if (text.size() > kMaxConfigBytes) return base::InvalidArgument("the file is too long");
+  if (!base::IsUtf8(text)) return base::InvalidArgument("the file is not UTF-8");
+  auto toml = Toml::Parse(text);
+  if (!toml) return std::move(toml).error();
+  const toml::table& root = toml->root();
+  if (base::Status checked = ShapeCheck().Members(root, kServerMembers); !checked) return checked.error();
+  ContainerdConfig config;
+  config.version = Value<std::int64_t>(root, "version", KeyCase::kAny).value_or(0);
+  if (config.version < 0 || config.version > kNewestVersion) {
+    return TomlError(*Find(root, "version"), "no version from 0 to " + std::to_string(kNewestVersion));
+  }
+  if (const toml::node* imports = Find(root, "imports")) {
+    if (imports->as_array()->size() > kMaxImports) return TomlError(*imports, "imports is too long a list");
+    for (const toml::node& item : *imports->as_array()) config.imports.push_back(TextOf(*item.as_string()));
+  }
+  if (base::Status checked = CheckPluginLists(root, config.version); !checked) return checked.error();
+  if (const toml::table* plugins = FindTable(root, "plugins")) {
+    if (base::Status read = ReadPlugins(*plugins, config); !read) return read.error();
+  }
+  return config;
+}
+
+ContainerdSettings MergeContainerdConfigs(const std::vector<NamedConfig>& files) {
+  ContainerdSettings settings;
+  const ImagesTable images = MergeThenMigrate(files);
+  settings.registries = ToRuntimeRegistries(images);
+  for (const NamedConfig& file : files) {
+    if (file.config.ignored_table_line > 0) settings.notes.push_back(IgnoredTableNote(file));
+  }
+  const std::string& root = files.front().path;
+  const bool other_case =
+      std::any_of(files.begin(), files.end(), [](const NamedConfig& file) { return file.config.other_case; });
+  std::string unknown;
+  // The release is not known here. If the two ways of merging differ, no reading can be trusted.
+  if (settings.registries != ToRuntimeRegistries(MigrateThenMerge(files))) {
+    unknown = DisagreementNote(root);
+  } else if (files.size() > 1 && other_case) {
+    unknown = root +
+              " and its imports have keys of plugins in different spellings: write them in lower case" +
+              kChecksByPullNote;
+  } else if (settings.registries.has_mirrors && !images.registry->config_path.value_or("").empty()) {
+    unknown = root + " has both mirrors and a config_path: containerd's CRI plugin does not start with it";
+  }
+  if (!unknown.empty()) {
+    settings.registries = {.hosts_in_tables = {"*"}};
+    settings.notes.push_back(std::move(unknown));
+  }
+  return settings;
+}
+
+ContainerdSettings UnknownSettings(std::string note) {
+  ContainerdSettings settings;
+  settings.registries.hosts_in_tables = {"*"};
+  settings.notes.push_back(std::move(note));
+  return settings;
+}
 
 ContainerdFiles::ContainerdFiles(const std::string& file, std::string host_root)
     : file_(base::CleanedPath(file)), host_root_(std::move(host_root)) {}
