@@ -15,15 +15,6 @@
 
 namespace prefetch::registry {
 
-// Texts of a hosts.toml that only containerd itself can read: its go-toml panics, or has a grammar of its
-// own. Pure.
-
-// The reason; empty: there is none.
-std::string_view UnpredictableReason(const std::vector<TomlExpression>& file, TomlDialect dialect);
-
-// Whether the name of a table has brackets, as [host."https://[fd00::1]"] has. go-toml v1 refuses it.
-bool HasBracketsInTableName(const std::vector<TomlExpression>& file);
-
 namespace {
 
 constexpr std::size_t kMaxHostsBytes = 256 * 1024;
@@ -457,31 +448,7 @@ class HostsFile {
   std::vector<HostEntry> hosts_;
 };
 
-}  // namespace
-
-base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::string_view folder,
-                                               std::string_view registry, const RuntimeRules& rules) {
-  if (text.size() > kMaxHostsBytes) return base::ResourceExhausted("the file is too long");
-  if (rules.toml == TomlDialect::kGoToml1 && text.starts_with(doc::kByteOrderMark))
-    text.remove_prefix(doc::kByteOrderMark.size());
-  const std::vector<TomlExpression> expressions = TomlExpressions(text);
-  if (std::string_view why = UnpredictableReason(expressions, rules.toml); !why.empty()) {
-    return base::ResourceExhausted(std::string(why));
-  }
-  if (rules.toml == TomlDialect::kGoToml1 && HasBracketsInTableName(expressions)) {
-    return base::InvalidArgument("containerd 1 takes no brackets in the name of a table");
-  }
-  if (rules.toml == TomlDialect::kGoToml2 && !base::IsUtf8(text)) {
-    return base::InvalidArgument("the file is not UTF-8");
-  }
-  auto toml = Toml::Parse(text);
-  // go-toml v1 takes "[host]" after "host.x = 1"; v2 does not read the values of keys that it does not know.
-  if (!toml) return base::ResourceExhausted(toml.error().message() + ", and go-toml may take it");
-  const HostMaker maker(folder, rules);
-  return HostsFile(expressions, registry, maker, rules).Read(toml->root());
-}
-
-namespace {
+// --- Texts that only containerd itself can read: its go-toml panics, or has a grammar of its own ---
 
 using Keys = std::vector<std::string>;
 
@@ -541,8 +508,7 @@ class PanicDetector {
   bool is_unclear_ = false;
 };
 
-}  // namespace
-
+// The reason; empty: there is none.
 std::string_view UnpredictableReason(const std::vector<TomlExpression>& file, TomlDialect dialect) {
   PanicDetector search;
   for (const TomlExpression& one : file) {
@@ -552,12 +518,37 @@ std::string_view UnpredictableReason(const std::vector<TomlExpression>& file, To
   return search.is_unclear() ? "a time stands in a host of one line" : "";
 }
 
+// Whether the name of a table has brackets, as [host."https://[fd00::1]"] has. go-toml v1 refuses it.
 bool HasBracketsInTableName(const std::vector<TomlExpression>& file) {
   return std::any_of(file.begin(), file.end(), [](const TomlExpression& one) {
     return one.kind != TomlExpression::Kind::kValue &&
            std::any_of(one.keys.begin(), one.keys.end(),
                        [](const std::string& key) { return key.find_first_of("[]") != std::string::npos; });
   });
+}
+
+}  // namespace
+
+base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::string_view folder,
+                                               std::string_view registry, const RuntimeRules& rules) {
+  if (text.size() > kMaxHostsBytes) return base::ResourceExhausted("the file is too long");
+  if (rules.toml == TomlDialect::kGoToml1 && text.starts_with(doc::kByteOrderMark))
+    text.remove_prefix(doc::kByteOrderMark.size());
+  const std::vector<TomlExpression> expressions = TomlExpressions(text);
+  if (std::string_view why = UnpredictableReason(expressions, rules.toml); !why.empty()) {
+    return base::ResourceExhausted(std::string(why));
+  }
+  if (rules.toml == TomlDialect::kGoToml1 && HasBracketsInTableName(expressions)) {
+    return base::InvalidArgument("containerd 1 takes no brackets in the name of a table");
+  }
+  if (rules.toml == TomlDialect::kGoToml2 && !base::IsUtf8(text)) {
+    return base::InvalidArgument("the file is not UTF-8");
+  }
+  auto toml = Toml::Parse(text);
+  // go-toml v1 takes "[host]" after "host.x = 1"; v2 does not read the values of keys that it does not know.
+  if (!toml) return base::ResourceExhausted(toml.error().message() + ", and go-toml may take it");
+  const HostMaker maker(folder, rules);
+  return HostsFile(expressions, registry, maker, rules).Read(toml->root());
 }
 
 }  // namespace prefetch::registry
