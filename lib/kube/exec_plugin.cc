@@ -137,6 +137,24 @@ base::Status CheckExit(const base::ProcessResult& result, const ExecPlugin& plug
   return base::Internal("ended in an unknown way");
 }
 
+// k8s.io/client-go/pkg/apis/clientauthentication/v1/types.go
+constexpr doc::GoField kPluginCluster[] = {{"server", doc::GoType::kText},
+                                           {"tls-server-name", doc::GoType::kText},
+                                           {"insecure-skip-tls-verify", doc::GoType::kBool},
+                                           {"certificate-authority-data", doc::GoType::kBase64},
+                                           {"proxy-url", doc::GoType::kText},
+                                           {"disable-compression", doc::GoType::kBool}};
+constexpr doc::GoField kSpec[] = {{"cluster", doc::GoType::kObject, kPluginCluster},
+                                  {"interactive", doc::GoType::kBool}};
+constexpr doc::GoField kStatus[] = {{"expirationTimestamp", doc::GoType::kText},
+                                    {"token", doc::GoType::kText},
+                                    {"clientCertificateData", doc::GoType::kText},
+                                    {"clientKeyData", doc::GoType::kText}};
+constexpr doc::GoField kExecCredential[] = {{"apiVersion", doc::GoType::kText},
+                                            {"kind", doc::GoType::kText},
+                                            {"spec", doc::GoType::kObject, kSpec},
+                                            {"status", doc::GoType::kObject, kStatus}};
+
 }  // namespace
 
 // Validates the plugin even if it will not be run, because kubectl would reject the same file. Returns
@@ -191,7 +209,7 @@ base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const
     root.Fail("apiVersion", "must be " + api_version);
   const std::string kind = doc::TypeMeta(reader, "kind", parsed->order);
   if (!kind.empty() && kind != "ExecCredential") root.Fail("kind", "must be ExecCredential");
-  CheckExecCredentialTypes(reader);
+  doc::CheckGoTypes(reader, kExecCredential);
   ExecCredential credential;
   if (auto status = root.Object("status", doc::Need::kRequired)) {
     credential.token = base::Secret(status->String("token").value_or(""));

@@ -2,36 +2,290 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/fs.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "doc/go_types.h"
+#include "doc/json.h"
 #include "doc/kubernetes_yaml.h"
+#include "doc/reader.h"
 #include "http/url.h"
 #include "kube/exec_plugin.h"
 
 namespace prefetch::kube {
 
-// The URLs of a kubeconfig, as client-go reads them. Pure.
+namespace {
+
+constexpr std::string_view kNoUrl = "must be an http or https URL";
+
+// Returns the scheme in small letters; empty if the text has none with a host behind it.
+std::string SchemeOf(std::string_view text) {
+  const std::size_t end = text.find("://");
+  if (end == std::string_view::npos) return "";
+  const std::string scheme = base::ToLower(text.substr(0, end));
+  const bool begins = !scheme.empty() && scheme.front() >= 'a' && scheme.front() <= 'z';
+  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
+  return begins && scheme.find_first_not_of(kCharacters) == std::string::npos ? scheme : "";
+}
+
+constexpr std::string_view kPlain =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:@!$&'()*+,;=";
+
+// Whether a path goes out as it is written: client-go decodes percent encoding, and encodes again.
+bool IsPlainPath(std::string_view path) {
+  return std::all_of(path.begin(), path.end(),
+                     [](char c) { return c == '/' || kPlain.find(c) != std::string_view::npos; });
+}
+
+bool IsPlainUser(std::string_view user) {
+  const bool plain = std::all_of(user.begin(), user.end(),
+                                 [](char c) { return c == '%' || kPlain.find(c) != std::string_view::npos; });
+  return plain && base::PercentDecode(user);
+}
+
+bool HasControls(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
 
 // "HTTPS://api.test:6443/k8s/" → "https://api.test:6443/k8s": the URL that paths of requests are added to.
 // Without a scheme it is http, as for client-go, and then has no path. The query is dropped.
 // InvalidArgument, with a phrase such as "must be a URL without user", for all that client-go refuses, and
 // for hosts and paths that no API server has.
-base::Result<std::string> ReadServerUrl(std::string_view text);
-
-// A proxy's URL in the form that plugins get from client-go: with its scheme in small letters, and user and
-// password encoded anew.
-std::string ProxyForPlugins(std::string_view text);
+base::Result<std::string> ReadServerUrl(std::string_view text) {
+  if (HasControls(text)) return base::InvalidArgument(std::string(kNoUrl));
+  // client-go drops it, or makes it a part of the path, where it goes on.
+  if (text.find('#') != std::string_view::npos)
+    return base::InvalidArgument("must be a URL without a fragment");
+  text = text.substr(0, text.find('?'));
+  const std::string scheme = SchemeOf(text);
+  auto url = http::ParseAbsoluteUrl(scheme.empty() ? "http://" + std::string(text) : std::string(text));
+  if (!url) {
+    const std::string_view host = text.substr(scheme.empty() ? 0 : scheme.size() + 3);
+    const bool user = host.substr(0, host.find('/')).find('@') != std::string_view::npos;
+    return base::InvalidArgument(user ? "must be a URL without user"
+                                      : std::string(kNoUrl) + ": " + url.error().message());
+  }
+  if (scheme.empty() && url->target != "/") return base::InvalidArgument(std::string(kNoUrl));
+  if (!IsPlainPath(url->target)) {
+    return base::InvalidArgument("must be a URL whose path needs no percent encoding");
+  }
+  std::string path = std::filesystem::path(url->target).lexically_normal().string();
+  // Paths of requests begin with "/", and some servers do not accept "//".
+  while (path.ends_with('/')) path.pop_back();
+  return url->Origin() + path;
+}
 
 // Rejects proxies that client-go rejects, and those without a host.
-base::Status CheckProxyUrl(std::string_view text);
+base::Status CheckProxyUrl(std::string_view text) {
+  const std::string scheme = SchemeOf(text);
+  if (scheme != "http" && scheme != "https" && scheme != "socks5") {
+    return base::InvalidArgument("must be an http, https or socks5 URL");
+  }
+  text = text.substr(0, text.find('?'));
+  std::string_view host = text.substr(scheme.size() + 3);
+  const std::size_t end = std::min(host.find('/'), host.size());
+  if (!IsPlainPath(host.substr(end))) return base::InvalidArgument("must be a URL of a host alone");
+  host = host.substr(0, end);
+  if (const std::size_t at = host.rfind('@'); at != std::string_view::npos) {
+    if (!IsPlainUser(host.substr(0, at))) {
+      return base::InvalidArgument("must be a URL whose user and password are percent-encoded");
+    }
+    host.remove_prefix(at + 1);
+  }
+  auto url = http::ParseAbsoluteUrl("http://" + std::string(host));
+  if (!url) return base::InvalidArgument("must be a URL of a host: " + url.error().message());
+  return {};
+}
 
-namespace {
+// Returns a proxy's URL in the form that plugins get from client-go: with its scheme in small letters, user
+// and password encoded anew, and the rest as it is written.
+std::string ProxyForPlugins(std::string_view text) {
+  const std::string scheme = SchemeOf(text);
+  std::string_view rest = text.substr(std::min(scheme.size() + 3, text.size()));
+  const std::size_t at = rest.substr(0, rest.find_first_of("/?")).rfind('@');
+  if (scheme.empty() || at == std::string_view::npos) return scheme + std::string(text.substr(scheme.size()));
+  auto encode = [](std::string_view part) {
+    return base::PercentEncode(base::PercentDecode(part).value_or(""), "$&+,;=");
+  };
+  const std::string_view user = rest.substr(0, at);
+  const std::size_t colon = user.find(':');
+  std::string encoded = encode(user.substr(0, colon));
+  if (colon != std::string_view::npos) encoded += ":" + encode(user.substr(colon + 1));
+  return scheme + "://" + encoded + std::string(rest.substr(at));
+}
 
-constexpr std::string_view kExecExtension = "client.authentication.k8s.io/exec";
+// k8s.io/client-go/tools/clientcmd/api/v1/types.go. Members that may be anything are not here.
+constexpr doc::GoField kExtension[] = {{"name", doc::GoType::kText}};
+constexpr doc::GoField kCluster[] = {{"server", doc::GoType::kText},
+                                     {"tls-server-name", doc::GoType::kText},
+                                     {"insecure-skip-tls-verify", doc::GoType::kBool},
+                                     {"certificate-authority", doc::GoType::kText},
+                                     {"certificate-authority-data", doc::GoType::kBase64},
+                                     {"proxy-url", doc::GoType::kText},
+                                     {"disable-compression", doc::GoType::kBool},
+                                     {"extensions", doc::GoType::kExtensions, kExtension}};
+constexpr doc::GoField kVariable[] = {{"name", doc::GoType::kText}, {"value", doc::GoType::kText}};
+constexpr doc::GoField kExec[] = {
+    {"command", doc::GoType::kText},           {"args", doc::GoType::kTexts},
+    {"env", doc::GoType::kObjects, kVariable}, {"apiVersion", doc::GoType::kText},
+    {"installHint", doc::GoType::kText},       {"provideClusterInfo", doc::GoType::kBool},
+    {"interactiveMode", doc::GoType::kText}};
+constexpr doc::GoField kAuthProvider[] = {{"name", doc::GoType::kText}, {"config", doc::GoType::kTextMap}};
+constexpr doc::GoField kUser[] = {{"client-certificate", doc::GoType::kText},
+                                  {"client-certificate-data", doc::GoType::kBase64},
+                                  {"client-key", doc::GoType::kText},
+                                  {"client-key-data", doc::GoType::kBase64},
+                                  {"token", doc::GoType::kText},
+                                  {"tokenFile", doc::GoType::kText},
+                                  {"as", doc::GoType::kText},
+                                  {"as-uid", doc::GoType::kText},
+                                  {"as-groups", doc::GoType::kTexts},
+                                  {"as-user-extra", doc::GoType::kTextsMap},
+                                  {"username", doc::GoType::kText},
+                                  {"password", doc::GoType::kText},
+                                  {"auth-provider", doc::GoType::kObject, kAuthProvider},
+                                  {"exec", doc::GoType::kObject, kExec},
+                                  {"extensions", doc::GoType::kExtensions, kExtension}};
+constexpr doc::GoField kContext[] = {{"cluster", doc::GoType::kText},
+                                     {"user", doc::GoType::kText},
+                                     {"namespace", doc::GoType::kText},
+                                     {"extensions", doc::GoType::kExtensions, kExtension}};
+constexpr doc::GoField kNamedCluster[] = {{"name", doc::GoType::kText},
+                                          {"cluster", doc::GoType::kObject, kCluster}};
+constexpr doc::GoField kNamedUser[] = {{"name", doc::GoType::kText}, {"user", doc::GoType::kObject, kUser}};
+constexpr doc::GoField kNamedContext[] = {{"name", doc::GoType::kText},
+                                          {"context", doc::GoType::kObject, kContext}};
+constexpr doc::GoField kPreferences[] = {{"colors", doc::GoType::kBool},
+                                         {"extensions", doc::GoType::kExtensions, kExtension}};
+constexpr doc::GoField kConfig[] = {{"apiVersion", doc::GoType::kText},
+                                    {"kind", doc::GoType::kText},
+                                    {"preferences", doc::GoType::kObject, kPreferences},
+                                    {"clusters", doc::GoType::kNamedObjects, kNamedCluster},
+                                    {"users", doc::GoType::kNamedObjects, kNamedUser},
+                                    {"contexts", doc::GoType::kNamedObjects, kNamedContext},
+                                    {"current-context", doc::GoType::kText},
+                                    {"extensions", doc::GoType::kExtensions, kExtension}};
+
+// Adds a problem for another apiVersion or kind than a kubeconfig's, which may be absent; for each value of
+// another type than kubectl's decoder demands, and for each name that stands twice in a list. kubectl refuses
+// the whole file for one of them, even in entries that no context uses.
+void CheckKubeconfig(const doc::Reader& root) {
+  doc::ObjectReader object(root);
+  std::string version = doc::TypeMeta(root, "apiVersion", doc::KeyOrder::kAlphabet);
+  // The group before the "/" is empty here.
+  if (version.starts_with('/')) version.erase(0, 1);
+  if (!version.empty() && version != "v1") object.Fail("apiVersion", "must be v1");
+  const std::string kind = doc::TypeMeta(root, "kind", doc::KeyOrder::kAlphabet);
+  if (!kind.empty() && kind != "Config") object.Fail("kind", "must be Config");
+  doc::CheckGoTypes(root, kConfig);
+}
+
+constexpr std::size_t kLongestKubeconfig = 4 << 20;  // with many clusters' certificates in it
+
+// The first of several documents counts, as for kubectl, and a file without one names nothing.
+std::optional<doc::Node> Parse(const std::string& text, doc::Problems& problems) {
+  auto root =
+      doc::ReadKubernetesYaml(text, problems, doc::RepeatedKeys::kLastCounts, {.bytes = kLongestKubeconfig});
+  if (root && root->kind == doc::Node::Kind::kNull) return doc::Node::Mapping();
+  return root;
+}
+
+// One entry of the lists clusters, users, contexts.
+struct KubeconfigEntry {
+  doc::ObjectReader body;
+  std::string path;    // of the file that it stands in
+  std::string folder;  // where that file's relative paths begin
+};
+
+// One or several kubeconfig files as one. Not thread-safe. Entries live as long as this object.
+class KubeconfigFiles {
+ public:
+  // `skip_missing`: skips missing files, as long as one exists.
+  static base::Result<KubeconfigFiles> Read(const std::vector<std::string>& paths, bool skip_missing) {
+    KubeconfigFiles all;
+    base::Status absent;
+    for (const std::string& path : paths) {
+      auto text = base::ReadFile(path, kLongestKubeconfig);
+      if (!text) {
+        bool missing = text.error().code() == base::Code::kNotFound;
+        // A file that exists and cannot be read is an error in any case: it may have the entry that is meant.
+        if (!missing || !skip_missing) return std::move(text).error().Wrap("kubeconfig");
+        absent = text.status();
+        continue;
+      }
+      doc::Problems problems(path);
+      auto root = Parse(*text, problems);
+      // The text has tokens and keys. The tree that was made of it is wiped as well (SecretNode).
+      base::WipeString(*text);
+      if (!root) return problems.ToStatus().error();
+      all.files_.push_back(std::make_unique<File>(path, std::move(problems), *std::move(root)));
+      File& file = *all.files_.back();
+      CheckKubeconfig(doc::Reader(file.tree.node, file.problems));
+    }
+    if (all.files_.empty()) {
+      if (absent.ok()) return base::NotFound("no kubeconfig file is named");
+      return std::move(absent).error().Wrap("kubeconfig");
+    }
+    return all;
+  }
+
+  // The first entry of that name in `list` ("clusters"), whose body is under `key` ("cluster"), and may be
+  // missing.
+  std::optional<KubeconfigEntry> Find(std::string_view list, std::string_view key, const std::string& name) {
+    for (const auto& file : files_) {
+      doc::ObjectReader object{doc::Reader(file->tree.node, file->problems)};
+      for (const doc::Reader& item : object.Items(list)) {
+        if (item.IsNull()) continue;
+        doc::ObjectReader entry(item);
+        // The first file counts that has an entry of that name.
+        if (entry.String("name").value_or("") != name) continue;
+        static const doc::Node kNothing = doc::Node::Mapping();
+        auto body = entry.Object(key);
+        if (!body) body.emplace(doc::Reader(kNothing, file->problems, item.path() + "." + std::string(key)));
+        // Relative paths in a file begin at that file, whatever the working directory is.
+        std::string folder = std::filesystem::absolute(file->path).parent_path().string();
+        return KubeconfigEntry{*std::move(body), file->path, std::move(folder)};
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The first current-context; empty: none.
+  std::string CurrentContext() {
+    for (const auto& file : files_) {
+      doc::ObjectReader object{doc::Reader(file->tree.node, file->problems)};
+      std::string context = object.String("current-context").value_or("");
+      if (!context.empty()) return context;
+    }
+    return "";
+  }
+
+  // The mistakes of all files.
+  base::Status ToStatus() const {
+    std::vector<std::string> lines;
+    for (const auto& file : files_) {
+      for (std::string& line : file->problems.Lines()) lines.push_back(std::move(line));
+    }
+    if (lines.empty()) return {};
+    return base::InvalidArgument(base::Join(lines, "\n"));
+  }
+
+ private:
+  struct File {
+    File(std::string file_path, doc::Problems found, doc::Node root)
+        : path(std::move(file_path)), problems(std::move(found)), tree(std::move(root)) {}
+
+    std::string path;
+    doc::Problems problems;
+    doc::SecretNode tree;
+  };
+
+  std::vector<std::unique_ptr<File>> files_;
+};
 
 bool IsHttps(const Cluster& cluster) {
   return cluster.server.starts_with("https://");
@@ -97,6 +351,8 @@ void DecodeCluster(KubeconfigEntry& entry, Cluster& cluster) {
     object.Fail("insecure-skip-tls-verify", "contradicts the certificate authority beside it");
   }
 }
+
+constexpr std::string_view kExecExtension = "client.authentication.k8s.io/exec";
 
 // Returns what credential plugins are told of the cluster, as client-go's rest.ConfigToExecCluster has it.
 PluginCluster DescribeForPlugins(KubeconfigEntry& entry) {
@@ -232,277 +488,11 @@ base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOpti
   return IsHttps(cluster) ? std::move(cluster) : WithoutCredentials(std::move(cluster));
 }
 
-namespace {
-
-constexpr std::size_t kLongestKubeconfig = 4 << 20;  // with many clusters' certificates in it
-
-// The first of several documents counts, as for kubectl, and a file without one names nothing.
-std::optional<doc::Node> Parse(const std::string& text, doc::Problems& problems) {
-  auto root =
-      doc::ReadKubernetesYaml(text, problems, doc::RepeatedKeys::kLastCounts, {.bytes = kLongestKubeconfig});
-  if (root && root->kind == doc::Node::Kind::kNull) return doc::Node::Mapping();
-  return root;
-}
-
-}  // namespace
-
 std::string ResolvePath(const std::string& folder, const std::string& path) {
   if (path.empty() || path.starts_with('/')) return path;
   std::string whole = (std::filesystem::path(folder) / path).lexically_normal().string();
   while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
   return whole;
-}
-
-base::Result<KubeconfigFiles> KubeconfigFiles::Read(const std::vector<std::string>& paths,
-                                                    bool skip_missing) {
-  KubeconfigFiles all;
-  base::Status absent;
-  for (const std::string& path : paths) {
-    auto text = base::ReadFile(path, kLongestKubeconfig);
-    if (!text) {
-      bool missing = text.error().code() == base::Code::kNotFound;
-      // A file that exists and cannot be read is an error in any case: it may have the entry that is meant.
-      if (!missing || !skip_missing) return std::move(text).error().Wrap("kubeconfig");
-      absent = text.status();
-      continue;
-    }
-    doc::Problems problems(path);
-    auto root = Parse(*text, problems);
-    // The text has tokens and keys. The tree that was made of it is wiped as well (SecretNode).
-    base::WipeString(*text);
-    if (!root) return problems.ToStatus().error();
-    all.files_.push_back(std::make_unique<File>(path, std::move(problems), *std::move(root)));
-    File& file = *all.files_.back();
-    CheckKubeconfig(doc::Reader(file.tree.node, file.problems));
-  }
-  if (all.files_.empty()) {
-    if (absent.ok()) return base::NotFound("no kubeconfig file is named");
-    return std::move(absent).error().Wrap("kubeconfig");
-  }
-  return all;
-}
-
-std::optional<KubeconfigEntry> KubeconfigFiles::Find(std::string_view list, std::string_view key,
-                                                     const std::string& name) {
-  for (const auto& file : files_) {
-    doc::ObjectReader object{doc::Reader(file->tree.node, file->problems)};
-    for (const doc::Reader& item : object.Items(list)) {
-      if (item.IsNull()) continue;
-      doc::ObjectReader entry(item);
-      // The first file counts that has an entry of that name.
-      if (entry.String("name").value_or("") != name) continue;
-      static const doc::Node kNothing = doc::Node::Mapping();
-      auto body = entry.Object(key);
-      if (!body) body.emplace(doc::Reader(kNothing, file->problems, item.path() + "." + std::string(key)));
-      // Relative paths in a file begin at that file, whatever the working directory is.
-      std::string folder = std::filesystem::absolute(file->path).parent_path().string();
-      return KubeconfigEntry{*std::move(body), file->path, std::move(folder)};
-    }
-  }
-  return std::nullopt;
-}
-
-std::string KubeconfigFiles::CurrentContext() {
-  for (const auto& file : files_) {
-    doc::ObjectReader object{doc::Reader(file->tree.node, file->problems)};
-    std::string context = object.String("current-context").value_or("");
-    if (!context.empty()) return context;
-  }
-  return "";
-}
-
-base::Status KubeconfigFiles::ToStatus() const {
-  std::vector<std::string> lines;
-  for (const auto& file : files_) {
-    for (std::string& line : file->problems.Lines()) lines.push_back(std::move(line));
-  }
-  if (lines.empty()) return {};
-  return base::InvalidArgument(base::Join(lines, "\n"));
-}
-
-namespace {
-
-// k8s.io/client-go/tools/clientcmd/api/v1/types.go. Members that may be anything are not here.
-constexpr doc::GoField kExtension[] = {{"name", doc::GoType::kText}};
-constexpr doc::GoField kCluster[] = {{"server", doc::GoType::kText},
-                                     {"tls-server-name", doc::GoType::kText},
-                                     {"insecure-skip-tls-verify", doc::GoType::kBool},
-                                     {"certificate-authority", doc::GoType::kText},
-                                     {"certificate-authority-data", doc::GoType::kBase64},
-                                     {"proxy-url", doc::GoType::kText},
-                                     {"disable-compression", doc::GoType::kBool},
-                                     {"extensions", doc::GoType::kExtensions, kExtension}};
-constexpr doc::GoField kVariable[] = {{"name", doc::GoType::kText}, {"value", doc::GoType::kText}};
-constexpr doc::GoField kExec[] = {
-    {"command", doc::GoType::kText},           {"args", doc::GoType::kTexts},
-    {"env", doc::GoType::kObjects, kVariable}, {"apiVersion", doc::GoType::kText},
-    {"installHint", doc::GoType::kText},       {"provideClusterInfo", doc::GoType::kBool},
-    {"interactiveMode", doc::GoType::kText}};
-constexpr doc::GoField kAuthProvider[] = {{"name", doc::GoType::kText}, {"config", doc::GoType::kTextMap}};
-constexpr doc::GoField kUser[] = {{"client-certificate", doc::GoType::kText},
-                                  {"client-certificate-data", doc::GoType::kBase64},
-                                  {"client-key", doc::GoType::kText},
-                                  {"client-key-data", doc::GoType::kBase64},
-                                  {"token", doc::GoType::kText},
-                                  {"tokenFile", doc::GoType::kText},
-                                  {"as", doc::GoType::kText},
-                                  {"as-uid", doc::GoType::kText},
-                                  {"as-groups", doc::GoType::kTexts},
-                                  {"as-user-extra", doc::GoType::kTextsMap},
-                                  {"username", doc::GoType::kText},
-                                  {"password", doc::GoType::kText},
-                                  {"auth-provider", doc::GoType::kObject, kAuthProvider},
-                                  {"exec", doc::GoType::kObject, kExec},
-                                  {"extensions", doc::GoType::kExtensions, kExtension}};
-constexpr doc::GoField kContext[] = {{"cluster", doc::GoType::kText},
-                                     {"user", doc::GoType::kText},
-                                     {"namespace", doc::GoType::kText},
-                                     {"extensions", doc::GoType::kExtensions, kExtension}};
-constexpr doc::GoField kNamedCluster[] = {{"name", doc::GoType::kText},
-                                          {"cluster", doc::GoType::kObject, kCluster}};
-constexpr doc::GoField kNamedUser[] = {{"name", doc::GoType::kText}, {"user", doc::GoType::kObject, kUser}};
-constexpr doc::GoField kNamedContext[] = {{"name", doc::GoType::kText},
-                                          {"context", doc::GoType::kObject, kContext}};
-constexpr doc::GoField kPreferences[] = {{"colors", doc::GoType::kBool},
-                                         {"extensions", doc::GoType::kExtensions, kExtension}};
-constexpr doc::GoField kConfig[] = {{"apiVersion", doc::GoType::kText},
-                                    {"kind", doc::GoType::kText},
-                                    {"preferences", doc::GoType::kObject, kPreferences},
-                                    {"clusters", doc::GoType::kNamedObjects, kNamedCluster},
-                                    {"users", doc::GoType::kNamedObjects, kNamedUser},
-                                    {"contexts", doc::GoType::kNamedObjects, kNamedContext},
-                                    {"current-context", doc::GoType::kText},
-                                    {"extensions", doc::GoType::kExtensions, kExtension}};
-
-// k8s.io/client-go/pkg/apis/clientauthentication/v1/types.go
-constexpr doc::GoField kPluginCluster[] = {{"server", doc::GoType::kText},
-                                           {"tls-server-name", doc::GoType::kText},
-                                           {"insecure-skip-tls-verify", doc::GoType::kBool},
-                                           {"certificate-authority-data", doc::GoType::kBase64},
-                                           {"proxy-url", doc::GoType::kText},
-                                           {"disable-compression", doc::GoType::kBool}};
-constexpr doc::GoField kSpec[] = {{"cluster", doc::GoType::kObject, kPluginCluster},
-                                  {"interactive", doc::GoType::kBool}};
-constexpr doc::GoField kStatus[] = {{"expirationTimestamp", doc::GoType::kText},
-                                    {"token", doc::GoType::kText},
-                                    {"clientCertificateData", doc::GoType::kText},
-                                    {"clientKeyData", doc::GoType::kText}};
-constexpr doc::GoField kExecCredential[] = {{"apiVersion", doc::GoType::kText},
-                                            {"kind", doc::GoType::kText},
-                                            {"spec", doc::GoType::kObject, kSpec},
-                                            {"status", doc::GoType::kObject, kStatus}};
-
-}  // namespace
-
-void CheckKubeconfig(const doc::Reader& root) {
-  doc::ObjectReader object(root);
-  std::string version = doc::TypeMeta(root, "apiVersion", doc::KeyOrder::kAlphabet);
-  // The group before the "/" is empty here.
-  if (version.starts_with('/')) version.erase(0, 1);
-  if (!version.empty() && version != "v1") object.Fail("apiVersion", "must be v1");
-  const std::string kind = doc::TypeMeta(root, "kind", doc::KeyOrder::kAlphabet);
-  if (!kind.empty() && kind != "Config") object.Fail("kind", "must be Config");
-  doc::CheckGoTypes(root, kConfig);
-}
-
-void CheckExecCredentialTypes(const doc::Reader& root) {
-  doc::CheckGoTypes(root, kExecCredential);
-}
-
-namespace {
-
-constexpr std::string_view kNoUrl = "must be an http or https URL";
-
-// Returns the scheme in small letters; empty if the text has none with a host behind it.
-std::string SchemeOf(std::string_view text) {
-  const std::size_t end = text.find("://");
-  if (end == std::string_view::npos) return "";
-  const std::string scheme = base::ToLower(text.substr(0, end));
-  const bool begins = !scheme.empty() && scheme.front() >= 'a' && scheme.front() <= 'z';
-  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
-  return begins && scheme.find_first_not_of(kCharacters) == std::string::npos ? scheme : "";
-}
-
-constexpr std::string_view kPlain =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:@!$&'()*+,;=";
-
-// Whether a path goes out as it is written: client-go decodes percent encoding, and encodes again.
-bool IsPlainPath(std::string_view path) {
-  return std::all_of(path.begin(), path.end(),
-                     [](char c) { return c == '/' || kPlain.find(c) != std::string_view::npos; });
-}
-
-bool IsPlainUser(std::string_view user) {
-  const bool plain = std::all_of(user.begin(), user.end(),
-                                 [](char c) { return c == '%' || kPlain.find(c) != std::string_view::npos; });
-  return plain && base::PercentDecode(user);
-}
-
-bool HasControls(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
-}  // namespace
-
-base::Result<std::string> ReadServerUrl(std::string_view text) {
-  if (HasControls(text)) return base::InvalidArgument(std::string(kNoUrl));
-  // client-go drops it, or makes it a part of the path, where it goes on.
-  if (text.find('#') != std::string_view::npos)
-    return base::InvalidArgument("must be a URL without a fragment");
-  text = text.substr(0, text.find('?'));
-  const std::string scheme = SchemeOf(text);
-  auto url = http::ParseAbsoluteUrl(scheme.empty() ? "http://" + std::string(text) : std::string(text));
-  if (!url) {
-    const std::string_view host = text.substr(scheme.empty() ? 0 : scheme.size() + 3);
-    const bool user = host.substr(0, host.find('/')).find('@') != std::string_view::npos;
-    return base::InvalidArgument(user ? "must be a URL without user"
-                                      : std::string(kNoUrl) + ": " + url.error().message());
-  }
-  if (scheme.empty() && url->target != "/") return base::InvalidArgument(std::string(kNoUrl));
-  if (!IsPlainPath(url->target)) {
-    return base::InvalidArgument("must be a URL whose path needs no percent encoding");
-  }
-  std::string path = std::filesystem::path(url->target).lexically_normal().string();
-  // Paths of requests begin with "/", and some servers do not accept "//".
-  while (path.ends_with('/')) path.pop_back();
-  return url->Origin() + path;
-}
-
-base::Status CheckProxyUrl(std::string_view text) {
-  const std::string scheme = SchemeOf(text);
-  if (scheme != "http" && scheme != "https" && scheme != "socks5") {
-    return base::InvalidArgument("must be an http, https or socks5 URL");
-  }
-  text = text.substr(0, text.find('?'));
-  std::string_view host = text.substr(scheme.size() + 3);
-  const std::size_t end = std::min(host.find('/'), host.size());
-  if (!IsPlainPath(host.substr(end))) return base::InvalidArgument("must be a URL of a host alone");
-  host = host.substr(0, end);
-  if (const std::size_t at = host.rfind('@'); at != std::string_view::npos) {
-    if (!IsPlainUser(host.substr(0, at))) {
-      return base::InvalidArgument("must be a URL whose user and password are percent-encoded");
-    }
-    host.remove_prefix(at + 1);
-  }
-  auto url = http::ParseAbsoluteUrl("http://" + std::string(host));
-  if (!url) return base::InvalidArgument("must be a URL of a host: " + url.error().message());
-  return {};
-}
-
-// User and password are encoded anew, the scheme gets small letters, and the rest stays as it is written.
-std::string ProxyForPlugins(std::string_view text) {
-  const std::string scheme = SchemeOf(text);
-  std::string_view rest = text.substr(std::min(scheme.size() + 3, text.size()));
-  const std::size_t at = rest.substr(0, rest.find_first_of("/?")).rfind('@');
-  if (scheme.empty() || at == std::string_view::npos) return scheme + std::string(text.substr(scheme.size()));
-  auto encode = [](std::string_view part) {
-    return base::PercentEncode(base::PercentDecode(part).value_or(""), "$&+,;=");
-  };
-  const std::string_view user = rest.substr(0, at);
-  const std::size_t colon = user.find(':');
-  std::string encoded = encode(user.substr(0, colon));
-  if (colon != std::string_view::npos) encoded += ":" + encode(user.substr(colon + 1));
-  return scheme + "://" + encoded + std::string(rest.substr(at));
 }
 
 }  // namespace prefetch::kube
