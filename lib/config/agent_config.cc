@@ -22,6 +22,55 @@ namespace prefetch::config {
 
 namespace {
 
+constexpr std::uint64_t kHighestPort = 65535;
+
+// Each of these returns an empty string if nothing is set.
+std::string AbsolutePath(const SourcedText& given, Mistakes& mistakes) {
+  if (!given) return "";
+  if (!given->value.starts_with('/')) mistakes.Add(given->source, "must be an absolute path");
+  return given->value;
+}
+
+// Command lines and environments are visible to other processes, so a proxy's password is accepted from the
+// file only.
+std::string ProxyUrl(const SourcedText& given, Mistakes& mistakes) {
+  if (!given) return "";
+  bool url = given->value.starts_with("http://") || given->value.starts_with("https://");
+  if (!url) mistakes.Add(given->source, "must be a URL such as http://proxy.acme.io:3128");
+  bool open = given->source.starts_with("--") || given->source.starts_with("PREFETCHD_");
+  if (url && open && given->value.find('@') != std::string::npos) {
+    mistakes.Add(given->source, "must not hold a password: put such a proxy into the configuration file");
+  }
+  return given->value;
+}
+
+// These return the default if nothing is set.
+std::string SocketPath(const SourcedText& given, Mistakes& mistakes) {
+  if (!given) return kDefaultLocal;
+  std::string path = AbsolutePath(given, mistakes);
+  // The limit of unix(7) (C8).
+  if (path.size() > base::kLongestSocketPath)
+    mistakes.Add(given->source, "the path of a socket has at most 107 bytes");
+  return path;
+}
+
+ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes) {
+  if (auto address = ParseHostPort(given ? given->value : kDefaultListen)) return *address;
+  mistakes.Add(given ? given->source : "--listen", "must be host:port, such as 127.0.0.1:9477 or [::1]:9477");
+  return {};
+}
+
+// Returns what `check` makes of the text; nullopt if nothing is set, or with a mistake added.
+template <typename T>
+std::optional<T> Checked(const SourcedText& given, base::Result<T> (*check)(std::string_view),
+                         Mistakes& mistakes) {
+  if (!given) return std::nullopt;
+  base::Result<T> checked = check(given->value);
+  if (checked) return *std::move(checked);
+  mistakes.Add(given->source, checked.error().message());
+  return std::nullopt;
+}
+
 // Each PartOf returns the part of the configuration that has the members of its last parameter's class.
 AgentConfig& PartOf(AgentConfig& config, const AgentConfig*) {
   return config;
@@ -98,7 +147,7 @@ KubeletMode KubeletModeOf(const RawConfig& raw, Mistakes& mistakes) {
   must_be_unset(raw.kubelet_allowlist);
   must_be_unset(raw.kubelet_proc);
   // Only "true" is a contradiction; files for a whole fleet may state the default.
-  if (IsOn(raw.kubelet_api)) must_be_unset(raw.kubelet_api);
+  if (raw.kubelet_api && raw.kubelet_api->value) must_be_unset(raw.kubelet_api);
   return KubeletMode::kNone;
 }
 
@@ -137,22 +186,6 @@ void CheckDeclared(const RawConfig& raw, const AgentConfig& config, Mistakes& mi
         raw.kubelet_allowlist ? raw.kubelet_allowlist->source : raw.kubelet_verification->source;
     mistakes.Add(source, possible.error().message());
   }
-}
-
-std::string KubeletVersion(const SourcedText& given, Mistakes& mistakes) {
-  if (!given) return "";
-  base::Result<std::string> version = CheckedKubeletVersion(given->value);
-  if (version) return *std::move(version);
-  mistakes.Add(given->source, version.error().message());
-  return "";
-}
-
-std::optional<image::KubeletVersion> KubeletRules(const SourcedText& given, Mistakes& mistakes) {
-  if (!given) return std::nullopt;
-  base::Result<image::KubeletVersion> rules = CheckedKubeletRules(given->value);
-  if (rules) return *rules;
-  mistakes.Add(given->source, rules.error().message());
-  return std::nullopt;
 }
 
 std::optional<std::chrono::nanoseconds> Timeout(const SourcedText& given, bool once, Mistakes& mistakes) {
@@ -220,17 +253,8 @@ void CheckAudit(const RawConfig& raw, const AgentConfig& config, Mistakes& mista
   }
 }
 
-}  // namespace
-
-void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
-  const SourcedText& config = raw.image_credential_provider_config;
-  const SourcedText& bin_dir = raw.image_credential_provider_bin_dir;
-  if (config && !bin_dir) mistakes.Add(config->source, "needs --image-credential-provider-bin-dir beside it");
-  if (bin_dir && !config) mistakes.Add(bin_dir->source, "needs --image-credential-provider-config beside it");
-}
-
-// Validates everything, even after a mistake, so that one start reports every mistake. The result is used
-// only if there is none.
+// Validates everything, even after a mistake, so that one start reports every mistake. An invalid setting has
+// its default in the result, which is used only if there is no mistake.
 AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   AgentConfig config;
   SetAsGiven(raw, config);
@@ -246,8 +270,8 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
     if (!path.starts_with('/')) mistakes.Add(raw.docker_config->source, "must be an absolute path");
   }
   config.kubelet = KubeletModeOf(raw, mistakes);
-  config.kubelet_version = KubeletVersion(raw.kubelet_version, mistakes);
-  config.kubelet_rules = KubeletRules(raw.kubelet_rules, mistakes);
+  config.kubelet_version = Checked(raw.kubelet_version, CheckedKubeletVersion, mistakes).value_or("");
+  config.kubelet_rules = Checked(raw.kubelet_rules, CheckedKubeletRules, mistakes);
   CheckPaths(raw, {SettingGroup::kKubelet}, mistakes);
   config.kubelet_verification =
       WordOf<kubelet::VerificationPolicy>(raw.kubelet_verification, "kubelet-verification", mistakes);
@@ -278,6 +302,15 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
     mistakes.Add("limits.downloadBytesPerSecond", "has a meaning only with fetch: auto");
   }
   return config;
+}
+
+}  // namespace
+
+void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
+  const SourcedText& config = raw.image_credential_provider_config;
+  const SourcedText& bin_dir = raw.image_credential_provider_bin_dir;
+  if (config && !bin_dir) mistakes.Add(config->source, "needs --image-credential-provider-bin-dir beside it");
+  if (bin_dir && !config) mistakes.Add(bin_dir->source, "needs --image-credential-provider-config beside it");
 }
 
 std::string AgentConfig::LeaseOwner() const {
@@ -454,22 +487,6 @@ base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_
   return *std::move(raw);
 }
 
-namespace {
-
-constexpr std::uint64_t kHighestPort = 65535;
-
-}  // namespace
-
-bool IsOn(const std::optional<SourcedValue<bool>>& given) {
-  return given && given->value;
-}
-
-std::string AbsolutePath(const SourcedText& given, Mistakes& mistakes) {
-  if (!given) return "";
-  if (!given->value.starts_with('/')) mistakes.Add(given->source, "must be an absolute path");
-  return given->value;
-}
-
 std::string RuntimeEndpoint(const SourcedText& given, Mistakes& mistakes) {
   if (!given) return "";
   auto path = base::ParseUnixSocket(given->value);
@@ -480,28 +497,6 @@ std::string RuntimeEndpoint(const SourcedText& given, Mistakes& mistakes) {
   return "unix://" + *path;
 }
 
-// Command lines and environments are visible to other processes, so a proxy's password is accepted from the
-// file only.
-std::string ProxyUrl(const SourcedText& given, Mistakes& mistakes) {
-  if (!given) return "";
-  bool url = given->value.starts_with("http://") || given->value.starts_with("https://");
-  if (!url) mistakes.Add(given->source, "must be a URL such as http://proxy.acme.io:3128");
-  bool open = given->source.starts_with("--") || given->source.starts_with("PREFETCHD_");
-  if (url && open && given->value.find('@') != std::string::npos) {
-    mistakes.Add(given->source, "must not hold a password: put such a proxy into the configuration file");
-  }
-  return given->value;
-}
-
-std::string SocketPath(const SourcedText& given, Mistakes& mistakes) {
-  if (!given) return kDefaultLocal;
-  std::string path = AbsolutePath(given, mistakes);
-  // The limit of unix(7) (C8).
-  if (path.size() > base::kLongestSocketPath)
-    mistakes.Add(given->source, "the path of a socket has at most 107 bytes");
-  return path;
-}
-
 std::optional<ListenAddress> ParseHostPort(const std::string& text) {
   const base::HostAndPort parts = base::SplitHostPort(text);
   const std::optional<std::uint64_t> port = base::ParseUint(parts.port);
@@ -509,12 +504,6 @@ std::optional<ListenAddress> ParseHostPort(const std::string& text) {
       text.starts_with("[]"))
     return std::nullopt;
   return ListenAddress{std::string(parts.host), static_cast<int>(*port)};
-}
-
-ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes) {
-  if (auto address = ParseHostPort(given ? given->value : kDefaultListen)) return *address;
-  mistakes.Add(given ? given->source : "--listen", "must be host:port, such as 127.0.0.1:9477 or [::1]:9477");
-  return {};
 }
 
 }  // namespace prefetch::config

@@ -1,5 +1,5 @@
 // LoadAgentConfig: reads the settings (config/settings.h) from flags, environment and configuration file, and
-// validates them. MakeConfig and the functions below it: validation of raw values; internal to config/.
+// validates them.
 #pragma once
 
 #include <optional>
@@ -64,23 +64,12 @@ class Mistakes {
 // kubelet exits if the flags of credential providers do not both stand there (A1).
 void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes);
 
-// Validates the raw settings. An invalid one adds a mistake, and has its default in the result.
-AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes);
-
 // Each function below converts one raw value to its type, or adds a mistake that names its source. Pure.
 
 using SourcedText = std::optional<SourcedValue<std::string>>;
 
-bool IsOn(const std::optional<SourcedValue<bool>>& given);
-
-// These return an empty string if nothing is set.
-std::string AbsolutePath(const SourcedText& given, Mistakes& mistakes);
+// Returns an empty string if nothing is set.
 std::string RuntimeEndpoint(const SourcedText& given, Mistakes& mistakes);
-std::string ProxyUrl(const SourcedText& given, Mistakes& mistakes);
-
-// These return the default if nothing is set.
-std::string SocketPath(const SourcedText& given, Mistakes& mistakes);
-ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes);
 
 // "10.0.0.7:10250", "[::1]:9477", ":9477".
 std::optional<ListenAddress> ParseHostPort(const std::string& text);
