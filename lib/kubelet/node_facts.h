@@ -80,19 +80,6 @@ NodeFacts MakeNodeFacts(const KubeletDeclarations& declared, const ConfigReading
                         const std::optional<CommandLine>& command_line, const std::string& host_prefix = "",
                         const KubeletReport* reported = nullptr);
 
-// Contradictions between declarations and the node: parts of MakeNodeFacts.
-//
-// One sentence each: "declared verification AlwaysVerify, but FILE says NeverVerify". `settings` are the
-// node's. A version without the gate contradicts nothing, so that one declaration can serve nodes of several.
-std::vector<std::string> SettingsContradictions(const KubeletDeclarations& declared,
-                                                const KubeletConfig& config, const CommandLine& flags,
-                                                const SettingsFacts& settings);
-
-// Paths that were declared may lie below a mount of ours; they differ if they do not even end as kubelet's
-// do.
-std::vector<std::string> PathContradictions(const KubeletDeclarations& declared,
-                                            const CommandLine& command_line, const std::string& host_root);
-
 // The functions below check whether a kubelet would start with these files and flags. They check across
 // fields (K8, K44, K49); MergeKubeletConfigs checks single fields. Pure. Internal to kubelet/.
 
