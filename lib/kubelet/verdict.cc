@@ -9,6 +9,8 @@
 
 namespace prefetch::kubelet {
 
+namespace {
+
 // The deciding fact, before its consequence under each pull policy.
 struct Finding {
   enum class Outcome { kUse, kMustPull, kUnknown };
@@ -18,18 +20,6 @@ struct Finding {
   std::string why;     // the first half of the sentence
   std::string remedy;  // what would change it; may be empty
 };
-
-// "the node", "2 secrets and 1 service account", "nobody".
-std::string GranteeOf(const CredentialEntry& entry);
-// "reg.io/a (the node), reg.io/b (1 secret) and 3 more".
-std::string RepositoriesOf(const PulledRecord& record);
-// A name out of a file or a flag, fit for a terminal: no control characters, not endless.
-std::string Printable(const std::string& name);
-
-// The finding as a verdict for a container of kNever or kIfNotPresent.
-Verdict ToVerdict(const Finding& finding, image::PullPolicy policy);
-
-namespace {
 
 using Outcome = Finding::Outcome;
 using Reason = VerdictReason;
@@ -45,6 +35,71 @@ constexpr std::size_t kMaxEntrySecrets = 100;
 
 const char kOpenRecordRemedy[] =
     "a pull by kubelet with the node's own credentials would open it to every pod";
+
+constexpr std::size_t kMostRepositories = 5;
+constexpr std::size_t kLongestName = 300;
+
+VerdictResult ResultOf(Outcome outcome, PullPolicy policy) {
+  switch (outcome) {
+    case Outcome::kUse:
+      return VerdictResult::kStarts;
+    case Outcome::kMustPull:
+      return policy == image::PullPolicy::kNever ? VerdictResult::kRefused : VerdictResult::kPulls;
+    case Outcome::kUnknown:
+      return VerdictResult::kUnknown;
+  }
+  return VerdictResult::kUnknown;
+}
+
+std::string Consequence(VerdictResult result) {
+  switch (result) {
+    case VerdictResult::kStarts:
+      return "so kubelet uses the image that is here";
+    case VerdictResult::kPulls:
+      return "so kubelet asks the registry with the pod's and the node's credentials";
+    case VerdictResult::kRefused:
+      return "so kubelet refuses the container (ErrImageNeverPull)";
+    case VerdictResult::kUnknown:
+      return "so kubelet's decision cannot be predicted";
+  }
+  return "";
+}
+
+// Returns a name out of a file or a flag, fit for a terminal: no control characters, not endless.
+std::string Printable(const std::string& name) {
+  // A name may come from a file that others write, and could change what a terminal shows.
+  return base::Truncate(base::InOneLine(name), kLongestName);
+}
+
+// "the node", "2 secrets and 1 service account", "nobody".
+std::string GranteeOf(const CredentialEntry& entry) {
+  if (entry.node_pods_accessible) return "the node";
+  std::vector<std::string> parts;
+  if (!entry.secrets.empty()) parts.push_back(base::Plural(entry.secrets.size(), "secret", "secrets"));
+  if (!entry.service_accounts.empty()) {
+    parts.push_back(base::Plural(entry.service_accounts.size(), "service account", "service accounts"));
+  }
+  return parts.empty() ? "nobody" : base::Join(parts, " and ");
+}
+
+// "reg.io/a (the node), reg.io/b (1 secret) and 3 more".
+std::string RepositoriesOf(const PulledRecord& record) {
+  std::vector<std::string> parts;
+  for (const auto& [repository, entry] : record.mapping) {
+    // A record may have hundreds of repositories, and this is one sentence.
+    if (parts.size() == kMostRepositories) break;
+    parts.push_back(Printable(repository) + " (" + GranteeOf(entry) + ")");
+  }
+  return base::JoinFirst(parts, kMostRepositories, record.mapping.size() - parts.size());
+}
+
+// Returns the finding as a verdict for a container of kNever or kIfNotPresent.
+Verdict ToVerdict(const Finding& finding, image::PullPolicy policy) {
+  VerdictResult result = ResultOf(finding.outcome, policy);
+  std::string message = finding.why + ", " + Consequence(result);
+  if (!finding.remedy.empty()) message += "; " + finding.remedy;
+  return {result, finding.reason, finding.rule, message + "."};
+}
 
 // Steps 2a and 2c (K20): kubelet cannot decode its own file, which forces a pull.
 Finding Undecodable(const std::string& file, const std::string& step, KubeletVersion version) {
@@ -452,71 +507,6 @@ Verdicts VerdictsFor(const VerdictQuestion& question, const std::vector<KubeletS
   return {AgreedVerdict(all, PullPolicy::kNever, possible),
           AgreedVerdict(all, PullPolicy::kIfNotPresent, possible),
           AgreedVerdict(all, PullPolicy::kAlways, possible)};
-}
-
-namespace {
-
-constexpr std::size_t kMostRepositories = 5;
-constexpr std::size_t kLongestName = 300;
-
-VerdictResult ResultOf(Finding::Outcome outcome, image::PullPolicy policy) {
-  switch (outcome) {
-    case Finding::Outcome::kUse:
-      return VerdictResult::kStarts;
-    case Finding::Outcome::kMustPull:
-      return policy == image::PullPolicy::kNever ? VerdictResult::kRefused : VerdictResult::kPulls;
-    case Finding::Outcome::kUnknown:
-      return VerdictResult::kUnknown;
-  }
-  return VerdictResult::kUnknown;
-}
-
-std::string Consequence(VerdictResult result) {
-  switch (result) {
-    case VerdictResult::kStarts:
-      return "so kubelet uses the image that is here";
-    case VerdictResult::kPulls:
-      return "so kubelet asks the registry with the pod's and the node's credentials";
-    case VerdictResult::kRefused:
-      return "so kubelet refuses the container (ErrImageNeverPull)";
-    case VerdictResult::kUnknown:
-      return "so kubelet's decision cannot be predicted";
-  }
-  return "";
-}
-
-}  // namespace
-
-std::string Printable(const std::string& name) {
-  // A name may come from a file that others write, and could change what a terminal shows.
-  return base::Truncate(base::InOneLine(name), kLongestName);
-}
-
-std::string GranteeOf(const CredentialEntry& entry) {
-  if (entry.node_pods_accessible) return "the node";
-  std::vector<std::string> parts;
-  if (!entry.secrets.empty()) parts.push_back(base::Plural(entry.secrets.size(), "secret", "secrets"));
-  if (!entry.service_accounts.empty()) {
-    parts.push_back(base::Plural(entry.service_accounts.size(), "service account", "service accounts"));
-  }
-  return parts.empty() ? "nobody" : base::Join(parts, " and ");
-}
-
-std::string RepositoriesOf(const PulledRecord& record) {
-  std::vector<std::string> parts;
-  for (const auto& [repository, entry] : record.mapping) {
-    // A record may have hundreds of repositories, and this is one sentence.
-    if (parts.size() == kMostRepositories) break;
-    parts.push_back(Printable(repository) + " (" + GranteeOf(entry) + ")");
-  }
-  return base::JoinFirst(parts, kMostRepositories, record.mapping.size() - parts.size());
-}
-
-Verdict ToVerdict(const Finding& finding, image::PullPolicy policy) {
-  VerdictResult result = ResultOf(finding.outcome, policy);
-  std::string message = finding.why + ", " + Consequence(result);
-  if (!finding.remedy.empty()) message += "; " + finding.remedy;
-  return {result, finding.reason, finding.rule, message + "."};
 }
 
 }  // namespace prefetch::kubelet
