@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -155,6 +158,133 @@ int MillisecondsUntil(TimePoint deadline) {
   if (deadline == TimePoint::max()) return -1;
   auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now()).count();
   return static_cast<int>(std::clamp<decltype(left)>(left, 0, 3'600'000));
+}
+
+constexpr std::size_t kMostThreads = 4096;
+constexpr std::size_t kLongestFile = 1 << 20;
+constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
+
+// Two threads can wait for a child: the one that started it, and the one that reaps orphans. So that the
+// second never takes the first one's, this table has every child with a waiter. Any thread.
+Mutex mutex;
+std::set<pid_t> waited_children PREFETCH_GUARDED_BY(mutex);
+// Starts under way. The ids of their children are not in the table yet, so meanwhile the owner of a child is
+// unknown, and nothing is reaped.
+int starting PREFETCH_GUARDED_BY(mutex) = 0;
+// Children from before the first start: of a shell that became this process by `exec`. nullopt: none started.
+std::optional<std::set<pid_t>> earlier_children PREFETCH_GUARDED_BY(mutex);
+
+bool IsReaper() {
+  int is_subreaper = 0;
+  return ::getpid() == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper != 0);
+}
+
+// waitid(2) that never blocks. `si_pid` is 0 if none has ended, or there is none.
+siginfo_t PollChild(idtype_t type, pid_t id, int options) {
+  siginfo_t info{};
+  while (::waitid(type, static_cast<id_t>(id), &info, options | WEXITED | WNOHANG) != 0) {
+    if (errno != EINTR) return {};
+  }
+  return info;
+}
+
+// Returns the children of every thread, since any thread may have inherited some.
+std::set<pid_t> Children() {
+  std::set<pid_t> children;
+  const std::string tasks = "/proc/self/task";
+  auto threads = ListDirectory(tasks, kMostThreads);
+  if (!threads) return children;
+  for (const std::string& thread : *threads) {
+    auto text = ReadFile(tasks + "/" + thread + "/children", kLongestFile);
+    if (!text) continue;
+    for (std::string_view word : Split(*text, ' ')) {
+      if (auto pid = ParseUint(word)) children.insert(static_cast<pid_t>(*pid));
+    }
+  }
+  return children;
+}
+
+// Reaps the orphans that have ended. A child with a waiter may hide the others, since waitid(2) always shows
+// the same one first. ReapChild calls Reap again once that child is gone.
+void Reap() PREFETCH_REQUIRES(mutex) {
+  while (starting == 0) {
+    // WNOWAIT: the child is only looked at, and reaped if it has no waiter.
+    const pid_t first = PollChild(P_ALL, 0, WNOWAIT).si_pid;
+    if (first == 0 || waited_children.count(first) != 0) return;
+    PollChild(P_PID, first, 0);
+    if (earlier_children) earlier_children->erase(first);
+  }
+}
+
+bool IsGroupReaped(pid_t group) PREFETCH_REQUIRES(mutex) {
+  // The group's number may be that of a child that is just starting.
+  if (starting != 0) return false;
+  // The number is free only once the last member is reaped. Then it may be a new child's.
+  if (waited_children.count(group) != 0) return true;
+  while (true) {
+    siginfo_t info{};
+    if (::waitid(P_PGID, static_cast<id_t>(group), &info, WEXITED | WNOHANG) != 0) return errno == ECHILD;
+    if (info.si_pid == 0) return false;
+  }
+}
+
+// Kills every orphan if no child has a waiter: while one has, an orphan may be its helper. Children without a
+// waiter keep their ids until this process reaps them, which the lock prevents, so no other process can be
+// hit. Returns true if some were left.
+bool KillOrphans() PREFETCH_REQUIRES(mutex) {
+  if (starting != 0 || !waited_children.empty() || !earlier_children) return false;
+  bool left = false;
+  for (pid_t orphan : Children()) {
+    if (!earlier_children->contains(orphan)) left = ::kill(orphan, SIGKILL) == 0 || left;
+  }
+  return left;
+}
+
+// Runs `spawn`, which starts one child, puts its id into `child` and returns an errno. On success the child
+// is reaped by ReapChild alone. Spawns without the lock, since a start waits for the disk that has the
+// program.
+int StartChild(const std::function<int(pid_t& child)>& spawn, pid_t& child) {
+  {
+    Lock lock(mutex);
+    if (!earlier_children) earlier_children = Children();
+    starting++;
+  }
+  const int error = spawn(child);
+  {
+    Lock lock(mutex);
+    starting--;
+    if (error == 0) waited_children.insert(child);
+  }
+  ReapOrphans();  // those that ended meanwhile
+  return error;
+}
+
+// Reaps a child of StartChild that has ended, and says how; then does the same as ReapOrphans. One that still
+// runs (a kernel that waits for a dead disk) is an orphan from now on; `si_pid` is then 0.
+siginfo_t ReapChild(pid_t child) {
+  siginfo_t info{};
+  {
+    // Together: a reaped child's id may be the next one's.
+    Lock lock(mutex);
+    info = PollChild(P_PID, child, 0);
+    waited_children.erase(child);
+  }
+  ReapOrphans();
+  return info;
+}
+
+// After a SIGKILL to a child's process group, and ReapChild: waits until the last inherited member of it is
+// reaped, and, while no child runs, every other orphan, until `limit` at most.
+void ReapKilledGroup(pid_t group, TimePoint limit) {
+  if (!IsReaper()) return;
+  while (std::chrono::steady_clock::now() < limit) {
+    {
+      Lock lock(mutex);
+      Reap();
+      if (IsGroupReaped(group) && !KillOrphans()) return;
+    }
+    ::nanosleep(&kPause, nullptr);
+  }
 }
 
 // A started child and this side of its pipes.
@@ -342,88 +472,6 @@ Result<ProcessResult> RunProcess(const Call& call, const Command& command, std::
   return child.Finish();
 }
 
-namespace {
-
-constexpr std::size_t kMostThreads = 4096;
-constexpr std::size_t kLongestFile = 1 << 20;
-constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
-
-Mutex mutex;
-std::set<pid_t> waited_children PREFETCH_GUARDED_BY(mutex);
-// Starts under way. The ids of their children are not in the table yet, so meanwhile the owner of a child is
-// unknown, and nothing is reaped.
-int starting PREFETCH_GUARDED_BY(mutex) = 0;
-// Children from before the first start: of a shell that became this process by `exec`. nullopt: none started.
-std::optional<std::set<pid_t>> earlier_children PREFETCH_GUARDED_BY(mutex);
-
-bool IsReaper() {
-  int is_subreaper = 0;
-  return ::getpid() == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper != 0);
-}
-
-// waitid(2) that never blocks. `si_pid` is 0 if none has ended, or there is none.
-siginfo_t PollChild(idtype_t type, pid_t id, int options) {
-  siginfo_t info{};
-  while (::waitid(type, static_cast<id_t>(id), &info, options | WEXITED | WNOHANG) != 0) {
-    if (errno != EINTR) return {};
-  }
-  return info;
-}
-
-// Returns the children of every thread, since any thread may have inherited some.
-std::set<pid_t> Children() {
-  std::set<pid_t> children;
-  const std::string tasks = "/proc/self/task";
-  auto threads = ListDirectory(tasks, kMostThreads);
-  if (!threads) return children;
-  for (const std::string& thread : *threads) {
-    auto text = ReadFile(tasks + "/" + thread + "/children", kLongestFile);
-    if (!text) continue;
-    for (std::string_view word : Split(*text, ' ')) {
-      if (auto pid = ParseUint(word)) children.insert(static_cast<pid_t>(*pid));
-    }
-  }
-  return children;
-}
-
-// Reaps the orphans that have ended. A child with a waiter may hide the others, since waitid(2) always shows
-// the same one first. ReapChild calls Reap again once that child is gone.
-void Reap() PREFETCH_REQUIRES(mutex) {
-  while (starting == 0) {
-    // WNOWAIT: the child is only looked at, and reaped if it has no waiter.
-    const pid_t first = PollChild(P_ALL, 0, WNOWAIT).si_pid;
-    if (first == 0 || waited_children.count(first) != 0) return;
-    PollChild(P_PID, first, 0);
-    if (earlier_children) earlier_children->erase(first);
-  }
-}
-
-bool IsGroupReaped(pid_t group) PREFETCH_REQUIRES(mutex) {
-  // The group's number may be that of a child that is just starting.
-  if (starting != 0) return false;
-  // The number is free only once the last member is reaped. Then it may be a new child's.
-  if (waited_children.count(group) != 0) return true;
-  while (true) {
-    siginfo_t info{};
-    if (::waitid(P_PGID, static_cast<id_t>(group), &info, WEXITED | WNOHANG) != 0) return errno == ECHILD;
-    if (info.si_pid == 0) return false;
-  }
-}
-
-// Kills every orphan if no child has a waiter: while one has, an orphan may be its helper. Children without a
-// waiter keep their ids until this process reaps them, which the lock prevents, so no other process can be
-// hit. Returns true if some were left.
-bool KillOrphans() PREFETCH_REQUIRES(mutex) {
-  if (starting != 0 || !waited_children.empty() || !earlier_children) return false;
-  bool left = false;
-  for (pid_t orphan : Children()) {
-    if (!earlier_children->contains(orphan)) left = ::kill(orphan, SIGKILL) == 0 || left;
-  }
-  return left;
-}
-
-}  // namespace
-
 std::string FindProgram(std::string_view name, std::string_view path) {
   for (std::string_view folder : Split(path, ':')) {
     if (!folder.starts_with('/')) continue;
@@ -439,47 +487,6 @@ void ReapOrphans() {
   Lock lock(mutex);
   Reap();
   KillOrphans();
-}
-
-// Spawns without the lock, since a start waits for the disk that has the program.
-int StartChild(const std::function<int(pid_t& child)>& spawn, pid_t& child) {
-  {
-    Lock lock(mutex);
-    if (!earlier_children) earlier_children = Children();
-    starting++;
-  }
-  const int error = spawn(child);
-  {
-    Lock lock(mutex);
-    starting--;
-    if (error == 0) waited_children.insert(child);
-  }
-  ReapOrphans();  // those that ended meanwhile
-  return error;
-}
-
-siginfo_t ReapChild(pid_t child) {
-  siginfo_t info{};
-  {
-    // Together: a reaped child's id may be the next one's.
-    Lock lock(mutex);
-    info = PollChild(P_PID, child, 0);
-    waited_children.erase(child);
-  }
-  ReapOrphans();
-  return info;
-}
-
-void ReapKilledGroup(pid_t group, TimePoint limit) {
-  if (!IsReaper()) return;
-  while (std::chrono::steady_clock::now() < limit) {
-    {
-      Lock lock(mutex);
-      Reap();
-      if (IsGroupReaped(group) && !KillOrphans()) return;
-    }
-    ::nanosleep(&kPause, nullptr);
-  }
 }
 
 }  // namespace prefetch::base
