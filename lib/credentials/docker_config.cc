@@ -156,7 +156,7 @@ void DecodeLogin(std::string encoded, ContainersLogin& login) {
 }
 
 std::optional<ContainersLogin> LoginOf(const std::string& key, const doc::Reader& entry) {
-  ContainersLogin login{.key = key, .auth = {}};
+  ContainersLogin login{.key = key};
   std::string token = GoText(entry, "identitytoken");
   login.identity_token = !token.empty();
   base::WipeString(token);

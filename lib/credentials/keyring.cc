@@ -170,7 +170,7 @@ std::string_view ProviderOutcomeName(ProviderOutcome outcome) {
 Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      search_{.docker_config = options_.docker_config_search, .kubelets = {}},
+      search_{.docker_config = options_.docker_config_search},
       sources_(std::make_shared<const Sources>(
           Sources{.own = StampedFiles({}), .kubelets = StampedFiles({}), .never_read = true})) {
   // The first reading has a time limit, too: an NFS mount that is gone must not keep the agent from starting.
@@ -302,8 +302,7 @@ std::optional<Lookup> Keyring::Collect(const Target& target, const std::vector<s
                                 .matched = true,
                                 .pattern = std::move(skipped.pattern),
                                 .error = std::move(skipped.why),
-                                .missing_on_agent = true,
-                                .ran_for = std::nullopt});
+                                .missing_on_agent = true});
   }
 
   // A18: pull secrets, docker configuration, plugins.
@@ -564,7 +563,7 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
 // one that is not in force, for want of a program, names its providers all the same.
 void Keyring::Compare(const KubeletProviderFlags& kubelets, Sources& now) const {
   if (kubelets.config.empty()) return;
-  AgentProviders own{.config = options_.provider_config, .bin_dir = options_.provider_bin_dir, .entries = {}};
+  AgentProviders own{.config = options_.provider_config, .bin_dir = options_.provider_bin_dir};
   if (!own.config.empty()) {
     const ProviderConfig config = LoadProviderConfig(own.config, std::nullopt, options_.kubelet_version);
     for (const Provider& provider : config.providers) {

@@ -85,11 +85,7 @@ std::size_t MissingProviders::Count() const {
 MissingProviders FindMissingProviders(const KubeletProviderFlags& kubelets, const ProviderConfig& there,
                                       const AgentProviders& own) {
   if (kubelets.config.empty()) return {};
-  MissingProviders missing{.kubelets = kubelets,
-                           .unreadable = "",
-                           .own_config = own.config,
-                           .bin_dir = own.bin_dir,
-                           .providers = {}};
+  MissingProviders missing{.kubelets = kubelets, .own_config = own.config, .bin_dir = own.bin_dir};
   if (!there.problems.empty()) {
     if (own.config == kubelets.config) return {};  // its own problem, which is told
     // Paths differ between host and container, so the name is the only sign that both are one file.

@@ -447,7 +447,7 @@ class Decoder {
   // Decodes one member. Keys are compared as JSON has them, so 1 and "1" are one key. Kubernetes takes either
   // of the two, so the document is rejected.
   bool AddMember(Index key, Index value, std::size_t depth, Node& node, Keys& keys) {
-    Member member{.key = "", .at = written_[key].at, .value = {}};
+    Member member{.at = written_[key].at};
     ScalarType type = ScalarType::kString;
     if (!DecodeKey(key, member.at, type, member.key)) return false;
     if (!Decode(value, written_[value].at, depth + 1, member.value)) return false;

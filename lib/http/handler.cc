@@ -63,15 +63,11 @@ ServerResponse HandlerResult::Wait(const base::Call& call) && {
 }
 
 ServerResponse JsonResponse(int status, std::string json) {
-  return {.status = status, .content_type = "application/json", .body = std::move(json), .headers = {}};
+  return {.status = status, .content_type = "application/json", .body = std::move(json)};
 }
 
 ServerResponse SharedJsonResponse(int status, SharedBody json) {
-  return {.status = status,
-          .content_type = "application/json",
-          .body = {},
-          .headers = {},
-          .shared = std::move(json)};
+  return {.status = status, .content_type = "application/json", .shared = std::move(json)};
 }
 
 ServerResponse ErrorResponse(int status, std::string_view message) {

@@ -307,7 +307,6 @@ HandlerResult Server::Loop::Answer(MHD_Connection* mhd, Connection& connection, 
   ServerRequest request{.method = *known,
                         .path = std::move(target->path),
                         .query = std::move(target->query),
-                        .headers = {},
                         .body = std::move(connection.body),
                         .local = listener_.local(),
                         .peer = PeerOf(mhd)};

@@ -112,7 +112,6 @@ MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, Hand
   std::uint64_t id = ++last_job_;
   const JobKind kind = answer.kind();
   ServerJobs::Job job{.id = id,
-                      .work = nullptr,
                       .call = {now + limits_.deferred_time, stop.get_token()},
                       .kind = kind,
                       .address = connection.peer,
@@ -406,7 +405,6 @@ void ServerJobs::Work(JobKind kind) {
     LaneFor(kind).changed.notify_one();  // for a client that had its share
     if (answer.deferred()) {
       Job rest{.id = job.id,
-               .work = nullptr,
                .call = job.call,
                .kind = answer.kind(),
                .address = job.address,

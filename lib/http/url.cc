@@ -58,7 +58,7 @@ base::Result<Target> ParseTarget(std::string_view target) {
   }
   auto path = CleanDecode(raw_path);
   if (!path) return base::InvalidArgument("the path has an invalid percent escape");
-  Target result{.path = std::move(*path), .query = {}};
+  Target result{.path = std::move(*path)};
   if (question == std::string_view::npos) return result;
 
   for (std::string_view parameter : base::Split(target.substr(question + 1), '&')) {

@@ -153,11 +153,7 @@ std::optional<Failure> FailureOf(const http::Response& response, std::string_vie
 }
 
 Failure FailureOf(const base::Error& error, std::string_view attempt) {
-  return {.kind = KindOf(error.code()),
-          .status = 0,
-          .reason = {},
-          .message = std::string(attempt) + ": " + error.message(),
-          .retry_after = {}};
+  return {.kind = KindOf(error.code()), .message = std::string(attempt) + ": " + error.message()};
 }
 
 bool IsStatus(const std::string& body) {
@@ -165,11 +161,7 @@ bool IsStatus(const std::string& body) {
 }
 
 Failure Malformed(std::string_view attempt, std::string_view why) {
-  return {.kind = ApiError::kMalformed,
-          .status = 0,
-          .reason = {},
-          .message = std::string(attempt) + ": " + std::string(why),
-          .retry_after = {}};
+  return {.kind = ApiError::kMalformed, .message = std::string(attempt) + ": " + std::string(why)};
 }
 
 namespace {

@@ -32,7 +32,7 @@ template <typename T>
 std::optional<Page<T>> DecodePage(const doc::Node& list, std::optional<T> (*decode)(const doc::Node&)) {
   const doc::Node* items = list.Find("items");
   if (items == nullptr) return std::nullopt;
-  Page<T> page{.items = {}, .continue_token = TextAt(list, {"metadata", "continue"})};
+  Page<T> page{.continue_token = TextAt(list, {"metadata", "continue"})};
   for (const doc::Node& item : items->items) {
     std::optional<T> object = decode(item);
     if (!object) return std::nullopt;

@@ -40,9 +40,7 @@ PublicKey::Kind KindOf(const std::string& type, const std::string& curve) {
 
 PublicKey ReadKey(const doc::Node& item) {
   PublicKey key{.id = doc::TextAt(item, {"kid"}),
-                .kind = KindOf(doc::TextAt(item, {"kty"}), doc::TextAt(item, {"crv"})),
-                .first = {},
-                .second = {}};
+                .kind = KindOf(doc::TextAt(item, {"kty"}), doc::TextAt(item, {"crv"}))};
   const bool rsa = key.kind == PublicKey::Kind::kRsa;
   auto first = base::Base64UrlDecode(doc::TextAt(item, {rsa ? "n" : "x"}));
   auto second = base::Base64UrlDecode(doc::TextAt(item, {rsa ? "e" : "y"}));
@@ -263,7 +261,6 @@ std::optional<TokenClaims> ReadTokenClaims(std::string_view token) {
   const auto body = doc::ParseJson(*json, problems, doc::JsonRules::kLenient, kClaimLimits);
   if (!body || body->kind != doc::Node::Kind::kMapping) return std::nullopt;
   TokenClaims claims{.audiences = Audiences(body->Find("aud")),
-                     .expires = std::nullopt,
                      .node = doc::TextAt(*body, {"kubernetes.io", "node", "name"}),
                      .pod_uid = doc::TextAt(*body, {"kubernetes.io", "pod", "uid"})};
   const doc::Node* expires = body->Find("exp");

@@ -133,7 +133,7 @@ MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
 template <typename T, typename Read>
 SourcedValue<T> Field(MergedFields& fields, std::string_view key, Read read) {
   MergedField field = fields.Find(key);
-  SourcedValue<T> stated{.value = std::nullopt, .from = field.from};
+  SourcedValue<T> stated{.from = field.from};
   if (field.value) stated.value = read(*field.value);
   return stated;
 }
@@ -292,7 +292,7 @@ namespace {
 
 // null takes a field back (RFC 7396), so the field has a source but no value.
 MergedField MakeField(MergeLayer& layer, const doc::Node& value, std::string path) {
-  MergedField field{.value = std::nullopt, .from = layer.problems.source(), .by_patch = layer.is_patch};
+  MergedField field{.from = layer.problems.source(), .by_patch = layer.is_patch};
   if (value.kind != doc::Node::Kind::kNull) {
     field.value = doc::Reader(value, layer.problems, std::move(path));
   }
@@ -304,7 +304,7 @@ MergedField MakeField(MergeLayer& layer, const doc::Node& value, std::string pat
 MergedField MergedFields::AbsentField() const {
   // kubelet's default counts then. Its source is the main file, which could have said otherwise.
   bool base = !layers_->empty() && !layers_->front().is_patch;
-  return {.value = std::nullopt, .from = base ? layers_->front().problems.source() : "", .by_patch = false};
+  return {.from = base ? layers_->front().problems.source() : "", .by_patch = false};
 }
 
 MergedField MergedFields::Find(std::string_view key) const {
@@ -328,7 +328,7 @@ MergedField MergedFields::FindIn(std::string_view object, std::string_view key) 
     } else if (parent->kind != doc::Node::Kind::kMapping && (layer.is_patch || field.value)) {
       // A patch with null, or with a value that is no object, replaces the whole object (RFC 7396), and so
       // all fields in it.
-      field = {.value = std::nullopt, .from = layer.problems.source(), .by_patch = layer.is_patch};
+      field = {.from = layer.problems.source(), .by_patch = layer.is_patch};
     }
   }
   return field;

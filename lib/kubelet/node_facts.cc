@@ -261,8 +261,7 @@ struct InForce {
 InForce SettingsInForce(const KubeletDeclarations& declared, const ConfigReading& reading,
                         const std::optional<CommandLine>& command_line, const KubeletReport* reported) {
   InForce in_force{.config = KnownConfig(reading, command_line),
-                   .flags = command_line.value_or(CommandLine{}),
-                   .written = {}};
+                   .flags = command_line.value_or(CommandLine{})};
   if (!in_force.flags.problems.empty()) in_force.flags.gates = {};  // only some of them could be read
   // K45: /configz has what is in force, whatever the files say by now. The files are kept for PendingChanges.
   if (reported == nullptr || !reported->config) return in_force;

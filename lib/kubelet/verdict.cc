@@ -399,7 +399,7 @@ const Verdict& Verdicts::For(PullPolicy policy) const {
 }
 
 PodIdentity IdentityOf(const image::PodCredentialRefs& pod) {
-  PodIdentity identity{.secrets = {}, .service_account = pod.service_account};
+  PodIdentity identity{.service_account = pod.service_account};
   for (const Coordinates& secret : pod.secrets) identity.secrets.push_back({secret, base::Secret()});
   return identity;
 }

@@ -88,8 +88,6 @@ Authenticator::Authorization Authenticator::CachedAuthorization(const AuthConfig
     if (credential == nullptr) return {};
     sent_credential_ = true;
     return {.value = http::BasicAuthorization(credential->username, credential->password),
-            .token_key = {},
-            .token = {},
             .preemptive = true};
   }
   std::string key = TokenKey(*challenge, credential);
@@ -125,10 +123,10 @@ std::optional<Authenticator::AuthorizationResult> Authenticator::NextAuthorizati
   // challenge would be rejected as well.
   if (used.sent() && !used.from_cache && !used.preemptive) return std::nullopt;
   auto challenge = ChooseChallenge(reply.response->headers.All("WWW-Authenticate"));
-  if (!challenge)
-    return AuthorizationResult{
-        .authorization = std::nullopt,
-        .refusal = DeferToPull(RegistryDetail::kBadChallenge, challenge.error().message())};
+  if (!challenge) {
+    RegistryAnswer refusal = DeferToPull(RegistryDetail::kBadChallenge, challenge.error().message());
+    return AuthorizationResult{.refusal = std::move(refusal)};
+  }
   if (*challenge) {
     state_.host_states.NoteChallenge(origin_, repository_, **challenge);
   } else if (used.from_cache) {
@@ -139,11 +137,10 @@ std::optional<Authenticator::AuthorizationResult> Authenticator::NextAuthorizati
   // The password was wrong, unless the server now asks for something else.
   if (used.preemptive && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
   if (!*challenge) {
-    return AuthorizationResult{
-        .authorization = std::nullopt,
-        .refusal = NotAuthorized(
-            RegistryDetail::kNoChallenge,
-            host_.host.server.Authority() + " refuses without naming an authentication scheme")};
+    RegistryAnswer refusal =
+        NotAuthorized(RegistryDetail::kNoChallenge,
+                      host_.host.server.Authority() + " refuses without naming an authentication scheme");
+    return AuthorizationResult{.refusal = std::move(refusal)};
   }
   // A new token would have the same scope, so it would be refused for the same reason.
   if (used.from_cache && (*challenge)->Get("error") == "insufficient_scope") return std::nullopt;
@@ -155,16 +152,12 @@ Authenticator::AuthorizationResult Authenticator::AnswerChallenge(const Challeng
                                                                   const AuthConfig* credential) {
   if (challenge.scheme == "bearer") return AnswerBearerChallenge(challenge, credential);
   if (credential == nullptr) {
-    return {.authorization = std::nullopt,
-            .refusal = NotAuthorized(RegistryDetail::kNoCredentials,
+    return {.refusal = NotAuthorized(RegistryDetail::kNoCredentials,
                                      host_.host.server.Authority() + " asks for a password")};
   }
   sent_credential_ = true;
   return {.authorization =
-              Authorization{.value = http::BasicAuthorization(credential->username, credential->password),
-                            .token_key = {},
-                            .token = {}},
-          .refusal = {}};
+              Authorization{.value = http::BasicAuthorization(credential->username, credential->password)}};
 }
 
 // The realm is validated before the credential is touched: it is untrusted input, and decides to which server
@@ -172,14 +165,11 @@ Authenticator::AuthorizationResult Authenticator::AnswerChallenge(const Challeng
 Authenticator::AuthorizationResult Authenticator::AnswerBearerChallenge(const Challenge& challenge,
                                                                         const AuthConfig* credential) {
   auto realm = ValidateRealm(challenge.Get("realm"), session_.Server(), state_.options.trusted_realms);
-  if (!realm)
-    return {.authorization = std::nullopt,
-            .refusal = DeferToPull(RegistryDetail::kBadChallenge, realm.error().message())};
+  if (!realm) return {.refusal = DeferToPull(RegistryDetail::kBadChallenge, realm.error().message())};
   realm->trusted |= state_.options.trust_every_realm;
   // A password only goes to a token service that belongs to the registry (R21).
   if (credential != nullptr && !realm->trusted) {
-    return {.authorization = std::nullopt,
-            .refusal = DeferToPull(RegistryDetail::kUntrustedRealm,
+    return {.refusal = DeferToPull(RegistryDetail::kUntrustedRealm,
                                    host_.host.server.Authority() + " wants the password sent to " +
                                        base::Redact(realm->url.Authority()) +
                                        ", which is not known to belong to it")};
@@ -197,11 +187,9 @@ Authenticator::AuthorizationResult Authenticator::AnswerBearerChallenge(const Ch
       // Threads that need the same token at once share one request.
       state_.tokens.Fetch(call_, key, [&] { return RequestToken(session_, request, state_.clock.Wall()); });
   if (outcome.post_fails) state_.host_states.NotePostFails(service, identity);
-  if (!outcome.token) return {.authorization = std::nullopt, .refusal = std::move(outcome.refusal)};
+  if (!outcome.token) return {.refusal = std::move(outcome.refusal)};
   return {.authorization = Authorization{.value = http::BearerAuthorization(outcome.token->text),
-                                         .token_key = std::move(key),
-                                         .token = {}},
-          .refusal = {}};
+                                         .token_key = std::move(key)}};
 }
 
 namespace {
@@ -226,15 +214,11 @@ Reply Post(Session& session, const TokenRequest& request) {
 }
 
 Reply Get(Session& session, const TokenRequest& request) {
-  SessionRequest session_request{.method = "GET",
-                                 .url = {},
-                                 .accept = "application/json",
-                                 .max_body_bytes = kMaxTokenBody,
-                                 .gzip = true};
+  SessionRequest session_request{
+      .method = "GET", .accept = "application/json", .max_body_bytes = kMaxTokenBody, .gzip = true};
   auto url = http::ParseAbsoluteUrl(TokenUrl(request.realm.url, request.service, request.scopes));
   if (!url) {
-    return {.response = std::nullopt,
-            .refusal = {.kind = Kind::kIndeterminate,
+    return {.refusal = {.kind = Kind::kIndeterminate,
                         .detail = RegistryDetail::kBadChallenge,
                         .only_by_pull = true,
                         .message = "the token service cannot be asked: " + url.error().message()}};
@@ -274,8 +258,7 @@ image::RegistryAnswer AnswerForStatus(int status, bool credential) {
 }
 
 TokenOutcome RefusalAnswer(const TokenRequest& request, const http::Response& response, base::WallTime now) {
-  TokenOutcome outcome{.token = std::nullopt,
-                       .refusal = AnswerForStatus(response.status, request.credential != nullptr)};
+  TokenOutcome outcome{.refusal = AnswerForStatus(response.status, request.credential != nullptr)};
   std::vector<const base::Secret*> secrets;
   if (request.credential != nullptr) secrets.push_back(&request.credential->password);
   std::string said = base::SanitizedText(ParseOciError(response.body).message, kMaxQuotedBytes, secrets);
@@ -303,7 +286,7 @@ TokenOutcome RequestToken(Session& session, const TokenRequest& request, base::W
       reply.refusal.detail = RegistryDetail::kUntrustedRealm;
     }
     reply.refusal.message = "token service: " + reply.refusal.message;
-    return {.token = std::nullopt, .refusal = std::move(reply.refusal)};
+    return {.refusal = std::move(reply.refusal)};
   }
   // For the runtimes, a 3xx without a usable Location is no refusal: they read its body.
   if (reply.response->status >= 400) return RefusalAnswer(request, *reply.response, now);
@@ -312,14 +295,11 @@ TokenOutcome RequestToken(Session& session, const TokenRequest& request, base::W
                    : base::Result<Token>(base::InvalidArgument("the answer is encoded in an unknown way"));
   base::WipeString(reply.response->body);
   if (token) {
-    return {.token = std::move(*token),
-            .refusal = {},
-            .post_fails = request.post_first && form == TokenRequestForm::kGet};
+    return {.token = std::move(*token), .post_fails = request.post_first && form == TokenRequestForm::kGet};
   }
   // The runtimes have larger limits, so only a pull can tell.
   const bool ours = token.error().code() == base::Code::kResourceExhausted;
-  return {.token = std::nullopt,
-          .refusal = {
+  return {.refusal = {
               .kind = ours ? Kind::kIndeterminate : Kind::kServerError,
               .detail = ours ? RegistryDetail::kTooLong : RegistryDetail::kNoToken,
               .only_by_pull = ours,

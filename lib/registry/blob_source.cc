@@ -57,8 +57,7 @@ base::Error RefusalError(const std::string& who, const Reply& reply) {
   if (response.status == 416) return base::InvalidArgument(words).CausedBy(Fault::kRegistry);
   // A server that is overloaded wants fewer requests, as one that limits them does.
   if (response.status == 503) return base::ResourceExhausted(words).CausedBy(Fault::kRegistry);
-  const auto kind =
-      ClassOf({.status = response.status, .oci_code = {}, .body = response.body, .html = false}).kind;
+  const auto kind = ClassOf({.status = response.status, .body = response.body, .html = false}).kind;
   return ErrorFor(kind, words);
 }
 
@@ -228,16 +227,12 @@ base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& cal
   const auto request_for = [&](const Host& host) {
     return SessionRequest{.url = ManifestUrl(host, image.reference),
                           .accept = std::string(kAcceptedManifests),
-                          .authorization = {},
-                          .form = {},
                           .max_body_bytes = kManifestLimits.bytes};
   };
   auto reply = TryHosts(call, image, request_for, "");
   if (!reply) return std::move(reply).error();
-  Document document{.text = std::move(reply->response->body),
-                    .digest = {},
-                    .took = reply->took,
-                    .round_trip = reply->round_trip};
+  Document document{
+      .text = std::move(reply->response->body), .took = reply->took, .round_trip = reply->round_trip};
   document.digest = Sha256(document.text);
   const std::string reported(reply->response->headers.Get("Docker-Content-Digest").value_or(""));
   const bool as_asked = !image.reference.has_digest() || image.reference.digest() == document.digest;
@@ -259,8 +254,7 @@ base::Result<ImageManifest> BlobSource::FetchManifest(const base::Call& call, co
   if (!chosen && chosen.error().code() == base::Code::kNotFound)
     return base::InvalidArgument(chosen.error().message()).CausedBy(Fault::kImage);
   if (!chosen) {
-    return ImageManifest{.index = {},
-                         .manifest = std::move(document->text),
+    return ImageManifest{.manifest = std::move(document->text),
                          .answer_time = document->took,
                          .round_trip = document->round_trip};
   }
@@ -328,8 +322,6 @@ base::Status BlobSource::FetchBytes(const base::Call& call, const RegistryQuesti
     const std::uint64_t from = at;
     return SessionRequest{.url = BlobUrl(host, by_digest.reference),
                           .accept = "*/*",
-                          .authorization = {},
-                          .form = {},
                           .max_body_bytes = static_cast<std::size_t>(range.end - from),
                           .range = from == 0 && range.end == range.size ? "" : RangeHeader(from, range.end),
                           .sink = [&, from](const http::Response& head, std::string_view piece) {

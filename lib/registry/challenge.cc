@@ -76,7 +76,7 @@ std::string_view Challenge::Get(std::string_view name) const {
 // they do for the runtimes (R14).
 Challenge ParseChallenge(std::string_view field) {
   Scanner scanner(field);
-  Challenge challenge{.scheme = base::ToLower(scanner.Token()), .parameters = {}};
+  Challenge challenge{.scheme = base::ToLower(scanner.Token())};
   if (challenge.scheme.empty()) return challenge;
   do {
     scanner.SkipBlanks();

@@ -194,7 +194,7 @@ class EndpointList {
   }
 
   PullEndpoints ForUnlisted() {
-    found_.endpoints.push_back({.as = reference_, .blocked_by = {}});
+    found_.endpoints.push_back({.as = reference_});
     return std::move(found_);
   }
 
@@ -227,8 +227,7 @@ class EndpointList {
 PullEndpoints PullEndpointsFor(const RegistriesConf& conf, const image::Reference& reference) {
   std::string why_not = ShortNameProblem(conf, reference);
   if (!why_not.empty()) {
-    return {
-        .endpoints = {}, .prefix = {}, .only_by_pull_reason = why_not + std::string(kOnlyPullTells) + "."};
+    return {.only_by_pull_reason = why_not + std::string(kOnlyPullTells) + "."};
   }
   EndpointList list(conf, reference);
   const ConfRegistry* entry = EntryFor(conf, reference.Repository());

@@ -201,12 +201,12 @@ Reply HostCheck::AskWithChallenge(const std::string& method, const image::Refere
                             "redirects to " + base::Redact(reply.final_url.Authority()) +
                                 ", which asks for credentials: the agent checks by pulling");
       answer.only_by_pull = true;
-      return {.response = std::nullopt, .refusal = std::move(answer)};
+      return {.refusal = std::move(answer)};
     }
     if (!reply.response || turn == kMaxSends) return reply;
     auto next = authenticator_.NextAuthorization(reply, authorization, credential);
     if (!next) return reply;
-    if (!next->authorization) return {.response = std::nullopt, .refusal = std::move(next->refusal)};
+    if (!next->authorization) return {.refusal = std::move(next->refusal)};
     authorization = std::move(*next->authorization);
   }
 }
@@ -222,7 +222,6 @@ Reply HostCheck::Ask(const std::string& method, const image::Reference& referenc
                                   .url = std::move(url),
                                   .accept = std::move(accept),
                                   .authorization = authorization.value,
-                                  .form = {},
                                   .max_body_bytes = kManifestLimits.bytes,
                                   .gzip = method == "GET"});
   if (reply.response) NoteAllowance(*reply.response);
@@ -492,41 +491,37 @@ HostCheck::FetchResult HostCheck::FetchFromHost(const RegistryAnswer& answer,
                                                 const ManifestDescriptor& descriptor,
                                                 Authorization& authorization, const AuthConfig* credential) {
   const auto named = image::Reference::Parse(question_.reference.Repository() + "@" + answer.digest);
-  if (!named)
-    return {.verdict = PullFailureAnswer(RegistryDetail::kInternal, named.error().message()), .refusal = {}};
+  if (!named) return {.verdict = PullFailureAnswer(RegistryDetail::kInternal, named.error().message())};
   Reply reply = AskWithChallenge("GET", *named, descriptor.type + ", */*", authorization, credential);
   if (!reply.response) {
     // This node's own limit kept the request back. The registry has already named the digest, so its answer
     // counts.
-    if (reply.refusal.detail == RegistryDetail::kOwnLimit) return {.verdict = answer, .refusal = {}};
+    if (reply.refusal.detail == RegistryDetail::kOwnLimit) return {.verdict = answer};
     // containerd has chosen this host when its body begins.
     reply.refusal.ends_pull |= reply.broke_in_body;
     const bool final = reply.refusal.only_by_pull || reply.refusal.ends_pull;
-    if (final) return {.verdict = std::move(reply.refusal), .refusal = {}};
-    return {.verdict = {}, .refusal = std::move(reply.refusal)};
+    if (final) return {.verdict = std::move(reply.refusal)};
+    return {.refusal = std::move(reply.refusal)};
   }
   const http::Response& response = *reply.response;
   if (response.status / 100 != 2) {
     RegistryAnswer refused = RefusalAnswer(response, authorization, credential);
-    if (refused.kind != Kind::kTagMissing) return {.verdict = {}, .refusal = std::move(refused)};
-    return {.verdict = {},
-            .refusal = PullFailureAnswer(RegistryDetail::kNoManifest,
+    if (refused.kind != Kind::kTagMissing) return {.refusal = std::move(refused)};
+    return {.refusal = PullFailureAnswer(RegistryDetail::kNoManifest,
                                          "names the digest " + answer.digest + ", and does not have it")};
   }
-  if (!IsPlainOrGzip(response)) return {.verdict = UnknownEncodingAnswer(), .refusal = {}};
+  if (!IsPlainOrGzip(response)) return {.verdict = UnknownEncodingAnswer()};
   const bool whole = !descriptor.size || *descriptor.size == response.body.size();
   if (!whole || "sha256:" + base::Sha256Hex(response.body) != answer.digest) {
     return {.verdict = PullFailureAnswer(
                 RegistryDetail::kDigestMismatch,
-                "has another manifest than " + answer.digest + ", the digest that was named"),
-            .refusal = {}};
+                "has another manifest than " + answer.digest + ", the digest that was named")};
   }
   const ManifestCheck check = CheckManifest(response.body, descriptor.kind);
-  if (check.beyond_limits) return {.verdict = BeyondLimitsAnswer(), .refusal = {}};
-  if (check.mistake.empty()) return {.verdict = answer, .refusal = {}};
+  if (check.beyond_limits) return {.verdict = BeyondLimitsAnswer()};
+  if (check.mistake.empty()) return {.verdict = answer};
   return {.verdict = PullFailureAnswer(RegistryDetail::kNoManifest,
-                                       "has a manifest that " + std::string(check.mistake)),
-          .refusal = {}};
+                                       "has a manifest that " + std::string(check.mistake))};
 }
 
 // Compares the registry's digest with those of the image that is here. A reference with a digest names its
@@ -585,7 +580,6 @@ RegistryAnswer HostCheck::NotFoundAnswer(RegistryAnswer answer, const Authorizat
                                    .url = ApiRootUrl(host_.host, question_.reference),
                                    .accept = "application/json",
                                    .authorization = authorization.value,
-                                   .form = {},
                                    .max_body_bytes = 64 * 1024});
     if (root.response && root.response->status == 404) {
       return {

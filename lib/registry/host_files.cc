@@ -283,8 +283,8 @@ ConfigRoots RootsOf(const RuntimeConfig& config) {
   std::string_view path = config.config_path;
   bool transfer = RuntimeRulesFor(config.containerd_version).transfer_service && !config.local_pull;
   bool several = path.find(':') != std::string_view::npos;
-  if (transfer && several && !config.split_config_path) return {.folders = {}, .ignored = true};
-  ConfigRoots roots{.folders = {}, .by_tables = path.empty() && !transfer};
+  if (transfer && several && !config.split_config_path) return {.ignored = true};
+  ConfigRoots roots{.by_tables = path.empty() && !transfer};
   for (std::string_view folder : base::Split(path, ':')) {
     if (!folder.empty()) roots.folders.emplace_back(folder);
   }

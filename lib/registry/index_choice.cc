@@ -18,7 +18,7 @@ struct Entry {
 
 std::optional<Entry> ReadEntry(const doc::Node& node) {
   const doc::Node* platform = node.Find("platform");
-  Entry entry{.digest = doc::TextAt(node, {"digest"}), .platform = {}};
+  Entry entry{.digest = doc::TextAt(node, {"digest"})};
   if (!image::IsDigest(entry.digest)) return std::nullopt;
   if (platform == nullptr || platform->kind != doc::Node::Kind::kMapping) return entry;
   entry.platform = {.os = doc::TextAt(*platform, {"os"}),

@@ -22,10 +22,8 @@ std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime
   FileFacts files;
   if (containerd) files.containerd = *containerd;
   if (crio) files.crio = *crio;
-  DecidedAccess decided{.runtime = runtime,
-                        .access = DecideAccess(declared_, runtime, files),
-                        .hosts = {},
-                        .registries = files.crio.conf};
+  DecidedAccess decided{
+      .runtime = runtime, .access = DecideAccess(declared_, runtime, files), .registries = files.crio.conf};
   if (is_crio) {
     decided.hosts.containerd = false;
   } else {

@@ -242,7 +242,7 @@ base::Result<std::vector<LocatedEntry>> EntriesOf(const toml::node& at, const V1
   auto entry_of = [&](const std::string& location) -> ConfRegistry& {
     auto [found, is_new] = known.try_emplace(location, entries.size());
     if (is_new) {
-      entries.push_back({&at, {.prefix = location, .own = {.location = location}, .mirrors = {}}});
+      entries.push_back({&at, {.prefix = location, .own = {.location = location}}});
     }
     return entries[found->second].entry;
   };
@@ -396,7 +396,7 @@ class RegistriesLoader {
       : file_(file), host_root_(host_root), disk_(disk) {}
 
   RegistriesSettings Load() {
-    RegistriesSettings settings{.file = file_, .conf = nullptr, .notes = {}};
+    RegistriesSettings settings{.file = file_};
     if (auto problem = ReadAll()) {
       settings.notes.push_back(std::move(*problem));
     } else {

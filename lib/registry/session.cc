@@ -48,8 +48,7 @@ bool EndsInNumber(const std::string& host) {
 Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
   // The runtime follows redirects that the agent refuses, so only a pull can tell.
   bool ours = error.code() == base::Code::kPermissionDenied;
-  return {.response = std::nullopt,
-          .refusal = {.kind = ours ? Kind::kIndeterminate : Kind::kServerError,
+  return {.refusal = {.kind = ours ? Kind::kIndeterminate : Kind::kServerError,
                       .detail = ours ? RegistryDetail::kInsecureRedirect : RegistryDetail::kBadRedirect,
                       .only_by_pull = ours,
                       .message = base::Redact(from.Authority()) + " cannot be asked: " + error.message()}};
@@ -158,8 +157,7 @@ Reply Session::Follow(const SessionRequest& request, OwnHeaders own_headers) {
     const base::TimePoint sent = std::chrono::steady_clock::now();
     http::ExchangeResult got = Send(bare ? *bare : request, visited.back(), same_server, own_headers);
     if (!got.response) {
-      Reply reply{.response = std::nullopt,
-                  .fault = got.fault,
+      Reply reply{.fault = got.fault,
                   .broke_in_body = got.broken_status / 100 == 2,
                   .refusal = AnswerToFault(got.fault, got.response.error())};
       // The registry sent us to an address that the agent does not follow (R41). The runtime does.
@@ -217,7 +215,6 @@ Reply Session::AskHost(const SessionRequest& request) {
   auto permit = state_.throttle.AcquireHost(call_, host_.host.server.Origin());
   if (!permit.granted()) {
     return {
-        .response = std::nullopt,
         .refusal = {
             .kind = call_.Stopped() ? Kind::kUnreachable : Kind::kRateLimited,
             .detail = call_.Stopped() ? RegistryDetail::kStopped : RegistryDetail::kOwnLimit,
@@ -241,7 +238,7 @@ Reply Session::RequestCachedRedirect(const SessionRequest& request, const http::
   // The URL is signed, and its object store gets neither credentials nor headers (R51).
   http::ExchangeResult got = Send(request, url, false, OwnHeaders::kLeaveOut);
   is_download_ = false;
-  Reply reply{.response = std::nullopt, .redirected = true, .final_url = url, .fault = got.fault};
+  Reply reply{.redirected = true, .final_url = url, .fault = got.fault};
   if (got.response) reply.response = std::move(*got.response);
   return reply;
 }

@@ -85,8 +85,7 @@ TokenOutcome TokenCache::Fetch(const base::Call& call, const std::string& key,
   bool is_leader = false;
   std::shared_ptr<InFlightCall> in_flight_call = JoinOrLead(call, key, is_leader);
   if (in_flight_call == nullptr) {
-    return {.token = std::nullopt,
-            .refusal = {
+    return {.refusal = {
                 .kind = image::RegistryAnswerKind::kUnreachable,
                 .detail = call.Stopped() ? image::RegistryDetail::kStopped : image::RegistryDetail::kTimeout,
                 .message = "the token did not come in time"}};
