@@ -176,7 +176,7 @@ Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
   // The first reading has a time limit, too: an NFS mount that is gone must not keep the agent from starting.
   // `first_read_late_` makes the late result count as a change, so that images that were denied meanwhile are
   // tried again.
-  if (files_.Run([this] { Reload(); }, kFilesTimeout)) return;
+  if (files_.Run([this] { CheckFiles(clock_.Now()); }, kFilesTimeout)) return;
   base::Lock lock(mutex_);
   first_read_late_ = sources_->never_read;
 }
@@ -386,7 +386,7 @@ void Keyring::CheckFiles(base::TimePoint now) {
     base::Lock lock(mutex_);
     search = search_;
     before = sources_;
-    read = now - read_at_ >= kReadInterval;
+    read = before->never_read || now - read_at_ >= kReadInterval;
   }
   // A configuration may be bad because of something outside the watched files (a folder's permissions), so a
   // bad one is read again at each look.
@@ -400,8 +400,11 @@ void Keyring::CheckFiles(base::TimePoint now) {
   if (search == search_) checked_at_ = now;  // else the next caller reads the files again
   if (!read) return;
   sources_ = std::move(sources);
-  // Only the agent's own files count: a change of kubelet's files gives no new credential to try.
-  if (changed || (was_bad && !sources_->provider_config_is_bad)) changes_++;
+  // Only the agent's own files count: a change of kubelet's files gives no new credential to try. This
+  // happens under the same lock as the new sources, so that no caller sees the files without the change.
+  const bool is_change =
+      before->never_read ? first_read_late_ : changed || (was_bad && !sources_->provider_config_is_bad);
+  if (is_change) changes_++;
   read_at_ = now;
 }
 
@@ -467,23 +470,6 @@ void AddProviderFiles(const std::string& path, const image::KubeletVersion& vers
 }
 
 }  // namespace
-
-void Keyring::Reload() {
-  const base::TimePoint now = clock_.Now();
-  Search search;
-  std::shared_ptr<const Sources> before;
-  {
-    base::Lock lock(mutex_);
-    search = search_;
-    before = sources_;
-  }
-  std::shared_ptr<const Sources> sources = Read(search, before.get());
-  base::Lock lock(mutex_);
-  sources_ = std::move(sources);
-  checked_at_ = read_at_ = now;
-  // This happens under the same lock as the new sources, so that no caller sees the files without the change.
-  if (std::exchange(first_read_late_, false)) changes_++;
-}
 
 std::vector<std::string> Keyring::DockerConfigPaths(const Search& search) const {
   return options_.docker_configs.empty() ? DockerConfigCandidates(search.docker_config)

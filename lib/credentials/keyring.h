@@ -167,8 +167,6 @@ class Keyring {
   // A provider that kubelet has and the agent lacks is a problem. Every lookup that would use it has that
   // problem, too.
   void SetKubeletProviders(const KubeletProviderFlags& providers) PREFETCH_EXCLUDES(mutex_);
-  // Reads every file anew, now.
-  void Reload() PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct StampedFiles;

@@ -374,7 +374,7 @@ TEST_F(KeyringTest, DockerConfigIsReadAgainWhenItChanges) {
   clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/first:p");
   Docker("r.io", "another");
-  keyring_->Reload();
+  clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/another:p");
   // Each has the size of the one before and, within a tick of the kernel's clock, its stamp.
   for (const std::string user : {"anothes", "anothet", "anotheu"}) {
