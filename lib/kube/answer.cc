@@ -193,12 +193,6 @@ milliseconds BackOffOrRetryAfter(const Failure& failure, unsigned failures, doub
   return std::max(wait, server_pause + Scale(kRetryAfterSpread, spread));
 }
 
-// Returns no wait the first time, and the back-off from then on.
-milliseconds ImmediateFirst(const Failure& failure, unsigned failures, double spread) {
-  return failures <= 1 && !failure.retry_after ? milliseconds(0)
-                                               : BackOffOrRetryAfter(failure, failures, spread);
-}
-
 }  // namespace
 
 Retry NextTry(const Failure& failure, unsigned failures, double spread) {
@@ -209,10 +203,10 @@ Retry NextTry(const Failure& failure, unsigned failures, double spread) {
       if (failures <= 1 && !failure.from_pod) return {Step::kReadCredentialAgain, milliseconds(0)};
       return {Step::kSendAgain, BackOff(failures, spread)};
     case ApiError::kConflict:
-      // Another writer was faster. With the new version, the same change most likely succeeds at once.
-      return {Step::kReadObjectAgain, ImmediateFirst(failure, failures, spread)};
     case ApiError::kGone:
-      return {Step::kRestartList, ImmediateFirst(failure, failures, spread)};
+      // Another writer was faster. With the new version, the same change most likely succeeds at once.
+      if (failures <= 1 && !failure.retry_after) return {Step::kSendAgain, milliseconds(0)};
+      return {Step::kSendAgain, BackOffOrRetryAfter(failure, failures, spread)};
     case ApiError::kTooManyRequests:
     case ApiError::kServerError:
     case ApiError::kUnreachable:

@@ -117,10 +117,9 @@ Failure Malformed(std::string_view attempt, std::string_view why);
 
 enum class Step {
   kReadCredentialAgain,  // read token and certificates again, at once; HttpApi does this one by itself
-  kReadObjectAgain,      // get the object anew, change it anew, send again
-  kRestartList,          // begin the list from its first page
-  kSendAgain,            // the same call
-  kGiveUp,               // the same call fails again: only other input helps
+  // The same call: after Conflict, a change of the object as it is now; after Gone, from the first page.
+  kSendAgain,
+  kGiveUp,  // the same call fails again: only other input helps
 };
 
 struct Retry {
@@ -137,7 +136,7 @@ struct Retry {
 //   | kind                                       | first                        | then                      |
 //   | Unauthorized, TlsError                     | credential again, at once    | back-off                  |
 //   | Unauthorized of a pod behind the server    | back-off: the credential for the server was good         |
-//   | Conflict, Gone                             | object, list again, at once  | the same, after back-off  |
+//   | Conflict, Gone                             | at once                      | back-off                  |
 //   | TooManyRequests, ServerError, Unreachable, | back-off, never earlier than the server's Retry-After    |
 //   |   Timeout, NotFound, NoCredential          |                              |                           |
 //   | Forbidden, Malformed                       | 2.5 to 5 min: a person must repair something             |

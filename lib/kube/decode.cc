@@ -109,8 +109,7 @@ std::optional<Node> DecodeNode(const doc::Node& object) {
             .labels = TextsAt(object, {"metadata", "labels"})};
   // Every object of the API has a name. Without one, this is an answer of something else.
   if (node.name.empty()) return std::nullopt;
-  const doc::Node* cordoned = ValueAt(object, {"spec", "unschedulable"});
-  node.unschedulable = cordoned != nullptr && cordoned->kind == doc::Node::Kind::kBool && cordoned->boolean;
+  node.unschedulable = IsTrue(ValueAt(object, {"spec", "unschedulable"}));
   node.deleting = !TextAt(object, {"metadata", "deletionTimestamp"}).empty();
   for (const doc::Node& taint : ItemsAt(object, {"spec", "taints"})) {
     node.taints.push_back(DecodeTaint(taint));

@@ -108,9 +108,7 @@ struct HttpApi::Verb {
 Answer<http::Response> HttpApi::Send(const base::Call& call, const Verb& verb) {
   auto path = verb.Path();
   if (!path) {
-    Failure failure = Malformed(verb.Attempt(), "this is no name of an object");
-    failure.kind = ApiError::kInvalid;
-    return failure;
+    return Failure{.kind = ApiError::kInvalid, .message = verb.Attempt() + ": this is no name of an object"};
   }
   return Exchange(call, client_, identity_, clock_,
                   {.attempt = verb.Attempt(),
@@ -187,9 +185,8 @@ Answer<Node> HttpApi::SetNodeTaints(const base::Call& call, const std::string& n
   if (resource_version.empty()) {
     // A merge patch replaces the whole list of taints. Without the version, it would also remove taints that
     // others have set since.
-    Failure failure = Malformed(verb.Attempt(), "the resource version that was read is missing");
-    failure.kind = ApiError::kInvalid;
-    return failure;
+    return Failure{.kind = ApiError::kInvalid,
+                   .message = verb.Attempt() + ": the resource version that was read is missing"};
   }
   verb.content_type = kMergePatch;
   verb.body = TaintsPatch(resource_version, taints);

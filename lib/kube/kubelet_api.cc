@@ -58,13 +58,13 @@ KubeletMetrics ParseKubeletMetrics(std::string_view text) {
 Answer<http::Response> KubeletApi::Get(const base::Call& call, const KubeletAddress& kubelet,
                                        const std::string& path, const std::string& accept) {
   std::string attempt = "get " + path + " of the kubelet on " + kubelet.host;
+  // Without an authority, kubelet's certificate cannot be verified, and the agent's token must not go to an
+  // impostor.
   if (ca_pem_.empty()) {
-    Failure failure =
-        Malformed(attempt, "not asked: no certificate authority for kubelets' serving certificates is given");
-    // Without an authority, kubelet's certificate cannot be verified, and the agent's token must not go to an
-    // impostor.
-    failure.kind = ApiError::kTlsError;
-    return failure;
+    return Failure{.kind = ApiError::kTlsError,
+                   .message = attempt +
+                              ": not asked: no certificate authority for kubelets' serving "
+                              "certificates is given"};
   }
   http::AbsoluteUrl url{.scheme = "https", .host = kubelet.host, .port = kubelet.port, .target = path};
   // The interface of a link-local address, as a URL has it.
