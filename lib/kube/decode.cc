@@ -406,10 +406,4 @@ base::Result<std::vector<Pod>> SavedPods::Take() {
   return std::move(pods_);
 }
 
-base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json) {
-  SavedPods pods;
-  pods.Feed(json);
-  return pods.Take();
-}
-
 }  // namespace prefetch::kube

@@ -102,7 +102,4 @@ class SavedPods {
   doc::JsonItems items_;
 };
 
-// Reads a whole text in this way. Pure.
-base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json);
-
 }  // namespace prefetch::kube

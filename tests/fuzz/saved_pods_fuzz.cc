@@ -7,8 +7,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  auto pods = prefetch::kube::ReadSavedPods(text);
-  if (pods) {
+  prefetch::kube::SavedPods saved;
+  saved.Feed(text);
+  if (auto pods = saved.Take()) {
     for (const auto& pod : *pods) {
       if (pod.name.empty()) __builtin_trap();
     }
