@@ -69,9 +69,10 @@ class Crio {
     if (!settings || !*settings) return;
     settings_ = std::move(*settings);
     const std::string file = raw.registries_conf ? raw.registries_conf->value : kRegistriesConf;
-    auto conf_files = registry::RegistriesFiles(file, host_root_).Current();
-    if (conf_files->conf) conf_ = conf_files->conf;
-    warnings.insert(warnings.end(), conf_files->notes.begin(), conf_files->notes.end());
+    base::StampedFiles disk;
+    const registry::RegistriesSettings read = registry::LoadRegistriesConf(file, host_root_, disk);
+    if (read.conf) conf_ = read.conf;
+    warnings.insert(warnings.end(), read.notes.begin(), read.notes.end());
   }
 
   // Returns true if CRI-O runs here, but its settings are not visible.

@@ -653,13 +653,10 @@ ContainerdSettings UnknownSettings(std::string note) {
   return settings;
 }
 
-ContainerdFiles::ContainerdFiles(const std::string& file, std::string host_root)
-    : file_(base::CleanedPath(file)), host_root_(std::move(host_root)) {}
-
-std::shared_ptr<const ContainerdSettings> ContainerdFiles::Current() {
-  base::Lock lock(mutex_);
-  return settings_.Get(
-      [this](base::StampedFiles& disk) { return ConfigLoader(file_, host_root_, disk).Load(); });
+ContainerdSettings LoadContainerdConfig(const std::string& file, const std::string& host_root,
+                                        base::StampedFiles& disk) {
+  const std::string cleaned = base::CleanedPath(file);
+  return ConfigLoader(cleaned, host_root, disk).Load();
 }
 
 }  // namespace prefetch::registry

@@ -1,6 +1,6 @@
 // MergeContainerdConfigs: the registry settings of containerd's configuration, from one file or several (R34
 // to R36, runtime rule C29). Pure.
-// ContainerdFiles: the configuration file on this node, with its imports.
+// LoadContainerdConfig: the configuration file on this node, with its imports.
 //
 // The facts are containerd's own (cmd/containerd/server/config/config.go, plugins/cri/images/plugin.go), and
 // were held against `containerd config dump` of 2.1.9. Its releases differ in two ways: up to 2.2 the files
@@ -12,14 +12,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/fs.h"
-#include "base/mutex.h"
 #include "base/result.h"
 #include "image/registry_access.h"
 
@@ -81,25 +79,11 @@ ContainerdSettings MergeContainerdConfigs(const std::vector<NamedConfig>& files)
 // Returns the settings for a file that exists and cannot be used.
 ContainerdSettings UnknownSettings(std::string note);
 
-// containerd's configuration file on this node, with all that it imports. Any thread may call. Each call
-// checks the files, and reads them again if one of them, or a folder that imports come from, has changed.
+// Loads containerd's configuration file on this node, with all that it imports: its `file`
+// ("/etc/containerd/config.toml") is `host_root` + `file` here. Reads by `disk` alone. Problems are notes: a
+// missing file means containerd's defaults, and an unusable one means that only the runtime can tell.
 // containerd itself reads them at its start only, so for a while this may be ahead of it.
-class ContainerdFiles {
- public:
-  // containerd's `file` ("/etc/containerd/config.toml") is `host_root` + `file` here.
-  ContainerdFiles(const std::string& file, std::string host_root);
-  ContainerdFiles(const ContainerdFiles&) = delete;
-  ContainerdFiles& operator=(const ContainerdFiles&) = delete;
-
-  // Returns the same object while the content is the same. Blocks for disk reads only. Problems are notes in
-  // it: a missing file means containerd's defaults, and an unusable one means that only the runtime can tell.
-  std::shared_ptr<const ContainerdSettings> Current() PREFETCH_EXCLUDES(mutex_);
-
- private:
-  const std::string file_;
-  const std::string host_root_;
-  base::Mutex mutex_;
-  base::CachedFromFiles<ContainerdSettings> settings_ PREFETCH_GUARDED_BY(mutex_);
-};
+ContainerdSettings LoadContainerdConfig(const std::string& file, const std::string& host_root,
+                                        base::StampedFiles& disk);
 
 }  // namespace prefetch::registry

@@ -4,19 +4,21 @@
 
 namespace prefetch::registry {
 
-NodeAccess::NodeAccess(DeclaredAccess declared, const ConfigFiles& files, const std::string& host_root)
-    : declared_(std::move(declared)) {
-  if (!files.containerd.empty()) containerd_.emplace(files.containerd, host_root);
-  if (!files.registries.empty()) crio_.emplace(files.registries, host_root);
-}
-
 std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime) {
   bool is_crio = runtime.name == kCrioRuntime;
-  std::shared_ptr<const ContainerdSettings> containerd =
-      containerd_ && !is_crio ? containerd_->Current() : nullptr;
-  std::shared_ptr<const RegistriesSettings> crio = crio_ && is_crio ? crio_->Current() : nullptr;
+  std::shared_ptr<const ContainerdSettings> containerd;
+  std::shared_ptr<const RegistriesSettings> crio;
   base::Lock lock(mutex_);
-  // Current() returns the same pointer while the files are unchanged, so comparing pointers is sufficient.
+  if (!is_crio && !files_.containerd.empty()) {
+    containerd = containerd_.Get([this](base::StampedFiles& disk) {
+      return LoadContainerdConfig(files_.containerd, host_root_, disk);
+    });
+  }
+  if (is_crio && !files_.registries.empty()) {
+    crio = crio_.Get(
+        [this](base::StampedFiles& disk) { return LoadRegistriesConf(files_.registries, host_root_, disk); });
+  }
+  // Get() returns the same pointer while the files are unchanged, so comparing pointers is sufficient.
   bool same_files = containerd_settings_ == containerd && crio_settings_ == crio;
   if (decided_ && decided_->runtime == runtime && same_files) return decided_;
   FileFacts files;

@@ -3,10 +3,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "base/fs.h"
 #include "base/mutex.h"
 #include "image/registry_access.h"
 #include "registry/containerd_config.h"
@@ -64,19 +65,23 @@ struct ConfigFiles {
 // Any thread may call.
 class NodeAccess {
  public:
-  NodeAccess(DeclaredAccess declared, const ConfigFiles& files, const std::string& host_root);
+  NodeAccess(DeclaredAccess declared, ConfigFiles files, std::string host_root)
+      : declared_(std::move(declared)), files_(std::move(files)), host_root_(std::move(host_root)) {}
   NodeAccess(const NodeAccess&) = delete;
   NodeAccess& operator=(const NodeAccess&) = delete;
 
   // Returns the same object while the decision is the same, so that callers can keep values derived from it.
+  // Each call checks the files, and reads them again if one of them, or a folder of such files, has changed.
   // Blocks for disk reads only.
   std::shared_ptr<const DecidedAccess> For(const RuntimeFacts& runtime) PREFETCH_EXCLUDES(mutex_);
 
  private:
   const DeclaredAccess declared_;
-  std::optional<ContainerdFiles> containerd_;
-  std::optional<RegistriesFiles> crio_;
+  const ConfigFiles files_;
+  const std::string host_root_;
   base::Mutex mutex_;
+  base::CachedFromFiles<ContainerdSettings> containerd_ PREFETCH_GUARDED_BY(mutex_);
+  base::CachedFromFiles<RegistriesSettings> crio_ PREFETCH_GUARDED_BY(mutex_);
   std::shared_ptr<const DecidedAccess> decided_ PREFETCH_GUARDED_BY(mutex_);
   // The files' settings at the time of the decision.
   std::shared_ptr<const ContainerdSettings> containerd_settings_ PREFETCH_GUARDED_BY(mutex_);

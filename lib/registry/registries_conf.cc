@@ -498,13 +498,9 @@ class RegistriesLoader {
 
 }  // namespace
 
-RegistriesFiles::RegistriesFiles(std::string file, std::string host_root)
-    : file_(std::move(file)), host_root_(std::move(host_root)) {}
-
-std::shared_ptr<const RegistriesSettings> RegistriesFiles::Current() {
-  base::Lock lock(mutex_);
-  return settings_.Get(
-      [this](base::StampedFiles& disk) { return RegistriesLoader(file_, host_root_, disk).Load(); });
+RegistriesSettings LoadRegistriesConf(const std::string& file, const std::string& host_root,
+                                      base::StampedFiles& disk) {
+  return RegistriesLoader(file, host_root, disk).Load();
 }
 
 namespace {

@@ -1,6 +1,6 @@
 // RegistriesConf: registries.conf, by which CRI-O finds its servers: one file, and several merged (R46).
 // Pure.
-// RegistriesFiles: that file on this node (R49).
+// LoadRegistriesConf: that file on this node (R49).
 // CrioSettings: the logins that CRI-O has itself (R50).
 //
 // The semantics are those of the library that CRI-O reads it with (containers/image, pkg/sysregistriesv2):
@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/fs.h"
-#include "base/mutex.h"
 #include "base/result.h"
 
 namespace prefetch::registry {
@@ -76,27 +75,12 @@ struct RegistriesSettings {
   }
 };
 
-// CRI-O's registries.conf on this node, with its drop-ins and short names (R49). Any thread may call. Each
-// call checks the files, and reads them again if one of them, or a folder of drop-ins, has changed. CRI-O
-// reads them when it starts, when it gets SIGHUP and when a drop-in changes, so for a while this may be ahead
-// of it.
-class RegistriesFiles {
- public:
-  // CRI-O's `file` ("/etc/containers/registries.conf") is `host_root` + `file` here.
-  RegistriesFiles(std::string file, std::string host_root);
-  RegistriesFiles(const RegistriesFiles&) = delete;
-  RegistriesFiles& operator=(const RegistriesFiles&) = delete;
-
-  // Returns the same object while the content is the same. Blocks for disk reads only. Problems are notes in
-  // it.
-  std::shared_ptr<const RegistriesSettings> Current() PREFETCH_EXCLUDES(mutex_);
-
- private:
-  const std::string file_;
-  const std::string host_root_;
-  base::Mutex mutex_;
-  base::CachedFromFiles<RegistriesSettings> settings_ PREFETCH_GUARDED_BY(mutex_);
-};
+// Loads CRI-O's registries.conf on this node, with its drop-ins and short names (R49): its `file`
+// ("/etc/containers/registries.conf") is `host_root` + `file` here. Reads by `disk` alone. Problems are
+// notes. CRI-O reads them when it starts, when it gets SIGHUP and when a drop-in changes, so for a while this
+// may be ahead of it.
+RegistriesSettings LoadRegistriesConf(const std::string& file, const std::string& host_root,
+                                      base::StampedFiles& disk);
 
 inline constexpr const char* kCrioFile = "/etc/crio/crio.conf";
 

@@ -46,10 +46,10 @@ void WriteFiles(const fs::path& folder, std::string_view text) {
 std::string ReadContainerd(std::string_view text, const std::vector<std::string>& arguments) {
   const fs::path folder = arguments.front();
   WriteFiles(folder, text);
-  registry::ContainerdFiles files((folder / "config.toml").string(), "");
-  const auto word = files.Current();
-  const image::RuntimeRegistries& told = word->registries;
-  if (!told.known) return Error(base::Join(word->notes, "; "));
+  base::StampedFiles disk;
+  const auto word = registry::LoadContainerdConfig((folder / "config.toml").string(), "", disk);
+  const image::RuntimeRegistries& told = word.registries;
+  if (!told.known) return Error(base::Join(word.notes, "; "));
   std::vector<std::string> hosts;
   for (const std::string& host : told.hosts_in_tables) hosts.push_back(Quoted(host));
   auto flag = [](bool value) { return std::string(value ? "true" : "false"); };

@@ -365,7 +365,8 @@ class ContainerdFilesTest : public testing::Test {
  protected:
   void Write(const std::string& path, const std::string& text) { dir_.Write(path.substr(1), text); }
   const ContainerdSettings& Look() {
-    word_ = files_.Current();
+    word_ = files_.Get(
+        [this](base::StampedFiles& disk) { return LoadContainerdConfig(kFile, dir_.path(), disk); });
     return *word_;
   }
   std::string ConfigPath() { return Look().registries.config_path; }
@@ -376,7 +377,7 @@ class ContainerdFilesTest : public testing::Test {
   }
 
   tests::TempDir dir_;
-  ContainerdFiles files_{kFile, dir_.path()};
+  base::CachedFromFiles<ContainerdSettings> files_;
   std::shared_ptr<const ContainerdSettings> word_;
 };
 

@@ -317,7 +317,10 @@ class RegistriesFilesTest : public testing::Test {
  protected:
   void Write(const std::string& path, const std::string& text) { dir_.Write(path.substr(1), text); }
   void Folder(const std::string& path) { std::filesystem::create_directories(dir_.path() + path); }
-  std::shared_ptr<const RegistriesSettings> Look() { return files_.Current(); }
+  std::shared_ptr<const RegistriesSettings> Look() {
+    return files_.Get(
+        [this](base::StampedFiles& disk) { return LoadRegistriesConf(kFile, dir_.path(), disk); });
+  }
   Texts Prefixes() {
     auto word = Look();
     EXPECT_EQ(word->notes, Texts{});
@@ -335,7 +338,7 @@ class RegistriesFilesTest : public testing::Test {
   }
 
   tests::TempDir dir_;
-  RegistriesFiles files_{kFile, dir_.path()};
+  base::CachedFromFiles<RegistriesSettings> files_;
 };
 
 TEST_F(RegistriesFilesTest, AFolderThatIsNotMountedIsNoNodeWithoutMirrors) {
@@ -409,13 +412,16 @@ TEST_F(RegistriesFilesTest, AFileOfRootsTakesThePlaceOfTheUsualOne) {
 }
 
 TEST_F(RegistriesFilesTest, AFileThatWasNamedMustBeThere) {
-  RegistriesFiles files("/opt/registries.conf", dir_.path());
-  EXPECT_FALSE(files.Current()->conf);
+  const auto load = [&] {
+    base::StampedFiles disk;
+    return LoadRegistriesConf("/opt/registries.conf", dir_.path(), disk).conf;
+  };
+  EXPECT_FALSE(load());
   Write("/opt/registries.conf", Location("a.io"));
   Write("/root/.config/containers/registries.conf", Location("c.io"));
   Write("/etc/containers/registries.conf.d/10.conf", Location("b.io"));
-  ASSERT_TRUE(files.Current()->conf);
-  EXPECT_EQ(files.Current()->conf->registries.size(), 2U);
+  ASSERT_TRUE(load());
+  EXPECT_EQ(load()->registries.size(), 2U);
 }
 
 TEST_F(RegistriesFilesTest, ShortNamesThatPodmanWasToldCountFirst) {
