@@ -26,6 +26,34 @@ std::string KeyOf(const ImageOnNode& image) {
   return image.pod->empty() ? image.image : image.image + "\n" + image::TextOf(*image.pod);
 }
 
+// A longer file counts as unreadable.
+constexpr std::size_t kLongestRecord = 8 << 20;
+constexpr std::size_t kMostFolders = 64;
+
+FileContent ReadFileOf(const std::string& root, const char* folder, const std::string& name) {
+  auto content = base::ReadFile(root + "/image_manager/" + folder + "/" + name, kLongestRecord);
+  if (content) return {FileContent::State::kPresent, *std::move(content)};
+  // No file means that kubelet has none only if the folders above it are really kubelet's. A missing mount or
+  // a replaced folder looks the same, and would make every image preloaded.
+  bool absent = content.error().code() == base::Code::kNotFound && base::IsDirectory(root) &&
+                !RecordsFolderIsReplaced(root);
+  return {absent ? FileContent::State::kAbsent : FileContent::State::kUnreadable, ""};
+}
+
+// Folders of image_manager that are neither `pulled` nor `pulling`, as paths that end with a slash.
+std::vector<std::string> UnknownFolders(const std::string& kubelet_root) {
+  const std::string above = kubelet_root + "/image_manager/";
+  auto names = base::ListDirectory(above, kMostFolders);
+  std::vector<std::string> folders;
+  if (!names) return folders;
+  for (const std::string& name : *names) {
+    if (name != "pulled" && name != "pulling" && base::IsDirectory(above + name)) {
+      folders.push_back(above + name + "/");
+    }
+  }
+  return folders;
+}
+
 }  // namespace
 
 void FileChanges::Add(FileChanges more) {
@@ -63,9 +91,9 @@ void VerdictReader::Decide(const ImageOnNode& image, const std::vector<KubeletSe
                            ImageEntry& entry) const {
   VerdictQuestion question{.image = image.image, .image_id = image.image_id, .pod = IdentityOf(*image.pod)};
   if (!image.image_id.empty()) {
-    question.record = ReadRecordNamed(root_, entry.record_name);
+    question.record = ReadFileOf(root_, "pulled", entry.record_name);
     // Most images have no intent, so the open is saved. One that comes now is seen by its stamp next time.
-    if (!entry.intent_absent) question.intent = ReadIntentNamed(root_, entry.intent_name);
+    if (!entry.intent_absent) question.intent = ReadFileOf(root_, "pulling", entry.intent_name);
   }
   question.in_unknown_folder = entry.in_unknown_folder;
   entry.intent_found = entry.intent.error == 0;
@@ -159,24 +187,6 @@ VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
   return reading;
 }
 
-namespace {
-
-// A longer file counts as unreadable.
-constexpr std::size_t kLongestRecord = 8 << 20;
-constexpr std::size_t kMostFolders = 64;
-
-FileContent Read(const std::string& root, const char* folder, const std::string& name) {
-  auto content = base::ReadFile(root + "/image_manager/" + folder + "/" + name, kLongestRecord);
-  if (content) return {FileContent::State::kPresent, *std::move(content)};
-  // No file means that kubelet has none only if the folders above it are really kubelet's. A missing mount or
-  // a replaced folder looks the same, and would make every image preloaded.
-  bool absent = content.error().code() == base::Code::kNotFound && base::IsDirectory(root) &&
-                !RecordsFolderIsReplaced(root);
-  return {absent ? FileContent::State::kAbsent : FileContent::State::kUnreadable, ""};
-}
-
-}  // namespace
-
 bool RecordsFolderIsReplaced(const std::string& kubelet_root) {
   // A bind mount holds the folder though no name leads to it any more, and its count of links is 0. Through
   // the host's own name a deleted folder cannot be seen.
@@ -185,32 +195,11 @@ bool RecordsFolderIsReplaced(const std::string& kubelet_root) {
 }
 
 FileContent ReadRecordFile(const std::string& kubelet_root, const std::string& image_id) {
-  return ReadRecordNamed(kubelet_root, FileNameFor(image_id));
+  return ReadFileOf(kubelet_root, "pulled", FileNameFor(image_id));
 }
 
 FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& image) {
-  return ReadIntentNamed(kubelet_root, FileNameFor(image));
-}
-
-FileContent ReadRecordNamed(const std::string& kubelet_root, const std::string& file_name) {
-  return Read(kubelet_root, "pulled", file_name);
-}
-
-FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& file_name) {
-  return Read(kubelet_root, "pulling", file_name);
-}
-
-std::vector<std::string> UnknownFolders(const std::string& kubelet_root) {
-  const std::string above = kubelet_root + "/image_manager/";
-  auto names = base::ListDirectory(above, kMostFolders);
-  std::vector<std::string> folders;
-  if (!names) return folders;
-  for (const std::string& name : *names) {
-    if (name != "pulled" && name != "pulling" && base::IsDirectory(above + name)) {
-      folders.push_back(above + name + "/");
-    }
-  }
-  return folders;
+  return ReadFileOf(kubelet_root, "pulling", FileNameFor(image));
 }
 
 bool IsInUnknownDirectory(const std::string& kubelet_root, const std::string& image_id,

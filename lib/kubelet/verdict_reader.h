@@ -110,14 +110,8 @@ FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& i
 // records in a new folder, which this process cannot reach until the folder is mounted again.
 bool RecordsFolderIsReplaced(const std::string& kubelet_root);
 
-// Read the same for callers that have the file's name already (FileNameFor in records.h).
-FileContent ReadRecordNamed(const std::string& kubelet_root, const std::string& file_name);
-FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& file_name);
-
-// Folders of image_manager that are neither `pulled` nor `pulling`: what a kubelet keeps there, only newer
-// rules tell (K52). As paths that end with a slash.
-std::vector<std::string> UnknownFolders(const std::string& kubelet_root);
-// Returns whether one of them has a file about this image.
+// Returns whether a folder of image_manager that is neither `pulled` nor `pulling` has a file about this
+// image: what a kubelet keeps there, only newer rules tell (K52).
 bool IsInUnknownDirectory(const std::string& kubelet_root, const std::string& image_id,
                           const std::string& image);
 
