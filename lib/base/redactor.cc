@@ -655,17 +655,18 @@ std::string WithoutLongTokens(std::string_view text) {
   return out;
 }
 
+// Returns whether the name of a variable or field shows that its value is a secret.
+bool IsSecretName(std::string_view name) {
+  return std::any_of(kSecretWords.begin(), kSecretWords.end(),
+                     [&](std::string_view word) { return ContainsIgnoreCase(name, word); });
+}
+
 }  // namespace
 
 std::string SanitizedText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also) {
   // Known secrets go first, in the text as it came: each later step changes bytes by which they are found.
   // The cut comes last, so that it leaves no beginning of a secret behind.
   return Truncate(InOneLine(WithoutUrlSecrets(WithoutWebTokens(Redact(text, also)))), bytes);
-}
-
-bool IsSecretName(std::string_view name) {
-  return std::any_of(kSecretWords.begin(), kSecretWords.end(),
-                     [&](std::string_view word) { return ContainsIgnoreCase(name, word); });
 }
 
 bool MayBeSecret(std::string_view name, std::string_view value) {

@@ -67,8 +67,6 @@ std::string SanitizedText(std::string_view text, std::size_t bytes,
 // "Basic", and long runs that look like tokens or keys, are redacted as well.
 std::string PluginText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also = {});
 
-// Returns whether the name of a variable or field shows that its value is a secret.
-bool IsSecretName(std::string_view name);
 // Returns whether the value of a variable that was declared for a plugin may be a secret. Paths and short
 // values are secrets only if the name shows it.
 bool MayBeSecret(std::string_view name, std::string_view value);

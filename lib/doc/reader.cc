@@ -27,6 +27,16 @@ std::string Suggestion(const std::string& key, const std::vector<std::string>& k
   return meant.empty() ? "" : "; did you mean \"" + meant + "\"?";
 }
 
+// Returns whether `key` is almost `name`: one or two letters are missing, too many or wrong; false for the
+// name itself.
+bool IsMisspelt(std::string_view key, std::string_view name) {
+  // Most keys differ in length, which is a cheap check.
+  static constexpr std::size_t kMostTypos = 2;
+  if (key == name || key.size() > name.size() + kMostTypos || name.size() > key.size() + kMostTypos)
+    return false;
+  return !base::ClosestName(key, {std::string(name)}).empty();
+}
+
 }  // namespace
 
 std::optional<std::string> Reader::String() const {
@@ -232,14 +242,6 @@ void ObjectReader::Finish(UnknownKeys rule) const {
     std::string hint = reader_.problems().Full() ? "" : Suggestion(member.key, known_);
     reader_.problems().Add(member.at, PathOf(member.key), "unknown field" + hint);
   }
-}
-
-bool IsMisspelt(std::string_view key, std::string_view name) {
-  // Most keys differ in length, which is a cheap check.
-  static constexpr std::size_t kMostTypos = 2;
-  if (key == name || key.size() > name.size() + kMostTypos || name.size() > key.size() + kMostTypos)
-    return false;
-  return !base::ClosestName(key, {std::string(name)}).empty();
 }
 
 void ReportMisspelt(const Reader& mapping, std::initializer_list<std::string_view> names) {

@@ -130,10 +130,6 @@ class ObjectReader {
   std::vector<std::string> known_;
 };
 
-// Returns whether `key` is almost `name`: one or two letters are missing, too many or wrong; false for the
-// name itself.
-bool IsMisspelt(std::string_view key, std::string_view name);
-
 // A mistake for each key of a mapping that is one of `names` misspelt.
 void ReportMisspelt(const Reader& mapping, std::initializer_list<std::string_view> names);
 

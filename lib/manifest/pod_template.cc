@@ -312,6 +312,18 @@ bool NamesImage(std::string_view key, const std::string& text) {
   return key == "image" || image::NamesRegistry(text);
 }
 
+// Returns whether `value` is a sequence of mappings that have a name, at least one of them with an image.
+bool IsContainerList(const Node& value) {
+  if (value.kind != Node::Kind::kSequence || value.items.empty()) return false;
+  bool image = false;
+  for (const Node& item : value.items) {
+    // Every container of a pod needs a name. Requiring it keeps other lists with images out.
+    if (StringAt(item, "name") == nullptr) return false;
+    image = image || StringAt(item, "image") != nullptr;
+  }
+  return image;
+}
+
 class ShapeFinder {
  public:
   ShapeFinder(const Claimed& claimed, Shapes& found) : claimed_(claimed), found_(found) {}
@@ -412,17 +424,6 @@ class ShapeFinder {
 };
 
 }  // namespace
-
-bool IsContainerList(const Node& value) {
-  if (value.kind != Node::Kind::kSequence || value.items.empty()) return false;
-  bool image = false;
-  for (const Node& item : value.items) {
-    // Every container of a pod needs a name. Requiring it keeps other lists with images out.
-    if (StringAt(item, "name") == nullptr) return false;
-    image = image || StringAt(item, "image") != nullptr;
-  }
-  return image;
-}
 
 std::optional<Reader> FirstContainerList(const Reader& value) {
   if (IsContainerList(value.node())) return value;

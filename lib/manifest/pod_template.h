@@ -90,10 +90,7 @@ Shapes FindShapes(const doc::Reader& object, const Claimed& claimed);
 // Returns the images in a ConfigMap's data: `queue-sidecar-image: registry/queue:1`.
 std::vector<ImageField> FindDataImages(const doc::Reader& data);
 
-// Returns whether `value` is a sequence of mappings that have a name, at least one of them with an image.
-bool IsContainerList(const doc::Node& value);
-
-// Returns the first such sequence below `value`; nullopt if there is none.
+// Returns the first list of containers below `value`; nullopt if there is none.
 std::optional<doc::Reader> FirstContainerList(const doc::Reader& value);
 
 // Appends the images that the pod of `found` uses, and its references to images elsewhere. Mistakes in the
