@@ -63,15 +63,15 @@ std::optional<doc::Node> DecodeObject(const doc::Node& object) {
 // A request: the words of RBAC, the path, and the body.
 struct HttpApi::Verb {
   std::string verb;      // "patch", as a role would name it
-  std::string resource;  // "nodes/status", as a role would name it
+  std::string resource;  // "nodes/status", as a role would name it; or a whole path: "/version"
   std::string name_space;
   std::string name;
-  enum class Target { kObject, kCollection, kOther } target = Target::kObject;
+  enum class Target { kObject, kCollection } target = Target::kObject;
   std::string query;
   std::string group;  // "" is the core group
   std::string content_type, body;
   const base::Secret* secret = nullptr;  // that `body` holds
-  std::string other_path;                // Target::kOther
+  std::string pod_path;                  // of pods/proxy: the path on the pod
   std::size_t max_body_bytes = kLongestObject;
   std::optional<http::SecretHeader> header;
   http::Headers extra_headers;
@@ -89,7 +89,7 @@ struct HttpApi::Verb {
   }
   // Returns nullopt for a name that would make another path of it.
   std::optional<std::string> Path() const {
-    if (target == Target::kOther) return other_path;
+    if (resource.starts_with('/')) return resource;
     if (target == Target::kObject && !IsName(name)) return std::nullopt;
     if (!name_space.empty() && !IsName(name_space)) return std::nullopt;
     std::string path = group.empty() ? "/api/v1" : "/apis/" + group + "/v1";
@@ -100,7 +100,7 @@ struct HttpApi::Verb {
     // The colon stays for pods/proxy: "NAME:PORT" is one name there.
     if (target == Target::kObject) path += "/" + base::PercentEncode(name, ":");
     if (slash != std::string::npos) path += resource.substr(slash);
-    return path + other_path + query;
+    return path + pod_path + query;
   }
 };
 
@@ -155,10 +155,7 @@ Answer<Page<T>> HttpApi::SendForPage(const base::Call& call, const Verb& verb,
 }
 
 Answer<ServerVersion> HttpApi::GetServerVersion(const base::Call& call) {
-  Verb verb{.verb = "get", .resource = "/version"};
-  verb.target = Verb::Target::kOther;
-  verb.other_path = "/version";
-  return SendFor<ServerVersion>(call, verb, &DecodeVersion);
+  return SendFor<ServerVersion>(call, {.verb = "get", .resource = "/version"}, &DecodeVersion);
 }
 
 Answer<Node> HttpApi::GetNode(const base::Call& call, const std::string& name) {
@@ -275,8 +272,8 @@ Answer<ServiceAccountToken> HttpApi::CreateToken(const base::Call& call, const s
 Answer<TokenReview> HttpApi::ReviewToken(const base::Call& call, const base::Secret& token,
                                          const std::string& audience) {
   Verb verb{.verb = "create", .resource = "tokenreviews"};
-  verb.target = Verb::Target::kOther;
-  verb.other_path = "/apis/authentication.k8s.io/v1/tokenreviews";
+  verb.target = Verb::Target::kCollection;
+  verb.group = "authentication.k8s.io";
   verb.max_body_bytes = kLongestReview;
   verb.content_type = kJson;
   verb.body = TokenReviewBody(token, audience);
@@ -289,8 +286,6 @@ Answer<TokenReview> HttpApi::ReviewToken(const base::Call& call, const base::Sec
 
 Answer<std::string> HttpApi::GetTokenKeys(const base::Call& call) {
   Verb verb{.verb = "get", .resource = "/openid/v1/jwks"};
-  verb.target = Verb::Target::kOther;
-  verb.other_path = "/openid/v1/jwks";
   verb.max_body_bytes = kLongestKeys;
   auto response = Send(call, verb);
   if (!response) return std::move(response).failure();
@@ -375,7 +370,7 @@ Answer<std::string> HttpApi::SendToPod(const base::Call& call, Verb verb, std::u
                                        const std::string& path, std::optional<http::SecretHeader> header) {
   // A bad name stays bad, and Path() rejects it.
   if (IsName(verb.name)) verb.name += ":" + std::to_string(port);
-  verb.other_path = path;
+  verb.pod_path = path;
   verb.max_body_bytes = kLongestPodAnswer;
   verb.header = std::move(header);
   // The agent sees the API server's name as Host, and would otherwise take the request for that of a
