@@ -1,6 +1,9 @@
 #include "manifest/known_kinds.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "base/text.h"
 
 namespace prefetch::manifest {
 namespace {
@@ -43,12 +46,9 @@ constexpr std::string_view kKubeVirt = "kubevirt: staging/src/kubevirt.io/api/co
 constexpr std::string_view kKruise = "openkruise/kruise: apis/apps";
 constexpr std::string_view kArc = "actions/actions-runner-controller: apis";
 
-constexpr std::string_view kField = "imagePullPolicy";
-
 constexpr KnownPlace kPlaces[] = {
     {"Prometheus", "monitoring.coreos.com", "spec", kPrometheus, kImage},
-    {"Prometheus", "monitoring.coreos.com", "spec.thanos", kPrometheus, kImage, kKubernetes, "image", kField,
-     "spec"},
+    {"Prometheus", "monitoring.coreos.com", "spec.thanos", kPrometheus, kImage, kKubernetes, "spec"},
     {"PrometheusAgent", "monitoring.coreos.com", "spec", kPrometheus, kImage},
     {"Alertmanager", "monitoring.coreos.com", "spec", kPrometheus, kImage},
     {"ThanosRuler", "monitoring.coreos.com", "spec", kPrometheus, kImage},
@@ -106,15 +106,13 @@ constexpr KnownPlace kPlaces[] = {
      kIfNotPresent},
 
     {"SparkApplication", "sparkoperator.k8s.io", "spec", kSpark, kImage, kIfNotPresent},
-    {"SparkApplication", "sparkoperator.k8s.io", "spec.driver", kSpark, kImage, kIfNotPresent, "image",
-     kField, "spec"},
-    {"SparkApplication", "sparkoperator.k8s.io", "spec.executor", kSpark, kImage, kIfNotPresent, "image",
-     kField, "spec"},
+    {"SparkApplication", "sparkoperator.k8s.io", "spec.driver", kSpark, kImage, kIfNotPresent, "spec"},
+    {"SparkApplication", "sparkoperator.k8s.io", "spec.executor", kSpark, kImage, kIfNotPresent, "spec"},
     {"ScheduledSparkApplication", "sparkoperator.k8s.io", "spec.template", kSpark, kImage, kIfNotPresent},
     {"ScheduledSparkApplication", "sparkoperator.k8s.io", "spec.template.driver", kSpark, kImage,
-     kIfNotPresent, "image", kField, "spec.template"},
+     kIfNotPresent, "spec.template"},
     {"ScheduledSparkApplication", "sparkoperator.k8s.io", "spec.template.executor", kSpark, kImage,
-     kIfNotPresent, "image", kField, "spec.template"},
+     kIfNotPresent, "spec.template"},
     {"SparkConnect", "sparkoperator.k8s.io", "spec", kSpark, kImage, kIfNotPresent},
 
     {"FlinkDeployment", "flink.apache.org", "spec", kFlink, kImage, kIfNotPresent},
@@ -152,7 +150,7 @@ constexpr KnownPlace kPlaces[] = {
     {"KafkaMirrorMaker", "kafka.strimzi.io", "spec", kStrimzi, kImage},
     {"KafkaMirrorMaker2", "kafka.strimzi.io", "spec", kStrimzi, kImage},
 
-    {"Cluster", "postgresql.cnpg.io", "spec", "cloudnative-pg: api/v1", kImage, kKubernetes, "imageName"},
+    {"Cluster", "postgresql.cnpg.io", "spec", "cloudnative-pg: api/v1", kImage, kKubernetes, "", "imageName"},
     {"Pooler", "postgresql.cnpg.io", "spec.template", "cloudnative-pg: api/v1"},
     {"ImageCatalog", "postgresql.cnpg.io", "spec.images", "cloudnative-pg: api/v1; policies are Clusters'",
      kImage, kUnknown},
@@ -169,7 +167,7 @@ constexpr KnownPlace kPlaces[] = {
     {"EphemeralRunnerSet", "actions.github.com", "spec.ephemeralRunnerSpec", kArc},
     {"EphemeralRunner", "actions.github.com", "spec", kArc},
     {"RunnerDeployment", "actions.summerwind.dev", "spec.template.spec", kArc, kImage},
-    {"RunnerDeployment", "actions.summerwind.dev", "spec.template.spec", kArc, kImage, kKubernetes,
+    {"RunnerDeployment", "actions.summerwind.dev", "spec.template.spec", kArc, kImage, kKubernetes, "",
      "dockerdImage"},
     {"RunnerSet", "actions.summerwind.dev", "spec.template", kArc},
 
@@ -184,9 +182,9 @@ constexpr KnownPlace kPlaces[] = {
     {"ProwJob", "prow.k8s.io", "spec.pod_spec", "kubernetes-sigs/prow: pkg/apis/prowjobs/v1"},
     {"CatalogSource", "operators.coreos.com", "spec", "operator-framework/api: pkg/operators/v1alpha1",
      kImage, kUnknown},
-    {"Provider", "pkg.crossplane.io", "spec", "crossplane: apis/pkg/v1", kImage, kKubernetes, "package",
+    {"Provider", "pkg.crossplane.io", "spec", "crossplane: apis/pkg/v1", kImage, kKubernetes, "", "package",
      "packagePullPolicy"},
-    {"Function", "pkg.crossplane.io", "spec", "crossplane: apis/pkg/v1", kImage, kKubernetes, "package",
+    {"Function", "pkg.crossplane.io", "spec", "crossplane: apis/pkg/v1", kImage, kKubernetes, "", "package",
      "packagePullPolicy"},
 };
 
@@ -324,14 +322,6 @@ constexpr Podless kPodless[] = {
     {"policy.kruise.io", "*"},
 };
 
-bool HasWord(std::string_view words, std::string_view word) {
-  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 ObjectType TypeOf(std::string_view api_version, std::string_view kind) {
@@ -357,7 +347,9 @@ std::span<const KnownPlace> KnownPlaces() {
 
 bool IsPodless(const ObjectType& type) {
   return std::any_of(std::begin(kPodless), std::end(kPodless), [&](const Podless& row) {
-    return row.group == type.group && (row.kinds == "*" || HasWord(row.kinds, type.kind));
+    if (row.group != type.group) return false;
+    const std::vector<std::string_view> kinds = base::Split(row.kinds, ' ');
+    return row.kinds == "*" || std::find(kinds.begin(), kinds.end(), type.kind) != kinds.end();
   });
 }
 

@@ -47,9 +47,9 @@ struct KnownPlace {
   std::string_view source;  // where the controller's own types are written
   PlaceForm form = PlaceForm::kPod;
   PolicyDefault policy_default = PolicyDefault::kKubernetes;
+  std::string_view policy_path = "";  // of the mapping that has the policy; "": the image's own
   std::string_view image = "image";
   std::string_view policy = "imagePullPolicy";
-  std::string_view policy_path = "";  // of the mapping that has the policy; "": the image's own
 };
 std::span<const KnownPlace> KnownPlaces();
 
