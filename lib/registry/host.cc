@@ -11,7 +11,9 @@ namespace prefetch::registry {
 
 namespace {
 
+// Docker Hub's server has another name than the registry.
 http::AbsoluteUrl Server(std::string_view scheme, std::string_view registry) {
+  if (registry == image::kDockerHub) registry = image::kDockerHubServer;
   auto url = http::ParseAbsoluteUrl(std::string(scheme) + "://" + std::string(registry) + "/v2");
   // The grammar of references lets only hosts pass as domains. If one fails all the same, the URL names a
   // host that does not exist, so that no other server is asked by mistake.
@@ -53,7 +55,6 @@ void PreferHttps(Host& host, bool has_port, bool tls, const RuntimeRules& rules)
 // Only names of this machine differ from plain https: releases of containerd use http there, by the port or
 // always.
 Host DefaultHost(std::string_view registry, const RuntimeRules& rules) {
-  if (registry == image::kDockerHub) registry = image::kDockerHubServer;
   Host host{.server = Server("https", registry)};
   if (!IsLocalhost(host.server.host)) return host;
   switch (rules.localhost) {
@@ -73,14 +74,12 @@ Host DefaultHost(std::string_view registry, const RuntimeRules& rules) {
 }
 
 Host CriTablesHost(std::string_view registry) {
-  if (registry == image::kDockerHub) registry = image::kDockerHubServer;
   Host host{.server = Server("https", registry)};
   if (IsLocalhost(host.server.host)) host.server = Server("http", registry);
   return host;
 }
 
 Host CrioHost(std::string_view registry, bool insecure) {
-  if (registry == image::kDockerHub) registry = image::kDockerHubServer;
   Host host{.server = Server("https", registry)};
   if (!insecure) return host;
   // CRI-O asks an insecure place by https first, and after any failure by plain http (R47).
@@ -94,8 +93,7 @@ Host CrioHost(std::string_view registry, bool insecure) {
 
 // The scheme is not compared: a registry that hosts.toml reaches by http is still itself.
 bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry) {
-  std::string_view own = registry == image::kDockerHub ? image::kDockerHubServer : registry;
-  http::AbsoluteUrl meant = Server(server.scheme, own);
+  http::AbsoluteUrl meant = Server(server.scheme, registry);
   return meant.host == server.host && meant.port == server.port;
 }
 

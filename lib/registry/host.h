@@ -143,8 +143,7 @@ bool HasPort(std::string_view registry);
 // plain http, too (R47).
 Host CrioHost(std::string_view registry, bool insecure);
 
-// Returns true if this is the registry's own server, and not a mirror. Docker Hub's server has another name
-// than the registry.
+// Returns true if this is the registry's own server, and not a mirror.
 bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry);
 
 // "localhost" or a loopback address, as containerd sees it.
