@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/fs.h"
+#include "base/go_url.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "doc/go_types.h"
@@ -490,9 +491,7 @@ base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOpti
 
 std::string ResolvePath(const std::string& folder, const std::string& path) {
   if (path.empty() || path.starts_with('/')) return path;
-  std::string whole = (std::filesystem::path(folder) / path).lexically_normal().string();
-  while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
-  return whole;
+  return base::CleanedPath(folder + "/" + path);
 }
 
 }  // namespace prefetch::kube
