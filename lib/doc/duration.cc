@@ -23,8 +23,8 @@ constexpr std::array<Unit, 8> kUnits = {{{"ns", 1},
                                          {"m", 60'000'000'000},
                                          {"h", 3'600'000'000'000}}};
 
-bool IsDigit(std::string_view text) {
-  return !text.empty() && text.front() >= '0' && text.front() <= '9';
+bool IsDigit(std::string_view text, std::size_t at) {
+  return at < text.size() && text[at] >= '0' && text[at] <= '9';
 }
 
 // Takes one term such as "1.5h" from the front of `text`, in nanoseconds. Returns nullopt also if the value
@@ -34,13 +34,13 @@ std::optional<std::int64_t> TakeTerm(std::string_view& text) {
   double fraction = 0;
   double place = 1;
   bool digits = false;
-  for (; IsDigit(text); text.remove_prefix(1), digits = true) {
+  for (; IsDigit(text, 0); text.remove_prefix(1), digits = true) {
     if (__builtin_mul_overflow(whole, 10, &whole)) return std::nullopt;
     if (__builtin_add_overflow(whole, text.front() - '0', &whole)) return std::nullopt;
   }
   if (text.starts_with(".")) {
     text.remove_prefix(1);
-    for (; IsDigit(text); text.remove_prefix(1), digits = true) {
+    for (; IsDigit(text, 0); text.remove_prefix(1), digits = true) {
       place /= 10;
       fraction += place * (text.front() - '0');
     }
@@ -93,10 +93,6 @@ std::string FormatDuration(std::chrono::nanoseconds duration) {
 }
 
 namespace {
-
-bool IsDigit(std::string_view text, std::size_t at) {
-  return at < text.size() && text[at] >= '0' && text[at] <= '9';
-}
 
 // Takes a number of exactly `digits` digits from the front.
 std::optional<int> TakeNumber(std::string_view& text, std::size_t digits) {

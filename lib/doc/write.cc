@@ -262,9 +262,7 @@ void JsonWriter::Key(std::string_view name) {
 
 void JsonWriter::String(std::string_view text) {
   Separate();
-  text_ += '"';
-  base::AppendJsonEscaped(text_, text);
-  text_ += '"';
+  AppendQuoted(text_, text);
 }
 
 void JsonWriter::Number(std::uint64_t value) {
