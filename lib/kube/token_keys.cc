@@ -19,10 +19,6 @@
 
 namespace prefetch::kube {
 
-// Verifies a signature, by nettle: RSASSA-PKCS1-v1_5 with SHA-256, or ECDSA with the curve's own hash (RFC
-// 7518, 3.3 and 3.4). Returns false for an invalid key, too.
-bool Verifies(const PublicKey& key, std::string_view message, std::string_view signature);
-
 namespace {
 
 constexpr doc::Limits kKeyLimits{.bytes = 256 * 1024, .depth = 8, .nodes = 5'000};
@@ -69,53 +65,6 @@ std::string_view AlgorithmOf(PublicKey::Kind kind) {
   }
   return "";
 }
-
-}  // namespace
-
-std::optional<TokenKeys> TokenKeys::Parse(std::string_view json) {
-  doc::Problems problems("keys");
-  const auto set = doc::ParseJson(json, problems, doc::JsonRules::kLenient, kKeyLimits);
-  if (!set || set->kind != doc::Node::Kind::kMapping) return std::nullopt;
-  TokenKeys keys;
-  for (const doc::Node& item : doc::ItemsAt(*set, {"keys"})) {
-    // A part of the keys would make the others' tokens look forged.
-    if (keys.keys_.size() >= kMostKeys) return std::nullopt;
-    if (item.kind == doc::Node::Kind::kMapping) keys.keys_.push_back(ReadKey(item));
-  }
-  if (keys.keys_.empty()) return std::nullopt;
-  return keys;
-}
-
-Signature TokenKeys::Verify(std::string_view token) const {
-  const std::vector<std::string_view> parts = base::Split(token, '.');
-  if (parts.size() != 3) return Signature::kForged;
-  const auto head = base::Base64UrlDecode(parts[0]);
-  const auto signature = base::Base64UrlDecode(parts[2]);
-  if (!head || !signature) return Signature::kForged;
-  doc::Problems problems("token");
-  const auto header = doc::ParseJson(*head, problems, doc::JsonRules::kLenient, kHeaderLimits);
-  if (!header || header->kind != doc::Node::Kind::kMapping) return Signature::kForged;
-  const std::string id = doc::TextAt(*header, {"kid"});
-  const std::string algorithm = doc::TextAt(*header, {"alg"});
-  // The same key may be listed for several algorithms, and keys without an id fit every token.
-  bool named = false, verifiable = true;
-  // The signature covers the two parts as they are encoded (RFC 7515 section 5.2).
-  const std::string_view message = token.substr(0, parts[0].size() + 1 + parts[1].size());
-  for (const PublicKey& key : keys_) {
-    if (!id.empty() && !key.id.empty() && key.id != id) continue;
-    named = true;
-    if (key.kind == PublicKey::Kind::kOther) {
-      verifiable = false;
-    } else if (algorithm == AlgorithmOf(key.kind) && Verifies(key, message, *signature)) {
-      return Signature::kGenuine;
-    }
-  }
-  // The cluster may have new keys that are not known here yet, so the caller can fetch them and judge again.
-  if (!named) return Signature::kUnknownKey;
-  return verifiable ? Signature::kForged : Signature::kUnverifiable;
-}
-
-namespace {
 
 // Shorter keys are broken. Longer ones cost too much for a check that strangers can cause.
 constexpr std::size_t kShortestModulus = 2048 / 8;
@@ -210,8 +159,8 @@ bool VerifiesEcdsa(const ecc_curve* curve, const PublicKey& key, std::string_vie
   return verified;
 }
 
-}  // namespace
-
+// Verifies a signature, by nettle: RSASSA-PKCS1-v1_5 with SHA-256, or ECDSA with the curve's own hash (RFC
+// 7518, 3.3 and 3.4). Returns false for an invalid key, too.
 bool Verifies(const PublicKey& key, std::string_view message, std::string_view signature) {
   switch (key.kind) {
     case PublicKey::Kind::kRsa:
@@ -226,6 +175,51 @@ bool Verifies(const PublicKey& key, std::string_view message, std::string_view s
       return false;
   }
   return false;
+}
+
+}  // namespace
+
+std::optional<TokenKeys> TokenKeys::Parse(std::string_view json) {
+  doc::Problems problems("keys");
+  const auto set = doc::ParseJson(json, problems, doc::JsonRules::kLenient, kKeyLimits);
+  if (!set || set->kind != doc::Node::Kind::kMapping) return std::nullopt;
+  TokenKeys keys;
+  for (const doc::Node& item : doc::ItemsAt(*set, {"keys"})) {
+    // A part of the keys would make the others' tokens look forged.
+    if (keys.keys_.size() >= kMostKeys) return std::nullopt;
+    if (item.kind == doc::Node::Kind::kMapping) keys.keys_.push_back(ReadKey(item));
+  }
+  if (keys.keys_.empty()) return std::nullopt;
+  return keys;
+}
+
+Signature TokenKeys::Verify(std::string_view token) const {
+  const std::vector<std::string_view> parts = base::Split(token, '.');
+  if (parts.size() != 3) return Signature::kForged;
+  const auto head = base::Base64UrlDecode(parts[0]);
+  const auto signature = base::Base64UrlDecode(parts[2]);
+  if (!head || !signature) return Signature::kForged;
+  doc::Problems problems("token");
+  const auto header = doc::ParseJson(*head, problems, doc::JsonRules::kLenient, kHeaderLimits);
+  if (!header || header->kind != doc::Node::Kind::kMapping) return Signature::kForged;
+  const std::string id = doc::TextAt(*header, {"kid"});
+  const std::string algorithm = doc::TextAt(*header, {"alg"});
+  // The same key may be listed for several algorithms, and keys without an id fit every token.
+  bool named = false, verifiable = true;
+  // The signature covers the two parts as they are encoded (RFC 7515 section 5.2).
+  const std::string_view message = token.substr(0, parts[0].size() + 1 + parts[1].size());
+  for (const PublicKey& key : keys_) {
+    if (!id.empty() && !key.id.empty() && key.id != id) continue;
+    named = true;
+    if (key.kind == PublicKey::Kind::kOther) {
+      verifiable = false;
+    } else if (algorithm == AlgorithmOf(key.kind) && Verifies(key, message, *signature)) {
+      return Signature::kGenuine;
+    }
+  }
+  // The cluster may have new keys that are not known here yet, so the caller can fetch them and judge again.
+  if (!named) return Signature::kUnknownKey;
+  return verifiable ? Signature::kForged : Signature::kUnverifiable;
 }
 
 namespace {
