@@ -300,14 +300,12 @@ std::size_t JsonValues::nodes() const {
   return parser_->nodes();
 }
 
-namespace {
-
-std::optional<Node> Parse(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits,
-                          Position begin, bool& beyond_limits) {
+std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
+                              const Limits& limits, Position begin, bool* beyond_limits) {
   auto read = [&](std::string_view good) {
     JsonParser parser(good, problems, rules, limits, begin);
     std::optional<Node> root = parser.Document();
-    beyond_limits = parser.beyond_limits();
+    if (beyond_limits != nullptr) *beyond_limits = parser.beyond_limits();
     return root;
   };
   if (rules != JsonRules::kStrict && text.size() <= limits.bytes) {
@@ -317,23 +315,10 @@ std::optional<Node> Parse(std::string_view text, Problems& problems, JsonRules r
     if (!base::IsUtf8(text)) text = repaired = base::ToUtf8(text);
     return read(text);
   }
-  beyond_limits = text.size() > limits.bytes;
+  if (beyond_limits != nullptr) *beyond_limits = text.size() > limits.bytes;
   std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
   if (!checked) return std::nullopt;
   return read(*checked);
-}
-
-}  // namespace
-
-std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
-                              const Limits& limits, Position begin) {
-  bool beyond_limits = false;
-  return Parse(text, problems, rules, limits, begin, beyond_limits);
-}
-
-std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
-                              const Limits& limits, bool& beyond_limits) {
-  return Parse(text, problems, rules, limits, {1, 1}, beyond_limits);
 }
 
 Node ParseOrNull(std::string_view text) {

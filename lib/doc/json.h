@@ -33,14 +33,12 @@ enum class JsonRules {
 
 // Parses one value, with nothing behind it. Returns nullopt, with the problem added, if the text cannot be
 // read. A tree that comes with problems (duplicate keys) is good for finding further ones, not for use. Pure.
-// `begin` is where `text` stands, if it is a part of another text.
+// `begin` is where `text` stands, if it is a part of another text. `beyond_limits` is set to whether the text
+// may be good JSON, and only `limits`, or a number beyond those of Go, keeps this reader from it. Go minds
+// such a number only in a member that it reads.
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules = JsonRules::kStrict,
-                              const Limits& limits = {}, Position begin = {1, 1});
-
-// Parses likewise. `beyond_limits`: the text may be good JSON, and only `limits`, or a number beyond those of
-// Go, keeps this reader from it. Go minds such a number only in a member that it reads.
-std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
-                              const Limits& limits, bool& beyond_limits);
+                              const Limits& limits = {}, Position begin = {1, 1},
+                              bool* beyond_limits = nullptr);
 
 // Reads another program's document (a runtime's, a registry's), of which a few members count, as kLenient.
 // Returns null for what cannot be read, nests deeper than 64 or has more than 100,000 values. Pure.
