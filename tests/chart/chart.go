@@ -23,23 +23,7 @@ type Chart struct {
 // Files is the object .Files: all files but templates, and those that the chart is described by.
 type Files map[string][]byte
 
-func (files Files) Get(name string) string      { return string(files[name]) }
-func (files Files) GetBytes(name string) []byte { return files[name] }
-
-// Glob knows what path.Match does; Helm's also knows "**".
-func (files Files) Glob(pattern string) Files {
-	found := Files{}
-	for name, content := range files {
-		if matches, _ := path.Match(pattern, name); matches {
-			found[name] = content
-		}
-	}
-	return found
-}
-
-func (files Files) Lines(name string) []string {
-	return strings.Split(strings.TrimSuffix(string(files[name]), "\n"), "\n")
-}
+func (files Files) Get(name string) string { return string(files[name]) }
 
 // Helm's own files of a chart are not in .Files.
 func isDescription(name string) bool {
@@ -145,26 +129,13 @@ func (chart *Chart) Render(values map[string]any, request Request) (map[string]s
 	return rendered, nil
 }
 
-type versions []string
-
-func (known versions) Has(version string) bool {
-	for _, one := range known {
-		if one == version {
-			return true
-		}
-	}
-	return false
-}
-
-// The objects that Helm documents; charts of other capabilities than a cluster's usual ones are not asked for.
+// The objects that Helm documents, but for Capabilities: the chart is the same for every cluster.
 func (chart *Chart) context(values map[string]any, request Request, name string) map[string]any {
 	about := any(chart.about)
 	return map[string]any{
 		"Values": values, "Chart": about, "Files": chart.files, "Subcharts": map[string]any{},
 		"Release": map[string]any{"Name": request.Release, "Namespace": request.Namespace, "Revision": 1,
 			"IsInstall": !request.Upgrade, "IsUpgrade": request.Upgrade, "Service": "Helm"},
-		"Capabilities": map[string]any{"APIVersions": versions{"v1", "apps/v1"},
-			"KubeVersion": map[string]any{"Version": "v1.33.0", "Major": "1", "Minor": "33"}},
 		"Template": map[string]any{"Name": chart.about["Name"].(string) + "/" + name,
 			"BasePath": chart.about["Name"].(string) + "/templates"},
 	}

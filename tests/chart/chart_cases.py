@@ -14,15 +14,13 @@ import yaml
 
 from chart_files import CHART, COMPONENTS, PLATFORMS
 from differences import differences
+from generated import EMPTY, LIST, OTHER as PLAIN, arguments, run
 from helm import Refused, Renderer
+from render import documents_of
 
 sys.path.append(os.path.join(os.path.dirname(CHART), "release"))
 import layout
 
-LIST = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: quay.io/acme/app:v1  # \"<&>\" ä\n"
-PLAIN = "# plain\nghcr.io/acme/tool:v2\n"
-with open(os.path.join(os.path.dirname(CHART), "base/images.yaml"), encoding="utf-8") as shipped:
-    EMPTY = shipped.read()
 CONFIG = "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\nlimits: {parallelPulls: 3}  # ours\n"
 WITH_SECRETS = CONFIG + "pullSecrets:\n" + "".join(
     f"- {{name: {one}, path: /etc/prefetchd/secrets/{one}, allowRepositories: [q.io/{one}], sources: [images.yaml]}}\n" for one in ("team-a", "b"))
@@ -31,15 +29,10 @@ IMAGE = "registry.example:5000/team/prefetchd:1"
 
 def generated(options, files=None):
     """{kind/namespace/name: object} of prefetchctl generate."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in (files or {"images.yaml": LIST}).items():
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
-                out.write(text)
-        image = [] if "--image" in options else ["--image", ""]
-        result = subprocess.run([os.environ["PREFETCHCTL"], "generate", *options, *image], cwd=folder, capture_output=True, text=True)
+    result = run(options, files)
     if result.returncode != 0:
         raise Refused(result.stderr.strip())
-    return by_name(one for one in yaml.load_all(result.stdout, Loader=yaml.CSafeLoader) if one)
+    return by_name(documents_of(result.stdout))
 
 
 def by_name(documents):
@@ -49,11 +42,6 @@ def by_name(documents):
         assert name not in found, f"{name} is there twice"
         found[name] = one
     return found
-
-
-def options_for(platform, components=(), lists=("images.yaml",)):
-    return ["--platform", platform, *[word for one in components for word in ("--component", one)],
-            *[word for one in lists for word in ("--list", one)]]
 
 
 def own(objects, namespace="prefetchd"):
@@ -148,7 +136,7 @@ def check_value(renderer, name):
 
 
 def check_all_values(renderer, platform):
-    options = options_for(platform, ALL_VALUES["components"], MORE_FILES) + ALL_OPTIONS
+    options = arguments(platform, ALL_VALUES["components"], MORE_FILES) + ALL_OPTIONS
     wanted = own(generated(options, {**MORE_FILES, "agent.yaml": CONFIG}))
     set_resources(wanted)
     check_same(renderer, {"platform": platform, **ALL_VALUES}, wanted)
@@ -195,7 +183,7 @@ def check_components(renderer, platform, components):
     """The same objects, or both refuse."""
     values = with_list({"platform": platform, "components": components, "image": IMAGE})
     try:
-        wanted = own(generated([*options_for(platform, components), "--image", IMAGE]))
+        wanted = own(generated([*arguments(platform, components), "--image", IMAGE]))
     except Refused as refusal:
         # Where several reasons meet, the two may name different ones.
         why = str(refusal).rsplit("--component", 1)[-1].lstrip(": ").split(" needs --")[0]
@@ -219,7 +207,7 @@ def check_refused(renderer, values, why):
 def check_other_namespace(renderer, create):
     """By the release's namespace, or by the value. `touch` has names of its own, and is not brought along."""
     components = ["fleet", "touch", "monitoring"]
-    wanted = generated([*options_for("openshift", components), "--namespace", "123"])
+    wanted = generated([*arguments("openshift", components), "--namespace", "123"])
     if create:
         values = with_list({"platform": "openshift", "components": components, "namespace": "123", "createNamespace": True})
         check_same(renderer, values, wanted, namespace="default")
@@ -269,7 +257,7 @@ REFUSED = {
 
 def check_default(renderer):
     """The default values are an empty list on the platform generic."""
-    check_same(renderer, {}, own(generated(options_for("generic"), {"images.yaml": EMPTY})))
+    check_same(renderer, {}, own(generated(arguments("generic"), {"images.yaml": EMPTY})))
     notes = renderer.render({})[2]
     assert "the list has no images" in notes and "`image` is not set" in notes, notes
 

@@ -8,10 +8,10 @@ import itertools
 import json
 import os
 import re
-import subprocess
-import tempfile
 
 import yaml
+
+from generated import EMPTY, arguments, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEPLOY = os.path.join(ROOT, "deploy")
@@ -29,20 +29,11 @@ def folders(name):
 # Not in the chart: the ConfigMap of policy has every spelling of the list's images, and templates cannot read a list.
 WITHOUT = {"policy"}
 PLATFORMS, COMPONENTS = folders("overlays"), [one for one in folders("components") if one not in WITHOUT]
-with open(os.path.join(DEPLOY, "base/images.yaml"), encoding="utf-8") as shipped:
-    LIST = shipped.read()
 
 
 def ask(platform, components=(), more=(), lists=("images.yaml",)):
     """A finished process of prefetchctl generate, over lists that are as the shipped one."""
-    given = ["generate", "--platform", platform, *more, *([] if "--image" in more else ["--image", ""])]
-    with tempfile.TemporaryDirectory() as folder:
-        for name in lists:
-            given += ["--list", name]
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
-                out.write(LIST)
-        given += [word for one in components for word in ("--component", one)]
-        return subprocess.run([os.environ["PREFETCHCTL"], *given], cwd=folder, capture_output=True, text=True)
+    return run([*arguments(platform, components, lists), *more], dict.fromkeys(lists, EMPTY))
 
 
 def without_hashes(text):
@@ -149,9 +140,9 @@ def without_own_image(objects):
     return {key: one for key, one in objects.items() if key != OWN_IMAGE}
 
 
-def refusal(*arguments):
+def refusal(*given):
     """Of what generate refuses, its sentence in the chart's words."""
-    result = ask(*arguments)
+    result = ask(*given)
     if result.returncode == 0:
         return None
     told = re.sub(r"^prefetchctl: ", "", result.stderr.strip().splitlines()[-1])
@@ -219,7 +210,7 @@ def settings():
     assert tolerations[0]["key"] == FLAG and len(tolerations) == 2, tolerations
     usual = rendered("generic", more=())
     return {"image": pod_of(usual)["containers"][0]["image"], "furtherList": more, "ownImageList": several[OWN_IMAGE],
-            "ownToleration": tolerations[1], "gate": gate_flags(), "components": COMPONENTS, "platforms": PLATFORMS}
+            "ownToleration": tolerations[1], "gate": gate_flags()}
 
 
 class Quoted(yaml.SafeDumper):
