@@ -24,6 +24,7 @@ import layout
 CONFIG = "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\nlimits: {parallelPulls: 3}  # ours\n"
 WITH_SECRETS = CONFIG + "pullSecrets:\n" + "".join(
     f"- {{name: {one}, path: /etc/prefetchd/secrets/{one}, allowRepositories: [q.io/{one}], sources: [images.yaml]}}\n" for one in ("team-a", "b"))
+WITH_SLASH = WITH_SECRETS.replace("/secrets/b,", "/secrets/b/,")
 IMAGE = "registry.example:5000/team/prefetchd:1"
 
 
@@ -108,6 +109,9 @@ VALUES = {
     "mountedPullSecrets": ({"mountedPullSecrets": ["team-a", "b"], "agentConfig": WITH_SECRETS},
                            ["--agent-config", "agent.yaml", "--mount-pull-secret", "team-a", "--mount-pull-secret", "b"],
                            {"images.yaml": LIST, "agent.yaml": WITH_SECRETS}, None),
+    "mountedPullSecrets.slash": ({"mountedPullSecrets": ["b"], "agentConfig": WITH_SLASH},
+                                 ["--agent-config", "agent.yaml", "--mount-pull-secret", "b"],
+                                 {"images.yaml": LIST, "agent.yaml": WITH_SLASH}, None),
     "monitoringLabels": ({"monitoringLabels": {"release": "kube-prometheus-stack"}, "components": ["monitoring"]},
                          ["--component", "monitoring", "--monitoring-label", "release=kube-prometheus-stack"], None, None),
 }
@@ -211,7 +215,9 @@ def check_other_namespace(renderer, create):
     if create:
         values = with_list({"platform": "openshift", "components": components, "namespace": "123", "createNamespace": True})
         check_same(renderer, values, wanted, namespace="default")
-        assert "kubectl label" not in renderer.render(values, namespace="default")[2]
+        notes = renderer.render(values, namespace="default")[2]
+        assert "kubectl label" not in notes
+        assert "-k deploy/touch\n" in notes and "--role=prefetchd-touch --serviceaccount=123:prefetchd\n" in notes, notes
     else:
         check_same(renderer, with_list({"platform": "openshift", "components": components}), own(wanted, "123"), namespace="123")
 
@@ -230,6 +236,7 @@ REFUSED = {
     "OldVersion": ({"kubeletVersion": "1.20"}, "does not match"),
     "OldestVersion": ({"kubeletVersion": "1.30.9"}, "does not match"),
     "SecretOfNoConfiguration": ({"mountedPullSecrets": ["team-a"]}, "no entry of pullSecrets in agentConfig has the path"),
+    "SecretOfALongerName": ({"mountedPullSecrets": ["team"], "agentConfig": WITH_SECRETS}, "has the path /etc/prefetchd/secrets/team"),
     "SecretsName": ({"mountedPullSecrets": ["team.a"]}, "does not match"),
     "Windows": ({"nodeSelector": {"kubernetes.io/os": "windows"}}, "'linux' was expected"),
     "Selector": ({"nodeSelector": {"pool": True}}, "is not of type 'string'"),
@@ -269,6 +276,7 @@ def check_notes(renderer):
                    "kubectl annotate --overwrite namespace ns openshift.io/node-selector="):
         assert wanted in notes, f"{wanted!r} is not in\n{notes}"
     assert "WARNING" not in notes, notes
+    assert "deploy/touch" not in renderer.render(with_list({"components": ["touch"]}))[2]
     _, _, notes = renderer.render({"image": IMAGE, "list": {"existingConfigMap": "x"}}, namespace="ns")
     assert "prefetchctl wait --fleet --list images.yaml --namespace ns\n" in notes and "rollout status d" not in notes, notes
 

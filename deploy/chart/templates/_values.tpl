@@ -47,9 +47,13 @@
 {{- define "prefetchd.pullSecrets" -}}
 {{- $volumes := list }}
 {{- $mounts := list }}
+{{- $declared := list }}
+{{- range (fromYaml .values.agentConfig).pullSecrets }}
+{{-   $declared = append $declared (regexReplaceAll "/+$" (.path | default "") "") }}
+{{- end }}
 {{- range .values.mountedPullSecrets }}
 {{-   $folder := printf "/etc/prefetchd/secrets/%s" . }}
-{{-   if not (contains $folder $.values.agentConfig) }}
+{{-   if not (has $folder $declared) }}
 {{-     fail (printf "mountedPullSecrets: no entry of pullSecrets in agentConfig has the path %s" $folder) }}
 {{-   end }}
 {{-   $name := printf "pull-secret-%s" . }}
