@@ -54,7 +54,7 @@ def main():
     cases.add("Chart", "FilesAreCurrent", lambda: check_current(made))
     with Renderer(CHART) as renderer:
         add_cases(cases, renderer)
-        return cases.run()
+        return cases.run(len(os.sched_getaffinity(0)), renderer.start)
 
 
 sys.exit(main())

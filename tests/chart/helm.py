@@ -16,12 +16,17 @@ class Renderer:
     """One process of tests/chart/*.go for all renderings."""
 
     def __init__(self, chart):
-        self.process = subprocess.Popen([os.environ["CHART_RENDERER"], chart], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        self.chart = chart
+        self.start()
         with open(os.path.join(chart, "values.schema.json"), encoding="utf-8") as file:
             schema = json.load(file)
         jsonschema.Draft7Validator.check_schema(schema)
         self.schema = jsonschema.Draft7Validator(schema)
+
+    def start(self):
+        """Also in a process that has been forked, for answers of its own."""
+        self.process = subprocess.Popen([os.environ["CHART_RENDERER"], self.chart], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, encoding="utf-8")
 
     def __enter__(self):
         return self
