@@ -11,8 +11,11 @@ mutations more), PREFETCH_JUDGE_LOGS (folder for the texts that are read otherwi
 
 import collections
 import concurrent.futures
+import contextlib
 import glob
+import io
 import json
+import multiprocessing
 import os
 import random
 import re
@@ -42,13 +45,13 @@ SHOWN = int(os.environ.get("PREFETCH_JUDGE_SHOWN", "5"))
 # name; the commands' arguments; files of the corpus, by patterns below the source tree; how one is mutated; the
 # variable that names the judge.
 Family = collections.namedtuple("Family", "name judge ours corpus mutate program", defaults=["JUDGE"])
-# For families that read files; in memory, since each text becomes a file.
+# For families that read files, a folder of its own for each; in memory, since each text becomes a file.
 SCRATCH = tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
 
 
 def hosts(name, release, ours, registry):
-    folder = os.path.join(SCRATCH.name, registry)
-    os.makedirs(folder, exist_ok=True)
+    folder = os.path.join(SCRATCH.name, name, registry)
+    os.makedirs(folder)
     corpus = ["tests/judges/corpus/hosts/*"]
     return Family(name, ["hosts", release, registry, folder], ["hosts", ours, registry, folder], corpus, toml_mutations.toml)
 
@@ -75,11 +78,11 @@ def kubeconfig():
 
 
 def plugins(name, *arguments):
-    folder = os.path.join(SCRATCH.name, "plugins")
-    os.makedirs(folder, exist_ok=True)
+    family = "-".join([name, *arguments[:1]])
+    folder = os.path.join(SCRATCH.name, family)
+    os.makedirs(folder)
     corpus = {"provider-config": "provider"}.get(name, name)
     command = [name, *arguments, folder]
-    family = "-".join([name, *arguments[:1]])
     return Family(family, command, command, [f"tests/judges/corpus/{corpus}/*"], plugin_mutations.answer)
 
 
@@ -242,21 +245,33 @@ class Comparison:
         )
 
 
-def main():
-    chosen = [family for family in FAMILIES if not sys.argv[1:] or family.name in sys.argv[1:]]
+def compare(index):
+    """One family, in a process of its own: what is to be printed, the numbers, and the differences that were needed."""
     comparison = Comparison(read_differences())
-    if any(family.judge is PULL for family in chosen):
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        comparison.run(FAMILIES[index])
+    used = [number for number, row in enumerate(comparison.differences) if row in comparison.used]
+    return printed.getvalue(), comparison.passed, comparison.failed, used
+
+
+def main():
+    chosen = [index for index, family in enumerate(FAMILIES) if not sys.argv[1:] or family.name in sys.argv[1:]]
+    if any(FAMILIES[index].judge is PULL for index in chosen):
         # One registry for both sides. It ends with its standard input, and so with this program.
         server = subprocess.Popen([os.environ["JUDGE"], "registry"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         PULL.append(server.stdout.readline().strip())
         PULL.append(os.path.join(SCRATCH.name, "pull"))
-    for family in chosen:
-        comparison.run(family)
-    for row in comparison.differences:
-        if len(chosen) == len(FAMILIES) and row not in comparison.used:
-            comparison.failed += 1
+    passed, failed, used = 0, 0, set()
+    processors = len(os.sched_getaffinity(0))
+    with concurrent.futures.ProcessPoolExecutor(processors, multiprocessing.get_context("fork")) as pool:
+        for printed, good, bad, needed in pool.map(compare, chosen):
+            print(printed, end="", flush=True)
+            passed, failed, used = passed + good, failed + bad, used | set(needed)
+    for number, row in enumerate(read_differences()):
+        if len(chosen) == len(FAMILIES) and number not in used:
+            failed += 1
             print(f"FAILED differences.txt: no text needs this row any more: {row.family.pattern} {row.ours.pattern}")
-    print(f"{comparison.passed} passed, {comparison.failed} failed")
+    print(f"{passed} passed, {failed} failed")
 
 
 main()
