@@ -163,8 +163,8 @@ base::Result<Ran> RunProgram(const Command& command, std::chrono::milliseconds l
   return Ran{*exit, Drain(out.get()), Drain(err.get())};
 }
 
-void Pause() {
-  ::poll(nullptr, 0, 5);
+void Pause(std::chrono::milliseconds time) {
+  ::poll(nullptr, 0, static_cast<int>(time.count()));
 }
 
 }  // namespace prefetch::rig

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -79,20 +80,20 @@ struct Ran {
 // Runs a program to its end. DeadlineExceeded (and the group is killed) after `limit`.
 base::Result<Ran> RunProgram(const Command& command, std::chrono::milliseconds limit);
 
+inline constexpr std::chrono::milliseconds kShortestPause{5}, kLongestPause{50};
+void Pause(std::chrono::milliseconds time = kShortestPause);
+
 // Waits until `done` is true, asking every few milliseconds: for what has no descriptor to wait on, such
-// as a foreign daemon's socket. False after `limit`.
-template <typename Condition>
-bool Eventually(std::chrono::milliseconds limit, Condition done);
-
-// The pause between two questions of Eventually().
-void Pause();
-
+// as a foreign daemon's socket. False after `limit`. Who has waited for a second asks twenty times a second:
+// a question may be a process.
 template <typename Condition>
 bool Eventually(std::chrono::milliseconds limit, Condition done) {
-  auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto start = std::chrono::steady_clock::now();
   while (!done()) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    Pause();
+    const auto waited =
+        std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+    if (waited >= limit) return false;
+    Pause(std::clamp(waited / 20, kShortestPause, kLongestPause));
   }
   return true;
 }
