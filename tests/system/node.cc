@@ -1,13 +1,14 @@
 #include "system/node.h"
 
+#include <curl/curl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <sstream>
 
 #include "base/fs.h"
@@ -31,6 +32,11 @@ std::string Slurp(const std::string& path) {
   std::stringstream text;
   text << in.rdbuf();
   return text.str();
+}
+
+std::size_t Collect(char* bytes, std::size_t size, std::size_t count, void* into) {
+  static_cast<std::string*>(into)->append(bytes, size * count);
+  return size * count;
 }
 
 std::string BasicHeader(const rig::User& user) {
@@ -240,10 +246,19 @@ rig::Ran Node::Ctl(std::vector<std::string> args, std::chrono::milliseconds limi
   return ran;
 }
 
+// Suites ask thousands of times, and each process would cost more than the agent's answer. Where somebody
+// hears, it is prefetchctl that prints.
 status::StatusDocument Node::Status() const {
-  rig::Ran ran = Ctl({"status", "-o", "json"});
-  auto document = status::ParseStatusDocument(ran.out);
-  EXPECT_TRUE(document) << ran.err << ran.out;
+  std::string text, error;
+  if (OnPrintedHearer() == nullptr) {
+    text = Get("/v1/status").body;
+  } else {
+    rig::Ran ran = Ctl({"status", "-o", "json"});
+    text = ran.out;
+    error = ran.err;
+  }
+  auto document = status::ParseStatusDocument(text);
+  EXPECT_TRUE(document) << error << text;
   return document ? *document : status::StatusDocument{};
 }
 
@@ -255,17 +270,21 @@ status::StatusImage Node::StatusOf(const std::string& image) const {
 }
 
 Node::Answer Node::Get(const std::string& path) const {
-  auto ran =
-      rig::RunProgram({{"curl", "--silent", "--max-time", "10", "--unix-socket", scratch_ / "agent.sock",
-                        "--write-out", "\n%{http_code}", "http://localhost" + path},
-                       {}},
-                      std::chrono::seconds(20));
+  static const CURLcode initialized = ::curl_global_init(CURL_GLOBAL_DEFAULT);
+  EXPECT_EQ(initialized, CURLE_OK);
+  const std::unique_ptr<CURL, decltype(&::curl_easy_cleanup)> curl(::curl_easy_init(), &::curl_easy_cleanup);
   Answer answer;
-  if (!ran) return answer;
-  std::size_t last = ran->out.rfind('\n');
-  if (last == std::string::npos) return answer;
-  std::from_chars(ran->out.data() + last + 1, ran->out.data() + ran->out.size(), answer.status);
-  answer.body = ran->out.substr(0, last);
+  ::curl_easy_setopt(curl.get(), CURLOPT_URL, ("http://localhost" + path).c_str());
+  ::curl_easy_setopt(curl.get(), CURLOPT_UNIX_SOCKET_PATH, socket().c_str());
+  ::curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");
+  ::curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, Collect);
+  ::curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &answer.body);
+  ::curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
+  ::curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT, 10L);
+  (void)::curl_easy_perform(curl.get());
+  long code = 0;  // without an answer
+  ::curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &code);
+  answer.status = static_cast<int>(code);
   Keep("http.log", answer.body);
   return answer;
 }
