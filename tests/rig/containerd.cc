@@ -172,9 +172,16 @@ base::Result<std::string> Containerd::AddRegistry(const std::string& host, int p
   return host;
 }
 
+std::set<std::string> Containerd::Names() const {
+  std::set<std::string> names;
+  auto listed = Ctr({"images", "ls", "-q"});
+  if (!listed) return names;
+  for (std::string_view name : base::Split(*listed, '\n')) names.emplace(name);
+  return names;
+}
+
 bool Containerd::Has(const std::string& image) const {
-  auto names = Ctr({"images", "ls", "-q"});
-  return names && ("\n" + *names).find("\n" + image + "\n") != std::string::npos;
+  return Names().contains(image);
 }
 
 base::Status Containerd::Remove(const std::string& image) const {

@@ -3,6 +3,7 @@
 // names, for which tests/run fetches other releases.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,8 @@ class Containerd final : public Runtime {
   const std::string& socket() const { return socket_; }
   std::string endpoint() const override { return "unix://" + socket_; }
   const std::string& root() const { return root_; }
+  // All names of its images; none if it does not answer.
+  std::set<std::string> Names() const;
   // Below its root: the blobs, and the ingests of those that have begun.
   static constexpr const char* kContent = "io.containerd.content.v1.content";
   // hosts.toml files, as `ctr images pull --hosts-dir` wants them.

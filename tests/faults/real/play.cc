@@ -28,8 +28,9 @@ using std::chrono::steady_clock;
 constexpr milliseconds kFalselyReady{3500};
 // Time within which a pull may fail for one that another list has cancelled, and is tried again.
 constexpr seconds kCancelledPullsShow{10};
-// Looks at the status are 300 ms apart, at what the runtime has two seconds.
-constexpr milliseconds kBetweenLooks{300}, kBetweenCounts{2000};
+// Looks at the status are 300 ms apart, at what the runtime has two seconds, or a tenth while an image is
+// away.
+constexpr milliseconds kBetweenLooks{300}, kBetweenCounts{2000}, kBetweenLists{100};
 // Time limit, once the node is ready, for leases, children and descriptors to go.
 constexpr seconds kTidyUp{30};
 // Time limit after that for the Node's label: ten seconds lie between two writes, and more after failed
@@ -132,9 +133,14 @@ class Observer {
       ForgiveUntil(now);
       return false;
     }
-    // Before the runtime is asked: an image may come while it answers.
+    // Before the runtime is asked: an image may come while it answers, or until it is asked again.
     const auto said = watch_.SaidReady();
-    std::erase_if(absent_, [&](const auto& image) { return world_.node().Has(image.first); });
+    if (!absent_.empty()) {
+      if (now < next_list_) return false;
+      next_list_ = now + kBetweenLists;
+      const std::set<std::string> there = world_.node().containerd().Names();
+      std::erase_if(absent_, [&](const auto& image) { return there.contains(image.first); });
+    }
     std::erase_if(refused_, [&](const auto& image) { return world_.refused().count(image.first) == 0; });
     for (const std::string& image : world_.refused()) refused_.try_emplace(image, now);
     const auto is_wrong = [&](const auto& image) { return world_.listed().count(image.first) != 0; };
@@ -194,8 +200,9 @@ class Observer {
 
   // An image that was there stays, unless the test removes it.
   void LookAtWhatIsThere() {
+    const std::set<std::string> there = world_.node().containerd().Names();
     for (const std::string& image : world_.images()) {
-      const bool has = world_.node().Has(image);
+      const bool has = there.contains(image);
       if (seen_.count(image) != 0 && !has && absent_.count(image) == 0 && world_.runtime_answers())
         Say(image + " was there, and has gone");
       has ? (void)seen_.insert(image) : (void)seen_.erase(image);
@@ -243,7 +250,7 @@ class Observer {
   const Schedule& schedule_;
   const std::vector<FaultKind>& kinds_;
   const steady_clock::time_point start_ = steady_clock::now();
-  steady_clock::time_point next_poll_, next_count_;
+  steady_clock::time_point next_poll_, next_count_, next_list_;
   ReadinessWatch watch_{world_.node().socket()};
   std::set<std::string> seen_;                        // images that the runtime had
   std::map<std::string, milliseconds> unsaid_since_;  // by image
