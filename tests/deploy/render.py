@@ -1,5 +1,6 @@
 """Manifests as kustomize makes them."""
 
+import functools
 import os
 import shutil
 import subprocess
@@ -41,24 +42,34 @@ def documents_of(text):
     return [document for document in yaml.load_all(text, Loader=yaml.CSafeLoader) if document]
 
 
-def build(folder):
-    result = subprocess.run([kustomize(), "build", folder], capture_output=True, text=True)
+def built(folder):
+    # It ends before it needs its memory again.
+    result = subprocess.run([kustomize(), "build", folder], capture_output=True, text=True, env={**os.environ, "GOGC": "off"})
     if result.returncode != 0:
         raise RuntimeError(f"kustomize build: {result.stderr}")
     if result.stderr:
         raise RuntimeError(f"kustomize warns: {result.stderr}")
-    return documents_of(result.stdout)
+    return result.stdout
+
+
+def build(folder):
+    return documents_of(built(folder))
+
+
+@functools.cache
+def rendered(files):
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(DEPLOY, os.path.join(folder, "deploy"))
+        for name, text in files:
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
+                out.write(text)
+        return built(folder)
 
 
 def render(kustomization, files=None):
-    """Renders a user's own kustomization; it names our folders as deploy/…; `files` lie beside it."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.symlink(DEPLOY, os.path.join(folder, "deploy"))
-        files = dict(files or {}, **{"kustomization.yaml": kustomization})
-        for name, text in files.items():
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
-                out.write(text)
-        return build(folder)
+    """Renders a user's own kustomization; it names our folders as deploy/…; `files` lie beside it. The same is rendered
+    once."""
+    return documents_of(rendered(tuple({**(files or {}), "kustomization.yaml": kustomization}.items())))
 
 
 def overlay(name, components=(), parts=()):
