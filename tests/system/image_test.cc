@@ -178,5 +178,40 @@ TEST(Image, HasTheCommandLineToolToo) {
   EXPECT_NE(ran->out.find("1 entr"), std::string::npos) << ran->out;
 }
 
+// What follows the ENTRYPOINT of the Dockerfile, up to the quote.
+std::string EntryPoint() {
+  std::ifstream file(Environment("PREFETCH_SOURCE") + "/Dockerfile");
+  const std::string begin = "ENTRYPOINT [\"";
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(begin))
+      return line.substr(begin.size(), line.find('"', begin.size()) - begin.size());
+  }
+  return "";
+}
+
+// `docker run IMAGE prefetchctl …`: arguments of the image's entry point. A program that only prints its
+// version would not tell the lists apart.
+TEST(Image, RunsTheCommandLineToolByItsEntryPoint) {
+  ASSERT_TRUE(Image::Get().built().exit == rig::Exit{}) << Image::Get().built().err;
+  const std::string root = Image::Get().rootfs();
+  const std::string list = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: ";
+  std::ofstream(root + "/good.yaml") << list << "quay.io/acme/app:v1\n";
+  std::ofstream(root + "/bad.yaml") << list << "quay.io/ACME:\n";
+  const auto run = [&](const std::string& path, std::vector<std::string> words) {
+    rig::Command command{{"/usr/bin/env", "-i", "PATH=" + path, "/usr/sbin/chroot", root, EntryPoint()}, {}};
+    command.argv.insert(command.argv.end(), words.begin(), words.end());
+    return *rig::RunProgram(command, std::chrono::minutes(1));
+  };
+  const rig::Ran good = run("/usr/bin", {"prefetchctl", "list", "check", "/good.yaml"});
+  EXPECT_EQ(good.exit, rig::Exit{}) << good.err;
+  EXPECT_NE(good.out.find("1 entr"), std::string::npos) << good.out;
+  const rig::Ran bad = run("/usr/bin", {"prefetchctl", "list", "check", "/bad.yaml"});
+  EXPECT_EQ(bad.exit, (rig::Exit{2, 0})) << bad.out;
+  EXPECT_NE(bad.err.find("bad.yaml:4:"), std::string::npos) << bad.err;
+  const rig::Ran lost = run("/nowhere", {"prefetchctl", "--version"});
+  EXPECT_EQ(lost.exit, (rig::Exit{2, 0})) << lost.out;
+  EXPECT_NE(lost.err.find("install it on the PATH"), std::string::npos) << lost.err;
+}
+
 }  // namespace
 }  // namespace prefetch::system::image_test

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""prefetchctl away from the machine that it was built on: the folder of deploy/image/portable, and the image. Each in an
-otherwise empty root, so that nothing of this machine helps.
+"""prefetchctl away from the machine that it was built on: the folder of deploy/image/portable, in an otherwise empty root, so
+that nothing of this machine helps. The image has tests/system/image_test.cc.
 
 Needs root, and from the environment: PREFETCH_SOURCE, PREFETCH_BUILD.
 """
@@ -91,36 +91,12 @@ class Portable:
         assert result.returncode == 2 and "copy the whole folder" in result.stderr, result
 
 
-class Image:
-    """What a runtime would unpack, in place of docker, which this machine does not have. Built once."""
-
-    def __init__(self, scratch):
-        self.scratch = scratch
-        self.built = None
-
-    def root(self):
-        if self.built is None:
-            made("build", os.path.join(self.scratch, "image"))
-            self.built = os.path.join(self.scratch, "image/rootfs")
-        return self.built
-
-    def check_run(self):
-        """docker run IMAGE prefetchctl …: arguments of the image's entry point."""
-        with open(os.path.join(SOURCE, "Dockerfile"), encoding="utf-8") as file:
-            (entry,) = re.findall(r'^ENTRYPOINT \["([^"]+)"\]$', file.read(), re.M)
-        check_lists(self.root(), entry, "prefetchctl", PATH="/usr/bin")
-        lost = in_root(self.root(), entry, "prefetchctl", "--version", PATH="/nowhere")
-        assert lost.returncode == 2 and "install it on the PATH" in lost.stderr, lost
-
-
 def main():
     cases = Cases(sys.argv[1] if len(sys.argv) > 1 else "")
     with tempfile.TemporaryDirectory() as scratch:
         portable = Portable(scratch)
         for name in ("empty_root", "own_libraries", "agent", "links", "path", "half_a_folder"):
             cases.add("Portable", name, getattr(portable, f"check_{name}"))
-        image = Image(scratch)
-        cases.add("Image", "run", image.check_run)
         return cases.run()
 
 
