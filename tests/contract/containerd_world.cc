@@ -28,13 +28,23 @@ std::string HttpAnswer(image::ErrorClass error_class) {
   return "HTTP/1.1 " + kStatus.at(error_class) + "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 }
 
+// The registries of all worlds, started once. What a case pushes disturbs no other one: it is what this one
+// pulls, or a name that it does not ask for.
+struct Registries {
+  explicit Registries(const rig::User& user) : guarded(scratch, "private", {user}) {
+    EXPECT_OK(open.Start());
+    EXPECT_OK(guarded.Start());
+  }
+
+  rig::Scratch scratch;
+  rig::Registry open{scratch, "open", {}};
+  rig::Registry guarded;
+};
+
 // A registry, and the name under which containerd knows it.
 struct Site {
-  Site(const rig::Scratch& scratch, const std::string& name, std::vector<rig::User> users)
-      : host(name + ".example.test"), registry(scratch, name, std::move(users)) {}
-
   std::string host;
-  rig::Registry registry;
+  rig::Registry& registry;
   std::unique_ptr<rig::Proxy> proxy;
 };
 
@@ -42,7 +52,6 @@ class ContainerdWorld final : public World {
  public:
   ContainerdWorld() {
     for (Site* site : {&open_, &private_}) {
-      EXPECT_OK(site->registry.Start());
       site->proxy = std::make_unique<rig::Proxy>(site->registry.port());
       EXPECT_OK(site->proxy->Start());
       EXPECT_OK(containerd_.Route(site->host, site->proxy->port()));
@@ -114,9 +123,14 @@ class ContainerdWorld final : public World {
   bool Until(const std::function<bool()>& done) override { return rig::Eventually(kPatience, done); }
 
  private:
+  Registries& AllRegistries() const {
+    static Registries all({user(), password()});
+    return all;
+  }
+
   rig::Scratch scratch_;
-  Site open_{scratch_, "open", {}};
-  Site private_{scratch_, "private", {{user(), password()}}};
+  Site open_{"open.example.test", AllRegistries().open, nullptr};
+  Site private_{"private.example.test", AllRegistries().guarded, nullptr};
   rig::Containerd containerd_{scratch_};
   std::unique_ptr<cri::GrpcImageService> images_;
   std::unique_ptr<cri::GrpcContentService> content_;
