@@ -28,6 +28,7 @@
 #include "plan/image_readiness.h"
 #include "pulling/query_registry.h"
 #include "registry/host_state.h"
+#include "rows.h"
 #include "status/sample.h"
 
 namespace prefetch::agent::check_round_test {
@@ -484,45 +485,36 @@ TEST_P(RightsTest, Is) {
   EXPECT_EQ(Told(GetParam().asker, GetParam().image, GetParam().policy), GetParam().expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Table, RightsTest,
-    testing::Values(
-        // Anybody may know that a listed image is present.
-        RightsCase{"NeighbourListed", kAnonymous, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
-        RightsCase{"PodListed", kPod, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
-        RightsCase{"NodeListed", kNode, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
-        RightsCase{"PodListedIfNotPresent", kPod, kApp, kIfNotPresent, Kind::kUnreachable,
-                   "yes Starts Preloaded"},
-        RightsCase{"PodListedAndNotHere", kPod, kGone, kNever, Kind::kSame, "no Refused ImageAbsent"},
-        // The agent asks the registry only for callers that the configuration allows to ask.
-        RightsCase{"NeighbourAlways", kAnonymous, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
-        RightsCase{"PodAlways", kPod, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
-        RightsCase{"AskingAlways", kAskingAlways, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},
-        RightsCase{"AskingAlwaysMoved", kAskingAlways, kApp, kAlways, Kind::kMoved,
-                   "yes Pulls TagMoved asked"},
-        RightsCase{"AskingAlwaysGone", kAskingAlways, kApp, kAlways, Kind::kTagMissing,
-                   "no Refused TagMissing asked"},
-        RightsCase{"AskingAlwaysDenied", kAskingAlways, kApp, kAlways, Kind::kAccessDenied,
-                   "no Refused AccessDenied asked"},
-        RightsCase{"AskingAlwaysDown", kAskingAlways, kApp, kAlways, Kind::kUnreachable,
-                   "no Unknown Unreachable asked"},
-        RightsCase{"NodeAlways", kNode, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},
-        RightsCase{"AskingIfNotPresentAndNotHere", kAskingAlways, kGone, kIfNotPresent, Kind::kMoved,
-                   "yes Pulls ImageAbsent asked"},
-        RightsCase{"PodIfNotPresentAndNotHere", kPod, kGone, kIfNotPresent, Kind::kMoved,
-                   "no Pulls ImageAbsent"},
-        // Images on no list.
-        RightsCase{"NeighbourUnlisted", kAnonymous, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
-        RightsCase{"PodUnlisted", kPod, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
-        RightsCase{"AlwaysIsNoRightToUnlisted", kAskingAlways, kUnlisted, kAlways, Kind::kSame,
-                   "no Unknown NotListed"},
-        RightsCase{"AskingUnlisted", kAsking, kUnlisted, kNever, Kind::kSame, "yes Starts Preloaded"},
-        RightsCase{"AskingUnlistedAlways", kAsking, kUnlisted, kAlways, Kind::kTagMissing,
-                   "no Refused TagMissing asked"},
-        RightsCase{"AskingNowhere", kAsking, kNowhere, kNever, Kind::kSame, "no Refused ImageAbsent"},
-        RightsCase{"PodNowhere", kPod, kNowhere, kNever, Kind::kSame, "no Unknown NotListed"},
-        RightsCase{"NoName", kPod, "Upper/Case", kNever, Kind::kSame, "no Refused InvalidImageName"}),
-    [](const auto& row) { return row.param.name; });
+    // Anybody may know that a listed image is present.
+    {"NeighbourListed", kAnonymous, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
+    {"PodListed", kPod, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
+    {"NodeListed", kNode, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
+    {"PodListedIfNotPresent", kPod, kApp, kIfNotPresent, Kind::kUnreachable, "yes Starts Preloaded"},
+    {"PodListedAndNotHere", kPod, kGone, kNever, Kind::kSame, "no Refused ImageAbsent"},
+    // The agent asks the registry only for callers that the configuration allows to ask.
+    {"NeighbourAlways", kAnonymous, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
+    {"PodAlways", kPod, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
+    {"AskingAlways", kAskingAlways, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},
+    {"AskingAlwaysMoved", kAskingAlways, kApp, kAlways, Kind::kMoved, "yes Pulls TagMoved asked"},
+    {"AskingAlwaysGone", kAskingAlways, kApp, kAlways, Kind::kTagMissing, "no Refused TagMissing asked"},
+    {"AskingAlwaysDenied", kAskingAlways, kApp, kAlways, Kind::kAccessDenied,
+     "no Refused AccessDenied asked"},
+    {"AskingAlwaysDown", kAskingAlways, kApp, kAlways, Kind::kUnreachable, "no Unknown Unreachable asked"},
+    {"NodeAlways", kNode, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},
+    {"AskingIfNotPresentAndNotHere", kAskingAlways, kGone, kIfNotPresent, Kind::kMoved,
+     "yes Pulls ImageAbsent asked"},
+    {"PodIfNotPresentAndNotHere", kPod, kGone, kIfNotPresent, Kind::kMoved, "no Pulls ImageAbsent"},
+    // Images on no list.
+    {"NeighbourUnlisted", kAnonymous, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
+    {"PodUnlisted", kPod, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
+    {"AlwaysIsNoRightToUnlisted", kAskingAlways, kUnlisted, kAlways, Kind::kSame, "no Unknown NotListed"},
+    {"AskingUnlisted", kAsking, kUnlisted, kNever, Kind::kSame, "yes Starts Preloaded"},
+    {"AskingUnlistedAlways", kAsking, kUnlisted, kAlways, Kind::kTagMissing, "no Refused TagMissing asked"},
+    {"AskingNowhere", kAsking, kNowhere, kNever, Kind::kSame, "no Refused ImageAbsent"},
+    {"PodNowhere", kPod, kNowhere, kNever, Kind::kSame, "no Unknown NotListed"},
+    {"NoName", kPod, "Upper/Case", kNever, Kind::kSame, "no Refused InvalidImageName"});
 
 // The whole table, of images that no refresh has asked for.
 struct TableCell {
@@ -586,8 +578,7 @@ TEST_P(WholeTableTest, Is) {
   EXPECT_EQ(Told(cell.asker, cell.image, cell.policy), cell.expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, WholeTableTest, testing::ValuesIn(WholeTable()),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Table, WholeTableTest, testing::ValuesIn(WholeTable()), tests::kRowName);
 
 using PreflightRights = RightsTest;
 

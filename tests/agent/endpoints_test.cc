@@ -21,6 +21,7 @@
 #include "fakes/fake_image_service.h"
 #include "http/curl_client.h"
 #include "http/server.h"
+#include "rows.h"
 #include "status/planted.h"
 #include "status/sample.h"
 #include "temp_dir.h"
@@ -105,40 +106,36 @@ TEST_P(EndpointsTest, Row) {
 
 const char kHash[] = "sha256:3f9c21aa00000000000000000000000000000000000000000000000000000000";
 
-INSTANTIATE_TEST_SUITE_P(
-    Endpoints, EndpointsTest,
-    testing::Values(
-        Row{"Livez", On::kPeacefulNode, "/livez", {}, 200, 200, "ok\n"},
-        Row{"LivezOfANodeThatIsNotReady", On::kTroubledNode, "/livez", {}, 200, 200, "ok\n"},
-        Row{"Readyz", On::kPeacefulNode, "/readyz", {}, 200, 200, kHash},
-        Row{"ReadyzNot", On::kTroubledNode, "/readyz", {}, 503, 503, "not ready"},
-        Row{"ReadyzVerbose", On::kPeacefulNode, "/readyz", {{"verbose", ""}}, 200, 200, "runner:v3"},
-        Row{"ReadyzVerboseNot", On::kTroubledNode, "/readyz", {{"verbose", "1"}}, 503, 503, "AccessDenied"},
-        Row{"ReadyzPolicy", On::kPeacefulNode, "/readyz", {{"policy", "Never"}}, 200, 200},
-        Row{"ReadyzPolicyUnknown", On::kPeacefulNode, "/readyz", Query{{"policy", "never"}}, 400, 400,
-            "Never, IfNotPresent or Always"},
-        Row{"ReadyzPolicyEmpty", On::kPeacefulNode, "/readyz", {{"policy", ""}}, 400, 400},
-        Row{"ReadyzHash", On::kPeacefulNode, "/readyz", {{"hash", kHash}}, 200, 200},
-        Row{"ReadyzAnotherHash", On::kPeacefulNode, "/readyz", {{"hash", "sha256:00"}}, 503, 503},
-        Row{"ReadyzSource", On::kPeacefulNode, "/readyz", {{"source", "images.yaml"}}, 200, 200},
-        Row{"ReadyzNoSuchSource", On::kPeacefulNode, "/readyz", {{"source", "other.yaml"}}, 503, 503},
-        Row{"ReadyzUnknownParameter", On::kPeacefulNode, "/readyz", Query{{"hsah", "sha256:00"}}, 400, 400,
-            "unknown parameter hsah"},
-        Row{"Status", On::kTroubledNode, "/v1/status", {}, 200, 200, "\"reason\":"},
-        Row{"Metrics", On::kTroubledNode, "/metrics", {}, 200, 200, "\nprefetchd_ready 0\n"},
-        Row{"MetricsWithAScrapersParameters", On::kPeacefulNode, "/metrics", Query{{"format", "prometheus"}},
-            200, 200, "\nprefetchd_ready 1\n"},
-        Row{"Image", On::kPeacefulNode, "/v1/images/ghcr.io/acme/runner:v3", {}, 404, 200, "runner:v3"},
-        Row{"ImageByShortName", On::kPeacefulNode, "/v1/images/busybox:1.36", {}, 404, 200, "busybox"},
-        Row{"ImageNotOnTheList", On::kPeacefulNode, "/v1/images/busybox:2", {}, 404, 404, "\"listed\":false"},
-        Row{"CheckIsAsked", On::kPeacefulNode, "/v1/check", {}, 405, 405},
-        Row{"ImageNoReference", On::kPeacefulNode, "/v1/images/UPPER", {}, 404, 400, "UPPER"},
-        Row{"ImageNoName", On::kPeacefulNode, "/v1/images/", {}, 404, 404},
-        Row{"Images", On::kPeacefulNode, "/v1/images", {}, 404, 404},
-        Row{"Root", On::kPeacefulNode, "/", {}, 404, 404},
-        Row{"BelowAnEndpoint", On::kPeacefulNode, "/livez/", {}, 404, 404},
-        Row{"AnothersPath", On::kPeacefulNode, "/healthz", {}, 404, 404}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Endpoints, EndpointsTest, {"Livez", On::kPeacefulNode, "/livez", {}, 200, 200, "ok\n"},
+          {"LivezOfANodeThatIsNotReady", On::kTroubledNode, "/livez", {}, 200, 200, "ok\n"},
+          {"Readyz", On::kPeacefulNode, "/readyz", {}, 200, 200, kHash},
+          {"ReadyzNot", On::kTroubledNode, "/readyz", {}, 503, 503, "not ready"},
+          {"ReadyzVerbose", On::kPeacefulNode, "/readyz", {{"verbose", ""}}, 200, 200, "runner:v3"},
+          {"ReadyzVerboseNot", On::kTroubledNode, "/readyz", {{"verbose", "1"}}, 503, 503, "AccessDenied"},
+          {"ReadyzPolicy", On::kPeacefulNode, "/readyz", {{"policy", "Never"}}, 200, 200},
+          {"ReadyzPolicyUnknown", On::kPeacefulNode, "/readyz", Query{{"policy", "never"}}, 400, 400,
+           "Never, IfNotPresent or Always"},
+          {"ReadyzPolicyEmpty", On::kPeacefulNode, "/readyz", {{"policy", ""}}, 400, 400},
+          {"ReadyzHash", On::kPeacefulNode, "/readyz", {{"hash", kHash}}, 200, 200},
+          {"ReadyzAnotherHash", On::kPeacefulNode, "/readyz", {{"hash", "sha256:00"}}, 503, 503},
+          {"ReadyzSource", On::kPeacefulNode, "/readyz", {{"source", "images.yaml"}}, 200, 200},
+          {"ReadyzNoSuchSource", On::kPeacefulNode, "/readyz", {{"source", "other.yaml"}}, 503, 503},
+          {"ReadyzUnknownParameter", On::kPeacefulNode, "/readyz", Query{{"hsah", "sha256:00"}}, 400, 400,
+           "unknown parameter hsah"},
+          {"Status", On::kTroubledNode, "/v1/status", {}, 200, 200, "\"reason\":"},
+          {"Metrics", On::kTroubledNode, "/metrics", {}, 200, 200, "\nprefetchd_ready 0\n"},
+          {"MetricsWithAScrapersParameters", On::kPeacefulNode, "/metrics", Query{{"format", "prometheus"}},
+           200, 200, "\nprefetchd_ready 1\n"},
+          {"Image", On::kPeacefulNode, "/v1/images/ghcr.io/acme/runner:v3", {}, 404, 200, "runner:v3"},
+          {"ImageByShortName", On::kPeacefulNode, "/v1/images/busybox:1.36", {}, 404, 200, "busybox"},
+          {"ImageNotOnTheList", On::kPeacefulNode, "/v1/images/busybox:2", {}, 404, 404, "\"listed\":false"},
+          {"CheckIsAsked", On::kPeacefulNode, "/v1/check", {}, 405, 405},
+          {"ImageNoReference", On::kPeacefulNode, "/v1/images/UPPER", {}, 404, 400, "UPPER"},
+          {"ImageNoName", On::kPeacefulNode, "/v1/images/", {}, 404, 404},
+          {"Images", On::kPeacefulNode, "/v1/images", {}, 404, 404},
+          {"Root", On::kPeacefulNode, "/", {}, 404, 404},
+          {"BelowAnEndpoint", On::kPeacefulNode, "/livez/", {}, 404, 404},
+          {"AnothersPath", On::kPeacefulNode, "/healthz", {}, 404, 404});
 
 // One endpoint, with a text that only the local socket shows.
 struct Shown {
@@ -171,19 +168,16 @@ TEST_P(ShownTest, Row) {
   EXPECT_NE(neighbour.find(row.both), std::string::npos) << neighbour;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Endpoints, ShownTest,
-    testing::Values(
-        Shown{"StatusMessages", "/v1/status", {}, "\"message\":", "\"reason\":\"AccessDenied\""},
-        Shown{"StatusUnlisted", "/v1/status", {}, "tenant.example", "\"phase\":"},
-        Shown{"StatusCredentials", "/v1/status", {}, "\"credential\":", "\"pull\":"},
-        Shown{"Readyz", "/readyz", {}, "acme.yaml", "not ready: "},
-        Shown{"ReadyzOfASource", "/readyz", {{"source", "images.yaml"}}, "acme.yaml", "not ready: "},
-        Shown{"ReadyzVerbose", "/readyz", {{"verbose", ""}}, "acme-login", "AccessDenied"},
-        Shown{"ReadyzVerboseMessages", "/readyz", {{"verbose", ""}}, "AccessDenied: ", "[-] "},
-        Shown{"Metrics", "/metrics", Query{}, "provider=\"acme-login\"",
-              "prefetchd_credential_provider_duration_seconds_count{"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Endpoints, ShownTest,
+          {"StatusMessages", "/v1/status", {}, "\"message\":", "\"reason\":\"AccessDenied\""},
+          {"StatusUnlisted", "/v1/status", {}, "tenant.example", "\"phase\":"},
+          {"StatusCredentials", "/v1/status", {}, "\"credential\":", "\"pull\":"},
+          {"Readyz", "/readyz", {}, "acme.yaml", "not ready: "},
+          {"ReadyzOfASource", "/readyz", {{"source", "images.yaml"}}, "acme.yaml", "not ready: "},
+          {"ReadyzVerbose", "/readyz", {{"verbose", ""}}, "acme-login", "AccessDenied"},
+          {"ReadyzVerboseMessages", "/readyz", {{"verbose", ""}}, "AccessDenied: ", "[-] "},
+          {"Metrics", "/metrics", Query{}, "provider=\"acme-login\"",
+           "prefetchd_credential_provider_duration_seconds_count{"});
 
 TEST(PublicChecks, TellNoMessage) {
   World world(sample::TroubledNode());
@@ -208,14 +202,10 @@ TEST_P(ContentTypeTest, Row) {
   EXPECT_EQ(World().Ask(Audience::kLocal, GetParam().path).content_type, GetParam().type);
 }
 
-INSTANTIATE_TEST_SUITE_P(Endpoints, ContentTypeTest,
-                         testing::Values(Type{"Livez", "/livez", "text/plain; charset=utf-8"},
-                                         Type{"Readyz", "/readyz", "text/plain; charset=utf-8"},
-                                         Type{"Status", "/v1/status", "application/json"},
-                                         Type{"Image", "/v1/images/busybox:1.36", "application/json"},
-                                         Type{"Metrics", "/metrics",
-                                              "text/plain; version=0.0.4; charset=utf-8"}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Endpoints, ContentTypeTest, {"Livez", "/livez", "text/plain; charset=utf-8"},
+          {"Readyz", "/readyz", "text/plain; charset=utf-8"}, {"Status", "/v1/status", "application/json"},
+          {"Image", "/v1/images/busybox:1.36", "application/json"},
+          {"Metrics", "/metrics", "text/plain; version=0.0.4; charset=utf-8"});
 
 using PathAndMethod = std::tuple<const char*, http::Method>;
 class MethodTest : public testing::TestWithParam<PathAndMethod> {};
@@ -539,55 +529,44 @@ TEST_P(AnsweredTest, Row) {
   EXPECT_EQ(answer.body.find("eyJ"), std::string::npos) << answer.body;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Endpoints, AnsweredTest,
-    testing::Values(
-        EndpointCallersRow{"StatusTcpNobody", "/v1/status", kTcp, Caller::kNobody, 200, false},
-        EndpointCallersRow{"StatusTcpFleet", "/v1/status", kTcp, Caller::kFleet, 200, true},
-        EndpointCallersRow{"StatusTcpFleetWithoutPreflight", "/v1/status", kTcp, Caller::kFleet, 200, true,
-                           false},
-        EndpointCallersRow{"StatusTcpFleetTurnedOff", "/v1/status", kTcp, Caller::kFleet, 403, false, true,
-                           false},
-        EndpointCallersRow{"StatusTcpFleetNothingOn", "/v1/status", kTcp, Caller::kFleet, 403, false, false,
-                           false},
-        EndpointCallersRow{"StatusTcpFleetByOther", "/v1/status", kTcp, Caller::kFleetByOther, 200, false},
-        EndpointCallersRow{"StatusTcpPod", "/v1/status", kTcp, Caller::kPod, 200, false},
-        EndpointCallersRow{"StatusTcpPodByFleets", "/v1/status", kTcp, Caller::kPodByFleets, 403, false},
-        EndpointCallersRow{"StatusTcpForOther", "/v1/status", kTcp, Caller::kFleetForOther, 401, false},
-        EndpointCallersRow{"StatusTcpGarbage", "/v1/status", kTcp, Caller::kGarbage, 401, false},
-        EndpointCallersRow{"StatusLocalNobody", "/v1/status", kLocal, Caller::kNobody, 200, true},
-        EndpointCallersRow{"StatusLocalGarbage", "/v1/status", kLocal, Caller::kGarbage, 200, true},
-        EndpointCallersRow{"ReadyzTcpNobody", "/readyz", kTcp, Caller::kNobody, 503, false},
-        EndpointCallersRow{"ReadyzTcpFleet", "/readyz", kTcp, Caller::kFleet, 503, false},
-        EndpointCallersRow{"ReadyzLocalNobody", "/readyz", kLocal, Caller::kNobody, 503, true},
-        EndpointCallersRow{"MetricsTcpNobody", "/metrics", kTcp, Caller::kNobody, 200, false},
-        EndpointCallersRow{"MetricsLocalNobody", "/metrics", kLocal, Caller::kNobody, 200, true},
-        EndpointCallersRow{"MetricsTcpFleet", "/metrics", kTcp, Caller::kFleet, 200, false},
-        EndpointCallersRow{"LivezTcpFleet", "/livez", kTcp, Caller::kFleet, 200, false},
-        EndpointCallersRow{"CheckTcpNobody", "/v1/check", kTcp, Caller::kNobody, 200, false},
-        EndpointCallersRow{"CheckTcpFleet", "/v1/check", kTcp, Caller::kFleet, 403, false},
-        EndpointCallersRow{"CheckTcpFleetByOther", "/v1/check", kTcp, Caller::kFleetByOther, 401, false},
-        EndpointCallersRow{"CheckTcpPod", "/v1/check", kTcp, Caller::kPod, 200, false},
-        EndpointCallersRow{"CheckTcpPodTurnedOff", "/v1/check", kTcp, Caller::kPod, 403, false, false},
-        EndpointCallersRow{"CheckTcpPodByFleets", "/v1/check", kTcp, Caller::kPodByFleets, 403, false},
-        EndpointCallersRow{"CheckLocalNobody", "/v1/check", kLocal, Caller::kNobody, 200, true},
-        EndpointCallersRow{"RetryLocalNobody", "/v1/retry", kLocal, Caller::kNobody, 200, false},
-        EndpointCallersRow{"RetryTcpNobody", "/v1/retry", kTcp, Caller::kNobody, 403, false},
-        EndpointCallersRow{"RetryTcpFleet", "/v1/retry", kTcp, Caller::kFleet, 200, false},
-        EndpointCallersRow{"RetryTcpFleetTurnedOff", "/v1/retry", kTcp, Caller::kFleet, 403, false, true,
-                           false},
-        EndpointCallersRow{"RetryTcpFleetByOther", "/v1/retry", kTcp, Caller::kFleetByOther, 403, false},
-        EndpointCallersRow{"RetryTcpPod", "/v1/retry", kTcp, Caller::kPod, 403, false},
-        EndpointCallersRow{"RetryTcpPodByFleets", "/v1/retry", kTcp, Caller::kPodByFleets, 403, false},
-        EndpointCallersRow{"RetryTcpForOther", "/v1/retry", kTcp, Caller::kFleetForOther, 401, false},
-        EndpointCallersRow{"RetryTcpGarbage", "/v1/retry", kTcp, Caller::kGarbage, 401, false},
-        EndpointCallersRow{"ImageLocalNobody", "/v1/images/quay.io/acme/private:v2", kLocal, Caller::kNobody,
-                           200, true},
-        EndpointCallersRow{"ImageTcpFleet", "/v1/images/quay.io/acme/private:v2", kTcp, Caller::kFleet, 404,
-                           false},
-        EndpointCallersRow{"ImageTcpPod", "/v1/images/quay.io/acme/private:v2", kTcp, Caller::kPod, 404,
-                           false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Endpoints, AnsweredTest, {"StatusTcpNobody", "/v1/status", kTcp, Caller::kNobody, 200, false},
+          {"StatusTcpFleet", "/v1/status", kTcp, Caller::kFleet, 200, true},
+          {"StatusTcpFleetWithoutPreflight", "/v1/status", kTcp, Caller::kFleet, 200, true, false},
+          {"StatusTcpFleetTurnedOff", "/v1/status", kTcp, Caller::kFleet, 403, false, true, false},
+          {"StatusTcpFleetNothingOn", "/v1/status", kTcp, Caller::kFleet, 403, false, false, false},
+          {"StatusTcpFleetByOther", "/v1/status", kTcp, Caller::kFleetByOther, 200, false},
+          {"StatusTcpPod", "/v1/status", kTcp, Caller::kPod, 200, false},
+          {"StatusTcpPodByFleets", "/v1/status", kTcp, Caller::kPodByFleets, 403, false},
+          {"StatusTcpForOther", "/v1/status", kTcp, Caller::kFleetForOther, 401, false},
+          {"StatusTcpGarbage", "/v1/status", kTcp, Caller::kGarbage, 401, false},
+          {"StatusLocalNobody", "/v1/status", kLocal, Caller::kNobody, 200, true},
+          {"StatusLocalGarbage", "/v1/status", kLocal, Caller::kGarbage, 200, true},
+          {"ReadyzTcpNobody", "/readyz", kTcp, Caller::kNobody, 503, false},
+          {"ReadyzTcpFleet", "/readyz", kTcp, Caller::kFleet, 503, false},
+          {"ReadyzLocalNobody", "/readyz", kLocal, Caller::kNobody, 503, true},
+          {"MetricsTcpNobody", "/metrics", kTcp, Caller::kNobody, 200, false},
+          {"MetricsLocalNobody", "/metrics", kLocal, Caller::kNobody, 200, true},
+          {"MetricsTcpFleet", "/metrics", kTcp, Caller::kFleet, 200, false},
+          {"LivezTcpFleet", "/livez", kTcp, Caller::kFleet, 200, false},
+          {"CheckTcpNobody", "/v1/check", kTcp, Caller::kNobody, 200, false},
+          {"CheckTcpFleet", "/v1/check", kTcp, Caller::kFleet, 403, false},
+          {"CheckTcpFleetByOther", "/v1/check", kTcp, Caller::kFleetByOther, 401, false},
+          {"CheckTcpPod", "/v1/check", kTcp, Caller::kPod, 200, false},
+          {"CheckTcpPodTurnedOff", "/v1/check", kTcp, Caller::kPod, 403, false, false},
+          {"CheckTcpPodByFleets", "/v1/check", kTcp, Caller::kPodByFleets, 403, false},
+          {"CheckLocalNobody", "/v1/check", kLocal, Caller::kNobody, 200, true},
+          {"RetryLocalNobody", "/v1/retry", kLocal, Caller::kNobody, 200, false},
+          {"RetryTcpNobody", "/v1/retry", kTcp, Caller::kNobody, 403, false},
+          {"RetryTcpFleet", "/v1/retry", kTcp, Caller::kFleet, 200, false},
+          {"RetryTcpFleetTurnedOff", "/v1/retry", kTcp, Caller::kFleet, 403, false, true, false},
+          {"RetryTcpFleetByOther", "/v1/retry", kTcp, Caller::kFleetByOther, 403, false},
+          {"RetryTcpPod", "/v1/retry", kTcp, Caller::kPod, 403, false},
+          {"RetryTcpPodByFleets", "/v1/retry", kTcp, Caller::kPodByFleets, 403, false},
+          {"RetryTcpForOther", "/v1/retry", kTcp, Caller::kFleetForOther, 401, false},
+          {"RetryTcpGarbage", "/v1/retry", kTcp, Caller::kGarbage, 401, false},
+          {"ImageLocalNobody", "/v1/images/quay.io/acme/private:v2", kLocal, Caller::kNobody, 200, true},
+          {"ImageTcpFleet", "/v1/images/quay.io/acme/private:v2", kTcp, Caller::kFleet, 404, false},
+          {"ImageTcpPod", "/v1/images/quay.io/acme/private:v2", kTcp, Caller::kPod, 404, false});
 
 TEST(FleetStatus, IsHeldBackWhileTheApiServerIsAway) {
   EndpointCallersWorld world(false, true);

@@ -11,6 +11,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "golden.h"
+#include "rows.h"
 #include "status/sample.h"
 
 namespace prefetch::agent::metrics_test {
@@ -242,36 +243,31 @@ TEST_P(KubeletTest, Row) {
   for (const std::string& word : GetParam().absent) EXPECT_EQ(text.find(word), std::string::npos) << word;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Metrics, KubeletTest,
-    testing::Values(
-        KubeletCase{"DeclaredNone", std::nullopt, {}, {"prefetchd_kubelet", "prefetchd_image_verdicts"}},
-        KubeletCase{"NotLookedYet",
-                    plan::KubeletStatus{},
-                    {R"(prefetchd_kubelet_info{version="unknown",verification="unknown"} 1)",
-                     "prefetchd_kubelet_contradictions 0"},
-                    {"prefetchd_kubelet_records_readable", "prefetchd_kubelet_newer"}},
-        KubeletCase{
-            "RulesAreKnown", plan::KubeletStatus{.version = "1.37.1"}, {"prefetchd_kubelet_newer 0"}, {}},
-        KubeletCase{"NewerThanTheRules",
-                    plan::KubeletStatus{.version = "1.99.0", .newer = true},
-                    {"prefetchd_kubelet_newer 1"},
-                    {}},
-        KubeletCase{"RecordsOutOfReach",
-                    plan::KubeletStatus{.version = "1.35", .records_readable = false},
-                    {R"(prefetchd_kubelet_info{version="1.35",verification="unknown"} 1)",
-                     "prefetchd_kubelet_records_readable 0"},
-                    {}},
-        KubeletCase{
-            "OneImageClosed",
-            plan::KubeletStatus{.records_readable = true},
-            {R"(prefetchd_image_verdicts{policy="Never",result="Starts",reason="Preloaded"} 16)",
-             R"(prefetchd_image_verdicts{policy="Never",result="Starts",reason="OpenToNode"} 1)",
-             R"(prefetchd_image_verdicts{policy="Never",result="Refused",reason="RecordedForOthers"} 1)",
-             R"(prefetchd_image_verdicts{policy="IfNotPresent",result="Pulls",reason="RecordedForOthers"} 1)",
-             R"(prefetchd_image_verdicts{policy="Always",result="Pulls",reason="PolicyAlways"} 18)"},
-            {}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Metrics, KubeletTest,
+          {"DeclaredNone", std::nullopt, {}, {"prefetchd_kubelet", "prefetchd_image_verdicts"}},
+          {"NotLookedYet",
+           plan::KubeletStatus{},
+           {R"(prefetchd_kubelet_info{version="unknown",verification="unknown"} 1)",
+            "prefetchd_kubelet_contradictions 0"},
+           {"prefetchd_kubelet_records_readable", "prefetchd_kubelet_newer"}},
+          {"RulesAreKnown", plan::KubeletStatus{.version = "1.37.1"}, {"prefetchd_kubelet_newer 0"}, {}},
+          {"NewerThanTheRules",
+           plan::KubeletStatus{.version = "1.99.0", .newer = true},
+           {"prefetchd_kubelet_newer 1"},
+           {}},
+          {"RecordsOutOfReach",
+           plan::KubeletStatus{.version = "1.35", .records_readable = false},
+           {R"(prefetchd_kubelet_info{version="1.35",verification="unknown"} 1)",
+            "prefetchd_kubelet_records_readable 0"},
+           {}},
+          {"OneImageClosed",
+           plan::KubeletStatus{.records_readable = true},
+           {R"(prefetchd_image_verdicts{policy="Never",result="Starts",reason="Preloaded"} 16)",
+            R"(prefetchd_image_verdicts{policy="Never",result="Starts",reason="OpenToNode"} 1)",
+            R"(prefetchd_image_verdicts{policy="Never",result="Refused",reason="RecordedForOthers"} 1)",
+            R"(prefetchd_image_verdicts{policy="IfNotPresent",result="Pulls",reason="RecordedForOthers"} 1)",
+            R"(prefetchd_image_verdicts{policy="Always",result="Pulls",reason="PolicyAlways"} 18)"},
+           {}});
 
 TEST(Metrics, OnlyTheFirstReadinessCounts) {
   Metrics metrics;
@@ -305,41 +301,37 @@ TEST_P(LookupTest, Row) {
 constexpr std::pair kNoFile(Source::kDockerConfig, ProviderOutcome::kEmpty);
 constexpr std::pair kNoSecret(Source::kPullSecret, ProviderOutcome::kEmpty);
 
-INSTANTIATE_TEST_SUITE_P(
-    Metrics, LookupTest,
-    testing::Values(
-        LookupCase{"Anonymous", Found({}), {kNoFile, kNoSecret}},
-        LookupCase{"DockerConfig",
-                   Found({Source::kDockerConfig}),
-                   {{Source::kDockerConfig, ProviderOutcome::kOk}, kNoSecret}},
-        LookupCase{"TwoKeysOfOneFileAreOneSource",
-                   Found({Source::kDockerConfig, Source::kDockerConfig}),
-                   {{Source::kDockerConfig, ProviderOutcome::kOk}, kNoSecret}},
-        LookupCase{"PullSecret",
-                   Found({Source::kPullSecret}),
-                   {kNoFile, {Source::kPullSecret, ProviderOutcome::kOk}}},
-        LookupCase{"AProviderForOtherImages",
-                   Found({}, {Provider("p", false, ProviderOutcome::kSkipped)}),
-                   {kNoFile, kNoSecret}},
-        LookupCase{"AProviderWithoutItsToken",
-                   Found({}, {Provider("p", true, ProviderOutcome::kSkipped)}),
-                   {{Source::kProvider, ProviderOutcome::kSkipped}, kNoFile, kNoSecret}},
-        LookupCase{"AProviderFromItsCache",
-                   Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kOk)}),
-                   {{Source::kProvider, ProviderOutcome::kOk}, kNoFile, kNoSecret}},
-        LookupCase{"AProviderThatRan",
-                   Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kOk, seconds(1))}),
-                   {{Source::kProvider, ProviderOutcome::kOk}, kNoFile, kNoSecret},
-                   {"p"}},
-        LookupCase{"TwoProvidersOneFails",
-                   Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kEmpty, seconds(1)),
-                                               Provider("q", true, ProviderOutcome::kError, seconds(60))}),
-                   {{Source::kProvider, ProviderOutcome::kEmpty},
-                    {Source::kProvider, ProviderOutcome::kError},
-                    kNoFile,
-                    kNoSecret},
-                   {"p", "q"}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Metrics, LookupTest, {"Anonymous", Found({}), {kNoFile, kNoSecret}},
+          {"DockerConfig",
+           Found({Source::kDockerConfig}),
+           {{Source::kDockerConfig, ProviderOutcome::kOk}, kNoSecret}},
+          {"TwoKeysOfOneFileAreOneSource",
+           Found({Source::kDockerConfig, Source::kDockerConfig}),
+           {{Source::kDockerConfig, ProviderOutcome::kOk}, kNoSecret}},
+          {"PullSecret",
+           Found({Source::kPullSecret}),
+           {kNoFile, {Source::kPullSecret, ProviderOutcome::kOk}}},
+          {"AProviderForOtherImages",
+           Found({}, {Provider("p", false, ProviderOutcome::kSkipped)}),
+           {kNoFile, kNoSecret}},
+          {"AProviderWithoutItsToken",
+           Found({}, {Provider("p", true, ProviderOutcome::kSkipped)}),
+           {{Source::kProvider, ProviderOutcome::kSkipped}, kNoFile, kNoSecret}},
+          {"AProviderFromItsCache",
+           Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kOk)}),
+           {{Source::kProvider, ProviderOutcome::kOk}, kNoFile, kNoSecret}},
+          {"AProviderThatRan",
+           Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kOk, seconds(1))}),
+           {{Source::kProvider, ProviderOutcome::kOk}, kNoFile, kNoSecret},
+           {"p"}},
+          {"TwoProvidersOneFails",
+           Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kEmpty, seconds(1)),
+                                       Provider("q", true, ProviderOutcome::kError, seconds(60))}),
+           {{Source::kProvider, ProviderOutcome::kEmpty},
+            {Source::kProvider, ProviderOutcome::kError},
+            kNoFile,
+            kNoSecret},
+           {"p", "q"}});
 
 // The configuration bounds the label: a provider that was renamed has no series for good.
 TEST(Metrics, OnlyProvidersOfTheConfigurationAreTimed) {

@@ -14,6 +14,7 @@
 #include "agent/runtime_view.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::agent::observe_test {
@@ -163,30 +164,25 @@ TEST_P(ObserverTells, ThatSomethingHasChanged) {
   EXPECT_TRUE(observer.Poll({}, list, false, {}).unchanged);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    RuntimePoll, ObserverTells,
-    testing::Values(
-        Difference{"Came", [](auto& images) { images.push_back(App("c")); }},
-        Difference{"Went", [](auto& images) { images.pop_back(); }},
-        Difference{"AllWent", [](auto& images) { images.clear(); }},
-        Difference{"OtherId", [](auto& images) { images[0].id = "sha256:c"; }},
-        Difference{"TagMoved",
-                   [](auto& images) {
-                     images[1].repo_tags.push_back(images[0].repo_tags.back());
-                     images[0].repo_tags.pop_back();
-                   }},
-        Difference{"TagsSwapped", [](auto& images) { std::swap(images[0].repo_tags, images[1].repo_tags); }},
-        Difference{"IdsSwapped", [](auto& images) { std::swap(images[0].id, images[1].id); }},
-        Difference{"TagIsADigestNow",
-                   [](auto& images) {
-                     images[0].repo_digests.insert(images[0].repo_digests.begin(),
-                                                   images[0].repo_tags.back());
-                     images[0].repo_tags.pop_back();
-                   }},
-        Difference{"OtherDigest", [](auto& images) { images[1].repo_digests = {"r.io/b@sha256:2"}; }},
-        Difference{"OtherSize", [](auto& images) { images[0].size_bytes = 6; }},
-        Difference{"Pinned", [](auto& images) { images[1].pinned = true; }}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(RuntimePoll, ObserverTells, {"Came", [](auto& images) { images.push_back(App("c")); }},
+          {"Went", [](auto& images) { images.pop_back(); }},
+          {"AllWent", [](auto& images) { images.clear(); }},
+          {"OtherId", [](auto& images) { images[0].id = "sha256:c"; }},
+          {"TagMoved",
+           [](auto& images) {
+             images[1].repo_tags.push_back(images[0].repo_tags.back());
+             images[0].repo_tags.pop_back();
+           }},
+          {"TagsSwapped", [](auto& images) { std::swap(images[0].repo_tags, images[1].repo_tags); }},
+          {"IdsSwapped", [](auto& images) { std::swap(images[0].id, images[1].id); }},
+          {"TagIsADigestNow",
+           [](auto& images) {
+             images[0].repo_digests.insert(images[0].repo_digests.begin(), images[0].repo_tags.back());
+             images[0].repo_tags.pop_back();
+           }},
+          {"OtherDigest", [](auto& images) { images[1].repo_digests = {"r.io/b@sha256:2"}; }},
+          {"OtherSize", [](auto& images) { images[0].size_bytes = 6; }},
+          {"Pinned", [](auto& images) { images[1].pinned = true; }});
 
 // In real time, but for the fake's own.
 TEST(ImageWatch, AFloodIsToldFourTimesASecondAtMost) {

@@ -16,6 +16,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::base::subprocess_test {
@@ -43,10 +44,6 @@ struct Row {
   Duration within = seconds(20);  // that it must be over
 };
 
-void PrintTo(const Row& row, std::ostream* out) {
-  *out << row.name;
-}
-
 class RunProcessTest : public testing::TestWithParam<Row> {};
 
 TEST_P(RunProcessTest, Ends) {
@@ -61,27 +58,23 @@ TEST_P(RunProcessTest, Ends) {
   EXPECT_EQ(result->errors, row.errors);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Script, RunProcessTest,
-    testing::Values(
-        Row{"Succeeds", "cat", ProcessEnd::kExited, 0, "input\n", ""},
-        Row{"ExitCode", "echo out; echo err >&2; exit 3", ProcessEnd::kExited, 3, "out\n", "err\n"},
-        Row{"ExitCode255", "exit 255", ProcessEnd::kExited, 255, "", ""},
-        Row{"KilledByItself", "kill -SEGV $$", ProcessEnd::kSignalled, SIGSEGV, "", ""},
-        Row{"Hangs", "echo early; exec sleep 1000", ProcessEnd::kTimedOut, 0, "", "", milliseconds(150)},
-        Row{"IgnoresTerm", "trap '' TERM INT HUP; while :; do sleep 1000; done", ProcessEnd::kTimedOut, 0, "",
-            "", milliseconds(150)},
-        Row{"WaitsForItsOwnGroup", "sleep 1000 & wait", ProcessEnd::kTimedOut, 0, "", "", milliseconds(150)},
-        Row{"NeverReadsItsInput", "exec sleep 1000 <&-", ProcessEnd::kTimedOut, 0, "", "", milliseconds(150)},
-        Row{"GrandchildHoldsThePipes", "sleep 1000 & echo done", ProcessEnd::kExited, 0, "done\n", ""},
-        Row{"GrandchildInASessionOfItsOwn", "setsid sleep 3 & echo done", ProcessEnd::kExited, 0, "done\n",
-            "", seconds(30), milliseconds(2500)},
-        Row{"GrandchildSpeaksAfterIt", "(sleep 0.1; echo late) & echo soon", ProcessEnd::kExited, 0,
-            "soon\nlate\n", ""},
-        Row{"ClosesItsPipesAndHangs", "exec >&- 2>&- ; exec sleep 1000", ProcessEnd::kTimedOut, 0, "", "",
-            milliseconds(150)},
-        Row{"DeadlineAlreadyOver", "exec sleep 1000", ProcessEnd::kTimedOut, 0, "", "", milliseconds(-1)}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Script, RunProcessTest, {"Succeeds", "cat", ProcessEnd::kExited, 0, "input\n", ""},
+          {"ExitCode", "echo out; echo err >&2; exit 3", ProcessEnd::kExited, 3, "out\n", "err\n"},
+          {"ExitCode255", "exit 255", ProcessEnd::kExited, 255, "", ""},
+          {"KilledByItself", "kill -SEGV $$", ProcessEnd::kSignalled, SIGSEGV, "", ""},
+          {"Hangs", "echo early; exec sleep 1000", ProcessEnd::kTimedOut, 0, "", "", milliseconds(150)},
+          {"IgnoresTerm", "trap '' TERM INT HUP; while :; do sleep 1000; done", ProcessEnd::kTimedOut, 0, "",
+           "", milliseconds(150)},
+          {"WaitsForItsOwnGroup", "sleep 1000 & wait", ProcessEnd::kTimedOut, 0, "", "", milliseconds(150)},
+          {"NeverReadsItsInput", "exec sleep 1000 <&-", ProcessEnd::kTimedOut, 0, "", "", milliseconds(150)},
+          {"GrandchildHoldsThePipes", "sleep 1000 & echo done", ProcessEnd::kExited, 0, "done\n", ""},
+          {"GrandchildInASessionOfItsOwn", "setsid sleep 3 & echo done", ProcessEnd::kExited, 0, "done\n", "",
+           seconds(30), milliseconds(2500)},
+          {"GrandchildSpeaksAfterIt", "(sleep 0.1; echo late) & echo soon", ProcessEnd::kExited, 0,
+           "soon\nlate\n", ""},
+          {"ClosesItsPipesAndHangs", "exec >&- 2>&- ; exec sleep 1000", ProcessEnd::kTimedOut, 0, "", "",
+           milliseconds(150)},
+          {"DeadlineAlreadyOver", "exec sleep 1000", ProcessEnd::kTimedOut, 0, "", "", milliseconds(-1)});
 
 TEST(RunProcess, FloodOnStdoutEndsTheChild) {
   Command command = Shell("yes secret");

@@ -5,6 +5,7 @@
 
 #include "contract/contract_fixture.h"
 #include "plan/pins.h"
+#include "rows.h"
 
 namespace prefetch::tests::content_service_contract {
 namespace {
@@ -257,8 +258,7 @@ TEST_P(ContentServiceContract, WithoutTheLeaseTheBytesGo) {
   EXPECT_GT(world_->BytesServed() - before, 10 * kMegabyte - kMegabyte / 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Contract, ContentServiceContract, testing::ValuesIn(Worlds()),
-                         [](const auto& kind) { return kind.param.name; });
+INSTANTIATE_TEST_SUITE_P(Contract, ContentServiceContract, testing::ValuesIn(Worlds()), tests::kRowName);
 
 }  // namespace
 }  // namespace prefetch::tests::content_service_contract

@@ -4,6 +4,7 @@
 
 #include "base/sha256.h"
 #include "contract/contract_fixture.h"
+#include "rows.h"
 
 namespace prefetch::tests::content_writing_contract {
 namespace {
@@ -257,8 +258,7 @@ TEST_P(ContentWritingContract, TheSnapshotterHasAName) {
   EXPECT_TRUE(*snapshotter == "overlayfs" || *snapshotter == "native") << *snapshotter;
 }
 
-INSTANTIATE_TEST_SUITE_P(Contract, ContentWritingContract, testing::ValuesIn(Worlds()),
-                         [](const auto& kind) { return kind.param.name; });
+INSTANTIATE_TEST_SUITE_P(Contract, ContentWritingContract, testing::ValuesIn(Worlds()), tests::kRowName);
 
 }  // namespace
 }  // namespace prefetch::tests::content_writing_contract

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "contract/contract_fixture.h"
+#include "rows.h"
 
 namespace prefetch::tests::crio_contract {
 namespace {
@@ -371,8 +372,7 @@ std::vector<WorldKind> CrioWorlds() {
   return kinds;
 }
 
-INSTANTIATE_TEST_SUITE_P(Contract, CrioContract, testing::ValuesIn(CrioWorlds()),
-                         [](const auto& kind) { return kind.param.name; });
+INSTANTIATE_TEST_SUITE_P(Contract, CrioContract, testing::ValuesIn(CrioWorlds()), tests::kRowName);
 
 }  // namespace
 }  // namespace prefetch::tests::crio_contract

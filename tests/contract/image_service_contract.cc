@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "contract/contract_fixture.h"
+#include "rows.h"
 
 namespace prefetch::tests::image_service_contract {
 namespace {
@@ -320,8 +321,7 @@ TEST_P(ImageServiceContract, ARestartChangesTheGenerationAndNothingElseDoes) {
   EXPECT_EQ(world_->images().Generation(), after);
 }
 
-INSTANTIATE_TEST_SUITE_P(Contract, ImageServiceContract, testing::ValuesIn(Worlds()),
-                         [](const auto& kind) { return kind.param.name; });
+INSTANTIATE_TEST_SUITE_P(Contract, ImageServiceContract, testing::ValuesIn(Worlds()), tests::kRowName);
 
 }  // namespace
 }  // namespace prefetch::tests::image_service_contract

@@ -17,6 +17,7 @@
 #include "rig/images.h"
 #include "rig/registry.h"
 #include "rig/scratch.h"
+#include "rows.h"
 
 namespace prefetch::tests::registry_contract_test {
 namespace {
@@ -219,13 +220,9 @@ TEST_P(RegistryContract, TheSecondCheckCostsOneRequest) {
   EXPECT_EQ(Ask("team/app:v1", {Me()}).requests, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Registries, RegistryContract,
-    testing::Values(RegistryUnderTestFactory{"FakeWithPassword", &Make<FakeWithPassword>},
-                    RegistryUnderTestFactory{"FakeWithTokens", &Make<FakeWithTokens>},
-                    RegistryUnderTestFactory{"RealWithPassword", &Make<RealWithPassword>},
-                    RegistryUnderTestFactory{"RealWithTokens", &Make<RealWithTokens>}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Registries, RegistryContract, {"FakeWithPassword", &Make<FakeWithPassword>},
+          {"FakeWithTokens", &Make<FakeWithTokens>}, {"RealWithPassword", &Make<RealWithPassword>},
+          {"RealWithTokens", &Make<RealWithTokens>});
 
 }  // namespace
 }  // namespace prefetch::tests::registry_contract_test

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "rows.h"
+
 namespace prefetch::credentials::crio_logins_test {
 namespace {
 
@@ -24,23 +26,16 @@ TEST_P(CrioLoginTest, IsTheLibrarys) {
   EXPECT_EQ(found.empty() ? "" : found.front()->key, GetParam().expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , CrioLoginTest,
-    testing::Values(
-        KeyCase{"Registry", {"quay.io"}, "quay.io/acme/app:v1", "quay.io"},
-        KeyCase{"LongestFolder",
-                {"quay.io", "quay.io/acme", "quay.io/other"},
-                "quay.io/acme/app",
-                "quay.io/acme"},
-        KeyCase{"Repository", {"quay.io/acme", "quay.io/acme/app"}, "quay.io/acme/app", "quay.io/acme/app"},
-        KeyCase{"WholePartsAlone", {"quay.io/acme/ap"}, "quay.io/acme/app", ""},
-        KeyCase{"NoGlobs", {"*.io"}, "quay.io/acme/app", ""},
-        KeyCase{"OfAUrlTheRegistry", {"https://quay.io/v1/"}, "quay.io/acme/app", "https://quay.io/v1/"},
-        KeyCase{"AFolderOfAnotherIsNoRegistry", {"quay.io/other"}, "quay.io/acme/app", ""},
-        KeyCase{"PortsCount", {"reg.io"}, "reg.io:5000/app", ""},
-        KeyCase{"DockerHub", {"https://index.docker.io/v1/"}, "busybox", "https://index.docker.io/v1/"},
-        KeyCase{"DockerHubByItsFolder", {"docker.io/library"}, "busybox", "docker.io/library"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(, CrioLoginTest, {"Registry", {"quay.io"}, "quay.io/acme/app:v1", "quay.io"},
+          {"LongestFolder", {"quay.io", "quay.io/acme", "quay.io/other"}, "quay.io/acme/app", "quay.io/acme"},
+          {"Repository", {"quay.io/acme", "quay.io/acme/app"}, "quay.io/acme/app", "quay.io/acme/app"},
+          {"WholePartsAlone", {"quay.io/acme/ap"}, "quay.io/acme/app", ""},
+          {"NoGlobs", {"*.io"}, "quay.io/acme/app", ""},
+          {"OfAUrlTheRegistry", {"https://quay.io/v1/"}, "quay.io/acme/app", "https://quay.io/v1/"},
+          {"AFolderOfAnotherIsNoRegistry", {"quay.io/other"}, "quay.io/acme/app", ""},
+          {"PortsCount", {"reg.io"}, "reg.io:5000/app", ""},
+          {"DockerHub", {"https://index.docker.io/v1/"}, "busybox", "https://index.docker.io/v1/"},
+          {"DockerHubByItsFolder", {"docker.io/library"}, "busybox", "docker.io/library"});
 
 }  // namespace
 }  // namespace prefetch::credentials::crio_logins_test

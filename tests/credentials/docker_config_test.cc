@@ -8,6 +8,7 @@
 
 #include "base/redactor.h"
 #include "base/text.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::credentials::docker_config_test {
@@ -18,10 +19,6 @@ struct AuthRow {
   std::string text;
   std::optional<std::pair<std::string, std::string>> expect;
 };
-
-void PrintTo(const AuthRow& row, std::ostream* out) {
-  *out << row.name;
-}
 
 class AuthFieldTest : public testing::TestWithParam<AuthRow> {};
 
@@ -36,24 +33,18 @@ TEST_P(AuthFieldTest, Decodes) {
 const std::pair<std::string, std::string> kFooBar = {"foo", "bar"};
 
 // A22 and A23, held against Go.
-INSTANTIATE_TEST_SUITE_P(
-    Spec, AuthFieldTest,
-    testing::Values(AuthRow{"Padded", "Zm9vOmJhcg==", kFooBar}, AuthRow{"Unpadded", "Zm9vOmJhcg", kFooBar},
-                    AuthRow{"LineBreakInside", "Zm9vOm\nJhcg==\n", kFooBar},
-                    AuthRow{"CarriageReturn", "Zm9vOmJhcg==\r\n", kFooBar},
-                    AuthRow{"TrailingBits", "Zm9vOmJhcj==", kFooBar},
-                    AuthRow{"NewlineInThePasswordStays", "Zm9vOmJhcgo=", {{"foo", "bar\n"}}},
-                    AuthRow{"FirstColonSplits", "YTpiOmM=", {{"a", "b:c"}}},
-                    AuthRow{"EmptyUser", "OnB3", {{"", "pw"}}}, AuthRow{"EmptyPassword", "dTo=", {{"u", ""}}},
-                    AuthRow{"TrailingSpace", "Zm9vOmJhcg== ", {}}, AuthRow{"LeadingSpace", " Zm9vOmJhcg", {}},
-                    AuthRow{"WrongLength", "pants", {}}, AuthRow{"NoColon", "cGFudHM=", {}},
-                    AuthRow{"UrlAlphabet", "_-_-", {}}, AuthRow{"TabInside", "Zm9v\tOmJhcg==", {}},
-                    AuthRow{"TooMuchPadding", "Zm9vOmJhcg===", {}},
-                    AuthRow{"TooLittlePadding", "Zm9vOmJhcg=", {}},
-                    AuthRow{"PaddingOnFullGroups", "OnB3====", {}}, AuthRow{"OnlyPadding", "==", {}},
-                    AuthRow{"PaddingInside", "Zm9v=OmJhcg==", {}},
-                    AuthRow{"UnpaddedWithLineBreak", "Zm9vOmJhcg\n", kFooBar}, AuthRow{"Empty", "", {}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec, AuthFieldTest, {"Padded", "Zm9vOmJhcg==", kFooBar}, {"Unpadded", "Zm9vOmJhcg", kFooBar},
+          {"LineBreakInside", "Zm9vOm\nJhcg==\n", kFooBar}, {"CarriageReturn", "Zm9vOmJhcg==\r\n", kFooBar},
+          {"TrailingBits", "Zm9vOmJhcj==", kFooBar},
+          {"NewlineInThePasswordStays", "Zm9vOmJhcgo=", {{"foo", "bar\n"}}},
+          {"FirstColonSplits", "YTpiOmM=", {{"a", "b:c"}}}, {"EmptyUser", "OnB3", {{"", "pw"}}},
+          {"EmptyPassword", "dTo=", {{"u", ""}}}, {"TrailingSpace", "Zm9vOmJhcg== ", {}},
+          {"LeadingSpace", " Zm9vOmJhcg", {}}, {"WrongLength", "pants", {}}, {"NoColon", "cGFudHM=", {}},
+          {"UrlAlphabet", "_-_-", {}}, {"TabInside", "Zm9v\tOmJhcg==", {}},
+          {"TooMuchPadding", "Zm9vOmJhcg===", {}}, {"TooLittlePadding", "Zm9vOmJhcg=", {}},
+          {"PaddingOnFullGroups", "OnB3====", {}}, {"OnlyPadding", "==", {}},
+          {"PaddingInside", "Zm9v=OmJhcg==", {}}, {"UnpaddedWithLineBreak", "Zm9vOmJhcg\n", kFooBar},
+          {"Empty", "", {}});
 
 struct DocumentRow {
   std::string name;
@@ -61,10 +52,6 @@ struct DocumentRow {
   DockerConfigFormat shape;
   std::string expect;  // "key=user:password;" for each; "error"
 };
-
-void PrintTo(const DocumentRow& row, std::ostream* out) {
-  *out << row.name;
-}
 
 class DocumentTest : public testing::TestWithParam<DocumentRow> {};
 
@@ -85,47 +72,41 @@ TEST_P(DocumentTest, Decodes) {
 constexpr DockerConfigFormat kAuths = DockerConfigFormat::kAuths;
 constexpr DockerConfigFormat kLegacy = DockerConfigFormat::kLegacy;
 
-INSTANTIATE_TEST_SUITE_P(
-    Spec, DocumentTest,
-    testing::Values(
-        DocumentRow{"Plain", R"({"auths":{"r.io":{"username":"u","password":"p"}}})", kAuths, "r.io=u:p;"},
-        DocumentRow{"AuthOverrides",
-                    R"({"auths":{"r.io":{"username":"u","password":"p","auth":"Zm9vOmJhcg=="}}})", kAuths,
-                    "r.io=foo:bar;"},
-        DocumentRow{"EmptyAuthDoesNot", R"({"auths":{"r.io":{"username":"u","password":"p","auth":""}}})",
-                    kAuths, "r.io=u:p;"},
-        DocumentRow{"CaseOfKeys", R"({"AUTHS":{"r.io":{"UserName":"u","PASSWORD":"p"}}})", kAuths,
-                    "r.io=u:p;"},
-        DocumentRow{"LastDuplicate", R"({"auths":{"r.io":{"username":"a","Username":"b","password":"p"}}})",
-                    kAuths, "r.io=b:p;"},
-        DocumentRow{"LastDuplicateEntry", R"({"auths":{"r.io":{"username":"a"},"r.io":{"username":"b"}}})",
-                    kAuths, "r.io=b:;"},
-        DocumentRow{"AuthsTwiceAreMerged",
-                    R"({"auths":{"a":{"username":"u"},"b":{"username":"v"}},"auths":{"b":{"username":"w"}}})",
-                    kAuths, "a=u:;b=w:;"},
-        DocumentRow{"AuthsThenNull", R"({"auths":{"a":{"username":"u"}},"Auths":null})", kAuths, ""},
-        DocumentRow{"AnEarlierDuplicateOfAWrongType", R"({"auths":{"r.io":{"username":5,"username":"u"}}})",
-                    kAuths, "error"},
-        DocumentRow{"AListInHttpHeaders", R"({"auths":{},"HttpHeaders":{"X":["a"]}})", kAuths, "error"},
-        DocumentRow{"Deep", R"({"auths":{},"x":)" + std::string(40, '[') + std::string(40, ']') + "}", kAuths,
-                    ""},
-        DocumentRow{"UnknownFields",
-                    R"({"credsStore":"x","credHelpers":{"a":"b"},"HttpHeaders":{},"auths":{}})", kAuths, ""},
-        DocumentRow{"NoAuths", "{}", kAuths, ""}, DocumentRow{"NullAuths", R"({"auths":null})", kAuths, ""},
-        DocumentRow{"IdentityTokenOnly", R"({"auths":{"r.io":{"identitytoken":"t"}}})", kAuths, "r.io=:;"},
-        DocumentRow{"NullEntry", R"({"auths":{"r.io":null}})", kAuths, "r.io=:;"},
-        DocumentRow{"NumberForUser", R"({"auths":{"r.io":{"username":5}}})", kAuths, "error"},
-        DocumentRow{"NumberForPassword", R"({"auths":{"r.io":{"password":5}}})", kAuths, "error"},
-        DocumentRow{"NumberForEmail", R"({"auths":{"r.io":{"email":5}}})", kAuths, "error"},
-        DocumentRow{"NumberForAuth", R"({"auths":{"r.io":{"auth":5}}})", kAuths, "error"},
-        DocumentRow{"OneBadEntrySpoilsAll", R"({"auths":{"a":{"username":"u"},"b":{"auth":"hunter2"}}})",
-                    kAuths, "error"},
-        DocumentRow{"EntryIsNoObject", R"({"auths":{"r.io":"hunter2"}})", kAuths, "error"},
-        DocumentRow{"Garbage", "hunter2", kAuths, "error"}, DocumentRow{"Empty", "", kAuths, "error"},
-        DocumentRow{"NotAnObject", "[]", kAuths, "error"},
-        DocumentRow{"Bare", R"({"r.io":{"username":"u","password":"p"}})", kLegacy, "r.io=u:p;"},
-        DocumentRow{"BareWithAuths", R"({"auths":{"r.io":{"username":"u"}}})", kLegacy, "auths=:;"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec, DocumentTest,
+          {"Plain", R"({"auths":{"r.io":{"username":"u","password":"p"}}})", kAuths, "r.io=u:p;"},
+          {"AuthOverrides", R"({"auths":{"r.io":{"username":"u","password":"p","auth":"Zm9vOmJhcg=="}}})",
+           kAuths, "r.io=foo:bar;"},
+          {"EmptyAuthDoesNot", R"({"auths":{"r.io":{"username":"u","password":"p","auth":""}}})", kAuths,
+           "r.io=u:p;"},
+          {"CaseOfKeys", R"({"AUTHS":{"r.io":{"UserName":"u","PASSWORD":"p"}}})", kAuths, "r.io=u:p;"},
+          {"LastDuplicate", R"({"auths":{"r.io":{"username":"a","Username":"b","password":"p"}}})", kAuths,
+           "r.io=b:p;"},
+          {"LastDuplicateEntry", R"({"auths":{"r.io":{"username":"a"},"r.io":{"username":"b"}}})", kAuths,
+           "r.io=b:;"},
+          {"AuthsTwiceAreMerged",
+           R"({"auths":{"a":{"username":"u"},"b":{"username":"v"}},"auths":{"b":{"username":"w"}}})", kAuths,
+           "a=u:;b=w:;"},
+          {"AuthsThenNull", R"({"auths":{"a":{"username":"u"}},"Auths":null})", kAuths, ""},
+          {"AnEarlierDuplicateOfAWrongType", R"({"auths":{"r.io":{"username":5,"username":"u"}}})", kAuths,
+           "error"},
+          {"AListInHttpHeaders", R"({"auths":{},"HttpHeaders":{"X":["a"]}})", kAuths, "error"},
+          {"Deep", R"({"auths":{},"x":)" + std::string(40, '[') + std::string(40, ']') + "}", kAuths, ""},
+          {"UnknownFields", R"({"credsStore":"x","credHelpers":{"a":"b"},"HttpHeaders":{},"auths":{}})",
+           kAuths, ""},
+          {"NoAuths", "{}", kAuths, ""}, {"NullAuths", R"({"auths":null})", kAuths, ""},
+          {"IdentityTokenOnly", R"({"auths":{"r.io":{"identitytoken":"t"}}})", kAuths, "r.io=:;"},
+          {"NullEntry", R"({"auths":{"r.io":null}})", kAuths, "r.io=:;"},
+          {"NumberForUser", R"({"auths":{"r.io":{"username":5}}})", kAuths, "error"},
+          {"NumberForPassword", R"({"auths":{"r.io":{"password":5}}})", kAuths, "error"},
+          {"NumberForEmail", R"({"auths":{"r.io":{"email":5}}})", kAuths, "error"},
+          {"NumberForAuth", R"({"auths":{"r.io":{"auth":5}}})", kAuths, "error"},
+          {"OneBadEntrySpoilsAll", R"({"auths":{"a":{"username":"u"},"b":{"auth":"hunter2"}}})", kAuths,
+           "error"},
+          {"EntryIsNoObject", R"({"auths":{"r.io":"hunter2"}})", kAuths, "error"},
+          {"Garbage", "hunter2", kAuths, "error"}, {"Empty", "", kAuths, "error"},
+          {"NotAnObject", "[]", kAuths, "error"},
+          {"Bare", R"({"r.io":{"username":"u","password":"p"}})", kLegacy, "r.io=u:p;"},
+          {"BareWithAuths", R"({"auths":{"r.io":{"username":"u"}}})", kLegacy, "auths=:;"});
 
 TEST(DockerConfig, TheErrorNamesTheMember) {
   auto auths = DecodeDockerConfig(R"({"auths":{"r.io":{"auth":"hunter2"}}})", kAuths);

@@ -14,6 +14,7 @@
 #include "credentials/match.h"
 #include "doc/write.h"
 #include "plugin_folder.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::credentials::keyring_test {
@@ -575,57 +576,53 @@ TEST_P(LookupTest, Row) {
   EXPECT_EQ((json + text).find("hunter2"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Lookup, LookupTest,
-    testing::Values(
-        LookupCase{"Anonymous",
-                   {.repository = "r.io/app"},
-                   R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[],"providers":[]})",
-                   "r.io/app:v1\n  anonymous: no credential of this node matches\n"},
-        LookupCase{
-            "InTheOrderOfAttempts",
-            {.repository = "r.io/app",
-             .credentials = {Login(Source::kPullSecret, "team", "r.io", "team"),
-                             Login(Source::kDockerConfig, "/root/config.json", "https://r.io/v1/", "ann"),
-                             Login(Source::kProvider, "ecr", "r.io/app", "")},
-             .providers = {{"ecr", true, "*.io", ProviderOutcome::kOk, ""}}},
-            R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[)"
-            R"({"source":"pull-secret","name":"team","match":"r.io","username":"team"},)"
-            R"({"source":"docker-config","name":"/root/config.json","match":"https://r.io/v1/",)"
-            R"("username":"ann"},)"
-            R"({"source":"provider","name":"ecr","match":"r.io/app","username":""}],)"
-            R"("providers":[{"name":"ecr","matched":true,"outcome":"ok","error":""}]})",
-            "r.io/app:v1\n"
-            "  1.  pull-secret    team               as team       by r.io\n"
-            "  2.  docker-config  /root/config.json  as ann        by https://r.io/v1/\n"
-            "  3.  provider       ecr                no user name  by r.io/app\n"
-            "  provider  ecr  ok  *.io matches\n"},
-        LookupCase{"APluginsWordsMakeNoLines",
-                   {.repository = "r.io/app",
-                    .credentials = {Login(Source::kProvider, "ecr", "r.io", "ann\n  2.  \x1b[2J")},
-                    .providers = {}},
-                   R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[)"
-                   R"({"source":"provider","name":"ecr","match":"r.io","username":"ann\n  2.  \u001b[2J"}],)"
-                   R"("providers":[]})",
-                   "r.io/app:v1\n  1.  provider  ecr  as ann   2.   [2J  by r.io\n"},
-        LookupCase{"WhyAProviderGivesNothing",
-                   {.repository = "r.io/app",
-                    .providers = {{"a", false, "", ProviderOutcome::kSkipped, ""},
-                                  {"broken", true, "r.io", ProviderOutcome::kError, "exited 1: no region"},
-                                  {"c", true, "r.io", ProviderOutcome::kEmpty, ""},
-                                  {"d", true, "r.io", ProviderOutcome::kSkipped, "it wants a token"}}},
-                   R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[],"providers":[)"
-                   R"({"name":"a","matched":false,"outcome":"skipped","error":""},)"
-                   R"({"name":"broken","matched":true,"outcome":"error","error":"exited 1: no region"},)"
-                   R"({"name":"c","matched":true,"outcome":"empty","error":""},)"
-                   R"({"name":"d","matched":true,"outcome":"skipped","error":"it wants a token"}]})",
-                   "r.io/app:v1\n"
-                   "  anonymous: no credential of this node matches\n"
-                   "  provider  a       skipped  no entry of matchImages matches\n"
-                   "  provider  broken  error    r.io matches: exited 1: no region\n"
-                   "  provider  c       empty    r.io matches, it has no credentials for this image\n"
-                   "  provider  d       skipped  r.io matches: it wants a token\n"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Lookup, LookupTest,
+          {"Anonymous",
+           {.repository = "r.io/app"},
+           R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[],"providers":[]})",
+           "r.io/app:v1\n  anonymous: no credential of this node matches\n"},
+          {"InTheOrderOfAttempts",
+           {.repository = "r.io/app",
+            .credentials = {Login(Source::kPullSecret, "team", "r.io", "team"),
+                            Login(Source::kDockerConfig, "/root/config.json", "https://r.io/v1/", "ann"),
+                            Login(Source::kProvider, "ecr", "r.io/app", "")},
+            .providers = {{"ecr", true, "*.io", ProviderOutcome::kOk, ""}}},
+           R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[)"
+           R"({"source":"pull-secret","name":"team","match":"r.io","username":"team"},)"
+           R"({"source":"docker-config","name":"/root/config.json","match":"https://r.io/v1/",)"
+           R"("username":"ann"},)"
+           R"({"source":"provider","name":"ecr","match":"r.io/app","username":""}],)"
+           R"("providers":[{"name":"ecr","matched":true,"outcome":"ok","error":""}]})",
+           "r.io/app:v1\n"
+           "  1.  pull-secret    team               as team       by r.io\n"
+           "  2.  docker-config  /root/config.json  as ann        by https://r.io/v1/\n"
+           "  3.  provider       ecr                no user name  by r.io/app\n"
+           "  provider  ecr  ok  *.io matches\n"},
+          {"APluginsWordsMakeNoLines",
+           {.repository = "r.io/app",
+            .credentials = {Login(Source::kProvider, "ecr", "r.io", "ann\n  2.  \x1b[2J")},
+            .providers = {}},
+           R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[)"
+           R"({"source":"provider","name":"ecr","match":"r.io","username":"ann\n  2.  \u001b[2J"}],)"
+           R"("providers":[]})",
+           "r.io/app:v1\n  1.  provider  ecr  as ann   2.   [2J  by r.io\n"},
+          {"WhyAProviderGivesNothing",
+           {.repository = "r.io/app",
+            .providers = {{"a", false, "", ProviderOutcome::kSkipped, ""},
+                          {"broken", true, "r.io", ProviderOutcome::kError, "exited 1: no region"},
+                          {"c", true, "r.io", ProviderOutcome::kEmpty, ""},
+                          {"d", true, "r.io", ProviderOutcome::kSkipped, "it wants a token"}}},
+           R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[],"providers":[)"
+           R"({"name":"a","matched":false,"outcome":"skipped","error":""},)"
+           R"({"name":"broken","matched":true,"outcome":"error","error":"exited 1: no region"},)"
+           R"({"name":"c","matched":true,"outcome":"empty","error":""},)"
+           R"({"name":"d","matched":true,"outcome":"skipped","error":"it wants a token"}]})",
+           "r.io/app:v1\n"
+           "  anonymous: no credential of this node matches\n"
+           "  provider  a       skipped  no entry of matchImages matches\n"
+           "  provider  broken  error    r.io matches: exited 1: no region\n"
+           "  provider  c       empty    r.io matches, it has no credentials for this image\n"
+           "  provider  d       skipped  r.io matches: it wants a token\n"});
 
 TEST(ShownKey, HoldsNoSecret) {
   EXPECT_EQ(DisplayKey("quay.io"), "quay.io");
@@ -643,10 +640,6 @@ struct Row {
   std::string repository;
   std::vector<std::string> found;
 };
-
-void PrintTo(const Row& row, std::ostream* out) {
-  *out << row.name;
-}
 
 std::vector<KeyedAuth> Auths(const std::vector<std::string>& keys) {
   std::vector<KeyedAuth> auths;
@@ -668,37 +661,32 @@ TEST_P(LookUpTest, Finds) {
 }
 
 // A16 and A17.
-INSTANTIATE_TEST_SUITE_P(
-    Spec, LookUpTest,
-    testing::Values(Row{"LongerFirst", Strings{"bar.example.com", "bar.example.com/pong"},
-                        "bar.example.com/pongz", Strings{"bar.example.com/pong", "bar.example.com"}},
-                    Row{"VersionPath", {"https://quay.io/v1/"}, "quay.io/foo/bar", {"https://quay.io/v1/"}},
-                    Row{"DefaultRegistry", Strings{"https://index.docker.io/v1/"}, "docker.io/library/nginx",
-                        Strings{"https://index.docker.io/v1/"}},
-                    Row{"FallbackOnlyIfNothingMatched", Strings{"docker.io", "index.docker.io"},
-                        "docker.io/library/nginx", Strings{"docker.io"}},
-                    Row{"Registry1IsNotFolded", {"registry-1.docker.io"}, "docker.io/library/nginx", {}},
-                    Row{"ColonInThePath", Strings{"https://*.docker.io/path:1111"},
-                        "prefix.docker.io/path:1111/x", Strings{"https://*.docker.io/path:1111"}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec, LookUpTest,
+          {"LongerFirst", Strings{"bar.example.com", "bar.example.com/pong"}, "bar.example.com/pongz",
+           Strings{"bar.example.com/pong", "bar.example.com"}},
+          {"VersionPath", {"https://quay.io/v1/"}, "quay.io/foo/bar", {"https://quay.io/v1/"}},
+          {"DefaultRegistry", Strings{"https://index.docker.io/v1/"}, "docker.io/library/nginx",
+           Strings{"https://index.docker.io/v1/"}},
+          {"FallbackOnlyIfNothingMatched", Strings{"docker.io", "index.docker.io"}, "docker.io/library/nginx",
+           Strings{"docker.io"}},
+          {"Registry1IsNotFolded", {"registry-1.docker.io"}, "docker.io/library/nginx", {}},
+          {"ColonInThePath", Strings{"https://*.docker.io/path:1111"}, "prefix.docker.io/path:1111/x",
+           Strings{"https://*.docker.io/path:1111"}});
 
-INSTANTIATE_TEST_SUITE_P(
-    Text, LookUpTest,
-    testing::Values(
-        Row{"LiteralBeforeWildcard", {"*.foo.io", "a.foo.io"}, "a.foo.io/x", {"a.foo.io", "*.foo.io"}},
-        Row{"V2", {"quay.io/v2/team"}, "quay.io/team/x", {"quay.io/v2/team"}},
-        Row{"V2OfAnother", {"quay.io/v2/team"}, "quay.io/other", {}},
-        Row{"V1WithoutSlashStays", {"quay.io/v1"}, "quay.io/foo", {}},
-        Row{"Http", {"http://reg:5000"}, "reg:5000/x", {"http://reg:5000"}},
-        Row{"TwoSchemes", {"https://http://reg:5000"}, "reg:5000/x", {}},
-        Row{"PortStays", {"reg.io"}, "reg.io:5000/x", {}},
-        Row{"EqualKeysKeepOrder", Strings{"reg.io", "https://reg.io", "http://reg.io/"}, "reg.io/x",
-            Strings{"reg.io", "https://reg.io", "http://reg.io/"}},
-        Row{"UnusableKeyIsSkipped", {"reg io", "reg.io"}, "reg.io/x", {"reg.io"}},
-        Row{"FallbackForLocalhost", {"index.docker.io"}, "localhost/x", {"index.docker.io"}},
-        Row{"NoFallbackForOthers", {"index.docker.io"}, "quay.io/x", {}},
-        Row{"FallbackNeedsExactlyTheKey", {"index.docker.io/library"}, "docker.io/library/nginx", {}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Text, LookUpTest,
+          {"LiteralBeforeWildcard", {"*.foo.io", "a.foo.io"}, "a.foo.io/x", {"a.foo.io", "*.foo.io"}},
+          {"V2", {"quay.io/v2/team"}, "quay.io/team/x", {"quay.io/v2/team"}},
+          {"V2OfAnother", {"quay.io/v2/team"}, "quay.io/other", {}},
+          {"V1WithoutSlashStays", {"quay.io/v1"}, "quay.io/foo", {}},
+          {"Http", {"http://reg:5000"}, "reg:5000/x", {"http://reg:5000"}},
+          {"TwoSchemes", {"https://http://reg:5000"}, "reg:5000/x", {}},
+          {"PortStays", {"reg.io"}, "reg.io:5000/x", {}},
+          {"EqualKeysKeepOrder", Strings{"reg.io", "https://reg.io", "http://reg.io/"}, "reg.io/x",
+           Strings{"reg.io", "https://reg.io", "http://reg.io/"}},
+          {"UnusableKeyIsSkipped", {"reg io", "reg.io"}, "reg.io/x", {"reg.io"}},
+          {"FallbackForLocalhost", {"index.docker.io"}, "localhost/x", {"index.docker.io"}},
+          {"NoFallbackForOthers", {"index.docker.io"}, "quay.io/x", {}},
+          {"FallbackNeedsExactlyTheKey", {"index.docker.io/library"}, "docker.io/library/nginx", {}});
 
 TEST(LookUp, SeveralIndexesAreOneKeyring) {
   KeyIndex first(Auths({"*.foo.io", "a.foo.io"}));

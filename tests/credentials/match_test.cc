@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "rows.h"
+
 namespace prefetch::credentials::match_test {
 namespace {
 
@@ -38,63 +40,47 @@ constexpr Expect kNegative = Expect::kNegative;
 constexpr Expect kError = Expect::kError;
 
 // A14 and A15, held against Go.
-INSTANTIATE_TEST_SUITE_P(Spec, MatchTest,
-                         testing::Values(Row{"Label", "*.kubernetes.io", "prefix.kubernetes.io", kMatch},
-                                         Row{"FewerLabels", "*.kubernetes.io", "kubernetes.io", kNegative},
-                                         Row{"EmptyRun", "*kubernetes.io", "kubernetes.io", kMatch},
-                                         Row{"Suffix", "*-good.k8s.io", "x-good.k8s.io", kMatch},
-                                         Row{"StarLocalhost", "*", "localhost", kMatch},
-                                         Row{"StarOneLabelOnly", "*", "foo.io", kNegative},
-                                         Row{"Port", "prefix.*.io/foo", "prefix.k8s.io:1111/foo/bar",
-                                             kNegative},
-                                         Row{"PortLetters", "foo.io:abc", "foo.io", kError},
-                                         Row{"PortGlob", "*.foo.io:*", "x.foo.io", kError},
-                                         Row{"Space", "foo bar.io", "foo.io", kError},
-                                         Row{"Backslash", "foo\\.io", "foo.io", kError},
-                                         Row{"BadEscape", "%invalid%", "foo.io", kError},
-                                         Row{"CharacterClass", "[a-c].foo.io", "a.foo.io", kError},
-                                         Row{"QuestionMark", "reg?stry.io", "registry.io", kNegative},
-                                         Row{"Scheme", "https://foo.io", "foo.io", kNegative},
-                                         Row{"UserInformation", "user@foo.io", "foo.io", kMatch},
-                                         Row{"UpperCase", "FOO.io", "foo.io", kNegative},
-                                         Row{"Ipv6WithPort", "[::1]:5000", "[::1]:5000/x", kMatch},
-                                         Row{"Ipv6WithoutPort", "[::1]", "[::1]/x", kNegative}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec, MatchTest, {"Label", "*.kubernetes.io", "prefix.kubernetes.io", kMatch},
+          {"FewerLabels", "*.kubernetes.io", "kubernetes.io", kNegative},
+          {"EmptyRun", "*kubernetes.io", "kubernetes.io", kMatch},
+          {"Suffix", "*-good.k8s.io", "x-good.k8s.io", kMatch}, {"StarLocalhost", "*", "localhost", kMatch},
+          {"StarOneLabelOnly", "*", "foo.io", kNegative},
+          {"Port", "prefix.*.io/foo", "prefix.k8s.io:1111/foo/bar", kNegative},
+          {"PortLetters", "foo.io:abc", "foo.io", kError}, {"PortGlob", "*.foo.io:*", "x.foo.io", kError},
+          {"Space", "foo bar.io", "foo.io", kError}, {"Backslash", "foo\\.io", "foo.io", kError},
+          {"BadEscape", "%invalid%", "foo.io", kError},
+          {"CharacterClass", "[a-c].foo.io", "a.foo.io", kError},
+          {"QuestionMark", "reg?stry.io", "registry.io", kNegative},
+          {"Scheme", "https://foo.io", "foo.io", kNegative},
+          {"UserInformation", "user@foo.io", "foo.io", kMatch}, {"UpperCase", "FOO.io", "foo.io", kNegative},
+          {"Ipv6WithPort", "[::1]:5000", "[::1]:5000/x", kMatch},
+          {"Ipv6WithoutPort", "[::1]", "[::1]/x", kNegative});
 
 // The words of A14 and A15, and corner cases.
-INSTANTIATE_TEST_SUITE_P(
-    Text, MatchTest,
-    testing::Values(
-        Row{"NoDefaultPort", "foo.io:443", "foo.io/a", kNegative},
-        Row{"SamePort", "foo.io:443", "foo.io:443/a", kMatch},
-        Row{"TrailingColon", "foo.io:", "foo.io/a", kMatch},
-        Row{"PathIsNotSegmentAware", "foo.io/a", "foo.io/ab", kMatch},
-        Row{"PathIsAPrefix", "foo.io/a/b", "foo.io/a", kNegative},
-        Row{"SlashNeedsAPath", "foo.io/", "foo.io/a", kMatch},
-        Row{"SlashWithoutPath", "foo.io/", "foo.io", kNegative},
-        Row{"GlobInPathIsLiteral", "foo.io/*", "foo.io/a", kNegative},
-        Row{"EscapedPath", "foo.io/%61b", "foo.io/abc", kMatch},
-        Row{"BadEscapedPath", "foo.io/%6", "foo.io/a", kError},
-        Row{"Query", "foo.io?x=y", "foo.io/a", kMatch}, Row{"Fragment", "foo.io#x", "foo.io/a", kMatch},
-        Row{"ControlCharacter", "foo.io\n", "foo.io/a", kError},
-        Row{"Ecr", "*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.eu-west-1.amazonaws.com/app", kMatch},
-        Row{"EcrChina", "*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.cn-north-1.amazonaws.com.cn/app",
-            kNegative},
-        Row{"ManyStars", "*a*b*.io", "xaxbx.io/y", kMatch},
-        Row{"ManyStarsNo", "*a*b*.io", "xbxax.io/y", kNegative},
-        Row{"StarsMayNotOverlap", "ab*ba.io", "aba.io/y", kNegative},
-        Row{"StarAtTheEnd", "foo*.io", "foo.io/y", kMatch},
-        Row{"HubIsDockerIo", "docker.io", "docker.io/library/nginx", kMatch},
-        Row{"NoFallbackInPatterns", "index.docker.io", "docker.io/library/nginx", kNegative},
-        Row{"EscapeBeyondAscii", "foo%a0.io", "foo%a0.io/x", kMatch},
-        Row{"EscapeOfPercent", "foo%25.io", "foo%25.io/x", kMatch},
-        Row{"ZoneWithoutName", "[fe80::1%25]:5000", "[fe80::1%25]:5000/x", kError},
-        Row{"ZoneOfAddress", "[fe80::1%25en0]:5000", "[fe80::1%25en0]:5000/x", kMatch},
-        Row{"EscapeOfAscii", "foo%30.io", "foo.io", kError},
-        Row{"BadUserInformation", "<a@foo.io", "foo.io/a", kError},
-        Row{"BadIpv6", "[::g]:5000", "foo.io", kError}, Row{"BareIpv6", "::1", "foo.io", kError},
-        Row{"Empty", "", "foo.io/a", kNegative}, Row{"Address", "10.0.0.1:5000", "10.0.0.1:5000/a", kMatch}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    Text, MatchTest, {"NoDefaultPort", "foo.io:443", "foo.io/a", kNegative},
+    {"SamePort", "foo.io:443", "foo.io:443/a", kMatch}, {"TrailingColon", "foo.io:", "foo.io/a", kMatch},
+    {"PathIsNotSegmentAware", "foo.io/a", "foo.io/ab", kMatch},
+    {"PathIsAPrefix", "foo.io/a/b", "foo.io/a", kNegative},
+    {"SlashNeedsAPath", "foo.io/", "foo.io/a", kMatch}, {"SlashWithoutPath", "foo.io/", "foo.io", kNegative},
+    {"GlobInPathIsLiteral", "foo.io/*", "foo.io/a", kNegative},
+    {"EscapedPath", "foo.io/%61b", "foo.io/abc", kMatch}, {"BadEscapedPath", "foo.io/%6", "foo.io/a", kError},
+    {"Query", "foo.io?x=y", "foo.io/a", kMatch}, {"Fragment", "foo.io#x", "foo.io/a", kMatch},
+    {"ControlCharacter", "foo.io\n", "foo.io/a", kError},
+    {"Ecr", "*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.eu-west-1.amazonaws.com/app", kMatch},
+    {"EcrChina", "*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.cn-north-1.amazonaws.com.cn/app", kNegative},
+    {"ManyStars", "*a*b*.io", "xaxbx.io/y", kMatch}, {"ManyStarsNo", "*a*b*.io", "xbxax.io/y", kNegative},
+    {"StarsMayNotOverlap", "ab*ba.io", "aba.io/y", kNegative},
+    {"StarAtTheEnd", "foo*.io", "foo.io/y", kMatch},
+    {"HubIsDockerIo", "docker.io", "docker.io/library/nginx", kMatch},
+    {"NoFallbackInPatterns", "index.docker.io", "docker.io/library/nginx", kNegative},
+    {"EscapeBeyondAscii", "foo%a0.io", "foo%a0.io/x", kMatch},
+    {"EscapeOfPercent", "foo%25.io", "foo%25.io/x", kMatch},
+    {"ZoneWithoutName", "[fe80::1%25]:5000", "[fe80::1%25]:5000/x", kError},
+    {"ZoneOfAddress", "[fe80::1%25en0]:5000", "[fe80::1%25en0]:5000/x", kMatch},
+    {"EscapeOfAscii", "foo%30.io", "foo.io", kError}, {"BadUserInformation", "<a@foo.io", "foo.io/a", kError},
+    {"BadIpv6", "[::g]:5000", "foo.io", kError}, {"BareIpv6", "::1", "foo.io", kError},
+    {"Empty", "", "foo.io/a", kNegative}, {"Address", "10.0.0.1:5000", "10.0.0.1:5000/a", kMatch});
 
 bool Covers(const std::string& wider, const std::string& narrower) {
   return Pattern::Parse(wider)->Covers(*Pattern::Parse(narrower));

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "credentials/plugin_answers.h"
 #include "plugin_folder.h"
+#include "rows.h"
 
 namespace prefetch::credentials::plugin_test {
 namespace {
@@ -88,10 +89,6 @@ struct Row {
   milliseconds timeout = seconds(30);
 };
 
-void PrintTo(const Row& row, std::ostream* out) {
-  *out << row.name;
-}
-
 class FailureTest : public RunPluginTest, public testing::WithParamInterface<Row> {};
 
 TEST_P(FailureTest, IsSaidWithoutSecrets) {
@@ -105,34 +102,30 @@ TEST_P(FailureTest, IsSaidWithoutSecrets) {
   EXPECT_EQ(response.error().code(), GetParam().code);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Plugin, FailureTest,
-    testing::Values(
-        Row{"ExitsWithOutput", "GOOD; exit 1", "exited 1"},
-        Row{"ExitsWithReason", "echo 'no region' >&2; exit 3", "exited 3: no region"},
-        Row{"ReasonHoldsThePassword", "GOOD; echo 'user hunter2 refused' >&2; exit 1",
-            "exited 1: user [redacted] refused"},
-        Row{"KilledBySignal", "kill -KILL $$", "was killed by signal 9"},
-        Row{"Hangs", "exec sleep 1000", "did not answer within 0.2s", base::Code::kDeadlineExceeded,
-            milliseconds(200)},
-        Row{"IgnoresTerm", "trap '' TERM; while :; do sleep 1000; done", "did not answer within",
-            base::Code::kDeadlineExceeded, milliseconds(200)},
-        Row{"AnswersAndHangs", "GOOD; exec sleep 1000", "did not answer within",
-            base::Code::kDeadlineExceeded, milliseconds(200)},
-        Row{"FloodsStdout", "yes hunter2", "wrote more than 1 MiB", base::Code::kResourceExhausted},
-        Row{"PrintsGarbage", "echo 'hunter2 is no json'", "not JSON", base::Code::kInvalidArgument},
-        Row{"PrintsNothing", "true", "not JSON", base::Code::kInvalidArgument},
-        Row{"PrintsTwo", "GOOD; GOOD", "not JSON", base::Code::kInvalidArgument},
-        Row{"WrongVersion", "echo '{\"kind\":\"CredentialProviderResponse\",\"apiVersion\":\"hunter2\"}'",
-            "apiVersion is not", base::Code::kInvalidArgument},
-        Row{"OlderVersion", "GOOD | sed 's|k8s.io/v1|k8s.io/v1beta1|'", "apiVersion is not",
-            base::Code::kInvalidArgument},
-        Row{"WrongKind", "GOOD | sed s/CredentialProviderResponse/Secret/", "kind is not",
-            base::Code::kInvalidArgument},
-        Row{"UnknownField", "GOOD | sed 's/\"auth\"/\"hunter2\":1,\"auth\"/'", "unknown",
-            base::Code::kInvalidArgument},
-        Row{"SendsTheRequestBack", "exec cat", "kind is not", base::Code::kInvalidArgument}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Plugin, FailureTest, {"ExitsWithOutput", "GOOD; exit 1", "exited 1"},
+          {"ExitsWithReason", "echo 'no region' >&2; exit 3", "exited 3: no region"},
+          {"ReasonHoldsThePassword", "GOOD; echo 'user hunter2 refused' >&2; exit 1",
+           "exited 1: user [redacted] refused"},
+          {"KilledBySignal", "kill -KILL $$", "was killed by signal 9"},
+          {"Hangs", "exec sleep 1000", "did not answer within 0.2s", base::Code::kDeadlineExceeded,
+           milliseconds(200)},
+          {"IgnoresTerm", "trap '' TERM; while :; do sleep 1000; done", "did not answer within",
+           base::Code::kDeadlineExceeded, milliseconds(200)},
+          {"AnswersAndHangs", "GOOD; exec sleep 1000", "did not answer within", base::Code::kDeadlineExceeded,
+           milliseconds(200)},
+          {"FloodsStdout", "yes hunter2", "wrote more than 1 MiB", base::Code::kResourceExhausted},
+          {"PrintsGarbage", "echo 'hunter2 is no json'", "not JSON", base::Code::kInvalidArgument},
+          {"PrintsNothing", "true", "not JSON", base::Code::kInvalidArgument},
+          {"PrintsTwo", "GOOD; GOOD", "not JSON", base::Code::kInvalidArgument},
+          {"WrongVersion", "echo '{\"kind\":\"CredentialProviderResponse\",\"apiVersion\":\"hunter2\"}'",
+           "apiVersion is not", base::Code::kInvalidArgument},
+          {"OlderVersion", "GOOD | sed 's|k8s.io/v1|k8s.io/v1beta1|'", "apiVersion is not",
+           base::Code::kInvalidArgument},
+          {"WrongKind", "GOOD | sed s/CredentialProviderResponse/Secret/", "kind is not",
+           base::Code::kInvalidArgument},
+          {"UnknownField", "GOOD | sed 's/\"auth\"/\"hunter2\":1,\"auth\"/'", "unknown",
+           base::Code::kInvalidArgument},
+          {"SendsTheRequestBack", "exec cat", "kind is not", base::Code::kInvalidArgument});
 
 TEST_F(RunPluginTest, ItsErrorsHaveNoSecret) {
   const std::string key = "wJalrXUtnFEMI/K7MDENG", word = "correct horse";
@@ -600,10 +593,6 @@ struct PluginProtocolRow {
   unsigned minor = 36;
 };
 
-void PrintTo(const PluginProtocolRow& row, std::ostream* out) {
-  *out << row.name;
-}
-
 std::string Show(const PluginResponse& response) {
   std::string text = response.cache_key_type == CacheKeyType::kImage      ? "Image"
                      : response.cache_key_type == CacheKeyType::kRegistry ? "Registry"
@@ -634,40 +623,28 @@ TEST_P(DecodeResponseTest, InEveryVersion) {
 const char kDoesNot[] = "the response does not decode";
 const char kBadType[] = "the response's cacheKeyType";
 
-INSTANTIATE_TEST_SUITE_P(
-    Body, DecodeResponseTest,
-    testing::Values(
-        PluginProtocolRow{"Image",
-                          R"(,"cacheKeyType":"Image","auth":{"r.io":{"username":"u","password":"p"}})",
-                          "Image default r.io=u:p"},
-        PluginProtocolRow{"Registry", R"(,"cacheKeyType":"Registry","cacheDuration":"10m")",
-                          "Registry 600000000000"},
-        PluginProtocolRow{"Global", R"(,"cacheKeyType":"Global","cacheDuration":"0s","auth":{})", "Global 0"},
-        PluginProtocolRow{"NegativeDuration", R"(,"cacheKeyType":"Global","cacheDuration":"-1s")",
-                          "Global -1000000000"},
-        PluginProtocolRow{"NullDuration", R"(,"cacheKeyType":"Global","cacheDuration":null,"auth":null)",
-                          "Global default"},
-        PluginProtocolRow{"EmptyStrings",
-                          R"(,"cacheKeyType":"Image","auth":{"r.io":{"username":"","password":""}})",
-                          "Image default r.io=:"},
-        PluginProtocolRow{"NullEntry", R"(,"cacheKeyType":"Image","auth":{"r.io":null})",
-                          "Image default r.io=:"},
-        PluginProtocolRow{"NoCacheKeyType", R"(,"auth":{})", kBadType},
-        PluginProtocolRow{"UnknownCacheKeyType", R"(,"cacheKeyType":"registry")", kBadType},
-        PluginProtocolRow{"NumberForDuration", R"(,"cacheKeyType":"Image","cacheDuration":600)", kDoesNot},
-        PluginProtocolRow{"BadDuration", R"(,"cacheKeyType":"Image","cacheDuration":"10")", kDoesNot},
-        PluginProtocolRow{"UnknownField", R"(,"cacheKeyType":"Image","hunter2":1)", kDoesNot},
-        PluginProtocolRow{"UnknownFieldIn131", R"(,"cacheKeyType":"Image","hunter2":1)", "Image default", 31},
-        PluginProtocolRow{"UnknownFieldOfAnEntry",
-                          R"(,"cacheKeyType":"Image","auth":{"r.io":{"hunter2":"x"}})", kDoesNot},
-        PluginProtocolRow{"DuplicateField", R"(,"cacheKeyType":"Image","cacheKeyType":"Image")", kDoesNot},
-        PluginProtocolRow{"DuplicateFieldIn131", R"(,"cacheKeyType":"Image","cacheKeyType":"Global")",
-                          "Global", 31},
-        PluginProtocolRow{"CaseOfKeys", R"(,"CacheKeyType":"Image")", kDoesNot},
-        PluginProtocolRow{"NumberForPassword", R"(,"cacheKeyType":"Image","auth":{"r.io":{"password":5}})",
-                          kDoesNot},
-        PluginProtocolRow{"AuthIsAList", R"(,"cacheKeyType":"Image","auth":[])", kDoesNot}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Body, DecodeResponseTest,
+          {"Image", R"(,"cacheKeyType":"Image","auth":{"r.io":{"username":"u","password":"p"}})",
+           "Image default r.io=u:p"},
+          {"Registry", R"(,"cacheKeyType":"Registry","cacheDuration":"10m")", "Registry 600000000000"},
+          {"Global", R"(,"cacheKeyType":"Global","cacheDuration":"0s","auth":{})", "Global 0"},
+          {"NegativeDuration", R"(,"cacheKeyType":"Global","cacheDuration":"-1s")", "Global -1000000000"},
+          {"NullDuration", R"(,"cacheKeyType":"Global","cacheDuration":null,"auth":null)", "Global default"},
+          {"EmptyStrings", R"(,"cacheKeyType":"Image","auth":{"r.io":{"username":"","password":""}})",
+           "Image default r.io=:"},
+          {"NullEntry", R"(,"cacheKeyType":"Image","auth":{"r.io":null})", "Image default r.io=:"},
+          {"NoCacheKeyType", R"(,"auth":{})", kBadType},
+          {"UnknownCacheKeyType", R"(,"cacheKeyType":"registry")", kBadType},
+          {"NumberForDuration", R"(,"cacheKeyType":"Image","cacheDuration":600)", kDoesNot},
+          {"BadDuration", R"(,"cacheKeyType":"Image","cacheDuration":"10")", kDoesNot},
+          {"UnknownField", R"(,"cacheKeyType":"Image","hunter2":1)", kDoesNot},
+          {"UnknownFieldIn131", R"(,"cacheKeyType":"Image","hunter2":1)", "Image default", 31},
+          {"UnknownFieldOfAnEntry", R"(,"cacheKeyType":"Image","auth":{"r.io":{"hunter2":"x"}})", kDoesNot},
+          {"DuplicateField", R"(,"cacheKeyType":"Image","cacheKeyType":"Image")", kDoesNot},
+          {"DuplicateFieldIn131", R"(,"cacheKeyType":"Image","cacheKeyType":"Global")", "Global", 31},
+          {"CaseOfKeys", R"(,"CacheKeyType":"Image")", kDoesNot},
+          {"NumberForPassword", R"(,"cacheKeyType":"Image","auth":{"r.io":{"password":5}})", kDoesNot},
+          {"AuthIsAList", R"(,"cacheKeyType":"Image","auth":[])", kDoesNot});
 
 TEST(DecodeResponse, ChecksInOrder) {
   auto decode = [](const std::string& text) {

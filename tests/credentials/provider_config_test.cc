@@ -10,6 +10,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "credentials/missing_providers.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::credentials::provider_config_test {
@@ -379,59 +380,53 @@ const std::string kAcme =
     "kubelet uses the credential provider \"acme\" from /k/c.yaml; the agent was given none: images of a.io, "
     "b.io, c.io, … will be refused (401)";
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, NotGivenTest,
-    testing::Values(
-        NotGivenCase{"KubeletHasNone", "", {}, "", {}, {}},
-        NotGivenCase{"KubeletHasNoneWeHave", "", {}, "/o", {{"a"}}, {}},
-        NotGivenCase{"None", "/k/c.yaml", kThere, "", {}, {kEcr, kAcme}},
-        NotGivenCase{"TheSameFile", "/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr"}}, {}},
-        NotGivenCase{"MountedElsewhere", "/k/c.yaml", kThere, "/own/p.yaml", {{"acme"}, {"ecr"}}, {}},
-        NotGivenCase{"OneOfTwo", "/k/c.yaml", kThere, "/own/p.yaml",
-                     std::vector<AgentProviders::Entry>{{"acme"}},
-                     Strings{base::ReplaceAll(kEcr, "given none", "given others")}},
-        NotGivenCase{
-            "TheSameFileAndNoProgram", "/k/c.yaml", kThere, "/k/c.yaml",
-            std::vector<AgentProviders::Entry>{{"acme"}, {"ecr", ProgramComparison::kAbsent}},
-            Strings{
-                "kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent has no program "
-                "/own/bin/ecr: images of *.dkr.ecr.*.amazonaws.com, public.ecr.aws will be refused (401)"}},
-        NotGivenCase{"AnotherProgram", "/k/c.yaml", kThere, "/own/p.yaml",
-                     std::vector<AgentProviders::Entry>{{"acme"}, {"ecr", ProgramComparison::kDifferent}},
-                     Strings{"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent runs "
-                             "/own/bin/ecr, which is another program than /k/bin/ecr: images of "
-                             "*.dkr.ecr.*.amazonaws.com, public.ecr.aws may be refused (401)"}},
-        NotGivenCase{"Unreadable", "/k/c.yaml", kUnreadable, "", std::vector<AgentProviders::Entry>{},
-                     Strings{"kubelet uses credential providers from /k/c.yaml; the agent was given none, "
-                             "and cannot read that file (/k/c.yaml: no such file): images of these "
-                             "providers' registries will be refused (401)"}},
-        NotGivenCase{"UnreadableAndTheSame", "/k/c.yaml", kUnreadable, "/k/c.yaml", {}, {}},
-        NotGivenCase{"FewerImages", "/k/c.yaml", kThere, "/own/p.yaml",
-                     std::vector<AgentProviders::Entry>{ForImages("acme", {"b.io", "a.io", "d.io"}), {"ecr"}},
-                     Strings{"kubelet uses the credential provider \"acme\" from /k/c.yaml; the agent's "
-                             "provider of that name, from /own/p.yaml, does not match all of its images: "
-                             "images of c.io may be refused (401)"}},
-        NotGivenCase{"WiderImages", "/k/c.yaml", kThere, "/own/p.yaml",
-                     std::vector<AgentProviders::Entry>{
-                         ForImages("acme", {"*.io"}),
-                         ForImages("ecr", {"*.dkr.ecr.*.amazonaws.com", "public.ecr.aws", "*.ecr.aws"})},
-                     Strings{}},
-        NotGivenCase{"AWiderGlob", "/k/c.yaml", kThere, "/own/p.yaml",
-                     std::vector<AgentProviders::Entry>{
-                         {"acme"}, ForImages("ecr", {"*.dkr.ecr*.*.amazon*.com", "public.ecr.aws"})},
-                     Strings{}},
-        NotGivenCase{"NarrowerGlob", "/k/c.yaml", kThere, "/own/p.yaml",
-                     std::vector<AgentProviders::Entry>{
-                         {"acme"}, ForImages("ecr", {"*.dkr.ecr.eu-west-1.amazonaws.com", "public.ecr.aws"})},
-                     Strings{"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent's "
-                             "provider of that name, from /own/p.yaml, does not match all of its images: "
-                             "images of *.dkr.ecr.*.amazonaws.com may be refused (401)"}},
-        NotGivenCase{"UnreadableAndAnother", "/k/c.yaml", kUnreadable, "/own/p.yaml",
-                     std::vector<AgentProviders::Entry>{{"ecr"}},
-                     Strings{"kubelet uses credential providers from /k/c.yaml; the agent was given others, "
-                             "and cannot read that file (/k/c.yaml: no such file): images of these "
-                             "providers' registries will be refused (401)"}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, NotGivenTest, {"KubeletHasNone", "", {}, "", {}, {}},
+          {"KubeletHasNoneWeHave", "", {}, "/o", {{"a"}}, {}},
+          {"None", "/k/c.yaml", kThere, "", {}, {kEcr, kAcme}},
+          {"TheSameFile", "/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr"}}, {}},
+          {"MountedElsewhere", "/k/c.yaml", kThere, "/own/p.yaml", {{"acme"}, {"ecr"}}, {}},
+          {"OneOfTwo", "/k/c.yaml", kThere, "/own/p.yaml", std::vector<AgentProviders::Entry>{{"acme"}},
+           Strings{base::ReplaceAll(kEcr, "given none", "given others")}},
+          {"TheSameFileAndNoProgram", "/k/c.yaml", kThere, "/k/c.yaml",
+           std::vector<AgentProviders::Entry>{{"acme"}, {"ecr", ProgramComparison::kAbsent}},
+           Strings{
+               "kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent has no program "
+               "/own/bin/ecr: images of *.dkr.ecr.*.amazonaws.com, public.ecr.aws will be refused (401)"}},
+          {"AnotherProgram", "/k/c.yaml", kThere, "/own/p.yaml",
+           std::vector<AgentProviders::Entry>{{"acme"}, {"ecr", ProgramComparison::kDifferent}},
+           Strings{"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent runs "
+                   "/own/bin/ecr, which is another program than /k/bin/ecr: images of "
+                   "*.dkr.ecr.*.amazonaws.com, public.ecr.aws may be refused (401)"}},
+          {"Unreadable", "/k/c.yaml", kUnreadable, "", std::vector<AgentProviders::Entry>{},
+           Strings{"kubelet uses credential providers from /k/c.yaml; the agent was given none, "
+                   "and cannot read that file (/k/c.yaml: no such file): images of these "
+                   "providers' registries will be refused (401)"}},
+          {"UnreadableAndTheSame", "/k/c.yaml", kUnreadable, "/k/c.yaml", {}, {}},
+          {"FewerImages", "/k/c.yaml", kThere, "/own/p.yaml",
+           std::vector<AgentProviders::Entry>{ForImages("acme", {"b.io", "a.io", "d.io"}), {"ecr"}},
+           Strings{"kubelet uses the credential provider \"acme\" from /k/c.yaml; the agent's "
+                   "provider of that name, from /own/p.yaml, does not match all of its images: "
+                   "images of c.io may be refused (401)"}},
+          {"WiderImages", "/k/c.yaml", kThere, "/own/p.yaml",
+           std::vector<AgentProviders::Entry>{
+               ForImages("acme", {"*.io"}),
+               ForImages("ecr", {"*.dkr.ecr.*.amazonaws.com", "public.ecr.aws", "*.ecr.aws"})},
+           Strings{}},
+          {"AWiderGlob", "/k/c.yaml", kThere, "/own/p.yaml",
+           std::vector<AgentProviders::Entry>{
+               {"acme"}, ForImages("ecr", {"*.dkr.ecr*.*.amazon*.com", "public.ecr.aws"})},
+           Strings{}},
+          {"NarrowerGlob", "/k/c.yaml", kThere, "/own/p.yaml",
+           std::vector<AgentProviders::Entry>{
+               {"acme"}, ForImages("ecr", {"*.dkr.ecr.eu-west-1.amazonaws.com", "public.ecr.aws"})},
+           Strings{"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent's "
+                   "provider of that name, from /own/p.yaml, does not match all of its images: "
+                   "images of *.dkr.ecr.*.amazonaws.com may be refused (401)"}},
+          {"UnreadableAndAnother", "/k/c.yaml", kUnreadable, "/own/p.yaml",
+           std::vector<AgentProviders::Entry>{{"ecr"}},
+           Strings{"kubelet uses credential providers from /k/c.yaml; the agent was given others, "
+                   "and cannot read that file (/k/c.yaml: no such file): images of these "
+                   "providers' registries will be refused (401)"}});
 
 std::string SkippedProvider(const MissingProviders& missing, const std::string& repository) {
   std::string text;

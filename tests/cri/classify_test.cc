@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "rows.h"
 
 namespace prefetch::cri::classify_test {
 namespace {
@@ -35,10 +36,6 @@ TEST_P(ClassifyTest, HasItsClass) {
       << row.message;
 }
 
-std::string NameOf(const testing::TestParamInfo<Row>& row) {
-  return row.param.name;
-}
-
 // How the two generations of containerd begin their errors (C16).
 std::string Old(const std::string& cause) {
   return "failed to pull and unpack image \"reg.example/app:v1\": failed to resolve reference "
@@ -54,370 +51,341 @@ std::string Layers(const std::string& cause) {
 const std::string kDigest = "sha256:429a401b403c503d429a401b403c503d429a401b403c503d429a401b403c503d";
 const std::string kUrl = "https://reg.example/v2/app/manifests/v1";
 
-INSTANTIATE_TEST_SUITE_P(
-    Transport, ClassifyTest,
-    testing::Values(
-        Row{"NoSocket", RpcCode::kUnavailable,
-            "failed to connect to all addresses; last error: UNKNOWN: unix:/p: No such file or directory",
-            ErrorClass::kRuntimeDown},
-        Row{"NobodyListens", RpcCode::kUnavailable,
-            "failed to connect to all addresses; last error: UNKNOWN: unix:/p: Connection refused",
-            ErrorClass::kRuntimeDown},
-        Row{"NoPermission", RpcCode::kUnavailable,
-            "failed to connect to all addresses; last error: UNKNOWN: unix:/p: Permission denied",
-            ErrorClass::kRuntimeDown},
-        Row{"SocketClosed", RpcCode::kUnavailable, "Socket closed", ErrorClass::kRuntimeDown},
-        Row{"BrokenPipe", RpcCode::kUnavailable, "Broken pipe", ErrorClass::kRuntimeDown},
-        Row{"GoAway", RpcCode::kUnavailable, "GOAWAY received", ErrorClass::kRuntimeDown},
-        Row{"Reset", RpcCode::kUnavailable, "recvmsg:Connection reset by peer", ErrorClass::kRuntimeDown},
-        Row{"NotInitialized23", RpcCode::kUnavailable, "server is not initialized yet: unavailable",
-            ErrorClass::kRuntimeDown},
-        Row{"NotInitialized16", RpcCode::kUnknown, "server is not initialized yet", ErrorClass::kRuntimeDown},
-        Row{"NoCriPlugin", RpcCode::kUnimplemented, "unknown service runtime.v1.ImageService",
-            ErrorClass::kRuntimeUnsupported},
-        Row{"NoMethod16", RpcCode::kUnimplemented,
-            "unknown method RuntimeConfig for service runtime.v1.RuntimeService",
-            ErrorClass::kRuntimeUnsupported},
-        Row{"NoMethod23", RpcCode::kUnimplemented, "method StreamImages not implemented",
-            ErrorClass::kRuntimeUnsupported},
-        Row{"ResetOfARegistryIsNotTheRuntime", RpcCode::kUnavailable,
-            New("failed to do request: Head \"" + kUrl +
-                "\": read tcp 10.0.0.1:5->10.0.0.2:443: read: connection reset by peer"),
-            ErrorClass::kUnreachable},
-        Row{"WatchdogOfTheRuntime", RpcCode::kCancelled, Layers("context canceled"),
-            ErrorClass::kRuntimeProgressTimeout},
-        Row{"ListTooLong", RpcCode::kResourceExhausted,
-            "Received message larger than max (6291461 vs. 4194304)", ErrorClass::kRuntimeError},
-        Row{"LeaseGone", RpcCode::kNotFound, Layers("lease does not exist: not found"),
-            ErrorClass::kRuntimeError}),
-    NameOf);
+TEST_ROWS(Transport, ClassifyTest,
+          {"NoSocket", RpcCode::kUnavailable,
+           "failed to connect to all addresses; last error: UNKNOWN: unix:/p: No such file or directory",
+           ErrorClass::kRuntimeDown},
+          {"NobodyListens", RpcCode::kUnavailable,
+           "failed to connect to all addresses; last error: UNKNOWN: unix:/p: Connection refused",
+           ErrorClass::kRuntimeDown},
+          {"NoPermission", RpcCode::kUnavailable,
+           "failed to connect to all addresses; last error: UNKNOWN: unix:/p: Permission denied",
+           ErrorClass::kRuntimeDown},
+          {"SocketClosed", RpcCode::kUnavailable, "Socket closed", ErrorClass::kRuntimeDown},
+          {"BrokenPipe", RpcCode::kUnavailable, "Broken pipe", ErrorClass::kRuntimeDown},
+          {"GoAway", RpcCode::kUnavailable, "GOAWAY received", ErrorClass::kRuntimeDown},
+          {"Reset", RpcCode::kUnavailable, "recvmsg:Connection reset by peer", ErrorClass::kRuntimeDown},
+          {"NotInitialized23", RpcCode::kUnavailable, "server is not initialized yet: unavailable",
+           ErrorClass::kRuntimeDown},
+          {"NotInitialized16", RpcCode::kUnknown, "server is not initialized yet", ErrorClass::kRuntimeDown},
+          {"NoCriPlugin", RpcCode::kUnimplemented, "unknown service runtime.v1.ImageService",
+           ErrorClass::kRuntimeUnsupported},
+          {"NoMethod16", RpcCode::kUnimplemented,
+           "unknown method RuntimeConfig for service runtime.v1.RuntimeService",
+           ErrorClass::kRuntimeUnsupported},
+          {"NoMethod23", RpcCode::kUnimplemented, "method StreamImages not implemented",
+           ErrorClass::kRuntimeUnsupported},
+          {"ResetOfARegistryIsNotTheRuntime", RpcCode::kUnavailable,
+           New("failed to do request: Head \"" + kUrl +
+               "\": read tcp 10.0.0.1:5->10.0.0.2:443: read: connection reset by peer"),
+           ErrorClass::kUnreachable},
+          {"WatchdogOfTheRuntime", RpcCode::kCancelled, Layers("context canceled"),
+           ErrorClass::kRuntimeProgressTimeout},
+          {"ListTooLong", RpcCode::kResourceExhausted,
+           "Received message larger than max (6291461 vs. 4194304)", ErrorClass::kRuntimeError},
+          {"LeaseGone", RpcCode::kNotFound, Layers("lease does not exist: not found"),
+           ErrorClass::kRuntimeError});
 
-INSTANTIATE_TEST_SUITE_P(
-    Signatures, ClassifyTest,
-    testing::Values(Row{"CrioPolicy", RpcCode::kUnknown,
-                        "SignatureValidationFailed: unable to pull image: copying: Source image rejected: "
-                        "Running image docker://reg.example/app:v1 is rejected by policy.",
-                        ErrorClass::kSignatureRejected},
-                    Row{"CrioUnsigned", RpcCode::kUnknown,
-                        "Source image rejected: A signature was required, but no signature exists",
-                        ErrorClass::kSignatureRejected},
-                    Row{"Verifier", RpcCode::kUnknown,
-                        New("image verifier cosign blocked pull of reg.example/app:v1 with digest " +
-                            kDigest + " for reason: no"),
-                        ErrorClass::kSignatureRejected}),
-    NameOf);
+TEST_ROWS(Signatures, ClassifyTest,
+          {"CrioPolicy", RpcCode::kUnknown,
+           "SignatureValidationFailed: unable to pull image: copying: Source image rejected: "
+           "Running image docker://reg.example/app:v1 is rejected by policy.",
+           ErrorClass::kSignatureRejected},
+          {"CrioUnsigned", RpcCode::kUnknown,
+           "Source image rejected: A signature was required, but no signature exists",
+           ErrorClass::kSignatureRejected},
+          {"Verifier", RpcCode::kUnknown,
+           New("image verifier cosign blocked pull of reg.example/app:v1 with digest " + kDigest +
+               " for reason: no"),
+           ErrorClass::kSignatureRejected});
 
-INSTANTIATE_TEST_SUITE_P(
-    Disk, ClassifyTest,
-    testing::Values(
-        Row{"FullWhileFetching", RpcCode::kUnknown,
-            Layers(
-                "failed to copy: write /var/lib/containerd/io.containerd.content.v1.content/ingest/4/data: "
-                "no space left on device"),
-            ErrorClass::kDiskFull},
-        Row{"FullMetadata23", RpcCode::kUnknown,
-            Layers("write /var/lib/containerd/meta.db: no space left on device"), ErrorClass::kDiskFull},
-        Row{"FullWhileUnpacking16", RpcCode::kUnknown,
-            Layers("failed to extract layer " + kDigest +
-                   ": mount callback failed on /tmp/m1: write /tmp/m1/f: no space left on device: unknown"),
-            ErrorClass::kDiskFull},
-        Row{"FullWhileUnpacking23", RpcCode::kUnknown,
-            Layers("failed to extract layer (application/vnd.oci.image.layer.v1.tar+gzip " + kDigest +
-                   ") to overlayfs as \"extract-1\": write /f: no space left on device"),
-            ErrorClass::kDiskFull},
-        Row{"FullCrio", RpcCode::kUnknown,
-            "writing blob: storing blob to file \"/var/tmp/storage1/1\": write /var/tmp/1: no space left on "
-            "device",
-            ErrorClass::kDiskFull},
-        Row{"Quota", RpcCode::kUnknown, Layers("write /x: disk quota exceeded"), ErrorClass::kDiskFull},
-        Row{"ReadOnly", RpcCode::kUnknown, Layers("open /x: read-only file system"), ErrorClass::kDiskFault},
-        Row{"IoError", RpcCode::kUnknown, Layers("write /x: input/output error"), ErrorClass::kDiskFault},
-        Row{"Damaged", RpcCode::kUnknown, Layers("mkdir /x: structure needs cleaning"),
-            ErrorClass::kDiskFault}),
-    NameOf);
+TEST_ROWS(Disk, ClassifyTest,
+          {"FullWhileFetching", RpcCode::kUnknown,
+           Layers("failed to copy: write /var/lib/containerd/io.containerd.content.v1.content/ingest/4/data: "
+                  "no space left on device"),
+           ErrorClass::kDiskFull},
+          {"FullMetadata23", RpcCode::kUnknown,
+           Layers("write /var/lib/containerd/meta.db: no space left on device"), ErrorClass::kDiskFull},
+          {"FullWhileUnpacking16", RpcCode::kUnknown,
+           Layers("failed to extract layer " + kDigest +
+                  ": mount callback failed on /tmp/m1: write /tmp/m1/f: no space left on device: unknown"),
+           ErrorClass::kDiskFull},
+          {"FullWhileUnpacking23", RpcCode::kUnknown,
+           Layers("failed to extract layer (application/vnd.oci.image.layer.v1.tar+gzip " + kDigest +
+                  ") to overlayfs as \"extract-1\": write /f: no space left on device"),
+           ErrorClass::kDiskFull},
+          {"FullCrio", RpcCode::kUnknown,
+           "writing blob: storing blob to file \"/var/tmp/storage1/1\": write /var/tmp/1: no space left on "
+           "device",
+           ErrorClass::kDiskFull},
+          {"Quota", RpcCode::kUnknown, Layers("write /x: disk quota exceeded"), ErrorClass::kDiskFull},
+          {"ReadOnly", RpcCode::kUnknown, Layers("open /x: read-only file system"), ErrorClass::kDiskFault},
+          {"IoError", RpcCode::kUnknown, Layers("write /x: input/output error"), ErrorClass::kDiskFault},
+          {"Damaged", RpcCode::kUnknown, Layers("mkdir /x: structure needs cleaning"),
+           ErrorClass::kDiskFault});
 
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Registry, ClassifyTest,
-    testing::Values(
-        Row{"TooMany16", RpcCode::kUnknown,
-            Old("pulling from host reg.example failed with status code [manifests v1]: 429 Too Many "
-                "Requests"),
-            ErrorClass::kRateLimited},
-        Row{"TooMany23", RpcCode::kUnknown,
-            New("unexpected status from HEAD request to " + kUrl + ": 429 Too Many Requests"),
-            ErrorClass::kRateLimited},
-        Row{"DockerHubLimit", RpcCode::kUnknown,
-            Layers(
-                "unexpected status from GET request to " + kUrl +
-                ": 403 Forbidden\ntoomanyrequests: You have reached your unauthenticated pull rate limit."),
-            ErrorClass::kRateLimited},
-        Row{"TooManyCrio", RpcCode::kUnknown,
-            "initializing source docker://reg.example/app:v1: too many requests to registry",
-            ErrorClass::kRateLimited},
-        Row{"UnknownCa16", RpcCode::kUnknown,
-            Old("failed to do request: Head \"" + kUrl + "\": x509: certificate signed by unknown authority"),
-            ErrorClass::kTlsError},
-        Row{"UnknownCa23", RpcCode::kUnknown,
-            New("failed to do request: Head \"" + kUrl +
-                "\": tls: failed to verify certificate: x509: certificate signed by unknown authority"),
-            ErrorClass::kTlsError},
-        Row{"PlainHttp", RpcCode::kUnknown,
-            New("failed to do request: Head \"" + kUrl +
-                "\": http: server gave HTTP response to HTTPS client"),
-            ErrorClass::kTlsError},
-        Row{"NoSuchHost", RpcCode::kUnknown,
-            Old("failed to do request: Head \"" + kUrl +
-                "\": dial tcp: lookup reg.example on 10.0.0.10:53: no such host"),
-            ErrorClass::kDnsFailure},
-        Row{"DnsSilent", RpcCode::kDeadlineExceeded,
-            New("failed to do request: Head \"" + kUrl +
-                "\": dial tcp: lookup reg.example on 10.0.0.10:53: read udp 10.0.0.1:3->10.0.0.10:53: i/o "
-                "timeout"),
-            ErrorClass::kDnsFailure},
-        Row{"DnsServfail", RpcCode::kUnknown, Old("dial tcp: lookup reg.example: server misbehaving"),
-            ErrorClass::kDnsFailure},
-        Row{"Refused", RpcCode::kUnknown,
-            Old("failed to do request: Head \"" + kUrl +
-                "\": dial tcp 10.0.0.1:443: connect: connection refused"),
-            ErrorClass::kUnreachable},
-        Row{"DialTimeout", RpcCode::kDeadlineExceeded,
-            Old("failed to do request: Head \"" + kUrl + "\": dial tcp 10.0.0.1:443: i/o timeout"),
-            ErrorClass::kUnreachable},
-        Row{"HeaderTimeout23", RpcCode::kDeadlineExceeded,
-            New("failed to do request: Head \"" + kUrl + "\": net/http: timeout awaiting response headers"),
-            ErrorClass::kUnreachable},
-        Row{"TokenHostRefused", RpcCode::kUnknown,
-            New("failed to authorize: failed to fetch anonymous token: Get \"https://auth.example/token\": "
-                "dial tcp 10.0.0.3:443: connect: connection refused"),
-            ErrorClass::kUnreachable},
-        Row{"TlsToPlainPort16", RpcCode::kUnknown,
-            Old("failed to do request: Head \"http://localhost:5/v2/a\": EOF"), ErrorClass::kUnreachable},
-        Row{"Cut16", RpcCode::kUnknown,
-            Layers("failed to copy: failed to read expected number of bytes: unexpected EOF"),
-            ErrorClass::kUnreachable},
-        Row{"Cut23", RpcCode::kUnknown,
-            Layers("failed to copy: short read: expected 1000 bytes but got 10: unexpected EOF"),
-            ErrorClass::kUnreachable},
-        Row{"CrioUnavailable", RpcCode::kUnknown,
-            "RegistryUnavailable: pinging container registry reg.example", ErrorClass::kUnreachable},
-        Row{"ManifestTooLarge", RpcCode::kNotFound,
-            Old("rejecting 5243327 byte manifest for reg.example/app:v1: not found"),
-            ErrorClass::kUnsupportedImage},
-        Row{"Unauthorized16", RpcCode::kUnknown,
-            Old("pulling from host reg.example failed with status code [manifests v1]: 401 Unauthorized"),
-            ErrorClass::kAccessDenied},
-        Row{"NoCredentials23", RpcCode::kUnknown,
-            New("pull access denied, repository does not exist or may require authorization: authorization "
-                "failed: no basic auth credentials"),
-            ErrorClass::kAccessDenied},
-        Row{"DockerHubPrivate", RpcCode::kUnknown,
-            New("pull access denied, repository does not exist or may require authorization: server message: "
-                "insufficient_scope: authorization failed"),
-            ErrorClass::kAccessDenied},
-        Row{"TokenRefused16", RpcCode::kUnknown,
-            Old("failed to authorize: failed to fetch oauth token: unexpected status: 401 Unauthorized"),
-            ErrorClass::kAccessDenied},
-        Row{"TokenRefused23", RpcCode::kUnknown,
-            New("failed to authorize: failed to fetch anonymous token: unexpected status from GET request to "
-                "https://auth.example/token?scope=a: 401 Unauthorized"),
-            ErrorClass::kAccessDenied},
-        // The token service fails here, not the image (C30).
-        Row{"TokenServiceMissing16", RpcCode::kUnknown,
-            Old("failed to authorize: failed to fetch anonymous token: unexpected status: 404 Not Found"),
-            ErrorClass::kServerError},
-        Row{"TokenServiceMissing23", RpcCode::kUnknown,
-            New("failed to authorize: failed to fetch oauth token: unexpected status from POST request to "
-                "https://auth.example/token: 404 Not Found"),
-            ErrorClass::kServerError},
-        Row{"TokenServiceRefusesTheRequest", RpcCode::kUnknown,
-            New("failed to authorize: failed to fetch anonymous token: unexpected status from GET request to "
-                "https://auth.example/token?scope=a: 400 Bad Request"),
-            ErrorClass::kAccessDenied},
-        Row{"CrioBadPassword", RpcCode::kUnknown,
-            "initializing source: unable to retrieve auth token: invalid username/password: unauthorized: no",
-            ErrorClass::kAccessDenied},
-        Row{"Forbidden16", RpcCode::kUnknown,
-            Layers("unexpected status code " + kUrl + ": 403 Forbidden - Server message: denied: no"),
-            ErrorClass::kAccessDenied},
-        Row{"Forbidden23", RpcCode::kUnknown,
-            Layers("unexpected status from GET request to " + kUrl + ": 403 Forbidden\ndenied: no"),
-            ErrorClass::kAccessDenied},
-        Row{"ExpiredEcrToken", RpcCode::kUnknown,
-            New("denied: Your authorization token has expired. Reauthenticate"), ErrorClass::kAccessDenied},
-        Row{"GoogleDenied", RpcCode::kUnknown,
-            New("Permission \"artifactregistry.repositories.downloadArtifacts\" denied on resource \"r\""),
-            ErrorClass::kAccessDenied},
-        Row{"BlockedCrio", RpcCode::kUnknown,
-            "registry reg.example is blocked in /etc/containers/registries.conf", ErrorClass::kAccessDenied},
-        Row{"NoPlatform16", RpcCode::kNotFound, Layers("no match for platform in manifest: not found"),
-            ErrorClass::kPlatformMismatch},
-        Row{"NoPlatform23", RpcCode::kNotFound,
-            "get image config descriptor: no match for platform in manifest " + kDigest + ": not found",
-            ErrorClass::kPlatformMismatch},
-        Row{"NoPlatformCrio", RpcCode::kUnknown,
-            "choosing an image from manifest list docker://reg.example/app:v1: no image found in manifest "
-            "list for architecture \"arm64\", variant \"v8\", OS \"linux\"",
-            ErrorClass::kPlatformMismatch},
-        Row{"UnknownManifestType", RpcCode::kNotFound,
-            Layers("failed to copy: could not fetch content descriptor " + kDigest +
-                   " (application/json) from remote: not found"),
-            ErrorClass::kUnsupportedImage},
-        Row{"LoginPage", RpcCode::kNotFound,
-            Layers("could not fetch content descriptor " + kDigest +
-                   " (text/html; charset=utf-8) from remote: not found"),
-            ErrorClass::kServerError},
-        Row{"LoginPageOfAMirror", RpcCode::kNotFound,
-            Layers("failed to unpack image on snapshotter overlayfs: unexpected media type text/html for " +
-                   kDigest + ": not found"),
-            ErrorClass::kServerError},
-        Row{"ForeignPlatformOnly21", RpcCode::kNotFound,
-            Layers("get image config descriptor: content digest " + kDigest + ": not found"),
-            ErrorClass::kPlatformMismatch},
-        Row{"SizeZero", RpcCode::kInvalidArgument,
-            Layers("unable to fetch descriptor (" + kDigest +
-                   ") which reports content size of zero: invalid argument"),
-            ErrorClass::kUnsupportedImage},
-        Row{"LayerMissing", RpcCode::kNotFound,
-            Layers("failed to copy: httpReadSeeker: failed open: could not fetch content descriptor " +
-                   kDigest + " (application/vnd.docker.image.rootfs.diff.tar.gzip) from remote: not found"),
-            ErrorClass::kContentMissing},
-        Row{"ConfigMissing", RpcCode::kNotFound,
-            Layers("could not fetch content descriptor " + kDigest +
-                   " (application/vnd.docker.container.image.v1+json) from remote: not found"),
-            ErrorClass::kContentMissing},
-        Row{"ManifestByDigestMissing", RpcCode::kNotFound,
-            Layers("failed to copy: httpReadSeeker: failed open: content at " + kUrl +
-                   " not found: not found"),
-            ErrorClass::kContentMissing},
-        Row{"TagMissing16", RpcCode::kNotFound, Old("reg.example/app:v1: not found"), ErrorClass::kNotFound},
-        Row{"TagMissing23", RpcCode::kNotFound, New("reg.example/app:v1: not found"), ErrorClass::kNotFound},
-        Row{"NoHostLeft23", RpcCode::kNotFound, New("no resolve hosts: not found"), ErrorClass::kNotFound},
-        Row{"TagMissingCrio", RpcCode::kUnknown, "reading manifest v1 in reg.example/app: manifest unknown",
-            ErrorClass::kNotFound},
-        Row{"NameUnknownCrio", RpcCode::kUnknown, "reading manifest v1 in reg.example/app: name unknown",
-            ErrorClass::kNotFound},
-        Row{"Gone", RpcCode::kUnknown, New("unexpected status from HEAD request to " + kUrl + ": 410 Gone"),
-            ErrorClass::kNotFound},
-        Row{"WrongDigest", RpcCode::kFailedPrecondition,
-            Layers("failed commit on ref \"layer-" + kDigest + "\": unexpected commit digest " + kDigest +
-                   ", expected " + kDigest + ": failed precondition"),
-            ErrorClass::kCorrupt},
-        Row{"WrongDiffId", RpcCode::kUnknown,
-            Layers("wrong diff id calculated on extraction \"" + kDigest + "\""), ErrorClass::kCorrupt},
-        Row{"Error503", RpcCode::kUnknown,
-            New("unexpected status from HEAD request to " + kUrl + ": 503 Service Unavailable"),
-            ErrorClass::kServerError},
-        Row{"Error500Old", RpcCode::kUnknown,
-            Old("pulling from host reg.example failed with status code [manifests v1]: 500 Internal Server "
-                "Error"),
-            ErrorClass::kServerError},
-        Row{"Error503Crio", RpcCode::kUnknown,
-            "fetching blob: invalid status code from registry 503 (Service Unavailable)",
-            ErrorClass::kServerError},
-        Row{"RedirectLoop", RpcCode::kUnknown,
-            Old("failed to do request: Head \"/v2/app/manifests/v1\": stopped after 10 redirects"),
-            ErrorClass::kServerError},
-        Row{"Status400", RpcCode::kUnknown,
-            Old("pulling from host reg.example failed with status code [manifests v1]: 400 Bad Request"),
-            ErrorClass::kServerError},
-        Row{"Status408", RpcCode::kUnknown,
-            New("unexpected status from HEAD request to " + kUrl + ": 408 Request Timeout"),
-            ErrorClass::kServerError},
-        Row{"Status451", RpcCode::kUnknown,
-            New("unexpected status from HEAD request to " + kUrl + ": 451 Unavailable For Legal Reasons"),
-            ErrorClass::kAccessDenied}),
-    NameOf);
+    {"TooMany16", RpcCode::kUnknown,
+     Old("pulling from host reg.example failed with status code [manifests v1]: 429 Too Many "
+         "Requests"),
+     ErrorClass::kRateLimited},
+    {"TooMany23", RpcCode::kUnknown,
+     New("unexpected status from HEAD request to " + kUrl + ": 429 Too Many Requests"),
+     ErrorClass::kRateLimited},
+    {"DockerHubLimit", RpcCode::kUnknown,
+     Layers("unexpected status from GET request to " + kUrl +
+            ": 403 Forbidden\ntoomanyrequests: You have reached your unauthenticated pull rate limit."),
+     ErrorClass::kRateLimited},
+    {"TooManyCrio", RpcCode::kUnknown,
+     "initializing source docker://reg.example/app:v1: too many requests to registry",
+     ErrorClass::kRateLimited},
+    {"UnknownCa16", RpcCode::kUnknown,
+     Old("failed to do request: Head \"" + kUrl + "\": x509: certificate signed by unknown authority"),
+     ErrorClass::kTlsError},
+    {"UnknownCa23", RpcCode::kUnknown,
+     New("failed to do request: Head \"" + kUrl +
+         "\": tls: failed to verify certificate: x509: certificate signed by unknown authority"),
+     ErrorClass::kTlsError},
+    {"PlainHttp", RpcCode::kUnknown,
+     New("failed to do request: Head \"" + kUrl + "\": http: server gave HTTP response to HTTPS client"),
+     ErrorClass::kTlsError},
+    {"NoSuchHost", RpcCode::kUnknown,
+     Old("failed to do request: Head \"" + kUrl +
+         "\": dial tcp: lookup reg.example on 10.0.0.10:53: no such host"),
+     ErrorClass::kDnsFailure},
+    {"DnsSilent", RpcCode::kDeadlineExceeded,
+     New("failed to do request: Head \"" + kUrl +
+         "\": dial tcp: lookup reg.example on 10.0.0.10:53: read udp 10.0.0.1:3->10.0.0.10:53: i/o "
+         "timeout"),
+     ErrorClass::kDnsFailure},
+    {"DnsServfail", RpcCode::kUnknown, Old("dial tcp: lookup reg.example: server misbehaving"),
+     ErrorClass::kDnsFailure},
+    {"Refused", RpcCode::kUnknown,
+     Old("failed to do request: Head \"" + kUrl + "\": dial tcp 10.0.0.1:443: connect: connection refused"),
+     ErrorClass::kUnreachable},
+    {"DialTimeout", RpcCode::kDeadlineExceeded,
+     Old("failed to do request: Head \"" + kUrl + "\": dial tcp 10.0.0.1:443: i/o timeout"),
+     ErrorClass::kUnreachable},
+    {"HeaderTimeout23", RpcCode::kDeadlineExceeded,
+     New("failed to do request: Head \"" + kUrl + "\": net/http: timeout awaiting response headers"),
+     ErrorClass::kUnreachable},
+    {"TokenHostRefused", RpcCode::kUnknown,
+     New("failed to authorize: failed to fetch anonymous token: Get \"https://auth.example/token\": "
+         "dial tcp 10.0.0.3:443: connect: connection refused"),
+     ErrorClass::kUnreachable},
+    {"TlsToPlainPort16", RpcCode::kUnknown,
+     Old("failed to do request: Head \"http://localhost:5/v2/a\": EOF"), ErrorClass::kUnreachable},
+    {"Cut16", RpcCode::kUnknown,
+     Layers("failed to copy: failed to read expected number of bytes: unexpected EOF"),
+     ErrorClass::kUnreachable},
+    {"Cut23", RpcCode::kUnknown,
+     Layers("failed to copy: short read: expected 1000 bytes but got 10: unexpected EOF"),
+     ErrorClass::kUnreachable},
+    {"CrioUnavailable", RpcCode::kUnknown, "RegistryUnavailable: pinging container registry reg.example",
+     ErrorClass::kUnreachable},
+    {"ManifestTooLarge", RpcCode::kNotFound,
+     Old("rejecting 5243327 byte manifest for reg.example/app:v1: not found"), ErrorClass::kUnsupportedImage},
+    {"Unauthorized16", RpcCode::kUnknown,
+     Old("pulling from host reg.example failed with status code [manifests v1]: 401 Unauthorized"),
+     ErrorClass::kAccessDenied},
+    {"NoCredentials23", RpcCode::kUnknown,
+     New("pull access denied, repository does not exist or may require authorization: authorization "
+         "failed: no basic auth credentials"),
+     ErrorClass::kAccessDenied},
+    {"DockerHubPrivate", RpcCode::kUnknown,
+     New("pull access denied, repository does not exist or may require authorization: server message: "
+         "insufficient_scope: authorization failed"),
+     ErrorClass::kAccessDenied},
+    {"TokenRefused16", RpcCode::kUnknown,
+     Old("failed to authorize: failed to fetch oauth token: unexpected status: 401 Unauthorized"),
+     ErrorClass::kAccessDenied},
+    {"TokenRefused23", RpcCode::kUnknown,
+     New("failed to authorize: failed to fetch anonymous token: unexpected status from GET request to "
+         "https://auth.example/token?scope=a: 401 Unauthorized"),
+     ErrorClass::kAccessDenied},
+    // The token service fails here, not the image (C30).
+    {"TokenServiceMissing16", RpcCode::kUnknown,
+     Old("failed to authorize: failed to fetch anonymous token: unexpected status: 404 Not Found"),
+     ErrorClass::kServerError},
+    {"TokenServiceMissing23", RpcCode::kUnknown,
+     New("failed to authorize: failed to fetch oauth token: unexpected status from POST request to "
+         "https://auth.example/token: 404 Not Found"),
+     ErrorClass::kServerError},
+    {"TokenServiceRefusesTheRequest", RpcCode::kUnknown,
+     New("failed to authorize: failed to fetch anonymous token: unexpected status from GET request to "
+         "https://auth.example/token?scope=a: 400 Bad Request"),
+     ErrorClass::kAccessDenied},
+    {"CrioBadPassword", RpcCode::kUnknown,
+     "initializing source: unable to retrieve auth token: invalid username/password: unauthorized: no",
+     ErrorClass::kAccessDenied},
+    {"Forbidden16", RpcCode::kUnknown,
+     Layers("unexpected status code " + kUrl + ": 403 Forbidden - Server message: denied: no"),
+     ErrorClass::kAccessDenied},
+    {"Forbidden23", RpcCode::kUnknown,
+     Layers("unexpected status from GET request to " + kUrl + ": 403 Forbidden\ndenied: no"),
+     ErrorClass::kAccessDenied},
+    {"ExpiredEcrToken", RpcCode::kUnknown,
+     New("denied: Your authorization token has expired. Reauthenticate"), ErrorClass::kAccessDenied},
+    {"GoogleDenied", RpcCode::kUnknown,
+     New("Permission \"artifactregistry.repositories.downloadArtifacts\" denied on resource \"r\""),
+     ErrorClass::kAccessDenied},
+    {"BlockedCrio", RpcCode::kUnknown, "registry reg.example is blocked in /etc/containers/registries.conf",
+     ErrorClass::kAccessDenied},
+    {"NoPlatform16", RpcCode::kNotFound, Layers("no match for platform in manifest: not found"),
+     ErrorClass::kPlatformMismatch},
+    {"NoPlatform23", RpcCode::kNotFound,
+     "get image config descriptor: no match for platform in manifest " + kDigest + ": not found",
+     ErrorClass::kPlatformMismatch},
+    {"NoPlatformCrio", RpcCode::kUnknown,
+     "choosing an image from manifest list docker://reg.example/app:v1: no image found in manifest "
+     "list for architecture \"arm64\", variant \"v8\", OS \"linux\"",
+     ErrorClass::kPlatformMismatch},
+    {"UnknownManifestType", RpcCode::kNotFound,
+     Layers("failed to copy: could not fetch content descriptor " + kDigest +
+            " (application/json) from remote: not found"),
+     ErrorClass::kUnsupportedImage},
+    {"LoginPage", RpcCode::kNotFound,
+     Layers("could not fetch content descriptor " + kDigest +
+            " (text/html; charset=utf-8) from remote: not found"),
+     ErrorClass::kServerError},
+    {"LoginPageOfAMirror", RpcCode::kNotFound,
+     Layers("failed to unpack image on snapshotter overlayfs: unexpected media type text/html for " +
+            kDigest + ": not found"),
+     ErrorClass::kServerError},
+    {"ForeignPlatformOnly21", RpcCode::kNotFound,
+     Layers("get image config descriptor: content digest " + kDigest + ": not found"),
+     ErrorClass::kPlatformMismatch},
+    {"SizeZero", RpcCode::kInvalidArgument,
+     Layers("unable to fetch descriptor (" + kDigest +
+            ") which reports content size of zero: invalid argument"),
+     ErrorClass::kUnsupportedImage},
+    {"LayerMissing", RpcCode::kNotFound,
+     Layers("failed to copy: httpReadSeeker: failed open: could not fetch content descriptor " + kDigest +
+            " (application/vnd.docker.image.rootfs.diff.tar.gzip) from remote: not found"),
+     ErrorClass::kContentMissing},
+    {"ConfigMissing", RpcCode::kNotFound,
+     Layers("could not fetch content descriptor " + kDigest +
+            " (application/vnd.docker.container.image.v1+json) from remote: not found"),
+     ErrorClass::kContentMissing},
+    {"ManifestByDigestMissing", RpcCode::kNotFound,
+     Layers("failed to copy: httpReadSeeker: failed open: content at " + kUrl + " not found: not found"),
+     ErrorClass::kContentMissing},
+    {"TagMissing16", RpcCode::kNotFound, Old("reg.example/app:v1: not found"), ErrorClass::kNotFound},
+    {"TagMissing23", RpcCode::kNotFound, New("reg.example/app:v1: not found"), ErrorClass::kNotFound},
+    {"NoHostLeft23", RpcCode::kNotFound, New("no resolve hosts: not found"), ErrorClass::kNotFound},
+    {"TagMissingCrio", RpcCode::kUnknown, "reading manifest v1 in reg.example/app: manifest unknown",
+     ErrorClass::kNotFound},
+    {"NameUnknownCrio", RpcCode::kUnknown, "reading manifest v1 in reg.example/app: name unknown",
+     ErrorClass::kNotFound},
+    {"Gone", RpcCode::kUnknown, New("unexpected status from HEAD request to " + kUrl + ": 410 Gone"),
+     ErrorClass::kNotFound},
+    {"WrongDigest", RpcCode::kFailedPrecondition,
+     Layers("failed commit on ref \"layer-" + kDigest + "\": unexpected commit digest " + kDigest +
+            ", expected " + kDigest + ": failed precondition"),
+     ErrorClass::kCorrupt},
+    {"WrongDiffId", RpcCode::kUnknown, Layers("wrong diff id calculated on extraction \"" + kDigest + "\""),
+     ErrorClass::kCorrupt},
+    {"Error503", RpcCode::kUnknown,
+     New("unexpected status from HEAD request to " + kUrl + ": 503 Service Unavailable"),
+     ErrorClass::kServerError},
+    {"Error500Old", RpcCode::kUnknown,
+     Old("pulling from host reg.example failed with status code [manifests v1]: 500 Internal Server "
+         "Error"),
+     ErrorClass::kServerError},
+    {"Error503Crio", RpcCode::kUnknown,
+     "fetching blob: invalid status code from registry 503 (Service Unavailable)", ErrorClass::kServerError},
+    {"RedirectLoop", RpcCode::kUnknown,
+     Old("failed to do request: Head \"/v2/app/manifests/v1\": stopped after 10 redirects"),
+     ErrorClass::kServerError},
+    {"Status400", RpcCode::kUnknown,
+     Old("pulling from host reg.example failed with status code [manifests v1]: 400 Bad Request"),
+     ErrorClass::kServerError},
+    {"Status408", RpcCode::kUnknown,
+     New("unexpected status from HEAD request to " + kUrl + ": 408 Request Timeout"),
+     ErrorClass::kServerError},
+    {"Status451", RpcCode::kUnknown,
+     New("unexpected status from HEAD request to " + kUrl + ": 451 Unavailable For Legal Reasons"),
+     ErrorClass::kAccessDenied});
 
 // The server may write of its own disk, certificates and network: that says nothing of the node's.
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     ServersWords, ClassifyTest,
-    testing::Values(
-        Row{"NetworkInABody23", RpcCode::kUnknown,
-            Layers("failed to copy: httpReadSeeker: failed open: unexpected status from GET request to " +
-                   kUrl +
-                   ": 503 Service Unavailable\nunavailable: dial tcp 10.0.0.9:5432: connect: connection "
-                   "refused"),
-            ErrorClass::kServerError},
-        Row{"DiskInAMessage16", RpcCode::kUnknown,
-            Layers("unexpected status code " + kUrl +
-                   ": 500 Internal Server Error - Server message: unknown: write /blobs: no space left on "
-                   "device"),
-            ErrorClass::kServerError},
-        Row{"CertificateInARefusal", RpcCode::kUnknown,
-            New("pull access denied, repository does not exist or may require authorization: server message: "
-                "x509: certificate has expired: authorization failed"),
-            ErrorClass::kAccessDenied},
-        Row{"CodeWithoutAStatus", RpcCode::kUnknown,
-            New("denied: the mirror got: 404 Not Found, manifest unknown"), ErrorClass::kAccessDenied},
-        Row{"AServerThatSaysNothing", RpcCode::kUnknown, "x: server message", ErrorClass::kUnknown},
-        Row{"TheKernelsDenialIsNoRegistrys", RpcCode::kUnknown,
-            Layers("failed to extract layer " + kDigest +
-                   ": failed to mount /tmp/m1: permission denied: unknown"),
-            ErrorClass::kUnpackFailed},
-        Row{"NorIsThatOfASnapshot", RpcCode::kUnknown,
-            Layers("failed to prepare extraction snapshot \"extract-1\": permission denied: unknown"),
-            ErrorClass::kUnpackFailed},
-        Row{"GrpcsOwnWordIsNoCode", RpcCode::kUnknown,
-            Layers("failed to extract layer " + kDigest + ": exit status 1: unknown"),
-            ErrorClass::kUnpackFailed},
-        Row{"BlobGone23", RpcCode::kUnknown,
-            Layers("failed to copy: httpReadSeeker: failed open: unexpected status from GET request to " +
-                   kUrl + ": 410 Gone"),
-            ErrorClass::kContentMissing}),
-    NameOf);
+    {"NetworkInABody23", RpcCode::kUnknown,
+     Layers("failed to copy: httpReadSeeker: failed open: unexpected status from GET request to " + kUrl +
+            ": 503 Service Unavailable\nunavailable: dial tcp 10.0.0.9:5432: connect: connection "
+            "refused"),
+     ErrorClass::kServerError},
+    {"DiskInAMessage16", RpcCode::kUnknown,
+     Layers("unexpected status code " + kUrl +
+            ": 500 Internal Server Error - Server message: unknown: write /blobs: no space left on "
+            "device"),
+     ErrorClass::kServerError},
+    {"CertificateInARefusal", RpcCode::kUnknown,
+     New("pull access denied, repository does not exist or may require authorization: server message: "
+         "x509: certificate has expired: authorization failed"),
+     ErrorClass::kAccessDenied},
+    {"CodeWithoutAStatus", RpcCode::kUnknown, New("denied: the mirror got: 404 Not Found, manifest unknown"),
+     ErrorClass::kAccessDenied},
+    {"AServerThatSaysNothing", RpcCode::kUnknown, "x: server message", ErrorClass::kUnknown},
+    {"TheKernelsDenialIsNoRegistrys", RpcCode::kUnknown,
+     Layers("failed to extract layer " + kDigest + ": failed to mount /tmp/m1: permission denied: unknown"),
+     ErrorClass::kUnpackFailed},
+    {"NorIsThatOfASnapshot", RpcCode::kUnknown,
+     Layers("failed to prepare extraction snapshot \"extract-1\": permission denied: unknown"),
+     ErrorClass::kUnpackFailed},
+    {"GrpcsOwnWordIsNoCode", RpcCode::kUnknown,
+     Layers("failed to extract layer " + kDigest + ": exit status 1: unknown"), ErrorClass::kUnpackFailed},
+    {"BlobGone23", RpcCode::kUnknown,
+     Layers("failed to copy: httpReadSeeker: failed open: unexpected status from GET request to " + kUrl +
+            ": 410 Gone"),
+     ErrorClass::kContentMissing});
 
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     ImageAndRuntime, ClassifyTest,
-    testing::Values(
-        Row{"BadName", RpcCode::kUnknown,
-            "failed to parse image reference \"UPPER/app\": repository name must be lowercase",
-            ErrorClass::kInvalidReference},
-        Row{"ShortNameCrio", RpcCode::kUnknown,
-            "short name mode is enforcing, but image name busybox:latest returns ambiguous list",
-            ErrorClass::kInvalidReference},
-        Row{"NoAliasCrio", RpcCode::kUnknown,
-            "short-name \"busybox\" did not resolve to an alias and no unqualified-search registries are "
-            "defined",
-            ErrorClass::kInvalidReference},
-        Row{"Schema1New", RpcCode::kInvalidArgument,
-            New("schema 1 image manifests are no longer supported since containerd v2.0: invalid argument"),
-            ErrorClass::kUnsupportedImage},
-        Row{"ArtifactLayers16", RpcCode::kUnknown,
-            Layers("failed to extract layer " + kDigest +
-                   ": failed to get stream processor for application/vnd.cncf.helm: no processor for "
-                   "media-type: unknown"),
-            ErrorClass::kUnsupportedImage},
-        Row{"ManifestNotJson", RpcCode::kUnknown,
-            Layers("children: invalid desc " + kDigest +
-                   ": invalid character '<' looking for beginning of value"),
-            ErrorClass::kUnsupportedImage},
-        Row{"NoSnapshotter", RpcCode::kInvalidArgument,
-            Layers("unable to initialize unpacker: no unpack platforms defined: invalid argument"),
-            ErrorClass::kUnpackFailed},
-        Row{"ExtractFailed", RpcCode::kUnknown,
-            Layers("failed to extract layer " + kDigest + ": exit status 1"), ErrorClass::kUnpackFailed},
-        Row{"ParentSnapshotGone", RpcCode::kNotFound,
-            Layers("failed to prepare extraction snapshot \"extract-1\": parent snapshot does not exist: not "
-                   "found"),
-            ErrorClass::kUnpackFailed},
-        Row{"DecodedAuth", RpcCode::kUnknown, "invalid decoded auth: \"thesecret\\x00\"",
-            ErrorClass::kBadCredentialFormat},
-        Row{"BadBase64", RpcCode::kUnknown, "illegal base64 data at input byte 4",
-            ErrorClass::kBadCredentialFormat},
-        Row{"WatchdogCrio", RpcCode::kUnknown, "pull image: context canceled",
-            ErrorClass::kRuntimeProgressTimeout},
-        Row{"RuntimesOwnDeadline", RpcCode::kUnknown, Layers("context deadline exceeded"),
-            ErrorClass::kTimeout},
-        Row{"CodeNotFound", RpcCode::kNotFound, "gone", ErrorClass::kNotFound},
-        Row{"CodePermissionDenied", RpcCode::kPermissionDenied, "no", ErrorClass::kAccessDenied},
-        Row{"CodeUnauthenticated", RpcCode::kUnauthenticated, "no", ErrorClass::kAccessDenied},
-        Row{"CodeExhausted", RpcCode::kResourceExhausted, "no", ErrorClass::kRuntimeError},
-        Row{"CodeInvalid", RpcCode::kInvalidArgument, "no", ErrorClass::kInvalidReference},
-        Row{"CodePrecondition", RpcCode::kFailedPrecondition, "namespace is required",
-            ErrorClass::kRuntimeError},
-        Row{"CodeDeadline", RpcCode::kDeadlineExceeded, "late", ErrorClass::kTimeout},
-        Row{"NothingKnown", RpcCode::kUnknown, "something new", ErrorClass::kUnknown}),
-    NameOf);
+    {"BadName", RpcCode::kUnknown,
+     "failed to parse image reference \"UPPER/app\": repository name must be lowercase",
+     ErrorClass::kInvalidReference},
+    {"ShortNameCrio", RpcCode::kUnknown,
+     "short name mode is enforcing, but image name busybox:latest returns ambiguous list",
+     ErrorClass::kInvalidReference},
+    {"NoAliasCrio", RpcCode::kUnknown,
+     "short-name \"busybox\" did not resolve to an alias and no unqualified-search registries are "
+     "defined",
+     ErrorClass::kInvalidReference},
+    {"Schema1New", RpcCode::kInvalidArgument,
+     New("schema 1 image manifests are no longer supported since containerd v2.0: invalid argument"),
+     ErrorClass::kUnsupportedImage},
+    {"ArtifactLayers16", RpcCode::kUnknown,
+     Layers("failed to extract layer " + kDigest +
+            ": failed to get stream processor for application/vnd.cncf.helm: no processor for "
+            "media-type: unknown"),
+     ErrorClass::kUnsupportedImage},
+    {"ManifestNotJson", RpcCode::kUnknown,
+     Layers("children: invalid desc " + kDigest + ": invalid character '<' looking for beginning of value"),
+     ErrorClass::kUnsupportedImage},
+    {"NoSnapshotter", RpcCode::kInvalidArgument,
+     Layers("unable to initialize unpacker: no unpack platforms defined: invalid argument"),
+     ErrorClass::kUnpackFailed},
+    {"ExtractFailed", RpcCode::kUnknown, Layers("failed to extract layer " + kDigest + ": exit status 1"),
+     ErrorClass::kUnpackFailed},
+    {"ParentSnapshotGone", RpcCode::kNotFound,
+     Layers("failed to prepare extraction snapshot \"extract-1\": parent snapshot does not exist: not "
+            "found"),
+     ErrorClass::kUnpackFailed},
+    {"DecodedAuth", RpcCode::kUnknown, "invalid decoded auth: \"thesecret\\x00\"",
+     ErrorClass::kBadCredentialFormat},
+    {"BadBase64", RpcCode::kUnknown, "illegal base64 data at input byte 4", ErrorClass::kBadCredentialFormat},
+    {"WatchdogCrio", RpcCode::kUnknown, "pull image: context canceled", ErrorClass::kRuntimeProgressTimeout},
+    {"RuntimesOwnDeadline", RpcCode::kUnknown, Layers("context deadline exceeded"), ErrorClass::kTimeout},
+    {"CodeNotFound", RpcCode::kNotFound, "gone", ErrorClass::kNotFound},
+    {"CodePermissionDenied", RpcCode::kPermissionDenied, "no", ErrorClass::kAccessDenied},
+    {"CodeUnauthenticated", RpcCode::kUnauthenticated, "no", ErrorClass::kAccessDenied},
+    {"CodeExhausted", RpcCode::kResourceExhausted, "no", ErrorClass::kRuntimeError},
+    {"CodeInvalid", RpcCode::kInvalidArgument, "no", ErrorClass::kInvalidReference},
+    {"CodePrecondition", RpcCode::kFailedPrecondition, "namespace is required", ErrorClass::kRuntimeError},
+    {"CodeDeadline", RpcCode::kDeadlineExceeded, "late", ErrorClass::kTimeout},
+    {"NothingKnown", RpcCode::kUnknown, "something new", ErrorClass::kUnknown});
 
 // Names that are made of the words that rules look for (C15).
 std::string Missing(const std::string& name) {
@@ -428,61 +396,54 @@ Row MissingRow(const std::string& row, const std::string& name) {
   return {row, RpcCode::kNotFound, Missing(name), ErrorClass::kNotFound, {name}};
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Names, ClassifyTest,
-    testing::Values(
-        MissingRow("Denied", "reg.example/x/denied:v1"),
-        MissingRow("Unauthorized", "reg.example/unauthorized:latest"),
-        MissingRow("NoSpace", "reg.example/team/no-space:v1"),
-        MissingRow("TooMany", "reg.example/app:toomanyrequests"),
-        Row{"TagOfOldHeadError", RpcCode::kUnknown,
-            Missing("reg.example/app:toomanyrequests") + "pulling from host reg.example failed with status "
-                                                         "code [manifests toomanyrequests]: 403 Forbidden",
-            ErrorClass::kAccessDenied, Strings{"reg.example/app:toomanyrequests"}},
-        Row{"NameInUrl", RpcCode::kUnknown,
-            New("unexpected status from HEAD request to "
-                "https://reg.example/v2/toomanyrequests/manifests/denied: 500 Internal Server Error"),
-            ErrorClass::kServerError},
-        Row{"NormalisedNameBesideTheOneSent", RpcCode::kNotFound, Missing("docker.io/library/denied:latest"),
-            ErrorClass::kNotFound, Strings{"denied:latest", "docker.io/library/denied:latest"}},
-        Row{"ShortNameLeavesWordsWhole", RpcCode::kUnknown,
-            Old("failed to do request: Head \"" + kUrl +
-                "\": dial tcp 10.0.0.1:443: connect: connection refused"),
-            ErrorClass::kUnreachable, Strings{"c"}},
-        Row{"TagInWordsOfCrio", RpcCode::kUnknown,
-            "reading manifest toomanyrequests in reg.example/app: manifest unknown", ErrorClass::kNotFound}),
-    NameOf);
+TEST_ROWS(Names, ClassifyTest, MissingRow("Denied", "reg.example/x/denied:v1"),
+          MissingRow("Unauthorized", "reg.example/unauthorized:latest"),
+          MissingRow("NoSpace", "reg.example/team/no-space:v1"),
+          MissingRow("TooMany", "reg.example/app:toomanyrequests"),
+          {"TagOfOldHeadError", RpcCode::kUnknown,
+           Missing("reg.example/app:toomanyrequests") + "pulling from host reg.example failed with status "
+                                                        "code [manifests toomanyrequests]: 403 Forbidden",
+           ErrorClass::kAccessDenied, Strings{"reg.example/app:toomanyrequests"}},
+          {"NameInUrl", RpcCode::kUnknown,
+           New("unexpected status from HEAD request to "
+               "https://reg.example/v2/toomanyrequests/manifests/denied: 500 Internal Server Error"),
+           ErrorClass::kServerError},
+          {"NormalisedNameBesideTheOneSent", RpcCode::kNotFound, Missing("docker.io/library/denied:latest"),
+           ErrorClass::kNotFound, Strings{"denied:latest", "docker.io/library/denied:latest"}},
+          {"ShortNameLeavesWordsWhole", RpcCode::kUnknown,
+           Old("failed to do request: Head \"" + kUrl +
+               "\": dial tcp 10.0.0.1:443: connect: connection refused"),
+           ErrorClass::kUnreachable, Strings{"c"}},
+          {"TagInWordsOfCrio", RpcCode::kUnknown,
+           "reading manifest toomanyrequests in reg.example/app: manifest unknown", ErrorClass::kNotFound});
 
-INSTANTIATE_TEST_SUITE_P(
-    Cuts, ClassifyTest,
-    testing::Values(
-        Row{"ArtifactEcho", RpcCode::kUnknown,
-            "unable to pull image or OCI artifact: pull image err: initializing source: reading manifest v1 "
-            "in reg.example/app: manifest unknown; artifact err: get manifest: 401 Unauthorized",
-            ErrorClass::kNotFound},
-        Row{"MirrorDenied", RpcCode::kUnknown,
-            "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
-            "unauthorized: authentication required]): reg.example/app:v1: reading manifest v1 in "
-            "reg.example/app: manifest unknown",
-            ErrorClass::kNotFound},
-        Row{"ParenthesesBehindMirrors", RpcCode::kUnknown,
-            "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
-            "pinging container registry mirror.example: StatusCode: 404, \"\"]): reg.example/app:v1: reading "
-            "manifest v1 in reg.example/app: denied: user (anonymous): no",
-            ErrorClass::kAccessDenied},
-        Row{"ABodyBehindMirrors", RpcCode::kUnknown,
-            "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
-            "reading manifest v1 in mirror.example/app: manifest unknown]): reg.example/app:v1: Requesting "
-            "bearer token: decoding bearer token (last URL \"https://auth.example/token\", body start "
-            "\"<html>\"): invalid character '<' looking for beginning of value",
-            ErrorClass::kServerError},
-        Row{"MirrorsFailed", RpcCode::kUnknown,
-            "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
-            "reading manifest v1 in mirror.example/app: manifest unknown]): reg.example/app:v1: pinging "
-            "container registry reg.example: Get \"https://reg.example/v2/\": dial tcp 10.0.0.1:443: "
-            "connect: connection refused",
-            ErrorClass::kUnreachable}),
-    NameOf);
+TEST_ROWS(Cuts, ClassifyTest,
+          {"ArtifactEcho", RpcCode::kUnknown,
+           "unable to pull image or OCI artifact: pull image err: initializing source: reading manifest v1 "
+           "in reg.example/app: manifest unknown; artifact err: get manifest: 401 Unauthorized",
+           ErrorClass::kNotFound},
+          {"MirrorDenied", RpcCode::kUnknown,
+           "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
+           "unauthorized: authentication required]): reg.example/app:v1: reading manifest v1 in "
+           "reg.example/app: manifest unknown",
+           ErrorClass::kNotFound},
+          {"ParenthesesBehindMirrors", RpcCode::kUnknown,
+           "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
+           "pinging container registry mirror.example: StatusCode: 404, \"\"]): reg.example/app:v1: reading "
+           "manifest v1 in reg.example/app: denied: user (anonymous): no",
+           ErrorClass::kAccessDenied},
+          {"ABodyBehindMirrors", RpcCode::kUnknown,
+           "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
+           "reading manifest v1 in mirror.example/app: manifest unknown]): reg.example/app:v1: Requesting "
+           "bearer token: decoding bearer token (last URL \"https://auth.example/token\", body start "
+           "\"<html>\"): invalid character '<' looking for beginning of value",
+           ErrorClass::kServerError},
+          {"MirrorsFailed", RpcCode::kUnknown,
+           "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
+           "reading manifest v1 in mirror.example/app: manifest unknown]): reg.example/app:v1: pinging "
+           "container registry reg.example: Get \"https://reg.example/v2/\": dial tcp 10.0.0.1:443: "
+           "connect: connection refused",
+           ErrorClass::kUnreachable});
 
 // C30: what a real CRI-O said, text by text, and what its parts mean where only one of them changes.
 

@@ -22,6 +22,7 @@
 #include "cri/grpc_content_service.h"
 #include "cri/scripted_store.h"
 #include "http/server.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::cri {
@@ -176,16 +177,13 @@ TEST_P(OthersIngestsTest, AreThoseThatNoLeaseOfOursHolds) {
   EXPECT_EQ(*others, GetParam().expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Stores, OthersIngestsTest,
-    testing::Values(Row{"None", {{{}, {}}}, {}}, Row{"OursAlone", {{{{"a", 1}}, {"a"}}}, {}},
-                    Row{"OthersAlone", {{{{"b", 1}}, {}}, {{{"b", 5}}, {}}}, {{"b", 5}}},
-                    Row{"Both", {{{{"a", 1}, {"b", 2}}, {"a"}}}, {{"b", 2}}},
-                    // Its lease does not name it any more when it is asked.
-                    Row{"OursEndsMeanwhile", {{{{"a", 1}, {"b", 2}}, {}}, {{{"b", 3}}, {}}}, {{"b", 3}}},
-                    // It is not known yet which lease holds the new one.
-                    Row{"OneBeginsMeanwhile", {{{{"b", 2}}, {}}, {{{"b", 3}, {"c", 1}}, {"c"}}}, {{"b", 3}}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Stores, OthersIngestsTest, {"None", {{{}, {}}}, {}}, {"OursAlone", {{{{"a", 1}}, {"a"}}}, {}},
+          {"OthersAlone", {{{{"b", 1}}, {}}, {{{"b", 5}}, {}}}, {{"b", 5}}},
+          {"Both", {{{{"a", 1}, {"b", 2}}, {"a"}}}, {{"b", 2}}},
+          // Its lease does not name it any more when it is asked.
+          {"OursEndsMeanwhile", {{{{"a", 1}, {"b", 2}}, {}}, {{{"b", 3}}, {}}}, {{"b", 3}}},
+          // It is not known yet which lease holds the new one.
+          {"OneBeginsMeanwhile", {{{{"b", 2}}, {}}, {{{"b", 3}, {"c", 1}}, {"c"}}}, {{"b", 3}}});
 
 }  // namespace
 }  // namespace prefetch::cri

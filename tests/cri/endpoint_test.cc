@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/fs.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::cri::endpoint_test {
@@ -35,20 +36,15 @@ TEST_P(ParseEndpointTest, Parses) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, ParseEndpointTest,
-    testing::Values(Row{"ThreeSlashes", "unix:///run/containerd/containerd.sock",
-                        "/run/containerd/containerd.sock"},
-                    Row{"OneSlash", "unix:/run/a.sock", "/run/a.sock"},
-                    Row{"BarePath", "/run/a.sock", "/run/a.sock"},
-                    Row{"BarePathWithASchemeInIt", "/run/a://b.sock", "/run/a://b.sock"},
-                    Row{"Relative", "run/a.sock", ""}, Row{"RelativeUnix", "unix:run/a.sock", ""},
-                    Row{"Host", "unix://run/a.sock", ""}, Row{"Tcp", "tcp://127.0.0.1:1", ""},
-                    Row{"Npipe", "npipe:////./pipe/containerd", ""}, Row{"Empty", "", ""},
-                    Row{"OnlyScheme", "unix://", ""}, Row{"Folder", "/run/containerd/", ""},
-                    Row{"Longest", "/" + std::string(106, 'a'), "/" + std::string(106, 'a')},
-                    Row{"TooLong", "/" + std::string(107, 'a'), ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Shapes, ParseEndpointTest,
+          {"ThreeSlashes", "unix:///run/containerd/containerd.sock", "/run/containerd/containerd.sock"},
+          {"OneSlash", "unix:/run/a.sock", "/run/a.sock"}, {"BarePath", "/run/a.sock", "/run/a.sock"},
+          {"BarePathWithASchemeInIt", "/run/a://b.sock", "/run/a://b.sock"}, {"Relative", "run/a.sock", ""},
+          {"RelativeUnix", "unix:run/a.sock", ""}, {"Host", "unix://run/a.sock", ""},
+          {"Tcp", "tcp://127.0.0.1:1", ""}, {"Npipe", "npipe:////./pipe/containerd", ""}, {"Empty", "", ""},
+          {"OnlyScheme", "unix://", ""}, {"Folder", "/run/containerd/", ""},
+          {"Longest", "/" + std::string(106, 'a'), "/" + std::string(106, 'a')},
+          {"TooLong", "/" + std::string(107, 'a'), ""});
 
 // A socket that is bound, and listened on if `listening`.
 base::Fd Bind(const std::string& path, bool listening) {

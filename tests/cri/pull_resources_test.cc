@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/sha256.h"
+#include "rows.h"
 
 namespace prefetch::cri::pull_resources_test {
 namespace {
@@ -29,20 +30,17 @@ TEST_P(ProgressTest, Counts) {
   EXPECT_EQ(progress, GetParam().expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Stages, ProgressTest,
-    testing::Values(Row{"NothingYet", {}, {}},
-                    Row{"OthersOnly", {{}, {{"sha256:x", 5}}, std::nullopt, {}}, {}},
-                    Row{"Queued", Facts({}, {"sha256:c"}), {.bytes_done = 10, .bytes_total = 3010}},
-                    Row{"TwoLayersAtOnce", Facts({{"sha256:a", 300}, {"sha256:b", 200}}, {"sha256:c"}),
-                        PullProgress{.bytes_done = 510, .bytes_total = 3010, .active = true}},
-                    Row{"BlobsOfOthersDoNotCount", Facts({{"sha256:x", 300}}, {"sha256:c", "sha256:a"}),
-                        PullProgress{.bytes_done = 1010, .bytes_total = 3010}},
-                    Row{"CommittedWhileLookedAt", Facts({{"sha256:a", 1000}}, {"sha256:c", "sha256:a"}),
-                        PullProgress{.bytes_done = 1010, .bytes_total = 3010}},
-                    Row{"Unpacking", Facts({}, {"sha256:c", "sha256:a", "sha256:b"}),
-                        PullProgress{.bytes_done = 3010, .bytes_total = 3010, .unpacking = true}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Stages, ProgressTest, {"NothingYet", {}, {}},
+          {"OthersOnly", {{}, {{"sha256:x", 5}}, std::nullopt, {}}, {}},
+          {"Queued", Facts({}, {"sha256:c"}), {.bytes_done = 10, .bytes_total = 3010}},
+          {"TwoLayersAtOnce", Facts({{"sha256:a", 300}, {"sha256:b", 200}}, {"sha256:c"}),
+           PullProgress{.bytes_done = 510, .bytes_total = 3010, .active = true}},
+          {"BlobsOfOthersDoNotCount", Facts({{"sha256:x", 300}}, {"sha256:c", "sha256:a"}),
+           PullProgress{.bytes_done = 1010, .bytes_total = 3010}},
+          {"CommittedWhileLookedAt", Facts({{"sha256:a", 1000}}, {"sha256:c", "sha256:a"}),
+           PullProgress{.bytes_done = 1010, .bytes_total = 3010}},
+          {"Unpacking", Facts({}, {"sha256:c", "sha256:a", "sha256:b"}),
+           PullProgress{.bytes_done = 3010, .bytes_total = 3010, .unpacking = true}});
 
 TEST(ProgressTest, FingerprintMovesWithBytesBlobsAndSnapshots) {
   PullFacts facts = Facts({{"sha256:a", 300}}, {"sha256:c"});

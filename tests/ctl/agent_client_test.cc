@@ -8,6 +8,7 @@
 #include "ctl/explain.h"
 #include "ctl/fake_agent.h"
 #include "ctl/ran.h"
+#include "rows.h"
 
 namespace prefetch::ctl::agent_client_test {
 namespace {
@@ -34,18 +35,14 @@ TEST_P(Address, IsAskedOrRefused) {
   EXPECT_EQ(agent.asked().front(), GetParam().asked);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Address,
-    testing::Values(
-        AddressCase{"Socket", "unix:///run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
-        AddressCase{"Path", "/run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
-        AddressCase{"Url", "http://n1:9477", "GET http://n1:9477/v1/status "},
-        AddressCase{"UrlWithSlashes", "http://n1:9477//", "GET http://n1:9477/v1/status "},
-        AddressCase{"BracketsOfIPv6", "http://[fd00::1]:9477", "GET http://[fd00::1]:9477/v1/status "},
-        AddressCase{"BracketsOfIPv4", "http://[10.0.0.1]:9477", "GET http://10.0.0.1:9477/v1/status "},
-        AddressCase{"RelativeSocket", "unix://run/a.sock", ""}, AddressCase{"Https", "https://n1:9477", ""},
-        AddressCase{"Host", "n1:9477", ""}, AddressCase{"Nothing", "", ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, Address, {"Socket", "unix:///run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
+          {"Path", "/run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
+          {"Url", "http://n1:9477", "GET http://n1:9477/v1/status "},
+          {"UrlWithSlashes", "http://n1:9477//", "GET http://n1:9477/v1/status "},
+          {"BracketsOfIPv6", "http://[fd00::1]:9477", "GET http://[fd00::1]:9477/v1/status "},
+          {"BracketsOfIPv4", "http://[10.0.0.1]:9477", "GET http://10.0.0.1:9477/v1/status "},
+          {"RelativeSocket", "unix://run/a.sock", ""}, {"Https", "https://n1:9477", ""},
+          {"Host", "n1:9477", ""}, {"Nothing", "", ""});
 
 struct ErrorCase {
   std::string name;
@@ -66,16 +63,12 @@ TEST_P(Away, WithWhatHelps) {
   EXPECT_NE(answer.error().message().find(GetParam().advice), std::string::npos) << answer.error().message();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Away,
-    testing::Values(
-        ErrorCase{"NoSocket", base::NotFound("it broke"), Code::kNotFound, "Name another with --agent"},
-        ErrorCase{"NotForUs", base::PermissionDenied("it broke"), Code::kPermissionDenied, "run as root"},
-        ErrorCase{"NobodyThere", base::Unavailable("it broke"), Code::kUnavailable, "is prefetchd running"},
-        ErrorCase{"Late", base::DeadlineExceeded("it broke"), Code::kDeadlineExceeded, "see its log"},
-        ErrorCase{"EndlessIsNoPatience", base::ResourceExhausted("it broke"), Code::kInternal,
-                  "is that a prefetchd?"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, Away, {"NoSocket", base::NotFound("it broke"), Code::kNotFound, "Name another with --agent"},
+          {"NotForUs", base::PermissionDenied("it broke"), Code::kPermissionDenied, "run as root"},
+          {"NobodyThere", base::Unavailable("it broke"), Code::kUnavailable, "is prefetchd running"},
+          {"Late", base::DeadlineExceeded("it broke"), Code::kDeadlineExceeded, "see its log"},
+          {"EndlessIsNoPatience", base::ResourceExhausted("it broke"), Code::kInternal,
+           "is that a prefetchd?"});
 
 struct CheckCase {
   std::string name;
@@ -96,22 +89,18 @@ TEST_P(Refusal, OfACheckHasItsCode) {
   EXPECT_NE(result.error().message().find(GetParam().says), std::string::npos) << result.error().message();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Refusal,
-    testing::Values(CheckCase{"NoPull", 403, R"({"error":"not from here"})", Code::kPermissionDenied,
-                              "refuses: not from here"},
-                    CheckCase{"BadToken", 401, R"({"error":"it has expired"})", Code::kPermissionDenied,
-                              "refuses the token: it has expired"},
-                    CheckCase{"OlderAgent", 400, R"({"error":"unknown field"})", Code::kInvalidArgument,
-                              "unknown field (is it as new as this prefetchctl?)"},
-                    CheckCase{"NoWords", 400, "<html>", Code::kInvalidArgument, "it does not say why"},
-                    CheckCase{"Busy", 429, "", Code::kResourceExhausted, "it is busy"},
-                    CheckCase{"BusyToo", 503, "", Code::kResourceExhausted, "it is busy"},
-                    CheckCase{"Stranger", 404, "", Code::kInternal, "is that a prefetchd"},
-                    CheckCase{"NoAnswer", 200,
-                              R"({"apiVersion":"prefetchd.dev/v1","kind":"CheckResult","answers":[]})",
-                              Code::kInternal, "gave an unexpected answer"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, Refusal,
+          {"NoPull", 403, R"({"error":"not from here"})", Code::kPermissionDenied, "refuses: not from here"},
+          {"BadToken", 401, R"({"error":"it has expired"})", Code::kPermissionDenied,
+           "refuses the token: it has expired"},
+          {"OlderAgent", 400, R"({"error":"unknown field"})", Code::kInvalidArgument,
+           "unknown field (is it as new as this prefetchctl?)"},
+          {"NoWords", 400, "<html>", Code::kInvalidArgument, "it does not say why"},
+          {"Busy", 429, "", Code::kResourceExhausted, "it is busy"},
+          {"BusyToo", 503, "", Code::kResourceExhausted, "it is busy"},
+          {"Stranger", 404, "", Code::kInternal, "is that a prefetchd"},
+          {"NoAnswer", 200, R"({"apiVersion":"prefetchd.dev/v1","kind":"CheckResult","answers":[]})",
+           Code::kInternal, "gave an unexpected answer"});
 
 TEST(AgentClient, PassesNoTerminalCodesOn) {
   tests::FakeAgent agent;
@@ -154,17 +143,14 @@ TEST_P(Explained, EndsWithItsCode) {
 const std::string kImage =
     R"({"apiVersion":"prefetchd.dev/v1","kind":"ImageStatus","node":"n","image":"q.io/a:v1"})";
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Explained,
-    testing::Values(ExplainCase{"Known", "q.io/a:v1", 200, kImage, kOk, ""},
-                    ExplainCase{"NotOnTheList", "q.io/a:v1", 404, kImage, kOk, ""},
-                    ExplainCase{"NoName", "q.io/A", 200, kImage, kBadInput, "lowercase"},
-                    ExplainCase{"Refused", "q.io/a:v1", 400, "", kBadInput, "refuses"},
-                    ExplainCase{"NotOverTheNetwork", "q.io/a:v1", 404, R"({"error":"no such path"})",
-                                kUnreachable, "local socket"},
-                    ExplainCase{"Stranger", "q.io/a:v1", 200, "<html>", kUnreachable, "the agent's answer"},
-                    ExplainCase{"Busy", "q.io/a:v1", 503, "", kUnreachable, "busy"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, Explained, {"Known", "q.io/a:v1", 200, kImage, kOk, ""},
+          {"NotOnTheList", "q.io/a:v1", 404, kImage, kOk, ""},
+          {"NoName", "q.io/A", 200, kImage, kBadInput, "lowercase"},
+          {"Refused", "q.io/a:v1", 400, "", kBadInput, "refuses"},
+          {"NotOverTheNetwork", "q.io/a:v1", 404, R"({"error":"no such path"})", kUnreachable,
+           "local socket"},
+          {"Stranger", "q.io/a:v1", 200, "<html>", kUnreachable, "the agent's answer"},
+          {"Busy", "q.io/a:v1", 503, "", kUnreachable, "busy"});
 
 }  // namespace
 }  // namespace prefetch::ctl::agent_client_test

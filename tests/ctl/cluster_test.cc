@@ -18,6 +18,7 @@
 #include "golden.h"
 #include "http/curl_client.h"
 #include "kube/http_api.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::cluster_test {
@@ -295,16 +296,12 @@ TEST_P(Listed, EachObjectOnceOrNotAtAll) {
   EXPECT_EQ(all ? *all : Numbers(), all ? (Numbers{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) : Numbers());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Listed,
-    testing::Values(TroubleCase{"NoTrouble", {}, 0, true, 4},
-                    TroubleCase{"ForgottenInTheMiddle", {ApiError::kGone}, 6, true, 7},
-                    TroubleCase{"BusyAtFirst", {ApiError::kTooManyRequests}, 0, true, 5},
-                    TroubleCase{"Twice", {ApiError::kGone, ApiError::kTooManyRequests}, 3, true, 8},
-                    TroubleCase{
-                        "ThreeTimes", {ApiError::kGone, ApiError::kGone, ApiError::kGone}, 0, false, 3},
-                    TroubleCase{"WhatDoesNotPass", {ApiError::kForbidden}, 3, false, 2}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, Listed, {"NoTrouble", {}, 0, true, 4},
+          {"ForgottenInTheMiddle", {ApiError::kGone}, 6, true, 7},
+          {"BusyAtFirst", {ApiError::kTooManyRequests}, 0, true, 5},
+          {"Twice", {ApiError::kGone, ApiError::kTooManyRequests}, 3, true, 8},
+          {"ThreeTimes", {ApiError::kGone, ApiError::kGone, ApiError::kGone}, 0, false, 3},
+          {"WhatDoesNotPass", {ApiError::kForbidden}, 3, false, 2});
 
 TEST(ListAll, PagesThatNeverEndAreAFailure) {
   int asked = 0;

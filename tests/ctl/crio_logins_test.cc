@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "doc/write.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::crio_logins_test {
@@ -166,27 +167,21 @@ TEST_P(CrioHelperTest, IsAskedAsTheLibraryAsks) {
 
 const std::string kLoginOfQuay = R"("auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}})";
 
-INSTANTIATE_TEST_SUITE_P(
-    , CrioHelperTest,
-    testing::Values(
-        HelperCase{"OfTheFileBeforeItsLogins", "",
-                   R"({"credHelpers":{"quay.io":"ecr-login"},)" + kLoginOfQuay + "}",
-                   "its own login from credential helper ecr-login of /auth.json, if that has one"},
-        HelperCase{"OfAnotherRegistry", "", R"({"credHelpers":{"gcr.io":"gcloud"},)" + kLoginOfQuay + "}",
-                   "its own login quay.io of /auth.json"},
-        HelperCase{"AStoreIsNoHelper", "", R"({"credsStore":"secretservice"})", "anonymous"},
-        HelperCase{"OfRegistriesConfBeforeTheFiles",
-                   R"(credential-helpers = ["pass", "containers-auth.json"])", "{" + kLoginOfQuay + "}",
-                   "its own login from credential helper pass of registries.conf, if that has one"},
-        HelperCase{"OfRegistriesConfBehindTheFiles",
-                   R"(credential-helpers = ["containers-auth.json", "pass"])", "{" + kLoginOfQuay + "}",
-                   "its own login quay.io of /auth.json"},
-        HelperCase{"AnEmptyListIsTheUsual", "credential-helpers = []", "{" + kLoginOfQuay + "}",
-                   "its own login quay.io of /auth.json"},
-        HelperCase{"WithoutTheFilesTheyDoNotCount", R"(credential-helpers = ["pass"])",
-                   "{" + kLoginOfQuay + "}",
-                   "its own login from credential helper pass of registries.conf, if that has one"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(, CrioHelperTest,
+          {"OfTheFileBeforeItsLogins", "", R"({"credHelpers":{"quay.io":"ecr-login"},)" + kLoginOfQuay + "}",
+           "its own login from credential helper ecr-login of /auth.json, if that has one"},
+          {"OfAnotherRegistry", "", R"({"credHelpers":{"gcr.io":"gcloud"},)" + kLoginOfQuay + "}",
+           "its own login quay.io of /auth.json"},
+          {"AStoreIsNoHelper", "", R"({"credsStore":"secretservice"})", "anonymous"},
+          {"OfRegistriesConfBeforeTheFiles", R"(credential-helpers = ["pass", "containers-auth.json"])",
+           "{" + kLoginOfQuay + "}",
+           "its own login from credential helper pass of registries.conf, if that has one"},
+          {"OfRegistriesConfBehindTheFiles", R"(credential-helpers = ["containers-auth.json", "pass"])",
+           "{" + kLoginOfQuay + "}", "its own login quay.io of /auth.json"},
+          {"AnEmptyListIsTheUsual", "credential-helpers = []", "{" + kLoginOfQuay + "}",
+           "its own login quay.io of /auth.json"},
+          {"WithoutTheFilesTheyDoNotCount", R"(credential-helpers = ["pass"])", "{" + kLoginOfQuay + "}",
+           "its own login from credential helper pass of registries.conf, if that has one"});
 
 TEST_F(FindCrioLoginsTest, ABrokenFileIsAProblemWithoutItsContent) {
   settings_.global_auth_file = "/auth.json";

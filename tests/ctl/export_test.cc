@@ -7,6 +7,7 @@
 
 #include "ctl/exit_code.h"
 #include "ctl/ran.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::export_test {
@@ -96,21 +97,17 @@ TEST_P(Allowlist, IsForItsKubelet) {
   EXPECT_EQ(ran.out.find(GetParam().has_not), std::string::npos) << ran;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Allowlist,
-    testing::Values(AllowCase{"ExactNamesSince136", {.kubelet_version = "1.36"}, "- q.io/team/app\n", "/*\n"},
-                    AllowCase{
-                        "FoldersBefore", {.kubelet_version = "v1.35.2"}, "- \"q.io/team/*\"\n", "team/app\n"},
-                    AllowCase{"TheNextMajor", {.kubelet_version = "2.0"}, "- q.io/team/app\n", "/*\n"},
-                    AllowCase{"TheGateWhereItIsOff",
-                              {.kubelet_version = "1.34"},
-                              "featureGates:\n  KubeletEnsureSecretPulledImages: true\n",
-                              "kind: KubeletConfig\n"},
-                    AllowCase{"ForOpenShift",
-                              {.kubelet_version = "1.34", .output = AllowlistOutput::kOpenShift},
-                              "kind: KubeletConfig\n",
-                              "featureGates:"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, Allowlist, {"ExactNamesSince136", {.kubelet_version = "1.36"}, "- q.io/team/app\n", "/*\n"},
+          {"FoldersBefore", {.kubelet_version = "v1.35.2"}, "- \"q.io/team/*\"\n", "team/app\n"},
+          {"TheNextMajor", {.kubelet_version = "2.0"}, "- q.io/team/app\n", "/*\n"},
+          {"TheGateWhereItIsOff",
+           {.kubelet_version = "1.34"},
+           "featureGates:\n  KubeletEnsureSecretPulledImages: true\n",
+           "kind: KubeletConfig\n"},
+          {"ForOpenShift",
+           {.kubelet_version = "1.34", .output = AllowlistOutput::kOpenShift},
+           "kind: KubeletConfig\n",
+           "featureGates:"});
 
 TEST(AllowlistRefusal, SaysAllMistakesAtOnce) {
   Ran ran = Allow("q.io/A\n", {.kubelet_version = "1.36.x"});

@@ -17,6 +17,7 @@
 #include "ctl/fleet_plan.h"
 #include "ctl/ran.h"
 #include "fakes/fake_registry.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::fleet_test {
@@ -74,26 +75,20 @@ const Labels kMaster = {{"node-role.kubernetes.io/master", ""}};
 const Labels kControlAndWorker = {{"node-role.kubernetes.io/control-plane", ""},
                                   {"node-role.kubernetes.io/worker", ""}};
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, LeftOut,
-    testing::Values(
-        LeftOutCase{"ControlPlanes", {{"c", kControl}, {"m", kMaster}, {"w", {}}}, {"w"}, "w"},
-        LeftOutCase{"AWorkerWithoutAnAgentIsMissed", {{"c", kControl}, {"w", {}}, {"x", {}}}, {"w"}, "w x"},
-        LeftOutCase{"ControlPlanesThatAreWorkers", {{"c", kControlAndWorker}, {"w", {}}}, {"w"}, "c w"},
-        LeftOutCase{"OneControlPlaneHasAnAgentSoAllCount",
-                    {{"c", kControl}, {"d", kControl}, {"w", {}}},
-                    {"c"},
-                    "c d w"},
-        LeftOutCase{"ThereAreOnlyControlPlanes", {{"c", kControl}, {"d", kControl}}, {}, "c d"},
-        LeftOutCase{"VirtualNodes",
-                    {{"v", {{"type", "virtual-kubelet"}}},
-                     {"f", {{"eks.amazonaws.com/compute-type", "fargate"}}},
-                     {"a", {{"eks.amazonaws.com/compute-type", "auto"}}},
-                     {"w", {{"eks.amazonaws.com/compute-type", "ec2"}}}},
-                    {},
-                    "w"},
-        LeftOutCase{"ASelectorOfOnesOwnCounts", {{"c", kControl}, {"w", {}}}, {"w"}, "c w", ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    Rows, LeftOut, {"ControlPlanes", {{"c", kControl}, {"m", kMaster}, {"w", {}}}, {"w"}, "w"},
+    {"AWorkerWithoutAnAgentIsMissed", {{"c", kControl}, {"w", {}}, {"x", {}}}, {"w"}, "w x"},
+    {"ControlPlanesThatAreWorkers", {{"c", kControlAndWorker}, {"w", {}}}, {"w"}, "c w"},
+    {"OneControlPlaneHasAnAgentSoAllCount", {{"c", kControl}, {"d", kControl}, {"w", {}}}, {"c"}, "c d w"},
+    {"ThereAreOnlyControlPlanes", {{"c", kControl}, {"d", kControl}}, {}, "c d"},
+    {"VirtualNodes",
+     {{"v", {{"type", "virtual-kubelet"}}},
+      {"f", {{"eks.amazonaws.com/compute-type", "fargate"}}},
+      {"a", {{"eks.amazonaws.com/compute-type", "auto"}}},
+      {"w", {{"eks.amazonaws.com/compute-type", "ec2"}}}},
+     {},
+     "w"},
+    {"ASelectorOfOnesOwnCounts", {{"c", kControl}, {"w", {}}}, {"w"}, "c w", ""});
 
 TEST(FleetRoster, HasEachNodeOnceByNameWithItsPodOrWithout) {
   FleetApi api;
@@ -143,18 +138,15 @@ TEST_P(Rollout, ThePodThatStaysIsTaken) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Rollout,
-    testing::Values(OfTwo{"NotTheOneThatGoes",
-                          [](kube::Pod&, kube::Pod& goes) { goes.ready = goes.terminating = true; }},
-                    OfTwo{"NotTheOneThatFailed", [](kube::Pod&, kube::Pod& goes) { goes.phase = "Failed"; }},
-                    OfTwo{"NotTheOneThatEnded",
-                          [](kube::Pod& stays, kube::Pod& goes) {
-                            goes.phase = "Succeeded";
-                            stays.terminating = true;
-                          }},
-                    OfTwo{"TheReadyOne", [](kube::Pod& stays, kube::Pod&) { stays.ready = true; }}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, Rollout,
+          {"NotTheOneThatGoes", [](kube::Pod&, kube::Pod& goes) { goes.ready = goes.terminating = true; }},
+          {"NotTheOneThatFailed", [](kube::Pod&, kube::Pod& goes) { goes.phase = "Failed"; }},
+          {"NotTheOneThatEnded",
+           [](kube::Pod& stays, kube::Pod& goes) {
+             goes.phase = "Succeeded";
+             stays.terminating = true;
+           }},
+          {"TheReadyOne", [](kube::Pod& stays, kube::Pod&) { stays.ready = true; }});
 
 TEST(FleetPollOptions, EachMemberIsHeardOrSaysWhyNot) {
   FleetApi api;

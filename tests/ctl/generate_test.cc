@@ -10,6 +10,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
 #include "ctl/ran.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::generate_test {
@@ -41,15 +42,11 @@ TEST_P(Key, IsAListFilesNameWhateverTheFilesIs) {
 const std::string kYaml =
     "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: q.io/a:v1\n";
 
-INSTANTIATE_TEST_SUITE_P(Rows, Key,
-                         testing::Values(KeyCase{"Plain", "images.txt", "q.io/a:v1\n", "images.txt"},
-                                         KeyCase{"Yaml", "images.yaml", kYaml, "images.yaml"},
-                                         KeyCase{"NoEnding", "images", "q.io/a:v1\n", "images.txt"},
-                                         KeyCase{"OtherEnding", "images.list", kYaml, "images.list.yaml"},
-                                         KeyCase{"OtherContent", "images.yaml", "q.io/a:v1\n", "images.yaml"},
-                                         KeyCase{"Hidden", ".images", "q.io/a:v1\n", "images.txt"},
-                                         KeyCase{"DotsOnly", "...", "q.io/a:v1\n", "list.txt"}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, Key, {"Plain", "images.txt", "q.io/a:v1\n", "images.txt"},
+          {"Yaml", "images.yaml", kYaml, "images.yaml"}, {"NoEnding", "images", "q.io/a:v1\n", "images.txt"},
+          {"OtherEnding", "images.list", kYaml, "images.list.yaml"},
+          {"OtherContent", "images.yaml", "q.io/a:v1\n", "images.yaml"},
+          {"Hidden", ".images", "q.io/a:v1\n", "images.txt"}, {"DotsOnly", "...", "q.io/a:v1\n", "list.txt"});
 
 struct MistakeCase {
   std::string name;
@@ -64,13 +61,10 @@ TEST_P(GenerateRefused, WithNothingOnStandardOutput) {
   EXPECT_EQ(ran.out, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, GenerateRefused,
-                         testing::Values(MistakeCase{"Image", {.options = {.image = "q.io/A"}}},
-                                         MistakeCase{"Version", {.options = {.kubelet_version = "0.9"}}},
-                                         MistakeCase{"Component", {.options = {.components = {"nothing"}}}},
-                                         MistakeCase{"List", {.lists = {"/nowhere/images.txt"}}},
-                                         MistakeCase{"Folder", {.output = "/nowhere/deep/"}}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, GenerateRefused, {"Image", {.options = {.image = "q.io/A"}}},
+          {"Version", {.options = {.kubelet_version = "0.9"}}},
+          {"Component", {.options = {.components = {"nothing"}}}},
+          {"List", {.lists = {"/nowhere/images.txt"}}}, {"Folder", {.output = "/nowhere/deep/"}});
 
 TEST(Generate, AListWithMistakesIsToldAsListCheckDoes) {
   tests::TempDir dir;
@@ -150,18 +144,13 @@ TEST_P(GenerateWithConfig, ThatPrefetchdRefuses) {
   EXPECT_NE(ran.err.find(GetParam().error), std::string::npos) << ran;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, GenerateWithConfig,
-    testing::Values(ConfigCase{"OldKubelet", "kubeletVersion: '1.20'", "kubeletVersion: "},
-                    ConfigCase{"Listen", "gateTimeout: soon", "gateTimeout: must be a duration such as"},
-                    ConfigCase{
-                        "NoKubelet", "kubelet: none",
-                        "--kubelet-proc: needs a kubelet, and --kubelet=none declares that there is none"},
-                    ConfigCase{"OfKubeletsApi", "kubeletAddress: 10.0.0.7:10250",
-                               "kubeletAddress: has a meaning only with --kubelet-api"},
-                    ConfigCase{"AllAtOnce", "registry: sometimes\nlogLevel: loud",
-                               "registry: must be auto, pull or none\n"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, GenerateWithConfig, {"OldKubelet", "kubeletVersion: '1.20'", "kubeletVersion: "},
+          {"Listen", "gateTimeout: soon", "gateTimeout: must be a duration such as"},
+          {"NoKubelet", "kubelet: none",
+           "--kubelet-proc: needs a kubelet, and --kubelet=none declares that there is none"},
+          {"OfKubeletsApi", "kubeletAddress: 10.0.0.7:10250",
+           "kubeletAddress: has a meaning only with --kubelet-api"},
+          {"AllAtOnce", "registry: sometimes\nlogLevel: loud", "registry: must be auto, pull or none\n"});
 
 const std::string kPullSecretYaml =
     "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\npullSecrets:\n- name: team-a\n"
@@ -216,15 +205,11 @@ TEST_P(Alike, IsWhatKubeletMakesTheSameOf) {
   EXPECT_EQ(spellings, GetParam().expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Alike,
-    testing::Values(AlikeCase{"Tag", "q.io/a:v1", {"q.io/a:v1"}},
-                    AlikeCase{"NoTag", "nginx", {"nginx", "nginx:latest"}},
-                    AlikeCase{"Latest", "nginx:latest", {"nginx", "nginx:latest"}},
-                    AlikeCase{"Port", "localhost:5000/a", {"localhost:5000/a", "localhost:5000/a:latest"}},
-                    AlikeCase{"Digest", "q.io/a" + kDigest, {"q.io/a" + kDigest}},
-                    AlikeCase{"LatestAndDigest", "q.io/a:latest" + kDigest, {"q.io/a:latest" + kDigest}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, Alike, {"Tag", "q.io/a:v1", {"q.io/a:v1"}}, {"NoTag", "nginx", {"nginx", "nginx:latest"}},
+          {"Latest", "nginx:latest", {"nginx", "nginx:latest"}},
+          {"Port", "localhost:5000/a", {"localhost:5000/a", "localhost:5000/a:latest"}},
+          {"Digest", "q.io/a" + kDigest, {"q.io/a" + kDigest}},
+          {"LatestAndDigest", "q.io/a:latest" + kDigest, {"q.io/a:latest" + kDigest}});
 
 Ran Export(const std::vector<std::string>& lists) {
   return tests::Run([&](auto& out, auto& err) { return ExportPolicy(lists, out, err); });

@@ -6,6 +6,7 @@
 
 #include "ctl/exit_code.h"
 #include "ctl/ran.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::lint_test {
@@ -41,20 +42,13 @@ TEST_P(Linted, EndsWithItsCode) {
   EXPECT_NE(ran.err.find(GetParam().err), std::string::npos) << ran;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Linted,
-    testing::Values(LintCase{"Clean", {"good.yaml"}, {}, kOk, "", ""},
-                    LintCase{"AFinding", {"unlisted.yaml"}, {}, kNegative, "PF101", ""},
-                    LintCase{"AFindingThatIsIgnored", {"unlisted.yaml"}, {"PF101"}, kOk, "", ""},
-                    LintCase{"FindingsBesideAMistake",
-                             {"unlisted.yaml", "broken.yaml"},
-                             {},
-                             kBadInput,
-                             "PF101",
-                             "broken.yaml:2:"},
-                    LintCase{"NoSuchFile", {"none.yaml"}, {}, kBadInput, "", "there is no such file"},
-                    LintCase{"NoSuchRule", {"good.yaml"}, {"PF999"}, kBadInput, "", "PF999"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    Rows, Linted, {"Clean", {"good.yaml"}, {}, kOk, "", ""},
+    {"AFinding", {"unlisted.yaml"}, {}, kNegative, "PF101", ""},
+    {"AFindingThatIsIgnored", {"unlisted.yaml"}, {"PF101"}, kOk, "", ""},
+    {"FindingsBesideAMistake", {"unlisted.yaml", "broken.yaml"}, {}, kBadInput, "PF101", "broken.yaml:2:"},
+    {"NoSuchFile", {"none.yaml"}, {}, kBadInput, "", "there is no such file"},
+    {"NoSuchRule", {"good.yaml"}, {"PF999"}, kBadInput, "", "PF999"});
 
 TEST(Lint, OfAListThatIsBadSaysNothingOfManifests) {
   tests::TempDir dir;

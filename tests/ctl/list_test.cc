@@ -13,6 +13,7 @@
 #include "ctl/manifest_files.h"
 #include "ctl/ran.h"
 #include "fakes/fake_registry.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::list_test {
@@ -153,24 +154,20 @@ TEST_P(TwoLists, Differ) {
             (Ran{GetParam().exit, GetParam().out, ""}));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, TwoLists,
-    testing::Values(DiffCase{"Same", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n", kOk, "no difference\n"},
-                    DiffCase{"AnotherOrder", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
-                             "- image: q.io/b:v1\n- image: q.io/a:v1\n", kOk, "no difference\n"},
-                    DiffCase{"Added", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
-                             kNegative, "+ q.io/b:v1  to.yaml:5\n1 added\n"},
-                    DiffCase{"Removed", "- image: q.io/a:v1\n- image: q.io/b:v1\n", "- image: q.io/b:v1\n",
-                             kNegative, "- q.io/a:v1  from.yaml:4\n1 removed\n"},
-                    DiffCase{"Changed", "- image: q.io/a:v1\n", "- {image: q.io/a:v1, priority: 3}\n",
-                             kNegative, "~ q.io/a:v1  priority: default → 3\n1 changed\n"},
-                    DiffCase{"AllAtOnce", "- image: q.io/a:v1\n- {image: q.io/b:v1, priority: 3}\n",
-                             "- {image: q.io/b:v1, refresh: IfDigestChanged}\n- image: q.io/c:v1\n",
-                             kNegative,
-                             "- q.io/a:v1  from.yaml:4\n"
-                             "~ q.io/b:v1  priority: 3 → default, refresh: default → IfDigestChanged\n"
-                             "+ q.io/c:v1  to.yaml:5\n1 added, 1 removed, 1 changed\n"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, TwoLists, {"Same", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n", kOk, "no difference\n"},
+          {"AnotherOrder", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
+           "- image: q.io/b:v1\n- image: q.io/a:v1\n", kOk, "no difference\n"},
+          {"Added", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n- image: q.io/b:v1\n", kNegative,
+           "+ q.io/b:v1  to.yaml:5\n1 added\n"},
+          {"Removed", "- image: q.io/a:v1\n- image: q.io/b:v1\n", "- image: q.io/b:v1\n", kNegative,
+           "- q.io/a:v1  from.yaml:4\n1 removed\n"},
+          {"Changed", "- image: q.io/a:v1\n", "- {image: q.io/a:v1, priority: 3}\n", kNegative,
+           "~ q.io/a:v1  priority: default → 3\n1 changed\n"},
+          {"AllAtOnce", "- image: q.io/a:v1\n- {image: q.io/b:v1, priority: 3}\n",
+           "- {image: q.io/b:v1, refresh: IfDigestChanged}\n- image: q.io/c:v1\n", kNegative,
+           "- q.io/a:v1  from.yaml:4\n"
+           "~ q.io/b:v1  priority: 3 → default, refresh: default → IfDigestChanged\n"
+           "+ q.io/c:v1  to.yaml:5\n1 added, 1 removed, 1 changed\n"});
 
 TEST(ListDiff, SaysTheMistakesOfBothAndComparesNothing) {
   tests::TempDir dir;
@@ -511,14 +508,10 @@ TEST_P(LockRefused, WithASentence) {
   EXPECT_FALSE(base::KindOf(dir / "a.txt.lock"));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, LockRefused,
-    testing::Values(LockMistake{"NoDuration", "x", "a.txt", "--timeout must be a duration such as 90s or 5m"},
-                    LockMistake{"NoTime", "0s", "a.txt", "--timeout must be"},
-                    LockMistake{"BadList", "5m", "bad.txt", "bad.txt:1:1: "},
-                    LockMistake{"BadLock", "5m", "locked.txt", "locked.txt.lock:1:7: kind"},
-                    LockMistake{"StandardInput", "5m", "-", "a lock is written beside its list"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, LockRefused, {"NoDuration", "x", "a.txt", "--timeout must be a duration such as 90s or 5m"},
+          {"NoTime", "0s", "a.txt", "--timeout must be"}, {"BadList", "5m", "bad.txt", "bad.txt:1:1: "},
+          {"BadLock", "5m", "locked.txt", "locked.txt.lock:1:7: kind"},
+          {"StandardInput", "5m", "-", "a lock is written beside its list"});
 
 }  // namespace
 }  // namespace prefetch::ctl::list_test

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::manifest_files_test {
@@ -46,20 +47,15 @@ TEST_P(Found, OnceAndInOrder) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Found,
-    testing::Values(FindCase{"File", {"notes.txt"}, "!notes.txt", ""},
-                    FindCase{"StandardInput", {"-"}, "!-", ""},
-                    FindCase{"Folder", {""}, "[x].yaml a.yaml b.json deep/c.yml", ""},
-                    FindCase{"FolderOfNothing", {"empty"}, "", "no file to read is below this folder"},
-                    FindCase{"HiddenByName", {".git/d.yaml"}, "!.git/d.yaml", ""},
-                    FindCase{"Pattern", {"*.yaml"}, "[x].yaml a.yaml", ""},
-                    FindCase{"PatternOfAFolder", {"dee*"}, "deep/c.yml", ""},
-                    FindCase{"PatternThatIsAFile", {"[x].yaml"}, "![x].yaml", ""},
-                    FindCase{"PatternOfNothing", {"*.toml"}, "", "no file matches this pattern"},
-                    FindCase{"NotThere", {"z.yaml"}, "", "there is no such file or folder"},
-                    FindCase{"Twice", {"a.yaml", "./a.yaml", "*.yaml"}, "!a.yaml [x].yaml", ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, Found, {"File", {"notes.txt"}, "!notes.txt", ""}, {"StandardInput", {"-"}, "!-", ""},
+          {"Folder", {""}, "[x].yaml a.yaml b.json deep/c.yml", ""},
+          {"FolderOfNothing", {"empty"}, "", "no file to read is below this folder"},
+          {"HiddenByName", {".git/d.yaml"}, "!.git/d.yaml", ""},
+          {"Pattern", {"*.yaml"}, "[x].yaml a.yaml", ""}, {"PatternOfAFolder", {"dee*"}, "deep/c.yml", ""},
+          {"PatternThatIsAFile", {"[x].yaml"}, "![x].yaml", ""},
+          {"PatternOfNothing", {"*.toml"}, "", "no file matches this pattern"},
+          {"NotThere", {"z.yaml"}, "", "there is no such file or folder"},
+          {"Twice", {"a.yaml", "./a.yaml", "*.yaml"}, "!a.yaml [x].yaml", ""});
 
 // Another user's folder is named, and does not end the walk.
 TEST_F(Found, BehindAFolderThatCannotBeRead) {

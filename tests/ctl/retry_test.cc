@@ -11,6 +11,7 @@
 #include "ctl/fleet_api.h"
 #include "ctl/ran.h"
 #include "ctl/terminal.h"
+#include "rows.h"
 #include "status/retry_document.h"
 
 namespace prefetch::ctl::retry_test {
@@ -192,16 +193,13 @@ TEST_P(HasReported, WithItsPlaceOrTheProgramsName) {
   EXPECT_EQ(err.str(), GetParam().told);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Lines, HasReported,
-    testing::Values(LineCase{"Place", "a.yaml:12:5: images[3]: x", "a.yaml:12:5: images[3]: x\n"},
-                    LineCase{"PathWithColon", "c:/a.yaml:1:1: x", "c:/a.yaml:1:1: x\n"},
-                    LineCase{"NoColumn", "a.yaml:12: x", "prefetchctl: a.yaml:12: x\n"},
-                    LineCase{"NoNumber", "a:b:c: x", "prefetchctl: a:b:c: x\n"},
-                    LineCase{"HostAndPort", "http://r.io:5000: x", "prefetchctl: http://r.io:5000: x\n"},
-                    LineCase{"Words", "--list is required", "prefetchctl: --list is required\n"},
-                    LineCase{"SeveralLines", "a:1:1: x\nno place", "a:1:1: x\nprefetchctl: no place\n"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Lines, HasReported, {"Place", "a.yaml:12:5: images[3]: x", "a.yaml:12:5: images[3]: x\n"},
+          {"PathWithColon", "c:/a.yaml:1:1: x", "c:/a.yaml:1:1: x\n"},
+          {"NoColumn", "a.yaml:12: x", "prefetchctl: a.yaml:12: x\n"},
+          {"NoNumber", "a:b:c: x", "prefetchctl: a:b:c: x\n"},
+          {"HostAndPort", "http://r.io:5000: x", "prefetchctl: http://r.io:5000: x\n"},
+          {"Words", "--list is required", "prefetchctl: --list is required\n"},
+          {"SeveralLines", "a:1:1: x\nno place", "a:1:1: x\nprefetchctl: no place\n"});
 
 TEST(ExitCode, OfAnErrorTellsBadInputFromWhoCannotBeAsked) {
   std::ostringstream err;

@@ -8,6 +8,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/ran.h"
 #include "image/kubelet_version.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::verdict_test {
@@ -33,29 +34,25 @@ TEST_P(VerdictRefused, WithASentence) {
   EXPECT_EQ(Judge(GetParam().options), (Ran{kBadInput, "", "prefetchctl: " + GetParam().says + "\n"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, VerdictRefused,
-    testing::Values(
-        MistakeCase{"Version",
-                    {.kubelet_version = "1.36.x"},
-                    "--kubelet-version must be a version such as " + kNewest + " or " + kNewest + ".2"},
-        MistakeCase{"OldVersion",
-                    {.kubelet_version = "1.30"},
-                    "--kubelet-version must be 1.31 or later: the rules of older kubelets are not known"},
-        MistakeCase{"Verification",
-                    {.verification = "Sometimes"},
-                    "--verification must be NeverVerify, NeverVerifyPreloadedImages, "
-                    "NeverVerifyAllowlistedImages or AlwaysVerify"},
-        MistakeCase{"Root", {.kubelet_root = "/nowhere"}, "--kubelet-root: /nowhere is not a folder"},
-        MistakeCase{"Secret",
-                    {.pod_secrets = {"a/b/c"}},
-                    "--pod-secret must be NAMESPACE/NAME/UID/HASH, of which HASH may be empty"},
-        MistakeCase{"SecretIsNotRepeated",
-                    {.pod_secrets = {"a//c/hunter2"}},
-                    "--pod-secret must be NAMESPACE/NAME/UID/HASH, of which HASH may be empty"},
-        MistakeCase{
-            "Account", {.pod_service_account = "a/b"}, "--pod-service-account must be NAMESPACE/NAME/UID"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, VerdictRefused,
+          {"Version",
+           {.kubelet_version = "1.36.x"},
+           "--kubelet-version must be a version such as " + kNewest + " or " + kNewest + ".2"},
+          {"OldVersion",
+           {.kubelet_version = "1.30"},
+           "--kubelet-version must be 1.31 or later: the rules of older kubelets are not known"},
+          {"Verification",
+           {.verification = "Sometimes"},
+           "--verification must be NeverVerify, NeverVerifyPreloadedImages, "
+           "NeverVerifyAllowlistedImages or AlwaysVerify"},
+          {"Root", {.kubelet_root = "/nowhere"}, "--kubelet-root: /nowhere is not a folder"},
+          {"Secret",
+           {.pod_secrets = {"a/b/c"}},
+           "--pod-secret must be NAMESPACE/NAME/UID/HASH, of which HASH may be empty"},
+          {"SecretIsNotRepeated",
+           {.pod_secrets = {"a//c/hunter2"}},
+           "--pod-secret must be NAMESPACE/NAME/UID/HASH, of which HASH may be empty"},
+          {"Account", {.pod_service_account = "a/b"}, "--pod-service-account must be NAMESPACE/NAME/UID"});
 
 TEST(Verdict, SaysAllMistakesAtOnce) {
   Ran ran = Judge({.verification = "x", .kubelet_version = "y", .pod_secrets = {"z"}});

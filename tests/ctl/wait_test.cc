@@ -14,6 +14,7 @@
 #include "ctl/fake_agent.h"
 #include "ctl/fleet_api.h"
 #include "ctl/ran.h"
+#include "rows.h"
 #include "status/sample.h"
 #include "status/status_json.h"
 #include "temp_dir.h"
@@ -55,18 +56,13 @@ TEST_P(End, HasItsCode) {
   EXPECT_EQ(ran.err, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, End,
-    testing::Values(
-        EndCase{"Ready", {sample::Ready("q.io/a:v1", 1000)}, false, kOk, "ready"},
-        EndCase{"TimeIsOver", {sample::Queued("q.io/a:v1")}, false, kTimedOut, "q.io/a:v1"},
-        EndCase{"AllHasFailed", {GoneForGood()}, false, kTimedOut, "q.io/gone:v1"},
-        EndCase{"AllHasFailedFast", {GoneForGood()}, true, kNegative, "q.io/gone:v1"},
-        EndCase{
-            "OneFailsAndAnotherIsPulled", {GoneForGood(), sample::Queued("q.io/a:v1")}, false, kTimedOut, ""},
-        EndCase{"FailFast", {GoneForGood(), sample::Queued("q.io/a:v1")}, true, kNegative, "q.io/gone:v1"},
-        EndCase{"NothingIsListed", {}, false, kOk, ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, End, {"Ready", {sample::Ready("q.io/a:v1", 1000)}, false, kOk, "ready"},
+          {"TimeIsOver", {sample::Queued("q.io/a:v1")}, false, kTimedOut, "q.io/a:v1"},
+          {"AllHasFailed", {GoneForGood()}, false, kTimedOut, "q.io/gone:v1"},
+          {"AllHasFailedFast", {GoneForGood()}, true, kNegative, "q.io/gone:v1"},
+          {"OneFailsAndAnotherIsPulled", {GoneForGood(), sample::Queued("q.io/a:v1")}, false, kTimedOut, ""},
+          {"FailFast", {GoneForGood(), sample::Queued("q.io/a:v1")}, true, kNegative, "q.io/gone:v1"},
+          {"NothingIsListed", {}, false, kOk, ""});
 
 // An agent that goes from pulling to ready, or away and back.
 class ChangingAgent : public http::Client {
@@ -239,22 +235,16 @@ std::function<void(kube::Node&)> IsReady(const std::string& status) {
   return [=](kube::Node& node) { node.conditions = {{.type = "Ready", .status = status}}; };
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, GoingNode,
-    testing::Values(GoingCase{"Cordoned", [](kube::Node& node) { node.unschedulable = true; }, "cordoned"},
-                    GoingCase{"Deleted", [](kube::Node& node) { node.deleting = true; }, "being deleted"},
-                    GoingCase{"Karpenter", Tainted("karpenter.sh/disrupted"), "Karpenter removes it"},
-                    GoingCase{"EarlierKarpenter", Tainted("karpenter.sh/disruption"), "Karpenter removes it"},
-                    GoingCase{"Autoscaler", Tainted("ToBeDeletedByClusterAutoscaler"),
-                              "Cluster Autoscaler removes it"},
-                    GoingCase{"Unknown", IsReady("Unknown"), "kubelet does not report"},
-                    GoingCase{"OutOfService", Tainted("node.kubernetes.io/out-of-service", "NoExecute"),
-                              "out of service"},
-                    GoingCase{"NotReadyMayCome", IsReady("False"), ""}, GoingCase{"Up", IsReady("True"), ""},
-                    GoingCase{"ACandidateMayStay",
-                              Tainted("DeletionCandidateOfClusterAutoscaler", "PreferNoSchedule"), ""},
-                    GoingCase{"OtherTaint", Tainted("dedicated"), ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, GoingNode, {"Cordoned", [](kube::Node& node) { node.unschedulable = true; }, "cordoned"},
+          {"Deleted", [](kube::Node& node) { node.deleting = true; }, "being deleted"},
+          {"Karpenter", Tainted("karpenter.sh/disrupted"), "Karpenter removes it"},
+          {"EarlierKarpenter", Tainted("karpenter.sh/disruption"), "Karpenter removes it"},
+          {"Autoscaler", Tainted("ToBeDeletedByClusterAutoscaler"), "Cluster Autoscaler removes it"},
+          {"Unknown", IsReady("Unknown"), "kubelet does not report"},
+          {"OutOfService", Tainted("node.kubernetes.io/out-of-service", "NoExecute"), "out of service"},
+          {"NotReadyMayCome", IsReady("False"), ""}, {"Up", IsReady("True"), ""},
+          {"ACandidateMayStay", Tainted("DeletionCandidateOfClusterAutoscaler", "PreferNoSchedule"), ""},
+          {"OtherTaint", Tainted("dedicated"), ""});
 
 TEST_F(FleetWaitTest, AFleetOfGoingNodesAloneIsNotReady) {
   api_.node(1).unschedulable = true;

@@ -8,6 +8,7 @@
 #include "deploy/kustomization.h"
 #include "deploy/objects.h"
 #include "doc/write.h"
+#include "rows.h"
 
 namespace prefetch::deploy::build_test {
 namespace {
@@ -29,26 +30,18 @@ TEST_P(RefusedTest, IsRefused) {
   EXPECT_NE(built.error().message().find(GetParam().error), std::string::npos) << built.error().message();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Refused, RefusedTest,
-    testing::Values(
-        RefusedCase{"UnknownField", "replicas: []\n", "a/kustomization.yaml:3:1"},
-        RefusedCase{"UnknownOption", "configMapGenerator:\n- name: m\n  envs: [x]\n", "envs"},
-        RefusedCase{"LabelsWithoutSelectors", "labels:\n- pairs: {a: b}\n", "includeSelectors"},
-        RefusedCase{"FileThatIsMissing", "resources: [y.yaml]\n", "a/y.yaml: there is no such file"},
-        RefusedCase{"FolderThatIsMissing", "resources: [../b]\n",
-                    "b/kustomization.yaml: there is no such file"},
-        RefusedCase{"FolderInItself", "resources: [../a]\n", "too deep"},
-        RefusedCase{"PatchOfNothing",
-                    "resources: [x.yaml]\npatches:\n- patch: 'kind: Service'\n  target: {name: z}\n",
-                    "no object to change"},
-        RefusedCase{
-            "PatchThatCannotBeDone",
-            "resources: [x.yaml]\npatches:\n- patch: '[{op: remove, path: /spec}]'\n  target: {name: x}\n",
-            "cannot remove spec"},
-        RefusedCase{"MergeOfNothing", "configMapGenerator:\n- name: m\n  behavior: merge\n",
-                    "no ConfigMap m"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Refused, RefusedTest, {"UnknownField", "replicas: []\n", "a/kustomization.yaml:3:1"},
+          {"UnknownOption", "configMapGenerator:\n- name: m\n  envs: [x]\n", "envs"},
+          {"LabelsWithoutSelectors", "labels:\n- pairs: {a: b}\n", "includeSelectors"},
+          {"FileThatIsMissing", "resources: [y.yaml]\n", "a/y.yaml: there is no such file"},
+          {"FolderThatIsMissing", "resources: [../b]\n", "b/kustomization.yaml: there is no such file"},
+          {"FolderInItself", "resources: [../a]\n", "too deep"},
+          {"PatchOfNothing", "resources: [x.yaml]\npatches:\n- patch: 'kind: Service'\n  target: {name: z}\n",
+           "no object to change"},
+          {"PatchThatCannotBeDone",
+           "resources: [x.yaml]\npatches:\n- patch: '[{op: remove, path: /spec}]'\n  target: {name: x}\n",
+           "cannot remove spec"},
+          {"MergeOfNothing", "configMapGenerator:\n- name: m\n  behavior: merge\n", "no ConfigMap m"});
 
 TEST(ConfigMapHash, IsKustomizes) {
   // As kustomize 5.6 renders a ConfigMap of this one file: prefetchd-list-team-b-bf6md55fhh.

@@ -8,6 +8,7 @@
 
 #include "doc/json.h"
 #include "doc/write.h"
+#include "rows.h"
 
 namespace prefetch::deploy::patches_test {
 namespace {
@@ -31,29 +32,24 @@ TEST_P(MergePatchTest, Merges) {
   EXPECT_EQ(doc::WriteJson(object), GetParam().expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Merge, MergePatchTest,
-    testing::Values(
-        MergeCase{"ScalarsAreReplaced", R"({"a":1,"b":2})", R"({"a":3})", R"({"a":3,"b":2})"},
-        MergeCase{"MappingsAreMerged", R"({"a":{"b":1}})", R"({"a":{"c":2}})", R"({"a":{"b":1,"c":2}})"},
-        MergeCase{"NullRemoves", R"({"a":{"b":1,"c":2}})", R"({"a":{"b":null}})", R"({"a":{"c":2}})"},
-        MergeCase{"OtherListsAreReplaced", R"({"args":["x"]})", R"({"args":["y"]})", R"({"args":["y"]})"},
-        MergeCase{"ListsWithoutKeyAreReplaced", R"({"tolerations":[{"key":"a"}]})",
-                  R"({"tolerations":[{"key":"b"}]})", R"({"tolerations":[{"key":"b"}]})"},
-        MergeCase{"NewItemsComeFirst", R"({"volumes":[{"name":"a"}]})",
-                  R"({"volumes":[{"name":"b"},{"name":"c"}]})",
-                  R"({"volumes":[{"name":"b"},{"name":"c"},{"name":"a"}]})"},
-        MergeCase{"KnownItemsAreMerged", R"({"env":[{"name":"a","value":""},{"name":"b"}]})",
-                  R"({"env":[{"name":"b","value":"1"}]})",
-                  R"({"env":[{"name":"b","value":"1"},{"name":"a","value":""}]})"},
-        MergeCase{"MountsGoByPath", R"({"volumeMounts":[{"name":"run","mountPath":"/a"}]})",
-                  R"({"volumeMounts":[{"name":"run","mountPath":"/b"}]})",
-                  R"({"volumeMounts":[{"name":"run","mountPath":"/b"},{"name":"run","mountPath":"/a"}]})"},
-        MergeCase{"PatchDeleteRemoves", R"({"volumes":[{"name":"a"},{"name":"b"}]})",
-                  R"({"volumes":[{"name":"a","$patch":"delete"}]})", R"({"volumes":[{"name":"b"}]})"},
-        MergeCase{"ListsThatWereNotThere", R"({})", R"({"volumes":[{"name":"a"}]})",
-                  R"({"volumes":[{"name":"a"}]})"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Merge, MergePatchTest, {"ScalarsAreReplaced", R"({"a":1,"b":2})", R"({"a":3})", R"({"a":3,"b":2})"},
+          {"MappingsAreMerged", R"({"a":{"b":1}})", R"({"a":{"c":2}})", R"({"a":{"b":1,"c":2}})"},
+          {"NullRemoves", R"({"a":{"b":1,"c":2}})", R"({"a":{"b":null}})", R"({"a":{"c":2}})"},
+          {"OtherListsAreReplaced", R"({"args":["x"]})", R"({"args":["y"]})", R"({"args":["y"]})"},
+          {"ListsWithoutKeyAreReplaced", R"({"tolerations":[{"key":"a"}]})",
+           R"({"tolerations":[{"key":"b"}]})", R"({"tolerations":[{"key":"b"}]})"},
+          {"NewItemsComeFirst", R"({"volumes":[{"name":"a"}]})", R"({"volumes":[{"name":"b"},{"name":"c"}]})",
+           R"({"volumes":[{"name":"b"},{"name":"c"},{"name":"a"}]})"},
+          {"KnownItemsAreMerged", R"({"env":[{"name":"a","value":""},{"name":"b"}]})",
+           R"({"env":[{"name":"b","value":"1"}]})",
+           R"({"env":[{"name":"b","value":"1"},{"name":"a","value":""}]})"},
+          {"MountsGoByPath", R"({"volumeMounts":[{"name":"run","mountPath":"/a"}]})",
+           R"({"volumeMounts":[{"name":"run","mountPath":"/b"}]})",
+           R"({"volumeMounts":[{"name":"run","mountPath":"/b"},{"name":"run","mountPath":"/a"}]})"},
+          {"PatchDeleteRemoves", R"({"volumes":[{"name":"a"},{"name":"b"}]})",
+           R"({"volumes":[{"name":"a","$patch":"delete"}]})", R"({"volumes":[{"name":"b"}]})"},
+          {"ListsThatWereNotThere", R"({})", R"({"volumes":[{"name":"a"}]})",
+           R"({"volumes":[{"name":"a"}]})"});
 
 struct JsonPatchCase {
   std::string name, operations, expect, error;
@@ -70,28 +66,20 @@ TEST_P(JsonPatchTest, Operates) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Json, JsonPatchTest,
-    testing::Values(
-        JsonPatchCase{"AddsAtTheEnd", R"([{"op":"add","path":"/a/b~1c/-","value":3}])",
-                      R"({"a":{"b/c":[1,2,3]},"d":"x"})", ""},
-        JsonPatchCase{"AddsBefore", R"([{"op":"add","path":"/a/b~1c/0","value":3}])",
-                      R"({"a":{"b/c":[3,1,2]},"d":"x"})", ""},
-        JsonPatchCase{"AddsAMember", R"([{"op":"add","path":"/e","value":{}}])",
-                      R"({"a":{"b/c":[1,2]},"d":"x","e":{}})", ""},
-        JsonPatchCase{
-            "Replaces",
-            R"([{"op":"replace","path":"/a/b~1c/1","value":3},{"op":"replace","path":"/d","value":4}])",
-            R"({"a":{"b/c":[1,3]},"d":4})", ""},
-        JsonPatchCase{"Removes", R"([{"op":"remove","path":"/a/b~1c/0"},{"op":"remove","path":"/d"}])",
-                      R"({"a":{"b/c":[2]}})", ""},
-        JsonPatchCase{"NoSuchParent", R"([{"op":"add","path":"/x/y","value":1}])", "",
-                      "there is nothing at /x/y"},
-        JsonPatchCase{"NoSuchItem", R"([{"op":"replace","path":"/a/b~1c/2","value":1}])", "",
-                      "cannot replace 2"},
-        JsonPatchCase{"NoSuchMember", R"([{"op":"remove","path":"/x"}])", "", "cannot remove x"},
-        JsonPatchCase{"UnknownOperation", R"([{"op":"move","path":"/d","from":"/a"}])", "", "cannot move d"}),
-    [](const auto& row) { return row.param.name; });
+    {"AddsAtTheEnd", R"([{"op":"add","path":"/a/b~1c/-","value":3}])", R"({"a":{"b/c":[1,2,3]},"d":"x"})",
+     ""},
+    {"AddsBefore", R"([{"op":"add","path":"/a/b~1c/0","value":3}])", R"({"a":{"b/c":[3,1,2]},"d":"x"})", ""},
+    {"AddsAMember", R"([{"op":"add","path":"/e","value":{}}])", R"({"a":{"b/c":[1,2]},"d":"x","e":{}})", ""},
+    {"Replaces", R"([{"op":"replace","path":"/a/b~1c/1","value":3},{"op":"replace","path":"/d","value":4}])",
+     R"({"a":{"b/c":[1,3]},"d":4})", ""},
+    {"Removes", R"([{"op":"remove","path":"/a/b~1c/0"},{"op":"remove","path":"/d"}])", R"({"a":{"b/c":[2]}})",
+     ""},
+    {"NoSuchParent", R"([{"op":"add","path":"/x/y","value":1}])", "", "there is nothing at /x/y"},
+    {"NoSuchItem", R"([{"op":"replace","path":"/a/b~1c/2","value":1}])", "", "cannot replace 2"},
+    {"NoSuchMember", R"([{"op":"remove","path":"/x"}])", "", "cannot remove x"},
+    {"UnknownOperation", R"([{"op":"move","path":"/d","from":"/a"}])", "", "cannot move d"});
 
 }  // namespace
 }  // namespace prefetch::deploy::patches_test

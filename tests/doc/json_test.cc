@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "rows.h"
 
 namespace prefetch::doc::json_test {
 namespace {
@@ -27,44 +28,38 @@ TEST_P(StrictJson, IsRefusedWithItsPlace) {
   EXPECT_EQ(Lines(problems), GetParam().error);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Json, StrictJson,
-    testing::Values(
-        BadJson{"Empty", "", "x.json:1:1: is empty"},
-        BadJson{"OnlySpace", " \n ", "x.json:2:2: ends too early"},
-        BadJson{"TrailingGarbage", "{}\n x", "x.json:2:2: there is something behind the end of the document"},
-        BadJson{"TwoValues", "1 2", "x.json:1:3: there is something behind the end of the document"},
-        BadJson{"Comment", "{ // no\n}", "x.json:1:3: a string in double quotes is expected here"},
-        BadJson{"TrailingCommaInObject", "{\"a\":1,}",
-                "x.json:1:8: a string in double quotes is expected here"},
-        BadJson{"TrailingCommaInArray", "[1,]", "x.json:1:4: is not a JSON value"},
-        BadJson{"NoComma", "[1 2]", "x.json:1:4: a comma or ] is expected here"},
-        BadJson{"NoCommaInObject", "{\"a\":1 \"b\":2}", "x.json:1:8: a comma or } is expected here"},
-        BadJson{"NoColon", "{\"a\" 1}", "x.json:1:6: a colon is expected here"},
-        BadJson{"SingleQuotes", "{'a':1}", "x.json:1:2: a string in double quotes is expected here"},
-        BadJson{"BareKey", "{a:1}", "x.json:1:2: a string in double quotes is expected here"},
-        BadJson{"BareWordIsNotQuoted", "{\"password\":hunter2}", "x.json:1:13: is not a JSON value"},
-        BadJson{"WordWithTail", "[nullx]", "x.json:1:6: a comma or ] is expected here"},
-        BadJson{"LeadingZero", "[01]", "x.json:1:3: a JSON number has no leading zeros"},
-        BadJson{"PointWithoutDigits", "[1.]", "x.json:1:4: a JSON number needs digits behind its point"},
-        BadJson{"ExponentWithoutDigits", "[1e+]", "x.json:1:5: a JSON number needs digits in its exponent"},
-        BadJson{"MinusAlone", "[-]", "x.json:1:3: is not a JSON number"},
-        BadJson{"Plus", "[+1]", "x.json:1:2: is not a JSON value"},
-        BadJson{"TooLargeANumber", "[1e999]", "x.json:1:7: the number is out of range"},
-        BadJson{"LineBreakInString", "[\"a\nb\"]",
-                "x.json:1:4: a control character in a string must be escaped"},
-        BadJson{"UnknownEscape", "[\"\\x41\"]", "x.json:1:4: is not an escape that JSON knows"},
-        BadJson{"ShortUnicodeEscape", "[\"\\u12\"]", "x.json:1:5: \\u needs four hexadecimal digits"},
-        BadJson{"HalfSurrogate", "[\"\\ud800\"]", "x.json:1:9: half of a surrogate pair is not a character"},
-        BadJson{"OpenString", "[\"a", "x.json:1:4: the string has no end"},
-        BadJson{"OpenObject", "{\"a\":1", "x.json:1:7: a comma or } is expected here"},
-        BadJson{"NotUtf8", "[\"\xff\"]", "x.json:1:3: is not text in UTF-8"},
-        BadJson{"Nul", std::string("[\0]", 3), "x.json:1:2: is not text: there is a control character here"},
-        BadJson{"DuplicateKeys", "{\"a\":1,\n \"b\":2,\n \"a\":3, \"b\":4}",
-                "x.json:3:2: duplicate key \"a\", first written in line 1\n"
-                "x.json:3:9: duplicate key \"b\", first written in line 2"},
-        BadJson{"TooDeep", std::string(17, '['), "x.json:1:17: is nested deeper than 16 levels"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Json, StrictJson, {"Empty", "", "x.json:1:1: is empty"},
+          {"OnlySpace", " \n ", "x.json:2:2: ends too early"},
+          {"TrailingGarbage", "{}\n x", "x.json:2:2: there is something behind the end of the document"},
+          {"TwoValues", "1 2", "x.json:1:3: there is something behind the end of the document"},
+          {"Comment", "{ // no\n}", "x.json:1:3: a string in double quotes is expected here"},
+          {"TrailingCommaInObject", "{\"a\":1,}", "x.json:1:8: a string in double quotes is expected here"},
+          {"TrailingCommaInArray", "[1,]", "x.json:1:4: is not a JSON value"},
+          {"NoComma", "[1 2]", "x.json:1:4: a comma or ] is expected here"},
+          {"NoCommaInObject", "{\"a\":1 \"b\":2}", "x.json:1:8: a comma or } is expected here"},
+          {"NoColon", "{\"a\" 1}", "x.json:1:6: a colon is expected here"},
+          {"SingleQuotes", "{'a':1}", "x.json:1:2: a string in double quotes is expected here"},
+          {"BareKey", "{a:1}", "x.json:1:2: a string in double quotes is expected here"},
+          {"BareWordIsNotQuoted", "{\"password\":hunter2}", "x.json:1:13: is not a JSON value"},
+          {"WordWithTail", "[nullx]", "x.json:1:6: a comma or ] is expected here"},
+          {"LeadingZero", "[01]", "x.json:1:3: a JSON number has no leading zeros"},
+          {"PointWithoutDigits", "[1.]", "x.json:1:4: a JSON number needs digits behind its point"},
+          {"ExponentWithoutDigits", "[1e+]", "x.json:1:5: a JSON number needs digits in its exponent"},
+          {"MinusAlone", "[-]", "x.json:1:3: is not a JSON number"},
+          {"Plus", "[+1]", "x.json:1:2: is not a JSON value"},
+          {"TooLargeANumber", "[1e999]", "x.json:1:7: the number is out of range"},
+          {"LineBreakInString", "[\"a\nb\"]", "x.json:1:4: a control character in a string must be escaped"},
+          {"UnknownEscape", "[\"\\x41\"]", "x.json:1:4: is not an escape that JSON knows"},
+          {"ShortUnicodeEscape", "[\"\\u12\"]", "x.json:1:5: \\u needs four hexadecimal digits"},
+          {"HalfSurrogate", "[\"\\ud800\"]", "x.json:1:9: half of a surrogate pair is not a character"},
+          {"OpenString", "[\"a", "x.json:1:4: the string has no end"},
+          {"OpenObject", "{\"a\":1", "x.json:1:7: a comma or } is expected here"},
+          {"NotUtf8", "[\"\xff\"]", "x.json:1:3: is not text in UTF-8"},
+          {"Nul", std::string("[\0]", 3), "x.json:1:2: is not text: there is a control character here"},
+          {"DuplicateKeys", "{\"a\":1,\n \"b\":2,\n \"a\":3, \"b\":4}",
+           "x.json:3:2: duplicate key \"a\", first written in line 1\n"
+           "x.json:3:9: duplicate key \"b\", first written in line 2"},
+          {"TooDeep", std::string(17, '['), "x.json:1:17: is nested deeper than 16 levels"});
 
 TEST(Json, ReadsEveryKindWithItsPlace) {
   Problems problems("x.json");
@@ -136,25 +131,21 @@ TEST_P(JsonItemsTest, AreHandedOverOneByOne) {
     EXPECT_EQ(Split(GetParam().text, size), GetParam().expect) << size;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, JsonItemsTest,
-    testing::Values(
-        ItemsCase{"AList", R"({"kind":"List","items":[{"a":1},{"b":[2,"]"]}],"x":2})",
-                  R"(1:25 {"a":1}|1:33 {"b":[2,"]"]}|{"kind":"List","items":[0,0],"x":2})"},
-        ItemsCase{"Lines", "{\"items\": [\n  {\n\"a\":\"\xC3\xA9\"}, {}\n]}",
-                  "2:3 {\n\"a\":\"\xC3\xA9\"}|3:11 {}|{\"items\": [\n  0\n, 0\n]}"},
-        ItemsCase{"ColumnsCountCharacters", "[{\"a\":\"\xC3\xA9\xE2\x82\xAC\"},1]",
-                  "1:2 {\"a\":\"\xC3\xA9\xE2\x82\xAC\"}|1:13 1|[0,0]"},
-        ItemsCase{"AnArray", R"([{"a":1}, 5 , "x\"]", null])",
-                  R"(1:2 {"a":1}|1:11 5|1:15 "x\"]"|1:23 null|[0, 0 , 0, 0])"},
-        ItemsCase{"NoItems", R"({"kind":"Pod","spec":{"items":[1]}})",
-                  R"({"kind":"Pod","spec":{"items":[1]}} whole)"},
-        ItemsCase{"AValueCalledItems", R"({"kind":"items","a":[1]})", R"({"kind":"items","a":[1]} whole)"},
-        ItemsCase{"ItemsInItems", R"({"items":[{"items":[1]}]})", R"(1:11 {"items":[1]}|{"items":[0]})"},
-        ItemsCase{"MistakesStayInTheRest", R"({"items":[{} {},,]} x)",
-                  R"(1:11 {}|1:14 {}|{"items":[0 0,,]} x)"},
-        ItemsCase{"CutOff", R"({"items":[{"a":)", R"({"items":[0)"}, ItemsCase{"Empty", "", " whole"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, JsonItemsTest,
+          {"AList", R"({"kind":"List","items":[{"a":1},{"b":[2,"]"]}],"x":2})",
+           R"(1:25 {"a":1}|1:33 {"b":[2,"]"]}|{"kind":"List","items":[0,0],"x":2})"},
+          {"Lines", "{\"items\": [\n  {\n\"a\":\"\xC3\xA9\"}, {}\n]}",
+           "2:3 {\n\"a\":\"\xC3\xA9\"}|3:11 {}|{\"items\": [\n  0\n, 0\n]}"},
+          {"ColumnsCountCharacters", "[{\"a\":\"\xC3\xA9\xE2\x82\xAC\"},1]",
+           "1:2 {\"a\":\"\xC3\xA9\xE2\x82\xAC\"}|1:13 1|[0,0]"},
+          {"AnArray", R"([{"a":1}, 5 , "x\"]", null])",
+           R"(1:2 {"a":1}|1:11 5|1:15 "x\"]"|1:23 null|[0, 0 , 0, 0])"},
+          {"NoItems", R"({"kind":"Pod","spec":{"items":[1]}})",
+           R"({"kind":"Pod","spec":{"items":[1]}} whole)"},
+          {"AValueCalledItems", R"({"kind":"items","a":[1]})", R"({"kind":"items","a":[1]} whole)"},
+          {"ItemsInItems", R"({"items":[{"items":[1]}]})", R"(1:11 {"items":[1]}|{"items":[0]})"},
+          {"MistakesStayInTheRest", R"({"items":[{} {},,]} x)", R"(1:11 {}|1:14 {}|{"items":[0 0,,]} x)"},
+          {"CutOff", R"({"items":[{"a":)", R"({"items":[0)"}, {"Empty", "", " whole"});
 
 TEST(JsonItems, AnItemThatIsTooLongIsCut) {
   EXPECT_EQ(Split(R"([{"a":"0123456789"}])", 1, 9), "1:2 {\"a\":\"012|[0] cut");

@@ -10,6 +10,7 @@
 #include "doc/node.h"
 #include "doc/problems.h"
 #include "doc/yaml.h"
+#include "rows.h"
 
 namespace prefetch::doc::write_test {
 namespace {
@@ -184,42 +185,37 @@ TEST_P(PutIntoTextTest, LeavesAllElseAndSaysWhatTheTreeSays) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , PutIntoTextTest,
-    testing::Values(
-        EditCase{"NewKeyBelowTheCommentOfAnother",
-                 "# top\nspec:\n  z: 1 # one\n  # of b\n  b:\n  - name: q\n", Strings{"k"},
-                 "# top\nspec:\n  z: 1 # one\n  a:\n  - name: k\n    x: new\n  # of b\n  b:\n  - name: q\n"},
-        EditCase{"DashesAsTheNeighbours", "spec:\n  b:\n    - name: q\n", Strings{"k"},
-                 "spec:\n  a:\n    - name: k\n      x: new\n  b:\n    - name: q\n"},
-        EditCase{"TwoUnderANewKey", "spec:\n  b: 1\n", Strings{"k", "m"},
-                 "spec:\n  a:\n  - name: m\n    x: new\n  - name: k\n    x: new\n  b: 1\n"},
-        EditCase{"FirstOfOthers", "spec:\n  a:\n  # the first\n  - name: q  # q\n  b: 1\n", Strings{"k"},
-                 "spec:\n  a:\n  - name: k\n    x: new\n  # the first\n  - name: q  # q\n  b: 1\n"},
-        EditCase{"TwoBeforeOthers", "spec:\n  a:\n  - name: q\n", Strings{"k", "m"},
-                 "spec:\n  a:\n  - name: m\n    x: new\n  - name: k\n    x: new\n  - name: q\n"},
-        EditCase{
-            "InThePlaceOfItsOwn",
-            "spec:\n  a:\n  - name: q\n  - name: k\n    x: |\n      old\n\n      older\n    y: [1]\n\n  # r\n"
-            "  - name: r\n  b: 1\n",
-            Strings{"k"},
-            "spec:\n  a:\n  - name: q\n  - name: k\n    x: new\n\n  # r\n  - name: r\n  b: 1\n"},
-        EditCase{"TheLastOfItsSequence", "spec:\n  a:\n  - name: k\n    x: old\nother: 1", Strings{"k"},
-                 "spec:\n  a:\n  - name: k\n    x: new\nother: 1"},
-        EditCase{"AtTheEndOfTheText", "spec:\n  a:\n  - x: old\n    name: k", Strings{"k"},
-                 "spec:\n  a:\n  - name: k\n    x: new"},
-        EditCase{"FlowMapping", "spec: {b: 1}\n", {"k"}, ""},
-        EditCase{"FlowSequence", "spec:\n  a: [{name: q}]\n  b: 1\n", {"k"}, ""},
-        EditCase{"EmptySequence", "spec:\n  a: []  # none\n  b: 1\n", Strings{"k", "m"},
-                 "spec:\n  a:  # none\n  - name: m\n    x: new\n  - name: k\n    x: new\n  b: 1\n"},
-        EditCase{"NoValue", "spec:\n  a:\n  b: 1\n", {"k"}, "spec:\n  a:\n  - name: k\n    x: new\n  b: 1\n"},
-        EditCase{"Null", "spec:\n  a: null\n", {"k"}, "spec:\n  a:\n  - name: k\n    x: new\n"},
-        EditCase{"DashAlone", "spec:\n  a:\n  -\n    name: q\n  b: 1\n", {"k"}, ""},
-        EditCase{"LineBreaksOfWindows", "spec:\r\n  b: 1\r\n", Strings{"k"},
-                 "spec:\r\n  a:\r\n  - name: k\r\n    x: new\r\n  b: 1\r\n"},
-        EditCase{"MixedLineBreaks", "spec:\r\n  b: 1\n", {"k"}, ""},
-        EditCase{"NothingToStandBefore", "spec:\n  c: 1\n", {"k"}, ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(, PutIntoTextTest,
+          {"NewKeyBelowTheCommentOfAnother", "# top\nspec:\n  z: 1 # one\n  # of b\n  b:\n  - name: q\n",
+           Strings{"k"},
+           "# top\nspec:\n  z: 1 # one\n  a:\n  - name: k\n    x: new\n  # of b\n  b:\n  - name: q\n"},
+          {"DashesAsTheNeighbours", "spec:\n  b:\n    - name: q\n", Strings{"k"},
+           "spec:\n  a:\n    - name: k\n      x: new\n  b:\n    - name: q\n"},
+          {"TwoUnderANewKey", "spec:\n  b: 1\n", Strings{"k", "m"},
+           "spec:\n  a:\n  - name: m\n    x: new\n  - name: k\n    x: new\n  b: 1\n"},
+          {"FirstOfOthers", "spec:\n  a:\n  # the first\n  - name: q  # q\n  b: 1\n", Strings{"k"},
+           "spec:\n  a:\n  - name: k\n    x: new\n  # the first\n  - name: q  # q\n  b: 1\n"},
+          {"TwoBeforeOthers", "spec:\n  a:\n  - name: q\n", Strings{"k", "m"},
+           "spec:\n  a:\n  - name: m\n    x: new\n  - name: k\n    x: new\n  - name: q\n"},
+          {"InThePlaceOfItsOwn",
+           "spec:\n  a:\n  - name: q\n  - name: k\n    x: |\n      old\n\n      older\n    y: [1]\n\n  # r\n"
+           "  - name: r\n  b: 1\n",
+           Strings{"k"}, "spec:\n  a:\n  - name: q\n  - name: k\n    x: new\n\n  # r\n  - name: r\n  b: 1\n"},
+          {"TheLastOfItsSequence", "spec:\n  a:\n  - name: k\n    x: old\nother: 1", Strings{"k"},
+           "spec:\n  a:\n  - name: k\n    x: new\nother: 1"},
+          {"AtTheEndOfTheText", "spec:\n  a:\n  - x: old\n    name: k", Strings{"k"},
+           "spec:\n  a:\n  - name: k\n    x: new"},
+          {"FlowMapping", "spec: {b: 1}\n", {"k"}, ""},
+          {"FlowSequence", "spec:\n  a: [{name: q}]\n  b: 1\n", {"k"}, ""},
+          {"EmptySequence", "spec:\n  a: []  # none\n  b: 1\n", Strings{"k", "m"},
+           "spec:\n  a:  # none\n  - name: m\n    x: new\n  - name: k\n    x: new\n  b: 1\n"},
+          {"NoValue", "spec:\n  a:\n  b: 1\n", {"k"}, "spec:\n  a:\n  - name: k\n    x: new\n  b: 1\n"},
+          {"Null", "spec:\n  a: null\n", {"k"}, "spec:\n  a:\n  - name: k\n    x: new\n"},
+          {"DashAlone", "spec:\n  a:\n  -\n    name: q\n  b: 1\n", {"k"}, ""},
+          {"LineBreaksOfWindows", "spec:\r\n  b: 1\r\n", Strings{"k"},
+           "spec:\r\n  a:\r\n  - name: k\r\n    x: new\r\n  b: 1\r\n"},
+          {"MixedLineBreaks", "spec:\r\n  b: 1\n", {"k"}, ""},
+          {"NothingToStandBefore", "spec:\n  c: 1\n", {"k"}, ""});
 
 }  // namespace
 }  // namespace prefetch::doc::write_test

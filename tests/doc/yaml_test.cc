@@ -6,6 +6,7 @@
 #include "doc/kubernetes_stream.h"
 #include "doc/kubernetes_yaml.h"
 #include "doc/write.h"
+#include "rows.h"
 
 namespace prefetch::doc::yaml_test {
 namespace {
@@ -52,62 +53,56 @@ std::string LongAliases() {
   return text + "]\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Yaml, RefusedYaml,
-    testing::Values(
-        BadYaml{"DuplicateKeys", "a: 1\nb: 2\na: 3\nb: 4\n",
-                "x.yaml:3:1: duplicate key \"a\", first written in line 1\n"
-                "x.yaml:4:1: duplicate key \"b\", first written in line 2"},
-        BadYaml{"TabAsIndentation", "a:\n\t- b\n", "x.yaml:2:1: a tab indents this line: use spaces"},
-        BadYaml{"TabBehindADash", "a:\n-\tb: c\n\td: e\n", "x.yaml:2:2: a tab indents this line: use spaces"},
-        BadYaml{"TabOfAValue", "a:\n- b: c\n\td: e\n", "x.yaml:3:1: a tab indents this line: use spaces"},
-        BadYaml{"MergeKey", "a: &a {x: 1}\nb:\n  <<: *a\n", "x.yaml:3:3: merge keys (<<) are not supported"},
-        BadYaml{"KeyIsASequence", "? [a]\n: b\n", "x.yaml:1:3: a key must be a string"},
-        BadYaml{"KeyIsNull", "~: b\n", "x.yaml:1:1: a key must be a string"},
-        BadYaml{"Tag", "a: !foo b\n", "x.yaml:1:4: tags such as !x are not supported"},
-        BadYaml{"TwoDocuments", "a: 1\n---\nb: 2\n",
-                "x.yaml:2:1: a second document begins here; only one is allowed"},
-        BadYaml{"BrokenIndentation", "- a\nb: c\n",
-                "x.yaml:2:1: did not find expected '-' indicator while parsing a block collection that "
-                "begins in line 1"},
-        BadYaml{"AliasInItself", "&a [*a]\n", "x.yaml:1:5: an alias must not name a node that contains it"},
-        BadYaml{"UnknownAlias", "a: *b\n", "x.yaml:1:4: the referenced anchor is not defined"},
-        BadYaml{"AliasBomb", AliasBomb(),
-                "x.yaml:5:55: has more than 131072 values, those with anchors and aliases counted again"},
-        BadYaml{"LongAliases", LongAliases(),
-                "x.yaml:2:9: has more than 1048576 bytes of anchors and aliases"},
-        BadYaml{"AnchorsInAnchors", AnchorsInAnchors(),
-                "x.yaml:1:6: has more than 1048576 bytes of anchors and aliases"},
-        BadYaml{"TooDeep", std::string(17, '[') + std::string(17, ']'),
-                "x.yaml:1:17: is nested deeper than 16 levels"},
-        BadYaml{"TooDeepByAlias", "a: &a [[[[[[[[1]]]]]]]]\nb: [[[[[[[[*a]]]]]]]]\n",
-                "x.yaml:2:12: is nested deeper than 16 levels"},
-        BadYaml{"Binary",
-                std::string("\x7f"
-                            "ELF\x02\x01\0",
-                            7),
-                "x.yaml:1:1: is not text: there is a control character here"},
-        BadYaml{"Utf16",
-                std::string("\xff\xfe"
-                            "a\0",
-                            4),
-                "x.yaml:1:4: is not text: there is a control character here"},
-        BadYaml{"NotUtf8", "a: \xc3\x28\n", "x.yaml:1:4: is not text in UTF-8"},
-        BadYaml{"CarriageReturnsAlone", "a: b\rc: d\r",
-                "x.yaml:1:5: a carriage return must be followed by a line feed"},
-        BadYaml{"OpenQuote", "a: 'b\n",
-                "x.yaml:2:1: found unexpected end of stream while scanning a quoted scalar that begins in "
-                "line 1"},
-        BadYaml{"OpenQuoteAndBlanks", "a: \"b\n  ",
-                "x.yaml:2:3: found unexpected end of stream while scanning a quoted scalar that begins in "
-                "line 1"},
-        BadYaml{"OpenQuoteAtTheEnd", "a: \"b",
-                "x.yaml:1:6: found unexpected end of stream while scanning a quoted scalar"},
-        BadYaml{"OpenMapping", "{a: 1",
-                "x.yaml:2:1: did not find expected ',' or '}' while parsing a flow mapping that begins in "
-                "line 1"},
-        BadYaml{"TooLong", "#" + std::string(1 << 20, ' '), "x.yaml: is longer than 1048576 bytes"}),
-    [](const auto& row) { return row.param.name; });
+    {"DuplicateKeys", "a: 1\nb: 2\na: 3\nb: 4\n",
+     "x.yaml:3:1: duplicate key \"a\", first written in line 1\n"
+     "x.yaml:4:1: duplicate key \"b\", first written in line 2"},
+    {"TabAsIndentation", "a:\n\t- b\n", "x.yaml:2:1: a tab indents this line: use spaces"},
+    {"TabBehindADash", "a:\n-\tb: c\n\td: e\n", "x.yaml:2:2: a tab indents this line: use spaces"},
+    {"TabOfAValue", "a:\n- b: c\n\td: e\n", "x.yaml:3:1: a tab indents this line: use spaces"},
+    {"MergeKey", "a: &a {x: 1}\nb:\n  <<: *a\n", "x.yaml:3:3: merge keys (<<) are not supported"},
+    {"KeyIsASequence", "? [a]\n: b\n", "x.yaml:1:3: a key must be a string"},
+    {"KeyIsNull", "~: b\n", "x.yaml:1:1: a key must be a string"},
+    {"Tag", "a: !foo b\n", "x.yaml:1:4: tags such as !x are not supported"},
+    {"TwoDocuments", "a: 1\n---\nb: 2\n", "x.yaml:2:1: a second document begins here; only one is allowed"},
+    {"BrokenIndentation", "- a\nb: c\n",
+     "x.yaml:2:1: did not find expected '-' indicator while parsing a block collection that "
+     "begins in line 1"},
+    {"AliasInItself", "&a [*a]\n", "x.yaml:1:5: an alias must not name a node that contains it"},
+    {"UnknownAlias", "a: *b\n", "x.yaml:1:4: the referenced anchor is not defined"},
+    {"AliasBomb", AliasBomb(),
+     "x.yaml:5:55: has more than 131072 values, those with anchors and aliases counted again"},
+    {"LongAliases", LongAliases(), "x.yaml:2:9: has more than 1048576 bytes of anchors and aliases"},
+    {"AnchorsInAnchors", AnchorsInAnchors(),
+     "x.yaml:1:6: has more than 1048576 bytes of anchors and aliases"},
+    {"TooDeep", std::string(17, '[') + std::string(17, ']'), "x.yaml:1:17: is nested deeper than 16 levels"},
+    {"TooDeepByAlias", "a: &a [[[[[[[[1]]]]]]]]\nb: [[[[[[[[*a]]]]]]]]\n",
+     "x.yaml:2:12: is nested deeper than 16 levels"},
+    {"Binary",
+     std::string("\x7f"
+                 "ELF\x02\x01\0",
+                 7),
+     "x.yaml:1:1: is not text: there is a control character here"},
+    {"Utf16",
+     std::string("\xff\xfe"
+                 "a\0",
+                 4),
+     "x.yaml:1:4: is not text: there is a control character here"},
+    {"NotUtf8", "a: \xc3\x28\n", "x.yaml:1:4: is not text in UTF-8"},
+    {"CarriageReturnsAlone", "a: b\rc: d\r", "x.yaml:1:5: a carriage return must be followed by a line feed"},
+    {"OpenQuote", "a: 'b\n",
+     "x.yaml:2:1: found unexpected end of stream while scanning a quoted scalar that begins in "
+     "line 1"},
+    {"OpenQuoteAndBlanks", "a: \"b\n  ",
+     "x.yaml:2:3: found unexpected end of stream while scanning a quoted scalar that begins in "
+     "line 1"},
+    {"OpenQuoteAtTheEnd", "a: \"b",
+     "x.yaml:1:6: found unexpected end of stream while scanning a quoted scalar"},
+    {"OpenMapping", "{a: 1",
+     "x.yaml:2:1: did not find expected ',' or '}' while parsing a flow mapping that begins in "
+     "line 1"},
+    {"TooLong", "#" + std::string(1 << 20, ' '), "x.yaml: is longer than 1048576 bytes"});
 
 struct Scalar {
   std::string name;
@@ -133,28 +128,22 @@ TEST_P(CoreSchema, Resolves) {
 
 using Kind = Node::Kind;
 
-INSTANTIATE_TEST_SUITE_P(
-    Yaml, CoreSchema,
-    testing::Values(Scalar{"True", "true", Kind::kBool}, Scalar{"UpperFalse", "FALSE", Kind::kBool},
-                    Scalar{"MixedTrue", "tRue", Kind::kString}, Scalar{"Yes", "yes", Kind::kString},
-                    Scalar{"Off", "off", Kind::kString}, Scalar{"Tilde", "~", Kind::kNull},
-                    Scalar{"Null", "null", Kind::kNull}, Scalar{"Nothing", "", Kind::kNull},
-                    Scalar{"Zero", "0", Kind::kInt, 0}, Scalar{"Negative", "-12", Kind::kInt, -12},
-                    Scalar{"Plus", "+12", Kind::kInt, 12}, Scalar{"Hex", "0x1F", Kind::kInt, 31},
-                    Scalar{"Octal", "0o17", Kind::kInt, 15}, Scalar{"HexMinus", "0x-1", Kind::kString},
-                    Scalar{"LeadingZero", "010", Kind::kString}, Scalar{"Underscore", "1_000", Kind::kString},
-                    Scalar{"Quoted", "\"0\"", Kind::kString}, Scalar{"SingleQuoted", "'true'", Kind::kString},
-                    Scalar{"EmptyQuoted", "''", Kind::kString}, Scalar{"Tagged", "!!str 1", Kind::kString},
-                    Scalar{"Float", "1.5", Kind::kDouble, 0, 1.5},
-                    Scalar{"FloatNoWhole", "-.5", Kind::kDouble, 0, -0.5},
-                    Scalar{"FloatNoFraction", "1.", Kind::kDouble, 0, 1},
-                    Scalar{"Exponent", "1e3", Kind::kDouble, 0, 1000},
-                    Scalar{"OnlyPoint", ".", Kind::kString}, Scalar{"Version", "1.2.3", Kind::kString},
-                    Scalar{"Beyond64Bits", "9223372036854775808", Kind::kDouble, 0, 9223372036854775808.0},
-                    Scalar{"Infinity", "-.inf", Kind::kDouble, 0, -std::numeric_limits<double>::infinity()},
-                    Scalar{"Date", "2026-08-01", Kind::kString}, Scalar{"Sign", "+", Kind::kString},
-                    Scalar{"Literal", "|\n  5\n", Kind::kString}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Yaml, CoreSchema, {"True", "true", Kind::kBool}, {"UpperFalse", "FALSE", Kind::kBool},
+          {"MixedTrue", "tRue", Kind::kString}, {"Yes", "yes", Kind::kString}, {"Off", "off", Kind::kString},
+          {"Tilde", "~", Kind::kNull}, {"Null", "null", Kind::kNull}, {"Nothing", "", Kind::kNull},
+          {"Zero", "0", Kind::kInt, 0}, {"Negative", "-12", Kind::kInt, -12}, {"Plus", "+12", Kind::kInt, 12},
+          {"Hex", "0x1F", Kind::kInt, 31}, {"Octal", "0o17", Kind::kInt, 15},
+          {"HexMinus", "0x-1", Kind::kString}, {"LeadingZero", "010", Kind::kString},
+          {"Underscore", "1_000", Kind::kString}, {"Quoted", "\"0\"", Kind::kString},
+          {"SingleQuoted", "'true'", Kind::kString}, {"EmptyQuoted", "''", Kind::kString},
+          {"Tagged", "!!str 1", Kind::kString}, {"Float", "1.5", Kind::kDouble, 0, 1.5},
+          {"FloatNoWhole", "-.5", Kind::kDouble, 0, -0.5}, {"FloatNoFraction", "1.", Kind::kDouble, 0, 1},
+          {"Exponent", "1e3", Kind::kDouble, 0, 1000}, {"OnlyPoint", ".", Kind::kString},
+          {"Version", "1.2.3", Kind::kString},
+          {"Beyond64Bits", "9223372036854775808", Kind::kDouble, 0, 9223372036854775808.0},
+          {"Infinity", "-.inf", Kind::kDouble, 0, -std::numeric_limits<double>::infinity()},
+          {"Date", "2026-08-01", Kind::kString}, {"Sign", "+", Kind::kString},
+          {"Literal", "|\n  5\n", Kind::kString});
 
 TEST(Yaml, KnowsPlacesAndOrder) {
   Problems problems("x.yaml");
@@ -224,87 +213,72 @@ TEST_P(KubernetesYaml, ReadsAsKubernetesDoes) {
   EXPECT_EQ(good ? WriteJson(*root) : base::Join(problems.Lines(), "\n"), GetParam().json);
 }
 
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Scalars, KubernetesYaml,
-    testing::Values(
-        Row{"Booleans", "[yes, No, ON, off, y, N, true, tRUE]",
-            R"([true,false,true,false,true,false,true,"tRUE"])"},
-        Row{"WholeNumbers", "[0110, 08, 0x1F, 0b101, 0b-1, 0o17, 1_000, +7, -0]",
-            "[72,8,31,5,-1,15,1000,7,0]"},
-        Row{"OfAllBits", "[9223372036854775807, 18446744073709551615, 18446744073709551616]",
-            "[9223372036854775807,18446744073709551615,18446744073709551616]"},
-        Row{"Floats", "[110.0, 1e3, .5, 5., 1.5e-7, 1e400]", R"([110,1000,0.5,5,1.5e-7,"1e400"])"},
-        Row{"Nothing", "[~, null, Null, '', NULL]", R"([null,null,null,"",null])"},
-        Row{"Texts", "[1:30, 2001-01-01, _1, '5', \"yes\", <<]",
-            R"(["1:30","2001-01-01","_1","5","yes","<<"])"},
-        Row{"Tags", "- !!str 5\n- !!int '5'\n- !!float 5\n- !x 5\n- !!binary aGk=\n",
-            R"(["5",5,5,"5","hi"])"},
-        Row{"TagOfAnotherType", "!!int x", "f:1:1: does not fit its tag !!int"},
-        Row{"NoNumberOfJson", "a: .inf", "f:1:4: is a number that JSON does not have"},
-        Row{"TagsInFlow", "[!!str 5, &a !x b, *a]", R"(["5","b","b"])"},
-        Row{"TagWithAComma", "[!x, b]", "f:1:2: a tag between brackets or braces must end with a space"},
-        Row{"EscapedSlash", R"("a\/b")", "f:1:1: \\/ is not an escape of Kubernetes' YAML"},
-        Row{"SlashElsewhere", R"(a: x\/y
+    {"Booleans", "[yes, No, ON, off, y, N, true, tRUE]", R"([true,false,true,false,true,false,true,"tRUE"])"},
+    {"WholeNumbers", "[0110, 08, 0x1F, 0b101, 0b-1, 0o17, 1_000, +7, -0]", "[72,8,31,5,-1,15,1000,7,0]"},
+    {"OfAllBits", "[9223372036854775807, 18446744073709551615, 18446744073709551616]",
+     "[9223372036854775807,18446744073709551615,18446744073709551616]"},
+    {"Floats", "[110.0, 1e3, .5, 5., 1.5e-7, 1e400]", R"([110,1000,0.5,5,1.5e-7,"1e400"])"},
+    {"Nothing", "[~, null, Null, '', NULL]", R"([null,null,null,"",null])"},
+    {"Texts", "[1:30, 2001-01-01, _1, '5', \"yes\", <<]", R"(["1:30","2001-01-01","_1","5","yes","<<"])"},
+    {"Tags", "- !!str 5\n- !!int '5'\n- !!float 5\n- !x 5\n- !!binary aGk=\n", R"(["5",5,5,"5","hi"])"},
+    {"TagOfAnotherType", "!!int x", "f:1:1: does not fit its tag !!int"},
+    {"NoNumberOfJson", "a: .inf", "f:1:4: is a number that JSON does not have"},
+    {"TagsInFlow", "[!!str 5, &a !x b, *a]", R"(["5","b","b"])"},
+    {"TagWithAComma", "[!x, b]", "f:1:2: a tag between brackets or braces must end with a space"},
+    {"EscapedSlash", R"("a\/b")", "f:1:1: \\/ is not an escape of Kubernetes' YAML"},
+    {"SlashElsewhere", R"(a: x\/y
 b: 'x\/y'
 c: "x\\/y")",
-            R"({"a":"x\\/y","b":"x\\/y","c":"x\\/y"})"}),
-    [](const auto& row) { return row.param.name; });
+     R"({"a":"x\\/y","b":"x\\/y","c":"x\\/y"})"});
 
-INSTANTIATE_TEST_SUITE_P(
-    Keys, KubernetesYaml,
-    testing::Values(Row{"BecomeTexts", "{1: a, 1.5: b, 1e6: c, yes: d, 0x10: e}",
-                        R"({"1":"a","1.5":"b","1e+06":"c","true":"d","16":"e"})"},
-                    Row{"Null", "~: a", "f:1:1: a key must be a string"},
-                    Row{"Sequence", "? [a]\n: b", "f:1:3: a key must be a string"},
-                    Row{"LastCounts", "a: 1\nb: 2\na: 3\n", R"({"a":3,"b":2})"},
-                    Row{"OnceOnly", "a: 1\nb: 2\na: 3\n",
-                        "f:3:1: duplicate key \"a\", first written in line 1", RepeatedKeys::kProblem},
-                    Row{"NumberAndText", "1: a\n\"1\": b\n",
-                        "f:2:1: a number or boolean and a string are the same key; Kubernetes takes either"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Keys, KubernetesYaml,
+          {"BecomeTexts", "{1: a, 1.5: b, 1e6: c, yes: d, 0x10: e}",
+           R"({"1":"a","1.5":"b","1e+06":"c","true":"d","16":"e"})"},
+          {"Null", "~: a", "f:1:1: a key must be a string"},
+          {"Sequence", "? [a]\n: b", "f:1:3: a key must be a string"},
+          {"LastCounts", "a: 1\nb: 2\na: 3\n", R"({"a":3,"b":2})"},
+          {"OnceOnly", "a: 1\nb: 2\na: 3\n", "f:3:1: duplicate key \"a\", first written in line 1",
+           RepeatedKeys::kProblem},
+          {"NumberAndText", "1: a\n\"1\": b\n",
+           "f:2:1: a number or boolean and a string are the same key; Kubernetes takes either"});
 
-INSTANTIATE_TEST_SUITE_P(
-    Merges, KubernetesYaml,
-    testing::Values(Row{"BehindTheKey", "a: 1\n<<: {a: 2}\n", R"({"a":2})"},
-                    Row{"BeforeTheKey", "<<: {a: 2}\na: 1\n", R"({"a":1})"},
-                    Row{"Two", "x: &x {a: 1}\nw: &w {b: 2}\nz:\n  <<: *x\n  <<: *w\n",
-                        R"({"x":{"a":1},"w":{"b":2},"z":{"a":1,"b":2}})"},
-                    Row{"FirstOfSeveral", "<<: [{a: 1}, {a: 2, b: 3}]", R"({"a":1,"b":3})"},
-                    Row{"Quoted", "'<<': {a: 1}", R"({"<<":{"a":1}})"},
-                    Row{"NoMapping", "<<: 5", "f:1:5: << must name mappings"},
-                    Row{"IsADuplicate", "a: 1\n<<: {a: 2}\n",
-                        "f:2:6: duplicate key \"a\", first written in line 1", RepeatedKeys::kProblem}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Merges, KubernetesYaml, {"BehindTheKey", "a: 1\n<<: {a: 2}\n", R"({"a":2})"},
+          {"BeforeTheKey", "<<: {a: 2}\na: 1\n", R"({"a":1})"},
+          {"Two", "x: &x {a: 1}\nw: &w {b: 2}\nz:\n  <<: *x\n  <<: *w\n",
+           R"({"x":{"a":1},"w":{"b":2},"z":{"a":1,"b":2}})"},
+          {"FirstOfSeveral", "<<: [{a: 1}, {a: 2, b: 3}]", R"({"a":1,"b":3})"},
+          {"Quoted", "'<<': {a: 1}", R"({"<<":{"a":1}})"},
+          {"NoMapping", "<<: 5", "f:1:5: << must name mappings"},
+          {"IsADuplicate", "a: 1\n<<: {a: 2}\n", "f:2:6: duplicate key \"a\", first written in line 1",
+           RepeatedKeys::kProblem});
 
-INSTANTIATE_TEST_SUITE_P(
-    Documents, KubernetesYaml,
-    testing::Values(Row{"None", "# only this\n", "null"},
-                    Row{"TrailingSeparator", "a: 1\n---\n", R"({"a":1})"},
-                    Row{"FirstOnly", "a: 1\n---\nb: [\n", R"({"a":1})"},
-                    Row{"ByteOrderMark",
-                        "\xEF\xBB\xBF"
-                        "a: 1\n",
-                        R"({"a":1})"},
-                    Row{"Utf16",
-                        std::string("\xFF\xFE"
-                                    "a\0:\0 \0\xE9\0",
-                                    10),
-                        "{\"a\":\"\xC3\xA9\"}"},
-                    Row{"HalfOfUtf16",
-                        std::string("\xFF\xFE"
-                                    "a\0:",
-                                    5),
-                        "f:1:2: control characters are not allowed"},
-                    Row{"Latin1", "a: \xE9\n", "f:1:4: incomplete UTF-8 octet sequence"},
-                    Row{"Version12", "%YAML 1.2\n---\na: 1\n",
-                        "f:1:1: is of a version of YAML that Kubernetes does not read; leave %YAML out"},
-                    Row{"AliasOfItself", "a: &a [*a]",
-                        "f:1:8: an alias must not name a node that contains it"},
-                    Row{"MarkWithin",
-                        "a: 1\n\xEF\xBB\xBF"
-                        "b: 2\n",
-                        "f:2:1: there is a byte order mark within the document"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Documents, KubernetesYaml, {"None", "# only this\n", "null"},
+          {"TrailingSeparator", "a: 1\n---\n", R"({"a":1})"},
+          {"FirstOnly", "a: 1\n---\nb: [\n", R"({"a":1})"},
+          {"ByteOrderMark",
+           "\xEF\xBB\xBF"
+           "a: 1\n",
+           R"({"a":1})"},
+          {"Utf16",
+           std::string("\xFF\xFE"
+                       "a\0:\0 \0\xE9\0",
+                       10),
+           "{\"a\":\"\xC3\xA9\"}"},
+          {"HalfOfUtf16",
+           std::string("\xFF\xFE"
+                       "a\0:",
+                       5),
+           "f:1:2: control characters are not allowed"},
+          {"Latin1", "a: \xE9\n", "f:1:4: incomplete UTF-8 octet sequence"},
+          {"Version12", "%YAML 1.2\n---\na: 1\n",
+           "f:1:1: is of a version of YAML that Kubernetes does not read; leave %YAML out"},
+          {"AliasOfItself", "a: &a [*a]", "f:1:8: an alias must not name a node that contains it"},
+          {"MarkWithin",
+           "a: 1\n\xEF\xBB\xBF"
+           "b: 2\n",
+           "f:2:1: there is a byte order mark within the document"});
 
 // Messages and findings show what the author wrote, at its place.
 TEST(KubernetesYaml, KeepsSpellingAndPlaces) {

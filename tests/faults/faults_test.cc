@@ -9,6 +9,7 @@
 
 #include "faults/environment.h"
 #include "faults/run.h"
+#include "rows.h"
 
 namespace prefetch::tests::faults {
 namespace {
@@ -206,85 +207,77 @@ std::function<void(FaultKind&)> EvictedAndLeftSo(const std::string& image) {
   };
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, UntrueFault,
-    testing::Values(
-        UntrueCase{"AFailureWithoutACause", "404", [](FaultKind& kind) { kind.causes.clear(); },
-                   "fails for NotFound, which nothing has caused"},
-        UntrueCase{"AFailureOfAnotherImage", "503",
-                   [](FaultKind& kind) {
-                     kind.begin = [](World& world, const std::string&) {
-                       world.node.runtime.Fail("docked.test/tool:v1", image::ErrorClass::kServerError);
-                     };
-                     kind.end = [](World& world, const std::string&) {
-                       world.node.runtime.Fail("docked.test/tool:v1", std::nullopt);
-                     };
-                   },
-                   "docked.test/tool:v1 fails for ServerError, which nothing has caused"},
-        // Agents that know nothing of the tries before.
-        UntrueCase{"ARetryBeforeItsTime", "404",
-                   [](FaultKind& kind) {
-                     kind.period = std::chrono::seconds(100);
-                     kind.tick = [](World& world, const std::string&) { world.node.RestartAgent(); };
-                   },
-                   "open.test/app:v1 is tried again"},
-        UntrueCase{"ARegistryThatIsNotHeld", "429",
-                   [](FaultKind& kind) {
-                     kind.period = std::chrono::seconds(50);
-                     kind.tick = [](World& world, const std::string&) { world.node.RestartAgent(); };
-                   },
-                   "after RateLimited of its registry"},
-        UntrueCase{"AFaultThatNeverEnds", "loses a tag", kNoEnd, "not ready"},
-        UntrueCase{"APasswordThatNobodyReplaces", "has an old password",
-                   EvictedAndLeftSo("docked.test/tool:v1"), "not ready", std::chrono::seconds(100)},
-        UntrueCase{"APluginThatGoesOnLying", "lies", EvictedAndLeftSo("plugged.test/runner:v1"), "not ready",
-                   std::chrono::seconds(100)},
-        UntrueCase{"AConfigThatNobodyMends", "broken", EvictedAndLeftSo("docked.test/tool:v1"), "not ready",
-                   std::chrono::seconds(100)},
-        UntrueCase{"AnOldPasswordThatIsNotTheCause", "has an old password",
-                   [](FaultKind& kind) {
-                     EvictedAndLeftSo("docked.test/tool:v1")(kind);
-                     kind.causes = {plan::Reason::kNotFound};
-                   },
-                   "docked.test/tool:v1 is not usable, and for", std::chrono::seconds(100)},
-        UntrueCase{"ADiskThatIsNotTheCause", "full",
-                   [](FaultKind& kind) { kind.causes = {plan::Reason::kNotFound}; },
-                   "is not usable, and for"},
-        UntrueCase{"ATouchThatNeverHappens", "403 to all", kNoEnd, "is not touched"},
-        UntrueCase{"APodThatIsLeftBehind", "429 to all",
-                   [](FaultKind& kind) {
-                     kind.end = [](World& world, const std::string&) {
-                       world.node.Cluster().server.Recover();
-                       world.node.Cluster().server.Put("pods/prefetchd-touch/left", "{}");
-                     };
-                   },
-                   "left behind: pods/prefetchd-touch/left"},
-        UntrueCase{"ARuntimeThatIsBelievedUp", "absent",
-                   [](FaultKind& kind) {
-                     kind.begin = [](World& world, const std::string&) {
-                       world.node.runtime.SetRuntimeUp(false);
-                     };
-                   },
-                   "the runtime is up, and the status says otherwise", std::chrono::seconds(100)},
-        UntrueCase{"BytesThatNobodyDestroyed", "loses an image",
-                   [](FaultKind& kind) {
-                     kind.begin = [](World& world, const std::string& image) {
-                       world.node.runtime.Remove(image);
-                     };
-                     kind.period = std::chrono::seconds(60);
-                     kind.tick = kind.begin;
-                     kind.causes = {plan::Reason::kEvictedByKubelet};
-                   },
-                   "bytes were fetched", std::chrono::seconds(100)},
-        UntrueCase{"ANodeThatIsCalledReadyWithoutReason", "close an image",
-                   [](FaultKind& kind) {
-                     kind.begin = [](World& world, const std::string& image) {
-                       world.also_needs = image + "-that-nobody-lists";
-                     };
-                     kind.end = [](World& world, const std::string&) { world.also_needs.clear(); };
-                   },
-                   "though it is not", std::chrono::seconds(100)}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, UntrueFault,
+          {"AFailureWithoutACause", "404", [](FaultKind& kind) { kind.causes.clear(); },
+           "fails for NotFound, which nothing has caused"},
+          {"AFailureOfAnotherImage", "503",
+           [](FaultKind& kind) {
+             kind.begin = [](World& world, const std::string&) {
+               world.node.runtime.Fail("docked.test/tool:v1", image::ErrorClass::kServerError);
+             };
+             kind.end = [](World& world, const std::string&) {
+               world.node.runtime.Fail("docked.test/tool:v1", std::nullopt);
+             };
+           },
+           "docked.test/tool:v1 fails for ServerError, which nothing has caused"},
+          // Agents that know nothing of the tries before.
+          {"ARetryBeforeItsTime", "404",
+           [](FaultKind& kind) {
+             kind.period = std::chrono::seconds(100);
+             kind.tick = [](World& world, const std::string&) { world.node.RestartAgent(); };
+           },
+           "open.test/app:v1 is tried again"},
+          {"ARegistryThatIsNotHeld", "429",
+           [](FaultKind& kind) {
+             kind.period = std::chrono::seconds(50);
+             kind.tick = [](World& world, const std::string&) { world.node.RestartAgent(); };
+           },
+           "after RateLimited of its registry"},
+          {"AFaultThatNeverEnds", "loses a tag", kNoEnd, "not ready"},
+          {"APasswordThatNobodyReplaces", "has an old password", EvictedAndLeftSo("docked.test/tool:v1"),
+           "not ready", std::chrono::seconds(100)},
+          {"APluginThatGoesOnLying", "lies", EvictedAndLeftSo("plugged.test/runner:v1"), "not ready",
+           std::chrono::seconds(100)},
+          {"AConfigThatNobodyMends", "broken", EvictedAndLeftSo("docked.test/tool:v1"), "not ready",
+           std::chrono::seconds(100)},
+          {"AnOldPasswordThatIsNotTheCause", "has an old password",
+           [](FaultKind& kind) {
+             EvictedAndLeftSo("docked.test/tool:v1")(kind);
+             kind.causes = {plan::Reason::kNotFound};
+           },
+           "docked.test/tool:v1 is not usable, and for", std::chrono::seconds(100)},
+          {"ADiskThatIsNotTheCause", "full", [](FaultKind& kind) { kind.causes = {plan::Reason::kNotFound}; },
+           "is not usable, and for"},
+          {"ATouchThatNeverHappens", "403 to all", kNoEnd, "is not touched"},
+          {"APodThatIsLeftBehind", "429 to all",
+           [](FaultKind& kind) {
+             kind.end = [](World& world, const std::string&) {
+               world.node.Cluster().server.Recover();
+               world.node.Cluster().server.Put("pods/prefetchd-touch/left", "{}");
+             };
+           },
+           "left behind: pods/prefetchd-touch/left"},
+          {"ARuntimeThatIsBelievedUp", "absent",
+           [](FaultKind& kind) {
+             kind.begin = [](World& world, const std::string&) { world.node.runtime.SetRuntimeUp(false); };
+           },
+           "the runtime is up, and the status says otherwise", std::chrono::seconds(100)},
+          {"BytesThatNobodyDestroyed", "loses an image",
+           [](FaultKind& kind) {
+             kind.begin = [](World& world, const std::string& image) { world.node.runtime.Remove(image); };
+             kind.period = std::chrono::seconds(60);
+             kind.tick = kind.begin;
+             kind.causes = {plan::Reason::kEvictedByKubelet};
+           },
+           "bytes were fetched", std::chrono::seconds(100)},
+          {"ANodeThatIsCalledReadyWithoutReason", "close an image",
+           [](FaultKind& kind) {
+             kind.begin = [](World& world, const std::string& image) {
+               world.also_needs = image + "-that-nobody-lists";
+             };
+             kind.end = [](World& world, const std::string&) { world.also_needs.clear(); };
+           },
+           "though it is not", std::chrono::seconds(100)});
 
 }  // namespace
 }  // namespace prefetch::tests::faults

@@ -23,6 +23,7 @@
 #include "fakes/front.h"
 #include "http/server.h"
 #include "raw_socket.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::http::curl_client_test {
@@ -186,31 +187,26 @@ TEST_P(AnswerTest, IsTakenOrExplained) {
     EXPECT_EQ(got.error().message().find("t0ken"), std::string::npos);
   }
 }
-INSTANTIATE_TEST_SUITE_P(
-    CurlClient, AnswerTest,
-    testing::Values(
-        AnswerCase{"Chunked",
-                   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
-                   "abc", "200", ""},
-        AnswerCase{"UntilClose", "HTTP/1.1 200 OK\r\n\r\nabc", "abc", "200", ""},
-        AnswerCase{"ExactlyTheLimit", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789", "0123456789",
-                   "200", ""},
-        AnswerCase{"OneTooMany", "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n0123456789a", "",
-                   "ResourceExhausted", "longer body than allowed"},
-        AnswerCase{"CutInMidBody", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "", "Unavailable",
-                   "broke before the answer was complete"},
-        AnswerCase{"CutInMidChunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc", "",
-                   "Unavailable", "broke before the answer was complete"},
-        AnswerCase{"Nothing", "", "", "Unavailable", "closed the connection without an answer"},
-        AnswerCase{"NotHttp", "220 smtp ready\r\n", "", "Unavailable", "not HTTP"},
-        AnswerCase{"ManyFields", ManyFields(100), "", "200", ""},
-        AnswerCase{"TooManyFields", ManyFields(101), "", "ResourceExhausted", "longer headers than allowed"},
-        AnswerCase{"LongField", "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n", "",
-                   "ResourceExhausted", "longer headers than allowed"},
-        AnswerCase{"FieldBeyondTheLimitOfLibcurl",
-                   "HTTP/1.1 200 OK\r\nX: " + std::string(200'000, 'x') + "\r\n\r\n", "", "ResourceExhausted",
-                   "longer headers than allowed"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(CurlClient, AnswerTest,
+          {"Chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
+           "abc", "200", ""},
+          {"UntilClose", "HTTP/1.1 200 OK\r\n\r\nabc", "abc", "200", ""},
+          {"ExactlyTheLimit", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789", "0123456789", "200",
+           ""},
+          {"OneTooMany", "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n0123456789a", "", "ResourceExhausted",
+           "longer body than allowed"},
+          {"CutInMidBody", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "", "Unavailable",
+           "broke before the answer was complete"},
+          {"CutInMidChunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc", "",
+           "Unavailable", "broke before the answer was complete"},
+          {"Nothing", "", "", "Unavailable", "closed the connection without an answer"},
+          {"NotHttp", "220 smtp ready\r\n", "", "Unavailable", "not HTTP"},
+          {"ManyFields", ManyFields(100), "", "200", ""},
+          {"TooManyFields", ManyFields(101), "", "ResourceExhausted", "longer headers than allowed"},
+          {"LongField", "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n", "",
+           "ResourceExhausted", "longer headers than allowed"},
+          {"FieldBeyondTheLimitOfLibcurl", "HTTP/1.1 200 OK\r\nX: " + std::string(200'000, 'x') + "\r\n\r\n",
+           "", "ResourceExhausted", "longer headers than allowed"});
 
 struct BadRequest {
   std::string name;
@@ -224,30 +220,25 @@ TEST_P(BadRequestTest, IsNotSent) {
   EXPECT_EQ(got.error().code(), Code::kInvalidArgument) << got.error().message();
   EXPECT_EQ(got.error().message().find("t0p"), std::string::npos) << got.error().message();
 }
-INSTANTIATE_TEST_SUITE_P(
-    CurlClient, BadRequestTest,
-    testing::Values(
-        BadRequest{"Empty", {.url = ""}}, BadRequest{"File", {.url = "file:///etc/passwd"}},
-        BadRequest{"NoScheme", {.url = "host/"}}, BadRequest{"NoHost", {.url = "http:///a"}},
-        BadRequest{"PortZero", {.url = "http://127.0.0.1:0/"}},
-        BadRequest{"NoPort", {.url = "http://127.0.0.1:99999/"}},
-        BadRequest{"EscapedHost", {.url = "http://127%2e0.0.1:1/"}},
-        BadRequest{"TooLong", {.url = "http://127.0.0.1:1/" + std::string(1024 * 1024, 'a')}},
-        BadRequest{"Userinfo", {.url = "http://u:t0p@127.0.0.1:1/"}},
-        BadRequest{"LineBreak", {.url = "http://127.0.0.1:1/a\r\nX: t0p"}},
-        BadRequest{"Blank", {.url = "http://127.0.0.1:1/a b"}},
-        BadRequest{"ControlCharacter", {.url = "http://127.0.0.1:1/a\x01"}},
-        BadRequest{"Delete", {.url = "http://127.0.0.1:1/a\x7f"}},
-        BadRequest{"HeaderInjection", {.url = "http://127.0.0.1:1/", .headers = {{"A", "b\r\nC: t0p"}}}},
-        BadRequest{"HeaderName", {.url = "http://127.0.0.1:1/", .headers = {{"A b", "c"}}}},
-        BadRequest{"Credential",
-                   {.url = "http://127.0.0.1:1/",
-                    .headers = {},
-                    .authorization = base::Secret("Bearer t0p\n"),
-                    .body = {}}},
-        BadRequest{"Method", {.method = "G T", .url = "http://127.0.0.1:1/"}},
-        BadRequest{"LongSocket", {.url = "http://x/", .unix_socket = "/" + std::string(200, 'a')}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(CurlClient, BadRequestTest, {"Empty", {.url = ""}}, {"File", {.url = "file:///etc/passwd"}},
+          {"NoScheme", {.url = "host/"}}, {"NoHost", {.url = "http:///a"}},
+          {"PortZero", {.url = "http://127.0.0.1:0/"}}, {"NoPort", {.url = "http://127.0.0.1:99999/"}},
+          {"EscapedHost", {.url = "http://127%2e0.0.1:1/"}},
+          {"TooLong", {.url = "http://127.0.0.1:1/" + std::string(1024 * 1024, 'a')}},
+          {"Userinfo", {.url = "http://u:t0p@127.0.0.1:1/"}},
+          {"LineBreak", {.url = "http://127.0.0.1:1/a\r\nX: t0p"}},
+          {"Blank", {.url = "http://127.0.0.1:1/a b"}},
+          {"ControlCharacter", {.url = "http://127.0.0.1:1/a\x01"}},
+          {"Delete", {.url = "http://127.0.0.1:1/a\x7f"}},
+          {"HeaderInjection", {.url = "http://127.0.0.1:1/", .headers = {{"A", "b\r\nC: t0p"}}}},
+          {"HeaderName", {.url = "http://127.0.0.1:1/", .headers = {{"A b", "c"}}}},
+          {"Credential",
+           {.url = "http://127.0.0.1:1/",
+            .headers = {},
+            .authorization = base::Secret("Bearer t0p\n"),
+            .body = {}}},
+          {"Method", {.method = "G T", .url = "http://127.0.0.1:1/"}},
+          {"LongSocket", {.url = "http://x/", .unix_socket = "/" + std::string(200, 'a')}});
 
 // libcurl alone would take what is before the "@" for a password, and connect to what is behind it. The first
 // URL is longer than a registry may write: it names the Nodes of a cluster.

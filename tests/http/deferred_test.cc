@@ -8,6 +8,7 @@
 #include "base/mutex.h"
 #include "http/server.h"
 #include "raw_socket.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::http::deferred_test {
@@ -181,24 +182,19 @@ TEST_P(WireTest, IsAnswered) {
   }
   EXPECT_EQ(Body(Get(*server, "/now")), "now\n");
 }
-INSTANTIATE_TEST_SUITE_P(
-    Deferred, WireTest,
-    testing::Values(
-        WireCase{"Get", GetText("/a"), "200", "/a \n"},
-        WireCase{"Post", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
-                 "200", "/a hello\n"},
-        WireCase{"PostInChunks",
-                 "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-                 "3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n",
-                 "200", "/a hello\n"},
-        WireCase{"AJobThatThrows", GetText("/throw"), "500",
-                 "{\"error\":\"this request could not be answered\"}\n"},
-        WireCase{"NoJobAtAll", GetText("/null"), "500", ""},
-        WireCase{"ALargeAnswer", GetText("/large"), "200", std::string(3'000'000, 'x')},
-        WireCase{"TheThreadTakesNoSignal", GetText("/mask"), "200", "blocked\n"},
-        WireCase{"TooLongABody", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\nabc", "413",
-                 ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Deferred, WireTest, {"Get", GetText("/a"), "200", "/a \n"},
+          {"Post", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
+           "200", "/a hello\n"},
+          {"PostInChunks",
+           "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+           "3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n",
+           "200", "/a hello\n"},
+          {"AJobThatThrows", GetText("/throw"), "500",
+           "{\"error\":\"this request could not be answered\"}\n"},
+          {"NoJobAtAll", GetText("/null"), "500", ""},
+          {"ALargeAnswer", GetText("/large"), "200", std::string(3'000'000, 'x')},
+          {"TheThreadTakesNoSignal", GetText("/mask"), "200", "blocked\n"},
+          {"TooLongABody", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\nabc", "413", ""});
 
 TEST(Deferred, HeadIsGetWithoutTheBody) {
   Jobs jobs;
@@ -387,11 +383,8 @@ TEST_P(LeaveTest, StopsItsJobAndMakesRoom) {
   EXPECT_EQ(Body(three->ReadAll()), "/3 \n");
   EXPECT_EQ(jobs_.begun(), 2);  // 1 and 3
 }
-INSTANTIATE_TEST_SUITE_P(Deferred, LeaveTest,
-                         testing::Values(LeaveCase{"ClosesTcp", Leaves::kClosesTcp},
-                                         LeaveCase{"ResetsTcp", Leaves::kResetsTcp},
-                                         LeaveCase{"ClosesUnix", Leaves::kClosesUnix}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Deferred, LeaveTest, {"ClosesTcp", Leaves::kClosesTcp}, {"ResetsTcp", Leaves::kResetsTcp},
+          {"ClosesUnix", Leaves::kClosesUnix});
 
 TEST(Deferred, AHalfClosedUnixClientIsStillThere) {
   tests::TempDir dir;

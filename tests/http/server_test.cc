@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "raw_socket.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::http::server_test {
@@ -117,28 +118,20 @@ TEST_P(HostileTest, IsAnsweredOrCutAndTheServerLives) {
   EXPECT_EQ(answer.find("(timeout)"), std::string::npos);
   EXPECT_EQ(FirstLine(Get(*server, "/")), "HTTP/1.1 200 OK");
 }
-INSTANTIATE_TEST_SUITE_P(
-    Server, HostileTest,
-    testing::Values(
-        HostileCase{"Garbage", std::string("\0\xff\x16\x03\x01 garbage\r\n\r\n", 17), ""},
-        HostileCase{"Nothing", "", ""}, HostileCase{"OnlyNewlines", "\r\n\r\n\r\n", ""},
-        HostileCase{"HalfRequestLine", "GET /", ""},
-        HostileCase{"HalfHeaders", "GET / HTTP/1.1\r\nHost: x\r\n", ""},
-        HostileCase{"NoHost", "GET / HTTP/1.1\r\n\r\n", "400"},
-        HostileCase{"BadEscape", "GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "400"},
-        HostileCase{"NulEscape", "GET /%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "400"},
-        HostileCase{"UnknownMethod", "BREW / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "501"},
-        HostileCase{"LongTarget", "GET /" + std::string(60'000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", ""},
-        HostileCase{"LongHeader", "GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(60'000, 'a') + "\r\n\r\n",
-                    ""},
-        HostileCase{"LongBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\nabc", "413"},
-        HostileCase{"HugeBody",
-                    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\nabc", ""},
-        HostileCase{"NegativeBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\nabc", ""},
-        HostileCase{"BadChunk",
-                    "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n", ""},
-        HostileCase{"CutBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc", ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Server, HostileTest, {"Garbage", std::string("\0\xff\x16\x03\x01 garbage\r\n\r\n", 17), ""},
+          {"Nothing", "", ""}, {"OnlyNewlines", "\r\n\r\n\r\n", ""}, {"HalfRequestLine", "GET /", ""},
+          {"HalfHeaders", "GET / HTTP/1.1\r\nHost: x\r\n", ""}, {"NoHost", "GET / HTTP/1.1\r\n\r\n", "400"},
+          {"BadEscape", "GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "400"},
+          {"NulEscape", "GET /%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "400"},
+          {"UnknownMethod", "BREW / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "501"},
+          {"LongTarget", "GET /" + std::string(60'000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", ""},
+          {"LongHeader", "GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(60'000, 'a') + "\r\n\r\n", ""},
+          {"LongBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\nabc", "413"},
+          {"HugeBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\nabc",
+           ""},
+          {"NegativeBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\nabc", ""},
+          {"BadChunk", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n", ""},
+          {"CutBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc", ""});
 
 TEST(Server, TooLongHeadersAreSaidSo) {
   auto server = StartTcp();
@@ -367,15 +360,10 @@ TEST_P(BadAddressTest, IsRefused) {
   ASSERT_FALSE(listener);
   EXPECT_EQ(listener.error().code(), base::Code::kInvalidArgument) << listener.error().message();
 }
-INSTANTIATE_TEST_SUITE_P(Listener, BadAddressTest,
-                         testing::Values(BadAddress{"Empty", ""}, BadAddress{"NoPort", "127.0.0.1"},
-                                         BadAddress{"PortTooHigh", "127.0.0.1:65536"},
-                                         BadAddress{"PortIsAName", "127.0.0.1:http"},
-                                         BadAddress{"HostIsAName", "localhost:80"},
-                                         BadAddress{"BareIpv6", "::1:80"},
-                                         BadAddress{"BracketsAroundIpv4", "[127.0.0.1]:80"},
-                                         BadAddress{"NotOurs", "192.0.2.1:80"}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Listener, BadAddressTest, {"Empty", ""}, {"NoPort", "127.0.0.1"},
+          {"PortTooHigh", "127.0.0.1:65536"}, {"PortIsAName", "127.0.0.1:http"},
+          {"HostIsAName", "localhost:80"}, {"BareIpv6", "::1:80"}, {"BracketsAroundIpv4", "[127.0.0.1]:80"},
+          {"NotOurs", "192.0.2.1:80"});
 
 TEST(UnixListener, MakesItsFolderAndGoesWithItsFile) {
   tests::TempDir dir;

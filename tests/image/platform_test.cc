@@ -7,6 +7,7 @@
 
 #include "image/local_image.h"
 #include "image/pod_coordinates.h"
+#include "rows.h"
 
 namespace prefetch::image::platform_test {
 namespace {
@@ -18,41 +19,33 @@ struct RunsRow {
   bool runs;
 };
 
-void PrintTo(const RunsRow& row, std::ostream* out) {
-  *out << row.name;
-}
-
 class RunsTest : public testing::TestWithParam<RunsRow> {};
 
 TEST_P(RunsTest, Decides) {
   EXPECT_EQ(CanRun(GetParam().node, GetParam().image), GetParam().runs);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Platform, RunsTest,
-    testing::Values(
-        RunsRow{"Same", {"linux", "amd64", ""}, {"linux", "amd64", ""}, true},
-        RunsRow{"OtherArchitecture", {"linux", "amd64", ""}, {"linux", "arm64", ""}, false},
-        RunsRow{"OtherSystem", {"linux", "amd64", ""}, {"windows", "amd64", ""}, false},
-        RunsRow{"NothingClaimed", {"linux", "amd64", ""}, {}, true},
-        RunsRow{"ArchitectureUnknown", {"linux", "amd64", ""}, {"linux", "", ""}, true},
-        RunsRow{"SystemUnknownArchitectureWrong", {"linux", "amd64", ""}, {"", "s390x", ""}, false},
-        RunsRow{"Arm64V8IsNone", {"linux", "arm64", ""}, {"linux", "arm64", "v8"}, true},
-        RunsRow{"Arm64NoneIsV8", {"linux", "arm64", "v8"}, {"linux", "arm64", ""}, true},
-        RunsRow{"Arm64DeclaredV8RefusesV9", {"linux", "arm64", "v8"}, {"linux", "arm64", "v9"}, false},
-        RunsRow{"Arm64UndeclaredTriesV9", {"linux", "arm64", ""}, {"linux", "arm64", "v9"}, true},
-        RunsRow{"ArmV7RunsV6", {"linux", "arm", "v7"}, {"linux", "arm", "v6"}, true},
-        RunsRow{"ArmV7RunsV5", {"linux", "arm", "v7"}, {"linux", "arm", "v5"}, true},
-        RunsRow{"ArmV6RefusesV7", {"linux", "arm", "v6"}, {"linux", "arm", "v7"}, false},
-        RunsRow{"ArmAloneIsV7", {"linux", "arm", ""}, {"linux", "arm", "v7"}, true},
-        RunsRow{"ArmAloneRefusesV8", {"linux", "arm", ""}, {"linux", "arm", "v8"}, false},
-        RunsRow{"Amd64UndeclaredTriesV3", {"linux", "amd64", ""}, {"linux", "amd64", "v3"}, true},
-        RunsRow{"Amd64V2RefusesV3", {"linux", "amd64", "v2"}, {"linux", "amd64", "v3"}, false},
-        RunsRow{"OddVariantRefused", {"linux", "arm", "v7"}, {"linux", "arm", "odd"}, false},
-        RunsRow{"Amd64Runs386", {"linux", "amd64", ""}, {"linux", "386", ""}, true},
-        RunsRow{"Arm64RunsArm", {"linux", "arm64", ""}, {"linux", "arm", "v7"}, true},
-        RunsRow{"ArmRefusesArm64", {"linux", "arm", "v7"}, {"linux", "arm64", ""}, false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Platform, RunsTest, {"Same", {"linux", "amd64", ""}, {"linux", "amd64", ""}, true},
+          {"OtherArchitecture", {"linux", "amd64", ""}, {"linux", "arm64", ""}, false},
+          {"OtherSystem", {"linux", "amd64", ""}, {"windows", "amd64", ""}, false},
+          {"NothingClaimed", {"linux", "amd64", ""}, {}, true},
+          {"ArchitectureUnknown", {"linux", "amd64", ""}, {"linux", "", ""}, true},
+          {"SystemUnknownArchitectureWrong", {"linux", "amd64", ""}, {"", "s390x", ""}, false},
+          {"Arm64V8IsNone", {"linux", "arm64", ""}, {"linux", "arm64", "v8"}, true},
+          {"Arm64NoneIsV8", {"linux", "arm64", "v8"}, {"linux", "arm64", ""}, true},
+          {"Arm64DeclaredV8RefusesV9", {"linux", "arm64", "v8"}, {"linux", "arm64", "v9"}, false},
+          {"Arm64UndeclaredTriesV9", {"linux", "arm64", ""}, {"linux", "arm64", "v9"}, true},
+          {"ArmV7RunsV6", {"linux", "arm", "v7"}, {"linux", "arm", "v6"}, true},
+          {"ArmV7RunsV5", {"linux", "arm", "v7"}, {"linux", "arm", "v5"}, true},
+          {"ArmV6RefusesV7", {"linux", "arm", "v6"}, {"linux", "arm", "v7"}, false},
+          {"ArmAloneIsV7", {"linux", "arm", ""}, {"linux", "arm", "v7"}, true},
+          {"ArmAloneRefusesV8", {"linux", "arm", ""}, {"linux", "arm", "v8"}, false},
+          {"Amd64UndeclaredTriesV3", {"linux", "amd64", ""}, {"linux", "amd64", "v3"}, true},
+          {"Amd64V2RefusesV3", {"linux", "amd64", "v2"}, {"linux", "amd64", "v3"}, false},
+          {"OddVariantRefused", {"linux", "arm", "v7"}, {"linux", "arm", "odd"}, false},
+          {"Amd64Runs386", {"linux", "amd64", ""}, {"linux", "386", ""}, true},
+          {"Arm64RunsArm", {"linux", "arm64", ""}, {"linux", "arm", "v7"}, true},
+          {"ArmRefusesArm64", {"linux", "arm", "v7"}, {"linux", "arm64", ""}, false});
 
 TEST(Platform, ParsesAndPrints) {
   for (const char* text : {"linux/amd64", "linux/arm64/v8", "windows/amd64", "linux/386"}) {
@@ -109,10 +102,6 @@ struct Row {
   std::string id;  // empty: not present
 };
 
-void PrintTo(const Row& row, std::ostream* out) {
-  *out << row.name;
-}
-
 class FindTest : public testing::TestWithParam<Row> {};
 
 TEST_P(FindTest, WhatWasPulledUnderThatName) {
@@ -123,19 +112,15 @@ TEST_P(FindTest, WhatWasPulledUnderThatName) {
   EXPECT_EQ(indexed == nullptr ? "" : indexed->id, GetParam().id);
 }
 
-INSTANTIATE_TEST_SUITE_P(LocalImage, FindTest,
-                         testing::Values(Row{"Tag", "nginx", "one"},
-                                         Row{"OtherRepository", "reg:5000/nginx:v1", "one"},
-                                         Row{"OtherTag", "nginx:1", ""}, Row{"Digest", "nginx@" + kA, "one"},
-                                         Row{"TagBesideDigestIsIgnored", "nginx:whatever@" + kA, "one"},
-                                         Row{"OtherDigest", "nginx@" + kB, ""},
-                                         Row{"DigestOfOtherRepository", "reg:5000/x@" + kA, ""},
-                                         Row{"TagWithoutRepoDigest", "reg:5000/chart:v1", ""},
-                                         Row{"TagWithDigestOfOtherRepository", "reg:5000/other:v1", ""},
-                                         Row{"TagWithDigestOfLongerRepository", "reg:5000/app:v1", ""},
-                                         Row{"DigestOnlyIsAbsentByTag", "reg:5000/pinned", ""},
-                                         Row{"DigestOnly", "reg:5000/pinned@" + kB, "untagged"}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(LocalImage, FindTest, {"Tag", "nginx", "one"}, {"OtherRepository", "reg:5000/nginx:v1", "one"},
+          {"OtherTag", "nginx:1", ""}, {"Digest", "nginx@" + kA, "one"},
+          {"TagBesideDigestIsIgnored", "nginx:whatever@" + kA, "one"}, {"OtherDigest", "nginx@" + kB, ""},
+          {"DigestOfOtherRepository", "reg:5000/x@" + kA, ""},
+          {"TagWithoutRepoDigest", "reg:5000/chart:v1", ""},
+          {"TagWithDigestOfOtherRepository", "reg:5000/other:v1", ""},
+          {"TagWithDigestOfLongerRepository", "reg:5000/app:v1", ""},
+          {"DigestOnlyIsAbsentByTag", "reg:5000/pinned", ""},
+          {"DigestOnly", "reg:5000/pinned@" + kB, "untagged"});
 
 class FindTaggedTest : public testing::TestWithParam<Row> {};
 
@@ -145,14 +130,10 @@ TEST_P(FindTaggedTest, WhatHasTheTagAlone) {
   EXPECT_EQ(found == nullptr ? "" : found->id, GetParam().id);
 }
 
-INSTANTIATE_TEST_SUITE_P(LocalImage, FindTaggedTest,
-                         testing::Values(Row{"Pulled", "nginx", ""},
-                                         Row{"NoDigest", "reg:5000/chart:v1", "artifact"},
-                                         Row{"DigestOfOtherRepository", "reg:5000/other:v1", "retagged"},
-                                         Row{"DigestOfLongerRepository", "reg:5000/app:v1", "prefix"},
-                                         Row{"OtherTag", "reg:5000/chart:v2", ""},
-                                         Row{"ByDigest", "reg:5000/chart@" + kA, ""}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(LocalImage, FindTaggedTest, {"Pulled", "nginx", ""}, {"NoDigest", "reg:5000/chart:v1", "artifact"},
+          {"DigestOfOtherRepository", "reg:5000/other:v1", "retagged"},
+          {"DigestOfLongerRepository", "reg:5000/app:v1", "prefix"}, {"OtherTag", "reg:5000/chart:v2", ""},
+          {"ByDigest", "reg:5000/chart@" + kA, ""});
 
 TEST(LocalImageIndex, NamesThatShareAnId) {
   LocalImageIndex index(Images());

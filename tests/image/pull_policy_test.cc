@@ -8,6 +8,7 @@
 #include "image/kubelet_version.h"
 #include "image/pod_coordinates.h"
 #include "image/pull_error.h"
+#include "rows.h"
 
 namespace prefetch::image::pull_policy_test {
 namespace {
@@ -100,19 +101,15 @@ TEST_P(PodTextTest, Says) {
   EXPECT_EQ(DescribeCredentials(GetParam().pod), GetParam().with);
   EXPECT_EQ(TextOf(GetParam().pod).empty(), GetParam().pod.empty());
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, PodTextTest,
-    testing::Values(
-        TextCase{"Nothing", {}, "without pull secrets"},
-        TextCase{"Secret", {.secrets = {kPull}, .service_account = {}}, "with secret ci/pull"},
-        TextCase{"Secrets",
-                 {.secrets = {kOther, kPull}, .service_account = {}},
-                 "with secrets ci/other (UID 9a41), ci/pull"},
-        TextCase{"Account", {.secrets = {}, .service_account = kRunner}, "with service account ci/runner"},
-        TextCase{"Both",
-                 {.secrets = {kPull}, .service_account = kRunner},
-                 "with secret ci/pull and service account ci/runner"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, PodTextTest, {"Nothing", {}, "without pull secrets"},
+          {"Secret", {.secrets = {kPull}, .service_account = {}}, "with secret ci/pull"},
+          {"Secrets",
+           {.secrets = {kOther, kPull}, .service_account = {}},
+           "with secrets ci/other (UID 9a41), ci/pull"},
+          {"Account", {.secrets = {}, .service_account = kRunner}, "with service account ci/runner"},
+          {"Both",
+           {.secrets = {kPull}, .service_account = kRunner},
+           "with secret ci/pull and service account ci/runner"});
 
 }  // namespace
 }  // namespace prefetch::image::pull_policy_test

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "image/registry_access.h"
+#include "rows.h"
 
 namespace prefetch::image::reference_test {
 namespace {
@@ -243,24 +244,18 @@ TEST_P(PatternTest, Matches) {
 const std::string kNginx = "docker.io/library/nginx:1.27";
 const std::string kByDigest = "reg:5000/a/b@sha256:1111";
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, PatternTest,
-    testing::Values(
-        PatternCase{"Whole", kNginx, kNginx, true},
-        PatternCase{"Repository", "docker.io/library/nginx", kNginx, true},
-        PatternCase{"RepositoryOfADigest", "reg:5000/a/b", kByDigest, true},
-        PatternCase{"APortIsNoTag", "reg", "reg:5000/a/b", false},
-        PatternCase{"Registry", "docker.io/*", kNginx, true},
-        PatternCase{"OtherRegistry", "quay.io/*", kNginx, false},
-        PatternCase{"AnyTag", "docker.io/library/nginx:*", kNginx, true},
-        PatternCase{"OtherTag", "docker.io/library/nginx:1.28", kNginx, false},
-        PatternCase{"LastPart", "*/nginx", kNginx, true}, PatternCase{"PartOfAName", "*/ngin", kNginx, false},
-        PatternCase{"Beginning", "docker.io", kNginx, false}, PatternCase{"All", "*", kNginx, true},
-        PatternCase{"StarForNothing", "docker.io/library/nginx*:1.27*", kNginx, true},
-        PatternCase{"SeveralStars", "*dock*/*x:*7", kNginx, true},
-        PatternCase{"GoesBack", "*aab", "aaaaab", true}, PatternCase{"TooMuch", "*aab*c", "aaaaab", false},
-        PatternCase{"CaseMatters", "Docker.io/*", kNginx, false}, PatternCase{"Nothing", "", kNginx, false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, PatternTest, {"Whole", kNginx, kNginx, true},
+          {"Repository", "docker.io/library/nginx", kNginx, true},
+          {"RepositoryOfADigest", "reg:5000/a/b", kByDigest, true},
+          {"APortIsNoTag", "reg", "reg:5000/a/b", false}, {"Registry", "docker.io/*", kNginx, true},
+          {"OtherRegistry", "quay.io/*", kNginx, false},
+          {"AnyTag", "docker.io/library/nginx:*", kNginx, true},
+          {"OtherTag", "docker.io/library/nginx:1.28", kNginx, false}, {"LastPart", "*/nginx", kNginx, true},
+          {"PartOfAName", "*/ngin", kNginx, false}, {"Beginning", "docker.io", kNginx, false},
+          {"All", "*", kNginx, true}, {"StarForNothing", "docker.io/library/nginx*:1.27*", kNginx, true},
+          {"SeveralStars", "*dock*/*x:*7", kNginx, true}, {"GoesBack", "*aab", "aaaaab", true},
+          {"TooMuch", "*aab*c", "aaaaab", false}, {"CaseMatters", "Docker.io/*", kNginx, false},
+          {"Nothing", "", kNginx, false});
 
 TEST(CheckPattern, Refuses) {
   EXPECT_TRUE(CheckPattern("registry.k8s.io/*"));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "image/registry_access.h"
+#include "rows.h"
 
 namespace prefetch::image::registry_answer_test {
 namespace {
@@ -74,18 +75,14 @@ TEST_P(ByPullTest, IsByTheRegistrysHost) {
   EXPECT_EQ(IsOnlyByPull({.by_pull = GetParam().by_pull}, GetParam().registry), GetParam().expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Hosts, ByPullTest,
-    testing::Values(ByPullRow{"Nothing", {}, "ghcr.io", false}, ByPullRow{"All", {"*"}, "ghcr.io", true},
-                    ByPullRow{"Named", {"ghcr.io"}, "ghcr.io", true},
-                    ByPullRow{"Another", {"ghcr.io"}, "quay.io", false},
-                    ByPullRow{"WithItsPort", {"r.acme.io:5000"}, "r.acme.io:5000", true},
-                    ByPullRow{"AnotherPort", {"r.acme.io"}, "r.acme.io:5000", false},
-                    ByPullRow{"DockerHub", {"docker.io"}, "docker.io", true},
-                    ByPullRow{"DockerHubsServer", {"registry-1.docker.io"}, "docker.io", true},
-                    ByPullRow{"DockerHubsOldName", {"index.docker.io"}, "docker.io", true},
-                    ByPullRow{"OnlyDockerHubHasSuch", {"registry-1.ghcr.io"}, "ghcr.io", false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Hosts, ByPullTest, {"Nothing", {}, "ghcr.io", false}, {"All", {"*"}, "ghcr.io", true},
+          {"Named", {"ghcr.io"}, "ghcr.io", true}, {"Another", {"ghcr.io"}, "quay.io", false},
+          {"WithItsPort", {"r.acme.io:5000"}, "r.acme.io:5000", true},
+          {"AnotherPort", {"r.acme.io"}, "r.acme.io:5000", false},
+          {"DockerHub", {"docker.io"}, "docker.io", true},
+          {"DockerHubsServer", {"registry-1.docker.io"}, "docker.io", true},
+          {"DockerHubsOldName", {"index.docker.io"}, "docker.io", true},
+          {"OnlyDockerHubHasSuch", {"registry-1.ghcr.io"}, "ghcr.io", false});
 
 }  // namespace
 }  // namespace prefetch::image::registry_answer_test

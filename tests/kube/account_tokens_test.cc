@@ -15,6 +15,7 @@
 #include "kube/cluster.h"
 #include "kube/http_api.h"
 #include "kube/identity.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::kube::account_tokens_test {
@@ -361,24 +362,18 @@ const std::vector<std::string> kAll = {"token", "ca.crt", "namespace"};
 std::map<std::string, std::string> At(const std::string& host, const std::string& port) {
   return {{"KUBERNETES_SERVICE_HOST", host}, {"KUBERNETES_SERVICE_PORT", port}};
 }
-INSTANTIATE_TEST_SUITE_P(
-    InCluster, InClusterTest,
-    testing::Values(
-        InClusterCase{"V4", At("10.96.0.1", "443"), kAll, "https://10.96.0.1:443", ""},
-        InClusterCase{"V6", At("fd00:10:96::1", "6443"), kAll, "https://[fd00:10:96::1]:6443", ""},
-        InClusterCase{"Name", At("kubernetes.default.svc", "443"), kAll, "https://kubernetes.default.svc:443",
-                      ""},
-        InClusterCase{
-            "NoNamespace", At("10.96.0.1", "443"), {"token", "ca.crt"}, "https://10.96.0.1:443", ""},
-        InClusterCase{"NoPod", {}, kAll, "", "this is no pod of a cluster"},
-        InClusterCase{"HalfAPod", {{"KUBERNETES_SERVICE_HOST", "h"}}, kAll, "", "this is no pod"},
-        InClusterCase{"EmptyHost", At("", "443"), kAll, "", "this is no pod"},
-        InClusterCase{"Port", At("10.96.0.1", "443/x"), kAll, "", "KUBERNETES_SERVICE_PORT is no port"},
-        InClusterCase{"LargePort", At("10.96.0.1", "65536"), kAll, "", "is no port"},
-        InClusterCase{"Host", At("a@b", "443"), kAll, "", "KUBERNETES_SERVICE_HOST is no address"},
-        InClusterCase{"NoToken", At("10.96.0.1", "443"), {"ca.crt"}, "", "/token: No such file"},
-        InClusterCase{"NoAuthority", At("10.96.0.1", "443"), {"token"}, "", "/ca.crt: No such file"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(InCluster, InClusterTest, {"V4", At("10.96.0.1", "443"), kAll, "https://10.96.0.1:443", ""},
+          {"V6", At("fd00:10:96::1", "6443"), kAll, "https://[fd00:10:96::1]:6443", ""},
+          {"Name", At("kubernetes.default.svc", "443"), kAll, "https://kubernetes.default.svc:443", ""},
+          {"NoNamespace", At("10.96.0.1", "443"), {"token", "ca.crt"}, "https://10.96.0.1:443", ""},
+          {"NoPod", {}, kAll, "", "this is no pod of a cluster"},
+          {"HalfAPod", {{"KUBERNETES_SERVICE_HOST", "h"}}, kAll, "", "this is no pod"},
+          {"EmptyHost", At("", "443"), kAll, "", "this is no pod"},
+          {"Port", At("10.96.0.1", "443/x"), kAll, "", "KUBERNETES_SERVICE_PORT is no port"},
+          {"LargePort", At("10.96.0.1", "65536"), kAll, "", "is no port"},
+          {"Host", At("a@b", "443"), kAll, "", "KUBERNETES_SERVICE_HOST is no address"},
+          {"NoToken", At("10.96.0.1", "443"), {"ca.crt"}, "", "/token: No such file"},
+          {"NoAuthority", At("10.96.0.1", "443"), {"token"}, "", "/ca.crt: No such file"});
 
 }  // namespace
 }  // namespace prefetch::kube::account_tokens_test

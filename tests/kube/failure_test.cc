@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/decode.h"
+#include "rows.h"
 
 namespace prefetch::kube::failure_test {
 namespace {
@@ -41,44 +42,37 @@ http::Response Said(int status, std::string body = StatusBody("no"), http::Heade
   return {.status = status, .headers = std::move(headers), .body = std::move(body)};
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Http, FailureTest,
-    testing::Values(
-        FailureCase{"Unauthorized", Said(401), ApiError::kUnauthorized, "SomeReason", "401: no"},
-        FailureCase{"Forbidden", Said(403), ApiError::kForbidden, "SomeReason", "403: no"},
-        FailureCase{"NotFound", Said(404), ApiError::kNotFound, "SomeReason", "404: no"},
-        FailureCase{"Conflict", Said(409), ApiError::kConflict, "SomeReason", "409: no"},
-        FailureCase{"Gone", Said(410), ApiError::kGone, "SomeReason", "410: no"},
-        FailureCase{"TooMany", Said(429, StatusBody("no"), {{"Retry-After", "7"}}),
-                    ApiError::kTooManyRequests, "SomeReason", "429: no", 7},
-        FailureCase{"TooManyUntilADate", Said(429, "", {{"retry-after", "Sat, 01 Aug 2026 10:00:30 GMT"}}),
-                    ApiError::kTooManyRequests, "", "429", 30},
-        FailureCase{"RetryInTheBody", Said(500, StatusBody("no", R"(,"details":{"retryAfterSeconds":3})")),
-                    ApiError::kServerError, "SomeReason", "500: no", 3},
-        FailureCase{
-            "HeaderBeforeBody",
-            Said(503, StatusBody("no", R"(,"details":{"retryAfterSeconds":3})"), {{"Retry-After", "9"}}),
-            ApiError::kServerError, "SomeReason", "503: no", 9},
-        FailureCase{"BadRetryAfter", Said(429, "", {{"Retry-After", "soon"}}), ApiError::kTooManyRequests, "",
-                    "429"},
-        FailureCase{"Internal", Said(500), ApiError::kServerError, "SomeReason", "500: no"},
-        FailureCase{"GatewayWithHtml", Said(502, "<html>bad</html>"), ApiError::kServerError, "", "502"},
-        FailureCase{"Unavailable", Said(503), ApiError::kServerError, "SomeReason", "503: no"},
-        FailureCase{"BadRequest", Said(400), ApiError::kInvalid, "SomeReason", "400: no"},
-        FailureCase{"Unprocessable", Said(422), ApiError::kInvalid, "SomeReason", "422: no"},
-        FailureCase{"Redirect", Said(307, "", {{"Location", "https://elsewhere/"}}), ApiError::kMalformed, "",
-                    "307, and redirects are not followed"},
-        FailureCase{"OtherObject", Said(403, R"({"kind":"Node","message":"m"})"), ApiError::kForbidden, "",
-                    "403"},
-        FailureCase{"TheTokenIsBlanked", Said(403, StatusBody("token s3cr3t is bad")), ApiError::kForbidden,
-                    "SomeReason", "403: token [redacted] is bad"},
-        FailureCase{"OtherTokensAreBlanked", Said(403, StatusBody("jwt eyJhbGciOi.J9.x-_y, sir")),
-                    ApiError::kForbidden, "SomeReason", "403: jwt [redacted], sir"},
-        FailureCase{"TheTokenInHexIsBlanked", Said(403, StatusBody("token 733363723374 is bad")),
-                    ApiError::kForbidden, "SomeReason", "403: token [redacted] is bad"},
-        FailureCase{"ControlCharacters", Said(403, StatusBody("a\\nb\\u0007c")), ApiError::kForbidden,
-                    "SomeReason", "403: a b c"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Http, FailureTest, {"Unauthorized", Said(401), ApiError::kUnauthorized, "SomeReason", "401: no"},
+          {"Forbidden", Said(403), ApiError::kForbidden, "SomeReason", "403: no"},
+          {"NotFound", Said(404), ApiError::kNotFound, "SomeReason", "404: no"},
+          {"Conflict", Said(409), ApiError::kConflict, "SomeReason", "409: no"},
+          {"Gone", Said(410), ApiError::kGone, "SomeReason", "410: no"},
+          {"TooMany", Said(429, StatusBody("no"), {{"Retry-After", "7"}}), ApiError::kTooManyRequests,
+           "SomeReason", "429: no", 7},
+          {"TooManyUntilADate", Said(429, "", {{"retry-after", "Sat, 01 Aug 2026 10:00:30 GMT"}}),
+           ApiError::kTooManyRequests, "", "429", 30},
+          {"RetryInTheBody", Said(500, StatusBody("no", R"(,"details":{"retryAfterSeconds":3})")),
+           ApiError::kServerError, "SomeReason", "500: no", 3},
+          {"HeaderBeforeBody",
+           Said(503, StatusBody("no", R"(,"details":{"retryAfterSeconds":3})"), {{"Retry-After", "9"}}),
+           ApiError::kServerError, "SomeReason", "503: no", 9},
+          {"BadRetryAfter", Said(429, "", {{"Retry-After", "soon"}}), ApiError::kTooManyRequests, "", "429"},
+          {"Internal", Said(500), ApiError::kServerError, "SomeReason", "500: no"},
+          {"GatewayWithHtml", Said(502, "<html>bad</html>"), ApiError::kServerError, "", "502"},
+          {"Unavailable", Said(503), ApiError::kServerError, "SomeReason", "503: no"},
+          {"BadRequest", Said(400), ApiError::kInvalid, "SomeReason", "400: no"},
+          {"Unprocessable", Said(422), ApiError::kInvalid, "SomeReason", "422: no"},
+          {"Redirect", Said(307, "", {{"Location", "https://elsewhere/"}}), ApiError::kMalformed, "",
+           "307, and redirects are not followed"},
+          {"OtherObject", Said(403, R"({"kind":"Node","message":"m"})"), ApiError::kForbidden, "", "403"},
+          {"TheTokenIsBlanked", Said(403, StatusBody("token s3cr3t is bad")), ApiError::kForbidden,
+           "SomeReason", "403: token [redacted] is bad"},
+          {"OtherTokensAreBlanked", Said(403, StatusBody("jwt eyJhbGciOi.J9.x-_y, sir")),
+           ApiError::kForbidden, "SomeReason", "403: jwt [redacted], sir"},
+          {"TheTokenInHexIsBlanked", Said(403, StatusBody("token 733363723374 is bad")), ApiError::kForbidden,
+           "SomeReason", "403: token [redacted] is bad"},
+          {"ControlCharacters", Said(403, StatusBody("a\\nb\\u0007c")), ApiError::kForbidden, "SomeReason",
+           "403: a b c"});
 
 TEST(Failure, A2xxIsNone) {
   EXPECT_FALSE(FailureOf({.status = 200}, "x", {}, kWall));
@@ -107,15 +101,12 @@ TEST_P(TransportTest, IsToldApart) {
   EXPECT_EQ(failure.status, 0);
   EXPECT_EQ(failure.message, "get x: " + GetParam().error.message());
 }
-INSTANTIATE_TEST_SUITE_P(
-    NoAnswer, TransportTest,
-    testing::Values(TransportCase{"Unreachable", base::Unavailable("u"), ApiError::kUnreachable},
-                    TransportCase{"Tls", base::PermissionDenied("t"), ApiError::kTlsError},
-                    TransportCase{"Deadline", base::DeadlineExceeded("d"), ApiError::kTimeout},
-                    TransportCase{"Stop", base::Cancelled("c"), ApiError::kCancelled},
-                    TransportCase{"TooLong", base::ResourceExhausted("l"), ApiError::kMalformed},
-                    TransportCase{"Unfit", base::InvalidArgument("i"), ApiError::kInvalid}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(NoAnswer, TransportTest, {"Unreachable", base::Unavailable("u"), ApiError::kUnreachable},
+          {"Tls", base::PermissionDenied("t"), ApiError::kTlsError},
+          {"Deadline", base::DeadlineExceeded("d"), ApiError::kTimeout},
+          {"Stop", base::Cancelled("c"), ApiError::kCancelled},
+          {"TooLong", base::ResourceExhausted("l"), ApiError::kMalformed},
+          {"Unfit", base::InvalidArgument("i"), ApiError::kInvalid});
 
 TEST(Failure, AsAnErrorOfBase) {
   EXPECT_EQ(ToError({.kind = ApiError::kForbidden, .message = "m"}), base::PermissionDenied("m"));

@@ -19,6 +19,7 @@
 #include "http/curl_client.h"
 #include "http/raw_socket.h"
 #include "kube/decode.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::kube::http_api_test {
@@ -627,25 +628,19 @@ TEST_P(FaultTest, EndsInItsKindAndTheNextCallIsFine) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    HttpApi, FaultTest,
-    testing::Values(
-        FaultCase{"Unauthorized", {.status = 401}, ApiError::kUnauthorized},
-        FaultCase{"Forbidden", {.status = 403}, ApiError::kForbidden},
-        FaultCase{"NotFound", {.status = 404}, ApiError::kNotFound},
-        FaultCase{"Conflict", {.status = 409}, ApiError::kConflict},
-        FaultCase{"Gone", {.status = 410}, ApiError::kGone},
-        FaultCase{"Unprocessable", {.status = 422}, ApiError::kInvalid},
-        FaultCase{"TooMany", {.status = 429, .retry_after = "17"}, ApiError::kTooManyRequests, 17},
-        FaultCase{"ServerError", {.status = 500}, ApiError::kServerError},
-        FaultCase{"Overloaded", {.status = 503, .retry_after = "3"}, ApiError::kServerError, 3},
-        FaultCase{"Redirect", {.status = 307}, ApiError::kMalformed},
-        FaultCase{"Hangs", {.hang = true}, ApiError::kTimeout},
-        FaultCase{"Cut", {.cut = true}, ApiError::kUnreachable},
-        FaultCase{"NoJson", {.status = 200, .body = "<html>"}, ApiError::kMalformed},
-        FaultCase{"NoObject", {.status = 200, .body = "[]"}, ApiError::kMalformed},
-        FaultCase{"TooLong", {.status = 200, .body = std::string(9 << 20, ' ')}, ApiError::kMalformed}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(HttpApi, FaultTest, {"Unauthorized", {.status = 401}, ApiError::kUnauthorized},
+          {"Forbidden", {.status = 403}, ApiError::kForbidden},
+          {"NotFound", {.status = 404}, ApiError::kNotFound},
+          {"Conflict", {.status = 409}, ApiError::kConflict}, {"Gone", {.status = 410}, ApiError::kGone},
+          {"Unprocessable", {.status = 422}, ApiError::kInvalid},
+          {"TooMany", {.status = 429, .retry_after = "17"}, ApiError::kTooManyRequests, 17},
+          {"ServerError", {.status = 500}, ApiError::kServerError},
+          {"Overloaded", {.status = 503, .retry_after = "3"}, ApiError::kServerError, 3},
+          {"Redirect", {.status = 307}, ApiError::kMalformed}, {"Hangs", {.hang = true}, ApiError::kTimeout},
+          {"Cut", {.cut = true}, ApiError::kUnreachable},
+          {"NoJson", {.status = 200, .body = "<html>"}, ApiError::kMalformed},
+          {"NoObject", {.status = 200, .body = "[]"}, ApiError::kMalformed},
+          {"TooLong", {.status = 200, .body = std::string(9 << 20, ' ')}, ApiError::kMalformed});
 
 TEST_F(EveryCall, WithAnotherAuthorityThanTheServersSendsNothing) {
   Identity identity(Trusting(other_ca_), clock_);

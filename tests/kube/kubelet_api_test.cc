@@ -12,6 +12,7 @@
 #include "http/curl_client.h"
 #include "http/server.h"
 #include "kube/http_api.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::kube::kubelet_api_test {
@@ -25,30 +26,23 @@ class MetricsTest : public testing::TestWithParam<MetricsCase> {};
 TEST_P(MetricsTest, AreRead) {
   EXPECT_EQ(ParseKubeletMetrics(GetParam().text), GetParam().expect);
 }
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Kubelet, MetricsTest,
-    testing::Values(
-        MetricsCase{"Both",
-                    "# HELP kubelet_credential_provider_config_info [ALPHA] x\n"
-                    "kubelet_credential_provider_config_info{hash=\"sha256:ab12\"} 1\n"
-                    "kubernetes_feature_enabled{name=\"AllAlpha\",stage=\"ALPHA\"} 0\n"
-                    "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImages\",stage=\"BETA\"} 1\n",
-                    {"sha256:ab12", true}},
-        MetricsCase{"Off",
-                    "kubernetes_feature_enabled{stage=\"\",name=\"KubeletEnsureSecretPulledImages\"} 0",
-                    {{}, false}},
-        MetricsCase{"OtherNames",
-                    "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImagesX\"} 1\n"
-                    "kubelet_credential_provider_config_info_total{hash=\"x\"} 1\n",
-                    {}},
-        MetricsCase{"EmptyHash", "kubelet_credential_provider_config_info{hash=\"\"} 1\n", {}},
-        MetricsCase{
-            "OtherValue", "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImages\"} 7\n", {}},
-        MetricsCase{"Broken",
-                    "kubelet_credential_provider_config_info{hash=\"x\nkubernetes_feature_enabled{name\n{\n",
-                    {}},
-        MetricsCase{"Nothing", "", {}}),
-    [](const auto& row) { return row.param.name; });
+    {"Both",
+     "# HELP kubelet_credential_provider_config_info [ALPHA] x\n"
+     "kubelet_credential_provider_config_info{hash=\"sha256:ab12\"} 1\n"
+     "kubernetes_feature_enabled{name=\"AllAlpha\",stage=\"ALPHA\"} 0\n"
+     "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImages\",stage=\"BETA\"} 1\n",
+     {"sha256:ab12", true}},
+    {"Off", "kubernetes_feature_enabled{stage=\"\",name=\"KubeletEnsureSecretPulledImages\"} 0", {{}, false}},
+    {"OtherNames",
+     "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImagesX\"} 1\n"
+     "kubelet_credential_provider_config_info_total{hash=\"x\"} 1\n",
+     {}},
+    {"EmptyHash", "kubelet_credential_provider_config_info{hash=\"\"} 1\n", {}},
+    {"OtherValue", "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImages\"} 7\n", {}},
+    {"Broken", "kubelet_credential_provider_config_info{hash=\"x\nkubernetes_feature_enabled{name\n{\n", {}},
+    {"Nothing", "", {}});
 
 class KubeletApiTest : public testing::Test {
  protected:
@@ -171,12 +165,8 @@ TEST_P(KubeletRights, AreEnoughAndEachIsNeeded) {
   EXPECT_EQ(kind(kubelet.GetMetrics(call, address)), expected("nodes/metrics"));
   EXPECT_EQ(kind(cluster.GetNode(call, "n1")), expected("nodes")) << "the version is learnt there";
 }
-INSTANTIATE_TEST_SUITE_P(Kubelet, KubeletRights,
-                         testing::Values(RightCase{"Shipped", "", ""},
-                                         RightCase{"NoConfigz", "get", "nodes/configz"},
-                                         RightCase{"NoMetrics", "get", "nodes/metrics"},
-                                         RightCase{"NoNodes", "get", "nodes"}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Kubelet, KubeletRights, {"Shipped", "", ""}, {"NoConfigz", "get", "nodes/configz"},
+          {"NoMetrics", "get", "nodes/metrics"}, {"NoNodes", "get", "nodes"});
 
 }  // namespace
 }  // namespace prefetch::kube::kubelet_api_test

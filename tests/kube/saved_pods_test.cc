@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rows.h"
+
 namespace prefetch::kube::saved_pods_test {
 namespace {
 
@@ -30,21 +32,16 @@ TEST_P(SavedPodsTest, AreRead) {
 const std::string kPod = R"({"metadata":{"name":"p","namespace":"a"},"spec":{"nodeName":"n1",
   "initContainers":[{"name":"i","image":"x:1"}],"containers":[{"name":"c","image":"y:1"}]}})";
 
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Rows, SavedPodsTest,
-    testing::Values(SavedCase{"AListAsKubectlPrintsIt",
-                              R"({"apiVersion":"v1","kind":"List","items":[)" + kPod + "]}",
-                              {"x:1", "y:1"}},
-                    SavedCase{"APodList",
-                              R"({"kind":"PodList","items":[)" + kPod + "," + kPod + "]}",
-                              {"x:1", "y:1", "x:1", "y:1"}},
-                    SavedCase{"Nothing", R"({"kind":"List","items":[]})", {}},
-                    SavedCase{"OnePod", R"({"kind":"Pod",)" + kPod.substr(1), {"x:1", "y:1"}},
-                    SavedCase{"OthersArePassedOver",
-                              R"({"kind":"List","items":[{"kind":"Service","metadata":{"name":"s"}},
+    {"AListAsKubectlPrintsIt", R"({"apiVersion":"v1","kind":"List","items":[)" + kPod + "]}", {"x:1", "y:1"}},
+    {"APodList", R"({"kind":"PodList","items":[)" + kPod + "," + kPod + "]}", {"x:1", "y:1", "x:1", "y:1"}},
+    {"Nothing", R"({"kind":"List","items":[]})", {}},
+    {"OnePod", R"({"kind":"Pod",)" + kPod.substr(1), {"x:1", "y:1"}},
+    {"OthersArePassedOver",
+     R"({"kind":"List","items":[{"kind":"Service","metadata":{"name":"s"}},
           {"kind":"Pod"},7]})",
-                              {}}),
-    [](const auto& row) { return row.param.name; });
+     {}});
 
 TEST(SavedPods, WhatIsNoneIsRefused) {
   for (const char* text : {"", "pods", "[]", "{}", R"({"items":7})", R"({"kind":"Service"})"}) {
@@ -63,28 +60,23 @@ TEST_P(TimeTest, IsRead) {
   auto time = ParseRfc3339(GetParam().text);
   EXPECT_EQ(time ? base::Rfc3339(*time) : "", GetParam().expect);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Rfc3339, TimeTest,
-    testing::Values(
-        TimeCase{"Plain", "2026-08-01T10:00:00Z", "2026-08-01T10:00:00Z"},
-        TimeCase{"LowerCase", "2026-08-01t10:00:00z", ""},
-        TimeCase{"Micro", "2026-08-01T10:00:00.123456Z", "2026-08-01T10:00:00Z"},
-        TimeCase{"East", "2026-08-01T12:30:00+02:30", "2026-08-01T10:00:00Z"},
-        TimeCase{"West", "2026-07-31T23:00:00-11:00", "2026-08-01T10:00:00Z"},
-        TimeCase{"HourOfOneDigit", "2026-08-01T9:00:00Z", "2026-08-01T09:00:00Z"},
-        TimeCase{"SixtyMinutesEast", "2026-08-01T10:00:00+02:60", "2026-08-01T07:00:00Z"},
-        TimeCase{"WestOfAnyPlace", "2026-08-01T10:00:00-24:60", "2026-08-02T11:00:00Z"},
-        TimeCase{"TooFarEast", "2026-08-01T10:00:00+25:00", ""},
-        TimeCase{"LeapDay", "2028-02-29T00:00:00Z", "2028-02-29T00:00:00Z"},
-        TimeCase{"LeapSecond", "2016-12-31T23:59:60Z", ""},
-        TimeCase{"Comma", "2026-08-01T10:00:00,5Z", "2026-08-01T10:00:00Z"},
-        TimeCase{"NeverIsAYearThatFits", "9999-12-31T23:59:59Z", "2200-01-01T23:59:59Z"},
-        TimeCase{"NoSuchDay", "2026-02-29T00:00:00Z", ""}, TimeCase{"Month", "2026-13-01T00:00:00Z", ""},
-        TimeCase{"Hour", "2026-08-01T24:00:00Z", ""}, TimeCase{"NoZone", "2026-08-01T10:00:00", ""},
-        TimeCase{"EmptyFraction", "2026-08-01T10:00:00.Z", ""},
-        TimeCase{"Behind", "2026-08-01T10:00:00Z ", ""}, TimeCase{"Blank", "2026-08-01 10:00:00Z", ""},
-        TimeCase{"Sign", "+026-08-01T10:00:00Z", ""}, TimeCase{"Empty", "", ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rfc3339, TimeTest, {"Plain", "2026-08-01T10:00:00Z", "2026-08-01T10:00:00Z"},
+          {"LowerCase", "2026-08-01t10:00:00z", ""},
+          {"Micro", "2026-08-01T10:00:00.123456Z", "2026-08-01T10:00:00Z"},
+          {"East", "2026-08-01T12:30:00+02:30", "2026-08-01T10:00:00Z"},
+          {"West", "2026-07-31T23:00:00-11:00", "2026-08-01T10:00:00Z"},
+          {"HourOfOneDigit", "2026-08-01T9:00:00Z", "2026-08-01T09:00:00Z"},
+          {"SixtyMinutesEast", "2026-08-01T10:00:00+02:60", "2026-08-01T07:00:00Z"},
+          {"WestOfAnyPlace", "2026-08-01T10:00:00-24:60", "2026-08-02T11:00:00Z"},
+          {"TooFarEast", "2026-08-01T10:00:00+25:00", ""},
+          {"LeapDay", "2028-02-29T00:00:00Z", "2028-02-29T00:00:00Z"},
+          {"LeapSecond", "2016-12-31T23:59:60Z", ""},
+          {"Comma", "2026-08-01T10:00:00,5Z", "2026-08-01T10:00:00Z"},
+          {"NeverIsAYearThatFits", "9999-12-31T23:59:59Z", "2200-01-01T23:59:59Z"},
+          {"NoSuchDay", "2026-02-29T00:00:00Z", ""}, {"Month", "2026-13-01T00:00:00Z", ""},
+          {"Hour", "2026-08-01T24:00:00Z", ""}, {"NoZone", "2026-08-01T10:00:00", ""},
+          {"EmptyFraction", "2026-08-01T10:00:00.Z", ""}, {"Behind", "2026-08-01T10:00:00Z ", ""},
+          {"Blank", "2026-08-01 10:00:00Z", ""}, {"Sign", "+026-08-01T10:00:00Z", ""}, {"Empty", "", ""});
 
 struct WaitCase {
   std::string name, text;
@@ -95,19 +87,13 @@ TEST_P(WaitTest, IsRead) {
   auto wait = ParseRetryAfter(GetParam().text, *ParseRfc3339("2026-08-01T10:00:00Z"));
   EXPECT_EQ(wait ? wait->count() : -1, GetParam().expect);
 }
-INSTANTIATE_TEST_SUITE_P(RetryAfter, WaitTest,
-                         testing::Values(WaitCase{"Seconds", "120", 120}, WaitCase{"Zero", "0", 0},
-                                         WaitCase{"Blanks", " 5 ", 5},
-                                         WaitCase{"TooFar", "99999999999", 86400},
-                                         WaitCase{"Date", "Sat, 01 Aug 2026 10:01:30 GMT", 90},
-                                         WaitCase{"DateThatPassed", "Sat, 01 Aug 2026 09:00:00 GMT", 0},
-                                         WaitCase{"DateTooFar", "Sun, 01 Aug 2027 10:00:00 GMT", 86400},
-                                         WaitCase{"Negative", "-1", -1}, WaitCase{"Fraction", "1.5", -1},
-                                         WaitCase{"OtherZone", "Sat, 01 Aug 2026 10:01:30 CET", -1},
-                                         WaitCase{"NoSuchMonth", "Sat, 01 Abc 2026 10:01:30 GMT", -1},
-                                         WaitCase{"ShortDate", "Sat, 01 A", -1}, WaitCase{"Word", "soon", -1},
-                                         WaitCase{"Empty", "", -1}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(RetryAfter, WaitTest, {"Seconds", "120", 120}, {"Zero", "0", 0}, {"Blanks", " 5 ", 5},
+          {"TooFar", "99999999999", 86400}, {"Date", "Sat, 01 Aug 2026 10:01:30 GMT", 90},
+          {"DateThatPassed", "Sat, 01 Aug 2026 09:00:00 GMT", 0},
+          {"DateTooFar", "Sun, 01 Aug 2027 10:00:00 GMT", 86400}, {"Negative", "-1", -1},
+          {"Fraction", "1.5", -1}, {"OtherZone", "Sat, 01 Aug 2026 10:01:30 CET", -1},
+          {"NoSuchMonth", "Sat, 01 Abc 2026 10:01:30 GMT", -1}, {"ShortDate", "Sat, 01 A", -1},
+          {"Word", "soon", -1}, {"Empty", "", -1});
 
 }  // namespace
 }  // namespace prefetch::kube::saved_pods_test

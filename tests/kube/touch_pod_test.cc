@@ -7,6 +7,7 @@
 #include "doc/write.h"
 #include "golden.h"
 #include "kube/decode.h"
+#include "rows.h"
 
 namespace prefetch::kube::touch_pod_test {
 namespace {
@@ -63,31 +64,26 @@ TEST_P(ChangeTest, IsSeen) {
   ASSERT_TRUE(changed);
   EXPECT_NE(changed->find(GetParam().expect), std::string::npos) << *changed;
 }
-INSTANTIATE_TEST_SUITE_P(
-    TouchPod, ChangeTest,
-    testing::Values(
-        ChangeCase{"PullSecret", [](Pod& pod) { pod.image_pull_secrets = {"corp-pull"}; },
-                   "pull secret \"corp-pull\""},
-        ChangeCase{"Sidecar", [](Pod& pod) { pod.containers.push_back({.name = "istio", .image = "x"}); },
-                   "added the container \"istio\""},
-        ChangeCase{
-            "SidecarInFront",
-            [](Pod& pod) { pod.containers.insert(pod.containers.begin(), {.name = "istio", .image = "x"}); },
-            "added the container \"istio\""},
-        ChangeCase{
-            "InitContainer",
-            [](Pod& pod) { pod.containers.insert(pod.containers.begin(), {.name = "setup", .init = true}); },
-            "init container \"setup\""},
-        ChangeCase{"OtherImage", [](Pod& pod) { pod.containers[1].image = "mirror.corp/busybox"; },
-                   "changed the image \"busybox\" to \"mirror.corp/busybox\""},
-        ChangeCase{"ContainerGone", [](Pod& pod) { pod.containers.pop_back(); }, "took away a container"},
-        ChangeCase{"AlwaysNoMore", [](Pod& pod) { pod.containers[1].pull_policy = "IfNotPresent"; },
-                   "imagePullPolicy to \"IfNotPresent\""},
-        ChangeCase{"NeverPulls", [](Pod& pod) { pod.containers[0].pull_policy = "Never"; }, "Never"},
-        ChangeCase{"OtherNode", [](Pod& pod) { pod.node = "ci-8"; }, "node \"ci-8\""},
-        ChangeCase{"OtherAccount", [](Pod& pod) { pod.service_account = "builder"; }, "\"builder\""},
-        ChangeCase{"Volume", [](Pod& pod) { pod.image_volumes = {"r.io/x"}; }, "image volumes"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(TouchPod, ChangeTest,
+          {"PullSecret", [](Pod& pod) { pod.image_pull_secrets = {"corp-pull"}; },
+           "pull secret \"corp-pull\""},
+          {"Sidecar", [](Pod& pod) { pod.containers.push_back({.name = "istio", .image = "x"}); },
+           "added the container \"istio\""},
+          {"SidecarInFront",
+           [](Pod& pod) { pod.containers.insert(pod.containers.begin(), {.name = "istio", .image = "x"}); },
+           "added the container \"istio\""},
+          {"InitContainer",
+           [](Pod& pod) { pod.containers.insert(pod.containers.begin(), {.name = "setup", .init = true}); },
+           "init container \"setup\""},
+          {"OtherImage", [](Pod& pod) { pod.containers[1].image = "mirror.corp/busybox"; },
+           "changed the image \"busybox\" to \"mirror.corp/busybox\""},
+          {"ContainerGone", [](Pod& pod) { pod.containers.pop_back(); }, "took away a container"},
+          {"AlwaysNoMore", [](Pod& pod) { pod.containers[1].pull_policy = "IfNotPresent"; },
+           "imagePullPolicy to \"IfNotPresent\""},
+          {"NeverPulls", [](Pod& pod) { pod.containers[0].pull_policy = "Never"; }, "Never"},
+          {"OtherNode", [](Pod& pod) { pod.node = "ci-8"; }, "node \"ci-8\""},
+          {"OtherAccount", [](Pod& pod) { pod.service_account = "builder"; }, "\"builder\""},
+          {"Volume", [](Pod& pod) { pod.image_volumes = {"r.io/x"}; }, "image volumes"});
 
 }  // namespace
 }  // namespace prefetch::kube::touch_pod_test

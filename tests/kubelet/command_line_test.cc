@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rows.h"
+
 namespace prefetch::kubelet::command_line_test {
 namespace {
 
@@ -25,52 +27,42 @@ TEST_P(CommandLineTest, Parses) {
 }
 
 // K46, and credentials' rule A1.
-INSTANTIATE_TEST_SUITE_P(
-    Spec51, CommandLineTest,
-    testing::Values(
-        LineCase{"None", {}, {}}, LineCase{"EqualsSign", {"--config=/c"}, {.config = "/c"}},
-        LineCase{"NextArgument", {"--config", "/c"}, {.config = "/c"}},
-        LineCase{"LastCounts", {"--config=/a", "--config", "/b"}, {.config = "/b"}},
-        LineCase{"EmptyIsNotGiven", {"--config="}, {}},
-        LineCase{"ValueMayHoldEqualsSigns", {"--root-dir=/a=b"}, {.root_dir = "/a=b"}},
-        LineCase{
-            "Underscores", {"--root_dir=/r", "--config_dir", "/d"}, {.root_dir = "/r", .config_dir = "/d"}},
-        LineCase{"SwitchBeforeAFlag", {"--fail-swap-on", "--config", "/c"}, {.config = "/c"}},
-        LineCase{"UnknownFlagWithValue", {"--node-ip", "10.0.0.1", "--v=2", "--config=/c"}, {.config = "/c"}},
-        LineCase{"ShortFlag", {"-v", "2", "--config=/c"}, {.config = "/c"}},
-        LineCase{"OneDashIsNoLongFlag", {"-config=/c"}, {}},
-        LineCase{"NothingBehindTwoDashes", {"--", "--config=/c"}, {}},
-        LineCase{
-            "SimilarNamesDiffer", {"--kubeconfig=/k", "--bootstrap-kubeconfig=/b", "--cloud-config=/x"}, {}},
-        LineCase{"Kubeadm",
-                 {"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf",
-                  "--kubeconfig=/etc/kubernetes/kubelet.conf", "--config=/var/lib/kubelet/config.yaml",
-                  "--container-runtime-endpoint=unix:///run/containerd/containerd.sock"},
-                 {.config = "/var/lib/kubelet/config.yaml",
-                  .container_runtime_endpoint = "unix:///run/containerd/containerd.sock"}},
-        LineCase{
-            "CredentialProviders",
-            {"--image-credential-provider-config=/p.yaml", "--image-credential-provider-bin-dir=/bin"},
-            {.image_credential_provider_config = "/p.yaml", .image_credential_provider_bin_dir = "/bin"}},
-        LineCase{
-            "ImageService", {"--image-service-endpoint=unix:///i"}, {.image_service_endpoint = "unix:///i"}},
-        LineCase{"Gate",
-                 {"--feature-gates=KubeletEnsureSecretPulledImages=true"},
-                 {.gates = {.ensure_secret_pulled_images = true}}},
-        LineCase{"GatesWithSpacesAndGaps",
-                 {"--feature-gates", " A=1,, AllBeta = F ,AllAlpha=TRUE,"},
-                 {.gates = {.all_alpha = true, .all_beta = false}}},
-        LineCase{"GatesAddUp",
-                 {"--feature-gates=AllAlpha=true,AllBeta=false", "--feature-gates=AllAlpha=false"},
-                 {.gates = {.all_alpha = false, .all_beta = false}}},
-        LineCase{"NoGates", {"--feature-gates="}, {}},
-        LineCase{"ImageGc",
-                 {"--image-gc-high-threshold=90", "--image-gc-low-threshold", "70"},
-                 {.gc_high_percent = 90, .gc_low_percent = 70}},
-        LineCase{
-            "MinimumAge", {"--minimum-image-ttl-duration=5m"}, {.gc_minimum_age = nanoseconds(minutes(5))}},
-        LineCase{"ZeroMinimumAge", {"--minimum-image-ttl-duration=0"}, {.gc_minimum_age = nanoseconds(0)}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec51, CommandLineTest, {"None", {}, {}}, {"EqualsSign", {"--config=/c"}, {.config = "/c"}},
+          {"NextArgument", {"--config", "/c"}, {.config = "/c"}},
+          {"LastCounts", {"--config=/a", "--config", "/b"}, {.config = "/b"}},
+          {"EmptyIsNotGiven", {"--config="}, {}},
+          {"ValueMayHoldEqualsSigns", {"--root-dir=/a=b"}, {.root_dir = "/a=b"}},
+          {"Underscores", {"--root_dir=/r", "--config_dir", "/d"}, {.root_dir = "/r", .config_dir = "/d"}},
+          {"SwitchBeforeAFlag", {"--fail-swap-on", "--config", "/c"}, {.config = "/c"}},
+          {"UnknownFlagWithValue", {"--node-ip", "10.0.0.1", "--v=2", "--config=/c"}, {.config = "/c"}},
+          {"ShortFlag", {"-v", "2", "--config=/c"}, {.config = "/c"}},
+          {"OneDashIsNoLongFlag", {"-config=/c"}, {}}, {"NothingBehindTwoDashes", {"--", "--config=/c"}, {}},
+          {"SimilarNamesDiffer", {"--kubeconfig=/k", "--bootstrap-kubeconfig=/b", "--cloud-config=/x"}, {}},
+          {"Kubeadm",
+           {"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf",
+            "--kubeconfig=/etc/kubernetes/kubelet.conf", "--config=/var/lib/kubelet/config.yaml",
+            "--container-runtime-endpoint=unix:///run/containerd/containerd.sock"},
+           {.config = "/var/lib/kubelet/config.yaml",
+            .container_runtime_endpoint = "unix:///run/containerd/containerd.sock"}},
+          {"CredentialProviders",
+           {"--image-credential-provider-config=/p.yaml", "--image-credential-provider-bin-dir=/bin"},
+           {.image_credential_provider_config = "/p.yaml", .image_credential_provider_bin_dir = "/bin"}},
+          {"ImageService", {"--image-service-endpoint=unix:///i"}, {.image_service_endpoint = "unix:///i"}},
+          {"Gate",
+           {"--feature-gates=KubeletEnsureSecretPulledImages=true"},
+           {.gates = {.ensure_secret_pulled_images = true}}},
+          {"GatesWithSpacesAndGaps",
+           {"--feature-gates", " A=1,, AllBeta = F ,AllAlpha=TRUE,"},
+           {.gates = {.all_alpha = true, .all_beta = false}}},
+          {"GatesAddUp",
+           {"--feature-gates=AllAlpha=true,AllBeta=false", "--feature-gates=AllAlpha=false"},
+           {.gates = {.all_alpha = false, .all_beta = false}}},
+          {"NoGates", {"--feature-gates="}, {}},
+          {"ImageGc",
+           {"--image-gc-high-threshold=90", "--image-gc-low-threshold", "70"},
+           {.gc_high_percent = 90, .gc_low_percent = 70}},
+          {"MinimumAge", {"--minimum-image-ttl-duration=5m"}, {.gc_minimum_age = nanoseconds(minutes(5))}},
+          {"ZeroMinimumAge", {"--minimum-image-ttl-duration=0"}, {.gc_minimum_age = nanoseconds(0)}});
 
 struct RefusedCase {
   std::string name;
@@ -87,17 +79,11 @@ TEST_P(CommandLineRefused, IsAProblemThatNamesTheFlag) {
   EXPECT_EQ(line.config, "/c");
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, CommandLineRefused,
-                         testing::Values(RefusedCase{"GateWithoutValue", "--feature-gates=AllAlpha"},
-                                         RefusedCase{"GateYes", "--feature-gates=AllAlpha=yes"},
-                                         RefusedCase{"PercentText", "--image-gc-low-threshold=low"},
-                                         RefusedCase{"PercentTail", "--image-gc-low-threshold=80%"},
-                                         RefusedCase{"PercentRange", "--image-gc-high-threshold=101"},
-                                         RefusedCase{"PercentNegative", "--image-gc-high-threshold=-1"},
-                                         RefusedCase{"PercentEmpty", "--image-gc-high-threshold="},
-                                         RefusedCase{"Age", "--minimum-image-ttl-duration=2"},
-                                         RefusedCase{"NegativeAge", "--minimum-image-ttl-duration=-1s"}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Values, CommandLineRefused, {"GateWithoutValue", "--feature-gates=AllAlpha"},
+          {"GateYes", "--feature-gates=AllAlpha=yes"}, {"PercentText", "--image-gc-low-threshold=low"},
+          {"PercentTail", "--image-gc-low-threshold=80%"}, {"PercentRange", "--image-gc-high-threshold=101"},
+          {"PercentNegative", "--image-gc-high-threshold=-1"}, {"PercentEmpty", "--image-gc-high-threshold="},
+          {"Age", "--minimum-image-ttl-duration=2"}, {"NegativeAge", "--minimum-image-ttl-duration=-1s"});
 
 TEST(CommandLine, FlagAtTheEndHasNoValue) {
   CommandLine line = ParseCommandLine({"kubelet", "--config"});
@@ -116,19 +102,14 @@ TEST_P(IsKubeletTest, ByItsArguments) {
   EXPECT_EQ(IsKubelet(GetParam().arguments), GetParam().is_kubelet);
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, IsKubeletTest,
-                         testing::Values(KubeletCase{"Bare", {"kubelet"}, true},
-                                         KubeletCase{"WithPath", {"/usr/local/bin/kubelet", "--v=2"}, true},
-                                         KubeletCase{"Hyperkube", {"/hyperkube", "kubelet", "--v=2"}, true},
-                                         KubeletCase{"OtherHyperkube", {"/hyperkube", "kube-proxy"}, false},
-                                         KubeletCase{"HyperkubeAlone", {"/hyperkube"}, false},
-                                         KubeletCase{"Nothing", {}, false},
-                                         KubeletCase{"AnEditorOfIt", {"vi", "kubelet"}, false},
-                                         KubeletCase{"ALongerName", {"/usr/bin/kubelet-check"}, false},
-                                         KubeletCase{"AFolderOfThatName", {"/opt/kubelet/run"}, false},
-                                         KubeletCase{"OnlyItsVersion", {"kubelet", "--version"}, false},
-                                         KubeletCase{"OnlyItsHelp", {"kubelet", "-h"}, false}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Programs, IsKubeletTest, {"Bare", {"kubelet"}, true},
+          {"WithPath", {"/usr/local/bin/kubelet", "--v=2"}, true},
+          {"Hyperkube", {"/hyperkube", "kubelet", "--v=2"}, true},
+          {"OtherHyperkube", {"/hyperkube", "kube-proxy"}, false}, {"HyperkubeAlone", {"/hyperkube"}, false},
+          {"Nothing", {}, false}, {"AnEditorOfIt", {"vi", "kubelet"}, false},
+          {"ALongerName", {"/usr/bin/kubelet-check"}, false},
+          {"AFolderOfThatName", {"/opt/kubelet/run"}, false},
+          {"OnlyItsVersion", {"kubelet", "--version"}, false}, {"OnlyItsHelp", {"kubelet", "-h"}, false});
 
 TEST(CommandLine, ArgumentsEndInNul) {
   using Arguments = std::vector<std::string>;

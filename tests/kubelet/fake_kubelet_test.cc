@@ -11,6 +11,7 @@
 #include "kubelet/fake_kubelet_stories.h"
 #include "kubelet/fake_node.h"
 #include "kubelet/settings.h"
+#include "rows.h"
 
 namespace prefetch::tests::fake_kubelet_test {
 namespace {
@@ -58,394 +59,335 @@ TEST_P(FakeKubeletTest, DoesAsARealOne) {
   for (const Expected& expected : GetParam().expected) Check(node, expected);
 }
 
-std::string NameOf(const testing::TestParamInfo<Row>& row) {
-  return row.param.name;
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Section312, FakeKubeletTest,
-    testing::Values(
-        Row{"Row1", Default(), PrefetchOnly, {{"Starts", "Preloaded"}}},
-        Row{"Row2", Default(), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-        Row{"Row3", Default(), ClosedBySecret,
-            std::vector<Expected>{
-                {"Starts", "RecordedForPod", kImage, With(Secret("u-2", "h-1", "elsewhere"))}}},
-        Row{"Row4", Default(), ClosedBySecret,
-            std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(Secret("u-1", "h-2"))}}},
-        Row{"Row5", Default(), ClosedBySecret,
-            std::vector<Expected>{{"Pulls", "RecordedForOthers", kImage, With(Secret("u-2", "h-2"))}}},
-        Row{"Row6", Default(),
-            [](FakeNode& node) {
-              ClosedBySecret(node);
-              node.Prefetch("mirror.io/t/a:v1", kId);
-            },
-            std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "mirror.io/t/a:v1", With(kSecret)}}},
-        Row{"Row7", Default(), [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-            std::vector<Expected>{{"Starts", "OpenToNode"}}},
-        // A name that kubelet's start does not resolve. One that it does becomes a record (K32).
-        Row{"Row8", Default(), KilledUnderAShortName, {{"Pulls", "PullInterrupted", "nginx"}}},
-        Row{"Row9", Default(), KilledUnderAShortName, {{"Starts", "Preloaded", "nginx:latest"}}},
-        Row{"Row10", kStrict, PrefetchOnly, {{"Pulls", "VerificationAlways"}}}),
-    NameOf);
+TEST_ROWS(Section312, FakeKubeletTest, {"Row1", Default(), PrefetchOnly, {{"Starts", "Preloaded"}}},
+          {"Row2", Default(), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
+          {"Row3", Default(), ClosedBySecret,
+           std::vector<Expected>{
+               {"Starts", "RecordedForPod", kImage, With(Secret("u-2", "h-1", "elsewhere"))}}},
+          {"Row4", Default(), ClosedBySecret,
+           std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(Secret("u-1", "h-2"))}}},
+          {"Row5", Default(), ClosedBySecret,
+           std::vector<Expected>{{"Pulls", "RecordedForOthers", kImage, With(Secret("u-2", "h-2"))}}},
+          {"Row6", Default(),
+           [](FakeNode& node) {
+             ClosedBySecret(node);
+             node.Prefetch("mirror.io/t/a:v1", kId);
+           },
+           std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "mirror.io/t/a:v1", With(kSecret)}}},
+          {"Row7", Default(), [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
+           std::vector<Expected>{{"Starts", "OpenToNode"}}},
+          // A name that kubelet's start does not resolve. One that it does becomes a record (K32).
+          {"Row8", Default(), KilledUnderAShortName, {{"Pulls", "PullInterrupted", "nginx"}}},
+          {"Row9", Default(), KilledUnderAShortName, {{"Starts", "Preloaded", "nginx:latest"}}},
+          {"Row10", kStrict, PrefetchOnly, {{"Pulls", "VerificationAlways"}}});
 
 // Seen on kubelet 1.36.2; the names number the observations. E8 and E9 are of a kubelet that runs: what it
 // answers from memory is in no file (K33), and the verdict is that of its next start. Numbers that are left
 // out are of names, times, downloads, pins and other interfaces, which no verdict shows. A long random walk
 // of that kubelet found the same; class Walk below is made after it. A pull secret that cannot be parsed has
 // no place in a PodIdentity.
-INSTANTIATE_TEST_SUITE_P(
-    Evidence1To23, FakeKubeletTest,
-    testing::Values(
-        Row{"E1and2", Default(), PrefetchOnly, {{"Starts", "Preloaded"}}},
-        Row{"E3", Default(), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-        Row{"E4", Default(),
-            [](FakeNode& node) {
-              ClosedBySecret(node);
-              PrefetchOnly(node);
-            },
-            std::vector<Expected>{{"Pulls", "RecordedForOthers"}}},
-        Row{"E5",
-            Default(),
-            [](FakeNode& node) {
-              ClosedBySecret(node);
-              EXPECT_TRUE(node.kubelet.StartPod(kImage, kId, With(Secret("u-2", "h-1", "mine"))));
-            },
-            // The second secret is written down, so that its rotation is accepted, too.
-            {{"Starts", "RecordedForPod", kImage, With(Secret("u-2", "h-7", "mine"))}}},
-        Row{"E6", Default(),
-            [](FakeNode& node) {
-              node.KubeletPulls(kImage, kId, kNode);
-              node.Prefetch("reg.io/t/b:v1", kId);
-            },
-            std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "reg.io/t/b:v1"}}},
-        Row{"E7", kStrict, PrefetchOnly, {{"Pulls", "VerificationAlways"}}},
-        Row{"E8AfterARestart", kStrict,
-            [](FakeNode& node) {
-              node.Prefetch(kImage, kId);
-              node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
-              EXPECT_FALSE(node.kubelet.Admits(kImage, kId, kAnybody));
-              node.Restart();
-            },
-            std::vector<Expected>{{"Starts", "OpenToNode"}}},
-        Row{"E9AfterARestart", Default(),
-            [](FakeNode& node) {
-              ClosedBySecret(node);
-              std::filesystem::remove(node.root / node.RecordPath(kId));
-              EXPECT_TRUE(node.kubelet.Admits(kImage, kId, With(kSecret)));
-              EXPECT_FALSE(node.kubelet.Admits(kImage, kId, kAnybody));
-              node.Restart();
-            },
-            std::vector<Expected>{{"Starts", "Preloaded"}}},
-        Row{"E10and11", kStrict, [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-            std::vector<Expected>{{"Starts", "OpenToNode"}}},
-        Row{"E12to15", kStrict,
-            [](FakeNode& node) {
-              for (const char* name : {"reg.io/t/a:v1", "reg.io/t/b:v1", "reg.io/t/c:v1", "reg.io/t/d:v1"}) {
-                node.Prefetch(name, std::string("sha256:") + name);
-              }
-              for (const char* name : {"reg.io/t/a:v1", "reg.io/t/b:v1", "reg.io/t/c:v1"}) {
-                node.KubeletPulls(name, node.IdOf(name), kNode);
-              }
-            },
-            std::vector<Expected>{{"Starts", "OpenToNode", "reg.io/t/a:v1"},
-                                  {"Starts", "OpenToNode", "reg.io/t/b:v1"},
-                                  {"Starts", "OpenToNode", "reg.io/t/c:v1"},
-                                  {"Pulls", "VerificationAlways", "reg.io/t/d:v1"}}},
-        Row{"E16", kStrict, ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-        Row{"E17", Listed({"reg/allowed/*", "reg/exact/one"}),
-            [](FakeNode& node) {
-              for (const std::string name : {"reg/allowed/x", "reg/exact/one", "reg/exact/two"}) {
-                node.Prefetch(name + ":1", kId);
-                node.Prefetch(name + kDigest, kId);
-              }
-            },
-            std::vector<Expected>{{"Starts", "Allowlisted", "reg/allowed/x:1"},
-                                  {"Starts", "Allowlisted", "reg/allowed/x" + kDigest},
-                                  {"Starts", "Allowlisted", "reg/exact/one:1"},
-                                  {"Starts", "Allowlisted", "reg/exact/one" + kDigest},
-                                  {"Pulls", "NotAllowlisted", "reg/exact/two:1"},
-                                  {"Pulls", "NotAllowlisted", "reg/exact/two" + kDigest}}},
-        Row{"E18", Listed({"reg.io/t/*"}), ClosedBySecret, {{"Starts", "Allowlisted"}}},
-        Row{"E19", By(Policy::kNeverVerify), ClosedBySecret, {{"Starts", "VerificationNever"}}},
-        Row{"E20", Default(),
-            [](FakeNode& node) {
-              ClosedBySecret(node);
-              node.Remove(kImage);
-              PrefetchOnly(node);
-            },
-            std::vector<Expected>{{"Pulls", "RecordedForOthers"}}},
-        Row{"E22", Default(), [](FakeNode& node) { node.Prefetch("reg.io/t/a" + kDigest, kId); },
-            std::vector<Expected>{{"Pulls", "ImageAbsent"}, {"Starts", "Preloaded", "reg.io/t/a" + kDigest}}},
-        Row{"E23", Default(),
-            [](FakeNode& node) { EXPECT_FALSE(node.kubelet.BeginPull(std::string(64, 'c'))); },
-            std::vector<Expected>{{"Refused", "InvalidImageName", std::string(64, 'c')}}}),
-    NameOf);
+TEST_ROWS(Evidence1To23, FakeKubeletTest, {"E1and2", Default(), PrefetchOnly, {{"Starts", "Preloaded"}}},
+          {"E3", Default(), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
+          {"E4", Default(),
+           [](FakeNode& node) {
+             ClosedBySecret(node);
+             PrefetchOnly(node);
+           },
+           std::vector<Expected>{{"Pulls", "RecordedForOthers"}}},
+          {"E5",
+           Default(),
+           [](FakeNode& node) {
+             ClosedBySecret(node);
+             EXPECT_TRUE(node.kubelet.StartPod(kImage, kId, With(Secret("u-2", "h-1", "mine"))));
+           },
+           // The second secret is written down, so that its rotation is accepted, too.
+           {{"Starts", "RecordedForPod", kImage, With(Secret("u-2", "h-7", "mine"))}}},
+          {"E6", Default(),
+           [](FakeNode& node) {
+             node.KubeletPulls(kImage, kId, kNode);
+             node.Prefetch("reg.io/t/b:v1", kId);
+           },
+           std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "reg.io/t/b:v1"}}},
+          {"E7", kStrict, PrefetchOnly, {{"Pulls", "VerificationAlways"}}},
+          {"E8AfterARestart", kStrict,
+           [](FakeNode& node) {
+             node.Prefetch(kImage, kId);
+             node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
+             EXPECT_FALSE(node.kubelet.Admits(kImage, kId, kAnybody));
+             node.Restart();
+           },
+           std::vector<Expected>{{"Starts", "OpenToNode"}}},
+          {"E9AfterARestart", Default(),
+           [](FakeNode& node) {
+             ClosedBySecret(node);
+             std::filesystem::remove(node.root / node.RecordPath(kId));
+             EXPECT_TRUE(node.kubelet.Admits(kImage, kId, With(kSecret)));
+             EXPECT_FALSE(node.kubelet.Admits(kImage, kId, kAnybody));
+             node.Restart();
+           },
+           std::vector<Expected>{{"Starts", "Preloaded"}}},
+          {"E10and11", kStrict, [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
+           std::vector<Expected>{{"Starts", "OpenToNode"}}},
+          {"E12to15", kStrict,
+           [](FakeNode& node) {
+             for (const char* name : {"reg.io/t/a:v1", "reg.io/t/b:v1", "reg.io/t/c:v1", "reg.io/t/d:v1"}) {
+               node.Prefetch(name, std::string("sha256:") + name);
+             }
+             for (const char* name : {"reg.io/t/a:v1", "reg.io/t/b:v1", "reg.io/t/c:v1"}) {
+               node.KubeletPulls(name, node.IdOf(name), kNode);
+             }
+           },
+           std::vector<Expected>{{"Starts", "OpenToNode", "reg.io/t/a:v1"},
+                                 {"Starts", "OpenToNode", "reg.io/t/b:v1"},
+                                 {"Starts", "OpenToNode", "reg.io/t/c:v1"},
+                                 {"Pulls", "VerificationAlways", "reg.io/t/d:v1"}}},
+          {"E16", kStrict, ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
+          {"E17", Listed({"reg/allowed/*", "reg/exact/one"}),
+           [](FakeNode& node) {
+             for (const std::string name : {"reg/allowed/x", "reg/exact/one", "reg/exact/two"}) {
+               node.Prefetch(name + ":1", kId);
+               node.Prefetch(name + kDigest, kId);
+             }
+           },
+           std::vector<Expected>{{"Starts", "Allowlisted", "reg/allowed/x:1"},
+                                 {"Starts", "Allowlisted", "reg/allowed/x" + kDigest},
+                                 {"Starts", "Allowlisted", "reg/exact/one:1"},
+                                 {"Starts", "Allowlisted", "reg/exact/one" + kDigest},
+                                 {"Pulls", "NotAllowlisted", "reg/exact/two:1"},
+                                 {"Pulls", "NotAllowlisted", "reg/exact/two" + kDigest}}},
+          {"E18", Listed({"reg.io/t/*"}), ClosedBySecret, {{"Starts", "Allowlisted"}}},
+          {"E19", By(Policy::kNeverVerify), ClosedBySecret, {{"Starts", "VerificationNever"}}},
+          {"E20", Default(),
+           [](FakeNode& node) {
+             ClosedBySecret(node);
+             node.Remove(kImage);
+             PrefetchOnly(node);
+           },
+           std::vector<Expected>{{"Pulls", "RecordedForOthers"}}},
+          {"E22", Default(), [](FakeNode& node) { node.Prefetch("reg.io/t/a" + kDigest, kId); },
+           std::vector<Expected>{{"Pulls", "ImageAbsent"}, {"Starts", "Preloaded", "reg.io/t/a" + kDigest}}},
+          {"E23", Default(),
+           [](FakeNode& node) { EXPECT_FALSE(node.kubelet.BeginPull(std::string(64, 'c'))); },
+           std::vector<Expected>{{"Refused", "InvalidImageName", std::string(64, 'c')}}});
 
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Evidence24To46, FakeKubeletTest,
-    testing::Values(
-        // A static pod, an image volume, node credentials from a file: to the record a touch is a touch.
-        Row{"E26to29and46",
-            kStrict,
-            [](FakeNode& node) {
-              node.kubelet.BeginPull(kImage);
-              node.kubelet.FailPull(kImage);
-              node.KubeletPulls(kImage, kId, kNode);
-            },
-            std::vector<Expected>{{"Starts", "OpenToNode"}, {"Starts", "OpenToNode", kImage, With(Secret("u-3", "wrong"))}}},
-        Row{"E31",
-            Default(),
-            [](FakeNode& node) {
-              KilledInMidPull(node);
-              node.Restart();
-              EXPECT_EQ(node.Content(node.IntentPath(kImage)), "");
-            },
-            std::vector<Expected>{{"Pulls", "PullInterrupted"}}},
-        Row{"E31WhileThePullIsUnderWay",
-            Default(),
-            [](FakeNode& node) {
-              node.kubelet.BeginPull(kImage);
-              node.Prefetch(kImage, kId);
-            },
-            std::vector<Expected>{{"Pulls", "PullInterrupted"}}},
-        Row{"E32",
-            Default(),
-            [](FakeNode& node) {
-              node.Prefetch(kImage, kId);
-              node.kubelet.BeginPull(kImage);
-              node.kubelet.FailPull(kImage);
-            },
-            std::vector<Expected>{{"Starts", "Preloaded"}}},
-        Row{"E33ClosedBecomesOpen",
-            Default(),
-            [](FakeNode& node) {
-              ClosedBySecret(node);
-              node.Collect();
-            },
-            std::vector<Expected>{{"Starts", "Preloaded"}}},
-        Row{"E33OpenBecomesClosed",
-            kStrict,
-            [](FakeNode& node) {
-              node.KubeletPulls(kImage, kId, kNode);
-              node.Collect();
-            },
-            std::vector<Expected>{{"Pulls", "VerificationAlways"}}},
-        Row{"E33TheOneThatWasKeptStays",
-            kStrict,
-            [](FakeNode& node) {
-              node.KubeletPulls(kImage, kId, kNode);
-              node.Collect({kId});
-            },
-            std::vector<Expected>{{"Starts", "OpenToNode"}}},
-        Row{"E34",
-            kStrict,
-            [](FakeNode& node) {
-              node.Prefetch(kImage, kId);
-              Damage(node, node.RecordPath("sha256:other"), "{");
-              node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
-            },
-            std::vector<Expected>{{"Starts", "OpenToNode"}}},
-        Row{"E36",
-            Default(),
-            [](FakeNode& node) {
-              ClosedBySecret(node);
-              node.Remove(kImage);
-              node.Restart();
-              EXPECT_NE(node.Content(node.RecordPath(kId)), "");
-              node.Collect();
-              EXPECT_EQ(node.Content(node.RecordPath(kId)), "");
-            },
-            std::vector<Expected>{{"Pulls", "ImageAbsent"}}},
-        Row{"E39", Default(), KilledUnderAShortName, {{"Pulls", "PullInterrupted", "nginx"}}},
-        Row{"E39AfterAPullThatFailed",
-            Default(),
-            [](FakeNode& node) {
-              KilledUnderAShortName(node);
-              node.kubelet.BeginPull("nginx");
-              node.kubelet.FailPull("nginx");
-            },
-            std::vector<Expected>{{"Starts", "Preloaded", "nginx"}}},
-        Row{"E39Undecodable",
-            Default(),
-            [](FakeNode& node) {
-              node.Prefetch(kImage, kId);
-              Damage(node, node.IntentPath(kImage), "{");
-            },
-            std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
-        Row{"E39UndecodableAfterAPullThatFailed",
-            Default(),
-            [](FakeNode& node) {
-              node.Prefetch(kImage, kId);
-              Damage(node, node.IntentPath(kImage), "{");
-              node.kubelet.BeginPull(kImage);
-              node.kubelet.FailPull(kImage);
-            },
-            std::vector<Expected>{{"Starts", "Preloaded"}}},
-        Row{"E40With99",
-            Default(),
-            [](FakeNode& node) { RecordedFor(node, 99); },
-            std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(Secret("u-1", "h-2"))},
-             {"Starts", "RecordedForPod", kImage, With(Secret("u-7", "h-1"))}}},
-        Row{"E40With100",
-            Default(),
-            [](FakeNode& node) { RecordedFor(node, 100); },
-            std::vector<Expected>{{"Pulls", "RecordedForOthers", kImage, With(Secret("u-1", "h-2"))},
-             {"Starts", "RecordedForPod", kImage, With(Secret("u-7", "h-1"))}}},
-        Row{"E40With101",
-            Default(),
-            [](FakeNode& node) { RecordedFor(node, 101); },
-            std::vector<Expected>{{"Pulls", "RecordedForOthers", kImage, With(Secret("u-1", "h-2"))},
-             {"Starts", "RecordedForPod", kImage, With(Secret("u-7", "h-1"))}}},
-        Row{"E41",
-            kStrict,
-            [](FakeNode& node) {
-              node.KubeletPulls(kImage, kId, kNode);
-              node.Restart();
-              EXPECT_EQ(node.Ask(kImage).never.result, kubelet::VerdictResult::kStarts);
-              node.Collect();
-            },
-            std::vector<Expected>{{"Pulls", "VerificationAlways"}}},
-        Row{"E42NodeWide",
-            Default(),
-            [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-            std::vector<Expected>{{"Starts", "OpenToNode", kImage, With(kSecret)}}},
-        Row{"E43Undecodable",
-            By(Policy::kNeverVerify),
-            [](FakeNode& node) {
-              node.Prefetch(kImage, kId);
-              Damage(node, node.RecordPath(kId), "");
-            },
-            std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
-        Row{"E43UndecodableUntilAPullOverwritesIt",
-            By(Policy::kNeverVerify),
-            [](FakeNode& node) {
-              node.Prefetch(kImage, kId);
-              Damage(node, node.RecordPath(kId), "{\"Kind\":\"ImagePulledRecord\"}");
-              node.KubeletPulls(kImage, kId, kBySecret);
-            },
-            std::vector<Expected>{{"Starts", "VerificationNever"}}},
-        Row{"E43Yaml",
-            kStrict,
-            [](FakeNode& node) {
-              node.Prefetch(kImage, kId);
-              Damage(
-                  node, node.RecordPath(kId),
-                  "kind: ImagePulledRecord\napiVersion: kubelet.config.k8s.io/v1beta1\nimageRef: sha256:aaa\n"
-                  "credentialMapping:\n  reg.io/t/a:\n    nodePodsAccessible: true\n");
-            },
-            std::vector<Expected>{{"Starts", "OpenToNode"}}},
-        Row{"E43OtherImageRef",
-            Default(),
-            [](FakeNode& node) {
-              node.Prefetch(kImage, kId);
-              Damage(node, node.RecordPath(kId),
-                     EncodeRecord({{"sha256:bbb", {}}, "2026-08-01T10:00:00Z"}, node.settings.version));
-            },
-            std::vector<Expected>{{"Starts", "Preloaded"}}},
-        Row{"E44",
-            kStrict,
-            [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
-            std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(kAccount)},
-             {"Pulls", "RecordedForOthers", kImage, With(Coordinates{"u-8", "team", "other"})},
-             {"Pulls", "RecordedForOthers"}}},
-        Row{"E44WithoutAnAccount",
-            kStrict,
-            [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-            std::vector<Expected>{{"Starts", "OpenToNode"}, {"Starts", "OpenToNode", kImage, With(kAccount)}}}),
-    NameOf);
+    // A static pod, an image volume, node credentials from a file: to the record a touch is a touch.
+    {"E26to29and46", kStrict,
+     [](FakeNode& node) {
+       node.kubelet.BeginPull(kImage);
+       node.kubelet.FailPull(kImage);
+       node.KubeletPulls(kImage, kId, kNode);
+     },
+     std::vector<Expected>{{"Starts", "OpenToNode"},
+                           {"Starts", "OpenToNode", kImage, With(Secret("u-3", "wrong"))}}},
+    {"E31", Default(),
+     [](FakeNode& node) {
+       KilledInMidPull(node);
+       node.Restart();
+       EXPECT_EQ(node.Content(node.IntentPath(kImage)), "");
+     },
+     std::vector<Expected>{{"Pulls", "PullInterrupted"}}},
+    {"E31WhileThePullIsUnderWay", Default(),
+     [](FakeNode& node) {
+       node.kubelet.BeginPull(kImage);
+       node.Prefetch(kImage, kId);
+     },
+     std::vector<Expected>{{"Pulls", "PullInterrupted"}}},
+    {"E32", Default(),
+     [](FakeNode& node) {
+       node.Prefetch(kImage, kId);
+       node.kubelet.BeginPull(kImage);
+       node.kubelet.FailPull(kImage);
+     },
+     std::vector<Expected>{{"Starts", "Preloaded"}}},
+    {"E33ClosedBecomesOpen", Default(),
+     [](FakeNode& node) {
+       ClosedBySecret(node);
+       node.Collect();
+     },
+     std::vector<Expected>{{"Starts", "Preloaded"}}},
+    {"E33OpenBecomesClosed", kStrict,
+     [](FakeNode& node) {
+       node.KubeletPulls(kImage, kId, kNode);
+       node.Collect();
+     },
+     std::vector<Expected>{{"Pulls", "VerificationAlways"}}},
+    {"E33TheOneThatWasKeptStays", kStrict,
+     [](FakeNode& node) {
+       node.KubeletPulls(kImage, kId, kNode);
+       node.Collect({kId});
+     },
+     std::vector<Expected>{{"Starts", "OpenToNode"}}},
+    {"E34", kStrict,
+     [](FakeNode& node) {
+       node.Prefetch(kImage, kId);
+       Damage(node, node.RecordPath("sha256:other"), "{");
+       node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
+     },
+     std::vector<Expected>{{"Starts", "OpenToNode"}}},
+    {"E36", Default(),
+     [](FakeNode& node) {
+       ClosedBySecret(node);
+       node.Remove(kImage);
+       node.Restart();
+       EXPECT_NE(node.Content(node.RecordPath(kId)), "");
+       node.Collect();
+       EXPECT_EQ(node.Content(node.RecordPath(kId)), "");
+     },
+     std::vector<Expected>{{"Pulls", "ImageAbsent"}}},
+    {"E39", Default(), KilledUnderAShortName, {{"Pulls", "PullInterrupted", "nginx"}}},
+    {"E39AfterAPullThatFailed", Default(),
+     [](FakeNode& node) {
+       KilledUnderAShortName(node);
+       node.kubelet.BeginPull("nginx");
+       node.kubelet.FailPull("nginx");
+     },
+     std::vector<Expected>{{"Starts", "Preloaded", "nginx"}}},
+    {"E39Undecodable", Default(),
+     [](FakeNode& node) {
+       node.Prefetch(kImage, kId);
+       Damage(node, node.IntentPath(kImage), "{");
+     },
+     std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
+    {"E39UndecodableAfterAPullThatFailed", Default(),
+     [](FakeNode& node) {
+       node.Prefetch(kImage, kId);
+       Damage(node, node.IntentPath(kImage), "{");
+       node.kubelet.BeginPull(kImage);
+       node.kubelet.FailPull(kImage);
+     },
+     std::vector<Expected>{{"Starts", "Preloaded"}}},
+    {"E40With99", Default(), [](FakeNode& node) { RecordedFor(node, 99); },
+     std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(Secret("u-1", "h-2"))},
+                           {"Starts", "RecordedForPod", kImage, With(Secret("u-7", "h-1"))}}},
+    {"E40With100", Default(), [](FakeNode& node) { RecordedFor(node, 100); },
+     std::vector<Expected>{{"Pulls", "RecordedForOthers", kImage, With(Secret("u-1", "h-2"))},
+                           {"Starts", "RecordedForPod", kImage, With(Secret("u-7", "h-1"))}}},
+    {"E40With101", Default(), [](FakeNode& node) { RecordedFor(node, 101); },
+     std::vector<Expected>{{"Pulls", "RecordedForOthers", kImage, With(Secret("u-1", "h-2"))},
+                           {"Starts", "RecordedForPod", kImage, With(Secret("u-7", "h-1"))}}},
+    {"E41", kStrict,
+     [](FakeNode& node) {
+       node.KubeletPulls(kImage, kId, kNode);
+       node.Restart();
+       EXPECT_EQ(node.Ask(kImage).never.result, kubelet::VerdictResult::kStarts);
+       node.Collect();
+     },
+     std::vector<Expected>{{"Pulls", "VerificationAlways"}}},
+    {"E42NodeWide", Default(), [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
+     std::vector<Expected>{{"Starts", "OpenToNode", kImage, With(kSecret)}}},
+    {"E43Undecodable", By(Policy::kNeverVerify),
+     [](FakeNode& node) {
+       node.Prefetch(kImage, kId);
+       Damage(node, node.RecordPath(kId), "");
+     },
+     std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
+    {"E43UndecodableUntilAPullOverwritesIt", By(Policy::kNeverVerify),
+     [](FakeNode& node) {
+       node.Prefetch(kImage, kId);
+       Damage(node, node.RecordPath(kId), "{\"Kind\":\"ImagePulledRecord\"}");
+       node.KubeletPulls(kImage, kId, kBySecret);
+     },
+     std::vector<Expected>{{"Starts", "VerificationNever"}}},
+    {"E43Yaml", kStrict,
+     [](FakeNode& node) {
+       node.Prefetch(kImage, kId);
+       Damage(node, node.RecordPath(kId),
+              "kind: ImagePulledRecord\napiVersion: kubelet.config.k8s.io/v1beta1\nimageRef: sha256:aaa\n"
+              "credentialMapping:\n  reg.io/t/a:\n    nodePodsAccessible: true\n");
+     },
+     std::vector<Expected>{{"Starts", "OpenToNode"}}},
+    {"E43OtherImageRef", Default(),
+     [](FakeNode& node) {
+       node.Prefetch(kImage, kId);
+       Damage(node, node.RecordPath(kId),
+              EncodeRecord({{"sha256:bbb", {}}, "2026-08-01T10:00:00Z"}, node.settings.version));
+     },
+     std::vector<Expected>{{"Starts", "Preloaded"}}},
+    {"E44", kStrict, [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
+     std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(kAccount)},
+                           {"Pulls", "RecordedForOthers", kImage, With(Coordinates{"u-8", "team", "other"})},
+                           {"Pulls", "RecordedForOthers"}}},
+    {"E44WithoutAnAccount", kStrict, [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
+     std::vector<Expected>{{"Starts", "OpenToNode"}, {"Starts", "OpenToNode", kImage, With(kAccount)}}});
 
 // Changes between versions (K7, K11, K13, K15, K17, K27): one story on each, and from one to the next.
-INSTANTIATE_TEST_SUITE_P(
-    Section4, FakeKubeletTest,
-    testing::Values(
-        Row{"NoGate132",
-            KubeletSettings{.version = {1, 32}, .gate = false, .policy = {}, .allowlist = {}},
-            ClosedBySecret,
-            std::vector<Expected>{{"Starts", "GateOff"}}},
-        Row{"GateOff136",
-            KubeletSettings{.version = {1, 36}, .gate = false, .policy = {}, .allowlist = {}},
-            ClosedBySecret,
-            std::vector<Expected>{{"Starts", "GateOff"}}},
-        Row{"Secret133", Default(33), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-        Row{"Secret134", Default(34), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-        Row{"Secret135", Default(35), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-        // Untagged, hence for everybody.
-        Row{"Account133",
-            Default(33),
-            [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
-            std::vector<Expected>{{"Starts", "OpenToNode"}}},
-        Row{"Account134",
-            Default(34),
-            [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
-            std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(kAccount)}, {"Pulls", "RecordedForOthers"}}},
-        Row{"ShortAndLongNameAreOneBefore136",
-            kStrict,
-            [](FakeNode& node) {
-              node.Become(By(Policy::kAlwaysVerify, 35));
-              node.KubeletPulls("nginx:1", kId, kNode);
-              node.Prefetch("docker.io/library/nginx:1", kId);
-            },
-            std::vector<Expected>{{"Starts", "OpenToNode", "nginx:1"}, {"Starts", "OpenToNode", "docker.io/library/nginx:1"}}},
-        Row{"ShortAndLongNameAreTwoSince136",
-            kStrict,
-            [](FakeNode& node) {
-              node.KubeletPulls("nginx:1", kId, kNode);
-              node.Prefetch("docker.io/library/nginx:1", kId);
-            },
-            std::vector<Expected>{{"Starts", "OpenToNode", "nginx:1"},
-             {"Pulls", "RecordedUnderOtherName", "docker.io/library/nginx:1"}}},
-        Row{"ForeignFilesAreSeenBy133",
-            kStrict,
-            [](FakeNode& node) {
-              node.Become(By(Policy::kAlwaysVerify, 33));
-              node.Prefetch(kImage, kId);
-              node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
-            },
-            std::vector<Expected>{{"Starts", "OpenToNode"}}},
-        Row{"Upgrade134To135Migrates",
-            kStrict,
-            [](FakeNode& node) {
-              node.Become(By(Policy::kAlwaysVerify, 34));
-              node.KubeletPulls(kImage, kId, kNode);
-              EXPECT_NE(node.Content(node.RecordPath(kId)).find("v1alpha1"), std::string::npos);
-              node.Become(By(Policy::kAlwaysVerify, 35));
-              EXPECT_NE(node.Content(node.RecordPath(kId)).find("v1beta1"), std::string::npos);
-            },
-            std::vector<Expected>{{"Starts", "OpenToNode"}}},
-        Row{"Downgrade135To134ReadsNothing",
-            Default(35),
-            [](FakeNode& node) {
-              node.KubeletPulls(kImage, kId, kNode);
-              node.Become(Default(34));
-            },
-            std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
-        Row{"Downgrade135To134UntilTheNextPull",
-            Default(35),
-            [](FakeNode& node) {
-              node.KubeletPulls(kImage, kId, kNode);
-              node.Become(Default(34));
-              node.KubeletPulls(kImage, kId, kBySecret);
-            },
-            std::vector<Expected>{{"Pulls", "RecordedForOthers"}, {"Starts", "RecordedForPod", kImage, With(kSecret)}}},
-        Row{"Upgrade135To136OrphansShortNames",
-            Default(35),
-            [](FakeNode& node) {
-              node.KubeletPulls("nginx:1", kId, kNode);
-              node.KubeletPulls(kImage, "sha256:bbb", kNode);
-              node.Become(Default(36));
-            },
-            std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "nginx:1"}, {"Starts", "OpenToNode"}}},
-        Row{"TheGateIsSwitchedOffAndOn",
-            Default(),
-            [](FakeNode& node) {
-              ClosedBySecret(node);
-              node.Become({.version = {1, 36}, .gate = false, .policy = {}, .allowlist = {}});
-              EXPECT_TRUE(node.kubelet.Admits(kImage, kId, kAnybody));
-              node.KubeletPulls(kImage, kId, kNode);
-              node.Become(Default());
-            },
-            std::vector<Expected>{{"Pulls", "RecordedForOthers"}}}),
-    NameOf);
+TEST_ROWS(Section4, FakeKubeletTest,
+          {"NoGate132", KubeletSettings{.version = {1, 32}, .gate = false, .policy = {}, .allowlist = {}},
+           ClosedBySecret, std::vector<Expected>{{"Starts", "GateOff"}}},
+          {"GateOff136", KubeletSettings{.version = {1, 36}, .gate = false, .policy = {}, .allowlist = {}},
+           ClosedBySecret, std::vector<Expected>{{"Starts", "GateOff"}}},
+          {"Secret133", Default(33), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
+          {"Secret134", Default(34), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
+          {"Secret135", Default(35), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
+          // Untagged, hence for everybody.
+          {"Account133", Default(33), [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
+           std::vector<Expected>{{"Starts", "OpenToNode"}}},
+          {"Account134", Default(34), [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
+           std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(kAccount)},
+                                 {"Pulls", "RecordedForOthers"}}},
+          {"ShortAndLongNameAreOneBefore136", kStrict,
+           [](FakeNode& node) {
+             node.Become(By(Policy::kAlwaysVerify, 35));
+             node.KubeletPulls("nginx:1", kId, kNode);
+             node.Prefetch("docker.io/library/nginx:1", kId);
+           },
+           std::vector<Expected>{{"Starts", "OpenToNode", "nginx:1"},
+                                 {"Starts", "OpenToNode", "docker.io/library/nginx:1"}}},
+          {"ShortAndLongNameAreTwoSince136", kStrict,
+           [](FakeNode& node) {
+             node.KubeletPulls("nginx:1", kId, kNode);
+             node.Prefetch("docker.io/library/nginx:1", kId);
+           },
+           std::vector<Expected>{{"Starts", "OpenToNode", "nginx:1"},
+                                 {"Pulls", "RecordedUnderOtherName", "docker.io/library/nginx:1"}}},
+          {"ForeignFilesAreSeenBy133", kStrict,
+           [](FakeNode& node) {
+             node.Become(By(Policy::kAlwaysVerify, 33));
+             node.Prefetch(kImage, kId);
+             node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
+           },
+           std::vector<Expected>{{"Starts", "OpenToNode"}}},
+          {"Upgrade134To135Migrates", kStrict,
+           [](FakeNode& node) {
+             node.Become(By(Policy::kAlwaysVerify, 34));
+             node.KubeletPulls(kImage, kId, kNode);
+             EXPECT_NE(node.Content(node.RecordPath(kId)).find("v1alpha1"), std::string::npos);
+             node.Become(By(Policy::kAlwaysVerify, 35));
+             EXPECT_NE(node.Content(node.RecordPath(kId)).find("v1beta1"), std::string::npos);
+           },
+           std::vector<Expected>{{"Starts", "OpenToNode"}}},
+          {"Downgrade135To134ReadsNothing", Default(35),
+           [](FakeNode& node) {
+             node.KubeletPulls(kImage, kId, kNode);
+             node.Become(Default(34));
+           },
+           std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
+          {"Downgrade135To134UntilTheNextPull", Default(35),
+           [](FakeNode& node) {
+             node.KubeletPulls(kImage, kId, kNode);
+             node.Become(Default(34));
+             node.KubeletPulls(kImage, kId, kBySecret);
+           },
+           std::vector<Expected>{{"Pulls", "RecordedForOthers"},
+                                 {"Starts", "RecordedForPod", kImage, With(kSecret)}}},
+          {"Upgrade135To136OrphansShortNames", Default(35),
+           [](FakeNode& node) {
+             node.KubeletPulls("nginx:1", kId, kNode);
+             node.KubeletPulls(kImage, "sha256:bbb", kNode);
+             node.Become(Default(36));
+           },
+           std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "nginx:1"}, {"Starts", "OpenToNode"}}},
+          {"TheGateIsSwitchedOffAndOn", Default(),
+           [](FakeNode& node) {
+             ClosedBySecret(node);
+             node.Become({.version = {1, 36}, .gate = false, .policy = {}, .allowlist = {}});
+             EXPECT_TRUE(node.kubelet.Admits(kImage, kId, kAnybody));
+             node.KubeletPulls(kImage, kId, kNode);
+             node.Become(Default());
+           },
+           std::vector<Expected>{{"Pulls", "RecordedForOthers"}}});
 
 // Files that the model of kubelet writes, and when it writes them (K14, K26, K30 to K35).
 
@@ -495,26 +437,20 @@ std::string AccountsOf(const std::string& items) {
   return "\"kubernetesServiceAccounts\":[" + items + "]";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Section36, FakeKubeletMergeTest,
-    testing::Values(
-        MergeCase{"Rule2New", {ByS("2", "h", "b")}, EntryOf(SecretsOf(SecretItem("2", "h", "b")))},
-        MergeCase{"Rule3NodeAbsorbs", {kNode, kBySecret, kByAccount}, EntryOf("\"nodePodsAccessible\":true")},
-        MergeCase{
-            "Rule4NodeReplaces", {kBySecret, kByAccount, kNode}, EntryOf("\"nodePodsAccessible\":true")},
-        MergeCase{"Rule5UnionIsSorted", std::vector<PullCredential>{ByS("2", "h", "b"), ByS("1", "h", "a")},
-                  EntryOf(SecretsOf(SecretItem("1", "h", "a") + "," + SecretItem("2", "h", "b")))},
-        MergeCase{"Rule5NewerHashWins",
-                  std::vector<PullCredential>{ByS("1", "old", "a"), ByS("1", "new", "a")},
-                  EntryOf(SecretsOf(SecretItem("1", "new", "a")))},
-        MergeCase{"Rule5ANewUidIsAnotherSecret",
-                  std::vector<PullCredential>{ByS("2", "h", "a"), ByS("1", "h", "a")},
-                  EntryOf(SecretsOf(SecretItem("1", "h", "a") + "," + SecretItem("2", "h", "a")))},
-        MergeCase{"Rule6UnionIsSorted", std::vector<PullCredential>{ByA("b"), ByA("a"), ByA("b")},
-                  EntryOf(AccountsOf(AccountItem("a") + "," + AccountItem("b")))},
-        MergeCase{"Rules5And6LeaveEachOther", std::vector<PullCredential>{ByA("b"), ByS("1", "h", "a")},
-                  EntryOf(SecretsOf(SecretItem("1", "h", "a")) + "," + AccountsOf(AccountItem("b")))}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Section36, FakeKubeletMergeTest,
+          {"Rule2New", {ByS("2", "h", "b")}, EntryOf(SecretsOf(SecretItem("2", "h", "b")))},
+          {"Rule3NodeAbsorbs", {kNode, kBySecret, kByAccount}, EntryOf("\"nodePodsAccessible\":true")},
+          {"Rule4NodeReplaces", {kBySecret, kByAccount, kNode}, EntryOf("\"nodePodsAccessible\":true")},
+          {"Rule5UnionIsSorted", std::vector<PullCredential>{ByS("2", "h", "b"), ByS("1", "h", "a")},
+           EntryOf(SecretsOf(SecretItem("1", "h", "a") + "," + SecretItem("2", "h", "b")))},
+          {"Rule5NewerHashWins", std::vector<PullCredential>{ByS("1", "old", "a"), ByS("1", "new", "a")},
+           EntryOf(SecretsOf(SecretItem("1", "new", "a")))},
+          {"Rule5ANewUidIsAnotherSecret", std::vector<PullCredential>{ByS("2", "h", "a"), ByS("1", "h", "a")},
+           EntryOf(SecretsOf(SecretItem("1", "h", "a") + "," + SecretItem("2", "h", "a")))},
+          {"Rule6UnionIsSorted", std::vector<PullCredential>{ByA("b"), ByA("a"), ByA("b")},
+           EntryOf(AccountsOf(AccountItem("a") + "," + AccountItem("b")))},
+          {"Rules5And6LeaveEachOther", std::vector<PullCredential>{ByA("b"), ByS("1", "h", "a")},
+           EntryOf(SecretsOf(SecretItem("1", "h", "a")) + "," + AccountsOf(AccountItem("b")))});
 
 TEST(FakeKubelet, WritesToTheByte) {
   FakeNode node;

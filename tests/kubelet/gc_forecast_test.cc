@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rows.h"
+
 namespace prefetch::kubelet::gc_forecast_test {
 namespace {
 
@@ -48,43 +50,40 @@ TEST_P(GcForecastTest, TakesWhatKubeletTakes) {
 const std::vector<GcImage> kThree = {Image("new", 3, hours(1)), Image("old", 3, hours(9)),
                                      Image("middle", 3, hours(5))};
 const GcRules kAges{.maximum_age = hours(24)};
-INSTANTIATE_TEST_SUITE_P(
-    Spec26, GcForecastTest,
-    testing::Values(
-        GcCase{"FirstSeenGoesFirst", {}, Used(86), kThree, {"old", "middle", "new"}, {"old", "middle"}, {}},
-        GcCase{"AllGo", {}, Used(99), kThree, {"old", "middle", "new"}, {"old", "middle", "new"}, {}},
-        GcCase{"EqualAgesAsListed", GcRules{}, Used(86),
-               std::vector<GcImage>{Image("b", 9, hours(1)), Image("a", 9, hours(1))}, Ids{"b", "a"},
-               Ids{"b"}, Ids{}},
-        GcCase{"NotDueYetStillTold", {}, Used(50), kThree, {"old", "middle", "new"}, {"old", "middle"}, {}},
-        GcCase{"InUseIsNoCandidate", GcRules{}, Used(86),
-               std::vector<GcImage>{Image("used", 9, hours(9), true), Image("free", 9, hours(1))},
-               Ids{"free"}, Ids{"free"}, Ids{}},
-        GcCase{"PinnedIsNoCandidate", kAges, Used(86),
-               std::vector<GcImage>{Pinned(Image("pinned", 9, hours(9))), Image("free", 9, hours(1))},
-               Ids{"free"}, Ids{"free"}, Ids{"free"}},
-        GcCase{"UnknownUseMayHitTheNextAsWell", GcRules{}, Used(86),
-               std::vector<GcImage>{Image("unknown", 9, hours(9), std::nullopt), Image("a", 9, hours(2)),
-                                    Image("b", 9, hours(1))},
-               Ids{"unknown", "a", "b"}, Ids{"unknown", "a"}, Ids{}},
-        GcCase{"TooYoungIsPassedOver", GcRules{}, Used(86),
-               std::vector<GcImage>{Image("young", 9, minutes(1)), Image("ripe", 9, minutes(2))},
-               Ids{"ripe", "young"}, Ids{"ripe"}, Ids{}},
-        GcCase{"AllTooYoung", {}, Used(86), {Image("young", 9, minutes(1))}, {"young"}, {}, {}},
-        GcCase{"YoungNowIsOldThen", {}, Used(80), {Image("young", 9, minutes(1))}, {"young"}, {"young"}, {}},
-        GcCase{"NotEnough", {}, Used(99), {Image("a", 1, hours(1))}, {"a"}, {"a"}, {}},
-        GcCase{"AgeTakesNeverUsedOnesHoweverNew", kAges, Used(10),
-               std::vector<GcImage>{Image("new", 1, minutes(1)), Image("used", 1, hours(99), true)},
-               Ids{"new"}, Ids{"new"}, Ids{"new"}},
-        GcCase{"AgeTakesOneWhoseUseIsNotKnown", kAges, Used(10),
-               std::vector<GcImage>{Image("unknown", 1, hours(1), std::nullopt)}, Ids{"unknown"},
-               Ids{"unknown"}, Ids{"unknown"}},
-        GcCase{"SwitchedOff", {.high_percent = 100}, Used(99), kThree, {"old", "middle", "new"}, {}, {}},
-        GcCase{"AgeAloneCollectsOnAFullDiskToo", GcRules{.high_percent = 100, .maximum_age = hours(1)},
-               Used(100), std::vector<GcImage>{Image("a", 90, hours(1))}, Ids{"a"}, Ids{"a"}, Ids{"a"}},
-        GcCase{"DiskNotKnown", {}, {}, kThree, {"old", "middle", "new"}, {}, {}},
-        GcCase{"NoImages", {}, Used(99), {}, {}, {}, {}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec26, GcForecastTest,
+          {"FirstSeenGoesFirst", {}, Used(86), kThree, {"old", "middle", "new"}, {"old", "middle"}, {}},
+          {"AllGo", {}, Used(99), kThree, {"old", "middle", "new"}, {"old", "middle", "new"}, {}},
+          {"EqualAgesAsListed", GcRules{}, Used(86),
+           std::vector<GcImage>{Image("b", 9, hours(1)), Image("a", 9, hours(1))}, Ids{"b", "a"}, Ids{"b"},
+           Ids{}},
+          {"NotDueYetStillTold", {}, Used(50), kThree, {"old", "middle", "new"}, {"old", "middle"}, {}},
+          {"InUseIsNoCandidate", GcRules{}, Used(86),
+           std::vector<GcImage>{Image("used", 9, hours(9), true), Image("free", 9, hours(1))}, Ids{"free"},
+           Ids{"free"}, Ids{}},
+          {"PinnedIsNoCandidate", kAges, Used(86),
+           std::vector<GcImage>{Pinned(Image("pinned", 9, hours(9))), Image("free", 9, hours(1))},
+           Ids{"free"}, Ids{"free"}, Ids{"free"}},
+          {"UnknownUseMayHitTheNextAsWell", GcRules{}, Used(86),
+           std::vector<GcImage>{Image("unknown", 9, hours(9), std::nullopt), Image("a", 9, hours(2)),
+                                Image("b", 9, hours(1))},
+           Ids{"unknown", "a", "b"}, Ids{"unknown", "a"}, Ids{}},
+          {"TooYoungIsPassedOver", GcRules{}, Used(86),
+           std::vector<GcImage>{Image("young", 9, minutes(1)), Image("ripe", 9, minutes(2))},
+           Ids{"ripe", "young"}, Ids{"ripe"}, Ids{}},
+          {"AllTooYoung", {}, Used(86), {Image("young", 9, minutes(1))}, {"young"}, {}, {}},
+          {"YoungNowIsOldThen", {}, Used(80), {Image("young", 9, minutes(1))}, {"young"}, {"young"}, {}},
+          {"NotEnough", {}, Used(99), {Image("a", 1, hours(1))}, {"a"}, {"a"}, {}},
+          {"AgeTakesNeverUsedOnesHoweverNew", kAges, Used(10),
+           std::vector<GcImage>{Image("new", 1, minutes(1)), Image("used", 1, hours(99), true)}, Ids{"new"},
+           Ids{"new"}, Ids{"new"}},
+          {"AgeTakesOneWhoseUseIsNotKnown", kAges, Used(10),
+           std::vector<GcImage>{Image("unknown", 1, hours(1), std::nullopt)}, Ids{"unknown"}, Ids{"unknown"},
+           Ids{"unknown"}},
+          {"SwitchedOff", {.high_percent = 100}, Used(99), kThree, {"old", "middle", "new"}, {}, {}},
+          {"AgeAloneCollectsOnAFullDiskToo", GcRules{.high_percent = 100, .maximum_age = hours(1)}, Used(100),
+           std::vector<GcImage>{Image("a", 90, hours(1))}, Ids{"a"}, Ids{"a"}, Ids{"a"}},
+          {"DiskNotKnown", {}, {}, kThree, {"old", "middle", "new"}, {}, {}},
+          {"NoImages", {}, Used(99), {}, {}, {}, {}});
 
 // How far it is to the threshold, and how much goes then.
 struct BytesCase {
@@ -105,21 +104,15 @@ TEST_P(GcBytesTest, AreKubelets) {
 
 // Kubelet's usage is a whole percentage, rounded up: at 84 GB and one byte of 100 GB it is 85.
 constexpr std::uint64_t kPassWants = 4 * kGb + 1;
-INSTANTIATE_TEST_SUITE_P(
-    Spec26, GcBytesTest,
-    testing::Values(
-        BytesCase{"Half", {}, Used(50), 34 * kGb + 1, kPassWants},
-        BytesCase{"OneByteBefore", {}, Used(84), 1, kPassWants},
-        BytesCase{"JustReached", {}, {100 * kGb, 16 * kGb - 1}, 0, kPassWants},
-        BytesCase{"Above", {}, Used(90), 0, 10 * kGb}, BytesCase{"Full", {}, Used(100), 0, 20 * kGb},
-        BytesCase{
-            "OtherThresholds", {.high_percent = 70, .low_percent = 50}, Used(60), 9 * kGb + 1, 19 * kGb + 1},
-        BytesCase{"MoreAvailableThanThereIs", {}, {100 * kGb, 200 * kGb}, 84 * kGb + 1, kPassWants},
-        BytesCase{"NoRoundNumber", {}, {1001, 1001}, 841, 40},
-        BytesCase{"NoRoundNumberReached", {}, {1001, 160}, 0, 40},
-        BytesCase{"LowAboveHigh", {.high_percent = 50, .low_percent = 90}, Used(60), 0, 0},
-        BytesCase{"HugeDisk", {}, {~0ULL, ~0ULL}, 15495265021916023357ULL, 737869762948382065ULL}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec26, GcBytesTest, {"Half", {}, Used(50), 34 * kGb + 1, kPassWants},
+          {"OneByteBefore", {}, Used(84), 1, kPassWants},
+          {"JustReached", {}, {100 * kGb, 16 * kGb - 1}, 0, kPassWants}, {"Above", {}, Used(90), 0, 10 * kGb},
+          {"Full", {}, Used(100), 0, 20 * kGb},
+          {"OtherThresholds", {.high_percent = 70, .low_percent = 50}, Used(60), 9 * kGb + 1, 19 * kGb + 1},
+          {"MoreAvailableThanThereIs", {}, {100 * kGb, 200 * kGb}, 84 * kGb + 1, kPassWants},
+          {"NoRoundNumber", {}, {1001, 1001}, 841, 40}, {"NoRoundNumberReached", {}, {1001, 160}, 0, 40},
+          {"LowAboveHigh", {.high_percent = 50, .low_percent = 90}, Used(60), 0, 0},
+          {"HugeDisk", {}, {~0ULL, ~0ULL}, 15495265021916023357ULL, 737869762948382065ULL});
 
 TEST(GcForecast, SaysNothingWhileKubeletLeavesTheImagesAlone) {
   EXPECT_EQ(ForecastGc({}, Used(50), kThree).warnings, Ids{});

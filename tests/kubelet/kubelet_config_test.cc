@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "doc/duration.h"
+#include "rows.h"
 
 namespace prefetch::kubelet::kubelet_config_test {
 namespace {
@@ -157,88 +158,68 @@ TEST_P(KubeletConfigMerge, Merges) {
   EXPECT_EQ(config->drop_ins, !row.drop_ins.empty());
 }
 
-std::string RowName(const testing::TestParamInfo<MergeCase>& row) {
-  return row.param.name;
-}
-
 const char kPolicy[] = "imagePullCredentialsVerificationPolicy: ";
 
 // Each field from one file.
-INSTANTIATE_TEST_SUITE_P(
-    Spec53, KubeletConfigMerge,
-    testing::Values(
-        MergeCase{"DefaultIsTheMainFiles", "", {}, "low", "-@main"},
-        MergeCase{"Low", "imageGCLowThresholdPercent: 70\n", {}, "low", "70@main"},
-        MergeCase{"High", "imageGCHighThresholdPercent: 100\n", {}, "high", "100@main"},
-        MergeCase{"ZeroPercentIsAValue", "imageGCLowThresholdPercent: 0\n", {}, "low", "0@main"},
-        MergeCase{"MinimumAge", "imageMinimumGCAge: 1h30m\n", {}, "minimumAge", "1h30m@main"},
-        MergeCase{"ZeroMinimumAgeIsTheDefault", "imageMinimumGCAge: 0s\n", {}, "minimumAge", "-@main"},
-        MergeCase{"MaximumAge", "imageMaximumGCAge: 168h\n", {}, "maximumAge", "168h@main"},
-        MergeCase{"ZeroMaximumAge", "imageMaximumGCAge: 0s\n", {}, "maximumAge", "0s@main"},
-        MergeCase{"Runtime", "containerRuntimeEndpoint: unix:///r\n", {}, "runtime", "unix:///r@main"},
-        MergeCase{"EmptyEndpointIsTheDefault", "imageServiceEndpoint: \"\"\n", {}, "imageService", "-@main"},
-        MergeCase{"ImageService", "imageServiceEndpoint: unix:///i\n", {}, "imageService", "unix:///i@main"},
-        MergeCase{"MaxPods", "maxPods: 250\n", {}, "maxPods", "250@main"},
-        MergeCase{"ZeroPodsAreTheDefault", "maxPods: 0\n", {}, "maxPods", "-@main"},
-        MergeCase{"NegativeMinimumAge", "imageMinimumGCAge: -1s\n", {}, "minimumAge", "-1s@main"},
-        MergeCase{
-            "NullGateOfTheMainFileIsOff", "featureGates: {AllBeta: null}\n", {}, "gates", " beta:false@main"},
-        MergeCase{"EmptyPolicyIsTheDefault", "imagePullCredentialsVerificationPolicy: \"\"\n", Strings{},
-                  "policy", "-@main"},
-        MergeCase{"GatesOfAllStages", "featureGates: {AllAlpha: true, AllBeta: false, Other: true}\n",
-                  Strings{}, "gates", " alpha:true beta:false@main"},
-        MergeCase{"NullGates", "featureGates: null\n", {}, "gates", "-@main"}),
-    RowName);
+TEST_ROWS(Spec53, KubeletConfigMerge, {"DefaultIsTheMainFiles", "", {}, "low", "-@main"},
+          {"Low", "imageGCLowThresholdPercent: 70\n", {}, "low", "70@main"},
+          {"High", "imageGCHighThresholdPercent: 100\n", {}, "high", "100@main"},
+          {"ZeroPercentIsAValue", "imageGCLowThresholdPercent: 0\n", {}, "low", "0@main"},
+          {"MinimumAge", "imageMinimumGCAge: 1h30m\n", {}, "minimumAge", "1h30m@main"},
+          {"ZeroMinimumAgeIsTheDefault", "imageMinimumGCAge: 0s\n", {}, "minimumAge", "-@main"},
+          {"MaximumAge", "imageMaximumGCAge: 168h\n", {}, "maximumAge", "168h@main"},
+          {"ZeroMaximumAge", "imageMaximumGCAge: 0s\n", {}, "maximumAge", "0s@main"},
+          {"Runtime", "containerRuntimeEndpoint: unix:///r\n", {}, "runtime", "unix:///r@main"},
+          {"EmptyEndpointIsTheDefault", "imageServiceEndpoint: \"\"\n", {}, "imageService", "-@main"},
+          {"ImageService", "imageServiceEndpoint: unix:///i\n", {}, "imageService", "unix:///i@main"},
+          {"MaxPods", "maxPods: 250\n", {}, "maxPods", "250@main"},
+          {"ZeroPodsAreTheDefault", "maxPods: 0\n", {}, "maxPods", "-@main"},
+          {"NegativeMinimumAge", "imageMinimumGCAge: -1s\n", {}, "minimumAge", "-1s@main"},
+          {"NullGateOfTheMainFileIsOff", "featureGates: {AllBeta: null}\n", {}, "gates", " beta:false@main"},
+          {"EmptyPolicyIsTheDefault", "imagePullCredentialsVerificationPolicy: \"\"\n", Strings{}, "policy",
+           "-@main"},
+          {"GatesOfAllStages", "featureGates: {AllAlpha: true, AllBeta: false, Other: true}\n", Strings{},
+           "gates", " alpha:true beta:false@main"},
+          {"NullGates", "featureGates: null\n", {}, "gates", "-@main"});
 
 // K47: RFC 7396, and who spoke last.
-INSTANTIATE_TEST_SUITE_P(
-    Spec52, KubeletConfigMerge,
-    testing::Values(
-        MergeCase{"EmptyDropInLeavesAll", "imageGCLowThresholdPercent: 70\n", {""}, "low", "70@main"},
-        MergeCase{"ScalarIsReplaced", "imageGCLowThresholdPercent: 70\n",
-                  Strings{"imageGCLowThresholdPercent: 60\n", "imageGCHighThresholdPercent: 90\n"}, "low",
-                  "60@1"},
-        MergeCase{"LastCounts", "maxPods: 1\n", {"maxPods: 2\n", "maxPods: 3\n"}, "maxPods", "3@2"},
-        MergeCase{"NullBringsTheDefaultBack", "imageGCLowThresholdPercent: 70\n",
-                  Strings{"imageGCLowThresholdPercent: null\n"}, "low", "-@1"},
-        MergeCase{
-            "SaidAgainAfterNull", "maxPods: 1\n", {"maxPods: null\n", "maxPods: 3\n"}, "maxPods", "3@2"},
-        MergeCase{"ListIsReplaced", "preloadedImagesVerificationAllowlist: [a.io/a, a.io/b]\n",
-                  Strings{"preloadedImagesVerificationAllowlist: [a.io/c]\n"}, "allowlist", "[a.io/c]@1"},
-        MergeCase{"ListIsReplacedByNone", "preloadedImagesVerificationAllowlist: [a.io/a]\n",
-                  Strings{"preloadedImagesVerificationAllowlist: []\n"}, "allowlist", "[]@1"},
-        MergeCase{"ObjectsMerge", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-                  Strings{"featureGates: {Other: true, AllBeta: false}\n"}, "gates",
-                  "gate:true beta:false@main"},
-        MergeCase{"ObjectsMemberIsReplaced", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-                  Strings{"featureGates: {KubeletEnsureSecretPulledImages: false}\n"}, "gates",
-                  "gate:false@1"},
-        MergeCase{"MainGatesAreKept", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-                  Strings{"featureGates: {KubeletEnsureSecretPulledImages: false}\n"}, "mainGates",
-                  "gate:true"},
-        MergeCase{"ObjectsMemberIsTakenBack", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-                  Strings{"featureGates: {KubeletEnsureSecretPulledImages: null}\n"}, "gates", "-@1"},
-        MergeCase{"ObjectIsTakenBack", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-                  Strings{"featureGates: null\n"}, "gates", "-@1"},
-        MergeCase{"ObjectComesBackWithoutTheMember",
-                  "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-                  Strings{"featureGates: null\n", "featureGates: {Other: true}\n"}, "gates", "-@1"},
-        MergeCase{
-            "PolicyOfADropIn", "", {std::string(kPolicy) + "AlwaysVerify\n"}, "policy", "AlwaysVerify@1"},
-        MergeCase{"PolicyTakenBack", "imagePullCredentialsVerificationPolicy: AlwaysVerify\n",
-                  Strings{std::string(kPolicy) + "null\n"}, "policy", "-@1 emptied"},
-        MergeCase{"PolicyEmptied", "", {std::string(kPolicy) + "\"\"\n"}, "policy", "-@1 emptied"},
-        MergeCase{"DropInsWithoutAMainFile", nullptr, {"maxPods: 5\n"}, "maxPods", "5@1"},
-        MergeCase{"DefaultWithoutAMainFile", nullptr, {"maxPods: 5\n"}, "low", "-@"},
-        MergeCase{"AWrongGateThatIsTakenBack", "",
-                  Strings{"featureGates: {Other: 1}\n", "featureGates: null\n"}, "gates", "-@2"},
-        MergeCase{"AWrongValueThatIsReplaced", "imageGCHighThresholdPercent: 101\n",
-                  Strings{"imageGCHighThresholdPercent: 90\n"}, "high", "90@1"},
-        MergeCase{"AWrongPolicyThatIsReplaced", "imagePullCredentialsVerificationPolicy: Sometimes\n",
-                  Strings{std::string(kPolicy) + "NeverVerify\n"}, "policy", "NeverVerify@1"},
-        MergeCase{
-            "WrongTypeThatIsReplacedIsNotSeen", "", {"maxPods: many\n", "maxPods: 4\n"}, "maxPods", "4@2"}),
-    RowName);
+TEST_ROWS(Spec52, KubeletConfigMerge,
+          {"EmptyDropInLeavesAll", "imageGCLowThresholdPercent: 70\n", {""}, "low", "70@main"},
+          {"ScalarIsReplaced", "imageGCLowThresholdPercent: 70\n",
+           Strings{"imageGCLowThresholdPercent: 60\n", "imageGCHighThresholdPercent: 90\n"}, "low", "60@1"},
+          {"LastCounts", "maxPods: 1\n", {"maxPods: 2\n", "maxPods: 3\n"}, "maxPods", "3@2"},
+          {"NullBringsTheDefaultBack", "imageGCLowThresholdPercent: 70\n",
+           Strings{"imageGCLowThresholdPercent: null\n"}, "low", "-@1"},
+          {"SaidAgainAfterNull", "maxPods: 1\n", {"maxPods: null\n", "maxPods: 3\n"}, "maxPods", "3@2"},
+          {"ListIsReplaced", "preloadedImagesVerificationAllowlist: [a.io/a, a.io/b]\n",
+           Strings{"preloadedImagesVerificationAllowlist: [a.io/c]\n"}, "allowlist", "[a.io/c]@1"},
+          {"ListIsReplacedByNone", "preloadedImagesVerificationAllowlist: [a.io/a]\n",
+           Strings{"preloadedImagesVerificationAllowlist: []\n"}, "allowlist", "[]@1"},
+          {"ObjectsMerge", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+           Strings{"featureGates: {Other: true, AllBeta: false}\n"}, "gates", "gate:true beta:false@main"},
+          {"ObjectsMemberIsReplaced", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+           Strings{"featureGates: {KubeletEnsureSecretPulledImages: false}\n"}, "gates", "gate:false@1"},
+          {"MainGatesAreKept", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+           Strings{"featureGates: {KubeletEnsureSecretPulledImages: false}\n"}, "mainGates", "gate:true"},
+          {"ObjectsMemberIsTakenBack", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+           Strings{"featureGates: {KubeletEnsureSecretPulledImages: null}\n"}, "gates", "-@1"},
+          {"ObjectIsTakenBack", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+           Strings{"featureGates: null\n"}, "gates", "-@1"},
+          {"ObjectComesBackWithoutTheMember", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+           Strings{"featureGates: null\n", "featureGates: {Other: true}\n"}, "gates", "-@1"},
+          {"PolicyOfADropIn", "", {std::string(kPolicy) + "AlwaysVerify\n"}, "policy", "AlwaysVerify@1"},
+          {"PolicyTakenBack", "imagePullCredentialsVerificationPolicy: AlwaysVerify\n",
+           Strings{std::string(kPolicy) + "null\n"}, "policy", "-@1 emptied"},
+          {"PolicyEmptied", "", {std::string(kPolicy) + "\"\"\n"}, "policy", "-@1 emptied"},
+          {"DropInsWithoutAMainFile", nullptr, {"maxPods: 5\n"}, "maxPods", "5@1"},
+          {"DefaultWithoutAMainFile", nullptr, {"maxPods: 5\n"}, "low", "-@"},
+          {"AWrongGateThatIsTakenBack", "", Strings{"featureGates: {Other: 1}\n", "featureGates: null\n"},
+           "gates", "-@2"},
+          {"AWrongValueThatIsReplaced", "imageGCHighThresholdPercent: 101\n",
+           Strings{"imageGCHighThresholdPercent: 90\n"}, "high", "90@1"},
+          {"AWrongPolicyThatIsReplaced", "imagePullCredentialsVerificationPolicy: Sometimes\n",
+           Strings{std::string(kPolicy) + "NeverVerify\n"}, "policy", "NeverVerify@1"},
+          {"WrongTypeThatIsReplacedIsNotSeen", "", {"maxPods: many\n", "maxPods: 4\n"}, "maxPods", "4@2"});
 
 struct MistakeCase {
   std::string name;
@@ -256,33 +237,27 @@ TEST_P(KubeletConfigMistake, IsToldWithItsPlace) {
   EXPECT_NE(config.error().message().find(GetParam().says), std::string::npos) << config.error().message();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Fields, KubeletConfigMistake,
-    testing::Values(
-        MistakeCase{"Policy", "imagePullCredentialsVerificationPolicy: Sometimes\n", Strings{},
-                    "main:3:41: imagePullCredentialsVerificationPolicy: is not"},
-        MistakeCase{"List", "preloadedImagesVerificationAllowlist: reg.io/a\n", {}, "main:3:39: "},
-        MistakeCase{"Gate", "featureGates: {KubeletEnsureSecretPulledImages: 1}\n", Strings{},
-                    "main:3:49: featureGates.KubeletEnsureSecretPulledImages: must be true or false"},
-        MistakeCase{"AnyGate", "featureGates: {Other: \"true\"}\n", {}, "featureGates.Other: must be"},
-        MistakeCase{"Gates", "featureGates: [Other]\n", {}, "featureGates: must be a mapping"},
-        MistakeCase{"HighAbove100", "imageGCHighThresholdPercent: 101\n", {}, "must be from 0 to 100"},
-        MistakeCase{"LowBelow0", "imageGCLowThresholdPercent: -1\n", {}, "must be from 0 to 100"},
-        MistakeCase{"PercentAsText", "imageGCLowThresholdPercent: \"80\"\n", {}, "must be an integer"},
-        MistakeCase{"NegativeAge", "imageMaximumGCAge: -1s\n", {}, "main:3:20: imageMaximumGCAge: "},
-        MistakeCase{
-            "NullAge", "imageMinimumGCAge: null\n", {"imageMinimumGCAge: 1h\n"}, "must be a duration"},
-        MistakeCase{"AgeAsNumber", "imageMaximumGCAge: 3600\n", {}, "must be a duration"},
-        MistakeCase{"MaxPods", "maxPods: 2147483648\n", {}, "maxPods: must be from"},
-        MistakeCase{"GateOfADropIn", "",
-                    Strings{"featureGates: {Other: 1}\n", "featureGates: {AllBeta: true}\n"},
-                    "1:3:23: featureGates.Other: must be"},
-        MistakeCase{"TwoKinds", "kind: Config\n", {}, "main:3"},
-        MistakeCase{"InADropIn", "", {"", "maxPods: many\n"}, "2:3:10: maxPods: must be an integer"},
-        // kubelet has decoded a value before a drop-in replaces it.
-        MistakeCase{
-            "InTheMainFileThoughReplaced", "maxPods: many\n", {"maxPods: 4\n"}, "main:3:10: maxPods"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Fields, KubeletConfigMistake,
+          {"Policy", "imagePullCredentialsVerificationPolicy: Sometimes\n", Strings{},
+           "main:3:41: imagePullCredentialsVerificationPolicy: is not"},
+          {"List", "preloadedImagesVerificationAllowlist: reg.io/a\n", {}, "main:3:39: "},
+          {"Gate", "featureGates: {KubeletEnsureSecretPulledImages: 1}\n", Strings{},
+           "main:3:49: featureGates.KubeletEnsureSecretPulledImages: must be true or false"},
+          {"AnyGate", "featureGates: {Other: \"true\"}\n", {}, "featureGates.Other: must be"},
+          {"Gates", "featureGates: [Other]\n", {}, "featureGates: must be a mapping"},
+          {"HighAbove100", "imageGCHighThresholdPercent: 101\n", {}, "must be from 0 to 100"},
+          {"LowBelow0", "imageGCLowThresholdPercent: -1\n", {}, "must be from 0 to 100"},
+          {"PercentAsText", "imageGCLowThresholdPercent: \"80\"\n", {}, "must be an integer"},
+          {"NegativeAge", "imageMaximumGCAge: -1s\n", {}, "main:3:20: imageMaximumGCAge: "},
+          {"NullAge", "imageMinimumGCAge: null\n", {"imageMinimumGCAge: 1h\n"}, "must be a duration"},
+          {"AgeAsNumber", "imageMaximumGCAge: 3600\n", {}, "must be a duration"},
+          {"MaxPods", "maxPods: 2147483648\n", {}, "maxPods: must be from"},
+          {"GateOfADropIn", "", Strings{"featureGates: {Other: 1}\n", "featureGates: {AllBeta: true}\n"},
+           "1:3:23: featureGates.Other: must be"},
+          {"TwoKinds", "kind: Config\n", {}, "main:3"},
+          {"InADropIn", "", {"", "maxPods: many\n"}, "2:3:10: maxPods: must be an integer"},
+          // kubelet has decoded a value before a drop-in replaces it.
+          {"InTheMainFileThoughReplaced", "maxPods: many\n", {"maxPods: 4\n"}, "main:3:10: maxPods"});
 
 TEST(KubeletConfig, AllMistakesOfAllFilesAreTold) {
   auto config = MergeKubeletConfigs(Documents("", {"maxPods: many\n", "imageGCLowThresholdPercent: 800\n"}));

@@ -20,6 +20,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "kubelet/kubelet_node.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::kubelet::node_facts_reader_test {
@@ -141,19 +142,16 @@ TEST_P(KubeletFound, OrNot) {
 const std::string kMe = std::to_string(::geteuid());
 const std::string kUntrusted = std::to_string(::geteuid() + 1000);
 
-INSTANTIATE_TEST_SUITE_P(
-    Processes, KubeletFound,
-    testing::Values(FoundCase{"Kubelet", {"/usr/bin/kubelet"}, "kubelet", "0", "77", 'S', true},
-                    FoundCase{"OfOurUser", {"kubelet"}, "kubelet", kMe, "77", 'R', true},
-                    FoundCase{"Hyperkube", {"/hyperkube", "kubelet"}, "hyperkube", "0", "77", 'S', true},
-                    FoundCase{"Dead", {}, "kubelet", "0", "77", 'Z', false},
-                    FoundCase{"OfSomebody", {"kubelet"}, "kubelet", kUntrusted, "77", 'S', false},
-                    FoundCase{"InAContainer", {"kubelet"}, "kubelet", "0", "77\t1", 'S', false},
-                    FoundCase{"OnlyItsVersion", {"kubelet", "--version"}, "kubelet", "0", "77", 'S', false},
-                    FoundCase{"OtherProgram", {"kubelet"}, "sh", "0", "77", 'S', false},
-                    FoundCase{"OtherArguments", {"sh"}, "kubelet", "0", "77", 'S', false},
-                    FoundCase{"NameWithBrackets", {"kubelet"}, "kubelet) S 1 (", "0", "77", 'S', false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Processes, KubeletFound, {"Kubelet", {"/usr/bin/kubelet"}, "kubelet", "0", "77", 'S', true},
+          {"OfOurUser", {"kubelet"}, "kubelet", kMe, "77", 'R', true},
+          {"Hyperkube", {"/hyperkube", "kubelet"}, "hyperkube", "0", "77", 'S', true},
+          {"Dead", {}, "kubelet", "0", "77", 'Z', false},
+          {"OfSomebody", {"kubelet"}, "kubelet", kUntrusted, "77", 'S', false},
+          {"InAContainer", {"kubelet"}, "kubelet", "0", "77\t1", 'S', false},
+          {"OnlyItsVersion", {"kubelet", "--version"}, "kubelet", "0", "77", 'S', false},
+          {"OtherProgram", {"kubelet"}, "sh", "0", "77", 'S', false},
+          {"OtherArguments", {"sh"}, "kubelet", "0", "77", 'S', false},
+          {"NameWithBrackets", {"kubelet"}, "kubelet) S 1 (", "0", "77", 'S', false});
 
 TEST(NodeFactsReader, CommandLineWithoutFilesMeansDefaultsAndNoGuess) {
   Node node;
@@ -638,44 +636,39 @@ TEST_P(UsualFiles, AreTried) {
 const std::string kKubeconfig = "apiVersion: v1\nkind: Config\nclusters: []\n";
 
 // K50.
-INSTANTIATE_TEST_SUITE_P(
-    Spec54, UsualFiles,
-    testing::Values(
-        UsualCase{"Kubeadm",
-                  {{"/var/lib/kubelet/config.yaml", Low(61)}, {"/etc/kubernetes/kubelet.conf", kKubeconfig}},
-                  "61"},
-        UsualCase{"Gke", {{"/home/kubernetes/kubelet-config.yaml", Low(62)}}, "62"},
-        UsualCase{"Eks", {{"/etc/kubernetes/kubelet/config.json", Low(63)}}, "63"},
-        UsualCase{"EksDropIns",
-                  {{"/etc/kubernetes/kubelet/config.json", Low(63)},
-                   {"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}},
-                  "64"},
-        UsualCase{"EksDropInsAlone", {{"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}}, "unknown"},
-        UsualCase{"Bottlerocket", {{"/etc/kubernetes/kubelet/config", Low(65)}}, "65"},
-        UsualCase{"Aks", {{"/etc/default/kubeletconfig.json", Low(66)}}, "66"},
-        UsualCase{"Talos", {{"/etc/kubernetes/kubelet.yaml", Low(67)}}, "67"},
-        UsualCase{
-            "Microshift", {{"/var/lib/microshift/resources/kubelet/config/config.yaml", Low(67)}}, "67"},
-        UsualCase{
-            "OpenShift",
-            {{"/etc/kubernetes/kubelet.conf", Low(68)}, {"/etc/openshift/kubelet.conf.d/1.conf", Low(69)}},
-            "69"},
-        UsualCase{"K3s", {{"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00.conf", Low(71)}}, "71"},
-        UsualCase{"Rke2", {{"/var/lib/rancher/rke2/agent/etc/kubelet.conf.d/00.conf", Low(72)}}, "72"},
-        UsualCase{"Kubeconfig", {{"/etc/kubernetes/kubelet.conf", kKubeconfig}}, "unknown"},
-        UsualCase{"NoYaml", {{"/etc/kubernetes/kubelet.conf", "[Service]\nx=y\n"}}, "unknown"},
-        UsualCase{"KubeconfigIsPassedOver",
-                  {{"/etc/kubernetes/kubelet.conf", kKubeconfig},
-                   {"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00.conf", Low(71)}},
-                  "71"},
-        UsualCase{"FirstCounts",
-                  {{"/var/lib/kubelet/config.yaml", Low(61)}, {"/etc/default/kubeletconfig.json", Low(66)}},
-                  "61"},
-        UsualCase{"WhatIsKubeletsAndWrongIsAProblem",
-                  {{"/var/lib/kubelet/config.yaml", Low(610)}, {"/etc/default/kubeletconfig.json", Low(66)}},
-                  "problem"},
-        UsualCase{"EmptyFolderOfK3s", {{"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/x", ""}}, "unknown"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec54, UsualFiles,
+          {"Kubeadm",
+           {{"/var/lib/kubelet/config.yaml", Low(61)}, {"/etc/kubernetes/kubelet.conf", kKubeconfig}},
+           "61"},
+          {"Gke", {{"/home/kubernetes/kubelet-config.yaml", Low(62)}}, "62"},
+          {"Eks", {{"/etc/kubernetes/kubelet/config.json", Low(63)}}, "63"},
+          {"EksDropIns",
+           {{"/etc/kubernetes/kubelet/config.json", Low(63)},
+            {"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}},
+           "64"},
+          {"EksDropInsAlone", {{"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}}, "unknown"},
+          {"Bottlerocket", {{"/etc/kubernetes/kubelet/config", Low(65)}}, "65"},
+          {"Aks", {{"/etc/default/kubeletconfig.json", Low(66)}}, "66"},
+          {"Talos", {{"/etc/kubernetes/kubelet.yaml", Low(67)}}, "67"},
+          {"Microshift", {{"/var/lib/microshift/resources/kubelet/config/config.yaml", Low(67)}}, "67"},
+          {"OpenShift",
+           {{"/etc/kubernetes/kubelet.conf", Low(68)}, {"/etc/openshift/kubelet.conf.d/1.conf", Low(69)}},
+           "69"},
+          {"K3s", {{"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00.conf", Low(71)}}, "71"},
+          {"Rke2", {{"/var/lib/rancher/rke2/agent/etc/kubelet.conf.d/00.conf", Low(72)}}, "72"},
+          {"Kubeconfig", {{"/etc/kubernetes/kubelet.conf", kKubeconfig}}, "unknown"},
+          {"NoYaml", {{"/etc/kubernetes/kubelet.conf", "[Service]\nx=y\n"}}, "unknown"},
+          {"KubeconfigIsPassedOver",
+           {{"/etc/kubernetes/kubelet.conf", kKubeconfig},
+            {"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00.conf", Low(71)}},
+           "71"},
+          {"FirstCounts",
+           {{"/var/lib/kubelet/config.yaml", Low(61)}, {"/etc/default/kubeletconfig.json", Low(66)}},
+           "61"},
+          {"WhatIsKubeletsAndWrongIsAProblem",
+           {{"/var/lib/kubelet/config.yaml", Low(610)}, {"/etc/default/kubeletconfig.json", Low(66)}},
+           "problem"},
+          {"EmptyFolderOfK3s", {{"/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/x", ""}}, "unknown"});
 
 struct NamedCase {
   std::string name;
@@ -704,17 +697,12 @@ TEST_P(NamedFiles, MustBeThereAndBeRight) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Problems, NamedFiles,
-    testing::Values(NamedCase{"Good", Low(70), Low(60), ""}, NamedCase{"EmptyFolder", Low(70), "", ""},
-                    NamedCase{"NoFile", "-", "", "/host/c: No such file"},
-                    NamedCase{"NoFolder", Low(70), "-", "/host/d: "},
-                    NamedCase{"EmptyFile", "", "", "/host/c:1:1: must be a mapping"},
-                    NamedCase{"Kubeconfig", kKubeconfig, "", "/host/c:"},
-                    NamedCase{"DropInWithoutKind", Low(70), "maxPods: 5\n", "/host/d/1.conf:"},
-                    NamedCase{"TooLong", Low(70), std::string(2 << 20, '#'),
-                              "/host/d/1.conf is longer than"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Problems, NamedFiles, {"Good", Low(70), Low(60), ""}, {"EmptyFolder", Low(70), "", ""},
+          {"NoFile", "-", "", "/host/c: No such file"}, {"NoFolder", Low(70), "-", "/host/d: "},
+          {"EmptyFile", "", "", "/host/c:1:1: must be a mapping"},
+          {"Kubeconfig", kKubeconfig, "", "/host/c:"},
+          {"DropInWithoutKind", Low(70), "maxPods: 5\n", "/host/d/1.conf:"},
+          {"TooLong", Low(70), std::string(2 << 20, '#'), "/host/d/1.conf is longer than"});
 
 }  // namespace
 }  // namespace prefetch::kubelet::node_facts_reader_test

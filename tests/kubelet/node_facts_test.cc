@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "kubelet/facts_words.h"
+#include "rows.h"
 
 namespace prefetch::kubelet::node_facts_test {
 namespace {
@@ -43,92 +44,72 @@ TEST_P(CombineSettings, Settles) {
   }
 }
 
-std::string SettingsName(const testing::TestParamInfo<SettingsCase>& row) {
-  return row.param.name;
-}
+TEST_ROWS(
+    Precedence, CombineSettings, {"NothingIsKnown", {}, kNoFiles, kUnseen, ""},
+    {"OnlyTheVersion", {.version = V(36)}, kNoFiles, kUnseen, ""},
+    {"DeclaredAlone", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, kNoFiles,
+     kUnseen, "AlwaysVerify"},
+    {"DeclaredAllowlist",
+     KubeletDeclarations{
+         .version = V(36), .policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"reg.io/b/*"}},
+     kNoFiles, kUnseen, "NeverVerifyAllowlistedImages reg.io/b/*"},
+    {"File", KubeletDeclarations{.version = V(36)}, Read(kAllowed), kUnseen,
+     "known NeverVerifyAllowlistedImages reg.io/a/*"},
+    {"FileOfDefaults", {.version = V(36)}, Read(""), kUnseen, "known"},
+    {"FileBeatsDeclaration", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+     Read(PolicyLine(Policy::kNeverVerify)), kUnseen, "known NeverVerify"},
+    {"FileOfDefaultsBeatsDeclaration", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+     Read(""), kUnseen, "known"},
+    {"DropInBeatsFile", KubeletDeclarations{.version = V(36)},
+     Read(PolicyLine(Policy::kNeverVerify), PolicyLine(Policy::kAlwaysVerify)), kUnseen,
+     "known AlwaysVerify"},
+    {"GateOfTheFile", KubeletDeclarations{.version = V(34)},
+     Read("featureGates: {KubeletEnsureSecretPulledImages: true}\n"), Line({"--config=/c"}), "known gate:on"},
+    {"FlagBeatsFile", KubeletDeclarations{.version = V(36)},
+     Read("featureGates: {KubeletEnsureSecretPulledImages: false, AllBeta: true}\n" +
+          std::string("imagePullCredentialsVerificationPolicy: \"\"\n")),
+     Line({"--config=/c", "--feature-gates=AllBeta=false"}), "known gate:off beta:off"},
+    {"FlagOfAnUnknownFile", KubeletDeclarations{.version = V(36)}, kNoFiles,
+     Line({"--config=/c", "--feature-gates=KubeletEnsureSecretPulledImages=false"}), "gate:off"},
+    {"NoFileOnTheCommandLineIsAllDefaults", {.version = V(36)}, kNoFiles, Line({}), "known"},
+    {"FileThatWasNotFound", {.version = V(36)}, kNoFiles, Line({"--config=/c"}), ""},
+    {"VersionUnknown", {}, Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, "known AlwaysVerify"});
 
-INSTANTIATE_TEST_SUITE_P(
-    Precedence, CombineSettings,
-    testing::Values(
-        SettingsCase{"NothingIsKnown", {}, kNoFiles, kUnseen, ""},
-        SettingsCase{"OnlyTheVersion", {.version = V(36)}, kNoFiles, kUnseen, ""},
-        SettingsCase{"DeclaredAlone", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-                     kNoFiles, kUnseen, "AlwaysVerify"},
-        SettingsCase{"DeclaredAllowlist",
-                     KubeletDeclarations{.version = V(36),
-                                         .policy = Policy::kNeverVerifyAllowlistedImages,
-                                         .allowlist = {"reg.io/b/*"}},
-                     kNoFiles, kUnseen, "NeverVerifyAllowlistedImages reg.io/b/*"},
-        SettingsCase{"File", KubeletDeclarations{.version = V(36)}, Read(kAllowed), kUnseen,
-                     "known NeverVerifyAllowlistedImages reg.io/a/*"},
-        SettingsCase{"FileOfDefaults", {.version = V(36)}, Read(""), kUnseen, "known"},
-        SettingsCase{"FileBeatsDeclaration",
-                     KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-                     Read(PolicyLine(Policy::kNeverVerify)), kUnseen, "known NeverVerify"},
-        SettingsCase{"FileOfDefaultsBeatsDeclaration",
-                     KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, Read(""),
-                     kUnseen, "known"},
-        SettingsCase{"DropInBeatsFile", KubeletDeclarations{.version = V(36)},
-                     Read(PolicyLine(Policy::kNeverVerify), PolicyLine(Policy::kAlwaysVerify)), kUnseen,
-                     "known AlwaysVerify"},
-        SettingsCase{"GateOfTheFile", KubeletDeclarations{.version = V(34)},
-                     Read("featureGates: {KubeletEnsureSecretPulledImages: true}\n"), Line({"--config=/c"}),
-                     "known gate:on"},
-        SettingsCase{"FlagBeatsFile", KubeletDeclarations{.version = V(36)},
-                     Read("featureGates: {KubeletEnsureSecretPulledImages: false, AllBeta: true}\n" +
-                          std::string("imagePullCredentialsVerificationPolicy: \"\"\n")),
-                     Line({"--config=/c", "--feature-gates=AllBeta=false"}), "known gate:off beta:off"},
-        SettingsCase{"FlagOfAnUnknownFile", KubeletDeclarations{.version = V(36)}, kNoFiles,
-                     Line({"--config=/c", "--feature-gates=KubeletEnsureSecretPulledImages=false"}),
-                     "gate:off"},
-        SettingsCase{"NoFileOnTheCommandLineIsAllDefaults", {.version = V(36)}, kNoFiles, Line({}), "known"},
-        SettingsCase{"FileThatWasNotFound", {.version = V(36)}, kNoFiles, Line({"--config=/c"}), ""},
-        SettingsCase{
-            "VersionUnknown", {}, Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, "known AlwaysVerify"}),
-    SettingsName);
-
-INSTANTIATE_TEST_SUITE_P(
-    Problems, CombineSettings,
-    testing::Values(
-        SettingsCase{"BrokenFile", {.version = V(36)}, Read("maxPods: many\n"), kUnseen, "", "/c:3:10"},
-        SettingsCase{"DeclarationHelpsWhereAFileIsBroken",
-                     KubeletDeclarations{.version = V(36), .policy = Policy::kNeverVerify},
-                     Read("maxPods: many\n"), kUnseen, "NeverVerify", "/c:3:10"},
-        SettingsCase{
-            "AllowlistOfAnotherPolicy", KubeletDeclarations{.version = V(36)},
-            Read(PolicyLine(Policy::kAlwaysVerify) + "preloadedImagesVerificationAllowlist: [reg.io/a/*]\n"),
-            kUnseen, "", "/c: kubelet would not start: an allowlist"},
-        SettingsCase{"AllowlistOfANewerVersion", KubeletDeclarations{.version = V(35)},
-                     Read(PolicyLine(Policy::kNeverVerifyAllowlistedImages) +
-                          "preloadedImagesVerificationAllowlist: [ubuntu]\n"),
-                     kUnseen, "", "docker.io/library/ubuntu"},
-        SettingsCase{"PolicyWithoutItsGate", KubeletDeclarations{.version = V(34)},
-                     Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, "",
-                     "KubeletEnsureSecretPulledImages is off"},
-        SettingsCase{"GateThatDoesNotExist", KubeletDeclarations{.version = V(32)},
-                     Read("featureGates: {KubeletEnsureSecretPulledImages: true}\n"), kUnseen, "",
-                     "has no feature gate"},
-        SettingsCase{"GateTurnedOffTooLate", KubeletDeclarations{.version = V(36)},
-                     Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"), kUnseen, "",
-                     "fills in its verification policy before"},
-        SettingsCase{"RulesOfANewerKubeletAreNotKnown", KubeletDeclarations{.version = V(99)},
-                     Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"), kUnseen,
-                     "known gate:off"},
-        SettingsCase{"ImageGcThresholds", KubeletDeclarations{.version = V(36)},
-                     Read("imageGCLowThresholdPercent: 90\n"), kUnseen, "",
-                     "/c: kubelet would not start: imageGCLowThresholdPercent (90) must be lower"},
-        SettingsCase{"RefusedFileIsNotReplacedByADeclaration",
-                     KubeletDeclarations{.version = V(36), .policy = Policy::kNeverVerify},
-                     Read("imageGCLowThresholdPercent: 90\n"), kUnseen, "", "must be lower"},
-        SettingsCase{"DeclarationThatNoKubeletHas",
-                     KubeletDeclarations{
-                         .version = V(36), .policy = Policy::kNeverVerify, .allowlist = {"reg.io/a/*"}},
-                     kNoFiles, kUnseen, "", "what was declared: kubelet would not start"},
-        SettingsCase{"BrokenFlag", KubeletDeclarations{.version = V(36)}, Read(""),
-                     Line({"--config=/c", "--image-gc-low-threshold=low"}), "", "--image-gc-low-threshold"},
-        SettingsCase{"HalfReadGates", KubeletDeclarations{.version = V(36)}, Read(""),
-                     Line({"--config=/c", "--feature-gates=AllBeta=false,Other"}), "", "--feature-gates"}),
-    SettingsName);
+TEST_ROWS(Problems, CombineSettings,
+          {"BrokenFile", {.version = V(36)}, Read("maxPods: many\n"), kUnseen, "", "/c:3:10"},
+          {"DeclarationHelpsWhereAFileIsBroken",
+           KubeletDeclarations{.version = V(36), .policy = Policy::kNeverVerify}, Read("maxPods: many\n"),
+           kUnseen, "NeverVerify", "/c:3:10"},
+          {"AllowlistOfAnotherPolicy", KubeletDeclarations{.version = V(36)},
+           Read(PolicyLine(Policy::kAlwaysVerify) + "preloadedImagesVerificationAllowlist: [reg.io/a/*]\n"),
+           kUnseen, "", "/c: kubelet would not start: an allowlist"},
+          {"AllowlistOfANewerVersion", KubeletDeclarations{.version = V(35)},
+           Read(PolicyLine(Policy::kNeverVerifyAllowlistedImages) +
+                "preloadedImagesVerificationAllowlist: [ubuntu]\n"),
+           kUnseen, "", "docker.io/library/ubuntu"},
+          {"PolicyWithoutItsGate", KubeletDeclarations{.version = V(34)},
+           Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, "", "KubeletEnsureSecretPulledImages is off"},
+          {"GateThatDoesNotExist", KubeletDeclarations{.version = V(32)},
+           Read("featureGates: {KubeletEnsureSecretPulledImages: true}\n"), kUnseen, "",
+           "has no feature gate"},
+          {"GateTurnedOffTooLate", KubeletDeclarations{.version = V(36)},
+           Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"), kUnseen, "",
+           "fills in its verification policy before"},
+          {"RulesOfANewerKubeletAreNotKnown", KubeletDeclarations{.version = V(99)},
+           Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"), kUnseen, "known gate:off"},
+          {"ImageGcThresholds", KubeletDeclarations{.version = V(36)},
+           Read("imageGCLowThresholdPercent: 90\n"), kUnseen, "",
+           "/c: kubelet would not start: imageGCLowThresholdPercent (90) must be lower"},
+          {"RefusedFileIsNotReplacedByADeclaration",
+           KubeletDeclarations{.version = V(36), .policy = Policy::kNeverVerify},
+           Read("imageGCLowThresholdPercent: 90\n"), kUnseen, "", "must be lower"},
+          {"DeclarationThatNoKubeletHas",
+           KubeletDeclarations{.version = V(36), .policy = Policy::kNeverVerify, .allowlist = {"reg.io/a/*"}},
+           kNoFiles, kUnseen, "", "what was declared: kubelet would not start"},
+          {"BrokenFlag", KubeletDeclarations{.version = V(36)}, Read(""),
+           Line({"--config=/c", "--image-gc-low-threshold=low"}), "", "--image-gc-low-threshold"},
+          {"HalfReadGates", KubeletDeclarations{.version = V(36)}, Read(""),
+           Line({"--config=/c", "--feature-gates=AllBeta=false,Other"}), "", "--feature-gates"});
 
 struct GcCase {
   std::string name;
@@ -147,28 +128,24 @@ TEST_P(CombineGc, Settles) {
 }
 
 // K41 to K43.
-INSTANTIATE_TEST_SUITE_P(
-    Spec26, CombineGc,
-    testing::Values(
-        GcCase{"Unknown", kNoFiles, kUnseen, "unknown", ""},  //
-        GcCase{"Defaults", Read(""), kUnseen, "85 80 120 0", "/c"},
-        GcCase{"DefaultsWithoutFiles", kNoFiles, Line({}), "85 80 120 0", "default"},
-        GcCase{"File",
-               Read("imageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 50\nimageMinimumGCAge: 5m\n"
-                    "imageMaximumGCAge: 24h\n"),
-               kUnseen, "70 50 300 86400", "/c"},
-        GcCase{"DropIn", Read("imageGCLowThresholdPercent: 50\n", "imageMaximumGCAge: 24h\n"), kUnseen,
-               "85 50 120 86400", "/d/1.conf"},
-        GcCase{"Flags", Read("imageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 50\n"),
-               Line({"--config=/c", "--image-gc-high-threshold=95", "--minimum-image-ttl-duration=0"}),
-               "95 50 0 0", "command line"},
-        GcCase{"FractionsCountAsASecond", Read("imageMaximumGCAge: 2500ms\nimageMinimumGCAge: 300ms\n"),
-               kUnseen, "85 80 1 3", "/c"},
-        GcCase{"RefusedIsUnknown", Read("imageGCHighThresholdPercent: 70\n"), kUnseen, "unknown", ""},
-        GcCase{"BrokenIsUnknown", Read("maxPods: many\n"), kUnseen, "unknown", ""},
-        GcCase{"FlagsAloneAreNotAll", kNoFiles, Line({"--config=/c", "--image-gc-high-threshold=95"}),
-               "unknown", ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec26, CombineGc, {"Unknown", kNoFiles, kUnseen, "unknown", ""},  //
+          {"Defaults", Read(""), kUnseen, "85 80 120 0", "/c"},
+          {"DefaultsWithoutFiles", kNoFiles, Line({}), "85 80 120 0", "default"},
+          {"File",
+           Read("imageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 50\nimageMinimumGCAge: 5m\n"
+                "imageMaximumGCAge: 24h\n"),
+           kUnseen, "70 50 300 86400", "/c"},
+          {"DropIn", Read("imageGCLowThresholdPercent: 50\n", "imageMaximumGCAge: 24h\n"), kUnseen,
+           "85 50 120 86400", "/d/1.conf"},
+          {"Flags", Read("imageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 50\n"),
+           Line({"--config=/c", "--image-gc-high-threshold=95", "--minimum-image-ttl-duration=0"}),
+           "95 50 0 0", "command line"},
+          {"FractionsCountAsASecond", Read("imageMaximumGCAge: 2500ms\nimageMinimumGCAge: 300ms\n"), kUnseen,
+           "85 80 1 3", "/c"},
+          {"RefusedIsUnknown", Read("imageGCHighThresholdPercent: 70\n"), kUnseen, "unknown", ""},
+          {"BrokenIsUnknown", Read("maxPods: many\n"), kUnseen, "unknown", ""},
+          {"FlagsAloneAreNotAll", kNoFiles, Line({"--config=/c", "--image-gc-high-threshold=95"}), "unknown",
+           ""});
 
 struct SourcesCase {
   std::string name;
@@ -189,32 +166,26 @@ TEST_P(CombineSources, AreTold) {
   EXPECT_EQ(text, GetParam().sources);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Facts, CombineSources,
-    testing::Values(
-        SourcesCase{"Nothing", {}, kNoFiles, kUnseen, "root=default"},
-        SourcesCase{"Declared",
-                    KubeletDeclarations{.version = V(36),
-                                        .policy = Policy::kNeverVerifyAllowlistedImages,
-                                        .allowlist = {"reg.io/a/*"},
-                                        .root = "/r"},
-                    kNoFiles, kUnseen,
-                    "version=declared verification=declared allowlist=declared root=declared"},
-        SourcesCase{"DefaultsAreTheMainFiles", KubeletDeclarations{}, Read("", Origin::kWellKnown), kUnseen,
-                    "verification=/c allowlist=/c gate=/c imageGC=/c root=default configFile=default"},
-        SourcesCase{
-            "DropIn", KubeletDeclarations{}, Read("", kAllowed), kUnseen,
-            "verification=/d/1.conf allowlist=/d/1.conf gate=/c imageGC=/c root=default configFile=default"},
-        SourcesCase{"CommandLine", KubeletDeclarations{}, Read("", Origin::kCommandLine),
-                    Line({"--config=/c", "--root-dir=/r", "--feature-gates=AllBeta=true"}),
-                    "verification=/c allowlist=/c gate=command line imageGC=/c root=command line "
-                    "configFile=command line"},
-        SourcesCase{"NoFileOnTheCommandLine", KubeletDeclarations{}, kNoFiles, Line({}),
-                    "verification=default allowlist=default gate=default imageGC=default root=default"},
-        SourcesCase{"RefusedHasNone", KubeletDeclarations{.version = V(36)},
-                    Read("imageGCLowThresholdPercent: 90\n", Origin::kDeclared), kUnseen,
-                    "version=declared root=default configFile=declared"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Facts, CombineSources, {"Nothing", {}, kNoFiles, kUnseen, "root=default"},
+          {"Declared",
+           KubeletDeclarations{.version = V(36),
+                               .policy = Policy::kNeverVerifyAllowlistedImages,
+                               .allowlist = {"reg.io/a/*"},
+                               .root = "/r"},
+           kNoFiles, kUnseen, "version=declared verification=declared allowlist=declared root=declared"},
+          {"DefaultsAreTheMainFiles", KubeletDeclarations{}, Read("", Origin::kWellKnown), kUnseen,
+           "verification=/c allowlist=/c gate=/c imageGC=/c root=default configFile=default"},
+          {"DropIn", KubeletDeclarations{}, Read("", kAllowed), kUnseen,
+           "verification=/d/1.conf allowlist=/d/1.conf gate=/c imageGC=/c root=default configFile=default"},
+          {"CommandLine", KubeletDeclarations{}, Read("", Origin::kCommandLine),
+           Line({"--config=/c", "--root-dir=/r", "--feature-gates=AllBeta=true"}),
+           "verification=/c allowlist=/c gate=command line imageGC=/c root=command line "
+           "configFile=command line"},
+          {"NoFileOnTheCommandLine", KubeletDeclarations{}, kNoFiles, Line({}),
+           "verification=default allowlist=default gate=default imageGC=default root=default"},
+          {"RefusedHasNone", KubeletDeclarations{.version = V(36)},
+           Read("imageGCLowThresholdPercent: 90\n", Origin::kDeclared), kUnseen,
+           "version=declared root=default configFile=declared"});
 
 struct RootCase {
   std::string name;
@@ -231,14 +202,11 @@ TEST_P(CombineRoot, IsFound) {
             GetParam().root);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Roots, CombineRoot,
-    testing::Values(RootCase{"Default", "", kUnseen, "", "/var/lib/kubelet"},
-                    RootCase{"DefaultOnHost", "", Line({}), "/host", "/host/var/lib/kubelet"},
-                    RootCase{"CommandLine", "", Line({"--root-dir=/r"}), "", "/r"},
-                    RootCase{"CommandLineOnHost", "", Line({"--root-dir=/r"}), "/host", "/host/r"},
-                    RootCase{"DeclaredIsOurs", "/k", Line({"--root-dir=/r"}), "/host", "/k"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Roots, CombineRoot, {"Default", "", kUnseen, "", "/var/lib/kubelet"},
+          {"DefaultOnHost", "", Line({}), "/host", "/host/var/lib/kubelet"},
+          {"CommandLine", "", Line({"--root-dir=/r"}), "", "/r"},
+          {"CommandLineOnHost", "", Line({"--root-dir=/r"}), "/host", "/host/r"},
+          {"DeclaredIsOurs", "/k", Line({"--root-dir=/r"}), "/host", "/k"});
 
 const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 const std::string kOn = "featureGates: {KubeletEnsureSecretPulledImages: true}\n";
@@ -279,49 +247,41 @@ const std::vector<std::string> kFlagOn = {"--feature-gates=KubeletEnsureSecretPu
 const std::vector<std::string> kFlagOff = {"--feature-gates=KubeletEnsureSecretPulledImages=false"};
 
 // K49, the trap: the default policy is filled in before drop-ins and flags come.
-INSTANTIATE_TEST_SUITE_P(
-    Gate, WhyNotStartedTest,
-    testing::Values(StartCase{"Defaults", kNone, {}, {}, ""},                 //
-                    StartCase{"OffInMain", kOff, {}, {}, ""},                 //
-                    StartCase{"OnInMain", kOn, {}, {}, ""},                   //
-                    StartCase{"OffInDropIn", kNone, kOff, {}, "35 36 37"},    //
-                    StartCase{"OnThenOff", kOn, kOff, {}, "33 34 35 36 37"},  //
-                    StartCase{"OffInMainAndDropIn", kOff, kOff, {}, ""},      //
-                    StartCase{"OffInDropInWithPolicyNull", kNone, kOff + kNoPolicy, {}, ""},
-                    StartCase{"OnInDropIn", kNone, kOn, {}, ""},        //
-                    StartCase{"OffThenOn", kOff, kOn, {}, ""},          //
-                    StartCase{"PolicyNull", kNone, kNoPolicy, {}, ""},  //
-                    StartCase{"NamedPolicyIsCheckedElsewhere", kNone, kOff + kAlways, {}, ""},
-                    StartCase{"FlagOff", kNone, {}, kFlagOff, ""},  //
-                    StartCase{"FlagOn", kNone, {}, kFlagOn, ""},    //
-                    StartCase{"FlagOffAgainstMain", kOn, {}, kFlagOff, "33 34 35 36 37"},
-                    StartCase{"FlagOnAgainstMain", kOff, {}, kFlagOn, "33 34 35 36 37"},
-                    StartCase{"FlagOnAgainstDropIn", kNone, kOff, kFlagOn, ""},      //
-                    StartCase{"FlagOffWithoutFiles", {}, {}, kFlagOff, "35 36 37"},  //
-                    StartCase{"FlagOnWithoutFiles", {}, {}, kFlagOn, "33 34"},       //
-                    StartCase{"NothingAtAll", {}, {}, {}, ""},                       //
-                    StartCase{"DropInWithoutMain", {}, kOn, {}, ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Gate, WhyNotStartedTest, {"Defaults", kNone, {}, {}, ""},  //
+          {"OffInMain", kOff, {}, {}, ""},                           //
+          {"OnInMain", kOn, {}, {}, ""},                             //
+          {"OffInDropIn", kNone, kOff, {}, "35 36 37"},              //
+          {"OnThenOff", kOn, kOff, {}, "33 34 35 36 37"},            //
+          {"OffInMainAndDropIn", kOff, kOff, {}, ""},                //
+          {"OffInDropInWithPolicyNull", kNone, kOff + kNoPolicy, {}, ""},
+          {"OnInDropIn", kNone, kOn, {}, ""},        //
+          {"OffThenOn", kOff, kOn, {}, ""},          //
+          {"PolicyNull", kNone, kNoPolicy, {}, ""},  //
+          {"NamedPolicyIsCheckedElsewhere", kNone, kOff + kAlways, {}, ""},
+          {"FlagOff", kNone, {}, kFlagOff, ""},  //
+          {"FlagOn", kNone, {}, kFlagOn, ""},    //
+          {"FlagOffAgainstMain", kOn, {}, kFlagOff, "33 34 35 36 37"},
+          {"FlagOnAgainstMain", kOff, {}, kFlagOn, "33 34 35 36 37"},
+          {"FlagOnAgainstDropIn", kNone, kOff, kFlagOn, ""},      //
+          {"FlagOffWithoutFiles", {}, {}, kFlagOff, "35 36 37"},  //
+          {"FlagOnWithoutFiles", {}, {}, kFlagOn, "33 34"},       //
+          {"NothingAtAll", {}, {}, {}, ""},                       //
+          {"DropInWithoutMain", {}, kOn, {}, ""});
 
 const char kEvery[] = "32 33 34 35 36 37";
 
 // K44.
-INSTANTIATE_TEST_SUITE_P(
-    ImageGc, WhyNotStartedTest,
-    testing::Values(
-        StartCase{"LowIsHigh", "imageGCLowThresholdPercent: 85\n", {}, {}, kEvery},
-        StartCase{"LowJustBelowHigh", "imageGCLowThresholdPercent: 84\n", {}, {}, ""},
-        StartCase{"HighBelowTheDefaultLow", "imageGCHighThresholdPercent: 70\n", {}, {}, kEvery},
-        StartCase{"MendedByADropIn", "imageGCHighThresholdPercent: 70\n", "imageGCLowThresholdPercent: 60\n",
-                  Strings{}, ""},
-        StartCase{
-            "MendedByAFlag", "imageGCHighThresholdPercent: 70\n", {}, {"--image-gc-low-threshold=60"}, ""},
-        StartCase{"BrokenByAFlag", kNone, {}, {"--image-gc-low-threshold=90"}, kEvery},
-        StartCase{"MaximumAgeBelowTheDefaultMinimum", "imageMaximumGCAge: 1m\n", {}, {}, kEvery},
-        StartCase{"MaximumAgeIsMinimum", "imageMaximumGCAge: 2m\n", {}, {}, kEvery},
-        StartCase{"MaximumAgeAboveMinimum", "imageMaximumGCAge: 121s\n", {}, {}, ""},
-        StartCase{"MinimumAgeByFlag", "imageMaximumGCAge: 1m\n", {}, {"--minimum-image-ttl-duration=0"}, ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(ImageGc, WhyNotStartedTest, {"LowIsHigh", "imageGCLowThresholdPercent: 85\n", {}, {}, kEvery},
+          {"LowJustBelowHigh", "imageGCLowThresholdPercent: 84\n", {}, {}, ""},
+          {"HighBelowTheDefaultLow", "imageGCHighThresholdPercent: 70\n", {}, {}, kEvery},
+          {"MendedByADropIn", "imageGCHighThresholdPercent: 70\n", "imageGCLowThresholdPercent: 60\n",
+           Strings{}, ""},
+          {"MendedByAFlag", "imageGCHighThresholdPercent: 70\n", {}, {"--image-gc-low-threshold=60"}, ""},
+          {"BrokenByAFlag", kNone, {}, {"--image-gc-low-threshold=90"}, kEvery},
+          {"MaximumAgeBelowTheDefaultMinimum", "imageMaximumGCAge: 1m\n", {}, {}, kEvery},
+          {"MaximumAgeIsMinimum", "imageMaximumGCAge: 2m\n", {}, {}, kEvery},
+          {"MaximumAgeAboveMinimum", "imageMaximumGCAge: 121s\n", {}, {}, ""},
+          {"MinimumAgeByFlag", "imageMaximumGCAge: 1m\n", {}, {"--minimum-image-ttl-duration=0"}, ""});
 
 TEST(StartCheck, WithoutAVersionTheGateIsNotChecked) {
   auto config = MergeKubeletConfigs(
@@ -347,79 +307,57 @@ TEST_P(CombineContradictions, AreTold) {
             GetParam().expect);
 }
 
-std::string ContradictionName(const testing::TestParamInfo<ContradictionCase>& row) {
-  return row.param.name;
-}
+TEST_ROWS(Verification, CombineContradictions,
+          {"SaidTheSame", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+           Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, Strings{}},
+          {"NothingDeclared", {.version = V(36)}, Read(kAllowed), kUnseen, {}},
+          {"NothingToCompareWith", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+           kNoFiles, kUnseen, Strings{}},
+          {"Policy", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+           Read("", PolicyLine(Policy::kNeverVerify)), kUnseen,
+           Strings{"declared verification AlwaysVerify, but /d/1.conf says NeverVerify"}},
+          {"PolicyByDefault", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+           Read(""), kUnseen,
+           Strings{"declared verification AlwaysVerify, but /c leaves it at kubelet's "
+                   "default, NeverVerifyPreloadedImages"}},
+          {"TheDefaultWasDeclared", {.policy = Policy::kNeverVerifyPreloadedImages}, Read(""), kUnseen, {}},
+          {"GateOff", KubeletDeclarations{.version = V(34), .policy = Policy::kAlwaysVerify}, Read(""),
+           kUnseen,
+           Strings{"declared verification AlwaysVerify, but /c leaves the feature gate "
+                   "KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing"}},
+          {"GateOffByFlag", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, Read(""),
+           Line({"--config=/c", "--feature-gates=AllBeta=false"}),
+           Strings{"declared verification AlwaysVerify, but kubelet's command line leaves the feature gate "
+                   "KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing"}},
+          {"OldKubeletsHaveNoGate", KubeletDeclarations{.version = V(32), .policy = Policy::kAlwaysVerify},
+           Read(""), kUnseen, Strings{}},
+          {"Allowlist", KubeletDeclarations{.version = V(36), .allowlist = {"reg.io/b/*"}}, Read(kAllowed),
+           kUnseen, Strings{"declared allowlist reg.io/b/*, but /c says reg.io/a/*"}},
+          {"AllowlistOfNone", KubeletDeclarations{.version = V(36), .allowlist = {"reg.io/b/*"}}, Read(""),
+           kUnseen, Strings{"declared allowlist reg.io/b/*, but /c says none"}},
+          {"AllowlistInAnotherOrder",
+           KubeletDeclarations{.version = V(36), .allowlist = {"b.io/b/*", "a.io/a/*", "a.io/a/*"}},
+           Read(PolicyLine(Policy::kNeverVerifyAllowlistedImages) +
+                "preloadedImagesVerificationAllowlist: [a.io/a/*, b.io/b/*]\n"),
+           kUnseen, Strings{}},
+          {"WhatIsRefusedContradictsNothing",
+           KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
+           Read("imageGCLowThresholdPercent: 90\n"), kUnseen, Strings{}});
 
-INSTANTIATE_TEST_SUITE_P(
-    Verification, CombineContradictions,
-    testing::Values(
-        ContradictionCase{"SaidTheSame",
-                          KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-                          Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, Strings{}},
-        ContradictionCase{"NothingDeclared", {.version = V(36)}, Read(kAllowed), kUnseen, {}},
-        ContradictionCase{"NothingToCompareWith",
-                          KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, kNoFiles,
-                          kUnseen, Strings{}},
-        ContradictionCase{"Policy", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-                          Read("", PolicyLine(Policy::kNeverVerify)), kUnseen,
-                          Strings{"declared verification AlwaysVerify, but /d/1.conf says NeverVerify"}},
-        ContradictionCase{"PolicyByDefault",
-                          KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, Read(""),
-                          kUnseen,
-                          Strings{"declared verification AlwaysVerify, but /c leaves it at kubelet's "
-                                  "default, NeverVerifyPreloadedImages"}},
-        ContradictionCase{
-            "TheDefaultWasDeclared", {.policy = Policy::kNeverVerifyPreloadedImages}, Read(""), kUnseen, {}},
-        ContradictionCase{"GateOff", KubeletDeclarations{.version = V(34), .policy = Policy::kAlwaysVerify},
-                          Read(""), kUnseen,
-                          Strings{"declared verification AlwaysVerify, but /c leaves the feature gate "
-                                  "KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing"}},
-        ContradictionCase{
-            "GateOffByFlag", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, Read(""),
-            Line({"--config=/c", "--feature-gates=AllBeta=false"}),
-            Strings{"declared verification AlwaysVerify, but kubelet's command line leaves the feature gate "
-                    "KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing"}},
-        ContradictionCase{"OldKubeletsHaveNoGate",
-                          KubeletDeclarations{.version = V(32), .policy = Policy::kAlwaysVerify}, Read(""),
-                          kUnseen, Strings{}},
-        ContradictionCase{"Allowlist", KubeletDeclarations{.version = V(36), .allowlist = {"reg.io/b/*"}},
-                          Read(kAllowed), kUnseen,
-                          Strings{"declared allowlist reg.io/b/*, but /c says reg.io/a/*"}},
-        ContradictionCase{"AllowlistOfNone",
-                          KubeletDeclarations{.version = V(36), .allowlist = {"reg.io/b/*"}}, Read(""),
-                          kUnseen, Strings{"declared allowlist reg.io/b/*, but /c says none"}},
-        ContradictionCase{
-            "AllowlistInAnotherOrder",
-            KubeletDeclarations{.version = V(36), .allowlist = {"b.io/b/*", "a.io/a/*", "a.io/a/*"}},
-            Read(PolicyLine(Policy::kNeverVerifyAllowlistedImages) +
-                 "preloadedImagesVerificationAllowlist: [a.io/a/*, b.io/b/*]\n"),
-            kUnseen, Strings{}},
-        ContradictionCase{"WhatIsRefusedContradictsNothing",
-                          KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-                          Read("imageGCLowThresholdPercent: 90\n"), kUnseen, Strings{}}),
-    ContradictionName);
-
-INSTANTIATE_TEST_SUITE_P(
-    Paths, CombineContradictions,
-    testing::Values(
-        ContradictionCase{"SameRoot", {.root = "/var/lib/kubelet/"}, kNoFiles, Line({"--config=/c"}), {}},
-        ContradictionCase{"BelowAMount", {.root = "/host/r"}, kNoFiles, Line({"--root-dir=/r/"}), {}},
-        ContradictionCase{
-            "OtherRoot", KubeletDeclarations{.root = "/var/lib/kubelet"}, kNoFiles,
-            Line({"--root-dir=/data/kubelet"}),
-            Strings{"declared kubelet root /var/lib/kubelet, but kubelet's command line says /data/kubelet"}},
-        ContradictionCase{"OnlyTheEndOfAName", KubeletDeclarations{.root = "/my-r"}, kNoFiles,
-                          Line({"--root-dir=/r"}),
-                          Strings{"declared kubelet root /my-r, but kubelet's command line says /r"}},
-        ContradictionCase{"OtherFiles", KubeletDeclarations{.config_file = "/c", .config_dir = "/d"},
-                          Read("", Origin::kDeclared), Line({"--config=/e", "--config-dir=/f"}),
-                          Strings{"declared kubelet configuration /c, but kubelet's command line says /e",
-                                  "declared kubelet drop-in folder /d, but kubelet's command line says /f"}},
-        ContradictionCase{
-            "NoFileOnTheCommandLine", {.config_file = "/c"}, Read("", Origin::kDeclared), Line({}), {}},
-        ContradictionCase{"KubeletNotSeen", {.root = "/r"}, kNoFiles, kUnseen, {}}),
-    ContradictionName);
+TEST_ROWS(Paths, CombineContradictions,
+          {"SameRoot", {.root = "/var/lib/kubelet/"}, kNoFiles, Line({"--config=/c"}), {}},
+          {"BelowAMount", {.root = "/host/r"}, kNoFiles, Line({"--root-dir=/r/"}), {}},
+          {"OtherRoot", KubeletDeclarations{.root = "/var/lib/kubelet"}, kNoFiles,
+           Line({"--root-dir=/data/kubelet"}),
+           Strings{"declared kubelet root /var/lib/kubelet, but kubelet's command line says /data/kubelet"}},
+          {"OnlyTheEndOfAName", KubeletDeclarations{.root = "/my-r"}, kNoFiles, Line({"--root-dir=/r"}),
+           Strings{"declared kubelet root /my-r, but kubelet's command line says /r"}},
+          {"OtherFiles", KubeletDeclarations{.config_file = "/c", .config_dir = "/d"},
+           Read("", Origin::kDeclared), Line({"--config=/e", "--config-dir=/f"}),
+           Strings{"declared kubelet configuration /c, but kubelet's command line says /e",
+                   "declared kubelet drop-in folder /d, but kubelet's command line says /f"}},
+          {"NoFileOnTheCommandLine", {.config_file = "/c"}, Read("", Origin::kDeclared), Line({}), {}},
+          {"KubeletNotSeen", {.root = "/r"}, kNoFiles, kUnseen, {}});
 
 }  // namespace
 }  // namespace prefetch::kubelet::node_facts_test

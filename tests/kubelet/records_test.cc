@@ -4,6 +4,8 @@
 
 #include <ostream>
 
+#include "rows.h"
+
 namespace prefetch::kubelet::records_test {
 namespace {
 
@@ -37,59 +39,45 @@ const char kYaml[] =
     "kind: ImagePulledRecord\napiVersion: kubelet.config.k8s.io/v1beta1\nimageRef: R\n"
     "lastUpdatedTime: 2026-08-01T10:00:00Z\ncredentialMapping:\n  reg.io/a:\n    nodePodsAccessible: true\n";
 
-INSTANTIATE_TEST_SUITE_P(
-    Spec31And34, RecordTest,
-    testing::Values(
-        RecordCase{"Beta137", Record(), 37, Reading::kFound},
-        RecordCase{"Alpha137", Record("", kAlpha), 37, Reading::kFound},
-        RecordCase{"Beta136", Record(), 36, Reading::kFound},
-        RecordCase{"Beta135", Record(), 35, Reading::kFound},
-        RecordCase{"BetaIsBeyond134", Record(), 34, Reading::kUndecodable},
-        RecordCase{"BetaIsBeyond133", Record(), 33, Reading::kUndecodable},
-        RecordCase{"Alpha133", Record("", kAlpha), 33, Reading::kFound},
-        RecordCase{"Alpha134", Record("", kAlpha), 34, Reading::kFound},
-        RecordCase{"Alpha136", Record("", kAlpha), 36, Reading::kFound},
-        RecordCase{"V1IsNoVersion", Record("", "kubelet.config.k8s.io/v1"), 36, Reading::kUndecodable},
-        RecordCase{"NoVersion", R"({"kind":"ImagePulledRecord","imageRef":"R"})", 36, Reading::kUndecodable},
-        RecordCase{"AnotherKind",
-                   R"({"kind":"ImagePullIntent","apiVersion":"kubelet.config.k8s.io/v1beta1","image":"R"})",
-                   36, Reading::kUndecodable},
-        RecordCase{"Empty", "", 36, Reading::kUndecodable},
-        RecordCase{"Null", "null", 36, Reading::kUndecodable},
-        RecordCase{"Cut", R"({"kind":"ImagePulledRec)", 36, Reading::kUndecodable},
-        RecordCase{"NotText", std::string("\0\1\2", 3), 36, Reading::kUndecodable},
-        RecordCase{"UnknownField", Record(R"("extra":1)"), 36, Reading::kUndecodable},
-        RecordCase{"UnknownFieldBelow", Record(Mapping(R"({"everybody":true})")), 36, Reading::kUndecodable},
-        RecordCase{"DuplicateField", Record(R"("imageRef":"R")"), 36, Reading::kUndecodable},
-        RecordCase{"DuplicateKey", Record(R"("credentialMapping":{"a":{},"a":{}})"), 36,
-                   Reading::kUndecodable},
-        RecordCase{"AnotherCase", Record(R"("CredentialMapping":{})"), 36, Reading::kUndecodable},
-        RecordCase{"WrongType", Record(Mapping(R"({"nodePodsAccessible":"true"})")), 36,
-                   Reading::kUndecodable},
-        RecordCase{"BadTime", Record(R"("lastUpdatedTime":"today")"), 36, Reading::kUndecodable},
-        RecordCase{"TimeThatIsNone", Record(R"("lastUpdatedTime":"2026-02-30T10:00:00Z")"), 36,
-                   Reading::kUndecodable},
-        RecordCase{"EmptyTime", Record(R"("lastUpdatedTime":"")"), 36, Reading::kUndecodable},
-        RecordCase{"NullTime", Record(R"("lastUpdatedTime":null)"), 36, Reading::kFound},
-        RecordCase{"Time", Record(R"("lastUpdatedTime":"2026-08-01T10:00:00Z")"), 36, Reading::kFound},
-        RecordCase{"TimeWithOffset", Record(R"("lastUpdatedTime":"2026-08-01T10:00:00.5+02:00")"), 36,
-                   Reading::kFound},
-        RecordCase{"NullEntry", Record(Mapping("null")), 36, Reading::kFound},
-        RecordCase{"AccountsBeyond133", Record(Mapping(R"({"kubernetesServiceAccounts":[]})"), kAlpha), 33,
-                   Reading::kUndecodable},
-        RecordCase{"AccountsSince134", Record(Mapping(R"({"kubernetesServiceAccounts":[]})"), kAlpha), 34,
-                   Reading::kFound},
-        RecordCase{"Yaml", kYaml, 36, Reading::kFound},
-        RecordCase{
-            "OtherImageIsAbsent",
-            R"({"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","imageRef":"S"})", 36,
-            Reading::kAbsent},
-        RecordCase{
-            "OtherImageWithMistakeIsUndecodable",
-            R"({"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","imageRef":"S",)"
-            R"("extra":1})",
-            36, Reading::kUndecodable}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    Spec31And34, RecordTest, {"Beta137", Record(), 37, Reading::kFound},
+    {"Alpha137", Record("", kAlpha), 37, Reading::kFound}, {"Beta136", Record(), 36, Reading::kFound},
+    {"Beta135", Record(), 35, Reading::kFound}, {"BetaIsBeyond134", Record(), 34, Reading::kUndecodable},
+    {"BetaIsBeyond133", Record(), 33, Reading::kUndecodable},
+    {"Alpha133", Record("", kAlpha), 33, Reading::kFound},
+    {"Alpha134", Record("", kAlpha), 34, Reading::kFound},
+    {"Alpha136", Record("", kAlpha), 36, Reading::kFound},
+    {"V1IsNoVersion", Record("", "kubelet.config.k8s.io/v1"), 36, Reading::kUndecodable},
+    {"NoVersion", R"({"kind":"ImagePulledRecord","imageRef":"R"})", 36, Reading::kUndecodable},
+    {"AnotherKind", R"({"kind":"ImagePullIntent","apiVersion":"kubelet.config.k8s.io/v1beta1","image":"R"})",
+     36, Reading::kUndecodable},
+    {"Empty", "", 36, Reading::kUndecodable}, {"Null", "null", 36, Reading::kUndecodable},
+    {"Cut", R"({"kind":"ImagePulledRec)", 36, Reading::kUndecodable},
+    {"NotText", std::string("\0\1\2", 3), 36, Reading::kUndecodable},
+    {"UnknownField", Record(R"("extra":1)"), 36, Reading::kUndecodable},
+    {"UnknownFieldBelow", Record(Mapping(R"({"everybody":true})")), 36, Reading::kUndecodable},
+    {"DuplicateField", Record(R"("imageRef":"R")"), 36, Reading::kUndecodable},
+    {"DuplicateKey", Record(R"("credentialMapping":{"a":{},"a":{}})"), 36, Reading::kUndecodable},
+    {"AnotherCase", Record(R"("CredentialMapping":{})"), 36, Reading::kUndecodable},
+    {"WrongType", Record(Mapping(R"({"nodePodsAccessible":"true"})")), 36, Reading::kUndecodable},
+    {"BadTime", Record(R"("lastUpdatedTime":"today")"), 36, Reading::kUndecodable},
+    {"TimeThatIsNone", Record(R"("lastUpdatedTime":"2026-02-30T10:00:00Z")"), 36, Reading::kUndecodable},
+    {"EmptyTime", Record(R"("lastUpdatedTime":"")"), 36, Reading::kUndecodable},
+    {"NullTime", Record(R"("lastUpdatedTime":null)"), 36, Reading::kFound},
+    {"Time", Record(R"("lastUpdatedTime":"2026-08-01T10:00:00Z")"), 36, Reading::kFound},
+    {"TimeWithOffset", Record(R"("lastUpdatedTime":"2026-08-01T10:00:00.5+02:00")"), 36, Reading::kFound},
+    {"NullEntry", Record(Mapping("null")), 36, Reading::kFound},
+    {"AccountsBeyond133", Record(Mapping(R"({"kubernetesServiceAccounts":[]})"), kAlpha), 33,
+     Reading::kUndecodable},
+    {"AccountsSince134", Record(Mapping(R"({"kubernetesServiceAccounts":[]})"), kAlpha), 34, Reading::kFound},
+    {"Yaml", kYaml, 36, Reading::kFound},
+    {"OtherImageIsAbsent",
+     R"({"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","imageRef":"S"})", 36,
+     Reading::kAbsent},
+    {"OtherImageWithMistakeIsUndecodable",
+     R"({"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","imageRef":"S",)"
+     R"("extra":1})",
+     36, Reading::kUndecodable});
 
 TEST(Record, AllOfAnEntryIsRead) {
   RecordReading read = DecodeRecord(
@@ -123,16 +111,11 @@ std::string Intent(const std::string& image, const std::string& api_version) {
   return R"({"kind":"ImagePullIntent","apiVersion":")" + api_version + R"(","image":")" + image + "\"}\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Spec34, IntentTest,
-    testing::Values(IntentCase{"Beta", Intent("nginx:1.27", kBeta), 35, Reading::kFound},
-                    IntentCase{"Alpha", Intent("nginx:1.27", kAlpha), 36, Reading::kFound},
-                    IntentCase{"BetaIsBeyond134", Intent("nginx:1.27", kBeta), 34, Reading::kUndecodable},
-                    IntentCase{"OtherSpellingIsAbsent", Intent("docker.io/library/nginx:1.27", kBeta), 36,
-                               Reading::kAbsent},
-                    IntentCase{"Cut", "{", 36, Reading::kUndecodable},
-                    IntentCase{"Empty", "", 36, Reading::kUndecodable}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec34, IntentTest, {"Beta", Intent("nginx:1.27", kBeta), 35, Reading::kFound},
+          {"Alpha", Intent("nginx:1.27", kAlpha), 36, Reading::kFound},
+          {"BetaIsBeyond134", Intent("nginx:1.27", kBeta), 34, Reading::kUndecodable},
+          {"OtherSpellingIsAbsent", Intent("docker.io/library/nginx:1.27", kBeta), 36, Reading::kAbsent},
+          {"Cut", "{", 36, Reading::kUndecodable}, {"Empty", "", 36, Reading::kUndecodable});
 
 TEST(FileName, OfSpec34) {
   EXPECT_EQ(FileNameFor("docker.io/testing/test:latest"),

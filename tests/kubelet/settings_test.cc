@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "rows.h"
+
 namespace prefetch::kubelet::settings_test {
 namespace {
 
@@ -204,18 +206,13 @@ TEST_P(VerifiesImagesTest, ByVersion) {
 }
 
 // K7: since 1.33, alpha and off; since 1.35 beta and on.
-INSTANTIATE_TEST_SUITE_P(
-    Spec31, VerifiesImagesTest,
-    testing::Values(
-        GateCase{"Default", {}, "000111"}, GateCase{"On", {.ensure_secret_pulled_images = true}, "011111"},
-        GateCase{"Off", {.ensure_secret_pulled_images = false}, "000000"},
-        GateCase{"AlphasOn", {.all_alpha = true}, "011111"},
-        GateCase{"AlphasOff", {.all_alpha = false}, "000111"},
-        GateCase{"BetasOff", {.all_beta = false}, "000000"},
-        GateCase{"BetasOn", {.all_beta = true}, "000111"},
-        GateCase{"NamedBeatsAlphas", {.ensure_secret_pulled_images = false, .all_alpha = true}, "000000"},
-        GateCase{"NamedBeatsBetas", {.ensure_secret_pulled_images = true, .all_beta = false}, "011111"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Spec31, VerifiesImagesTest, {"Default", {}, "000111"},
+          {"On", {.ensure_secret_pulled_images = true}, "011111"},
+          {"Off", {.ensure_secret_pulled_images = false}, "000000"},
+          {"AlphasOn", {.all_alpha = true}, "011111"}, {"AlphasOff", {.all_alpha = false}, "000111"},
+          {"BetasOff", {.all_beta = false}, "000000"}, {"BetasOn", {.all_beta = true}, "000111"},
+          {"NamedBeatsAlphas", {.ensure_secret_pulled_images = false, .all_alpha = true}, "000000"},
+          {"NamedBeatsBetas", {.ensure_secret_pulled_images = true, .all_beta = false}, "011111"});
 
 TEST(FeatureGates, TheStrongerSpeaksGateByGate) {
   FeatureGates file{.ensure_secret_pulled_images = true, .all_alpha = true};
@@ -291,26 +288,20 @@ TEST_P(AllowlistExportTest, TakesTheNarrowestPatternThatMatches) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, AllowlistExportTest,
-    testing::Values(PatternCase{"Tag", "reg.io/t/a:v1", "reg.io/t/a", "reg.io/t/*"},
-                    PatternCase{"Digest", "reg.io/t/a" + kDigest, "reg.io/t/a", "reg.io/t/*"},
-                    PatternCase{"TagAndDigest", "reg.io/t/a:v1" + kDigest, "reg.io/t/a", "reg.io/t/*"},
-                    PatternCase{"Neither", "reg.io/t/a", "reg.io/t/a", "reg.io/t/a"},
-                    PatternCase{"NeitherButNotInFull", "team/a", "team/a", "team/*"},
-                    PatternCase{"LegacyHub", "index.docker.io/t/a", "index.docker.io/t/a",
-                                "index.docker.io/t/*"},
-                    PatternCase{"Port", "localhost:5000/a:v1", "localhost:5000/a", "localhost:5000/*"},
-                    PatternCase{"PortAlone", "localhost:5000/a", "localhost:5000/a", "localhost:5000/a"},
-                    PatternCase{"Short", "nginx:1.27", "nginx", ""},
-                    PatternCase{"ShortAlone", "nginx", "nginx", ""},
-                    PatternCase{"ShortDigest", "nginx" + kDigest, "nginx", ""},
-                    PatternCase{"HubImageThatLooksLikeAHost", "foo.io:5000", "foo.io", ""},
-                    PatternCase{"HubInFull", "docker.io/library/nginx:1.27", "docker.io/library/nginx",
-                                "docker.io/library/*"},
-                    PatternCase{"LikeAnImageId", kLikeAnId + ":v1", "", ""},
-                    PatternCase{"LikeAnImageIdInAFolder", "t/" + kLikeAnId + ":v1", "t/" + kLikeAnId, "t/*"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, AllowlistExportTest, {"Tag", "reg.io/t/a:v1", "reg.io/t/a", "reg.io/t/*"},
+          {"Digest", "reg.io/t/a" + kDigest, "reg.io/t/a", "reg.io/t/*"},
+          {"TagAndDigest", "reg.io/t/a:v1" + kDigest, "reg.io/t/a", "reg.io/t/*"},
+          {"Neither", "reg.io/t/a", "reg.io/t/a", "reg.io/t/a"},
+          {"NeitherButNotInFull", "team/a", "team/a", "team/*"},
+          {"LegacyHub", "index.docker.io/t/a", "index.docker.io/t/a", "index.docker.io/t/*"},
+          {"Port", "localhost:5000/a:v1", "localhost:5000/a", "localhost:5000/*"},
+          {"PortAlone", "localhost:5000/a", "localhost:5000/a", "localhost:5000/a"},
+          {"Short", "nginx:1.27", "nginx", ""}, {"ShortAlone", "nginx", "nginx", ""},
+          {"ShortDigest", "nginx" + kDigest, "nginx", ""},
+          {"HubImageThatLooksLikeAHost", "foo.io:5000", "foo.io", ""},
+          {"HubInFull", "docker.io/library/nginx:1.27", "docker.io/library/nginx", "docker.io/library/*"},
+          {"LikeAnImageId", kLikeAnId + ":v1", "", ""},
+          {"LikeAnImageIdInAFolder", "t/" + kLikeAnId + ":v1", "t/" + kLikeAnId, "t/*"});
 
 TEST(AllowlistExport, PatternsAreSortedAndUnique) {
   auto out = ExportAllowlist(References({"reg.io/b:v1", "reg.io/a:v1", "reg.io/b:v2", "nginx"}), {1, 36});

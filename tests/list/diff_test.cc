@@ -6,6 +6,7 @@
 #include "list/draft.h"
 #include "list/image_list.h"
 #include "list/merge.h"
+#include "rows.h"
 
 namespace prefetch::list::diff_test {
 namespace {
@@ -38,33 +39,27 @@ class ListDiffTest : public testing::TestWithParam<DiffCase> {};
 TEST_P(ListDiffTest, Says) {
   EXPECT_EQ(Shown(DiffLists(List(GetParam().from), List(GetParam().to))), GetParam().expect);
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, ListDiffTest,
-    testing::Values(
-        DiffCase{"Nothing", "", "", ""},
-        DiffCase{"OrderSpellingAndComments", "- image: q.io/a:v1\n- image: nginx:1.27\n",
-                 "# now\n- {image: \"docker.io/library/nginx:1.27\", required: true}\n- image: q.io/a:v1\n",
-                 ""},
-        DiffCase{"OneMoreSpelling", "- image: nginx:1.27\n",
-                 "- image: nginx:1.27\n- image: library/nginx:1.27\n",
-                 "~nginx:1.27@images.yaml:4 spellings:nginx:1.27>library/nginx:1.27 nginx:1.27\n"},
-        DiffCase{"SpellingsInAnotherOrder", "- image: nginx:1.27\n- image: library/nginx:1.27\n",
-                 "- image: library/nginx:1.27\n- image: nginx:1.27\n", ""},
-        DiffCase{"Added", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
-                 "+q.io/b:v1@images.yaml:5\n"},
-        DiffCase{"Removed", "- image: q.io/a:v1\n", "", "-q.io/a:v1@images.yaml:4\n"},
-        DiffCase{"AnotherTagIsAnotherImage", "- image: q.io/a:v1\n", "- image: q.io/a:v2\n",
-                 "-q.io/a:v1@images.yaml:4\n+q.io/a:v2@images.yaml:4\n"},
-        DiffCase{"ForAnotherPod", "- {image: q.io/a:v1, readyAs: {secrets: [{namespace: ci, name: pull}]}}\n",
-                 "- {image: q.io/a:v1, readyAs: {serviceAccount: {namespace: ci, name: runner, uid: u-1}}}\n",
-                 "~q.io/a:v1@images.yaml:4 readyAs:secret ci/pull>service account ci/runner (UID u-1)\n"},
-        DiffCase{"ForAnyPod", "- {image: q.io/a:v1, readyAs: {secrets: [{namespace: ci, name: pull}]}}\n",
-                 "- {image: q.io/a:v1}\n", "~q.io/a:v1@images.yaml:4 readyAs:secret ci/pull>default\n"},
-        DiffCase{"Changed", "- {image: q.io/a, priority: 5, refresh: Always, platforms: [linux/amd64]}\n",
-                 "- {image: q.io/a, required: false, refresh: IfDigestChanged}\n",
-                 "~q.io/a@images.yaml:4 refresh:Always>IfDigestChanged priority:5>default "
-                 "platforms:[\"linux/amd64\"]>default required:default>false\n"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, ListDiffTest, {"Nothing", "", "", ""},
+          {"OrderSpellingAndComments", "- image: q.io/a:v1\n- image: nginx:1.27\n",
+           "# now\n- {image: \"docker.io/library/nginx:1.27\", required: true}\n- image: q.io/a:v1\n", ""},
+          {"OneMoreSpelling", "- image: nginx:1.27\n", "- image: nginx:1.27\n- image: library/nginx:1.27\n",
+           "~nginx:1.27@images.yaml:4 spellings:nginx:1.27>library/nginx:1.27 nginx:1.27\n"},
+          {"SpellingsInAnotherOrder", "- image: nginx:1.27\n- image: library/nginx:1.27\n",
+           "- image: library/nginx:1.27\n- image: nginx:1.27\n", ""},
+          {"Added", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
+           "+q.io/b:v1@images.yaml:5\n"},
+          {"Removed", "- image: q.io/a:v1\n", "", "-q.io/a:v1@images.yaml:4\n"},
+          {"AnotherTagIsAnotherImage", "- image: q.io/a:v1\n", "- image: q.io/a:v2\n",
+           "-q.io/a:v1@images.yaml:4\n+q.io/a:v2@images.yaml:4\n"},
+          {"ForAnotherPod", "- {image: q.io/a:v1, readyAs: {secrets: [{namespace: ci, name: pull}]}}\n",
+           "- {image: q.io/a:v1, readyAs: {serviceAccount: {namespace: ci, name: runner, uid: u-1}}}\n",
+           "~q.io/a:v1@images.yaml:4 readyAs:secret ci/pull>service account ci/runner (UID u-1)\n"},
+          {"ForAnyPod", "- {image: q.io/a:v1, readyAs: {secrets: [{namespace: ci, name: pull}]}}\n",
+           "- {image: q.io/a:v1}\n", "~q.io/a:v1@images.yaml:4 readyAs:secret ci/pull>default\n"},
+          {"Changed", "- {image: q.io/a, priority: 5, refresh: Always, platforms: [linux/amd64]}\n",
+           "- {image: q.io/a, required: false, refresh: IfDigestChanged}\n",
+           "~q.io/a@images.yaml:4 refresh:Always>IfDigestChanged priority:5>default "
+           "platforms:[\"linux/amd64\"]>default required:default>false\n"});
 
 ListDraft Draft() {
   ListDraft draft;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "list/draft.h"
+#include "rows.h"
 
 namespace prefetch::list::image_list_test {
 namespace {
@@ -499,29 +500,24 @@ TEST_P(MarkedImagesTest, AreFound) {
   for (const std::string& line : problems.Lines()) found += line + "\n";
   EXPECT_EQ(found, GetParam().expect);
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, MarkedImagesTest,
-    testing::Values(
-        MarkedCase{"Dockerfile", "FROM quay.io/acme/b:v3 AS build  # prefetch:me\n",
-                   "1:6 quay.io/acme/b:v3\n"},
-        MarkedCase{"Go", "const x = \"quay.io/acme/x:v1\" // prefetch:me\n", "1:12 quay.io/acme/x:v1\n"},
-        MarkedCase{"Shell", "IMAGE=quay.io/acme/x:v1 # prefetch:me\n", "1:7 quay.io/acme/x:v1\n"},
-        MarkedCase{"Yaml", "image: quay.io/acme/x:v1 # prefetch:me", "1:8 quay.io/acme/x:v1\n"},
-        MarkedCase{"Json", "{\"a\": \"reg:5000/x\", \"//\": \"prefetch:me\"}\n", "1:8 reg:5000/x\n"},
-        MarkedCase{"TheNextLine", "# prefetch:me\n\nimage = 'quay.io/acme/x:v1'\n",
-                   "3:10 quay.io/acme/x:v1\n"},
-        MarkedCase{"InTheComment", "# prefetch:me quay.io/acme/x:v1\nother: quay.io/y:v1\n",
-                   "1:15 quay.io/acme/x:v1\n"},
-        MarkedCase{"Skopeo", "docker://quay.io/acme/x:v1 # prefetch:me\n", "1:10 quay.io/acme/x:v1\n"},
-        MarkedCase{"ARegistryGoesFirst", "run:x nginx:1.27 q.io/a # prefetch:me\n", "1:18 q.io/a\n"},
-        MarkedCase{"AShortNameWithATag", "FROM nginx:1.27 # prefetch:me\n", "1:6 nginx:1.27\n"},
-        MarkedCase{"WordsAreNoNames", "see src/main.go at 12:30 std::string # prefetch:me\nnothing here\n",
-                   "f:1:40: no image name stands in the line of this marker, nor in the next one\n"},
-        MarkedCase{"TheEnd", "x\n# prefetch:me\n",
-                   "f:2:3: no image name stands in the line of this marker, nor in the next one\n"},
-        MarkedCase{"NoMarker", "quay.io/acme/x:v1\n", ""},
-        MarkedCase{"WindowsLines", "FROM quay.io/a:v1 # prefetch:me\r\n", "1:6 quay.io/a:v1\n"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, MarkedImagesTest,
+          {"Dockerfile", "FROM quay.io/acme/b:v3 AS build  # prefetch:me\n", "1:6 quay.io/acme/b:v3\n"},
+          {"Go", "const x = \"quay.io/acme/x:v1\" // prefetch:me\n", "1:12 quay.io/acme/x:v1\n"},
+          {"Shell", "IMAGE=quay.io/acme/x:v1 # prefetch:me\n", "1:7 quay.io/acme/x:v1\n"},
+          {"Yaml", "image: quay.io/acme/x:v1 # prefetch:me", "1:8 quay.io/acme/x:v1\n"},
+          {"Json", "{\"a\": \"reg:5000/x\", \"//\": \"prefetch:me\"}\n", "1:8 reg:5000/x\n"},
+          {"TheNextLine", "# prefetch:me\n\nimage = 'quay.io/acme/x:v1'\n", "3:10 quay.io/acme/x:v1\n"},
+          {"InTheComment", "# prefetch:me quay.io/acme/x:v1\nother: quay.io/y:v1\n",
+           "1:15 quay.io/acme/x:v1\n"},
+          {"Skopeo", "docker://quay.io/acme/x:v1 # prefetch:me\n", "1:10 quay.io/acme/x:v1\n"},
+          {"ARegistryGoesFirst", "run:x nginx:1.27 q.io/a # prefetch:me\n", "1:18 q.io/a\n"},
+          {"AShortNameWithATag", "FROM nginx:1.27 # prefetch:me\n", "1:6 nginx:1.27\n"},
+          {"WordsAreNoNames", "see src/main.go at 12:30 std::string # prefetch:me\nnothing here\n",
+           "f:1:40: no image name stands in the line of this marker, nor in the next one\n"},
+          {"TheEnd", "x\n# prefetch:me\n",
+           "f:2:3: no image name stands in the line of this marker, nor in the next one\n"},
+          {"NoMarker", "quay.io/acme/x:v1\n", ""},
+          {"WindowsLines", "FROM quay.io/a:v1 # prefetch:me\r\n", "1:6 quay.io/a:v1\n"});
 
 }  // namespace
 }  // namespace prefetch::list::image_list_test

@@ -4,6 +4,7 @@
 
 #include "doc/write.h"
 #include "list/canonical.h"
+#include "rows.h"
 
 namespace prefetch::list::merge_test {
 namespace {
@@ -310,39 +311,35 @@ TEST_P(Hash, DependsOnWhatIsAskedFor) {
 
 const std::string kHead = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\n";
 
-INSTANTIATE_TEST_SUITE_P(
-    Canonical, Hash,
-    testing::Values(
-        Same{"Itself", "l.yaml", kPlain},
-        Same{"KeyOrderAndComments", "l.yaml",
-             "# x\nkind: ImageList\nimages: [{priority: 2, image: 'b:v2'}, {image: \"a\"}]\napiVersion: "
-             "prefetchd.dev/v1alpha1\n"},
-        Same{
-            "Json", "l.json",
-            R"({"apiVersion":"prefetchd.dev/v1alpha1","kind":"ImageList","images":[{"image":"b:v2","priority":2},{"image":"a"}]})"},
-        Same{"OtherListingOfOtherPriorities", "l.yaml",
-             kHead + "images:\n- image: a\n- {image: b:v2, priority: 2}\n"},
-        Same{"TagLatestIsWhatKubeletAdds", "l.yaml",
-             kHead + "images:\n- {image: b:v2, priority: 2}\n- image: a:latest\n"},
-        Same{"DefaultsByName", "l.yaml",
-             kHead + "defaults: {readyFor: Never}\nimages:\n- {image: b:v2, priority: 2, required: true, "
-                     "pullTimeout: 60m}\n"
-                     "- image: a\n"},
-        Same{"ByDefaults", "l.yaml",
-             kHead + "defaults: {priority: 2}\nimages:\n- image: b:v2\n- {image: a, priority: 0}\n"},
-        Same{"OtherName", "l.yaml", kHead + "images:\n- {image: b:v3, priority: 2}\n- image: a\n", false},
-        Same{"OtherPriority", "l.yaml", kHead + "images:\n- {image: b:v2, priority: 3}\n- image: a\n", false},
-        Same{"NotRequired", "l.yaml",
-             kHead + "images:\n- {image: b:v2, priority: 2}\n- {image: a, required: false}\n", false},
-        Same{"ReadyAsNobody", "l.yaml",
-             kHead + "defaults: {readyAs: {secrets: [{namespace: ci, name: pull}]}}\nimages:\n"
-                     "- {image: b:v2, priority: 2, readyAs: {}}\n- {image: a, readyAs: {secrets: []}}\n"},
-        Same{"ReadyAs", "l.yaml",
-             kHead + "images:\n- {image: b:v2, priority: 2}\n"
-                     "- {image: a, readyAs: {secrets: [{namespace: ci, name: pull}]}}\n",
-             false},
-        Same{"OneLess", "l.yaml", kHead + "images:\n- {image: b:v2, priority: 2}\n", false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    Canonical, Hash, {"Itself", "l.yaml", kPlain},
+    {"KeyOrderAndComments", "l.yaml",
+     "# x\nkind: ImageList\nimages: [{priority: 2, image: 'b:v2'}, {image: \"a\"}]\napiVersion: "
+     "prefetchd.dev/v1alpha1\n"},
+    {"Json", "l.json",
+     R"({"apiVersion":"prefetchd.dev/v1alpha1","kind":"ImageList","images":[{"image":"b:v2","priority":2},{"image":"a"}]})"},
+    {"OtherListingOfOtherPriorities", "l.yaml",
+     kHead + "images:\n- image: a\n- {image: b:v2, priority: 2}\n"},
+    {"TagLatestIsWhatKubeletAdds", "l.yaml",
+     kHead + "images:\n- {image: b:v2, priority: 2}\n- image: a:latest\n"},
+    {"DefaultsByName", "l.yaml",
+     kHead + "defaults: {readyFor: Never}\nimages:\n- {image: b:v2, priority: 2, required: true, "
+             "pullTimeout: 60m}\n"
+             "- image: a\n"},
+    {"ByDefaults", "l.yaml",
+     kHead + "defaults: {priority: 2}\nimages:\n- image: b:v2\n- {image: a, priority: 0}\n"},
+    {"OtherName", "l.yaml", kHead + "images:\n- {image: b:v3, priority: 2}\n- image: a\n", false},
+    {"OtherPriority", "l.yaml", kHead + "images:\n- {image: b:v2, priority: 3}\n- image: a\n", false},
+    {"NotRequired", "l.yaml",
+     kHead + "images:\n- {image: b:v2, priority: 2}\n- {image: a, required: false}\n", false},
+    {"ReadyAsNobody", "l.yaml",
+     kHead + "defaults: {readyAs: {secrets: [{namespace: ci, name: pull}]}}\nimages:\n"
+             "- {image: b:v2, priority: 2, readyAs: {}}\n- {image: a, readyAs: {secrets: []}}\n"},
+    {"ReadyAs", "l.yaml",
+     kHead + "images:\n- {image: b:v2, priority: 2}\n"
+             "- {image: a, readyAs: {secrets: [{namespace: ci, name: pull}]}}\n",
+     false},
+    {"OneLess", "l.yaml", kHead + "images:\n- {image: b:v2, priority: 2}\n", false});
 
 TEST(Canonical, OrderOfEqualPrioritiesCounts) {
   EXPECT_NE(SourceHash(Decode("l.txt", "a\nb\n")), SourceHash(Decode("l.txt", "b\na\n")));

@@ -8,6 +8,7 @@
 #include "doc/yaml.h"
 #include "manifest/pod_template.h"
 #include "manifest/read.h"
+#include "rows.h"
 
 namespace prefetch::manifest::effective_policy_test {
 namespace {
@@ -33,36 +34,30 @@ TEST_P(EffectivePolicyTest, Is) {
 }
 
 // kubelet's rule K2, and the two ways in which a cluster departs from its default.
-INSTANTIATE_TEST_SUITE_P(
-    Policy, EffectivePolicyTest,
-    testing::Values(
-        PolicyCase{"NoTag", "nginx", kNone, {}, PullPolicy::kAlways},
-        PolicyCase{"Latest", "nginx:latest", kNone, {}, PullPolicy::kAlways},
-        PolicyCase{"LatestOfARegistry", "reg:5000/a:latest", kNone, {}, PullPolicy::kAlways},
-        PolicyCase{"PortIsNoTag", "reg:5000/a", kNone, {}, PullPolicy::kAlways},
-        PolicyCase{"LatestBesideADigest", "nginx:latest" + kDigest, kNone, {}, PullPolicy::kAlways},
-        PolicyCase{"Tag", "nginx:1.27", kNone, {}, PullPolicy::kIfNotPresent},
-        PolicyCase{"OtherCase", "nginx:Latest", kNone, {}, PullPolicy::kIfNotPresent},
-        PolicyCase{"BeginsLikeLatest", "nginx:latest-alpine", kNone, {}, PullPolicy::kIfNotPresent},
-        PolicyCase{"Digest", "nginx" + kDigest, kNone, {}, PullPolicy::kIfNotPresent},
-        PolicyCase{"TagAndDigest", "nginx:1.27" + kDigest, kNone, {}, PullPolicy::kIfNotPresent},
-        PolicyCase{"NoReference", "Nginx:latest", kNone, {}, PullPolicy::kIfNotPresent},
-        PolicyCase{"SaidNever", "nginx", PullPolicy::kNever, {}, PullPolicy::kNever},
-        PolicyCase{
-            "SaidIfNotPresent", "nginx:latest", PullPolicy::kIfNotPresent, {}, PullPolicy::kIfNotPresent},
-        PolicyCase{"SaidAlways", "nginx:1.27", PullPolicy::kAlways, {}, PullPolicy::kAlways},
-        PolicyCase{"ControllersDefault", "nginx:1.27", kNone,
-                   PolicyRules{.default_policy = PullPolicy::kAlways}, PullPolicy::kAlways},
-        PolicyCase{"ControllersDefaultForLatest", "nginx", kNone,
-                   PolicyRules{.default_policy = PullPolicy::kNever}, PullPolicy::kNever},
-        PolicyCase{"SaidBeatsControllersDefault", "nginx:1", PullPolicy::kNever,
-                   PolicyRules{.default_policy = PullPolicy::kAlways}, PullPolicy::kNever},
-        PolicyCase{
-            "AlwaysPullImages", "nginx:1.27", kNone, {.assume_always_pull = true}, PullPolicy::kAlways},
-        PolicyCase{"AlwaysPullImagesBeatsWhatIsSaid", "nginx:1.27", PullPolicy::kNever,
-                   PolicyRules{.assume_always_pull = true, .default_policy = PullPolicy::kIfNotPresent},
-                   PullPolicy::kAlways}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Policy, EffectivePolicyTest, {"NoTag", "nginx", kNone, {}, PullPolicy::kAlways},
+          {"Latest", "nginx:latest", kNone, {}, PullPolicy::kAlways},
+          {"LatestOfARegistry", "reg:5000/a:latest", kNone, {}, PullPolicy::kAlways},
+          {"PortIsNoTag", "reg:5000/a", kNone, {}, PullPolicy::kAlways},
+          {"LatestBesideADigest", "nginx:latest" + kDigest, kNone, {}, PullPolicy::kAlways},
+          {"Tag", "nginx:1.27", kNone, {}, PullPolicy::kIfNotPresent},
+          {"OtherCase", "nginx:Latest", kNone, {}, PullPolicy::kIfNotPresent},
+          {"BeginsLikeLatest", "nginx:latest-alpine", kNone, {}, PullPolicy::kIfNotPresent},
+          {"Digest", "nginx" + kDigest, kNone, {}, PullPolicy::kIfNotPresent},
+          {"TagAndDigest", "nginx:1.27" + kDigest, kNone, {}, PullPolicy::kIfNotPresent},
+          {"NoReference", "Nginx:latest", kNone, {}, PullPolicy::kIfNotPresent},
+          {"SaidNever", "nginx", PullPolicy::kNever, {}, PullPolicy::kNever},
+          {"SaidIfNotPresent", "nginx:latest", PullPolicy::kIfNotPresent, {}, PullPolicy::kIfNotPresent},
+          {"SaidAlways", "nginx:1.27", PullPolicy::kAlways, {}, PullPolicy::kAlways},
+          {"ControllersDefault", "nginx:1.27", kNone, PolicyRules{.default_policy = PullPolicy::kAlways},
+           PullPolicy::kAlways},
+          {"ControllersDefaultForLatest", "nginx", kNone, PolicyRules{.default_policy = PullPolicy::kNever},
+           PullPolicy::kNever},
+          {"SaidBeatsControllersDefault", "nginx:1", PullPolicy::kNever,
+           PolicyRules{.default_policy = PullPolicy::kAlways}, PullPolicy::kNever},
+          {"AlwaysPullImages", "nginx:1.27", kNone, {.assume_always_pull = true}, PullPolicy::kAlways},
+          {"AlwaysPullImagesBeatsWhatIsSaid", "nginx:1.27", PullPolicy::kNever,
+           PolicyRules{.assume_always_pull = true, .default_policy = PullPolicy::kIfNotPresent},
+           PullPolicy::kAlways});
 
 // A controller's own check may have another default than what it checks for, and nothing else has.
 TEST(EffectivePolicy, OfACheck) {
@@ -109,35 +104,28 @@ TEST_P(StrongestTest, Is) {
   EXPECT_EQ(got, GetParam().expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Uses, StrongestTest,
-    testing::Values(
-        StrongestCase{"None", {}, {}},
-        StrongestCase{"AlwaysBeatsIfNotPresent",
-                      {{"a:1", "IfNotPresent"}, {"a:1", "Always"}, {"a:1", "IfNotPresent"}},
-                      {"a:1 Always: c0 c1 c2"}},
-        StrongestCase{"IfNotPresentBeatsNever",
-                      {{"a:1", "Never"}, {"a:1", "IfNotPresent"}},
-                      {"a:1 IfNotPresent: c0 c1"}},
-        StrongestCase{"AlwaysBeatsNever", {{"a:1", "Always"}, {"a:1", "Never"}}, {"a:1 Always: c0 c1"}},
-        StrongestCase{"NeverAlone", {{"a:1", "Never"}, {"a:1", "Never"}}, {"a:1 Never: c0 c1"}},
-        StrongestCase{"InOrderOfFirstUse",
-                      {{"b:1", "Never"}, {"a:1", "Always"}, {"b:1", "Always"}},
-                      {"b:1 Always: c0 c2", "a:1 Always: c1"}},
-        StrongestCase{
-            "TwoSpellingsOfOneName",
-            {{"nginx", "Never"}, {"docker.io/library/nginx:latest", "Always"}, {"nginx:latest", "Always"}},
-            {"docker.io/library/nginx:latest Always: c0 c1 c2"}},
-        StrongestCase{
-            "ATagBesideADigestDoesNotMatter",
-            {{"a:1@" + kStrongestDigest, "Never"}, {"a@" + kStrongestDigest, "Never"}, {"a:1", "Never"}},
-            {"a:1@" + kStrongestDigest + " Never: c0 c1", "a:1 Never: c2"}},
-        StrongestCase{
-            "OtherTags", {{"a:1", "Never"}, {"a:2", "Always"}}, {"a:1 Never: c0", "a:2 Always: c1"}},
-        StrongestCase{"WhatIsNoReferenceIsItself",
-                      {{"A", "Never"}, {"A", "Always"}, {"B", "Never"}},
-                      {"A Always: c0 c1", "B Never: c2"}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Uses, StrongestTest, {"None", {}, {}},
+          {"AlwaysBeatsIfNotPresent",
+           {{"a:1", "IfNotPresent"}, {"a:1", "Always"}, {"a:1", "IfNotPresent"}},
+           {"a:1 Always: c0 c1 c2"}},
+          {"IfNotPresentBeatsNever",
+           {{"a:1", "Never"}, {"a:1", "IfNotPresent"}},
+           {"a:1 IfNotPresent: c0 c1"}},
+          {"AlwaysBeatsNever", {{"a:1", "Always"}, {"a:1", "Never"}}, {"a:1 Always: c0 c1"}},
+          {"NeverAlone", {{"a:1", "Never"}, {"a:1", "Never"}}, {"a:1 Never: c0 c1"}},
+          {"InOrderOfFirstUse",
+           {{"b:1", "Never"}, {"a:1", "Always"}, {"b:1", "Always"}},
+           {"b:1 Always: c0 c2", "a:1 Always: c1"}},
+          {"TwoSpellingsOfOneName",
+           {{"nginx", "Never"}, {"docker.io/library/nginx:latest", "Always"}, {"nginx:latest", "Always"}},
+           {"docker.io/library/nginx:latest Always: c0 c1 c2"}},
+          {"ATagBesideADigestDoesNotMatter",
+           {{"a:1@" + kStrongestDigest, "Never"}, {"a@" + kStrongestDigest, "Never"}, {"a:1", "Never"}},
+           {"a:1@" + kStrongestDigest + " Never: c0 c1", "a:1 Never: c2"}},
+          {"OtherTags", {{"a:1", "Never"}, {"a:2", "Always"}}, {"a:1 Never: c0", "a:2 Always: c1"}},
+          {"WhatIsNoReferenceIsItself",
+           {{"A", "Never"}, {"A", "Always"}, {"B", "Never"}},
+           {"A Always: c0 c1", "B Never: c2"}});
 
 std::string Shown(const NodeDemand& nodes) {
   std::string text = base::Join(nodes.operating_systems, ",") + "/" + base::Join(nodes.architectures, ",");
@@ -165,38 +153,29 @@ std::string Required(const std::string& terms) {
          terms + "]}}}\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, NodeDemandTest,
-    testing::Values(
-        DemandCase{"Nothing", "containers: []\n", "/"}, DemandCase{"NoMapping", "5\n", "/"},
-        DemandCase{"Selector", "nodeSelector: {kubernetes.io/arch: arm64, kubernetes.io/os: linux}\n",
-                   "linux/arm64 1"},
-        DemandCase{"OldLabels",
-                   "nodeSelector: {beta.kubernetes.io/arch: arm64, beta.kubernetes.io/os: windows}\n",
-                   "windows/arm64 1"},
-        DemandCase{"OtherLabels", "nodeSelector: {pool: ci}\n", "/ pool=ci"},
-        DemandCase{"OfAWrongType", "nodeSelector: 5\naffinity: [1]\nos: yes\n", "/"},
-        DemandCase{"Affinity",
-                   Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a, b]}]}"),
-                   "/a,b 2"},
-        DemandCase{"AlternativesAddUp",
-                   Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a, b]}]}, "
-                            "{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [b, c]}]}"),
-                   "/a,b,c 2"},
-        DemandCase{"AnAlternativeThatDoesNotSay",
-                   Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a]}]}, "
-                            "{matchExpressions: [{key: pool, operator: In, values: [ci]}]}"),
-                   "/"},
-        DemandCase{"NotIn",
-                   Required("{matchExpressions: [{key: kubernetes.io/arch, operator: NotIn, values: [a]}]}"),
-                   "/"},
-        DemandCase{
-            "TheSelectorIsNarrower",
-            "nodeSelector: {kubernetes.io/arch: a}\n" +
-                Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a, b]}]}"),
-            "/a 1"},
-        DemandCase{"Os", "os: {name: windows}\n", "windows/ 1"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    All, NodeDemandTest, {"Nothing", "containers: []\n", "/"}, {"NoMapping", "5\n", "/"},
+    {"Selector", "nodeSelector: {kubernetes.io/arch: arm64, kubernetes.io/os: linux}\n", "linux/arm64 1"},
+    {"OldLabels", "nodeSelector: {beta.kubernetes.io/arch: arm64, beta.kubernetes.io/os: windows}\n",
+     "windows/arm64 1"},
+    {"OtherLabels", "nodeSelector: {pool: ci}\n", "/ pool=ci"},
+    {"OfAWrongType", "nodeSelector: 5\naffinity: [1]\nos: yes\n", "/"},
+    {"Affinity", Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a, b]}]}"),
+     "/a,b 2"},
+    {"AlternativesAddUp",
+     Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a, b]}]}, "
+              "{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [b, c]}]}"),
+     "/a,b,c 2"},
+    {"AnAlternativeThatDoesNotSay",
+     Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a]}]}, "
+              "{matchExpressions: [{key: pool, operator: In, values: [ci]}]}"),
+     "/"},
+    {"NotIn", Required("{matchExpressions: [{key: kubernetes.io/arch, operator: NotIn, values: [a]}]}"), "/"},
+    {"TheSelectorIsNarrower",
+     "nodeSelector: {kubernetes.io/arch: a}\n" +
+         Required("{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [a, b]}]}"),
+     "/a 1"},
+    {"Os", "os: {name: windows}\n", "windows/ 1"});
 
 }  // namespace
 }  // namespace prefetch::manifest::effective_policy_test

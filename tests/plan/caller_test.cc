@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "rows.h"
+
 namespace prefetch::plan::caller_test {
 namespace {
 
@@ -30,25 +32,21 @@ TEST_P(PrejudgeTest, Is) {
   EXPECT_EQ(CheckClaims(claims, CallerPurpose::kPreflight, "n1", kNow), GetParam().expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Tokens, PrejudgeTest,
-    testing::Values(
-        ClaimsCase{"Good", [](auto&) {}, std::nullopt},
-        ClaimsCase{"OneOfSeveralAudiences",
-                   [](auto& c) {
-                     c.audiences = {"other", "prefetchd"};
-                   },
-                   std::nullopt},
-        ClaimsCase{"ForTheApiServer", [](auto& c) { c.audiences = {"https://kubernetes.default.svc"}; },
-                   RejectionReason::kOtherAudience},
-        ClaimsCase{"NoAudience", [](auto& c) { c.audiences.clear(); }, RejectionReason::kOtherAudience},
-        ClaimsCase{"Expired", [](auto& c) { c.expires = kNow - seconds(61); }, RejectionReason::kExpired},
-        ClaimsCase{"WithinTheClocks", [](auto& c) { c.expires = kNow - seconds(59); }, std::nullopt},
-        ClaimsCase{"WithoutAnEnd", [](auto& c) { c.expires.reset(); }, RejectionReason::kExpired},
-        ClaimsCase{"OfNoNode", [](auto& c) { c.node.clear(); }, RejectionReason::kNotBound},
-        ClaimsCase{"OfNoPod", [](auto& c) { c.pod_uid.clear(); }, RejectionReason::kNotBound},
-        ClaimsCase{"OfAnotherNode", [](auto& c) { c.node = "n2"; }, RejectionReason::kOtherNode}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Tokens, PrejudgeTest, {"Good", [](auto&) {}, std::nullopt},
+          {"OneOfSeveralAudiences",
+           [](auto& c) {
+             c.audiences = {"other", "prefetchd"};
+           },
+           std::nullopt},
+          {"ForTheApiServer", [](auto& c) { c.audiences = {"https://kubernetes.default.svc"}; },
+           RejectionReason::kOtherAudience},
+          {"NoAudience", [](auto& c) { c.audiences.clear(); }, RejectionReason::kOtherAudience},
+          {"Expired", [](auto& c) { c.expires = kNow - seconds(61); }, RejectionReason::kExpired},
+          {"WithinTheClocks", [](auto& c) { c.expires = kNow - seconds(59); }, std::nullopt},
+          {"WithoutAnEnd", [](auto& c) { c.expires.reset(); }, RejectionReason::kExpired},
+          {"OfNoNode", [](auto& c) { c.node.clear(); }, RejectionReason::kNotBound},
+          {"OfNoPod", [](auto& c) { c.pod_uid.clear(); }, RejectionReason::kNotBound},
+          {"OfAnotherNode", [](auto& c) { c.node = "n2"; }, RejectionReason::kOtherNode});
 
 TokenReview Reviewed() {
   return {.authenticated = true,
@@ -82,47 +80,39 @@ TEST_P(ReviewTest, Is) {
   EXPECT_EQ(std::get<Caller>(judged), (Caller{"ci", "runner", "a-uid", "job-1", "p-uid"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Answers, ReviewTest,
-    testing::Values(
-        ReviewCase{"Good", [](auto&, auto&) {}, std::nullopt},
-        ReviewCase{"NotAuthenticated", [](auto& r, auto&) { r.authenticated = false; },
-                   RejectionReason::kRejected},
-        ReviewCase{"ForOthers", [](auto& r, auto&) { r.audiences = {"other"}; },
-                   RejectionReason::kOtherAudience},
-        // A server that knows no audiences answers without them.
-        ReviewCase{"ForNobodySaid", [](auto& r, auto&) { r.audiences.clear(); },
-                   RejectionReason::kOtherAudience},
-        ReviewCase{"APerson", [](auto& r, auto&) { r.user = "alice"; }, RejectionReason::kNotAToken},
-        ReviewCase{"ANode", [](auto& r, auto&) { r.user = "system:node:n1"; }, RejectionReason::kNotAToken},
-        ReviewCase{"HalfAnAccount", [](auto& r, auto&) { r.user = "system:serviceaccount:ci:"; },
-                   RejectionReason::kNotAToken},
-        ReviewCase{"TooManyParts", [](auto& r, auto&) { r.user = "system:serviceaccount:ci:a:b"; },
-                   RejectionReason::kNotAToken},
-        ReviewCase{"NodeNotTold", [](auto& r, auto&) { r.node.clear(); }, RejectionReason::kNotBound},
-        ReviewCase{"PodNotTold", [](auto& r, auto&) { r.pod_uid.clear(); }, RejectionReason::kNotBound},
-        ReviewCase{"OfAnotherNode", [](auto& r, auto&) { r.node = "n2"; }, RejectionReason::kOtherNode},
-        ReviewCase{"NobodyAdmitted", [](auto&, auto& rules) { rules.namespaces.clear(); },
-                   RejectionReason::kNotAdmitted},
-        ReviewCase{"OtherNamespace", [](auto&, auto& rules) { rules.namespaces = {"team-*"}; },
-                   RejectionReason::kNotAdmitted},
-        ReviewCase{"ByPattern",
-                   [](auto&, auto& rules) {
-                     rules.namespaces = {"team-*", "c*"};
-                   },
-                   std::nullopt},
-        ReviewCase{"ByAccount", [](auto&, auto& rules) { rules.service_accounts = {"*/runner"}; },
-                   std::nullopt},
-        ReviewCase{"OtherAccount", [](auto&, auto& rules) { rules.service_accounts = {"ci/default"}; },
-                   RejectionReason::kNotAdmitted},
-        // Both have to match.
-        ReviewCase{"AccountOfAnotherNamespace",
-                   [](auto&, auto& rules) {
-                     rules.namespaces = {"team"};
-                     rules.service_accounts = {"ci/runner"};
-                   },
-                   RejectionReason::kNotAdmitted}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Answers, ReviewTest, {"Good", [](auto&, auto&) {}, std::nullopt},
+          {"NotAuthenticated", [](auto& r, auto&) { r.authenticated = false; }, RejectionReason::kRejected},
+          {"ForOthers", [](auto& r, auto&) { r.audiences = {"other"}; }, RejectionReason::kOtherAudience},
+          // A server that knows no audiences answers without them.
+          {"ForNobodySaid", [](auto& r, auto&) { r.audiences.clear(); }, RejectionReason::kOtherAudience},
+          {"APerson", [](auto& r, auto&) { r.user = "alice"; }, RejectionReason::kNotAToken},
+          {"ANode", [](auto& r, auto&) { r.user = "system:node:n1"; }, RejectionReason::kNotAToken},
+          {"HalfAnAccount", [](auto& r, auto&) { r.user = "system:serviceaccount:ci:"; },
+           RejectionReason::kNotAToken},
+          {"TooManyParts", [](auto& r, auto&) { r.user = "system:serviceaccount:ci:a:b"; },
+           RejectionReason::kNotAToken},
+          {"NodeNotTold", [](auto& r, auto&) { r.node.clear(); }, RejectionReason::kNotBound},
+          {"PodNotTold", [](auto& r, auto&) { r.pod_uid.clear(); }, RejectionReason::kNotBound},
+          {"OfAnotherNode", [](auto& r, auto&) { r.node = "n2"; }, RejectionReason::kOtherNode},
+          {"NobodyAdmitted", [](auto&, auto& rules) { rules.namespaces.clear(); },
+           RejectionReason::kNotAdmitted},
+          {"OtherNamespace", [](auto&, auto& rules) { rules.namespaces = {"team-*"}; },
+           RejectionReason::kNotAdmitted},
+          {"ByPattern",
+           [](auto&, auto& rules) {
+             rules.namespaces = {"team-*", "c*"};
+           },
+           std::nullopt},
+          {"ByAccount", [](auto&, auto& rules) { rules.service_accounts = {"*/runner"}; }, std::nullopt},
+          {"OtherAccount", [](auto&, auto& rules) { rules.service_accounts = {"ci/default"}; },
+           RejectionReason::kNotAdmitted},
+          // Both have to match.
+          {"AccountOfAnotherNamespace",
+           [](auto&, auto& rules) {
+             rules.namespaces = {"team"};
+             rules.service_accounts = {"ci/runner"};
+           },
+           RejectionReason::kNotAdmitted});
 
 struct FleetCase {
   std::string name;
@@ -149,36 +139,30 @@ auto OfUser(const char* user) {
   return [user](TokenReview& review) { review.user = user; };
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Fleet, FleetReviewTest,
-    testing::Values(
-        FleetCase{"Good", [](auto&) {}, std::nullopt},
-        FleetCase{"BoundToAPodOfAnyNode",
-                  [](auto& r) {
-                    r.node = "n2";
-                    r.pod = r.pod_uid = "p";
-                  },
-                  std::nullopt},
-        FleetCase{"NotAuthenticated", [](auto& r) { r.authenticated = false; }, RejectionReason::kRejected},
-        FleetCase{"ForOthers", [](auto& r) { r.audiences = {"https://kubernetes.default.svc"}; },
-                  RejectionReason::kOtherAudience},
-        FleetCase{"APerson", OfUser("alice"), RejectionReason::kNotAToken},
-        FleetCase{"OtherNamespace", OfUser("system:serviceaccount:ci:prefetchd-fleet"),
-                  RejectionReason::kNotAdmitted},
-        FleetCase{"TheAgentItself", OfUser("system:serviceaccount:prefetchd:prefetchd"),
-                  RejectionReason::kNotAdmitted},
-        FleetCase{"APodsAccount", OfUser("system:serviceaccount:ci:runner"), RejectionReason::kNotAdmitted},
-        FleetCase{"WithAPrefix", OfUser("system:serviceaccount:prefetchd:team-a-prefetchd-fleet"),
-                  std::nullopt},
-        FleetCase{"WithASuffix", OfUser("system:serviceaccount:prefetchd:prefetchd-fleet-team-a"),
-                  std::nullopt},
-        FleetCase{"WithThatNameTwice",
-                  OfUser("system:serviceaccount:prefetchd:prefetchd-fleets-prefetchd-fleet"), std::nullopt},
-        FleetCase{"WithoutADashBefore", OfUser("system:serviceaccount:prefetchd:myprefetchd-fleet"),
-                  RejectionReason::kNotAdmitted},
-        FleetCase{"WithoutADashBehind", OfUser("system:serviceaccount:prefetchd:prefetchd-fleets"),
-                  RejectionReason::kNotAdmitted}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Fleet, FleetReviewTest, {"Good", [](auto&) {}, std::nullopt},
+          {"BoundToAPodOfAnyNode",
+           [](auto& r) {
+             r.node = "n2";
+             r.pod = r.pod_uid = "p";
+           },
+           std::nullopt},
+          {"NotAuthenticated", [](auto& r) { r.authenticated = false; }, RejectionReason::kRejected},
+          {"ForOthers", [](auto& r) { r.audiences = {"https://kubernetes.default.svc"}; },
+           RejectionReason::kOtherAudience},
+          {"APerson", OfUser("alice"), RejectionReason::kNotAToken},
+          {"OtherNamespace", OfUser("system:serviceaccount:ci:prefetchd-fleet"),
+           RejectionReason::kNotAdmitted},
+          {"TheAgentItself", OfUser("system:serviceaccount:prefetchd:prefetchd"),
+           RejectionReason::kNotAdmitted},
+          {"APodsAccount", OfUser("system:serviceaccount:ci:runner"), RejectionReason::kNotAdmitted},
+          {"WithAPrefix", OfUser("system:serviceaccount:prefetchd:team-a-prefetchd-fleet"), std::nullopt},
+          {"WithASuffix", OfUser("system:serviceaccount:prefetchd:prefetchd-fleet-team-a"), std::nullopt},
+          {"WithThatNameTwice", OfUser("system:serviceaccount:prefetchd:prefetchd-fleets-prefetchd-fleet"),
+           std::nullopt},
+          {"WithoutADashBefore", OfUser("system:serviceaccount:prefetchd:myprefetchd-fleet"),
+           RejectionReason::kNotAdmitted},
+          {"WithoutADashBehind", OfUser("system:serviceaccount:prefetchd:prefetchd-fleets"),
+           RejectionReason::kNotAdmitted});
 
 using Accounts = std::vector<std::string>;
 struct BesideCase {

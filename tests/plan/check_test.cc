@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plan/check_words.h"
+#include "rows.h"
 
 namespace prefetch::plan::check_test {
 namespace {
@@ -275,12 +276,9 @@ std::vector<CheckCase> ByRegistry() {
   };
 }
 
-std::string NameOf(const testing::TestParamInfo<CheckCase>& row) {
-  return row.param.name;
-}
-INSTANTIATE_TEST_SUITE_P(BeforeTheVerdict, CheckTest, testing::ValuesIn(BeforeTheVerdict()), NameOf);
-INSTANTIATE_TEST_SUITE_P(ByKubelet, CheckTest, testing::ValuesIn(ByKubelet()), NameOf);
-INSTANTIATE_TEST_SUITE_P(ByRegistry, CheckTest, testing::ValuesIn(ByRegistry()), NameOf);
+INSTANTIATE_TEST_SUITE_P(BeforeTheVerdict, CheckTest, testing::ValuesIn(BeforeTheVerdict()), tests::kRowName);
+INSTANTIATE_TEST_SUITE_P(ByKubelet, CheckTest, testing::ValuesIn(ByKubelet()), tests::kRowName);
+INSTANTIATE_TEST_SUITE_P(ByRegistry, CheckTest, testing::ValuesIn(ByRegistry()), tests::kRowName);
 
 // The agent brings only listed images back.
 TEST(DecideCheck, SaysNothingOfTheAgentForAnUnlistedImage) {
@@ -456,8 +454,7 @@ std::vector<PullCase> PullRows() {
        "no Unknown DiskPressure"},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Rows, PullVerdictTest, testing::ValuesIn(PullRows()),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Rows, PullVerdictTest, testing::ValuesIn(PullRows()), tests::kRowName);
 
 TEST(RunDecision, OfAnImageThatNobodyHasTakenUpYetIsPending) {
   EXPECT_EQ(tests::Told(*DecisionForPull({}, nullptr)), "pending Unknown Queued");
@@ -485,20 +482,17 @@ TEST_P(DecideAskedTest, Row) {
   EXPECT_EQ(DecideRequested(seen, past, kNow + row.wish_left, kNow), row.expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, DecideAskedTest,
-    testing::Values(
-        DecideCase{"IsPulled", seconds(1), false, {}, {}, {ActionKind::kPull, Reason::kImageAbsent}},
-        DecideCase{"NobodyWaits", seconds(0), false, {}, {}, {ActionKind::kKeep, Reason::kImageAbsent}},
-        DecideCase{"IsHere", seconds(1), true, {}, {}, {ActionKind::kKeep, Reason::kPresent}},
-        DecideCase{"IsHereAndNobodyWaits", seconds(0), true, {}, {}, {ActionKind::kKeep, Reason::kPresent}},
-        DecideCase{"AFailureAsksForPatience", seconds(1), false, Reason::kAccessDenied, minutes(5),
-                   Action{ActionKind::kWait, Reason::kAccessDenied, kNow + minutes(5)}},
-        DecideCase{"PatienceIsOver", seconds(1), false, Reason::kAccessDenied, seconds(0),
-                   Action{ActionKind::kPull, Reason::kImageAbsent}},
-        DecideCase{"NothingIsTriedAgainForNobody", seconds(0), false, Reason::kUnreachable, seconds(0),
-                   Action{ActionKind::kKeep, Reason::kUnreachable}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, DecideAskedTest,
+          {"IsPulled", seconds(1), false, {}, {}, {ActionKind::kPull, Reason::kImageAbsent}},
+          {"NobodyWaits", seconds(0), false, {}, {}, {ActionKind::kKeep, Reason::kImageAbsent}},
+          {"IsHere", seconds(1), true, {}, {}, {ActionKind::kKeep, Reason::kPresent}},
+          {"IsHereAndNobodyWaits", seconds(0), true, {}, {}, {ActionKind::kKeep, Reason::kPresent}},
+          {"AFailureAsksForPatience", seconds(1), false, Reason::kAccessDenied, minutes(5),
+           Action{ActionKind::kWait, Reason::kAccessDenied, kNow + minutes(5)}},
+          {"PatienceIsOver", seconds(1), false, Reason::kAccessDenied, seconds(0),
+           Action{ActionKind::kPull, Reason::kImageAbsent}},
+          {"NothingIsTriedAgainForNobody", seconds(0), false, Reason::kUnreachable, seconds(0),
+           Action{ActionKind::kKeep, Reason::kUnreachable}});
 
 TEST(ForgetRequestedAt, WhatAsksForPatienceIsKeptInMindForAnHourAtMost) {
   History past;
@@ -586,24 +580,21 @@ StateCase OnOtherNodes() {
   return row;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, StateOfAskedTest,
-    testing::Values(
-        Usable(), OnOtherNodes(), InterruptedOften(),
-        State("Queued", Phase::kProgressing, Reason::kQueued, PullState::kQueued, RequestedState::kPending),
-        State("Pulled", Phase::kProgressing, Reason::kPulling, PullState::kPulling, RequestedState::kPending),
-        State("Denied", Phase::kFailing, Reason::kAccessDenied, PullState::kWaiting, RequestedState::kFailed),
-        State("DeniedAndItsTurnAgain", Phase::kFailing, Reason::kAccessDenied, PullState::kQueued,
-              RequestedState::kPending),
-        State("NeverAgain", Phase::kFailing, Reason::kPlatformMismatch, PullState::kFailed,
-              RequestedState::kFailed),
-        State("AwayForAMoment", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting,
-              RequestedState::kPending),
-        GivenUp(),
-        State("NoRoom", Phase::kFailing, Reason::kDiskPressure, PullState::kQueued, RequestedState::kFailed),
-        State("OfAnotherPlatform", Phase::kFailing, Reason::kWrongPlatform, PullState::kFailed,
-              RequestedState::kFailed)),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    Rows, StateOfAskedTest, Usable(), OnOtherNodes(), InterruptedOften(),
+    State("Queued", Phase::kProgressing, Reason::kQueued, PullState::kQueued, RequestedState::kPending),
+    State("Pulled", Phase::kProgressing, Reason::kPulling, PullState::kPulling, RequestedState::kPending),
+    State("Denied", Phase::kFailing, Reason::kAccessDenied, PullState::kWaiting, RequestedState::kFailed),
+    State("DeniedAndItsTurnAgain", Phase::kFailing, Reason::kAccessDenied, PullState::kQueued,
+          RequestedState::kPending),
+    State("NeverAgain", Phase::kFailing, Reason::kPlatformMismatch, PullState::kFailed,
+          RequestedState::kFailed),
+    State("AwayForAMoment", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting,
+          RequestedState::kPending),
+    GivenUp(),
+    State("NoRoom", Phase::kFailing, Reason::kDiskPressure, PullState::kQueued, RequestedState::kFailed),
+    State("OfAnotherPlatform", Phase::kFailing, Reason::kWrongPlatform, PullState::kFailed,
+          RequestedState::kFailed));
 
 TEST(AwaitsRetry, WhatABackoffHolds) {
   const auto awaits = [](PullState state, std::optional<image::RegistryAnswerKind> answer = std::nullopt) {

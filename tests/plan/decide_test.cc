@@ -6,6 +6,7 @@
 
 #include "plan/desired.h"
 #include "plan/schedule.h"
+#include "rows.h"
 
 namespace prefetch::plan::decide_test {
 namespace {
@@ -198,42 +199,33 @@ TEST_P(JudgeStartTest, Row) {
 constexpr StartDecision kMay{.may_start = true};
 constexpr StartDecision kMayNot{};
 
-INSTANTIATE_TEST_SUITE_P(
-    , JudgeStartTest,
-    testing::Values(StartRow{"NothingAgainstIt", {}, kMay},
-                    StartRow{"DoesNotFit", {.fits = false}, {.no_disk_space = true}},
-                    // Held, and among those that may: Schedule knows when the hold ends.
-                    StartRow{"DiskFull",
-                             {.disk_held_until = kLater},
-                             {.may_start = true, .hold_reason = Reason::kDiskFull}},
-                    StartRow{"DiskFullNoMore", {.disk_held_until = kNow}, kMay},
-                    StartRow{"RegistryHeld",
-                             {.registry_held_until = kLater, .registry_failure = Reason::kRateLimited},
-                             {.may_start = true, .hold_reason = Reason::kRateLimited}},
-                    StartRow{"RegistryHeldNoMore", {.registry_held_until = kNow}, kMay},
-                    StartRow{"OfBothTheRegistryIsTold",
-                             {.disk_held_until = kLater,
-                              .registry_held_until = kLater,
-                              .registry_failure = Reason::kDnsFailure},
-                             {.may_start = true, .hold_reason = Reason::kDnsFailure}},
-                    StartRow{"WithoutRoomAndHeld",
-                             {.fits = false, .disk_held_until = kLater},
-                             {.no_disk_space = true, .hold_reason = Reason::kDiskFull}},
-                    StartRow{"AnUpdateNobodyWaitsForIsSpared",
-                             {.update = true, .ready = true, .updates_wait = true},
-                             kMayNot},
-                    StartRow{"PullsAreNotSaved", {.update = true, .ready = true}, kMay},
-                    StartRow{"AnUpdateForReadiness", {.update = true, .updates_wait = true}, kMay},
-                    StartRow{"WhatIsMissingIsNotSpared", {.ready = true, .updates_wait = true}, kMay},
-                    StartRow{"AnUpdateThatIsAskedFor",
-                             {.preflight_waits = true, .update = true, .ready = true, .updates_wait = true},
-                             kMay},
-                    StartRow{"BeforeTheFirst", {.first_at = kLater}, kMayNot},
-                    StartRow{"AtTheFirst", {.first_at = kNow}, kMay},
-                    StartRow{"AskedForBeforeTheFirst", {.preflight_waits = true, .first_at = kLater}, kMay},
-                    StartRow{"TriedBefore", {.tried_before = true, .first_at = kLater}, kMay},
-                    StartRow{"ItsLeaseIsLeaving", {.lease_being_deleted = true}, kMayNot}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    , JudgeStartTest, {"NothingAgainstIt", {}, kMay},
+    {"DoesNotFit", {.fits = false}, {.no_disk_space = true}},
+    // Held, and among those that may: Schedule knows when the hold ends.
+    {"DiskFull", {.disk_held_until = kLater}, {.may_start = true, .hold_reason = Reason::kDiskFull}},
+    {"DiskFullNoMore", {.disk_held_until = kNow}, kMay},
+    {"RegistryHeld",
+     {.registry_held_until = kLater, .registry_failure = Reason::kRateLimited},
+     {.may_start = true, .hold_reason = Reason::kRateLimited}},
+    {"RegistryHeldNoMore", {.registry_held_until = kNow}, kMay},
+    {"OfBothTheRegistryIsTold",
+     {.disk_held_until = kLater, .registry_held_until = kLater, .registry_failure = Reason::kDnsFailure},
+     {.may_start = true, .hold_reason = Reason::kDnsFailure}},
+    {"WithoutRoomAndHeld",
+     {.fits = false, .disk_held_until = kLater},
+     {.no_disk_space = true, .hold_reason = Reason::kDiskFull}},
+    {"AnUpdateNobodyWaitsForIsSpared", {.update = true, .ready = true, .updates_wait = true}, kMayNot},
+    {"PullsAreNotSaved", {.update = true, .ready = true}, kMay},
+    {"AnUpdateForReadiness", {.update = true, .updates_wait = true}, kMay},
+    {"WhatIsMissingIsNotSpared", {.ready = true, .updates_wait = true}, kMay},
+    {"AnUpdateThatIsAskedFor",
+     {.preflight_waits = true, .update = true, .ready = true, .updates_wait = true},
+     kMay},
+    {"BeforeTheFirst", {.first_at = kLater}, kMayNot}, {"AtTheFirst", {.first_at = kNow}, kMay},
+    {"AskedForBeforeTheFirst", {.preflight_waits = true, .first_at = kLater}, kMay},
+    {"TriedBefore", {.tried_before = true, .first_at = kLater}, kMay},
+    {"ItsLeaseIsLeaving", {.lease_being_deleted = true}, kMayNot});
 
 TEST(IsDueSoon, OfWhatWaitsAndIsMissing) {
   const Action soon{ActionKind::kWait, Reason::kUnreachable, kNow + kSoonDue};
@@ -280,21 +272,16 @@ TEST_P(DecideByWindowTest, Row) {
   EXPECT_EQ(decided.action, row.waits == 0 ? pull : wait(row.waits));
   EXPECT_EQ(decided.opens, told(row.opens));
 }
-INSTANTIATE_TEST_SUITE_P(
-    Rows, DecideByWindowTest,
-    testing::Values(
-        WindowRow{.name = "Open"},
-        WindowRow{.name = "Closed", .open = false, .changes = 60, .waits = 70, .opens = 70},
-        WindowRow{
-            .name = "ClosedForAllNodes", .open = false, .changes = 60, .delay = 0, .waits = 60, .opens = 60},
-        WindowRow{.name = "OpenedAndNotItsTurn", .last_opens = 4, .last_until = 4, .waits = 4, .opens = 4},
-        WindowRow{.name = "ItsTurn", .last_opens = -1, .last_until = -1},
-        // The monotonic clock decides, and the two clocks drift.
-        WindowRow{.name = "ItsTurnByTheMonotonicClock", .last_opens = 4, .last_until = -1},
-        WindowRow{.name = "FailedMeanwhile", .last_opens = 4, .waits = 4, .opens = 4},
-        // A new list has other windows, which are open.
-        WindowRow{.name = "OtherWindows", .last_opens = 60, .last_until = 60}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, DecideByWindowTest, {.name = "Open"},
+          {.name = "Closed", .open = false, .changes = 60, .waits = 70, .opens = 70},
+          {.name = "ClosedForAllNodes", .open = false, .changes = 60, .delay = 0, .waits = 60, .opens = 60},
+          {.name = "OpenedAndNotItsTurn", .last_opens = 4, .last_until = 4, .waits = 4, .opens = 4},
+          {.name = "ItsTurn", .last_opens = -1, .last_until = -1},
+          // The monotonic clock decides, and the two clocks drift.
+          {.name = "ItsTurnByTheMonotonicClock", .last_opens = 4, .last_until = -1},
+          {.name = "FailedMeanwhile", .last_opens = 4, .waits = 4, .opens = 4},
+          // A new list has other windows, which are open.
+          {.name = "OtherWindows", .last_opens = 60, .last_until = 60});
 
 base::WallTime At(unsigned year, unsigned month, unsigned day, int hour, int minute = 0, int second = 0) {
   return std::chrono::sys_days(std::chrono::year(static_cast<int>(year)) / static_cast<int>(month) /

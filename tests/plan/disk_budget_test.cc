@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/schedule.h"
+#include "rows.h"
 
 namespace prefetch::plan::room_test {
 namespace {
@@ -339,13 +340,9 @@ DiskSpace Disk(std::uint64_t capacity, std::uint64_t available) {
   return {.known = true, .capacity_bytes = capacity * kGiB, .available_bytes = available * kGiB};
 }
 
-INSTANTIATE_TEST_SUITE_P(Disk, DiskTest,
-                         testing::Values(DiskCase{"WhatCannotBeMeasuredLimitsNothing", {}, ~0ULL / kGiB},
-                                         DiskCase{"DownToAFifth", Disk(100, 60), 40},
-                                         DiskCase{"OneIsLeft", Disk(100, 21), 1},
-                                         DiskCase{"AboveTheThresholdNothing", Disk(100, 19), 0},
-                                         DiskCase{"SmallDiskKeepsFiveGiB", Disk(10, 6), 1}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Disk, DiskTest, {"WhatCannotBeMeasuredLimitsNothing", {}, ~0ULL / kGiB},
+          {"DownToAFifth", Disk(100, 60), 40}, {"OneIsLeft", Disk(100, 21), 1},
+          {"AboveTheThresholdNothing", Disk(100, 19), 0}, {"SmallDiskKeepsFiveGiB", Disk(10, 6), 1});
 
 TEST(WithThreshold, TheLowerOneCounts) {
   DiskSpace half_full = Disk(100, 45);

@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "rows.h"
+
 namespace prefetch::plan::fetch_order_test {
 namespace {
 
@@ -501,46 +503,38 @@ Row Trip(const std::string& name, base::Duration answer_time, base::Duration rou
   return {"RoundTrip" + name, But([&](FetchFacts& facts) { facts.health = health; }), reason};
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, FetchChoiceTest,
-    testing::Values(
-        Row{"AllIsWell", Good(), FetchReason::kFar},
-        Row{"Crio", But([](FetchFacts& facts) { facts.runtime = "cri-o"; }), FetchReason::kRuntime},
-        Version("Old", "1.7.24", FetchReason::kRuntime), Version("Before", "2.0.5", FetchReason::kRuntime),
-        Version("First", "v2.1.0", FetchReason::kFar), Version("Debian", "2.3.4~ds1", FetchReason::kFar),
-        Version("Ten", "2.10.0-rc.1", FetchReason::kFar), Version("Next", "3.0.0", FetchReason::kFar),
-        Version("None", "", FetchReason::kRuntime), Version("Odd", "edge", FetchReason::kRuntime),
-        Version("Short", "2", FetchReason::kRuntime),
-        Row{"Stargz", But([](FetchFacts& facts) { facts.snapshotter = "stargz"; }),
-            FetchReason::kSnapshotter},
-        Row{"NoSnapshotter", But([](FetchFacts& facts) { facts.snapshotter = ""; }),
-            FetchReason::kSnapshotter},
-        Row{"Tables", But([](FetchFacts& facts) { facts.hosts_known = false; }), FetchReason::kHosts},
-        Row{"FailedJustNow", But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow); }),
-            FetchReason::kFailedLately},
-        Row{"FailedLongAgo",
-            But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow - kFetchFailedPeriod); }),
-            FetchReason::kFar},
-        Row{"Near",
-            But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(4), {}, kNow); }),
-            FetchReason::kNear},
-        Row{"NearTenMinutesAgo", But([](FetchFacts& facts) {
-              facts.health = AfterManifest({}, milliseconds(4), {}, kNow - minutes(10));
-            }),
-            FetchReason::kFar},
-        Row{"NotNear",
-            But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(5), {}, kNow); }),
-            FetchReason::kFar},
-        Row{"NearOnceAndBusyLater", But([](FetchFacts& facts) {
-              facts.health =
-                  AfterManifest(AfterManifest({}, milliseconds(1), {}, kNow), milliseconds(80), {}, kNow);
-            }),
-            FetchReason::kNear},
-        Trip("ShortAndAnswerLate", milliseconds(24), microseconds(999), FetchReason::kNear),
-        Trip("ShortAndAnswerMuchTooLate", milliseconds(25), microseconds(30), FetchReason::kFar),
-        Trip("Longer", milliseconds(6), milliseconds(1), FetchReason::kFar),
-        Trip("LongAndAnswerQuick", milliseconds(4), milliseconds(3), FetchReason::kNear)),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    Rows, FetchChoiceTest, {"AllIsWell", Good(), FetchReason::kFar},
+    {"Crio", But([](FetchFacts& facts) { facts.runtime = "cri-o"; }), FetchReason::kRuntime},
+    Version("Old", "1.7.24", FetchReason::kRuntime), Version("Before", "2.0.5", FetchReason::kRuntime),
+    Version("First", "v2.1.0", FetchReason::kFar), Version("Debian", "2.3.4~ds1", FetchReason::kFar),
+    Version("Ten", "2.10.0-rc.1", FetchReason::kFar), Version("Next", "3.0.0", FetchReason::kFar),
+    Version("None", "", FetchReason::kRuntime), Version("Odd", "edge", FetchReason::kRuntime),
+    Version("Short", "2", FetchReason::kRuntime),
+    {"Stargz", But([](FetchFacts& facts) { facts.snapshotter = "stargz"; }), FetchReason::kSnapshotter},
+    {"NoSnapshotter", But([](FetchFacts& facts) { facts.snapshotter = ""; }), FetchReason::kSnapshotter},
+    {"Tables", But([](FetchFacts& facts) { facts.hosts_known = false; }), FetchReason::kHosts},
+    {"FailedJustNow", But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow); }),
+     FetchReason::kFailedLately},
+    {"FailedLongAgo",
+     But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow - kFetchFailedPeriod); }),
+     FetchReason::kFar},
+    {"Near", But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(4), {}, kNow); }),
+     FetchReason::kNear},
+    {"NearTenMinutesAgo", But([](FetchFacts& facts) {
+       facts.health = AfterManifest({}, milliseconds(4), {}, kNow - minutes(10));
+     }),
+     FetchReason::kFar},
+    {"NotNear", But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(5), {}, kNow); }),
+     FetchReason::kFar},
+    {"NearOnceAndBusyLater", But([](FetchFacts& facts) {
+       facts.health = AfterManifest(AfterManifest({}, milliseconds(1), {}, kNow), milliseconds(80), {}, kNow);
+     }),
+     FetchReason::kNear},
+    Trip("ShortAndAnswerLate", milliseconds(24), microseconds(999), FetchReason::kNear),
+    Trip("ShortAndAnswerMuchTooLate", milliseconds(25), microseconds(30), FetchReason::kFar),
+    Trip("Longer", milliseconds(6), milliseconds(1), FetchReason::kFar),
+    Trip("LongAndAnswerQuick", milliseconds(4), milliseconds(3), FetchReason::kNear));
 
 TEST(MayAskSizeTest, OnlyNearRegistriesThatAreWell) {
   EXPECT_FALSE(MayQuerySize({}, kNow)) << "nothing is known of it";

@@ -5,6 +5,7 @@
 
 #include "plan/image_readiness.h"
 #include "plan/refresh_rows.h"
+#include "rows.h"
 
 namespace prefetch::plan::freshness_test {
 namespace {
@@ -24,36 +25,30 @@ TEST_P(NextCheckTest, Row) {
 }
 
 // Random is 0.5 in a story: the middle of each jitter.
-INSTANTIATE_TEST_SUITE_P(
-    Times, NextCheckTest,
-    testing::Values(
-        NextCase{"FirstWithinTheInterval", RegistryStory(Keeps()), minutes(30), minutes(30)},
-        NextCase{"FirstSoonWhereReadinessWaits", RegistryStory(Always()), seconds(5), seconds(5)},
-        NextCase{"AfterAnAnswer", RegistryStory(Keeps()).Same("a", kStart), minutes(60), minutes(60)},
-        NextCase{"MissingIsConfirmedSoon", RegistryStory(Keeps()).Missing(kStart), seconds(60), seconds(75)},
-        NextCase{"MissingForSureCanWait", RegistryStory(Keeps()).Missing(kStart).Missing(minutes(2)),
-                 minutes(62), minutes(62)},
-        NextCase{"DeniedIsNotHammered", RegistryStory(Keeps()).Denied(kStart), minutes(5), minutes(6)},
-        NextCase{"DeniedAgain", RegistryStory(Keeps()).Denied(kStart).Denied(minutes(5)), minutes(15),
-                 minutes(17)},
-        NextCase{"SilentIsAskedAgainSoon", RegistryStory(Keeps()).Unreachable(kStart), seconds(60),
-                 seconds(75)},
-        NextCase{"SilentAgain", RegistryStory(Keeps()).Unreachable(kStart).Unreachable(seconds(70)),
-                 seconds(190), seconds(220)},
-        NextCase{"RetryAfterCounts",
-                 RegistryStory(Keeps()).Said({.kind = image::RegistryAnswerKind::kRateLimited,
-                                              .retry_after = std::chrono::minutes(20)},
-                                             kStart),
-                 minutes(20), minutes(20)},
-        NextCase{"NotAskedCanWait", RegistryStory(Keeps()).NotAsked(kStart), minutes(60), minutes(60)},
-        NextCase{"NotAskedAndUrgent", RegistryStory(Fails()).NotAsked(kStart), seconds(60), seconds(75)},
-        NextCase{"NewCredentialsAreTriedNow",
-                 RegistryStory(Keeps()).Same("a", kStart).NewCredentials(minutes(1)), minutes(1), minutes(1)},
-        NextCase{"APullIsACheck", RegistryStory(Keeps()).Moved("b", kStart).Pulled("b", minutes(5)),
-                 minutes(65), minutes(65)},
-        NextCase{"AfterALagTheRegistryIsAskedOnceMore",
-                 RegistryStory(Keeps()).Moved("b", kStart).Pulled("a", minutes(5)), minutes(6), minutes(7)}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Times, NextCheckTest, {"FirstWithinTheInterval", RegistryStory(Keeps()), minutes(30), minutes(30)},
+          {"FirstSoonWhereReadinessWaits", RegistryStory(Always()), seconds(5), seconds(5)},
+          {"AfterAnAnswer", RegistryStory(Keeps()).Same("a", kStart), minutes(60), minutes(60)},
+          {"MissingIsConfirmedSoon", RegistryStory(Keeps()).Missing(kStart), seconds(60), seconds(75)},
+          {"MissingForSureCanWait", RegistryStory(Keeps()).Missing(kStart).Missing(minutes(2)), minutes(62),
+           minutes(62)},
+          {"DeniedIsNotHammered", RegistryStory(Keeps()).Denied(kStart), minutes(5), minutes(6)},
+          {"DeniedAgain", RegistryStory(Keeps()).Denied(kStart).Denied(minutes(5)), minutes(15), minutes(17)},
+          {"SilentIsAskedAgainSoon", RegistryStory(Keeps()).Unreachable(kStart), seconds(60), seconds(75)},
+          {"SilentAgain", RegistryStory(Keeps()).Unreachable(kStart).Unreachable(seconds(70)), seconds(190),
+           seconds(220)},
+          {"RetryAfterCounts",
+           RegistryStory(Keeps()).Said({.kind = image::RegistryAnswerKind::kRateLimited,
+                                        .retry_after = std::chrono::minutes(20)},
+                                       kStart),
+           minutes(20), minutes(20)},
+          {"NotAskedCanWait", RegistryStory(Keeps()).NotAsked(kStart), minutes(60), minutes(60)},
+          {"NotAskedAndUrgent", RegistryStory(Fails()).NotAsked(kStart), seconds(60), seconds(75)},
+          {"NewCredentialsAreTriedNow", RegistryStory(Keeps()).Same("a", kStart).NewCredentials(minutes(1)),
+           minutes(1), minutes(1)},
+          {"APullIsACheck", RegistryStory(Keeps()).Moved("b", kStart).Pulled("b", minutes(5)), minutes(65),
+           minutes(65)},
+          {"AfterALagTheRegistryIsAskedOnceMore",
+           RegistryStory(Keeps()).Moved("b", kStart).Pulled("a", minutes(5)), minutes(6), minutes(7)});
 
 // Failed checks do not change whether the last answer is for a pull secret's owner alone.
 TEST(Freshness, SilenceTakesNoWordBackAndLendsNone) {

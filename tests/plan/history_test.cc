@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/limits.h"
+#include "rows.h"
 
 namespace prefetch::plan::history_test {
 namespace {
@@ -35,23 +36,18 @@ TEST_P(DelayTest, Row) {
   EXPECT_EQ(DelayAfter(GetParam().reason, GetParam().failures, 1), GetParam().most);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Delay, DelayTest,
-    testing::Values(DelayCase{"FirstRetryOfAPassingFailureIsImmediate", Reason::kUnreachable, 1, {}, {}},
-                    DelayCase{"ThenFullJitter", Reason::kUnreachable, 2, {}, seconds(4)},
-                    DelayCase{"ThatDoubles", Reason::kServerError, 4, {}, seconds(16)},
-                    DelayCase{"UpToFiveMinutes", Reason::kTimeout, 30, {}, minutes(5)},
-                    DelayCase{"DeniedIsNotHammered", Reason::kAccessDenied, 1, minutes(5), seconds(375)},
-                    DelayCase{"DeniedSlowsDown", Reason::kAccessDenied, 3, minutes(20), minutes(25)},
-                    DelayCase{"DeniedUpToAnHour", Reason::kAccessDenied, 9, hours(1), minutes(75)},
-                    DelayCase{"NotFoundLikewise", Reason::kNotFound, 1, minutes(5), seconds(375)},
-                    DelayCase{"SignatureHourly", Reason::kSignatureRejected, 1, hours(1), minutes(75)},
-                    DelayCase{"PlatformNever", Reason::kPlatformMismatch, 1, base::Duration::max(),
-                              base::Duration::max()},
-                    DelayCase{"BadReferenceNever", Reason::kInvalidReference, 1, base::Duration::max(),
-                              base::Duration::max()},
-                    DelayCase{"RuntimeRestartIsNoFailure", Reason::kRuntimeDown, 5, {}, {}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Delay, DelayTest, {"FirstRetryOfAPassingFailureIsImmediate", Reason::kUnreachable, 1, {}, {}},
+          {"ThenFullJitter", Reason::kUnreachable, 2, {}, seconds(4)},
+          {"ThatDoubles", Reason::kServerError, 4, {}, seconds(16)},
+          {"UpToFiveMinutes", Reason::kTimeout, 30, {}, minutes(5)},
+          {"DeniedIsNotHammered", Reason::kAccessDenied, 1, minutes(5), seconds(375)},
+          {"DeniedSlowsDown", Reason::kAccessDenied, 3, minutes(20), minutes(25)},
+          {"DeniedUpToAnHour", Reason::kAccessDenied, 9, hours(1), minutes(75)},
+          {"NotFoundLikewise", Reason::kNotFound, 1, minutes(5), seconds(375)},
+          {"SignatureHourly", Reason::kSignatureRejected, 1, hours(1), minutes(75)},
+          {"PlatformNever", Reason::kPlatformMismatch, 1, base::Duration::max(), base::Duration::max()},
+          {"BadReferenceNever", Reason::kInvalidReference, 1, base::Duration::max(), base::Duration::max()},
+          {"RuntimeRestartIsNoFailure", Reason::kRuntimeDown, 5, {}, {}});
 
 TEST(AfterFailure, RuntimeRestartsAreNotCounted) {
   History past = AfterFailure({}, {.reason = Reason::kRuntimeDown, .error = "Socket closed"}, kNow, 0);
@@ -133,19 +129,15 @@ TEST_P(RuntimeEndsTest, SuspectsWhatGetsNoFurther) {
     past = AfterRuntimeOutage(std::move(past), {.reason = Reason::kRuntimeDown}, run, kNow, 0);
   EXPECT_EQ(IsCrashSuspect(past), GetParam().suspect);
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, RuntimeEndsTest,
-    testing::Values(
-        EndsCase{"Once", {{seconds(1), 10}}, false},
-        EndsCase{"TwiceSoon", {{minutes(2), 10}, {seconds(59), 20}}, true},
-        EndsCase{"TwiceAtTheSameByte", {{minutes(2), 9}, {minutes(2), 9}}, true},
-        EndsCase{"BytesAreNotSeen", {{minutes(2), 0}, {minutes(2), 0}}, true},
-        EndsCase{"EachBringsBytes", {{minutes(2), 9}, {minutes(1), 10}, {minutes(1), 11}}, false},
-        EndsCase{"TheMostBytesThatItEverHadCount",
-                 {{minutes(2), 9}, {minutes(1), 20}, {minutes(1), 5}, {minutes(1), 6}},
-                 true},
-        EndsCase{"ASuspectThatGetsOnIsNone", {{seconds(1), 9}, {seconds(1), 9}, {minutes(1), 10}}, false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, RuntimeEndsTest, {"Once", {{seconds(1), 10}}, false},
+          {"TwiceSoon", {{minutes(2), 10}, {seconds(59), 20}}, true},
+          {"TwiceAtTheSameByte", {{minutes(2), 9}, {minutes(2), 9}}, true},
+          {"BytesAreNotSeen", {{minutes(2), 0}, {minutes(2), 0}}, true},
+          {"EachBringsBytes", {{minutes(2), 9}, {minutes(1), 10}, {minutes(1), 11}}, false},
+          {"TheMostBytesThatItEverHadCount",
+           {{minutes(2), 9}, {minutes(1), 20}, {minutes(1), 5}, {minutes(1), 6}},
+           true},
+          {"ASuspectThatGetsOnIsNone", {{seconds(1), 9}, {seconds(1), 9}, {minutes(1), 10}}, false});
 
 TEST(AfterRuntimeEnd, ASuspectBesideOthersIsTriedOnceMore) {
   const PullFailure down{.reason = Reason::kRuntimeDown};

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plan/unlisted.h"
+#include "rows.h"
 
 namespace prefetch::plan::pins_test {
 namespace {
@@ -132,38 +133,30 @@ image::LocalImage Pinned(image::LocalImage image) {
 const std::string kA = "r.io/a:v1", kADigest = "r.io/a@sha256:" + std::string(64, 'a');
 const std::string kB = "r.io/b:v1", kBDigest = "r.io/b@sha256:" + std::string(64, 'b');
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, ComesTest,
-    testing::Values(
-        ComesCase{"WasThereAtTheStart", {Image("1", {kA})}, {Image("1", {kA})}, {}, {}, {}},
-        ComesCase{"Comes", {}, {Image("1", {kA}, {kADigest})}, {}, {}, {kA}},
-        ComesCase{"ComesListed", {}, {Image("1", {kA}, {kADigest})}, {kA}, {}, {}},
-        ComesCase{"ComesByDigest", {}, {Image("1", {}, {kADigest})}, {}, {}, {kADigest}},
-        ComesCase{"ComesByAListedDigest", {}, {Image("1", {}, {kADigest})}, {kADigest}, {}, {}},
-        ComesCase{"ListedByTagAndDigest", Images{}, Images{Image("1", {}, {kADigest})},
-                  Strings{"r.io/a:v1@sha256:" + std::string(64, 'a')}, Strings{}, Strings{}},
-        ComesCase{"AnotherNameOfAListedImage", Images{Image("1", {kA}, {kADigest})},
-                  Images{Image("1", {kA, kB}, {kADigest, kBDigest})}, Strings{kA}, Strings{}, Strings{kB}},
-        ComesCase{"TheTagOfAnotherRepositoryIsNoneOfThisOne", Images{},
-                  Images{Image("1", {kA}, {kADigest, kBDigest})}, Strings{kA}, Strings{}, Strings{kBDigest}},
-        // A tag moved: the old content stays behind under its digest, which was there before.
-        ComesCase{
-            "AMovedTag", Images{Image("1", {kA}, {kADigest})},
-            Images{Image("1", {}, {kADigest}), Image("2", {kA}, {"r.io/a@sha256:" + std::string(64, 'c')})},
-            Strings{kA}, Strings{}, Strings{}},
-        // CRI-O's name for it, where the registry has a port.
-        ComesCase{"AMovedTagOfARegistryWithAPort",
-                  Images{Image("1", {"r.io:5000/a:v1"}, {"r.io:5000/a@sha256:" + std::string(64, 'a')})},
-                  Images{Image("1", {}, {"r.io@sha256:" + std::string(64, 'a')})}, Strings{}, Strings{},
-                  Strings{}},
-        ComesCase{"ATagOfARepositoryWhoseNameIsLonger", Images{},
-                  Images{Image("1", {"r.io/ab:v1"}, {kADigest})}, Strings{}, Strings{},
-                  Strings{"r.io/ab:v1", kADigest}},
-        ComesCase{"Pinned", {}, {Pinned(Image("1", {"registry.k8s.io/pause:3.10"}))}, {}, {}, {}},
-        ComesCase{"Ignored", {}, {Image("1", {kA}), Image("2", {kB})}, {}, {"r.io/a"}, {kB}},
-        ComesCase{
-            "NamesAreNormalised", {}, {Image("1", {"docker.io/library/nginx:latest"})}, {"nginx"}, {}, {}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, ComesTest, {"WasThereAtTheStart", {Image("1", {kA})}, {Image("1", {kA})}, {}, {}, {}},
+          {"Comes", {}, {Image("1", {kA}, {kADigest})}, {}, {}, {kA}},
+          {"ComesListed", {}, {Image("1", {kA}, {kADigest})}, {kA}, {}, {}},
+          {"ComesByDigest", {}, {Image("1", {}, {kADigest})}, {}, {}, {kADigest}},
+          {"ComesByAListedDigest", {}, {Image("1", {}, {kADigest})}, {kADigest}, {}, {}},
+          {"ListedByTagAndDigest", Images{}, Images{Image("1", {}, {kADigest})},
+           Strings{"r.io/a:v1@sha256:" + std::string(64, 'a')}, Strings{}, Strings{}},
+          {"AnotherNameOfAListedImage", Images{Image("1", {kA}, {kADigest})},
+           Images{Image("1", {kA, kB}, {kADigest, kBDigest})}, Strings{kA}, Strings{}, Strings{kB}},
+          {"TheTagOfAnotherRepositoryIsNoneOfThisOne", Images{},
+           Images{Image("1", {kA}, {kADigest, kBDigest})}, Strings{kA}, Strings{}, Strings{kBDigest}},
+          // A tag moved: the old content stays behind under its digest, which was there before.
+          {"AMovedTag", Images{Image("1", {kA}, {kADigest})},
+           Images{Image("1", {}, {kADigest}), Image("2", {kA}, {"r.io/a@sha256:" + std::string(64, 'c')})},
+           Strings{kA}, Strings{}, Strings{}},
+          // CRI-O's name for it, where the registry has a port.
+          {"AMovedTagOfARegistryWithAPort",
+           Images{Image("1", {"r.io:5000/a:v1"}, {"r.io:5000/a@sha256:" + std::string(64, 'a')})},
+           Images{Image("1", {}, {"r.io@sha256:" + std::string(64, 'a')})}, Strings{}, Strings{}, Strings{}},
+          {"ATagOfARepositoryWhoseNameIsLonger", Images{}, Images{Image("1", {"r.io/ab:v1"}, {kADigest})},
+           Strings{}, Strings{}, Strings{"r.io/ab:v1", kADigest}},
+          {"Pinned", {}, {Pinned(Image("1", {"registry.k8s.io/pause:3.10"}))}, {}, {}, {}},
+          {"Ignored", {}, {Image("1", {kA}), Image("2", {kB})}, {}, {"r.io/a"}, {kB}},
+          {"NamesAreNormalised", {}, {Image("1", {"docker.io/library/nginx:latest"})}, {"nginx"}, {}, {}});
 
 TEST(Unlisted, WhatGoesIsKeptAndSaidToBeGone) {
   Arrivals arrivals = AfterPoll({}, {}, {}, {}, At(0));

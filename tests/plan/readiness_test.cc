@@ -5,6 +5,7 @@
 #include "plan/image_readiness.h"
 #include "plan/registry_story.h"
 #include "plan/verdicts.h"
+#include "rows.h"
 
 namespace prefetch::plan::readiness_test {
 namespace {
@@ -501,18 +502,12 @@ TEST_P(ReadyQuestionTest, TwoTeams) {
   EXPECT_FALSE(answer.message.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Asked, ReadyQuestionTest,
-    testing::Values(
-        ReadyCase{"Whole", {}, false, 3}, ReadyCase{"TheReadyTeam", {.source = "a.yaml"}, true, 2},
-        ReadyCase{"TheOtherTeam", {.source = "b.yaml"}, false, 1},
-        ReadyCase{"NoSuchSource", {.source = "c.yaml"}, false, 0},
-        ReadyCase{"RightHash", {.hash = "sha256:1", .source = "a.yaml"}, true, 2},
-        ReadyCase{"OtherHash", {.hash = "sha256:2", .source = "a.yaml"}, false, 2},
-        ReadyCase{"IfNotPresent", {.policy = image::PullPolicy::kIfNotPresent, .source = "a.yaml"}, true, 2},
-        ReadyCase{
-            "AlwaysIsNotChecked", {.policy = image::PullPolicy::kAlways, .source = "a.yaml"}, false, 2}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Asked, ReadyQuestionTest, {"Whole", {}, false, 3}, {"TheReadyTeam", {.source = "a.yaml"}, true, 2},
+          {"TheOtherTeam", {.source = "b.yaml"}, false, 1}, {"NoSuchSource", {.source = "c.yaml"}, false, 0},
+          {"RightHash", {.hash = "sha256:1", .source = "a.yaml"}, true, 2},
+          {"OtherHash", {.hash = "sha256:2", .source = "a.yaml"}, false, 2},
+          {"IfNotPresent", {.policy = image::PullPolicy::kIfNotPresent, .source = "a.yaml"}, true, 2},
+          {"AlwaysIsNotChecked", {.policy = image::PullPolicy::kAlways, .source = "a.yaml"}, false, 2});
 
 TEST(ReadyQuestion, ABrokenSourceOfAnotherTeamDoesNotStopThisOne) {
   Snapshot snapshot = TwoTeams();

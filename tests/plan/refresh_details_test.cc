@@ -4,139 +4,121 @@
 #include <gtest/gtest.h>
 
 #include "plan/refresh_rows.h"
+#include "rows.h"
 
 namespace prefetch::plan::refresh_details_test {
 namespace {
 
 // Silence, ages, and several causes at once (R45).
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Details, RefreshTest,
-    testing::Values(
-        RefreshCase{"OneSilentCheckIsNone", RegistryStory(Fails()).Same("a", kStart).Unreachable(hours(1)),
-                    minutes(62), Stale(Reason::kUnreachable)},
-        RefreshCase{"TwoSilentChecksWithinAMinuteAreNone",
-                    RegistryStory(Fails())
-                        .Same("a", kStart)
-                        .Unreachable(hours(1))
-                        .Unreachable(hours(1) + seconds(30)),
-                    hours(1) + seconds(59), Stale(Reason::kUnreachable)},
-        RefreshCase{"TheMinuteIsOver",
-                    RegistryStory(Fails())
-                        .Same("a", kStart)
-                        .Unreachable(hours(1))
-                        .Unreachable(hours(1) + seconds(30)),
-                    minutes(61), NotReady(Reason::kUnreachable)},
-        RefreshCase{"ReadyAtOnceWhenItAnswers", SilentTwice(Fails()).Same("a", minutes(70)), minutes(70),
-                    Ready(Reason::kUpToDate)},
-        RefreshCase{"UnpluggingTheCableDoesNotUndoADenial",
-                    RegistryStory(Fails()).Same("a", kStart).Denied(hours(1)).Unreachable(minutes(66)),
-                    minutes(66), NotReady(Reason::kAccessDenied)},
-        RefreshCase{"UnpluggingTheCableDoesNotBringATagBack",
-                    RegistryStory(Fails()).Missing(kStart).Missing(minutes(1)).Unreachable(hours(1)),
-                    hours(1), NotReady(Reason::kTagMissing)},
-        RefreshCase{"ATagThatReturnsIsReady",
-                    RegistryStory(Fails()).Missing(kStart).Missing(minutes(1)).Same("a", hours(1)), hours(1),
-                    Ready(Reason::kUpToDate)},
-        RefreshCase{"ATagThatReturnsOnceIsNotMissingTwice",
-                    RegistryStory(Fails()).Missing(kStart).Same("a", minutes(30)).Missing(hours(1)), hours(1),
-                    Stale(Reason::kTagMissingUnconfirmed)},
-        RefreshCase{"SilenceBetweenDoesNotMakeATagLessMissing",
-                    RegistryStory(Fails()).Missing(kStart).Unreachable(minutes(1)).Missing(minutes(3)),
-                    minutes(3), NotReady(Reason::kTagMissing)},
-        RefreshCase{"NothingIsPulledForATagThatIsGone",
-                    RegistryStory(Keeps()).Moved("b", kStart).Missing(hours(1)).Missing(minutes(61)),
-                    hours(2), Stale(Reason::kTagMissing)},
-        RefreshCase{"NothingIsPulledWhereAccessIsDenied",
-                    RegistryStory(Keeps()).Moved("b", kStart).Denied(hours(1)), hours(2),
-                    Stale(Reason::kAccessDenied)},
-        RefreshCase{"SomebodyElsePulledIt",
-                    RegistryStory(Keeps()).Moved("b", kStart).Replaced("b", minutes(1)), minutes(1),
-                    Ready(Reason::kUpToDate)},
-        RefreshCase{"SomebodyElseTaggedOver",
-                    RegistryStory(Keeps()).Same("a", kStart).Replaced("x", minutes(1)), minutes(1),
-                    Stale(Reason::kNotChecked)},
-        RefreshCase{"WhatSomebodyElseTaggedIsAskedFor",
-                    RegistryStory(Keeps()).Same("a", kStart).Replaced("x", minutes(1)).Moved("a", minutes(1)),
-                    minutes(1), Stale(Reason::kTagMoved, Pulls::kYes)},
-        RefreshCase{"SomebodyElseTaggedOverAlways",
-                    RegistryStory(Always()).Same("a", kStart).Replaced("x", minutes(1)), minutes(2),
-                    NotReady(Reason::kCheckOverdue)},
-        RefreshCase{"AfterAStartFreshnessIsUnknown", RegistryStory(Fails()), minutes(59),
-                    Stale(Reason::kNotChecked)},
-        RefreshCase{"FreshnessEndsAfterTwoIntervals", RegistryStory(Keeps()).Same("a", kStart), hours(2),
-                    Stale(Reason::kCheckOverdue)},
-        RefreshCase{"NewCredentialsEndFreshness",
-                    RegistryStory(Fails()).Same("a", kStart).NewCredentials(minutes(1)), minutes(1),
-                    Stale(Reason::kNotChecked)},
-        RefreshCase{"NewCredentialsHaveAMinuteAlways",
-                    RegistryStory(Always()).Same("a", kStart).NewCredentials(minutes(1)),
-                    minutes(1) + seconds(59), Stale(Reason::kNotChecked)},
-        RefreshCase{"NewCredentialsMustBeConfirmedAlways",
-                    RegistryStory(Always()).Same("a", kStart).NewCredentials(minutes(1)), minutes(2),
-                    NotReady(Reason::kCheckOverdue)},
-        RefreshCase{"NewCredentialsAreConfirmed",
-                    RegistryStory(Always())
-                        .Same("a", kStart)
-                        .NewCredentials(minutes(1))
-                        .Same("a", minutes(1) + seconds(5)),
-                    minutes(3), Ready(Reason::kUpToDate)},
-        RefreshCase{"OlderThanMaxAgeKept",
-                    RegistryStory(WithMaxAge(Keeps(), hours(24)))
-                        .Same("a", kStart)
-                        .Unreachable(hours(1))
-                        .Unreachable(hours(2)),
-                    hours(24), Stale(Reason::kUnreachable)},
-        RefreshCase{"OlderThanMaxAge", RegistryStory(WithMaxAge(Fails(), hours(24))).Same("a", kStart),
-                    hours(24), NotReady(Reason::kStale)},
-        RefreshCase{"YoungerThanMaxAge", RegistryStory(WithMaxAge(Fails(), hours(24))).Same("a", kStart),
-                    hours(23), Ready(Reason::kUpToDate)},
-        RefreshCase{"ARestartCountsMaxAgeFromThere", RegistryStory(WithMaxAge(Fails(), hours(24))), hours(23),
-                    Stale(Reason::kNotChecked)},
-        RefreshCase{"ARestartDoesNotCountForEver", RegistryStory(WithMaxAge(Fails(), hours(24))), hours(24),
-                    NotReady(Reason::kStale)},
-        RefreshCase{"NewCredentialsBeginTheAgeAnew",
-                    RegistryStory(WithMaxAge(Fails(), hours(24))).Same("a", kStart).NewCredentials(hours(20)),
-                    hours(43), Stale(Reason::kNotChecked)},
-        RefreshCase{"NewCredentialsBeginTheAgeOnce",
-                    RegistryStory(WithMaxAge(Fails(), hours(24))).Same("a", kStart).NewCredentials(hours(20)),
-                    hours(44), NotReady(Reason::kStale)},
-        RefreshCase{"ADenialClearsTheAge",
-                    RegistryStory([] {
-                      DesiredImage desired = WithMaxAge(Keeps(), hours(24));
-                      desired.on_stale = OnFailure::kNotReady;
-                      return desired;
-                    }())
-                        .Same("a", kStart)
-                        .Denied(hours(1)),
-                    hours(1), NotReady(Reason::kStale)},
-        RefreshCase{"OnlyByPullIsPulledEachInterval", RegistryStory(Keeps()).OnlyByPull(hours(1)), hours(1),
-                    Stale(Reason::kNotChecked, Pulls::kYes)},
-        RefreshCase{"LeftToAPullIsPulled", RegistryStory(Keeps()).LeftToAPull(hours(1)), hours(1),
-                    Stale(Reason::kIndeterminate, Pulls::kYes)},
-        RefreshCase{"LeftToAPullIsNotPulledTwiceADay",
-                    RegistryStory(Keeps()).LeftToAPull(hours(1)).Pulled("a", hours(1)).LeftToAPull(hours(2)),
-                    hours(2), Stale(Reason::kIndeterminate)},
-        RefreshCase{"LeftToAPullIsPulledTheNextDay",
-                    RegistryStory(Keeps()).LeftToAPull(hours(1)).Pulled("a", hours(1)).LeftToAPull(hours(25)),
-                    hours(25), Stale(Reason::kIndeterminate, Pulls::kYes)},
-        RefreshCase{"LeftToAPullIsPulledEachIntervalWhereReadinessNeedsIt",
-                    RegistryStory(Fails()).LeftToAPull(hours(1)).Pulled("a", hours(1)).LeftToAPull(hours(2)),
-                    hours(2), NotReady(Reason::kIndeterminate, Pulls::kYes)},
-        RefreshCase{"OnlyByPullWasTheSame", RegistryStory(Keeps()).OnlyByPull(hours(1)).Pulled("a", hours(1)),
-                    minutes(61), Ready(Reason::kUpToDate)},
-        RefreshCase{"OnlyByPullChanged", RegistryStory(Keeps()).OnlyByPull(hours(1)).Pulled("b", hours(1)),
-                    minutes(61), Ready(Reason::kUpToDate)},
-        RefreshCase{"OnlyByPullFailed",
-                    RegistryStory(Fails())
-                        .OnlyByPull(hours(1))
-                        .PullFailed(Reason::kUnreachable, hours(1))
-                        .OnlyByPull(minutes(62))
-                        .PullFailed(Reason::kUnreachable, minutes(63)),
-                    minutes(63), NotReady(Reason::kUnreachable)},
-        RefreshCase{"NotAskedSinceItsRegistryIsHeldIsSilence",
-                    RegistryStory(Fails()).Same("a", kStart).NotAsked(hours(1)).NotAsked(minutes(62)),
-                    minutes(62), NotReady(Reason::kUnreachable)}),
-    NameOf);
+    {"OneSilentCheckIsNone", RegistryStory(Fails()).Same("a", kStart).Unreachable(hours(1)), minutes(62),
+     Stale(Reason::kUnreachable)},
+    {"TwoSilentChecksWithinAMinuteAreNone",
+     RegistryStory(Fails()).Same("a", kStart).Unreachable(hours(1)).Unreachable(hours(1) + seconds(30)),
+     hours(1) + seconds(59), Stale(Reason::kUnreachable)},
+    {"TheMinuteIsOver",
+     RegistryStory(Fails()).Same("a", kStart).Unreachable(hours(1)).Unreachable(hours(1) + seconds(30)),
+     minutes(61), NotReady(Reason::kUnreachable)},
+    {"ReadyAtOnceWhenItAnswers", SilentTwice(Fails()).Same("a", minutes(70)), minutes(70),
+     Ready(Reason::kUpToDate)},
+    {"UnpluggingTheCableDoesNotUndoADenial",
+     RegistryStory(Fails()).Same("a", kStart).Denied(hours(1)).Unreachable(minutes(66)), minutes(66),
+     NotReady(Reason::kAccessDenied)},
+    {"UnpluggingTheCableDoesNotBringATagBack",
+     RegistryStory(Fails()).Missing(kStart).Missing(minutes(1)).Unreachable(hours(1)), hours(1),
+     NotReady(Reason::kTagMissing)},
+    {"ATagThatReturnsIsReady", RegistryStory(Fails()).Missing(kStart).Missing(minutes(1)).Same("a", hours(1)),
+     hours(1), Ready(Reason::kUpToDate)},
+    {"ATagThatReturnsOnceIsNotMissingTwice",
+     RegistryStory(Fails()).Missing(kStart).Same("a", minutes(30)).Missing(hours(1)), hours(1),
+     Stale(Reason::kTagMissingUnconfirmed)},
+    {"SilenceBetweenDoesNotMakeATagLessMissing",
+     RegistryStory(Fails()).Missing(kStart).Unreachable(minutes(1)).Missing(minutes(3)), minutes(3),
+     NotReady(Reason::kTagMissing)},
+    {"NothingIsPulledForATagThatIsGone",
+     RegistryStory(Keeps()).Moved("b", kStart).Missing(hours(1)).Missing(minutes(61)), hours(2),
+     Stale(Reason::kTagMissing)},
+    {"NothingIsPulledWhereAccessIsDenied", RegistryStory(Keeps()).Moved("b", kStart).Denied(hours(1)),
+     hours(2), Stale(Reason::kAccessDenied)},
+    {"SomebodyElsePulledIt", RegistryStory(Keeps()).Moved("b", kStart).Replaced("b", minutes(1)), minutes(1),
+     Ready(Reason::kUpToDate)},
+    {"SomebodyElseTaggedOver", RegistryStory(Keeps()).Same("a", kStart).Replaced("x", minutes(1)), minutes(1),
+     Stale(Reason::kNotChecked)},
+    {"WhatSomebodyElseTaggedIsAskedFor",
+     RegistryStory(Keeps()).Same("a", kStart).Replaced("x", minutes(1)).Moved("a", minutes(1)), minutes(1),
+     Stale(Reason::kTagMoved, Pulls::kYes)},
+    {"SomebodyElseTaggedOverAlways", RegistryStory(Always()).Same("a", kStart).Replaced("x", minutes(1)),
+     minutes(2), NotReady(Reason::kCheckOverdue)},
+    {"AfterAStartFreshnessIsUnknown", RegistryStory(Fails()), minutes(59), Stale(Reason::kNotChecked)},
+    {"FreshnessEndsAfterTwoIntervals", RegistryStory(Keeps()).Same("a", kStart), hours(2),
+     Stale(Reason::kCheckOverdue)},
+    {"NewCredentialsEndFreshness", RegistryStory(Fails()).Same("a", kStart).NewCredentials(minutes(1)),
+     minutes(1), Stale(Reason::kNotChecked)},
+    {"NewCredentialsHaveAMinuteAlways", RegistryStory(Always()).Same("a", kStart).NewCredentials(minutes(1)),
+     minutes(1) + seconds(59), Stale(Reason::kNotChecked)},
+    {"NewCredentialsMustBeConfirmedAlways",
+     RegistryStory(Always()).Same("a", kStart).NewCredentials(minutes(1)), minutes(2),
+     NotReady(Reason::kCheckOverdue)},
+    {"NewCredentialsAreConfirmed",
+     RegistryStory(Always()).Same("a", kStart).NewCredentials(minutes(1)).Same("a", minutes(1) + seconds(5)),
+     minutes(3), Ready(Reason::kUpToDate)},
+    {"OlderThanMaxAgeKept",
+     RegistryStory(WithMaxAge(Keeps(), hours(24)))
+         .Same("a", kStart)
+         .Unreachable(hours(1))
+         .Unreachable(hours(2)),
+     hours(24), Stale(Reason::kUnreachable)},
+    {"OlderThanMaxAge", RegistryStory(WithMaxAge(Fails(), hours(24))).Same("a", kStart), hours(24),
+     NotReady(Reason::kStale)},
+    {"YoungerThanMaxAge", RegistryStory(WithMaxAge(Fails(), hours(24))).Same("a", kStart), hours(23),
+     Ready(Reason::kUpToDate)},
+    {"ARestartCountsMaxAgeFromThere", RegistryStory(WithMaxAge(Fails(), hours(24))), hours(23),
+     Stale(Reason::kNotChecked)},
+    {"ARestartDoesNotCountForEver", RegistryStory(WithMaxAge(Fails(), hours(24))), hours(24),
+     NotReady(Reason::kStale)},
+    {"NewCredentialsBeginTheAgeAnew",
+     RegistryStory(WithMaxAge(Fails(), hours(24))).Same("a", kStart).NewCredentials(hours(20)), hours(43),
+     Stale(Reason::kNotChecked)},
+    {"NewCredentialsBeginTheAgeOnce",
+     RegistryStory(WithMaxAge(Fails(), hours(24))).Same("a", kStart).NewCredentials(hours(20)), hours(44),
+     NotReady(Reason::kStale)},
+    {"ADenialClearsTheAge",
+     RegistryStory([] {
+       DesiredImage desired = WithMaxAge(Keeps(), hours(24));
+       desired.on_stale = OnFailure::kNotReady;
+       return desired;
+     }())
+         .Same("a", kStart)
+         .Denied(hours(1)),
+     hours(1), NotReady(Reason::kStale)},
+    {"OnlyByPullIsPulledEachInterval", RegistryStory(Keeps()).OnlyByPull(hours(1)), hours(1),
+     Stale(Reason::kNotChecked, Pulls::kYes)},
+    {"LeftToAPullIsPulled", RegistryStory(Keeps()).LeftToAPull(hours(1)), hours(1),
+     Stale(Reason::kIndeterminate, Pulls::kYes)},
+    {"LeftToAPullIsNotPulledTwiceADay",
+     RegistryStory(Keeps()).LeftToAPull(hours(1)).Pulled("a", hours(1)).LeftToAPull(hours(2)), hours(2),
+     Stale(Reason::kIndeterminate)},
+    {"LeftToAPullIsPulledTheNextDay",
+     RegistryStory(Keeps()).LeftToAPull(hours(1)).Pulled("a", hours(1)).LeftToAPull(hours(25)), hours(25),
+     Stale(Reason::kIndeterminate, Pulls::kYes)},
+    {"LeftToAPullIsPulledEachIntervalWhereReadinessNeedsIt",
+     RegistryStory(Fails()).LeftToAPull(hours(1)).Pulled("a", hours(1)).LeftToAPull(hours(2)), hours(2),
+     NotReady(Reason::kIndeterminate, Pulls::kYes)},
+    {"OnlyByPullWasTheSame", RegistryStory(Keeps()).OnlyByPull(hours(1)).Pulled("a", hours(1)), minutes(61),
+     Ready(Reason::kUpToDate)},
+    {"OnlyByPullChanged", RegistryStory(Keeps()).OnlyByPull(hours(1)).Pulled("b", hours(1)), minutes(61),
+     Ready(Reason::kUpToDate)},
+    {"OnlyByPullFailed",
+     RegistryStory(Fails())
+         .OnlyByPull(hours(1))
+         .PullFailed(Reason::kUnreachable, hours(1))
+         .OnlyByPull(minutes(62))
+         .PullFailed(Reason::kUnreachable, minutes(63)),
+     minutes(63), NotReady(Reason::kUnreachable)},
+    {"NotAskedSinceItsRegistryIsHeldIsSilence",
+     RegistryStory(Fails()).Same("a", kStart).NotAsked(hours(1)).NotAsked(minutes(62)), minutes(62),
+     NotReady(Reason::kUnreachable)});
 
 struct AlwaysCase {
   std::string name;
@@ -155,37 +137,31 @@ TEST_P(ForAlwaysTest, Row) {
 }
 
 // readyFor Always: present, and the registry answered Same within 2 x refreshInterval.
-INSTANTIATE_TEST_SUITE_P(
-    ReadyFor, ForAlwaysTest,
-    testing::Values(
-        AlwaysCase{"NotAskedYet", RegistryStory(ForAlways(Keeps())), minutes(1), Reason::kNotChecked},
-        AlwaysCase{"Same", RegistryStory(ForAlways(Keeps())).Same("a", kStart), minutes(119),
-                   Reason::kUpToDate},
-        AlwaysCase{"TooLongAgo", RegistryStory(ForAlways(Keeps())).Same("a", kStart), hours(2),
-                   Reason::kCheckOverdue},
-        AlwaysCase{"AShortOutageIsNone", SilentTwice(ForAlways(Keeps())), minutes(119), Reason::kUpToDate},
-        AlwaysCase{"ALongOneIs", SilentTwice(ForAlways(Keeps())), hours(2), Reason::kUnreachable},
-        AlwaysCase{"Denied", RegistryStory(ForAlways(Keeps())).Same("a", kStart).Denied(minutes(1)),
-                   minutes(1), Reason::kAccessDenied},
-        AlwaysCase{"MissingOnce", RegistryStory(ForAlways(Keeps())).Same("a", kStart).Missing(minutes(1)),
-                   minutes(1), Reason::kUpToDate},
-        AlwaysCase{
-            "Missing",
-            RegistryStory(ForAlways(Keeps())).Same("a", kStart).Missing(minutes(1)).Missing(minutes(2)),
-            minutes(2), Reason::kTagMissing},
-        AlwaysCase{"Moved", RegistryStory(ForAlways(Keeps())).Same("a", kStart).Moved("b", minutes(1)),
-                   minutes(1), Reason::kTagMoved},
-        AlwaysCase{"MovedAndPulled",
-                   RegistryStory(ForAlways(Keeps())).Moved("b", kStart).Pulled("b", minutes(1)), minutes(2),
-                   Reason::kUpToDate},
-        AlwaysCase{"IfNotPresentIsAskedToo", RegistryStory(ForAlways(IfNotPresent())).Same("a", kStart),
-                   minutes(1), Reason::kUpToDate},
-        AlwaysCase{"R33ADigestIsAskedForAccess",
-                   RegistryStory(ForAlways(Want(Refresh::kIfNotPresent, kByDigest))).Same("a", kStart),
-                   minutes(1), Reason::kUpToDate},
-        AlwaysCase{"Unclear", RegistryStory(ForAlways(IfNotPresent())).Unclear(kStart), minutes(1),
-                   Reason::kIndeterminate}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(ReadyFor, ForAlwaysTest,
+          {"NotAskedYet", RegistryStory(ForAlways(Keeps())), minutes(1), Reason::kNotChecked},
+          {"Same", RegistryStory(ForAlways(Keeps())).Same("a", kStart), minutes(119), Reason::kUpToDate},
+          {"TooLongAgo", RegistryStory(ForAlways(Keeps())).Same("a", kStart), hours(2),
+           Reason::kCheckOverdue},
+          {"AShortOutageIsNone", SilentTwice(ForAlways(Keeps())), minutes(119), Reason::kUpToDate},
+          {"ALongOneIs", SilentTwice(ForAlways(Keeps())), hours(2), Reason::kUnreachable},
+          {"Denied", RegistryStory(ForAlways(Keeps())).Same("a", kStart).Denied(minutes(1)), minutes(1),
+           Reason::kAccessDenied},
+          {"MissingOnce", RegistryStory(ForAlways(Keeps())).Same("a", kStart).Missing(minutes(1)), minutes(1),
+           Reason::kUpToDate},
+          {"Missing",
+           RegistryStory(ForAlways(Keeps())).Same("a", kStart).Missing(minutes(1)).Missing(minutes(2)),
+           minutes(2), Reason::kTagMissing},
+          {"Moved", RegistryStory(ForAlways(Keeps())).Same("a", kStart).Moved("b", minutes(1)), minutes(1),
+           Reason::kTagMoved},
+          {"MovedAndPulled", RegistryStory(ForAlways(Keeps())).Moved("b", kStart).Pulled("b", minutes(1)),
+           minutes(2), Reason::kUpToDate},
+          {"IfNotPresentIsAskedToo", RegistryStory(ForAlways(IfNotPresent())).Same("a", kStart), minutes(1),
+           Reason::kUpToDate},
+          {"R33ADigestIsAskedForAccess",
+           RegistryStory(ForAlways(Want(Refresh::kIfNotPresent, kByDigest))).Same("a", kStart), minutes(1),
+           Reason::kUpToDate},
+          {"Unclear", RegistryStory(ForAlways(IfNotPresent())).Unclear(kStart), minutes(1),
+           Reason::kIndeterminate});
 
 TEST(ForAlways, IfNotPresentIsNeverPulledAgain) {
   RegistryStory story(ForAlways(IfNotPresent()));

@@ -86,10 +86,6 @@ struct RefreshCase {
 
 class RefreshTest : public testing::TestWithParam<RefreshCase> {};
 
-inline std::string NameOf(const testing::TestParamInfo<RefreshCase>& row) {
-  return row.param.name;
-}
-
 // Twice without an answer, more than a minute apart.
 inline RegistryStory SilentTwice(DesiredImage desired) {
   return RegistryStory(std::move(desired)).Same("a", kStart).Unreachable(hours(1)).Unreachable(minutes(62));

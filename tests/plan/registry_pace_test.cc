@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rows.h"
+
 namespace prefetch::plan::registry_pace_test {
 namespace {
 
@@ -127,20 +129,16 @@ TEST_P(AllowanceTest, TheLastPullsAreSaved) {
 constexpr seconds kSixHours{21'600};
 
 // Registry rule R28: at most max(5, 10 %) left.
-INSTANTIATE_TEST_SUITE_P(
-    Docker, AllowanceTest,
-    testing::Values(
-        AllowanceRow{"NothingSaid", std::nullopt, seconds(0), false},
-        AllowanceRow{"Plenty", image::PullAllowance{100, 76, kSixHours}, seconds(0), false},
-        AllowanceRow{"MoreThanATenth", image::PullAllowance{200, 21, kSixHours}, seconds(0), false},
-        AllowanceRow{"ATenth", image::PullAllowance{200, 20, kSixHours}, seconds(0), true},
-        AllowanceRow{"FiveOfFew", image::PullAllowance{10, 5, kSixHours}, seconds(0), true},
-        AllowanceRow{"SixOfFew", image::PullAllowance{10, 6, kSixHours}, seconds(0), false},
-        AllowanceRow{"None", image::PullAllowance{100, 0, kSixHours}, minutes(359), true},
-        AllowanceRow{"TheWindowIsOver", image::PullAllowance{100, 0, kSixHours}, minutes(360), false},
-        AllowanceRow{"AnHoursWindow", image::PullAllowance{10, 0, seconds(3600)}, minutes(60), false},
-        AllowanceRow{"WindowNotTold", image::PullAllowance{100, 0, {}}, minutes(359), true}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Docker, AllowanceTest, {"NothingSaid", std::nullopt, seconds(0), false},
+          {"Plenty", image::PullAllowance{100, 76, kSixHours}, seconds(0), false},
+          {"MoreThanATenth", image::PullAllowance{200, 21, kSixHours}, seconds(0), false},
+          {"ATenth", image::PullAllowance{200, 20, kSixHours}, seconds(0), true},
+          {"FiveOfFew", image::PullAllowance{10, 5, kSixHours}, seconds(0), true},
+          {"SixOfFew", image::PullAllowance{10, 6, kSixHours}, seconds(0), false},
+          {"None", image::PullAllowance{100, 0, kSixHours}, minutes(359), true},
+          {"TheWindowIsOver", image::PullAllowance{100, 0, kSixHours}, minutes(360), false},
+          {"AnHoursWindow", image::PullAllowance{10, 0, seconds(3600)}, minutes(60), false},
+          {"WindowNotTold", image::PullAllowance{100, 0, {}}, minutes(359), true});
 
 TEST(Allowance, HoldsUntilAnAnswerAboutATagSaysOtherwise) {
   auto told = [](RegistryPace pace, RegistryAnswerKind kind, std::optional<image::PullAllowance> allowance) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/registry_health.h"
+#include "rows.h"
 
 namespace prefetch::plan::schedule_test {
 namespace {
@@ -575,29 +576,23 @@ TEST_P(MovesLargest, AmongEquals) {
   EXPECT_EQ(Moved(Sized(GetParam().sizes), GetParam().parallel), GetParam().order);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Plan, MovesLargest,
-    testing::Values(
-        Row{"Nothing", {}, {}}, Row{"One", {5}, {0}}, Row{"NoSizeIsKnown", {0, 0, 0}, {0, 1, 2}},
-        Row{"EqualSizes", {4, 4, 4, 4, 4, 4}, {0, 1, 2, 3, 4, 5}},
-        // It would end last: 800 is more than a quarter of 824.
-        Row{"OneLargeAtTheEnd", {4, 4, 4, 4, 4, 4, 800}, {6, 0, 1, 2, 3, 4, 5}},
-        // 9 is less than a quarter of 49: the others fill the places beside it in any case.
-        Row{"OneThatIsNoLargerThanItsShare",
-            {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 9},
-            {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-        Row{"ExactlyItsShare", {3, 3, 3, 3}, {0, 1, 2, 3}},
-        Row{"ExactlyItsShareAtTheEnd", {3, 3, 2, 4}, {0, 1, 2, 3}, 3},
-        Row{"OfOneByte", {0, 0, 0, 1}, {3, 0, 1, 2}, 5},
-        Row{"TwoLarge", {2, 90, 2, 2, 2, 2, 2, 100}, {7, 1, 0, 2, 3, 4, 5, 6}},
-        Row{"TheLastFewFromLargeToSmall", {1, 2, 3, 4}, {3, 2, 1, 0}},
-        Row{"OfTheSameSizeTheEarlierFirst", {1, 1, 1, 1, 90, 90}, {4, 5, 0, 1, 2, 3}},
-        // Seven of 6.75 on average: 12 is more than a quarter of that.
-        Row{"UnknownSizesCountAsTheAverage", {5, 0, 0, 0, 5, 5, 12}, {6, 0, 1, 2, 3, 4, 5}},
-        // Eleven of 7 on average.
-        Row{"ManyUnknownSizes", {5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-        Row{"OneAtATime", {4, 4, 800}, {0, 1, 2}, 1}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    Plan, MovesLargest, {"Nothing", {}, {}}, {"One", {5}, {0}}, {"NoSizeIsKnown", {0, 0, 0}, {0, 1, 2}},
+    {"EqualSizes", {4, 4, 4, 4, 4, 4}, {0, 1, 2, 3, 4, 5}},
+    // It would end last: 800 is more than a quarter of 824.
+    {"OneLargeAtTheEnd", {4, 4, 4, 4, 4, 4, 800}, {6, 0, 1, 2, 3, 4, 5}},
+    // 9 is less than a quarter of 49: the others fill the places beside it in any case.
+    {"OneThatIsNoLargerThanItsShare", {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 9}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+    {"ExactlyItsShare", {3, 3, 3, 3}, {0, 1, 2, 3}},
+    {"ExactlyItsShareAtTheEnd", {3, 3, 2, 4}, {0, 1, 2, 3}, 3}, {"OfOneByte", {0, 0, 0, 1}, {3, 0, 1, 2}, 5},
+    {"TwoLarge", {2, 90, 2, 2, 2, 2, 2, 100}, {7, 1, 0, 2, 3, 4, 5, 6}},
+    {"TheLastFewFromLargeToSmall", {1, 2, 3, 4}, {3, 2, 1, 0}},
+    {"OfTheSameSizeTheEarlierFirst", {1, 1, 1, 1, 90, 90}, {4, 5, 0, 1, 2, 3}},
+    // Seven of 6.75 on average: 12 is more than a quarter of that.
+    {"UnknownSizesCountAsTheAverage", {5, 0, 0, 0, 5, 5, 12}, {6, 0, 1, 2, 3, 4, 5}},
+    // Eleven of 7 on average.
+    {"ManyUnknownSizes", {5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+    {"OneAtATime", {4, 4, 800}, {0, 1, 2}, 1});
 
 TEST(LargestFirst, KeepsWithinItsEquals) {
   std::vector<PullCandidate> due = Sized({4, 4, 4, 4, 4, 800});

@@ -5,6 +5,7 @@
 #include "plan/snapshot.h"
 #include "plan/verdict_debounce.h"
 #include "plan/verdicts.h"
+#include "rows.h"
 
 namespace prefetch::plan::spellings_test {
 namespace {
@@ -35,20 +36,16 @@ TEST_P(WorstOfTest, IsWhatCounts) {
 }
 const char kAlone[] = "what it means for Never.";
 const char kOfB[] = "Pods that write b: what it means for Never.";
-INSTANTIATE_TEST_SUITE_P(
-    All, WorstOfTest,
-    testing::Values(
-        Row{"One", {Open()}, VerdictResult::kStarts, VerdictResult::kStarts, kAlone},
-        Row{"Alike", {Closed(), Closed()}, VerdictResult::kRefused, VerdictResult::kPulls, kAlone},
-        Row{"TheSecondIsClosed", std::vector<VerdictsPtr>{Open(), Closed(), Closed()},
-            VerdictResult::kRefused, VerdictResult::kPulls, kOfB},
-        Row{"TheFirstIsClosed", std::vector<VerdictsPtr>{Closed(), Open()}, VerdictResult::kRefused,
-            VerdictResult::kPulls, "Pods that write a: what it means for Never."},
-        // Refused for certain; and with IfNotPresent a pull is better than nobody knows what.
-        Row{"UnknownAndClosed", std::vector<VerdictsPtr>{Unknown(), Closed()}, VerdictResult::kRefused,
-            VerdictResult::kUnknown, kOfB},
-        Row{"OpenAndUnknown", {Open(), Unknown()}, VerdictResult::kUnknown, VerdictResult::kUnknown, kOfB}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, WorstOfTest, {"One", {Open()}, VerdictResult::kStarts, VerdictResult::kStarts, kAlone},
+          {"Alike", {Closed(), Closed()}, VerdictResult::kRefused, VerdictResult::kPulls, kAlone},
+          {"TheSecondIsClosed", std::vector<VerdictsPtr>{Open(), Closed(), Closed()}, VerdictResult::kRefused,
+           VerdictResult::kPulls, kOfB},
+          {"TheFirstIsClosed", std::vector<VerdictsPtr>{Closed(), Open()}, VerdictResult::kRefused,
+           VerdictResult::kPulls, "Pods that write a: what it means for Never."},
+          // Refused for certain; and with IfNotPresent a pull is better than nobody knows what.
+          {"UnknownAndClosed", std::vector<VerdictsPtr>{Unknown(), Closed()}, VerdictResult::kRefused,
+           VerdictResult::kUnknown, kOfB},
+          {"OpenAndUnknown", {Open(), Unknown()}, VerdictResult::kUnknown, VerdictResult::kUnknown, kOfB});
 
 TEST(Spellings, TheSameReadingIsTheSameObject) {
   std::vector<SpellingVerdicts> each = {{"a", Open()}, {"b", Closed()}};

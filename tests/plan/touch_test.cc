@@ -6,6 +6,7 @@
 #include <set>
 
 #include "plan/verdicts.h"
+#include "rows.h"
 
 namespace prefetch::plan::touch_test {
 namespace {
@@ -33,71 +34,66 @@ TEST_P(NeedTest, Decides) {
   desired.ready_for = GetParam().ready_for;
   EXPECT_EQ(NeedOf(desired, *GetParam().verdicts), GetParam().expect);
 }
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Touch, NeedTest,
-    testing::Values(
-        // Auto: closed for what the entry promises, and a record would lift it.
-        NeedCase{"AutoClosed", Open::kAuto, PullPolicy::kNever, tests::Closed(), TouchNeed::kOpen},
-        NeedCase{"AutoUnderOtherName", Open::kAuto, PullPolicy::kNever,
-                 tests::Closed(VerdictReason::kRecordedUnderOtherName), TouchNeed::kOpen},
-        NeedCase{"AutoForNobody", Open::kAuto, PullPolicy::kNever,
-                 tests::Closed(VerdictReason::kRecordedForNobody), TouchNeed::kOpen},
-        NeedCase{"AutoInterrupted", Open::kAuto, PullPolicy::kNever,
-                 tests::Closed(VerdictReason::kPullInterrupted), TouchNeed::kOpen},
-        NeedCase{"AutoAlwaysVerify", Open::kAuto, PullPolicy::kNever,
-                 tests::Closed(VerdictReason::kVerificationAlways), TouchNeed::kOpen},
-        NeedCase{"AutoNotAllowlisted", Open::kAuto, PullPolicy::kNever,
-                 tests::Closed(VerdictReason::kNotAllowlisted), TouchNeed::kOpen},
-        NeedCase{"AutoUndecodableRecord", Open::kAuto, PullPolicy::kNever,
-                 tests::Closed(VerdictReason::kRecordUnreadable), TouchNeed::kOpen},
-        NeedCase{"AutoManifestCheckRemains", Open::kAuto, PullPolicy::kIfNotPresent, tests::Closed(),
-                 TouchNeed::kOpen},
-        NeedCase{"AutoPreloaded", Open::kAuto, PullPolicy::kNever, tests::Open(), TouchNeed::kNone},
-        NeedCase{"AutoOpen", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode),
-                 TouchNeed::kNone},
-        NeedCase{"AutoUnknown", Open::kAuto, PullPolicy::kNever, tests::Unknown(), TouchNeed::kNone},
-        // The agent does not touch an image that is open to the pod of the entry's readyAs.
-        NeedCase{"AutoOpenToThePod", Open::kAuto, PullPolicy::kNever,
-                 tests::Open(VerdictReason::kRecordedForPod), TouchNeed::kNone},
-        NeedCase{"AutoAssumed", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kAssumedForPod),
-                 TouchNeed::kNone},
-        NeedCase{"AlwaysOpenToThePod", Open::kAlways, PullPolicy::kNever,
-                 tests::Open(VerdictReason::kRecordedForPod), TouchNeed::kNone},
-        // Which of several secrets it is matters to nobody once it is open to all.
-        NeedCase{"AutoAmbiguous", Open::kAuto, PullPolicy::kNever,
-                 tests::Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
-                                 VerdictReason::kSecretAmbiguous),
-                 TouchNeed::kOpen},
-        NeedCase{"NeverAmbiguous", Open::kNever, PullPolicy::kNever,
-                 tests::Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
-                                 VerdictReason::kSecretAmbiguous),
-                 TouchNeed::kNone},
-        NeedCase{"AutoUnknownSinceUnreadableForUs", Open::kAuto, PullPolicy::kNever,
-                 tests::Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
-                                 VerdictReason::kRecordUnreadable),
-                 TouchNeed::kNone},
-        NeedCase{"AutoAbsent", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kImageAbsent),
-                 TouchNeed::kNone},
-        // A pod with Always asks the registry whatever is recorded.
-        NeedCase{"AutoReadyForAlways", Open::kAuto, PullPolicy::kAlways, tests::Closed(), TouchNeed::kNone},
-        // Always: also what the first pod with a secret would close.
-        NeedCase{"AlwaysPreloaded", Open::kAlways, PullPolicy::kNever, tests::Open(), TouchNeed::kKeepOpen},
-        NeedCase{"AlwaysClosed", Open::kAlways, PullPolicy::kNever, tests::Closed(), TouchNeed::kOpen},
-        NeedCase{"AlwaysClosedReadyForAlways", Open::kAlways, PullPolicy::kAlways, tests::Closed(),
-                 TouchNeed::kOpen},
-        NeedCase{"AlwaysOpen", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode),
-                 TouchNeed::kNone},
-        // Exempt for good.
-        NeedCase{"AlwaysAllowlisted", Open::kAlways, PullPolicy::kNever,
-                 tests::Open(VerdictReason::kAllowlisted), TouchNeed::kNone},
-        NeedCase{"AlwaysNeverVerified", Open::kAlways, PullPolicy::kNever,
-                 tests::Open(VerdictReason::kVerificationNever), TouchNeed::kNone},
-        NeedCase{"AlwaysKubeletTooOldToCare", Open::kAlways, PullPolicy::kNever,
-                 tests::Open(VerdictReason::kGateOff), TouchNeed::kNone},
-        NeedCase{"AlwaysUnknown", Open::kAlways, PullPolicy::kNever, tests::Unknown(), TouchNeed::kNone},
-        NeedCase{"NeverClosed", Open::kNever, PullPolicy::kNever, tests::Closed(), TouchNeed::kNone},
-        NeedCase{"NeverPreloaded", Open::kNever, PullPolicy::kNever, tests::Open(), TouchNeed::kNone}),
-    [](const auto& row) { return row.param.name; });
+    // Auto: closed for what the entry promises, and a record would lift it.
+    {"AutoClosed", Open::kAuto, PullPolicy::kNever, tests::Closed(), TouchNeed::kOpen},
+    {"AutoUnderOtherName", Open::kAuto, PullPolicy::kNever,
+     tests::Closed(VerdictReason::kRecordedUnderOtherName), TouchNeed::kOpen},
+    {"AutoForNobody", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kRecordedForNobody),
+     TouchNeed::kOpen},
+    {"AutoInterrupted", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kPullInterrupted),
+     TouchNeed::kOpen},
+    {"AutoAlwaysVerify", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kVerificationAlways),
+     TouchNeed::kOpen},
+    {"AutoNotAllowlisted", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kNotAllowlisted),
+     TouchNeed::kOpen},
+    {"AutoUndecodableRecord", Open::kAuto, PullPolicy::kNever,
+     tests::Closed(VerdictReason::kRecordUnreadable), TouchNeed::kOpen},
+    {"AutoManifestCheckRemains", Open::kAuto, PullPolicy::kIfNotPresent, tests::Closed(), TouchNeed::kOpen},
+    {"AutoPreloaded", Open::kAuto, PullPolicy::kNever, tests::Open(), TouchNeed::kNone},
+    {"AutoOpen", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode), TouchNeed::kNone},
+    {"AutoUnknown", Open::kAuto, PullPolicy::kNever, tests::Unknown(), TouchNeed::kNone},
+    // The agent does not touch an image that is open to the pod of the entry's readyAs.
+    {"AutoOpenToThePod", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kRecordedForPod),
+     TouchNeed::kNone},
+    {"AutoAssumed", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kAssumedForPod),
+     TouchNeed::kNone},
+    {"AlwaysOpenToThePod", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kRecordedForPod),
+     TouchNeed::kNone},
+    // Which of several secrets it is matters to nobody once it is open to all.
+    {"AutoAmbiguous", Open::kAuto, PullPolicy::kNever,
+     tests::Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
+                     VerdictReason::kSecretAmbiguous),
+     TouchNeed::kOpen},
+    {"NeverAmbiguous", Open::kNever, PullPolicy::kNever,
+     tests::Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
+                     VerdictReason::kSecretAmbiguous),
+     TouchNeed::kNone},
+    {"AutoUnknownSinceUnreadableForUs", Open::kAuto, PullPolicy::kNever,
+     tests::Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
+                     VerdictReason::kRecordUnreadable),
+     TouchNeed::kNone},
+    {"AutoAbsent", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kImageAbsent),
+     TouchNeed::kNone},
+    // A pod with Always asks the registry whatever is recorded.
+    {"AutoReadyForAlways", Open::kAuto, PullPolicy::kAlways, tests::Closed(), TouchNeed::kNone},
+    // Always: also what the first pod with a secret would close.
+    {"AlwaysPreloaded", Open::kAlways, PullPolicy::kNever, tests::Open(), TouchNeed::kKeepOpen},
+    {"AlwaysClosed", Open::kAlways, PullPolicy::kNever, tests::Closed(), TouchNeed::kOpen},
+    {"AlwaysClosedReadyForAlways", Open::kAlways, PullPolicy::kAlways, tests::Closed(), TouchNeed::kOpen},
+    {"AlwaysOpen", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode),
+     TouchNeed::kNone},
+    // Exempt for good.
+    {"AlwaysAllowlisted", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kAllowlisted),
+     TouchNeed::kNone},
+    {"AlwaysNeverVerified", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kVerificationNever),
+     TouchNeed::kNone},
+    {"AlwaysKubeletTooOldToCare", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kGateOff),
+     TouchNeed::kNone},
+    {"AlwaysUnknown", Open::kAlways, PullPolicy::kNever, tests::Unknown(), TouchNeed::kNone},
+    {"NeverClosed", Open::kNever, PullPolicy::kNever, tests::Closed(), TouchNeed::kNone},
+    {"NeverPreloaded", Open::kNever, PullPolicy::kNever, tests::Open(), TouchNeed::kNone});
 
 struct ContainerCase {
   std::string name;
@@ -111,46 +107,35 @@ TEST_P(ContainerTest, IsJudged) {
   EXPECT_EQ(judged.outcome, GetParam().outcome);
   EXPECT_EQ(judged.result.obstacle, GetParam().obstacle);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Touch, ContainerTest,
-    testing::Values(
-        ContainerCase{"NoWordYet", {}, ContainerOutcome::kUndecided},
-        ContainerCase{"Creating", {.waiting_reason = "ContainerCreating"}, ContainerOutcome::kUndecided},
-        // K37
-        ContainerCase{"StartError", {.terminated_reason = "StartError"}, ContainerOutcome::kPulled},
-        // K38
-        ContainerCase{
-            "CannotBeCreated", {.waiting_reason = "CreateContainerError"}, ContainerOutcome::kPulled},
-        ContainerCase{"CannotRun", {.waiting_reason = "RunContainerError"}, ContainerOutcome::kPulled},
-        ContainerCase{
-            "Denied",
-            ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kAccessDenied},
-            ContainerOutcome::kFailed, TouchObstacle::kNoNodeCredentials},
-        ContainerCase{
-            "DeniedAndInBackOff",
-            ContainerObservation{.waiting_reason = "ImagePullBackOff", .error = ErrorClass::kAccessDenied},
-            ContainerOutcome::kFailed, TouchObstacle::kNoNodeCredentials},
-        ContainerCase{
-            "RegistryAway",
-            ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kUnreachable},
-            ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
-        ContainerCase{"RegistryAwayAsCriSaysIt",
-                      ContainerObservation{.waiting_reason = "RegistryUnavailable"},
-                      ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
-        ContainerCase{
-            "RateLimited",
-            ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kRateLimited},
-            ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
-        ContainerCase{"TagGone",
-                      ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kNotFound},
-                      ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
-        ContainerCase{"NobodyKnowsWhy", ContainerObservation{.waiting_reason = "ErrImagePull"},
-                      ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
-        ContainerCase{"InvalidName", ContainerObservation{.waiting_reason = "InvalidImageName"},
-                      ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
-        ContainerCase{"AnotherReason", ContainerObservation{.waiting_reason = "illegal base64 data"},
-                      ContainerOutcome::kFailed, TouchObstacle::kPullFailed}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Touch, ContainerTest, {"NoWordYet", {}, ContainerOutcome::kUndecided},
+          {"Creating", {.waiting_reason = "ContainerCreating"}, ContainerOutcome::kUndecided},
+          // K37
+          {"StartError", {.terminated_reason = "StartError"}, ContainerOutcome::kPulled},
+          // K38
+          {"CannotBeCreated", {.waiting_reason = "CreateContainerError"}, ContainerOutcome::kPulled},
+          {"CannotRun", {.waiting_reason = "RunContainerError"}, ContainerOutcome::kPulled},
+          {"Denied",
+           ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kAccessDenied},
+           ContainerOutcome::kFailed, TouchObstacle::kNoNodeCredentials},
+          {"DeniedAndInBackOff",
+           ContainerObservation{.waiting_reason = "ImagePullBackOff", .error = ErrorClass::kAccessDenied},
+           ContainerOutcome::kFailed, TouchObstacle::kNoNodeCredentials},
+          {"RegistryAway",
+           ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kUnreachable},
+           ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
+          {"RegistryAwayAsCriSaysIt", ContainerObservation{.waiting_reason = "RegistryUnavailable"},
+           ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
+          {"RateLimited",
+           ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kRateLimited},
+           ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
+          {"TagGone", ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kNotFound},
+           ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
+          {"NobodyKnowsWhy", ContainerObservation{.waiting_reason = "ErrImagePull"},
+           ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
+          {"InvalidName", ContainerObservation{.waiting_reason = "InvalidImageName"},
+           ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
+          {"AnotherReason", ContainerObservation{.waiting_reason = "illegal base64 data"},
+           ContainerOutcome::kFailed, TouchObstacle::kPullFailed});
 
 TEST(EvaluateContainer, SaysWhatKubeletSaysInOneBoundedLine) {
   ContainerObservation seen{.waiting_reason = "ErrImagePull",

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rows.h"
+
 namespace prefetch::plan::version_belief_test {
 namespace {
 
@@ -53,47 +55,37 @@ TEST_P(VersionBeliefTest, SaysWhichVersionCounts) {
   EXPECT_NE(in_force.problem.find(row.problem), std::string::npos) << in_force.problem;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, VersionBeliefTest,
-    testing::Values(
-        BeliefCase{"NothingRead", {}, {}, seconds(0), "", false, ""},
-        BeliefCase{"Read", k136, {}, seconds(0), "1.36.2", false, ""},
-        BeliefCase{"AwayForASecond", Silent(k136, kSeen), {}, seconds(1), "1.36.2", false, "", minutes(2)},
-        BeliefCase{"AwayForTwoMinutes", Silent(k136, kSeen), std::nullopt, seconds(120), "1.36.2", false,
-                   "(Unreachable): the last known version of kubelet, 1.36.2, counts"},
-        BeliefCase{
-            "NeverReached", Silent({}, kSeen), {}, seconds(120), "", false, "kubelet's version is not known"},
-        BeliefCase{"Refused", Silent({}, kSeen, true), {}, seconds(0), "", false, "grant get on nodes"},
-        BeliefCase{"HeldAfterAStart", k136, k136, seconds(2), "1.36.2", false, "", seconds(3)},
-        BeliefCase{"UnknownAfterThreeSeconds", k136, k136, seconds(3), "", true, "", seconds(60)},
-        BeliefCase{"UnknownForAMinuteAtMost", k136, k136, seconds(60), "1.36.2", false,
-                   "has not reported to its Node within a minute"},
-        BeliefCase{"ConfirmedByAHeartbeat", k136, Word("1.36.2", kBegan + seconds(1)), seconds(10), "1.36.2",
-                   false, ""},
-        BeliefCase{"AHeartbeatOfTheOneBefore", k136, Word("1.36.2", kBegan), seconds(10), "", true, "",
-                   seconds(60)},
-        BeliefCase{"ConfirmedByAnotherVersion", k136, Word("1.37.0"), seconds(10), "1.37.0", false, ""},
-        BeliefCase{"ConfirmedByAnotherPatch", k136, Word("1.36.3"), seconds(10), "1.36.3", false, ""},
-        BeliefCase{"AwayAfterAStart", k136, Silent(k136, kSeen + seconds(1)), seconds(5), "1.36.2", false,
-                   "kubelet was started again, and the API server does not show this Node (Unreachable)"},
-        BeliefCase{"RefusedAfterAStart", k136, Silent(k136, kSeen, true), seconds(5), "1.36.2", false,
-                   "refuses"},
-        BeliefCase{"AStartBeforeTheFirstWord", {}, k136, seconds(5), "", true, "", seconds(60)},
-        BeliefCase{"AStartBeforeTheFirstWordWhichConfirmsIt", NodeReport{},
-                   Word("1.36.2", kBegan + seconds(1)), seconds(1), "1.36.2", false, ""},
-        BeliefCase{"AStartBeforeTheFirstWordThatNobodyConfirms", NodeReport{}, k136, seconds(60), "1.36.2",
-                   false,
-                   "has not reported to its Node within a minute: the last known version of kubelet, 1.36.2"},
-        BeliefCase{"AStartBeforeTheOnlyWord", NodeReport{}, Silent(k136, kSeen + seconds(9)), seconds(20), "",
-                   true, "", seconds(60)},
-        BeliefCase{"AStartBeforeTheOnlyWordAMinuteAgo", NodeReport{}, Silent(k136, kSeen + seconds(9)),
-                   seconds(60), "1.36.2", false,
-                   "(Unreachable): the last known version of kubelet, 1.36.2, counts"},
-        BeliefCase{"AStartAndNoWord", {}, NodeReport{}, seconds(5), "", false, ""},
-        BeliefCase{"AStartAndAnApiServerThatWasNeverThere", NodeReport{}, Silent({}, kSeen), seconds(120), "",
-                   false,
-                   "the API server does not show this Node (Unreachable): kubelet's version is not known"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, VersionBeliefTest, {"NothingRead", {}, {}, seconds(0), "", false, ""},
+          {"Read", k136, {}, seconds(0), "1.36.2", false, ""},
+          {"AwayForASecond", Silent(k136, kSeen), {}, seconds(1), "1.36.2", false, "", minutes(2)},
+          {"AwayForTwoMinutes", Silent(k136, kSeen), std::nullopt, seconds(120), "1.36.2", false,
+           "(Unreachable): the last known version of kubelet, 1.36.2, counts"},
+          {"NeverReached", Silent({}, kSeen), {}, seconds(120), "", false, "kubelet's version is not known"},
+          {"Refused", Silent({}, kSeen, true), {}, seconds(0), "", false, "grant get on nodes"},
+          {"HeldAfterAStart", k136, k136, seconds(2), "1.36.2", false, "", seconds(3)},
+          {"UnknownAfterThreeSeconds", k136, k136, seconds(3), "", true, "", seconds(60)},
+          {"UnknownForAMinuteAtMost", k136, k136, seconds(60), "1.36.2", false,
+           "has not reported to its Node within a minute"},
+          {"ConfirmedByAHeartbeat", k136, Word("1.36.2", kBegan + seconds(1)), seconds(10), "1.36.2", false,
+           ""},
+          {"AHeartbeatOfTheOneBefore", k136, Word("1.36.2", kBegan), seconds(10), "", true, "", seconds(60)},
+          {"ConfirmedByAnotherVersion", k136, Word("1.37.0"), seconds(10), "1.37.0", false, ""},
+          {"ConfirmedByAnotherPatch", k136, Word("1.36.3"), seconds(10), "1.36.3", false, ""},
+          {"AwayAfterAStart", k136, Silent(k136, kSeen + seconds(1)), seconds(5), "1.36.2", false,
+           "kubelet was started again, and the API server does not show this Node (Unreachable)"},
+          {"RefusedAfterAStart", k136, Silent(k136, kSeen, true), seconds(5), "1.36.2", false, "refuses"},
+          {"AStartBeforeTheFirstWord", {}, k136, seconds(5), "", true, "", seconds(60)},
+          {"AStartBeforeTheFirstWordWhichConfirmsIt", NodeReport{}, Word("1.36.2", kBegan + seconds(1)),
+           seconds(1), "1.36.2", false, ""},
+          {"AStartBeforeTheFirstWordThatNobodyConfirms", NodeReport{}, k136, seconds(60), "1.36.2", false,
+           "has not reported to its Node within a minute: the last known version of kubelet, 1.36.2"},
+          {"AStartBeforeTheOnlyWord", NodeReport{}, Silent(k136, kSeen + seconds(9)), seconds(20), "", true,
+           "", seconds(60)},
+          {"AStartBeforeTheOnlyWordAMinuteAgo", NodeReport{}, Silent(k136, kSeen + seconds(9)), seconds(60),
+           "1.36.2", false, "(Unreachable): the last known version of kubelet, 1.36.2, counts"},
+          {"AStartAndNoWord", {}, NodeReport{}, seconds(5), "", false, ""},
+          {"AStartAndAnApiServerThatWasNeverThere", NodeReport{}, Silent({}, kSeen), seconds(120), "", false,
+           "the API server does not show this Node (Unreachable): kubelet's version is not known"});
 
 // A kubelet that crashes again and again: every start is a sign, and none makes the version known again.
 TEST(VersionEstimate, AStartAmongUnconfirmedOnesHoldsNothingAndProlongsNothing) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fakes/fake_clock.h"
+#include "rows.h"
 
 namespace prefetch::pulling::ask_registry_test {
 namespace {
@@ -27,15 +28,12 @@ TEST_P(SaysNothingTest, Table) {
 }
 
 // The agent's own limit and its own stop tell nothing of the registry.
-INSTANTIATE_TEST_SUITE_P(
-    QueryRegistry, SaysNothingTest,
-    testing::Values(NothingCase{"OwnLimit", RegistryAnswerKind::kRateLimited, RegistryDetail::kOwnLimit,
-                                true},
-                    NothingCase{"Stopped", RegistryAnswerKind::kUnreachable, RegistryDetail::kStopped, true},
-                    NothingCase{"ItsLimit", RegistryAnswerKind::kRateLimited, RegistryDetail::kNone, false},
-                    NothingCase{"TooSlow", RegistryAnswerKind::kUnreachable, RegistryDetail::kTimeout, false},
-                    NothingCase{"Same", RegistryAnswerKind::kSame, RegistryDetail::kNone, false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(QueryRegistry, SaysNothingTest,
+          {"OwnLimit", RegistryAnswerKind::kRateLimited, RegistryDetail::kOwnLimit, true},
+          {"Stopped", RegistryAnswerKind::kUnreachable, RegistryDetail::kStopped, true},
+          {"ItsLimit", RegistryAnswerKind::kRateLimited, RegistryDetail::kNone, false},
+          {"TooSlow", RegistryAnswerKind::kUnreachable, RegistryDetail::kTimeout, false},
+          {"Same", RegistryAnswerKind::kSame, RegistryDetail::kNone, false});
 
 const base::TimePoint kNow{minutes(1000)};
 
@@ -57,26 +55,21 @@ TEST_P(WordsTest, Row) {
   EXPECT_EQ(IsAuthenticationFailure(GetParam().error, Ref("r.io/team/unauthorized:401")),
             GetParam().about_the_credential);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Refusals, WordsTest,
-    testing::Values(
-        Words{"Basic", "unexpected status code https://r/v2/a: 401 Unauthorized", true},
-        Words{"TokenService", "failed to fetch oauth token: unexpected status: 401 Unauthorized", true},
-        Words{"CriO", "invalid username/password: unauthorized: authentication required", true},
-        Words{"CriOsBareWord", "reading manifest v1 in r.io/team/app: unauthorized", true},
-        Words{"CriOsMessage", "reading manifest v1 in r.io/team/app: authentication required", true},
-        Words{"DockerHubScope",
-              "pull access denied, repository does not exist or may require "
-              "authorization: server message: insufficient_scope: authorization failed",
-              false},
-        Words{"Forbidden", "unexpected status from HEAD request to https://r/v2/a: 403 Forbidden", false},
-        Words{"ATagIsNoStatus", "failed to resolve r.io/team/unauthorized:401: 403 Forbidden", false},
-        Words{"AShortNameIsNoStatus", "reading manifest 401 in team/unauthorized:401: manifest unknown",
-              false},
-        Words{"ATagAlone", "unauthorized:401 not found", false},
-        Words{"APort", "dial tcp 10.0.0.1:4013: connection refused", false},
-        Words{"OneRepository", "denied: requested access to the resource is denied: 401", false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Refusals, WordsTest, {"Basic", "unexpected status code https://r/v2/a: 401 Unauthorized", true},
+          {"TokenService", "failed to fetch oauth token: unexpected status: 401 Unauthorized", true},
+          {"CriO", "invalid username/password: unauthorized: authentication required", true},
+          {"CriOsBareWord", "reading manifest v1 in r.io/team/app: unauthorized", true},
+          {"CriOsMessage", "reading manifest v1 in r.io/team/app: authentication required", true},
+          {"DockerHubScope",
+           "pull access denied, repository does not exist or may require "
+           "authorization: server message: insufficient_scope: authorization failed",
+           false},
+          {"Forbidden", "unexpected status from HEAD request to https://r/v2/a: 403 Forbidden", false},
+          {"ATagIsNoStatus", "failed to resolve r.io/team/unauthorized:401: 403 Forbidden", false},
+          {"AShortNameIsNoStatus", "reading manifest 401 in team/unauthorized:401: manifest unknown", false},
+          {"ATagAlone", "unauthorized:401 not found", false},
+          {"APort", "dial tcp 10.0.0.1:4013: connection refused", false},
+          {"OneRepository", "denied: requested access to the resource is denied: 401", false});
 
 // A provider that only kubelet has may be what a denial lacks; it is no help against another failure.
 TEST(QueryRegistry, ADenialNamesTheProviderThatOnlyKubeletHas) {

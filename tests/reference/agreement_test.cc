@@ -16,6 +16,7 @@
 #include "doc/yaml.h"
 #include "list/image_list.h"
 #include "reference/validator.h"
+#include "rows.h"
 #include "status/check_document.h"
 
 namespace prefetch::reference::agreement_test {
@@ -183,20 +184,16 @@ constexpr const char* kWholeCheck = R"({"checks":[{"image":"quay.io/acme/app:v1"
 "identity":{"secrets":["team/pull/9a41","team/pull"],"serviceAccount":"team/runner/77"}},{"image":"nginx"}],
 "pull":true,"wait":"5s","within":"20s"})";
 
-INSTANTIATE_TEST_SUITE_P(
-    Schemas, Agree,
-    testing::Values(Agreement{"List", Document::kList, ReadList, kWholeList, ListFields(),
-                              Strings{"has no effect", "contradicts", "of the tz database",
-                                      "must differ from start", "must be from 1m", "must not be shorter",
-                                      "readyAs is one pod", "must be whole seconds"}},
-                    Agreement{
-                        "Agent", Document::kAgent, ReadAgent, kWholeAgent, AgentFields(),
-                        Strings{"--list: at least one", "needs", "has a meaning only with", "must be from 1s",
-                                "must not be more than parallelPulls", "must not be longer than pullLimit",
-                                "must be at least", "allowlist", "must be a label of a domain"}},
-                    Agreement{"Check", Document::kCheck, ReadCheck, kWholeCheck, CheckRequestFields(),
-                              Strings{"must be namespace/name/uid, or namespace/name"}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Schemas, Agree,
+          {"List", Document::kList, ReadList, kWholeList, ListFields(),
+           Strings{"has no effect", "contradicts", "of the tz database", "must differ from start",
+                   "must be from 1m", "must not be shorter", "readyAs is one pod", "must be whole seconds"}},
+          {"Agent", Document::kAgent, ReadAgent, kWholeAgent, AgentFields(),
+           Strings{"--list: at least one", "needs", "has a meaning only with", "must be from 1s",
+                   "must not be more than parallelPulls", "must not be longer than pullLimit",
+                   "must be at least", "allowlist", "must be a label of a domain"}},
+          {"Check", Document::kCheck, ReadCheck, kWholeCheck, CheckRequestFields(),
+           Strings{"must be namespace/name/uid, or namespace/name"}});
 
 }  // namespace
 }  // namespace prefetch::reference::agreement_test

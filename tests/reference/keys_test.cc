@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "reference/pages.h"
 #include "reference/validator.h"
+#include "rows.h"
 #include "status/metrics_table.h"
 
 namespace prefetch::reference::keys_test {
@@ -51,22 +52,17 @@ TEST_P(Keys, AreFieldsOfTheSchema) {
   for (const std::string& key : keys) EXPECT_TRUE(names.contains(key)) << key << " has no row";
 }
 
-INSTANTIATE_TEST_SUITE_P(Readers, Keys,
-                         testing::Values(Reader{"List",
-                                                {"list/image_list.cc", "list/entry_fields.cc",
-                                                 "list/entry_fields.cc"},
-                                                ListFields(),
-                                                20},
-                                         Reader{"Agent", {"config/config_file.cc"}, AgentFields(), 14},
-                                         Reader{"Check",
-                                                {"status/check_document.cc"},
-                                                [] {
-                                                  Fields both = CheckRequestFields();
-                                                  Append(both, CheckResultFields());
-                                                  return both;
-                                                }(),
-                                                16}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Readers, Keys,
+          {"List", {"list/image_list.cc", "list/entry_fields.cc", "list/entry_fields.cc"}, ListFields(), 20},
+          {"Agent", {"config/config_file.cc"}, AgentFields(), 14},
+          {"Check",
+           {"status/check_document.cc"},
+           [] {
+             Fields both = CheckRequestFields();
+             Append(both, CheckResultFields());
+             return both;
+           }(),
+           16});
 
 // The endpoints that the agent's handler names, and those of the page.
 TEST(Api, NamesEachEndpoint) {

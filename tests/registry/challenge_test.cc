@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rows.h"
+
 namespace prefetch::registry::challenge_test {
 namespace {
 
@@ -20,48 +22,42 @@ TEST_P(ChallengeTest, Table) {
 }
 
 // R14, then what else is on the web: each as containerd reads it.
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Challenges, ChallengeTest,
-    testing::Values(
-        ChallengeCase{
-            "DockerHub",
-            R"(Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:library/x:pull")",
-            Challenge{"bearer", Parameters{{"realm", "https://auth.docker.io/token"},
-                                           {"service", "registry.docker.io"},
-                                           {"scope", "repository:library/x:pull"}}}},
-        ChallengeCase{
-            "TwoScopes",
-            R"(Bearer realm="https://a/t",service="s",scope="repository:x:pull,push repository:y:pull")",
-            Challenge{"bearer", Parameters{{"realm", "https://a/t"},
-                                           {"service", "s"},
-                                           {"scope", "repository:x:pull,push repository:y:pull"}}}},
-        ChallengeCase{"BlanksAroundCommas", R"(bearer REALM="https://a/t" , service=s)",
-                      Challenge{"bearer", Parameters{{"realm", "https://a/t"}, {"service", "s"}}}},
-        ChallengeCase{"BlanksAroundEquals", R"(bearer REALM="https://a/t", service = "s")",
-                      Challenge{"bearer", Parameters{{"realm", "https://a/t"}}}},
-        ChallengeCase{"UrlWithoutQuotes", R"(Bearer realm=https://a/t,service="s")",
-                      Challenge{"bearer", Parameters{{"realm", "https"}}}},
-        ChallengeCase{"RealmWithQuery", R"(Bearer realm="https://a/t?x=1&y=2")",
-                      Challenge{"bearer", Parameters{{"realm", "https://a/t?x=1&y=2"}}}},
-        ChallengeCase{"EscapedQuote", R"(Bearer realm="https://a/t",scope="a\"b")",
-                      Challenge{"bearer", Parameters{{"realm", "https://a/t"}, {"scope", "a\"b"}}}},
-        ChallengeCase{"TwoInOneLine", R"(Basic realm="x", Bearer realm="https://a/t")",
-                      Challenge{"basic", Parameters{{"realm", "x"}}}},
-        ChallengeCase{
-            "Error", R"(Bearer error="insufficient_scope",realm="https://a/t")",
-            Challenge{"bearer", Parameters{{"error", "insufficient_scope"}, {"realm", "https://a/t"}}}},
-        ChallengeCase{"BearerAlone", "Bearer", {"bearer", {}}}, ChallengeCase{"Nothing", "", {"", {}}},
-        ChallengeCase{"OnlyCommas", " , ,", {"", {}}},
-        ChallengeCase{"Token68", "Negotiate YIIab==", {"negotiate", Parameters{{"yiiab", ""}}}},
-        ChallengeCase{"CommaInQuotes", R"(Digest realm="a, b=c", qop="auth,auth-int")",
-                      Challenge{"digest", Parameters{{"realm", "a, b=c"}, {"qop", "auth,auth-int"}}}},
-        ChallengeCase{"EmptyValue", "Basic realm=", {"basic", Parameters{{"realm", ""}}}},
-        ChallengeCase{"EmptyQuotes", R"(Basic realm="")", {"basic", Parameters{{"realm", ""}}}},
-        ChallengeCase{"OpenQuote", R"(Bearer service=s,realm="https://a)",
-                      Challenge{"bearer", Parameters{{"service", "s"}, {"realm", ""}}}},
-        ChallengeCase{"OpenEscape", R"(Bearer realm="a\)", {"bearer", Parameters{{"realm", ""}}}},
-        ChallengeCase{"Garbage", "\x01\x02 ((( ", {"", {}}}),
-    [](const auto& row) { return row.param.name; });
+    {"DockerHub",
+     R"(Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:library/x:pull")",
+     Challenge{"bearer", Parameters{{"realm", "https://auth.docker.io/token"},
+                                    {"service", "registry.docker.io"},
+                                    {"scope", "repository:library/x:pull"}}}},
+    {"TwoScopes",
+     R"(Bearer realm="https://a/t",service="s",scope="repository:x:pull,push repository:y:pull")",
+     Challenge{"bearer", Parameters{{"realm", "https://a/t"},
+                                    {"service", "s"},
+                                    {"scope", "repository:x:pull,push repository:y:pull"}}}},
+    {"BlanksAroundCommas", R"(bearer REALM="https://a/t" , service=s)",
+     Challenge{"bearer", Parameters{{"realm", "https://a/t"}, {"service", "s"}}}},
+    {"BlanksAroundEquals", R"(bearer REALM="https://a/t", service = "s")",
+     Challenge{"bearer", Parameters{{"realm", "https://a/t"}}}},
+    {"UrlWithoutQuotes", R"(Bearer realm=https://a/t,service="s")",
+     Challenge{"bearer", Parameters{{"realm", "https"}}}},
+    {"RealmWithQuery", R"(Bearer realm="https://a/t?x=1&y=2")",
+     Challenge{"bearer", Parameters{{"realm", "https://a/t?x=1&y=2"}}}},
+    {"EscapedQuote", R"(Bearer realm="https://a/t",scope="a\"b")",
+     Challenge{"bearer", Parameters{{"realm", "https://a/t"}, {"scope", "a\"b"}}}},
+    {"TwoInOneLine", R"(Basic realm="x", Bearer realm="https://a/t")",
+     Challenge{"basic", Parameters{{"realm", "x"}}}},
+    {"Error", R"(Bearer error="insufficient_scope",realm="https://a/t")",
+     Challenge{"bearer", Parameters{{"error", "insufficient_scope"}, {"realm", "https://a/t"}}}},
+    {"BearerAlone", "Bearer", {"bearer", {}}}, {"Nothing", "", {"", {}}}, {"OnlyCommas", " , ,", {"", {}}},
+    {"Token68", "Negotiate YIIab==", {"negotiate", Parameters{{"yiiab", ""}}}},
+    {"CommaInQuotes", R"(Digest realm="a, b=c", qop="auth,auth-int")",
+     Challenge{"digest", Parameters{{"realm", "a, b=c"}, {"qop", "auth,auth-int"}}}},
+    {"EmptyValue", "Basic realm=", {"basic", Parameters{{"realm", ""}}}},
+    {"EmptyQuotes", R"(Basic realm="")", {"basic", Parameters{{"realm", ""}}}},
+    {"OpenQuote", R"(Bearer service=s,realm="https://a)",
+     Challenge{"bearer", Parameters{{"service", "s"}, {"realm", ""}}}},
+    {"OpenEscape", R"(Bearer realm="a\)", {"bearer", Parameters{{"realm", ""}}}},
+    {"Garbage", "\x01\x02 ((( ", {"", {}}});
 
 TEST(Challenge, TheLastOfANameCounts) {
   EXPECT_EQ(ParseChallenge(R"(Bearer realm="a",Realm="b")").Get("realm"), "b");
@@ -102,43 +98,37 @@ TEST_P(RealmTest, Table) {
 }
 
 // R21, with the realms that registries really name.
-INSTANTIATE_TEST_SUITE_P(
-    Realms, RealmTest,
-    testing::Values(
-        RealmCase{"DockerHub", "https://registry-1.docker.io/v2", "https://auth.docker.io/token", "trusted"},
-        RealmCase{"Gar", "https://europe-docker.pkg.dev/v2", "https://europe-docker.pkg.dev/v2/token",
-                  "trusted"},
-        RealmCase{"Acr", "https://acme.azurecr.io/v2", "https://acme.azurecr.io/oauth2/token", "trusted"},
-        RealmCase{"Quay", "https://quay.io/v2", "https://quay.io/v2/auth", "trusted"},
-        RealmCase{"Ghcr", "https://ghcr.io/v2", "https://ghcr.io/token", "trusted"},
-        RealmCase{"GitLab", "https://registry.gitlab.com/v2", "https://gitlab.com/jwt/auth", "trusted"},
-        RealmCase{"GitLabOwn", "https://registry.gitlab.acme.example/v2",
-                  "https://gitlab.acme.example/jwt/auth", "trusted"},
-        RealmCase{"GitLabShortName", "https://registry.gitlab/v2", "https://gitlab/jwt/auth", "trusted"},
-        RealmCase{"OtherPort", "https://reg.example:5000/v2", "https://reg.example:5001/token", "trusted"},
-        RealmCase{"NamedByTheOperator", "https://reg.example/v2", "https://sso.partner.example/t", "trusted"},
-        RealmCase{"Neighbour", "https://reg.example.com/v2", "https://evil.example/token", "stranger"},
-        RealmCase{"SuffixIsNoDomain", "https://reg.example.com/v2", "https://evilexample.com/t", "stranger"},
-        RealmCase{"CountrySecondLevel", "https://reg.acme.co.uk/v2", "https://evil.co.uk/token", "stranger"},
-        RealmCase{"BelowCountrySecondLevel", "https://reg.acme.co.uk/v2", "https://auth.acme.co.uk/t",
-                  "trusted"},
-        RealmCase{"TwoAddresses", "https://10.0.0.1/v2", "https://10.0.0.2/token", "stranger"},
-        RealmCase{"SameAddress", "https://10.0.0.1:5000/v2", "https://10.0.0.1/token", "trusted"},
-        RealmCase{"Metadata", "https://reg.example/v2", "https://169.254.169.254/token", "stranger"},
-        RealmCase{"ShortNames", "https://reg/v2", "https://auth/token", "stranger"},
-        RealmCase{"PlainHttp", "https://reg.example/v2", "http://reg.example/token", "refused"},
-        RealmCase{"PlainHttpOfAPlainRegistry", "http://reg.example:5000/v2", "http://reg.example:5001/token",
-                  "trusted"},
-        RealmCase{"PlainHttpElsewhere", "http://reg.example/v2", "http://auth.reg.example/token", "refused"},
-        RealmCase{"Userinfo", "https://reg.example/v2", "https://u:p@reg.example/token", "refused"},
-        RealmCase{"Relative", "https://reg.example/v2", "/token", "refused"},
-        RealmCase{"OtherScheme", "https://reg.example/v2", "file:///etc/passwd", "refused"},
-        RealmCase{"BrokenEscape", "https://reg.example/v2", "https://reg.example/%zz", "refused"},
-        RealmCase{"Backslash", "https://reg.example/v2", "https://reg.example\\token", "refused"},
-        RealmCase{"Words", "https://reg.example/v2", "Registry Realm", "refused"},
-        RealmCase{"TooLong", "https://reg.example/v2", "https://reg.example/" + std::string(2048, 'x'),
-                  "refused"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Realms, RealmTest,
+          {"DockerHub", "https://registry-1.docker.io/v2", "https://auth.docker.io/token", "trusted"},
+          {"Gar", "https://europe-docker.pkg.dev/v2", "https://europe-docker.pkg.dev/v2/token", "trusted"},
+          {"Acr", "https://acme.azurecr.io/v2", "https://acme.azurecr.io/oauth2/token", "trusted"},
+          {"Quay", "https://quay.io/v2", "https://quay.io/v2/auth", "trusted"},
+          {"Ghcr", "https://ghcr.io/v2", "https://ghcr.io/token", "trusted"},
+          {"GitLab", "https://registry.gitlab.com/v2", "https://gitlab.com/jwt/auth", "trusted"},
+          {"GitLabOwn", "https://registry.gitlab.acme.example/v2", "https://gitlab.acme.example/jwt/auth",
+           "trusted"},
+          {"GitLabShortName", "https://registry.gitlab/v2", "https://gitlab/jwt/auth", "trusted"},
+          {"OtherPort", "https://reg.example:5000/v2", "https://reg.example:5001/token", "trusted"},
+          {"NamedByTheOperator", "https://reg.example/v2", "https://sso.partner.example/t", "trusted"},
+          {"Neighbour", "https://reg.example.com/v2", "https://evil.example/token", "stranger"},
+          {"SuffixIsNoDomain", "https://reg.example.com/v2", "https://evilexample.com/t", "stranger"},
+          {"CountrySecondLevel", "https://reg.acme.co.uk/v2", "https://evil.co.uk/token", "stranger"},
+          {"BelowCountrySecondLevel", "https://reg.acme.co.uk/v2", "https://auth.acme.co.uk/t", "trusted"},
+          {"TwoAddresses", "https://10.0.0.1/v2", "https://10.0.0.2/token", "stranger"},
+          {"SameAddress", "https://10.0.0.1:5000/v2", "https://10.0.0.1/token", "trusted"},
+          {"Metadata", "https://reg.example/v2", "https://169.254.169.254/token", "stranger"},
+          {"ShortNames", "https://reg/v2", "https://auth/token", "stranger"},
+          {"PlainHttp", "https://reg.example/v2", "http://reg.example/token", "refused"},
+          {"PlainHttpOfAPlainRegistry", "http://reg.example:5000/v2", "http://reg.example:5001/token",
+           "trusted"},
+          {"PlainHttpElsewhere", "http://reg.example/v2", "http://auth.reg.example/token", "refused"},
+          {"Userinfo", "https://reg.example/v2", "https://u:p@reg.example/token", "refused"},
+          {"Relative", "https://reg.example/v2", "/token", "refused"},
+          {"OtherScheme", "https://reg.example/v2", "file:///etc/passwd", "refused"},
+          {"BrokenEscape", "https://reg.example/v2", "https://reg.example/%zz", "refused"},
+          {"Backslash", "https://reg.example/v2", "https://reg.example\\token", "refused"},
+          {"Words", "https://reg.example/v2", "Registry Realm", "refused"},
+          {"TooLong", "https://reg.example/v2", "https://reg.example/" + std::string(2048, 'x'), "refused"});
 
 }  // namespace
 }  // namespace prefetch::registry::challenge_test

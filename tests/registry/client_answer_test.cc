@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/sha256.h"
+#include "rows.h"
 #include "world.h"
 
 namespace prefetch::registry::client_answer_test {
@@ -43,91 +44,74 @@ TEST_P(AnswerTest, Table) {
   EXPECT_EQ(answer.message.empty(), answer.kind == image::RegistryAnswerKind::kMoved);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Status, AnswerTest,
-    testing::Values(
-        AnswerCase{"S304", {.status = 304}, "ServerError Status304"},
-        AnswerCase{"S400", {.status = 400}, "ServerError BadRequest", 2},
-        AnswerCase{"S400Name", FakeReply{.status = 400, .body = R"({"errors":[{"code":"NAME_INVALID"}]})"},
-                   "Indeterminate InvalidReference", 2},
-        AnswerCase{"S402", {.status = 402}, "AccessDenied Quota"},
-        AnswerCase{"S403", {.status = 403}, "AccessDenied Forbidden", 2},
-        AnswerCase{
-            "S403Rate", {.status = 403, .body = "API rate limit exceeded"}, "RateLimited Forbidden", 2},
-        AnswerCase{"S404", {.status = 404}, "TagMissing", 2},
-        AnswerCase{"S404Page", FakeReply{.status = 404, .headers = {{"Content-Type", "text/html"}}},
-                   "ServerError NotARegistry"},
-        AnswerCase{"S406", {.status = 406}, "Indeterminate NotAcceptable"},
-        AnswerCase{"S408", {.status = 408}, "ServerError Timeout"},
-        AnswerCase{"S410", {.status = 410}, "TagMissing Gone", 2},
-        AnswerCase{"S429", {.status = 429}, "RateLimited"},
-        AnswerCase{"S451", {.status = 451}, "AccessDenied Legal"},
-        AnswerCase{"S500", {.status = 500}, "ServerError Status500"},
-        AnswerCase{"S502", {.status = 502}, "ServerError Status502", 3},
-        AnswerCase{"S503", {.status = 503}, "ServerError Status503", 3},
-        AnswerCase{
-            "S503WithATime", {.status = 503, .headers = {{"Retry-After", "30"}}}, "ServerError Status503"},
-        AnswerCase{"S504", {.status = 504}, "ServerError Status504", 3}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Status, AnswerTest, {"S304", {.status = 304}, "ServerError Status304"},
+          {"S400", {.status = 400}, "ServerError BadRequest", 2},
+          {"S400Name", FakeReply{.status = 400, .body = R"({"errors":[{"code":"NAME_INVALID"}]})"},
+           "Indeterminate InvalidReference", 2},
+          {"S402", {.status = 402}, "AccessDenied Quota"},
+          {"S403", {.status = 403}, "AccessDenied Forbidden", 2},
+          {"S403Rate", {.status = 403, .body = "API rate limit exceeded"}, "RateLimited Forbidden", 2},
+          {"S404", {.status = 404}, "TagMissing", 2},
+          {"S404Page", FakeReply{.status = 404, .headers = {{"Content-Type", "text/html"}}},
+           "ServerError NotARegistry"},
+          {"S406", {.status = 406}, "Indeterminate NotAcceptable"},
+          {"S408", {.status = 408}, "ServerError Timeout"}, {"S410", {.status = 410}, "TagMissing Gone", 2},
+          {"S429", {.status = 429}, "RateLimited"}, {"S451", {.status = 451}, "AccessDenied Legal"},
+          {"S500", {.status = 500}, "ServerError Status500"},
+          {"S502", {.status = 502}, "ServerError Status502", 3},
+          {"S503", {.status = 503}, "ServerError Status503", 3},
+          {"S503WithATime", {.status = 503, .headers = {{"Retry-After", "30"}}}, "ServerError Status503"},
+          {"S504", {.status = 504}, "ServerError Status504", 3});
 
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     Manifest, AnswerTest,
-    testing::Values(
-        AnswerCase{"HtmlPage", FakeReply{.headers = {{"Content-Type", "text/html"}}, .body = "<html>"},
-                   "ServerError NotARegistry", 2},
-        AnswerCase{"Schema1",
-                   FakeReply{.headers = {{"Content-Type",
-                                          "application/vnd.docker.distribution.manifest.v1+prettyjws"},
-                                         {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}},
-                   "Indeterminate Schema1"},
-        AnswerCase{"WrongDigest",
-                   FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"},
-                                         {"Docker-Content-Digest", "no digest"}},
-                             .body = "{}"},
-                   "Indeterminate DigestMismatch"},
-        AnswerCase{"NoDigestAndNothing",
-                   FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}}},
-                   "Indeterminate NoManifest", 2},
-        AnswerCase{"NoDigestAndHalf",
-                   FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
-                             .body = "{\"schema"},
-                   "Indeterminate NoManifest", 2},
-        AnswerCase{"FiveMegabytes",
-                   FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
-                             .body = std::string(5 << 20, ' ')},
-                   "Indeterminate ManifestTooLarge", 2}),
-    [](const auto& row) { return row.param.name; });
+    {"HtmlPage", FakeReply{.headers = {{"Content-Type", "text/html"}}, .body = "<html>"},
+     "ServerError NotARegistry", 2},
+    {"Schema1",
+     FakeReply{.headers = {{"Content-Type", "application/vnd.docker.distribution.manifest.v1+prettyjws"},
+                           {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}},
+     "Indeterminate Schema1"},
+    {"WrongDigest",
+     FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"},
+                           {"Docker-Content-Digest", "no digest"}},
+               .body = "{}"},
+     "Indeterminate DigestMismatch"},
+    {"NoDigestAndNothing",
+     FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}}},
+     "Indeterminate NoManifest", 2},
+    {"NoDigestAndHalf",
+     FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}}, .body = "{\"schema"},
+     "Indeterminate NoManifest", 2},
+    {"FiveMegabytes",
+     FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
+               .body = std::string(5 << 20, ' ')},
+     "Indeterminate ManifestTooLarge", 2});
 
-INSTANTIATE_TEST_SUITE_P(
-    Broken, AnswerTest,
-    testing::Values(
-        AnswerCase{"NotHttp", {.raw = "SSH-2.0-OpenSSH_9.2\r\n"}, "ServerError NotARegistry"},
-        AnswerCase{"HeadersThatGoRefuses", FakeReply{.raw = "HTTP/1.1 200 OK\r\nA(b): x\r\n\r\n"},
-                   "ServerError NotARegistry"},
-        AnswerCase{"CutInStatusLine", {.raw = "HTTP/1.1 2"}, "Unreachable Reset", 3},
-        AnswerCase{"CutInHeaders", {.raw = "HTTP/1.1 200 OK\r\nContent-Ty"}, "Unreachable Reset", 3},
-        AnswerCase{"HeadersTooLong",
-                   FakeReply{.raw = "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n"},
-                   "Indeterminate TooLong"},
-        AnswerCase{"TooManyHeaders",
-                   FakeReply{.raw =
-                                 [] {
-                                   std::string text = "HTTP/1.1 200 OK\r\n";
-                                   for (int i = 0; i < 101; i++) text += "X-" + std::to_string(i) + ": y\r\n";
-                                   return text + "\r\n";
-                                 }()},
-                   "Indeterminate TooLong"},
-        AnswerCase{"Redirect2Nowhere", {.status = 307}, "ServerError BadRedirect"},
-        AnswerCase{"RedirectInACircle",
-                   FakeReply{.status = 302, .headers = {{"Location", "../manifests/v1"}}},
-                   "ServerError BadRedirect", 10},
-        AnswerCase{"RedirectWithUserinfo",
-                   FakeReply{.status = 302, .headers = {{"Location", "https://u:p@cdn.example/"}}},
-                   "Indeterminate InsecureRedirect"},
-        AnswerCase{"RedirectToMetadata",
-                   FakeReply{.status = 302, .headers = {{"Location", "http://169.254.169.254/latest"}}},
-                   "Indeterminate Address"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Broken, AnswerTest, {"NotHttp", {.raw = "SSH-2.0-OpenSSH_9.2\r\n"}, "ServerError NotARegistry"},
+          {"HeadersThatGoRefuses", FakeReply{.raw = "HTTP/1.1 200 OK\r\nA(b): x\r\n\r\n"},
+           "ServerError NotARegistry"},
+          {"CutInStatusLine", {.raw = "HTTP/1.1 2"}, "Unreachable Reset", 3},
+          {"CutInHeaders", {.raw = "HTTP/1.1 200 OK\r\nContent-Ty"}, "Unreachable Reset", 3},
+          {"HeadersTooLong",
+           FakeReply{.raw = "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n"},
+           "Indeterminate TooLong"},
+          {"TooManyHeaders",
+           FakeReply{.raw =
+                         [] {
+                           std::string text = "HTTP/1.1 200 OK\r\n";
+                           for (int i = 0; i < 101; i++) text += "X-" + std::to_string(i) + ": y\r\n";
+                           return text + "\r\n";
+                         }()},
+           "Indeterminate TooLong"},
+          {"Redirect2Nowhere", {.status = 307}, "ServerError BadRedirect"},
+          {"RedirectInACircle", FakeReply{.status = 302, .headers = {{"Location", "../manifests/v1"}}},
+           "ServerError BadRedirect", 10},
+          {"RedirectWithUserinfo",
+           FakeReply{.status = 302, .headers = {{"Location", "https://u:p@cdn.example/"}}},
+           "Indeterminate InsecureRedirect"},
+          {"RedirectToMetadata",
+           FakeReply{.status = 302, .headers = {{"Location", "http://169.254.169.254/latest"}}},
+           "Indeterminate Address"});
 
 class ClientAnswerTest : public tests::RegistryWorld {};
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "rows.h"
 #include "world.h"
 
 namespace prefetch::registry::client_auth_test {
@@ -462,41 +463,32 @@ TEST_P(TokenServiceTest, Table) {
   EXPECT_EQ(answer.message.find("secret"), std::string::npos) << answer.message;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    TokenService, TokenServiceTest,
-    testing::Values(
-        TokenServiceCase{"BadRequest", {.status = 400}, "AccessDenied BadRequest", "AccessDenied BadRequest"},
-        TokenServiceCase{
-            "Unauthorized", {.status = 401}, "AccessDenied Unauthenticated", "AccessDenied BadCredentials"},
-        TokenServiceCase{
-            "GhcrDenied",
-            FakeReply{
-                .status = 403,
-                .body = R"({"errors":[{"code":"DENIED","message":"requested access me:secret denied"}]})"},
-            "AccessDenied Unauthenticated", "AccessDenied BadCredentials"},
-        TokenServiceCase{"NowhereToGo",
-                         FakeReply{.status = 302, .body = R"({"token":"t","access_token":"t"})"},
-                         "AccessDenied Unauthenticated", "AccessDenied BadCredentials"},
-        TokenServiceCase{"UnknownEncoding",
-                         FakeReply{.headers = {{"Content-Encoding", "br"}}, .body = R"({"token":"t"})"},
-                         "Indeterminate NotAcceptable", "Indeterminate NotAcceptable"},
-        TokenServiceCase{"NotFound", {.status = 404}, "ServerError BadRealm", "ServerError BadRealm"},
-        TokenServiceCase{"TooMany", {.status = 429}, "RateLimited TokenService", "RateLimited TokenService"},
-        TokenServiceCase{"Broken", {.status = 500}, "ServerError Status500", "ServerError Status500"},
-        TokenServiceCase{"NoToken", {.body = "{}"}, "ServerError NoToken", "ServerError NoToken"},
-        TokenServiceCase{"HeaderInjection", FakeReply{.body = R"({"token":"a\r\nX-Evil: 1"})"},
-                         "ServerError NoToken", "ServerError NoToken"},
-        TokenServiceCase{"TwoMegabytes",
-                         FakeReply{.body = R"({"token":")" + std::string(2 << 20, 'x') + "\"}"},
-                         "Indeterminate TooLong", "Indeterminate TooLong"},
-        TokenServiceCase{"Html",
-                         FakeReply{.headers = {{"Content-Type", "text/html"}}, .body = "<html>log in</html>"},
-                         "ServerError NoToken", "ServerError NoToken"},
-        TokenServiceCase{"Cut", FakeReply{.raw = "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"to"},
-                         "Unreachable Reset", "Unreachable Reset"},
-        TokenServiceCase{"Garbage", FakeReply{.raw = "\x01\x02\x03\x04 what\r\n\r\n"},
-                         "ServerError NotARegistry", "ServerError NotARegistry"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(TokenService, TokenServiceTest,
+          {"BadRequest", {.status = 400}, "AccessDenied BadRequest", "AccessDenied BadRequest"},
+          {"Unauthorized", {.status = 401}, "AccessDenied Unauthenticated", "AccessDenied BadCredentials"},
+          {"GhcrDenied",
+           FakeReply{
+               .status = 403,
+               .body = R"({"errors":[{"code":"DENIED","message":"requested access me:secret denied"}]})"},
+           "AccessDenied Unauthenticated", "AccessDenied BadCredentials"},
+          {"NowhereToGo", FakeReply{.status = 302, .body = R"({"token":"t","access_token":"t"})"},
+           "AccessDenied Unauthenticated", "AccessDenied BadCredentials"},
+          {"UnknownEncoding", FakeReply{.headers = {{"Content-Encoding", "br"}}, .body = R"({"token":"t"})"},
+           "Indeterminate NotAcceptable", "Indeterminate NotAcceptable"},
+          {"NotFound", {.status = 404}, "ServerError BadRealm", "ServerError BadRealm"},
+          {"TooMany", {.status = 429}, "RateLimited TokenService", "RateLimited TokenService"},
+          {"Broken", {.status = 500}, "ServerError Status500", "ServerError Status500"},
+          {"NoToken", {.body = "{}"}, "ServerError NoToken", "ServerError NoToken"},
+          {"HeaderInjection", FakeReply{.body = R"({"token":"a\r\nX-Evil: 1"})"}, "ServerError NoToken",
+           "ServerError NoToken"},
+          {"TwoMegabytes", FakeReply{.body = R"({"token":")" + std::string(2 << 20, 'x') + "\"}"},
+           "Indeterminate TooLong", "Indeterminate TooLong"},
+          {"Html", FakeReply{.headers = {{"Content-Type", "text/html"}}, .body = "<html>log in</html>"},
+           "ServerError NoToken", "ServerError NoToken"},
+          {"Cut", FakeReply{.raw = "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"to"}, "Unreachable Reset",
+           "Unreachable Reset"},
+          {"Garbage", FakeReply{.raw = "\x01\x02\x03\x04 what\r\n\r\n"}, "ServerError NotARegistry",
+           "ServerError NotARegistry"});
 
 TEST_F(ClientAuthTest, RateLimitedTokensAreNotAskedForAgainBeforeTheirTime) {
   registry_.Put("app", "v1");

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 
+#include "rows.h"
 #include "temp_dir.h"
 #include "world.h"
 
@@ -93,22 +94,17 @@ TEST_P(ChainTest, TheRegistrysOwnWordCounts) {
   EXPECT_EQ(Word(AskFake("app:v1")), row.expect);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Chain, ChainTest,
-    testing::Values(ChainCase{"MirrorMissesUpstreamHas", 404, 200, "Moved"},
-                    ChainCase{"MirrorDeniesUpstreamHas", 403, 200, "Moved"},
-                    ChainCase{"MirrorAsksUpstreamHas", 401, 200, "Moved"},
-                    ChainCase{"MirrorBrokenUpstreamHas", 500, 200, "Moved"},
-                    ChainCase{"MirrorLimitsUpstreamHas", 429, 200, "Moved"},
-                    ChainCase{"MirrorDownUpstreamHas", 0, 200, "Moved"},
-                    ChainCase{"MirrorMissesUpstreamDown", 404, 0, "Unreachable Connect"},
-                    ChainCase{"MirrorDownUpstreamMisses", 0, 404, "TagMissing"},
-                    ChainCase{"MirrorBrokenUpstreamMisses", 500, 404, "TagMissing"},
-                    ChainCase{"MirrorMissesUpstreamDenies", 404, 403, "AccessDenied Forbidden"},
-                    ChainCase{"MirrorMissesUpstreamLimits", 404, 429, "RateLimited"},
-                    ChainCase{"MirrorMissesUpstreamBroken", 404, 500, "ServerError Status500"},
-                    ChainCase{"BothDown", 0, 0, "Unreachable Connect"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Chain, ChainTest, {"MirrorMissesUpstreamHas", 404, 200, "Moved"},
+          {"MirrorDeniesUpstreamHas", 403, 200, "Moved"}, {"MirrorAsksUpstreamHas", 401, 200, "Moved"},
+          {"MirrorBrokenUpstreamHas", 500, 200, "Moved"}, {"MirrorLimitsUpstreamHas", 429, 200, "Moved"},
+          {"MirrorDownUpstreamHas", 0, 200, "Moved"},
+          {"MirrorMissesUpstreamDown", 404, 0, "Unreachable Connect"},
+          {"MirrorDownUpstreamMisses", 0, 404, "TagMissing"},
+          {"MirrorBrokenUpstreamMisses", 500, 404, "TagMissing"},
+          {"MirrorMissesUpstreamDenies", 404, 403, "AccessDenied Forbidden"},
+          {"MirrorMissesUpstreamLimits", 404, 429, "RateLimited"},
+          {"MirrorMissesUpstreamBroken", 404, 500, "ServerError Status500"},
+          {"BothDown", 0, 0, "Unreachable Connect"});
 
 // containerd asks no other host then, and its pull fails.
 TEST_F(ClientMirrorTest, AMirrorsManifestThatContainerdDoesNotTakeEndsThePull) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "http/headers.h"
+#include "rows.h"
 
 namespace prefetch::registry::redirect_test {
 namespace {
@@ -72,28 +73,21 @@ TEST_P(RetryAfterTest, Table) {
   EXPECT_EQ(wait.value_or(milliseconds(0)).count(), GetParam().milliseconds);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    RetryAfter, RetryAfterTest,
-    testing::Values(RetryCase{"Seconds", "120", "", 120'000}, RetryCase{"Fraction", "1.5", "", 1'500},
-                    RetryCase{"Blanks", " 30 ", "", 30'000}, RetryCase{"AtLeastOneSecond", "0", "", 1'000},
-                    RetryCase{"AtMostSixHours", "86400", "", 21'600'000}, RetryCase{"Negative", "-5", "", 0},
-                    RetryCase{"Word", "soon", "", 0}, RetryCase{"Empty", "", "", 0},
-                    RetryCase{"Exponent", "1e3", "", 0}, RetryCase{"Hexadecimal", "0x10", "", 0},
-                    RetryCase{"Dot", ".", "", 0}, RetryCase{"TwoDots", "1.2.3", "", 0},
-                    RetryCase{"DateFromTheAnswersDate", "Fri, 20 Nov 2026 08:02:00 GMT", std::string(kDate),
-                              120'000},
-                    RetryCase{"DateFromTheClock", "Fri, 20 Nov 2026 09:01:00 GMT", "", 60'000},
-                    RetryCase{"DateFromTheClockIfDateIsBroken", "Fri, 20 Nov 2026 09:01:00 GMT", "x", 60'000},
-                    RetryCase{"Rfc850Date", "Friday, 20-Nov-26 08:02:00 GMT", std::string(kDate), 120'000},
-                    RetryCase{"AsctimeDate", "Fri Nov 20 08:02:00 2026", std::string(kDate), 120'000},
-                    RetryCase{"PastDate", "Fri, 20 Nov 2026 07:00:00 GMT", std::string(kDate), 0},
-                    RetryCase{"FarDate", "Fri, 20 Nov 2027 07:00:00 GMT", std::string(kDate), 21'600'000},
-                    RetryCase{"UnixTime", "1795165260", "", 60'000},
-                    RetryCase{"UnixTimeThatNoClockHolds", "10077777777", "", 21'600'000},
-                    RetryCase{"UnixTimeSeenFromDate", "1795161660", std::string(kDate), 60'000},
-                    RetryCase{"PastUnixTime", "1000000001", "", 0},
-                    RetryCase{"UnixTimeInMilliseconds", "1795165260000", "", 0}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(RetryAfter, RetryAfterTest, {"Seconds", "120", "", 120'000}, {"Fraction", "1.5", "", 1'500},
+          {"Blanks", " 30 ", "", 30'000}, {"AtLeastOneSecond", "0", "", 1'000},
+          {"AtMostSixHours", "86400", "", 21'600'000}, {"Negative", "-5", "", 0}, {"Word", "soon", "", 0},
+          {"Empty", "", "", 0}, {"Exponent", "1e3", "", 0}, {"Hexadecimal", "0x10", "", 0},
+          {"Dot", ".", "", 0}, {"TwoDots", "1.2.3", "", 0},
+          {"DateFromTheAnswersDate", "Fri, 20 Nov 2026 08:02:00 GMT", std::string(kDate), 120'000},
+          {"DateFromTheClock", "Fri, 20 Nov 2026 09:01:00 GMT", "", 60'000},
+          {"DateFromTheClockIfDateIsBroken", "Fri, 20 Nov 2026 09:01:00 GMT", "x", 60'000},
+          {"Rfc850Date", "Friday, 20-Nov-26 08:02:00 GMT", std::string(kDate), 120'000},
+          {"AsctimeDate", "Fri Nov 20 08:02:00 2026", std::string(kDate), 120'000},
+          {"PastDate", "Fri, 20 Nov 2026 07:00:00 GMT", std::string(kDate), 0},
+          {"FarDate", "Fri, 20 Nov 2027 07:00:00 GMT", std::string(kDate), 21'600'000},
+          {"UnixTime", "1795165260", "", 60'000}, {"UnixTimeThatNoClockHolds", "10077777777", "", 21'600'000},
+          {"UnixTimeSeenFromDate", "1795161660", std::string(kDate), 60'000},
+          {"PastUnixTime", "1000000001", "", 0}, {"UnixTimeInMilliseconds", "1795165260000", "", 0});
 
 TEST(ParseRateLimit, DockerHub) {
   using Limit = std::optional<RateLimitValue>;

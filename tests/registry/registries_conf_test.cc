@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::registry::registries_conf_test {
@@ -148,60 +149,52 @@ std::string Entry(const std::string& keys) {
   return "[[registry]]\n" + keys;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    AsTheLibrary, RegistriesConfMistakeTest,
-    testing::Values(
-        MistakeRow{"NoToml", "[[registry]\n", "line 1: this is no TOML"},
-        MistakeRow{"OneTable", "[registry]\nlocation = \"a.io\"\n",
-                   "line 1: registry is written [registry] instead of [[registry]]"},
-        MistakeRow{"NeitherPrefixNorLocation", Entry("insecure = true\n"),
-                   "line 1: a registry with neither prefix nor location"},
-        MistakeRow{"NoLocation", Entry("prefix = \"a.io\"\n"), "line 1: a registry without a location"},
-        MistakeRow{"Url", Entry("location = \"https://a.io\"\n"),
-                   "line 2: a location is a name without http:// or https://"},
-        MistakeRow{"WildcardWithAPath", Entry("prefix = \"*.a.io/b\"\nlocation = \"c.io\"\n"),
-                   "line 1: a prefix with * is *.example.com, without port and path"},
-        MistakeRow{"NoText", Entry("location = 5\n"), "line 2: location is no string"},
-        MistakeRow{"NoFlag", Entry("location = \"a.io\"\nblocked = \"yes\"\n"),
-                   "line 3: blocked is neither true nor false"},
-        MistakeRow{"TwoSpellings", Entry("location = \"a.io\"\nLocation = \"b.io\"\n"),
-                   "line 2: location is there twice, in different spellings"},
-        MistakeRow{"UseOfTheRegistryItself", Entry("location = \"a.io\"\npull-from-mirror = \"all\"\n"),
-                   "line 1: pull-from-mirror belongs to a mirror"},
-        MistakeRow{"MirrorWithoutLocation",
-                   Entry("location = \"a.io\"\n[[registry.mirror]]\ninsecure = true\n"),
-                   "line 3: a mirror without a location"},
-        MistakeRow{
-            "UnknownUse",
-            Entry(
-                "location = \"a.io\"\n[[registry.mirror]]\nlocation = \"m\"\npull-from-mirror = \"never\"\n"),
-            "line 3: pull-from-mirror is neither all, digest-only nor tag-only"},
-        MistakeRow{"BothUses",
-                   Entry("location = \"a.io\"\nmirror-by-digest-only = true\n[[registry.mirror]]\nlocation = "
-                         "\"m\"\npull-from-mirror = \"all\"\n"),
-                   "line 4: pull-from-mirror beside the registry's mirror-by-digest-only"},
-        MistakeRow{"LocationsDisagree",
-                   Entry("location = \"a.io\"\n[[registry]]\nprefix = \"b.io\"\nlocation = \"a.io\"\nblocked "
-                         "= true\n"),
-                   "line 3: a location is there twice, and insecure or blocked differ"},
-        MistakeRow{"SearchNoHost", "unqualified-search-registries = [\"a.io/b\"]\n",
-                   "line 1: unqualified-search-registries holds something that is no host"},
-        MistakeRow{"Mode", "short-name-mode = \"x\"\n", "line 1: short-name-mode is none that there is"},
-        MistakeRow{"AliasOfAFullName", "[aliases]\n\"quay.io/a\" = \"quay.io/b\"\n",
-                   "line 2: an alias must be for a short name"},
-        MistakeRow{"AliasOfATag", "[aliases]\n\"a:v1\" = \"quay.io/b\"\n",
-                   "line 2: an alias must be for a short name"},
-        MistakeRow{"AliasToAShortName", "[aliases]\na = \"library/b\"\n",
-                   "line 2: an alias is registry/repository, without tag and digest"},
-        MistakeRow{"AliasToATag", "[aliases]\na = \"quay.io:5000/b:v1\"\n",
-                   "line 2: an alias is registry/repository, without tag and digest"},
-        MistakeRow{"BothVersions",
-                   "[registries.search]\nregistries = []\n[[registry]]\nlocation = \"a.io\"\n",
-                   "line 1: versions 1 and 2 of the format in one file"},
-        MistakeRow{"DropInOfVersion1", "[registries.block]\nregistries = [\"a.io\"]\n",
-                   "line 1: a drop-in of version 1 of the format", ConfKind::kDropIn},
-        MistakeRow{"TooLong", std::string(1024 * 1024 + 1, '\n'), "the file is too long"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    AsTheLibrary, RegistriesConfMistakeTest, {"NoToml", "[[registry]\n", "line 1: this is no TOML"},
+    {"OneTable", "[registry]\nlocation = \"a.io\"\n",
+     "line 1: registry is written [registry] instead of [[registry]]"},
+    {"NeitherPrefixNorLocation", Entry("insecure = true\n"),
+     "line 1: a registry with neither prefix nor location"},
+    {"NoLocation", Entry("prefix = \"a.io\"\n"), "line 1: a registry without a location"},
+    {"Url", Entry("location = \"https://a.io\"\n"),
+     "line 2: a location is a name without http:// or https://"},
+    {"WildcardWithAPath", Entry("prefix = \"*.a.io/b\"\nlocation = \"c.io\"\n"),
+     "line 1: a prefix with * is *.example.com, without port and path"},
+    {"NoText", Entry("location = 5\n"), "line 2: location is no string"},
+    {"NoFlag", Entry("location = \"a.io\"\nblocked = \"yes\"\n"),
+     "line 3: blocked is neither true nor false"},
+    {"TwoSpellings", Entry("location = \"a.io\"\nLocation = \"b.io\"\n"),
+     "line 2: location is there twice, in different spellings"},
+    {"UseOfTheRegistryItself", Entry("location = \"a.io\"\npull-from-mirror = \"all\"\n"),
+     "line 1: pull-from-mirror belongs to a mirror"},
+    {"MirrorWithoutLocation", Entry("location = \"a.io\"\n[[registry.mirror]]\ninsecure = true\n"),
+     "line 3: a mirror without a location"},
+    {"UnknownUse",
+     Entry("location = \"a.io\"\n[[registry.mirror]]\nlocation = \"m\"\npull-from-mirror = \"never\"\n"),
+     "line 3: pull-from-mirror is neither all, digest-only nor tag-only"},
+    {"BothUses",
+     Entry("location = \"a.io\"\nmirror-by-digest-only = true\n[[registry.mirror]]\nlocation = "
+           "\"m\"\npull-from-mirror = \"all\"\n"),
+     "line 4: pull-from-mirror beside the registry's mirror-by-digest-only"},
+    {"LocationsDisagree",
+     Entry("location = \"a.io\"\n[[registry]]\nprefix = \"b.io\"\nlocation = \"a.io\"\nblocked "
+           "= true\n"),
+     "line 3: a location is there twice, and insecure or blocked differ"},
+    {"SearchNoHost", "unqualified-search-registries = [\"a.io/b\"]\n",
+     "line 1: unqualified-search-registries holds something that is no host"},
+    {"Mode", "short-name-mode = \"x\"\n", "line 1: short-name-mode is none that there is"},
+    {"AliasOfAFullName", "[aliases]\n\"quay.io/a\" = \"quay.io/b\"\n",
+     "line 2: an alias must be for a short name"},
+    {"AliasOfATag", "[aliases]\n\"a:v1\" = \"quay.io/b\"\n", "line 2: an alias must be for a short name"},
+    {"AliasToAShortName", "[aliases]\na = \"library/b\"\n",
+     "line 2: an alias is registry/repository, without tag and digest"},
+    {"AliasToATag", "[aliases]\na = \"quay.io:5000/b:v1\"\n",
+     "line 2: an alias is registry/repository, without tag and digest"},
+    {"BothVersions", "[registries.search]\nregistries = []\n[[registry]]\nlocation = \"a.io\"\n",
+     "line 1: versions 1 and 2 of the format in one file"},
+    {"DropInOfVersion1", "[registries.block]\nregistries = [\"a.io\"]\n",
+     "line 1: a drop-in of version 1 of the format", ConfKind::kDropIn},
+    {"TooLong", std::string(1024 * 1024 + 1, '\n'), "the file is too long"});
 
 TEST(Update, LaterEntriesReplaceEarlierOnesOfTheSamePrefix) {
   RegistriesConf conf = Parsed(R"(

@@ -3,6 +3,7 @@
 
 #include "registry/authenticator.h"
 #include "registry/token_cache.h"
+#include "rows.h"
 
 namespace prefetch::registry::token_test {
 namespace {
@@ -63,36 +64,29 @@ TEST_P(TokenResponseTest, Table) {
   EXPECT_EQ(token->lifetime, seconds(GetParam().lifetime));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Tokens, TokenResponseTest,
-    testing::Values(
-        TokenCase{"Token", R"({"token":"a.b-c","expires_in":300,"issued_at":"2026-08-01T10:00:00Z"})",
-                  "a.b-c", 300},
-        TokenCase{"AccessTokenFirst", R"({"token":"t","access_token":"a"})", "a"},
-        TokenCase{"EmptyAccessToken", R"({"token":"t","access_token":""})", "t"},
-        TokenCase{"NoLifetime", R"({"token":"t"})", "t"},
-        TokenCase{"ZeroLifetime", R"({"token":"t","expires_in":0})", "t"},
-        TokenCase{"NegativeLifetime", R"({"token":"t","expires_in":-5})", "t"},
-        TokenCase{"LifetimeAsText", R"({"token":"t","expires_in":"300"})", ""},
-        TokenCase{"TextBehind", R"({"token":"t"} and more)", "t"},
-        TokenCase{"KeyInAnotherCase", R"({"Token":"t","EXPIRES_IN":300})", "t", 300},
-        TokenCase{"NullsAreNothing", R"({"token":"t","access_token":null,"token":null,"expires_in":null})",
-                  "t"},
-        TokenCase{"IssuedAtIsNoTime", R"({"token":"t","issued_at":"soon"})", ""},
-        TokenCase{"HugeLifetime", R"({"token":"t","expires_in":9223372036854775807})", "t", 86400},
-        TokenCase{"UnknownKeys", R"({"token":"t","scope":"x","a":{"b":[1]}})", "t"},
-        TokenCase{"Neither", R"({"scope":"x"})", ""}, TokenCase{"Number", R"({"token":5})", ""},
-        TokenCase{"LineBreak", R"({"token":"a\r\nX: y"})", ""}, TokenCase{"Blank", R"({"token":"a b"})", ""},
-        TokenCase{"NotAscii", R"({"token":"é"})", ""}, TokenCase{"Nul", R"({"token":"a\u0000"})", ""},
-        TokenCase{"DuplicateKey", R"({"token":"a","token":"b"})", "b"}, TokenCase{"List", R"(["token"])", ""},
-        TokenCase{"Nothing", "", ""}, TokenCase{"Html", "<html>login</html>", ""},
-        TokenCase{"TokenTooLong", R"({"token":")" + std::string(65537, 'x') + "\"}", ""},
-        TokenCase{"LongestToken", R"({"token":")" + std::string(65536, 'x') + "\"}", std::string(65536, 'x')},
-        TokenCase{"BodyTooLong", R"({"token":"t","x":")" + std::string(1 << 20, 'x') + "\"}", ""},
-        TokenCase{"Deep", R"({"token":"t","x":)" + std::string(40, '[') + std::string(40, ']') + "}", "t"},
-        TokenCase{"TooDeep", R"({"token":"t","x":)" + std::string(1200, '[') + std::string(1200, ']') + "}",
-                  ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Tokens, TokenResponseTest,
+          {"Token", R"({"token":"a.b-c","expires_in":300,"issued_at":"2026-08-01T10:00:00Z"})", "a.b-c", 300},
+          {"AccessTokenFirst", R"({"token":"t","access_token":"a"})", "a"},
+          {"EmptyAccessToken", R"({"token":"t","access_token":""})", "t"},
+          {"NoLifetime", R"({"token":"t"})", "t"}, {"ZeroLifetime", R"({"token":"t","expires_in":0})", "t"},
+          {"NegativeLifetime", R"({"token":"t","expires_in":-5})", "t"},
+          {"LifetimeAsText", R"({"token":"t","expires_in":"300"})", ""},
+          {"TextBehind", R"({"token":"t"} and more)", "t"},
+          {"KeyInAnotherCase", R"({"Token":"t","EXPIRES_IN":300})", "t", 300},
+          {"NullsAreNothing", R"({"token":"t","access_token":null,"token":null,"expires_in":null})", "t"},
+          {"IssuedAtIsNoTime", R"({"token":"t","issued_at":"soon"})", ""},
+          {"HugeLifetime", R"({"token":"t","expires_in":9223372036854775807})", "t", 86400},
+          {"UnknownKeys", R"({"token":"t","scope":"x","a":{"b":[1]}})", "t"},
+          {"Neither", R"({"scope":"x"})", ""}, {"Number", R"({"token":5})", ""},
+          {"LineBreak", R"({"token":"a\r\nX: y"})", ""}, {"Blank", R"({"token":"a b"})", ""},
+          {"NotAscii", R"({"token":"é"})", ""}, {"Nul", R"({"token":"a\u0000"})", ""},
+          {"DuplicateKey", R"({"token":"a","token":"b"})", "b"}, {"List", R"(["token"])", ""},
+          {"Nothing", "", ""}, {"Html", "<html>login</html>", ""},
+          {"TokenTooLong", R"({"token":")" + std::string(65537, 'x') + "\"}", ""},
+          {"LongestToken", R"({"token":")" + std::string(65536, 'x') + "\"}", std::string(65536, 'x')},
+          {"BodyTooLong", R"({"token":"t","x":")" + std::string(1 << 20, 'x') + "\"}", ""},
+          {"Deep", R"({"token":"t","x":)" + std::string(40, '[') + std::string(40, ']') + "}", "t"},
+          {"TooDeep", R"({"token":"t","x":)" + std::string(1200, '[') + std::string(1200, ']') + "}", ""});
 
 // containerd decodes an answer to POST into another struct.
 TEST(TokenResponse, OfPost) {

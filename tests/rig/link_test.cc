@@ -15,6 +15,7 @@
 #include "rig/link.h"
 #include "rig/port.h"
 #include "rig/proxy.h"
+#include "rows.h"
 
 namespace prefetch::rig::link_test {
 namespace {
@@ -122,22 +123,18 @@ TEST_P(LinkTest, TakesAsLongAsItShould) {
   EXPECT_LE(took, 1.1 * row.seconds);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Links, LinkTest,
-    testing::Values(
-        Row{"OneRateForAll", {.bytes_per_second = 4'000'000}, 1'000'000, 3, 0.75},
-        Row{"ARateForEach", {.connection_bytes_per_second = 2'000'000}, 1'000'000, 3, 0.5},
-        Row{"TheLowerRateCounts",
-            {.bytes_per_second = 3'000'000, .connection_bytes_per_second = 2'000'000},
-            1'000'000,
-            2,
-            0.667},
-        Row{"ARoundTrip", {.one_way = milliseconds(100)}, 1, 1, 0.2},
-        Row{"ARoundTripMoreToConnect", {.one_way = milliseconds(100), .slow_start = true}, 1, 1, 0.4},
-        // Windows of 10, 20, 40, 80 and 160 segments.
-        Row{"AWindowThatDoubles", {.one_way = milliseconds(50), .slow_start = true}, 310 * 1460, 1, 0.6},
-        Row{"WithoutSlowStartOneRoundTripForAll", {.one_way = milliseconds(100)}, 310 * 1460, 1, 0.2}),
-    [](const auto& info) { return std::string(info.param.name); });
+TEST_ROWS(Links, LinkTest, {"OneRateForAll", {.bytes_per_second = 4'000'000}, 1'000'000, 3, 0.75},
+          {"ARateForEach", {.connection_bytes_per_second = 2'000'000}, 1'000'000, 3, 0.5},
+          {"TheLowerRateCounts",
+           {.bytes_per_second = 3'000'000, .connection_bytes_per_second = 2'000'000},
+           1'000'000,
+           2,
+           0.667},
+          {"ARoundTrip", {.one_way = milliseconds(100)}, 1, 1, 0.2},
+          {"ARoundTripMoreToConnect", {.one_way = milliseconds(100), .slow_start = true}, 1, 1, 0.4},
+          // Windows of 10, 20, 40, 80 and 160 segments.
+          {"AWindowThatDoubles", {.one_way = milliseconds(50), .slow_start = true}, 310 * 1460, 1, 0.6},
+          {"WithoutSlowStartOneRoundTripForAll", {.one_way = milliseconds(100)}, 310 * 1460, 1, 0.2});
 
 }  // namespace
 }  // namespace prefetch::rig::link_test

@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 
+#include "rows.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::disk_scenario_test {
@@ -392,8 +393,7 @@ std::vector<RoomCase> Family() {
   return rows;
 }
 
-INSTANTIATE_TEST_SUITE_P(DiskRoom, DiskRoomTable, testing::ValuesIn(Family()),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(DiskRoom, DiskRoomTable, testing::ValuesIn(Family()), tests::kRowName);
 
 TEST(DiskRoomScenario, MostOfTheFamilyIsJudged) {
   EXPECT_GE(Family().size(), 200U) << "of 216";

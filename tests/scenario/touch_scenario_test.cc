@@ -7,6 +7,7 @@
 
 #include "fakes/rbac.h"
 #include "kube/touch_pod.h"
+#include "rows.h"
 #include "scenario/touch_scenario.h"
 
 namespace prefetch::tests::touch_scenario_test {
@@ -396,28 +397,25 @@ TEST_P(TouchRefused, IsIneffectiveAfterThreeAndGoesOnWhenItIsMended) {
   node.Cluster().server.SetRefusal(nullptr);
   EXPECT_TRUE(Opens(minutes(15)));
 }
-INSTANTIATE_TEST_SUITE_P(
-    Touch, TouchRefused,
-    testing::Values(
-        RefusalCase{"Quota",
-                    {403, "Forbidden",
-                     "pods \"x\" is forbidden: exceeded quota: prefetchd-touch, requested: pods=1, used: "
-                     "pods=1000, limited: pods=1000"},
-                    TouchObstacle::kQuota},
-        RefusalCase{"NamespaceMissing",
-                    {404, "NotFound", "namespaces \"prefetchd-touch\" not found"},
-                    TouchObstacle::kNamespaceMissing},
-        RefusalCase{"PodSecurity",
-                    {403, "Forbidden", "pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\""},
-                    TouchObstacle::kAdmission},
-        RefusalCase{"Policy",
-                    {403, "Forbidden",
-                     "pods \"x\" is forbidden: ValidatingAdmissionPolicy 'prefetchd-touch' denied request"},
-                    TouchObstacle::kAdmission},
-        RefusalCase{"WebhookThatKnowsNoDryRun",
-                    {400, "BadRequest", "admission webhook \"w\" does not support dry run"},
-                    TouchObstacle::kAdmission}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Touch, TouchRefused,
+          {"Quota",
+           {403, "Forbidden",
+            "pods \"x\" is forbidden: exceeded quota: prefetchd-touch, requested: pods=1, used: "
+            "pods=1000, limited: pods=1000"},
+           TouchObstacle::kQuota},
+          {"NamespaceMissing",
+           {404, "NotFound", "namespaces \"prefetchd-touch\" not found"},
+           TouchObstacle::kNamespaceMissing},
+          {"PodSecurity",
+           {403, "Forbidden", "pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\""},
+           TouchObstacle::kAdmission},
+          {"Policy",
+           {403, "Forbidden",
+            "pods \"x\" is forbidden: ValidatingAdmissionPolicy 'prefetchd-touch' denied request"},
+           TouchObstacle::kAdmission},
+          {"WebhookThatKnowsNoDryRun",
+           {400, "BadRequest", "admission webhook \"w\" does not support dry run"},
+           TouchObstacle::kAdmission});
 
 // The same two, by what is shipped and not by what a server would say.
 TEST_F(TouchScenario, WithoutItsNamespaceItSaysSoAndGoesOnWhenDeployTouchIsApplied) {

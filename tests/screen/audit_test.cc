@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "doc/write.h"
 #include "golden.h"
+#include "rows.h"
 #include "screen/text_layout.h"
 #include "status/sample.h"
 #include "status/status_json.h"
@@ -27,26 +28,22 @@ TEST_P(PulledMessageTest, IsRead) {
   EXPECT_EQ(pull ? pull->image : "", GetParam().image);
   EXPECT_EQ(pull ? pull->took : std::nullopt, GetParam().took);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Rows, PulledMessageTest,
-    testing::Values(
-        MessageCase{"Now",
-                    "Successfully pulled image \"q.io/a:v1\" in 1m2.5s (1m3s including waiting). Image size: "
-                    "12 bytes.",
-                    "q.io/a:v1", milliseconds(62'500)},
-        MessageCase{"Quick", "Successfully pulled image \"a\" in 345.6ms (345.6ms including waiting)", "a",
-                    milliseconds(346)},
-        MessageCase{"Old", "Successfully pulled image \"a\" in 12.345678901s", "a", milliseconds(12'346)},
-        MessageCase{"Hours", "Successfully pulled image \"a\" in 1h0m0.5s", "a", milliseconds(3'600'500)},
-        MessageCase{"Micro", "Successfully pulled image \"a\" in 900µs", "a", milliseconds(1)},
-        MessageCase{"NoTime", "Successfully pulled image \"a\"", "a", std::nullopt},
-        MessageCase{"OtherTime", "Successfully pulled image \"a\" in a moment", "a", std::nullopt},
-        MessageCase{"TooLong", "Successfully pulled image \"a\" in 99999999999h", "a", std::nullopt},
-        MessageCase{"Present", "Container image \"a\" already present on machine", "", std::nullopt},
-        MessageCase{"NoName", "Successfully pulled image \"\" in 1s", "", std::nullopt},
-        MessageCase{"Cut", "Successfully pulled image \"a", "", std::nullopt},
-        MessageCase{"Nothing", "", "", std::nullopt}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, PulledMessageTest,
+          {"Now",
+           "Successfully pulled image \"q.io/a:v1\" in 1m2.5s (1m3s including waiting). Image size: "
+           "12 bytes.",
+           "q.io/a:v1", milliseconds(62'500)},
+          {"Quick", "Successfully pulled image \"a\" in 345.6ms (345.6ms including waiting)", "a",
+           milliseconds(346)},
+          {"Old", "Successfully pulled image \"a\" in 12.345678901s", "a", milliseconds(12'346)},
+          {"Hours", "Successfully pulled image \"a\" in 1h0m0.5s", "a", milliseconds(3'600'500)},
+          {"Micro", "Successfully pulled image \"a\" in 900µs", "a", milliseconds(1)},
+          {"NoTime", "Successfully pulled image \"a\"", "a", std::nullopt},
+          {"OtherTime", "Successfully pulled image \"a\" in a moment", "a", std::nullopt},
+          {"TooLong", "Successfully pulled image \"a\" in 99999999999h", "a", std::nullopt},
+          {"Present", "Container image \"a\" already present on machine", "", std::nullopt},
+          {"NoName", "Successfully pulled image \"\" in 1s", "", std::nullopt},
+          {"Cut", "Successfully pulled image \"a", "", std::nullopt}, {"Nothing", "", "", std::nullopt});
 
 AuditNode Saw(const std::string& node, std::vector<status::StatusUnlisted> unlisted) {
   return {.node = node,

@@ -5,6 +5,7 @@
 #include "doc/write.h"
 #include "golden.h"
 #include "manifest/read.h"
+#include "rows.h"
 #include "screen/check_text.h"
 #include "screen/text_layout.h"
 
@@ -51,23 +52,20 @@ TEST_P(CheckItemsTest, AsksOnceAndAsStronglyAsAnybody) {
   for (const CheckItem& item : ItemsOf(kPod, GetParam().rules)) lines.push_back(Line(item));
   EXPECT_EQ(lines, GetParam().expect);
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, CheckItemsTest,
-    testing::Values(
-        ItemsCase{"AsKubernetesDefaults", manifest::PolicyRules{},
-                  Strings{"setup (init), app | quay.io/acme/app:v1 | IfNotPresent | default by app",
-                          "worker | quay.io/acme/worker | Always | default for :latest",
-                          "tool | quay.io/acme/tool:v9 | Never | stated"}},
-        ItemsCase{"AlwaysPullImages", manifest::PolicyRules{.assume_always_pull = true, .default_policy = {}},
-                  Strings{"setup (init), app | quay.io/acme/app:v1 | Always | AlwaysPullImages",
-                          "worker | quay.io/acme/worker | Always | AlwaysPullImages",
-                          "tool | quay.io/acme/tool:v9 | Always | AlwaysPullImages"}},
-        ItemsCase{"AControllersDefault",
-                  manifest::PolicyRules{.assume_always_pull = false, .default_policy = PullPolicy::kNever},
-                  Strings{"setup (init), app | quay.io/acme/app:v1 | Never | stated",
-                          "worker | quay.io/acme/worker | Never | assumed default",
-                          "tool | quay.io/acme/tool:v9 | Never | stated"}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, CheckItemsTest,
+          {"AsKubernetesDefaults", manifest::PolicyRules{},
+           Strings{"setup (init), app | quay.io/acme/app:v1 | IfNotPresent | default by app",
+                   "worker | quay.io/acme/worker | Always | default for :latest",
+                   "tool | quay.io/acme/tool:v9 | Never | stated"}},
+          {"AlwaysPullImages", manifest::PolicyRules{.assume_always_pull = true, .default_policy = {}},
+           Strings{"setup (init), app | quay.io/acme/app:v1 | Always | AlwaysPullImages",
+                   "worker | quay.io/acme/worker | Always | AlwaysPullImages",
+                   "tool | quay.io/acme/tool:v9 | Always | AlwaysPullImages"}},
+          {"AControllersDefault",
+           manifest::PolicyRules{.assume_always_pull = false, .default_policy = PullPolicy::kNever},
+           Strings{"setup (init), app | quay.io/acme/app:v1 | Never | stated",
+                   "worker | quay.io/acme/worker | Never | assumed default",
+                   "tool | quay.io/acme/tool:v9 | Never | stated"}});
 
 TEST(CheckItems, ImagesByThemselves) {
   std::vector<manifest::ImageUse> uses = {StandaloneUse("a/b:v1", {}, {}), StandaloneUse("a/b", {}, {}),
@@ -207,22 +205,18 @@ TEST_P(CheckTextTest, EndsWithWhatFails) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, CheckTextTest,
-    testing::Values(
-        TextCase{"good", {Starts(), Starts(), Starts()}, false, "all 3 images start on node ci-7"},
-        TextCase{
-            "refused", {Refused(), Starts(), Refused()}, false, "2 of 3 images will not start on node ci-7"},
-        TextCase{"mixed", std::vector<status::CheckAnswer>{Refused(), Pulls(), Unknown()}, false,
-                 "3 of 3 images may not start on node ci-7: 1 will not start, 1 contacts the registry, 1 not "
-                 "known"},
-        TextCase{"unknown", std::vector<status::CheckAnswer>{Starts(), Unknown(), Starts()}, false,
-                 "1 of 3 images may not start on node ci-7: 1 not known"},
-        TextCase{"unknownpasses", std::vector<status::CheckAnswer>{Starts(), Unknown(), Starts()}, true,
-                 "all 3 images may start on node ci-7: 1 not known"},
-        TextCase{"late", std::vector<status::CheckAnswer>{Refused(), Starts()}, false,
-                 "1 of 3 images will not start on node ci-7; 1 of 3 images was not decided in time"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, CheckTextTest,
+          {"good", {Starts(), Starts(), Starts()}, false, "all 3 images start on node ci-7"},
+          {"refused", {Refused(), Starts(), Refused()}, false, "2 of 3 images will not start on node ci-7"},
+          {"mixed", std::vector<status::CheckAnswer>{Refused(), Pulls(), Unknown()}, false,
+           "3 of 3 images may not start on node ci-7: 1 will not start, 1 contacts the registry, 1 not "
+           "known"},
+          {"unknown", std::vector<status::CheckAnswer>{Starts(), Unknown(), Starts()}, false,
+           "1 of 3 images may not start on node ci-7: 1 not known"},
+          {"unknownpasses", std::vector<status::CheckAnswer>{Starts(), Unknown(), Starts()}, true,
+           "all 3 images may start on node ci-7: 1 not known"},
+          {"late", std::vector<status::CheckAnswer>{Refused(), Starts()}, false,
+           "1 of 3 images will not start on node ci-7; 1 of 3 images was not decided in time"});
 
 // The check of a controller, and the pod that it is for, had different defaults, and nobody saw it.
 TEST(CheckItems, BothDefaultsAreNamedWhereTheyDiffer) {
@@ -272,37 +266,31 @@ status::CheckAnswer Listed(std::string result, std::string reason) {
   answer.listed = true;
   return answer;
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, CheckAdviceTest,
-    testing::Values(
-        AdviceCase{"Good", Starts(), ""},
-        AdviceCase{"Closed", Listed("Refused", "RecordedForOthers"),
-                   "let the agent touch it (--touch), or exempt it: prefetchctl list export --for kubelet"},
-        AdviceCase{"ClosedAndUnlisted", Answer("Refused", "RecordedForOthers", ""),
-                   "let the agent touch it (--touch), or exempt it: prefetchctl list export --for kubelet"},
-        AdviceCase{"Absent", Listed("Pulls", "ImageAbsent"), "wait until it is here: prefetchctl wait"},
-        AdviceCase{"AbsentAndUnlisted", Answer("Refused", "ImageAbsent", ""), "put it on the list"},
-        AdviceCase{"NotListed", Answer("Unknown", "NotListed", ""), "put it on the list"},
-        AdviceCase{"TagMissing", Listed("Refused", "TagMissing"),
-                   "push the tag again, or name one that is there"},
-        AdviceCase{"Denied", Listed("Refused", "AccessDenied"),
-                   "see this node's credentials: prefetchctl credentials q.io/a:v1"},
-        AdviceCase{"Moved", Listed("Pulls", "TagMoved"),
-                   "wait until the list has refreshed it: prefetchctl wait --policy Always"},
-        AdviceCase{"AName", Answer("Refused", "InvalidImageName", ""), "correct the image name"},
-        AdviceCase{"Away", Listed("Unknown", "Unreachable"),
-                   "try again, or set imagePullPolicy: IfNotPresent; then the copy on the node is enough"},
-        AdviceCase{"AwayForIfNotPresent", Listed("Unknown", "Unreachable"), "try again",
-                   PullPolicy::kIfNotPresent},
-        AdviceCase{"AwayForIfNotPresentAndUnlisted", Answer("Unknown", "ServerError", ""),
-                   "try again, or put it on the list: then the pod need not ask", PullPolicy::kIfNotPresent},
-        AdviceCase{"AwayWhereAllIsAlways", Listed("Unknown", "RateLimited"), "try again later",
-                   PullPolicy::kAlways, "AlwaysPullImages"},
-        AdviceCase{"WhatTheMessageSaysAlready",
-                   Answer("Unknown", "FactsUnknown", "It depends; declare its version (--kubelet-version)."),
-                   "or check with --unknown pass"},
-        AdviceCase{"OfANewerAgent", Listed("Refused", "SomethingNew"), ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, CheckAdviceTest, {"Good", Starts(), ""},
+          {"Closed", Listed("Refused", "RecordedForOthers"),
+           "let the agent touch it (--touch), or exempt it: prefetchctl list export --for kubelet"},
+          {"ClosedAndUnlisted", Answer("Refused", "RecordedForOthers", ""),
+           "let the agent touch it (--touch), or exempt it: prefetchctl list export --for kubelet"},
+          {"Absent", Listed("Pulls", "ImageAbsent"), "wait until it is here: prefetchctl wait"},
+          {"AbsentAndUnlisted", Answer("Refused", "ImageAbsent", ""), "put it on the list"},
+          {"NotListed", Answer("Unknown", "NotListed", ""), "put it on the list"},
+          {"TagMissing", Listed("Refused", "TagMissing"), "push the tag again, or name one that is there"},
+          {"Denied", Listed("Refused", "AccessDenied"),
+           "see this node's credentials: prefetchctl credentials q.io/a:v1"},
+          {"Moved", Listed("Pulls", "TagMoved"),
+           "wait until the list has refreshed it: prefetchctl wait --policy Always"},
+          {"AName", Answer("Refused", "InvalidImageName", ""), "correct the image name"},
+          {"Away", Listed("Unknown", "Unreachable"),
+           "try again, or set imagePullPolicy: IfNotPresent; then the copy on the node is enough"},
+          {"AwayForIfNotPresent", Listed("Unknown", "Unreachable"), "try again", PullPolicy::kIfNotPresent},
+          {"AwayForIfNotPresentAndUnlisted", Answer("Unknown", "ServerError", ""),
+           "try again, or put it on the list: then the pod need not ask", PullPolicy::kIfNotPresent},
+          {"AwayWhereAllIsAlways", Listed("Unknown", "RateLimited"), "try again later", PullPolicy::kAlways,
+           "AlwaysPullImages"},
+          {"WhatTheMessageSaysAlready",
+           Answer("Unknown", "FactsUnknown", "It depends; declare its version (--kubelet-version)."),
+           "or check with --unknown pass"},
+          {"OfANewerAgent", Listed("Refused", "SomethingNew"), ""});
 
 TEST(CheckReport, Json) {
   status::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = {Refused(), Starts()}};
@@ -358,35 +346,28 @@ TEST_P(CheckRequestTest, IsRead) {
 const std::vector<status::CheckQuestion> kOne = {{"a:v1", PullPolicy::kNever, {}}};
 const std::string kOneJson = R"("checks":[{"image":"a:v1","policy":"Never"}])";
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, CheckRequestTest,
-    testing::Values(
-        RequestCase{"Alone", R"([{"image":"a:v1","policy":"Never"}])", true, {.questions = kOne}},
-        RequestCase{"NoPull", "{" + kOneJson + "}", true, {.questions = kOne}},
-        RequestCase{"Pull", "{" + kOneJson + R"(,"pull":true})", true, {.questions = kOne, .pull = true}},
-        RequestCase{
-            "ForAMoment", "{" + kOneJson + R"(,"pull":true,"wait":"1.5s"})", true,
-            status::CheckRequest{.questions = kOne, .pull = true, .wait = std::chrono::milliseconds(1500)}},
-        RequestCase{"AWaitForNothing", "{" + kOneJson + R"(,"pull":null,"wait":"1.5s"})", true,
-                    status::CheckRequest{.questions = kOne, .wait = std::chrono::milliseconds(1500)}},
-        RequestCase{"NotForEver", "{" + kOneJson + R"(,"pull":true,"wait":"100h"})", true,
-                    status::CheckRequest{.questions = kOne, .pull = true, .wait = status::kMostPullWait}},
-        RequestCase{"ForRegistriesAMoment", "{" + kOneJson + R"(,"within":"3s"})", true,
-                    status::CheckRequest{.questions = kOne, .within = std::chrono::seconds(3)}},
-        RequestCase{"ForRegistriesNotForEver", "{" + kOneJson + R"(,"within":"3h"})", true,
-                    status::CheckRequest{.questions = kOne, .within = status::kMostRegistryTime}},
-        RequestCase{"ASecretWithoutUid",
-                    R"([{"image":"a:v1","policy":"Never","identity":{"secrets":["team/pull"]}}])", true,
-                    status::CheckRequest{
-                        .questions = {{"a:v1", PullPolicy::kNever, {.secrets = {{"", "team", "pull"}}}}}}},
-        RequestCase{"AnAccountWithoutUid",
-                    R"([{"image":"a:v1","identity":{"serviceAccount":"team/runner"}}])", false,
-                    status::CheckRequest{}},
-        RequestCase{"NoTimeForRegistries", "{" + kOneJson + R"(,"within":"-1s"})", false, {}},
-        RequestCase{"NoDuration", "{" + kOneJson + R"(,"pull":true,"wait":"soon"})", false, {}},
-        RequestCase{"NoNumber", "{" + kOneJson + R"(,"pull":1})", false, {}},
-        RequestCase{"UnknownKey", "{" + kOneJson + R"(,"pulls":true})", false, {}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    Rows, CheckRequestTest, {"Alone", R"([{"image":"a:v1","policy":"Never"}])", true, {.questions = kOne}},
+    {"NoPull", "{" + kOneJson + "}", true, {.questions = kOne}},
+    {"Pull", "{" + kOneJson + R"(,"pull":true})", true, {.questions = kOne, .pull = true}},
+    {"ForAMoment", "{" + kOneJson + R"(,"pull":true,"wait":"1.5s"})", true,
+     status::CheckRequest{.questions = kOne, .pull = true, .wait = std::chrono::milliseconds(1500)}},
+    {"AWaitForNothing", "{" + kOneJson + R"(,"pull":null,"wait":"1.5s"})", true,
+     status::CheckRequest{.questions = kOne, .wait = std::chrono::milliseconds(1500)}},
+    {"NotForEver", "{" + kOneJson + R"(,"pull":true,"wait":"100h"})", true,
+     status::CheckRequest{.questions = kOne, .pull = true, .wait = status::kMostPullWait}},
+    {"ForRegistriesAMoment", "{" + kOneJson + R"(,"within":"3s"})", true,
+     status::CheckRequest{.questions = kOne, .within = std::chrono::seconds(3)}},
+    {"ForRegistriesNotForEver", "{" + kOneJson + R"(,"within":"3h"})", true,
+     status::CheckRequest{.questions = kOne, .within = status::kMostRegistryTime}},
+    {"ASecretWithoutUid", R"([{"image":"a:v1","policy":"Never","identity":{"secrets":["team/pull"]}}])", true,
+     status::CheckRequest{.questions = {{"a:v1", PullPolicy::kNever, {.secrets = {{"", "team", "pull"}}}}}}},
+    {"AnAccountWithoutUid", R"([{"image":"a:v1","identity":{"serviceAccount":"team/runner"}}])", false,
+     status::CheckRequest{}},
+    {"NoTimeForRegistries", "{" + kOneJson + R"(,"within":"-1s"})", false, {}},
+    {"NoDuration", "{" + kOneJson + R"(,"pull":true,"wait":"soon"})", false, {}},
+    {"NoNumber", "{" + kOneJson + R"(,"pull":1})", false, {}},
+    {"UnknownKey", "{" + kOneJson + R"(,"pulls":true})", false, {}});
 
 TEST(CheckReport, Github) {
   status::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = {Refused(), Starts()}};

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "golden.h"
+#include "rows.h"
 #include "screen/explain_text.h"
 #include "screen/text_layout.h"
 #include "status/kubelet_sample.h"
@@ -242,20 +243,14 @@ TEST_P(ExplainTest, ReadsAloud) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Images, ExplainTest,
-    testing::Values(ExplainCase{"open", &UnresolvedImage}, ExplainCase{"preloaded", &PreloadedImage},
-                    ExplainCase{"bypull", &AskedByPull}, ExplainCase{"crio", &AskedAsCrio},
-                    ExplainCase{"closed", &ClosedImage}, ExplainCase{"othername", &OtherNameImage},
-                    ExplainCase{"spelled", &SpelledImage}, ExplainCase{"readyas", &ForPodsWithASecret},
-                    ExplainCase{"twopods", &ForTwoPods}, ExplainCase{"absent", &AbsentImage},
-                    ExplainCase{"unlisted", &UnlistedImage}, ExplainCase{"unknown", &UnknownImage},
-                    ExplainCase{"nokubelet", &NoKubelet}, ExplainCase{"newer", &NewerKubelet},
-                    ExplainCase{"ungiven", &UngivenProvider}, ExplainCase{"otherrules", &OtherRules},
-                    ExplainCase{"touched", &TouchedImage}, ExplainCase{"touchinvain", &TouchInVain},
-                    ExplainCase{"runtimenever", &RuntimeNeverReached},
-                    ExplainCase{"runtimeaway", &RuntimeAway}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Images, ExplainTest, {"open", &UnresolvedImage}, {"preloaded", &PreloadedImage},
+          {"bypull", &AskedByPull}, {"crio", &AskedAsCrio}, {"closed", &ClosedImage},
+          {"othername", &OtherNameImage}, {"spelled", &SpelledImage}, {"readyas", &ForPodsWithASecret},
+          {"twopods", &ForTwoPods}, {"absent", &AbsentImage}, {"unlisted", &UnlistedImage},
+          {"unknown", &UnknownImage}, {"nokubelet", &NoKubelet}, {"newer", &NewerKubelet},
+          {"ungiven", &UngivenProvider}, {"otherrules", &OtherRules}, {"touched", &TouchedImage},
+          {"touchinvain", &TouchInVain}, {"runtimenever", &RuntimeNeverReached},
+          {"runtimeaway", &RuntimeAway});
 
 constexpr std::string_view kFrame = R"("apiVersion":"prefetchd.dev/v1","kind":"ImageStatus")";
 
@@ -304,16 +299,12 @@ TEST_P(BadImageDocumentTest, IsRefused) {
 std::string Framed(const std::string& more) {
   return "{" + std::string(kFrame) + "," + more + "}";
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, BadImageDocumentTest,
-    testing::Values(
-        BadCase{"Empty", "", "image document"},
-        BadCase{"AnotherKind", R"({"apiVersion":"prefetchd.dev/v1","kind":"NodeStatus"})", "no ImageStatus"},
-        BadCase{"AList", "[]", "the document is not an object"},
-        BadCase{"WrongType", Framed(R"("record":{"uses":[{"secrets":"2"}]})"),
-                "record.uses[0].secrets is not a whole number"},
-        BadCase{"WrongReasoning", Framed(R"("reasoning":{"Never":[]})"), "reasoning.Never is not an object"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, BadImageDocumentTest, {"Empty", "", "image document"},
+          {"AnotherKind", R"({"apiVersion":"prefetchd.dev/v1","kind":"NodeStatus"})", "no ImageStatus"},
+          {"AList", "[]", "the document is not an object"},
+          {"WrongType", Framed(R"("record":{"uses":[{"secrets":"2"}]})"),
+           "record.uses[0].secrets is not a whole number"},
+          {"WrongReasoning", Framed(R"("reasoning":{"Never":[]})"), "reasoning.Never is not an object"});
 
 }  // namespace
 }  // namespace prefetch::screen::explain_test

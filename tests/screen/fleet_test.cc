@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "doc/write.h"
 #include "golden.h"
+#include "rows.h"
 #include "screen/fleet_text.h"
 #include "screen/status_table.h"
 #include "screen/text_layout.h"
@@ -161,20 +162,16 @@ ClusterFacts With(ClusterFacts facts, const std::string& label, bool pod_readine
   return facts;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, NodeWithoutDetailTest,
-    testing::Values(
-        SignsCase{"NoPodYet", {}, NodeState::kProgressing, "NoAgent"},
-        SignsCase{"NodeIsDownToo", {.node_is_up = false}, NodeState::kProgressing, "NoAgent"},
-        SignsCase{"ReadyPod", kReadyPod, NodeState::kReady, "NoDetail"},
-        SignsCase{"ReadyPodAndLabel", With(kReadyPod, "ready"), NodeState::kReady, "NoDetail"},
-        SignsCase{"TheLabelContradicts", With(kReadyPod, "notready"), NodeState::kProgressing, "NoDetail"},
-        SignsCase{"AnotherListIsAsked", With(kReadyPod, "ready", false), NodeState::kProgressing, "NoDetail"},
-        SignsCase{"PodNotReady",
-                  {.has_pod = true, .pod_phase = "Pending", .label = "ready"},
-                  NodeState::kProgressing,
-                  "NoDetail"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, NodeWithoutDetailTest, {"NoPodYet", {}, NodeState::kProgressing, "NoAgent"},
+          {"NodeIsDownToo", {.node_is_up = false}, NodeState::kProgressing, "NoAgent"},
+          {"ReadyPod", kReadyPod, NodeState::kReady, "NoDetail"},
+          {"ReadyPodAndLabel", With(kReadyPod, "ready"), NodeState::kReady, "NoDetail"},
+          {"TheLabelContradicts", With(kReadyPod, "notready"), NodeState::kProgressing, "NoDetail"},
+          {"AnotherListIsAsked", With(kReadyPod, "ready", false), NodeState::kProgressing, "NoDetail"},
+          {"PodNotReady",
+           {.has_pod = true, .pod_phase = "Pending", .label = "ready"},
+           NodeState::kProgressing,
+           "NoDetail"});
 
 struct TargetCase {
   std::string text;
@@ -233,8 +230,7 @@ std::vector<EndCase> EndCases() {
       {"MoreThanThereAre", {ready}, two, FleetOutcome::kContinue, FleetOutcome::kTooManySettled},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Rows, JudgeFleetTest, testing::ValuesIn(EndCases()),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Rows, JudgeFleetTest, testing::ValuesIn(EndCases()), tests::kRowName);
 
 TEST(FleetTable, Screens) {
   Fleet fleet = MixedFleet();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "doc/json.h"
+#include "rows.h"
 #include "status/sample.h"
 #include "status/status_json.h"
 #include "status/words.h"
@@ -124,16 +125,13 @@ class OtherNamesTest : public testing::TestWithParam<NamesCase> {};
 TEST_P(OtherNamesTest, SaysEachNameOnce) {
   EXPECT_EQ(status::OtherNames(GetParam().image, GetParam().aliases), GetParam().expect);
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, OtherNamesTest,
-    testing::Values(NamesCase{"None", "q.io/a:v1", {}, {}},
-                    NamesCase{"TagAndDigestOfOneRepository", "q.io/a:v1",
-                              Names{"m.io/a:v1", "m.io/a" + kDigest}, Names{"m.io/a:v1"}},
-                    NamesCase{"ADigestAlone", "q.io/a:v1", {"m.io/a" + kDigest}, {"m.io/a" + kDigest}},
-                    NamesCase{"TheOwnRepository", "q.io/a:v1", {"q.io/a" + kDigest}, {}},
-                    NamesCase{"AnotherTagOfIt", "q.io/a:v1", {"q.io/a:v2"}, {"q.io/a:v2"}},
-                    NamesCase{"NoReference", "q.io/a:v1", {"<none>"}, {"<none>"}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, OtherNamesTest, {"None", "q.io/a:v1", {}, {}},
+          {"TagAndDigestOfOneRepository", "q.io/a:v1", Names{"m.io/a:v1", "m.io/a" + kDigest},
+           Names{"m.io/a:v1"}},
+          {"ADigestAlone", "q.io/a:v1", {"m.io/a" + kDigest}, {"m.io/a" + kDigest}},
+          {"TheOwnRepository", "q.io/a:v1", {"q.io/a" + kDigest}, {}},
+          {"AnotherTagOfIt", "q.io/a:v1", {"q.io/a:v2"}, {"q.io/a:v2"}},
+          {"NoReference", "q.io/a:v1", {"<none>"}, {"<none>"}});
 
 plan::ImageList ListOf(const Names& names) {
   plan::ImageList list;
@@ -167,15 +165,12 @@ const std::string kNote =
     "images.yaml:10 quay.io/acme/app:v1 is also here as mirror.acme.io/app:v1: kubelet judges both by one "
     "record; list it too";
 
-INSTANTIATE_TEST_SUITE_P(
-    All, AliasNotesTest,
-    testing::Values(NotesCase{"Missing", {kApp}, {"mirror.acme.io/app:v1"}, {kNote}},
-                    NotesCase{"Listed", {kApp, "mirror.acme.io/app:v1"}, {"mirror.acme.io/app:v1"}, {}},
-                    NotesCase{"ListedInAnotherSpelling", {kApp, "tool:1"}, {"docker.io/library/tool:1"}, {}},
-                    NotesCase{"OnlyItsOwnDigest", {kApp}, {"quay.io/acme/app" + kDigest}, {}},
-                    NotesCase{"OfAnImageThatTheAgentDoesNotList", Names{"ghcr.io/acme/other:v1"},
-                              Names{"mirror.acme.io/app:v1"}, Names{}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, AliasNotesTest, {"Missing", {kApp}, {"mirror.acme.io/app:v1"}, {kNote}},
+          {"Listed", {kApp, "mirror.acme.io/app:v1"}, {"mirror.acme.io/app:v1"}, {}},
+          {"ListedInAnotherSpelling", {kApp, "tool:1"}, {"docker.io/library/tool:1"}, {}},
+          {"OnlyItsOwnDigest", {kApp}, {"quay.io/acme/app" + kDigest}, {}},
+          {"OfAnImageThatTheAgentDoesNotList", Names{"ghcr.io/acme/other:v1"}, Names{"mirror.acme.io/app:v1"},
+           Names{}});
 
 }  // namespace
 }  // namespace prefetch::screen::list_difference_test

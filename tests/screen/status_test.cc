@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "doc/write.h"
 #include "golden.h"
+#include "rows.h"
 #include "screen/document_words.h"
 #include "screen/status_table.h"
 #include "screen/text_layout.h"
@@ -104,14 +105,10 @@ TEST_P(NodeTest, WaitOnATerminal) {
   ExpectGolden(File("waitview"), text);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Nodes, NodeTest,
-    testing::Values(NodeCase{"troubled", &sample::TroubledNode}, NodeCase{"peaceful", &sample::PeacefulNode},
-                    NodeCase{"starting", &sample::StartingNode}, NodeCase{"stale", &sample::StaleNode},
-                    NodeCase{"kubelet", &sample::KubeletNode}, NodeCase{"newer", &sample::NewerNode},
-                    NodeCase{"ungiven", &sample::UngivenNode},
-                    NodeCase{"brokenlist", &sample::BrokenListNode}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Nodes, NodeTest, {"troubled", &sample::TroubledNode}, {"peaceful", &sample::PeacefulNode},
+          {"starting", &sample::StartingNode}, {"stale", &sample::StaleNode},
+          {"kubelet", &sample::KubeletNode}, {"newer", &sample::NewerNode}, {"ungiven", &sample::UngivenNode},
+          {"brokenlist", &sample::BrokenListNode});
 
 TEST(ImageJson, OneEntryByAnyOfItsSpellings) {
   plan::Snapshot snapshot = sample::PeacefulNode();
@@ -284,26 +281,19 @@ TEST_P(BadDocumentTest, IsRefused) {
 std::string Framed(const std::string& more) {
   return "{" + std::string(kFrame) + "," + more + "}";
 }
-INSTANTIATE_TEST_SUITE_P(
-    StatusDocument, BadDocumentTest,
-    testing::Values(BadDocument{"Empty", "", "status document"},
-                    BadDocument{"Html", "<html>", "status document"},
-                    BadDocument{"List", "[]", "the document is not an object"},
-                    BadDocument{"OtherKind", R"({"apiVersion":"prefetchd.dev/v1","kind":"X"})",
-                                "no NodeStatus"},
-                    BadDocument{"OtherVersion", R"({"apiVersion":"prefetchd.dev/v2","kind":"NodeStatus"})",
-                                "no NodeStatus"},
-                    BadDocument{"ReadyIsText", Framed(R"("ready":"yes")"), "ready is not true or false"},
-                    BadDocument{"ImageIsText", Framed(R"("images":["a"])"), "images[0] is not an object"},
-                    BadDocument{"SizeIsNegative", Framed(R"("images":[{"sizeBytes":-1}])"),
-                                "images[0].sizeBytes is not a number from 0"},
-                    BadDocument{"BytesAreText", Framed(R"("images":[{},{"pull":{"bytesDone":"1"}}])"),
-                                "images[1].pull.bytesDone is not a whole number"},
-                    BadDocument{"TimeIsNone", Framed(R"("time":"yesterday")"), "time is not a time"},
-                    BadDocument{"FromIsNumbers", Framed(R"("images":[{"from":[1]}])"),
-                                "images[0].from[0] is not a string"},
-                    BadDocument{"Deep", Framed("\"x\":" + std::string(1000, '[')), "status document"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(StatusDocument, BadDocumentTest, {"Empty", "", "status document"},
+          {"Html", "<html>", "status document"}, {"List", "[]", "the document is not an object"},
+          {"OtherKind", R"({"apiVersion":"prefetchd.dev/v1","kind":"X"})", "no NodeStatus"},
+          {"OtherVersion", R"({"apiVersion":"prefetchd.dev/v2","kind":"NodeStatus"})", "no NodeStatus"},
+          {"ReadyIsText", Framed(R"("ready":"yes")"), "ready is not true or false"},
+          {"ImageIsText", Framed(R"("images":["a"])"), "images[0] is not an object"},
+          {"SizeIsNegative", Framed(R"("images":[{"sizeBytes":-1}])"),
+           "images[0].sizeBytes is not a number from 0"},
+          {"BytesAreText", Framed(R"("images":[{},{"pull":{"bytesDone":"1"}}])"),
+           "images[1].pull.bytesDone is not a whole number"},
+          {"TimeIsNone", Framed(R"("time":"yesterday")"), "time is not a time"},
+          {"FromIsNumbers", Framed(R"("images":[{"from":[1]}])"), "images[0].from[0] is not a string"},
+          {"Deep", Framed("\"x\":" + std::string(1000, '[')), "status document"});
 
 TEST(AsYaml, QuotesWhatWouldBeSomethingElse) {
   auto yaml = doc::AsYaml(
@@ -526,16 +516,13 @@ TEST_P(NotAsked, SaysWhy) {
       << json;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Images, NotAsked,
-    testing::Values(
-        WhyCase{"Default", "a:v1", plan::Refresh::kIfNotPresent, true, "refresh is IfNotPresent"},
-        WhyCase{"Digest", "a@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-                plan::Refresh::kIfNotPresent, true, "a digest always names the same content"},
-        WhyCase{"TurnedOff", "a:v1", plan::Refresh::kIfDigestChanged, true, "this agent asks no registry"},
-        WhyCase{"OtherPlatform", "a:v1", plan::Refresh::kIfDigestChanged, false,
-                "the entry is for other platforms"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Images, NotAsked,
+          {"Default", "a:v1", plan::Refresh::kIfNotPresent, true, "refresh is IfNotPresent"},
+          {"Digest", "a@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+           plan::Refresh::kIfNotPresent, true, "a digest always names the same content"},
+          {"TurnedOff", "a:v1", plan::Refresh::kIfDigestChanged, true, "this agent asks no registry"},
+          {"OtherPlatform", "a:v1", plan::Refresh::kIfDigestChanged, false,
+           "the entry is for other platforms"});
 
 }  // namespace
 }  // namespace prefetch::screen::status_test

@@ -14,6 +14,7 @@
 #include "doc/json.h"
 #include "doc/write.h"
 #include "manifest/lint_sample.h"
+#include "rows.h"
 #include "screen/audit.h"
 #include "screen/check_text.h"
 #include "screen/document_words.h"
@@ -59,14 +60,11 @@ TEST_P(ShortImageTest, KeepsWhatSaysMost) {
   EXPECT_EQ(ShortImage(GetParam().image, GetParam().width), GetParam().shown);
   EXPECT_LE(DisplayWidth(ShortImage(GetParam().image, GetParam().width)), GetParam().width);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Layout, ShortImageTest,
-    testing::Values(ShortCase{"Fits", "quay.io/a/b:v1", 20, "quay.io/a/b:v1"},
-                    ShortCase{"Digest", "a/b@sha256:0123456789abcdef", 40, "a/b@sha256:01234567…"},
-                    ShortCase{"Middle", "quay.io/acme/team/service:v1.2", 22, "quay.io/…/service:v1.2"},
-                    ShortCase{"NoRegistry", "averyveryverylongname:v1", 10, "…ngname:v1"},
-                    ShortCase{"Tiny", "quay.io/acme/a:v1", 1, "…"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Layout, ShortImageTest, {"Fits", "quay.io/a/b:v1", 20, "quay.io/a/b:v1"},
+          {"Digest", "a/b@sha256:0123456789abcdef", 40, "a/b@sha256:01234567…"},
+          {"Middle", "quay.io/acme/team/service:v1.2", 22, "quay.io/…/service:v1.2"},
+          {"NoRegistry", "averyveryverylongname:v1", 10, "…ngname:v1"},
+          {"Tiny", "quay.io/acme/a:v1", 1, "…"});
 
 TEST(Paragraph, KeepsTheLinesOfItsText) {
   EXPECT_EQ(Paragraph("a.yaml:1: one\na.yaml:2: two three", "! ", "  ", 24),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "rows.h"
 #include "screen/log_pace.h"
 #include "screen/text_layout.h"
 #include "status/kubelet_sample.h"
@@ -79,19 +80,16 @@ class WaitKeyTest : public testing::TestWithParam<KeyCase> {};
 TEST_P(WaitKeyTest, ChangesWithWhatIsWorthALine) {
   EXPECT_EQ(WaitKey(Parsed(GetParam().before)) != WaitKey(Parsed(GetParam().after)), GetParam().worth_a_line);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Rows, WaitKeyTest,
-    testing::Values(
-        KeyCase{"Bytes", {sample::Pulling("a:1", 10, 100, 1)}, {sample::Pulling("a:1", 50, 100, 9)}, false},
-        KeyCase{"Starts", {sample::Queued("a:1")}, {sample::Pulling("a:1", 0, 100, 0)}, false},
-        KeyCase{"Ready", {sample::Pulling("a:1", 99, 100, 1)}, {sample::Ready("a:1", 100)}, true},
-        KeyCase{"Fails", {sample::Pulling("a:1", 99, 100, 1)}, {TriedAgain("a:1")}, true},
-        KeyCase{"FailsOtherwise", {TriedAgain("a:1")}, {GivenUp("a:1")}, true},
-        KeyCase{"TheWindowCloses", {sample::Queued("a:1")}, {OutsideWindow("a:1", 3600)}, true},
-        KeyCase{"TimePasses", {OutsideWindow("a:1", 3600)}, {OutsideWindow("a:1", 1800)}, false},
-        KeyCase{"AnotherOneFails", std::vector<plan::ImageState>{TriedAgain("a:1"), sample::Queued("b:1")},
-                std::vector<plan::ImageState>{sample::Queued("a:1"), TriedAgain("b:1")}, true}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, WaitKeyTest,
+          {"Bytes", {sample::Pulling("a:1", 10, 100, 1)}, {sample::Pulling("a:1", 50, 100, 9)}, false},
+          {"Starts", {sample::Queued("a:1")}, {sample::Pulling("a:1", 0, 100, 0)}, false},
+          {"Ready", {sample::Pulling("a:1", 99, 100, 1)}, {sample::Ready("a:1", 100)}, true},
+          {"Fails", {sample::Pulling("a:1", 99, 100, 1)}, {TriedAgain("a:1")}, true},
+          {"FailsOtherwise", {TriedAgain("a:1")}, {GivenUp("a:1")}, true},
+          {"TheWindowCloses", {sample::Queued("a:1")}, {OutsideWindow("a:1", 3600)}, true},
+          {"TimePasses", {OutsideWindow("a:1", 3600)}, {OutsideWindow("a:1", 1800)}, false},
+          {"AnotherOneFails", std::vector<plan::ImageState>{TriedAgain("a:1"), sample::Queued("b:1")},
+           std::vector<plan::ImageState>{sample::Queued("a:1"), TriedAgain("b:1")}, true});
 
 TEST(WaitDetails, ShowsWhatFailsThenWhatMoves) {
   status::StatusDocument document =
@@ -366,21 +364,14 @@ TEST_P(ReadyForTest, AnEntryHasAtLeastItsDemands) {
   EXPECT_EQ(document.ready, GetParam().expect);
   EXPECT_EQ(document.images[0].reason.text() == "WeakerDemand", GetParam().ready && !GetParam().expect);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Rows, ReadyForTest,
-    testing::Values(
-        ReadyForCase{"Same", "Never", true, "Starts", "Starts", PullPolicy::kNever, true},
-        ReadyForCase{"AnOldAgentTellsNoVerdict", "Never", true, "", "", PullPolicy::kNever, true},
-        ReadyForCase{"ListedForLess", "IfNotPresent", true, "Refused", "Pulls", PullPolicy::kNever, false},
-        ReadyForCase{"ListedForLessButItStarts", "IfNotPresent", true, "Starts", "Starts", PullPolicy::kNever,
-                     true},
-        ReadyForCase{"ListedForMore", "Never", true, "Starts", "Starts", PullPolicy::kIfNotPresent, true},
-        ReadyForCase{"NotReadyByTheAgentsList", "Never", false, "Refused", "Pulls", PullPolicy::kIfNotPresent,
-                     false},
-        ReadyForCase{"Always", "Always", true, "Starts", "Starts", PullPolicy::kAlways, true},
-        ReadyForCase{"AlwaysIsNotAskedByTheAgent", "Never", true, "Starts", "Starts", PullPolicy::kAlways,
-                     false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, ReadyForTest, {"Same", "Never", true, "Starts", "Starts", PullPolicy::kNever, true},
+          {"AnOldAgentTellsNoVerdict", "Never", true, "", "", PullPolicy::kNever, true},
+          {"ListedForLess", "IfNotPresent", true, "Refused", "Pulls", PullPolicy::kNever, false},
+          {"ListedForLessButItStarts", "IfNotPresent", true, "Starts", "Starts", PullPolicy::kNever, true},
+          {"ListedForMore", "Never", true, "Starts", "Starts", PullPolicy::kIfNotPresent, true},
+          {"NotReadyByTheAgentsList", "Never", false, "Refused", "Pulls", PullPolicy::kIfNotPresent, false},
+          {"Always", "Always", true, "Starts", "Starts", PullPolicy::kAlways, true},
+          {"AlwaysIsNotAskedByTheAgent", "Never", true, "Starts", "Starts", PullPolicy::kAlways, false});
 
 struct PolicyCase {
   std::string name;
@@ -404,14 +395,10 @@ TEST_P(PolicyTest, AnotherPolicyThanTheEntrysOwn) {
   EXPECT_TRUE(!GetParam().expect || document.phase == plan::Phase::kReady);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, PolicyTest,
-    testing::Values(PolicyCase{"StartsForAll", true, "Starts", "Starts", PullPolicy::kNever, true},
-                    PolicyCase{"RefusedToNever", true, "Refused", "Pulls", PullPolicy::kNever, false},
-                    PolicyCase{"PullsForIfNotPresent", true, "Refused", "Pulls", PullPolicy::kIfNotPresent,
-                               true},
-                    PolicyCase{"UnknownForNever", true, "Unknown", "Unknown", PullPolicy::kNever, false}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, PolicyTest, {"StartsForAll", true, "Starts", "Starts", PullPolicy::kNever, true},
+          {"RefusedToNever", true, "Refused", "Pulls", PullPolicy::kNever, false},
+          {"PullsForIfNotPresent", true, "Refused", "Pulls", PullPolicy::kIfNotPresent, true},
+          {"UnknownForNever", true, "Unknown", "Unknown", PullPolicy::kNever, false});
 
 TEST(NarrowTo, WhatFailsMakesTheNodeFail) {
   EXPECT_EQ(
@@ -469,23 +456,19 @@ TEST_P(LogPaceTest, SaysALine) {
   EXPECT_EQ(lines, GetParam().lines);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, LogPaceTest,
-    testing::Values(
-        PaceCase{"AtOnce", false, {{0, "a"}, {1, "a"}}, {0}},
-        PaceCase{"EveryHalfMinuteThoughNothingChanges", false,
-                 std::vector<Look>{{0, "a"}, {29, "a"}, {30, "a"}, {59, "a"}, {60, "a"}},
-                 std::vector<int>{0, 30, 60}},
-        PaceCase{"AChangeSoon", false, {{0, "a"}, {4, "b"}, {5, "b"}, {6, "c"}, {10, "c"}}, {0, 5, 10}},
-        PaceCase{"AChangeBackIsNone", false, {{0, "a"}, {3, "b"}, {6, "a"}, {30, "a"}}, {0, 30}},
-        PaceCase{"AChangeBeginsTheHalfMinuteAnew", false,
-                 std::vector<Look>{{0, "a"}, {20, "b"}, {30, "b"}, {50, "b"}}, std::vector<int>{0, 20, 50}},
-        PaceCase{"NothingOfShortWork", true, {{0, "a"}, {4, "b"}}, {}},
-        PaceCase{"LongWorkFromItsFirstChange", true, std::vector<Look>{{0, "a"}, {5, "a"}, {6, "b"}},
-                 std::vector<int>{
-                     5,
-                 }}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, LogPaceTest, {"AtOnce", false, {{0, "a"}, {1, "a"}}, {0}},
+          {"EveryHalfMinuteThoughNothingChanges", false,
+           std::vector<Look>{{0, "a"}, {29, "a"}, {30, "a"}, {59, "a"}, {60, "a"}},
+           std::vector<int>{0, 30, 60}},
+          {"AChangeSoon", false, {{0, "a"}, {4, "b"}, {5, "b"}, {6, "c"}, {10, "c"}}, {0, 5, 10}},
+          {"AChangeBackIsNone", false, {{0, "a"}, {3, "b"}, {6, "a"}, {30, "a"}}, {0, 30}},
+          {"AChangeBeginsTheHalfMinuteAnew", false,
+           std::vector<Look>{{0, "a"}, {20, "b"}, {30, "b"}, {50, "b"}}, std::vector<int>{0, 20, 50}},
+          {"NothingOfShortWork", true, {{0, "a"}, {4, "b"}}, {}},
+          {"LongWorkFromItsFirstChange", true, std::vector<Look>{{0, "a"}, {5, "a"}, {6, "b"}},
+           std::vector<int>{
+               5,
+           }});
 
 }  // namespace
 }  // namespace prefetch::screen::wait_view_test

@@ -8,6 +8,7 @@
 #include "doc/json.h"
 #include "golden.h"
 #include "plan/readiness.h"
+#include "rows.h"
 #include "status/check_document.h"
 #include "status/kubelet_sample.h"
 #include "status/planted.h"
@@ -97,18 +98,14 @@ TEST_P(PublicReadyzTest, TellsNothingThatIsPlanted) {
   EXPECT_NE(full.find(kPlanted), std::string::npos) << full;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    PublicStatus, PublicReadyzTest,
-    testing::Values(
-        ReadyRow{"RuntimeDown", {}, plan::Reason::kRuntimeDown, false, "not ready: RuntimeDown\n"},
-        ReadyRow{"ListInvalid", {}, plan::Reason::kListInvalid, true, "not ready: ListInvalid\n"},
-        ReadyRow{
-            "Credentials", {}, plan::Reason::kCredentialsInvalid, true, "not ready: CredentialsInvalid\n"},
-        ReadyRow{"Images", plan::ReadyQuestion{}, plan::Reason::kImagesNotReady, true,
-                 "not ready: 3 required images are not ready: first quay.io/acme/a:v1 (AccessDenied)\n"},
-        ReadyRow{"BrokenSource", plan::ReadyQuestion{.policy = {}, .hash = "", .source = "images.yaml"},
-                 plan::Reason::kListInvalid, false, "not ready: no valid version of images.yaml is known\n"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(PublicStatus, PublicReadyzTest,
+          {"RuntimeDown", {}, plan::Reason::kRuntimeDown, false, "not ready: RuntimeDown\n"},
+          {"ListInvalid", {}, plan::Reason::kListInvalid, true, "not ready: ListInvalid\n"},
+          {"Credentials", {}, plan::Reason::kCredentialsInvalid, true, "not ready: CredentialsInvalid\n"},
+          {"Images", plan::ReadyQuestion{}, plan::Reason::kImagesNotReady, true,
+           "not ready: 3 required images are not ready: first quay.io/acme/a:v1 (AccessDenied)\n"},
+          {"BrokenSource", plan::ReadyQuestion{.policy = {}, .hash = "", .source = "images.yaml"},
+           plan::Reason::kListInvalid, false, "not ready: no valid version of images.yaml is known\n"});
 
 TEST(PublicCheck, HasNoMessageButThoseAboutTheQuestion) {
   CheckResult result;

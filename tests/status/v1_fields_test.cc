@@ -13,6 +13,7 @@
 #include "golden.h"
 #include "plan/check.h"
 #include "plan/image_readiness.h"
+#include "rows.h"
 #include "status/check_document.h"
 #include "status/documents.h"
 #include "status/kubelet_sample.h"
@@ -165,14 +166,10 @@ TEST_P(WithoutKubelet, StatusCheckAndWaitAgree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Images, WithoutKubelet,
-                         testing::Values(ImageCase{"Usable", true, true},
-                                         ImageCase{"Absent", false, false, plan::Reason::kNotFound},
-                                         ImageCase{"NotUnpacked", true, false, plan::Reason::kNotUnpacked},
-                                         ImageCase{"OfAnotherPlatform", true, false,
-                                                   plan::Reason::kWrongPlatform},
-                                         ImageCase{"NotReported", false, false, plan::Reason::kFactsUnknown}),
-                         [](const auto& row) { return row.param.name; });
+TEST_ROWS(Images, WithoutKubelet, {"Usable", true, true}, {"Absent", false, false, plan::Reason::kNotFound},
+          {"NotUnpacked", true, false, plan::Reason::kNotUnpacked},
+          {"OfAnotherPlatform", true, false, plan::Reason::kWrongPlatform},
+          {"NotReported", false, false, plan::Reason::kFactsUnknown});
 
 }  // namespace
 }  // namespace prefetch::status::v1_fields_test

@@ -14,6 +14,7 @@
 #include "fakes/wire_server.h"
 #include "manifest/read.h"
 #include "rig/port.h"
+#include "rows.h"
 #include "system/check_rig.h"
 
 namespace prefetch::system::check_command_test {
@@ -82,121 +83,106 @@ const std::string kAlways =
     "on node ci-7: contacts the registry (PolicyAlways): contacts the registry: not checked yet → set "
     "imagePullPolicy: IfNotPresent or Never, and let the list refresh the tag\n";
 
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     All, CheckRow,
-    testing::Values(
-        CheckCase{"AnImage", Words{"--image", "reg.io/app:good", "--policy", "Never"}, 0,
-                  "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
-                  "the image starts on node ci-7\n",
-                  ""},
-        CheckCase{"AClosedOne", Words{"--image", "reg.io/app:closed"}, 1,
-                  "FAIL  –  reg.io/app:closed  IfNotPresent (default)  " + kClosed +
-                      "the image will not start on node ci-7\n",
-                  ""},
-        CheckCase{"EachPolicyIsForTheImageBeforeIt",
-                  Words{"--image=a:good", "--policy=Never", "--image=b", "--image=c:good", "--policy=Always"},
-                  1,
-                  "ok    –  a:good  Never (stated)                starts from the node (OpenToNode)\nFAIL  – "
-                  " b       Always (default for :latest)  " +
-                      kAlways + "FAIL  –  c:good  Always (stated)               " + kAlways +
-                      "2 of 3 images may not start on node ci-7: 2 contact the registry\n",
-                  ""},
-        CheckCase{"AManifestOnceAnImage", Words{"-f", "@/job.yaml"}, 1,
-                  "ok    setup (init), app  reg.io/app:good       IfNotPresent (default by app)  starts from "
-                  "the node (OpenToNode)\nFAIL  worker             reg.io/worker:closed  Never (stated)      "
-                  "           " +
-                      kClosed + "1 of 2 images will not start on node ci-7\n",
-                  ""},
-        CheckCase{
-            "TheManifestsOfAClusterThatAlwaysPulls",
-            Words{"-f", "@/good.yaml", "--assume-always-pull", "-o", "text", "--image", "reg.io/app:good"}, 1,
-            "FAIL  setup (init), app  reg.io/app:good     Always (AlwaysPullImages)  " + kAlways +
-                "FAIL  worker             reg.io/worker:good  Always (AlwaysPullImages)  " + kAlways +
-                "2 of 2 images may not start on node ci-7: 2 contact the registry\n",
-            ""},
-        CheckCase{
-            "AControllersDefault", Words{"--image", "a", "--default-policy", "Never"}, 1,
-            "FAIL  –  a  Never (assumed default)  " + kClosed + "the image will not start on node ci-7\n",
-            ""},
-        CheckCase{"ACustomResource",
-                  Words{"-f", "@/custom.yaml", "--pod-template-path", "spec.task.template"}, 1,
-                  "FAIL  c  reg.io/c:closed  IfNotPresent (default)  " + kClosed +
-                      "the image will not start on node ci-7\n",
-                  ""},
-        CheckCase{"APodWithItsOwnSecret", Words{"--image", "a:closed", "--pod-secret", "team/pull/u1"}, 0,
-                  "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
-                  "the image starts on node ci-7\n",
-                  ""},
-        CheckCase{"APodWithAPullSecretInItsManifest", Words{"-f", "@/secret.yaml", "-n", "team"}, 0,
-                  "ok    c  reg.io/c:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
-                  "the image starts on node ci-7\n",
-                  ""},
-        CheckCase{"APodWithAServiceAccount",
-                  Words{"--image", "a:closed", "--pod-service-account", "team/runner/u1"}, 0,
-                  "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
-                  "the image starts on node ci-7\n",
-                  ""},
-        CheckCase{"UnknownIsANo", Words{"--image", "a:odd"}, 1,
-                  "FAIL  –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
-                  "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
-                  "--kubelet-config; or check with --unknown pass\nthe image may not start on node ci-7: 1 "
-                  "not known\n",
-                  ""},
-        CheckCase{
-            "UnlessItPasses", Words{"--image", "a:odd", "--unknown", "pass"}, 0,
-            "ok    –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
-            "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
-            "--kubelet-config; or check with --unknown pass\nthe image may start on node ci-7: 1 not known\n",
-            ""},
-        CheckCase{"AFolder", Words{"-f", "@/jobs"}, 1,
-                  "FAIL  worker  reg.io/worker:closed  Never (stated)  " + kClosed +
-                      "the image will not start on node ci-7\n",
-                  ""},
-        // The preflight passed with IfNotPresent on a stale copy, the job used Always on a tag that was gone.
-        CheckCase{"ACheckThatIsWeakerThanThePod", Words{"-f", "@/weaker.yaml"}, 1,
-                  "FAIL  precheck (init), app  reg.io/app:good  Always (stated by app; precheck (init) has "
-                  "IfNotPresent)  " +
-                      kAlways + "the image may not start on node ci-7: 1 contacts the registry\n",
-                  ""},
-        CheckCase{"AControllerWithTwoDefaults",
-                  Words{"--image", "a:good", "--default-policy", "Always", "--default-check-policy",
-                        "IfNotPresent"},
-                  1,
-                  "FAIL  –  a:good  Always (assumed default; checks have IfNotPresent)  " + kAlways +
-                      "the image may not start on node ci-7: 1 contacts the registry\n",
-                  ""},
-        CheckCase{"GithubHasTheFirstLineOfIt", Words{"-f", "@/jobs", "-o", "github"}, 1,
-                  "::error file=@/jobs/worker.yaml,line=1,col=64,title=prefetchctl check "
-                  "reg.io/worker%3Aclosed::reg.io/worker:closed, worker, Never (stated): " +
-                      kClosed + "the image will not start on node ci-7\n",
-                  ""},
-        CheckCase{"NothingToCheck", {"-f", "@/service.yaml"}, 0, "", "nothing to check"},
-        CheckCase{
-            "AnObjectThatIsNotUnderstood", Words{"-f", "@/farm.yaml"}, 1, "",
-            "@/farm.yaml:1:26: Farm big may run pods, and no image of it was found here (Farm.acme.io)\n"},
-        CheckCase{"BesideAnImageThatStarts",
-                  Words{"-f", "@/farm.yaml", "--image", "reg.io/app:good", "--policy", "Never"}, 1,
-                  "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
-                  "the image starts on node ci-7\n",
-                  "@/farm.yaml:1:26: Farm big"},
-        CheckCase{
-            "AnAcceptedObject", {"-f", "@/farm.yaml", "--allow-unread", "Farm"}, 0, "", "nothing to check"},
-        CheckCase{"AllMistakesAtOnce",
-                  Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml", "--image", "A B"}, 2,
-                  "", "@/bad.yaml:8:"},
-        CheckCase{"AnotherMistakeOfThem",
-                  Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml"}, 2, "",
-                  "@/worse.yaml:"},
-        CheckCase{"AFileThatIsNotThere", {"-f", "@/none.yaml"}, 2, "", "@/none.yaml"},
-        CheckCase{"ANameThatIsNone", {"--image", "A"}, 2, "", "--image A: "},
-        CheckCase{"NoImageAtAll", {}, 2, "", "name manifests with -f"},
-        CheckCase{"APolicyOfNoImage", {"--policy", "Never", "--image", "a"}, 2, "", "after its --image"},
-        CheckCase{"TwoPoliciesOfOne", Words{"--image", "a", "--policy", "Never", "--policy", "Always"}, 2, "",
-                  "after its --image"},
-        CheckCase{
-            "ABadDefault", {"--image", "a", "--default-policy", "x"}, 2, "", "--default-policy must be"},
-        CheckCase{"ABadAgent", {"--image", "a", "--agent", "ftp://x"}, 2, "", "--agent must be"}),
-    [](const auto& row) { return row.param.name; });
+    {"AnImage", Words{"--image", "reg.io/app:good", "--policy", "Never"}, 0,
+     "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
+     "the image starts on node ci-7\n",
+     ""},
+    {"AClosedOne", Words{"--image", "reg.io/app:closed"}, 1,
+     "FAIL  –  reg.io/app:closed  IfNotPresent (default)  " + kClosed +
+         "the image will not start on node ci-7\n",
+     ""},
+    {"EachPolicyIsForTheImageBeforeIt",
+     Words{"--image=a:good", "--policy=Never", "--image=b", "--image=c:good", "--policy=Always"}, 1,
+     "ok    –  a:good  Never (stated)                starts from the node (OpenToNode)\nFAIL  – "
+     " b       Always (default for :latest)  " +
+         kAlways + "FAIL  –  c:good  Always (stated)               " + kAlways +
+         "2 of 3 images may not start on node ci-7: 2 contact the registry\n",
+     ""},
+    {"AManifestOnceAnImage", Words{"-f", "@/job.yaml"}, 1,
+     "ok    setup (init), app  reg.io/app:good       IfNotPresent (default by app)  starts from "
+     "the node (OpenToNode)\nFAIL  worker             reg.io/worker:closed  Never (stated)      "
+     "           " +
+         kClosed + "1 of 2 images will not start on node ci-7\n",
+     ""},
+    {"TheManifestsOfAClusterThatAlwaysPulls",
+     Words{"-f", "@/good.yaml", "--assume-always-pull", "-o", "text", "--image", "reg.io/app:good"}, 1,
+     "FAIL  setup (init), app  reg.io/app:good     Always (AlwaysPullImages)  " + kAlways +
+         "FAIL  worker             reg.io/worker:good  Always (AlwaysPullImages)  " + kAlways +
+         "2 of 2 images may not start on node ci-7: 2 contact the registry\n",
+     ""},
+    {"AControllersDefault", Words{"--image", "a", "--default-policy", "Never"}, 1,
+     "FAIL  –  a  Never (assumed default)  " + kClosed + "the image will not start on node ci-7\n", ""},
+    {"ACustomResource", Words{"-f", "@/custom.yaml", "--pod-template-path", "spec.task.template"}, 1,
+     "FAIL  c  reg.io/c:closed  IfNotPresent (default)  " + kClosed +
+         "the image will not start on node ci-7\n",
+     ""},
+    {"APodWithItsOwnSecret", Words{"--image", "a:closed", "--pod-secret", "team/pull/u1"}, 0,
+     "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
+     "the image starts on node ci-7\n",
+     ""},
+    {"APodWithAPullSecretInItsManifest", Words{"-f", "@/secret.yaml", "-n", "team"}, 0,
+     "ok    c  reg.io/c:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
+     "the image starts on node ci-7\n",
+     ""},
+    {"APodWithAServiceAccount", Words{"--image", "a:closed", "--pod-service-account", "team/runner/u1"}, 0,
+     "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
+     "the image starts on node ci-7\n",
+     ""},
+    {"UnknownIsANo", Words{"--image", "a:odd"}, 1,
+     "FAIL  –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
+     "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
+     "--kubelet-config; or check with --unknown pass\nthe image may not start on node ci-7: 1 "
+     "not known\n",
+     ""},
+    {"UnlessItPasses", Words{"--image", "a:odd", "--unknown", "pass"}, 0,
+     "ok    –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
+     "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
+     "--kubelet-config; or check with --unknown pass\nthe image may start on node ci-7: 1 not known\n",
+     ""},
+    {"AFolder", Words{"-f", "@/jobs"}, 1,
+     "FAIL  worker  reg.io/worker:closed  Never (stated)  " + kClosed +
+         "the image will not start on node ci-7\n",
+     ""},
+    // The preflight passed with IfNotPresent on a stale copy, the job used Always on a tag that was gone.
+    {"ACheckThatIsWeakerThanThePod", Words{"-f", "@/weaker.yaml"}, 1,
+     "FAIL  precheck (init), app  reg.io/app:good  Always (stated by app; precheck (init) has "
+     "IfNotPresent)  " +
+         kAlways + "the image may not start on node ci-7: 1 contacts the registry\n",
+     ""},
+    {"AControllerWithTwoDefaults",
+     Words{"--image", "a:good", "--default-policy", "Always", "--default-check-policy", "IfNotPresent"}, 1,
+     "FAIL  –  a:good  Always (assumed default; checks have IfNotPresent)  " + kAlways +
+         "the image may not start on node ci-7: 1 contacts the registry\n",
+     ""},
+    {"GithubHasTheFirstLineOfIt", Words{"-f", "@/jobs", "-o", "github"}, 1,
+     "::error file=@/jobs/worker.yaml,line=1,col=64,title=prefetchctl check "
+     "reg.io/worker%3Aclosed::reg.io/worker:closed, worker, Never (stated): " +
+         kClosed + "the image will not start on node ci-7\n",
+     ""},
+    {"NothingToCheck", {"-f", "@/service.yaml"}, 0, "", "nothing to check"},
+    {"AnObjectThatIsNotUnderstood", Words{"-f", "@/farm.yaml"}, 1, "",
+     "@/farm.yaml:1:26: Farm big may run pods, and no image of it was found here (Farm.acme.io)\n"},
+    {"BesideAnImageThatStarts", Words{"-f", "@/farm.yaml", "--image", "reg.io/app:good", "--policy", "Never"},
+     1,
+     "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
+     "the image starts on node ci-7\n",
+     "@/farm.yaml:1:26: Farm big"},
+    {"AnAcceptedObject", {"-f", "@/farm.yaml", "--allow-unread", "Farm"}, 0, "", "nothing to check"},
+    {"AllMistakesAtOnce",
+     Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml", "--image", "A B"}, 2, "",
+     "@/bad.yaml:8:"},
+    {"AnotherMistakeOfThem", Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml"}, 2, "",
+     "@/worse.yaml:"},
+    {"AFileThatIsNotThere", {"-f", "@/none.yaml"}, 2, "", "@/none.yaml"},
+    {"ANameThatIsNone", {"--image", "A"}, 2, "", "--image A: "},
+    {"NoImageAtAll", {}, 2, "", "name manifests with -f"},
+    {"APolicyOfNoImage", {"--policy", "Never", "--image", "a"}, 2, "", "after its --image"},
+    {"TwoPoliciesOfOne", Words{"--image", "a", "--policy", "Never", "--policy", "Always"}, 2, "",
+     "after its --image"},
+    {"ABadDefault", {"--image", "a", "--default-policy", "x"}, 2, "", "--default-policy must be"},
+    {"ABadAgent", {"--image", "a", "--agent", "ftp://x"}, 2, "", "--agent must be"});
 
 TEST_F(Check, JsonHasTheAnswersAndSaysWhatTheExitCodeSays) {
   auto server = Serve(&AnswerAll);
@@ -377,66 +363,62 @@ bool WriteHead(int fd, const std::string& more) {
                                   "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + more + "\r\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, BadAgent,
-    testing::Values(BadAgentCase{"Hangs",
-                                 [](const tests::WireRequest&, int fd) {
-                                   tests::WireServer::WaitForClose(fd);
-                                   return false;
-                                 },
-                                 "it does not answer in time"},
-                    BadAgentCase{"HangsInTheMiddle",
-                                 [](const tests::WireRequest&, int fd) {
-                                   WriteHead(fd, "Content-Length: 5000\r\n");
-                                   tests::WireServer::Write(fd, "{\"kind\":");
-                                   tests::WireServer::WaitForClose(fd);
-                                   return false;
-                                 },
-                                 "it does not answer in time"},
-                    BadAgentCase{"DiesInTheMiddle",
-                                 [](const tests::WireRequest&, int fd) {
-                                   WriteHead(fd, "Content-Length: 5000\r\n");
-                                   tests::WireServer::Write(fd, "{\"kind\":");
-                                   return false;
-                                 },
-                                 "cannot ask the agent"},
-                    BadAgentCase{"IsNoHttp",
-                                 [](const tests::WireRequest&, int fd) {
-                                   tests::WireServer::Write(fd, std::string("\x15\x03\x01\0\x02\x02", 6));
-                                   return false;
-                                 },
-                                 "cannot ask the agent"},
-                    BadAgentCase{"AnswersGarbage",
-                                 [](const tests::WireRequest&, int fd) {
-                                   return WriteHead(fd, "Content-Length: 6\r\n") &&
-                                          tests::WireServer::Write(fd, "<html>");
-                                 },
-                                 "gave an unexpected answer"},
-                    BadAgentCase{"AnswersAnotherQuestion",
-                                 [](const tests::WireRequest&, int fd) {
-                                   std::string body = status::CheckResultJson({.node = "n", .ok = true});
-                                   return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) +
-                                                            "\r\n") &&
-                                          tests::WireServer::Write(fd, body);
-                                 },
-                                 "gave an unexpected answer"},
-                    BadAgentCase{"Floods",
-                                 [](const tests::WireRequest&, int fd) {
-                                   const std::string much(1 << 20, ' ');
-                                   bool open = WriteHead(fd, "");
-                                   while (open) open = tests::WireServer::Write(fd, much);
-                                   return false;
-                                 },
-                                 "cannot ask the agent"},
-                    BadAgentCase{"FloodsHeaders",
-                                 [](const tests::WireRequest&, int fd) {
-                                   const std::string much = "X-More: " + std::string(4096, 'x') + "\r\n";
-                                   bool open = tests::WireServer::Write(fd, "HTTP/1.1 200 OK\r\n");
-                                   while (open) open = tests::WireServer::Write(fd, much);
-                                   return false;
-                                 },
-                                 "cannot ask the agent"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, BadAgent,
+          {"Hangs",
+           [](const tests::WireRequest&, int fd) {
+             tests::WireServer::WaitForClose(fd);
+             return false;
+           },
+           "it does not answer in time"},
+          {"HangsInTheMiddle",
+           [](const tests::WireRequest&, int fd) {
+             WriteHead(fd, "Content-Length: 5000\r\n");
+             tests::WireServer::Write(fd, "{\"kind\":");
+             tests::WireServer::WaitForClose(fd);
+             return false;
+           },
+           "it does not answer in time"},
+          {"DiesInTheMiddle",
+           [](const tests::WireRequest&, int fd) {
+             WriteHead(fd, "Content-Length: 5000\r\n");
+             tests::WireServer::Write(fd, "{\"kind\":");
+             return false;
+           },
+           "cannot ask the agent"},
+          {"IsNoHttp",
+           [](const tests::WireRequest&, int fd) {
+             tests::WireServer::Write(fd, std::string("\x15\x03\x01\0\x02\x02", 6));
+             return false;
+           },
+           "cannot ask the agent"},
+          {"AnswersGarbage",
+           [](const tests::WireRequest&, int fd) {
+             return WriteHead(fd, "Content-Length: 6\r\n") && tests::WireServer::Write(fd, "<html>");
+           },
+           "gave an unexpected answer"},
+          {"AnswersAnotherQuestion",
+           [](const tests::WireRequest&, int fd) {
+             std::string body = status::CheckResultJson({.node = "n", .ok = true});
+             return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
+                    tests::WireServer::Write(fd, body);
+           },
+           "gave an unexpected answer"},
+          {"Floods",
+           [](const tests::WireRequest&, int fd) {
+             const std::string much(1 << 20, ' ');
+             bool open = WriteHead(fd, "");
+             while (open) open = tests::WireServer::Write(fd, much);
+             return false;
+           },
+           "cannot ask the agent"},
+          {"FloodsHeaders",
+           [](const tests::WireRequest&, int fd) {
+             const std::string much = "X-More: " + std::string(4096, 'x') + "\r\n";
+             bool open = tests::WireServer::Write(fd, "HTTP/1.1 200 OK\r\n");
+             while (open) open = tests::WireServer::Write(fd, much);
+             return false;
+           },
+           "cannot ask the agent"});
 
 // A question that hangs does not take the answers to others with it.
 TEST_F(Check, WhatNeedsARegistryHoldsUpNothingElse) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "rows.h"
 #include "system/command_folder.h"
 
 namespace prefetch::system::ci_recipes_test {
@@ -116,20 +117,16 @@ TEST_P(RecipesLint, IsCleanAndWithAlwaysIsNot) {
 }
 
 // The policies of a GitLab job's pod are in config.toml: an option of the command has them.
-INSTANTIATE_TEST_SUITE_P(
+TEST_ROWS(
     All, RecipesLint,
-    testing::Values(LintCase{"Buildkite", "buildkite.yaml", "imagePullPolicy: IfNotPresent",
-                             "imagePullPolicy: Always", "PF202"},
-                    LintCase{"Gitlab", "gitlab-pod.yaml", "IfNotPresent", "Always", "(container \"helper\")"},
-                    LintCase{"Arc", "arc.yaml", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always",
-                             "(container \"runner\")"},
-                    LintCase{"Tekton", "tekton.yaml", "imagePullPolicy: IfNotPresent",
-                             "imagePullPolicy: Always", "(container \"unit\")"},
-                    LintCase{"Prow", "prow.yaml", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always",
-                             "(container \"test\")"},
-                    LintCase{"Jenkins", "jenkins.yaml", "imagePullPolicy: IfNotPresent",
-                             "imagePullPolicy: Always", "(container \"jnlp\")"}),
-    [](const auto& row) { return row.param.name; });
+    {"Buildkite", "buildkite.yaml", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always", "PF202"},
+    {"Gitlab", "gitlab-pod.yaml", "IfNotPresent", "Always", "(container \"helper\")"},
+    {"Arc", "arc.yaml", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always", "(container \"runner\")"},
+    {"Tekton", "tekton.yaml", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always",
+     "(container \"unit\")"},
+    {"Prow", "prow.yaml", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always", "(container \"test\")"},
+    {"Jenkins", "jenkins.yaml", "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always",
+     "(container \"jnlp\")"});
 
 // The controllers' own helper images are on the list: an example with its list shortened is not clean.
 TEST_F(Recipes, TheListHasTheHelperImagesThatTheExamplesName) {

@@ -21,6 +21,7 @@
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
+#include "rows.h"
 #include "system/commands_help.h"
 
 namespace prefetch::system::commands_test {
@@ -208,19 +209,15 @@ TEST_F(Completion, FishOffersValues) {
   EXPECT_EQ(Fish({"prefetchctl", "lint", "--output=j"}), Set{"--output=json"});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, CompletionRow,
-    testing::Values(CompletionCase{"ValuesOfAnOption", Words{"prefetchctl", "lint", "-f", "deploy", "-o", ""},
-                                   Set{"text", "json", "github", "sarif"},
-                                   Set{"text", "json", "github", "sarif"}},
-                    CompletionCase{"TheBeginningOfOne", Words{"prefetchctl", "list", "import", "-o", "t"},
-                                   Set{"txt"}, Set{"yaml", "txt", "json"}},
-                    CompletionCase{"AShell", Words{"prefetchctl", "completion", ""},
-                                   Set{"bash", "zsh", "fish"}, Set{"bash", "zsh", "fish"}},
-                    CompletionCase{"Files", {"prefetchctl", "lint", "--list", ""}, Set{}, Set{"FILES"}},
-                    CompletionCase{"FilesAsArguments", Words{"prefetchctl", "list", "diff", "a.yaml", ""},
-                                   Set{}, Set{"FILES"}}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, CompletionRow,
+          {"ValuesOfAnOption", Words{"prefetchctl", "lint", "-f", "deploy", "-o", ""},
+           Set{"text", "json", "github", "sarif"}, Set{"text", "json", "github", "sarif"}},
+          {"TheBeginningOfOne", Words{"prefetchctl", "list", "import", "-o", "t"}, Set{"txt"},
+           Set{"yaml", "txt", "json"}},
+          {"AShell", Words{"prefetchctl", "completion", ""}, Set{"bash", "zsh", "fish"},
+           Set{"bash", "zsh", "fish"}},
+          {"Files", {"prefetchctl", "lint", "--list", ""}, Set{}, Set{"FILES"}},
+          {"FilesAsArguments", Words{"prefetchctl", "list", "diff", "a.yaml", ""}, Set{}, Set{"FILES"}});
 
 // The command reports each mistake in one sentence.
 struct WrongCase {

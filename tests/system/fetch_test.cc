@@ -19,6 +19,7 @@
 #include "rig/expect_ok.h"
 #include "rig/layer_blob.h"
 #include "rig/proxy.h"
+#include "rows.h"
 #include "system/fetch_parts.h"
 #include "system/node.h"
 
@@ -484,10 +485,8 @@ TEST_P(WrongBytes, HarmNoPullOnceTheRegistryIsHonest) {
       << node.AgentLog();
 }
 
-INSTANTIATE_TEST_SUITE_P(Lies, WrongBytes,
-                         testing::Values(Lie{"OneByte", Flipped}, Lie{"Longer", Longer},
-                                         Lie{"InParts", InParts}, Lie{"AMirrors", Flipped, true}),
-                         [](const auto& lie) { return lie.param.name; });
+TEST_ROWS(Lies, WrongBytes, {"OneByte", Flipped}, {"Longer", Longer}, {"InParts", InParts},
+          {"AMirrors", Flipped, true});
 
 }  // namespace
 }  // namespace prefetch::system::fetch_test

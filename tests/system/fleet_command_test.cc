@@ -20,6 +20,7 @@
 #include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
+#include "rows.h"
 #include "status/check_document.h"
 #include "status/kubelet_sample.h"
 #include "status/sample.h"
@@ -352,23 +353,18 @@ TEST_P(MissingRight, IsNamed) {
 }
 const Words kStatus = {"status", "--fleet"}, kAudit = {"audit", "--fleet"},
             kWait = {"wait", "--fleet", "--timeout", "10m"};
-INSTANTIATE_TEST_SUITE_P(
-    Examples, MissingRight,
-    testing::Values(
-        RightCase{
-            "ListNodes", "fleet-viewer.yaml", "list", "nodes", kStatus, 4,
-            "prefetchctl: a right is missing, list nodes (deploy/examples/fleet-viewer.yaml grants what"},
-        RightCase{"ListPods", "fleet-viewer.yaml", "list", "pods", kStatus, 4,
-                  "a right is missing, list pods"},
-        RightCase{"GetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kStatus, 4,
-                  "a right is missing, get pods/proxy"},
-        RightCase{"WaitGetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kWait, 4,
-                  "a right is missing, get pods/proxy"},
-        RightCase{"AuditPods", "audit-viewer.yaml", "list", "pods", kAudit, 1,
-                  "the pods that brought them are not known: list pods of all namespaces is"},
-        RightCase{"AuditEvents", "audit-viewer.yaml", "list", "events", kAudit, 1,
-                  "kubelet's own pulls of listed images are not known: list events of"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Examples, MissingRight,
+          {"ListNodes", "fleet-viewer.yaml", "list", "nodes", kStatus, 4,
+           "prefetchctl: a right is missing, list nodes (deploy/examples/fleet-viewer.yaml grants what"},
+          {"ListPods", "fleet-viewer.yaml", "list", "pods", kStatus, 4, "a right is missing, list pods"},
+          {"GetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kStatus, 4,
+           "a right is missing, get pods/proxy"},
+          {"WaitGetProxy", "fleet-viewer.yaml", "get", "pods/proxy", kWait, 4,
+           "a right is missing, get pods/proxy"},
+          {"AuditPods", "audit-viewer.yaml", "list", "pods", kAudit, 1,
+           "the pods that brought them are not known: list pods of all namespaces is"},
+          {"AuditEvents", "audit-viewer.yaml", "list", "events", kAudit, 1,
+           "kubelet's own pulls of listed images are not known: list events of"});
 
 TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {
   auto ran = rig::RunProgram(

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "fakes/fake_kubelet.h"
 #include "rig/expect_ok.h"
+#include "rows.h"
 #include "system/node.h"
 
 namespace prefetch::system::kubelet_root_test {
@@ -58,29 +59,25 @@ TEST_P(WrongTest, Row) {
   EXPECT_EQ(complaint.substr(0, complaint.find(':')), GetParam().complaint) << complaint;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, WrongTest,
-    testing::Values(
-        CallCase{"Record", R"(openat(AT_FDCWD</>, "/k/image_manager/pulled/sha256-a", O_RDONLY) = 5)", ""},
-        CallCase{"Folder", R"(openat(AT_FDCWD</>, "/k/image_manager", O_RDONLY|O_DIRECTORY) = 5)", ""},
-        CallCase{"DockerConfig", R"(openat(AT_FDCWD</>, "/k/config.json", O_RDONLY) = 5)", ""},
-        CallCase{"Elsewhere", R"(openat(AT_FDCWD</>, "/etc/passwd", O_RDWR) = 5)", ""},
-        CallCase{"FlagsOfADescriptor", "fcntl(5</k/image_manager/pulled>, F_GETFL) = 0x8000", ""},
-        CallCase{"End", R"(<... openat resumed>) = 5</k/image_manager/pulled/sha256-a>)", ""},
-        CallCase{"Pods", R"(openat(AT_FDCWD</>, "/k/pods/x", O_RDONLY) = 5)", "opens"},
-        CallCase{"AllOfIt", R"(openat(AT_FDCWD</>, "/k", O_RDONLY|O_DIRECTORY) = 5)", "opens"},
-        CallCase{"BesideIt", R"(openat(AT_FDCWD</>, "/k/image_manager2/x", O_RDONLY) = 5)", "opens"},
-        CallCase{"ByDescriptor", R"(openat(5</k>, "pki", O_RDONLY) = 6)", "opens"},
-        CallCase{"Write", R"(openat(AT_FDCWD</>, "/k/image_manager/pulled/a", O_RDWR) = 5)", "writes"},
-        CallCase{"Create", R"(openat(AT_FDCWD</>, "/k/image_manager/a", O_RDONLY|O_CREAT, 0600) = 5)",
-                 "writes"},
-        CallCase{"Remove", R"(unlink("/k/image_manager/pulled/a") = 0)", "changes"},
-        CallCase{"Touch", R"(utimensat(5</k/image_manager/pulled/a>, NULL, NULL, 0) = 0)", "changes"},
-        CallCase{"Flock", "flock(5</k/image_manager/pulled/a>, LOCK_SH) = 0", "changes"},
-        CallCase{"PosixLock", "fcntl(5</k/image_manager/pulled/a>, F_SETLK, {l_type=F_RDLCK}) = 0", "locks"},
-        CallCase{"OwnLock", "fcntl(5</k/image_manager/pulled/a>, F_OFD_SETLKW, {}) = 0", "locks"},
-        CallCase{"Lease", "fcntl(5</k/image_manager/pulled/a>, F_SETLEASE, F_RDLCK) = 0", "locks"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, WrongTest,
+          {"Record", R"(openat(AT_FDCWD</>, "/k/image_manager/pulled/sha256-a", O_RDONLY) = 5)", ""},
+          {"Folder", R"(openat(AT_FDCWD</>, "/k/image_manager", O_RDONLY|O_DIRECTORY) = 5)", ""},
+          {"DockerConfig", R"(openat(AT_FDCWD</>, "/k/config.json", O_RDONLY) = 5)", ""},
+          {"Elsewhere", R"(openat(AT_FDCWD</>, "/etc/passwd", O_RDWR) = 5)", ""},
+          {"FlagsOfADescriptor", "fcntl(5</k/image_manager/pulled>, F_GETFL) = 0x8000", ""},
+          {"End", R"(<... openat resumed>) = 5</k/image_manager/pulled/sha256-a>)", ""},
+          {"Pods", R"(openat(AT_FDCWD</>, "/k/pods/x", O_RDONLY) = 5)", "opens"},
+          {"AllOfIt", R"(openat(AT_FDCWD</>, "/k", O_RDONLY|O_DIRECTORY) = 5)", "opens"},
+          {"BesideIt", R"(openat(AT_FDCWD</>, "/k/image_manager2/x", O_RDONLY) = 5)", "opens"},
+          {"ByDescriptor", R"(openat(5</k>, "pki", O_RDONLY) = 6)", "opens"},
+          {"Write", R"(openat(AT_FDCWD</>, "/k/image_manager/pulled/a", O_RDWR) = 5)", "writes"},
+          {"Create", R"(openat(AT_FDCWD</>, "/k/image_manager/a", O_RDONLY|O_CREAT, 0600) = 5)", "writes"},
+          {"Remove", R"(unlink("/k/image_manager/pulled/a") = 0)", "changes"},
+          {"Touch", R"(utimensat(5</k/image_manager/pulled/a>, NULL, NULL, 0) = 0)", "changes"},
+          {"Flock", "flock(5</k/image_manager/pulled/a>, LOCK_SH) = 0", "changes"},
+          {"PosixLock", "fcntl(5</k/image_manager/pulled/a>, F_SETLK, {l_type=F_RDLCK}) = 0", "locks"},
+          {"OwnLock", "fcntl(5</k/image_manager/pulled/a>, F_OFD_SETLKW, {}) = 0", "locks"},
+          {"Lease", "fcntl(5</k/image_manager/pulled/a>, F_SETLEASE, F_RDLCK) = 0", "locks"});
 
 class KubeletRoot : public testing::Test {
  protected:

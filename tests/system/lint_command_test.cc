@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "doc/json.h"
+#include "rows.h"
 #include "system/command_folder.h"
 
 namespace prefetch::system::lint_command_test {
@@ -139,39 +140,35 @@ TEST_P(LintInput, IsUnderstoodOrRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, LintInput,
-    testing::Values(
-        InputCase{"AFile", {"-f", "good.yaml", "--list", "list.txt"}, 0, "clean: 1 file, 1 pod (", ""},
-        InputCase{"AFolder", {"-f", "tree", "--list", "list.txt"}, 1, "1 error in 3 files, 2 pods", ""},
-        InputCase{"AFileOnce", Words{"-f", "tree", "-f", "tree/one.yaml", "./tree", "--list", "list.txt"}, 1,
-                  "in 3 files", ""},
-        InputCase{"APattern", {"-f", "tree/*.y*ml", "--list", "list.txt"}, 0, "clean: 2 files, 1 pod", ""},
-        InputCase{"StandardInput", {"-f", "-", "--list", "list.txt"}, 1, "stdin:5:26", ""},
-        InputCase{"AListFolder", {"-f", "good.yaml", "--list", "lists"}, 0, "clean", ""},
-        InputCase{"NoObject", Words{"-f", "noobject.yaml", "--list", "list.txt"}, 2, "",
-                  "noobject.yaml:1:1: kind: is required"},
-        InputCase{"NothingThere", Words{"-f", "none.yaml", "--list", "list.txt"}, 2, "",
-                  "none.yaml: there is no such file"},
-        InputCase{"NoMatch", {"-f", "x*.yaml", "--list", "list.txt"}, 2, "", "no file matches"},
-        InputCase{"AnEmptyFolder", Words{"-f", "empty", "--list", "list.txt"}, 2, "",
-                  "no file to read is below this folder"},
-        InputCase{"WhatCouldBeReadIsToldAllTheSame", Words{"-f", "bad", "--list", "list.txt"}, 2,
-                  "bad/one.yaml:5:26  error    PF101", "bad/two.yaml:"},
-        InputCase{
-            "FilesOfOtherPrograms", {"-f", "others", "--list", "list.txt"}, 0, "clean: 4 files, 1 pod", ""},
-        InputCase{"ATemplate", {"-f", "chart", "--list", "list.txt"}, 2, "", "looks like a template"},
-        InputCase{"ABadList", {"-f", "good.yaml", "--list", "badlist.txt"}, 2, "", "badlist.txt:1:1"},
-        InputCase{"NoList", {"-f", "good.yaml"}, 2, "", "lint needs manifests (-f) and lists (--list)"},
-        InputCase{"ABadRule", Words{"-f", "good.yaml", "--list", "list.txt", "--select", "X1"}, 2, "",
-                  "there is no rule X1"},
-        InputCase{"ABadPolicy", Words{"-f", "good.yaml", "--list", "list.txt", "--default-policy", "never"},
-                  2, "", "--default-policy must be"},
-        InputCase{"ABadOutput", {"-f", "good.yaml", "--list", "list.txt", "-o", "xml"}, 2, "", "--output"},
-        InputCase{"Github", Words{"-f", "-", "--list", "list.txt", "-o", "github"}, 1,
-                  "::error file=stdin,line=5,col=26,title=PF101", ""},
-        InputCase{"TheRules", {"--rules"}, 0, "PF304  error    invalid-reference", ""}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, LintInput,
+          {"AFile", {"-f", "good.yaml", "--list", "list.txt"}, 0, "clean: 1 file, 1 pod (", ""},
+          {"AFolder", {"-f", "tree", "--list", "list.txt"}, 1, "1 error in 3 files, 2 pods", ""},
+          {"AFileOnce", Words{"-f", "tree", "-f", "tree/one.yaml", "./tree", "--list", "list.txt"}, 1,
+           "in 3 files", ""},
+          {"APattern", {"-f", "tree/*.y*ml", "--list", "list.txt"}, 0, "clean: 2 files, 1 pod", ""},
+          {"StandardInput", {"-f", "-", "--list", "list.txt"}, 1, "stdin:5:26", ""},
+          {"AListFolder", {"-f", "good.yaml", "--list", "lists"}, 0, "clean", ""},
+          {"NoObject", Words{"-f", "noobject.yaml", "--list", "list.txt"}, 2, "",
+           "noobject.yaml:1:1: kind: is required"},
+          {"NothingThere", Words{"-f", "none.yaml", "--list", "list.txt"}, 2, "",
+           "none.yaml: there is no such file"},
+          {"NoMatch", {"-f", "x*.yaml", "--list", "list.txt"}, 2, "", "no file matches"},
+          {"AnEmptyFolder", Words{"-f", "empty", "--list", "list.txt"}, 2, "",
+           "no file to read is below this folder"},
+          {"WhatCouldBeReadIsToldAllTheSame", Words{"-f", "bad", "--list", "list.txt"}, 2,
+           "bad/one.yaml:5:26  error    PF101", "bad/two.yaml:"},
+          {"FilesOfOtherPrograms", {"-f", "others", "--list", "list.txt"}, 0, "clean: 4 files, 1 pod", ""},
+          {"ATemplate", {"-f", "chart", "--list", "list.txt"}, 2, "", "looks like a template"},
+          {"ABadList", {"-f", "good.yaml", "--list", "badlist.txt"}, 2, "", "badlist.txt:1:1"},
+          {"NoList", {"-f", "good.yaml"}, 2, "", "lint needs manifests (-f) and lists (--list)"},
+          {"ABadRule", Words{"-f", "good.yaml", "--list", "list.txt", "--select", "X1"}, 2, "",
+           "there is no rule X1"},
+          {"ABadPolicy", Words{"-f", "good.yaml", "--list", "list.txt", "--default-policy", "never"}, 2, "",
+           "--default-policy must be"},
+          {"ABadOutput", {"-f", "good.yaml", "--list", "list.txt", "-o", "xml"}, 2, "", "--output"},
+          {"Github", Words{"-f", "-", "--list", "list.txt", "-o", "github"}, 1,
+           "::error file=stdin,line=5,col=26,title=PF101", ""},
+          {"TheRules", {"--rules"}, 0, "PF304  error    invalid-reference", ""});
 
 // Nobody may take a run that could not read everything for a clean one.
 TEST_F(Lint, WhatCouldNotBeReadIsInEveryOutput) {

@@ -13,6 +13,7 @@
 #include "rig/images.h"
 #include "rig/port.h"
 #include "rig/registry.h"
+#include "rows.h"
 #include "system/command_folder.h"
 
 namespace prefetch::system::list_command_test {
@@ -152,16 +153,12 @@ TEST_P(ListRefusal, IsASentence) {
   EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran.err;
   ExpectPlacesOrName(ran.err);
 }
-INSTANTIATE_TEST_SUITE_P(
-    All, ListRefusal,
-    testing::Values(
-        RefusalCase{"DiffOfOne", {"list", "diff", "good.txt"}, "give two FILEs, or one with --node"},
-        RefusalCase{"DiffOfTwoAndANode", Words{"list", "diff", "good.txt", "good.txt", "--node"},
-                    "give one FILE with --node"},
-        RefusalCase{"DiffOfNone", {"list", "diff", "good.txt", "none.txt"}, "none.txt"},
-        RefusalCase{"ImportOfNothing", {"list", "import"}, "no input: give -f, --list, --from, "},
-        RefusalCase{"ImportWithoutMarker", {"list", "import", "--in", "good.txt"}, "--marker"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, ListRefusal, {"DiffOfOne", {"list", "diff", "good.txt"}, "give two FILEs, or one with --node"},
+          {"DiffOfTwoAndANode", Words{"list", "diff", "good.txt", "good.txt", "--node"},
+           "give one FILE with --node"},
+          {"DiffOfNone", {"list", "diff", "good.txt", "none.txt"}, "none.txt"},
+          {"ImportOfNothing", {"list", "import"}, "no input: give -f, --list, --from, "},
+          {"ImportWithoutMarker", {"list", "import", "--in", "good.txt"}, "--marker"});
 
 class ListLock : public ListCommand {
  protected:
@@ -351,49 +348,37 @@ TEST_P(StdinCommand, IsRead) {
   ExpectPlacesOrName(ran.err);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, StdinCommand,
-    testing::Values(
-        StdinCase{"CheckYaml", {"list", "check", "-"}, kYaml, 0, "stdin: 2 entries, sha256:", ""},
-        StdinCase{"CheckPlain", {"list", "check", "-"}, kPlain, 0, "stdin: 2 entries, sha256:", ""},
-        StdinCase{"CheckJson", {"list", "check", "-"}, kJson, 0, "stdin: 2 entries, sha256:", ""},
-        StdinCase{"CheckNothing", {"list", "check", "-"}, "", 0, "stdin: 0 entries", "lists no images"},
-        StdinCase{
-            "CheckDevStdin", {"list", "check", "/dev/stdin"}, kYaml, 0, "stdin: 2 entries, sha256:", ""},
-        StdinCase{"LockDevStdin", Words{"list", "lock", "/dev/stdin"}, kYaml, 2, "",
-                  "a lock is written beside its list"},
-        StdinCase{"Generate",
-                  Words{"generate", "--platform", "generic", "--list", "/dev/stdin", "--image", "q.io/p:1"},
-                  kPlain, 0, "  stdin.txt: |\n", ""},
-        StdinCase{"GenerateWithAMistake",
-                  Words{"generate", "--platform", "generic", "--list", "-", "--image", "q.io/p:1"},
-                  kYaml + "x: 1\n", 2, "", "stdin:7:1: x: "},
-        StdinCase{"CheckWithFiles", {"list", "check", "two.txt", "-"}, kYaml, 0, "two.txt: 2 entries", ""},
-        StdinCase{"CheckABadName", {"list", "check", "-"}, "q.io/A\n", 2, "", "stdin:1:1: "},
-        StdinCase{"CheckABadKey", {"list", "check", "-"}, kYaml + "x: 1\n", 2, "", "stdin:7:1: x: "},
-        StdinCase{"CheckNoText", {"list", "check", "-"}, "\xff\xfe", 2, "", "not text in UTF-8"},
-        StdinCase{
-            "CheckTooMuch", {"list", "check", "-"}, std::string(2 << 20, '#'), 2, "", "stdin is longer than"},
-        StdinCase{"Print", {"list", "print", "-"}, kPlain, 0, "- image: q.io/a:v1\n", ""},
-        StdinCase{"Diff", Words{"list", "diff", "two.txt", "-"}, kYaml + "- image: q.io/c:v1\n", 1,
-                  "+ q.io/c:v1  stdin:7", ""},
-        StdinCase{
-            "DiffOfItself", {"list", "diff", "-", "-"}, kYaml, 2, "", "standard input can be one thing only"},
-        StdinCase{
-            "Import", {"list", "import", "--list", "-", "-o", "txt"}, kYaml, 0, "# stdin:5\nq.io/a:v1\n", ""},
-        StdinCase{"Lock", {"list", "lock", "-"}, kYaml, 2, "", "a lock is written beside its list"},
-        StdinCase{"LintList", {"lint", "-f", "pod.yaml", "--list", "-"}, kYaml, 0, "stdin:6:3", ""},
-        StdinCase{"LintListWithAnIgnore", Words{"lint", "-f", "pod.yaml", "--list", "-"},
-                  "q.io/a:v1\n# prefetchctl: ignore=PF102 for later\nq.io/b:v1\n", 0, "clean: 1 file", ""},
-        StdinCase{"LintBoth", Words{"lint", "-f", "-", "--list", "-"}, kYaml, 2, "",
-                  "standard input can be one thing only"},
-        StdinCase{"WaitList", {"wait", "--list", "-", "--timeout", "1s"}, "q.io/A\n", 2, "", "stdin:1:1: "},
-        StdinCase{
-            "Allowlist", {"list", "export", "--for", "kubelet", "--list", "-"}, kPlain, 0, "q.io/a", ""},
-        StdinCase{"AuditPods", {"audit", "-f", "-", "--list", "two.txt"}, kPods, 1, "q.io/z:v1", ""},
-        StdinCase{
-            "AuditNoPods", {"audit", "-f", "-", "--list", "two.txt"}, "no", 2, "", "prefetchctl: stdin: "}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(
+    All, StdinCommand, {"CheckYaml", {"list", "check", "-"}, kYaml, 0, "stdin: 2 entries, sha256:", ""},
+    {"CheckPlain", {"list", "check", "-"}, kPlain, 0, "stdin: 2 entries, sha256:", ""},
+    {"CheckJson", {"list", "check", "-"}, kJson, 0, "stdin: 2 entries, sha256:", ""},
+    {"CheckNothing", {"list", "check", "-"}, "", 0, "stdin: 0 entries", "lists no images"},
+    {"CheckDevStdin", {"list", "check", "/dev/stdin"}, kYaml, 0, "stdin: 2 entries, sha256:", ""},
+    {"LockDevStdin", Words{"list", "lock", "/dev/stdin"}, kYaml, 2, "", "a lock is written beside its list"},
+    {"Generate", Words{"generate", "--platform", "generic", "--list", "/dev/stdin", "--image", "q.io/p:1"},
+     kPlain, 0, "  stdin.txt: |\n", ""},
+    {"GenerateWithAMistake", Words{"generate", "--platform", "generic", "--list", "-", "--image", "q.io/p:1"},
+     kYaml + "x: 1\n", 2, "", "stdin:7:1: x: "},
+    {"CheckWithFiles", {"list", "check", "two.txt", "-"}, kYaml, 0, "two.txt: 2 entries", ""},
+    {"CheckABadName", {"list", "check", "-"}, "q.io/A\n", 2, "", "stdin:1:1: "},
+    {"CheckABadKey", {"list", "check", "-"}, kYaml + "x: 1\n", 2, "", "stdin:7:1: x: "},
+    {"CheckNoText", {"list", "check", "-"}, "\xff\xfe", 2, "", "not text in UTF-8"},
+    {"CheckTooMuch", {"list", "check", "-"}, std::string(2 << 20, '#'), 2, "", "stdin is longer than"},
+    {"Print", {"list", "print", "-"}, kPlain, 0, "- image: q.io/a:v1\n", ""},
+    {"Diff", Words{"list", "diff", "two.txt", "-"}, kYaml + "- image: q.io/c:v1\n", 1, "+ q.io/c:v1  stdin:7",
+     ""},
+    {"DiffOfItself", {"list", "diff", "-", "-"}, kYaml, 2, "", "standard input can be one thing only"},
+    {"Import", {"list", "import", "--list", "-", "-o", "txt"}, kYaml, 0, "# stdin:5\nq.io/a:v1\n", ""},
+    {"Lock", {"list", "lock", "-"}, kYaml, 2, "", "a lock is written beside its list"},
+    {"LintList", {"lint", "-f", "pod.yaml", "--list", "-"}, kYaml, 0, "stdin:6:3", ""},
+    {"LintListWithAnIgnore", Words{"lint", "-f", "pod.yaml", "--list", "-"},
+     "q.io/a:v1\n# prefetchctl: ignore=PF102 for later\nq.io/b:v1\n", 0, "clean: 1 file", ""},
+    {"LintBoth", Words{"lint", "-f", "-", "--list", "-"}, kYaml, 2, "",
+     "standard input can be one thing only"},
+    {"WaitList", {"wait", "--list", "-", "--timeout", "1s"}, "q.io/A\n", 2, "", "stdin:1:1: "},
+    {"Allowlist", {"list", "export", "--for", "kubelet", "--list", "-"}, kPlain, 0, "q.io/a", ""},
+    {"AuditPods", {"audit", "-f", "-", "--list", "two.txt"}, kPods, 1, "q.io/z:v1", ""},
+    {"AuditNoPods", {"audit", "-f", "-", "--list", "two.txt"}, "no", 2, "", "prefetchctl: stdin: "});
 
 // A list from a pipe has the same hash as its file.
 TEST_F(CommandFolder, TheHashOfAListIsItsContents) {

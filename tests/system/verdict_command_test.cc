@@ -9,6 +9,7 @@
 #include "doc/reader.h"
 #include "kubelet/probe.h"
 #include "rig/binary.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::verdict_command_test {
@@ -115,42 +116,35 @@ Arguments With(Arguments more) {
   return more;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, VerdictCommandTest,
-    testing::Values(
-        CommandCase{"EmptyIdIsAbsent", {"--image-id", ""}, 0, "Refused/ImageAbsent", ""},
-        CommandCase{
-            "EmptyIdWithEquals", {"--image-id=", "--kubelet-version", "1.36"}, 0, "Refused/ImageAbsent", ""},
-        CommandCase{"NothingKnownIsUnknown", kId, 0, "Unknown/FactsUnknown", ""},
-        CommandCase{"OldKubelet", With({"--kubelet-version", "v1.32.4"}), 0, "Starts/GateOff", ""},
-        CommandCase{"PreloadedAndPerhapsNewer", With({"--verification", "NeverVerifyPreloadedImages"}), 0,
-                    "Unknown/FactsUnknown", ""},
-        CommandCase{"Preloaded",
-                    With({"--verification", "NeverVerifyPreloadedImages", "--kubelet-rules", "1.37"}), 0,
-                    "Starts/Preloaded", ""},
-        CommandCase{"NewestKnownKubelet",
-                    With({"--verification", "NeverVerifyPreloadedImages", "--kubelet-version", "v1.37.0"}), 0,
-                    "Starts/Preloaded", ""},
-        CommandCase{"NewerKubelet",
-                    With({"--verification", "NeverVerifyPreloadedImages", "--kubelet-version", "1.99"}), 0,
-                    "Unknown/KubeletNewer", ""},
-        CommandCase{"NewerKubeletByOtherRules",
-                    With({"--verification", "NeverVerifyPreloadedImages", "--kubelet-version", "1.99",
-                          "--kubelet-rules", "1.37"}),
-                    0, "Starts/Preloaded", ""},
-        CommandCase{"RulesThatAreNotKnown", With({"--kubelet-rules", "1.99"}), 2, "",
-                    "--kubelet-rules must be from 1.31 to "},
-        CommandCase{"BrokenConfig", With({"--kubelet-config", "ROOT/broken.yaml"}), 2, "", "apiVersion"},
-        CommandCase{"ConfigThatKubeletRefuses",
-                    With({"--kubelet-config", "ROOT/config.yaml", "--kubelet-version", "1.34"}), 2, "",
-                    "feature gate"},
-        CommandCase{"BadAllowlist",
-                    With({"--verification", "NeverVerifyAllowlistedImages", "--allowlist", "a*"}), 2, "",
-                    "allowlist pattern"},
-        CommandCase{"AllowlistOfAnotherPolicy",
-                    With({"--verification", "AlwaysVerify", "--allowlist", "a/b"}), 2, "", "allowlist"},
-        CommandCase{"NoImageId", {}, 2, "", "--image-id"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(All, VerdictCommandTest, {"EmptyIdIsAbsent", {"--image-id", ""}, 0, "Refused/ImageAbsent", ""},
+          {"EmptyIdWithEquals", {"--image-id=", "--kubelet-version", "1.36"}, 0, "Refused/ImageAbsent", ""},
+          {"NothingKnownIsUnknown", kId, 0, "Unknown/FactsUnknown", ""},
+          {"OldKubelet", With({"--kubelet-version", "v1.32.4"}), 0, "Starts/GateOff", ""},
+          {"PreloadedAndPerhapsNewer", With({"--verification", "NeverVerifyPreloadedImages"}), 0,
+           "Unknown/FactsUnknown", ""},
+          {"Preloaded", With({"--verification", "NeverVerifyPreloadedImages", "--kubelet-rules", "1.37"}), 0,
+           "Starts/Preloaded", ""},
+          {"NewestKnownKubelet",
+           With({"--verification", "NeverVerifyPreloadedImages", "--kubelet-version", "v1.37.0"}), 0,
+           "Starts/Preloaded", ""},
+          {"NewerKubelet",
+           With({"--verification", "NeverVerifyPreloadedImages", "--kubelet-version", "1.99"}), 0,
+           "Unknown/KubeletNewer", ""},
+          {"NewerKubeletByOtherRules",
+           With({"--verification", "NeverVerifyPreloadedImages", "--kubelet-version", "1.99",
+                 "--kubelet-rules", "1.37"}),
+           0, "Starts/Preloaded", ""},
+          {"RulesThatAreNotKnown", With({"--kubelet-rules", "1.99"}), 2, "",
+           "--kubelet-rules must be from 1.31 to "},
+          {"BrokenConfig", With({"--kubelet-config", "ROOT/broken.yaml"}), 2, "", "apiVersion"},
+          {"ConfigThatKubeletRefuses",
+           With({"--kubelet-config", "ROOT/config.yaml", "--kubelet-version", "1.34"}), 2, "",
+           "feature gate"},
+          {"BadAllowlist", With({"--verification", "NeverVerifyAllowlistedImages", "--allowlist", "a*"}), 2,
+           "", "allowlist pattern"},
+          {"AllowlistOfAnotherPolicy", With({"--verification", "AlwaysVerify", "--allowlist", "a/b"}), 2, "",
+           "allowlist"},
+          {"NoImageId", {}, 2, "", "--image-id"});
 
 TEST(VerdictCommand, TextIsForPeopleAndTheDigestOfAPasswordStaysOut) {
   tests::TempDir root;

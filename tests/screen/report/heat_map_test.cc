@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "rows.h"
 #include "screen/report/fleets.h"
 
 namespace prefetch::screen::report::heat_map_test {
@@ -90,23 +91,17 @@ TEST_P(LettersTest, AreDifferentAndKnown) {
   EXPECT_EQ(base::Join(Letters(GetParam().states), " "), GetParam().letters);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, LettersTest,
-    testing::Values(
-        LettersCase{"OfTheWord",
-                    {{Tone::kFailing, "AccessDenied"},
-                     {Tone::kProgressing, "Pulling"},
-                     {Tone::kOptional, "NotFound"}},
-                    "D P n"},
-        LettersCase{
-            "TheNextLetterOfTheWord",
-            {{Tone::kFailing, "AccessDenied"}, {Tone::kFailing, "DiskFull"}, {Tone::kFailing, "DiskFault"}},
-            "D I S"},
-        LettersCase{"ReadyOnes",
-                    {{Tone::kStale, "TagMoved"}, {Tone::kStale, "TagMissing"}, {Tone::kReady, ""}, {}},
-                    "1 2 ✓ ·"},
-        LettersCase{"NoLetters", {{Tone::kFailing, "<>"}, {Tone::kFailing, "1"}}, "A B"}),
-    [](const auto& row) { return row.param.name; });
+TEST_ROWS(Rows, LettersTest,
+          {"OfTheWord",
+           {{Tone::kFailing, "AccessDenied"}, {Tone::kProgressing, "Pulling"}, {Tone::kOptional, "NotFound"}},
+           "D P n"},
+          {"TheNextLetterOfTheWord",
+           {{Tone::kFailing, "AccessDenied"}, {Tone::kFailing, "DiskFull"}, {Tone::kFailing, "DiskFault"}},
+           "D I S"},
+          {"ReadyOnes",
+           {{Tone::kStale, "TagMoved"}, {Tone::kStale, "TagMissing"}, {Tone::kReady, ""}, {}},
+           "1 2 ✓ ·"},
+          {"NoLetters", {{Tone::kFailing, "<>"}, {Tone::kFailing, "1"}}, "A B"});
 
 std::vector<ImageState> FailingFor(std::size_t reasons) {
   std::vector<ImageState> states;
