@@ -18,7 +18,6 @@ namespace prefetch::cluster {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::seconds;
 
 // As Pod Security "restricted" wants a container.
 constexpr const char* kRestricted =

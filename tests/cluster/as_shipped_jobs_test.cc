@@ -11,7 +11,6 @@ namespace prefetch::cluster::as_shipped_jobs_test {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::seconds;
 
 class AsShippedWithItsLimit : public AsShipped {
  protected:

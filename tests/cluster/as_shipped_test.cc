@@ -5,8 +5,6 @@
 namespace prefetch::cluster::as_shipped_test {
 namespace {
 
-using std::chrono::seconds;
-
 const Platform kShipped[] = {
     GenericPlatform(),
     {"eks",

@@ -9,8 +9,6 @@
 namespace prefetch::cluster::boot_test {
 namespace {
 
-using std::chrono::seconds;
-
 TEST(Boot, ANodeIsUpInSecondsAndRunsPods) {
   auto before = std::chrono::steady_clock::now();
   ASSERT_NE(SharedControlPlane(), nullptr);

@@ -11,8 +11,6 @@
 namespace prefetch::cluster::fleet_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr const char* kPod = "/api/v1/namespaces/prefetchd/pods/fleet-agent";
 
 // A proxy at the pod's port, on the host's network: notes the headers, and passes requests on to the agent.

@@ -8,8 +8,6 @@
 namespace prefetch::cluster::gate_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr const char* kNode = "/api/v1/nodes/n1";
 
 std::string LabelOf(const doc::Node& node) {

@@ -10,8 +10,6 @@
 namespace prefetch::cluster::node_selector_test {
 namespace {
 
-using std::chrono::seconds;
-
 // The agent reads its Node once a minute.
 constexpr seconds kLabelCounts{90};
 

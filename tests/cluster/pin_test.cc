@@ -11,8 +11,6 @@
 namespace prefetch::cluster::pin_test {
 namespace {
 
-using std::chrono::seconds;
-
 std::string ListOf(const std::string& image, const std::string& pin) {
   return "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- {image: \"" + image +
          "\", pin: " + pin + "}\n";

@@ -7,8 +7,6 @@
 namespace prefetch::cluster::policy_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr const char* kDenied = "Always contacts the registry at every start";
 
 class Policy : public testing::Test {

@@ -13,6 +13,9 @@
 
 namespace prefetch::cluster {
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
 inline constexpr const char* kHost = "acme.example.test:5000";  // wants a login; on containerd
 // The node's user, and two of people.
 inline const rig::User kNodeUser{"node", "s3cr3t-node-cluster"};

@@ -12,8 +12,6 @@
 namespace prefetch::cluster::touch_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr const char* kTouchPods = "/api/v1/namespaces/prefetchd-touch/pods";
 
 // A folder that nobody can write to, root included: in the mount namespace of the suite.

@@ -12,8 +12,6 @@
 namespace prefetch::cluster::version_test {
 namespace {
 
-using std::chrono::seconds;
-
 class LearntVersion : public testing::Test {
  protected:
   void SetUp() override {

@@ -13,7 +13,6 @@
 namespace prefetch::cluster {
 namespace {
 
-using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 // How long the agent may be behind: what it calls ready and is not, and what is ready and it does not know.

@@ -5,9 +5,6 @@
 namespace prefetch::tests::faults {
 namespace {
 
-using plan::Reason;
-using std::chrono::seconds;
-
 // Each request is answered so.
 FaultKind AnsweredWith(const char* manner, int status, const char* retry_after = "",
                        std::set<Reason> causes = {}) {

@@ -3,9 +3,6 @@
 namespace prefetch::tests::faults {
 namespace {
 
-using plan::Reason;
-using std::chrono::seconds;
-
 constexpr const char* kPlugged = "plugged.test/runner:v1";
 constexpr const char* kDocked = "docked.test/tool:v1";
 

@@ -12,6 +12,8 @@
 
 namespace prefetch::tests::faults {
 
+using plan::Reason;
+
 // The images that may fail because of a fault.
 enum class Reach {
   kNode,      // all

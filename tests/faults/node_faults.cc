@@ -1,13 +1,7 @@
 #include "faults/kinds.h"
 
 namespace prefetch::tests::faults {
-namespace {
-
-using plan::Reason;
-using std::chrono::hours;
-using std::chrono::seconds;
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<FaultKind> OfNode() {
   return {

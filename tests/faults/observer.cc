@@ -8,10 +8,6 @@
 namespace prefetch::tests::faults {
 namespace {
 
-using plan::Reason;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
 // How long the agent may say ready when it is not: containerd's events tell of images at once, and a verdict
 // is held for 3 s while kubelet works (lib/README.md).
 constexpr base::Duration kFalselyReady = milliseconds(3500);

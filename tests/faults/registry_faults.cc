@@ -6,9 +6,6 @@ namespace prefetch::tests::faults {
 namespace {
 
 using image::ErrorClass;
-using plan::Reason;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 // Every pull of the image fails so.
 FaultKind Refused(const char* part, const char* manner, ErrorClass error, Reason reason,

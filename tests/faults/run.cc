@@ -9,9 +9,6 @@
 namespace prefetch::tests::faults {
 namespace {
 
-using plan::Reason;
-using std::chrono::minutes;
-
 // Time limit for leases and everything else of a pull to go.
 constexpr base::Duration kTidyUp = minutes(2);
 // Time limit for deleting a touch pod that the API server kept: touches pause for ten minutes, and a quarter

@@ -3,11 +3,6 @@
 namespace prefetch::tests::faults {
 namespace {
 
-using plan::Reason;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
-
 void StopRuntime(World& world) {
   world.RuntimeIs(false);
   world.Stirred();

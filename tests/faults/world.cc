@@ -9,8 +9,6 @@
 namespace prefetch::tests::faults {
 namespace {
 
-constexpr std::uint64_t kMB = 1'000'000;
-
 constexpr const char* kProviders = R"(apiVersion: kubelet.config.k8s.io/v1
 kind: CredentialProviderConfig
 providers:

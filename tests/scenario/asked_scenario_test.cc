@@ -7,9 +7,6 @@
 namespace prefetch::tests::asked_scenario_test {
 namespace {
 
-using std::chrono::minutes;
-using std::chrono::seconds;
-constexpr std::uint64_t kMB = 1'000'000;
 const std::string kAsked = "r.io/asked:v1";
 
 // nullptr: it is not kept in mind.

@@ -7,10 +7,6 @@
 namespace prefetch::tests::credentials_scenario_test {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::seconds;
-constexpr std::uint64_t kMB = 1'000'000;
-
 const char kGood[] = R"(apiVersion: kubelet.config.k8s.io/v1
 kind: CredentialProviderConfig
 providers:

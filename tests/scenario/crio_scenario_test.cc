@@ -13,9 +13,6 @@
 namespace prefetch::tests::crio_scenario_test {
 namespace {
 
-using std::chrono::minutes;
-using std::chrono::seconds;
-constexpr std::uint64_t kMB = 1'000'000;
 constexpr std::uint64_t kNoLayer = 10'000;  // manifest and configuration, which every pull fetches
 
 FakeImage Version(const std::string& name, const std::string& seed) {

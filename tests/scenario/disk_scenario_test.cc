@@ -12,11 +12,6 @@
 namespace prefetch::tests::disk_scenario_test {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-constexpr std::uint64_t kMB = 1'000'000;
 constexpr std::uint64_t kGiB = 1ULL << 30;
 
 TEST(DiskScenario, ANodeAboveTheThresholdPullsNothingAndSaysSo) {

@@ -6,12 +6,6 @@
 namespace prefetch::tests::image_events_scenario_test {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
-constexpr std::uint64_t kMB = 1'000'000;
-
 // A node with one image that is ready, and that no registry has any more.
 void Start(Node& node) {
   node.runtime.Preload(MakeImage("r.io/a:v1", kMB));

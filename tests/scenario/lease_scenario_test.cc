@@ -11,11 +11,7 @@ namespace prefetch::tests::lease_scenario_test {
 namespace {
 
 using plan::Reason;
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
-constexpr std::uint64_t kMB = 1'000'000;
 const std::string kImage = "r.io/a:v1";
 
 std::string Lease() {

@@ -6,13 +6,6 @@
 namespace prefetch::tests::list_scenario_test {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-constexpr std::uint64_t kMB = 1'000'000;
-
 TEST(ListScenario, AnEntryThatGoesIsCancelledAndItsBytesGo) {
   Node node;
   node.runtime.SetBandwidth(10 * kMB);

@@ -9,12 +9,8 @@ namespace prefetch::tests::metrics_scenario_test {
 namespace {
 
 using agent::PullResult;
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
 using Pulls = std::map<std::pair<PullResult, std::optional<plan::Reason>>, std::uint64_t>;
-constexpr std::uint64_t kMB = 1'000'000;
 
 constexpr std::pair<PullResult, std::optional<plan::Reason>> kSucceeded(PullResult::kSucceeded, std::nullopt);
 constexpr std::pair<PullResult, std::optional<plan::Reason>> kTakenBack(PullResult::kCancelled, std::nullopt);

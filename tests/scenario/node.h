@@ -10,6 +10,8 @@
 // takes milliseconds and ends the same way every time.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,6 +30,13 @@
 #include "temp_dir.h"
 
 namespace prefetch::tests {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+inline constexpr std::uint64_t kMB = 1'000'000;
 
 struct NodeOptions {
   Persona persona = Persona::kContainerd16;

@@ -10,12 +10,8 @@
 namespace prefetch::tests::node_gate_scenario_test {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
 using Taints = std::vector<std::string>;
 
-constexpr std::uint64_t kMB = 1'000'000;
 const Taints kBoth = {"dedicated", "prefetchd.dev/not-ready"};
 const Taints kTheirs = {"dedicated"};
 

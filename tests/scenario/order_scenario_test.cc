@@ -11,10 +11,6 @@
 namespace prefetch::tests::order_scenario_test {
 namespace {
 
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-constexpr std::uint64_t kMB = 1'000'000;
 constexpr const char* kLarge = "near.test/large:v1";
 
 NodeOptions WithNearRegistries(Persona persona = Persona::kContainerd23) {

@@ -11,11 +11,6 @@
 namespace prefetch::tests::pin_scenario_test {
 namespace {
 
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-constexpr std::uint64_t kMB = 1'000'000;
-
 NodeOptions NewContainerd() {
   NodeOptions options;
   options.persona = Persona::kContainerd23;

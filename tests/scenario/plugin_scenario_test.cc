@@ -6,11 +6,6 @@
 namespace prefetch::tests::plugin_scenario_test {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
-constexpr std::uint64_t kMB = 1'000'000;
-
 const char kPublic[] = "public.example.test/app:v1";
 const char kOther[] = "registry.other.test/app:v1";  // with a plugin of its own
 const char kProviders[] = R"(apiVersion: kubelet.config.k8s.io/v1

@@ -7,11 +7,6 @@
 namespace prefetch::tests::pull_scenario_test {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
-constexpr std::uint64_t kMB = 1'000'000;
-
 std::vector<std::string> PushMany(Node& node, int count, std::uint64_t bytes) {
   std::vector<std::string> names;
   for (int i = 0; i < count; i++) {

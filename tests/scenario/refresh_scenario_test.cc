@@ -9,10 +9,6 @@ namespace {
 using plan::OnFailure;
 using plan::Reason;
 using plan::Refresh;
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
-constexpr std::uint64_t kMB = 1'000'000;
 const std::string kTag = "r.io/a:v1";
 
 void Refreshed(plan::DesiredImage& desired) {

@@ -17,11 +17,7 @@ namespace {
 
 using kubelet::VerificationPolicy;
 using plan::Reason;
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
-constexpr std::uint64_t kMB = 1'000'000;
 constexpr std::size_t kNodes = 20;
 
 // Returns maxUnavailable of the shipped DaemonSet with these components.

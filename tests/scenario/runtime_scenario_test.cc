@@ -9,11 +9,6 @@
 namespace prefetch::tests::runtime_scenario_test {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
-constexpr std::uint64_t kMB = 1'000'000;
-
 TEST(RuntimeScenario, ARestartInMidPullIsNoFailureAndLosesNoByte) {
   Node node;
   node.runtime.SetBandwidth(10 * kMB);

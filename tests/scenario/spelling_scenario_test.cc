@@ -10,8 +10,6 @@ namespace {
 
 using kubelet::VerificationPolicy;
 using plan::Reason;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
 const std::string kFull = "docker.io/library/nginx:1.27";
 const std::string kShort = "nginx:1.27";

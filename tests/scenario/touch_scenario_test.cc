@@ -18,10 +18,6 @@ using kubelet::VerificationPolicy;
 using plan::Reason;
 using plan::TouchObstacle;
 using plan::TouchState;
-using std::chrono::hours;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
 TEST_F(TouchScenario, ClosedByAPodsSecretItIsOpenAgainWithinFiveSeconds) {
   Node& node = Make(WithTouch());

@@ -22,10 +22,6 @@ namespace {
 using kubelet::VerdictResult;
 using kubelet::VerificationPolicy;
 using plan::Reason;
-using std::chrono::hours;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
 const std::string kApp = "r.io/a:v1";
 
@@ -370,7 +366,6 @@ TEST_F(VerdictScenario, AReplacedRecordsFolderIsUnknownAndOnlyANewProcessCanGoOn
 
 // The end of the process leaves the pull to its lease, and the next process goes on with its bytes.
 TEST_F(VerdictScenario, AReplacedRecordsFolderCostsARunningPullNoByte) {
-  constexpr std::uint64_t kMB = 1'000'000;
   const std::string large = "reg.example.test/team/large:v1";
   Prepare(WithKubelet());
   node_->runtime.SetBandwidth(kMB);

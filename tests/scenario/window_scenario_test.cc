@@ -8,12 +8,6 @@
 namespace prefetch::tests::window_scenario_test {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-constexpr std::uint64_t kMB = 1'000'000;
-
 // The story begins at noon in Berlin.
 void OpensAtOne(plan::DesiredImage& desired) {
   desired.pull_windows = {{.start = hours(13),

@@ -12,11 +12,6 @@
 namespace prefetch::tests::soak {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-constexpr std::uint64_t kMB = 1'000'000;
 // Contents that a tag moves between, over and over.
 constexpr int kVersions = 4;
 // Images and registries that are on the list for one day.

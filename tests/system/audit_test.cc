@@ -12,8 +12,6 @@
 namespace prefetch::system::audit_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr const char* kHost = "registry.example.test";
 
 TEST(AuditCommand, AnImageThatWasPulledBehindTheAgentsBack) {

@@ -11,8 +11,6 @@
 namespace prefetch::system::check_pull_test {
 namespace {
 
-using std::chrono::seconds;
-
 using Words = std::vector<std::string>;
 
 const rig::User kAnn{"ann", "right-Passw0rd"};

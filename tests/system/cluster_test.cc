@@ -9,8 +9,6 @@
 namespace prefetch::system::cluster_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kMegabyte = 1'000'000;
 const rig::User kAnn{"ann", "s3cr3t-ann-cluster"};
 

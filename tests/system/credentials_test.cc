@@ -10,8 +10,6 @@
 namespace prefetch::system::credentials_test {
 namespace {
 
-using std::chrono::seconds;
-
 const rig::User kAnn{"ann", "right-Passw0rd"};
 const rig::User kStale{"ann", "stale-Passw0rd"};
 

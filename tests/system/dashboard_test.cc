@@ -17,8 +17,6 @@
 namespace prefetch::system::dashboard_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kMegabyte = 1'000'000;
 constexpr const char* kNamespace = "prefetchd";
 

@@ -11,8 +11,6 @@
 namespace prefetch::system::disk_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
 // Waits until the status gives `reason` for the image.

@@ -16,8 +16,6 @@
 namespace prefetch::system::explain_command_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr const char* kHost = "registry.example.test";
 
 // Two names of one image, which a pod with a secret has made kubelet pull under the first; and one that is

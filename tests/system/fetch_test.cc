@@ -26,9 +26,6 @@
 namespace prefetch::system::fetch_test {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
 constexpr std::uint64_t kMegabyte = 1'000'000;
 constexpr std::uint64_t kContent = 7 * kMegabyte;
 constexpr std::uint64_t kHeaders = 300'000;  // manifests, configurations, tokens, headers

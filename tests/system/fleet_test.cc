@@ -22,7 +22,6 @@ namespace prefetch::system::fleet_test {
 namespace {
 
 using rig::ExpectHas;
-using std::chrono::seconds;
 
 using Words = std::vector<std::string>;
 

@@ -20,8 +20,6 @@
 namespace prefetch::system::kubelet_root_test {
 namespace {
 
-using std::chrono::seconds;
-
 // Everything that opens, makes, changes, removes or locks a file. Those with "?" are not on every machine.
 constexpr const char* kTraced =
     "trace=?open,openat,openat2,?creat,?rename,renameat,renameat2,?unlink,unlinkat,?rmdir,?mkdir,mkdirat,"

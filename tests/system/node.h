@@ -18,6 +18,9 @@
 
 namespace prefetch::system {
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
 // A registry with its proxy, known to the node's runtime as HOST.
 class Host {
  public:

@@ -12,8 +12,6 @@
 namespace prefetch::system::pin_on_containerd_test {
 namespace {
 
-using std::chrono::seconds;
-
 std::string ListOf(const std::string& image, const std::string& fields) {
   return "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- {image: \"" + image + "\"" +
          fields + "}\n";

@@ -19,8 +19,6 @@
 namespace prefetch::system::plugins_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr const char* kEcr = "123456789012.dkr.ecr.eu-west-1.amazonaws.test";
 constexpr const char* kGar = "europe-docker.pkg.test";
 constexpr const char* kAks = "acme.azurecr.test";

@@ -21,8 +21,6 @@
 namespace prefetch::system::preflight_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kMegabyte = 1'000'000;
 const tests::PodToken kJob{"ci", "runner", "n1", "job-1"};
 

@@ -11,8 +11,6 @@
 namespace prefetch::system::pull_secret_test {
 namespace {
 
-using std::chrono::seconds;
-
 const rig::User kTeam{"team-robot", "s3cr3t-pull-secret"};
 constexpr const char* kHost = "registry.example.test";
 

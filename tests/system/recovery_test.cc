@@ -14,8 +14,6 @@
 namespace prefetch::system::recovery_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kMegabyte = 1'000'000;
 constexpr std::uint64_t kImageBytes = 12 * kMegabyte;
 

@@ -18,7 +18,6 @@ namespace prefetch::system::refresh_on_containerd_test {
 namespace {
 
 using std::chrono::minutes;
-using std::chrono::seconds;
 
 constexpr const char* kHost = "registry.example.test";
 

@@ -8,8 +8,6 @@
 namespace prefetch::system::refresh_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
 class Refresh : public testing::Test {

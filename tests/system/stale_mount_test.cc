@@ -19,8 +19,6 @@
 namespace prefetch::system::stale_mount_test {
 namespace {
 
-using std::chrono::seconds;
-
 // Runs the agent in a mount namespace where $2 is the file $1.
 constexpr const char* kMountFile = "mount --bind \"$1\" \"$2\" && shift 2 && exec \"$@\"";
 

@@ -17,8 +17,6 @@ namespace prefetch::system::touch_test {
 namespace {
 
 using kubelet::VerificationPolicy;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 constexpr std::uint64_t kMegabyte = 1'000'000;
 const rig::User kAnn{"ann", "s3cr3t-ann-touch"};

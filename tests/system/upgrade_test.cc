@@ -13,8 +13,6 @@
 namespace prefetch::system::upgrade_test {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kMegabyte = 1'000'000;
 constexpr const char* kFolder = "PREFETCH_CONTAINERD";
 

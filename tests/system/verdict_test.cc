@@ -22,8 +22,6 @@
 namespace prefetch::system::verdict_test {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 // Time limits for changes that inotify reports, and for those that the next look finds.

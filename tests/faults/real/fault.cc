@@ -9,9 +9,6 @@
 namespace prefetch::tests::real_faults {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
 // A try that is answered so ends within a second, and its failure is told within two more.
 constexpr milliseconds kShown{3000};
 

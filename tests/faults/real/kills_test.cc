@@ -13,8 +13,6 @@
 namespace prefetch::tests::real_faults {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kRounds = 12;
 // A kill costs the bytes in buffers, the manifests and tokens of the next try, and their headers.
 constexpr std::uint64_t kOfAKill = 150'000;

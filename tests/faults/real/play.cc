@@ -20,8 +20,6 @@
 namespace prefetch::tests::real_faults {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 // containerd's events tell at once; a verdict is held for 3 s (lib/README.md).

@@ -22,8 +22,6 @@
 namespace prefetch::tests::real_faults {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kMegabyte = 1'000'000;
 // Room for all content, and as much again.
 constexpr std::uint64_t kDisk = 40 * kMegabyte;

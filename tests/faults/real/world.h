@@ -20,6 +20,9 @@
 
 namespace prefetch::tests::real_faults {
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
 // Bytes a second of each registry: the list takes about three seconds, while most faults begin.
 constexpr std::uint64_t kLink = 2'500'000;
 
