@@ -25,7 +25,6 @@
 #include "http/raw_socket.h"
 #include "http/server.h"
 #include "kube/token_keys.h"
-#include "plan/image_readiness.h"
 #include "pulling/query_registry.h"
 #include "registry/host_state.h"
 #include "rows.h"

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
 
 #include "temp_dir.h"
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <concepts>
 #include <ostream>
 #include <thread>
 #include <type_traits>

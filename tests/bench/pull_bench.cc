@@ -12,8 +12,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <set>

@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/crio.h"
-#include "cluster/programs.h"
 #include "cluster/real_node.h"
-#include "rig/expect_ok.h"
 
 namespace prefetch::cluster::boot_test {
 namespace {

@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "cluster/world.h"
-#include "rig/port.h"
 
 namespace prefetch::cluster {
 namespace {

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <map>
 
-#include "base/fs.h"
 #include "base/text.h"
 #include "fakes/certificates.h"
 #include "fakes/fake_clock.h"

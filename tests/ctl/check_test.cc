@@ -10,8 +10,6 @@
 #include <map>
 #include <sstream>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/fs.h"
 #include "ctl/exit_code.h"

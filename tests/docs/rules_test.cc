@@ -2,7 +2,6 @@
 // Comments rely on things in this repository, or name their place outside of it.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/fs.h"
-#include "base/text.h"
 #include "sentences.h"
 
 namespace prefetch::docs::words_test {

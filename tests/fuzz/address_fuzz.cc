@@ -5,9 +5,7 @@
 #include <map>
 #include <regex>
 #include <string>
-#include <string_view>
 
-#include "base/text.h"
 #include "config/agent_config.h"
 #include "config/settings.h"
 #include "cri/endpoint.h"

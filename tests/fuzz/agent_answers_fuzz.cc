@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "screen/explain_text.h"
 #include "status/check_document.h"
 #include "status/documents.h"
 

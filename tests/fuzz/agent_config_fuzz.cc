@@ -3,10 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/text.h"
 #include "config/agent_config.h"
 #include "config/config_file.h"
-#include "config/settings.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;

@@ -1,7 +1,6 @@
 // A text that somebody's pod is put into: where lines can be added, no other line changes.
 #include <cstdint>
 #include <cstdlib>
-#include <string>
 #include <string_view>
 #include <vector>
 

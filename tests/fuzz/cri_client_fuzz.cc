@@ -3,8 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>

@@ -5,7 +5,6 @@
 #include <map>
 #include <regex>
 #include <string>
-#include <string_view>
 
 #include "doc/duration.h"
 

@@ -2,7 +2,6 @@
 // question ends in few requests, and its answer shows no password and fits in a log.
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/clock.h"
 #include "base/text.h"

@@ -1,6 +1,5 @@
 // Points in time as files, the API server, agents and registries write them. The readers of RFC 3339 agree,
 // and each time that was read can be written and read again.
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,5 @@
 // Reads tokens that pods send. No token makes a clock's time overflow.
 #include <cstdint>
-#include <string_view>
 
 #include "kube/token_keys.h"
 #include "plan/caller.h"

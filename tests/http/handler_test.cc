@@ -5,14 +5,12 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <atomic>
 #include <string>
 #include <vector>
 
 #include "http/headers.h"
 #include "http/server.h"
 #include "raw_socket.h"
-#include "temp_dir.h"
 
 namespace prefetch::http::handler_test {
 namespace {

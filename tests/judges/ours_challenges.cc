@@ -2,7 +2,6 @@
 #include <map>
 #include <vector>
 
-#include "base/go_url.h"
 #include "base/text.h"
 #include "http/url.h"
 #include "judges/ours.h"

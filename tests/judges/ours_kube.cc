@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "ctl/cluster.h"
 #include "http/curl_request.h"
-#include "http/url.h"
 #include "judges/ours.h"
 #include "kube/identity.h"
 #include "kube/kubeconfig.h"

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "doc/json.h"
 #include "http/curl_client.h"
 #include "image/reference.h"

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "doc/json.h"
 #include "fakes/fake_clock.h"
 #include "temp_dir.h"
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <ostream>
-
 #include "rows.h"
 
 namespace prefetch::kubelet::verdict_test {

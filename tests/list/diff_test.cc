@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/text.h"
 #include "list/draft.h"
 #include "list/image_list.h"
 #include "list/merge.h"

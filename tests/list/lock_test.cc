@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/text.h"
 #include "list/image_list.h"
 
 namespace prefetch::list::lock_test {

@@ -2,7 +2,6 @@
 // named.
 #include <gtest/gtest.h>
 
-#include "base/text.h"
 #include "manifest/read.h"
 
 namespace prefetch::manifest::kinds_test {

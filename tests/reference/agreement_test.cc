@@ -4,16 +4,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "config/agent_config.h"
 #include "config/config_file.h"
-#include "doc/yaml.h"
 #include "list/image_list.h"
 #include "reference/validator.h"
 #include "rows.h"

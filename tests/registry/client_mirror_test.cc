@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <memory>
 
 #include "rows.h"
 #include "temp_dir.h"

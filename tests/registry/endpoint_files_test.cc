@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "late_change.h"
 #include "registry/host.h"
 #include "settle.h"

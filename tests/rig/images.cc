@@ -3,7 +3,6 @@
 #include <curl/curl.h>
 
 #include <cstdlib>
-#include <cstring>
 
 #include "rig/layer_blob.h"
 

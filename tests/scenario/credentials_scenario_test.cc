@@ -27,8 +27,7 @@ class CredentialsScenario : public testing::Test {
  protected:
   void Start(const std::string& provider_config) {
     node_ = std::make_unique<Node>(NodeOptions{.provider_config = provider_config});
-    node_->runtime.Push(MakeImage("r.io/a:v1", kMB));
-    node_->List({"r.io/a:v1"});
+    node_->PushAndList("r.io/a:v1", kMB);
     node_->RunFor(seconds(10));
   }
   const plan::Readiness& Readiness() {

@@ -21,8 +21,7 @@ std::string Lease() {
 // A pull of 900 s.
 void StartLongPull(Node& node) {
   node.runtime.SetBandwidth(kMB);
-  node.runtime.Push(MakeImage(kImage, 900 * kMB));
-  node.List({kImage});
+  node.PushAndList(kImage, 900 * kMB);
   node.RunFor(minutes(1));
   ASSERT_EQ(node.runtime.Leases(), std::vector<std::string>{Lease()});
 }
@@ -135,8 +134,7 @@ TEST(LeaseScenario, AMovingPullWithoutALeaseIsNoStall) {
   Node node;
   node.runtime.FailNext(LeaseCall::kEnsure, 1);
   node.runtime.SetBandwidth(kMB);
-  node.runtime.Push(MakeImage(kImage, 900 * kMB));
-  node.List({kImage});
+  node.PushAndList(kImage, 900 * kMB);
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(16)));
   EXPECT_EQ(node.LogLines("pull stalled, started anew"), 0);
   EXPECT_EQ(node.LogLines("pull without a lease: an interruption loses its bytes"), 1);

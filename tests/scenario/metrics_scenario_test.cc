@@ -1,8 +1,6 @@
 // The agent's counters of what happens to it.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "scenario/node.h"
 
 namespace prefetch::tests::metrics_scenario_test {

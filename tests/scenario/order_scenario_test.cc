@@ -122,8 +122,7 @@ std::string App(int i) {
 class SizeScenario : public testing::Test {
  protected:
   SizeScenario() {
-    node_.runtime.Push(MakeImage("near.test/first:v1", kMB));
-    node_.List({"near.test/first:v1"});
+    node_.PushAndList("near.test/first:v1", kMB);
     EXPECT_TRUE(node_.RunUntil([&] { return node_.Ready(); }, minutes(1)));
     EXPECT_EQ(node_.registries.manifests(), 1);
     node_.runtime.SetBandwidth(10 * kMB);

@@ -12,7 +12,6 @@
 #include "base/fs.h"
 #include "fakes/fake_kubelet.h"
 #include "fakes/rbac.h"
-#include "kubelet/record_text.h"
 #include "scenario/gated_node.h"
 #include "scenario/node.h"
 
@@ -300,8 +299,7 @@ class VerdictScenario : public testing::Test {
   void Prepare(NodeOptions options, const kubelet::KubeletSettings& settings = {.version = {1, 36}}) {
     node_.emplace(std::move(options));
     node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.Start(settings); });
-    node_->runtime.Push(MakeImage(kVerdictApp, 10'000'000));
-    node_->List({kVerdictApp});
+    node_->PushAndList(kVerdictApp, 10'000'000);
     node_->RunFor(seconds(30));
     ASSERT_FALSE(node_->IdOf(kVerdictApp).empty());
   }
@@ -585,8 +583,7 @@ TEST_F(VerdictScenario, TheDiskRuleGoesByKubeletsThresholdFromTheFirstPullOn) {
   node_->WriteKubeletConfig(head + "imageGCHighThresholdPercent: 60\nimageGCLowThresholdPercent: 50\n");
   node_->RestartAgent();
   node_->disk = {.known = true, .capacity_bytes = 100ULL << 30, .available_bytes = 45ULL << 30};
-  node_->runtime.Push(MakeImage(kVerdictApp, 10'000'000));
-  node_->List({kVerdictApp});
+  node_->PushAndList(kVerdictApp, 10'000'000);
   node_->RunFor(minutes(2));
   EXPECT_EQ(node_->runtime.counters().pull_calls, 0);
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kDiskPressure);

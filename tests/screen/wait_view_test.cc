@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "base/text.h"
 #include "rows.h"
 #include "screen/log_pace.h"
 #include "screen/text_layout.h"

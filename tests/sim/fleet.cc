@@ -1,7 +1,6 @@
 #include "sim/fleet.h"
 
 #include <algorithm>
-#include <map>
 
 namespace prefetch::sim {
 namespace {

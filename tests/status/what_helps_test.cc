@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "golden.h"
 #include "plan/reason.h"
-#include "screen/text_layout.h"
 #include "status/kubelet_sample.h"
 
 namespace prefetch::status::what_helps_test {

@@ -4,7 +4,6 @@
 
 #include <ostream>
 #include <string>
-#include <vector>
 
 #include "base/sha256.h"
 #include "base/text.h"

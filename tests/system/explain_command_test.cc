@@ -6,11 +6,9 @@
 #include <string>
 
 #include "base/clock.h"
-#include "doc/json.h"
 #include "fakes/fake_kubelet.h"
 #include "rig/expect_has.h"
 #include "rig/expect_ok.h"
-#include "screen/explain_text.h"
 #include "system/node.h"
 
 namespace prefetch::system::explain_command_test {

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <future>
 #include <memory>
 #include <random>
 #include <set>

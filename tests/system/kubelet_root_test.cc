@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/text.h"
 #include "fakes/fake_kubelet.h"
 #include "rig/expect_ok.h"
 #include "rows.h"

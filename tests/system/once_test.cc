@@ -3,11 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
 

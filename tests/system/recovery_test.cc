@@ -5,7 +5,6 @@
 #include <signal.h>
 
 #include <chrono>
-#include <filesystem>
 #include <string>
 
 #include "rig/expect_ok.h"

@@ -13,7 +13,6 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "rig/binary.h"
-#include "screen/text_layout.h"
 #include "system/fake_agent.h"
 #include "temp_dir.h"
 

@@ -3,13 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <thread>
 
 #include "base/fs.h"
 #include "cri/grpc_image_service.h"
 #include "fakes/fake_pod_runner.h"
-#include "image/local_image.h"
 #include "rig/expect_ok.h"
 #include "system/cluster.h"
 

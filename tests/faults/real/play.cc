@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <optional>
 #include <random>
 #include <utility>
 
