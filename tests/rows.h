@@ -1,4 +1,4 @@
-// TEST_ROWS: the rows of a table test, each of which is named in the test's name.
+// TEST_ROWS: the rows of a table test, each of which has a part of the test's name.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,13 +8,17 @@
 
 namespace prefetch::tests {
 
-// Names a test after its row's member `name`.
-inline constexpr auto kRowName = [](const auto& row) { return std::string(row.param.name); };
+// Names a test after its row's member `name`; without one, after the row's index.
+inline constexpr auto kRowName = [](const auto& row) {
+  if constexpr (requires { row.param.name; })
+    return std::string(row.param.name);
+  else
+    return std::to_string(row.index);
+};
 
 }  // namespace prefetch::tests
 
-// Runs the tests of `suite`, which is a testing::TestWithParam of a struct with a member `name`, with each
-// row.
+// Runs the tests of `suite`, a testing::TestWithParam, with each row.
 #define TEST_ROWS(prefix, suite, ...)                                                                    \
   INSTANTIATE_TEST_SUITE_P(prefix, suite, testing::ValuesIn(std::vector<suite::ParamType>{__VA_ARGS__}), \
                            ::prefetch::tests::kRowName)

@@ -16,6 +16,7 @@
 #include "base/label_syntax.h"
 #include "base/redactor.h"
 #include "base/sha256.h"
+#include "rows.h"
 
 namespace prefetch::base::text_test {
 namespace {
@@ -183,13 +184,9 @@ TEST_P(LocaleTest, LacksUtf8) {
   Locale locale(GetParam().all, GetParam().ctype, GetParam().lang);
   EXPECT_EQ(LocaleLacksUtf8(), GetParam().lacks);
 }
-INSTANTIATE_TEST_SUITE_P(Rows, LocaleTest,
-                         testing::Values(LocaleCase{nullptr, nullptr, nullptr, false},
-                                         LocaleCase{nullptr, nullptr, "C", true},
-                                         LocaleCase{nullptr, nullptr, "de_DE.UTF-8", false},
-                                         LocaleCase{nullptr, "C.utf8", "C", false},
-                                         LocaleCase{"POSIX", "C.utf8", "C.utf8", true},
-                                         LocaleCase{"", "", "en_US.ISO-8859-1", true}));
+TEST_ROWS(Rows, LocaleTest, {nullptr, nullptr, nullptr, false}, {nullptr, nullptr, "C", true},
+          {nullptr, nullptr, "de_DE.UTF-8", false}, {nullptr, "C.utf8", "C", false},
+          {"POSIX", "C.utf8", "C.utf8", true}, {"", "", "en_US.ISO-8859-1", true});
 
 TEST(ForeignText, IsFitToBeShown) {
   const Secret secret("hunter2");

@@ -508,61 +508,54 @@ TEST_P(CrioShapeTest, StepAndStatusDecide) {
       << text;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    StatusesOfTheManifest, CrioShapeTest,
-    testing::Values(Shape{kManifest, "denied", ErrorClass::kAccessDenied},
-                    Shape{kManifest, "StatusCode: 402, \"pay\"", ErrorClass::kAccessDenied},
-                    Shape{kManifest, "StatusCode: 404, \"\"", ErrorClass::kNotFound},
-                    Shape{kManifest, "StatusCode: 408, \"slow\"", ErrorClass::kServerError},
-                    Shape{kManifest, "StatusCode: 407, \"proxy\"", ErrorClass::kUnreachable},
-                    Shape{kManifest, "StatusCode: 429, \"\"", ErrorClass::kRateLimited},
-                    Shape{kManifest, Http("500 Internal Server Error"), ErrorClass::kServerError},
-                    Shape{kManifest, Http("599 Whatever"), ErrorClass::kServerError},
-                    Shape{kManifest, "unknown: unknown error", ErrorClass::kServerError},
-                    Shape{kManifest, "unavailable: later", ErrorClass::kServerError},
-                    Shape{kManifest, "name invalid: too long", ErrorClass::kInvalidReference}));
+TEST_ROWS(StatusesOfTheManifest, CrioShapeTest, {kManifest, "denied", ErrorClass::kAccessDenied},
+          {kManifest, "StatusCode: 402, \"pay\"", ErrorClass::kAccessDenied},
+          {kManifest, "StatusCode: 404, \"\"", ErrorClass::kNotFound},
+          {kManifest, "StatusCode: 408, \"slow\"", ErrorClass::kServerError},
+          {kManifest, "StatusCode: 407, \"proxy\"", ErrorClass::kUnreachable},
+          {kManifest, "StatusCode: 429, \"\"", ErrorClass::kRateLimited},
+          {kManifest, Http("500 Internal Server Error"), ErrorClass::kServerError},
+          {kManifest, Http("599 Whatever"), ErrorClass::kServerError},
+          {kManifest, "unknown: unknown error", ErrorClass::kServerError},
+          {kManifest, "unavailable: later", ErrorClass::kServerError},
+          {kManifest, "name invalid: too long", ErrorClass::kInvalidReference});
 
 // The words of a server do not describe the node.
-INSTANTIATE_TEST_SUITE_P(
-    WordsOfTheServer, CrioShapeTest,
-    testing::Values(
-        Shape{kManifest, "StatusCode: 400, \"no space left on device\"", ErrorClass::kServerError},
-        Shape{kManifest, "StatusCode: 418, \"x509: denied: manifest unknown\"", ErrorClass::kServerError},
-        Shape{kManifest, "unknown: dial tcp: lookup upstream: no such host", ErrorClass::kServerError},
-        Shape{kManifest, "denied: connection refused", ErrorClass::kAccessDenied},
-        Shape{kManifest, "StatusCode: 403, \"pull rate limit\"", ErrorClass::kRateLimited},
-        Shape{kManifest, "denied: Rate exceeded", ErrorClass::kRateLimited}));
+TEST_ROWS(WordsOfTheServer, CrioShapeTest,
+          {kManifest, "StatusCode: 400, \"no space left on device\"", ErrorClass::kServerError},
+          {kManifest, "StatusCode: 418, \"x509: denied: manifest unknown\"", ErrorClass::kServerError},
+          {kManifest, "unknown: dial tcp: lookup upstream: no such host", ErrorClass::kServerError},
+          {kManifest, "denied: connection refused", ErrorClass::kAccessDenied},
+          {kManifest, "StatusCode: 403, \"pull rate limit\"", ErrorClass::kRateLimited},
+          {kManifest, "denied: Rate exceeded", ErrorClass::kRateLimited});
 
-INSTANTIATE_TEST_SUITE_P(PingAndTokenSayNothingOfTheImage, CrioShapeTest,
-                         testing::Values(Shape{kPing, "StatusCode: 410, \"gone\"", ErrorClass::kServerError},
-                                         Shape{kPing, "StatusCode: 407, \"proxy\"", ErrorClass::kUnreachable},
-                                         Shape{kPing, Http("502 Bad Gateway"), ErrorClass::kServerError},
-                                         Shape{kToken, Http("400 Bad Request"), ErrorClass::kAccessDenied},
-                                         Shape{kToken, Http("401 Unauthorized"), ErrorClass::kAccessDenied},
-                                         Shape{kToken, Http("404 Not Found"), ErrorClass::kServerError},
-                                         Shape{kToken, Http("410 Gone"), ErrorClass::kServerError},
-                                         Shape{kToken, Http("429 Too Many Requests"),
-                                               ErrorClass::kRateLimited}));
+TEST_ROWS(PingAndTokenSayNothingOfTheImage, CrioShapeTest,
+          {kPing, "StatusCode: 410, \"gone\"", ErrorClass::kServerError},
+          {kPing, "StatusCode: 407, \"proxy\"", ErrorClass::kUnreachable},
+          {kPing, Http("502 Bad Gateway"), ErrorClass::kServerError},
+          {kToken, Http("400 Bad Request"), ErrorClass::kAccessDenied},
+          {kToken, Http("401 Unauthorized"), ErrorClass::kAccessDenied},
+          {kToken, Http("404 Not Found"), ErrorClass::kServerError},
+          {kToken, Http("410 Gone"), ErrorClass::kServerError},
+          {kToken, Http("429 Too Many Requests"), ErrorClass::kRateLimited});
 
 // These have no "initializing source" of their own in the texts of CRI-O, which changes nothing.
-INSTANTIATE_TEST_SUITE_P(
-    BlobsAndDocuments, CrioShapeTest,
-    testing::Values(Shape{"reading blob " + kCrioTextsDigest + ": fetching blob", "StatusCode: 404, \"no\"",
-                          ErrorClass::kContentMissing},
-                    Shape{"reading blob " + kCrioTextsDigest + ": fetching blob", "denied",
-                          ErrorClass::kAccessDenied},
-                    Shape{"reading blob " + kCrioTextsDigest + ": fetching blob",
-                          "invalid status code from registry 403 (Forbidden)", ErrorClass::kAccessDenied},
-                    Shape{"writing blob: adding layer with blob \"" + kCrioTextsDigest + "\"",
-                          "unpacking failed (error: exit status 1; output: archive/tar: invalid tar header)",
-                          ErrorClass::kUnpackFailed},
-                    Shape{"initializing image from source docker://reg.example/a:v1",
-                          "invalid character '<' looking for beginning of value", ErrorClass::kServerError},
-                    Shape{"initializing image from source docker://reg.example/a:v1",
-                          "no FSLayers in manifest", ErrorClass::kUnsupportedImage},
-                    Shape{"initializing image from source docker://reg.example/a:v1",
-                          "unsupported image-specific operation on artifact with type \"application/x\"",
-                          ErrorClass::kUnsupportedImage}));
+TEST_ROWS(BlobsAndDocuments, CrioShapeTest,
+          {"reading blob " + kCrioTextsDigest + ": fetching blob", "StatusCode: 404, \"no\"",
+           ErrorClass::kContentMissing},
+          {"reading blob " + kCrioTextsDigest + ": fetching blob", "denied", ErrorClass::kAccessDenied},
+          {"reading blob " + kCrioTextsDigest + ": fetching blob",
+           "invalid status code from registry 403 (Forbidden)", ErrorClass::kAccessDenied},
+          {"writing blob: adding layer with blob \"" + kCrioTextsDigest + "\"",
+           "unpacking failed (error: exit status 1; output: archive/tar: invalid tar header)",
+           ErrorClass::kUnpackFailed},
+          {"initializing image from source docker://reg.example/a:v1",
+           "invalid character '<' looking for beginning of value", ErrorClass::kServerError},
+          {"initializing image from source docker://reg.example/a:v1", "no FSLayers in manifest",
+           ErrorClass::kUnsupportedImage},
+          {"initializing image from source docker://reg.example/a:v1",
+           "unsupported image-specific operation on artifact with type \"application/x\"",
+           ErrorClass::kUnsupportedImage});
 
 // C14, substring by substring: each by itself decides the class.
 

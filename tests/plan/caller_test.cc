@@ -177,15 +177,11 @@ TEST_P(FleetAccountsTest, AreNamedAsTheAgentsIsAndPass) {
   for (const std::string& account : accounts) EXPECT_TRUE(IsFleetAccount(account)) << account;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Names, FleetAccountsTest,
-    testing::Values(BesideCase{"prefetchd", {"prefetchd-fleet"}},
-                    BesideCase{"prefetchd-ci", {"prefetchd-fleet-ci"}},
-                    BesideCase{"a-prefetchd-ci", {"a-prefetchd-fleet-ci"}},
-                    BesideCase{"prefetchd-prefetchd-ci",
-                               {"prefetchd-fleet-prefetchd-ci", "prefetchd-prefetchd-fleet-ci"}},
-                    BesideCase{"myprefetchd-prefetchd", {"myprefetchd-prefetchd-fleet"}},
-                    BesideCase{"myprefetchd", {}}, BesideCase{"agents", {}}, BesideCase{"", {}}));
+TEST_ROWS(Names, FleetAccountsTest, {"prefetchd", {"prefetchd-fleet"}},
+          {"prefetchd-ci", {"prefetchd-fleet-ci"}}, {"a-prefetchd-ci", {"a-prefetchd-fleet-ci"}},
+          {"prefetchd-prefetchd-ci", {"prefetchd-fleet-prefetchd-ci", "prefetchd-prefetchd-fleet-ci"}},
+          {"myprefetchd-prefetchd", {"myprefetchd-prefetchd-fleet"}}, {"myprefetchd", {}}, {"agents", {}},
+          {"", {}});
 
 // Which namespace is its own is not known: nobody's is.
 TEST(FleetReview, AdmitsNobodyWhereTheAgentHasNoNamespace) {

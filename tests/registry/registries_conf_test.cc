@@ -259,14 +259,11 @@ TEST_P(CrioSettingsMistake, IsToldWithItsLineAndNoValue) {
   EXPECT_EQ(updated.error().message().find("s3cr3t"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(, CrioSettingsMistake,
-                         testing::Values(Mistake{"crio = 1\n", "line 1: crio is no table"},
-                                         Mistake{"[crio]\nimage = \"s3cr3t\"\n", "line 2: image is no table"},
-                                         Mistake{"[crio.image]\nglobal_auth_file = 5\n",
-                                                 "line 2: global_auth_file is no string"},
-                                         Mistake{"[crio.image]\nnamespaced_auth_dir = [\"s3cr3t\"]\n",
-                                                 "line 2: namespaced_auth_dir"},
-                                         Mistake{"[crio.image\n", "line 1"}));
+TEST_ROWS(, CrioSettingsMistake, {"crio = 1\n", "line 1: crio is no table"},
+          {"[crio]\nimage = \"s3cr3t\"\n", "line 2: image is no table"},
+          {"[crio.image]\nglobal_auth_file = 5\n", "line 2: global_auth_file is no string"},
+          {"[crio.image]\nnamespaced_auth_dir = [\"s3cr3t\"]\n", "line 2: namespaced_auth_dir"},
+          {"[crio.image\n", "line 1"});
 
 class ReadCrioSettingsTest : public testing::Test {
  protected:

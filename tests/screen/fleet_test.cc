@@ -181,14 +181,10 @@ class FleetTargetTest : public testing::TestWithParam<TargetCase> {};
 TEST_P(FleetTargetTest, IsParsed) {
   EXPECT_EQ(ParseFleetTarget(GetParam().text), GetParam().target);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Rows, FleetTargetTest,
-    testing::Values(TargetCase{"1", FleetTarget{1, false}}, TargetCase{"271", FleetTarget{271, false}},
-                    TargetCase{"95%", FleetTarget{95, true}}, TargetCase{"100%", FleetTarget{100, true}},
-                    TargetCase{"0", std::nullopt}, TargetCase{"0%", std::nullopt},
-                    TargetCase{"101%", std::nullopt}, TargetCase{"", std::nullopt},
-                    TargetCase{"%", std::nullopt}, TargetCase{"-1", std::nullopt},
-                    TargetCase{"1.5%", std::nullopt}, TargetCase{"99999999999999999999", std::nullopt}));
+TEST_ROWS(Rows, FleetTargetTest, {"1", FleetTarget{1, false}}, {"271", FleetTarget{271, false}},
+          {"95%", FleetTarget{95, true}}, {"100%", FleetTarget{100, true}}, {"0", std::nullopt},
+          {"0%", std::nullopt}, {"101%", std::nullopt}, {"", std::nullopt}, {"%", std::nullopt},
+          {"-1", std::nullopt}, {"1.5%", std::nullopt}, {"99999999999999999999", std::nullopt});
 
 TEST(FleetTarget, APartOfANodeIsAWholeOne) {
   EXPECT_EQ((FleetTarget{95, true}.Needed(300)), 285U);
