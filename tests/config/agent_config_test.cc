@@ -13,6 +13,7 @@
 #include "config/said.h"
 #include "config/settings.h"
 #include "doc/problems.h"
+#include "rig/expect_has.h"
 #include "temp_dir.h"
 
 namespace prefetch::config::agent_config_test {
@@ -90,9 +91,7 @@ TEST(AgentConfig, EachPathOfTheTableMustBeAbsolute) {
     raw.kubelet.reset();
     auto config = LoadAgentConfig(raw, Environment({{VariableOf(setting), "no/root"}}));
     ASSERT_FALSE(config) << setting.name;
-    EXPECT_NE(config.error().message().find(VariableOf(setting) + ": must be an absolute path"),
-              std::string::npos)
-        << config.error().message();
+    EXPECT_HAS(config.error().message(), VariableOf(setting) + ": must be an absolute path");
   }
   EXPECT_GE(paths, 13);
 }
@@ -168,9 +167,8 @@ TEST(AgentConfig, AProxysPasswordIsForFilesOnly) {
   raw.registry_https_proxy = Flag("http://user:word@proxy:3128", "--registry-https-proxy");
   auto config = Validate(raw);
   ASSERT_FALSE(config);
-  EXPECT_NE(config.error().message().find("--registry-https-proxy: must not hold a password"),
-            std::string::npos);
-  EXPECT_EQ(config.error().message().find("word@"), std::string::npos);
+  EXPECT_HAS(config.error().message(), "--registry-https-proxy: must not hold a password");
+  EXPECT_LACKS(config.error().message(), "word@");
   raw.registry_https_proxy->source = "agent.yaml:4:1: registryHttpsProxy";
   EXPECT_TRUE(Validate(raw));
 }
@@ -489,7 +487,7 @@ TEST(AgentConfig, AdmittingPodsNeedsTheApiServerAndNobodyIsAdmittedByDefault) {
   for (const char* mistake :
        {"preflight.namespaces[0]: ", "preflight.serviceAccounts: must be patterns of NAMESPACE/NAME",
         "preflight.always: must be known or ask", "preflight.pull: ", "preflight.other: "}) {
-    EXPECT_NE(wrong.error().message().find(mistake), std::string::npos) << mistake << wrong.error().message();
+    EXPECT_HAS(wrong.error().message(), mistake);
   }
 }
 
@@ -525,7 +523,7 @@ TEST(AgentConfig, AFileThatCannotBeReadIsTheOnlyMistake) {
   flags.config_file = Flag(root.Write("bad.yaml", "a: [\n"), "--config");
   auto broken = LoadAgentConfig(flags, Environment({}));
   ASSERT_FALSE(broken);
-  EXPECT_EQ(broken.error().message().find("--list"), std::string::npos);
+  EXPECT_LACKS(broken.error().message(), "--list");
 }
 
 TEST(EnvironmentFile, ReadsAndRefusesWithoutQuoting) {

@@ -14,6 +14,7 @@
 #include "credentials/match.h"
 #include "doc/write.h"
 #include "plugin_folder.h"
+#include "rig/expect_has.h"
 #include "rows.h"
 #include "temp_dir.h"
 
@@ -101,8 +102,8 @@ TEST_F(KeyringTest, AllSourcesInOrder) {
   EXPECT_EQ(lookup_.providers[2].pattern, "*.io");
   EXPECT_FALSE(lookup_.providers[3].matched);
   EXPECT_EQ(Find("r.io/other", {"team.yaml"}), "docker-config/file/r.io/node:p");
-  EXPECT_EQ(Find("r.io/team/x", {"other.yaml"}).find("pull-secret"), std::string::npos);
-  EXPECT_EQ(Find("r.io/team/x").find("pull-secret"), std::string::npos);
+  EXPECT_LACKS(Find("r.io/team/x", {"other.yaml"}), "pull-secret");
+  EXPECT_LACKS(Find("r.io/team/x"), "pull-secret");
 }
 
 // kubelet would use these credentials for any pod of the node, with or without a plugin's run.
@@ -170,7 +171,7 @@ TEST_F(KeyringTest, WhatProvidersMayDo) {
   EXPECT_EQ(Find("r.io/app"), "provider/good/r.io/u:p");
   EXPECT_EQ(Outcomes(), "fails=error empty=empty token=skipped good=ok elsewhere=ok");
   EXPECT_EQ(lookup_.providers[0].error, "exited 3: no region");
-  EXPECT_NE(lookup_.providers[2].error.find("tokenAttributes"), std::string::npos);
+  EXPECT_HAS(lookup_.providers[2].error, "tokenAttributes");
   EXPECT_TRUE(lookup_.providers[2].matched);
   EXPECT_EQ(folder_.Runs("token"), 0);
   for (const ProviderReport& report : lookup_.providers) {
@@ -183,8 +184,8 @@ TEST_F(KeyringTest, ABadConfigIsSaidAndReadAgain) {
   folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io", "u", "p"));
   folder_.WriteConfig("- name: a\n");
   Open();
-  EXPECT_NE(Problems().find("config.yaml:4:"), std::string::npos) << Problems();
-  EXPECT_NE(keyring_->Health().unusable_provider_config.find("config.yaml:4:"), std::string::npos);
+  EXPECT_HAS(Problems(), "config.yaml:4:");
+  EXPECT_HAS(keyring_->Health().unusable_provider_config, "config.yaml:4:");
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/node:p");
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/node:p");  // looked at once a second
@@ -195,7 +196,7 @@ TEST_F(KeyringTest, ABadConfigIsSaidAndReadAgain) {
   folder_.WriteConfig("x: y\n");
   clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/node:p provider/a/r.io/u:p");
-  EXPECT_NE(Problems().find("the last good configuration stays in force"), std::string::npos) << Problems();
+  EXPECT_HAS(Problems(), "the last good configuration stays in force");
   EXPECT_EQ(keyring_->Health().unusable_provider_config, "");
 }
 
@@ -218,7 +219,7 @@ TEST_F(KeyringTest, ProvidersOfKubeletThatWereNotGiven) {
   EXPECT_EQ(Outcomes(), "");
   EXPECT_EQ(keyring_->Health().missing_on_agent, 1U);
   EXPECT_EQ(keyring_->Health().unusable_provider_config, "") << "kubelet runs with it";
-  EXPECT_NE(Problems().find("kubelet uses the credential provider \"a\""), std::string::npos) << Problems();
+  EXPECT_HAS(Problems(), "kubelet uses the credential provider \"a\"");
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]") + PluginFolder::Provider("b", "[q.io]"));
   clock_.Step(seconds(1));
   EXPECT_EQ(keyring_->Health().missing_on_agent, 2U);
@@ -235,9 +236,7 @@ TEST_F(KeyringTest, ImagesOfAProviderThatOnlyKubeletsMatches) {
   wider.replace(wider.find("[r.io]"), 6, "[r.io, q.io]");
   keyring_->SetKubeletProviders({folder_.dir().Write("kubelets.yaml", wider), folder_.bin_dir()});
   EXPECT_EQ(keyring_->Health().missing_on_agent, 1U);
-  EXPECT_NE(Problems().find("does not match all of its images: images of q.io may be refused (401)"),
-            std::string::npos)
-      << Problems();
+  EXPECT_HAS(Problems(), "does not match all of its images: images of q.io may be refused (401)");
   Find("q.io/app");
   ASSERT_EQ(Outcomes(), "a=skipped a=skipped") << "the agent's does not match, and kubelet's was not given";
   EXPECT_TRUE(lookup_.providers[1].missing_on_agent);
@@ -297,10 +296,8 @@ TEST_F(KeyringTest, ProgramsOfKubeletThatWereNotGiven) {
   EXPECT_EQ(keyring_->Health(), KeyringHealth{}) << "a copy";
   kubelet_has(ours + "# newer\n");
   EXPECT_EQ(keyring_->Health().missing_on_agent, 1U);
-  EXPECT_NE(Problems().find("the agent runs " + folder_.bin_dir() + "/a, which is another program than " +
-                            kubelets + "/a: images of r.io may be refused"),
-            std::string::npos)
-      << Problems();
+  EXPECT_HAS(Problems(), "the agent runs " + folder_.bin_dir() + "/a, which is another program than " +
+                             kubelets + "/a: images of r.io may be refused");
   kubelet_has(std::string(ours.size(), '#'));
   EXPECT_EQ(keyring_->Health().missing_on_agent, 1U) << "of the same size";
   kubelet_has(ours);
@@ -308,10 +305,8 @@ TEST_F(KeyringTest, ProgramsOfKubeletThatWereNotGiven) {
   std::filesystem::remove(folder_.bin_dir() + "/a");
   clock_.Step(seconds(1));
   EXPECT_EQ(keyring_->Health().missing_on_agent, 1U);
-  EXPECT_NE(
-      Problems().find("the agent has no program " + folder_.bin_dir() + "/a: images of r.io will be refused"),
-      std::string::npos)
-      << Problems();
+  EXPECT_HAS(Problems(),
+             "the agent has no program " + folder_.bin_dir() + "/a: images of r.io will be refused");
   Find("r.io/app");
   EXPECT_EQ(lookup_.providers.back().error, "kubelet uses it, from " + folder_.config() +
                                                 "; the agent has no program " + folder_.bin_dir() + "/a");
@@ -339,7 +334,7 @@ TEST_F(KeyringTest, HealthLooksAtTheFilesByItself) {
 TEST_F(KeyringTest, AMissingPluginIsSeenOnceItComes) {
   folder_.WriteConfig(PluginFolder::Provider("late", "[r.io]"));
   Open();
-  EXPECT_NE(Problems().find("bin/late"), std::string::npos);
+  EXPECT_HAS(Problems(), "bin/late");
   EXPECT_EQ(Find("r.io/app"), "");
   folder_.AddPlugin("late", PluginFolder::Answer("Image", "r.io", "u", "p"));
   clock_.Step(seconds(1));
@@ -386,7 +381,7 @@ TEST_F(KeyringTest, DockerConfigIsReadAgainWhenItChanges) {
   folder_.dir().Write("docker.json", "{");
   clock_.Step(seconds(1));
   EXPECT_EQ(Find("r.io/app"), "");
-  EXPECT_NE(Problems().find("docker.json"), std::string::npos);
+  EXPECT_HAS(Problems(), "docker.json");
 }
 
 TEST_F(KeyringTest, EachDockerConfigThatIsNamedHasToBeThere) {
@@ -453,7 +448,7 @@ TEST_F(KeyringTest, APullSecretThatIsBrokenIsSaid) {
   folder_.dir().Write("secret/.dockerconfigjson", "{");
   options_.provider_config = options_.provider_bin_dir = "";
   Open();
-  EXPECT_NE(Problems().find("pull secret \"team-pull\""), std::string::npos) << Problems();
+  EXPECT_HAS(Problems(), "pull secret \"team-pull\"");
   EXPECT_EQ(Find("r.io/team/app", {"team.yaml"}), "");
 }
 
@@ -465,9 +460,9 @@ TEST_F(KeyringTest, ProblemsAndErrorsHoldNoSecret) {
   Open();
   Find("r.io/app");
   EXPECT_NE(Problems(), "");
-  EXPECT_EQ(Problems().find("hunter2"), std::string::npos) << Problems();
+  EXPECT_LACKS(Problems(), "hunter2");
   EXPECT_EQ(Outcomes(), "a=error");
-  EXPECT_EQ(lookup_.providers[0].error.find("hunter2"), std::string::npos) << lookup_.providers[0].error;
+  EXPECT_LACKS(lookup_.providers[0].error, "hunter2");
 }
 
 // 1,000 images, 10 providers of 15 patterns each, all answers at hand. bench/credentials_bench.cc says how
@@ -545,8 +540,7 @@ TEST(KeyringStart, WithoutFilesThatAnswerHasNoCredentialsUntilTheyDo) {
       clock);
   KeyringHealth health = keyring.Health();
   ASSERT_EQ(health.problems.size(), 1U);
-  EXPECT_NE(health.problems[0].find("none was read since the start"), std::string::npos)
-      << health.problems[0];
+  EXPECT_HAS(health.problems[0], "none was read since the start");
   EXPECT_TRUE(keyring.Find({}, app).credentials.empty());
   clock.GoOn();
   while (!(health = keyring.Health()).problems.empty()) std::this_thread::yield();
@@ -573,7 +567,7 @@ TEST_P(LookupTest, Row) {
   std::string text = LookupText("r.io/app:v1", WordsOf(row.lookup));
   EXPECT_EQ(json, row.json);
   EXPECT_EQ(text, row.text);
-  EXPECT_EQ((json + text).find("hunter2"), std::string::npos);
+  EXPECT_LACKS(json + text, "hunter2");
 }
 
 TEST_ROWS(Lookup, LookupTest,

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "credentials/plugin_answers.h"
 #include "plugin_folder.h"
+#include "rig/expect_has.h"
 #include "rows.h"
 
 namespace prefetch::credentials::plugin_test {
@@ -72,9 +73,9 @@ TEST_F(RunPluginTest, GetsItsSurroundings) {
   EXPECT_EQ(Written("argv"), folder_.bin_dir() + "/plugin|2|get credentials|$(x)\n");
   std::string env = Written("env");
   for (const char* line : {"BASE=base\n", "BOTH=config\n", "MINE=a=b\n"}) {
-    EXPECT_NE(env.find(line), std::string::npos) << env;
+    EXPECT_HAS(env, line);
   }
-  EXPECT_EQ(env.find("HOME="), std::string::npos) << env;
+  EXPECT_LACKS(env, "HOME=");
 }
 
 TEST_F(RunPluginTest, StdinMayStayUnread) {
@@ -96,9 +97,8 @@ TEST_P(FailureTest, IsSaidWithoutSecrets) {
   script = base::ReplaceAll(script, "GOOD", good_);
   base::Result<PluginResponse> response = Run(script, GetParam().timeout);
   ASSERT_FALSE(response.ok());
-  EXPECT_NE(response.error().message().find(GetParam().error), std::string::npos)
-      << response.error().message();
-  EXPECT_EQ(response.error().message().find("hunter2"), std::string::npos) << response.error().message();
+  EXPECT_HAS(response.error().message(), GetParam().error);
+  EXPECT_LACKS(response.error().message(), "hunter2");
   EXPECT_EQ(response.error().code(), GetParam().code);
 }
 
@@ -443,8 +443,7 @@ TEST(PluginIdentity, TheCacheKeyTellsApartWhatTheAnswerDependsOn) {
   EXPECT_NE(KeyOf(Attributes(), {"apps", ":puller"}, Grant()),
             KeyOf(Attributes(), {"apps:", "puller"}, Grant()));
   // The token itself is in no key.
-  EXPECT_EQ(KeyOf(Attributes(TokenCacheType::kToken), kAccount, Grant("jwt-in-full")).find("jwt-in-full"),
-            std::string::npos);
+  EXPECT_LACKS(KeyOf(Attributes(TokenCacheType::kToken), kAccount, Grant("jwt-in-full")), "jwt-in-full");
 }
 
 TEST(PluginIdentity, OnlyCacheTypeTokenMayGiveTheTokenBack) {
@@ -536,7 +535,7 @@ TEST_F(TokenProviderTest, AnEchoedTokenIsRefusedWithoutNamingIt) {
   Account();
   const std::string outcome = Find();
   EXPECT_TRUE(outcome.starts_with("error the response gives the service account's token back")) << outcome;
-  EXPECT_EQ(outcome.find("jwt"), std::string::npos);
+  EXPECT_LACKS(outcome, "jwt");
 }
 
 TEST_F(TokenProviderTest, WithoutAnAccountItIsSkippedOrAskedWithoutOne) {
@@ -614,7 +613,7 @@ TEST_P(DecodeResponseTest, InEveryVersion) {
     base::Result<PluginResponse> response =
         DecodeResponse(text, api_version, image::KubeletVersion{1, GetParam().minor});
     std::string seen = response.ok() ? Show(*response) : response.error().message();
-    EXPECT_NE(seen.find(GetParam().expect), std::string::npos) << seen;
+    EXPECT_HAS(seen, GetParam().expect);
     EXPECT_EQ(response.ok(), !GetParam().expect.starts_with("the response")) << seen;
     EXPECT_EQ(response.ok() ? "" : seen.substr(0, seen.find("hunter2")), response.ok() ? "" : seen);
   }

@@ -10,6 +10,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "credentials/missing_providers.h"
+#include "rig/expect_has.h"
 #include "rows.h"
 #include "temp_dir.h"
 
@@ -162,7 +163,7 @@ TEST(DecodeTest, AsKubelet) {
       EXPECT_EQ(providers.size(), 1U);
     } else {
       EXPECT_EQ(problems.count(), 1U) << all;
-      EXPECT_NE(all.find(row.problem), std::string::npos) << all;
+      EXPECT_HAS(all, row.problem);
     }
   }
 }
@@ -205,8 +206,7 @@ TEST(DecodeProviderConfig, ASecretOfAPluginIsRemembered) {
   doc::Problems problems("c.yaml");
   DecodeProviderConfig(With("env", "[{name: REGISTRY_PASSWORD, value: of-this-test-alone}]"), {}, problems);
   ASSERT_TRUE(problems.empty());
-  EXPECT_EQ(base::Redact("login with of-this-test-alone failed").find("of-this-test-alone"),
-            std::string::npos);
+  EXPECT_LACKS(base::Redact("login with of-this-test-alone failed"), "of-this-test-alone");
 }
 
 TEST(DecodeProviderConfig, AllMistakesAtOnceWithTheirPlaces) {
@@ -218,7 +218,7 @@ TEST(DecodeProviderConfig, AllMistakesAtOnceWithTheirPlaces) {
   for (const char* part : {"c.yaml:4:", "providers[0].name: must not", "c.yaml:5:", "providers[0].x: unknown",
                            "providers[0].matchImages: is required", "providers[0].apiVersion: is required",
                            "providers[1].name: is required"}) {
-    EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
+    EXPECT_HAS(all, part);
   }
 }
 
@@ -266,19 +266,19 @@ TEST_F(LoadTest, ADirectoryFrom134On) {
   std::string names;
   for (const Provider& provider : config.providers) names += provider.name;
   EXPECT_EQ(names, "abc");
-  EXPECT_NE(Problems(Load("conf", 33)).find("does not read"), std::string::npos);
+  EXPECT_HAS(Problems(Load("conf", 33)), "does not read");
 }
 
 TEST_F(LoadTest, DirectoriesThatFail) {
   Plugin("a");
   std::filesystem::create_directories(dir_ / "none");
-  EXPECT_NE(Problems(Load("none")).find("no configuration files found in directory"), std::string::npos);
+  EXPECT_HAS(Problems(Load("none")), "no configuration files found in directory");
   dir_.Write("conf/1.yaml", Config("a"));
   dir_.Write("conf/2.yaml", Config("a"));
-  EXPECT_NE(Problems(Load("conf")).find("provider \"a\" is configured twice"), std::string::npos);
+  EXPECT_HAS(Problems(Load("conf")), "provider \"a\" is configured twice");
   dir_.Write("conf/2.yaml", "bad");
   ProviderConfig bad = Load("conf");
-  EXPECT_NE(Problems(bad).find("2.yaml:1:"), std::string::npos) << Problems(bad);
+  EXPECT_HAS(Problems(bad), "2.yaml:1:");
   EXPECT_TRUE(bad.providers.empty());
   std::filesystem::remove(dir_ / "conf/2.yaml");
   std::filesystem::create_directory_symlink(dir_ / "none", dir_ / "conf/link.yaml");
@@ -287,20 +287,18 @@ TEST_F(LoadTest, DirectoriesThatFail) {
 
 TEST_F(LoadTest, PluginsMustBeThere) {
   dir_.Write("config", Config("one"));
-  EXPECT_NE(Problems(Load("config")).find("plugin directory"), std::string::npos);
+  EXPECT_HAS(Problems(Load("config")), "plugin directory");
   std::filesystem::create_directories(dir_ / "bin");
-  EXPECT_NE(Problems(Load("config")).find("bin/one"), std::string::npos);
+  EXPECT_HAS(Problems(Load("config")), "bin/one");
   std::filesystem::create_directories(dir_ / "bin/one");
-  EXPECT_NE(Problems(Load("config")).find("is a directory"), std::string::npos);
+  EXPECT_HAS(Problems(Load("config")), "is a directory");
   std::filesystem::remove(dir_ / "bin/one");
   dir_.Write("bin/one", "");
-  EXPECT_NE(Problems(Load("config")).find("is not executable"), std::string::npos);
+  EXPECT_HAS(Problems(Load("config")), "is not executable");
   std::filesystem::remove(dir_ / "bin/one");
   std::filesystem::create_symlink("/usr/bin/not-mounted-here", dir_ / "bin/one");
-  EXPECT_NE(Problems(Load("config"))
-                .find("bin/one is a symbolic link to /usr/bin/not-mounted-here, which is not there"),
-            std::string::npos)
-      << Problems(Load("config"));
+  EXPECT_HAS(Problems(Load("config")),
+             "bin/one is a symbolic link to /usr/bin/not-mounted-here, which is not there");
   std::filesystem::remove(dir_ / "bin/one");
   Plugin("one");
   EXPECT_EQ(Problems(Load("config")), "");

@@ -60,7 +60,7 @@ TEST_P(Away, WithWhatHelps) {
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code(), GetParam().code);
   EXPECT_TRUE(answer.error().message().starts_with("cannot ask the agent at unix:///run/a.sock: it broke ("));
-  EXPECT_NE(answer.error().message().find(GetParam().advice), std::string::npos) << answer.error().message();
+  EXPECT_HAS(answer.error().message(), GetParam().advice);
 }
 
 TEST_ROWS(Rows, Away, {"NoSocket", base::NotFound("it broke"), Code::kNotFound, "Name another with --agent"},
@@ -86,7 +86,7 @@ TEST_P(Refusal, OfACheckHasItsCode) {
   auto result = agent.Client().Check({}, {.questions = {{}}});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), GetParam().code) << result.error().message();
-  EXPECT_NE(result.error().message().find(GetParam().says), std::string::npos) << result.error().message();
+  EXPECT_HAS(result.error().message(), GetParam().says);
 }
 
 TEST_ROWS(Rows, Refusal,
@@ -113,9 +113,7 @@ TEST(AgentClient, ADocumentThatIsNoneSaysWhoSentIt) {
   agent.Answers("/v1/status", 200, "[]");
   auto status = agent.Client().Status({});
   ASSERT_FALSE(status);
-  EXPECT_NE(status.error().message().find("the agent at unix:///run/a.sock sent no status document"),
-            std::string::npos)
-      << status.error().message();
+  EXPECT_HAS(status.error().message(), "the agent at unix:///run/a.sock sent no status document");
 }
 
 struct ExplainCase {
@@ -137,7 +135,7 @@ TEST_P(Explained, EndsWithItsCode) {
       tests::Run([&](auto& out, auto& err) { return Explain({}, agent.Client(), options, out, err); });
   EXPECT_EQ(ran.exit, GetParam().exit);
   EXPECT_EQ(ran.out, GetParam().exit == kOk ? GetParam().body : "");
-  EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, GetParam().says);
 }
 
 const std::string kImage =

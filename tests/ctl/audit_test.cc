@@ -57,7 +57,7 @@ TEST_F(AuditTest, OfANodeThatIsCleanAndOfOneThatIsNot) {
   NodeHas({"q.io/stray:v1"});
   tests::Ran ran = OfNode();
   EXPECT_EQ(ran.exit, kNegative) << ran;
-  EXPECT_NE(ran.out.find("q.io/stray:v1"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "q.io/stray:v1");
   EXPECT_EQ(OfNode({.ignore = {"q.io/stray:*"}}).exit, kOk);
   ran = OfNode({.json = true});
   EXPECT_EQ(ran.exit, kNegative) << ran;
@@ -68,7 +68,7 @@ TEST_F(AuditTest, SavedPodsTellWhoBroughtIt) {
   NodeHas({"q.io/stray:v1"});
   tests::Ran ran = OfNode({.pods_file = folder_.Write("pods.json", kPods)});
   EXPECT_EQ(ran.exit, kNegative) << ran;
-  EXPECT_NE(ran.out.find("job-1"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "job-1");
 }
 
 // They are read in pieces, as they are no document that is held.
@@ -79,7 +79,7 @@ TEST_F(AuditTest, SavedPodsMayBeLongerThanAnyDocument) {
   for (int i = 0; i < 12; i++) pods.insert(pods.find('[') + 1, more);
   tests::Ran ran = OfNode({.pods_file = folder_.Write("pods.json", pods)});
   EXPECT_EQ(ran.exit, kNegative) << ran;
-  EXPECT_NE(ran.out.find("job-1"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "job-1");
 }
 
 // An agent that has just started knows nothing: that is no clean node.
@@ -87,7 +87,7 @@ TEST_F(AuditTest, AnAgentThatDoesNotKnowYetIsNoYes) {
   agent_.Answers("/v1/status", 200, status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000)})));
   tests::Ran ran = OfNode();
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
-  EXPECT_NE(ran.err.find("ci-7"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "ci-7");
 }
 
 TEST_F(AuditTest, WithoutAnAgentNothingIsKnown) {
@@ -118,8 +118,8 @@ TEST_F(AuditTest, EphemeralContainersAndImageVolumesOfSavedPods) {
         {.pods_file = pods, .lists = {folder_.Write("images.txt", "q.io/a:v1\n")}, .ignore = {}}, out, err);
   });
   EXPECT_EQ(ran.exit, kNegative) << ran;
-  EXPECT_NE(ran.out.find("q.io/debug:v1"), std::string::npos) << ran;
-  EXPECT_NE(ran.out.find("q.io/volume:v1"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "q.io/debug:v1");
+  EXPECT_HAS(ran.out, "q.io/volume:v1");
 }
 
 TEST_F(AuditTest, SavedPodsAgainstAList) {
@@ -127,11 +127,11 @@ TEST_F(AuditTest, SavedPodsAgainstAList) {
   EXPECT_EQ(ran.exit, kNegative) << ran;
   for (const char* part :
        {"1 image on no list:\n  q.io/stray:v1\n", "on 1 node: ci-7", "asked for by ci/job-1"}) {
-    EXPECT_NE(ran.out.find(part), std::string::npos) << part << ran;
+    EXPECT_HAS(ran.out, part);
   }
   ran = OfPods("q.io/a:v1\n", {"q.io/stray"});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("clean"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "clean");
   EXPECT_EQ(OfPods("q.io/stray:v1\n").exit, kOk);
   EXPECT_EQ(OfPods("not an image\n").exit, kBadInput);
 }

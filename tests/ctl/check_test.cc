@@ -64,10 +64,9 @@ TEST_F(CheckTest, StepsWhoseImageIsElsewhereAreTold) {
   options.files = {folder_ / "t.yaml"};
   tests::Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.err.find("t.yaml:6: step \"s\" of Task t takes its image from the StepAction \"clone\", "
-                         "which is not checked\n"),
-            std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.err,
+             "t.yaml:6: step \"s\" of Task t takes its image from the StepAction \"clone\", "
+             "which is not checked\n");
 }
 
 TEST_F(CheckTest, TheAnswerIsTheExitCode) {
@@ -83,7 +82,7 @@ TEST_F(CheckTest, TheAnswerIsTheExitCode) {
     options.unknown_passes = row.unknown_passes;
     tests::Ran ran = Ask(options);
     EXPECT_EQ(ran.exit, row.exit) << row.body << ran;
-    EXPECT_NE(ran.out.find("q.io/a:v1"), std::string::npos) << ran;
+    EXPECT_HAS(ran.out, "q.io/a:v1");
   }
 }
 
@@ -102,19 +101,19 @@ TEST_F(CheckTest, TheLineForTheJobsPage) {
   Says(401, R"({"error":"the token has expired"})");
   EXPECT_EQ(Ask(options).exit, kUnreachable);
   line = *base::ReadFile(options.annotation_target, 1 << 20);
-  EXPECT_NE(line.find("the token has expired"), std::string::npos) << line;
+  EXPECT_HAS(line, "the token has expired");
   options.annotation_target = folder_ / "none/line";
   Says(200, kNoThere);
   tests::Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kNegative);
-  EXPECT_NE(ran.err.find("warning: --annotate"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "warning: --annotate");
 }
 
 TEST_F(CheckTest, AnAgentThatCannotBeAsked) {
   agent_.Goes(base::NotFound("no such file"));
   tests::Ran ran = Ask(Options());
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
-  EXPECT_NE(ran.err.find("no such file"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "no such file");
 }
 
 TEST_F(CheckTest, AnAgentThatIsBusyToTheEndIsATimeout) {
@@ -134,7 +133,7 @@ TEST_F(CheckTest, AnAgentThatDoesNotAnswerTheQuestion) {
     tests::Ran ran = Ask(Options());
     EXPECT_EQ(ran.exit, row.exit) << ran;
     EXPECT_EQ(ran.out, "");
-    EXPECT_NE(ran.err.find(row.says), std::string::npos) << ran;
+    EXPECT_HAS(ran.err, row.says);
   }
   agent_.Goes(base::Unavailable("connection refused"));
   EXPECT_EQ(Ask(Options()).exit, kUnreachable) << "after its second";
@@ -147,7 +146,7 @@ TEST_F(CheckTest, AnAgentThatPullsForNobodyIsNoAnswer) {
   tests::Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find("refuses --pull: this agent pulls for no check"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "refuses --pull: this agent pulls for no check");
   EXPECT_EQ(ran.err.find('\x1b'), std::string::npos);
 }
 
@@ -155,7 +154,7 @@ TEST_F(CheckTest, ARefusedTokenIsTheLastWord) {
   Says(401, R"({"error":"the token has expired"})");
   tests::Ran ran = Ask(Options());
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
-  EXPECT_NE(ran.err.find("the token has expired"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "the token has expired");
   EXPECT_EQ(agent_.asked().size(), 1U);
 }
 
@@ -169,7 +168,7 @@ TEST_F(CheckTest, EveryMistakeOfTheCommandLineIsToldAndNobodyAsked) {
   EXPECT_EQ(ran.exit, kBadInput) << ran;
   for (const char* part : {"--timeout", "--policy", "q.io/A", "--pod-secret must be NAMESPACE/NAME/UID",
                            "--pod-service-account must be NAMESPACE/NAME/UID"}) {
-    EXPECT_NE(ran.err.find(part), std::string::npos) << part << ran;
+    EXPECT_HAS(ran.err, part);
   }
   EXPECT_TRUE(agent_.asked().empty());
   options = Options();
@@ -188,7 +187,7 @@ TEST_F(CheckTest, AManifestNamesTheImages) {
   options.files = {folder_.Write("service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n")};
   tests::Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.err.find("nothing to check"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "nothing to check");
 }
 
 TEST_F(CheckTest, AnImageListIsNoManifest) {
@@ -201,7 +200,7 @@ TEST_F(CheckTest, AnImageListIsNoManifest) {
   options.images.clear();
   tests::Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kBadInput) << ran;
-  EXPECT_NE(ran.err.find("images.yaml is an image list, which has no pods"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "images.yaml is an image list, which has no pods");
   EXPECT_EQ(ran.out, "");
 }
 
@@ -247,7 +246,7 @@ TEST_F(CheckPatience, AsksAgainWhenTheAgentSaidAndNotBefore) {
 TEST_F(CheckPatience, AsksALastTimeWhereTheTimeIsShorter) {
   tests::Ran ran = CheckWith("60", "1500ms");
   EXPECT_EQ(ran.exit, kTimedOut);
-  EXPECT_NE(ran.err.find("it is busy"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "it is busy");
   EXPECT_EQ(agent_.asked().size(), 2U);
   EXPECT_GE(took_, milliseconds(500));
   EXPECT_LT(took_, seconds(10));
@@ -328,12 +327,12 @@ TEST_F(AnnotateTest, BuildkitesAgentIsGivenTheLine) {
   EXPECT_TRUE(Tell("buildkite"));
   EXPECT_EQ(Written("bin/args"), "annotate --style error --context prefetchd\n");
   EXPECT_EQ(Written("bin/line"), std::string(kLine) + "\n");
-  EXPECT_NE(Written("bin/env").find("BUILDKITE_JOB_ID=job-1"), std::string::npos);
-  EXPECT_EQ(Written("bin/env").find("s3cr3t"), std::string::npos);
+  EXPECT_HAS(Written("bin/env"), "BUILDKITE_JOB_ID=job-1");
+  EXPECT_LACKS(Written("bin/env"), "s3cr3t");
   HasBuildkiteAgent(1);
   auto failed = Tell("buildkite");
   ASSERT_FALSE(failed);
-  EXPECT_NE(failed.error().message().find("not today"), std::string::npos) << failed.error().message();
+  EXPECT_HAS(failed.error().message(), "not today");
 }
 
 TEST_F(AnnotateTest, AFileIsWrittenInItsPlace) {

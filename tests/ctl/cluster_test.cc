@@ -30,14 +30,14 @@ TEST(Cluster, AKubeconfigThatIsNamedIsTheOnlyPlace) {
   tests::TempDir folder;
   auto none = Cluster::Open({.kubeconfig = folder / "none", .context = ""});
   ASSERT_FALSE(none.ok());
-  EXPECT_NE(none.error().message().find(folder / "none"), std::string::npos) << none.error().message();
+  EXPECT_HAS(none.error().message(), folder / "none");
   const std::string good = folder.Write("config", R"({"apiVersion":"v1","kind":"Config","current-context":"c",
 "contexts":[{"name":"c","context":{"cluster":"k","user":"u"}}],"users":[{"name":"u","user":{}}],
 "clusters":[{"name":"k","cluster":{"server":"http://127.0.0.1:1"}}]})");
   EXPECT_TRUE(Cluster::Open({.kubeconfig = good, .context = ""}).ok());
   auto other = Cluster::Open({.kubeconfig = good, .context = "no-such"});
   ASSERT_FALSE(other.ok());
-  EXPECT_NE(other.error().message().find("no-such"), std::string::npos) << other.error().message();
+  EXPECT_HAS(other.error().message(), "no-such");
 }
 
 TEST(Cluster, AMissingRightComesWithWhatGrantsIt) {
@@ -136,7 +136,7 @@ TEST_F(FromCluster, ChosenNamespacesAlone) {
   EXPECT_EQ(Import(Of({"ci", "infra"})),
             (Ran{kOk, "# Job ci/build\nq.io/build:1\n# DaemonSet infra/log\nq.io/log:1\n", ""}));
   for (const std::string& request : server_.Requests()) {
-    EXPECT_EQ(request.find("shop"), std::string::npos) << request;
+    EXPECT_LACKS(request, "shop");
     EXPECT_TRUE(request.starts_with("GET ")) << request;
   }
 }
@@ -152,7 +152,7 @@ TEST_F(FromCluster, ObjectsThatAReadControllerMakesAreLeftOut) {
   server_.Put("pods/shop/etcd-cp", PodOf("q.io/old:5", Owner("v1", "Node", "cp")));
   Ran ran = Import(Of());
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_EQ(ran.out.find("q.io/old"), std::string::npos) << ran;
+  EXPECT_LACKS(ran.out, "q.io/old");
 }
 
 TEST_F(FromCluster, PodsOfOtherControllersAndOfNobodyCount) {
@@ -167,7 +167,7 @@ TEST_F(FromCluster, PodsOfOtherControllersAndOfNobodyCount) {
   EXPECT_EQ(ran.exit, kOk) << ran;
   for (const char* text : {"# Pod ci/runner\nq.io/runner:1\n", "# Pod ci/roll-7f-x\nq.io/rollout:1\n",
                            "# Pod ci/wf\nq.io/workflow:1\n", "q.io/kruise:1\n", "q.io/other:1\n"}) {
-    EXPECT_NE(ran.out.find(text), std::string::npos) << text << ran;
+    EXPECT_HAS(ran.out, text);
   }
 }
 
@@ -197,20 +197,18 @@ TEST_F(FromCluster, AListThatBeginsAnewCountsNothingTwice) {
   server_.Put("deployments/many/z", Templated("q.io/many:1"));
   Ran ran = Import(Of({"many"}));
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("# Deployment many/d1001, Deployment many/z\nq.io/many:1\n"), std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.out, "# Deployment many/d1001, Deployment many/z\nq.io/many:1\n");
 }
 
 TEST_F(FromCluster, AnInvalidNameCostsTheOthersNothing) {
   server_.Put("deployments/shop/web", Templated("q.io/Web:1"));
   Ran ran = Import(Of({"shop"}));
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.err.find("Deployment shop/web: spec.template.spec.containers[0].image is no valid image "
-                         "reference: q.io/Web:1\n"),
-            std::string::npos)
-      << ran;
-  EXPECT_NE(ran.out.find("q.io/db:1\n"), std::string::npos) << ran;
-  EXPECT_NE(ran.out.find("# Not in this list:\n# Deployment shop/web"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err,
+             "Deployment shop/web: spec.template.spec.containers[0].image is no valid image "
+             "reference: q.io/Web:1\n");
+  EXPECT_HAS(ran.out, "q.io/db:1\n");
+  EXPECT_HAS(ran.out, "# Not in this list:\n# Deployment shop/web");
 }
 
 TEST_F(FromCluster, AConfigMapGetsTheListAndKeepsItsOtherKeys) {
@@ -230,7 +228,7 @@ TEST_F(FromCluster, AConfigMapStaysIfNothingOrNotEverythingWasRead) {
   ListImportOptions options{.namespaces = {"empty"}, .config_map = "prefetchd/prefetchd-workloads"};
   Ran ran = Import(options);
   EXPECT_EQ(ran.exit, kBadInput) << ran;
-  EXPECT_NE(ran.err.find("no image was found"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "no image was found");
   options.namespaces = {"ci"};
   server_.Fail({.status = 500, .retry_after = "", .body = "", .times = 9});
   ran = Import(options);
@@ -241,10 +239,9 @@ TEST_F(FromCluster, AConfigMapStaysIfNothingOrNotEverythingWasRead) {
   options.config_map = "prefetchd/another";
   ran = Import(options);
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
-  EXPECT_NE(ran.err.find("a right is missing, patch configmaps \"another\" in namespace \"prefetchd\" "
-                         "(deploy/examples/workload-list.yaml grants what is needed)"),
-            std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.err,
+             "a right is missing, patch configmaps \"another\" in namespace \"prefetchd\" "
+             "(deploy/examples/workload-list.yaml grants what is needed)");
 }
 
 using Numbers = std::vector<int>;

@@ -47,10 +47,10 @@ class CredentialsTest : public testing::Test {
 TEST_F(CredentialsTest, EachImageHasOneOrTheExitCodeSaysNo) {
   tests::Ran ran = Find({"q.io/a:v1"});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("config.json"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "config.json");
   ran = Find({"q.io/a:v1", "ghcr.io/b:v1"});
   EXPECT_EQ(ran.exit, kNegative) << ran;
-  EXPECT_NE(ran.out.find("ghcr.io/b:v1"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "ghcr.io/b:v1");
 }
 
 // The agent has its own settings, which a person's shell has not.
@@ -72,8 +72,8 @@ TEST_F(CredentialsTest, TheAgentOfANodeTellsWhatItFinds) {
                 R"("providers":[{"name":"ecr-login","matched":true,"outcome":"ok","error":""}]})");
   tests::Ran ran = ask("ecr.io/a:v1");
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("ecr-login"), std::string::npos) << ran;
-  EXPECT_NE(ran.out.find("as AWS"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "ecr-login");
+  EXPECT_HAS(ran.out, "as AWS");
   EXPECT_EQ(ran.err, "");
   // A newer agent may have other words.
   agent.Answers("/v1/images/r.io/a:v1", 200,
@@ -88,29 +88,26 @@ TEST_F(CredentialsTest, TheAgentOfANodeTellsWhatItFinds) {
   agent.Goes(base::NotFound("no such socket"));
   ran = ask("ecr.io/a:v1");
   EXPECT_EQ(ran.exit, -1) << ran;
-  EXPECT_NE(ran.err.find("so these settings count: no credential providers, docker config "),
-            std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.err, "so these settings count: no credential providers, docker config ");
   EXPECT_EQ(ran.out, "");
 }
 
 // As in a pod of the agent's on a node of CRI-O.
 TEST_F(CredentialsTest, ASocketOfCrioWithoutItsSettingsIsToldOf) {
   options_.flags.registry_host_root = {folder_.path(), "f"};
-  EXPECT_EQ(Find({"q.io/a:v1"}).out.find("CRI-O"), std::string::npos);
+  EXPECT_LACKS(Find({"q.io/a:v1"}).out, "CRI-O");
   folder_.Write("run/crio/crio.sock", "");
-  EXPECT_NE(
-      Find({"q.io/a:v1"}).out.find("CRI-O may send logins of its own: there is no /etc/crio/crio.conf here"),
-      std::string::npos);
+  EXPECT_HAS(Find({"q.io/a:v1"}).out,
+             "CRI-O may send logins of its own: there is no /etc/crio/crio.conf here");
   options_.json = true;
-  EXPECT_NE(Find({"q.io/a:v1"}).out.find("\"unseenFiles\""), std::string::npos);
+  EXPECT_HAS(Find({"q.io/a:v1"}).out, "\"unseenFiles\"");
 }
 
 TEST_F(CredentialsTest, NoPasswordIsPrinted) {
   for (bool json : {false, true}) {
     options_.json = json;
     tests::Ran ran = Find({"q.io/a:v1"});
-    EXPECT_EQ((ran.out + ran.err).find("s3cr3t"), std::string::npos) << ran;
+    EXPECT_LACKS(ran.out + ran.err, "s3cr3t");
   }
 }
 
@@ -130,20 +127,20 @@ TEST_F(CredentialsTest, ANameThatIsNoneIsBadInput) {
 TEST_F(CredentialsTest, CheckTellsGoodFilesAndMistakes) {
   tests::Ran ran = Check();
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("1 login"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "1 login");
   options_.flags.docker_config =
       tests::Flags({folder_.Write("broken.json", "{"), folder_ / "none.json"}, "f");
   ran = Check();
   EXPECT_EQ(ran.exit, kBadInput) << ran;
-  EXPECT_NE(ran.err.find("broken.json"), std::string::npos) << ran;
-  EXPECT_NE(ran.err.find("none.json: there is no such file"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "broken.json");
+  EXPECT_HAS(ran.err, "none.json: there is no such file");
 }
 
 TEST_F(CredentialsTest, CheckOfNothingSaysWhatToName) {
   options_.flags.docker_config.reset();
   tests::Ran ran = Check();
   EXPECT_EQ(ran.exit, kBadInput) << ran;
-  EXPECT_NE(ran.err.find("--docker-config"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "--docker-config");
 }
 
 using Lines = std::vector<std::string>;

@@ -66,14 +66,14 @@ TEST(PinnedImageSet, RefusesNothingAndTooMuch) {
   for (int i = 0; i < 501; i++) many += "q.io/a" + std::to_string(i) + "@" + kOne + "\n";
   Ran ran = Pin({many, ""});
   EXPECT_EQ(ran.exit, kBadInput);
-  EXPECT_NE(ran.err.find("at most 500 images, not 501: split the list"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "at most 500 images, not 501: split the list");
   EXPECT_EQ(Pin({many.substr(0, many.rfind('\n', many.size() - 2) + 1), ""}).exit, kOk);
 }
 
 TEST(PinnedImageSet, ALockThatIsNoneIsAMistake) {
   Ran ran = Pin({"q.io/a:v1\n", "kind: X\n"});
   EXPECT_EQ(ran.exit, kBadInput);
-  EXPECT_NE(ran.err.find("a.txt.lock:1:7: kind"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "a.txt.lock:1:7: kind");
 }
 
 Ran Allow(const std::string& list, ExportAllowlistOptions options) {
@@ -93,8 +93,8 @@ class Allowlist : public testing::TestWithParam<AllowCase> {};
 TEST_P(Allowlist, IsForItsKubelet) {
   Ran ran = Allow("q.io/team/app:v1\n", GetParam().options);
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find(GetParam().has), std::string::npos) << ran;
-  EXPECT_EQ(ran.out.find(GetParam().has_not), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, GetParam().has);
+  EXPECT_LACKS(ran.out, GetParam().has_not);
 }
 
 TEST_ROWS(Rows, Allowlist, {"ExactNamesSince136", {.kubelet_version = "1.36"}, "- q.io/team/app\n", "/*\n"},
@@ -113,14 +113,13 @@ TEST(AllowlistRefusal, SaysAllMistakesAtOnce) {
   Ran ran = Allow("q.io/A\n", {.kubelet_version = "1.36.x"});
   EXPECT_EQ(ran.exit, kBadInput);
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find("--kubelet-version must be a version such as "), std::string::npos) << ran;
-  EXPECT_NE(ran.err.find("a.txt:1:1: "), std::string::npos) << ran;
-  EXPECT_NE(Allow("# nothing\n", {}).err.find("no image in the list"), std::string::npos);
-  EXPECT_NE(Allow("nginx:1.27\nreg.io/a:v1\n", {.kubelet_version = "v1.35.2"})
-                .err.find("write \"docker.io/library/nginx:1.27\" in the list and in the pods"),
-            std::string::npos);
+  EXPECT_HAS(ran.err, "--kubelet-version must be a version such as ");
+  EXPECT_HAS(ran.err, "a.txt:1:1: ");
+  EXPECT_HAS(Allow("# nothing\n", {}).err, "no image in the list");
+  EXPECT_HAS(Allow("nginx:1.27\nreg.io/a:v1\n", {.kubelet_version = "v1.35.2"}).err,
+             "write \"docker.io/library/nginx:1.27\" in the list and in the pods");
   for (const char* old : {"1.20", "1.32"})
-    EXPECT_NE(Allow("q.io/a:v1\n", {.kubelet_version = old}).err.find("has no allowlist"), std::string::npos);
+    EXPECT_HAS(Allow("q.io/a:v1\n", {.kubelet_version = old}).err, "has no allowlist");
 }
 
 }  // namespace

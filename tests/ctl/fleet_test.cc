@@ -166,9 +166,9 @@ TEST(FleetPollOptions, EachMemberIsHeardOrSaysWhyNot) {
   ASSERT_EQ(answers.nodes.size(), 5U);
   EXPECT_TRUE(answers.nodes[0].detail);
   for (std::size_t i = 1; i < 5; i++) EXPECT_FALSE(answers.nodes[i].detail) << answers.nodes[i].name;
-  EXPECT_NE(answers.nodes[1].message.find("it did not answer in time"), std::string::npos);
-  EXPECT_NE(answers.nodes[2].message.find("refused"), std::string::npos);
-  EXPECT_EQ(answers.nodes[2].message.find("\"x\""), std::string::npos) << "the same trouble reads the same";
+  EXPECT_HAS(answers.nodes[1].message, "it did not answer in time");
+  EXPECT_HAS(answers.nodes[2].message, "refused");
+  EXPECT_LACKS(answers.nodes[2].message, "\"x\"") << "the same trouble reads the same";
   EXPECT_FALSE(answers.forbidden);
   EXPECT_EQ(documents, 1);
   EXPECT_EQ(progress, (std::set<std::size_t>{1, 2, 3, 4, 5}));
@@ -332,19 +332,16 @@ TEST(FleetPlan, AWindowThatIsTooShortIsAWarning) {
   PlanOptions options{.lists = {list}, .nodes = 300, .registry_rate = 1000, .image_size = 400};
   Ran ran = Plan(options);
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("\nPULLWINDOW          IMAGES  A NODE  OPEN FOR  ON ALL NODES AFTER\n"
-                         "22:00 to 22:05 UTC  1       400 MB  5 min     2 min\n\n"),
-            std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.out,
+             "\nPULLWINDOW          IMAGES  A NODE  OPEN FOR  ON ALL NODES AFTER\n"
+             "22:00 to 22:05 UTC  1       400 MB  5 min     2 min\n\n");
   EXPECT_EQ(ran.err, "");
   options.nodes = 900;
   options.json = true;
   ran = Plan(options);
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find(R"("windows":[{"pullWindow":"22:00 to 22:05 UTC","images":1,"nodeBytes":400000000,)"
-                         R"("openSeconds":300,"fleetSeconds":360}])"),
-            std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.out, R"("windows":[{"pullWindow":"22:00 to 22:05 UTC","images":1,"nodeBytes":400000000,)"
+                      R"("openSeconds":300,"fleetSeconds":360}])");
   EXPECT_TRUE(ran.err.starts_with("warning: pullWindow 22:00 to 22:05 UTC: 1 image needs 6 min")) << ran;
 }
 
@@ -365,13 +362,13 @@ TEST(FleetPlan, RegistriesTellTheSizes) {
   const std::string list = dir.Write("images.txt", name + "a:v1\n" + name + "b:v1\n");
   Ran ran = Plan({.lists = {list}, .nodes = 2, .json = true});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find(R"("nodeBytes":150000000)"), std::string::npos) << ran;
-  EXPECT_NE(ran.out.find(R"("pulls":4,"requests":16)"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, R"("nodeBytes":150000000)");
+  EXPECT_HAS(ran.out, R"("pulls":4,"requests":16)");
   dir.Write("images.txt", name + "a:v1\n" + name + "gone:v1\n");
   ran = Plan({.lists = {list}, .nodes = 2});
   EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_TRUE(ran.out.starts_with("2 images, 100 MB for each node; 2 nodes, 200 MB in all\n")) << ran;
-  EXPECT_NE(ran.err.find(name + "gone:v1 counts with size 0: "), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, name + "gone:v1 counts with size 0: ");
 }
 
 TEST(FleetPlan, ThePlatformChoosesTheManifest) {
@@ -391,7 +388,7 @@ TEST(FleetPlan, ThePlatformChoosesTheManifest) {
            {"linux/amd64", R"("nodeBytes":100000000)"}, {"linux/arm64", R"("nodeBytes":50000000)"}}) {
     Ran ran = Plan({.lists = {list}, .nodes = 1, .platform = platform, .json = true});
     EXPECT_EQ(ran.exit, kOk) << ran;
-    EXPECT_NE(ran.out.find(says), std::string::npos) << ran;
+    EXPECT_HAS(ran.out, says);
   }
 }
 
@@ -406,8 +403,7 @@ TEST(FleetPlan, AManifestThatCannotBeReadIsNamed) {
     registry.Put("a", "v1", {.content_type = "application/vnd.oci.image.manifest.v1+json", .body = body});
     Ran ran = Plan({.lists = {list}, .nodes = 2});
     EXPECT_EQ(ran.exit, kNegative) << ran;
-    EXPECT_NE(ran.err.find(name + " counts with size 0: its manifest cannot be read\n"), std::string::npos)
-        << ran;
+    EXPECT_HAS(ran.err, name + " counts with size 0: its manifest cannot be read\n");
   }
 }
 
@@ -424,11 +420,11 @@ TEST(FleetPlan, ARegistryThatAsksForPatienceGetsItWithinTheTimeout) {
   const std::string list = dir.Write("images.txt", registry.address() + "/a:v1\n");
   Ran ran = Plan({.lists = {list}, .nodes = 1});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.err.find(" limits requests: continuing in 1 s"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, " limits requests: continuing in 1 s");
   wait = "3600";
   ran = Plan({.lists = {list}, .nodes = 1});
   EXPECT_EQ(ran.exit, kNegative) << ran;
-  EXPECT_NE(ran.err.find("/a:v1 counts with size 0: "), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "/a:v1 counts with size 0: ");
 }
 
 TEST(FleetPlan, SizesBeyondAllDisksStayTheLargestNumber) {
@@ -436,8 +432,8 @@ TEST(FleetPlan, SizesBeyondAllDisksStayTheLargestNumber) {
   const std::string list = dir.Write("images.txt", "q.io/a:v1\nq.io/b:v1\n");
   Ran ran = Plan({.lists = {list}, .nodes = 100000, .image_size = 10'000'000'000'000'000, .json = true});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find(R"("nodeBytes":9223372036854775807)"), std::string::npos) << ran;
-  EXPECT_EQ(ran.out.find(":-"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, R"("nodeBytes":9223372036854775807)");
+  EXPECT_LACKS(ran.out, ":-");
 }
 
 TEST(FleetPlan, BadInputIsNamed) {
@@ -452,7 +448,7 @@ TEST(FleetPlan, BadInputIsNamed) {
     Ran ran = Plan(options);
     EXPECT_EQ(ran.exit, kBadInput) << ran;
     EXPECT_EQ(ran.out, "");
-    EXPECT_NE(ran.err.find(says), std::string::npos) << ran;
+    EXPECT_HAS(ran.err, says);
   }
 }
 

@@ -35,7 +35,7 @@ TEST_P(Key, IsAListFilesNameWhateverTheFilesIs) {
   tests::TempDir dir;
   Ran ran = Make({.lists = {dir.Write(GetParam().file, GetParam().text)}});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("\n  " + GetParam().key + ": |\n"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "\n  " + GetParam().key + ": |\n");
 }
 
 const std::string kYaml =
@@ -71,7 +71,7 @@ TEST(Generate, AListWithMistakesIsToldAsListCheckDoes) {
   EXPECT_EQ(ran.exit, kBadInput);
   EXPECT_EQ(ran.out, "");
   EXPECT_TRUE(ran.err.starts_with("images.txt:1:1: ")) << ran;
-  EXPECT_NE(ran.err.find("\nimages.txt:2:1: "), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "\nimages.txt:2:1: ");
 }
 
 TEST(Generate, AFolderHasAFileForEachObjectInOrder) {
@@ -92,13 +92,10 @@ TEST(Generate, AFileHasWhatStandardOutputHas) {
 }
 
 TEST(Generate, NotesAKubeletThatIsNewerThanTheRules) {
-  EXPECT_EQ(Make({.options = {.kubelet_version = "1.36"}}).err.find("is newer than the rules"),
-            std::string::npos);
+  EXPECT_LACKS(Make({.options = {.kubelet_version = "1.36"}}).err, "is newer than the rules");
   Ran ran = Make({.options = {.kubelet_version = "1.99"}});
   EXPECT_EQ(ran.exit, kOk);
-  EXPECT_NE(ran.err.find("note: kubelet 1.99 is newer than the rules that this release knows"),
-            std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.err, "note: kubelet 1.99 is newer than the rules that this release knows");
 }
 
 TEST(GenerateTouchDaemonSet, LeavesOutWhatMustNotBeTouched) {
@@ -112,12 +109,10 @@ TEST(GenerateTouchDaemonSet, LeavesOutWhatMustNotBeTouched) {
   };
   Ran ran = make({list});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("q.io/a:v1"), std::string::npos) << ran;
-  EXPECT_EQ(ran.out.find("q.io/b:v1"), std::string::npos) << ran;
-  EXPECT_EQ(ran.out.find("q.io/c:v1"), std::string::npos) << ran;
-  EXPECT_NE(
-      ran.err.find("note: q.io/c:v1 is left out: it is for some nodes only (platforms, nodeSelector)\n"),
-      std::string::npos);
+  EXPECT_HAS(ran.out, "q.io/a:v1");
+  EXPECT_LACKS(ran.out, "q.io/b:v1");
+  EXPECT_LACKS(ran.out, "q.io/c:v1");
+  EXPECT_HAS(ran.err, "note: q.io/c:v1 is left out: it is for some nodes only (platforms, nodeSelector)\n");
   EXPECT_EQ(make({}).exit, kBadInput);
   EXPECT_EQ(make({dir / "none.yaml"}).exit, kBadInput);
 }
@@ -139,8 +134,8 @@ TEST_P(GenerateWithConfig, ThatPrefetchdRefuses) {
   Ran ran = Make({.lists = {dir.Write("images.txt", "q.io/a:v1\n")}, .agent_config = file});
   EXPECT_EQ(ran.exit, kBadInput) << ran;
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find(file + ": no agent would start: "), std::string::npos) << ran;
-  EXPECT_NE(ran.err.find(GetParam().error), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, file + ": no agent would start: ");
+  EXPECT_HAS(ran.err, GetParam().error);
 }
 
 TEST_ROWS(Rows, GenerateWithConfig, {"OldKubelet", "kubeletVersion: '1.20'", "kubeletVersion: "},
@@ -161,28 +156,22 @@ TEST(GeneratePullSecret, IsMountedWhereTheConfigurationDeclaresIt) {
                       .agent_config = dir.Write("agent.yaml", kPullSecretYaml)};
   Ran unmounted = Make(flags);
   EXPECT_EQ(unmounted.exit, kOk) << unmounted;
-  EXPECT_NE(unmounted.err.find("nothing is mounted at /etc/prefetchd/secrets/team-a"), std::string::npos)
-      << unmounted;
+  EXPECT_HAS(unmounted.err, "nothing is mounted at /etc/prefetchd/secrets/team-a");
 
   flags.options.mounted_pull_secrets = {"team-a"};
   Ran ran = Make(flags);
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("- name: pull-secret-team-a\n          mountPath: /etc/prefetchd/secrets/team-a\n"
-                         "          readOnly: true\n"),
-            std::string::npos)
-      << ran;
-  EXPECT_NE(ran.out.find("- name: pull-secret-team-a\n        secret:\n          secretName: team-a\n"),
-            std::string::npos)
-      << ran;
-  EXPECT_NE(ran.err.find("usable by every pod of the node"), std::string::npos) << ran;
-  EXPECT_EQ(ran.err.find("nothing is mounted"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out,
+             "- name: pull-secret-team-a\n          mountPath: /etc/prefetchd/secrets/team-a\n"
+             "          readOnly: true\n");
+  EXPECT_HAS(ran.out, "- name: pull-secret-team-a\n        secret:\n          secretName: team-a\n");
+  EXPECT_HAS(ran.err, "usable by every pod of the node");
+  EXPECT_LACKS(ran.err, "nothing is mounted");
 
   flags.agent_config.clear();
   Ran undeclared = Make(flags);
   EXPECT_EQ(undeclared.exit, kBadInput);
-  EXPECT_NE(undeclared.err.find("no entry of pullSecrets has the path /etc/prefetchd/secrets/team-a"),
-            std::string::npos)
-      << undeclared;
+  EXPECT_HAS(undeclared.err, "no entry of pullSecrets has the path /etc/prefetchd/secrets/team-a");
   flags.options.mounted_pull_secrets = {"Team_A"};
   EXPECT_EQ(Make(flags).exit, kBadInput);
 }
@@ -248,9 +237,7 @@ TEST(ExportPolicy, RefusesAListWithMistakesAndOneThatIsTooLarge) {
   }
   ran = Export(lists);
   EXPECT_EQ(ran.exit, kBadInput);
-  EXPECT_NE(ran.err.find("the policy takes up to 10000 spellings of images and 1 MiB, not 10002 spellings"),
-            std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.err, "the policy takes up to 10000 spellings of images and 1 MiB, not 10002 spellings");
 }
 
 }  // namespace

@@ -68,8 +68,8 @@ TEST_F(InitContainer, ReadsAsMuchAsOtherCommandsDo) {
   const tests::Ran ran =
       MakeOf(Job("", "") + "---\napiVersion: v1\nkind: ConfigMap\ndata: {text: " + long_text + "}\n");
   EXPECT_EQ(ran.exit, kOk) << ran.err;
-  EXPECT_NE(ran.out.find("check-images"), std::string::npos);
-  EXPECT_NE(ran.out.find(long_text), std::string::npos);
+  EXPECT_HAS(ran.out, "check-images");
+  EXPECT_HAS(ran.out, long_text);
 }
 
 // deploy/examples/check-init-container.yaml is what the command makes on every platform, but for OpenShift's
@@ -101,7 +101,7 @@ TEST_F(InitContainer, AsksForEachImageOnceAsItsStrongestUserDoes) {
             (Words{"check", "--agent=http://[$(NODE_IP)]:9477", "--timeout=60s", "--image=quay.io/a:v1",
                    "--policy=Always", "--image=postgres", "--policy=Always", "--image=quay.io/models:v1",
                    "--policy=Never", "--pod-secret=team"}));
-  EXPECT_NE(ran.err.find("the component preflight"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "the component preflight");
 }
 
 // The image of an inserted container is not one that the pod needs.
@@ -123,7 +123,7 @@ TEST_F(InitContainer, CommentsStayAndOnlyItsLinesAreNew) {
     at = after.find(std::string(line) + (line.empty() ? "" : "\n"), at);
     ASSERT_NE(at, std::string::npos) << line << "\n" << after;
   }
-  EXPECT_EQ(MakeOf(before).err.find("without its comments"), std::string::npos);
+  EXPECT_LACKS(MakeOf(before).err, "without its comments");
 }
 
 TEST_F(InitContainer, FlowStyleIsWrittenAnewAndThatIsTold) {
@@ -131,9 +131,9 @@ TEST_F(InitContainer, FlowStyleIsWrittenAnewAndThatIsTold) {
       "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
       "spec: {containers: [{name: app, image: \"quay.io/a:v1\"}]}\n---\nkind: X\napiVersion: v1\n");
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.err.find("without its comments"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "without its comments");
   EXPECT_EQ(ArgumentsIn(ran.out).size(), 5U) << ran;
-  EXPECT_NE(ran.out.find("kind: X"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "kind: X");
 }
 
 // Kubernetes reads YAML 1.1: 0400 is a number there, and yes is true.
@@ -145,7 +145,7 @@ TEST_F(InitContainer, WhatIsWrittenAnewStaysWhatItIsForKubernetes) {
       "      secretName: \"0400\"\n      defaultMode: 0400\n";
   const std::string made = MakeOf(pod).out;
   for (const char* line : {"hostNetwork: yes\n", "secretName: \"0400\"\n", "defaultMode: 0400\n"}) {
-    EXPECT_NE(made.find(line), std::string::npos) << made;
+    EXPECT_HAS(made, line);
   }
 }
 
@@ -154,9 +154,9 @@ TEST_F(InitContainer, PodsForWindowsAreLeftAsTheyAre) {
   const std::string containers = "  containers:\n  - {name: app, image: \"quay.io/a:v1\"}\n";
   tests::Ran ran = MakeOf(pod + "  os: {name: windows}\n" + containers + "---\n" + pod + containers);
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.err.find("note: Pod p is left as it is: it is for Windows"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "note: Pod p is left as it is: it is for Windows");
   const std::size_t second = ran.out.find("---");
-  EXPECT_EQ(ran.out.substr(0, second).find("check-images"), std::string::npos) << ran;
+  EXPECT_LACKS(ran.out.substr(0, second), "check-images");
   EXPECT_NE(ran.out.find("check-images", second), std::string::npos) << ran;
 }
 
@@ -166,10 +166,10 @@ TEST_F(InitContainer, ResourcesWithoutPodsAreToldApart) {
   const std::string steps =
       "apiVersion: example.com/v1\nkind: Task\nmetadata: {name: t}\nspec:\n  steps:\n"
       "  - {name: a, image: \"quay.io/a:v1\"}\n";
-  EXPECT_NE(MakeOf(steps).err.find("print the container with --check-image"), std::string::npos);
-  EXPECT_NE(MakeOf(other).err.find("name their place with --pod-template-path"), std::string::npos);
+  EXPECT_HAS(MakeOf(steps).err, "print the container with --check-image");
+  EXPECT_HAS(MakeOf(other).err, "name their place with --pod-template-path");
   flags_.pod_template_paths = {"spec"};
-  EXPECT_NE(MakeOf(other).err.find("print the container with --check-image"), std::string::npos);
+  EXPECT_HAS(MakeOf(other).err, "print the container with --check-image");
 }
 
 TEST_F(InitContainer, JsonStaysJson) {
@@ -212,7 +212,7 @@ TEST_F(InitContainer, EndsWellBeforeTheJob) {
     tests::Ran ran = MakeOf(Job(row.in_spec, row.in_pod));
     EXPECT_EQ(ran.exit, row.expect.empty() ? kBadInput : kOk) << ran;
     if (row.expect.empty()) {
-      EXPECT_NE(ran.err.find("activeDeadlineSeconds of Job ci/j"), std::string::npos) << ran;
+      EXPECT_HAS(ran.err, "activeDeadlineSeconds of Job ci/j");
     } else {
       EXPECT_EQ(ArgumentsIn(ran.out).at(2), "--timeout=" + row.expect) << ran;
     }
@@ -227,9 +227,7 @@ TEST_F(InitContainer, ASecretForTheCheckItselfIsThePodsToo) {
   const Words words = ArgumentsIn(ran.out);
   EXPECT_EQ(Words(words.end() - 3, words.end()),
             (Words{"--pod-secret=of-account", "--pod-secret=agent", "--pod-secret=other"}));
-  EXPECT_NE(ran.out.find("      imagePullSecrets:\n      - name: other\n      - name: agent\n"),
-            std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.out, "      imagePullSecrets:\n      - name: other\n      - name: agent\n");
 }
 
 TEST_F(InitContainer, WithoutAFileItPrintsWhatBelongsIntoAPod) {
@@ -264,7 +262,7 @@ TEST_F(InitContainer, SaysWhatIsWrongWithAManifest) {
   for (const auto& [text, words] : rows) {
     tests::Ran ran = MakeOf(text);
     EXPECT_EQ(ran.exit, kBadInput) << ran;
-    EXPECT_NE(ran.err.find(words), std::string::npos) << ran;
+    EXPECT_HAS(ran.err, words);
     EXPECT_EQ(ran.out, "") << ran;
   }
 }
@@ -275,7 +273,7 @@ TEST_F(InitContainer, SaysAllThatIsWrongWithTheCommandLine) {
   EXPECT_EQ(ran.exit, kBadInput);
   for (const char* words :
        {"--platform must be one of", "--image must name", "--timeout must be", "-f, or the pod's images"}) {
-    EXPECT_NE(ran.err.find(words), std::string::npos) << words << "\n" << ran;
+    EXPECT_HAS(ran.err, words);
   }
 }
 

@@ -38,8 +38,8 @@ TEST_P(Linted, EndsWithItsCode) {
   for (const std::string& file : GetParam().files) options.files.push_back(dir / file);
   Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
   EXPECT_EQ(ran.exit, GetParam().exit) << ran;
-  EXPECT_NE(ran.out.find(GetParam().out), std::string::npos) << ran;
-  EXPECT_NE(ran.err.find(GetParam().err), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, GetParam().out);
+  EXPECT_HAS(ran.err, GetParam().err);
 }
 
 TEST_ROWS(
@@ -58,8 +58,8 @@ TEST(Lint, OfAListThatIsBadSaysNothingOfManifests) {
   Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
   EXPECT_EQ(ran.exit, kBadInput);
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find("--default-policy must be Never, IfNotPresent or Always"), std::string::npos) << ran;
-  EXPECT_NE(ran.err.find("list.txt:1:1: "), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "--default-policy must be Never, IfNotPresent or Always");
+  EXPECT_HAS(ran.err, "list.txt:1:1: ");
 }
 
 TEST(Lint, EachOutputHasTheFinding) {
@@ -70,7 +70,7 @@ TEST(Lint, EachOutputHasTheFinding) {
     options.output = output;
     Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
     EXPECT_EQ(ran.exit, kNegative);
-    EXPECT_NE(ran.out.find("PF101"), std::string::npos) << ran;
+    EXPECT_HAS(ran.out, "PF101");
   }
 }
 

@@ -35,7 +35,7 @@ TEST(ListCheck, ALineForEachGoodFile) {
   Ran ran = Check({dir.path()});
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_TRUE(ran.out.starts_with("a.txt: 2 entries, sha256:")) << ran;
-  EXPECT_NE(ran.out.find("\nb.txt: 1 entry, sha256:"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "\nb.txt: 1 entry, sha256:");
   EXPECT_EQ(ran.err, "");
 }
 
@@ -48,7 +48,7 @@ TEST(ListCheck, TellsAllMistakesAndStillWhatIsGood) {
   EXPECT_TRUE(ran.out.starts_with("good.txt: 1 entry")) << ran;
   for (const char* mistake :
        {"bad.txt:1:1: ", "bad.txt:2:1: ", "none.txt: there is no such file or folder\n"}) {
-    EXPECT_NE(ran.err.find(mistake), std::string::npos) << ran;
+    EXPECT_HAS(ran.err, mistake);
   }
 }
 
@@ -60,7 +60,7 @@ TEST(ListCheck, JudgesForTheAgentsThatWillReadIt) {
   EXPECT_EQ(Check({list}).exit, kOk);
   Ran ran = Check({list}, {});
   EXPECT_EQ(ran.exit, kBadInput);
-  EXPECT_NE(ran.err.find("a.yaml:4:"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "a.yaml:4:");
 }
 
 TEST(ListCheck, AFolderWithoutListsIsAMistake) {
@@ -86,7 +86,7 @@ TEST(ListCheck, AnAgentsWordIsANoteAndItsAbsenceAnError) {
   EXPECT_EQ(agent.asked().size(), 1U) << "of a list that is bad no agent is asked";
   agent.Answers("/v1/status", 200,
                 R"({"apiVersion":"prefetchd.dev/v1","kind":"NodeStatus","hidden":["images.aliases"]})");
-  EXPECT_NE(check(list).err.find("ask over its local socket"), std::string::npos);
+  EXPECT_HAS(check(list).err, "ask over its local socket");
   agent.Goes(base::NotFound("no such socket"));
   EXPECT_EQ(check(list).exit, kUnreachable);
 }
@@ -101,7 +101,7 @@ TEST(ListPrint, EachFormOfTheSameContent) {
             "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: q.io/a:v1\n---\n"
             "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: q.io/b:v1\n");
   EXPECT_EQ(std::count(json.out.begin(), json.out.end(), '\n'), 2) << json;
-  EXPECT_NE(hash.out.find("  a.txt\n"), std::string::npos) << hash;
+  EXPECT_HAS(hash.out, "  a.txt\n");
   const std::string first = hash.out.substr(0, hash.out.find('\n'));
   EXPECT_TRUE(first.ends_with("  (list)")) << hash << "the hash that `wait --hash` waits for";
 }
@@ -174,8 +174,8 @@ TEST(ListDiff, SaysTheMistakesOfBothAndComparesNothing) {
   Ran ran = tests::Run([&](auto& out, auto& err) { return DiffTwoLists(options, out, err); });
   EXPECT_EQ(ran.exit, kBadInput);
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find("a.txt:1:1: "), std::string::npos) << ran;
-  EXPECT_NE(ran.err.find("b.txt:1:1: "), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "a.txt:1:1: ");
+  EXPECT_HAS(ran.err, "b.txt:1:1: ");
 }
 
 TEST(ListDiff, WithANode) {
@@ -220,8 +220,8 @@ TEST(ListImport, LeavesOutWhatAPatternMatches) {
                             .output = list::DraftOutput::kText};
   Ran ran = Import(options);
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_EQ(ran.out.find("nginx"), std::string::npos) << "patterns are for normalised names";
-  EXPECT_NE(ran.out.find("q.io/b:v1\n"), std::string::npos);
+  EXPECT_LACKS(ran.out, "nginx") << "patterns are for normalised names";
+  EXPECT_HAS(ran.out, "q.io/b:v1\n");
 }
 
 TEST(ListImport, AnImageListAmongManifestsIsNotPassedOverInSilence) {
@@ -230,11 +230,11 @@ TEST(ListImport, AnImageListAmongManifestsIsNotPassedOverInSilence) {
       "images.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: q.io/a:v1\n");
   for (const Ran& ran : {Import({.manifests = {list}}), Import({.foreign = {list}})}) {
     EXPECT_EQ(ran.exit, kBadInput) << ran;
-    EXPECT_NE(ran.err.find("images.yaml is an image list: --list imports it\n"), std::string::npos) << ran;
+    EXPECT_HAS(ran.err, "images.yaml is an image list: --list imports it\n");
   }
   const Ran beside = Import({.manifests = {list, dir.Write("pod.yaml", kPod)}});
   EXPECT_EQ(beside.exit, kOk) << beside;
-  EXPECT_NE(beside.err.find("--list imports it"), std::string::npos) << beside;
+  EXPECT_HAS(beside.err, "--list imports it");
 }
 
 TEST(ListImport, AnEmptyListIsNoResult) {
@@ -244,8 +244,7 @@ TEST(ListImport, AnEmptyListIsNoResult) {
   for (const Ran& ran : {Import({.manifests = {farm}}), Import({.lists = {list}, .exclude = {"q.io/*"}})}) {
     EXPECT_EQ(ran.exit, kBadInput) << ran;
     EXPECT_EQ(ran.out, "");
-    EXPECT_NE(ran.err.find("no image was found, and an empty list makes every node ready"), std::string::npos)
-        << ran;
+    EXPECT_HAS(ran.err, "no image was found, and an empty list makes every node ready");
   }
 }
 
@@ -257,8 +256,8 @@ TEST(ListImport, AnotherToolsOutputMayBeLongerThanAnyDocument) {
   text += "---\napiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name: c, image: \"q.io/last:v1\"}\n";
   Ran ran = Import({.foreign = {dir.Write("all.yaml", text)}, .output = list::DraftOutput::kText});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("\nq.io/a:v1\n"), std::string::npos) << ran;
-  EXPECT_NE(ran.out.find("\nq.io/last:v1\n"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "\nq.io/a:v1\n");
+  EXPECT_HAS(ran.out, "\nq.io/last:v1\n");
 }
 
 TEST(ListImport, WhatCrictlAndMarkersSay) {
@@ -270,9 +269,9 @@ TEST(ListImport, WhatCrictlAndMarkersSay) {
       .output = list::DraftOutput::kText};
   Ran ran = Import(options);
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("q.io/c:v1\n"), std::string::npos) << ran;
-  EXPECT_NE(ran.out.find("q.io/d:v1\n"), std::string::npos) << ran;
-  EXPECT_EQ(ran.out.find("q.io/e:v1"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "q.io/c:v1\n");
+  EXPECT_HAS(ran.out, "q.io/d:v1\n");
+  EXPECT_LACKS(ran.out, "q.io/e:v1");
 }
 
 TEST(ListImport, ImagesInArgumentsAndVariablesByTheirMarkers) {
@@ -338,8 +337,8 @@ TEST(ListImport, PrintsNothingBesideAMistake) {
   Ran ran = Import(options);
   EXPECT_EQ(ran.exit, kBadInput);
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find("none.yaml: there is no such file or folder"), std::string::npos) << ran;
-  EXPECT_NE(ran.err.find("images.json:1:1: images: is required"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "none.yaml: there is no such file or folder");
+  EXPECT_HAS(ran.err, "images.json:1:1: images: is required");
 }
 
 TEST(ListImport, AnImageThatAToolFillsInIsAMistakeWithItsCure) {
@@ -388,7 +387,7 @@ TEST(ListLock, ADigestIsItsOwnLock) {
             (Ran{kOk, "+ q.io/a@" + kOne + "  sha256:111111111111\na.txt: 1 image locked, 1 changed\n", ""}));
   auto lock = base::ReadFile(list + ".lock", 1 << 20);
   ASSERT_TRUE(lock);
-  EXPECT_NE(lock->find(kOne), std::string::npos) << *lock;
+  EXPECT_HAS(*lock, kOne);
   EXPECT_EQ(Lock({.files = {list}, .check = true}),
             (Ran{kOk, "a.txt: 1 image, 0 changed since it was locked\n", ""}));
 }
@@ -401,8 +400,8 @@ TEST(ListLock, CheckTellsWhatIsOtherAndWritesNothing) {
   dir.Write("a.txt", "q.io/a@" + kTwo + "\n");
   Ran ran = Lock({.files = {list}, .check = true});
   EXPECT_EQ(ran.exit, kNegative);
-  EXPECT_NE(ran.out.find("+ q.io/a@" + kTwo), std::string::npos) << ran;
-  EXPECT_NE(ran.out.find("- q.io/a@" + kOne + "  not on the list any more\n"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "+ q.io/a@" + kTwo);
+  EXPECT_HAS(ran.out, "- q.io/a@" + kOne + "  not on the list any more\n");
   EXPECT_EQ(*base::ReadFile(list + ".lock", 1 << 20), before);
 }
 
@@ -431,8 +430,7 @@ TEST_F(LockOfARegistry, WhatOnlyContainerdRefusesIsAWarningForCrio) {
       "answered with the type \"application/octet-stream\", which containerd does not take for a manifest";
   Ran ran = LockOf(odd, NodeRuntime::kContainerd);
   EXPECT_EQ(ran.exit, kNegative);
-  EXPECT_NE(ran.err.find("/app:v1: Indeterminate: " + registry_.address() + " " + why), std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.err, "/app:v1: Indeterminate: " + registry_.address() + " " + why);
   EXPECT_FALSE(locked());
   ran = LockOf(odd, NodeRuntime::kCrio);
   EXPECT_EQ(ran.exit, kOk) << ran;
@@ -480,7 +478,7 @@ TEST_F(LockOfARegistry, WhatCannotBeReadHereIsNoRefusalOfTheRegistry) {
   const Ran ran =
       LockOf({.content_type = kIndexType, .body = "{\"a\":" + deep + "}"}, NodeRuntime::kContainerd);
   EXPECT_EQ(ran.exit, kUnreachable);
-  EXPECT_NE(ran.err.find("only a pull can tell"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "only a pull can tell");
   EXPECT_FALSE(locked());
 }
 
@@ -503,7 +501,7 @@ TEST_P(LockRefused, WithASentence) {
   Ran ran = Lock({.files = {file == "-" ? file : dir / file}, .timeout = GetParam().timeout});
   EXPECT_EQ(ran.exit, kBadInput);
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, GetParam().says);
   EXPECT_FALSE(base::KindOf(dir / "a.txt.lock"));
 }
 

@@ -1,9 +1,11 @@
-// The result of a command: its exit code, and its output.
+// The result of a command: its exit code, and its output, of which parts are expected.
 #pragma once
 
 #include <sstream>
 #include <string>
 #include <utility>
+
+#include "rig/expect_has.h"
 
 namespace prefetch::tests {
 

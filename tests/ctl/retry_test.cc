@@ -69,7 +69,7 @@ TEST_F(RetryTest, Refusals) {
     agent_.Answers("/v1/retry", row.status, row.body);
     const tests::Ran ran = Ask({});
     EXPECT_EQ(ran.exit, row.exit) << ran;
-    EXPECT_NE(ran.err.find(row.has), std::string::npos) << ran;
+    EXPECT_HAS(ran.err, row.has);
   }
   EXPECT_EQ(Ask({"A B"}).exit, kBadInput);
 }
@@ -117,9 +117,7 @@ TEST_F(RetryFleetTest, WhatDidNotWorkIsANo) {
   const tests::Ran ran = Ask({"q.io/x:v1"});
   EXPECT_EQ(ran.exit, kNegative);
   EXPECT_EQ(ran.out, "not on the list of any node: q.io/x:v1\n");
-  EXPECT_NE(ran.err.find("1 node not asked (n2): it had too many requests, and takes another one in 40 s"),
-            std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.err, "1 node not asked (n2): it had too many requests, and takes another one in 40 s");
 }
 
 TEST_F(RetryFleetTest, NoAgentTakesIt) {
@@ -129,8 +127,8 @@ TEST_F(RetryFleetTest, NoAgentTakesIt) {
                kube::Failure{.kind = kube::ApiError::kForbidden, .reason = "Forbidden", .message = "m"});
   const tests::Ran ran = Ask({});
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
-  EXPECT_NE(ran.err.find("install component fleet"), std::string::npos) << ran;
-  EXPECT_NE(ran.err.find("you may not create pods/proxy"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "install component fleet");
+  EXPECT_HAS(ran.err, "you may not create pods/proxy");
 }
 
 const Terminal kScreen{.interactive = true, .color = false, .width = 20, .height = 5};

@@ -36,7 +36,7 @@ TEST_F(StatusTest, FormsOfOutput) {
                          Row{"html", "<h1>Node ci-7 is not ready</h1>"}}) {
     tests::Ran ran = Show(row.output);
     EXPECT_EQ(ran.exit, kOk) << ran;
-    EXPECT_NE(ran.out.find(row.has), std::string::npos) << row.output << ran;
+    EXPECT_HAS(ran.out, row.has) << row.output << ran;
     EXPECT_EQ(ran.err, "");
   }
   EXPECT_NE(Show("wide").out, Show("table").out);
@@ -49,7 +49,7 @@ TEST_F(StatusTest, WhatIsNoStatusIsNotPassedOn) {
       tests::Ran ran = Show(output);
       EXPECT_EQ(ran.exit, kUnreachable) << body << ran;
       EXPECT_EQ(ran.out, "");
-      EXPECT_NE(ran.err.find("the agent"), std::string::npos) << ran;
+      EXPECT_HAS(ran.err, "the agent");
     }
   }
 }
@@ -58,7 +58,7 @@ TEST_F(StatusTest, WithoutAnAgentItSaysWhatHelps) {
   agent_.Goes(base::NotFound("no such file"));
   tests::Ran ran = Show("table");
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
-  EXPECT_NE(ran.err.find("--agent"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "--agent");
 }
 
 TEST_F(StatusTest, ResultsAreARowForEachImage) {
@@ -68,7 +68,7 @@ TEST_F(StatusTest, ResultsAreARowForEachImage) {
   });
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 3) << ran;
-  EXPECT_NE(ran.out.find("q.io/b:v1"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "q.io/b:v1");
   agent_.Goes(base::Unavailable("connection refused"));
   ran = tests::Run([&](auto& out, auto& err) {
     return PrintResults({}, agent_.Client(), screen::ResultsFormat::kCsv, out, err);

@@ -120,7 +120,7 @@ TEST_F(UninstallNodes, AStartupTaintOfAnotherKeyGoesToo) {
   EXPECT_TRUE(IsClear("n1")) << Stored("n1");
   EXPECT_FALSE(Has("n1", "example.com/cold"));
   EXPECT_TRUE(Has("n1", "dedicated"));
-  EXPECT_NE(ran.out.find("taint prefetchd.dev/not-ready, taint example.com/cold"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "taint prefetchd.dev/not-ready, taint example.com/cold");
 }
 
 TEST_F(UninstallNodes, ATaintOfKubernetesIsRejected) {
@@ -143,7 +143,7 @@ TEST_F(UninstallNodes, ADryRunOnlyTells) {
       ran.out,
       "n1: would clear label prefetchd.dev/prefetchd, label prefetchd.dev/team-a, condition "
       "ImagesPrefetched, taint prefetchd.dev/not-ready\nwould clear 1 node of 1; nothing was changed\n");
-  EXPECT_NE(ran.err.find("pin: true"), std::string::npos) << "what no object of the cluster shows: " << ran;
+  EXPECT_HAS(ran.err, "pin: true") << "what no object of the cluster shows: " << ran;
   for (const std::string& request : server_.Requests()) EXPECT_TRUE(request.starts_with("GET ")) << request;
 }
 
@@ -162,7 +162,7 @@ TEST_F(UninstallNodes, ManyNodesOnSeveralPagesThroughAServerInTrouble) {
   tests::Ran ran = Clear();
   EXPECT_EQ(ran.exit, kOk) << ran.err;
   for (int i = 0; i < 600; i++) EXPECT_TRUE(IsClear("n" + std::to_string(i))) << i;
-  EXPECT_NE(ran.out.find("cleared 600 nodes; 0 of 600 nodes had nothing of ours\n"), std::string::npos);
+  EXPECT_HAS(ran.out, "cleared 600 nodes; 0 of 600 nodes had nothing of ours\n");
 }
 
 TEST_F(UninstallNodes, AListThatGrewTooOldIsBegunAgain) {
@@ -210,11 +210,11 @@ TEST_F(UninstallNodes, AMissingRightIsSaidForEachNodeAndTheExitCodeTells) {
   EXPECT_EQ(ran.exit, kNegative) << ran;
   for (const char* part :
        {"patch nodes \"n", "… and 2 nodes more", "12 nodes are not cleared; run it again"}) {
-    EXPECT_NE(ran.err.find(part), std::string::npos) << part << ran;
+    EXPECT_HAS(ran.err, part);
   }
   ran = ClearAs(server_.AddToken("nobody"));
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
-  EXPECT_NE(ran.err.find("list nodes"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "list nodes");
 }
 
 // Each right of the example is needed.
@@ -231,7 +231,7 @@ TEST_P(UninstallRight, IsNamed) {
   server_.Put("nodes/n1", kTold);
   tests::Ran ran = Clear();
   EXPECT_EQ(ran.exit, std::string(verb) == "list" ? kUnreachable : kNegative) << ran;
-  EXPECT_NE(ran.err.find(std::string(verb) + " " + resource), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, std::string(verb) + " " + resource);
 }
 
 INSTANTIATE_TEST_SUITE_P(Example, UninstallRight,

@@ -66,12 +66,12 @@ TEST(Verdict, OfEachPolicyOrOfOne) {
   Ran all = Judge(options);
   EXPECT_EQ(all.exit, kOk) << all;
   for (const char* policy : {"Never: Refused (", "IfNotPresent: Pulls (", "Always: Pulls ("}) {
-    EXPECT_NE(all.out.find(policy), std::string::npos) << all;
+    EXPECT_HAS(all.out, policy);
   }
   options.pull_policy = "Never";
   Ran never = Judge(options);
   EXPECT_TRUE(never.out.starts_with("Never: Refused (ImageAbsent, rule ")) << never;
-  EXPECT_EQ(never.out.find("IfNotPresent"), std::string::npos) << never;
+  EXPECT_LACKS(never.out, "IfNotPresent");
 }
 
 TEST(Verdict, OfAnImageThatIsHereWithoutARecord) {
@@ -85,8 +85,8 @@ TEST(Verdict, OfAnImageThatIsHereWithoutARecord) {
   EXPECT_TRUE(Judge(options).out.starts_with("Never: Starts (")) << Judge(options);
   options.json = true;
   Ran ran = Judge(options);
-  EXPECT_NE(ran.out.find("\"result\": \"Starts\""), std::string::npos) << ran;
-  EXPECT_EQ(ran.out.find("Always"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "\"result\": \"Starts\"");
+  EXPECT_LACKS(ran.out, "Always");
 }
 
 TEST(Verdict, SettingsComeFromTheFile) {

@@ -52,7 +52,7 @@ TEST_P(End, HasItsCode) {
                 err);
   });
   EXPECT_EQ(ran.exit, GetParam().exit) << ran;
-  EXPECT_NE(ran.out.find(GetParam().says), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, GetParam().says);
   EXPECT_EQ(ran.err, "");
 }
 
@@ -89,7 +89,7 @@ TEST(WaitCommand, GoesOnWhileAnAgentIsReplaced) {
       [&](auto& out, auto& err) { return Wait({}, agent.Client(), {.timeout = seconds(30)}, out, err); });
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(agent.asked(), 3U);  // the third after 500 ms
-  EXPECT_NE(ran.err.find("connection refused"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "connection refused");
   EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran;
 }
 
@@ -120,7 +120,7 @@ TEST(WaitCommand, AnAnswerBeforeTheListIsReadAgainIsNotTheLastWord) {
   });
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(agent.asked(), 2U);
-  EXPECT_EQ(ran.out.find("q.io/gone"), std::string::npos) << ran;
+  EXPECT_LACKS(ran.out, "q.io/gone");
 
   ChangingAgent ready({Status({sample::Ready("q.io/a:v1", 1000)}), Status({sample::Queued("q.io/b:v1")})});
   ran = tests::Run([&](auto& out, auto& err) {
@@ -180,7 +180,7 @@ class FleetWaitTest : public testing::Test {
 TEST_F(FleetWaitTest, ANodeThatTakesNoAgentIsNotWaitedFor) {
   tests::Ran ran = Wait(seconds(5), milliseconds(10));
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.err.find("1 node takes no agent"), std::string::npos) << ran;
+  EXPECT_HAS(ran.err, "1 node takes no agent");
 }
 
 // A DaemonSet that was told a moment ago to run there gets its pods within seconds.
@@ -221,10 +221,8 @@ TEST_P(GoingNode, IsCountedApart) {
   const tests::Ran ran = Wait(milliseconds(waits ? 300 : 20'000), milliseconds(10));
   EXPECT_EQ(ran.exit, waits ? kTimedOut : kOk) << ran;
   if (waits) return;
-  EXPECT_NE(ran.out.find("ready: 2 of 2 nodes ready"), std::string::npos) << ran;
-  EXPECT_NE(ran.out.find("1 node dead or leaving is not counted: going (" + GetParam().why + ")"),
-            std::string::npos)
-      << ran;
+  EXPECT_HAS(ran.out, "ready: 2 of 2 nodes ready");
+  EXPECT_HAS(ran.out, "1 node dead or leaving is not counted: going (" + GetParam().why + ")");
   EXPECT_EQ(Wait(milliseconds(300), milliseconds(10), {.include_unready = true}).exit, kTimedOut);
 }
 

@@ -83,16 +83,14 @@ TEST_F(WatchTest, AFailingNodeIsOneRequestWithASignature) {
   options_.secret_file = dir_.Write("key", "k3y\n");
   Ran ran = Watch();
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.out.find("told of 1 failing node and 0 that recovered"), std::string::npos) << ran;
+  EXPECT_HAS(ran.out, "told of 1 failing node and 0 that recovered");
   ASSERT_EQ(hook_.requests().size(), 1U);
   const WireRequest request = hook_.requests()[0];
   EXPECT_EQ(request.method + " " + request.target, "POST /services/SECRET");
   EXPECT_EQ(request.headers.Get("Content-Type"), "application/json");
   EXPECT_EQ(request.headers.Get("X-Prefetchd-Signature-256"),
             "sha256=" + base::HmacSha256Hex("k3y", request.body));
-  EXPECT_NE(request.body.find("1 node fails: n2 (q.io/a:v1: AccessDenied); 1 of 2 nodes ready"),
-            std::string::npos)
-      << request.body;
+  EXPECT_HAS(request.body, "1 node fails: n2 (q.io/a:v1: AccessDenied); 1 of 2 nodes ready");
 }
 
 TEST_F(WatchTest, AWebhookThatRefusesIsNamedWithoutItsUrl) {
@@ -113,7 +111,7 @@ TEST_F(WatchTest, ARefusedNoticeIsSentOnceMoreInTheNextRound) {
   EXPECT_EQ(ran.err, "prefetchctl: the webhook answers 500; the news is sent again in the next round\n");
   ASSERT_EQ(hook_.requests().size(), 2U);
   for (const WireRequest& request : hook_.requests()) {
-    EXPECT_NE(request.body.find("1 node fails: n2"), std::string::npos) << request.body;
+    EXPECT_HAS(request.body, "1 node fails: n2");
   }
   EXPECT_TRUE(ran.out.ends_with(" told of 1 failing node and 0 that recovered\n")) << ran;
 }
@@ -207,11 +205,11 @@ TEST_F(WatchTest, BadInputIsNamed) {
   Ran ran = Watch();
   EXPECT_EQ(ran.exit, kBadInput);
   for (const char* says : {"two: must be one line", "none"}) {
-    EXPECT_NE(ran.err.find(says), std::string::npos) << says << ran;
+    EXPECT_HAS(ran.err, says);
   }
   for (const char* url : {"slack.example/x", "https://slack.example:0/x", "https://b\xc3\xbc.example/x"}) {
     options_ = {.webhook_file = dir_.Write("url", url)};
-    EXPECT_NE(Watch().err.find("url: must have an http or https URL: "), std::string::npos) << url;
+    EXPECT_HAS(Watch().err, "url: must have an http or https URL: ") << url;
   }
 }
 

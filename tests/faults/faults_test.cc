@@ -190,7 +190,7 @@ TEST_P(UntrueFault, IsNoticed) {
   GetParam().change(*kind);
   std::string all;
   for (const std::string& violation : Play(schedule, kinds).violations) all += violation + "\n";
-  EXPECT_NE(all.find(GetParam().notice), std::string::npos) << all;
+  EXPECT_HAS(all, GetParam().notice);
 }
 
 const auto kNoEnd = [](FaultKind& kind) { kind.end = [](World&, const std::string&) {}; };

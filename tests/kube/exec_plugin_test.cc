@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "rig/expect_has.h"
 #include "temp_dir.h"
 
 namespace prefetch::kube::exec_plugin_test {
@@ -49,9 +50,8 @@ TEST(OutputTest, IsReadOrExplained) {
     auto credential = DecodeExecCredential(row.output, kV1);
     ASSERT_EQ(credential.ok(), row.problem.empty()) << (credential ? "" : credential.error().message());
     if (credential) continue;
-    EXPECT_NE(credential.error().message().find(row.problem), std::string::npos)
-        << credential.error().message();
-    EXPECT_EQ(credential.error().message().find("t0p"), std::string::npos) << credential.error().message();
+    EXPECT_HAS(credential.error().message(), row.problem);
+    EXPECT_LACKS(credential.error().message(), "t0p");
   }
 }
 
@@ -88,8 +88,7 @@ TEST(RunTest, FailsWithASentence) {
     ASSERT_FALSE(credential);
     EXPECT_EQ(credential.error().code(), row.code) << credential.error().message();
     EXPECT_TRUE(credential.error().message().starts_with("credential plugin " + dir / "plugin"));
-    EXPECT_NE(credential.error().message().find(row.problem), std::string::npos)
-        << credential.error().message();
+    EXPECT_HAS(credential.error().message(), row.problem);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rig/expect_has.h"
 #include "rows.h"
 
 namespace prefetch::kubelet::verdict_test {
@@ -361,12 +362,9 @@ TEST_ROWS(NewerThanTheRules, VerdictTest, Closed("Absent", kWorld.Minor(99).Abse
 TEST(VerdictMessage, OfANewerKubeletNamesTheOverride) {
   World world = kWorld.Minor(99);
   std::string message = DecideVerdicts(world.facts, world.pod, world.settings).never.message;
-  EXPECT_NE(message.find("kubelet 1.99 is newer than the rules that this agent knows (" +
-                         std::string(image::kKnownKubelets) + ")"),
-            std::string::npos)
-      << message;
-  EXPECT_NE(message.find("--kubelet-rules " + std::string(image::kNewestKnownName)), std::string::npos)
-      << message;
+  EXPECT_HAS(message, "kubelet 1.99 is newer than the rules that this agent knows (" +
+                          std::string(image::kKnownKubelets) + ")");
+  EXPECT_HAS(message, "--kubelet-rules " + std::string(image::kNewestKnownName));
 }
 
 TEST(VerdictMessage, NamesRepositoriesAndClassesAndNothingSecret) {
@@ -391,7 +389,7 @@ TEST(VerdictMessage, IsFitForATerminalAndShort) {
   for (int i = 0; i < 1000; i++) world = world.Recorded("evil\x1b[2J" + std::to_string(i), kNode);
   std::string message = DecideVerdicts(world.facts, world.pod, world.settings).never.message;
   EXPECT_EQ(message.find('\x1b'), std::string::npos);
-  EXPECT_NE(message.find("and 995 more"), std::string::npos) << message;
+  EXPECT_HAS(message, "and 995 more");
   EXPECT_LT(message.size(), 1000U);
 }
 
@@ -423,7 +421,7 @@ TEST_P(PossibleVerdictsTest, IsFirmOnlyIfAllAgree) {
                 std::string(VerdictReasonName(verdicts.never.reason)),
             GetParam().never)
       << verdicts.never.message;
-  EXPECT_NE(verdicts.never.message.find(GetParam().declares), std::string::npos) << verdicts.never.message;
+  EXPECT_HAS(verdicts.never.message, GetParam().declares);
   EXPECT_EQ(verdicts.always.result, VerdictResult::kPulls);
 }
 

@@ -4,6 +4,7 @@
 
 #include "doc/write.h"
 #include "list/canonical.h"
+#include "rig/expect_has.h"
 #include "rows.h"
 
 namespace prefetch::list::merge_test {
@@ -398,11 +399,9 @@ images:
 - {image: b, pullWindow: {start: "00:00", end: "24:00", timeZone: Europe/Berlin}}
 )");
   const std::string yaml = doc::WriteYaml(CanonicalForm(content));
-  EXPECT_NE(
-      yaml.find(
-          "- image: a:latest\n  pullWindow:\n    start: \"22:00\"\n    end: \"06:00\"\n- image: b:latest\n"),
-      std::string::npos)
-      << yaml;
+  EXPECT_HAS(
+      yaml,
+      "- image: a:latest\n  pullWindow:\n    start: \"22:00\"\n    end: \"06:00\"\n- image: b:latest\n");
   EXPECT_TRUE(yaml.ends_with("- image: b:latest\n")) << yaml;
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "reference/files.h"
 #include "reference/validator.h"
+#include "rig/expect_has.h"
 
 namespace prefetch::reference::committed_test {
 namespace {
@@ -61,10 +62,7 @@ TEST(Pages, EveryCommandHasItsExitCodes) {
     EXPECT_FALSE(base::TrimSpace(cells[4]).empty()) << line;  // 2
   }
   EXPECT_GE(commands, 20U);
-  EXPECT_NE(
-      page.find("| prefetchctl list check | valid |  | invalid |  | with --agent: the agent could not be"),
-      std::string::npos)
-      << page;
+  EXPECT_HAS(page, "| prefetchctl list check | valid |  | invalid |  | with --agent: the agent could not be");
 }
 
 }  // namespace

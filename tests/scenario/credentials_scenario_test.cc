@@ -44,9 +44,9 @@ TEST_F(CredentialsScenario, ABadConfigurationIsNotReadyAndSaysWhy) {
   EXPECT_EQ(Readiness().reason, plan::Reason::kCredentialsInvalid);
   EXPECT_EQ(Readiness().phase, plan::Phase::kFailing);
   EXPECT_FALSE(Readiness().ready);
-  EXPECT_NE(Readiness().message.find("matchImages"), std::string::npos) << Readiness().message;
+  EXPECT_HAS(Readiness().message, "matchImages");
   ASSERT_EQ(snapshot_->problems.size(), 1U);
-  EXPECT_NE(snapshot_->problems[0].find("providers.yaml:4:"), std::string::npos) << snapshot_->problems[0];
+  EXPECT_HAS(snapshot_->problems[0], "providers.yaml:4:");
   // The agent still pulls images that need no plugin.
   EXPECT_TRUE(node_->Image("r.io/a:v1").ready);
 }
@@ -77,14 +77,10 @@ TEST_F(ForgottenProvider, IsAProblemAndInEveryRefusal) {
   const std::string file = node_.WriteFile("kubelets.yaml", kGood);
   RunsWith(file);
   EXPECT_EQ(node_.ReasonOf("private.io/app:v1"), plan::Reason::kAccessDenied);
-  EXPECT_NE(Message().find("provider \"true\" was skipped: kubelet uses it, from " + file +
-                           "; the agent was given none"),
-            std::string::npos)
-      << Message();
-  EXPECT_NE(Problems().find("kubelet uses the credential provider \"true\" from " + file +
-                            "; the agent was given none: images of private.io will be refused (401)"),
-            std::string::npos)
-      << Problems();
+  EXPECT_HAS(Message(),
+             "provider \"true\" was skipped: kubelet uses it, from " + file + "; the agent was given none");
+  EXPECT_HAS(Problems(), "kubelet uses the credential provider \"true\" from " + file +
+                             "; the agent was given none: images of private.io will be refused (401)");
   EXPECT_EQ(node_.Snapshot()->providers_not_given, 1U);
 }
 
@@ -102,26 +98,22 @@ TEST(ForgottenProgram, IsAProblemAndInEveryRefusal) {
                               "--image-credential-provider-bin-dir=/opt/kubelets");
   node.List({"private.io/app:v1"});
   node.RunFor(seconds(40));
-  EXPECT_NE(node.Image("private.io/app:v1")
-                .message.find("provider \"gone\" was skipped: kubelet uses it, from " + file +
-                              "; the agent has no program /bin/gone"),
-            std::string::npos)
+  EXPECT_HAS(
+      node.Image("private.io/app:v1").message,
+      "provider \"gone\" was skipped: kubelet uses it, from " + file + "; the agent has no program /bin/gone")
       << node.Image("private.io/app:v1").message;
-  EXPECT_NE(base::Join(node.Snapshot()->problems, "\n")
-                .find("kubelet uses the credential provider \"gone\" from " + file +
-                      "; the agent has no program /bin/gone"),
-            std::string::npos);
+  EXPECT_HAS(
+      base::Join(node.Snapshot()->problems, "\n"),
+      "kubelet uses the credential provider \"gone\" from " + file + "; the agent has no program /bin/gone");
   EXPECT_EQ(node.Snapshot()->providers_not_given, 1U);
 }
 
 TEST_F(ForgottenProvider, IsToldWhereItsFileIsNotMounted) {
   RunsWith("/not/mounted/providers.yaml");
-  EXPECT_NE(Problems().find("kubelet uses credential providers from /not/mounted/providers.yaml; the agent "
-                            "was given none, and cannot read that file"),
-            std::string::npos)
-      << Problems();
-  EXPECT_NE(Message().find("provider \"/not/mounted/providers.yaml\" was skipped"), std::string::npos)
-      << Message();
+  EXPECT_HAS(Problems(),
+             "kubelet uses credential providers from /not/mounted/providers.yaml; the agent "
+             "was given none, and cannot read that file");
+  EXPECT_HAS(Message(), "provider \"/not/mounted/providers.yaml\" was skipped");
   EXPECT_EQ(node_.Snapshot()->providers_not_given, 1U);
 }
 
@@ -155,8 +147,8 @@ TEST(HiddenImage, ARefusalIsNotForgottenForTheNextCredentials404) {
     node.RunFor(seconds(5));
     EXPECT_EQ(node.ReasonOf("r.io/team/app:v1"), plan::Reason::kAccessDenied);
     const std::string& message = node.Image("r.io/team/app:v1").message;
-    EXPECT_NE(message.find("401"), std::string::npos) << message;
-    EXPECT_NE(message.find("not found"), std::string::npos) << message;
+    EXPECT_HAS(message, "401");
+    EXPECT_HAS(message, "not found");
   }
 }
 
@@ -209,7 +201,7 @@ TEST_F(CredentialsScenario, AnotherMistakeIsSaidInsteadOfTheFirst) {
   node_->WriteProviderConfig("providers: []\n");
   EXPECT_TRUE(node_->RunUntil([&] { return Readiness().message.find("matchImages") == std::string::npos; },
                               seconds(10)));
-  EXPECT_NE(Readiness().message.find("providers.yaml:1:"), std::string::npos) << Readiness().message;
+  EXPECT_HAS(Readiness().message, "providers.yaml:1:");
   EXPECT_FALSE(node_->Ready());
 }
 
@@ -220,7 +212,7 @@ TEST_F(CredentialsScenario, OneThatBreaksLaterTakesNothingAwayAndIsSaid) {
   node_->WriteProviderConfig(kBad);
   EXPECT_TRUE(node_->RunUntil([&] { return !node_->Snapshot()->problems.empty(); }, seconds(10)));
   EXPECT_TRUE(node_->Ready());
-  EXPECT_NE(node_->Snapshot()->problems[0].find("last good"), std::string::npos);
+  EXPECT_HAS(node_->Snapshot()->problems[0], "last good");
   EXPECT_EQ(node_->LogLines("credentials"), 1);
 }
 

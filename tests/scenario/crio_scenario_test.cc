@@ -234,12 +234,10 @@ TEST(CrioStops, APullThatEndsMeanwhileIsFoundAndNotRepeated) {
   node.runtime.Drain();
   node.RunFor(seconds(20));
   EXPECT_FALSE(node.Snapshot()->runtime.up);
-  EXPECT_NE(node.Snapshot()->runtime.error.find("1 pull that it has begun may still succeed"),
-            std::string::npos)
-      << node.Snapshot()->runtime.error;
+  EXPECT_HAS(node.Snapshot()->runtime.error, "1 pull that it has begun may still succeed");
   EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kPulling);
   node.RunFor(seconds(60));
-  EXPECT_EQ(node.Snapshot()->runtime.error.find("may still succeed"), std::string::npos);
+  EXPECT_LACKS(node.Snapshot()->runtime.error, "may still succeed");
   EXPECT_EQ(node.LogLines("pull failed"), 0);
   node.runtime.SetRuntimeUp(true);
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(3)));

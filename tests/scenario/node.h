@@ -27,6 +27,7 @@
 #include "fakes/fake_registries.h"
 #include "http/curl_client.h"
 #include "kube/http_api.h"
+#include "rig/expect_has.h"
 #include "temp_dir.h"
 
 namespace prefetch::tests {

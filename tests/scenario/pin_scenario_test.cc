@@ -243,8 +243,7 @@ TEST(PinScenario, KubeletsThresholdHoldsForPins) {
   node.List({"r.io/a:v1"}, Pinned);
   node.RunFor(minutes(2));
   EXPECT_EQ(node.LogLines("image pinned"), 0) << "kubelet's rule leaves 500 MB, and it takes 600 MB";
-  EXPECT_NE(node.Image("r.io/a:v1").pin_problem.find("leaves 500 MB to images"), std::string::npos)
-      << node.Image("r.io/a:v1").pin_problem;
+  EXPECT_HAS(node.Image("r.io/a:v1").pin_problem, "leaves 500 MB to images");
 }
 
 TEST(PinScenario, AContainerdWithoutItsApiForImages) {
@@ -268,9 +267,7 @@ TEST(PinScenario, NotMoreThanTheDiskRuleAllows) {
   node.RunFor(minutes(5));
   ASSERT_TRUE(node.Ready()) << "a pin is no condition of readiness";
   EXPECT_EQ(PinsOf(node), std::set<std::string>{"r.io/a:v1"});
-  EXPECT_NE(node.Image("r.io/b:v1").pin_problem.find("the disk rule leaves 800 MB to images"),
-            std::string::npos)
-      << node.Image("r.io/b:v1").pin_problem;
+  EXPECT_HAS(node.Image("r.io/b:v1").pin_problem, "the disk rule leaves 800 MB to images");
   EXPECT_EQ(node.LogLines("image not pinned"), 1);
 }
 

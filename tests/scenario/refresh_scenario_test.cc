@@ -53,7 +53,7 @@ TEST(RefreshScenario, AMovedTagIsPulledWhileTheOldImageServes) {
   EXPECT_EQ(node.Image(kTag).registry->changed_from, Version("one").digest);
   EXPECT_EQ(node.LogLines("tag changed"), 1);
   EXPECT_EQ(node.LogLines("image replaced"), 1);
-  for (const std::string& line : node.log) EXPECT_EQ(line.find("newer"), std::string::npos) << line;
+  for (const std::string& line : node.log) EXPECT_LACKS(line, "newer");
 }
 
 // The runtime has the new image a moment before it says that the pull has ended.
@@ -345,8 +345,7 @@ TEST(RefreshScenario, ATagForAlwaysSaysThatIfNotPresentRulesOutTheOnlyCheck) {
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
   ASSERT_TRUE(node.RunUntil([&] { return !node.Ready(); }, hours(3)));
   EXPECT_EQ(node.ReasonOf(kTag), Reason::kIndeterminate);
-  EXPECT_NE(node.Image(kTag).message.find("set refresh: IfDigestChanged"), std::string::npos)
-      << node.Image(kTag).message;
+  EXPECT_HAS(node.Image(kTag).message, "set refresh: IfDigestChanged");
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
   node.List({kTag}, [](plan::DesiredImage& desired) {
     desired.ready_for = image::PullPolicy::kAlways;

@@ -139,8 +139,8 @@ TEST(RetryScenario, NoSecretIsEverSaid) {
   node.runtime.Push(Private("r.io/app:v1"));
   node.List({"r.io/app:v1"});
   node.RunFor(minutes(1));
-  for (const std::string& line : node.log) EXPECT_EQ(line.find("wrong-password"), std::string::npos) << line;
-  EXPECT_EQ(node.Image("r.io/app:v1").message.find("wrong-password"), std::string::npos);
+  for (const std::string& line : node.log) EXPECT_LACKS(line, "wrong-password");
+  EXPECT_LACKS(node.Image("r.io/app:v1").message, "wrong-password");
 }
 
 // A tag that is pushed after its pull has failed is not waited for.

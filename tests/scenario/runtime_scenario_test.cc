@@ -114,7 +114,7 @@ TEST(RuntimeScenario, ARuntimeThatIsNotReadyYetIsWaitedFor) {
   node.PushAndList("r.io/a:v1", kMB);
   node.RunFor(minutes(1));
   EXPECT_EQ(node.Snapshot()->readiness.reason, plan::Reason::kRuntimeDown);
-  EXPECT_NE(node.Snapshot()->readiness.message.find("not ready: ContainerdNotReady"), std::string::npos);
+  EXPECT_HAS(node.Snapshot()->readiness.message, "not ready: ContainerdNotReady");
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
   node.runtime.SetReady(true);
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(5)));
@@ -158,8 +158,7 @@ TEST(RuntimeScenario, AnImageThatEndsTheRuntimeIsSuspectedAndAllOthersGoOn) {
   RecordProperty("pulls", node.Image(killer.name).pull.attempts);
   EXPECT_LE(node.Image(killer.name).pull.attempts, 6);
   EXPECT_EQ(node.ReasonOf(killer.name), plan::Reason::kRuntimeCrashed);
-  EXPECT_NE(node.Image(killer.name).message.find("suspected of ending the container runtime"),
-            std::string::npos);
+  EXPECT_HAS(node.Image(killer.name).message, "suspected of ending the container runtime");
   EXPECT_TRUE(node.Image(killer.name).settled);
   // The image is repaired.
   killer.ends_runtime = false;
@@ -195,7 +194,7 @@ TEST_P(TwoKillersTest, AreBothSuspectedAndAllOthersGoOn) {
   for (const std::string& name : killers) {
     EXPECT_LE(node.Image(name).pull.attempts, 10) << name;
     EXPECT_EQ(node.ReasonOf(name), plan::Reason::kRuntimeCrashed) << name;
-    EXPECT_NE(node.Image(name).message.find("suspected of ending the container runtime"), std::string::npos);
+    EXPECT_HAS(node.Image(name).message, "suspected of ending the container runtime");
     EXPECT_TRUE(node.Image(name).settled) << name;
   }
 }

@@ -52,7 +52,7 @@ TEST_F(SpellingScenario, PodsOfOneSourceAreRefusedAndItsReadinessSaysSo) {
   EXPECT_FALSE(ReadyFor("b.txt"));
   EXPECT_FALSE(ReadyFor("a.txt")) << "one entry, and the worst verdict counts";
   EXPECT_EQ(node.ReasonOf(kFull), Reason::kRecordedUnderOtherName);
-  EXPECT_NE(node.Image(kFull).message.find(kShort), std::string::npos) << node.Image(kFull).message;
+  EXPECT_HAS(node.Image(kFull).message, kShort);
   EXPECT_EQ(node.runtime.counters().pull_calls, 1) << "no second pull for a second spelling";
 
   NodePulls(kShort);

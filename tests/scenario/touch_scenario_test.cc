@@ -50,7 +50,7 @@ TEST_F(TouchScenario, WhileItIsTouchedItIsOnItsWayAndNotFailed) {
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kTouching);
   EXPECT_EQ(node.Image(kApp).phase, plan::Phase::kProgressing);
   EXPECT_FALSE(node.Image(kApp).settled);
-  EXPECT_NE(node.Image(kApp).message.find("1 secret"), std::string::npos) << node.Image(kApp).message;
+  EXPECT_HAS(node.Image(kApp).message, "1 secret");
 }
 
 TEST_F(TouchScenario, AlwaysVerifyWithTwoHundredEntries) {
@@ -250,9 +250,8 @@ TEST_F(TouchScenario, AKubeletWithoutCredentialsIsTouchedThreeTimesAndNoMore) {
   EXPECT_EQ(PodsCreated(), 3);
   plan::TouchStatus touch = TouchOf();
   EXPECT_EQ(touch.obstacle, TouchObstacle::kNoNodeCredentials);
-  EXPECT_NE(touch.why.find("ErrImagePull: unexpected status from HEAD request: 401"), std::string::npos)
-      << touch.why;
-  EXPECT_NE(node.Image(kApp).message.find("401 Unauthorized"), std::string::npos);
+  EXPECT_HAS(touch.why, "ErrImagePull: unexpected status from HEAD request: 401");
+  EXPECT_HAS(node.Image(kApp).message, "401 Unauthorized");
   EXPECT_EQ(node.Image(kApp).phase, plan::Phase::kFailing);
   node.RunFor(hours(24));
   EXPECT_EQ(PodsCreated(), 3);
@@ -273,7 +272,7 @@ TEST_F(TouchScenario, WhatThisAgentPulledWithAPullSecretIsNotTouched) {
   EXPECT_TRUE(node.Image(kApp).origin.exposed);
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kTouchIneffective);
   EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kPullSecret);
-  EXPECT_NE(TouchOf().why.find("team-pull"), std::string::npos) << TouchOf().why;
+  EXPECT_HAS(TouchOf().why, "team-pull");
   EXPECT_EQ(PodsCreated(), 0);
 }
 
@@ -285,7 +284,7 @@ TEST_F(TouchScenario, ATagThatIsGoneCannotBeTouched) {
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
   EXPECT_EQ(PodsCreated(), 3);
   EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kPullFailed) << TouchOf().why;
-  EXPECT_NE(TouchOf().why.find("not found"), std::string::npos) << TouchOf().why;
+  EXPECT_HAS(TouchOf().why, "not found");
   node.RunFor(hours(24));
   EXPECT_LE(PodsCreated(), 3 + 24 * 60 / 45) << "once an hour, a quarter less by chance";
   EXPECT_GE(PodsCreated(), 3 + 24 * 60 / 80);
@@ -311,7 +310,7 @@ TEST_F(TouchScenario, ARuntimeWhoseRecordsNeverMatchIsNotTouched) {
   Node& node = Make(std::move(options));
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
   EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kRecordsNeverMatch) << TouchOf().why;
-  EXPECT_NE(TouchOf().why.find("CRI-O 1.35.2 mends it"), std::string::npos) << TouchOf().why;
+  EXPECT_HAS(TouchOf().why, "CRI-O 1.35.2 mends it");
   EXPECT_EQ(PodsCreated(), 0);
 }
 
@@ -330,7 +329,7 @@ TEST_F(TouchScenario, AdmissionThatAddsAPullSecretIsSeenBeforeItDoesHarm) {
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(TouchOf().state, TouchState::kIneffective);
   EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kAdmission);
-  EXPECT_NE(TouchOf().why.find("corp-pull"), std::string::npos) << TouchOf().why;
+  EXPECT_HAS(TouchOf().why, "corp-pull");
   EXPECT_LE(node.LogLines("touch failed"), 1);
   EXPECT_EQ(node.LogLines("touches paused"), 1);
   // Once a person has mended it, it goes on by itself.
@@ -371,7 +370,7 @@ TEST_F(TouchScenario, AKubeletThatHasNoRoomForThePodSaysSo) {
   Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
   node.Cluster().pods.Refuse("OutOfpods", "Node didn't have enough resource: pods");
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_NE(TouchOf().why.find("OutOfpods"), std::string::npos) << TouchOf().why;
+  EXPECT_HAS(TouchOf().why, "OutOfpods");
 }
 
 struct RefusalCase {
@@ -385,7 +384,7 @@ TEST_P(TouchRefused, IsIneffectiveAfterThreeAndGoesOnWhenItIsMended) {
   node.Cluster().server.SetRefusal([](const doc::Node&) { return GetParam().refusal; });
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
   EXPECT_EQ(TouchOf().obstacle, GetParam().expect) << TouchOf().why;
-  EXPECT_NE(TouchOf().why.find(GetParam().refusal.message), std::string::npos) << TouchOf().why;
+  EXPECT_HAS(TouchOf().why, GetParam().refusal.message);
   EXPECT_EQ(PodsCreated(), 0) << "the dry run was refused already";
   std::size_t before = node.Cluster().server.Requests().size();
   node.RunFor(hours(1));
@@ -470,7 +469,7 @@ TEST_F(TouchScenario, WithoutAnApiServerItSaysSoAndGoesOn) {
   node.RunFor(minutes(1));
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kVerificationAlways);
   ASSERT_EQ(node.Snapshot()->problems.size(), 1U);
-  EXPECT_NE(node.Snapshot()->problems[0].find("--touch"), std::string::npos);
+  EXPECT_HAS(node.Snapshot()->problems[0], "--touch");
 }
 
 TEST_F(TouchScenario, AProviderWithTokenAttributesForbidsTheTouch) {
@@ -745,7 +744,7 @@ TEST_F(ReadyAsScenario, ReadyThoughItIsClosedToAllOthers) {
   Node& node = Pulled(WithoutTouch(), {ListFor(kSecret)});
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kAssumedForPod);
-  EXPECT_NE(node.Image(kApp).message.find("assumes"), std::string::npos) << node.Image(kApp).message;
+  EXPECT_HAS(node.Image(kApp).message, "assumes");
   EXPECT_TRUE(Starts({.secrets = {SecretOf("ci")}, .service_account = {}}));
   EXPECT_FALSE(Starts({}));
   EXPECT_EQ(node.LogLines("node not ready"), 0);

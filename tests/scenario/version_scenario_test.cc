@@ -359,7 +359,7 @@ TEST_F(VerdictScenario, AReplacedRecordsFolderIsUnknownAndOnlyANewProcessCanGoOn
   EXPECT_FALSE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordUnreadable);
   EXPECT_TRUE(node_->MustRestart());
-  EXPECT_NE(node_->Snapshot()->kubelet->records_note.find("was deleted while"), std::string::npos);
+  EXPECT_HAS(node_->Snapshot()->kubelet->records_note, "was deleted while");
 }
 
 // The end of the process leaves the pull to its lease, and the next process goes on with its bytes.
@@ -393,8 +393,8 @@ TEST_F(VerdictScenario, ClosedByAPodsPullAndReopenedByTheNodes) {
   ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
   EXPECT_LE(node_->Elapsed() - before, seconds(3));
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordedForOthers);
-  EXPECT_NE(node_->Image(kVerdictApp).message.find("reg.example.test/team/app"), std::string::npos);
-  EXPECT_NE(node_->Image(kVerdictApp).message.find("1 secret"), std::string::npos);
+  EXPECT_HAS(node_->Image(kVerdictApp).message, "reg.example.test/team/app");
+  EXPECT_HAS(node_->Image(kVerdictApp).message, "1 secret");
   EXPECT_EQ(node_->LogLines("image closed to pods"), 1);
   EXPECT_EQ(node_->LogLines("node not ready"), 1);
   EXPECT_EQ(node_->Image(kVerdictApp).verdicts->if_not_present.result, VerdictResult::kPulls);
@@ -422,7 +422,7 @@ TEST_F(VerdictScenario, AnotherNameOfTheSameImageClosesIt) {
   ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kOpenToNode);
   EXPECT_EQ(node_->ReasonOf(kMirror), Reason::kRecordedUnderOtherName);
-  EXPECT_NE(node_->Image(kMirror).message.find("reg.example.test/team/app"), std::string::npos);
+  EXPECT_HAS(node_->Image(kMirror).message, "reg.example.test/team/app");
 }
 
 TEST_F(VerdictScenario, AShortPullOfKubeletsDoesNotFlap) {
@@ -471,7 +471,7 @@ TEST_F(VerdictScenario, WhatIsNotKnownIsNotReadyUnlessAllKubeletsAgree) {
   Prepare(std::move(options), {.version = {1, 34}});
   EXPECT_FALSE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kFactsUnknown);
-  EXPECT_NE(node_->Image(kVerdictApp).message.find("--kubelet-version"), std::string::npos);
+  EXPECT_HAS(node_->Image(kVerdictApp).message, "--kubelet-version");
   PodPulls(kVerdictApp, {});  // recorded for the node: no kubelet says otherwise
   ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
 }
@@ -482,7 +482,7 @@ TEST_F(VerdictScenario, AKubeletThatIsNewerThanTheRulesIsFirmOnlyWhereAllRulesAg
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kKubeletNewer);
   EXPECT_TRUE(node_->Snapshot()->kubelet->newer);
   ASSERT_EQ(node_->Snapshot()->problems.size(), 1U);
-  EXPECT_NE(node_->Snapshot()->problems[0].find("kubelet 1.99.1 is newer than the rules"), std::string::npos);
+  EXPECT_HAS(node_->Snapshot()->problems[0], "kubelet 1.99.1 is newer than the rules");
   PodPulls(kVerdictApp, {});  // recorded for the node
   ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kOpenToNode);

@@ -77,8 +77,7 @@ TEST(WindowScenario, AFailureAndTheWindow) {
   const plan::ImageState image = node.Image("r.io/late:v1");
   EXPECT_EQ(image.reason, plan::Reason::kNotFound);
   EXPECT_EQ(image.pull.state, plan::PullState::kWaiting);
-  EXPECT_NE(image.message.find("; the next try waits for its pullWindow"), std::string::npos)
-      << image.message;
+  EXPECT_HAS(image.message, "; the next try waits for its pullWindow");
   node.runtime.Push(MakeImage("r.io/late:v1", kMB));
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(41)));
 }
@@ -98,8 +97,7 @@ TEST(WindowScenario, AnEvictionIsShownBesideTheWindow) {
   EXPECT_EQ(image.reason, plan::Reason::kEvictedByKubelet);
   EXPECT_EQ(image.phase, plan::Phase::kFailing);
   EXPECT_EQ(image.pull.state, plan::PullState::kWaiting);
-  EXPECT_NE(image.message.find("shorten the list; the next try waits for its pullWindow"), std::string::npos)
-      << image.message;
+  EXPECT_HAS(image.message, "shorten the list; the next try waits for its pullWindow");
 }
 
 // A request that another client has fulfilled waives no window for later updates.
@@ -128,8 +126,7 @@ TEST(WindowScenario, ARequestHoldsForAnHour) {
   node.runtime.Push(MakeImage(name, 2 * kMB));
   node.RunFor(minutes(30));
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
-  EXPECT_NE(node.Image(name).message.find("; an update waits for its pullWindow"), std::string::npos)
-      << node.Image(name).message;
+  EXPECT_HAS(node.Image(name).message, "; an update waits for its pullWindow");
 }
 
 // A fleet must not ask its registry in the second in which the window opens.
@@ -196,9 +193,7 @@ TEST(WindowScenario, AnUpdateWaitsAndTheImageStaysReady) {
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
   EXPECT_EQ(node.Image("reg.example.test/a:v1").pull.state, plan::PullState::kDone);
-  EXPECT_NE(node.Image("reg.example.test/a:v1").message.find("; an update waits for its pullWindow"),
-            std::string::npos)
-      << node.Image("reg.example.test/a:v1").message;
+  EXPECT_HAS(node.Image("reg.example.test/a:v1").message, "; an update waits for its pullWindow");
   node.RunFor(minutes(45));
   EXPECT_EQ(node.runtime.counters().pull_calls, 2);
 }

@@ -4,6 +4,7 @@
 #include "doc/write.h"
 #include "golden.h"
 #include "manifest/lint_sample.h"
+#include "rig/expect_has.h"
 
 namespace prefetch::screen::lint_test {
 namespace {
@@ -61,7 +62,7 @@ TEST(LintReport, Text) {
 
 TEST(LintReport, ColorSupportsWhatWordsSay) {
   std::string text = LintText(Sample(), {.color = true});
-  EXPECT_NE(text.find("\xff[33mwarning  \xff[0mPF302"), std::string::npos) << text;
+  EXPECT_HAS(text, "\xff[33mwarning  \xff[0mPF302");
   for (const char* code : {"\xff[31m", "\xff[33m", "\xff[36m", "\xff[0m"})
     text = base::ReplaceAll(text, code, "");
   EXPECT_EQ(text, LintText(Sample(), {}));
@@ -73,7 +74,7 @@ TEST(LintReport, Github) {
 
 TEST(LintReport, Json) {
   tests::ExpectGolden("screen/lint.json", Indented(LintJson(Sample())));
-  EXPECT_NE(LintJson(Clean()).find("\"clean\":true,\"findings\":[]"), std::string::npos);
+  EXPECT_HAS(LintJson(Clean()), "\"clean\":true,\"findings\":[]");
 }
 
 TEST(LintReport, Sarif) {
@@ -87,7 +88,7 @@ TEST(LintReport, Rules) {
 TEST(LintReport, WhatIsNotShownIsSaid) {
   LintResult result = Sample();
   result.dropped = 7;
-  EXPECT_NE(LintText(result, {}).find("2 files, 2 pods, 7 not shown\n"), std::string::npos);
+  EXPECT_HAS(LintText(result, {}), "2 files, 2 pods, 7 not shown\n");
 }
 
 TEST(LintReport, WhatCouldNotBeReadIsNotClean) {
@@ -100,13 +101,10 @@ TEST(LintReport, WhatCouldNotBeReadIsNotClean) {
             "not found\n::error title=prefetchctl lint cannot read this::x*.yaml: no file matches\n" +
                 LintText(part, {}));
   std::string json = LintJson(part);
-  EXPECT_NE(json.find("\"clean\":false,\"findings\":[],\"unread\":[{\"file\":\"deploy/b.yaml\",\"message\":"),
-            std::string::npos)
-      << json;
-  EXPECT_NE(json.find("{\"file\":null,\"message\":\"x*.yaml: no file matches\"}"), std::string::npos) << json;
-  EXPECT_NE(LintText(ReadInPart(Sample()), {}).find("in 2 files, 2 pods; 2 mistakes in reading\n"),
-            std::string::npos);
-  EXPECT_NE(LintSarif(Clean(), "0.1.0").find("\"executionSuccessful\":true"), std::string::npos);
+  EXPECT_HAS(json, "\"clean\":false,\"findings\":[],\"unread\":[{\"file\":\"deploy/b.yaml\",\"message\":");
+  EXPECT_HAS(json, "{\"file\":null,\"message\":\"x*.yaml: no file matches\"}");
+  EXPECT_HAS(LintText(ReadInPart(Sample()), {}), "in 2 files, 2 pods; 2 mistakes in reading\n");
+  EXPECT_HAS(LintSarif(Clean(), "0.1.0"), "\"executionSuccessful\":true");
 }
 
 // The objects of SARIF 2.1.0 that are written, with the properties that the standard requires of each, and

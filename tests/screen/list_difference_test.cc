@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "doc/json.h"
+#include "rig/expect_has.h"
 #include "rows.h"
 #include "status/sample.h"
 #include "status/status_json.h"
@@ -107,10 +108,8 @@ TEST(ListDifferences, AsJson) {
   std::string json = ListDifferencesJson({{'+', "a\"b", "x\ny"}, {'-', "c", ""}, {'~', "d", "e"}});
   doc::Problems problems("json");
   EXPECT_TRUE(doc::ParseJson(json, problems));
-  EXPECT_NE(json.find(R"("same":false,"differences":[{"change":"added","image":"a\"b","message":"x y"},)"
-                      R"({"change":"removed","image":"c","message":""},{"change":"changed")"),
-            std::string::npos)
-      << json;
+  EXPECT_HAS(json, R"("same":false,"differences":[{"change":"added","image":"a\"b","message":"x y"},)"
+                   R"({"change":"removed","image":"c","message":""},{"change":"changed")");
 }
 
 using Names = std::vector<std::string>;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "doc/write.h"
 #include "golden.h"
+#include "rig/expect_has.h"
 #include "rows.h"
 #include "screen/document_words.h"
 #include "screen/status_table.h"
@@ -81,8 +82,8 @@ TEST_P(NodeTest, Readyz) {
                status::ReadyzText(snapshot_, plan::EvaluateReady(snapshot_, {}), true, status::View::kFull));
   std::string plain =
       status::ReadyzText(snapshot_, plan::EvaluateReady(snapshot_, {}), false, status::View::kFull);
-  EXPECT_EQ(plain.find("[+]"), std::string::npos);
-  EXPECT_NE(plain.find("list " + snapshot_.list.hash), std::string::npos);
+  EXPECT_LACKS(plain, "[+]");
+  EXPECT_HAS(plain, "list " + snapshot_.list.hash);
 }
 TEST_P(NodeTest, Wait) {
   std::string text = WaitLine(document_, 80) + "\n" + WaitLine(document_, 200) + "\n\n";
@@ -115,22 +116,21 @@ TEST(ImageJson, OneEntryByAnyOfItsSpellings) {
   const plan::ImageState* image = plan::FindImage(snapshot, *image::Reference::Parse("busybox:1.36"));
   ASSERT_NE(image, nullptr);
   std::string json = status::ImageJson(snapshot, *image, {});
-  EXPECT_NE(json.find("\"kind\":\"ImageStatus\""), std::string::npos);
-  EXPECT_NE(json.find("\"image\":\"docker.io/library/busybox:1.36\""), std::string::npos);
+  EXPECT_HAS(json, "\"kind\":\"ImageStatus\"");
+  EXPECT_HAS(json, "\"image\":\"docker.io/library/busybox:1.36\"");
   EXPECT_EQ(plan::FindImage(snapshot, *image::Reference::Parse("busybox:1.37")), nullptr);
 }
 
 TEST(StatusJson, WithAKubeletVerdictsAreNotGuessed) {
   plan::Snapshot snapshot = sample::PeacefulNode();
   snapshot.kubelet.emplace();
-  EXPECT_NE(status::StatusJson(snapshot).find("\"verdicts\":null,\"verdictsReason\":\"not known yet\""),
-            std::string::npos);
+  EXPECT_HAS(status::StatusJson(snapshot), "\"verdicts\":null,\"verdictsReason\":\"not known yet\"");
 }
 
 // Only where there are several: a list of thousands has one of nearly each.
 TEST(StatusJson, EachSpellingHasItsVerdicts) {
   std::string one = status::StatusJson(sample::KubeletNodeOf({sample::Open("gcr.io/acme/db:v5")}));
-  EXPECT_EQ(one.find("spellings"), std::string::npos);
+  EXPECT_LACKS(one, "spellings");
   auto document =
       status::ParseStatusDocument(status::StatusJson(sample::KubeletNodeOf({sample::SpelledTwice()})));
   ASSERT_TRUE(document) << document.error().message();
@@ -143,23 +143,23 @@ TEST(StatusJson, EachSpellingHasItsVerdicts) {
   EXPECT_EQ(image.spellings[1].image, "nginx:1.27");
   EXPECT_EQ(image.spellings[1].verdicts.never.reason, "RecordedUnderOtherName");
   EXPECT_EQ(image.spellings[1].verdicts.if_not_present.result.text(), "Pulls");
-  EXPECT_NE(image.message.find("Pods that write nginx:1.27: "), std::string::npos) << image.message;
+  EXPECT_HAS(image.message, "Pods that write nginx:1.27: ");
 }
 
 // Coordinates as the list has them; nothing for an entry of pods without credentials.
 TEST(StatusJson, SaysForWhichPodAnEntryIsJudged) {
   std::string any = status::StatusJson(sample::KubeletNodeOf({sample::Open("gcr.io/acme/db:v5")}));
-  EXPECT_EQ(any.find("readyAs"), std::string::npos);
+  EXPECT_LACKS(any, "readyAs");
   const std::string pod = R"("readyAs":{"secrets":[{"namespace":"team","name":"pull"}],)"
                           R"("serviceAccount":{"namespace":"team","name":"runner","uid":"6f1c"}})";
   std::string one = status::StatusJson(sample::KubeletNodeOf({sample::ForPodsWithASecret()}));
-  EXPECT_NE(one.find(R"("readyFor":"Never",)" + pod), std::string::npos);
-  EXPECT_NE(one.find(R"("ready":true)"), std::string::npos);
-  EXPECT_NE(one.find(R"("Never":{"result":"Starts","reason":"AssumedForPod"})"), std::string::npos);
-  EXPECT_EQ(one.find("spellings"), std::string::npos);
+  EXPECT_HAS(one, R"("readyFor":"Never",)" + pod);
+  EXPECT_HAS(one, R"("ready":true)");
+  EXPECT_HAS(one, R"("Never":{"result":"Starts","reason":"AssumedForPod"})");
+  EXPECT_LACKS(one, "spellings");
   std::string two = status::StatusJson(sample::KubeletNodeOf({sample::ForTwoPods()}));
-  EXPECT_EQ(two.find(R"("readyFor":"Never",)" + pod), std::string::npos) << "of one of them only";
-  EXPECT_NE(two.find(R"("spellings":[{"image":"quay.io/acme/runner:v3",)" + pod), std::string::npos);
+  EXPECT_LACKS(two, R"("readyFor":"Never",)" + pod) << "of one of them only";
+  EXPECT_HAS(two, R"("spellings":[{"image":"quay.io/acme/runner:v3",)" + pod);
 }
 
 TEST(StatusTable, WideSaysForWhichPodsItIsJudged) {
@@ -168,15 +168,13 @@ TEST(StatusTable, WideSaysForWhichPodsItIsJudged) {
   };
   const std::string pods = "with secret team/pull and service account team/runner (UID 6f1c)";
   const std::string one = table(sample::ForPodsWithASecret(), true);
-  EXPECT_NE(one.find("judged for pods " + pods + " (readyAs)"), std::string::npos) << one;
-  EXPECT_NE(one.find("the agent assumes that it is the same one"), std::string::npos) << one;
-  EXPECT_NE(one.find("assumed  "), std::string::npos) << one;
-  EXPECT_EQ(table(sample::ForPodsWithASecret(), false).find("readyAs"), std::string::npos);
+  EXPECT_HAS(one, "judged for pods " + pods + " (readyAs)");
+  EXPECT_HAS(one, "the agent assumes that it is the same one");
+  EXPECT_HAS(one, "assumed  ");
+  EXPECT_LACKS(table(sample::ForPodsWithASecret(), false), "readyAs");
   const std::string two = table(sample::ForTwoPods(), true);
-  EXPECT_NE(two.find("judged for pods without pull secrets, and for pods " + pods + " (readyAs)"),
-            std::string::npos)
-      << two;
-  EXPECT_EQ(table(sample::Open("gcr.io/acme/db:v5"), true).find("judged for"), std::string::npos);
+  EXPECT_HAS(two, "judged for pods without pull secrets, and for pods " + pods + " (readyAs)");
+  EXPECT_LACKS(table(sample::Open("gcr.io/acme/db:v5"), true), "judged for");
 }
 
 // For five minutes after a runtime went away readiness stays: that it is away, and what to do, is said at
@@ -187,10 +185,9 @@ TEST(StatusTable, ARuntimeThatIsAwayIsSaidWhileWhatItToldStillCounts) {
   snapshot.runtime.up = false;
   snapshot.runtime.error = "the container runtime does not answer (ListImages)";
   std::string table = StatusTable(*status::ParseStatusDocument(status::StatusJson(snapshot)), {});
-  EXPECT_NE(table.find("! the container runtime does not answer (ListImages)\n"
-                       "  → start the container runtime, or name its socket with --runtime-endpoint\n"),
-            std::string::npos)
-      << table;
+  EXPECT_HAS(table,
+             "! the container runtime does not answer (ListImages)\n"
+             "  → start the container runtime, or name its socket with --runtime-endpoint\n");
   snapshot.readiness = {.ready = false,
                         .phase = plan::Phase::kFailing,
                         .reason = plan::Reason::kRuntimeDown,
@@ -209,9 +206,9 @@ TEST(StatusTable, DiskPressureNamesTheLimitAndWhatIsNeeded) {
   auto document = status::ParseStatusDocument(status::StatusJson(snapshot));
   ASSERT_TRUE(document) << document.error().message();
   std::string table = StatusTable(*document, {.width = 1000});
-  EXPECT_NE(table.find("and must keep 20"), std::string::npos) << table;
-  EXPECT_NE(table.find("(diskHighPercent, diskMinFreeBytes,"), std::string::npos) << table;
-  EXPECT_NE(table.find("the sizes of the absent images are not known yet"), std::string::npos) << table;
+  EXPECT_HAS(table, "and must keep 20");
+  EXPECT_HAS(table, "(diskHighPercent, diskMinFreeBytes,");
+  EXPECT_HAS(table, "the sizes of the absent images are not known yet");
 }
 
 TEST(StatusTable, AQueuedImageShowsWhatElseItWaitsFor) {
@@ -219,8 +216,8 @@ TEST(StatusTable, AQueuedImageShowsWhatElseItWaitsFor) {
   snapshot.images[0].message = "waits for room on the disk";
   std::string table =
       StatusTable(*status::ParseStatusDocument(status::StatusJson(snapshot)), {.width = 1000});
-  EXPECT_NE(table.find("waits for room on the disk"), std::string::npos) << table;
-  EXPECT_EQ(table.find("waits for its turn"), std::string::npos) << table;
+  EXPECT_HAS(table, "waits for room on the disk");
+  EXPECT_LACKS(table, "waits for its turn");
 }
 
 TEST(AllMissingSettled, OnlyWhenNothingElseCanHelp) {
@@ -254,7 +251,7 @@ TEST(StatusDocument, MissingAndUnknownMembersAreNothing) {
   ASSERT_TRUE(document) << document.error().message();
   EXPECT_EQ(document->images.at(0).reason.text(), "SomethingNew");
   std::string table = StatusTable(*document, {});
-  EXPECT_NE(table.find("something …"), std::string::npos) << table;
+  EXPECT_HAS(table, "something …");
 }
 
 TEST(StatusDocument, NothingInItCanHarmATerminal) {
@@ -275,8 +272,7 @@ TEST_P(BadDocumentTest, IsRefused) {
   auto document = status::ParseStatusDocument(GetParam().json);
   ASSERT_FALSE(document);
   EXPECT_EQ(document.error().code(), base::Code::kInvalidArgument);
-  EXPECT_NE(document.error().message().find(GetParam().says), std::string::npos)
-      << document.error().message();
+  EXPECT_HAS(document.error().message(), GetParam().says);
 }
 std::string Framed(const std::string& more) {
   return "{" + std::string(kFrame) + "," + more + "}";
@@ -331,13 +327,13 @@ status::StatusDocument PullsOf(const std::string& runtime) {
 // CRI-O tells nothing of a pull before it ends.
 TEST(WithoutBytes, TheTimeOfAPullIsShownAndTheReasonOnce) {
   const std::string table = StatusTable(PullsOf("cri-o"), {.width = 120});
-  EXPECT_NE(table.find("cri-o reports no progress of pulls"), std::string::npos) << table;
+  EXPECT_HAS(table, "cri-o reports no progress of pulls");
   EXPECT_EQ(table.find("reports no"), table.rfind("reports no")) << table;
-  EXPECT_NE(table.find("pulling  42 s"), std::string::npos) << table;
-  EXPECT_NE(table.find("under way for 42 s"), std::string::npos) << table;
-  EXPECT_NE(table.find("the pull has started"), std::string::npos) << "of the one that has just begun";
-  EXPECT_NE(WaitLine(PullsOf("cri-o"), 200).find("2 pulling (under way for 42 s)"), std::string::npos);
-  EXPECT_EQ(StatusTable(PullsOf("containerd"), {.width = 120}).find("does not tell"), std::string::npos);
+  EXPECT_HAS(table, "pulling  42 s");
+  EXPECT_HAS(table, "under way for 42 s");
+  EXPECT_HAS(table, "the pull has started") << "of the one that has just begun";
+  EXPECT_HAS(WaitLine(PullsOf("cri-o"), 200), "2 pulling (under way for 42 s)");
+  EXPECT_LACKS(StatusTable(PullsOf("containerd"), {.width = 120}), "does not tell");
 }
 
 TEST(Pinned, IsShownInFull) {
@@ -346,7 +342,7 @@ TEST(Pinned, IsShownInFull) {
   image.phase = plan::Phase::kReady;
   image.pull.state = "Done";
   image.ready = image.present = image.pinned = true;
-  EXPECT_NE(StatusTable(document, {.width = 160, .wide = true}).find("pinned: kubelet's"), std::string::npos);
+  EXPECT_HAS(StatusTable(document, {.width = 160, .wide = true}), "pinned: kubelet's");
 }
 
 // Ready or not, since the entry asks for it.
@@ -354,10 +350,10 @@ TEST(Pinned, TheObstacleIsShown) {
   status::StatusDocument document = PullsOf("cri-o");
   status::StatusImage& image = document.images.front();
   image.pin_problem = "the disk is small";
-  EXPECT_NE(StatusTable(document, {.width = 160}).find("not pinned: the disk is small"), std::string::npos);
+  EXPECT_HAS(StatusTable(document, {.width = 160}), "not pinned: the disk is small");
   image.phase = plan::Phase::kReady;
   image.ready = image.present = true;
-  EXPECT_NE(StatusTable(document, {.width = 160}).find("not pinned: the disk is small"), std::string::npos);
+  EXPECT_HAS(StatusTable(document, {.width = 160}), "not pinned: the disk is small");
 }
 
 TEST(RetryWords, SayWhenARetryWasRequested) {
@@ -424,30 +420,25 @@ plan::Snapshot WithRegistry() {
 
 TEST(RegistryJson, AllOfOneImage) {
   std::string json = status::StatusJson(WithRegistry());
-  EXPECT_NE(json.find(R"("registry":{"answer":"Unreachable","detail":"Dns","digest":"sha256:aa",)"
-                      R"("checkedAt":"2026-08-01T09:59:00Z","fresh":false,"reason":"Unreachable",)"
-                      R"("message":"the registry does not answer: no such host","agrees":true,)"
-                      R"("answeredBy":"ghcr.io","confirmedAt":"2026-08-01T08:00:00Z","ageSeconds":7200,)"
-                      R"("nextCheckAt":"2026-08-01T10:10:00Z","silentChecks":3,"changedFrom":"sha256:99",)"
-                      R"("changedAt":"2026-08-01T07:30:00Z"},"registryReason":null)"),
-            std::string::npos)
-      << json;
+  EXPECT_HAS(json, R"("registry":{"answer":"Unreachable","detail":"Dns","digest":"sha256:aa",)"
+                   R"("checkedAt":"2026-08-01T09:59:00Z","fresh":false,"reason":"Unreachable",)"
+                   R"("message":"the registry does not answer: no such host","agrees":true,)"
+                   R"("answeredBy":"ghcr.io","confirmedAt":"2026-08-01T08:00:00Z","ageSeconds":7200,)"
+                   R"("nextCheckAt":"2026-08-01T10:10:00Z","silentChecks":3,"changedFrom":"sha256:99",)"
+                   R"("changedAt":"2026-08-01T07:30:00Z"},"registryReason":null)");
 }
 
 TEST(RegistryJson, HowRegistriesAreAskedAndWhoSaysSo) {
   plan::Snapshot snapshot = WithRegistry();
-  EXPECT_NE(status::StatusJson(snapshot).find(R"("up":true,"error":null,"registries":null})"),
-            std::string::npos);
+  EXPECT_HAS(status::StatusJson(snapshot), R"("up":true,"error":null,"registries":null})");
   snapshot.runtime.access = image::RegistryAccess{.config_path = "/etc/containerd/certs.d",
                                                   .config_path_source = "declared",
                                                   .by_pull = {"docker.io"},
                                                   .by_pull_source = "runtime",
                                                   .notes = {"containerd tells otherwise"}};
-  EXPECT_NE(
-      status::StatusJson(snapshot).find(
-          R"("registries":{"configPath":"/etc/containerd/certs.d","configPathSource":"declared",)"
-          R"("byPull":["docker.io"],"byPullSource":"runtime","notes":["containerd tells otherwise"]}})"),
-      std::string::npos);
+  EXPECT_HAS(status::StatusJson(snapshot),
+             R"("registries":{"configPath":"/etc/containerd/certs.d","configPathSource":"declared",)"
+             R"("byPull":["docker.io"],"byPullSource":"runtime","notes":["containerd tells otherwise"]}})");
 }
 
 TEST(RegistryWords, ManyRegistriesThatAreAwayAreAFewLines) {
@@ -460,28 +451,25 @@ TEST(RegistryWords, ManyRegistriesThatAreAwayAreAFewLines) {
     lines++;
   }
   EXPECT_EQ(lines, 5U) << table;
-  EXPECT_NE(table.find("! 25 more registries do not answer\n"), std::string::npos) << table;
+  EXPECT_HAS(table, "! 25 more registries do not answer\n");
   snapshot.registries.resize(6, snapshot.registries[0]);
   table = StatusTable(*status::ParseStatusDocument(status::StatusJson(snapshot)), {.width = 160});
-  EXPECT_NE(table.find("! 1 more registry does not answer\n"), std::string::npos) << table;
+  EXPECT_HAS(table, "! 1 more registry does not answer\n");
 }
 
 TEST(RegistryJson, TheBudgetOfEachRegistry) {
   std::string json = status::StatusJson(WithRegistry());
-  EXPECT_NE(
-      json.find(
-          R"("registries":[{"name":"ghcr.io","entries":1,"checksPerHour":1,"requestsPerSecond":5,)"
-          R"("requestsLeft":9,"requests":12,"trouble":"Unreachable","message":"no such host",)"
-          R"("unreachableSince":"2026-08-01T09:57:00Z","unreachableForSeconds":180,)"
-          R"("heldUntil":"2026-08-01T10:01:00Z","pullsLeft":76,"pullsAllowed":100,"updatesWait":false}])"),
-      std::string::npos)
-      << json;
+  EXPECT_HAS(json,
+             R"("registries":[{"name":"ghcr.io","entries":1,"checksPerHour":1,"requestsPerSecond":5,)"
+             R"("requestsLeft":9,"requests":12,"trouble":"Unreachable","message":"no such host",)"
+             R"("unreachableSince":"2026-08-01T09:57:00Z","unreachableForSeconds":180,)"
+             R"("heldUntil":"2026-08-01T10:01:00Z","pullsLeft":76,"pullsAllowed":100,"updatesWait":false}])");
 }
 
 TEST(RegistryJson, ATimeOfDayThatWasSetBackMakesNoAge) {
   plan::Snapshot snapshot = WithRegistry();
   snapshot.time = sample::At(-100'000);
-  EXPECT_NE(status::StatusJson(snapshot).find(R"("ageSeconds":0)"), std::string::npos);
+  EXPECT_HAS(status::StatusJson(snapshot), R"("ageSeconds":0)");
 }
 
 TEST(RegistryJson, IsReadBack) {
@@ -512,8 +500,7 @@ TEST_P(NotAsked, SaysWhy) {
       [](plan::DesiredImage& desired) { desired.refresh = GetParam().refresh; });
   snapshot.images[0].applies = GetParam().applies;
   std::string json = status::StatusJson(snapshot);
-  EXPECT_NE(json.find(R"("registry":null,"registryReason":"not asked: )" + GetParam().why), std::string::npos)
-      << json;
+  EXPECT_HAS(json, R"("registry":null,"registryReason":"not asked: )" + GetParam().why);
 }
 
 TEST_ROWS(Images, NotAsked,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
@@ -30,7 +31,7 @@ class CheckPull : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     rig::Ran ran = node_.Ctl(words);
     for (const rig::User& user : {kAnn, kStale}) {
-      EXPECT_EQ((ran.out + ran.err + node_.AgentLog()).find(user.password), std::string::npos);
+      EXPECT_LACKS(ran.out + ran.err + node_.AgentLog(), user.password);
     }
     return ran;
   }
@@ -54,7 +55,7 @@ TEST_F(CheckPull, AnImageOnNoListIsPulledWithTheNodesCredentialsAndStarts) {
   rig::Ran ran = Check({"--image", listed_});
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.out << ran.err << node_.AgentLog();
   EXPECT_TRUE(node_.Has(unlisted_));
-  EXPECT_NE(ran.out.find("(not on the list)"), std::string::npos) << ran.out;
+  EXPECT_HAS(ran.out, "(not on the list)");
   EXPECT_TRUE(ran.out.ends_with("all 2 images start on node " + node_.Status().node + "\n")) << ran.out;
   // It is here now, and the list is what it was.
   std::size_t manifests = ManifestsAskedFor();
@@ -71,7 +72,7 @@ TEST_F(CheckPull, WhereItIsNotAllowedItIsRefused) {
   rig::Ran ran = Check({});
   EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.err;
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find("start it with --check-pull to allow that"), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.err, "start it with --check-pull to allow that");
   EXPECT_FALSE(node_.Has(unlisted_));
   EXPECT_EQ(ManifestsAskedFor(), 0U);
 }
@@ -81,7 +82,7 @@ TEST_F(CheckPull, NeighboursAreRefused) {
   Start({"--check-pull"});
   rig::Ran ran = Check({"--agent", node_.NeighbourUrl()});
   EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.err;
-  EXPECT_NE(ran.err.find("over the agent's local socket"), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.err, "over the agent's local socket");
   EXPECT_FALSE(node_.Has(unlisted_));
   EXPECT_EQ(ManifestsAskedFor(), 0U);
 }
@@ -93,11 +94,10 @@ TEST_F(CheckPull, WrongCredentialsAreANoWithTheReasonAndNotHammered) {
   rig::Ran ran = Check({"--timeout", "50s"});
   EXPECT_LT(std::chrono::steady_clock::now() - started, seconds(20)) << "nobody waits for what is denied";
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out << ran.err;
-  EXPECT_NE(ran.out.find("refused (AccessDenied) (not on the list): it is not on the node, and this node "
-                         "could not pull it: docker config "),
-            std::string::npos)
-      << ran.out;
-  EXPECT_NE(ran.out.find("prefetchctl credentials " + unlisted_), std::string::npos) << ran.out;
+  EXPECT_HAS(ran.out,
+             "refused (AccessDenied) (not on the list): it is not on the node, and this node "
+             "could not pull it: docker config ");
+  EXPECT_HAS(ran.out, "prefetchctl credentials " + unlisted_);
   std::size_t refused = registry_->RequestsAs(kStale);
   EXPECT_GE(refused, 1U);
   EXPECT_EQ(Check({}).exit, (rig::Exit{1, 0}));
@@ -113,10 +113,8 @@ TEST_F(CheckPull, APullThatTakesLongerGoesOnAndIsNotBegunAnew) {
   rig::Ran ran = Check({"--timeout", "3s"});
   EXPECT_LT(std::chrono::steady_clock::now() - started, seconds(6));
   EXPECT_EQ(ran.exit, (rig::Exit{3, 0})) << ran.out << ran.err;
-  EXPECT_NE(ran.out.find("not decided in time: it is being pulled"), std::string::npos) << ran.out;
-  EXPECT_NE(ran.err.find("the time is over, and an image is not here yet; a pull that has begun goes on"),
-            std::string::npos)
-      << ran.err;
+  EXPECT_HAS(ran.out, "not decided in time: it is being pulled");
+  EXPECT_HAS(ran.err, "the time is over, and an image is not here yet; a pull that has begun goes on");
   registry_->proxy().LimitBandwidth(2'000'000);
   ran = Check({"--timeout", "60s"});
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.out << ran.err << node_.AgentLog();
@@ -154,7 +152,7 @@ TEST(CheckNow, AListedImageThatWasJustRemovedIsANoAtOnceAndEachTime) {
   for (int i = 0; i < 10; i++) {
     rig::Ran local = node.Ctl({"check", "--image", image, "--policy", "Never"});
     EXPECT_EQ(local.exit, (rig::Exit{1, 0})) << i << ": " << local.out << local.err;
-    EXPECT_NE(local.out.find("ImageAbsent"), std::string::npos) << local.out;
+    EXPECT_HAS(local.out, "ImageAbsent");
   }
   rig::Ran neighbour =
       node.Ctl({"check", "--agent", node.NeighbourUrl(), "--image", image, "--policy", "Never"});

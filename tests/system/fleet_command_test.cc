@@ -105,8 +105,8 @@ TEST_F(FleetCommand, ShowsWhatIsMissingWhereAndWhy) {
                   "on 2 of 7 nodes", "401 Unauthorized from quay.io with the node's credentials", "n4, n5",
                   "pulling      ghcr.io/acme/e2e:main", "580 MB left on n5", "no agent is on it (yet)",
                   "no detail    (the node itself)", "no endpoints available", "n4    failing      1/2"});
-  EXPECT_EQ(out.find("agent-n7"), std::string::npos) << "causes would differ by the pod's name";
-  EXPECT_EQ(out.find("w1"), std::string::npos);
+  EXPECT_LACKS(out, "agent-n7") << "causes would differ by the pod's name";
+  EXPECT_LACKS(out, "w1");
   doc::Problems problems("out");
   auto json = doc::ParseJson(Run(0, {"status", "--fleet", "-o", "json"}).out, problems);
   ASSERT_TRUE(json);
@@ -241,7 +241,7 @@ TEST_F(FleetCommand, AuditNamesWhatCameAndWhoBroughtIt) {
   ExpectHas(out, {"2 images on no list on 1 node:\n  docker.io/library/alpine:3.20\n", "gone again",
                   "quay.io/acme/tool:v9", "node n2 could not be asked: no agent is on it (yet)",
                   "the pods that brought them are not known: list pods of all namespaces is"});
-  EXPECT_EQ(out.find("team/job"), std::string::npos);
+  EXPECT_LACKS(out, "team/job");
   WriteKubeconfig(server_.AddToken("auditor", {"prefetchd-fleet-viewers", "prefetchd-audit-viewers"}));
   EXPECT_OK(server_.LoadRbac(Example("audit-viewer.yaml")));
   ExpectHas(Run(1, {"audit", "--fleet"}).out,

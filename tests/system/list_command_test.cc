@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "fakes/fake_registry.h"
 #include "list/lock.h"
+#include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "rig/images.h"
 #include "rig/port.h"
@@ -30,10 +31,10 @@ TEST_F(ListCommand, OpenAlwaysIsForAgentsThatTouch) {
   scratch_.Write("images.yaml", List("- {image: q.io/b:v1, open: Always}\n"));
   rig::Ran ran = Run({"list", "check", "images.yaml"});
   EXPECT_EQ(ran.exit, (rig::Exit{2, 0}));
-  EXPECT_NE(ran.err.find("--touch is off"), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.err, "--touch is off");
   EXPECT_EQ(Run({"list", "check", "--touch", "images.yaml"}).exit, rig::Exit{});
   EXPECT_EQ(Run({"list", "print", "images.yaml"}).exit, (rig::Exit{2, 0}));
-  EXPECT_NE(Run({"list", "print", "--touch", "images.yaml"}).out.find("open: Always"), std::string::npos);
+  EXPECT_HAS(Run({"list", "print", "--touch", "images.yaml"}).out, "open: Always");
   const Words generate = {"generate",    "--platform", "generic", "--list",
                           "images.yaml", "--image",    "q.io/p:1"};
   EXPECT_EQ(Run(generate).exit, (rig::Exit{2, 0}));
@@ -49,15 +50,11 @@ TEST_F(ListCommand, TwoSpellingsAreTwoEntriesAndOneImage) {
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
   EXPECT_TRUE(ran.out.starts_with("images.txt: 3 entries, sha256:")) << ran.out;
   ran = Run({"list", "print", "images.txt"});
-  EXPECT_NE(ran.out.find("- image: nginx:1.27\n- image: x:v1\n- image: docker.io/library/nginx:1.27\n"),
-            std::string::npos)
-      << ran.out;
+  EXPECT_HAS(ran.out, "- image: nginx:1.27\n- image: x:v1\n- image: docker.io/library/nginx:1.27\n");
   scratch_.Write("twice.txt", "nginx:1.27\nx:v1\nnginx:1.27\n");
   ran = Run({"list", "check", "twice.txt"});
   EXPECT_EQ(ran.exit, rig::Exit{});
-  EXPECT_NE(ran.err.find("warning: twice.txt:3: is nginx:1.27, which is in line 1 already"),
-            std::string::npos)
-      << ran.err;
+  EXPECT_HAS(ran.err, "warning: twice.txt:3: is nginx:1.27, which is in line 1 already");
 }
 
 // The content decides how a list is read.
@@ -81,7 +78,7 @@ TEST_F(ListCommand, AListFileMayHaveAnyName) {
     }
     ran = Run({"generate", "--platform", "generic", "--list", name, "--image", "q.io/p:1"});
     EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
-    EXPECT_NE(ran.out.find("\n  " + std::string(key) + ": |\n"), std::string::npos) << ran.out;
+    EXPECT_HAS(ran.out, "\n  " + std::string(key) + ": |\n");
   }
 }
 
@@ -150,7 +147,7 @@ TEST_P(ListRefusal, IsASentence) {
   rig::Ran ran = Run(GetParam().arguments, "{}");
   EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << ran.err;
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.err, GetParam().says);
   ExpectPlacesOrName(ran.err);
 }
 TEST_ROWS(All, ListRefusal, {"DiffOfOne", {"list", "diff", "good.txt"}, "give two FILEs, or one with --node"},
@@ -194,7 +191,7 @@ TEST_F(ListLock, TagsBecomeDigestsAndAreWatched) {
                                      "\n- image: " + three + "\n"));
   rig::Ran ran = Lock({"images.yaml"});
   EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
-  EXPECT_NE(ran.out.find("images.yaml: 3 images locked, 3 changed\n"), std::string::npos) << ran.out;
+  EXPECT_HAS(ran.out, "images.yaml: 3 images locked, 3 changed\n");
   auto lock = list::ReadLock(TextOf("images.yaml.lock"), "lock");
   ASSERT_OK(lock);
   EXPECT_EQ(*lock, (list::ListLock{{Name("team/one:v1"), one},
@@ -217,10 +214,8 @@ TEST_F(ListLock, TagsBecomeDigestsAndAreWatched) {
   std::string moved = Push("team/one", "v1", 3), before = TextOf("images.yaml.lock");
   ran = Lock({"--check", "images.yaml"});
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
-  EXPECT_NE(ran.out.find("~ " + Name("team/one:v1") + "  moved from " + one.substr(0, 19) + " to " +
-                         moved.substr(0, 19) + "\n"),
-            std::string::npos)
-      << ran.out;
+  EXPECT_HAS(ran.out, "~ " + Name("team/one:v1") + "  moved from " + one.substr(0, 19) + " to " +
+                          moved.substr(0, 19) + "\n");
   EXPECT_EQ(TextOf("images.yaml.lock"), before);
   EXPECT_EQ(Lock({"images.yaml"}).exit, (rig::Exit{0, 0}));
   EXPECT_EQ(list::ReadLock(TextOf("images.yaml.lock"), "lock")->at(Name("team/one:v1")), moved);
@@ -251,7 +246,7 @@ TEST_F(LockOfMany, APersonNeedNotWaitAsANodeDoes) {
   rig::Ran ran = Lock("60s");
   auto took = std::chrono::steady_clock::now() - started;
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
-  EXPECT_NE(ran.out.find("many.txt: 200 images locked"), std::string::npos) << ran.out;
+  EXPECT_HAS(ran.out, "many.txt: 200 images locked");
   EXPECT_EQ(registry_.lines().size(), 400U) << "the digest of each tag, and its manifest";
   EXPECT_GE(took, std::chrono::milliseconds(2900)) << "100 requests at once, then 100 a second";
   EXPECT_LE(took, std::chrono::seconds(20)) << "an agent would take 38 s";
@@ -267,9 +262,8 @@ TEST_F(LockOfMany, ARegistryThatAsksForPatienceGetsIt) {
   });
   rig::Ran ran = Lock("60s");
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.out << ran.err;
-  EXPECT_NE(ran.out.find("many.txt: 30 images locked"), std::string::npos) << ran.out;
-  EXPECT_NE(ran.err.find(registry_.address() + " limits requests: continuing in "), std::string::npos)
-      << ran.err;
+  EXPECT_HAS(ran.out, "many.txt: 30 images locked");
+  EXPECT_HAS(ran.err, registry_.address() + " limits requests: continuing in ");
   EXPECT_LE(asked, 70) << "nobody was asked meanwhile";
 }
 
@@ -282,7 +276,7 @@ TEST_F(LockOfMany, PatienceBeyondTheTimeoutIsNotWaitedFor) {
   rig::Ran ran = Lock("30s");
   EXPECT_LE(std::chrono::steady_clock::now() - started, std::chrono::seconds(10));
   EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.out << ran.err;
-  EXPECT_NE(ran.err.find(registry_.address() + "/team/app:v0: RateLimited: "), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.err, registry_.address() + "/team/app:v0: RateLimited: ");
   EXPECT_TRUE(
       ran.err.ends_with("\n" + registry_.address() + ": 2 more of its images could not be asked for\n"))
       << ran.err;
@@ -293,9 +287,9 @@ TEST_F(ListLock, ATagThatIsNotThereIsANo) {
   scratch_.Write("images.txt", Name("team/one:v1") + "\n" + Name("team/one:v2") + "\n");
   rig::Ran ran = Lock({"images.txt"});
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out;
-  EXPECT_NE(ran.err.find(Name("team/one:v2") + ": TagMissing"), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.err, Name("team/one:v2") + ": TagMissing");
   EXPECT_EQ(TextOf("images.txt.lock"), "");  // whole or not at all
-  EXPECT_EQ(ran.err.find("s3cr3t"), std::string::npos);
+  EXPECT_LACKS(ran.err, "s3cr3t");
 }
 
 TEST_F(ListLock, WithoutItsCredentialItIsNotForUs) {
@@ -304,7 +298,7 @@ TEST_F(ListLock, WithoutItsCredentialItIsNotForUs) {
   scratch_.Write("docker.json", "{}");
   rig::Ran ran = Lock({"images.txt"});
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out;
-  EXPECT_NE(ran.err.find("AccessDenied"), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.err, "AccessDenied");
 }
 
 TEST_F(ListLock, ARegistryThatIsAwayIsNoAnswer) {
@@ -313,7 +307,7 @@ TEST_F(ListLock, ARegistryThatIsAwayIsNoAnswer) {
   scratch_.Write("images.txt", "127.0.0.1:" + std::to_string(*port) + "/team/one:v1\n");
   rig::Ran ran = Lock({"images.txt"});
   EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.out;
-  EXPECT_NE(ran.err.find("Unreachable"), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.err, "Unreachable");
   EXPECT_EQ(TextOf("images.txt.lock"), "");
 }
 
@@ -343,8 +337,8 @@ TEST_P(StdinCommand, IsRead) {
                  "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, image: \"q.io/a:v1\"}]}\n");
   rig::Ran ran = Run(GetParam().words, GetParam().input);
   EXPECT_EQ(ran.exit, (rig::Exit{GetParam().exit, 0})) << ran.out << ran.err;
-  EXPECT_NE(ran.out.find(GetParam().out), std::string::npos) << ran.out;
-  EXPECT_NE(ran.err.find(GetParam().err), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.out, GetParam().out);
+  EXPECT_HAS(ran.err, GetParam().err);
   ExpectPlacesOrName(ran.err);
 }
 

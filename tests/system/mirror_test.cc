@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
@@ -64,17 +65,16 @@ TEST_F(Mirror, TheConfigPathIsLearntFromTheRuntimeOrItsFile) {
   EXPECT_EQ(Requests() - before, 1U);  // one HEAD, by the way that hosts.toml says
   origin_->Push("app", "v1", {{2, kMegabyte}});
   rig::Ran ran = PullOnce();
-  EXPECT_NE(ran.err.find("image replaced"), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.err, "image replaced");
   node_.StartAgent(config_);
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
   std::string folder = node_.containerd().hosts_dir();
-  EXPECT_NE(node_.Get("/v1/status")
-                .body.find(R"("registries":{"configPath":")" + folder + R"(","configPathSource":")" +
-                           Source() + R"(","byPull":[],"byPullSource":null,"notes":[]})"),
-            std::string::npos)
+  EXPECT_HAS(node_.Get("/v1/status").body, R"("registries":{"configPath":")" + folder +
+                                               R"(","configPathSource":")" + Source() +
+                                               R"(","byPull":[],"byPullSource":null,"notes":[]})")
       << node_.Get("/v1/status").body;
   rig::Ran explained = node_.Ctl({"explain", image_});
-  EXPECT_NE(explained.out.find("containerd's config_path is"), std::string::npos) << explained.out;
+  EXPECT_HAS(explained.out, "containerd's config_path is");
 }
 
 // So short that no look falls into it: the connection is made anew without a word.
@@ -82,7 +82,7 @@ TEST_F(Mirror, AContainerdThatRestartsBetweenTwoLooksIsAskedWhoItIs) {
   List();
   node_.StartAgent(config_);
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
-  EXPECT_NE(node_.Get("/v1/status").body.find(R"("byPull":[])"), std::string::npos);
+  EXPECT_HAS(node_.Get("/v1/status").body, R"("byPull":[])");
   node_.containerd().RouteByTables(kHost, origin_->proxy().port());
   ASSERT_OK(node_.containerd().Stop());
   ASSERT_OK(node_.containerd().Start());
@@ -102,8 +102,8 @@ TEST_F(Mirror, AFolderThatTheRuntimeNamesAndTheAgentDoesNotSeeIsSaid) {
   node_.StartAgent(config_);
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
   std::string note = node_.containerd().hosts_dir() + ", where containerd finds its mirrors, is not visible";
-  EXPECT_NE(node_.Get("/v1/status").body.find(note), std::string::npos) << node_.Get("/v1/status").body;
-  EXPECT_NE(node_.Get("/v1/images/" + image_).body.find(note), std::string::npos);
+  EXPECT_HAS(node_.Get("/v1/status").body, note);
+  EXPECT_HAS(node_.Get("/v1/images/" + image_).body, note);
 }
 
 TEST_F(Mirror, TwoFoldersAreFollowedWherePullsAreLocal) {
@@ -119,10 +119,9 @@ TEST_F(Mirror, TwoFoldersAreFollowedWherePullsAreLocal) {
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
   std::string folder = node_.containerd().hosts_dir();
   std::string status = node_.Get("/v1/status").body;
-  EXPECT_NE(status.find(R"("configPath":")" + folder + ":"), std::string::npos) << status;
-  EXPECT_NE(status.find(R"("byPull":[])"), std::string::npos) << status;
-  EXPECT_NE(node_.Get("/v1/images/" + image_).body.find(R"("source":")" + folder + "/" + kHost),
-            std::string::npos);
+  EXPECT_HAS(status, R"("configPath":")" + folder + ":");
+  EXPECT_HAS(status, R"("byPull":[])");
+  EXPECT_HAS(node_.Get("/v1/images/" + image_).body, R"("source":")" + folder + "/" + kHost);
 }
 
 // The pull is the check: one manifest HEAD when nothing has changed.
@@ -135,20 +134,18 @@ TEST_F(Mirror, WhatOnlyTheRuntimesTablesKnowIsAskedByPullingWithoutBeingToldSo) 
   std::size_t before = Requests();
   rig::Ran same = PullOnce();
   EXPECT_EQ(Requests() - before, 1U);
-  EXPECT_EQ(same.err.find("image replaced"), std::string::npos) << same.err;
+  EXPECT_LACKS(same.err, "image replaced");
   origin_->Push("app", "v1", {{2, kMegabyte}});
   rig::Ran moved = PullOnce();
-  EXPECT_NE(moved.err.find("image replaced"), std::string::npos) << moved.err;
-  EXPECT_NE(moved.err.find("registries are asked"), std::string::npos) << moved.err;
+  EXPECT_HAS(moved.err, "image replaced");
+  EXPECT_HAS(moved.err, "registries are asked");
   node_.StartAgent(config_);
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).ready; }));
-  EXPECT_NE(
-      node_.Get("/v1/status")
-          .body.find(std::string(R"("byPull":[")") + kHost + R"("],"byPullSource":")" + Source() + "\""),
-      std::string::npos)
+  EXPECT_HAS(node_.Get("/v1/status").body,
+             std::string(R"("byPull":[")") + kHost + R"("],"byPullSource":")" + Source() + "\"")
       << node_.Get("/v1/status").body;
   rig::Ran explained = node_.Ctl({"explain", image_});
-  EXPECT_NE(explained.out.find("by pulling it again"), std::string::npos) << explained.out;
+  EXPECT_HAS(explained.out, "by pulling it again");
 }
 
 // A mirror between the node and the registry, which still has what the registry had.
@@ -180,7 +177,7 @@ TEST_F(LaggingMirror, IsTakenAtItsWordAsTheRuntimeTakesIt) {
   EXPECT_EQ(Digest(), old_);
   MirrorCatchesUp();
   rig::Ran ran = PullOnce();
-  EXPECT_NE(ran.err.find("image replaced"), std::string::npos) << ran.err;
+  EXPECT_HAS(ran.err, "image replaced");
   EXPECT_NE(Digest(), old_);
 }
 
@@ -188,13 +185,13 @@ TEST_F(LaggingMirror, IsTakenAtItsWordAsTheRuntimeTakesIt) {
 TEST_F(LaggingMirror, IsFoundOutWhereTheRegistryItselfIsAsked) {
   mirror_->proxy().Forget();
   rig::Ran lagging = PullOnce({"--registry-skip-mirrors", "--fetch", "runtime"});
-  EXPECT_NE(lagging.err.find("mirror lags behind the registry"), std::string::npos) << lagging.err;
-  EXPECT_NE(lagging.out.find("a mirror lags"), std::string::npos) << lagging.out;
+  EXPECT_HAS(lagging.err, "mirror lags behind the registry");
+  EXPECT_HAS(lagging.out, "a mirror lags");
   EXPECT_LE(Manifests(mirror_->proxy()), 1U);  // one pull
   EXPECT_EQ(Digest(), old_);
   MirrorCatchesUp();
   rig::Ran caught_up = PullOnce({"--registry-skip-mirrors"});
-  EXPECT_NE(caught_up.err.find("image replaced"), std::string::npos) << caught_up.err;
+  EXPECT_HAS(caught_up.err, "image replaced");
   EXPECT_NE(Digest(), old_);
 }
 

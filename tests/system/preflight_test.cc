@@ -15,6 +15,7 @@
 
 #include "http/curl_client.h"
 #include "http/server.h"
+#include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "system/cluster.h"
 
@@ -116,11 +117,11 @@ TEST_F(PreflightTest, OtherTokensLearnNothing) {
     auto answer = client.Send(base::Call{}.Within(seconds(10)), request);
     ASSERT_TRUE(answer) << why;
     EXPECT_EQ(answer->status, status) << why << ": " << answer->body;
-    EXPECT_EQ(answer->body.find(listed_), std::string::npos) << why << ": " << answer->body;
+    EXPECT_LACKS(answer->body, listed_) << why << ": " << answer->body;
     Shows(token);
     rig::Ran ran = Check(listed_, "Never");
     EXPECT_TRUE(Says(ran, 4, why)) << why << ": " << ran.out << ran.err;
-    EXPECT_EQ(ran.err.find(token), std::string::npos);
+    EXPECT_LACKS(ran.err, token);
   };
   turned_away(cluster.api().AddPodToken({"ci", "runner", "n2", "job-1"}, "prefetchd"), "another node", 403);
   turned_away(cluster.api().AddPodToken(kJob, "vault"), "audience", 401);
@@ -135,11 +136,9 @@ TEST_F(PreflightTest, OtherTokensLearnNothing) {
   turned_away(forged, "rejects", 401);
   const std::string metrics = node_.Get("/metrics").body;
   for (const char* why : {"OtherNode", "OtherAudience", "Expired", "NotAdmitted", "NotAToken", "Rejected"}) {
-    EXPECT_NE(metrics.find("prefetchd_preflight_callers_total{result=\"" + std::string(why) + "\"}"),
-              std::string::npos)
-        << why;
+    EXPECT_HAS(metrics, "prefetchd_preflight_callers_total{result=\"" + std::string(why) + "\"}") << why;
   }
-  EXPECT_EQ(node_.AgentLog().find("eyJ"), std::string::npos) << "no token in the log";
+  EXPECT_LACKS(node_.AgentLog(), "eyJ") << "no token in the log";
 }
 
 TEST_F(PreflightTest, TwoHundredJobsThatStartAtOnceAreAnsweredWithinFiveSeconds) {
@@ -197,7 +196,7 @@ class OwnAddressTest : public PreflightTest {
   // Has a pod's question about an image of this address led to a connection?
   bool IsAsked(const http::Listener& there) {
     rig::Ran ran = Check(there.address() + "/app:v" + std::to_string(++questions_), "Always");
-    EXPECT_NE(ran.out.find("Unreachable"), std::string::npos) << ran.out << ran.err;
+    EXPECT_HAS(ran.out, "Unreachable") << ran.out << ran.err;
     bool asked = false;
     pollfd came{there.fd(), POLLIN, 0};
     while (::poll(&came, 1, 0) == 1) {

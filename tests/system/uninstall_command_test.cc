@@ -10,6 +10,7 @@
 #include "doc/write.h"
 #include "doc/yaml.h"
 #include "fakes/rbac.h"
+#include "rig/expect_has.h"
 #include "system/cluster_account.h"
 
 namespace prefetch::system::uninstall_command_test {
@@ -42,9 +43,8 @@ TEST_F(UninstallCommand, HasItsOptions) {
   EXPECT_EQ(Run(0, {"--nodes", "--instance", "team-a", "--label", "image-prefetcher.stackrox.io/x"}).out,
             "n1: cleared label image-prefetcher.stackrox.io/x, label prefetchd.dev/team-a\n"
             "cleared 1 node; 1 of 2 nodes had nothing of ours\n");
-  EXPECT_NE(Run(2, {"--nodes", "--startup-taint-key", "dedicated"}).err.find("must be a key of a domain"),
-            std::string::npos);
-  EXPECT_NE(Run(2, {}).err.find("--nodes is required"), std::string::npos);
+  EXPECT_HAS(Run(2, {"--nodes", "--startup-taint-key", "dedicated"}).err, "must be a key of a domain");
+  EXPECT_HAS(Run(2, {}).err, "--nodes is required");
 }
 
 TEST_F(UninstallCommand, ASignalHasItsOwnExitCode) {
@@ -88,32 +88,28 @@ class GenerateFromCluster : public ClusterAccount {
 TEST_F(GenerateFromCluster, TakesTheImageAndNamesWhatWouldBeTakenAway) {
   Apply(Run(0, {"--image", "r.io/prefetchd:7", "--component", "node-gate"}).out);
   rig::Ran fleet = Run(0, {"--from-cluster", "--component", "fleet", kubeconfig()});
-  EXPECT_NE(fleet.out.find("image: r.io/prefetchd:7"), std::string::npos) << fleet.out;
-  EXPECT_NE(fleet.err.find("note: --image is r.io/prefetchd:7, as the cluster runs it"), std::string::npos)
-      << fleet.err;
-  EXPECT_NE(fleet.err.find("these manifests remove settings of the DaemonSet in the cluster; to keep them, "
-                           "give their options, too: --node-condition, --node-label, --startup-taint"),
-            std::string::npos)
-      << fleet.err;
+  EXPECT_HAS(fleet.out, "image: r.io/prefetchd:7");
+  EXPECT_HAS(fleet.err, "note: --image is r.io/prefetchd:7, as the cluster runs it");
+  EXPECT_HAS(fleet.err,
+             "these manifests remove settings of the DaemonSet in the cluster; to keep them, "
+             "give their options, too: --node-condition, --node-label, --startup-taint");
   rig::Ran both = Run(0, {"--from-cluster", "--component", "node-gate", "--component", "fleet", "--image",
                           "r.io/prefetchd:8", kubeconfig()});
-  EXPECT_NE(both.out.find("image: r.io/prefetchd:8"), std::string::npos) << both.out;
-  EXPECT_EQ(both.err.find("take"), std::string::npos) << both.err;
+  EXPECT_HAS(both.out, "image: r.io/prefetchd:8");
+  EXPECT_LACKS(both.err, "take");
 }
 
 TEST_F(GenerateFromCluster, WithoutAnInstallationNothingIsWritten) {
   rig::Ran none = Run(2, {"--from-cluster", kubeconfig()});
   EXPECT_EQ(none.out, "");
-  EXPECT_NE(none.err.find("--from-cluster: the namespace prefetchd has no DaemonSet prefetchd: give --image"),
-            std::string::npos)
-      << none.err;
+  EXPECT_HAS(none.err, "--from-cluster: the namespace prefetchd has no DaemonSet prefetchd: give --image");
 }
 
 TEST_F(GenerateFromCluster, AMissingRightIsNamed) {
   WriteKubeconfig(server_.AddToken("ci-user", {"others"}));
   rig::Ran refused = Run(4, {"--from-cluster", kubeconfig()});
   EXPECT_EQ(refused.out, "");
-  EXPECT_NE(refused.err.find("daemonsets"), std::string::npos) << refused.err;
+  EXPECT_HAS(refused.err, "daemonsets");
 }
 
 // `prefetchctl list import --from-cluster` as built: the guide's commands and the example's CronJob, with the
@@ -160,7 +156,7 @@ TEST_F(WorkloadList, TheGuidesCommandsWork) {
     Words words = WordsOf(line.substr(0, line.find(" >")), ",");
     words.erase(words.begin());
     rig::Ran ran = Run(0, words);
-    EXPECT_NE(ran.out.find("- image: q.io/web:1  # Deployment shop/web\n"), std::string::npos) << ran.out;
+    EXPECT_HAS(ran.out, "- image: q.io/web:1  # Deployment shop/web\n");
     EXPECT_EQ(ran.out.find("pause") == std::string::npos, line.find("--exclude") != std::string_view::npos)
         << ran.out;
     EXPECT_EQ(ran.err, "");
@@ -178,7 +174,7 @@ TEST_F(WorkloadList, TheExamplesCronJobWritesItsConfigMapAndNoOther) {
   server_.Put("configmaps/prefetchd/another", "{}");
   Words other = words;
   other.back() = "--configmap=prefetchd/another";
-  EXPECT_NE(Run(4, other).err.find("a right is missing, patch configmaps"), std::string::npos);
+  EXPECT_HAS(Run(4, other).err, "a right is missing, patch configmaps");
 }
 
 TEST_F(WorkloadList, NamespacesAreNamedOrAllAreMeant) {
@@ -188,7 +184,7 @@ TEST_F(WorkloadList, NamespacesAreNamedOrAllAreMeant) {
     all.insert(all.end(), words.begin(), words.end());
     EXPECT_EQ(Run(2, all).out, "");
   }
-  EXPECT_NE(Run(2, {"list", "import", "-n", "shop"}).err.find("--from-cluster"), std::string::npos);
+  EXPECT_HAS(Run(2, {"list", "import", "-n", "shop"}).err, "--from-cluster");
   EXPECT_TRUE(server_.Requests().empty());
 }
 
@@ -205,9 +201,8 @@ TEST_P(WorkloadRight, IsNamed) {
   const std::size_t at = text.find("token: ") + 7;
   text.replace(at, text.find('}', at) - at, token);
   dir_.Write("kubeconfig", text);
-  EXPECT_NE(Run(4, {"list", "import", "--from-cluster", "-A"})
-                .err.find("a right is missing, list " + resource + " (deploy/examples/workload-list.yaml"),
-            std::string::npos);
+  EXPECT_HAS(Run(4, {"list", "import", "--from-cluster", "-A"}).err,
+             "a right is missing, list " + resource + " (deploy/examples/workload-list.yaml");
 }
 
 INSTANTIATE_TEST_SUITE_P(Rights, WorkloadRight,

@@ -15,6 +15,7 @@
 #include "bench/measure.h"
 #include "fakes/fake_kubelet.h"
 #include "kubelet/record_text.h"
+#include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
@@ -110,14 +111,11 @@ TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
   EXPECT_EQ(image.reason.text(), "RecordedForOthers");
   EXPECT_EQ(Text(image.verdicts.never), "Refused/RecordedForOthers");
   EXPECT_EQ(Text(image.verdicts.if_not_present), "Pulls/RecordedForOthers");
-  EXPECT_NE(image.message.find("registry.example.test/app to 1 secret"), std::string::npos) << image.message;
+  EXPECT_HAS(image.message, "registry.example.test/app to 1 secret");
   EXPECT_TRUE(Says("/readyz?verbose", "RecordedForOthers"));
-  EXPECT_NE(
-      node_.Get("/metrics")
-          .body.find(
-              R"(prefetchd_image_verdicts{policy="Never",result="Refused",reason="RecordedForOthers"} 1)"),
-      std::string::npos);
-  EXPECT_NE(node_.AgentLog().find("image closed to pods"), std::string::npos);
+  EXPECT_HAS(node_.Get("/metrics").body,
+             R"(prefetchd_image_verdicts{policy="Never",result="Refused",reason="RecordedForOthers"} 1)");
+  EXPECT_HAS(node_.AgentLog(), "image closed to pods");
 
   NodePulls(image_);
   NodePulls(mirror_);
@@ -196,8 +194,8 @@ TEST_F(VerdictOnNode, OnceWithAClosedImageIsOneAndNamesIt) {
   PodPulls(image_);
   ran = node_.Once({"--timeout", "60s"});
   EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out << ran.err;
-  EXPECT_NE(ran.out.find("registry.example.test/app:v1"), std::string::npos) << ran.out;
-  EXPECT_NE(ran.out.find("1 secret"), std::string::npos) << ran.out;
+  EXPECT_HAS(ran.out, "registry.example.test/app:v1");
+  EXPECT_HAS(ran.out, "1 secret");
 }
 
 }  // namespace
