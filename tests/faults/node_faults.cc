@@ -1,7 +1,6 @@
 #include "faults/kinds.h"
 
 namespace prefetch::tests::faults {
-namespace {}  // namespace
 
 std::vector<FaultKind> OfNode() {
   return {
