@@ -53,4 +53,18 @@ FakeImage MakeImage(const std::string& name, const std::vector<LayerOf>& layers)
 // The same, with one layer that no other image has.
 FakeImage MakeImage(const std::string& name, std::uint64_t bytes);
 
+// Names of images: REPOSITORY0:v1, REPOSITORY1:v1, and so on.
+inline std::vector<std::string> Numbered(const std::string& repository, int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; i++) names.push_back(repository + std::to_string(i) + ":v1");
+  return names;
+}
+
+// The image, for this user alone.
+inline FakeImage Private(FakeImage image, const std::string& user, const std::string& password = "") {
+  image.username = user;
+  image.password = password;
+  return image;
+}
+
 }  // namespace prefetch::tests

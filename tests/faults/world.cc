@@ -34,12 +34,6 @@ NodeOptions Options(Persona runtime, bool touches) {
   return options;
 }
 
-FakeImage Private(FakeImage image) {
-  image.username = "ci";
-  image.password = kTruePassword;
-  return image;
-}
-
 }  // namespace
 
 World::World(Persona runtime, bool touches)
@@ -47,8 +41,9 @@ World::World(Persona runtime, bool touches)
   Push(MakeImage("open.test/base:v1", {{"base", 60 * kMB}}));
   Push(MakeImage("open.test/app:v1", {{"base", 60 * kMB}, {"app", 40 * kMB}}));
   Push(MakeImage("open.test/small:v1", kMB));
-  Push(Private(MakeImage("docked.test/tool:v1", {{"base", 60 * kMB}, {"tool", 20 * kMB}})));
-  Push(Private(MakeImage("plugged.test/runner:v1", 80 * kMB)));
+  Push(Private(MakeImage("docked.test/tool:v1", {{"base", 60 * kMB}, {"tool", 20 * kMB}}), "ci",
+               kTruePassword));
+  Push(Private(MakeImage("plugged.test/runner:v1", 80 * kMB), "ci", kTruePassword));
   CachingProvider(kTruePassword);
   node.runtime.SetBandwidth(kLink);
   node.runtime.SetLatency(std::chrono::milliseconds(20));

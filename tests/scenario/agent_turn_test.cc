@@ -456,11 +456,8 @@ TEST(AgentTurn, TwoImagesAreDownloadedSideBySide) {
 struct TwelvePulls : Loop {
   TwelvePulls() : Loop(Persona::kContainerd23) {
     runtime.SetBandwidth(1'000'000);
-    std::vector<std::string> names;
-    for (int i = 0; i < 12; i++) {
-      names.push_back("r.io/a" + std::to_string(i) + ":v1");
-      runtime.Push(MakeImage(names.back(), 10'000'000));
-    }
+    std::vector<std::string> names = Numbered("r.io/a", 12);
+    for (const std::string& name : names) runtime.Push(MakeImage(name, 10'000'000));
     auto registry = std::make_shared<RegistryOfOneLayer>();
     FetchFrom(registry);
     Start(names);

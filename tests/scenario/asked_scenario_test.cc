@@ -67,10 +67,7 @@ TEST(AskedScenario, NoAccountsTokenIsUsedForIt) {
   Node node({.provider_config = tests::ProviderOfAccounts("reg.example.test"), .provider_account = true});
   node.plugins.Knows("reg.example.test", {.auth = {.username = "ci", .password = base::Secret("pw")}});
   for (const std::string& name : {listed, asked}) {
-    FakeImage image = MakeImage(name, kMB);
-    image.username = "ci";
-    image.password = "pw";
-    node.runtime.Push(image);
+    node.runtime.Push(Private(MakeImage(name, kMB), "ci", "pw"));
   }
   node.List({listed});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
@@ -120,10 +117,7 @@ TEST(AskedScenario, APullThatHasBegunGoesOnWhenWhoAskedHasGone) {
 
 TEST(AskedScenario, ADenialIsRememberedAndNotHammered) {
   Node node;
-  FakeImage image = MakeImage(kAsked, kMB);
-  image.username = "ann";
-  image.password = "right";
-  node.runtime.Push(image);
+  node.runtime.Push(Private(MakeImage(kAsked, kMB), "ann", "right"));
   node.List({});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
   for (int i = 0; i < 20; i++) {

@@ -57,10 +57,7 @@ class ForgottenProvider : public testing::Test {
   explicit ForgottenProvider()
       : node_({.kubelet = kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36}},
                .sees_processes = true}) {
-    FakeImage hidden = MakeImage("private.io/app:v1", kMB);
-    hidden.username = "ci";
-    hidden.password = "pw";
-    node_.runtime.Push(hidden);
+    node_.runtime.Push(Private(MakeImage("private.io/app:v1", kMB), "ci", "pw"));
   }
   void RunsWith(const std::string& file) {
     node_.KubeletRuns("100", "--image-credential-provider-config=" + file);
@@ -89,10 +86,7 @@ TEST(ForgottenProgram, IsAProblemAndInEveryRefusal) {
   Node node({.provider_config = base::ReplaceAll(kGood, "name: \"true\"", "name: gone"),
              .kubelet = kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36}},
              .sees_processes = true});
-  FakeImage hidden = MakeImage("private.io/app:v1", kMB);
-  hidden.username = "ci";
-  hidden.password = "pw";
-  node.runtime.Push(hidden);
+  node.runtime.Push(Private(MakeImage("private.io/app:v1", kMB), "ci", "pw"));
   const std::string file = node.ProviderConfigFile();
   node.KubeletRuns("100", std::string("--image-credential-provider-config=" + file) + '\0' +
                               "--image-credential-provider-bin-dir=/opt/kubelets");
@@ -160,10 +154,7 @@ TEST_P(RefusedPassword, IsFollowedByTheNextCredential) {
   Node node(
       {.persona = GetParam(), .docker_config = R"({"auths":{"r.io/team":{"username":"old","password":"pw"},
                                            "r.io":{"username":"ci","password":"pw"}}})"});
-  FakeImage image = MakeImage("r.io/team/app:v1", kMB);
-  image.username = "ci";
-  image.password = "pw";
-  node.runtime.Push(image);
+  node.runtime.Push(Private(MakeImage("r.io/team/app:v1", kMB), "ci", "pw"));
   node.List({"r.io/team/app:v1"});
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)))
       << node.Image("r.io/team/app:v1").message;
@@ -178,10 +169,7 @@ TEST(LearntRoot, IsWhereTheDockerConfigIs) {
   Node node({.docker_config = R"({"auths":{"r.io":{"username":"ci","password":"pw"}}})",
              .looks_for_docker_config = true,
              .kubelet = kubelet::KubeletDeclarations{.policy = kubelet::VerificationPolicy::kNeverVerify}});
-  FakeImage image = MakeImage("r.io/team/app:v1", kMB);
-  image.username = "ci";
-  image.password = "pw";
-  node.runtime.Push(image);
+  node.runtime.Push(Private(MakeImage("r.io/team/app:v1", kMB), "ci", "pw"));
   node.List({"r.io/team/app:v1"});
   EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/team/app:v1").present; }, seconds(30)))
       << node.Image("r.io/team/app:v1").message;

@@ -79,11 +79,8 @@ INSTANTIATE_TEST_SUITE_P(, FilledForAMoment, testing::Values(Persona::kContainer
 
 TEST(DiskScenario, EnospcStopsNewPulls) {
   Node node;
-  std::vector<std::string> names;
-  for (int i = 0; i < 10; i++) {
-    names.push_back("r.io/app" + std::to_string(i) + ":v1");
-    node.runtime.Push(MakeImage(names.back(), kMB));
-  }
+  std::vector<std::string> names = Numbered("r.io/app", 10);
+  for (const std::string& name : names) node.runtime.Push(MakeImage(name, kMB));
   node.runtime.SetDiskFull(true);
   node.List(names);
   node.RunFor(minutes(4));

@@ -181,7 +181,7 @@ TEST_P(ImportScenario, TheRegistrysTagIsFollowedFromAnImportedImageOn) {
   FakeImage image = MakeImage(kTag, 100 * kMB);
   node.runtime.Import(image);
   node.runtime.Push(image);
-  node.List({kTag}, [](plan::DesiredImage& desired) { desired.refresh = plan::Refresh::kIfDigestChanged; });
+  node.List({kTag}, Refreshed);
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
   EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).registry->fresh; }, hours(2)));
   EXPECT_TRUE(node.Ready());
@@ -199,7 +199,7 @@ TEST_P(ImportScenario, AnImageThatCannotBeComparedStaysInUseWithoutALoopOfPulls)
   node.runtime.Import(MakeImage(kTag, kMB));
   node.runtime.Push(MakeImage(kTag, 2 * kMB));
   node.runtime.Fail(kTag, image::ErrorClass::kServerError);
-  node.List({kTag}, [](plan::DesiredImage& desired) { desired.refresh = plan::Refresh::kIfDigestChanged; });
+  node.List({kTag}, Refreshed);
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
   node.RunFor(hours(12));
   EXPECT_TRUE(node.Ready());

@@ -203,7 +203,7 @@ TEST(ScaleScenario, ChecksOfHundredsOfRegistriesAreSpreadOverTheInterval) {
     node.runtime.Push(MakeImage(Name(i), 1000));
     node.runtime.Preload(MakeImage(Name(i), 1000));
   }
-  node.List(Names(0), [](plan::DesiredImage& desired) { desired.refresh = plan::Refresh::kIfDigestChanged; });
+  node.List(Names(0), Refreshed);
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
   node.RunFor(minutes(70));
   EXPECT_GE(node.registries.requests(), kEntries);

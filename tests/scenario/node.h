@@ -79,6 +79,11 @@ struct NodeOptions {
   std::string second_instance;
 };
 
+// A change of Node::List: the entry follows its tag.
+inline void Refreshed(plan::DesiredImage& desired) {
+  desired.refresh = plan::Refresh::kIfDigestChanged;
+}
+
 // deploy/touch, and the rights of the component.
 std::string ShippedTouchManifests();
 

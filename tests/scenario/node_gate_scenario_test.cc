@@ -16,10 +16,7 @@ const Taints kBoth = {"dedicated", "prefetchd.dev/not-ready"};
 const Taints kTheirs = {"dedicated"};
 
 FakeImage Private(const std::string& name) {
-  FakeImage image = MakeImage(name, kMB);
-  image.username = "ci";
-  image.password = "password";
-  return image;
+  return Private(MakeImage(name, kMB), "ci", "password");
 }
 
 // A story that makes use of every right: an image is denied, an event counts it twice, then all is well.

@@ -21,11 +21,8 @@ NodeOptions WithNearRegistries(Persona persona = Persona::kContainerd23) {
 
 // `count` images of 10 MB, then a large one.
 std::vector<std::string> SmallThenLarge(Node& node, int count) {
-  std::vector<std::string> names;
-  for (int i = 0; i < count; i++) {
-    names.push_back("near.test/app" + std::to_string(i) + ":v1");
-    node.runtime.Push(MakeImage(names.back(), 10 * kMB));
-  }
+  std::vector<std::string> names = Numbered("near.test/app", count);
+  for (const std::string& name : names) node.runtime.Push(MakeImage(name, 10 * kMB));
   names.emplace_back(kLarge);
   node.runtime.Push(MakeImage(kLarge, 1000 * kMB));
   node.runtime.SetBandwidth(10 * kMB);

@@ -49,10 +49,7 @@ class PluginScenario : public testing::Test {
     change_ = change;
   }
   void PushPrivate(const std::string& name) {
-    FakeImage image = MakeImage(name, kMB);
-    image.username = "ci";
-    image.password = "pw";
-    node_->runtime.Push(image);
+    node_->runtime.Push(Private(MakeImage(name, kMB), "ci", "pw"));
   }
   void Hang(int registries) {
     for (int i = 0; i < registries; i++) node_->plugins.Hang(Host(i));

@@ -8,11 +8,8 @@ namespace prefetch::tests::pull_scenario_test {
 namespace {
 
 std::vector<std::string> PushMany(Node& node, int count, std::uint64_t bytes) {
-  std::vector<std::string> names;
-  for (int i = 0; i < count; i++) {
-    names.push_back("r.io/team/app" + std::to_string(i) + ":v1");
-    node.runtime.Push(MakeImage(names.back(), bytes));
-  }
+  std::vector<std::string> names = Numbered("r.io/team/app", count);
+  for (const std::string& name : names) node.runtime.Push(MakeImage(name, bytes));
   return names;
 }
 
@@ -29,11 +26,8 @@ TEST(PullScenario, AnEmptyNodeBecomesReady) {
 
 TEST(PullScenario, AWarmNodeIsReadyAfterOneLookAndAsksNoRegistry) {
   Node node;
-  std::vector<std::string> names;
-  for (int i = 0; i < 100; i++) {
-    names.push_back("r.io/app" + std::to_string(i) + ":v1");
-    node.runtime.Preload(MakeImage(names.back(), kMB));
-  }
+  std::vector<std::string> names = Numbered("r.io/app", 100);
+  for (const std::string& name : names) node.runtime.Preload(MakeImage(name, kMB));
   node.List(names);
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(1)));
   FakeCounters counters = node.runtime.counters();
@@ -117,10 +111,7 @@ TEST(PullScenario, WrongOnesDelayNobodyAndAreNotHammered) {
   Node node;
   node.runtime.SetBandwidth(50 * kMB);
   std::vector<std::string> names = {"r.io/gone:v1", "r.io/private:v1"};
-  FakeImage secret = MakeImage("r.io/private:v1", kMB);
-  secret.username = "u";
-  secret.password = "p";
-  node.runtime.Push(secret);
+  node.runtime.Push(Private(MakeImage("r.io/private:v1", kMB), "u", "p"));
   for (const std::string& name : PushMany(node, 10, 100 * kMB)) names.push_back(name);
   node.List(names);
   ASSERT_TRUE(node.RunUntil([&] { return node.Image(names.back()).ready; }, minutes(2)));

@@ -9,11 +9,9 @@ namespace {
 using plan::OnFailure;
 using plan::Reason;
 using plan::Refresh;
+
 const std::string kTag = "r.io/a:v1";
 
-void Refreshed(plan::DesiredImage& desired) {
-  desired.refresh = Refresh::kIfDigestChanged;
-}
 void Strict(plan::DesiredImage& desired) {
   desired.refresh = Refresh::kAlways;
 }

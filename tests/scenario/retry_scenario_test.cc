@@ -13,19 +13,13 @@ using plan::Refresh;
 constexpr const char* kDockerConfig = R"({"auths":{"r.io":{"username":"ci","password":"wrong-password"}}})";
 
 FakeImage Private(const std::string& name) {
-  FakeImage image = MakeImage(name, kMB);
-  image.username = "ci";
-  image.password = "right-password";
-  return image;
+  return Private(MakeImage(name, kMB), "ci", "right-password");
 }
 
 TEST(RetryScenario, AWrongPasswordOnFortyEntriesDoesNotLockTheAccount) {
   Node node({.docker_config = kDockerConfig});
-  std::vector<std::string> names;
-  for (int i = 0; i < 40; i++) {
-    names.push_back("r.io/app" + std::to_string(i) + ":v1");
-    node.runtime.Push(Private(names.back()));
-  }
+  std::vector<std::string> names = Numbered("r.io/app", 40);
+  for (const std::string& name : names) node.runtime.Push(Private(name));
   node.List(names);
   node.RunFor(minutes(1));
   for (const std::string& name : names) EXPECT_EQ(node.ReasonOf(name), plan::Reason::kAccessDenied) << name;
@@ -47,11 +41,8 @@ TEST(RetryScenario, TheRightPasswordIsFoundWithoutARestart) {
 
 TEST(RetryScenario, AnOutageOfAnHourIsSurvivedWithoutAStorm) {
   Node node;
-  std::vector<std::string> names;
-  for (int i = 0; i < 30; i++) {
-    names.push_back("r.io/app" + std::to_string(i) + ":v1");
-    node.runtime.Push(MakeImage(names.back(), kMB));
-  }
+  std::vector<std::string> names = Numbered("r.io/app", 30);
+  for (const std::string& name : names) node.runtime.Push(MakeImage(name, kMB));
   node.runtime.SetRegistry(RegistryState::kDown);
   node.List(names);
   node.RunFor(hours(1));
@@ -298,14 +289,8 @@ TEST(RetryScenario, APreflightTriesAtOnce) {
 
 // Registries that are down, slow down, or come back.
 
-void Refreshed(plan::DesiredImage& desired) {
-  desired.refresh = Refresh::kIfDigestChanged;
-}
-
 std::vector<std::string> Tags(int n, const std::string& registry = "r.io") {
-  std::vector<std::string> names;
-  for (int i = 0; i < n; i++) names.push_back(registry + "/app" + std::to_string(i) + ":v1");
-  return names;
+  return Numbered(registry + "/app", n);
 }
 
 // A node that has them all, with an agent that has just started.

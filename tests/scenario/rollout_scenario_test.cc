@@ -182,8 +182,7 @@ class TouchDaemonSetScenario : public testing::Test {
 };
 
 TEST_F(TouchDaemonSetScenario, WhatKubeletVerifiesAlwaysIsOpenWithinSecondsTwentyImagesAPod) {
-  std::vector<std::string> images;
-  for (int i = 0; i < 45; i++) images.push_back("reg.example.test/a" + std::to_string(i) + ":v1");
+  std::vector<std::string> images = Numbered("reg.example.test/a", 45);
   Node& node = Make(VerificationPolicy::kAlwaysVerify, images);
   ASSERT_FALSE(node.Ready());
   ApplyDaemonSets(images);
@@ -218,9 +217,7 @@ TEST_F(TouchDaemonSetScenario, AnotherContentBehindTheTagIsTouchedAgain) {
 
 TEST_F(TouchDaemonSetScenario, WithoutNodeCredentialsItOpensNothingAndHarmsNothing) {
   Node& node = Make(VerificationPolicy::kAlwaysVerify);
-  FakeImage secret = MakeImage(kApp, 10'000'000);
-  secret.username = "ada";
-  node.runtime.Push(secret);
+  node.runtime.Push(Private(MakeImage(kApp, 10'000'000), "ada"));
   ApplyDaemonSets({kApp});
   EXPECT_FALSE(Opens(hours(1)));
   EXPECT_TRUE(node.Image(kApp).present);

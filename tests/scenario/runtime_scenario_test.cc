@@ -240,11 +240,8 @@ TEST(RuntimeScenario, AnOutageThatEndsManyPullsIsNotWaitedForLonger) {
 TEST(RuntimeScenario, ARuntimeThatIsRestartedNowAndThenSuspectsNobody) {
   Node node;
   node.runtime.SetBandwidth(40 * kMB);
-  std::vector<std::string> names;
-  for (int i = 0; i < 4; i++) {
-    names.push_back("r.io/app" + std::to_string(i) + ":v1");
-    node.runtime.Push(MakeImage(names.back(), 1000 * kMB));
-  }
+  std::vector<std::string> names = Numbered("r.io/app", 4);
+  for (const std::string& name : names) node.runtime.Push(MakeImage(name, 1000 * kMB));
   node.List(names);
   node.RunFor(seconds(40));
   node.runtime.Restart();

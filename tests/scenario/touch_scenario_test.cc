@@ -54,8 +54,7 @@ TEST_F(TouchScenario, WhileItIsTouchedItIsOnItsWayAndNotFailed) {
 }
 
 TEST_F(TouchScenario, AlwaysVerifyWithTwoHundredEntries) {
-  std::vector<std::string> images;
-  for (int i = 0; i < 200; i++) images.push_back("reg.example.test/a" + std::to_string(i) + ":v1");
+  std::vector<std::string> images = Numbered("reg.example.test/a", 200);
   Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify), images);
   for (const std::string& image : images) node.runtime.Preload(MakeImage(image, 10'000'000));
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30))) << node.Snapshot()->readiness.message;
@@ -64,8 +63,7 @@ TEST_F(TouchScenario, AlwaysVerifyWithTwoHundredEntries) {
 }
 
 TEST_F(TouchScenario, WhatIsPulledOneAfterTheOtherIsTouchedTogether) {
-  std::vector<std::string> images;
-  for (int i = 0; i < 30; i++) images.push_back("reg.example.test/a" + std::to_string(i) + ":v1");
+  std::vector<std::string> images = Numbered("reg.example.test/a", 30);
   NodeOptions options = WithTouch(VerificationPolicy::kAlwaysVerify);
   Node& node = Make(std::move(options), images);
   node.runtime.SetBandwidth(30'000'000);  // 10 s in all
@@ -76,10 +74,7 @@ TEST_F(TouchScenario, WhatIsPulledOneAfterTheOtherIsTouchedTogether) {
 TEST_F(TouchScenario, NodeCredentialsOpenWhatIsPrivate) {
   Node& node = Make(WithTouch());
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
-  FakeImage closed = MakeImage(kApp, 10'000'000);
-  closed.username = "node";
-  closed.password = "pw-of-node";
-  node.runtime.Push(closed);
+  node.runtime.Push(Private(MakeImage(kApp, 10'000'000), "node", "pw-of-node"));
   node.Cluster().pods.SetNodeCredential(Auth("node"));
   PodPulls(kApp, {.secret = SecretOf("team")});
   EXPECT_TRUE(Opens(seconds(5)));
@@ -100,9 +95,7 @@ TEST_F(TouchScenario, AnotherContentBehindTheTagIsTouchedAgain) {
 TEST_F(TouchScenario, AfterThreeWithoutEffectAnotherContentGetsItsOwnThree) {
   Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
   node.runtime.Preload(MakeImage(kApp, 10'000'000));
-  FakeImage secret = MakeImage(kApp, 10'000'000);
-  secret.username = "ada";
-  node.runtime.Push(secret);
+  node.runtime.Push(Private(MakeImage(kApp, 10'000'000), "ada"));
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
   FakeImage next = MakeImage(kApp, 12'000'000);
   node.runtime.Push(next);
@@ -114,9 +107,7 @@ TEST_F(TouchScenario, AfterThreeWithoutEffectAnotherContentGetsItsOwnThree) {
 TEST_F(TouchScenario, TheNextTryBeginsAtTheTimeThatIsAnnounced) {
   Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
   node.runtime.Preload(MakeImage(kApp, 10'000'000));
-  FakeImage secret = MakeImage(kApp, 10'000'000);
-  secret.username = "ada";
-  node.runtime.Push(secret);
+  node.runtime.Push(Private(MakeImage(kApp, 10'000'000), "ada"));
   ASSERT_TRUE(node.RunUntil([&] { return TouchOf().state == TouchState::kWaiting; }, minutes(10)));
   ASSERT_TRUE(TouchOf().next_attempt_at);
   const base::WallTime announced = *TouchOf().next_attempt_at;
@@ -136,8 +127,7 @@ TEST_F(TouchScenario, ARecordThatAGarbageCollectionTookAwayIsMadeAgain) {
 }
 
 TEST_F(TouchScenario, ImageVolumesDoTheSame) {
-  std::vector<std::string> images;
-  for (int i = 0; i < 5; i++) images.push_back("reg.example.test/a" + std::to_string(i) + ":v1");
+  std::vector<std::string> images = Numbered("reg.example.test/a", 5);
   NodeOptions options = WithTouch(VerificationPolicy::kAlwaysVerify);
   options.touch_image_volumes = true;
   Node& node = Make(std::move(options), images);
@@ -175,8 +165,7 @@ TEST_F(TouchScenario, WhateverPodsDoAnEntryThatIsAlwaysOpenStaysOpen) {
   for (unsigned seed = 1; seed <= 8; seed++) {
     std::mt19937 random(seed);
     auto pick = [&](int most) { return std::uniform_int_distribution<int>(0, most - 1)(random); };
-    std::vector<std::string> images;
-    for (int i = 0; i < 4; i++) images.push_back("reg.example.test/team/p" + std::to_string(i) + ":v1");
+    std::vector<std::string> images = Numbered("reg.example.test/team/p", 4);
     Node& node = Make(WithTouch(), images, OpenAlways);
     ASSERT_TRUE(node.RunUntil(
         [&] {
@@ -241,10 +230,7 @@ TEST_F(TouchScenario, WhateverPodsDidBeforeAnEntryBecomesOpen) {
 TEST_F(TouchScenario, AKubeletWithoutCredentialsIsTouchedThreeTimesAndNoMore) {
   Node& node = Make(WithTouch());
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
-  FakeImage closed = MakeImage(kApp, 10'000'000);
-  closed.username = "ada";
-  closed.password = "pw-of-ada";
-  node.runtime.Push(closed);
+  node.runtime.Push(Private(MakeImage(kApp, 10'000'000), "ada", "pw-of-ada"));
   PodPulls(kApp, {.secret = SecretOf("team")});
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
   EXPECT_EQ(PodsCreated(), 3);
@@ -262,10 +248,7 @@ TEST_F(TouchScenario, WhatThisAgentPulledWithAPullSecretIsNotTouched) {
   NodeOptions options = WithTouch(VerificationPolicy::kAlwaysVerify);
   options.pull_secret = R"({"auths":{"reg.example.test":{"username":"ada","password":"pw-of-ada"}}})";
   Node& node = Make(std::move(options));
-  FakeImage closed = MakeImage(kApp, 10'000'000);
-  closed.username = "ada";
-  closed.password = "pw-of-ada";
-  node.runtime.Push(closed);
+  node.runtime.Push(Private(MakeImage(kApp, 10'000'000), "ada", "pw-of-ada"));
   ASSERT_TRUE(
       node.RunUntil([&] { return node.Image(kApp).present && node.Image(kApp).verdicts; }, minutes(1)));
   node.RunFor(minutes(10));
@@ -490,10 +473,7 @@ TEST_F(TouchScenario, AKubeletThatWasRestartedIsAskedAgainWithinSeconds) {
   Node& node = Make(std::move(options));
   node.KubeletRuns("77");
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
-  FakeImage hidden = MakeImage(kApp, 10'000'000);
-  hidden.username = "ci";
-  hidden.password = "password";
-  node.runtime.Push(hidden);
+  node.runtime.Push(Private(MakeImage(kApp, 10'000'000), "ci", "password"));
   PodPulls(kApp, {.secret = SecretOf("a")});
   auto waits_long = [&] {
     plan::TouchStatus touch = TouchOf();
