@@ -1,14 +1,12 @@
 // host:port and the runtime's endpoint, as flags and configurations spell them. The configuration, its JSON
 // Schema, and the parts that use the values agree.
-#include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <regex>
-#include <string>
 
 #include "config/agent_config.h"
 #include "config/settings.h"
 #include "cri/endpoint.h"
+#include "fuzz/target.h"
 
 namespace {
 
@@ -64,13 +62,12 @@ void JudgeEndpoint(const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
+FUZZ_TARGET(input) {
+  const std::string text(input);
   JudgeHostPort(text);
   JudgeEndpoint(text);
   config::Mistakes mistakes;
   const std::string accepted =
       config::RuntimeEndpoint(config::SourcedValue<std::string>{text, "--runtime-endpoint"}, mistakes);
   if (mistakes.empty() && !accepted.starts_with("unix:///")) std::abort();
-  return 0;
 }

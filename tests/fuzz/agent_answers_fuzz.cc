@@ -1,8 +1,6 @@
 // Reads answers as prefetchctl does, from anybody in the agent's place. None may steer a terminal.
-#include <cstdint>
-#include <string>
-#include <string_view>
 
+#include "fuzz/target.h"
 #include "status/check_document.h"
 #include "status/documents.h"
 
@@ -16,9 +14,8 @@ void Harmless(const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   using namespace prefetch;
-  std::string_view text(reinterpret_cast<const char*>(data), size);
   if (auto result = status::ParseCheckResult(text)) {
     for (const status::CheckAnswer& answer : result->answers) {
       for (const std::string& word :
@@ -31,5 +28,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& image : status->images) Harmless(image.message);
   }
   if (auto image = status::ParseImageDocument(text)) Harmless(image->node);
-  return 0;
 }

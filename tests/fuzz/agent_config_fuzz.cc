@@ -1,14 +1,11 @@
 // The agent's configuration file, and the file of its plugins' environment.
-#include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "config/agent_config.h"
 #include "config/config_file.h"
+#include "fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   using namespace prefetch;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
   doc::Problems of_file("agent.yaml");
   if (const auto raw = config::ReadConfigFile(text, of_file)) {
     const auto valid = config::Validate(*raw);
@@ -17,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     __builtin_trap();
   }
   // Its values are secrets: no mistake quotes one, nor its rest after a line that ends within quotes.
-  if (text.find("hunter2") != std::string_view::npos) return 0;
+  if (text.find("hunter2") != std::string_view::npos) return;
   doc::Problems of_environment("plugins.env");
   (void)config::ParseEnvironmentFile(
       "A=hunter2\nB='hunter2'\n" + std::string(text) + "\nC='hunter2\nhunter2='\n", of_environment);
@@ -25,5 +22,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::string& line : of_environment.Lines()) {
     if (line.find("hunter2") != std::string::npos) __builtin_trap();
   }
-  return 0;
 }

@@ -2,14 +2,12 @@
 // what is passed on has the digest and the size that were asked for, in few requests, and no error shows a
 // password.
 #include <cstdint>
-#include <cstdlib>
-#include <string>
-#include <string_view>
 
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "fuzz/scripted_answers.h"
+#include "fuzz/target.h"
 #include "registry/client.h"
 
 namespace {
@@ -41,8 +39,8 @@ void EvaluateManifest(const image::RegistryQuestion& question, const image::Imag
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::ScriptedAnswers server({reinterpret_cast<const char*>(data), size});
+FUZZ_TARGET(text) {
+  fuzz::ScriptedAnswers server(text);
   base::SystemClock clock;
   registry::ClientOptions options;
   options.hosts.runtime.containerd = false;
@@ -50,8 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.throttle.rate = {};
   options.times.retries = {std::chrono::milliseconds(0), std::chrono::milliseconds(0)};
   registry::Client client(server, clock, std::move(options));
-  const std::string name = size % 2 == 0 ? "reg.example.test/team/app:v1"
-                                         : "reg.example.test/team/app@" + DigestOf("{\"layers\":[]}");
+  const std::string name = text.size() % 2 == 0 ? "reg.example.test/team/app:v1"
+                                                : "reg.example.test/team/app@" + DigestOf("{\"layers\":[]}");
   const image::RegistryQuestion question{
       .reference = *image::Reference::Parse(name),
       .local_digests = {},
@@ -74,5 +72,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (bytes.size() > wanted || (got && bytes.size() != wanted)) std::abort();
   }
   if (server.requests() > kMostRequests) std::abort();
-  return 0;
 }

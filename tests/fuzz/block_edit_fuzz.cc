@@ -1,15 +1,12 @@
 // A text that somebody's pod is put into: where lines can be added, no other line changes.
-#include <cstdint>
-#include <cstdlib>
-#include <string_view>
 #include <vector>
 
 #include "base/text.h"
 #include "doc/block_edit.h"
+#include "fuzz/target.h"
 #include "manifest/read.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ_TARGET(text) {
   prefetch::doc::Problems problems("fuzz.yaml");
   const std::vector<prefetch::doc::Node> documents = prefetch::manifest::ParseManifests(text, problems);
   prefetch::doc::Node item = prefetch::doc::Node::Mapping();
@@ -19,13 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     items.push_back({pod.spec, "initContainers", item, "containers"});
     items.push_back({pod.spec, "volumes", item, "containers"});
   }
-  if (!problems.empty() || items.empty()) return 0;
+  if (!problems.empty() || items.empty()) return;
   auto edited = prefetch::doc::PutIntoText(text, items);
-  if (!edited || text.find("put-in") != std::string_view::npos) return 0;
+  if (!edited || text.find("put-in") != std::string_view::npos) return;
   // Without the new lines it is the old text, but for keys that had no value.
   std::size_t put = 0;
   for (std::string_view line : prefetch::base::Split(*edited, '\n'))
     put += line.find("- name: put-in") != std::string_view::npos ? 1 : 0;
   if (put != items.size()) std::abort();
-  return 0;
 }

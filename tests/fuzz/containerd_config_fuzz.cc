@@ -1,8 +1,7 @@
 // containerd's configuration, two files of it: whatever they say, hosts are hosts, a path is one, and what
 // stands in them is in no note.
-#include <cstdint>
-#include <cstdlib>
 
+#include "fuzz/target.h"
 #include "registry/containerd_config.h"
 
 namespace {
@@ -25,8 +24,7 @@ void Check(const registry::ContainerdSettings& word) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ_TARGET(text) {
   std::size_t cut = text.find('\0');
   std::vector<registry::NamedConfig> files;
   for (std::string_view part : {text.substr(0, cut), cut == text.npos ? "" : text.substr(cut + 1)}) {
@@ -35,5 +33,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (config) files.push_back({"/f", *std::move(config)});
     if (!files.empty()) Check(registry::MergeContainerdConfigs(files));
   }
-  return 0;
 }

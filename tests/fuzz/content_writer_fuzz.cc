@@ -1,14 +1,12 @@
 // Blobs on their way into a containerd that answers anything, or nothing: each call ends, none claims a blob
 // that the store did not confirm, and what the store says is fit for a log.
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "base/text.h"
 #include "cri/content_writer.h"
 #include "cri/scripted_store.h"
+#include "fuzz/target.h"
 
 namespace {
 
@@ -46,30 +44,28 @@ bool WriteAll(cri::BlobWriter& writer) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(script) {
   // For all runs, as an agent has it. Never destroyed: other threads of gRPC end with the process.
   static auto* const store = new tests::ScriptedStore;
   static auto* const blobs = new cri::ContentWriter(store->endpoint());
   static std::uint64_t run = 0;
-  const std::string_view script(reinterpret_cast<const char*>(data), size);
   const std::string ref = "blob-" + std::to_string(run++);
   std::stop_source stop;
-  store->Play(script, ref, kBytes.substr(0, size % 3 == 0 ? 5 : 0), stop);
+  store->Play(script, ref, kBytes.substr(0, script.size() % 3 == 0 ? 5 : 0), stop);
   // Without a deadline: what does not wait for the store's answer has to end by itself.
   auto opened = blobs->Open({.stop = stop.get_token()}, "lease",
                             {.ref = ref, .digest = "sha256:d", .size_bytes = kBytes.size(), .labels = {}});
   if (!opened) {
     Judge(opened.error());
-    return 0;
+    return;
   }
   if ((opened->state == cri::BlobState::kWritable) != (opened->writer != nullptr)) std::abort();
-  if (!opened->writer) return 0;
+  if (!opened->writer) return;
   const bool complete = WriteAll(*opened->writer);
   opened->writer.reset();
   const tests::Written seen = store->Seen();
-  if (seen.strange) return 0;  // the script confirmed it in the store's place
+  if (seen.strange) return;  // the script confirmed it in the store's place
   if (complete && !seen.committed && !seen.said_committed) std::abort();
   if (complete && seen.committed && seen.bytes != kBytes) std::abort();
   if (seen.aborts > 1) std::abort();
-  return 0;
 }

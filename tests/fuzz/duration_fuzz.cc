@@ -1,12 +1,10 @@
 // Durations, as lists, configurations, flags and kubelet's files write them: the written form reads back,
 // signs and sums mean what they say, and the JSON Schema agrees with the reader.
-#include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <regex>
-#include <string>
 
 #include "doc/duration.h"
+#include "fuzz/target.h"
 
 namespace {
 
@@ -36,25 +34,24 @@ void JudgePatterns(const std::string& text, std::optional<nanoseconds> read) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
+FUZZ_TARGET(input) {
+  const std::string text(input);
   const std::optional<nanoseconds> read = doc::ParseDuration(text);
   // A schema's pattern is for texts without line breaks; std::regex recurs for each byte.
   const bool plain =
       text.find_first_of(".\n\r") == std::string::npos && text.find("\xe2\x80") == std::string::npos;
-  if (plain && size <= 100) JudgePatterns(text, read);
-  if (!read) return 0;
+  if (plain && input.size() <= 100) JudgePatterns(text, read);
+  if (!read) return;
   const std::string shown = doc::FormatDuration(*read);
   if (doc::ParseDuration(shown) != read || doc::FormatDuration(*doc::ParseDuration(shown)) != shown)
     std::abort();
   const bool is_signed = text.starts_with('-') || text.starts_with('+');
-  if (is_signed) return 0;
+  if (is_signed) return;
   if (read->count() < 0) std::abort();
   if (doc::ParseDuration("-" + text) != -*read || doc::ParseDuration("+" + text) != read) std::abort();
-  if (text == "0") return 0;
+  if (text == "0") return;
   const auto sum = doc::ParseDuration("1h" + text);
   if (sum && *sum != *read + std::chrono::hours(1)) std::abort();
   if (!sum && *read < nanoseconds::max() - std::chrono::hours(1)) std::abort();
   if (*read < nanoseconds::max() / 2 && doc::ParseDuration(text + text) != *read * 2) std::abort();
-  return 0;
 }

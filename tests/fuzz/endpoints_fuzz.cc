@@ -1,8 +1,5 @@
 // Requests of anybody to both listeners, callers with tokens too: each gets an answer that HTTP allows, JSON
 // is JSON, and no answer on the pod network tells what only the local socket does.
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "agent/answers/endpoints.h"
@@ -11,6 +8,7 @@
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
 #include "fuzz/scripted_answers.h"
+#include "fuzz/target.h"
 #include "http/client.h"
 #include "http/url.h"
 #include "kube/http_api.h"
@@ -102,9 +100,9 @@ void Judge(bool may_tell, http::ServerResponse answer) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  auto request = RequestOf({reinterpret_cast<const char*>(data), size});
-  if (!request) return 0;
+FUZZ_TARGET(text) {
+  auto request = RequestOf(text);
+  if (!request) return;
   tests::FakeClock clock;
   tests::FakeImageService runtime(clock, tests::Persona::kContainerd16);
   credentials::Keyring keyring({.docker_configs = {"/absent"}}, clock);
@@ -131,5 +129,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   for (const char* review : kReviews) ask(agent::Audience::kPodNetwork, review);
   ask(agent::Audience::kLocal, kReviews[0]);
-  return 0;
 }

@@ -1,12 +1,9 @@
 // A runtime's words on a failed pull hold those of registries, proxies and images.
-#include <cstdint>
-#include <cstdlib>
-#include <string_view>
 
 #include "cri/classify.h"
+#include "fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ_TARGET(text) {
   for (prefetch::cri::RpcCode code : {prefetch::cri::RpcCode::kUnknown, prefetch::cri::RpcCode::kNotFound,
                                       prefetch::cri::RpcCode::kUnavailable}) {
     if (prefetch::image::ErrorClassName(prefetch::cri::Classify(code, text, {"reg.example/app:v1"})).empty())
@@ -16,5 +13,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // All of the text is somebody's, or is passed over between the two.
   if (reading.own.size() + reading.quoted.size() > text.size()) std::abort();
   if (reading.status != 0 && (reading.status < 100 || reading.status > 999)) std::abort();
-  return 0;
 }

@@ -1,13 +1,11 @@
 // hosts.toml: whatever it says, there is a last host, and nothing in it can break a request.
-#include <cstdint>
-#include <cstdlib>
 
+#include "fuzz/target.h"
 #include "http/headers.h"
 #include "registry/hosts_toml.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   using namespace prefetch;
-  std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const char* release : {"1.6.20", "2.3.4"}) {
     auto hosts =
         registry::ParseHostsToml(text, "/certs/x", "reg.example:5000", registry::RuntimeRulesFor(release));
@@ -21,5 +19,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   }
-  return 0;
 }

@@ -1,12 +1,10 @@
 // Request targets come from anybody who reaches the port. An accepted target must keep the promises of url.h.
-#include <cstdint>
-#include <cstdlib>
 
 #include "base/text.h"
+#include "fuzz/target.h"
 #include "http/url.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ_TARGET(text) {
   auto target = prefetch::http::ParseTarget(text);
   if (target) {
     if (target->path.empty() || target->path.front() != '/') std::abort();
@@ -17,5 +15,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (prefetch::base::PercentDecode(prefetch::base::PercentEncode(text)) != text) std::abort();
   if (prefetch::http::DisplayUrl(text).find_first_of("?#") != std::string::npos) std::abort();
-  return 0;
 }

@@ -1,14 +1,12 @@
 // JSON comes from plugins, registries and docker's files. An accepted text must be written and read back the
 // same.
-#include <cstdint>
-#include <cstdlib>
 
 #include "doc/json.h"
 #include "doc/write.h"
+#include "fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(bytes) {
   using namespace prefetch::doc;
-  std::string_view bytes(reinterpret_cast<const char*>(data), size);
   for (JsonRules rules : {JsonRules::kStrict, JsonRules::kLenient}) {
     Problems problems("fuzz.json");
     auto root = ParseJson(bytes, problems, rules);
@@ -18,5 +16,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto again = ParseJson(WriteJson(*root), none, rules, {.bytes = std::size_t{1} << 24});
     if (!again || !none.empty() || !SameContent(*root, *again)) std::abort();
   }
-  return 0;
 }

@@ -1,8 +1,7 @@
 // A main KubeletConfiguration, drop-ins behind each "\n====\n", and a command line behind "\n####\n": what
 // they make together must combine.
-#include <cstdint>
-#include <string_view>
 
+#include "fuzz/target.h"
 #include "kubelet/node_facts.h"
 
 namespace {
@@ -17,9 +16,8 @@ std::string_view TakeUntil(std::string_view& text, std::string_view mark) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   namespace kubelet = prefetch::kubelet;
-  std::string_view text(reinterpret_cast<const char*>(data), size);
   std::string_view files = TakeUntil(text, "\n####\n");
   kubelet::CommandLine line = kubelet::ParseCommandLine(kubelet::SplitArguments(text));
   kubelet::ConfigDocuments documents;
@@ -41,5 +39,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!kubelet::PossibleSettings(facts.settings)) __builtin_trap();
     if (facts.gc && facts.gc->low_percent >= facts.gc->high_percent) __builtin_trap();
   }
-  return 0;
 }

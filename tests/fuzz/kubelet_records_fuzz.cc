@@ -1,14 +1,12 @@
 // ImagePulledRecord and ImagePullIntent, as every kubelet reads them, and what is decided by them.
-#include <cstdint>
 
+#include "fuzz/target.h"
 #include "kubelet/verdict.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   namespace kubelet = prefetch::kubelet;
-  kubelet::FileContent file{kubelet::FileContent::State::kPresent,
-                            std::string(reinterpret_cast<const char*>(data), size)};
+  kubelet::FileContent file{kubelet::FileContent::State::kPresent, std::string(text)};
   static const auto kPossible = kubelet::PossibleSettings({});
   (void)kubelet::VerdictsFor({.image = "nginx:1.27", .image_id = "R", .record = file}, *kPossible);
   (void)kubelet::VerdictsFor({.image = "nginx:1.27", .image_id = "R", .intent = file}, *kPossible);
-  return 0;
 }

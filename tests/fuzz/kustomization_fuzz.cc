@@ -2,14 +2,11 @@
 // lines
 // "%%". Each ends with objects that can be written and read, or with a sentence, and the same text gives the
 // same.
-#include <cstdint>
-#include <cstdlib>
-#include <string>
-#include <string_view>
 
 #include "deploy/build.h"
 #include "doc/write.h"
 #include "doc/yaml.h"
+#include "fuzz/target.h"
 
 namespace {
 
@@ -50,17 +47,15 @@ std::string Rendered(const deploy::Files& files, const deploy::Kustomization& to
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ_TARGET(text) {
   const std::string_view top_text = Cut(text);
   const auto top = deploy::DecodeKustomization("kustomization.yaml", top_text);
   if (!top) {
     if (top.error().message().empty()) std::abort();
-    return 0;
+    return;
   }
   deploy::Files files;
   files["a.yaml"] = Cut(text);
   files["b.yaml"] = Cut(text);
   if (Rendered(files, *top) != Rendered(files, *top)) std::abort();
-  return 0;
 }

@@ -1,16 +1,14 @@
 // Manifests, and the comments in them, come from anybody's repository. Every finding has a rule and a place,
 // and all outputs can be written.
-#include <cstdint>
-#include <cstdlib>
 
 #include "doc/json.h"
+#include "fuzz/target.h"
 #include "manifest/lint/linter.h"
 #include "screen/lint_report.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(bytes) {
   using namespace prefetch;
   namespace lint = manifest::lint;
-  std::string_view bytes(reinterpret_cast<const char*>(data), size);
   lint::ListedImage listed{.reference = *image::Reference::Parse("q.io/a:v1"), .place = {"l.txt", {1, 1}}};
   lint::Linter linter(lint::ListedImages({listed}), {}, {});
   doc::Problems problems("fuzz.yaml");
@@ -25,5 +23,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::abort();
   }
   if (screen::LintText(result, {}).empty() || screen::LintGithub(result).empty()) std::abort();
-  return 0;
 }

@@ -1,12 +1,10 @@
 // URLs and Locations: what can be read can be read again, and no redirect leaves https.
-#include <cstdint>
-#include <cstdlib>
 
+#include "fuzz/target.h"
 #include "registry/response.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   using namespace prefetch;
-  std::string_view text(reinterpret_cast<const char*>(data), size);
   if (auto url = http::ParseAbsoluteUrl(text)) {
     auto again = http::ParseAbsoluteUrl(url->ToString());
     if (!again || !(*again == *url)) std::abort();
@@ -14,5 +12,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto base = http::ParseAbsoluteUrl("https://reg.example:5000/v2/a/manifests/v1");
   auto next = registry::FollowRedirect({*base}, text);
   if (next && next->scheme != "https") std::abort();
-  return 0;
 }

@@ -1,15 +1,13 @@
 // Manifests come from anybody's repository. Each use of an image has a name and a place in the text. An
 // image's policy is the strongest one of all its uses.
 #include <algorithm>
-#include <cstdint>
-#include <cstdlib>
 
+#include "fuzz/target.h"
 #include "manifest/image_use.h"
 #include "manifest/read.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(bytes) {
   using namespace prefetch;
-  std::string_view bytes(reinterpret_cast<const char*>(data), size);
   auto lines = static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), '\n')) + 1;
   for (bool always : {false, true}) {
     doc::Problems problems("fuzz.yaml");
@@ -30,5 +28,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (uses != read.uses.size()) std::abort();
   }
-  return 0;
 }

@@ -1,13 +1,10 @@
 // /proc/PID/mountinfo: mount points are names that pods' authors choose. Each line stands for itself, and a
 // path that the kernel has escaped comes back as it was.
-#include <cstdint>
-#include <cstdlib>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/process_stat.h"
 #include "base/text.h"
+#include "fuzz/target.h"
 
 namespace {
 
@@ -39,8 +36,7 @@ std::string Escaped(std::string_view path) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ_TARGET(text) {
   const std::vector<std::string> whole = base::DeletedMounts(text);
   std::vector<std::string> by_line;
   for (std::string_view line : base::Split(text, '\n')) {
@@ -58,5 +54,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (base::DeletedMounts(there + gone + source) !=
       std::vector<std::string>{"/" + std::string(text), "/run/x"})
     std::abort();
-  return 0;
 }

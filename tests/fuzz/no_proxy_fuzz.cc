@@ -1,20 +1,16 @@
 // The list of hosts without a proxy, and a URL that it is asked about: two lines. More entries never send
 // more requests to the proxy, and each URL's own host in the list keeps it from the proxy.
-#include <cstdint>
-#include <cstdlib>
-#include <string>
-#include <string_view>
 
+#include "fuzz/target.h"
 #include "http/curl_request.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   using namespace prefetch;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
   const std::size_t end = text.find('\n');
-  if (end == std::string_view::npos) return 0;
+  if (end == std::string_view::npos) return;
   const std::string list(text.substr(0, end));
   const auto url = http::ParseAbsoluteUrl(text.substr(end + 1));
-  if (!url) return 0;
+  if (!url) return;
   const bool bypasses = http::BypassesProxy(list, *url);
   if (bypasses && !http::BypassesProxy(list + ",other.example", *url)) std::abort();
   if (bypasses && !http::BypassesProxy("other.example," + list, *url)) std::abort();
@@ -33,5 +29,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (http::BypassesProxy(list, other) != bypasses) std::abort();
   other.port = 1;
   if (list.find(':') == std::string::npos && http::BypassesProxy(list, other) != bypasses) std::abort();
-  return 0;
 }

@@ -1,11 +1,10 @@
 // Writes requests to a credential plugin. A request is one line of JSON that keeps image, token and
 // annotations as they are. A plugin that sends it back has not answered.
-#include <cstdint>
-#include <cstdlib>
 
 #include "base/text.h"
 #include "credentials/plugin.h"
 #include "doc/json.h"
+#include "fuzz/target.h"
 
 namespace {
 
@@ -29,9 +28,8 @@ bool Says(const doc::Node* node, std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (!base::IsUtf8(text)) return 0;  // all of it comes from JSON and YAML
+FUZZ_TARGET(text) {
+  if (!base::IsUtf8(text)) return;  // all of it comes from JSON and YAML
   credentials::PluginRequest request = RequestOf(text);
   base::Secret line = credentials::EncodeRequest(request);
   if (line.Reveal().find('\n') != line.Reveal().size() - 1) std::abort();
@@ -45,5 +43,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (annotations == nullptr || !Says(annotations->Find(key), value)) std::abort();
   }
   if (credentials::DecodeResponse(line.Reveal(), kVersion, {})) std::abort();
-  return 0;
 }

@@ -1,14 +1,12 @@
 // Image names. A name that parses must parse again from its normalised form, to the same name.
-#include <cstdint>
-#include <cstdlib>
 
+#include "fuzz/target.h"
 #include "image/reference.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   using prefetch::image::Reference;
-  auto reference = Reference::Parse({reinterpret_cast<const char*>(data), size});
-  if (!reference) return 0;
+  auto reference = Reference::Parse(text);
+  if (!reference) return;
   auto again = Reference::Parse(reference->Normalized());
   if (!again || !(*again == *reference) || !Reference::Parse(reference->SpecImage())) std::abort();
-  return 0;
 }

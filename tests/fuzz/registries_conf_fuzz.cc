@@ -1,17 +1,15 @@
 // registries.conf: whatever it says, an image has places or a reason why not, and what was put together once
 // says the same when it is put together again.
-#include <cstdint>
-#include <cstdlib>
 
+#include "fuzz/target.h"
 #include "registry/endpoint_files.h"
 #include "registry/host.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   using namespace prefetch;
-  std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)registry::ParseRegistriesConf(text, registry::ConfKind::kDropIn);
   auto conf = registry::ParseRegistriesConf(text, registry::ConfKind::kMain);
-  if (!conf) return 0;
+  if (!conf) return;
   registry::RegistriesConf twice = *conf;
   registry::Update(twice, *conf);
   if (twice != *conf) std::abort();
@@ -26,5 +24,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (!http::ParseAbsoluteUrl(host.server.ToString())) std::abort();
     }
   }
-  return 0;
 }

@@ -1,18 +1,16 @@
 // Bodies and headers that a registry or a token service sends.
-#include <cstdint>
-#include <cstdlib>
 
 #include "base/redactor.h"
 #include "base/text.h"
+#include "fuzz/target.h"
 #include "http/headers.h"
 #include "image/reference.h"
 #include "registry/index_choice.h"
 #include "registry/response.h"
 #include "registry/token_cache.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   using namespace prefetch;
-  std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)registry::ManifestKindOf(text, registry::MediaTypeRules::kContainerd);
   if (auto token = registry::ParseTokenResponse(text)) {
     if (!http::IsFieldValue(token->text.Reveal()) || token->lifetime.count() <= 0) std::abort();
@@ -26,5 +24,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)registry::ParseRateLimit(text);
   auto manifest = registry::ChooseManifest(text, {"linux", "arm", "v7"});
   if (manifest && !image::IsDigest(*manifest)) std::abort();
-  return 0;
 }

@@ -1,11 +1,10 @@
 // The registry's client before registries, mirrors and token services that answer anything at all: one
 // question ends in few requests, and its answer shows no password and fits in a log.
-#include <cstdint>
-#include <string>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "fuzz/scripted_answers.h"
+#include "fuzz/target.h"
 #include "image/reference.h"
 #include "registry/client.h"
 
@@ -19,8 +18,8 @@ constexpr int kMostRequests = 64;
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::ScriptedAnswers server({reinterpret_cast<const char*>(data), size});
+FUZZ_TARGET(text) {
+  fuzz::ScriptedAnswers server(text);
   base::SystemClock clock;
   registry::ClientOptions options;
   // Nobody waits between tries.
@@ -38,5 +37,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!base::IsUtf8(answer.message) || answer.message.find('\n') != std::string::npos) __builtin_trap();
   if (answer.message.find(kPassword) != std::string::npos) __builtin_trap();
   if (answer.retry_after && answer.retry_after->count() < 0) __builtin_trap();
-  return 0;
 }

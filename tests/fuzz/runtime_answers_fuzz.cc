@@ -2,12 +2,11 @@
 // bounded.
 #include <cstdint>
 #include <map>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent/observe.h"
 #include "base/text.h"
+#include "fuzz/target.h"
 
 namespace {
 
@@ -127,9 +126,9 @@ plan::ImageList List() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   static const plan::ImageList list = List();
-  Hostile runtime({reinterpret_cast<const char*>(data), size});
+  Hostile runtime(text);
   agent::Observer observer(runtime, runtime, [](const std::string&) { return plan::DiskSpace{}; },
                            {"linux", "amd64", ""}, {"*pause*"});
   for (int look = 0; look < 3; look++) {
@@ -138,5 +137,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (seen.locals.size() != list.images.size()) __builtin_trap();
     if (seen.unlisted && seen.unlisted->images.size() > plan::kMostUnlisted) __builtin_trap();
   }
-  return 0;
 }

@@ -1,12 +1,10 @@
 // Pods that somebody saved, and what kubelets say in Events.
-#include <cstdint>
-#include <string_view>
 
+#include "fuzz/target.h"
 #include "kube/decode.h"
 #include "screen/audit.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ_TARGET(text) {
   prefetch::kube::SavedPods saved;
   saved.Feed(text);
   if (auto pods = saved.Take()) {
@@ -16,5 +14,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   auto pull = prefetch::screen::ParsePulledMessage(text);
   if (pull && (pull->image.empty() || (pull->took && pull->took->count() < 0))) __builtin_trap();
-  return 0;
 }

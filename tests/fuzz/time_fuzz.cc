@@ -1,15 +1,12 @@
 // Points in time as files, the API server, agents and registries write them. The readers of RFC 3339 agree,
 // and each time that was read can be written and read again.
 #include <chrono>
-#include <cstdint>
-#include <cstdlib>
 #include <ctime>
-#include <string>
-#include <string_view>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "doc/duration.h"
+#include "fuzz/target.h"
 #include "http/headers.h"
 #include "kube/decode.h"
 #include "registry/response.h"
@@ -64,8 +61,8 @@ void JudgeHttpDate(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
+FUZZ_TARGET(input) {
+  const std::string text(input);
   JudgeRfc3339(text);
   JudgeHttpDate(text);
   const auto of_kube = kube::ParseRetryAfter(text, kNow);
@@ -84,5 +81,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto limit = registry::ParseRateLimit(text)) {
     if (limit->window.count() < 0 || limit->window > std::chrono::hours(24 * 365)) std::abort();
   }
-  return 0;
 }

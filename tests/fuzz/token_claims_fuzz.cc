@@ -1,15 +1,15 @@
 // Reads tokens that pods send. No token makes a clock's time overflow.
-#include <cstdint>
 
+#include "fuzz/target.h"
 #include "kube/token_keys.h"
 #include "plan/caller.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(text) {
   namespace base = prefetch::base;
   namespace kube = prefetch::kube;
   namespace plan = prefetch::plan;
-  auto claims = kube::ReadTokenClaims({reinterpret_cast<const char*>(data), size});
-  if (!claims) return 0;
+  auto claims = kube::ReadTokenClaims(text);
+  if (!claims) return;
   if (claims->expires && *claims->expires < base::WallTime()) __builtin_trap();
   const plan::TokenClaims said{claims->audiences, claims->expires, claims->node, claims->pod_uid};
   const auto now = base::WallTime(std::chrono::seconds(1'800'000'000));
@@ -17,5 +17,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool worth_a_review = !plan::CheckClaims(said, plan::CallerPurpose::kPreflight, "n1", now);
   if (worth_a_review && !fleet) __builtin_trap();  // what is asked of any token is asked of a pod's
   if (worth_a_review && (claims->node != "n1" || claims->pod_uid.empty())) __builtin_trap();
-  return 0;
 }
