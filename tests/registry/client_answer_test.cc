@@ -203,11 +203,7 @@ TEST_F(ClientAnswerTest, TheManifestIsFetchedByTheDigestThatHeadTold) {
   auto ask = [&] {
     Make();
     registry_.Forget();
-    return client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/app:v1"),
-                                           .local_digests = {},
-                                           .platform = {"linux", "amd64", ""},
-                                           .credentials = {},
-                                           .fetches_manifest = true});
+    return AskFakeForManifest("app:v1");
   };
   EXPECT_EQ(ask().digest, digest);
   EXPECT_EQ(registry_.lines(), (Lines{"HEAD /v2/app/manifests/v1", "GET /v2/app/manifests/" + digest}));
@@ -269,12 +265,7 @@ TEST_F(ClientAnswerTest, APredictionSendsItsHeadThoughAnotherImagesHeadFailed) {
     return FakeReply{.status = request.path().starts_with("/v2/app/") ? 405 : 404};
   });
   EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
-  EXPECT_EQ(Word(client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/other:v1"),
-                                                 .local_digests = {},
-                                                 .platform = {"linux", "amd64", ""},
-                                                 .credentials = {},
-                                                 .fetches_manifest = true})),
-            "TagMissing");
+  EXPECT_EQ(Word(AskFakeForManifest("other:v1")), "TagMissing");
 }
 
 // The runtime would log in at the other server.

@@ -110,11 +110,7 @@ TEST_F(ClientAuthTest, AnIdentityCostsFourRequestsAtMost) {
         registry_.Answer(answer);
         registry_.Forget();
         sent = 0;
-        client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/app:v1"),
-                                        .local_digests = {},
-                                        .platform = {"linux", "amd64", ""},
-                                        .credentials = Me(),
-                                        .fetches_manifest = true});
+        AskFakeForManifest("app:v1", Me());
         most = std::max(most, Count("HEAD ") + Count("GET /v2/"));
       }
     }

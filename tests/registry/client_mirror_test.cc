@@ -163,11 +163,7 @@ TEST_F(ClientMirrorTest, AMirrorThatAsksForALoginLeavesAPredictionToAPull) {
   registry_.Put("app", "v1");
   one_.Put("app", "v1");
   auto ask = [&](std::vector<image::AuthConfig> credentials) {
-    return client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/app:v1"),
-                                           .local_digests = {},
-                                           .platform = {"linux", "amd64", ""},
-                                           .credentials = std::move(credentials),
-                                           .fetches_manifest = true});
+    return AskFakeForManifest("app:v1", std::move(credentials));
   };
   for (const char* keys : {"", "capabilities = [\"pull\"]\n"}) {
     one_.Answer([](const WireRequest&) {
@@ -260,11 +256,7 @@ TEST_F(ClientMirrorTest, AnAuthorityThatCannotBeReadLeavesAllToPulls) {
 TEST_F(ClientMirrorTest, AManifestIsFetchedFromTheFirstHostThatHasIt) {
   auto ask = [&] {
     Hosts(Table(one_, "capabilities = [\"pull\"]\n") + Table(two_));
-    return client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/app:v1"),
-                                           .local_digests = {},
-                                           .platform = {"linux", "amd64", ""},
-                                           .credentials = {},
-                                           .fetches_manifest = true});
+    return AskFakeForManifest("app:v1");
   };
   const std::string digest = registry_.Put("app", "v1");
   EXPECT_EQ(ask().digest, digest);
@@ -318,13 +310,7 @@ TEST_F(ClientMirrorTest, ABodyThatBreaksOffEndsContainerdsPull) {
   const std::string digest = registry_.Put("app", "v1");
   one_.Put("app", "v1");
   BothMirrors();
-  auto ask = [&] {
-    return client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/app:v1"),
-                                           .local_digests = {},
-                                           .platform = {"linux", "amd64", ""},
-                                           .credentials = {},
-                                           .fetches_manifest = true});
-  };
+  auto ask = [&] { return AskFakeForManifest("app:v1"); };
   auto broken = [](const std::string& status, bool of_tag) {
     return [status, of_tag](const WireRequest& request) -> std::optional<FakeReply> {
       if (of_tag && request.method == "HEAD") return FakeReply{.status = 405};

@@ -61,6 +61,15 @@ class RegistryWorld : public testing::Test {
                                 std::vector<std::string> local = {}) {
     return Ask(registry_.address() + "/" + name, std::move(credentials), std::move(local));
   }
+  // The manifest is fetched as well, as a pull would.
+  image::RegistryAnswer AskFakeForManifest(const std::string& name,
+                                           std::vector<image::AuthConfig> credentials = {}) {
+    return client_->Ask(Patient(), {.reference = Ref(registry_.address() + "/" + name),
+                                    .local_digests = {},
+                                    .platform = {"linux", "amd64", ""},
+                                    .credentials = std::move(credentials),
+                                    .fetches_manifest = true});
+  }
 
   FakeClock clock_;
   FakeRegistry registry_;
