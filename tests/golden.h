@@ -7,8 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
+
+#include "text_of.h"
 
 namespace prefetch::tests {
 
@@ -26,11 +27,7 @@ inline void ExpectGolden(const std::string& name, const std::string& actual) {
     std::ofstream(path, std::ios::binary) << actual;
     return;
   }
-  std::ifstream file(path, std::ios::binary);
-  ASSERT_TRUE(file) << path << " is not there; PREFETCH_ACCEPT=1 writes it";
-  std::stringstream expected;
-  expected << file.rdbuf();
-  EXPECT_EQ(actual, expected.str()) << "in " << path << "; PREFETCH_ACCEPT=1 accepts what came out";
+  EXPECT_EQ(actual, TextOf(path)) << "in " << path << "; PREFETCH_ACCEPT=1 accepts what came out";
 }
 
 }  // namespace prefetch::tests

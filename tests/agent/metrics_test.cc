@@ -7,12 +7,12 @@
 #include <set>
 #include <sstream>
 
-#include "base/fs.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "golden.h"
 #include "rows.h"
 #include "status/sample.h"
+#include "text_of.h"
 
 namespace prefetch::agent::metrics_test {
 namespace {
@@ -126,12 +126,6 @@ std::string Root() {
   return tests::Testdata() + "/../../";
 }
 
-std::string Content(const std::string& path) {
-  auto content = base::ReadFile(path, 1 << 20);
-  EXPECT_TRUE(content) << path;
-  return content ? *content : "";
-}
-
 // How `promtool check metrics` judges the text: what it says, and its exit code.
 std::pair<std::string, int> Promtool(const std::string& text) {
   base::Command command{.argv = {"/usr/bin/promtool", "check", "metrics"}};
@@ -171,7 +165,7 @@ TEST(Metrics, NoImageIsNamed) {
 }
 
 TEST(Metrics, OperatorsPageExplainsEach) {
-  std::string page = Content(Root() + "deploy/docs/reference/metrics.md");
+  std::string page = tests::TextOf(Root() + "deploy/docs/reference/metrics.md");
   std::istringstream text(EverythingAsText());
   int seen = 0;
   for (std::string line; std::getline(text, line);) {
@@ -190,7 +184,7 @@ std::set<std::string> LogMessages() {
   for (const char* folder : {"lib", "cmd"}) {
     for (const auto& file : std::filesystem::recursive_directory_iterator(Root() + folder)) {
       if (file.path().extension() != ".cc") continue;
-      std::string source = Content(file.path());
+      std::string source = tests::TextOf(file.path());
       for (std::sregex_iterator call(source.begin(), source.end(), kCall), end; call != end; ++call) {
         messages.insert((*call)[1]);
       }
@@ -200,7 +194,7 @@ std::set<std::string> LogMessages() {
 }
 
 TEST(Logs, OperatorsPageExplainsEach) {
-  std::string page = Content(Root() + "deploy/docs/reference/logs.md");
+  std::string page = tests::TextOf(Root() + "deploy/docs/reference/logs.md");
   std::set<std::string> messages = LogMessages();
   EXPECT_GT(messages.size(), 20U);
   for (const std::string& message : messages) {

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "base/text.h"
@@ -13,6 +12,7 @@
 #include "cluster/programs.h"
 #include "rig/expect_ok.h"
 #include "status/documents.h"
+#include "text_of.h"
 
 namespace prefetch::cluster {
 namespace {
@@ -45,11 +45,6 @@ const std::string& ImageArchive() {
 std::string FromEnvironment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-std::string TextOf(const std::string& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 void PrintTo(const Platform& platform, std::ostream* out) {
@@ -267,7 +262,7 @@ std::string AsShipped::LogsOfAgent() {
   std::error_code ignored;
   for (const auto& entry : fs::recursive_directory_iterator(node_->node().scratch() / "pod-logs", ignored)) {
     if (entry.is_regular_file(ignored) && entry.path().string().find("/prefetchd/") != std::string::npos)
-      all += TextOf(entry.path());
+      all += tests::TextSoFar(entry.path());
   }
   return all;
 }
@@ -284,13 +279,13 @@ std::string AsShipped::ErrorsOfAgent() {
 fs::path AsShipped::AgentProcess() {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    if (TextOf(entry.path() / "comm") == "prefetchd\n") return entry.path();
+    if (tests::TextSoFar(entry.path() / "comm") == "prefetchd\n") return entry.path();
   }
   return {};
 }
 
 std::string AsShipped::StatusLine(const std::string& key) {
-  std::istringstream lines(TextOf(AgentProcess() / "status"));
+  std::istringstream lines(tests::TextSoFar(AgentProcess() / "status"));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(key + ":")) return line.substr(line.find_last_of("\t ") + 1);
   }
@@ -308,7 +303,7 @@ bool AsShipped::RuntimeHasSeccomp() {
 }
 
 fs::path AsShipped::MemoryCgroup() {
-  std::istringstream lines(TextOf(AgentProcess() / "cgroup"));
+  std::istringstream lines(tests::TextSoFar(AgentProcess() / "cgroup"));
   fs::path unified;
   for (std::string line; std::getline(lines, line);) {
     if (std::size_t at = line.find(":memory:"); at != std::string::npos)

@@ -1,12 +1,11 @@
 #include "cluster/control_plane.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "cluster/world.h"
 #include "rig/expect_ok.h"
 #include "rig/port.h"
+#include "text_of.h"
 
 namespace prefetch::cluster {
 namespace {
@@ -34,12 +33,6 @@ std::string TokenOf(const std::string& user) {
 std::string MadeFolder(const std::string& path) {
   std::filesystem::create_directories(path);
   return path;
-}
-
-std::string EndOf(const std::string& log) {
-  std::ifstream in(log);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  return text.size() > 3000 ? text.substr(text.size() - 3000) : text;
 }
 
 int PortOrFail() {
@@ -110,7 +103,7 @@ base::Status ControlPlane::StartApiServer() {
   bool ready = rig::Eventually(kControlPlaneLimit,
                                [&] { return !apiserver_.Running() || admin.Get("/readyz").status == 200; });
   if (ready && apiserver_.Running()) return {};
-  return base::Unavailable("kube-apiserver did not start: " + EndOf(folder_ + "/apiserver.log"));
+  return base::Unavailable("kube-apiserver did not start: " + tests::TailOf(folder_ + "/apiserver.log"));
 }
 
 void ControlPlane::StopApiServer() {
@@ -129,7 +122,7 @@ base::Status ControlPlane::Start() {
       folder_ + "/etcd.log");
   if (!started) return started;
   if (!rig::Eventually(kControlPlaneLimit, [&] { return rig::SomebodyListens(etcd_port_); }))
-    return base::Unavailable("etcd did not start: " + EndOf(folder_ + "/etcd.log"));
+    return base::Unavailable("etcd did not start: " + tests::TailOf(folder_ + "/etcd.log"));
   WriteTokens();
   port_ = kApiPort;
   if (started = StartApiServer(); !started) return started;
@@ -148,7 +141,7 @@ base::Status ControlPlane::Start() {
     return {};
   }
   return base::Unavailable("kube-controller-manager did not start: " +
-                           EndOf(folder_ + "/controller-manager.log"));
+                           tests::TailOf(folder_ + "/controller-manager.log"));
 }
 
 rig::Ran ControlPlane::Kubectl(std::vector<std::string> args) const {

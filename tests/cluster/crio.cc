@@ -4,12 +4,11 @@
 #include <grpcpp/impl/codegen/client_unary_call.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "cluster/programs.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
+#include "text_of.h"
 
 namespace prefetch::cluster {
 namespace {
@@ -19,12 +18,6 @@ constexpr std::chrono::seconds kCrioLimit{30};
 std::string FolderFor(const std::string& path) {
   std::filesystem::create_directories(path);
   return path;
-}
-
-std::string LastOf(const std::string& log) {
-  std::ifstream in(log);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  return text.size() > 3000 ? text.substr(text.size() - 3000) : text;
 }
 
 // A message of one length-delimited field with number 1 (up to 127 bytes twice nested, or with two-byte
@@ -96,7 +89,7 @@ base::Status Crio::Start() {
   bool up = channel->WaitForConnected(std::chrono::system_clock::now() + kCrioLimit);
   if (up && process_.Running()) return {};
   process_.Kill();
-  return base::Unavailable("crio did not start: " + LastOf(log_));
+  return base::Unavailable("crio did not start: " + tests::TailOf(log_));
 }
 
 base::Status Crio::Stop() {

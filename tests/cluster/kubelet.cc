@@ -2,22 +2,14 @@
 
 #include <sys/stat.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "cluster/world.h"
+#include "text_of.h"
 
 namespace prefetch::cluster {
 namespace {
 
 constexpr std::chrono::seconds kKubeletLimit{60};
 constexpr int kKubeletPort = 10250;
-
-std::string TailOf(const std::string& log) {
-  std::ifstream in(log);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  return text.size() > 3000 ? text.substr(text.size() - 3000) : text;
-}
 
 std::string NowRfc3339() {
   char text[32];
@@ -136,7 +128,7 @@ base::Status RealKubelet::Start(const KubeletOptions& options) {
     return !process_.Running() || IsReady(admin.Get("/api/v1/nodes/n1").body, since);
   });
   if (up && process_.Running()) return {};
-  return base::Unavailable("kubelet did not start: " + TailOf(log()));
+  return base::Unavailable("kubelet did not start: " + tests::TailOf(log()));
 }
 
 void RealKubelet::Stop() {

@@ -4,26 +4,20 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "cluster/programs.h"
 #include "rig/expect_ok.h"
+#include "text_of.h"
 
 namespace prefetch::cluster {
 namespace {
 
 constexpr const char* kPauseHost = "pause.example.test:5000";
 
-std::string BytesOf(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 std::string PauseProgram() {
   const char* file = std::getenv("PREFETCH_PAUSE");
-  std::string bytes = file == nullptr ? "" : BytesOf(file);
+  std::string bytes = file == nullptr ? "" : tests::TextSoFar(file);
   EXPECT_FALSE(bytes.empty())
       << "PREFETCH_PAUSE must name a program: run the tests by tests/run or meson test";
   return bytes;
@@ -153,7 +147,7 @@ void RealNode::HasCredentials(bool right) {
   const std::string& host = registry();
   node_.HasPlugin(host, right ? kNodeUser : rig::User{kNodeUser.name, "wrong"});
   const std::string plugin = node_.scratch() / "plugins/login";
-  std::string script = BytesOf(plugin);
+  std::string script = tests::TextSoFar(plugin);
   const std::string cached = "\"cacheDuration\":\"10m\"";
   if (std::size_t at = script.find(cached); at != std::string::npos)
     script.replace(at, cached.size(), "\"cacheDuration\":\"0s\"");

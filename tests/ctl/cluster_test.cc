@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,6 +17,7 @@
 #include "kube/http_api.h"
 #include "rows.h"
 #include "temp_dir.h"
+#include "text_of.h"
 
 namespace prefetch::ctl::cluster_test {
 namespace {
@@ -70,8 +69,7 @@ TEST(EnvironmentProxies, CapitalsCountFirst) {
 // The lists of what runs: workloads of an API server on loopback, with the rights that the example grants.
 
 std::string Example() {
-  std::ifstream in(tests::Testdata() + "/../../deploy/examples/workload-list.yaml");
-  return {std::istreambuf_iterator<char>(in), {}};
+  return tests::TextOf(tests::Testdata() + "/../../deploy/examples/workload-list.yaml");
 }
 
 // `place` is "spec":{"containers":…} with what stands around it.

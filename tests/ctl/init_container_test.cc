@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fs.h"
 #include "base/text.h"
 #include "ctl/exit_code.h"
 #include "ctl/ran.h"
@@ -18,17 +17,12 @@
 #include "golden.h"
 #include "manifest/read.h"
 #include "temp_dir.h"
+#include "text_of.h"
 
 namespace prefetch::ctl::init_container_test {
 namespace {
 
 using Words = std::vector<std::string>;
-
-std::string Text(const std::string& path) {
-  auto text = base::ReadFile(path, 1 << 20);
-  EXPECT_TRUE(text) << path;
-  return text ? *text : "";
-}
 
 class InitContainer : public testing::Test {
  protected:
@@ -76,7 +70,8 @@ TEST_F(InitContainer, ReadsAsMuchAsOtherCommandsDo) {
 // users.
 TEST_F(InitContainer, TheExampleIsItsOutputOnEachPlatform) {
   flags_.file = tests::Testdata() + "/ctl/checked-pod.yaml";
-  const std::string example = Text(tests::Testdata() + "/../../deploy/examples/check-init-container.yaml");
+  const std::string example =
+      tests::TextOf(tests::Testdata() + "/../../deploy/examples/check-init-container.yaml");
   const Words platforms = deploy::Platforms(deploy::EmbeddedFiles());
   EXPECT_GE(platforms.size(), 10U);
   for (const std::string& platform : platforms) {
@@ -281,7 +276,7 @@ TEST_F(InitContainer, WritesAFileAsAWhole) {
   flags_.output = folder_ / "out.yaml";
   tests::Ran ran = MakeOf(Job("", ""));
   EXPECT_EQ(ran.out, "");
-  const std::string written = Text(flags_.output);
+  const std::string written = tests::TextOf(flags_.output);
   flags_.output.clear();
   EXPECT_EQ(Make().out, written);
   flags_.output = "/dev/null";

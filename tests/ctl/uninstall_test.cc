@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -20,6 +18,7 @@
 #include "golden.h"
 #include "http/curl_client.h"
 #include "kube/http_api.h"
+#include "text_of.h"
 
 namespace prefetch::ctl::uninstall_test {
 namespace {
@@ -41,8 +40,7 @@ std::string ToldWithTaint(const std::string& taint) {
 }
 
 std::string Example() {
-  std::ifstream in(tests::Testdata() + "/../../deploy/examples/node-cleaner.yaml");
-  return {std::istreambuf_iterator<char>(in), {}};
+  return tests::TextOf(tests::Testdata() + "/../../deploy/examples/node-cleaner.yaml");
 }
 
 class UninstallNodes : public testing::Test {

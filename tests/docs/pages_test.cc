@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/fs.h"
 #include "base/text.h"
 #include "plan/reason.h"
 #include "sentences.h"
+#include "text_of.h"
 
 namespace prefetch::docs::pages_test {
 namespace {
@@ -33,9 +33,7 @@ fs::path Root() {
 }
 
 std::string Text(const fs::path& page) {
-  auto text = base::ReadFile(Root() / page, 1 << 22);
-  EXPECT_TRUE(text) << page;
-  return text ? *text : "";
+  return tests::TextOf(Root() / page);
 }
 
 // Paths of Markdown files below a folder, relative to the root.

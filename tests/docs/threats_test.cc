@@ -3,8 +3,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <regex>
 #include <string>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "text_of.h"
 
 namespace prefetch::docs::threats_test {
 namespace {
@@ -20,11 +19,6 @@ namespace fs = std::filesystem;
 
 fs::path Root() {
   return std::getenv("PREFETCH_SOURCE");
-}
-
-std::string Text(const fs::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // "Suite.Case" of all tests, "file.function" of Python's, and the names of fuzz targets; and the folder of
@@ -37,13 +31,13 @@ std::map<std::string, std::string> AllTests() {
     const std::string name = file.path().stem();
     const std::string folder = file.path().parent_path().filename();
     if (file.path().extension() == ".py") {
-      const std::string text = Text(file.path());
+      const std::string text = tests::TextSoFar(file.path());
       for (std::sregex_iterator match(text.begin(), text.end(), function), none; match != none; ++match)
         all.emplace(name + "." + (*match)[1].str(), folder);
     }
     if (file.path().extension() != ".cc") continue;
     if (name.ends_with("_fuzz")) all.emplace(name, folder);
-    const std::string text = Text(file.path());
+    const std::string text = tests::TextSoFar(file.path());
     for (std::sregex_iterator match(text.begin(), text.end(), test), none; match != none; ++match)
       all.emplace((*match)[1].str() + "." + (*match)[2].str(), folder);
   }
@@ -70,7 +64,7 @@ std::vector<std::vector<std::string>> Rows(const std::string& page, const std::s
 void ExpectTests(const std::string& heading, std::size_t cells) {
   static const std::regex name("`([^`]+)`");
   const std::map<std::string, std::string> all = AllTests();
-  const auto rows = Rows(Text(Root() / "tests/threats.md"), heading);
+  const auto rows = Rows(tests::TextSoFar(Root() / "tests/threats.md"), heading);
   EXPECT_GE(rows.size(), 20U) << heading;
   for (const auto& row : rows) {
     ASSERT_EQ(row.size(), cells) << row.front();

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <utility>
+
+#include "text_of.h"
 
 namespace prefetch::tests {
 namespace {
@@ -13,8 +14,7 @@ namespace fs = std::filesystem;
 
 std::optional<std::string> ReadPlainFile(const fs::path& path) {
   if (!fs::is_regular_file(path)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return TextSoFar(path);
 }
 
 }  // namespace

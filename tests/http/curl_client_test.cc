@@ -25,6 +25,7 @@
 #include "raw_socket.h"
 #include "rows.h"
 #include "temp_dir.h"
+#include "text_of.h"
 
 namespace prefetch::http::curl_client_test {
 namespace {
@@ -870,11 +871,6 @@ class ClientTlsTest : public testing::Test {
   CurlClient client_;
 };
 
-std::string Content(const std::string& file) {
-  auto text = base::ReadFile(file, 1 << 20);
-  return text ? *text : "";
-}
-
 TEST_F(ClientTlsTest, OnlyTheGivenAuthorityIsTrusted) {
   Serve(ca_.Server("server"));
   EXPECT_EQ(Ask({.ca_pem = ca_.certificate()}), Host());
@@ -928,8 +924,8 @@ TEST_F(ClientTlsTest, ClientCertificates) {
   tests::KeyPair mine = ca_.Client("me"), stranger = other_ca_.Client("stranger");
   auto with = [&](const tests::KeyPair& pair, const std::string& key_file) {
     return Tls{.ca_pem = ca_.certificate(),
-               .certificate_pem = Content(pair.certificate_file),
-               .key_pem = base::Secret(Content(key_file))};
+               .certificate_pem = tests::TextSoFar(pair.certificate_file),
+               .key_pem = base::Secret(tests::TextSoFar(key_file))};
   };
   EXPECT_EQ(Ask(with(mine, mine.key_file)), Host());
   // The server's refusal comes after the handshake: it looks like a broken connection.

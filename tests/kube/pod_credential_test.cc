@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "base/fs.h"
 #include "base/text.h"
 #include "fakes/fake_api_server.h"
 #include "fakes/fake_clock.h"
@@ -15,6 +14,7 @@
 #include "http/server.h"
 #include "kube/http_api.h"
 #include "temp_dir.h"
+#include "text_of.h"
 
 namespace prefetch::kube::pod_credential_test {
 namespace {
@@ -53,11 +53,7 @@ class PodCredentialTest : public testing::Test {
     ::chmod((dir_ / "plugin").c_str(), 0755);
     return {.server = server_.url(), .exec = ExecPlugin{.api_version = "v", .command = dir_ / "plugin"}};
   }
-  std::string Read(const char* name) const {
-    auto text = base::ReadFile(dir_ / name, 1 << 20);
-    EXPECT_TRUE(text);
-    return text ? *text : "";
-  }
+  std::string Read(const char* name) const { return tests::TextOf(dir_ / name); }
   std::size_t PluginRuns() const { return base::Split(Read("runs"), '\n').size() - 1; }
 
   void PodAnswers(std::function<http::ServerResponse(const http::ServerRequest&)> answer) {

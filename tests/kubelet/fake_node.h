@@ -12,6 +12,7 @@
 #include "kubelet/verdict.h"
 #include "kubelet/verdict_reader.h"
 #include "temp_dir.h"
+#include "text_of.h"
 
 namespace prefetch::tests {
 
@@ -73,10 +74,7 @@ struct FakeNode {
   std::string IntentPath(const std::string& image) const {
     return "image_manager/pulling/" + kubelet::FileNameFor(image);
   }
-  std::string Content(const std::string& path) const {
-    std::ifstream file(root / path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
+  std::string Content(const std::string& path) const { return TextSoFar(root / path); }
 
  private:
   static std::string SpecImage(const std::string& image) {

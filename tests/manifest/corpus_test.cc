@@ -1,7 +1,6 @@
 // Manifests as they are in the world, and what lint has to say of each: tests/testdata/manifest.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 
@@ -9,18 +8,13 @@
 #include "golden.h"
 #include "image/reference.h"
 #include "manifest/lint_sample.h"
+#include "text_of.h"
 
 namespace prefetch::manifest::lint::corpus_test {
 namespace {
 
 std::string Folder() {
   return tests::Testdata() + "/manifest";
-}
-
-std::string TextOf(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  EXPECT_TRUE(in) << path;
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::vector<std::string> Corpus() {
@@ -36,7 +30,7 @@ std::vector<std::string> Corpus() {
 // The list as the linter takes it; config/ reads it for real in the tests of the program.
 std::string List() {
   doc::Problems problems("images.yaml");
-  auto root = doc::ParseYaml(TextOf(Folder() + "/images.yaml"), problems);
+  auto root = doc::ParseYaml(tests::TextOf(Folder() + "/images.yaml"), problems);
   EXPECT_TRUE(root && problems.empty());
   std::string lines;
   for (const doc::Node& item : root->Find("images")->items) {
@@ -74,7 +68,7 @@ std::vector<std::string> Expected(const std::string& name, std::string_view text
   std::vector<std::string> expected;
   std::string beside = Folder() + "/corpus/" + name + ".expect";
   if (std::filesystem::exists(beside)) {
-    std::string lines = TextOf(beside);
+    std::string lines = tests::TextOf(beside);
     for (std::string_view line : base::Split(lines, '\n')) {
       if (!line.empty()) expected.emplace_back(line);
     }
@@ -108,7 +102,7 @@ class CorpusTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(CorpusTest, FindsWhatIsThereAndNothingElse) {
   const std::string& name = GetParam();
-  std::string text = TextOf(Folder() + "/corpus/" + name);
+  std::string text = tests::TextOf(Folder() + "/corpus/" + name);
   bool json = name.ends_with(".json");
   std::vector<std::string> found;
   LintResult result =
@@ -137,7 +131,8 @@ TEST(Corpus, IsLargeAndHasEveryRuleAboutManifests) {
   EXPECT_GE(names.size(), 60U);
   std::string all;
   for (const std::string& name : names) {
-    for (const std::string& line : Expected(name, TextOf(Folder() + "/corpus/" + name))) all += line + "\n";
+    for (const std::string& line : Expected(name, tests::TextOf(Folder() + "/corpus/" + name)))
+      all += line + "\n";
   }
   for (const Rule& rule : kRules) {
     if (rule.rule == RuleId::kListedOnly) continue;

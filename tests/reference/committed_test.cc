@@ -7,21 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "base/fs.h"
 #include "base/text.h"
 #include "reference/files.h"
 #include "reference/validator.h"
 #include "rig/expect_has.h"
+#include "text_of.h"
 
 namespace prefetch::reference::committed_test {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string Content(const fs::path& path) {
-  auto text = base::ReadFile(path, 1 << 22);
-  return text ? *text : "";
-}
 
 // By their paths below deploy/.
 const std::map<std::string, std::string>& Written() {
@@ -36,7 +31,7 @@ const std::map<std::string, std::string>& Written() {
 TEST(Committed, FilesAreThoseOfTheTool) {
   EXPECT_EQ(Written().size(), 12U);
   for (const auto& [path, text] : Written()) {
-    EXPECT_TRUE(Content(fs::path(tests::Root()) / "deploy" / path) == text)
+    EXPECT_TRUE(tests::TextSoFar(fs::path(tests::Root()) / "deploy" / path) == text)
         << "deploy/" << path
         << " is stale; run: ninja -C build cmd/reference/reference && build/cmd/reference/reference deploy";
   }
@@ -44,7 +39,7 @@ TEST(Committed, FilesAreThoseOfTheTool) {
 
 TEST(Committed, NoOtherPageSaysThatItIsGenerated) {
   for (const auto& file : fs::directory_iterator(tests::Root() + "/deploy/docs/reference")) {
-    const bool generated = Content(file.path()).find("This page is generated") != std::string::npos;
+    const bool generated = tests::TextSoFar(file.path()).find("This page is generated") != std::string::npos;
     EXPECT_EQ(generated, Written().contains("docs/reference/" + file.path().filename().string()))
         << file.path();
   }

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fs.h"
 #include "base/text.h"
 #include "doc/yaml.h"
 #include "list/image_list.h"
@@ -18,6 +17,7 @@
 
 #include "status/sample.h"
 #include "status/status_json.h"
+#include "text_of.h"
 
 namespace prefetch::reference::documents_test {
 namespace {
@@ -27,12 +27,6 @@ using doc::Node;
 using tests::JsonOf;
 using tests::Root;
 using tests::Validated;
-
-std::string Content(const fs::path& path) {
-  auto text = base::ReadFile(path, 1 << 22);
-  EXPECT_TRUE(text) << path;
-  return text ? *text : "";
-}
 
 std::string OneLine(const std::string& json) {
   return doc::WriteJson(JsonOf(json));
@@ -67,7 +61,7 @@ std::map<std::string, std::string> Golden(const std::string& kind) {
   std::map<std::string, std::string> documents;
   for (const auto& file : fs::directory_iterator(Root() + "/tests/testdata/screen")) {
     if (file.path().extension() != ".json") continue;
-    const std::string text = Content(file.path());
+    const std::string text = tests::TextOf(file.path());
     if (text.find("\"kind\"") == std::string::npos) continue;
     Node root = JsonOf(text);
     const Node* found = root.Find("kind");
@@ -115,8 +109,8 @@ TEST(CheckSchema, DescribesEveryMemberOfRealDocuments) {
                     {.image = "b", .policy = "Always", .result = "Refused", .reason = "InvalidImageName"}};
   documents["answer"] = OneLine(status::CheckResultJson(result));
   for (const auto& file : fs::directory_iterator(Root() + "/tests/fuzz/corpus/check_request")) {
-    if (status::ParseCheckRequest(Content(file.path()))) {
-      documents[file.path().filename()] = OneLine(Content(file.path()));
+    if (status::ParseCheckRequest(tests::TextOf(file.path()))) {
+      documents[file.path().filename()] = OneLine(tests::TextOf(file.path()));
     }
   }
   EXPECT_GE(documents.size(), 4U);
@@ -128,7 +122,7 @@ TEST(CheckSchema, DescribesEveryMemberOfRealDocuments) {
 // "images[].pull.state" of all lines of this kind.
 std::set<std::string> Promised(const std::string& kind) {
   std::set<std::string> paths;
-  const std::string promises = Content(Root() + "/tests/testdata/screen/v1-fields.txt");
+  const std::string promises = tests::TextOf(Root() + "/tests/testdata/screen/v1-fields.txt");
   for (std::string_view line : base::Split(promises, '\n')) {
     if (!line.starts_with(kind + " ")) continue;
     line.remove_prefix(kind.size() + 1);
@@ -166,7 +160,7 @@ TEST(Fields, EachHasWordsForPeople) {
 
 // The texts of ```yaml blocks of a page, and whole files of YAML.
 std::vector<std::string> YamlOf(const fs::path& file) {
-  const std::string text = Content(file);
+  const std::string text = tests::TextOf(file);
   if (file.extension() != ".md") return {text};
   std::vector<std::string> blocks;
   bool inside = false;
@@ -239,7 +233,7 @@ TEST(ListSchema, AcceptedListsAreValid) {
   for (const char* folder : {"/tests/fuzz/corpus/list_yaml", "/tests/testdata/manifest"}) {
     for (const auto& file : fs::directory_iterator(Root() + folder)) {
       if (!file.is_regular_file()) continue;
-      const std::string text = Content(file.path());
+      const std::string text = tests::TextOf(file.path());
       const std::string name = file.path().filename();
       if (!list::DecodeSource(name + ".yaml", text, {.touch = true})) continue;
       doc::Problems problems(name);

@@ -13,9 +13,10 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <vector>
+
+#include "text_of.h"
 
 namespace prefetch::rig {
 namespace {
@@ -51,13 +52,6 @@ void RemoveLeftovers() {
   }
 }
 
-std::string Slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 void KillProcessesOf(const std::string& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
@@ -65,14 +59,14 @@ void KillProcessesOf(const std::string& folder) {
     pid_t pid = 0;
     auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (error != std::errc() || end != name.data() + name.size() || pid == ::getpid()) continue;
-    if (Slurp(entry.path().string() + "/cmdline").find(folder + "/") != std::string::npos)
+    if (tests::TextSoFar(entry.path().string() + "/cmdline").find(folder + "/") != std::string::npos)
       ::kill(pid, SIGKILL);
   }
 }
 
 void UnmountBelow(const std::string& folder) {
   std::vector<std::string> points;
-  std::istringstream mounts(Slurp("/proc/self/mountinfo"));
+  std::istringstream mounts(tests::TextSoFar("/proc/self/mountinfo"));
   for (std::string line; std::getline(mounts, line);) {
     std::istringstream fields(line);
     std::string skipped;

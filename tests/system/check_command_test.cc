@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
-#include <iterator>
 #include <semaphore>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "rig/port.h"
 #include "rows.h"
 #include "system/check_rig.h"
+#include "text_of.h"
 
 namespace prefetch::system::check_command_test {
 namespace {
@@ -252,10 +252,7 @@ TEST_F(Check, AnAgentThatComesLaterIsWaitedFor) {
   ASSERT_OK(port);
   rig::Process check;
   ASSERT_OK(check.Start(Command(Url(*port), {"--image", "a:closed"}), scratch_ / "check.log"));
-  auto log = [&] {
-    std::ifstream in(scratch_ / "check.log");
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
+  auto log = [&] { return tests::TextSoFar(scratch_ / "check.log"); };
   // The command reports at once that nobody is there. Then the agent starts.
   ASSERT_TRUE(rig::Eventually(std::chrono::seconds(10),
                               [&] { return log().find("waiting for the agent") != std::string::npos; }));
@@ -500,10 +497,7 @@ TEST_F(Check, WhoWaitsForAnswersIsToldForWhich) {
   rig::Process check;
   ASSERT_OK(check.Start(Command("http://" + server.address(), {"--image", "a:good", "--image", "b:good"}),
                         scratch_ / "check.log"));
-  auto log = [&] {
-    std::ifstream in(scratch_ / "check.log");
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
+  auto log = [&] { return tests::TextSoFar(scratch_ / "check.log"); };
   EXPECT_TRUE(rig::Eventually(std::chrono::seconds(20), [&] {
     return log().find("waiting for the answers to 2 of 2 questions (3 s so far") != std::string::npos &&
            log().ends_with("more): a:good and others\n");
@@ -570,8 +564,7 @@ class Example : public Check {
     const char* folder = std::getenv("PREFETCH_EXAMPLES");
     EXPECT_NE(folder, nullptr) << "run the tests by tests/run or meson test";
     path_ = std::string(folder == nullptr ? "" : folder) + "/check-init-container.yaml";
-    std::ifstream in(path_);
-    text_.assign(std::istreambuf_iterator<char>(in), {});
+    text_ = tests::TextOf(path_);
   }
 
   // The pod's only init container; a mistake fails the test.

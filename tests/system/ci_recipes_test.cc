@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,6 +12,7 @@
 #include "base/text.h"
 #include "rows.h"
 #include "system/command_folder.h"
+#include "text_of.h"
 
 namespace prefetch::system::ci_recipes_test {
 namespace {
@@ -24,10 +23,7 @@ const char kBuildImage[] = "quay.io/acme/build:v7";
 std::string SourceFile(const std::string& name) {
   const char* source = std::getenv("PREFETCH_SOURCE");
   EXPECT_NE(source, nullptr) << "run the tests by tests/run or meson test";
-  std::ifstream in(std::string(source == nullptr ? "." : source) + "/" + name);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_FALSE(text.empty()) << name;
-  return text;
+  return tests::TextOf(std::string(source == nullptr ? "." : source) + "/" + name);
 }
 
 std::string Example(const std::string& name) {

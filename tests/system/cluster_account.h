@@ -6,8 +6,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,20 +16,14 @@
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "temp_dir.h"
+#include "text_of.h"
 
 namespace prefetch::system {
-
-inline std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_FALSE(text.empty()) << path;
-  return text;
-}
 
 // A file of deploy/examples.
 inline std::string Example(const std::string& name) {
   const char* folder = std::getenv("PREFETCH_EXAMPLES");
-  return ReadFile(std::string(folder == nullptr ? "deploy/examples" : folder) + "/" + name);
+  return tests::TextOf(std::string(folder == nullptr ? "deploy/examples" : folder) + "/" + name);
 }
 
 class ClusterAccount : public testing::Test {

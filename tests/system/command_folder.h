@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -15,6 +13,7 @@
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
+#include "text_of.h"
 
 namespace prefetch::system {
 
@@ -41,10 +40,7 @@ class CommandFolder : public testing::Test {
     EXPECT_OK(ran);
     return ran ? *ran : rig::Ran{};
   }
-  std::string TextOf(const std::string& name) {
-    std::ifstream in(scratch_ / name);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string TextOf(const std::string& name) { return tests::TextSoFar(scratch_ / name); }
 
   rig::Scratch scratch_;
 };

@@ -7,8 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
@@ -22,6 +20,7 @@
 #include "rig/scratch.h"
 #include "rows.h"
 #include "system/commands_help.h"
+#include "text_of.h"
 
 namespace prefetch::system::commands_test {
 namespace {
@@ -320,10 +319,8 @@ TEST(Plugin, CompletesForKubectl) {
 std::string Page(const std::string& name) {
   const char* source = std::getenv("PREFETCH_SOURCE");
   EXPECT_NE(source, nullptr);
-  std::ifstream in(std::string(source == nullptr ? "." : source) + "/" + name);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_FALSE(text.empty()) << name;
-  return base::ReplaceAll(text, "\\\n", " ");
+  return base::ReplaceAll(tests::TextOf(std::string(source == nullptr ? "." : source) + "/" + name), "\\\n",
+                          " ");
 }
 
 // Every command of ours in a page: lines of ```sh blocks, up to a comment, a pipe or a redirection, and words
@@ -509,21 +506,16 @@ fs::path Deploy() {
   return fs::path(source == nullptr ? "." : source) / "deploy";
 }
 
-std::string Content(const fs::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 TEST(Schema, IsTheCommittedFile) {
   for (const char* document : {"list", "agent", "status", "check"}) {
     const std::string text = Output({rig::Prefetchctl(), "schema", document});
-    EXPECT_EQ(text, Content(Deploy() / "schemas" / (std::string(document) + ".json"))) << document;
+    EXPECT_EQ(text, tests::TextSoFar(Deploy() / "schemas" / (std::string(document) + ".json"))) << document;
     EXPECT_NE(text, "") << document;
   }
 }
 
 TEST(Reference, TheAgentsHelpHasTheSameExitCodes) {
-  const std::string page = Content(Deploy() / "docs/reference/exit-codes.md");
+  const std::string page = tests::TextSoFar(Deploy() / "docs/reference/exit-codes.md");
   const std::string help =
       std::regex_replace(Output({std::getenv("PREFETCHD"), "--help"}), std::regex("\\s+"), " ");
   std::string row = page.substr(page.find("| prefetchd with"));

@@ -3,8 +3,6 @@
 // file.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "cri/scripted_runtime.h"
@@ -13,6 +11,7 @@
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
+#include "text_of.h"
 
 namespace prefetch::system::containerd_config_test {
 namespace {
@@ -110,10 +109,7 @@ TEST_F(ContainerdConfig, MirrorsInItsTablesAreForTheRuntimeAloneAndNoPasswordIsS
   Configure("");
   Says("1. quay.io");
   agent_.Stop(seconds(5));
-  std::ifstream in(log_);
-  std::stringstream log;
-  log << in.rdbuf();
-  EXPECT_LACKS(shown_ + log.str(), "topsecret");
+  EXPECT_LACKS(shown_ + tests::TextOf(log_), "topsecret");
 }
 
 }  // namespace

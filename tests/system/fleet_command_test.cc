@@ -220,7 +220,7 @@ TEST_F(FleetCommand, WaitGoesOnUntilItIsTrue) {
   Has("n2", {Ready(kRunner, 1)});
   Says("n1", {Ready(kRunner, 1)});
   EXPECT_EQ(waiting.Wait(seconds(40)), (rig::Exit{0, 0}));
-  ExpectHas(ReadFile(dir_ / "log"),
+  ExpectHas(tests::TextOf(dir_ / "log"),
             {"2 nodes   0 ready   1 progressing   1 not heard", "ready: 2 of 2 nodes ready"});
 }
 

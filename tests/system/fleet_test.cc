@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,6 +15,7 @@
 #include "system/cluster.h"
 #include "system/cluster_account.h"
 #include "system/node.h"
+#include "text_of.h"
 
 namespace prefetch::system::fleet_test {
 namespace {
@@ -49,8 +48,7 @@ class Fleet : public testing::Test {
  protected:
   void SetUp() override {
     for (const char* name : {"fleet-viewer.yaml", "audit-viewer.yaml"}) {
-      std::ifstream file(std::string(std::getenv("PREFETCH_EXAMPLES")) + "/" + name);
-      EXPECT_OK(api_.LoadRbac(std::string(std::istreambuf_iterator<char>(file), {})));
+      EXPECT_OK(api_.LoadRbac(tests::TextOf(std::string(std::getenv("PREFETCH_EXAMPLES")) + "/" + name)));
     }
     one_.node.scratch().Write(
         "kubeconfig",

@@ -2,13 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "base/text.h"
 #include "doc/json.h"
 #include "rows.h"
 #include "system/command_folder.h"
+#include "text_of.h"
 
 namespace prefetch::system::lint_command_test {
 namespace {
@@ -267,8 +266,7 @@ TEST_F(Lint, JsonAndSarifAreDocuments) {
 TEST_F(Lint, ThePageHasEveryRule) {
   const char* page = std::getenv("PREFETCH_LINT_PAGE");
   ASSERT_NE(page, nullptr);
-  std::ifstream in(page);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::string text = tests::TextOf(page);
   rig::Ran rules = Run({"--rules"});
   std::size_t count = 0;
   for (std::string_view line : base::Split(rules.out, '\n')) {

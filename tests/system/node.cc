@@ -9,12 +9,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "base/fs.h"
 #include "base/text.h"
 #include "rig/binary.h"
 #include "rig/expect_ok.h"
+#include "text_of.h"
 
 namespace prefetch::system {
 namespace {
@@ -26,13 +26,6 @@ Node::Hearer& OnPrintedHearer() {
 }
 
 constexpr std::chrono::minutes kOnceLimit{2};
-
-std::string Slurp(const std::string& path) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 std::size_t Collect(char* bytes, std::size_t size, std::size_t count, void* into) {
   static_cast<std::string*>(into)->append(bytes, size * count);
@@ -220,7 +213,7 @@ void Node::StartAgent(const std::vector<std::string>& more) {
 }
 
 std::string Node::AgentLog() const {
-  return Slurp(scratch_ / "agent.log");
+  return tests::TextSoFar(scratch_ / "agent.log");
 }
 
 std::string Node::NeighbourUrl() const {

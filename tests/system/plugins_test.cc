@@ -8,13 +8,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
+#include "text_of.h"
 
 namespace prefetch::system::plugins_test {
 namespace {
@@ -74,10 +74,7 @@ echo ")" + version + R"( $image" >>"$log-runs.log"
     Configure(plugins);
   }
 
-  std::string Written(const std::string& name) const {
-    std::ifstream in(node_.scratch() / name);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string Written(const std::string& name) const { return tests::TextSoFar(node_.scratch() / name); }
   // "1 HOST/REPOSITORY", one line a run, sorted.
   std::vector<std::string> Runs(const std::string& plugin) const {
     std::vector<std::string> runs;
@@ -312,8 +309,7 @@ int Zombies(const std::string& parent) {
   int found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     if (!base::ParseUint(entry.path().filename().string())) continue;
-    std::ifstream in(entry.path() / "stat");
-    std::string text{std::istreambuf_iterator<char>(in), {}};
+    std::string text = tests::TextSoFar(entry.path() / "stat");
     // "PID (NAME) STATE PARENT …"
     const std::size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) continue;
@@ -354,11 +350,10 @@ TEST_F(Plugins, AsPid1TheAgentEndsAndReapsWhatPluginsLeaveBehind) {
   const std::vector<std::string> agents = ChildrenOf(std::to_string(node_.agent().pid()));
   ASSERT_EQ(agents.size(), 1U);
   const std::string& agent = agents.front();
-  std::ifstream status("/proc/" + agent + "/status");
-  EXPECT_NE(std::string(std::istreambuf_iterator<char>(status), {}).find("NSpid:\t" + agent + "\t1\n"),
+  EXPECT_NE(tests::TextOf("/proc/" + agent + "/status").find("NSpid:\t" + agent + "\t1\n"),
             std::string::npos);
-  std::ifstream started(daemons);
-  EXPECT_EQ(std::count(std::istreambuf_iterator<char>(started), {}, '\n'), 3);
+  const std::string started = tests::TextOf(daemons);
+  EXPECT_EQ(std::count(started.begin(), started.end(), '\n'), 3);
   EXPECT_TRUE(rig::Eventually(seconds(10), [&] { return ChildrenOf(agent).empty(); }))
       << ChildrenOf(agent).size() << " children, " << Zombies(agent) << " of them zombies";
 }

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "base/fs.h"
@@ -15,6 +13,7 @@
 #include "rig/binary.h"
 #include "system/fake_agent.h"
 #include "temp_dir.h"
+#include "text_of.h"
 
 namespace prefetch::system::status_command_test {
 namespace {
@@ -29,11 +28,7 @@ class StatusCommand : public testing::Test {
     return {{rig::Prefetchctl(), "status", "--watch", "--agent", agent_.Url()},
             {{"NO_COLOR", "1"}, {"TERM", "xterm"}}};
   }
-  std::string Log() const {
-    std::stringstream log;
-    log << std::ifstream(dir_ / "log").rdbuf();
-    return log.str();
-  }
+  std::string Log() const { return tests::TextSoFar(dir_ / "log"); }
 
   // The command's output on a terminal of 80 × 12, until it has drawn a few times.
   std::string OnATerminal(const rig::Command& command) {

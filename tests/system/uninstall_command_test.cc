@@ -195,9 +195,9 @@ TEST_P(WorkloadRight, IsNamed) {
   const std::string resource = GetParam();
   tests::FakeApiServer poor{clock_, tests::FakeApiServer::OverTls()};
   ASSERT_OK(poor.LoadRbac(tests::WithoutRight(Example("workload-list.yaml"), "list", resource)));
-  dir_.Write("kubeconfig", base::ReplaceAll(ReadFile(dir_ / "kubeconfig"), server_.url(), poor.url()));
+  dir_.Write("kubeconfig", base::ReplaceAll(tests::TextOf(dir_ / "kubeconfig"), server_.url(), poor.url()));
   const std::string token = poor.AddServiceAccountToken("prefetchd", kAccount);
-  std::string text = ReadFile(dir_ / "kubeconfig");
+  std::string text = tests::TextOf(dir_ / "kubeconfig");
   const std::size_t at = text.find("token: ") + 7;
   text.replace(at, text.find('}', at) - at, token);
   dir_.Write("kubeconfig", text);

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "base/fs.h"
@@ -16,6 +14,7 @@
 #include "screen/text_layout.h"
 #include "system/fake_agent.h"
 #include "temp_dir.h"
+#include "text_of.h"
 
 namespace prefetch::system::wait_command_test {
 namespace {
@@ -106,11 +105,7 @@ TEST_F(WaitCommand, AnAgentThatRestartsIsWaitedFor) {
   ASSERT_OK(waiting.Start(Command({"--timeout", "60s"}), dir_ / "log"));
   ASSERT_TRUE(IsAsked(2));
   agent_.GoesAway();
-  auto log = [&] {
-    std::stringstream text;
-    text << std::ifstream(dir_ / "log").rdbuf();
-    return text.str();
-  };
+  auto log = [&] { return tests::TextSoFar(dir_ / "log"); };
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] {
     return log().find("cannot ask the agent") != std::string::npos;
   })) << log();
@@ -140,9 +135,7 @@ TEST_F(WaitCommand, ALogGetsALineForAChangeAndNotForBytes) {
   ASSERT_TRUE(IsAsked(8));
   Says({Ready(kRunner, 100)});
   EXPECT_EQ(waiting.Wait(seconds(20)), (rig::Exit{0, 0}));
-  std::stringstream log;
-  log << std::ifstream(dir_ / "log").rdbuf();
-  std::string text = log.str();
+  std::string text = tests::TextOf(dir_ / "log");
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
   ExpectHas(text, {"0 of 1 ready, 1 pulling (10 of 100 B", "\nready: 1 of 1 ready"});
   EXPECT_EQ(text.find('\x1b'), std::string::npos);

@@ -1,0 +1,31 @@
+// TextOf: the bytes of a file.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace prefetch::tests {
+
+// Returns what is in the file so far; "" if it is not there.
+inline std::string TextSoFar(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Returns what is in a file that must be there.
+inline std::string TextOf(const std::filesystem::path& file) {
+  EXPECT_TRUE(std::filesystem::exists(file)) << file;
+  return TextSoFar(file);
+}
+
+// Returns the end of a log, which may be long.
+inline std::string TailOf(const std::filesystem::path& log) {
+  const std::string text = TextSoFar(log);
+  return text.size() > 3000 ? text.substr(text.size() - 3000) : text;
+}
+
+}  // namespace prefetch::tests
