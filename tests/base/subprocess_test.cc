@@ -16,6 +16,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "must.h"
 #include "rows.h"
 #include "temp_dir.h"
 
@@ -79,8 +80,7 @@ TEST_ROWS(Script, RunProcessTest, {"Succeeds", "cat", ProcessEnd::kExited, 0, "i
 TEST(RunProcess, FloodOnStdoutEndsTheChild) {
   Command command = Shell("yes secret");
   command.max_output = 100'000;
-  Result<ProcessResult> result = RunProcess(Limit(seconds(30)), command, "");
-  ASSERT_TRUE(result.ok());
+  Result<ProcessResult> result = tests::Must(RunProcess(Limit(seconds(30)), command, ""));
   EXPECT_EQ(result->end, ProcessEnd::kOutputLimit);
   EXPECT_TRUE(result->output.empty());
 }
@@ -88,8 +88,7 @@ TEST(RunProcess, FloodOnStdoutEndsTheChild) {
 TEST(RunProcess, OutputUpToTheLimitIsWhole) {
   Command command = Shell("head -c 100000 /dev/zero");
   command.max_output = 100'000;
-  Result<ProcessResult> result = RunProcess(Limit(seconds(30)), command, "");
-  ASSERT_TRUE(result.ok());
+  Result<ProcessResult> result = tests::Must(RunProcess(Limit(seconds(30)), command, ""));
   EXPECT_EQ(result->end, ProcessEnd::kExited);
   EXPECT_EQ(result->output.Reveal(), std::string(100'000, '\0'));
   command.max_output = 99'999;
@@ -98,8 +97,7 @@ TEST(RunProcess, OutputUpToTheLimitIsWhole) {
 
 TEST(RunProcess, FloodOnStderrIsDrainedAndKeptInPart) {
   Command command = Shell("head -c 5000000 /dev/zero | tr '\\0' x >&2; echo fine");
-  Result<ProcessResult> result = RunProcess(Limit(seconds(30)), command, "");
-  ASSERT_TRUE(result.ok());
+  Result<ProcessResult> result = tests::Must(RunProcess(Limit(seconds(30)), command, ""));
   EXPECT_EQ(result->end, ProcessEnd::kExited);
   EXPECT_EQ(result->output.Reveal(), "fine\n");
   EXPECT_EQ(result->errors, std::string(4096, 'x'));
@@ -107,8 +105,8 @@ TEST(RunProcess, FloodOnStderrIsDrainedAndKeptInPart) {
 
 TEST(RunProcess, AMegabyteOfInputUnreadAndRead) {
   std::string input(1 << 20, 'i');
-  Result<ProcessResult> unread = RunProcess(Limit(seconds(30)), Shell("exec <&-; echo ok"), input);
-  ASSERT_TRUE(unread.ok());
+  Result<ProcessResult> unread =
+      tests::Must(RunProcess(Limit(seconds(30)), Shell("exec <&-; echo ok"), input));
   EXPECT_EQ(unread->end, ProcessEnd::kExited);
   EXPECT_EQ(unread->output.Reveal(), "ok\n");
   Command both = Shell("cat");

@@ -13,6 +13,7 @@
 #include "config/said.h"
 #include "config/settings.h"
 #include "doc/problems.h"
+#include "must.h"
 #include "rig/expect_has.h"
 #include "temp_dir.h"
 
@@ -37,8 +38,7 @@ GetEnv Environment(std::map<std::string, std::string> variables) {
 }
 
 TEST(AgentConfig, Defaults) {
-  auto config = Validate(Minimal());
-  ASSERT_TRUE(config);
+  auto config = tests::Must(Validate(Minimal()));
   EXPECT_EQ(config->listen, (ListenAddress{"127.0.0.1", 9477}));
   EXPECT_EQ(config->local, "/run/prefetchd/prefetchd.sock");
   EXPECT_EQ(config->runtime_endpoint, "");
@@ -73,8 +73,7 @@ TEST(AgentConfig, TheNodeGateIsOptedIntoPartByPart) {
                                     {"PREFETCHD_NODE_LABEL", "false"},
                                     {"PREFETCHD_GATE_TIMEOUT", "5m"},
                                     {"PREFETCHD_INSTANCE", "team-a"}});
-  auto config = LoadAgentConfig(raw, environment);
-  ASSERT_TRUE(config) << config.error().message();
+  auto config = tests::Must(LoadAgentConfig(raw, environment));
   EXPECT_TRUE(config->gate.taint);
   EXPECT_FALSE(config->gate.label);
   EXPECT_TRUE(config->kube_api);
@@ -113,18 +112,18 @@ TEST(AgentConfig, SwitchesAreOffUntilTurnedOn) {
   RawConfig raw = Minimal();
   raw.kubelet.reset();
   EXPECT_EQ(switches(*Validate(raw)), std::vector<bool>(11, false));
-  auto config = LoadAgentConfig(raw, Environment({{"PREFETCHD_TOUCH", "true"},
-                                                  {"PREFETCHD_TOUCH_IMAGE_VOLUMES", "true"},
-                                                  {"PREFETCHD_CHECK_PULL", "true"},
-                                                  {"PREFETCHD_CORE_DUMPS", "true"},
-                                                  {"PREFETCHD_FLEET_TOKENS", "true"},
-                                                  {"PREFETCHD_KUBELET_API", "true"},
-                                                  {"PREFETCHD_NODE_LABEL", "true"},
-                                                  {"PREFETCHD_NODE_CONDITION", "true"},
-                                                  {"PREFETCHD_STARTUP_TAINT", "true"},
-                                                  {"PREFETCHD_ACCEPT_FLEET_WIDE_NODE_WRITES", "true"},
-                                                  {"PREFETCHD_REGISTRY_SPLIT_CONFIG_PATH", "true"}}));
-  ASSERT_TRUE(config) << config.error().message();
+  auto config =
+      tests::Must(LoadAgentConfig(raw, Environment({{"PREFETCHD_TOUCH", "true"},
+                                                    {"PREFETCHD_TOUCH_IMAGE_VOLUMES", "true"},
+                                                    {"PREFETCHD_CHECK_PULL", "true"},
+                                                    {"PREFETCHD_CORE_DUMPS", "true"},
+                                                    {"PREFETCHD_FLEET_TOKENS", "true"},
+                                                    {"PREFETCHD_KUBELET_API", "true"},
+                                                    {"PREFETCHD_NODE_LABEL", "true"},
+                                                    {"PREFETCHD_NODE_CONDITION", "true"},
+                                                    {"PREFETCHD_STARTUP_TAINT", "true"},
+                                                    {"PREFETCHD_ACCEPT_FLEET_WIDE_NODE_WRITES", "true"},
+                                                    {"PREFETCHD_REGISTRY_SPLIT_CONFIG_PATH", "true"}})));
   EXPECT_EQ(switches(*config), std::vector<bool>(11, true));
 }
 
@@ -142,10 +141,10 @@ TEST(AgentConfig, LeasesBelongToOnePathAndInstance) {
 }
 
 TEST(AgentConfig, RegistriesByEnvironment) {
-  auto config = LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_REGISTRY", "none"},
-                                                        {"PREFETCHD_REGISTRY_TRUSTED_MIRRORS", "a:1,b"},
-                                                        {"PREFETCHD_REGISTRY_SKIP_MIRRORS", "true"}}));
-  ASSERT_TRUE(config) << config.error().message();
+  auto config =
+      tests::Must(LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_REGISTRY", "none"},
+                                                          {"PREFETCHD_REGISTRY_TRUSTED_MIRRORS", "a:1,b"},
+                                                          {"PREFETCHD_REGISTRY_SKIP_MIRRORS", "true"}})));
   EXPECT_EQ(config->registry.mode, RegistryMode::kNone);
   EXPECT_EQ(config->registry.trusted_mirrors, (std::vector<std::string>{"a:1", "b"}));
   EXPECT_TRUE(config->registry.skip_mirrors);
@@ -177,8 +176,7 @@ TEST(AgentConfig, TouchingIsOptedIntoAndNeedsTheApiServer) {
   RawConfig raw = Minimal();
   raw.kubelet.reset();
   EXPECT_FALSE(Validate(raw)->touch);
-  auto config = LoadAgentConfig(raw, Environment({{"PREFETCHD_TOUCH", "true"}}));
-  ASSERT_TRUE(config) << config.error().message();
+  auto config = tests::Must(LoadAgentConfig(raw, Environment({{"PREFETCHD_TOUCH", "true"}})));
   EXPECT_TRUE(config->touch);
   EXPECT_TRUE(config->kube_api);
   EXPECT_FALSE(config->touch_image_volumes);
@@ -196,8 +194,7 @@ TEST(AgentConfig, WhatIsDeclaredOfKubelet) {
                                     {"PREFETCHD_KUBELET_VERIFICATION", "NeverVerifyAllowlistedImages"},
                                     {"PREFETCHD_AUDIT_IGNORE", "*/pause,r.io/x:*"},
                                     {"PREFETCHD_KUBELET_ALLOWLIST", "reg:5000/a/*,r.io/b"}});
-  auto config = LoadAgentConfig(raw, environment);
-  ASSERT_TRUE(config) << config.error().message();
+  auto config = tests::Must(LoadAgentConfig(raw, environment));
   EXPECT_EQ(config->kubelet_root, "/r");
   EXPECT_EQ(config->kubelet_config, "/c.yaml");
   EXPECT_EQ(config->kubelet_config_dir, "/c.d");
@@ -212,8 +209,7 @@ TEST(AgentConfig, SpellingsOfOneThing) {
   raw.runtime_endpoint = Flag("/run/x.sock", "f");
   raw.listen = Flag("[::1]:0", "f");
   raw.kubelet_version = Flag("v1.36.2", "f");
-  auto config = Validate(raw);
-  ASSERT_TRUE(config) << config.error().message();
+  auto config = tests::Must(Validate(raw));
   EXPECT_EQ(config->runtime_endpoint, "unix:///run/x.sock");
   EXPECT_EQ(config->listen, (ListenAddress{"::1", 0}));
   EXPECT_EQ(config->kubelet_version, "1.36.2");
@@ -314,8 +310,7 @@ preflight:
   unlisted: ask
   pull: any
 )");
-  auto config = LoadAgentConfig({}, Environment({{"PREFETCHD_CONFIG", file}}));
-  ASSERT_TRUE(config) << config.error().message();
+  auto config = tests::Must(LoadAgentConfig({}, Environment({{"PREFETCHD_CONFIG", file}})));
   EXPECT_EQ(config->lists, (std::vector<std::string>{"/etc/a", "/etc/b"}));
   EXPECT_EQ(config->runtime_endpoint, "unix:///run/c.sock");
   EXPECT_EQ(config->image_credential_provider_config, "/etc/c.yaml");
@@ -399,8 +394,7 @@ TEST(AgentConfig, ALimitOfPullsIsOneForFarRegistriesToo) {
     RawConfig flags = Minimal();
     flags.config_file =
         Flag(root.Write("agent.yaml", std::string(kHead) + "limits: " + limits + "\n"), "--config");
-    auto config = LoadAgentConfig(flags, Environment({}));
-    ASSERT_TRUE(config) << config.error().message();
+    auto config = tests::Must(LoadAgentConfig(flags, Environment({})));
     EXPECT_EQ(config->limits.parallel_pulls_far, expected) << limits;
   }
 }
@@ -420,8 +414,7 @@ TEST(AgentConfig, FlagsOverEnvironmentOverFile) {
                                     {"PREFETCHD_DOCKER_CONFIG", "/a:/b:"},
                                     {"PREFETCHD_SERVICE_HOST", "10.0.0.1"},
                                     {"PREFETCHD_PORT", "tcp://10.0.0.1:9477"}});
-  auto config = LoadAgentConfig(flags, environment);
-  ASSERT_TRUE(config) << config.error().message();
+  auto config = tests::Must(LoadAgentConfig(flags, environment));
   EXPECT_EQ(config->listen.host, "c");
   EXPECT_EQ(config->local, "/environment");
   EXPECT_EQ(config->log_level, base::LogLevel::kError);
@@ -473,12 +466,10 @@ TEST(AgentConfig, AdmittingPodsNeedsTheApiServerAndNobodyIsAdmittedByDefault) {
              "--config");
     return LoadAgentConfig(flags, Environment({}));
   };
-  auto none = load("{always: ask}");
-  ASSERT_TRUE(none) << none.error().message();
+  auto none = tests::Must(load("{always: ask}"));
   EXPECT_FALSE(none->preflight.AdmitsAnybody());
   EXPECT_FALSE(none->kube_api);
-  auto some = load("{namespaces: [ci]}");
-  ASSERT_TRUE(some) << some.error().message();
+  auto some = tests::Must(load("{namespaces: [ci]}"));
   EXPECT_TRUE(some->kube_api);
   EXPECT_EQ(some->preflight, (plan::CallerRules{.namespaces = {"ci"}})) << "all else is off";
 
@@ -507,8 +498,7 @@ TEST(AgentConfig, NoNewerKubeletIsRefused) {
 TEST(AgentConfig, KubeletRulesAreAVersionWhoseRulesAreKnown) {
   RawConfig raw = Minimal();
   raw.kubelet_rules = Flag("v1.37.2", "--kubelet-rules");
-  auto config = LoadAgentConfig(raw, Environment({}));
-  ASSERT_TRUE(config.ok()) << config.error().message();
+  auto config = tests::Must(LoadAgentConfig(raw, Environment({})));
   EXPECT_EQ(config->kubelet_rules, (image::KubeletVersion{1, 37}));
 }
 
@@ -773,10 +763,9 @@ class EachSetting : public testing::TestWithParam<Setting> {};
 TEST_P(EachSetting, IsReadFromItsFieldAlone) {
   const Setting& setting = SettingNamed(GetParam().name);
   doc::Problems problems("agent.yaml");
-  auto raw = ReadConfigFile("apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n" +
-                                FieldOf(setting) + ": " + GivenFor(setting).in_file + "\n",
-                            problems);
-  ASSERT_TRUE(raw);
+  auto raw = tests::Must(ReadConfigFile("apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n" +
+                                            FieldOf(setting) + ": " + GivenFor(setting).in_file + "\n",
+                                        problems));
   if (setting.place == SettingPlace::kNotInFile) {
     EXPECT_FALSE(problems.empty());
     return;

@@ -4,6 +4,7 @@
 
 #include "base/sha256.h"
 #include "contract/contract_fixture.h"
+#include "must.h"
 #include "rows.h"
 
 namespace prefetch::tests::content_writing_contract {
@@ -121,8 +122,7 @@ TEST_P(ContentWritingContract, WrongBytesFailAndAreGone) {
   {
     auto opened = Open();
     EXPECT_EQ(opened.writer->Append(std::string(kBytes.size(), 'y')), std::nullopt);
-    auto failed = opened.writer->Commit();
-    ASSERT_TRUE(failed);
+    auto failed = tests::Must(opened.writer->Commit());
     EXPECT_EQ(failed->error_class, ErrorClass::kCorrupt) << failed->message;
   }
   auto again = OpenOnceFree();
@@ -159,8 +159,7 @@ TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
   begin(wrong, "all wronG");
   begin(begun, "only");
   begin(larger, "its size is told wrong");
-  auto writer = Open(taken).writer;
-  ASSERT_TRUE(writer);
+  auto writer = tests::Must(Open(taken).writer);
   EXPECT_EQ(writer->Append("takeN"), std::nullopt);
   std::uint64_t discarded = 0;
   const auto finish = [&](cri::PartialIngests partial) {
@@ -208,8 +207,7 @@ TEST_P(ContentWritingContract, AStopEndsAWriter) {
   auto opened = Open(Blob(), {.stop = stop.get_token()});
   ASSERT_EQ(opened.state, cri::BlobState::kWritable);
   stop.request_stop();
-  auto failed = opened.writer->Append(kBytes);
-  ASSERT_TRUE(failed);
+  auto failed = tests::Must(opened.writer->Append(kBytes));
   EXPECT_EQ(failed->error_class, ErrorClass::kCancelled);
   EXPECT_TRUE(
       Failed(world_->content().OpenBlob({.stop = stop.get_token()}, kLease, Blob()), ErrorClass::kCancelled));
@@ -235,8 +233,7 @@ TEST_P(ContentWritingContract, ASecondLeaseKeepsWhatIsThere) {
   MakeLease("prefetchd-2");
   ASSERT_TRUE(world_->content().EnsureLease(Soon(), kLease, std::chrono::hours(1)));
   Write();
-  auto second = world_->content().OpenBlob(Soon(), "prefetchd-2", Blob());
-  ASSERT_TRUE(second);
+  auto second = tests::Must(world_->content().OpenBlob(Soon(), "prefetchd-2", Blob()));
   EXPECT_EQ(second->state, cri::BlobState::kExists);
   ASSERT_TRUE(world_->content().DeleteLease(Soon(), kLease));
   MakeLease(kLease);
@@ -253,8 +250,7 @@ TEST_P(ContentWritingContract, WithoutALeaseNothingIsWritten) {
 
 TEST_P(ContentWritingContract, TheSnapshotterHasAName) {
   if (!world_->HasContentApi()) return;
-  auto snapshotter = world_->content().Snapshotter(Soon());
-  ASSERT_TRUE(snapshotter);
+  auto snapshotter = tests::Must(world_->content().Snapshotter(Soon()));
   EXPECT_TRUE(*snapshotter == "overlayfs" || *snapshotter == "native") << *snapshotter;
 }
 

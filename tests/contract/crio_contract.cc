@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "contract/contract_fixture.h"
+#include "must.h"
 #include "rows.h"
 
 namespace prefetch::tests::crio_contract {
@@ -78,8 +79,7 @@ class CrioContract : public ImageServiceContract {
 
 TEST_P(CrioContract, APullGivesTheIdOrInOldReleasesTheDigest) {
   auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
-  auto pulled = Pull(app.name);
-  ASSERT_TRUE(pulled) << pulled.error().message;
+  auto pulled = tests::Must(Pull(app.name));
   auto status = world_->images().ImageStatus(Soon(), app.name);
   ASSERT_TRUE(status && *status);
   EXPECT_EQ((*status)->image.id.find(':'), std::string::npos) << "a bare id";
@@ -335,8 +335,7 @@ TEST_P(CrioContract, WhatLosesItsTagIsListedByANameThatIsCut) {
   ASSERT_TRUE(Pull(old_app.name));
   const std::string id = (*world_->images().ImageStatus(Soon(), old_app.name))->image.id;
   ASSERT_TRUE(Pull(world_->Push({"team/app", "v1", {{2, kMegabyte}}}).name));
-  auto left = Listed(id);
-  ASSERT_TRUE(left);
+  auto left = tests::Must(Listed(id));
   EXPECT_EQ(left->repo_tags, Asked{});
   const std::string cut = old_app.name.substr(0, old_app.name.find(':'));
   EXPECT_EQ(left->repo_digests, Asked{cut + "@" + old_app.digest});
@@ -346,11 +345,9 @@ TEST_P(CrioContract, WhatLosesItsTagIsListedByANameThatIsCut) {
 
 TEST_P(CrioContract, AnArtifactIsPulledAndListedAndHasNoDetails) {
   auto chart = world_->Push({"team/chart", "v1", {{1, 10'000}}, false, std::nullopt, true});
-  auto pulled = Pull(chart.name);
-  ASSERT_TRUE(pulled) << pulled.error().message;
+  auto pulled = tests::Must(Pull(chart.name));
   const std::string id = chart.digest.substr(chart.digest.find(':') + 1);
-  auto listed = Listed(id);
-  ASSERT_TRUE(listed);
+  auto listed = tests::Must(Listed(id));
   EXPECT_EQ(listed->repo_tags, Asked{chart.name});
   EXPECT_EQ(listed->repo_digests, Asked{chart.repository + "@" + chart.digest});
   auto status = world_->images().ImageStatus(Soon(), chart.name);

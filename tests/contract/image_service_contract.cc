@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "contract/contract_fixture.h"
+#include "must.h"
 #include "rows.h"
 
 namespace prefetch::tests::image_service_contract {
@@ -11,15 +12,13 @@ namespace {
 using image::ErrorClass;
 
 TEST_P(ImageServiceContract, ConnectNamesTheRuntime) {
-  auto info = world_->images().Connect(Soon());
-  ASSERT_TRUE(info) << info.error().message;
+  auto info = tests::Must(world_->images().Connect(Soon()));
   EXPECT_EQ(info->name, world_->runtime_name());
   EXPECT_NE(info->version, "");
 }
 
 TEST_P(ImageServiceContract, OldContainerdTellsWhereItsMirrorsAre) {
-  auto info = world_->images().Connect(Soon());
-  ASSERT_TRUE(info) << info.error().message;
+  auto info = tests::Must(world_->images().Connect(Soon()));
   bool tells = info->name == "containerd" && info->version.starts_with("1.");
   EXPECT_EQ(info->registries.known, tells);
   if (!tells) return;
@@ -30,8 +29,7 @@ TEST_P(ImageServiceContract, OldContainerdTellsWhereItsMirrorsAre) {
 TEST_P(ImageServiceContract, APulledImageIsPresentUnderItsNameOnly) {
   auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
   EXPECT_FALSE(Present(app.name));
-  auto pulled = Pull(app.name);
-  ASSERT_TRUE(pulled) << pulled.error().message;
+  auto pulled = tests::Must(Pull(app.name));
   EXPECT_NE(*pulled, "");
   EXPECT_TRUE(Present(app.name));
   EXPECT_TRUE(Present(app.repository + "@" + app.digest));
@@ -52,8 +50,7 @@ TEST_P(ImageServiceContract, StatusTellsPlatformAndWhetherItIsUnpacked) {
   ASSERT_TRUE(by_id && *by_id);
   EXPECT_EQ((*by_id)->image.id, details.image.id);
   if (!world_->HasContentApi()) return;
-  auto unpacked = world_->content().IsUnpacked(Soon(), details.chain_id);
-  ASSERT_TRUE(unpacked) << unpacked.error().message;
+  auto unpacked = tests::Must(world_->content().IsUnpacked(Soon(), details.chain_id));
   EXPECT_TRUE(*unpacked);
   EXPECT_FALSE(*world_->content().IsUnpacked(Soon(), "sha256:" + std::string(64, '0')));
   EXPECT_TRUE(*world_->content().IsRunnable(Soon(), details.image.id, details.chain_id));
@@ -74,8 +71,7 @@ TEST_P(ImageServiceContract, ManyStatusesAtOnceAreThoseOfEach) {
     names.back() = app.name;
     ids.back() = (*world_->images().ImageStatus(Soon(), app.name))->image.id;
   }
-  auto all = world_->images().ImageStatuses(Soon(), names);
-  ASSERT_TRUE(all) << all.error().message;
+  auto all = tests::Must(world_->images().ImageStatuses(Soon(), names));
   ASSERT_EQ(all->size(), names.size());
   for (std::size_t i = 0; i < names.size(); i++) {
     EXPECT_EQ((*all)[i] ? (*all)[i]->image.id : "", ids[i]) << names[i];
@@ -99,8 +95,7 @@ TEST_P(ImageServiceContract, AnImageForAnotherPlatformIsPulledAllTheSame) {
 
 TEST_P(ImageServiceContract, PulledByDigestItHasNoTag) {
   auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
-  auto pulled = Pull(app.repository + "@" + app.digest);
-  ASSERT_TRUE(pulled) << pulled.error().message;
+  auto pulled = tests::Must(Pull(app.repository + "@" + app.digest));
   EXPECT_TRUE(Present(app.repository + "@" + app.digest));
   EXPECT_TRUE(Present(app.repository + ":any@" + app.digest));
   EXPECT_FALSE(Present(app.name));
@@ -130,8 +125,7 @@ TEST_P(ImageServiceContract, APrivateImageWantsItsCredential) {
   EXPECT_TRUE(Failed(refused, ErrorClass::kAccessDenied));
   EXPECT_EQ(refused.error().message.find("wrong-password"), std::string::npos);
   EXPECT_FALSE(Present(app.name));
-  auto pulled = Pull(app.name, Credential());
-  ASSERT_TRUE(pulled) << pulled.error().message;
+  auto pulled = tests::Must(Pull(app.name, Credential()));
   EXPECT_TRUE(Present(app.name));
 }
 
@@ -148,8 +142,7 @@ TEST_P(ImageServiceContract, WhatDoesNotExistIsNotFound) {
 }
 
 TEST_P(ImageServiceContract, AbsenceIsNoErrorOfStatus) {
-  auto status = world_->images().ImageStatus(Soon(), "open.example.test/team/none:v1");
-  ASSERT_TRUE(status) << status.error().message;
+  auto status = tests::Must(world_->images().ImageStatus(Soon(), "open.example.test/team/none:v1"));
   EXPECT_FALSE(*status);
 }
 
@@ -268,8 +261,7 @@ TEST_P(ImageServiceContract, WhatTheRegistrySaysHasItsClass) {
 }
 
 TEST_P(ImageServiceContract, OneFilesystemHoldsTheImages) {
-  auto filesystems = world_->images().ImageFsInfo(Soon());
-  ASSERT_TRUE(filesystems) << filesystems.error().message;
+  auto filesystems = tests::Must(world_->images().ImageFsInfo(Soon()));
   ASSERT_FALSE(filesystems->empty());
   EXPECT_EQ(filesystems->front().mountpoint[0], '/');
 }

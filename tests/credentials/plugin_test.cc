@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "credentials/plugin_answers.h"
+#include "must.h"
 #include "plugin_folder.h"
 #include "rig/expect_has.h"
 #include "rows.h"
@@ -51,8 +52,7 @@ class RunPluginTest : public testing::Test {
 };
 
 TEST_F(RunPluginTest, GivesTheAnswer) {
-  base::Result<PluginResponse> response = Run(good_);
-  ASSERT_TRUE(response.ok()) << response.error().message();
+  base::Result<PluginResponse> response = tests::Must(Run(good_));
   EXPECT_EQ(response->cache_key_type, CacheKeyType::kRegistry);
   ASSERT_EQ(response->auth.size(), 1U);
   EXPECT_EQ(response->auth[0].key, "reg.io");
@@ -264,8 +264,7 @@ TEST_F(PluginAnswersTest, AnEmptyAnswerIsKept) {
       "\"credentialprovider.kubelet.k8s.io/v1\",\"cacheKeyType\":\"Global\"}'",
       minutes(10));
   for (const char* image : {"r.io/a", "q.io/b"}) {
-    base::Result<AnswerCache::Answer> answer = answers_->Get({}, image);
-    ASSERT_TRUE(answer.ok());
+    base::Result<AnswerCache::Answer> answer = tests::Must(answers_->Get({}, image));
     EXPECT_TRUE((*answer)->empty());
   }
   EXPECT_EQ(Runs(), 1);
@@ -409,8 +408,7 @@ std::string KeyOf(const TokenAttributes& attributes, const ServiceAccountName& a
 }
 
 TEST(PluginIdentity, CarriesTheAnnotationsThatTheProviderNames) {
-  auto identity = IdentityFor(Attributes(), kAccount, Grant());
-  ASSERT_TRUE(identity.ok());
+  auto identity = tests::Must(IdentityFor(Attributes(), kAccount, Grant()));
   EXPECT_EQ(identity->annotations, (std::map<std::string, std::string>{{"example.com/role", "reader"}}));
   EXPECT_EQ(identity->token.Reveal(), "jwt");
   ServiceAccountGrant with_zone = Grant();

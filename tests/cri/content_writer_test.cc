@@ -21,6 +21,7 @@
 #include "cri/grpc_content_service.h"
 #include "cri/scripted_store.h"
 #include "http/server.h"
+#include "must.h"
 #include "rows.h"
 #include "temp_dir.h"
 
@@ -48,11 +49,9 @@ class ContentWriterTest : public testing::Test {
 TEST_F(ContentWriterTest, AfterAFailureItDiscardsNothing) {
   auto opened = Open("ok\nend 13 the disk has a fault");
   ASSERT_TRUE(opened && opened->writer);
-  auto failed = opened->writer->Append("abcd");
-  ASSERT_TRUE(failed);
+  auto failed = tests::Must(opened->writer->Append("abcd"));
   EXPECT_EQ(failed->message, "the disk has a fault");
-  auto no_use = opened->writer->Commit();
-  ASSERT_TRUE(no_use);
+  auto no_use = tests::Must(opened->writer->Commit());
   EXPECT_NE(no_use->error_class, ErrorClass::kCorrupt);
   EXPECT_EQ(store_.Seen().aborts, 0);
 }
@@ -79,16 +78,14 @@ TEST_F(ContentWriterTest, AnswersThatNobodyAskedForHoldNothingUp) {
 TEST_F(ContentWriterTest, AStopEndsTheWaitForAnAnswer) {
   auto opened = Open("ok\nwait");
   ASSERT_TRUE(opened && opened->writer);
-  auto failed = opened->writer->Append("abcd");
-  ASSERT_TRUE(failed);
+  auto failed = tests::Must(opened->writer->Append("abcd"));
   EXPECT_EQ(failed->error_class, ErrorClass::kCancelled);
 }
 
 // A socket that takes connections, and says nothing on them.
 TEST_F(ContentWriterTest, AStopEndsTheWaitForAConnection) {
   tests::TempDir dir;
-  auto silent = http::Listener::Unix(dir / "silent.sock", 0600);
-  ASSERT_TRUE(silent);
+  auto silent = tests::Must(http::Listener::Unix(dir / "silent.sock", 0600));
   std::jthread stopper([&] {
     pollfd came{silent->fd(), POLLIN, 0};
     EXPECT_EQ(::poll(&came, 1, 20'000), 1);
@@ -171,8 +168,7 @@ TEST_P(OthersIngestsTest, AreThoseThatNoLeaseOfOursHolds) {
   auto server = builder.BuildAndStart();
   ASSERT_NE(server, nullptr);
   GrpcContentService service({socket});
-  auto others = service.ForeignIngests({});
-  ASSERT_TRUE(others) << others.error().message;
+  auto others = tests::Must(service.ForeignIngests({}));
   EXPECT_EQ(*others, GetParam().expect);
 }
 

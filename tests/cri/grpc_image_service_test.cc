@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "cri/grpc_content_service.h"
+#include "must.h"
 #include "scripted_runtime.h"
 #include "temp_dir.h"
 
@@ -42,8 +43,7 @@ class GrpcImageServiceTest : public testing::Test {
 
 TEST_F(GrpcImageServiceTest, ConnectTellsWhoAnswers) {
   auto server = Serve();
-  auto info = service_.Connect(For(std::chrono::seconds(5)));
-  ASSERT_TRUE(info) << info.error().message;
+  auto info = tests::Must(service_.Connect(For(std::chrono::seconds(5))));
   EXPECT_EQ(*info, (RuntimeInfo{"scripted", "1.2.3~test"}));
   version_.not_ready_since = "loading plugins";
   auto not_yet = service_.Connect(For(std::chrono::seconds(5)));
@@ -55,8 +55,7 @@ TEST_F(GrpcImageServiceTest, ConnectTellsWhoAnswers) {
 TEST_F(GrpcImageServiceTest, ConnectTellsWhatTheRuntimeTellsOfItsRegistries) {
   version_.config = R"({"registry":{"configPath":"/c","mirrors":{"docker.io":{}}}})";
   auto server = Serve();
-  auto info = service_.Connect(For(std::chrono::seconds(5)));
-  ASSERT_TRUE(info) << info.error().message;
+  auto info = tests::Must(service_.Connect(For(std::chrono::seconds(5))));
   EXPECT_EQ(info->registries, (image::RuntimeRegistries{true, "/c", {"docker.io"}, true}));
 }
 
@@ -151,8 +150,8 @@ TEST_F(GrpcImageServiceTest, AStopBeforeTheCallSendsNothing) {
 TEST_F(GrpcImageServiceTest, APullSendsNameCredentialAndLeaseAndNothingElse) {
   auto server = Serve();
   image::AuthConfig auth{"robot", base::Secret("pw")};
-  auto pulled = service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", auth, "prefetchd-1"});
-  ASSERT_TRUE(pulled) << pulled.error().message;
+  auto pulled =
+      tests::Must(service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", auth, "prefetchd-1"}));
   EXPECT_EQ(*pulled, "sha256:id");
   EXPECT_EQ(images_.pulled.image().image(), "a.example/b:v1");
   EXPECT_EQ(images_.pulled.auth().username(), "robot");
@@ -210,8 +209,7 @@ TEST_F(GrpcImageServiceTest, AListOfSixMegabytesArrives) {
   const std::string tag = "registry.example.test/" + std::string(1000, 'a');
   for (int i = 0; i < 6000; i++) images_.images.add_images()->add_repo_tags(tag + std::to_string(i));
   auto server = Serve();
-  auto images = service_.ListImages(For(std::chrono::seconds(20)));
-  ASSERT_TRUE(images) << images.error().message;
+  auto images = tests::Must(service_.ListImages(For(std::chrono::seconds(20))));
   EXPECT_EQ(images->size(), 6000u);
 }
 
@@ -253,8 +251,7 @@ TEST_F(GrpcImageServiceTest, FieldsOfAFutureAreIgnored) {
 
 TEST_F(GrpcImageServiceTest, AnAbsentImageIsNoError) {
   auto server = Serve();
-  auto status = service_.ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1");
-  ASSERT_TRUE(status) << status.error().message;
+  auto status = tests::Must(service_.ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1"));
   EXPECT_FALSE(*status);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/sha256.h"
+#include "must.h"
 #include "rows.h"
 
 namespace prefetch::cri::pull_resources_test {
@@ -113,8 +114,7 @@ std::string Manifest(const std::string& layers,
 
 TEST(ImageBlobsTest, NamesAndLabelsAreContainerdsOwn) {
   const std::string manifest = Manifest(Layer(kLayer) + "," + Layer(kOther));
-  auto image = BlobsOf(Named("reg.example:5000/team/app:v1"), "", manifest);
-  ASSERT_TRUE(image);
+  auto image = tests::Must(BlobsOf(Named("reg.example:5000/team/app:v1"), "", manifest));
   const std::map<std::string, std::string> source = {
       {"containerd.io/distribution.source.reg.example", "team/app"}};
   EXPECT_EQ(image->blobs, (std::vector<BlobToWrite>{{"config-" + kConfig, kConfig, 10, source},
@@ -133,8 +133,7 @@ TEST(ImageBlobsTest, NamesAndLabelsAreContainerdsOwn) {
 
 TEST(ImageBlobsTest, AnIndexKeepsItsManifest) {
   const std::string manifest = Manifest(Layer(kLayer));
-  auto image = BlobsOf(Named("app"), "{}", manifest);
-  ASSERT_TRUE(image);
+  auto image = tests::Must(BlobsOf(Named("app"), "{}", manifest));
   ASSERT_EQ(image->documents.size(), 2U);
   const ImageDocument& index = image->documents.back();
   EXPECT_EQ(index.bytes, "{}");
@@ -145,8 +144,7 @@ TEST(ImageBlobsTest, AnIndexKeepsItsManifest) {
 }
 
 TEST(ImageBlobsTest, ALayerThatIsListedTwiceIsOneBlob) {
-  auto image = BlobsOf(Named("app"), "", Manifest(Layer(kLayer) + "," + Layer(kLayer)));
-  ASSERT_TRUE(image);
+  auto image = tests::Must(BlobsOf(Named("app"), "", Manifest(Layer(kLayer) + "," + Layer(kLayer))));
   EXPECT_EQ(image->blobs.size(), 2U);
 }
 

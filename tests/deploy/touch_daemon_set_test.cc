@@ -6,6 +6,7 @@
 
 #include "deploy/kustomization.h"
 #include "doc/node.h"
+#include "must.h"
 
 namespace prefetch::deploy::touch_daemon_set_test {
 namespace {
@@ -25,8 +26,7 @@ std::vector<doc::Node> DaemonSets(const Generated& generated) {
 }
 
 TEST(TouchDaemonSets, TwentyImagesEachInTheListsOrder) {
-  auto generated = GenerateTouchDaemonSets(EmbeddedFiles(), Images(45));
-  ASSERT_TRUE(generated) << generated.error().message();
+  auto generated = tests::Must(GenerateTouchDaemonSets(EmbeddedFiles(), Images(45)));
   std::vector<doc::Node> sets = DaemonSets(*generated);
   ASSERT_EQ(sets.size(), 3U);
   std::size_t seen = 0;
@@ -61,31 +61,28 @@ std::size_t NotesOnControlPlanes(const std::vector<std::string>& notes) {
 }
 
 TEST(TouchDaemonSets, ASelectorOfControlPlanesNeedsThemIncluded) {
-  auto without = GenerateTouchDaemonSets(EmbeddedFiles(), Images(1), kControlPlanes);
-  ASSERT_TRUE(without);
+  auto without = tests::Must(GenerateTouchDaemonSets(EmbeddedFiles(), Images(1), kControlPlanes));
   EXPECT_EQ(NotesOnControlPlanes(without->notes), 1U);
   NodeChoice included = kControlPlanes;
   included.control_plane = true;
-  auto with = GenerateTouchDaemonSets(EmbeddedFiles(), Images(1), included);
-  ASSERT_TRUE(with);
+  auto with = tests::Must(GenerateTouchDaemonSets(EmbeddedFiles(), Images(1), included));
   EXPECT_EQ(NotesOnControlPlanes(with->notes), 0U);
 }
 
 // The overlays kind and k3s include control planes by themselves.
 TEST(Generate, OnlyWhereControlPlanesAreLeftOutIsASelectorOfThemNoted) {
   for (const std::string& platform : Platforms(EmbeddedFiles())) {
-    auto generated = Generate(EmbeddedFiles(), {.platform = platform,
-                                                .lists = {{.name = "images.txt", .text = "r.io/a:v1\n"}},
-                                                .nodes = kControlPlanes});
-    ASSERT_TRUE(generated) << generated.error().message();
+    auto generated =
+        tests::Must(Generate(EmbeddedFiles(), {.platform = platform,
+                                               .lists = {{.name = "images.txt", .text = "r.io/a:v1\n"}},
+                                               .nodes = kControlPlanes}));
     EXPECT_EQ(NotesOnControlPlanes(generated->notes), platform == "kind" || platform == "k3s" ? 0U : 1U)
         << platform;
   }
 }
 
 TEST(TouchDaemonSets, NoRightsComeAlong) {
-  auto generated = GenerateTouchDaemonSets(EmbeddedFiles(), Images(1));
-  ASSERT_TRUE(generated);
+  auto generated = tests::Must(GenerateTouchDaemonSets(EmbeddedFiles(), Images(1)));
   for (const doc::Node& document : generated->documents) {
     EXPECT_EQ(TextAt(document, {"kind"}).find("Role"), std::string::npos);
   }

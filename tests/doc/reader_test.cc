@@ -7,6 +7,7 @@
 #include "doc/node.h"
 #include "doc/write.h"
 #include "doc/yaml.h"
+#include "must.h"
 
 namespace prefetch::doc::reader_test {
 namespace {
@@ -55,8 +56,7 @@ Everything Decode(const Node& root, Problems& problems) {
 // A terminal would obey them, and a log would have one more line.
 TEST(Reader, ControlCharactersOfAKeyAreNotSaid) {
   Problems problems("x.json");
-  auto root = ParseJson(R"({"a\u001b[2J\nx.json:9:9: b":1})", problems);
-  ASSERT_TRUE(root);
+  auto root = tests::Must(ParseJson(R"({"a\u001b[2J\nx.json:9:9: b":1})", problems));
   ObjectReader(Reader(*root, problems)).Finish();
   ASSERT_EQ(problems.Lines().size(), 1U);
   EXPECT_EQ(Lines(problems).find_first_of("\x1b\n"), std::string::npos) << Lines(problems);
@@ -64,7 +64,7 @@ TEST(Reader, ControlCharactersOfAKeyAreNotSaid) {
 
 TEST(Reader, ReadsEveryType) {
   Problems problems("x.yaml");
-  auto root = ParseYaml(R"(kind: Everything
+  auto root = tests::Must(ParseYaml(R"(kind: Everything
 text: "yes"
 flag: false
 count: 10
@@ -74,8 +74,7 @@ names: [a, "1"]
 labels: {x.y/z: v}
 items: [{name: inner}]
 )",
-                        problems);
-  ASSERT_TRUE(root);
+                                    problems));
   Everything out = Decode(*root, problems);
   EXPECT_EQ(Lines(problems), "");
   EXPECT_EQ(out.text, "yes");
@@ -90,7 +89,7 @@ items: [{name: inner}]
 
 TEST(Reader, FindsAllMistakesInOnePass) {
   Problems problems("x.yaml");
-  auto root = ParseYaml(R"(kind: Something
+  auto root = tests::Must(ParseYaml(R"(kind: Something
 text: yes
 flag: yes
 count: 11
@@ -104,8 +103,7 @@ items:
 colour: Red
 other: 1
 )",
-                        problems);
-  ASSERT_TRUE(root);
+                                    problems));
   Decode(*root, problems);
   EXPECT_EQ(Lines(problems), R"(x.yaml:1:7: kind: must be Everything
 x.yaml:2:7: text: must be a string; Kubernetes takes this word for a boolean, so put it in quotes
@@ -125,10 +123,9 @@ x.yaml:13:1: other: unknown field)");
 
 TEST(Reader, TypesAreNotGuessed) {
   Problems problems("x.json");
-  auto root = ParseJson(R"({"kind":"Everything","text":5,"flag":"true","count":"3","wait":60,
+  auto root = tests::Must(ParseJson(R"({"kind":"Everything","text":5,"flag":"true","count":"3","wait":60,
 "color":null,"names":"a","labels":[],"items":{}})",
-                        problems);
-  ASSERT_TRUE(root);
+                                    problems));
   Decode(*root, problems);
   EXPECT_EQ(Lines(problems), R"(x.json:1:29: text: must be a string, not an integer; put it in quotes
 x.json:1:38: flag: must be true or false
@@ -141,8 +138,7 @@ x.json:2:46: items: must be a sequence, not a mapping)");
 
 TEST(Reader, ADocumentThatIsNoMappingIsOneMistake) {
   Problems problems("x.yaml");
-  auto root = ParseYaml("- a\n", problems);
-  ASSERT_TRUE(root);
+  auto root = tests::Must(ParseYaml("- a\n", problems));
   Decode(*root, problems);
   EXPECT_EQ(Lines(problems), "x.yaml:1:1: must be a mapping, not a sequence");
 }

@@ -22,6 +22,7 @@
 #include "fakes/certificates.h"
 #include "fakes/front.h"
 #include "http/server.h"
+#include "must.h"
 #include "raw_socket.h"
 #include "rows.h"
 #include "temp_dir.h"
@@ -66,26 +67,21 @@ TEST(CurlClient, SpeaksToOurServerOverTcpAndSocketFile) {
   CurlClient client;
 
   std::string base_url = "http://" + (*tcp)->address();
-  auto got = client.Send(Patient(), {.url = base_url + "/a", .headers = {{"X-A", "v"}}});
-  ASSERT_TRUE(got) << got.error().message();
+  auto got = tests::Must(client.Send(Patient(), {.url = base_url + "/a", .headers = {{"X-A", "v"}}}));
   EXPECT_EQ(got->status, 200);
   EXPECT_EQ(got->body, "GET /a  v");
   EXPECT_EQ(got->headers.All("X-b"), (std::vector<std::string_view>{"1", "2"}));
 
-  auto put = client.Send(Patient(), {.method = "PUT", .url = base_url + "/a", .body = "data"});
-  ASSERT_TRUE(put) << put.error().message();
+  auto put = tests::Must(client.Send(Patient(), {.method = "PUT", .url = base_url + "/a", .body = "data"}));
   EXPECT_EQ(put->body, "PUT /a data -");
-  auto missing = client.Send(Patient(), {.url = base_url + "/no"});
-  ASSERT_TRUE(missing);
+  auto missing = tests::Must(client.Send(Patient(), {.url = base_url + "/no"}));
   EXPECT_EQ(missing->status, 404);
-  auto head = client.Send(Patient(), {.method = "HEAD", .url = base_url + "/a"});
-  ASSERT_TRUE(head) << head.error().message();
+  auto head = tests::Must(client.Send(Patient(), {.method = "HEAD", .url = base_url + "/a"}));
   EXPECT_EQ(head->headers.Get("content-length"), "9");
   EXPECT_EQ(head->body, "");
 
-  auto over = client.Send(
-      Patient(), {.method = "POST", .url = "http://local/b", .body = "x", .unix_socket = dir / "p.sock"});
-  ASSERT_TRUE(over) << over.error().message();
+  auto over = tests::Must(client.Send(
+      Patient(), {.method = "POST", .url = "http://local/b", .body = "x", .unix_socket = dir / "p.sock"}));
   EXPECT_EQ(over->body, "POST /b x -");
 }
 
@@ -96,8 +92,7 @@ TEST(CurlClient, KeepsItsConnection) {
   {
     CurlClient client;
     for (int i = 0; i < 5; i++) {
-      auto got = client.Send(Patient(), {.url = server.Url()});
-      ASSERT_TRUE(got) << got.error().message();
+      auto got = tests::Must(client.Send(Patient(), {.url = server.Url()}));
       EXPECT_EQ(got->body, "ok");
     }
   }
@@ -108,8 +103,7 @@ TEST(CurlClient, AConnectionThatDiedMeanwhileIsReplaced) {
   ScriptedServer server(Answers(std::string(kOk)));  // closes after each answer, without saying so
   CurlClient client;
   for (int i = 0; i < 3; i++) {
-    auto got = client.Send(Patient(), {.url = server.Url()});
-    ASSERT_TRUE(got) << got.error().message();
+    auto got = tests::Must(client.Send(Patient(), {.url = server.Url()}));
   }
   EXPECT_EQ(server.accepted(), 3);
 }
@@ -148,8 +142,7 @@ TEST(CurlClient, RedirectsAreAnswersLikeOthers) {
   ScriptedServer server(
       Answers("HTTP/1.1 307 Temporary Redirect\r\nLocation: http://elsewhere/\r\nContent-Length: 0\r\n\r\n"));
   CurlClient client;
-  auto got = client.Send(Patient(), {.url = server.Url()});
-  ASSERT_TRUE(got) << got.error().message();
+  auto got = tests::Must(client.Send(Patient(), {.url = server.Url()}));
   EXPECT_EQ(got->status, 307);
   EXPECT_EQ(got->headers.Get("location"), "http://elsewhere/");
 }
@@ -157,8 +150,7 @@ TEST(CurlClient, RedirectsAreAnswersLikeOthers) {
 TEST(CurlClient, OfSeveralHeaderBlocksTheLastCounts) {
   ScriptedServer server(Answers("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + std::string(kOk)));
   CurlClient client;
-  auto got = client.Send(Patient(), {.url = server.Url()});
-  ASSERT_TRUE(got) << got.error().message();
+  auto got = tests::Must(client.Send(Patient(), {.url = server.Url()}));
   EXPECT_FALSE(got->headers.Has("Link"));
 }
 
@@ -258,8 +250,7 @@ TEST(CurlClient, AUrlIsSentAsItIsUnderstood) {
                   "GET /?" + std::string(100'000, 'n')},
         std::pair{"http://" + address + "\\x:t0p@127.0.0.1:1/", std::string("GET /\\x:t0p@127.0.0.1:1/")},
         std::pair{"HTTP://" + address + "?a#b", std::string("GET /?a")}}) {
-    auto got = client.Send(Patient(), {.url = url});
-    ASSERT_TRUE(got) << got.error().message();
+    auto got = tests::Must(client.Send(Patient(), {.url = url}));
     std::lock_guard lock(mutex);
     EXPECT_TRUE(request.starts_with(line + " HTTP/1.1\r\n")) << request.substr(0, 200);
     EXPECT_EQ(request.find("Authorization"), std::string::npos) << request;
@@ -277,8 +268,7 @@ TEST(CurlClient, WhatCannotBeReachedIsSaid) {
   auto absent = client.Send(Patient(), {.url = "http://x/", .unix_socket = dir / "no.sock"});
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code(), Code::kNotFound) << absent.error().message();
-  auto dead = Listener::Unix(dir / "dead.sock", 0600);
-  ASSERT_TRUE(dead);
+  auto dead = tests::Must(Listener::Unix(dir / "dead.sock", 0600));
   std::filesystem::rename(dir / "dead.sock", dir / "left.sock");
   { Listener gone = std::move(*dead); }
   auto left = client.Send(Patient(), {.url = "http://x/", .unix_socket = dir / "left.sock"});
@@ -344,8 +334,7 @@ TEST(CurlClient, ABodyGoesToItsSink) {
       Answers("HTTP/1.1 206 Partial Content\r\nX-F: y\r\nContent-Length: 10\r\n\r\n0123456789"));
   CurlClient client;
   Sink sink;
-  auto got = client.Send(Patient(), sink.To(server.Url()));
-  ASSERT_TRUE(got) << got.error().message();
+  auto got = tests::Must(client.Send(Patient(), sink.To(server.Url())));
   EXPECT_EQ(got->status, 206);
   EXPECT_EQ(got->body, "");
   EXPECT_EQ(sink.got, "0123456789");
@@ -371,8 +360,7 @@ TEST(CurlClient, OfABodyThatIsNoContentOnlyTheBeginningIsKept) {
     Sink sink;
     Request request = sink.To(server.Url());
     request.max_error_body_bytes = 4;
-    auto got = client.Send(Patient(), request);
-    ASSERT_TRUE(got) << got.error().message();
+    auto got = tests::Must(client.Send(Patient(), request));
     EXPECT_EQ(got->body, "0123") << status;
     EXPECT_EQ(sink.got, "");
   }
@@ -401,12 +389,11 @@ TEST(CurlClient, ASinkGetsNoMoreThanIsAllowed) {
 }
 
 TEST(CurlClient, ManyThreadsShareIt) {
-  auto listener = Listener::Tcp("127.0.0.1:0");
-  ASSERT_TRUE(listener);
-  auto server = Server::Start(std::move(*listener), {}, [](const ServerRequest& request) -> ServerResponse {
-    return {.body = request.path};
-  });
-  ASSERT_TRUE(server);
+  auto listener = tests::Must(Listener::Tcp("127.0.0.1:0"));
+  auto server =
+      tests::Must(Server::Start(std::move(*listener), {}, [](const ServerRequest& request) -> ServerResponse {
+        return {.body = request.path};
+      }));
   CurlClient client;
   std::atomic<int> good{0};
   {
@@ -634,8 +621,7 @@ TEST(Exchange, OtherRequestsPassOverHeadersThatGoRefuses) {
   EXPECT_EQ(FaultOf("HTTP/1.1 204 No Content\r\n" + odd + "\r\n", "GET", false), Fault::kNone);
   ScriptedServer server(Answers("HTTP/1.1 204 No Content\r\n" + odd + "\r\n"));
   CurlClient client;
-  auto response = client.Send(Patient(), {.url = server.Url()});
-  ASSERT_TRUE(response) << response.error().message();
+  auto response = tests::Must(client.Send(Patient(), {.url = server.Url()}));
   using Fields = std::vector<std::pair<std::string, std::string>>;
   EXPECT_EQ(response->headers.fields(), (Fields{{"B", "z"}}));
 }
@@ -643,8 +629,7 @@ TEST(Exchange, OtherRequestsPassOverHeadersThatGoRefuses) {
 TEST(Exchange, AFoldedLineIsNoFieldOfItsOwn) {
   ScriptedServer server(Answers("HTTP/1.1 200 OK\r\nA: x\r\n\tB: y\r\nContent-Length: 0\r\n\r\n"));
   CurlClient client;
-  auto response = client.Send(Patient(), {.url = server.Url()});
-  ASSERT_TRUE(response);
+  auto response = tests::Must(client.Send(Patient(), {.url = server.Url()}));
   EXPECT_EQ(response->headers.Get("A"), "x B: y");
   EXPECT_FALSE(response->headers.Has("B"));
 }
@@ -702,12 +687,10 @@ TEST(Exchange, OfALongErrorOnlyTheBeginningIsRead) {
   });
   CurlClient client;
   Request request{.url = server.Url(), .max_error_body_bytes = 1000};
-  auto refused = client.Send(Patient(), request);
-  ASSERT_TRUE(refused) << refused.error().message();
+  auto refused = tests::Must(client.Send(Patient(), request));
   EXPECT_EQ(refused->status, 403);
   EXPECT_EQ(refused->body, std::string(1000, 'x'));
-  auto whole = client.Send(Patient(), request);
-  ASSERT_TRUE(whole) << whole.error().message();
+  auto whole = tests::Must(client.Send(Patient(), request));
   EXPECT_EQ(whole->body.size(), body.size());
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "must.h"
 #include "raw_socket.h"
 #include "rows.h"
 #include "temp_dir.h"
@@ -275,10 +276,8 @@ TEST(Server, TwoServersOnePerListener) {
   tests::TempDir dir;
   std::string path = dir / "p.sock";
   auto tcp = StartTcp();
-  auto listener = Listener::Unix(path, 0600);
-  ASSERT_TRUE(listener);
-  auto local = Server::Start(std::move(*listener), {}, &Echo);
-  ASSERT_TRUE(local);
+  auto listener = tests::Must(Listener::Unix(path, 0600));
+  auto local = tests::Must(Server::Start(std::move(*listener), {}, &Echo));
   EXPECT_EQ((*local)->address(), "unix://" + path);
   RawClient client(path);
   client.Send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -306,15 +305,14 @@ TEST(Server, CanBeStoppedTheMomentItHasStarted) {
 
 TEST(Server, ItsThreadTakesNoSignal) {
   std::atomic<int> blocked{0};
-  auto listener = Listener::Tcp("127.0.0.1:0");
-  ASSERT_TRUE(listener);
-  auto server = Server::Start(std::move(*listener), {}, [&](const ServerRequest&) -> ServerResponse {
-    sigset_t mask;
-    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-    blocked = sigismember(&mask, SIGTERM) + sigismember(&mask, SIGPIPE) + sigismember(&mask, SIGINT);
-    return {};
-  });
-  ASSERT_TRUE(server);
+  auto listener = tests::Must(Listener::Tcp("127.0.0.1:0"));
+  auto server =
+      tests::Must(Server::Start(std::move(*listener), {}, [&](const ServerRequest&) -> ServerResponse {
+        sigset_t mask;
+        pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+        blocked = sigismember(&mask, SIGTERM) + sigismember(&mask, SIGPIPE) + sigismember(&mask, SIGINT);
+        return {};
+      }));
   Get(**server, "/");
   EXPECT_EQ(blocked, 3);
 }
@@ -326,8 +324,7 @@ unsigned ModeOf(const std::string& path) {
 }
 
 TEST(TcpListener, PortZeroTakesAFreeOne) {
-  auto listener = Listener::Tcp("127.0.0.1:0");
-  ASSERT_TRUE(listener) << listener.error().message();
+  auto listener = tests::Must(Listener::Tcp("127.0.0.1:0"));
   EXPECT_GT(listener->port(), 0);
   EXPECT_EQ(listener->address(), "127.0.0.1:" + std::to_string(listener->port()));
   EXPECT_FALSE(listener->local());
@@ -335,14 +332,12 @@ TEST(TcpListener, PortZeroTakesAFreeOne) {
 }
 
 TEST(TcpListener, EveryAddressTakesIpv4Too) {
-  auto listener = Listener::Tcp(":0");
-  ASSERT_TRUE(listener) << listener.error().message();
+  auto listener = tests::Must(Listener::Tcp(":0"));
   EXPECT_TRUE(tests::RawClient(listener->port()).connected());
 }
 
 TEST(TcpListener, ATakenPortIsSaidClearly) {
-  auto first = Listener::Tcp("127.0.0.1:0");
-  ASSERT_TRUE(first);
+  auto first = tests::Must(Listener::Tcp("127.0.0.1:0"));
   auto second = Listener::Tcp(first->address());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), base::Code::kUnavailable);
@@ -369,8 +364,7 @@ TEST(UnixListener, MakesItsFolderAndGoesWithItsFile) {
   tests::TempDir dir;
   std::string path = dir / "a/b/p.sock";
   {
-    auto listener = Listener::Unix(path, 0600);
-    ASSERT_TRUE(listener) << listener.error().message();
+    auto listener = tests::Must(Listener::Unix(path, 0600));
     EXPECT_EQ(ModeOf(path), 0600U);
     EXPECT_EQ(ModeOf(dir / "a/b"), 0755U);
     EXPECT_EQ(listener->address(), "unix://" + path);
@@ -393,23 +387,20 @@ TEST(UnixListener, ADeadProcessSocketIsReplaced) {
   tests::TempDir dir;
   std::string path = dir / "p.sock";
   {
-    auto dead = Listener::Unix(path, 0600);
-    ASSERT_TRUE(dead);
+    auto dead = tests::Must(Listener::Unix(path, 0600));
     // As if the process had died: the file stays behind, under another name for its destructor.
     std::filesystem::rename(path, dir / "left");
   }
   std::filesystem::rename(dir / "left", path);
   ASSERT_FALSE(tests::RawClient(path).connected());
-  auto listener = Listener::Unix(path, 0600);
-  ASSERT_TRUE(listener) << listener.error().message();
+  auto listener = tests::Must(Listener::Unix(path, 0600));
   EXPECT_TRUE(tests::RawClient(path).connected());
 }
 
 TEST(UnixListener, ALiveOneIsLeftAlone) {
   tests::TempDir dir;
   std::string path = dir / "p.sock";
-  auto first = Listener::Unix(path, 0600);
-  ASSERT_TRUE(first);
+  auto first = tests::Must(Listener::Unix(path, 0600));
   auto second = Listener::Unix(path, 0600);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), base::Code::kUnavailable);
@@ -432,8 +423,7 @@ TEST(UnixListener, AFileThatSomebodyPutThereMeanwhileStays) {
   tests::TempDir dir;
   std::string path = dir / "p.sock";
   {
-    auto listener = Listener::Unix(path, 0600);
-    ASSERT_TRUE(listener);
+    auto listener = tests::Must(Listener::Unix(path, 0600));
     std::filesystem::rename(path, dir / "moved");
     dir.Write("p.sock", "somebody else's");
   }

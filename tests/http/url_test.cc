@@ -6,6 +6,7 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "http/curl_request.h"
+#include "must.h"
 #include "rows.h"
 
 namespace prefetch::http::url_test {
@@ -19,8 +20,7 @@ struct TargetCase {
 };
 class ParseTargetTest : public testing::TestWithParam<TargetCase> {};
 TEST_P(ParseTargetTest, IsTakenApart) {
-  auto target = ParseTarget(GetParam().target);
-  ASSERT_TRUE(target) << target.error().message();
+  auto target = tests::Must(ParseTarget(GetParam().target));
   EXPECT_EQ(target->path, GetParam().path);
   EXPECT_EQ(target->query, GetParam().query);
 }
@@ -127,8 +127,7 @@ TEST_ROWS(
     {"TooLong", "https://a/" + std::string(9000, 'x'), ""});
 
 TEST(ResolveLocation, AsSeenFromARequest) {
-  auto base = ParseAbsoluteUrl("https://reg.example:5000/v2/a/b/manifests/v1?ns=x");
-  ASSERT_TRUE(base);
+  auto base = tests::Must(ParseAbsoluteUrl("https://reg.example:5000/v2/a/b/manifests/v1?ns=x"));
   const struct {
     std::string location, target;
   } rows[] = {
@@ -165,8 +164,7 @@ struct NoProxyCase {
 class NoProxyTest : public testing::TestWithParam<NoProxyCase> {};
 
 TEST_P(NoProxyTest, Table) {
-  auto url = ParseAbsoluteUrl(GetParam().url);
-  ASSERT_TRUE(url);
+  auto url = tests::Must(ParseAbsoluteUrl(GetParam().url));
   EXPECT_EQ(BypassesProxy(GetParam().no_proxy, *url), GetParam().bypasses);
 }
 

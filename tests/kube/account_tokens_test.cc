@@ -15,6 +15,7 @@
 #include "kube/cluster.h"
 #include "kube/http_api.h"
 #include "kube/identity.h"
+#include "must.h"
 #include "rows.h"
 #include "temp_dir.h"
 
@@ -95,8 +96,7 @@ TEST_F(AccountTokensTest, AnnotationsAreSeenWithinAMinuteAndANewAccountIsAnother
   const std::string first = TokenOf(tokens);
   Account("uid-1", "{\"example.com/role\":\"writer\"}");
   clock_.Advance(seconds(61));
-  auto got = tokens.Get(base::Call{}.Within(seconds(20)), "sts.test");
-  ASSERT_TRUE(got.ok()) << got.error().message();
+  auto got = tests::Must(tokens.Get(base::Call{}.Within(seconds(20)), "sts.test"));
   EXPECT_EQ(got->annotations.at("example.com/role"), "writer");
   EXPECT_EQ(got->token.Reveal(), first);
   Account("uid-2", "{}");
@@ -178,8 +178,7 @@ class IdentityTest : public testing::Test {
 TEST_F(IdentityTest, AStaticTokenIsWhatItIs) {
   Identity identity(
       {.server = "https://a", .tls_server_name = "n", .verify = false, .token = base::Secret("t")}, clock_);
-  auto auth = identity.Current(Patient());
-  ASSERT_TRUE(auth);
+  auto auth = tests::Must(identity.Current(Patient()));
   EXPECT_EQ(auth->authorization.Reveal(), "Bearer t");
   EXPECT_EQ(auth->tls->server_name, "n");
   EXPECT_FALSE(auth->tls->verify);
@@ -204,8 +203,7 @@ TEST_F(IdentityTest, FilesAreReadAgainWhenTheyChange) {
   dir_.Write("token", "one\n");
   dir_.Write("ca.crt", "CA 1");
   Identity identity(FromFiles(), clock_);
-  auto first = identity.Current(Patient());
-  ASSERT_TRUE(first) << first.error().message();
+  auto first = tests::Must(identity.Current(Patient()));
   EXPECT_EQ(first->authorization.Reveal(), "Bearer one");
   EXPECT_EQ(first->tls->ca_pem, "CA 1");
   EXPECT_EQ(identity.Current(Patient())->generation, first->generation);
@@ -268,12 +266,10 @@ TEST_F(IdentityTest, ARefusedTokenIsReplacedIfThereIsAnother) {
   dir_.Write("token", "one");
   dir_.Write("ca.crt", "CA");
   Identity identity(FromFiles(), clock_);
-  auto first = identity.Current(Patient());
-  ASSERT_TRUE(first);
+  auto first = tests::Must(identity.Current(Patient()));
   EXPECT_FALSE(identity.Replacement(Patient(), *first));
   Rotate("token", "two");
-  auto second = identity.Replacement(Patient(), *first);
-  ASSERT_TRUE(second);
+  auto second = tests::Must(identity.Replacement(Patient(), *first));
   EXPECT_EQ(second->authorization.Reveal(), "Bearer two");
   // A second thread that was refused with the first one gets what is there by now.
   EXPECT_EQ(identity.Replacement(Patient(), *first)->generation, second->generation);
@@ -290,8 +286,7 @@ TEST_F(IdentityTest, APluginsCredentialLastsUntilItExpires) {
 
 TEST_F(IdentityTest, APluginsCredentialWithoutAnEndLastsUntilItIsRefused) {
   Identity identity(FromPlugin(""), clock_);
-  auto first = identity.Current(Patient());
-  ASSERT_TRUE(first) << first.error().message();
+  auto first = tests::Must(identity.Current(Patient()));
   clock_.Advance(std::chrono::hours(1000));
   EXPECT_EQ(TokenOf(identity), "Bearer token-1");
   EXPECT_EQ(identity.Replacement(Patient(), *first)->authorization.Reveal(), "Bearer token-2");

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "must.h"
 #include "temp_dir.h"
 
 namespace prefetch::kube::kubeconfig_test {
@@ -188,8 +189,7 @@ TEST(KubeconfigTest, IsRead) {
     dir.Write("pki/ca.crt", "CA");
     dir.Write("pki/c.key", "KEY");
     ::chmod((dir / "plugin").c_str(), 0755);
-    auto cluster = Read(dir, row.text);
-    ASSERT_TRUE(cluster) << cluster.error().message();
+    auto cluster = tests::Must(Read(dir, row.text));
     row.check(*cluster, dir);
   }
 }
@@ -282,8 +282,7 @@ TEST(Kubeconfig, SeveralFilesAreMergedAsKubectlDoes) {
       dir.Write("b/two", File("server: \"https://two\", tls-server-name: two", "token: two"));
   auto get_env =
       Environment({{"KUBECONFIG", (dir / "missing") + ":" + (dir / "empty") + ":" + first + "::" + second}});
-  auto cluster = FromKubeconfig(get_env, {});
-  ASSERT_TRUE(cluster) << cluster.error().message();
+  auto cluster = tests::Must(FromKubeconfig(get_env, {}));
   EXPECT_EQ(cluster->server, "https://one");
   EXPECT_EQ(cluster->tls_server_name, "");
   EXPECT_EQ(cluster->token_file, dir / "a/t");
@@ -293,8 +292,7 @@ TEST(Kubeconfig, SeveralFilesAreMergedAsKubectlDoes) {
 TEST(Kubeconfig, ContextsCanBeChosen) {
   tests::TempDir dir;
   std::string text = File(kServer, "token: t") + "- name: other\n  context: {cluster: k, namespace: o}\n";
-  auto cluster = Read(dir, text, {.context = "other"});
-  ASSERT_TRUE(cluster) << cluster.error().message();
+  auto cluster = tests::Must(Read(dir, text, {.context = "other"}));
   EXPECT_EQ(cluster->name_space, "o");
   EXPECT_TRUE(cluster->token.empty());
   auto absent = Read(dir, text, {.context = "nope"});
@@ -305,8 +303,7 @@ TEST(Kubeconfig, ContextsCanBeChosen) {
 TEST(Kubeconfig, WhereItIsLookedFor) {
   tests::TempDir dir;
   dir.Write(".kube/config", File(kServer, "token: home"));
-  auto home = FromKubeconfig(Environment({{"HOME", dir.path()}}), {});
-  ASSERT_TRUE(home) << home.error().message();
+  auto home = tests::Must(FromKubeconfig(Environment({{"HOME", dir.path()}}), {}));
   EXPECT_EQ(home->token.Reveal(), "home");
   EXPECT_EQ(FromKubeconfig(Environment({}), {}).error().code(), base::Code::kNotFound);
   EXPECT_EQ(FromKubeconfig(Environment({{"HOME", dir / "x"}}), {}).error().code(), base::Code::kNotFound);

@@ -12,6 +12,7 @@
 #include "http/curl_client.h"
 #include "http/server.h"
 #include "kube/http_api.h"
+#include "must.h"
 #include "rows.h"
 #include "temp_dir.h"
 
@@ -88,11 +89,9 @@ class KubeletApiTest : public testing::Test {
 TEST_F(KubeletApiTest, TellsItsConfigurationAndMetrics) {
   Identity identity = As("t0p");
   KubeletApi kubelet(client_, identity, clock_, kubelet_ca_.certificate());
-  auto config = kubelet.GetConfig(call_, Address());
-  ASSERT_TRUE(config) << config.failure().message;
+  auto config = tests::Must(kubelet.GetConfig(call_, Address()));
   EXPECT_EQ(*config, R"({"imageGCLowThresholdPercent":80,"featureGates":{"A":true}})");
-  auto metrics = kubelet.GetMetrics(call_, Address());
-  ASSERT_TRUE(metrics) << metrics.failure().message;
+  auto metrics = tests::Must(kubelet.GetMetrics(call_, Address()));
   EXPECT_EQ(*metrics, (KubeletMetrics{"h", {}}));
 }
 
@@ -124,9 +123,8 @@ struct RightCase {
 class KubeletRights : public testing::TestWithParam<RightCase> {};
 TEST_P(KubeletRights, AreEnoughAndEachIsNeeded) {
   const RightCase& without = GetParam();
-  auto shipped =
-      base::ReadFile(tests::Testdata() + "/../../deploy/components/kubelet-api/rbac.yaml", 1 << 20);
-  ASSERT_TRUE(shipped);
+  auto shipped = tests::Must(
+      base::ReadFile(tests::Testdata() + "/../../deploy/components/kubelet-api/rbac.yaml", 1 << 20));
   tests::FakeClock clock;
   tests::FakeApiServer api(clock);
   ASSERT_TRUE(api.LoadRbac(
@@ -134,16 +132,15 @@ TEST_P(KubeletRights, AreEnoughAndEachIsNeeded) {
   api.Put("nodes/n1", "{}");
   tests::TempDir dir;
   tests::CertificateAuthority ca(dir.path(), "kubelet");
-  auto listener = http::Listener::Tcp("127.0.0.1:0");
-  ASSERT_TRUE(listener);
-  auto server = http::Server::Start(std::move(*listener), {}, [&api](const http::ServerRequest& request) {
-    const bool config = request.path == "/configz";
-    int allowed = api.Review(request.headers.Get("Authorization").value_or(""), "get",
-                             config ? "nodes/configz" : "nodes/metrics", "n1");
-    return allowed == 200 ? http::JsonResponse(200, R"({"kubeletconfig":{}})")
-                          : http::ErrorResponse(allowed, "no");
-  });
-  ASSERT_TRUE(server);
+  auto listener = tests::Must(http::Listener::Tcp("127.0.0.1:0"));
+  auto server =
+      tests::Must(http::Server::Start(std::move(*listener), {}, [&api](const http::ServerRequest& request) {
+        const bool config = request.path == "/configz";
+        int allowed = api.Review(request.headers.Get("Authorization").value_or(""), "get",
+                                 config ? "nodes/configz" : "nodes/metrics", "n1");
+        return allowed == 200 ? http::JsonResponse(200, R"({"kubeletconfig":{}})")
+                              : http::ErrorResponse(allowed, "no");
+      }));
   tests::KeyPair pair = ca.Server("node");
   tests::Front front({pair.certificate_file, pair.key_file, ""});
   front.ForwardTo((*server)->port());

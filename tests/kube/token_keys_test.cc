@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "must.h"
 
 namespace prefetch::kube::token_keys_test {
 namespace {
@@ -73,9 +74,8 @@ TEST(TokenKeys, Judge) {
 }
 
 TEST(TokenKeys, AKeyThatWeDoNotVerifyTellsNothing) {
-  const auto keys = TokenKeys::Parse(
-      R"({"keys":[{"kty":"OKP","crv":"Ed25519","kid":"ed","x":"AA"},{"kty":"RSA","kid":"half"}]})");
-  ASSERT_TRUE(keys);
+  const auto keys = tests::Must(TokenKeys::Parse(
+      R"({"keys":[{"kty":"OKP","crv":"Ed25519","kid":"ed","x":"AA"},{"kty":"RSA","kid":"half"}]})"));
   for (const char* kid : {"ed", "half"}) {
     const std::string head = R"({"alg":"EdDSA","kid":")" + std::string(kid) + "\"}";
     EXPECT_EQ(keys->Verify(Encoded(head) + ".e30.AAAA"), Signature::kUnverifiable) << kid;
@@ -96,14 +96,12 @@ TEST(TokenKeys, OfHostileSets) {
   for (const std::string& n : {std::string("AA"), std::string("AQ"), Encoded(std::string(256, '\0')),
                                Encoded(std::string(255, '\1') + '\2'), Encoded(std::string(5000, '\xff'))}) {
     for (const char* e : {"AQAB", "AA", "AQ", "Ag"}) {
-      const auto keys =
-          TokenKeys::Parse(R"({"keys":[{"kty":"RSA","kid":"rsa-1","n":")" + n + R"(","e":")" + e + "\"}]}");
-      ASSERT_TRUE(keys);
+      const auto keys = tests::Must(
+          TokenKeys::Parse(R"({"keys":[{"kty":"RSA","kid":"rsa-1","n":")" + n + R"(","e":")" + e + "\"}]}"));
       EXPECT_EQ(keys->Verify(token), Signature::kForged) << n << " " << e;
     }
-    const auto keys = TokenKeys::Parse(R"({"keys":[{"kty":"EC","crv":"P-256","kid":"p256","x":")" + n +
-                                       R"(","y":")" + n + "\"}]}");
-    ASSERT_TRUE(keys);
+    const auto keys = tests::Must(TokenKeys::Parse(
+        R"({"keys":[{"kty":"EC","crv":"P-256","kid":"p256","x":")" + n + R"(","y":")" + n + "\"}]}"));
     EXPECT_EQ(keys->Verify(point), Signature::kForged) << n;
   }
 }
@@ -117,13 +115,12 @@ std::string Token(const std::string& claims) {
 }
 
 TEST(TokenClaims, OfAPodsProjectedToken) {
-  auto claims = ReadTokenClaims(Token(
+  auto claims = tests::Must(ReadTokenClaims(Token(
       R"({"aud":["prefetchd"],"exp":1800000000,"iat":1,"iss":"https://kubernetes.default.svc",
           "kubernetes.io":{"namespace":"ci","node":{"name":"n1","uid":"n-uid"},
                            "pod":{"name":"job-1","uid":"p-uid"},
                            "serviceaccount":{"name":"runner","uid":"a-uid"}},
-          "sub":"system:serviceaccount:ci:runner"})"));
-  ASSERT_TRUE(claims);
+          "sub":"system:serviceaccount:ci:runner"})")));
   EXPECT_EQ(claims->audiences, std::vector<std::string>{"prefetchd"});
   EXPECT_EQ(claims->expires, base::WallTime(std::chrono::seconds(1'800'000'000)));
   EXPECT_EQ(claims->node, "n1");
@@ -131,13 +128,11 @@ TEST(TokenClaims, OfAPodsProjectedToken) {
 }
 
 TEST(TokenClaims, MayBeFew) {
-  auto one = ReadTokenClaims(Token(R"({"aud":"prefetchd"})"));
-  ASSERT_TRUE(one);
+  auto one = tests::Must(ReadTokenClaims(Token(R"({"aud":"prefetchd"})")));
   EXPECT_EQ(one->audiences, std::vector<std::string>{"prefetchd"});
   EXPECT_FALSE(one->expires);
   EXPECT_EQ(one->node, "");
-  auto none = ReadTokenClaims(Token(R"({"aud":[1,null],"exp":"soon","kubernetes.io":[]})"));
-  ASSERT_TRUE(none);
+  auto none = tests::Must(ReadTokenClaims(Token(R"({"aud":[1,null],"exp":"soon","kubernetes.io":[]})")));
   EXPECT_TRUE(none->audiences.empty());
   EXPECT_FALSE(none->expires);
   auto late = ReadTokenClaims(Token(R"({"exp":9223372036854775807})"));

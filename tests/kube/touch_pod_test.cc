@@ -7,6 +7,7 @@
 #include "doc/write.h"
 #include "golden.h"
 #include "kube/decode.h"
+#include "must.h"
 #include "rows.h"
 
 namespace prefetch::kube::touch_pod_test {
@@ -41,8 +42,7 @@ TEST(TouchPodName, IsFixedAndFitsAPod) {
 TEST(WhatAdmissionChanged, NothingIsFineAndAlwaysDoesNoHarm) {
   for (bool volumes : {false, true}) {
     TouchPodSpec spec = Spec(volumes);
-    auto got = DecodePod(TouchPod(spec));
-    ASSERT_TRUE(got);
+    auto got = tests::Must(DecodePod(TouchPod(spec)));
     EXPECT_EQ(FindAdmissionChange(spec, *got), std::nullopt);
     got->containers.front().pull_policy = "Always";
     EXPECT_EQ(FindAdmissionChange(spec, *got), std::nullopt);
@@ -57,11 +57,9 @@ struct ChangeCase {
 class ChangeTest : public testing::TestWithParam<ChangeCase> {};
 TEST_P(ChangeTest, IsSeen) {
   TouchPodSpec spec = Spec();
-  auto got = DecodePod(TouchPod(spec));
-  ASSERT_TRUE(got);
+  auto got = tests::Must(DecodePod(TouchPod(spec)));
   GetParam().change(*got);
-  auto changed = FindAdmissionChange(spec, *got);
-  ASSERT_TRUE(changed);
+  auto changed = tests::Must(FindAdmissionChange(spec, *got));
   EXPECT_NE(changed->find(GetParam().expect), std::string::npos) << *changed;
 }
 TEST_ROWS(TouchPod, ChangeTest,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "doc/duration.h"
+#include "must.h"
 #include "rows.h"
 
 namespace prefetch::kubelet::kubelet_config_test {
@@ -12,8 +13,7 @@ using Strings = std::vector<std::string>;
 const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 
 TEST(KubeletConfig, WithoutTheFieldsIsAllDefaults) {
-  auto facts = DecodeKubeletConfig(kHead + "maxPods: 250\nfeatureGates: {Other: true}\n", "f");
-  ASSERT_TRUE(facts.ok());
+  auto facts = tests::Must(DecodeKubeletConfig(kHead + "maxPods: 250\nfeatureGates: {Other: true}\n", "f"));
   EXPECT_EQ(*facts, (SettingsFacts{.configuration_known = true}));
 }
 
@@ -27,8 +27,7 @@ TEST(KubeletConfig, ReadsItsFieldsFromJsonAndYaml) {
                            R"("preloadedImagesVerificationAllowlist":["reg.io/a","reg.io/b/*"],)"
                            R"("featureGates":{"KubeletEnsureSecretPulledImages":true},"unheardOf":1})";
   for (const std::string& text : {yaml, json}) {
-    auto facts = DecodeKubeletConfig(text, "f");
-    ASSERT_TRUE(facts.ok()) << facts.error().message();
+    auto facts = tests::Must(DecodeKubeletConfig(text, "f"));
     EXPECT_EQ(*facts, (SettingsFacts{.configuration_known = true,
                                      .gate = true,
                                      .policy = VerificationPolicy::kNeverVerifyAllowlistedImages,
@@ -49,9 +48,8 @@ TEST(KubeletConfig, ReadsTheMainFileAsKubeletDoes) {
     EXPECT_EQ(config->gc_low_percent.value, 60) << more;
     EXPECT_EQ(config->max_pods.value.value_or(72), 72) << more;
   }
-  auto merged = MergeKubeletConfigs(
-      {.main = ConfigDocument{"main", kHead + limits + "<<: {imageGCHighThresholdPercent: 75}\n"}});
-  ASSERT_TRUE(merged.ok());
+  auto merged = tests::Must(MergeKubeletConfigs(
+      {.main = ConfigDocument{"main", kHead + limits + "<<: {imageGCHighThresholdPercent: 75}\n"}}));
   EXPECT_EQ(merged->gc_high_percent.value, 75);
 }
 
@@ -151,8 +149,7 @@ class KubeletConfigMerge : public testing::TestWithParam<MergeCase> {};
 
 TEST_P(KubeletConfigMerge, Merges) {
   const MergeCase& row = GetParam();
-  auto config = MergeKubeletConfigs(Documents(row.main, row.drop_ins));
-  ASSERT_TRUE(config.ok()) << config.error().message();
+  auto config = tests::Must(MergeKubeletConfigs(Documents(row.main, row.drop_ins)));
   EXPECT_EQ(Show(*config, row.field), row.expect);
   EXPECT_EQ(config->main_file, row.main != nullptr ? "main" : "");
   EXPECT_EQ(config->drop_ins, !row.drop_ins.empty());
@@ -296,8 +293,8 @@ TEST(KubeletConfig, IsToldFromOtherFiles) {
 }
 
 TEST(KubeletConfig, GatesOfAStageGoIntoTheFacts) {
-  auto facts = DecodeKubeletConfig(kHead + "featureGates: {AllBeta: false, AllAlpha: true}\n", "f");
-  ASSERT_TRUE(facts.ok());
+  auto facts =
+      tests::Must(DecodeKubeletConfig(kHead + "featureGates: {AllBeta: false, AllAlpha: true}\n", "f"));
   EXPECT_FALSE(facts->gate);
   EXPECT_EQ(facts->all_alpha, std::optional<bool>(true));
   EXPECT_EQ(facts->all_beta, std::optional<bool>(false));

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "must.h"
 #include "rows.h"
 
 namespace prefetch::kubelet::settings_test {
@@ -225,8 +226,7 @@ TEST(FeatureGates, TheStrongerSpeaksGateByGate) {
 TEST(FeatureGates, OfAStageDecideInPossibleSettings) {
   SettingsFacts alphas{
       .version = image::KubeletVersion{1, 34}, .configuration_known = true, .all_alpha = true};
-  auto possible = PossibleSettings(alphas);
-  ASSERT_TRUE(possible.ok());
+  auto possible = tests::Must(PossibleSettings(alphas));
   ASSERT_EQ(possible->size(), 1U);
   EXPECT_TRUE(possible->front().gate);
   SettingsFacts no_betas{.version = image::KubeletVersion{1, 36},
@@ -280,8 +280,7 @@ class AllowlistExportTest : public testing::TestWithParam<PatternCase> {};
 TEST_P(AllowlistExportTest, TakesTheNarrowestPatternThatMatches) {
   for (unsigned minor : {33U, 34U, 35U, 36U, 37U}) {
     const std::string& pattern = minor >= 36 ? GetParam().since_136 : GetParam().before;
-    auto out = ExportAllowlist(References({GetParam().image}), {1, minor});
-    ASSERT_TRUE(out.ok());
+    auto out = tests::Must(ExportAllowlist(References({GetParam().image}), {1, minor}));
     EXPECT_EQ(out->patterns, pattern.empty() ? std::vector<std::string>{} : std::vector{pattern}) << minor;
     EXPECT_EQ(out->unmatched.size(), pattern.empty() ? 1U : 0U) << minor;
   }
@@ -357,10 +356,8 @@ std::string WhatToWriteInstead(const UnmatchedName& each) {
 }
 
 void CheckExport(const std::vector<image::Reference>& list, image::KubeletVersion version) {
-  auto out = ExportAllowlist(list, version);
-  ASSERT_TRUE(out.ok());
-  auto allowlist = Allowlist::Parse(out->patterns, version);
-  ASSERT_TRUE(allowlist.ok()) << allowlist.error().message();
+  auto out = tests::Must(ExportAllowlist(list, version));
+  auto allowlist = tests::Must(Allowlist::Parse(out->patterns, version));
   EXPECT_TRUE(std::is_sorted(out->patterns.begin(), out->patterns.end()));
   for (const image::Reference& image : list) {
     bool told = std::any_of(out->unmatched.begin(), out->unmatched.end(),

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "list/draft.h"
+#include "must.h"
 #include "rows.h"
 
 namespace prefetch::list::image_list_test {
@@ -241,17 +242,15 @@ TEST(UnavailableField, IsRefusedByName) {
 }
 
 TEST(ImageList, DefaultValuesByNameAreFineWithoutTheMachinery) {
-  auto content = DecodeSource(
-      "l.yaml", Entry("  refresh: IfNotPresent\n  readyFor: IfNotPresent\n  open: Never\n"), kNone);
-  ASSERT_TRUE(content) << content.error().message();
+  auto content = tests::Must(DecodeSource(
+      "l.yaml", Entry("  refresh: IfNotPresent\n  readyFor: IfNotPresent\n  open: Never\n"), kNone));
   EXPECT_EQ(content->entries[0].image.open, plan::Open::kNever);
 }
 
 TEST(ImageList, PlainTextAsPeopleHaveIt) {
-  auto content = DecodeSource(
+  auto content = tests::Must(DecodeSource(
       "l.txt",
-      "\xEF\xBB\xBF# images\r\n\r\nnginx\r\n\tghcr.io/acme/runner:v3 \r\n   # more\nlocalhost:5000/a", {});
-  ASSERT_TRUE(content) << content.error().message();
+      "\xEF\xBB\xBF# images\r\n\r\nnginx\r\n\tghcr.io/acme/runner:v3 \r\n   # more\nlocalhost:5000/a", {}));
   ASSERT_EQ(content->entries.size(), 3U);
   EXPECT_EQ(content->entries[0].image.reference.Normalized(), "docker.io/library/nginx:latest");
   EXPECT_EQ(content->entries[1].at, (doc::Position{4, 2}));
@@ -259,7 +258,7 @@ TEST(ImageList, PlainTextAsPeopleHaveIt) {
 }
 
 TEST(ImageList, EveryFieldAndItsDefault) {
-  auto content = DecodeSource("l.yaml", Yaml(R"(defaults:
+  auto content = tests::Must(DecodeSource("l.yaml", Yaml(R"(defaults:
   refresh: IfDigestChanged
   priority: 3
   onUnreachable: NotReady
@@ -282,8 +281,7 @@ images:
   pin: true
   pullWindow: {start: 22:00, end: "06:30", days: [Sun, Mon], timeZone: Europe/Berlin}
 - image: b@)" + std::string(kDigest) + "\n"),
-                              kAll);
-  ASSERT_TRUE(content) << content.error().message();
+                                          kAll));
   const plan::DesiredImage& image = content->entries[0].image;
   EXPECT_FALSE(image.required);
   EXPECT_EQ(image.ready_for, image::PullPolicy::kIfNotPresent);
@@ -316,7 +314,7 @@ images:
 }
 
 TEST(ImageList, ReadyAsOfTheDefaultsAndOfAnEntry) {
-  auto content = DecodeSource("l.yaml", Yaml(R"(defaults:
+  auto content = tests::Must(DecodeSource("l.yaml", Yaml(R"(defaults:
   readyAs: {secrets: [{namespace: ci, name: z}, {namespace: ci, name: pull}]}
 images:
 - image: a
@@ -326,8 +324,7 @@ images:
 - image: e
   readyAs:
 )"),
-                              kNone);
-  ASSERT_TRUE(content) << content.error().message();
+                                          kNone));
   std::vector<std::string> pods;
   for (const ListEntry& entry : content->entries)
     pods.push_back(image::DescribeCredentials(*entry.image.ready_as));
@@ -362,8 +359,7 @@ TEST(ImageList, WhichFilesBelong) {
 }
 
 TEST(PlainList, ARepeatedLineIsAWarning) {
-  auto content = DecodeSource("l.txt", "nginx\nb\ndocker.io/library/nginx:latest\nnginx\n", {});
-  ASSERT_TRUE(content.ok());
+  auto content = tests::Must(DecodeSource("l.txt", "nginx\nb\ndocker.io/library/nginx:latest\nnginx\n", {}));
   EXPECT_EQ(content->entries.size(), 3U);
   EXPECT_EQ(content->warnings, std::vector<std::string>{"l.txt:4: is nginx, which is in line 1 already"});
 }

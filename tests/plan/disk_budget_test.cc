@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "must.h"
 #include "plan/schedule.h"
 #include "rows.h"
 
@@ -267,37 +268,33 @@ TEST(ChoosePullToEnd, NobodyWhileAllFit) {
 }
 
 TEST(ChoosePullToEnd, TheNewestOfEqualsWaitsForTheOthers) {
-  auto verdict = ChoosePullToEnd({Running(2, 10, 0), Running(0, 10, 0), Running(1, 10, 0)}, 200 * kGiB, {});
-  ASSERT_TRUE(verdict);
+  auto verdict =
+      tests::Must(ChoosePullToEnd({Running(2, 10, 0), Running(0, 10, 0), Running(1, 10, 0)}, 200 * kGiB, {}));
   EXPECT_EQ(verdict->entry, 2U);
   EXPECT_EQ(verdict->reason, EndReason::kDeferred);
   EXPECT_EQ(verdict->needed, 630 * kGiB) << "more than there is";
 }
 
 TEST(ChoosePullToEnd, TheOneOfLowestPriority) {
-  auto verdict = ChoosePullToEnd({Running(0, 10, 0, 1), Running(1, 10, 0, 2)}, 100 * kGiB, {});
-  ASSERT_TRUE(verdict);
+  auto verdict = tests::Must(ChoosePullToEnd({Running(0, 10, 0, 1), Running(1, 10, 0, 2)}, 100 * kGiB, {}));
   EXPECT_EQ(verdict->entry, 0U);
 }
 
 TEST(ChoosePullToEnd, WhatCannotFitGoesThoughItComesFirst) {
-  auto verdict = ChoosePullToEnd({Running(0, 8, 0), Running(1, 1, 0)}, 10 * kGiB, {});
-  ASSERT_TRUE(verdict);
+  auto verdict = tests::Must(ChoosePullToEnd({Running(0, 8, 0), Running(1, 1, 0)}, 10 * kGiB, {}));
   EXPECT_EQ(verdict->entry, 0U);
   EXPECT_EQ(verdict->reason, EndReason::kOutOfDiskSpace);
   EXPECT_EQ(verdict->needed, 16 * kGiB);
 }
 
 TEST(ChoosePullToEnd, WhatFitsOnceOthersHaveGivenBackStays) {
-  auto verdict = ChoosePullToEnd({Running(0, 8, 0), Running(1, 10, 9)}, 10 * kGiB, {});
-  ASSERT_TRUE(verdict);
+  auto verdict = tests::Must(ChoosePullToEnd({Running(0, 8, 0), Running(1, 10, 9)}, 10 * kGiB, {}));
   EXPECT_EQ(verdict->entry, 1U);
 }
 
 TEST(ChoosePullToEnd, OnAnExhaustedDiskOneAtATime) {
   const std::vector<PullCandidate> running = {Running(0, 8, 8), Running(1, 8, 8)};
-  auto verdict = ChoosePullToEnd(running, 0, {});
-  ASSERT_TRUE(verdict);
+  auto verdict = tests::Must(ChoosePullToEnd(running, 0, {}));
   EXPECT_EQ(verdict->entry, 1U);
   EXPECT_EQ(verdict->reason, EndReason::kOutOfDiskSpace);
   EXPECT_TRUE(verdict->competed);

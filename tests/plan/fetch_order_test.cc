@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "must.h"
 #include "rows.h"
 
 namespace prefetch::plan::fetch_order_test {
@@ -208,8 +209,7 @@ struct SplitBlobTest : FetchOrderTest {
 };
 
 TEST_F(SplitBlobTest, FreeStreamsFetchThePartsBehindTheBytesThatCame) {
-  const auto step = order.Next(now);
-  ASSERT_TRUE(step);
+  const auto step = tests::Must(order.Next(now));
   EXPECT_EQ(step->digest, "a");
   EXPECT_EQ(step->image, 1U);
   EXPECT_TRUE(step->is_part);
@@ -228,8 +228,7 @@ TEST_F(SplitBlobTest, FreeStreamsFetchThePartsBehindTheBytesThatCame) {
   EXPECT_EQ(Next(), "-") << "until it is written";
   order.RemovePart(step->key);
   // 50 to 58 MiB are the own stream's.
-  const auto last = order.Next(now);
-  ASSERT_TRUE(last);
+  const auto last = tests::Must(order.Next(now));
   EXPECT_EQ(last->begin, 58 * kMiB);
   EXPECT_EQ(last->end, 61 * kMiB);
   order.RemovePart(last->key);
@@ -341,8 +340,7 @@ TEST_F(SplitBlobTest, ASlowPartIsPreemptedAndItsImageGoesOn) {
   order.Add(2, "s", Layers("s", 1));
   now += seconds(3);
   order.OnBytes("a", 9 * kMiB, 11 * kMiB, now);
-  const auto preemption = order.StreamToPreempt(now);
-  ASSERT_TRUE(preemption);
+  const auto preemption = tests::Must(order.StreamToPreempt(now));
   EXPECT_EQ(preemption->key, part);
   EXPECT_FALSE(preemption->too_slow);
 }

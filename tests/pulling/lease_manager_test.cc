@@ -4,6 +4,7 @@
 
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
+#include "must.h"
 
 namespace prefetch::pulling::lease_book_test {
 namespace {
@@ -115,8 +116,7 @@ TEST(LeaseManager, AFailedDropIsRepeatedLater) {
 TEST(LeaseManager, APullThatBeginsMeanwhileKeepsItInTheBook) {
   Rig rig;
   rig.book.Begin("l", "a", rig.now);
-  auto work = rig.Next();
-  ASSERT_TRUE(work);
+  auto work = tests::Must(rig.Next());
   rig.book.Begin("l", "a", rig.now);
   rig.book.Handle({.dropped = work->drop}, rig.now);
   EXPECT_EQ(rig.Dropped(), Names{"l"});
@@ -141,8 +141,7 @@ TEST(LeaseManager, WhatKeepsBytesOrRunsIsRenewed) {
   rig.now += minutes(14);
   EXPECT_FALSE(rig.Next());
   rig.now += minutes(1);
-  auto work = rig.Next();
-  ASSERT_TRUE(work);
+  auto work = tests::Must(rig.Next());
   EXPECT_EQ(work->renew, (Names{"la", "lc"}));
   rig.book.Handle({.renewed = work->renew}, rig.now);
   EXPECT_FALSE(rig.Next());
@@ -154,8 +153,7 @@ TEST(LeaseManager, BytesThatAreInTheWayGoAtOnce) {
   for (bool for_disk_space : {false, true, false}) {
     rig.book.Begin("l", "a", rig.now);
     rig.book.ReleaseLease("l", for_disk_space ? cri::LeaseDeletion::kSync : cri::LeaseDeletion::kAsync);
-    auto work = rig.Next();
-    ASSERT_TRUE(work);
+    auto work = tests::Must(rig.Next());
     EXPECT_EQ(work->drop, Names{"l"});
     EXPECT_EQ(work->for_disk_space, for_disk_space);
     rig.book.Handle({.dropped = work->drop}, rig.now);

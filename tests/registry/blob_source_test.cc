@@ -11,6 +11,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "must.h"
 #include "registry/response.h"
 #include "temp_dir.h"
 #include "world.h"
@@ -92,8 +93,7 @@ class BlobSourceTest : public tests::RegistryWorld {
 
 TEST_F(BlobSourceTest, AManifestComesAsItIs) {
   registry_.Put("team/app", "v1", {.content_type = kManifestType, .body = R"({"layers":[]})"});
-  auto manifest = Manifest(App());
-  ASSERT_TRUE(manifest) << manifest.error().message();
+  auto manifest = tests::Must(Manifest(App()));
   EXPECT_EQ(manifest->manifest, R"({"layers":[]})");
   EXPECT_EQ(manifest->index, "");
   EXPECT_GT(manifest->answer_time.count(), 0);
@@ -110,8 +110,7 @@ TEST_F(BlobSourceTest, AnIndexComesWithTheManifestOfThisPlatform) {
   };
   const std::string index = R"({"manifests":[)" + entry(arm, "arm64") + "," + entry(amd, "amd64") + "]}";
   registry_.Put("team/app", "v1", {.body = index});
-  auto manifest = Manifest(App());
-  ASSERT_TRUE(manifest) << manifest.error().message();
+  auto manifest = tests::Must(Manifest(App()));
   EXPECT_EQ(manifest->manifest, R"({"layers":["amd"]})");
   EXPECT_EQ(manifest->index, index);
   registry_.Put("team/app", "v2", {.body = R"({"manifests":[)" + entry(arm, "arm64") + "]}"});
@@ -142,8 +141,7 @@ TEST_F(BlobSourceTest, AManifestThatIsTooLongIsNotReadToItsEnd) {
 
 TEST_F(BlobSourceTest, ARangeIsThatRange) {
   HaveBlob();
-  auto bytes = Bytes(App());
-  ASSERT_TRUE(bytes) << bytes.error().message();
+  auto bytes = tests::Must(Bytes(App()));
   EXPECT_EQ(*bytes, "234");
   EXPECT_EQ(registry_.requests().back().headers.Get("Range"), "bytes=2-4");
   EXPECT_EQ(*Bytes(App(), 0, kBlob.size()), kBlob);
@@ -450,8 +448,7 @@ TEST_F(BlobSourceTest, AServerThatIsBusyForAMomentIsAskedOnceMore) {
   registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
     return busy.exchange(false) ? FakeReply{.status = 503} : Serve(request);
   });
-  auto bytes = Bytes(App());
-  ASSERT_TRUE(bytes) << bytes.error().message();
+  auto bytes = tests::Must(Bytes(App()));
   EXPECT_EQ(*bytes, "234");
   AnswerBlobs({.status = 503});
   registry_.Forget();

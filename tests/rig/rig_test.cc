@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "must.h"
 #include "rig/containerd.h"
 #include "rig/expect_ok.h"
 #include "rig/images.h"
@@ -61,8 +62,7 @@ class RigTest : public testing::Test {
 TEST_F(RigTest, PullsOverTheProxyWhichCountsIt) {
   PushedImage image = Push({{1, 3 * kMegabyte}, {2, kMegabyte}});
   ASSERT_OK(Pull());
-  auto listed = containerd_.Ctr({"images", "ls"});
-  ASSERT_OK(listed);
+  auto listed = tests::Must(containerd_.Ctr({"images", "ls"}));
   EXPECT_NE(listed->find(image.digest), std::string::npos) << *listed;
   EXPECT_GE(proxy_->BytesToClients(), image.bytes);
   EXPECT_EQ(proxy_->Count("GET", "/blobs/"), 3U);  // two layers and the config
@@ -163,8 +163,7 @@ TEST_F(RigTest, AnIndexGivesThisMachineItsPlatform) {
   ImageSpec there{"team/app", "v1", {{2, 20'000}}};
   there.platform = {"linux", here.platform.architecture == "s390x" ? "amd64" : "s390x", ""};
   here.kind = there.kind = ManifestKind::kOci;
-  auto pushed = pusher.PushIndex({there, here});
-  ASSERT_OK(pushed);
+  auto pushed = tests::Must(pusher.PushIndex({there, here}));
   ASSERT_OK(Pull());
   EXPECT_EQ(proxy_->Count("GET", "/blobs/"), 2U);
 }
@@ -183,8 +182,8 @@ TEST(Scratch, TakesProcessesAndFilesWithIt) {
 }
 
 TEST(RunProgram, GivesExitAndBothOutputsAndKeepsTheDeadline) {
-  auto ran = RunProgram({{"sh", "-c", "echo $WORD; echo no >&2; exit 3"}, {{"WORD", "yes"}}}, seconds(5));
-  ASSERT_OK(ran);
+  auto ran = tests::Must(
+      RunProgram({{"sh", "-c", "echo $WORD; echo no >&2; exit 3"}, {{"WORD", "yes"}}}, seconds(5)));
   EXPECT_EQ(ran->exit, (Exit{3, 0}));
   EXPECT_EQ(ran->out, "yes\n");
   EXPECT_EQ(ran->err, "no\n");
@@ -208,8 +207,7 @@ TEST(FreePortTest, OfTwoProcessesAreNeverTheSame) {
   }
   int of_child = 0;
   ASSERT_EQ(::read(ends[0], &of_child, sizeof of_child), static_cast<ssize_t>(sizeof of_child));
-  auto ours = FreePort();
-  ASSERT_OK(ours);
+  auto ours = tests::Must(FreePort());
   EXPECT_GT(of_child, 0);
   EXPECT_NE(*ours, of_child);
   ::kill(child, SIGKILL);

@@ -5,6 +5,7 @@
 #include "doc/write.h"
 #include "golden.h"
 #include "manifest/read.h"
+#include "must.h"
 #include "rows.h"
 #include "screen/check_text.h"
 #include "screen/text_layout.h"
@@ -295,12 +296,10 @@ TEST_ROWS(All, CheckAdviceTest, {"Good", Starts(), ""},
 TEST(CheckReport, Json) {
   status::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = {Refused(), Starts()}};
   std::vector<CheckItem> items = TextItems();
-  auto indented = doc::IndentedJson(CheckReportJson(items, result));
-  ASSERT_TRUE(indented.ok());
+  auto indented = tests::Must(doc::IndentedJson(CheckReportJson(items, result)));
   tests::ExpectGolden("screen/check-report.json", *indented);
   // An older reader of the agent's own answer takes the same from it.
-  auto read = status::ParseCheckResult(*indented);
-  ASSERT_TRUE(read.ok()) << read.error().message();
+  auto read = tests::Must(status::ParseCheckResult(*indented));
   ASSERT_EQ(read->answers.size(), 3U);
   EXPECT_EQ(read->answers[0].reason, "RecordedForOthers");
   EXPECT_EQ(read->answers[2].result.text(), "Undecided");
@@ -320,8 +319,7 @@ TEST(CheckReport, WhatIsBeingPulledIsNotDecided) {
   EXPECT_NE(json.find("\"result\":\"Undecided\""), std::string::npos) << json;
   EXPECT_NE(json.find("it is being pulled"), std::string::npos) << json;
   // And so it travels.
-  auto read = status::ParseCheckResult(status::CheckResultJson(result));
-  ASSERT_TRUE(read.ok());
+  auto read = tests::Must(status::ParseCheckResult(status::CheckResultJson(result)));
   EXPECT_TRUE(read->answers.at(0).pending);
 }
 
@@ -338,8 +336,7 @@ TEST_P(CheckRequestTest, IsRead) {
   if (!request) return;
   EXPECT_EQ(*request, GetParam().expect);
   // A sent request is read as the same request.
-  auto again = status::ParseCheckRequest(doc::WriteJson(status::ToNode(*request)));
-  ASSERT_TRUE(again.ok());
+  auto again = tests::Must(status::ParseCheckRequest(doc::WriteJson(status::ToNode(*request))));
   EXPECT_EQ(*again, *request);
 }
 

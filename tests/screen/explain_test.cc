@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "golden.h"
+#include "must.h"
 #include "rows.h"
 #include "screen/explain_text.h"
 #include "screen/text_layout.h"
@@ -231,8 +232,8 @@ class ExplainTest : public testing::TestWithParam<ExplainCase> {};
 
 TEST_P(ExplainTest, ReadsAloud) {
   Explained made = GetParam().made();
-  auto document = status::ParseImageDocument(status::ImageJson(made.node, made.image, made.detail));
-  ASSERT_TRUE(document) << document.error().message();
+  auto document =
+      tests::Must(status::ParseImageDocument(status::ImageJson(made.node, made.image, made.detail)));
   std::string text = ExplainText(*document, 80);
   tests::ExpectGolden("screen/explain-" + GetParam().name + ".txt", text);
   for (std::size_t width : {60U, 80U, 120U}) {
@@ -255,31 +256,28 @@ TEST_ROWS(Images, ExplainTest, {"open", &UnresolvedImage}, {"preloaded", &Preloa
 constexpr std::string_view kFrame = R"("apiVersion":"prefetchd.dev/v1","kind":"ImageStatus")";
 
 TEST(ImageDocument, MissingAndUnknownMembersAreNothing) {
-  auto document =
-      status::ParseImageDocument("{" + std::string(kFrame) + R"(,"new":{"a":[1]},"reasoning":null})");
-  ASSERT_TRUE(document) << document.error().message();
+  auto document = tests::Must(
+      status::ParseImageDocument("{" + std::string(kFrame) + R"(,"new":{"a":[1]},"reasoning":null})"));
   EXPECT_FALSE(document->reasoning);
   EXPECT_FALSE(document->credentials.has_value());
   EXPECT_NE(ExplainText(*document, 80).find("UNKNOWN"), std::string::npos);
 }
 
 TEST(ImageDocument, CredentialsThatWereNotAskedForAreNotNone) {
-  auto none = status::ParseImageDocument("{" + std::string(kFrame) + R"(,"credentials":[]})");
-  ASSERT_TRUE(none);
+  auto none = tests::Must(status::ParseImageDocument("{" + std::string(kFrame) + R"(,"credentials":[]})"));
   EXPECT_TRUE(none->credentials.has_value());
-  auto not_asked = status::ParseImageDocument("{" + std::string(kFrame) + R"(,"credentials":null})");
-  ASSERT_TRUE(not_asked);
+  auto not_asked =
+      tests::Must(status::ParseImageDocument("{" + std::string(kFrame) + R"(,"credentials":null})"));
   EXPECT_FALSE(not_asked->credentials.has_value());
 }
 
 TEST(ImageDocument, NothingInItCanHarmATerminal) {
-  auto document = status::ParseImageDocument(
+  auto document = tests::Must(status::ParseImageDocument(
       "{" + std::string(kFrame) +
       R"(,"node":"\u001b[2Jx","image":"a\nb\u009b","present":true,"imageID":"\u0007",)"
       R"("aliases":["\u001b]0;x"],"whatHelps":["\u001b[1m"],"record":{"state":"Found","uses":[)"
       R"({"repository":"\u001b[3J","identities":["\u001b[5m"]}]},"reasoning":{"Never":{"rule":"1: \u001b"}},)"
-      R"("credentials":[{"name":"\u001b[8m"}],"providers":[{"name":"\u001b","error":"\u001b[7m"}]})");
-  ASSERT_TRUE(document) << document.error().message();
+      R"("credentials":[{"name":"\u001b[8m"}],"providers":[{"name":"\u001b","error":"\u001b[7m"}]})"));
   std::string text = ExplainText(*document, 80);
   for (char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << text;
   EXPECT_EQ(text.substr(0, 2), "a ");

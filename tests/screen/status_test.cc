@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "doc/write.h"
 #include "golden.h"
+#include "must.h"
 #include "rig/expect_has.h"
 #include "rows.h"
 #include "screen/document_words.h"
@@ -27,8 +28,7 @@ class NodeTest : public testing::TestWithParam<NodeCase> {
  protected:
   void SetUp() override {
     snapshot_ = GetParam().snapshot();
-    auto document = status::ParseStatusDocument(status::StatusJson(snapshot_));
-    ASSERT_TRUE(document) << document.error().message();
+    auto document = tests::Must(status::ParseStatusDocument(status::StatusJson(snapshot_)));
     document_ = *document;
   }
   std::string File(const std::string& name) const { return "screen/" + GetParam().name + "." + name; }
@@ -37,13 +37,11 @@ class NodeTest : public testing::TestWithParam<NodeCase> {
 };
 
 TEST_P(NodeTest, Json) {
-  auto indented = doc::IndentedJson(status::StatusJson(snapshot_));
-  ASSERT_TRUE(indented) << indented.error().message();
+  auto indented = tests::Must(doc::IndentedJson(status::StatusJson(snapshot_)));
   ExpectGolden(File("json"), *indented);
 }
 TEST_P(NodeTest, Yaml) {
-  auto yaml = doc::AsYaml(status::StatusJson(snapshot_));
-  ASSERT_TRUE(yaml) << yaml.error().message();
+  auto yaml = tests::Must(doc::AsYaml(status::StatusJson(snapshot_)));
   ExpectGolden(File("yaml"), *yaml);
 }
 TEST_P(NodeTest, Table) {
@@ -56,8 +54,7 @@ TEST_P(NodeTest, Table) {
 }
 // Strangers see no empty line, miss no message, and learn what is hidden.
 TEST_P(NodeTest, PublicTable) {
-  auto document = status::ParseStatusDocument(status::PublicStatusJson(snapshot_));
-  ASSERT_TRUE(document) << document.error().message();
+  auto document = tests::Must(status::ParseStatusDocument(status::PublicStatusJson(snapshot_)));
   const std::string table = StatusTable(*document, {.width = 80});
   ExpectGolden(File("public80"), table);
   for (std::string_view line : base::Split(table, '\n')) EXPECT_LE(DisplayWidth(line), 80U) << line;
@@ -131,9 +128,8 @@ TEST(StatusJson, WithAKubeletVerdictsAreNotGuessed) {
 TEST(StatusJson, EachSpellingHasItsVerdicts) {
   std::string one = status::StatusJson(sample::KubeletNodeOf({sample::Open("gcr.io/acme/db:v5")}));
   EXPECT_LACKS(one, "spellings");
-  auto document =
-      status::ParseStatusDocument(status::StatusJson(sample::KubeletNodeOf({sample::SpelledTwice()})));
-  ASSERT_TRUE(document) << document.error().message();
+  auto document = tests::Must(
+      status::ParseStatusDocument(status::StatusJson(sample::KubeletNodeOf({sample::SpelledTwice()}))));
   const status::StatusImage& image = document->images.at(0);
   EXPECT_EQ(image.image, "docker.io/library/nginx:1.27");
   EXPECT_EQ(image.verdicts.never.result.text(), "Refused");
@@ -203,8 +199,7 @@ TEST(StatusTable, DiskPressureNamesTheLimitAndWhatIsNeeded) {
   plan::Snapshot snapshot = sample::PeacefulNode();
   snapshot.disk.pressure = true;
   snapshot.disk.needed_bytes = 0;
-  auto document = status::ParseStatusDocument(status::StatusJson(snapshot));
-  ASSERT_TRUE(document) << document.error().message();
+  auto document = tests::Must(status::ParseStatusDocument(status::StatusJson(snapshot)));
   std::string table = StatusTable(*document, {.width = 1000});
   EXPECT_HAS(table, "and must keep 20");
   EXPECT_HAS(table, "(diskHighPercent, diskMinFreeBytes,");
@@ -235,8 +230,7 @@ TEST(StatusDocument, AListOfThousandsComesThrough) {
   for (int i = 0; i < 5000; i++)
     images.push_back(sample::Ready("ghcr.io/acme/service-" + std::to_string(i) + ":v1", 1));
   std::string json = status::StatusJson(sample::Node(std::move(images)));
-  auto document = status::ParseStatusDocument(json);
-  ASSERT_TRUE(document) << document.error().message();
+  auto document = tests::Must(status::ParseStatusDocument(json));
   EXPECT_EQ(document->images.size(), 5000U);
   EXPECT_EQ(document->required_ready, 5000U);
 }
@@ -244,21 +238,19 @@ TEST(StatusDocument, AListOfThousandsComesThrough) {
 constexpr std::string_view kFrame = R"("apiVersion":"prefetchd.dev/v1","kind":"NodeStatus")";
 
 TEST(StatusDocument, MissingAndUnknownMembersAreNothing) {
-  auto document =
+  auto document = tests::Must(
       status::ParseStatusDocument("{" + std::string(kFrame) +
                                   R"(,"new":{"a":[1]},"disk":null,"images":[{"image":"a","phase":"New",)"
-                                  R"("reason":"SomethingNew","verdicts":null,"registry":{"x":1}}]})");
-  ASSERT_TRUE(document) << document.error().message();
+                                  R"("reason":"SomethingNew","verdicts":null,"registry":{"x":1}}]})"));
   EXPECT_EQ(document->images.at(0).reason.text(), "SomethingNew");
   std::string table = StatusTable(*document, {});
   EXPECT_HAS(table, "something …");
 }
 
 TEST(StatusDocument, NothingInItCanHarmATerminal) {
-  auto document = status::ParseStatusDocument(
+  auto document = tests::Must(status::ParseStatusDocument(
       "{" + std::string(kFrame) +
-      R"(,"node":"\u001b[2Jx","images":[{"image":"a\u009bb\u007f","message":"c\r\u0007"}]})");
-  ASSERT_TRUE(document) << document.error().message();
+      R"(,"node":"\u001b[2Jx","images":[{"image":"a\u009bb\u007f","message":"c\r\u0007"}]})"));
   EXPECT_EQ(document->node, " [2Jx");
   EXPECT_EQ(document->images.at(0).image, "a b ");
   EXPECT_EQ(StatusTable(*document, {.wide = true}).find('\x1b'), std::string::npos);
@@ -292,10 +284,9 @@ TEST_ROWS(StatusDocument, BadDocumentTest, {"Empty", "", "status document"},
           {"Deep", Framed("\"x\":" + std::string(1000, '[')), "status document"});
 
 TEST(AsYaml, QuotesWhatWouldBeSomethingElse) {
-  auto yaml = doc::AsYaml(
+  auto yaml = tests::Must(doc::AsYaml(
       R"({"a":"yes","b":"1.10","c":"x: y","d":"plain-1","e":[],"f":{},"g":[{"h":1,"i":[true]},[2]],)"
-      R"("j":"a\nb","k":null,"no":""})");
-  ASSERT_TRUE(yaml);
+      R"("j":"a\nb","k":null,"no":""})"));
   EXPECT_EQ(
       *yaml,
       "a: \"yes\"\nb: \"1.10\"\nc: \"x: y\"\nd: plain-1\ne: []\nf: {}\ng:\n- h: 1\n  i:\n  - true\n- - 2\n"
@@ -374,8 +365,7 @@ TEST(StatusDocument, ExtremeValuesAreReadBack) {
   snapshot.registries[0].allowance = image::PullAllowance{.limit = UINT64_MAX, .remaining = UINT64_MAX - 1};
   snapshot.problems = {"a\x1b[2Jb\nc"};
   const status::StatusDocument document = status::DocumentOf(snapshot);
-  auto read = status::ParseStatusDocument(status::StatusJson(snapshot));
-  ASSERT_TRUE(read) << read.error().message();
+  auto read = tests::Must(status::ParseStatusDocument(status::StatusJson(snapshot)));
   EXPECT_EQ(read->registries.at(0).pulls_left, UINT64_MAX - 1);
   EXPECT_EQ(read->images.at(0).size_bytes, UINT64_MAX);
   EXPECT_EQ(read->problems, status::WithoutControls(document).problems);
@@ -473,8 +463,7 @@ TEST(RegistryJson, ATimeOfDayThatWasSetBackMakesNoAge) {
 }
 
 TEST(RegistryJson, IsReadBack) {
-  auto document = status::ParseStatusDocument(status::StatusJson(WithRegistry()));
-  ASSERT_TRUE(document) << document.error().message();
+  auto document = tests::Must(status::ParseStatusDocument(status::StatusJson(WithRegistry())));
   const std::optional<status::StatusRegistry>& registry = document->images[0].registry;
   ASSERT_TRUE(registry);
   EXPECT_EQ(registry->answer.text(), "Unreachable");

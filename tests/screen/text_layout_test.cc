@@ -14,6 +14,7 @@
 #include "doc/json.h"
 #include "doc/write.h"
 #include "manifest/lint_sample.h"
+#include "must.h"
 #include "rows.h"
 #include "screen/audit.h"
 #include "screen/check_text.h"
@@ -161,8 +162,7 @@ TEST(Steering, OfAStatusDocument) {
     });
     ExpectHarmless(*doc::IndentedJson(json), "json");
     ExpectHarmless(*doc::AsYaml(json), "yaml");
-    auto document = status::ParseStatusDocument(json);
-    ASSERT_TRUE(document) << document.error().message();
+    auto document = tests::Must(status::ParseStatusDocument(json));
     for (bool wide : {false, true}) {
       ExpectHarmless(Printed(StatusTable(*document, {.wide = wide})), "table");
     }
@@ -179,10 +179,9 @@ TEST(Steering, OfAnImageDocument) {
   status::ImageDetail detail = sample::DetailOf(image);
   detail.providers = {{"provider", "error", "said", true}};
   detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"}};
-  auto document = status::ParseImageDocument(
+  auto document = tests::Must(status::ParseImageDocument(
       Hostile(status::ImageJson(sample::KubeletNodeOf({image}), image, detail),
-              [](const std::string& hostile) { return StatusOf(status::ParseImageDocument(hostile)); }));
-  ASSERT_TRUE(document);
+              [](const std::string& hostile) { return StatusOf(status::ParseImageDocument(hostile)); })));
   ExpectHarmless(Printed(ExplainText(*document, 80)), "explain");
 }
 
@@ -196,11 +195,10 @@ TEST(Steering, OfACheckResult) {
   answer.message = "it is absent";
   const std::vector<CheckItem> items =
       CheckItems({StandaloneUse("a/b:v1", image::PullPolicy::kNever, {})}, {}, {});
-  auto hostile =
+  auto hostile = tests::Must(
       status::ParseCheckResult(Hostile(status::CheckResultJson(result), [](const std::string& json) {
         return StatusOf(status::ParseCheckResult(json));
-      }));
-  ASSERT_TRUE(hostile);
+      })));
   ExpectHarmless(Printed(CheckText(items, *hostile, {})), "text");
   ExpectHarmless(CheckReportJson(items, *hostile), "json");
   ExpectHarmless(CheckGithub(items, *hostile, false), "github");

@@ -12,6 +12,7 @@
 #include "doc/yaml.h"
 #include "fakes/wire_server.h"
 #include "manifest/read.h"
+#include "must.h"
 #include "rig/port.h"
 #include "rows.h"
 #include "system/check_rig.h"
@@ -188,8 +189,7 @@ TEST_F(Check, JsonHasTheAnswersAndSaysWhatTheExitCodeSays) {
   auto server = Serve(&AnswerAll);
   rig::Ran ran = Run(Url(server->port()), {"--image", "a:odd", "--unknown", "pass", "-o", "json"});
   EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
-  auto result = status::ParseCheckResult(ran.out);
-  ASSERT_OK(result);
+  auto result = tests::Must(status::ParseCheckResult(ran.out));
   EXPECT_TRUE(result->ok);
   EXPECT_EQ(result->node, "ci-7");
   ASSERT_EQ(result->answers.size(), 1U);
@@ -206,8 +206,7 @@ TEST_F(Check, AManifestOnStandardInput) {
   rig::Command check = Command(Url(server->port()), {"-f", "-"});
   rig::Command shell{{"sh", "-c", "exec \"$@\" <" + (scratch_ / "good.yaml"), "sh"}, check.env};
   shell.argv.insert(shell.argv.end(), check.argv.begin(), check.argv.end());
-  auto ran = rig::RunProgram(shell, std::chrono::seconds(20));
-  ASSERT_OK(ran);
+  auto ran = tests::Must(rig::RunProgram(shell, std::chrono::seconds(20)));
   EXPECT_EQ(ran->exit, (rig::Exit{0, 0})) << ran->err;
   EXPECT_TRUE(ran->out.ends_with("all 2 images start on node ci-7\n")) << ran->out;
 }
@@ -248,8 +247,7 @@ TEST_F(Check, AnAgentThatIsBusyIsAskedAgain) {
 }
 
 TEST_F(Check, AnAgentThatComesLaterIsWaitedFor) {
-  auto port = rig::FreePort();
-  ASSERT_OK(port);
+  auto port = tests::Must(rig::FreePort());
   rig::Process check;
   ASSERT_OK(check.Start(Command(Url(*port), {"--image", "a:closed"}), scratch_ / "check.log"));
   auto log = [&] { return tests::TextSoFar(scratch_ / "check.log"); };
@@ -507,8 +505,7 @@ TEST_F(Check, WhoWaitsForAnswersIsToldForWhich) {
 }
 
 TEST_F(Check, ASignalEndsTheWait) {
-  auto port = rig::FreePort();
-  ASSERT_OK(port);
+  auto port = tests::Must(rig::FreePort());
   rig::Process check;
   ASSERT_OK(check.Start(Command(Url(*port), {"--image", "a:closed"}), scratch_ / "check.log"));
   ASSERT_TRUE(rig::Eventually(std::chrono::seconds(10), [&] {
@@ -530,8 +527,7 @@ TEST_F(Check, WhatIsNoDocumentIsNotPassedOn) {
     rig::Command command = Command(Url(server->port()), {});
     command.argv.pop_back();  // "check"
     command.argv.insert(command.argv.end(), words.begin(), words.end());
-    auto ran = rig::RunProgram(command, std::chrono::seconds(20));
-    ASSERT_OK(ran);
+    auto ran = tests::Must(rig::RunProgram(command, std::chrono::seconds(20)));
     EXPECT_EQ(ran->exit, (rig::Exit{4, 0})) << base::Join(words, " ") << ran->out << ran->err;
     EXPECT_EQ(ran->out, "") << base::Join(words, " ");
   }
@@ -636,8 +632,7 @@ TEST_F(Example, ItsArgumentsAreUnderstoodAndItsLastWordsTellImageNodeAndReason) 
 
 TEST_F(Example, AsksForNoRightAndIsRestricted) {
   doc::Problems problems("example");
-  auto root = doc::ParseYaml(text_, problems);
-  ASSERT_TRUE(root);
+  auto root = tests::Must(doc::ParseYaml(text_, problems));
   EXPECT_FALSE(root->Find("spec")->Find("automountServiceAccountToken")->boolean);
   doc::Node init = InitContainer();
   EXPECT_EQ(init.Find("terminationMessagePolicy")->text, "FallbackToLogsOnError");

@@ -15,6 +15,7 @@
 #include "fakes/fake_api_server.h"
 #include "fakes/rbac.h"
 #include "http/server.h"
+#include "must.h"
 #include "rig/binary.h"
 #include "rig/expect_has.h"
 #include "rig/expect_ok.h"
@@ -108,8 +109,7 @@ TEST_F(FleetCommand, ShowsWhatIsMissingWhereAndWhy) {
   EXPECT_LACKS(out, "agent-n7") << "causes would differ by the pod's name";
   EXPECT_LACKS(out, "w1");
   doc::Problems problems("out");
-  auto json = doc::ParseJson(Run(0, {"status", "--fleet", "-o", "json"}).out, problems);
-  ASSERT_TRUE(json);
+  auto json = tests::Must(doc::ParseJson(Run(0, {"status", "--fleet", "-o", "json"}).out, problems));
   EXPECT_EQ(json->Find("count")->integer, 7);
   EXPECT_EQ(json->Find("causes")->items.at(0).Find("count")->integer, 2);
   ExpectHas(Run(0, {"status", "--fleet", "-o", "yaml"}).out, {"kind: FleetStatus\n"});
@@ -136,8 +136,7 @@ TEST_F(FleetCommand, NodesThatLeaveAreCountedApartEverywhere) {
              "<b>1</b> <span><i class=\"key silent\"", "<b>2</b> <span><i class=\"key leaving\"",
              "not counted: cordoned"});
   doc::Problems problems("out");
-  auto json = doc::ParseJson(Run(0, {"status", "--fleet", "-o", "json"}).out, problems);
-  ASSERT_TRUE(json);
+  auto json = tests::Must(doc::ParseJson(Run(0, {"status", "--fleet", "-o", "json"}).out, problems));
   for (const auto& [name, count] : {std::pair{"count", 5},
                                     {"ready", 1},
                                     {"failing", 1},
@@ -366,10 +365,9 @@ TEST_ROWS(Examples, MissingRight,
            "kubelet's own pulls of listed images are not known: list events of"});
 
 TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {
-  auto ran = rig::RunProgram(
+  auto ran = tests::Must(rig::RunProgram(
       {{rig::Prefetchctl(), "status", "--fleet"}, {{"KUBECONFIG", dir_ / "none"}, {"HOME", dir_ / "home"}}},
-      seconds(20));
-  ASSERT_OK(ran);
+      seconds(20)));
   EXPECT_EQ(ran->exit, (rig::Exit{4, 0})) << ran->err;
   ExpectHas(ran->err, {"no cluster is known", "--kubeconfig"});
   Run(2, {"status", "--nodes", "a=b"});
@@ -453,17 +451,15 @@ class VersionSkew : public testing::Test {
 
   // An agent that answers so.
   void Serve(const std::string& status, const std::string& image, const std::string& check) {
-    auto listener = http::Listener::Tcp("127.0.0.1:0");
-    ASSERT_OK(listener);
-    auto server = http::Server::Start(
+    auto listener = tests::Must(http::Listener::Tcp("127.0.0.1:0"));
+    auto server = tests::Must(http::Server::Start(
         std::move(*listener), {},
         [status, image, check](const http::ServerRequest& request) -> http::HandlerResult {
           if (request.path == "/v1/status") return http::JsonResponse(200, status);
           if (request.path == "/v1/check") return http::JsonResponse(200, check);
           if (request.path.starts_with("/v1/images/")) return http::JsonResponse(200, image);
           return http::ErrorResponse(404, "no");
-        });
-    ASSERT_OK(server);
+        }));
     agent_ = std::move(*server);
     api_.SetPodAnswer("prefetchd/a-n1:9477/v1/status", status);
   }
@@ -535,13 +531,11 @@ TEST_F(VersionSkew, WhatAnOlderAgentDoesNotSayIsNotKnown) {
 
 // An agent takes no question for another one than it is: what it does not know in it, it refuses.
 TEST_F(VersionSkew, AnOlderAgentThatDoesNotKnowAnOptionIsNamed) {
-  auto listener = http::Listener::Tcp("127.0.0.1:0");
-  ASSERT_OK(listener);
-  auto server =
+  auto listener = tests::Must(http::Listener::Tcp("127.0.0.1:0"));
+  auto server = tests::Must(
       http::Server::Start(std::move(*listener), {}, [](const http::ServerRequest&) -> http::HandlerResult {
         return http::ErrorResponse(400, "request: pull: unknown key");
-      });
-  ASSERT_OK(server);
+      }));
   agent_ = std::move(*server);
   rig::Ran ran = Run({"check", "--image", kImage, "--pull"});
   EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << ran.out;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 
+#include "must.h"
 #include "plan/pins.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
@@ -87,15 +88,13 @@ TEST_F(PinOnContainerd, UnpinOnceNeedsNoListAndEndsAtOnce) {
   command.argv = {command.argv.front(), "--runtime-endpoint", node_.runtime().endpoint(), "--unpin",
                   "--once"};
   for (const char* said : {"unpinned 1 image\n", "unpinned 0 images\n"}) {
-    const auto ran = rig::RunProgram(command, seconds(30));
-    ASSERT_OK(ran);
+    const auto ran = tests::Must(rig::RunProgram(command, seconds(30)));
     EXPECT_EQ(ran->exit, rig::Exit{}) << ran->err;
     EXPECT_EQ(ran->out, said);
     EXPECT_FALSE(IsLabelled());
   }
   ASSERT_TRUE(node_.containerd().Stop());
-  const auto ran = rig::RunProgram(command, seconds(30));
-  ASSERT_OK(ran);
+  const auto ran = tests::Must(rig::RunProgram(command, seconds(30)));
   EXPECT_EQ(ran->exit, (rig::Exit{4, 0})) << ran->err;
 }
 
@@ -167,8 +166,7 @@ TEST_F(RecoveryOnContainerd, NoLeaseIsLeftOfPullsThatAreOver) {
   node_.HasList({image_, other});
   rig::Ran once = node_.Once();
   EXPECT_EQ(once.exit, rig::Exit{}) << once.out << once.err;
-  auto leases = node_.containerd().Ctr({"leases", "ls"});
-  ASSERT_TRUE(leases) << leases.error().message();
+  auto leases = tests::Must(node_.containerd().Ctr({"leases", "ls"}));
   EXPECT_EQ(leases->find("prefetchd-"), std::string::npos) << *leases;
 }
 

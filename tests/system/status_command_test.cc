@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "must.h"
 #include "rig/binary.h"
 #include "system/fake_agent.h"
 #include "temp_dir.h"
@@ -62,13 +63,11 @@ TEST_F(StatusCommand, VersionComparesTheProgramWithTheAgent) {
   const rig::Command command{{rig::Prefetchctl(), "version", "--agent", agent_.Url()}, {}};
   const std::string status = status::StatusJson(sample::Node({}));
   agent_.Says(status);
-  auto same = rig::RunProgram(command, seconds(20));
-  ASSERT_OK(same);
+  auto same = tests::Must(rig::RunProgram(command, seconds(20)));
   EXPECT_EQ(same->exit, (rig::Exit{0, 0})) << same->err;
   EXPECT_EQ(same->out, "prefetchctl " PREFETCH_VERSION "\nagent " PREFETCH_VERSION "\n");
   agent_.Says(base::ReplaceAll(status, R"("agentVersion":")" PREFETCH_VERSION, R"("agentVersion":"0.0.1)"));
-  auto other = rig::RunProgram(command, seconds(20));
-  ASSERT_OK(other);
+  auto other = tests::Must(rig::RunProgram(command, seconds(20)));
   EXPECT_EQ(other->exit, (rig::Exit{1, 0})) << other->err;
   EXPECT_EQ(other->out, "prefetchctl " PREFETCH_VERSION "\nagent 0.0.1\n");
 }
@@ -93,8 +92,7 @@ TEST_F(StatusCommand, ALogGetsAScreenForEachChangeAndAnAgentThatRestartsComesBac
 TEST_F(StatusCommand, APageIsNotWatched) {
   rig::Command command = Watch();
   command.argv.insert(command.argv.end(), {"-o", "html"});
-  auto ran = rig::RunProgram(command, seconds(20));
-  ASSERT_OK(ran);
+  auto ran = tests::Must(rig::RunProgram(command, seconds(20)));
   EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
   EXPECT_NE(ran->err.find("--watch cannot draw a page"), std::string::npos) << ran->err;
 }

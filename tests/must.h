@@ -1,0 +1,32 @@
+// Must: what a test cannot go on without.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace prefetch::tests {
+
+template <typename Outcome>
+std::string WhyNot(const Outcome& outcome) {
+  if constexpr (requires { outcome.error().message(); }) {
+    return outcome.error().message();
+  } else if constexpr (requires { outcome.error().message; }) {
+    return outcome.error().message;
+  } else if constexpr (requires { outcome.failure().message; }) {
+    return outcome.failure().message;
+  } else {
+    return "there is none";
+  }
+}
+
+// Returns the outcome, a Result or an optional, if it has a value. Otherwise the test fails and ends, as by
+// ASSERT_TRUE. Only on a thread of gtest's.
+template <typename Outcome>
+Outcome Must(Outcome outcome, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (outcome) return outcome;
+  [&] { GTEST_FAIL_AT(file, line) << WhyNot(outcome); }();
+  throw testing::AssertionException({testing::TestPartResult::kFatalFailure, file, line, ""});
+}
+
+}  // namespace prefetch::tests
