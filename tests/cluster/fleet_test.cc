@@ -80,8 +80,7 @@ TEST(FleetTokens, PassThroughTheProxyAndAuthorizationDoesNot) {
   const std::string image = node.Push("team/app"), tool = node.Push("team/tool");
   node.node().HasList({image});
   node.StartAgent({"--fleet-tokens"});
-  ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node.node().Get("/readyz").status == 200; }))
-      << node.node().AgentLog();
+  ASSERT_TRUE(node.node().BecomesReady(seconds(60))) << node.node().AgentLog();
   // On no list.
   node.pods().Ask({.policy = "Always", .images = {tool}});
   ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return !node.node().Status().Unlisted().empty(); }));

@@ -104,8 +104,7 @@ TEST_F(RealTouch, EveryPolicyIsServed) {
     for (int i = 0; i < 5; i++) images.push_back(node_->Push("team/app" + std::to_string(i)));
     node_->node().HasList(images);
     node_->StartAgent({"--touch"});
-    ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node_->node().Get("/readyz").status == 200; }))
-        << node_->node().AgentLog();
+    ASSERT_TRUE(node_->node().BecomesReady(seconds(60))) << node_->node().AgentLog();
     for (const Answered& answered : node_->pods().Ask({.images = images}))
       EXPECT_EQ(answered.answer, PodAnswer::kStarts) << answered.text;
     EXPECT_TRUE(NoTouchPods());
@@ -121,8 +120,7 @@ TEST_F(RealTouch, ImageVolumes) {
       "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n"
       "touchImageVolumes: true\nlimits: {diskHighPercent: 99, diskMinFreeBytes: 1000000}\n");
   node_->StartAgent({"--touch"});
-  ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node_->node().Get("/readyz").status == 200; }))
-      << node_->node().AgentLog();
+  ASSERT_TRUE(node_->node().BecomesReady(seconds(60))) << node_->node().AgentLog();
   for (const Answered& answered : node_->pods().Ask({.images = images}))
     EXPECT_EQ(answered.answer, PodAnswer::kStarts) << answered.text;
 }
@@ -192,8 +190,7 @@ TEST_F(RealTouch, AnAgentKilledAtAnyStepIsNoObstacleForTheNext) {
     node_->node().agent().Kill();
   }
   node_->StartAgent({"--touch"});
-  ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node_->node().Get("/readyz").status == 200; }))
-      << node_->node().AgentLog();
+  ASSERT_TRUE(node_->node().BecomesReady(seconds(60))) << node_->node().AgentLog();
   for (const Answered& answered : node_->pods().Ask({.images = images}))
     EXPECT_EQ(answered.answer, PodAnswer::kStarts) << answered.text;
   EXPECT_TRUE(NoTouchPods()) << node_->api().Get(kTouchPods).text;

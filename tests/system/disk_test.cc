@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
-// Waits until the status gives `reason` for the image.
-bool Becomes(const Node& node, const std::string& image, const std::string& reason) {
-  return rig::Eventually(seconds(40), [&] { return node.StatusOf(image).reason.text() == reason; });
-}
-
 // An image whose size nobody tells is pulled by itself in little room. So the agent has seen what it needs.
 constexpr const char* kAfterFilling = "DiskPressure";
 
@@ -33,9 +28,9 @@ TEST(Disk, ADiskThatReallyFillsCostsOneDownload) {
   node.HasList({big, one, other});
   registry->proxy().LimitBandwidth(10 * kMegabyte);
   node.StartAgent();
-  EXPECT_TRUE(Becomes(node, one, "Present")) << node.AgentLog();
-  EXPECT_TRUE(Becomes(node, other, "Present")) << node.AgentLog();
-  EXPECT_TRUE(Becomes(node, big, kAfterFilling)) << node.AgentLog();
+  EXPECT_TRUE(node.Becomes(one, "Present")) << node.AgentLog();
+  EXPECT_TRUE(node.Becomes(other, "Present")) << node.AgentLog();
+  EXPECT_TRUE(node.Becomes(big, kAfterFilling)) << node.AgentLog();
   std::uint64_t served = registry->proxy().BytesToClients();
   EXPECT_LE(served, 52 * kMegabyte) << "1.1 x what came + one download";
   EXPECT_FALSE(rig::Eventually(seconds(12), [&] { return registry->proxy().BytesToClients() > served; }));
@@ -82,9 +77,9 @@ TEST(Disk, ADiskThatFillsBesideAFewBytesOfOthersCostsOneDownload) {
   node.HasList({big, one, other});
   registry->proxy().LimitBandwidth(20 * kMegabyte);
   node.StartAgent();
-  EXPECT_TRUE(Becomes(node, one, "Present")) << node.AgentLog();
-  EXPECT_TRUE(Becomes(node, other, "Present")) << node.AgentLog();
-  EXPECT_TRUE(Becomes(node, big, kAfterFilling)) << node.AgentLog();
+  EXPECT_TRUE(node.Becomes(one, "Present")) << node.AgentLog();
+  EXPECT_TRUE(node.Becomes(other, "Present")) << node.AgentLog();
+  EXPECT_TRUE(node.Becomes(big, kAfterFilling)) << node.AgentLog();
   EXPECT_FALSE(
       rig::Eventually(seconds(5), [&] { return node.StatusOf(big).reason.text() != kAfterFilling; }));
   EXPECT_LE(registry->proxy().BytesToClients(), 44 * kMegabyte)
@@ -100,9 +95,9 @@ TEST(Disk, NoSpaceLeftIsSaidAndStopsNewPulls) {
   std::string small = registry->Push("small", "v1", {{2, kMegabyte}});
   node.HasList({huge});
   node.StartAgent();
-  EXPECT_TRUE(Becomes(node, huge, "DiskFull")) << node.AgentLog();
+  EXPECT_TRUE(node.Becomes(huge, "DiskFull")) << node.AgentLog();
   node.HasList({huge, small});
-  EXPECT_TRUE(Becomes(node, small, "DiskFull")) << node.AgentLog();
+  EXPECT_TRUE(node.Becomes(small, "DiskFull")) << node.AgentLog();
   EXPECT_EQ(registry->proxy().Count("", "/small/"), 0U);
   EXPECT_EQ(node.Get("/readyz").status, 503);
 }

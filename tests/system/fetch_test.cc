@@ -51,10 +51,7 @@ class FetchOnContainerd : public testing::Test {
     node_.HasList({image});
     node_.StartAgent(Flags());
   }
-  void ExpectReady() {
-    EXPECT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }))
-        << node_.AgentLog();
-  }
+  void ExpectReady() { EXPECT_TRUE(node_.BecomesReady(seconds(60))) << node_.AgentLog(); }
   // One image at most comes by the agent, before the registry is known as near. The quietest of several tries
   // counts: on a busy machine, the first answers may come late.
   void ExpectLeftToTheRuntime(Host& host) {
@@ -477,8 +474,7 @@ TEST_P(WrongBytes, HarmNoPullOnceTheRegistryIsHonest) {
     auto pulled = kubelet.PullImage(base::Call{}.Within(seconds(20)), {.image = other});
     return pulled.ok();
   })) << node.AgentLog();
-  EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return node.Get("/readyz").status == 200; }))
-      << node.AgentLog();
+  EXPECT_TRUE(node.BecomesReady(seconds(30))) << node.AgentLog();
 }
 
 TEST_ROWS(Lies, WrongBytes, {"OneByte", Flipped}, {"Longer", Longer}, {"InParts", InParts},

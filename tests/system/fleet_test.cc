@@ -116,7 +116,7 @@ TEST_F(Fleet, OneIsReadyOneIsDeniedAnImageAndOneHasNoAgentAnyMore) {
 
   // Its credentials come, and it is ready.
   two_.node.HasDockerConfig(kPrivate, kAnn);
-  ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return two_.node.Get("/readyz").status == 200; }));
+  ASSERT_TRUE(two_.node.BecomesReady(seconds(60)));
   ExpectHas(Ctl(0, {"wait", "--nodes", "pool=a", "--timeout", "30s"}).out, {"ready: 2 of 2 nodes ready"});
 }
 
@@ -137,8 +137,7 @@ class FleetTokens : public testing::Test {
                                       "limits: {diskHighPercent: 99, diskMinFreeBytes: 1000000}\n") +
                               (fleet_tokens ? "fleetTokens: true\n" : ""));
     node_.StartAgent();
-    ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }))
-        << node_.AgentLog();
+    ASSERT_TRUE(node_.BecomesReady(seconds(60))) << node_.AgentLog();
     auto endpoint = cri::ParseEndpoint(node_.containerd().endpoint());
     ASSERT_OK(endpoint);
     cri::GrpcImageService pods(*endpoint);

@@ -120,6 +120,14 @@ class Node {
     std::string body;
   };
   Answer Get(const std::string& path) const;
+  // Waits until the agent says that the node is ready.
+  bool BecomesReady(seconds limit) const {
+    return rig::Eventually(limit, [&] { return Get("/readyz").status == 200; });
+  }
+  // Waits until the status gives `reason` for the image.
+  bool Becomes(const std::string& image, const std::string& reason) const {
+    return rig::Eventually(seconds(40), [&] { return StatusOf(image).reason.text() == reason; });
+  }
   std::string socket() const { return scratch_ / "agent.sock"; }
   // Does the runtime have it under this name?
   bool Has(const std::string& image) const;

@@ -102,10 +102,6 @@ TEST_F(PinOnContainerd, UnpinOnceNeedsNoListAndEndsAtOnce) {
 
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
-bool Becomes(const Node& node, const std::string& image, const std::string& reason) {
-  return rig::Eventually(seconds(40), [&] { return node.StatusOf(image).reason.text() == reason; });
-}
-
 TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   Node node(Node::Small::kEverything, 150 * kMegabyte);
   std::unique_ptr<Host> registry = node.AddRegistry("registry.example.test", {});
@@ -116,8 +112,8 @@ TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   registry->proxy().LimitBandwidth(3 * kMegabyte);  // a busy machine may take seconds to see it
   node.HasList({big, small});
   node.StartAgent();
-  EXPECT_TRUE(Becomes(node, small, "Present")) << node.AgentLog();
-  EXPECT_TRUE(Becomes(node, big, "DiskPressure")) << node.AgentLog();
+  EXPECT_TRUE(node.Becomes(small, "Present")) << node.AgentLog();
+  EXPECT_TRUE(node.Becomes(big, "DiskPressure")) << node.AgentLog();
   status::StatusDocument status = node.Status();
   ASSERT_TRUE(status.disk);
   EXPECT_TRUE(status.disk->pressure);
@@ -182,8 +178,7 @@ TEST_F(RecoveryOnContainerd, AnImageThatIsRemovedIsMissedWithinASecond) {
   node_.StartAgent();
   auto least = std::chrono::steady_clock::duration::max();
   for (const std::string& image : images) {
-    ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }))
-        << node_.AgentLog();
+    ASSERT_TRUE(node_.BecomesReady(seconds(60))) << node_.AgentLog();
     EXPECT_OK(registry_->proxy().Refuse(true));
     ASSERT_OK(node_.containerd().Ctr({"images", "rm", image}));
     const auto removed = std::chrono::steady_clock::now();

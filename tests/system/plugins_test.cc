@@ -254,8 +254,7 @@ TEST_F(Plugins, ABrokenConfigurationAtTheStartIsNotReadyUntilItIsMended) {
   EXPECT_NE(status.message.find("provider-config.yaml"), std::string::npos) << status.message;
   EXPECT_EQ(node_.Get("/readyz").status, 503);
   Configure({plugin});
-  EXPECT_TRUE(rig::Eventually(seconds(15), [&] { return node_.Get("/readyz").status == 200; }))
-      << node_.AgentLog();
+  EXPECT_TRUE(node_.BecomesReady(seconds(15))) << node_.AgentLog();
 }
 
 // PluginScenario goes on to kubelet's limit of a minute, and has the words of that moment.

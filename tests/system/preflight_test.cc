@@ -40,8 +40,7 @@ class PreflightTest : public testing::Test {
                           "preflight: " +
                               preflight + "\n");
     node_.StartAgent();
-    ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node_.Get("/readyz").status == 200; }))
-        << node_.AgentLog();
+    ASSERT_TRUE(node_.BecomesReady(seconds(60))) << node_.AgentLog();
     Shows(cluster.api().AddPodToken(kJob, "prefetchd"));
   }
   void Shows(const std::string& token) { node_.scratch().Write("token", token + "\n"); }

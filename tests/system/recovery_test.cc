@@ -123,8 +123,7 @@ TEST_F(Recovery, AListThatChangesMidPullIsFollowed) {
   std::string other = registry_->Push("other", "v1", {{3, kMegabyte}});
   StartPulling();
   node_.HasList({other});
-  EXPECT_TRUE(rig::Eventually(seconds(20), [&] { return node_.Get("/readyz").status == 200; }))
-      << node_.AgentLog();
+  EXPECT_TRUE(node_.BecomesReady(seconds(20))) << node_.AgentLog();
   EXPECT_TRUE(node_.Has(other));
   EXPECT_EQ(node_.Status().images.size(), 1U);
   // The pull of the entry that went was ended with it.

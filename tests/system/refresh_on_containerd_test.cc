@@ -111,7 +111,7 @@ TEST_F(RefreshOnContainerd, AnOutageChangesFreshNotReadyAndIsOverAtOnceForAPrefl
                                        image_ + "\n  refresh: IfDigestChanged\n  refreshInterval: 1m\n");
   PullOnce();
   node_.StartAgent(AsksLikeContainerd());
-  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.Get("/readyz").status == 200; }));
+  ASSERT_TRUE(node_.BecomesReady(seconds(20)));
   ReadinessPoller readiness(node_.scratch() / "agent.sock");
   auto went = std::chrono::steady_clock::now();
   registry_->registry().Kill();
@@ -152,8 +152,7 @@ TEST_F(RefreshOnContainerd, WithoutDnsWhatIsHereServesAndNoNameIsLookedUp) {
                      "mount --bind \"$1\" /etc/resolv.conf && shift && exec \"$@\"", "node", config});
   // Without containerd's hosts.toml the registry has to be found by its name.
   node_.StartAgent({"--registry-config-path", node_.scratch() / "no-hosts"});
-  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.Get("/readyz").status == 200; }))
-      << node_.AgentLog();
+  ASSERT_TRUE(node_.BecomesReady(seconds(20))) << node_.AgentLog();
   for (const char* policy : {"Never", "IfNotPresent"}) {
     rig::Ran ran = node_.Ctl({"check", "--image", image_, "--policy", policy}, seconds(5));
     EXPECT_EQ(ran.exit, rig::Exit{}) << policy << ran.out << ran.err;

@@ -81,7 +81,7 @@ TEST_F(Refresh, WithoutARegistryNeverAndIfNotPresentPassAndNobodyIsAsked) {
   RegistryGoes();
   std::size_t requests = registry_->proxy().Requests().size();
   node_.StartAgent(AsksLikeTheRuntime());
-  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node_.Get("/readyz").status == 200; }));
+  ASSERT_TRUE(node_.BecomesReady(seconds(20)));
   for (const char* policy : {"Never", "IfNotPresent"}) {
     rig::Ran ran = node_.Ctl({"check", "--image", image_, "--policy", policy}, seconds(5));
     EXPECT_EQ(ran.exit, rig::Exit{}) << policy << ran.out << ran.err;

@@ -65,9 +65,7 @@ class Upgrade : public testing::Test {
     }
     return sum;
   }
-  bool BecomesReady() {
-    return rig::Eventually(seconds(30), [&] { return node_.Get("/readyz").status == 200; });
-  }
+  bool BecomesReady() { return node_.BecomesReady(seconds(30)); }
 
   WithoutFolder newer_;
   Node node_;

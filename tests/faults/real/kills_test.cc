@@ -33,8 +33,7 @@ TEST(RealKills, LoseNeitherBytesNorImages) {
     world.KillAgent();
     // Killed so often that nothing moves would be no test.
     if (round % 8 == 7) {
-      ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node.Get("/readyz").status == 200; }))
-          << node.AgentLog();
+      ASSERT_TRUE(node.BecomesReady(seconds(60))) << node.AgentLog();
       ASSERT_TRUE(all_are_here());
       world.RemoveEveryName();
       fetched_anew++;
@@ -42,8 +41,7 @@ TEST(RealKills, LoseNeitherBytesNorImages) {
     ASSERT_GE(world.BytesSent(), before);
     before = world.BytesSent();
   }
-  ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return node.Get("/readyz").status == 200; }))
-      << node.AgentLog();
+  ASSERT_TRUE(node.BecomesReady(seconds(60))) << node.AgentLog();
   EXPECT_TRUE(all_are_here());
   const std::uint64_t content = fetched_anew * world.BytesOfAll();
   std::printf("%llu kills: %llu bytes for %llu bytes of content\n", static_cast<unsigned long long>(rounds),

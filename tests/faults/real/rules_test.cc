@@ -132,8 +132,7 @@ TEST(RealFaultRules, NoticeWhatTheAgentMayNotOpen) {
 
 TEST(RealFaultRules, NoticeBytesThatAreFetchedTwice) {
   const auto remove = [](RealWorld& world, const std::string&) {
-    EXPECT_TRUE(
-        rig::Eventually(std::chrono::seconds(30), [&] { return world.node().Get("/readyz").status == 200; }));
+    EXPECT_TRUE(world.node().BecomesReady(std::chrono::seconds(30)));
     world.RemoveEveryName();
   };
   EXPECT_TRUE(Notice(" would do", "loses an image", [&](FaultKind& kind) { kind.end = remove; }));
