@@ -28,6 +28,7 @@
 #include "pulling/query_registry.h"
 #include "registry/host_state.h"
 #include "rows.h"
+#include "spellings.h"
 #include "status/sample.h"
 
 namespace prefetch::agent::check_round_test {
@@ -79,10 +80,7 @@ class Gate {
 };
 
 std::string Encoded(std::string_view text) {
-  std::string encoded = base::Base64Encode(text);
-  for (char& c : encoded) c = c == '+' ? '-' : c == '/' ? '_' : c;
-  encoded.resize(encoded.find_last_not_of('=') + 1);
-  return encoded;
+  return tests::UrlSafe(base::Base64Encode(text));
 }
 
 // Returns the token of the pod "NAMESPACE.POD" on this node. Its review is held if POD begins with "held",

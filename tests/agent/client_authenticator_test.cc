@@ -5,17 +5,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <future>
 #include <set>
 #include <thread>
 
 #include "agent/reviewing_api.h"
-#include "base/fs.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "fakes/fake_clock.h"
 #include "fakes/refusing_api.h"
+#include "golden.h"
+#include "text_of.h"
 
 namespace prefetch::agent::callers_test {
 namespace {
@@ -580,12 +580,7 @@ TEST_F(FleetTokens, WhileTheApiServerIsAwayWaitAndStrangersDoNotUseUpTheOthersRe
 using TokenVerdict = IssuerKeys::TokenVerdict;
 
 std::string File(const std::string& name) {
-  const char* testdata = std::getenv("PREFETCH_TESTDATA");
-  EXPECT_NE(testdata, nullptr) << "run by meson test";
-  auto text =
-      base::ReadFile(std::string(testdata == nullptr ? "" : testdata) + "/kube/tokens/" + name, 1 << 16);
-  EXPECT_TRUE(text) << name;
-  return text ? std::string(base::TrimSpace(*text)) : "";
+  return std::string(base::TrimSpace(tests::TextOf(tests::Testdata() + "/kube/tokens/" + name)));
 }
 
 class Api final : public tests::RefusingApi {

@@ -1,6 +1,5 @@
 // Warm and idle: what the agent costs once everything is there.
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "bench/measure.h"
 #include "http/curl_client.h"
+#include "loopback.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
@@ -174,11 +174,8 @@ TEST_F(Idle, TermWithSixteenPullsInFlight) {
 // A client that sends half a request and then nothing.
 int Dribbler(std::uint16_t port) {
   int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+  const sockaddr_in address = tests::Loopback(port);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
     [[maybe_unused]] auto sent = ::send(fd, "GET /readyz HT", 14, MSG_NOSIGNAL);
   }
   return fd;

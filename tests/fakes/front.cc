@@ -1,7 +1,6 @@
 #include "fakes/front.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -10,6 +9,8 @@
 
 #include <array>
 
+#include "loopback.h"
+
 namespace prefetch::tests {
 
 struct SslFree {
@@ -17,14 +18,6 @@ struct SslFree {
 };
 
 namespace {
-
-sockaddr_in Loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
 
 // An answer of several records is not held back for the acknowledgement of the first, which a client delays
 // by up to 40 ms. Servers written in Go set this, too.
@@ -80,13 +73,7 @@ class Front::Pipe {
   }
   bool Write(const char* data, std::size_t size) {
     if (ssl_) return size == 0 || SSL_write(ssl_.get(), data, static_cast<int>(size)) > 0;
-    while (size > 0) {
-      ssize_t n = ::send(fd_, data, size, MSG_NOSIGNAL);
-      if (n <= 0) return false;
-      data += n;
-      size -= static_cast<std::size_t>(n);
-    }
-    return true;
+    return SendAll(fd_, {data, size});
   }
 
  private:
@@ -97,12 +84,7 @@ class Front::Pipe {
 Front::Front(FrontOptions options)
     : client_ca_file_(options.client_ca_file), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   ::signal(SIGPIPE, SIG_IGN);  // as our programs have it: OpenSSL writes without MSG_NOSIGNAL
-  sockaddr_in address = Loopback(0);
-  socklen_t length = sizeof address;
-  EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
-  EXPECT_EQ(::listen(listener_.get(), 64), 0);
-  ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &length);
-  port_ = ntohs(address.sin_port);
+  port_ = ListenOnLoopback(listener_, 64);
   if (!options.certificate_file.empty()) SetCertificate(options.certificate_file, options.key_file);
   accepting_ = std::thread([this] { Accept(); });
 }

@@ -1,7 +1,5 @@
 #include "fakes/wire_server.h"
 
-#include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -56,14 +54,7 @@ std::optional<WireRequest> ReadRequest(int fd, std::string& buffer) {
 
 WireServer::WireServer(Handler handler)
     : handler_(std::move(handler)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
-  EXPECT_EQ(::listen(listener_.get(), 64), 0);
-  ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &length);
-  port_ = ntohs(address.sin_port);
+  port_ = ListenOnLoopback(listener_, 64);
   accepting_ = std::thread([this] { Accept(); });
 }
 
@@ -102,21 +93,6 @@ void WireServer::Serve(base::Fd client) {
   base::Lock lock(mutex_);
   open_.erase(client.get());
   client.Close();
-}
-
-bool WireServer::Write(int fd, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t n = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
-void WireServer::WaitForClose(int fd) {
-  char buffer[4096];
-  while (::recv(fd, buffer, sizeof buffer, 0) > 0) {
-  }
 }
 
 }  // namespace prefetch::tests

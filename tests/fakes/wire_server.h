@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/mutex.h"
 #include "http/headers.h"
+#include "loopback.h"
 
 namespace prefetch::tests {
 
@@ -45,9 +46,9 @@ class WireServer {
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   int accepted() const { return accepted_; }
 
-  static bool Write(int fd, std::string_view text);
+  static bool Write(int fd, std::string_view text) { return SendAll(fd, text); }
   // Waits until the client goes; for handlers that never answer.
-  static void WaitForClose(int fd);
+  static void WaitForClose(int fd) { AwaitClose(fd); }
 
  private:
   void Accept();

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -17,6 +16,7 @@
 #include <thread>
 
 #include "base/fs.h"
+#include "loopback.h"
 
 namespace prefetch::tests {
 
@@ -30,10 +30,7 @@ class RawClient {
     own.sin_family = AF_INET;
     ::inet_pton(AF_INET, from, &own.sin_addr);
     EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
+    const sockaddr_in address = Loopback(port);
     connected_ = ::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   }
   explicit RawClient(const std::string& path) : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -44,14 +41,7 @@ class RawClient {
   }
 
   bool connected() const { return connected_; }
-  bool Send(std::string_view text) {
-    while (!text.empty()) {
-      ssize_t n = ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL);
-      if (n <= 0) return false;
-      text.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return true;
-  }
+  bool Send(std::string_view text) { return SendAll(fd_.get(), text); }
   void CloseSending() { ::shutdown(fd_.get(), SHUT_WR); }
 
   // The end will be a reset, not an orderly close.
@@ -99,14 +89,7 @@ class ScriptedServer {
   using Script = std::function<void(int fd, int nth)>;
 
   explicit ScriptedServer(Script script) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
-    EXPECT_EQ(::listen(fd_.get(), 128), 0);
-    ::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &length);
-    port_ = ntohs(address.sin_port);
+    port_ = ListenOnLoopback(fd_, 128);
     thread_ = std::thread([this, script = std::move(script)] {
       while (true) {
         base::Fd client(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -138,19 +121,9 @@ class ScriptedServer {
     if (request != nullptr) *request = text;
     return true;
   }
-  static void Write(int fd, std::string_view text) {
-    while (!text.empty()) {
-      ssize_t n = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
-      if (n <= 0) return;
-      text.remove_prefix(static_cast<std::size_t>(n));
-    }
-  }
+  static void Write(int fd, std::string_view text) { SendAll(fd, text); }
   // Until the client closes its side.
-  static void WaitForClose(int fd) {
-    char buffer[4096];
-    while (::recv(fd, buffer, sizeof buffer, 0) > 0) {
-    }
-  }
+  static void WaitForClose(int fd) { AwaitClose(fd); }
 
  private:
   base::Fd fd_;

@@ -3,30 +3,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
-#include "base/fs.h"
 #include "base/text.h"
+#include "golden.h"
 #include "must.h"
+#include "spellings.h"
+#include "text_of.h"
 
 namespace prefetch::kube::token_keys_test {
 namespace {
 
 // Keys and tokens that Python's cryptography made.
 std::string File(const std::string& name) {
-  const char* testdata = std::getenv("PREFETCH_TESTDATA");
-  EXPECT_NE(testdata, nullptr) << "run by meson test";
-  auto text =
-      base::ReadFile(std::string(testdata == nullptr ? "" : testdata) + "/kube/tokens/" + name, 1 << 16);
-  EXPECT_TRUE(text) << name;
-  return text ? std::string(base::TrimSpace(*text)) : "";
+  return std::string(base::TrimSpace(tests::TextOf(tests::Testdata() + "/kube/tokens/" + name)));
 }
 
 std::string Encoded(std::string_view text) {
-  std::string encoded = base::Base64Encode(text);
-  for (char& c : encoded) c = c == '+' ? '-' : c == '/' ? '_' : c;
-  encoded.resize(encoded.find_last_not_of('=') + 1);
-  return encoded;
+  return tests::UrlSafe(base::Base64Encode(text));
 }
 
 // The token with one part replaced.

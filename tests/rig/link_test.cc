@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "loopback.h"
 #include "rig/expect_ok.h"
 #include "rig/link.h"
 #include "rig/port.h"
@@ -51,12 +52,7 @@ class Source {
       answers.emplace_back([this, client = std::move(client)] {
         char word = 0;
         if (::recv(client.get(), &word, 1, 0) != 1) return;
-        const std::string bytes(bytes_, 'x');
-        for (std::size_t sent = 0; sent < bytes.size();) {
-          ssize_t n = ::send(client.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-          if (n <= 0) return;
-          sent += static_cast<std::size_t>(n);
-        }
+        tests::SendAll(client.get(), std::string(bytes_, 'x'));
       });
     }
     for (std::thread& answer : answers) answer.join();

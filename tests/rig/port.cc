@@ -1,7 +1,6 @@
 #include "rig/port.h"
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -15,20 +14,13 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "loopback.h"
 
 namespace prefetch::rig {
 namespace {
 
 constexpr int kFirst = 20'000;
 constexpr int kCount = 10'000;
-
-sockaddr_in Loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  return address;
-}
 
 // Binds a name that stands for the port, so that no other process takes it for its own until this one ends.
 bool Claim(int port) {
@@ -52,7 +44,7 @@ base::Result<base::Fd> Listen(int port) {
   base::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  sockaddr_in address = Loopback(port);
+  const sockaddr_in address = tests::Loopback(port);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       ::listen(fd.get(), 512) != 0) {
     return base::FromErrno(errno, "listen on 127.0.0.1:" + std::to_string(port));
@@ -73,14 +65,14 @@ base::Fd Connect(int port) {
   base::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  sockaddr_in address = Loopback(port);
+  const sockaddr_in address = tests::Loopback(port);
   (void)::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   return fd;
 }
 
 bool SomebodyListens(int port) {
   base::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = Loopback(port);
+  const sockaddr_in address = tests::Loopback(port);
   return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 

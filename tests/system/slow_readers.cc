@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "base/fs.h"
+#include "loopback.h"
 #include "rig/expect_ok.h"
 #include "rig/port.h"
 
@@ -60,10 +61,8 @@ class Client {
 
  private:
   static sockaddr_in Address(unsigned last_octet, int port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
+    sockaddr_in address = tests::Loopback(port);
     address.sin_addr.s_addr = htonl(0x7F000000 | last_octet);
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
     return address;
   }
   base::Fd fd_;
