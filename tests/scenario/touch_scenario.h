@@ -49,6 +49,12 @@ class TouchScenario : public testing::Test {
     node_->List(images, change);
     return *node_;
   }
+  // The same, once the agent says that the node is ready.
+  Node& MakeReady(NodeOptions options = WithTouch()) {
+    Node& node = Make(std::move(options));
+    EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+    return node;
+  }
   // A pod with a secret of its own makes kubelet pull: the image is closed to everybody else.
   void PodPulls(const std::string& image, const PullCredential& credential) {
     node_->Kubelet([&](FakeKubelet& kubelet) {

@@ -20,8 +20,7 @@ using plan::TouchObstacle;
 using plan::TouchState;
 
 TEST_F(TouchScenario, ClosedByAPodsSecretItIsOpenAgainWithinFiveSeconds) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  Node& node = MakeReady();
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kPreloaded);
   node.RunFor(minutes(1));
   EXPECT_EQ(PodsCreated(), 0) << "merely preloaded, and nobody asked for more";
@@ -43,8 +42,7 @@ TEST_F(TouchScenario, ClosedByAPodsSecretItIsOpenAgainWithinFiveSeconds) {
 }
 
 TEST_F(TouchScenario, WhileItIsTouchedItIsOnItsWayAndNotFailed) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  Node& node = MakeReady();
   PodPulls(kApp, {.secret = SecretOf("team")});
   ASSERT_TRUE(node.RunUntil([&] { return !node.Ready(); }, seconds(10)));
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kTouching);
@@ -72,8 +70,7 @@ TEST_F(TouchScenario, WhatIsPulledOneAfterTheOtherIsTouchedTogether) {
 }
 
 TEST_F(TouchScenario, NodeCredentialsOpenWhatIsPrivate) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  Node& node = MakeReady();
   node.runtime.Push(Private(MakeImage(kApp, 10'000'000), "node", "pw-of-node"));
   node.Cluster().pods.SetNodeCredential(Auth("node"));
   PodPulls(kApp, {.secret = SecretOf("team")});
@@ -228,8 +225,7 @@ TEST_F(TouchScenario, WhateverPodsDidBeforeAnEntryBecomesOpen) {
 // Obstacles to a touch: each by itself, the agent's report of it, and what comes after it.
 
 TEST_F(TouchScenario, AKubeletWithoutCredentialsIsTouchedThreeTimesAndNoMore) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  Node& node = MakeReady();
   node.runtime.Push(Private(MakeImage(kApp, 10'000'000), "ada", "pw-of-ada"));
   PodPulls(kApp, {.secret = SecretOf("team")});
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
@@ -260,8 +256,7 @@ TEST_F(TouchScenario, WhatThisAgentPulledWithAPullSecretIsNotTouched) {
 }
 
 TEST_F(TouchScenario, ATagThatIsGoneCannotBeTouched) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  Node& node = MakeReady();
   PodPulls(kApp, {.secret = SecretOf("team")});
   node.runtime.DeleteTag(kApp);
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
@@ -419,8 +414,7 @@ TEST_F(TouchScenario, AQuotaThatOthersHaveFilledIsWaitedFor) {
 }
 
 TEST_F(TouchScenario, ARegistryThatIsAwayIsWaitedFor) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  Node& node = MakeReady();
   PodPulls(kApp, {.secret = SecretOf("team")});
   node.runtime.SetRegistry(RegistryState::kDown);
   node.RunFor(hours(2));
@@ -550,8 +544,7 @@ TEST_F(TouchScenario, APodWhoseCreationWasNotConfirmedIsNotLeftBehind) {
 
 // Right after its creation a pod has no status to tell of.
 TEST_F(TouchScenario, ThePodIsLookedAtASecondAfterItsCreation) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  Node& node = MakeReady();
   node.Cluster().pods.SetSpeed(hours(1), seconds(1));
   auto looks = [&] {
     const std::vector<std::string> requests = node.Cluster().server.Requests();
@@ -582,8 +575,7 @@ TEST_F(TouchScenario, TwoInstancesDoNotMixUpTheirPods) {
 }
 
 TEST_F(TouchScenario, AnApiServerThatIsAwayIsWaitedFor) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  Node& node = MakeReady();
   node.Cluster().server.GoAway();
   PodPulls(kApp, {.secret = SecretOf("team")});
   node.RunFor(hours(2));
@@ -597,8 +589,7 @@ TEST_F(TouchScenario, AnApiServerThatIsAwayIsWaitedFor) {
 // A temporary fault delays the touch while it lasts, and does nothing else.
 class TouchFault : public TouchScenario, public testing::WithParamInterface<std::pair<const char*, Fault>> {};
 TEST_P(TouchFault, IsWaitedFor) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  Node& node = MakeReady();
   Fault fault = GetParam().second;
   fault.times = 6;
   node.Cluster().server.Fail(fault);
@@ -621,8 +612,7 @@ INSTANTIATE_TEST_SUITE_P(Touch, TouchFault,
 
 // A pod of ours that an answer was lost of, or that somebody restored.
 TEST_F(TouchScenario, APodThatHasOurNameMeanwhileIsTakenAwayAndTheTouchGoesOn) {
-  Node& node = Make(WithTouch());
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+  Node& node = MakeReady();
   for (int slot = 0; slot < kube::kTouchPodNames; slot++) {
     node.Cluster().server.Put(
         "pods/prefetchd-touch/" + kube::TouchPodName("n1", "a", slot),

@@ -358,6 +358,21 @@ bool WriteHead(int fd, const std::string& more) {
                                   "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + more + "\r\n");
 }
 
+// Answers as AnswerAll does, and lets a question with this part wait until its client goes.
+tests::WireServer::Handler AllBut(const std::string& part) {
+  return [part](const tests::WireRequest& request, int fd) {
+    if (request.body.find(part) != std::string::npos) {
+      tests::WireServer::WaitForClose(fd);
+      return false;
+    }
+    http::ServerRequest asked;
+    asked.body = request.body;
+    std::string body = AnswerAll(asked).body;
+    return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
+           tests::WireServer::Write(fd, body);
+  };
+}
+
 TEST_ROWS(All, BadAgent,
           {"Hangs",
            [](const tests::WireRequest&, int fd) {
@@ -417,17 +432,7 @@ TEST_ROWS(All, BadAgent,
 
 // A question that hangs does not take the answers to others with it.
 TEST_F(Check, WhatNeedsARegistryHoldsUpNothingElse) {
-  tests::WireServer server([](const tests::WireRequest& request, int fd) {
-    if (request.body.find("Always") != std::string::npos) {
-      tests::WireServer::WaitForClose(fd);
-      return false;
-    }
-    http::ServerRequest asked;
-    asked.body = request.body;
-    std::string body = AnswerAll(asked).body;
-    return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
-           tests::WireServer::Write(fd, body);
-  });
+  tests::WireServer server(AllBut("Always"));
   rig::Ran ran = Run("http://" + server.address(),
                      {"--image", "slow", "--image", "a:good", "--image", "b:closed", "--timeout", "2s"});
   EXPECT_EQ(ran.exit, (rig::Exit{3, 0})) << ran.err;
@@ -441,17 +446,7 @@ TEST_F(Check, WhatNeedsARegistryHoldsUpNothingElse) {
 
 // Many silent registries hold up nothing else, and one registry's silence does not count for others.
 TEST_F(Check, ManyQuestionsToSilentRegistriesHoldUpNothingElse) {
-  tests::WireServer server([](const tests::WireRequest& request, int fd) {
-    if (request.body.find("dead") != std::string::npos) {
-      tests::WireServer::WaitForClose(fd);
-      return false;
-    }
-    http::ServerRequest asked;
-    asked.body = request.body;
-    std::string body = AnswerAll(asked).body;
-    return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
-           tests::WireServer::Write(fd, body);
-  });
+  tests::WireServer server(AllBut("dead"));
   Words arguments = {"--timeout", "2s"};
   for (int i = 0; i < 20; i++) arguments.push_back("--image=dead" + std::to_string(i) + ".io/a");
   arguments.insert(arguments.end(),
