@@ -194,8 +194,7 @@ TEST_F(FromCluster, AListThatBeginsAnewCountsNothingTwice) {
   });
   server_.Put("deployments/many/z", Templated("q.io/many:1"));
   Ran ran = Import(Of({"many"}));
-  EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_HAS(ran.out, "# Deployment many/d1001, Deployment many/z\nq.io/many:1\n");
+  EXPECT_TRUE(Prints(ran, kOk, "# Deployment many/d1001, Deployment many/z\nq.io/many:1\n"));
 }
 
 TEST_F(FromCluster, AnInvalidNameCostsTheOthersNothing) {
@@ -225,8 +224,7 @@ TEST_F(FromCluster, AConfigMapStaysIfNothingOrNotEverythingWasRead) {
   server_.Put("configmaps/prefetchd/prefetchd-workloads", R"({"data":{"images.yaml":"x"}})");
   ListImportOptions options{.namespaces = {"empty"}, .config_map = "prefetchd/prefetchd-workloads"};
   Ran ran = Import(options);
-  EXPECT_EQ(ran.exit, kBadInput) << ran;
-  EXPECT_HAS(ran.err, "no image was found");
+  EXPECT_TRUE(Complains(ran, kBadInput, "no image was found"));
   options.namespaces = {"ci"};
   server_.Fail({.status = 500, .retry_after = "", .body = "", .times = 9});
   ran = Import(options);

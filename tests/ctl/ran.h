@@ -3,6 +3,7 @@
 
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "rig/expect_has.h"
@@ -18,6 +19,16 @@ struct Ran {
 
 inline std::ostream& operator<<(std::ostream& stream, const Ran& ran) {
   return stream << "exit " << ran.exit << "\n" << ran.out << "--- stderr\n" << ran.err;
+}
+
+// Did it end so, and print this, or complain of this?
+inline testing::AssertionResult Prints(const Ran& ran, int exit, std::string_view part) {
+  if (ran.exit == exit && ran.out.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "not exit " << exit << " and \"" << part << "\":\n" << ran;
+}
+inline testing::AssertionResult Complains(const Ran& ran, int exit, std::string_view part) {
+  if (ran.exit == exit && ran.err.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "not exit " << exit << " and \"" << part << "\":\n" << ran;
 }
 
 // `command` is called with two streams: what it prints, and what it complains of.

@@ -82,8 +82,7 @@ TEST_F(WatchTest, AFailingNodeIsOneRequestWithASignature) {
   HookAnswers(200);
   options_.secret_file = dir_.Write("key", "k3y\n");
   Ran ran = Watch();
-  EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_HAS(ran.out, "told of 1 failing node and 0 that recovered");
+  EXPECT_TRUE(Prints(ran, kOk, "told of 1 failing node and 0 that recovered"));
   ASSERT_EQ(hook_.requests().size(), 1U);
   const WireRequest request = hook_.requests()[0];
   EXPECT_EQ(request.method + " " + request.target, "POST /services/SECRET");
