@@ -65,8 +65,7 @@ TEST_F(AuditTest, OfANodeThatIsCleanAndOfOneThatIsNot) {
 
 TEST_F(AuditTest, SavedPodsTellWhoBroughtIt) {
   NodeHas({"q.io/stray:v1"});
-  tests::Ran ran = OfNode({.pods_file = folder_.Write("pods.json", kPods)});
-  EXPECT_TRUE(Prints(ran, kNegative, "job-1"));
+  EXPECT_TRUE(Prints(OfNode({.pods_file = folder_.Write("pods.json", kPods)}), kNegative, "job-1"));
 }
 
 // They are read in pieces, as they are no document that is held.
@@ -75,15 +74,13 @@ TEST_F(AuditTest, SavedPodsMayBeLongerThanAnyDocument) {
   std::string pods = kPods;
   const std::string more = R"({"kind":"ConfigMap","data":{"x":")" + std::string(1 << 20, 'x') + "\"}},";
   for (int i = 0; i < 12; i++) pods.insert(pods.find('[') + 1, more);
-  tests::Ran ran = OfNode({.pods_file = folder_.Write("pods.json", pods)});
-  EXPECT_TRUE(Prints(ran, kNegative, "job-1"));
+  EXPECT_TRUE(Prints(OfNode({.pods_file = folder_.Write("pods.json", pods)}), kNegative, "job-1"));
 }
 
 // An agent that has just started knows nothing: that is no clean node.
 TEST_F(AuditTest, AnAgentThatDoesNotKnowYetIsNoYes) {
   agent_.Answers("/v1/status", 200, status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000)})));
-  tests::Ran ran = OfNode();
-  EXPECT_TRUE(Complains(ran, kUnreachable, "ci-7"));
+  EXPECT_TRUE(Complains(OfNode(), kUnreachable, "ci-7"));
 }
 
 TEST_F(AuditTest, WithoutAnAgentNothingIsKnown) {

@@ -193,8 +193,7 @@ TEST_F(FromCluster, AListThatBeginsAnewCountsNothingTwice) {
     server_.ExpireContinueTokens();
   });
   server_.Put("deployments/many/z", Templated("q.io/many:1"));
-  Ran ran = Import(Of({"many"}));
-  EXPECT_TRUE(Prints(ran, kOk, "# Deployment many/d1001, Deployment many/z\nq.io/many:1\n"));
+  EXPECT_TRUE(Prints(Import(Of({"many"})), kOk, "# Deployment many/d1001, Deployment many/z\nq.io/many:1\n"));
 }
 
 TEST_F(FromCluster, AnInvalidNameCostsTheOthersNothing) {

@@ -64,14 +64,12 @@ TEST(PinnedImageSet, RefusesNothingAndTooMuch) {
             (Ran{kBadInput, "", "prefetchctl: there is no image in the list to pin\n"}));
   std::string many;
   for (int i = 0; i < 501; i++) many += "q.io/a" + std::to_string(i) + "@" + kOne + "\n";
-  Ran ran = Pin({many, ""});
-  EXPECT_TRUE(Complains(ran, kBadInput, "at most 500 images, not 501: split the list"));
+  EXPECT_TRUE(Complains(Pin({many, ""}), kBadInput, "at most 500 images, not 501: split the list"));
   EXPECT_EQ(Pin({many.substr(0, many.rfind('\n', many.size() - 2) + 1), ""}).exit, kOk);
 }
 
 TEST(PinnedImageSet, ALockThatIsNoneIsAMistake) {
-  Ran ran = Pin({"q.io/a:v1\n", "kind: X\n"});
-  EXPECT_TRUE(Complains(ran, kBadInput, "a.txt.lock:1:7: kind"));
+  EXPECT_TRUE(Complains(Pin({"q.io/a:v1\n", "kind: X\n"}), kBadInput, "a.txt.lock:1:7: kind"));
 }
 
 Ran Allow(const std::string& list, ExportAllowlistOptions options) {
@@ -108,9 +106,7 @@ TEST_ROWS(Rows, Allowlist, {"ExactNamesSince136", {.kubelet_version = "1.36"}, "
 
 TEST(AllowlistRefusal, SaysAllMistakesAtOnce) {
   Ran ran = Allow("q.io/A\n", {.kubelet_version = "1.36.x"});
-  EXPECT_EQ(ran.exit, kBadInput);
-  EXPECT_EQ(ran.out, "");
-  EXPECT_HAS(ran.err, "--kubelet-version must be a version such as ");
+  EXPECT_TRUE(OnlyComplains(ran, kBadInput, "--kubelet-version must be a version such as "));
   EXPECT_HAS(ran.err, "a.txt:1:1: ");
   EXPECT_HAS(Allow("# nothing\n", {}).err, "no image in the list");
   EXPECT_HAS(Allow("nginx:1.27\nreg.io/a:v1\n", {.kubelet_version = "v1.35.2"}).err,

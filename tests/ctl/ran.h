@@ -30,6 +30,11 @@ inline testing::AssertionResult Complains(const Ran& ran, int exit, std::string_
   if (ran.exit == exit && ran.err.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "not exit " << exit << " and \"" << part << "\":\n" << ran;
 }
+// The same of one that prints nothing.
+inline testing::AssertionResult OnlyComplains(const Ran& ran, int exit, std::string_view part) {
+  if (ran.out.empty()) return Complains(ran, exit, part);
+  return testing::AssertionFailure() << "it prints something:\n" << ran;
+}
 
 // `command` is called with two streams: what it prints, and what it complains of.
 template <typename Command>

@@ -67,8 +67,7 @@ TEST_F(RetryTest, Refusals) {
                          Row{404, "", kUnreachable, "as new as this prefetchctl?"},
                          Row{200, "{}", kUnreachable, "unexpected answer"}}) {
     agent_.Answers("/v1/retry", row.status, row.body);
-    const tests::Ran ran = Ask({});
-    EXPECT_TRUE(Complains(ran, row.exit, row.has));
+    EXPECT_TRUE(Complains(Ask({}), row.exit, row.has));
   }
   EXPECT_EQ(Ask({"A B"}).exit, kBadInput);
 }

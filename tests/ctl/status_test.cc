@@ -56,8 +56,7 @@ TEST_F(StatusTest, WhatIsNoStatusIsNotPassedOn) {
 
 TEST_F(StatusTest, WithoutAnAgentItSaysWhatHelps) {
   agent_.Goes(base::NotFound("no such file"));
-  tests::Ran ran = Show("table");
-  EXPECT_TRUE(Complains(ran, kUnreachable, "--agent"));
+  EXPECT_TRUE(Complains(Show("table"), kUnreachable, "--agent"));
 }
 
 TEST_F(StatusTest, ResultsAreARowForEachImage) {

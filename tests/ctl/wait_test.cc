@@ -177,8 +177,7 @@ class FleetWaitTest : public testing::Test {
 };
 
 TEST_F(FleetWaitTest, ANodeThatTakesNoAgentIsNotWaitedFor) {
-  tests::Ran ran = Wait(seconds(5), milliseconds(10));
-  EXPECT_TRUE(Complains(ran, kOk, "1 node takes no agent"));
+  EXPECT_TRUE(Complains(Wait(seconds(5), milliseconds(10)), kOk, "1 node takes no agent"));
 }
 
 // A DaemonSet that was told a moment ago to run there gets its pods within seconds.

@@ -81,8 +81,7 @@ class WatchTest : public testing::Test {
 TEST_F(WatchTest, AFailingNodeIsOneRequestWithASignature) {
   HookAnswers(200);
   options_.secret_file = dir_.Write("key", "k3y\n");
-  Ran ran = Watch();
-  EXPECT_TRUE(Prints(ran, kOk, "told of 1 failing node and 0 that recovered"));
+  EXPECT_TRUE(Prints(Watch(), kOk, "told of 1 failing node and 0 that recovered"));
   ASSERT_EQ(hook_.requests().size(), 1U);
   const WireRequest request = hook_.requests()[0];
   EXPECT_EQ(request.method + " " + request.target, "POST /services/SECRET");
