@@ -131,8 +131,7 @@ TEST_P(Explained, EndsWithItsCode) {
   tests::FakeAgent agent;
   agent.Answers("/v1/images/" + GetParam().image, GetParam().status, GetParam().body);
   ExplainOptions options{.image = GetParam().image, .timeout = std::chrono::seconds(5), .json = true};
-  tests::Ran ran =
-      tests::Run([&](auto& out, auto& err) { return Explain({}, agent.Client(), options, out, err); });
+  Ran ran = tests::Run([&](auto& out, auto& err) { return Explain({}, agent.Client(), options, out, err); });
   EXPECT_EQ(ran.exit, GetParam().exit);
   EXPECT_EQ(ran.out, GetParam().exit == kOk ? GetParam().body : "");
   EXPECT_HAS(ran.err, GetParam().says);

@@ -36,11 +36,11 @@ class AuditTest : public testing::Test {
     snapshot.unlisted = std::make_shared<const plan::Unlisted>(std::move(unlisted));
     agent_.Answers("/v1/status", 200, status::StatusJson(snapshot));
   }
-  tests::Ran OfNode(const AuditOptions& options = {}) {
+  Ran OfNode(const AuditOptions& options = {}) {
     return tests::Run(
         [&](auto& out, auto& err) { return AuditOfNode({}, agent_.Client(), options, out, err); });
   }
-  tests::Ran OfPods(const std::string& list, const std::vector<std::string>& ignore = {}) {
+  Ran OfPods(const std::string& list, const std::vector<std::string>& ignore = {}) {
     AuditOptions options{.pods_file = folder_.Write("pods.json", kPods),
                          .lists = {folder_.Write("images.txt", list)},
                          .ignore = ignore};
@@ -55,7 +55,7 @@ TEST_F(AuditTest, OfANodeThatIsCleanAndOfOneThatIsNot) {
   NodeHas({});
   EXPECT_EQ(OfNode().exit, kOk);
   NodeHas({"q.io/stray:v1"});
-  tests::Ran ran = OfNode();
+  Ran ran = OfNode();
   EXPECT_TRUE(Prints(ran, kNegative, "q.io/stray:v1"));
   EXPECT_EQ(OfNode({.ignore = {"q.io/stray:*"}}).exit, kOk);
   ran = OfNode({.json = true});
@@ -106,7 +106,7 @@ TEST_F(AuditTest, EphemeralContainersAndImageVolumesOfSavedPods) {
                     R"({"kind":"List","items":[{"kind":"Pod","metadata":{"name":"p"},"spec":{
 "containers":[{"name":"c","image":"q.io/a:v1"}],"ephemeralContainers":[{"name":"e","image":"q.io/debug:v1"}],
 "volumes":[{"name":"v","image":{"reference":"q.io/volume:v1"}}]}}]})");
-  tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+  Ran ran = tests::Run([&](auto& out, auto& err) {
     return AuditOfPods(
         {.pods_file = pods, .lists = {folder_.Write("images.txt", "q.io/a:v1\n")}, .ignore = {}}, out, err);
   });
@@ -115,7 +115,7 @@ TEST_F(AuditTest, EphemeralContainersAndImageVolumesOfSavedPods) {
 }
 
 TEST_F(AuditTest, SavedPodsAgainstAList) {
-  tests::Ran ran = OfPods("q.io/a:v1\n");
+  Ran ran = OfPods("q.io/a:v1\n");
   EXPECT_EQ(ran.exit, kNegative) << ran;
   for (const char* part :
        {"1 image on no list:\n  q.io/stray:v1\n", "on 1 node: ci-7", "asked for by ci/job-1"}) {

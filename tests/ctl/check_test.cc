@@ -45,7 +45,7 @@ class CheckTest : public testing::Test {
     options.timeout = "1s";
     return options;
   }
-  tests::Ran Ask(const CheckOptions& options) {
+  Ran Ask(const CheckOptions& options) {
     return tests::Run([&](auto& out, auto& err) { return Check({}, agent_.Client(), options, out, err); });
   }
   void Says(int status, const std::string& body) { agent_.Answers("/v1/check", status, body); }
@@ -62,7 +62,7 @@ TEST_F(CheckTest, StepsWhoseImageIsElsewhereAreTold) {
                 "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec:\n  steps:\n"
                 "  - {name: s, ref: {name: clone}}\n");
   options.files = {folder_ / "t.yaml"};
-  tests::Ran ran = Ask(options);
+  Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_HAS(ran.err,
              "t.yaml:6: step \"s\" of Task t takes its image from the StepAction \"clone\", "
@@ -80,7 +80,7 @@ TEST_F(CheckTest, TheAnswerIsTheExitCode) {
     Says(200, row.body);
     CheckOptions options = Options();
     options.unknown_passes = row.unknown_passes;
-    tests::Ran ran = Ask(options);
+    Ran ran = Ask(options);
     EXPECT_EQ(ran.exit, row.exit) << row.body << ran;
     EXPECT_HAS(ran.out, "q.io/a:v1");
   }
@@ -136,7 +136,7 @@ TEST_F(CheckTest, AnAgentThatPullsForNobodyIsNoAnswer) {
   Says(403, R"({"error":"this agent pulls for no check\u001b[2J"})");
   CheckOptions options = Options();
   options.pull = true;
-  tests::Ran ran = Ask(options);
+  Ran ran = Ask(options);
   EXPECT_TRUE(OnlyComplains(ran, kUnreachable, "refuses --pull: this agent pulls for no check"));
   EXPECT_EQ(ran.err.find('\x1b'), std::string::npos);
 }
@@ -153,7 +153,7 @@ TEST_F(CheckTest, EveryMistakeOfTheCommandLineIsToldAndNobodyAsked) {
   options.images = {{.image = "q.io/A", .policy = "Sometimes"}};
   options.pod_secrets = {"just-a-name"};
   options.pod_service_account = "a//b";
-  tests::Ran ran = Ask(options);
+  Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kBadInput) << ran;
   for (const char* part : {"--timeout", "--policy", "q.io/A", "--pod-secret must be NAMESPACE/NAME/UID",
                            "--pod-service-account must be NAMESPACE/NAME/UID"}) {
@@ -194,7 +194,7 @@ TEST_F(CheckTest, FormsOfOutput) {
   options.output = CheckOutput::kJson;
   EXPECT_TRUE(Ask(options).out.starts_with("{"));
   options.output = CheckOutput::kGithub;
-  tests::Ran ran = Ask(options);
+  Ran ran = Ask(options);
   EXPECT_TRUE(ran.out.starts_with("::error")) << ran;
   EXPECT_EQ(ran.exit, kNegative);
 }
@@ -206,10 +206,10 @@ constexpr const char* kPath = "/v1/check";
 class CheckPatience : public testing::Test {
  protected:
   // The agent is busy, with this header.
-  tests::Ran CheckWith(const std::string& retry_after, const std::string& timeout) {
+  Ran CheckWith(const std::string& retry_after, const std::string& timeout) {
     agent_.Answers(kPath, 429, "", retry_after);
     const auto began = std::chrono::steady_clock::now();
-    tests::Ran ran = tests::Run([&](std::ostream& out, std::ostream& err) {
+    Ran ran = tests::Run([&](std::ostream& out, std::ostream& err) {
       return Check({}, agent_.Client(), {.images = {{"q.io/a:v1", "Never"}}, .timeout = timeout}, out, err);
     });
     took_ = std::chrono::steady_clock::now() - began;

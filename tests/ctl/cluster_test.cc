@@ -23,7 +23,6 @@ namespace prefetch::ctl::cluster_test {
 namespace {
 
 using kube::ApiError;
-using tests::Ran;
 
 TEST(Cluster, AKubeconfigThatIsNamedIsTheOnlyPlace) {
   tests::TempDir folder;

@@ -30,12 +30,12 @@ class CredentialsTest : public testing::Test {
     options_.flags.docker_config = tests::Flags({folder_.Write("config.json", kLogin)}, "f");
   }
 
-  tests::Ran Find(const std::vector<std::string>& images) {
+  Ran Find(const std::vector<std::string>& images) {
     options_.images = images;
     return tests::Run(
         [&](auto& out, auto& err) { return FindCredentials({}, options_, kNothing, out, err); });
   }
-  tests::Ran Check() {
+  Ran Check() {
     options_.images.clear();
     return tests::Run([&](auto& out, auto& err) { return CheckCredentials(options_, kNothing, out, err); });
   }
@@ -45,7 +45,7 @@ class CredentialsTest : public testing::Test {
 };
 
 TEST_F(CredentialsTest, EachImageHasOneOrTheExitCodeSaysNo) {
-  tests::Ran ran = Find({"q.io/a:v1"});
+  Ran ran = Find({"q.io/a:v1"});
   EXPECT_TRUE(Prints(ran, kOk, "config.json"));
   ran = Find({"q.io/a:v1", "ghcr.io/b:v1"});
   EXPECT_TRUE(Prints(ran, kNegative, "ghcr.io/b:v1"));
@@ -57,7 +57,7 @@ TEST_F(CredentialsTest, TheAgentOfANodeTellsWhatItFinds) {
   const auto ask = [&](const std::string& image) {
     options_.images = {image};
     std::optional<int> told;
-    tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+    Ran ran = tests::Run([&](auto& out, auto& err) {
       told = FetchAgentCredentials({}, agent.Client(), options_, kNothing, out, err);
       return told.value_or(-1);
     });
@@ -68,7 +68,7 @@ TEST_F(CredentialsTest, TheAgentOfANodeTellsWhatItFinds) {
                 R"("image":"ecr.io/a:v1","listed":false,"credentials":[{"source":"provider",)"
                 R"("name":"ecr-login","match":"ecr.io","username":"AWS"}],)"
                 R"("providers":[{"name":"ecr-login","matched":true,"outcome":"ok","error":""}]})");
-  tests::Ran ran = ask("ecr.io/a:v1");
+  Ran ran = ask("ecr.io/a:v1");
   EXPECT_TRUE(Prints(ran, kOk, "ecr-login"));
   EXPECT_HAS(ran.out, "as AWS");
   EXPECT_EQ(ran.err, "");
@@ -101,7 +101,7 @@ TEST_F(CredentialsTest, ASocketOfCrioWithoutItsSettingsIsToldOf) {
 TEST_F(CredentialsTest, NoPasswordIsPrinted) {
   for (bool json : {false, true}) {
     options_.json = json;
-    tests::Ran ran = Find({"q.io/a:v1"});
+    Ran ran = Find({"q.io/a:v1"});
     EXPECT_LACKS(ran.out + ran.err, "s3cr3t");
   }
 }
@@ -113,14 +113,14 @@ TEST_F(CredentialsTest, JsonIsAnObjectForOneAndAnArrayForSeveral) {
 }
 
 TEST_F(CredentialsTest, ANameThatIsNoneIsBadInput) {
-  tests::Ran ran = Find({"q.io/A"});
+  Ran ran = Find({"q.io/A"});
   EXPECT_EQ(ran.exit, kBadInput) << ran;
   EXPECT_EQ(ran.out, "");
   EXPECT_EQ(Find({}).exit, kBadInput);
 }
 
 TEST_F(CredentialsTest, CheckTellsGoodFilesAndMistakes) {
-  tests::Ran ran = Check();
+  Ran ran = Check();
   EXPECT_TRUE(Prints(ran, kOk, "1 login"));
   options_.flags.docker_config =
       tests::Flags({folder_.Write("broken.json", "{"), folder_ / "none.json"}, "f");

@@ -13,8 +13,6 @@
 namespace prefetch::ctl::export_test {
 namespace {
 
-using tests::Ran;
-
 const std::string kOne = "sha256:" + std::string(64, '1'), kTwo = "sha256:" + std::string(64, '2');
 
 struct Lists {

@@ -25,7 +25,6 @@ namespace {
 
 using kube::ApiError;
 using tests::FleetApi;
-using tests::Ran;
 
 std::vector<FleetMember> Members(FleetApi& api, const FleetQuery& query = {}) {
   auto roster = ListMembers({}, api, query);

@@ -15,8 +15,6 @@
 namespace prefetch::ctl::generate_test {
 namespace {
 
-using tests::Ran;
-
 Ran Make(GenerateFlags flags) {
   flags.options.platform = "generic";
   flags.capabilities = kAllCapabilities;

@@ -26,10 +26,10 @@ using Words = std::vector<std::string>;
 
 class InitContainer : public testing::Test {
  protected:
-  tests::Ran Make() {
+  Ran Make() {
     return tests::Run([&](auto& out, auto& err) { return GenerateInitContainer(flags_, out, err); });
   }
-  tests::Ran MakeOf(const std::string& text) {
+  Ran MakeOf(const std::string& text) {
     flags_.file = folder_.Write("pods.yaml", text);
     return Make();
   }
@@ -59,7 +59,7 @@ class InitContainer : public testing::Test {
 
 TEST_F(InitContainer, ReadsAsMuchAsOtherCommandsDo) {
   const std::string long_text(11 << 20, 'x');
-  const tests::Ran ran =
+  const Ran ran =
       MakeOf(Job("", "") + "---\napiVersion: v1\nkind: ConfigMap\ndata: {text: " + long_text + "}\n");
   EXPECT_TRUE(Prints(ran, kOk, "check-images"));
   EXPECT_HAS(ran.out, long_text);
@@ -75,7 +75,7 @@ TEST_F(InitContainer, TheExampleIsItsOutputOnEachPlatform) {
   EXPECT_GE(platforms.size(), 10U);
   for (const std::string& platform : platforms) {
     flags_.platform = platform;
-    tests::Ran ran = Make();
+    Ran ran = Make();
     EXPECT_EQ(ran.exit, kOk) << ran;
     const bool own_users = platform == "openshift";
     EXPECT_EQ(ran.out, own_users ? base::ReplaceAll(example, "      runAsUser: 65532\n", "") : example)
@@ -84,7 +84,7 @@ TEST_F(InitContainer, TheExampleIsItsOutputOnEachPlatform) {
 }
 
 TEST_F(InitContainer, AsksForEachImageOnceAsItsStrongestUserDoes) {
-  tests::Ran ran = MakeOf(
+  Ran ran = MakeOf(
       "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  imagePullSecrets:\n  - name: team\n"
       "  volumes:\n  - name: models\n    image: {reference: \"quay.io/models:v1\", pullPolicy: Never}\n"
       "  initContainers:\n  - {name: first, image: \"quay.io/a:v1\", imagePullPolicy: Never}\n"
@@ -121,7 +121,7 @@ TEST_F(InitContainer, CommentsStayAndOnlyItsLinesAreNew) {
 }
 
 TEST_F(InitContainer, FlowStyleIsWrittenAnewAndThatIsTold) {
-  tests::Ran ran = MakeOf(
+  Ran ran = MakeOf(
       "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
       "spec: {containers: [{name: app, image: \"quay.io/a:v1\"}]}\n---\nkind: X\napiVersion: v1\n");
   EXPECT_TRUE(Complains(ran, kOk, "without its comments"));
@@ -145,7 +145,7 @@ TEST_F(InitContainer, WhatIsWrittenAnewStaysWhatItIsForKubernetes) {
 TEST_F(InitContainer, PodsForWindowsAreLeftAsTheyAre) {
   const std::string pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n";
   const std::string containers = "  containers:\n  - {name: app, image: \"quay.io/a:v1\"}\n";
-  tests::Ran ran = MakeOf(pod + "  os: {name: windows}\n" + containers + "---\n" + pod + containers);
+  Ran ran = MakeOf(pod + "  os: {name: windows}\n" + containers + "---\n" + pod + containers);
   EXPECT_TRUE(Complains(ran, kOk, "note: Pod p is left as it is: it is for Windows"));
   const std::size_t second = ran.out.find("---");
   EXPECT_LACKS(ran.out.substr(0, second), "check-images");
@@ -165,7 +165,7 @@ TEST_F(InitContainer, ResourcesWithoutPodsAreToldApart) {
 }
 
 TEST_F(InitContainer, JsonStaysJson) {
-  tests::Ran ran = MakeOf(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},
+  Ran ran = MakeOf(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},
     "spec":{"containers":[{"name":"app","image":"quay.io/a:v1"}]}})");
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_TRUE(ran.out.starts_with("{")) << ran;
@@ -176,7 +176,7 @@ TEST_F(InitContainer, EveryPodOfAListHasIt) {
   const std::string pod =
       "- apiVersion: v1\n  kind: Pod\n  metadata: {name: p}\n  spec:\n    containers:\n"
       "    - {name: app, image: \"quay.io/a:v1\"}\n";
-  tests::Ran ran = MakeOf("apiVersion: v1\nkind: List\nitems:\n" + pod + pod);
+  Ran ran = MakeOf("apiVersion: v1\nkind: List\nitems:\n" + pod + pod);
   EXPECT_EQ(ran.exit, kOk) << ran;
   std::size_t found = 0;
   for (std::string_view line : base::Split(ran.out, '\n'))
@@ -201,7 +201,7 @@ TEST_F(InitContainer, EndsWellBeforeTheJob) {
   };
   for (const TimeoutCase& row : rows) {
     flags_.timeout = row.wish.empty() ? std::nullopt : std::optional<std::string>(row.wish);
-    tests::Ran ran = MakeOf(Job(row.in_spec, row.in_pod));
+    Ran ran = MakeOf(Job(row.in_spec, row.in_pod));
     EXPECT_EQ(ran.exit, row.expect.empty() ? kBadInput : kOk) << ran;
     if (row.expect.empty()) {
       EXPECT_HAS(ran.err, "activeDeadlineSeconds of Job ci/j");
@@ -214,7 +214,7 @@ TEST_F(InitContainer, EndsWellBeforeTheJob) {
 TEST_F(InitContainer, ASecretForTheCheckItselfIsThePodsToo) {
   flags_.image_pull_secrets = {"agent", "other"};
   flags_.pod_secrets = {"of-account"};
-  tests::Ran ran = MakeOf(Job("", "      imagePullSecrets:\n      - name: agent\n"));
+  Ran ran = MakeOf(Job("", "      imagePullSecrets:\n      - name: agent\n"));
   EXPECT_EQ(ran.exit, kOk) << ran;
   const Words words = ArgumentsIn(ran.out);
   EXPECT_EQ(Words(words.end() - 3, words.end()),
@@ -225,7 +225,7 @@ TEST_F(InitContainer, ASecretForTheCheckItselfIsThePodsToo) {
 TEST_F(InitContainer, WithoutAFileItPrintsWhatBelongsIntoAPod) {
   flags_.checked = {{"quay.io/a:v1", "Never"}, {"postgres", std::nullopt}};
   flags_.pod_secrets = flags_.image_pull_secrets = {"agent"};
-  tests::Ran ran = Make();
+  Ran ran = Make();
   EXPECT_EQ(ran.exit, kOk) << ran;
   doc::Problems problems("made");
   auto spec = doc::ParseYaml(ran.out, problems);
@@ -258,7 +258,7 @@ TEST_F(InitContainer, SaysWhatIsWrongWithAManifest) {
 
 TEST_F(InitContainer, SaysAllThatIsWrongWithTheCommandLine) {
   flags_ = {.platform = "venus", .image = "A B", .timeout = "1s"};
-  tests::Ran ran = Make();
+  Ran ran = Make();
   EXPECT_EQ(ran.exit, kBadInput);
   for (const char* words :
        {"--platform must be one of", "--image must name", "--timeout must be", "-f, or the pod's images"}) {
@@ -268,7 +268,7 @@ TEST_F(InitContainer, SaysAllThatIsWrongWithTheCommandLine) {
 
 TEST_F(InitContainer, WritesAFileAsAWhole) {
   flags_.output = folder_ / "out.yaml";
-  tests::Ran ran = MakeOf(Job("", ""));
+  Ran ran = MakeOf(Job("", ""));
   EXPECT_EQ(ran.out, "");
   const std::string written = tests::TextOf(flags_.output);
   flags_.output.clear();

@@ -12,8 +12,6 @@
 namespace prefetch::ctl::lint_test {
 namespace {
 
-using tests::Ran;
-
 std::string Pod(const std::string& image) {
   return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - {name: c, image: \"" +
          image + "\", imagePullPolicy: IfNotPresent}\n";

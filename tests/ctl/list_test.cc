@@ -18,8 +18,6 @@
 namespace prefetch::ctl::list_test {
 namespace {
 
-using tests::Ran;
-
 Ran Check(const std::vector<std::string>& paths, const list::Capabilities& capabilities = kAllCapabilities) {
   return tests::Run([&](auto& out, auto& err) { return ListCheck(paths, capabilities, out, err); });
 }

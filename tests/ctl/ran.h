@@ -45,3 +45,9 @@ Ran Run(Command&& command) {
 }
 
 }  // namespace prefetch::tests
+
+namespace prefetch::ctl {
+
+using tests::Ran;
+
+}  // namespace prefetch::ctl

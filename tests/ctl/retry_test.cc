@@ -21,7 +21,7 @@ using status::RetryState;
 
 class RetryTest : public testing::Test {
  protected:
-  tests::Ran Ask(const std::vector<std::string>& images, bool json = false) {
+  Ran Ask(const std::vector<std::string>& images, bool json = false) {
     return tests::Run([&](auto& out, auto& err) {
       return Retry({}, agent_.Client(), {images, json}, out, err);
     });
@@ -36,7 +36,7 @@ class RetryTest : public testing::Test {
 TEST_F(RetryTest, SaysWhatIsRetried) {
   Says({{"q.io/a:v1", RetryState::kRequested}, {"q.io/b:v1", RetryState::kNotWaiting}});
   EXPECT_EQ(Ask({"q.io/a:v1", "q.io/b:v1"}),
-            (tests::Ran{kOk, "retry requested: q.io/a:v1\nnothing to retry: q.io/b:v1\n", ""}));
+            (Ran{kOk, "retry requested: q.io/a:v1\nnothing to retry: q.io/b:v1\n", ""}));
   EXPECT_EQ(agent_.asked(), std::vector<std::string>{"POST http://localhost/v1/retry /run/a.sock"});
   EXPECT_EQ(Ask({}, true).out,
             status::RetryResultJson(
@@ -45,13 +45,12 @@ TEST_F(RetryTest, SaysWhatIsRetried) {
 
 TEST_F(RetryTest, NothingWaits) {
   Says({});
-  EXPECT_EQ(Ask({}),
-            (tests::Ran{kOk, "nothing to retry: no image of this node waits for its next attempt\n", ""}));
+  EXPECT_EQ(Ask({}), (Ran{kOk, "nothing to retry: no image of this node waits for its next attempt\n", ""}));
 }
 
 TEST_F(RetryTest, AnUnlistedImageIsANo) {
   Says({{"q.io/x:v1", RetryState::kNotListed}});
-  EXPECT_EQ(Ask({"q.io/x:v1"}), (tests::Ran{kNegative, "not on the list: q.io/x:v1\n", ""}));
+  EXPECT_EQ(Ask({"q.io/x:v1"}), (Ran{kNegative, "not on the list: q.io/x:v1\n", ""}));
 }
 
 TEST_F(RetryTest, Refusals) {
@@ -80,7 +79,7 @@ class RetryFleetTest : public testing::Test {
       api_.AddPod(node, "agent-" + std::string(node)).service_account = "prefetchd";
     api_.HasFleet("prefetchd-fleet");
   }
-  tests::Ran Ask(const std::vector<std::string>& images) {
+  Ran Ask(const std::vector<std::string>& images) {
     return tests::Run(
         [&](auto& out, auto& err) { return RetryFleet({}, api_, FleetQuery{}, images, out, err); });
   }
@@ -95,7 +94,7 @@ TEST_F(RetryFleetTest, CountsNodesByImage) {
   Says("n1", {{"q.io/a:v1", RetryState::kRequested}, {"q.io/b:v1", RetryState::kNotWaiting}});
   Says("n2", {{"q.io/a:v1", RetryState::kRequested}, {"q.io/b:v1", RetryState::kNotListed}});
   EXPECT_EQ(Ask({"q.io/a:v1", "q.io/b:v1"}),
-            (tests::Ran{kOk, "retry requested on 2 nodes: q.io/a:v1\nnothing to retry: q.io/b:v1\n", ""}));
+            (Ran{kOk, "retry requested on 2 nodes: q.io/a:v1\nnothing to retry: q.io/b:v1\n", ""}));
   EXPECT_EQ(api_.shown(), 2) << "with a fleet token";
   EXPECT_EQ(api_.posted().at("agent-n1"), "/v1/retry {\"images\":[\"q.io/a:v1\",\"q.io/b:v1\"]}");
 }
@@ -103,8 +102,7 @@ TEST_F(RetryFleetTest, CountsNodesByImage) {
 TEST_F(RetryFleetTest, NothingWaits) {
   Says("n1", {});
   Says("n2", {});
-  EXPECT_EQ(Ask({}),
-            (tests::Ran{kOk, "nothing to retry: no image waits for its next attempt (2 nodes)\n", ""}));
+  EXPECT_EQ(Ask({}), (Ran{kOk, "nothing to retry: no image waits for its next attempt (2 nodes)\n", ""}));
 }
 
 TEST_F(RetryFleetTest, WhatDidNotWorkIsANo) {
@@ -112,7 +110,7 @@ TEST_F(RetryFleetTest, WhatDidNotWorkIsANo) {
   api_.Answers("agent-n2", kube::Failure{.kind = kube::ApiError::kTooManyRequests,
                                          .message = "m",
                                          .retry_after = std::chrono::seconds(40)});
-  const tests::Ran ran = Ask({"q.io/x:v1"});
+  const Ran ran = Ask({"q.io/x:v1"});
   EXPECT_EQ(ran.exit, kNegative);
   EXPECT_EQ(ran.out, "not on the list of any node: q.io/x:v1\n");
   EXPECT_HAS(ran.err, "1 node not asked (n2): it had too many requests, and takes another one in 40 s");
@@ -123,7 +121,7 @@ TEST_F(RetryFleetTest, NoAgentTakesIt) {
   api_.Answers("agent-n1", kube::Failure{.kind = kube::ApiError::kForbidden, .message = "m"});
   api_.Answers("agent-n2",
                kube::Failure{.kind = kube::ApiError::kForbidden, .reason = "Forbidden", .message = "m"});
-  const tests::Ran ran = Ask({});
+  const Ran ran = Ask({});
   EXPECT_TRUE(Complains(ran, kUnreachable, "install component fleet"));
   EXPECT_HAS(ran.err, "you may not create pods/proxy");
 }

@@ -17,7 +17,7 @@ namespace {
 
 class StatusTest : public testing::Test {
  protected:
-  tests::Ran Show(const std::string& output) {
+  Ran Show(const std::string& output) {
     return tests::Run(
         [&](auto& out, auto& err) { return Status({}, agent_.Client(), {.output = output}, out, err); });
   }
@@ -34,7 +34,7 @@ TEST_F(StatusTest, FormsOfOutput) {
   for (const Row& row : {Row{"table", "quay.io/acme/private:v2"}, Row{"wide", "quay.io/acme/private:v2"},
                          Row{"json", "\"kind\": \"NodeStatus\""}, Row{"yaml", "kind: NodeStatus"},
                          Row{"html", "<h1>Node ci-7 is not ready</h1>"}}) {
-    tests::Ran ran = Show(row.output);
+    Ran ran = Show(row.output);
     EXPECT_EQ(ran.exit, kOk) << ran;
     EXPECT_HAS(ran.out, row.has) << row.output << ran;
     EXPECT_EQ(ran.err, "");
@@ -46,7 +46,7 @@ TEST_F(StatusTest, WhatIsNoStatusIsNotPassedOn) {
   for (const char* body : {"", "<html>login</html>", "{}", R"({"kind":"CheckResult"})"}) {
     Says(body);
     for (const char* output : {"table", "json", "html"}) {
-      tests::Ran ran = Show(output);
+      Ran ran = Show(output);
       EXPECT_EQ(ran.exit, kUnreachable) << body << ran;
       EXPECT_EQ(ran.out, "");
       EXPECT_HAS(ran.err, "the agent");
@@ -61,7 +61,7 @@ TEST_F(StatusTest, WithoutAnAgentItSaysWhatHelps) {
 
 TEST_F(StatusTest, ResultsAreARowForEachImage) {
   Says(status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000), sample::Queued("q.io/b:v1")})));
-  tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+  Ran ran = tests::Run([&](auto& out, auto& err) {
     return PrintResults({}, agent_.Client(), screen::ResultsFormat::kCsv, out, err);
   });
   EXPECT_EQ(ran.exit, kOk) << ran;

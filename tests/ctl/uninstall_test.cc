@@ -47,16 +47,16 @@ class UninstallNodes : public testing::Test {
  protected:
   void SetUp() override { EXPECT_TRUE(server_.LoadRbac(Example())); }
 
-  tests::Ran ClearAs(const std::string& token, const UninstallOptions& options = {}) {
+  Ran ClearAs(const std::string& token, const UninstallOptions& options = {}) {
     kube::Identity identity({.server = server_.url(), .token = base::Secret(token)}, clock_);
     kube::HttpApi api(client_, identity, clock_);
     return tests::Run([&](auto& out, auto& err) { return Uninstall({}, api, options, out, err); });
   }
-  tests::Ran Clear(const UninstallOptions& options = {}) {
+  Ran Clear(const UninstallOptions& options = {}) {
     return ClearAs(server_.AddToken("cleaner", {"prefetchd-node-cleaners"}), options);
   }
   void ExpectClear(const UninstallOptions& options = {}) {
-    const tests::Ran ran = Clear(options);
+    const Ran ran = Clear(options);
     EXPECT_EQ(ran.exit, kOk) << ran;
   }
   std::string Stored(const std::string& node) const {
@@ -79,7 +79,7 @@ TEST_F(UninstallNodes, LeavesNothingOfOursAndAllOfTheirs) {
   server_.Put("nodes/n1", kTold);
   server_.Put("nodes/n2", kNotShown);
   const std::string before = Stored("n2");
-  tests::Ran ran = Clear();
+  Ran ran = Clear();
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_TRUE(IsClear("n1")) << Stored("n1");
   for (const char* part :
@@ -113,7 +113,7 @@ TEST_F(UninstallNodes, ALabelOfAnotherPrefixGoesWhereItIsNamed) {
 
 TEST_F(UninstallNodes, AStartupTaintOfAnotherKeyGoesToo) {
   server_.Put("nodes/n1", ToldWithTaint(R"({"key":"example.com/cold","effect":"NoSchedule"})"));
-  tests::Ran ran = Clear({.taint_key = "example.com/cold"});
+  Ran ran = Clear({.taint_key = "example.com/cold"});
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_TRUE(IsClear("n1")) << Stored("n1");
   EXPECT_FALSE(Has("n1", "example.com/cold"));
@@ -126,7 +126,7 @@ TEST_F(UninstallNodes, ATaintOfKubernetesIsRejected) {
               ToldWithTaint(R"({"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"})"));
   const std::string before = Stored("n1");
   for (const char* key : {"node.kubernetes.io/unschedulable", "dedicated"}) {
-    tests::Ran ran = Clear({.taint_key = key});
+    Ran ran = Clear({.taint_key = key});
     EXPECT_EQ(ran.exit, kBadInput) << ran;
     EXPECT_TRUE(ran.err.starts_with("prefetchctl: --startup-taint-key must be a key of a domain")) << ran;
     EXPECT_EQ(Stored("n1"), before);
@@ -135,7 +135,7 @@ TEST_F(UninstallNodes, ATaintOfKubernetesIsRejected) {
 
 TEST_F(UninstallNodes, ADryRunOnlyTells) {
   server_.Put("nodes/n1", kTold);
-  tests::Ran ran = Clear({.dry_run = true});
+  Ran ran = Clear({.dry_run = true});
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(
       ran.out,
@@ -157,7 +157,7 @@ TEST_F(UninstallNodes, ManyNodesOnSeveralPagesThroughAServerInTrouble) {
   for (int i = 0; i < 600; i++) server_.Put("nodes/n" + std::to_string(i), kTold);
   server_.Fail({.status = 503, .times = 2});
   server_.Fail({.status = 429, .retry_after = "1", .times = 1});
-  tests::Ran ran = Clear();
+  Ran ran = Clear();
   EXPECT_EQ(ran.exit, kOk) << ran.err;
   for (int i = 0; i < 600; i++) EXPECT_TRUE(IsClear("n" + std::to_string(i))) << i;
   EXPECT_HAS(ran.out, "cleared 600 nodes; 0 of 600 nodes had nothing of ours\n");
@@ -204,7 +204,7 @@ TEST_F(UninstallNodes, AMissingRightIsSaidForEachNodeAndTheExitCodeTells) {
   EXPECT_TRUE(server_.LoadRbac(
       tests::ClusterRights("{kind: Group, name: viewers, apiGroup: rbac.authorization.k8s.io}",
                            "[{apiGroups: [\"\"], resources: [nodes], verbs: [get, list]}]")));
-  tests::Ran ran = ClearAs(server_.AddToken("viewer", {"viewers"}));
+  Ran ran = ClearAs(server_.AddToken("viewer", {"viewers"}));
   EXPECT_EQ(ran.exit, kNegative) << ran;
   for (const char* part :
        {"patch nodes \"n", "… and 2 nodes more", "12 nodes are not cleared; run it again"}) {
@@ -226,7 +226,7 @@ class UninstallRight : public UninstallNodes,
 TEST_P(UninstallRight, IsNamed) {
   const auto [verb, resource] = GetParam();
   server_.Put("nodes/n1", kTold);
-  tests::Ran ran = Clear();
+  Ran ran = Clear();
   EXPECT_TRUE(Complains(ran, std::string(verb) == "list" ? kUnreachable : kNegative,
                         std::string(verb) + " " + resource));
 }

@@ -14,8 +14,6 @@
 namespace prefetch::ctl::verdict_test {
 namespace {
 
-using tests::Ran;
-
 const std::string kNewest(image::kNewestKnownName);
 
 Ran Judge(const VerdictOptions& options) {

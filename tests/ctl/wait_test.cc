@@ -47,7 +47,7 @@ class End : public testing::TestWithParam<EndCase> {};
 TEST_P(End, HasItsCode) {
   tests::FakeAgent agent;
   agent.Answers("/v1/status", 200, Status(GetParam().images));
-  tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+  Ran ran = tests::Run([&](auto& out, auto& err) {
     return Wait({}, agent.Client(), {.fail_fast = GetParam().fail_fast, .timeout = milliseconds(600)}, out,
                 err);
   });
@@ -84,7 +84,7 @@ class ChangingAgent : public http::Client {
 TEST(WaitCommand, GoesOnWhileAnAgentIsReplaced) {
   ChangingAgent agent({Status({sample::Queued("q.io/a:v1")}), base::Unavailable("connection refused"),
                        Status({sample::Ready("q.io/a:v1", 1000)})});
-  tests::Ran ran = tests::Run(
+  Ran ran = tests::Run(
       [&](auto& out, auto& err) { return Wait({}, agent.Client(), {.timeout = seconds(30)}, out, err); });
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(agent.asked(), 3U);  // the third after 500 ms
@@ -102,7 +102,7 @@ TEST(WaitCommand, WithoutTheAgentsFolderItEndsAtOnce) {
       return Wait({}, agent.Client(), {.timeout = seconds(30), .folder = folder}, out, err);
     });
   };
-  const tests::Ran ran = wait(dir / "none");
+  const Ran ran = wait(dir / "none");
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
   EXPECT_EQ(ran.err, "prefetchctl: no agent is on this machine, since " + (dir / "none") +
                          " is missing: wait for all nodes with --fleet, or name an agent with --agent, which "
@@ -114,7 +114,7 @@ TEST(WaitCommand, WithoutTheAgentsFolderItEndsAtOnce) {
 // A user who edits a list and waits at once gets an answer about the new list.
 TEST(WaitCommand, AnAnswerBeforeTheListIsReadAgainIsNotTheLastWord) {
   ChangingAgent agent({Status({GoneForGood()}), Status({sample::Ready("q.io/a:v1", 1000)})});
-  tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+  Ran ran = tests::Run([&](auto& out, auto& err) {
     return Wait({}, agent.Client(), {.fail_fast = true, .timeout = seconds(30)}, out, err);
   });
   EXPECT_EQ(ran.exit, kOk) << ran;
@@ -130,7 +130,7 @@ TEST(WaitCommand, AnAnswerBeforeTheListIsReadAgainIsNotTheLastWord) {
 
 TEST(WaitCommand, NobodyThereIsTheLastWordAndNoTimeout) {
   ChangingAgent agent({base::Unavailable("connection refused")});
-  tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+  Ran ran = tests::Run([&](auto& out, auto& err) {
     return Wait({}, agent.Client(), {.timeout = milliseconds(400)}, out, err);
   });
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
@@ -143,7 +143,7 @@ TEST(WaitCommand, AStopEndsIt) {
   ChangingAgent agent({Status({sample::Queued("q.io/a:v1")})});
   std::stop_source stop;
   stop.request_stop();
-  tests::Ran ran = tests::Run([&](auto& out, auto& err) {
+  Ran ran = tests::Run([&](auto& out, auto& err) {
     return Wait({.stop = stop.get_token()}, agent.Client(), {.timeout = seconds(30)}, out, err);
   });
   EXPECT_EQ(ran.exit, kInterrupted) << ran;
@@ -164,8 +164,8 @@ class FleetWaitTest : public testing::Test {
     api_.AddPod(node, "agent-" + node).ready = true;
     api_.Answers("agent-" + node, status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000)})));
   }
-  tests::Ran Wait(std::chrono::nanoseconds timeout, std::chrono::nanoseconds list_every,
-                  const FleetQuery& query = {}) {
+  Ran Wait(std::chrono::nanoseconds timeout, std::chrono::nanoseconds list_every,
+           const FleetQuery& query = {}) {
     return tests::Run([&](auto& out, auto& err) {
       return FleetWait(
           {}, api_, {.query = query, .timeout = timeout, .pause = milliseconds(5), .list_every = list_every},
@@ -192,7 +192,7 @@ TEST_F(FleetWaitTest, APodThatIsBeingReplacedIsWaitedFor) {
   api_.WhenPodsAreListed([this](int times) {
     if (times == 2) api_.RemovePod("agent-control");
   });
-  tests::Ran ran = Wait(milliseconds(500), milliseconds(10));
+  Ran ran = Wait(milliseconds(500), milliseconds(10));
   EXPECT_EQ(ran.exit, kTimedOut) << ran;
   EXPECT_GT(api_.listings(), 3);
 }
@@ -215,7 +215,7 @@ TEST_P(GoingNode, IsCountedApart) {
   api_.AddPod("control", "agent-control").ready = true;
   api_.Answers("agent-control", status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000)})));
   // It ends as soon as it is true.
-  const tests::Ran ran = Wait(milliseconds(waits ? 300 : 20'000), milliseconds(10));
+  const Ran ran = Wait(milliseconds(waits ? 300 : 20'000), milliseconds(10));
   EXPECT_EQ(ran.exit, waits ? kTimedOut : kOk) << ran;
   if (waits) return;
   EXPECT_HAS(ran.out, "ready: 2 of 2 nodes ready");
@@ -243,7 +243,7 @@ TEST_ROWS(Rows, GoingNode, {"Cordoned", [](kube::Node& node) { node.unschedulabl
 
 TEST_F(FleetWaitTest, AFleetOfGoingNodesAloneIsNotReady) {
   api_.node(1).unschedulable = true;
-  tests::Ran ran = Wait(milliseconds(200), milliseconds(10));
+  Ran ran = Wait(milliseconds(200), milliseconds(10));
   EXPECT_EQ(ran.exit, kTimedOut) << ran;
 }
 

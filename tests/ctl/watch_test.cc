@@ -23,7 +23,6 @@ namespace prefetch::ctl::watch_test {
 namespace {
 
 using tests::FakeReply;
-using tests::Ran;
 using tests::WireRequest;
 
 plan::ImageState Denied() {

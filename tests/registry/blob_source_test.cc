@@ -20,10 +20,7 @@ namespace prefetch::registry::blob_source_test {
 namespace {
 
 using base::Code;
-using tests::FakeReply;
 using tests::Patient;
-using tests::User;
-using tests::WireRequest;
 
 const std::string kBlob = "0123456789";
 const std::string kDigest = "sha256:" + base::Sha256Hex(kBlob);

@@ -12,10 +12,6 @@
 namespace prefetch::registry::client_auth_test {
 namespace {
 
-using tests::FakeReply;
-using tests::User;
-using tests::WireRequest;
-using tests::Word;
 using Lines = std::vector<std::string>;
 using std::chrono::seconds;
 

@@ -13,11 +13,6 @@ namespace prefetch::registry::client_mirror_test {
 namespace {
 
 using tests::FakeManifest;
-using tests::FakeRegistry;
-using tests::FakeReply;
-using tests::User;
-using tests::WireRequest;
-using tests::Word;
 using Lines = std::vector<std::string>;
 
 // The registry itself, and two mirrors of it.

@@ -15,12 +15,7 @@ namespace prefetch::registry::client_test {
 namespace {
 
 using tests::CertificateAuthority;
-using tests::FakeRegistry;
-using tests::FakeReply;
 using tests::Front;
-using tests::User;
-using tests::WireRequest;
-using tests::Word;
 
 using Lines = std::vector<std::string>;
 

@@ -14,9 +14,6 @@
 namespace prefetch::registry::http2_test {
 namespace {
 
-using tests::User;
-using tests::Word;
-
 class Http2Test : public tests::RegistryWorld {
  protected:
   Http2Test() : ca_(scratch_.path(), "ca") {

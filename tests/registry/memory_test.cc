@@ -18,7 +18,6 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using tests::Word;
 
 TEST(LruMap, ForgetsWhatWasUsedLongestAgo) {
   base::LruMap<int> map(2);

@@ -78,3 +78,13 @@ class RegistryWorld : public testing::Test {
 };
 
 }  // namespace prefetch::tests
+
+namespace prefetch::registry {
+
+using tests::FakeRegistry;
+using tests::FakeReply;
+using tests::User;
+using tests::WireRequest;
+using tests::Word;
+
+}  // namespace prefetch::registry
