@@ -18,6 +18,7 @@
 #include "http/curl_client.h"
 #include "http/raw_socket.h"
 #include "kube/decode.h"
+#include "must.h"
 #include "rows.h"
 #include "temp_dir.h"
 
@@ -88,17 +89,14 @@ class HttpApiTest : public testing::Test {
 
 // EXPECT that a call went well, with the failure's words if not.
 #define EXPECT_ANSWER(answer) EXPECT_TRUE((answer).ok()) << ((answer).ok() ? "" : (answer).failure().message)
-#define ASSERT_ANSWER(answer) ASSERT_TRUE((answer).ok()) << ((answer).ok() ? "" : (answer).failure().message)
 
 TEST_F(HttpApiTest, GetServerVersion) {
-  auto version = api_.GetServerVersion(Patient());
-  ASSERT_ANSWER(version);
+  auto version = tests::Must(api_.GetServerVersion(Patient()));
   EXPECT_EQ(*version, (ServerVersion{"1", "36", "v1.36.2"}));
 }
 
 TEST_F(HttpApiTest, GetNode) {
-  auto node = api_.GetNode(Patient(), "n1");
-  ASSERT_ANSWER(node);
+  auto node = tests::Must(api_.GetNode(Patient(), "n1"));
   EXPECT_EQ(node->name, "n1");
   EXPECT_EQ(node->uid, "uid-2");
   EXPECT_FALSE(node->resource_version.empty());
@@ -125,11 +123,9 @@ TEST_F(HttpApiTest, ALabelIsSetAndTakenAway) {
 }
 
 TEST_F(HttpApiTest, TaintsAreWrittenBackWholeOrNotAtAll) {
-  auto node = api_.GetNode(Patient(), "n1");
-  ASSERT_ANSWER(node);
+  auto node = tests::Must(api_.GetNode(Patient(), "n1"));
   node->taints.pop_back();
-  auto written = api_.SetNodeTaints(Patient(), "n1", node->resource_version, node->taints);
-  ASSERT_ANSWER(written);
+  auto written = tests::Must(api_.SetNodeTaints(Patient(), "n1", node->resource_version, node->taints));
   EXPECT_EQ(written->taints, node->taints);  // with value, and the time at which it was added
   EXPECT_NE(written->resource_version, node->resource_version);
 
@@ -152,8 +148,7 @@ TEST_F(HttpApiTest, AConditionIsMergedByItsType) {
   EXPECT_ANSWER(api_.SetNodeCondition(Patient(), "n1", mine));
   mine.status = "True";
   EXPECT_ANSWER(api_.SetNodeCondition(Patient(), "n1", mine));
-  auto node = api_.GetNode(Patient(), "n1");
-  ASSERT_ANSWER(node);
+  auto node = tests::Must(api_.GetNode(Patient(), "n1"));
   ASSERT_EQ(node->conditions.size(), 2U);
   EXPECT_EQ(node->conditions[0].type, "Ready");
   EXPECT_EQ(node->conditions[1], mine);
@@ -168,8 +163,7 @@ TEST_F(HttpApiTest, EventsAreCreatedAndCounted) {
   NodeEvent event{.node = "n1", .node_uid = "uid-2", .warning = true, .reason = "ImageDenied"};
   event.message = "ghcr.io/a/b:v1 is denied";
   event.first = event.last = clock_.Wall();
-  auto created = api_.CreateEvent(Patient(), event);
-  ASSERT_ANSWER(created);
+  auto created = tests::Must(api_.CreateEvent(Patient(), event));
   EXPECT_TRUE(created->name.starts_with("n1."));
   created->count = 2;
   created->last += seconds(30);
@@ -188,15 +182,13 @@ TEST_F(HttpApiTest, EventsAreCreatedAndCounted) {
 
 TEST_F(HttpApiTest, AnEventsMessageIsCutToWhatTheServerTakes) {
   NodeEvent event{.node = "n1", .reason = "R", .message = std::string(5000, 'x')};
-  auto created = api_.CreateEvent(Patient(), event);
-  ASSERT_ANSWER(created);
+  auto created = tests::Must(api_.CreateEvent(Patient(), event));
   EXPECT_EQ(TextAt(Stored("events/default/" + created->name), {"message"}).size(), 1024U);
 }
 
 TEST_F(HttpApiTest, CreateToken) {
   server_.Put("serviceaccounts/apps/ecr", "{}");
-  auto token = api_.CreateToken(Patient(), "apps", "ecr", "sts.test", 7200);
-  ASSERT_ANSWER(token);
+  auto token = tests::Must(api_.CreateToken(Patient(), "apps", "ecr", "sts.test", 7200));
   EXPECT_TRUE(token->token.Reveal().starts_with("eyJ"));
   EXPECT_EQ(token->expires,
             clock_.Wall() + std::chrono::hours(1));  // the server gave less than was asked for
@@ -216,8 +208,7 @@ TEST_F(HttpApiTest, APodIsReadWithItsContainers) {
       "conditions": [{"type": "Ready", "status": "True"}],
       "initContainerStatuses": [{"name": "a", "ready": true, "imageID": "id", "state": {"terminated": {"reason": "Completed"}}}],
       "containerStatuses": [{"name": "a", "ready": false, "state": {"waiting": {"reason": "ErrImageNeverPull", "message": "w"}}}]}})");
-  auto pod = api_.GetPod(Patient(), "team", "p");
-  ASSERT_ANSWER(pod);
+  auto pod = tests::Must(api_.GetPod(Patient(), "team", "p"));
   EXPECT_EQ(pod->node, "n1");
   EXPECT_EQ(pod->name_space, "team");
   EXPECT_EQ(pod->phase, "Pending");
@@ -251,14 +242,12 @@ TEST_F(HttpApiTest, ADryRunShowsWhatAdmissionDoesAndStoresNothing) {
               doc::Node::Sequence({doc::Node::Mapping().Set("name", doc::Node::String("added"))}));
   });
   doc::Node pod = PodObject(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
-  auto dry = api_.CreatePod(Patient(), "touch", pod, DryRun::kYes);
-  ASSERT_ANSWER(dry);
+  auto dry = tests::Must(api_.CreatePod(Patient(), "touch", pod, DryRun::kYes));
   EXPECT_EQ(dry->image_pull_secrets, (std::vector<std::string>{"added"}));
   EXPECT_EQ(server_.Requests().back(), "POST /api/v1/namespaces/touch/pods?dryRun=All");
   EXPECT_EQ(server_.Paths(), (std::vector<std::string>{"nodes/n1"}));
 
-  auto created = api_.CreatePod(Patient(), "touch", pod, DryRun::kNegative);
-  ASSERT_ANSWER(created);
+  auto created = tests::Must(api_.CreatePod(Patient(), "touch", pod, DryRun::kNegative));
   EXPECT_EQ(created->phase, "Pending");
   auto again = api_.CreatePod(Patient(), "touch", pod, DryRun::kNegative);
   ASSERT_FALSE(again);
@@ -280,8 +269,7 @@ TEST_F(HttpApiTest, ListsComeInPages) {
   std::vector<std::string> names;
   ListOptions options{.label_selector = "app=x", .field_selector = "spec.nodeName=n1", .limit = 3};
   do {
-    auto page = api_.ListPods(Patient(), "a", options);
-    ASSERT_ANSWER(page);
+    auto page = tests::Must(api_.ListPods(Patient(), "a", options));
     for (const Pod& pod : page->items) names.push_back(pod.name);
     options.continue_token = page->continue_token;
   } while (!options.continue_token.empty());
@@ -293,8 +281,7 @@ TEST_F(HttpApiTest, ListsComeInPages) {
 
 TEST_F(HttpApiTest, AContinueTokenThatIsTooOldMeansToListAnew) {
   server_.Put("nodes/n2", "{}");
-  auto page = api_.ListNodes(Patient(), {.limit = 1});
-  ASSERT_ANSWER(page);
+  auto page = tests::Must(api_.ListNodes(Patient(), {.limit = 1}));
   server_.ExpireContinueTokens();
   auto next = api_.ListNodes(Patient(), {.limit = 1, .continue_token = page->continue_token});
   ASSERT_FALSE(next);
@@ -304,8 +291,7 @@ TEST_F(HttpApiTest, AContinueTokenThatIsTooOldMeansToListAnew) {
 
 TEST_F(HttpApiTest, PodProxyGet) {
   server_.SetPodAnswer("prefetchd/agent-x:9477/v1/status", R"({"ready":true})");
-  auto body = api_.PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status?a=b", {});
-  ASSERT_ANSWER(body);
+  auto body = tests::Must(api_.PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status?a=b", {}));
   EXPECT_EQ(*body, R"({"ready":true})");
   EXPECT_EQ(server_.Requests().back(),
             "GET /api/v1/namespaces/prefetchd/pods/agent-x:9477/proxy/v1/status?a=b");
@@ -315,8 +301,8 @@ TEST_F(HttpApiTest, PodProxyGet) {
 
 TEST_F(HttpApiTest, PodProxyPost) {
   server_.SetPodAnswer("prefetchd/agent-x:9477/v1/retry", "done");
-  auto body = api_.PodProxyPost(Patient(), "prefetchd", "agent-x", 9477, "/v1/retry", R"({"images":[]})", {});
-  ASSERT_ANSWER(body);
+  auto body = tests::Must(
+      api_.PodProxyPost(Patient(), "prefetchd", "agent-x", 9477, "/v1/retry", R"({"images":[]})", {}));
   EXPECT_EQ(*body, "done");
   EXPECT_EQ(server_.Requests().back(), "POST /api/v1/namespaces/prefetchd/pods/agent-x:9477/proxy/v1/retry");
 }
@@ -333,8 +319,7 @@ TEST_F(HttpApiTest, PortsThatHaveANameAreKnown) {
   server_.Put("pods/a/p", R"({"spec":{"containers":[{"name":"c","ports":[
     {"name":"http","containerPort":9478},{"containerPort":1},{"name":"bad","containerPort":70000},
     {"name":"worse","containerPort":"x"}]}]}})");
-  auto pod = api_.GetPod(Patient(), "a", "p");
-  ASSERT_ANSWER(pod);
+  auto pod = tests::Must(api_.GetPod(Patient(), "a", "p"));
   EXPECT_EQ(pod->containers.at(0).ports, (std::map<std::string, std::uint16_t>{{"http", 9478}}));
 }
 
