@@ -1,4 +1,4 @@
-// Must: what a test cannot go on without.
+// Must and MustFail: what a test cannot go on without.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,6 +27,20 @@ Outcome Must(Outcome outcome, const char* file = __builtin_FILE(), int line = __
   if (outcome) return outcome;
   [&] { GTEST_FAIL_AT(file, line) << WhyNot(outcome); }();
   throw testing::AssertionException({testing::TestPartResult::kFatalFailure, file, line, ""});
+}
+
+// Returns the error of an outcome that must have failed. Else the test fails and ends likewise.
+template <typename Outcome>
+auto MustFail(const Outcome& outcome, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (outcome) {
+    [&] { GTEST_FAIL_AT(file, line) << "it went well"; }();
+    throw testing::AssertionException({testing::TestPartResult::kFatalFailure, file, line, ""});
+  }
+  if constexpr (requires { outcome.failure(); }) {
+    return outcome.failure();
+  } else {
+    return outcome.error();
+  }
 }
 
 }  // namespace prefetch::tests

@@ -88,9 +88,8 @@ TEST(AgentConfig, EachPathOfTheTableMustBeAbsolute) {
     paths++;
     RawConfig raw = Minimal();
     raw.kubelet.reset();
-    auto config = LoadAgentConfig(raw, Environment({{VariableOf(setting), "no/root"}}));
-    ASSERT_FALSE(config) << setting.name;
-    EXPECT_HAS(config.error().message(), VariableOf(setting) + ": must be an absolute path");
+    const auto error = tests::MustFail(LoadAgentConfig(raw, Environment({{VariableOf(setting), "no/root"}})));
+    EXPECT_HAS(error.message(), VariableOf(setting) + ": must be an absolute path");
   }
   EXPECT_GE(paths, 13);
 }
@@ -164,10 +163,9 @@ TEST(AgentConfig, FetchMode) {
 TEST(AgentConfig, AProxysPasswordIsForFilesOnly) {
   RawConfig raw = Minimal();
   raw.registry_https_proxy = Flag("http://user:word@proxy:3128", "--registry-https-proxy");
-  auto config = Validate(raw);
-  ASSERT_FALSE(config);
-  EXPECT_HAS(config.error().message(), "--registry-https-proxy: must not hold a password");
-  EXPECT_LACKS(config.error().message(), "word@");
+  const auto error = tests::MustFail(Validate(raw));
+  EXPECT_HAS(error.message(), "--registry-https-proxy: must not hold a password");
+  EXPECT_LACKS(error.message(), "word@");
   raw.registry_https_proxy->source = "agent.yaml:4:1: registryHttpsProxy";
   EXPECT_TRUE(Validate(raw));
 }
@@ -436,9 +434,8 @@ providerEnvironment: {"A=B": hunter2, C: 5}
 limits: {parallelPulls: 0, parallelPullsWhenReady: 9, stallTimeout: 3h, diskHighPercent: 101}
 )"),
                            "--config");
-  auto config = LoadAgentConfig(flags, Environment({{"PREFETCHD_ONCE", "1"}}));
-  ASSERT_FALSE(config);
-  EXPECT_EQ(config.error().message(), R"(environment: PREFETCHD_ONCE: must be true or false
+  const auto error = tests::MustFail(LoadAgentConfig(flags, Environment({{"PREFETCHD_ONCE", "1"}})));
+  EXPECT_EQ(error.message(), R"(environment: PREFETCHD_ONCE: must be true or false
 agent.yaml:3:1: lists: unknown field; did you mean "list"?
 agent.yaml:7:3: pullSecrets[0].sources: is required
 agent.yaml:7:19: pullSecrets[0].path: must be an absolute path
@@ -473,12 +470,12 @@ TEST(AgentConfig, AdmittingPodsNeedsTheApiServerAndNobodyIsAdmittedByDefault) {
   EXPECT_TRUE(some->kube_api);
   EXPECT_EQ(some->preflight, (plan::CallerRules{.namespaces = {"ci"}})) << "all else is off";
 
-  auto wrong = load("{namespaces: [''], serviceAccounts: [runner], always: perhaps, pull: any, other: 1}");
-  ASSERT_FALSE(wrong);
+  const auto error = tests::MustFail(
+      load("{namespaces: [''], serviceAccounts: [runner], always: perhaps, pull: any, other: 1}"));
   for (const char* mistake :
        {"preflight.namespaces[0]: ", "preflight.serviceAccounts: must be patterns of NAMESPACE/NAME",
         "preflight.always: must be known or ask", "preflight.pull: ", "preflight.other: "}) {
-    EXPECT_HAS(wrong.error().message(), mistake);
+    EXPECT_HAS(error.message(), mistake);
   }
 }
 
@@ -506,14 +503,11 @@ TEST(AgentConfig, AFileThatCannotBeReadIsTheOnlyMistake) {
   tests::TempDir root;
   RawConfig flags;
   flags.config_file = Flag(root / "none.yaml", "--config");
-  auto missing = LoadAgentConfig(flags, Environment({}));
-  ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().message(),
-            "--config: open " + (root / "none.yaml") + ": No such file or directory");
+  const auto error = tests::MustFail(LoadAgentConfig(flags, Environment({})));
+  EXPECT_EQ(error.message(), "--config: open " + (root / "none.yaml") + ": No such file or directory");
   flags.config_file = Flag(root.Write("bad.yaml", "a: [\n"), "--config");
-  auto broken = LoadAgentConfig(flags, Environment({}));
-  ASSERT_FALSE(broken);
-  EXPECT_LACKS(broken.error().message(), "--list");
+  const auto broken = tests::MustFail(LoadAgentConfig(flags, Environment({})));
+  EXPECT_LACKS(broken.message(), "--list");
 }
 
 TEST(EnvironmentFile, ReadsAndRefusesWithoutQuoting) {
@@ -711,9 +705,8 @@ TEST(RefusedConfig, SaysWhoSaidIt) {
     SCOPED_TRACE(row.name);
     RawConfig raw = Minimal();
     row.change(raw);
-    auto config = Validate(raw);
-    ASSERT_FALSE(config);
-    EXPECT_EQ(config.error().message(), row.error);
+    const auto refused = tests::MustFail(Validate(raw));
+    EXPECT_EQ(refused.message(), row.error);
   }
 }
 

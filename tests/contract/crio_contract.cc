@@ -248,11 +248,9 @@ TEST_P(CrioContract, StatusOfWhatIsNoNameIsAnError) {
       {"", "no image specified"},
   };
   for (const auto& [name, expected] : rows) {
-    auto status = world_->images().ImageStatus(Soon(), name);
-    ASSERT_FALSE(status) << name;
-    EXPECT_EQ(WithoutChance(status.error().message, "HOST"), expected);
-    EXPECT_EQ(status.error().error_class,
-              *name == '\0' ? ErrorClass::kUnknown : ErrorClass::kInvalidReference);
+    const auto error = tests::MustFail(world_->images().ImageStatus(Soon(), name));
+    EXPECT_EQ(WithoutChance(error.message, "HOST"), expected);
+    EXPECT_EQ(error.error_class, *name == '\0' ? ErrorClass::kUnknown : ErrorClass::kInvalidReference);
   }
   EXPECT_TRUE(Failed(Pull("team/app:v1"), ErrorClass::kInvalidReference)) << "nor is it pulled";
   for (const std::string& id : {std::string("abcdef"), std::string(64, '1')}) EXPECT_FALSE(Found(id));

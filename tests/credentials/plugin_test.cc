@@ -95,11 +95,10 @@ class FailureTest : public RunPluginTest, public testing::WithParamInterface<Row
 TEST_P(FailureTest, IsSaidWithoutSecrets) {
   std::string script = GetParam().script;
   script = base::ReplaceAll(script, "GOOD", good_);
-  base::Result<PluginResponse> response = Run(script, GetParam().timeout);
-  ASSERT_FALSE(response.ok());
-  EXPECT_HAS(response.error().message(), GetParam().error);
-  EXPECT_LACKS(response.error().message(), "hunter2");
-  EXPECT_EQ(response.error().code(), GetParam().code);
+  const auto error = tests::MustFail(Run(script, GetParam().timeout));
+  EXPECT_HAS(error.message(), GetParam().error);
+  EXPECT_LACKS(error.message(), "hunter2");
+  EXPECT_EQ(error.code(), GetParam().code);
 }
 
 TEST_ROWS(Plugin, FailureTest, {"ExitsWithOutput", "GOOD; exit 1", "exited 1"},
@@ -135,10 +134,9 @@ TEST_F(RunPluginTest, ItsErrorsHaveNoSecret) {
       "tr -d ' '; echo '{\\\"password\\\":\\\"of-another\\\"}'; } >&2; exit 1");
   Provider provider = Named("plugin");
   provider.env = {{"MY_KEY", key}, {"WORD", word}};
-  base::Result<PluginResponse> response = Run(provider);
-  ASSERT_FALSE(response.ok());
+  const auto error = tests::MustFail(Run(provider));
   EXPECT_EQ(
-      response.error().message(),
+      error.message(),
       "exited 1: [redacted] and [redacted] [redacted] [redacted] {\\\"password\\\":\\\"[redacted]\\\"}");
 }
 
@@ -149,9 +147,8 @@ TEST_F(RunPluginTest, ASecretThatTheLimitCutsIsNotShown) {
                       "printf '%" + std::to_string(4096 - shown) + "s%s' '' \"$MY_KEY\" >&2; exit 1");
     Provider provider = Named("plugin");
     provider.env = {{"MY_KEY", secret}};
-    base::Result<PluginResponse> response = Run(provider);
-    ASSERT_FALSE(response.ok());
-    EXPECT_EQ(response.error().message(), "exited 1: [redacted]");
+    const auto error = tests::MustFail(Run(provider));
+    EXPECT_EQ(error.message(), "exited 1: [redacted]");
   }
 }
 
@@ -366,9 +363,8 @@ TEST_F(PluginAnswersTest, AWaiterKeepsItsOwnDeadline) {
   Provider("sleep 1; " + Answer("Registry"), minutes(10));
   std::jthread leader([&] { Ask("r.io/a"); });
   while (Runs() == 0) std::this_thread::yield();
-  base::Result<AnswerCache::Answer> answer = answers_->Get(base::Call().Within(milliseconds(50)), "r.io/b");
-  ASSERT_FALSE(answer.ok());
-  EXPECT_EQ(answer.error().code(), base::Code::kDeadlineExceeded);
+  const auto error = tests::MustFail(answers_->Get(base::Call().Within(milliseconds(50)), "r.io/b"));
+  EXPECT_EQ(error.code(), base::Code::kDeadlineExceeded);
 }
 
 TEST_F(PluginAnswersTest, APluginReplacedWhileInUse) {
@@ -378,9 +374,8 @@ TEST_F(PluginAnswersTest, APluginReplacedWhileInUse) {
   std::filesystem::rename(folder_.bin_dir() + "/plugin", folder_.bin_dir() + "/old");
   folder_.AddPlugin("plugin", "exit 7");
   asker.join();
-  base::Result<AnswerCache::Answer> answer = answers_->Get({}, "r.io/a");
-  ASSERT_FALSE(answer.ok());
-  EXPECT_EQ(answer.error().message(), "exited 7");
+  const auto error = tests::MustFail(answers_->Get({}, "r.io/a"));
+  EXPECT_EQ(error.message(), "exited 7");
 }
 
 // Providers with tokenAttributes: A24 to A27.
@@ -419,9 +414,8 @@ TEST(PluginIdentity, CarriesTheAnnotationsThatTheProviderNames) {
 TEST(PluginIdentity, NeedsTheRequiredAnnotations) {
   ServiceAccountGrant grant = Grant();
   grant.annotations.erase("example.com/role");
-  auto identity = IdentityFor(Attributes(), kAccount, grant);
-  ASSERT_FALSE(identity.ok());
-  EXPECT_EQ(identity.error().message(),
+  const auto error = tests::MustFail(IdentityFor(Attributes(), kAccount, grant));
+  EXPECT_EQ(error.message(),
             "service account apps/puller has no annotation example.com/role, which the provider requires");
 }
 

@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "must.h"
+
 namespace prefetch::tests::fake_image_service_test {
 namespace {
 
@@ -144,9 +146,8 @@ TEST_F(FakeImageServiceTest, AFullDiskEndsPullsThatNeedBytes) {
   Pulling pull(service_, "reg.example/app:v1");
   WaitForParked(1);
   service_.SetDiskFull(true);
-  auto result = pull.Join();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().error_class, ErrorClass::kDiskFull);
+  const auto error = tests::MustFail(pull.Join());
+  EXPECT_EQ(error.error_class, ErrorClass::kDiskFull);
   EXPECT_TRUE(service_.PullImage({}, {present.name, std::nullopt, ""}));
 }
 
@@ -169,9 +170,8 @@ TEST_F(FakeImageServiceTest, ARestartEndsPullsAndKeepsLeasesAndBytes) {
   WaitForParked(1);
   clock_.Advance(std::chrono::seconds(6));
   service_.Restart();
-  auto result = pull.Join();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().error_class, ErrorClass::kRuntimeDown);
+  const auto error = tests::MustFail(pull.Join());
+  EXPECT_EQ(error.error_class, ErrorClass::kRuntimeDown);
   EXPECT_EQ(*service_.ListLeases({}), std::vector<std::string>{"prefetchd-1"});
   EXPECT_GT(service_.BytesStored(), 5'900'000u);
 }
@@ -180,9 +180,8 @@ TEST_F(FakeImageServiceTest, AnArtifactLeavesItsTagBehind) {
   FakeImage chart = MakeImage("reg.example/chart:v1", 1000);
   chart.unpackable = false;
   service_.Push(chart);
-  auto pulled = service_.PullImage({}, {chart.name, std::nullopt, ""});
-  ASSERT_FALSE(pulled);
-  EXPECT_EQ(pulled.error().error_class, ErrorClass::kUnsupportedImage);
+  const auto error = tests::MustFail(service_.PullImage({}, {chart.name, std::nullopt, ""}));
+  EXPECT_EQ(error.error_class, ErrorClass::kUnsupportedImage);
   auto images = service_.ListImages({});
   ASSERT_EQ(images->size(), 1u);
   EXPECT_EQ(images->front().repo_tags, std::vector<std::string>{chart.name});

@@ -46,10 +46,9 @@ TEST_F(GrpcImageServiceTest, ConnectTellsWhoAnswers) {
   auto info = tests::Must(service_.Connect(For(std::chrono::seconds(5))));
   EXPECT_EQ(*info, (RuntimeInfo{"scripted", "1.2.3~test"}));
   version_.not_ready_since = "loading plugins";
-  auto not_yet = service_.Connect(For(std::chrono::seconds(5)));
-  ASSERT_FALSE(not_yet);
-  EXPECT_EQ(not_yet.error(), (CallError{ErrorClass::kRuntimeDown,
-                                        "the runtime says that it is not ready: NotYet: loading plugins"}));
+  const auto error = tests::MustFail(service_.Connect(For(std::chrono::seconds(5))));
+  EXPECT_EQ(error, (CallError{ErrorClass::kRuntimeDown,
+                              "the runtime says that it is not ready: NotYet: loading plugins"}));
 }
 
 TEST_F(GrpcImageServiceTest, ConnectTellsWhatTheRuntimeTellsOfItsRegistries) {
@@ -61,10 +60,9 @@ TEST_F(GrpcImageServiceTest, ConnectTellsWhatTheRuntimeTellsOfItsRegistries) {
 
 TEST_F(GrpcImageServiceTest, AMissingSocketIsToldAtOnce) {
   auto start = std::chrono::steady_clock::now();
-  auto images = service_.ListImages(For(std::chrono::seconds(30)));
-  ASSERT_FALSE(images);
-  EXPECT_EQ(images.error().error_class, ErrorClass::kRuntimeDown);
-  EXPECT_EQ(images.error().message, "cannot reach the container runtime at " + socket_ + ": absent");
+  const auto error = tests::MustFail(service_.ListImages(For(std::chrono::seconds(30))));
+  EXPECT_EQ(error.error_class, ErrorClass::kRuntimeDown);
+  EXPECT_EQ(error.message, "cannot reach the container runtime at " + socket_ + ": absent");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
@@ -87,12 +85,10 @@ TEST_F(GrpcImageServiceTest, ARuntimeThatComesBackIsNoticedByTheNextCall) {
     ASSERT_TRUE(service_.ListImages(For(std::chrono::seconds(5))));
     server.reset();
     // The first call may still meet the end of the old connection; the second cannot.
-    auto first = service_.ListImages(For(std::chrono::seconds(5)));
-    ASSERT_FALSE(first);
-    EXPECT_EQ(first.error().error_class, ErrorClass::kRuntimeDown) << first.error().message;
-    auto second = service_.ListImages(For(std::chrono::seconds(5)));
-    ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().error_class, ErrorClass::kRuntimeDown) << second.error().message;
+    const auto error = tests::MustFail(service_.ListImages(For(std::chrono::seconds(5))));
+    EXPECT_EQ(error.error_class, ErrorClass::kRuntimeDown) << error.message;
+    const auto second = tests::MustFail(service_.ListImages(For(std::chrono::seconds(5))));
+    EXPECT_EQ(second.error_class, ErrorClass::kRuntimeDown) << second.message;
   }
   auto server = Serve();
   auto start = std::chrono::steady_clock::now();
@@ -107,19 +103,17 @@ TEST_F(GrpcImageServiceTest, AListenerThatNeverAnswersIsDownAtTheDeadline) {
   std::strncpy(address.sun_path, socket_.c_str(), sizeof(address.sun_path) - 1);
   ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   ASSERT_EQ(::listen(fd.get(), 16), 0);
-  auto images = service_.ListImages(For(std::chrono::milliseconds(200)));
-  ASSERT_FALSE(images);
-  EXPECT_EQ(images.error().error_class, ErrorClass::kRuntimeDown);
+  const auto error = tests::MustFail(service_.ListImages(For(std::chrono::milliseconds(200))));
+  EXPECT_EQ(error.error_class, ErrorClass::kRuntimeDown);
 }
 
 TEST_F(GrpcImageServiceTest, ACallThatDoesNotEndIsATimeout) {
   auto server = Serve();
   EXPECT_TRUE(service_.ListImages({}));  // connected, however busy the machine is
   images_.hang = true;
-  auto images = service_.ListImages(For(std::chrono::milliseconds(300)));
-  ASSERT_FALSE(images);
-  EXPECT_EQ(images.error().error_class, ErrorClass::kTimeout);
-  EXPECT_EQ(images.error().message,
+  const auto error = tests::MustFail(service_.ListImages(For(std::chrono::milliseconds(300))));
+  EXPECT_EQ(error.error_class, ErrorClass::kTimeout);
+  EXPECT_EQ(error.message,
             "the container runtime does not answer ListImages in time: is it stopped, or overloaded?");
 }
 
@@ -131,9 +125,9 @@ TEST_F(GrpcImageServiceTest, AStopEndsAPullAtOnceAndTheRuntimeHearsOfIt) {
     images_.waiting.wait(0);
     stop.request_stop();
   });
-  auto pulled = service_.PullImage({base::TimePoint::max(), stop.get_token()}, {"a.example/b:v1", {}, ""});
-  ASSERT_FALSE(pulled);
-  EXPECT_EQ(pulled.error().error_class, ErrorClass::kCancelled);
+  const auto error = tests::MustFail(
+      service_.PullImage({base::TimePoint::max(), stop.get_token()}, {"a.example/b:v1", {}, ""}));
+  EXPECT_EQ(error.error_class, ErrorClass::kCancelled);
   images_.cancelled.wait(0);
 }
 
@@ -181,9 +175,9 @@ TEST_F(GrpcImageServiceTest, APullHasNoLimitOfItsOwn) {
 TEST_F(GrpcImageServiceTest, APullWithoutAnImageRefHasFailed) {
   images_.image_ref = "";
   auto server = Serve();
-  auto pulled = service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", {}, ""});
-  ASSERT_FALSE(pulled);
-  EXPECT_EQ(pulled.error().error_class, ErrorClass::kRuntimeError);
+  const auto error =
+      tests::MustFail(service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", {}, ""}));
+  EXPECT_EQ(error.error_class, ErrorClass::kRuntimeError);
 }
 
 TEST_F(GrpcImageServiceTest, AnErrorNeverShowsTheCredential) {
@@ -191,18 +185,17 @@ TEST_F(GrpcImageServiceTest, AnErrorNeverShowsTheCredential) {
                                      "invalid decoded auth: \"hunter2\\x00\" (cm9ib3Q6aHVudGVyMg==)");
   auto server = Serve();
   image::AuthConfig auth{"robot", base::Secret("hunter2")};
-  auto pulled = service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", auth, ""});
-  ASSERT_FALSE(pulled);
-  EXPECT_EQ(pulled.error().error_class, ErrorClass::kBadCredentialFormat);
-  EXPECT_EQ(pulled.error().message, "invalid decoded auth: \"[redacted]\\x00\" ([redacted])");
+  const auto error =
+      tests::MustFail(service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", auth, ""}));
+  EXPECT_EQ(error.error_class, ErrorClass::kBadCredentialFormat);
+  EXPECT_EQ(error.message, "invalid decoded auth: \"[redacted]\\x00\" ([redacted])");
 }
 
 TEST_F(GrpcImageServiceTest, ARuntimeWithoutTheServiceIsRefusedWithASentence) {
   ScriptedRuntime server(socket_, {&version_});
-  auto info = service_.Connect(For(std::chrono::seconds(5)));
-  ASSERT_FALSE(info);
-  EXPECT_EQ(info.error().error_class, ErrorClass::kRuntimeUnsupported);
-  EXPECT_NE(info.error().message.find("containerd 1.6 or newer"), std::string::npos) << info.error().message;
+  const auto error = tests::MustFail(service_.Connect(For(std::chrono::seconds(5))));
+  EXPECT_EQ(error.error_class, ErrorClass::kRuntimeUnsupported);
+  EXPECT_NE(error.message.find("containerd 1.6 or newer"), std::string::npos) << error.message;
 }
 
 TEST_F(GrpcImageServiceTest, AListOfSixMegabytesArrives) {
@@ -259,9 +252,8 @@ TEST_F(GrpcImageServiceTest, OtherRuntimesHaveNoContentApiAndAreNotAskedAgain) {
   auto server = Serve();
   GrpcContentService content(Endpoint{socket_});
   for (int i = 0; i < 2; i++) {
-    auto leases = content.ListLeases(For(std::chrono::seconds(5)));
-    ASSERT_FALSE(leases);
-    EXPECT_EQ(leases.error().error_class, ErrorClass::kRuntimeUnsupported);
+    const auto error = tests::MustFail(content.ListLeases(For(std::chrono::seconds(5))));
+    EXPECT_EQ(error.error_class, ErrorClass::kRuntimeUnsupported);
   }
   server.reset();
   auto leases = content.ListLeases(For(std::chrono::seconds(5)));

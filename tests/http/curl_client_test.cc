@@ -208,10 +208,9 @@ struct BadRequest {
 class BadRequestTest : public testing::TestWithParam<BadRequest> {};
 TEST_P(BadRequestTest, IsNotSent) {
   CurlClient client;
-  auto got = client.Send(Patient(), GetParam().request);
-  ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().code(), Code::kInvalidArgument) << got.error().message();
-  EXPECT_EQ(got.error().message().find("t0p"), std::string::npos) << got.error().message();
+  const auto error = tests::MustFail(client.Send(Patient(), GetParam().request));
+  EXPECT_EQ(error.code(), Code::kInvalidArgument) << error.message();
+  EXPECT_EQ(error.message().find("t0p"), std::string::npos) << error.message();
 }
 TEST_ROWS(CurlClient, BadRequestTest, {"Empty", {.url = ""}}, {"File", {.url = "file:///etc/passwd"}},
           {"NoScheme", {.url = "host/"}}, {"NoHost", {.url = "http:///a"}},
@@ -265,15 +264,15 @@ TEST(CurlClient, WhatCannotBeReachedIsSaid) {
   EXPECT_EQ(refused.error().code(), Code::kUnavailable);
   EXPECT_EQ(refused.error().message(),
             "GET http://127.0.0.1:1/v2/: cannot connect to 127.0.0.1:1: Connection refused");
-  auto absent = client.Send(Patient(), {.url = "http://x/", .unix_socket = dir / "no.sock"});
-  ASSERT_FALSE(absent);
-  EXPECT_EQ(absent.error().code(), Code::kNotFound) << absent.error().message();
+  const auto error =
+      tests::MustFail(client.Send(Patient(), {.url = "http://x/", .unix_socket = dir / "no.sock"}));
+  EXPECT_EQ(error.code(), Code::kNotFound) << error.message();
   auto dead = tests::Must(Listener::Unix(dir / "dead.sock", 0600));
   std::filesystem::rename(dir / "dead.sock", dir / "left.sock");
   { Listener gone = std::move(*dead); }
-  auto left = client.Send(Patient(), {.url = "http://x/", .unix_socket = dir / "left.sock"});
-  ASSERT_FALSE(left);
-  EXPECT_EQ(left.error().code(), Code::kUnavailable) << left.error().message();
+  const auto left =
+      tests::MustFail(client.Send(Patient(), {.url = "http://x/", .unix_socket = dir / "left.sock"}));
+  EXPECT_EQ(left.code(), Code::kUnavailable) << left.message();
 }
 
 TEST(CurlClient, SpeakingTlsToAServerWithoutIsSaid) {
@@ -282,20 +281,20 @@ TEST(CurlClient, SpeakingTlsToAServerWithoutIsSaid) {
     if (::recv(fd, &byte, 1, 0) == 1) ScriptedServer::Write(fd, "HTTP/1.1 400 Bad Request\r\n\r\n");
   });
   CurlClient client;
-  auto got = client.Send(Patient(), {.url = "https://127.0.0.1:" + std::to_string(server.port()) + "/"});
-  ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().code(), Code::kUnavailable);
-  EXPECT_NE(got.error().message().find("TLS with 127.0.0.1:"), std::string::npos) << got.error().message();
+  const auto error = tests::MustFail(
+      client.Send(Patient(), {.url = "https://127.0.0.1:" + std::to_string(server.port()) + "/"}));
+  EXPECT_EQ(error.code(), Code::kUnavailable);
+  EXPECT_NE(error.message().find("TLS with 127.0.0.1:"), std::string::npos) << error.message();
 }
 
 TEST(CurlClient, ADeadlineEndsIt) {
   ScriptedServer server([](int fd, int) { ScriptedServer::WaitForClose(fd); });
   CurlClient client;
-  auto got = client.Send(Call{}.Within(std::chrono::milliseconds(100)), {.url = server.Url("/?t0p")});
-  ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().code(), Code::kDeadlineExceeded);
-  EXPECT_EQ(got.error().message(), "GET " + server.Url() + ": 127.0.0.1:" + std::to_string(server.port()) +
-                                       " did not answer in time");
+  const auto error = tests::MustFail(
+      client.Send(Call{}.Within(std::chrono::milliseconds(100)), {.url = server.Url("/?t0p")}));
+  EXPECT_EQ(error.code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(error.message(), "GET " + server.Url() + ": 127.0.0.1:" + std::to_string(server.port()) +
+                                 " did not answer in time");
 }
 
 TEST(CurlClient, AStopEndsItAtOnce) {
@@ -307,9 +306,8 @@ TEST(CurlClient, AStopEndsItAtOnce) {
   });
   CurlClient client;
   auto begin = std::chrono::steady_clock::now();
-  auto got = client.Send(Call{.stop = stop.get_token()}, {.url = server.Url()});
-  ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().code(), Code::kCancelled);
+  const auto error = tests::MustFail(client.Send(Call{.stop = stop.get_token()}, {.url = server.Url()}));
+  EXPECT_EQ(error.code(), Code::kCancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   auto before = client.Send(Call{.stop = stop.get_token()}, {.url = server.Url()});
   EXPECT_EQ(before.error().code(), Code::kCancelled);

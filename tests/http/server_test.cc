@@ -338,10 +338,9 @@ TEST(TcpListener, EveryAddressTakesIpv4Too) {
 
 TEST(TcpListener, ATakenPortIsSaidClearly) {
   auto first = tests::Must(Listener::Tcp("127.0.0.1:0"));
-  auto second = Listener::Tcp(first->address());
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code(), base::Code::kUnavailable);
-  EXPECT_EQ(second.error().message(),
+  const auto error = tests::MustFail(Listener::Tcp(first->address()));
+  EXPECT_EQ(error.code(), base::Code::kUnavailable);
+  EXPECT_EQ(error.message(),
             "cannot listen on " + first->address() +
                 ": the address is in use; is another prefetchd running here? Choose another one");
 }
@@ -351,9 +350,8 @@ struct BadAddress {
 };
 class BadAddressTest : public testing::TestWithParam<BadAddress> {};
 TEST_P(BadAddressTest, IsRefused) {
-  auto listener = Listener::Tcp(GetParam().address);
-  ASSERT_FALSE(listener);
-  EXPECT_EQ(listener.error().code(), base::Code::kInvalidArgument) << listener.error().message();
+  const auto error = tests::MustFail(Listener::Tcp(GetParam().address));
+  EXPECT_EQ(error.code(), base::Code::kInvalidArgument) << error.message();
 }
 TEST_ROWS(Listener, BadAddressTest, {"Empty", ""}, {"NoPort", "127.0.0.1"},
           {"PortTooHigh", "127.0.0.1:65536"}, {"PortIsAName", "127.0.0.1:http"},
@@ -401,10 +399,9 @@ TEST(UnixListener, ALiveOneIsLeftAlone) {
   tests::TempDir dir;
   std::string path = dir / "p.sock";
   auto first = tests::Must(Listener::Unix(path, 0600));
-  auto second = Listener::Unix(path, 0600);
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code(), base::Code::kUnavailable);
-  EXPECT_EQ(second.error().message(),
+  const auto error = tests::MustFail(Listener::Unix(path, 0600));
+  EXPECT_EQ(error.code(), base::Code::kUnavailable);
+  EXPECT_EQ(error.message(),
             "cannot listen on " + path +
                 ": another process listens there; is another prefetchd running here? Choose another path");
   EXPECT_TRUE(tests::RawClient(path).connected());
@@ -413,9 +410,8 @@ TEST(UnixListener, ALiveOneIsLeftAlone) {
 TEST(UnixListener, AFileThatIsNoSocketIsLeftAlone) {
   tests::TempDir dir;
   std::string path = dir.Write("p.sock", "precious");
-  auto listener = Listener::Unix(path, 0600);
-  ASSERT_FALSE(listener);
-  EXPECT_EQ(listener.error().code(), base::Code::kInvalidArgument);
+  const auto error = tests::MustFail(Listener::Unix(path, 0600));
+  EXPECT_EQ(error.code(), base::Code::kInvalidArgument);
   EXPECT_EQ(*base::ReadFile(path, 100), "precious");
 }
 

@@ -244,10 +244,9 @@ TEST_F(IdentityTest, WhatWasReadLastGoesOnWhileAFileIsGone) {
 TEST_F(IdentityTest, AtTheStartTheFilesMustBeThere) {
   dir_.Write("ca.crt", "CA");
   Identity identity(FromFiles(), clock_);
-  auto auth = identity.Current(Patient());
-  ASSERT_FALSE(auth);
-  EXPECT_EQ(auth.error().code(), base::Code::kNotFound);
-  EXPECT_TRUE(auth.error().message().starts_with("credential of the test: ")) << auth.error().message();
+  const auto error = tests::MustFail(identity.Current(Patient()));
+  EXPECT_EQ(error.code(), base::Code::kNotFound);
+  EXPECT_TRUE(error.message().starts_with("credential of the test: ")) << error.message();
   dir_.Write("token", "late");
   EXPECT_EQ(TokenOf(identity), "Bearer late");
 }
@@ -315,9 +314,8 @@ TEST_F(IdentityTest, WhoWaitsForAPluginCanBeStopped) {
     EXPECT_EQ(identity.Current({.stop = stop.get_token()}).error().code(), base::Code::kCancelled);
   });
   while (!std::filesystem::exists(dir_ / "began")) std::this_thread::yield();
-  auto late = identity.Current(base::Call{}.Within(std::chrono::milliseconds(50)));
-  ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().code(), base::Code::kDeadlineExceeded);
+  const auto error = tests::MustFail(identity.Current(base::Call{}.Within(std::chrono::milliseconds(50))));
+  EXPECT_EQ(error.code(), base::Code::kDeadlineExceeded);
   std::jthread waits([&] {
     EXPECT_EQ(identity.Current({.stop = stop.get_token()}).error().code(), base::Code::kCancelled);
   });

@@ -129,13 +129,11 @@ TEST_F(HttpApiTest, TaintsAreWrittenBackWholeOrNotAtAll) {
   EXPECT_EQ(written->taints, node->taints);  // with value, and the time at which it was added
   EXPECT_NE(written->resource_version, node->resource_version);
 
-  auto stale = api_.SetNodeTaints(Patient(), "n1", node->resource_version, {});
-  ASSERT_FALSE(stale);
-  EXPECT_EQ(stale.failure().kind, ApiError::kConflict);
+  const auto error = tests::MustFail(api_.SetNodeTaints(Patient(), "n1", node->resource_version, {}));
+  EXPECT_EQ(error.kind, ApiError::kConflict);
   EXPECT_EQ(api_.GetNode(Patient(), "n1")->taints, node->taints);
-  auto blind = api_.SetNodeTaints(Patient(), "n1", "", {});
-  ASSERT_FALSE(blind);
-  EXPECT_EQ(blind.failure().kind, ApiError::kInvalid);
+  const auto blind = tests::MustFail(api_.SetNodeTaints(Patient(), "n1", "", {}));
+  EXPECT_EQ(blind.kind, ApiError::kInvalid);
 }
 
 TEST_F(HttpApiTest, AConditionIsMergedByItsType) {
@@ -249,10 +247,9 @@ TEST_F(HttpApiTest, ADryRunShowsWhatAdmissionDoesAndStoresNothing) {
 
   auto created = tests::Must(api_.CreatePod(Patient(), "touch", pod, DryRun::kNegative));
   EXPECT_EQ(created->phase, "Pending");
-  auto again = api_.CreatePod(Patient(), "touch", pod, DryRun::kNegative);
-  ASSERT_FALSE(again);
-  EXPECT_EQ(again.failure().kind, ApiError::kConflict);
-  EXPECT_EQ(again.failure().reason, "AlreadyExists");
+  const auto error = tests::MustFail(api_.CreatePod(Patient(), "touch", pod, DryRun::kNegative));
+  EXPECT_EQ(error.kind, ApiError::kConflict);
+  EXPECT_EQ(error.reason, "AlreadyExists");
 
   EXPECT_EQ(api_.DeletePod(Patient(), "touch", "p", "another").failure().kind, ApiError::kConflict);
   EXPECT_ANSWER(api_.DeletePod(Patient(), "touch", "p", created->uid));
@@ -283,10 +280,10 @@ TEST_F(HttpApiTest, AContinueTokenThatIsTooOldMeansToListAnew) {
   server_.Put("nodes/n2", "{}");
   auto page = tests::Must(api_.ListNodes(Patient(), {.limit = 1}));
   server_.ExpireContinueTokens();
-  auto next = api_.ListNodes(Patient(), {.limit = 1, .continue_token = page->continue_token});
-  ASSERT_FALSE(next);
-  EXPECT_EQ(next.failure().kind, ApiError::kGone);
-  EXPECT_EQ(next.failure().reason, "Expired");
+  const auto error =
+      tests::MustFail(api_.ListNodes(Patient(), {.limit = 1, .continue_token = page->continue_token}));
+  EXPECT_EQ(error.kind, ApiError::kGone);
+  EXPECT_EQ(error.reason, "Expired");
 }
 
 TEST_F(HttpApiTest, PodProxyGet) {
@@ -325,9 +322,8 @@ TEST_F(HttpApiTest, PortsThatHaveANameAreKnown) {
 
 TEST_F(HttpApiTest, NamesCannotMakeOtherPaths) {
   for (const char* name : {"", ".", "..", "a/b", "n1/status"}) {
-    auto node = api_.GetNode(Patient(), name);
-    ASSERT_FALSE(node);
-    EXPECT_EQ(node.failure().kind, ApiError::kInvalid) << name;
+    const auto error = tests::MustFail(api_.GetNode(Patient(), name));
+    EXPECT_EQ(error.kind, ApiError::kInvalid) << name;
   }
   EXPECT_EQ(api_.GetPod(Patient(), "..", "p").failure().kind, ApiError::kInvalid);
   EXPECT_EQ(api_.PodProxyGet(Patient(), "a", "..", 1, "/", {}).failure().kind, ApiError::kInvalid);
@@ -366,10 +362,9 @@ TEST_F(HttpApiTest, WhatIsNotGrantedIsSaid) {
       {.server = server_.url(), .token = base::Secret(server_.AddServiceAccountToken("prefetchd", "other"))},
       clock_);
   HttpApi api(client_, other, clock_);
-  auto refused = api.SetNodeCondition(Patient(), "n1", {.type = "T", .status = "True"});
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.failure().kind, ApiError::kForbidden);
-  EXPECT_EQ(refused.failure().message,
+  const auto error = tests::MustFail(api.SetNodeCondition(Patient(), "n1", {.type = "T", .status = "True"}));
+  EXPECT_EQ(error.kind, ApiError::kForbidden);
+  EXPECT_EQ(error.message,
             "patch nodes/status \"n1\": the server answered 403: nodes \"n1\" is forbidden: User "
             "\"system:serviceaccount:prefetchd:other\" cannot patch resource \"nodes/status\" in API group "
             "\"\" at the "
@@ -416,9 +411,8 @@ TEST_F(HttpApiTest, ARefusedCredentialIsReplacedWithinTheCall) {
 TEST_F(HttpApiTest, WithoutACredentialNothingIsAsked) {
   Identity identity({.server = server_.url(), .token_file = dir_ / "none"}, clock_);
   HttpApi api(client_, identity, clock_);
-  auto node = api.GetNode(Patient(), "n1");
-  ASSERT_FALSE(node);
-  EXPECT_EQ(node.failure().kind, ApiError::kNoCredential);
+  const auto error = tests::MustFail(api.GetNode(Patient(), "n1"));
+  EXPECT_EQ(error.kind, ApiError::kNoCredential);
   EXPECT_TRUE(server_.Requests().empty());
 }
 

@@ -256,9 +256,8 @@ TEST(BadKubeconfigTest, IsExplained) {
   for (const BadCase& row : rows) {
     SCOPED_TRACE(row.name);
     tests::TempDir dir;
-    auto cluster = Read(dir, row.text);
-    ASSERT_FALSE(cluster);
-    std::string message = base::ReplaceAll(cluster.error().message(), dir / "config", "F");
+    const auto error = tests::MustFail(Read(dir, row.text));
+    std::string message = base::ReplaceAll(error.message(), dir / "config", "F");
     EXPECT_NE(message.find(row.problem), std::string::npos) << message;
     EXPECT_EQ(message.find("t0p"), std::string::npos) << message;
   }
@@ -266,9 +265,8 @@ TEST(BadKubeconfigTest, IsExplained) {
 
 TEST(Kubeconfig, AllMistakesAreSaidAtOnce) {
   tests::TempDir dir;
-  auto cluster = Read(dir, File("server: \"https:///\", proxy-url: y", "as-uid: a"));
-  ASSERT_FALSE(cluster);
-  EXPECT_EQ(base::Split(cluster.error().message(), '\n').size(), 3U) << cluster.error().message();
+  const auto error = tests::MustFail(Read(dir, File("server: \"https:///\", proxy-url: y", "as-uid: a")));
+  EXPECT_EQ(base::Split(error.message(), '\n').size(), 3U) << error.message();
 }
 
 // As kubectl has it: of two entries with the same name the first file's counts, whole.
@@ -295,9 +293,8 @@ TEST(Kubeconfig, ContextsCanBeChosen) {
   auto cluster = tests::Must(Read(dir, text, {.context = "other"}));
   EXPECT_EQ(cluster->name_space, "o");
   EXPECT_TRUE(cluster->token.empty());
-  auto absent = Read(dir, text, {.context = "nope"});
-  ASSERT_FALSE(absent);
-  EXPECT_EQ(absent.error(), base::NotFound("kubeconfig: there is no context \"nope\""));
+  const auto error = tests::MustFail(Read(dir, text, {.context = "nope"}));
+  EXPECT_EQ(error, base::NotFound("kubeconfig: there is no context \"nope\""));
 }
 
 TEST(Kubeconfig, WhereItIsLookedFor) {

@@ -98,10 +98,9 @@ TEST_F(KubeletApiTest, TellsItsConfigurationAndMetrics) {
 TEST_F(KubeletApiTest, IsNotAskedUnlessItCanBeVerified) {
   Identity identity = As("t0p");
   KubeletApi none(client_, identity, clock_, "");
-  auto not_asked = none.GetConfig(call_, Address());
-  ASSERT_FALSE(not_asked);
-  EXPECT_EQ(not_asked.failure().kind, ApiError::kTlsError);
-  EXPECT_NE(not_asked.failure().message.find("not asked"), std::string::npos);
+  const auto error = tests::MustFail(none.GetConfig(call_, Address()));
+  EXPECT_EQ(error.kind, ApiError::kTlsError);
+  EXPECT_NE(error.message.find("not asked"), std::string::npos);
   EXPECT_EQ(front_->accepted(), 0);
   KubeletApi wrong(client_, identity, clock_, cluster_ca_.certificate());
   EXPECT_EQ(wrong.GetMetrics(call_, Address()).failure().kind, ApiError::kTlsError);
@@ -110,10 +109,9 @@ TEST_F(KubeletApiTest, IsNotAskedUnlessItCanBeVerified) {
 TEST_F(KubeletApiTest, SaysWhatIsRefused) {
   Identity identity = As("other");
   KubeletApi kubelet(client_, identity, clock_, kubelet_ca_.certificate());
-  auto refused = kubelet.GetConfig(call_, Address());
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.failure().kind, ApiError::kUnauthorized);
-  EXPECT_EQ(refused.failure().message, "get /configz of the kubelet on 127.0.0.1: the server answered 401");
+  const auto error = tests::MustFail(kubelet.GetConfig(call_, Address()));
+  EXPECT_EQ(error.kind, ApiError::kUnauthorized);
+  EXPECT_EQ(error.message, "get /configz of the kubelet on 127.0.0.1: the server answered 401");
 }
 
 // With the rights of deploy/components/kubelet-api, and with each but one.

@@ -13,6 +13,7 @@
 #include "http/curl_client.h"
 #include "http/server.h"
 #include "kube/http_api.h"
+#include "must.h"
 #include "temp_dir.h"
 #include "text_of.h"
 
@@ -94,12 +95,10 @@ TEST_F(PodCredentialTest, ReachesThePodAloneAndIsInNoMessage) {
     return http::JsonResponse(403,
                               R"({"kind":"Status","apiVersion":"v1","message":"you sent )" + token + "\"}");
   });
-  auto body = Ask();
-  ASSERT_FALSE(body);
-  EXPECT_EQ(body.failure().kind, ApiError::kForbidden);
-  EXPECT_NE(body.failure().message.find("you sent Bearer [redacted]"), std::string::npos)
-      << body.failure().message;
-  EXPECT_EQ(body.failure().message.find("a-fleet-token"), std::string::npos) << body.failure().message;
+  const auto error = tests::MustFail(Ask());
+  EXPECT_EQ(error.kind, ApiError::kForbidden);
+  EXPECT_NE(error.message.find("you sent Bearer [redacted]"), std::string::npos) << error.message;
+  EXPECT_EQ(error.message.find("a-fleet-token"), std::string::npos) << error.message;
   EXPECT_EQ(asked_, 1);
   auto broken = Ask("a\r\nb: c");
   ASSERT_FALSE(broken);
@@ -109,9 +108,8 @@ TEST_F(PodCredentialTest, ReachesThePodAloneAndIsInNoMessage) {
 TEST_F(PodCredentialTest, RefusedByThePodLeavesTheServersCredentialAsItIs) {
   PodAnswers([](const http::ServerRequest&) { return http::ErrorResponse(401, "the token has expired"); });
   for (int i = 0; i < 5; i++) {
-    auto body = Ask();
-    ASSERT_FALSE(body);
-    EXPECT_EQ(body.failure().kind, ApiError::kUnauthorized);
+    const auto error = tests::MustFail(Ask());
+    EXPECT_EQ(error.kind, ApiError::kUnauthorized);
   }
   EXPECT_EQ(asked_, 5);
   EXPECT_EQ(PluginRuns(), 1U);

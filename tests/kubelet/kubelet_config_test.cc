@@ -70,11 +70,9 @@ TEST(KubeletConfig, WholeNumbersOfDropInsMayHaveAFraction) {
 
 TEST(KubeletConfig, ADropInHasEachKeyOnce) {
   const ConfigDocument main{"main", kHead};
-  auto config =
-      MergeKubeletConfigs({.main = main, .drop_ins = {{{"1", kHead + "maxPods: 5\nmaxPods: 5\n"}}}});
-  ASSERT_FALSE(config.ok());
-  EXPECT_NE(config.error().message().find("1:4:1: duplicate key \"maxPods\""), std::string::npos)
-      << config.error().message();
+  const auto error = tests::MustFail(
+      MergeKubeletConfigs({.main = main, .drop_ins = {{{"1", kHead + "maxPods: 5\nmaxPods: 5\n"}}}}));
+  EXPECT_NE(error.message().find("1:4:1: duplicate key \"maxPods\""), std::string::npos) << error.message();
   EXPECT_TRUE(MergeKubeletConfigs({.main = main, .drop_ins = {{{"1", kHead + "maxPods: 5\n---\n"}}}}).ok());
 }
 
@@ -228,10 +226,9 @@ struct MistakeCase {
 class KubeletConfigMistake : public testing::TestWithParam<MistakeCase> {};
 
 TEST_P(KubeletConfigMistake, IsToldWithItsPlace) {
-  auto config = MergeKubeletConfigs(Documents(GetParam().main, GetParam().drop_ins));
-  ASSERT_FALSE(config.ok());
-  EXPECT_EQ(config.error().code(), base::Code::kInvalidArgument);
-  EXPECT_NE(config.error().message().find(GetParam().says), std::string::npos) << config.error().message();
+  const auto error = tests::MustFail(MergeKubeletConfigs(Documents(GetParam().main, GetParam().drop_ins)));
+  EXPECT_EQ(error.code(), base::Code::kInvalidArgument);
+  EXPECT_NE(error.message().find(GetParam().says), std::string::npos) << error.message();
 }
 
 TEST_ROWS(Fields, KubeletConfigMistake,
@@ -257,10 +254,10 @@ TEST_ROWS(Fields, KubeletConfigMistake,
           {"InTheMainFileThoughReplaced", "maxPods: many\n", {"maxPods: 4\n"}, "main:3:10: maxPods"});
 
 TEST(KubeletConfig, AllMistakesOfAllFilesAreTold) {
-  auto config = MergeKubeletConfigs(Documents("", {"maxPods: many\n", "imageGCLowThresholdPercent: 800\n"}));
-  ASSERT_FALSE(config.ok());
-  EXPECT_NE(config.error().message().find("1:3:10: maxPods"), std::string::npos) << config.error().message();
-  EXPECT_NE(config.error().message().find("2:3:29: imageGC"), std::string::npos) << config.error().message();
+  const auto error = tests::MustFail(
+      MergeKubeletConfigs(Documents("", {"maxPods: many\n", "imageGCLowThresholdPercent: 800\n"})));
+  EXPECT_NE(error.message().find("1:3:10: maxPods"), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find("2:3:29: imageGC"), std::string::npos) << error.message();
 }
 
 TEST(KubeletConfig, EveryFileSaysWhatItIs) {

@@ -191,10 +191,9 @@ TEST(RefusedSource, SaysEverythingAtOnce) {
   };
   for (const BadSource& row : rows) {
     SCOPED_TRACE(row.name);
-    auto content = DecodeSource(row.file, row.bytes, row.capabilities);
-    ASSERT_FALSE(content);
-    EXPECT_EQ(content.error().code(), base::Code::kInvalidArgument);
-    EXPECT_EQ(content.error().message(), row.error);
+    const auto error = tests::MustFail(DecodeSource(row.file, row.bytes, row.capabilities));
+    EXPECT_EQ(error.code(), base::Code::kInvalidArgument);
+    EXPECT_EQ(error.message(), row.error);
   }
 }
 
@@ -231,9 +230,8 @@ TEST(UnavailableField, IsRefusedByName) {
   };
   for (const Unavailable& row : rows) {
     SCOPED_TRACE(row.name);
-    auto content = DecodeSource("l.yaml", Entry("  " + row.field + "\n"), kNone);
-    ASSERT_FALSE(content);
-    EXPECT_EQ(content.error().message(), row.error);
+    const auto error = tests::MustFail(DecodeSource("l.yaml", Entry("  " + row.field + "\n"), kNone));
+    EXPECT_EQ(error.message(), row.error);
     auto defaults = DecodeSource("l.yaml", Yaml("defaults:\n  " + row.field + "\nimages: []\n"), kNone);
     ASSERT_FALSE(defaults);
     EXPECT_EQ(defaults.error().message(),

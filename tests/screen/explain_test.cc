@@ -288,11 +288,9 @@ struct BadCase {
 };
 class BadImageDocumentTest : public testing::TestWithParam<BadCase> {};
 TEST_P(BadImageDocumentTest, IsRefused) {
-  auto document = status::ParseImageDocument(GetParam().json);
-  ASSERT_FALSE(document);
-  EXPECT_EQ(document.error().code(), base::Code::kInvalidArgument);
-  EXPECT_NE(document.error().message().find(GetParam().says), std::string::npos)
-      << document.error().message();
+  const auto error = tests::MustFail(status::ParseImageDocument(GetParam().json));
+  EXPECT_EQ(error.code(), base::Code::kInvalidArgument);
+  EXPECT_NE(error.message().find(GetParam().says), std::string::npos) << error.message();
 }
 std::string Framed(const std::string& more) {
   return "{" + std::string(kFrame) + "," + more + "}";

@@ -261,10 +261,9 @@ struct BadDocument {
 };
 class BadDocumentTest : public testing::TestWithParam<BadDocument> {};
 TEST_P(BadDocumentTest, IsRefused) {
-  auto document = status::ParseStatusDocument(GetParam().json);
-  ASSERT_FALSE(document);
-  EXPECT_EQ(document.error().code(), base::Code::kInvalidArgument);
-  EXPECT_HAS(document.error().message(), GetParam().says);
+  const auto error = tests::MustFail(status::ParseStatusDocument(GetParam().json));
+  EXPECT_EQ(error.code(), base::Code::kInvalidArgument);
+  EXPECT_HAS(error.message(), GetParam().says);
 }
 std::string Framed(const std::string& more) {
   return "{" + std::string(kFrame) + "," + more + "}";
