@@ -24,13 +24,23 @@ namespace prefetch::tests {
 
 constexpr std::chrono::seconds kPatience{20};
 
+// The registries of all worlds, started once. What a case pushes disturbs no other one: it is what this one
+// pulls, or a name that it does not ask for.
+struct Registries {
+  explicit Registries(const rig::User& user) : guarded(scratch, "private", {user}) {
+    EXPECT_OK(open.Start());
+    EXPECT_OK(guarded.Start());
+  }
+
+  rig::Scratch scratch;
+  rig::Registry open{scratch, "open", {}};
+  rig::Registry guarded;
+};
+
 // A registry, and the name under which the runtime knows it.
 struct Site {
-  Site(const rig::Scratch& scratch, const std::string& name, std::vector<rig::User> users)
-      : host(name + ".example.test"), registry(scratch, name, std::move(users)) {}
-
   std::string host;
-  rig::Registry registry;
+  rig::Registry& registry;
   std::unique_ptr<rig::Proxy> proxy;
 };
 
@@ -85,7 +95,6 @@ class RealWorld : public World {
   // Starts everything. `make_known` tells the runtime of a registry, and gives it its name.
   void Begin(const std::function<void(Site&)>& make_known) {
     for (Site* site : {&open_, &private_}) {
-      EXPECT_OK(site->registry.Start());
       site->proxy = std::make_unique<rig::Proxy>(site->registry.port());
       EXPECT_OK(site->proxy->Start());
       make_known(*site);
@@ -111,9 +120,14 @@ class RealWorld : public World {
     return image == nullptr ? image::LocalImage{} : *image;
   }
 
+  Registries& AllRegistries() const {
+    static Registries all({user(), password()});
+    return all;
+  }
+
   rig::Scratch scratch_;
-  Site open_{scratch_, "open", {}};
-  Site private_{scratch_, "private", {{user(), password()}}};
+  Site open_{"open.example.test", AllRegistries().open, nullptr};
+  Site private_{"private.example.test", AllRegistries().guarded, nullptr};
   Runtime runtime_{scratch_};
   std::unique_ptr<cri::GrpcImageService> images_;
   std::unique_ptr<cri::GrpcContentService> content_;
