@@ -14,6 +14,10 @@
 namespace prefetch::reference {
 namespace {
 
+constexpr std::size_t kMostPageBytes = 1 << 20;
+constexpr const char* kPages[] = {"list",    "configuration", "flags", "api",
+                                  "metrics", "reasons",       "lint",  "exit-codes"};
+
 CommandOption ShownOption(const CLI::Option& option) {
   CommandOption shown{
       .names = option.get_name(option.get_positional(), true), .value = "", .help = option.get_description()};
@@ -51,8 +55,15 @@ std::vector<CommandHelp> Commands() {
 
 }  // namespace
 
-std::vector<File> Files() {
-  std::vector<File> files = Pages(Commands());
+base::Result<std::vector<File>> Files(const std::string& deploy) {
+  std::vector<File> files;
+  const Blocks blocks = BlocksOf(Commands());
+  for (const char* name : kPages) {
+    const std::string path = std::string("docs/reference/") + name + ".md";
+    auto page = base::ReadFile(deploy + "/" + path, kMostPageBytes);
+    if (!page) return std::move(page).error();
+    files.push_back({path, GeneratedPage(*page, blocks)});
+  }
   for (std::size_t i = 0; i < std::size(deploy::kSchemas); i++) {
     files.push_back({std::string("schemas/") + deploy::kSchemas[i] + ".json",
                      doc::WritePrettyJson(SchemaOf(static_cast<Document>(i)))});

@@ -1,11 +1,9 @@
-// The reference pages of deploy/docs/reference, made of the programs' own tables. Pure.
+// The generated parts of the pages in deploy/docs/reference, made of the programs' own tables. Pure.
 #pragma once
 
-#include <span>
+#include <map>
 #include <string>
 #include <vector>
-
-#include "reference/files.h"
 
 namespace prefetch::reference {
 
@@ -23,17 +21,13 @@ struct CommandHelp {
   std::string footer;                  // with the exit codes and examples
 };
 
-// Returns all pages. `commands` are those of prefetchctl that run something.
-std::vector<File> Pages(const std::vector<CommandHelp>& commands);
+// Texts that are made of tables, by their names.
+using Blocks = std::map<std::string, std::string>;
+// `commands` are those of prefetchctl that run something.
+Blocks BlocksOf(const std::vector<CommandHelp>& commands);
 
-// The table of the agent's endpoints.
-struct EndpointRow {
-  const char* method;
-  const char* path;  // "/readyz"
-  const char* parameters;
-  const char* answer;
-  const char* audience;
-};
-std::span<const EndpointRow> EndpointRows();
+// Returns the page with its generated texts made anew: what stands between "<!-- generated: NAME -->" and
+// "<!-- end -->". The block "contents" links to the page's chapters. All else is prose, and stays.
+std::string GeneratedPage(const std::string& page, const Blocks& blocks);
 
 }  // namespace prefetch::reference

@@ -4,13 +4,19 @@
 
 #include <filesystem>
 #include <map>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
+#include "config/settings.h"
+#include "plan/caller.h"
 #include "reference/files.h"
+#include "reference/pages.h"
 #include "reference/validator.h"
 #include "rig/expect_has.h"
+#include "status/check_document.h"
 #include "text_of.h"
 
 namespace prefetch::reference::committed_test {
@@ -22,7 +28,7 @@ namespace fs = std::filesystem;
 const std::map<std::string, std::string>& Written() {
   static const std::map<std::string, std::string> written = [] {
     std::map<std::string, std::string> files;
-    for (const File& file : Files()) files[file.path] = file.text;
+    for (const File& file : Files(tests::Root() + "/deploy").value()) files[file.path] = file.text;
     return files;
   }();
   return written;
@@ -31,18 +37,37 @@ const std::map<std::string, std::string>& Written() {
 TEST(Committed, FilesAreThoseOfTheTool) {
   EXPECT_EQ(Written().size(), 12U);
   for (const auto& [path, text] : Written()) {
-    EXPECT_TRUE(tests::TextSoFar(fs::path(tests::Root()) / "deploy" / path) == text)
+    EXPECT_TRUE(::prefetch::tests::TextSoFar(fs::path(tests::Root()) / "deploy" / path) == text)
         << "deploy/" << path
         << " is stale; run: ninja -C build cmd/reference/reference && build/cmd/reference/reference deploy";
   }
 }
 
-TEST(Committed, NoOtherPageSaysThatItIsGenerated) {
-  for (const auto& file : fs::directory_iterator(tests::Root() + "/deploy/docs/reference")) {
-    const bool generated = tests::TextSoFar(file.path()).find("This page is generated") != std::string::npos;
-    EXPECT_EQ(generated, Written().contains("docs/reference/" + file.path().filename().string()))
-        << file.path();
+// A page that loses its mark would keep an old table for ever.
+TEST(Committed, EachBlockStandsInOnePageAndHasAnEnd) {
+  std::multiset<std::string> names;
+  std::size_t ends = 0;
+  static const std::regex mark("<!-- (generated: )?([a-z ]+) -->");
+  for (const auto& [path, text] : Written()) {
+    if (!path.ends_with(".md")) continue;
+    for (std::sregex_iterator match(text.begin(), text.end(), mark), end; match != end; ++match) {
+      ends += (*match)[2] == "end" ? 1 : 0;
+      if ((*match)[1].matched && (*match)[2] != "contents") names.insert((*match)[2]);
+    }
   }
+  std::multiset<std::string> made;
+  for (const auto& [name, text] : BlocksOf({})) made.insert(name);
+  EXPECT_EQ(names, made);
+  EXPECT_EQ(ends, names.size() + 6) << "with those of the contents";
+}
+
+// Prose of the pages that repeats what the programs know.
+TEST(Committed, ProseNamesWhatIsInForce) {
+  const std::string api = Written().at("docs/reference/api.md");
+  EXPECT_HAS(api, "curl --unix-socket " + std::string(config::kDefaultLocal) + " ");
+  EXPECT_HAS(api, "audience `" + std::string(plan::kCallerAudience) + "`");
+  EXPECT_HAS(api, "`" + std::string(plan::kFleetHeader) + ": Bearer`");
+  EXPECT_HAS(api, "at most " + std::to_string(status::kMostQuestions) + " questions");
 }
 
 TEST(Pages, EveryCommandHasItsExitCodes) {
