@@ -30,7 +30,9 @@ struct Lists {
 };
 
 Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
-  ListFiles files = ReadListFiles(paths, mistakes);
+  list::Capabilities with_texts = kAllCapabilities;
+  with_texts.keeps_text = true;
+  ListFiles files = ReadListFiles(paths, mistakes, with_texts);
   Lists lists;
   for (const list::LoadedSource& source : files.sources) {
     bool from_stdin = source.info.path == kStdin;
@@ -44,10 +46,8 @@ Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
                               .node_selector = entry.image.nodes.node_selector,
                               .ready_as = *entry.image.ready_as});
     }
-    // Ignores are comments, which the list's own reader does not keep. Standard input cannot be read again.
-    auto text = from_stdin ? base::Result<std::string>(files.stdin_text)
-                           : base::ReadFile(source.info.path, list::kMaxSourceBytes);
-    if (text) lists.ignores.push_back(lint::Ignores::Read(file, *text));
+    // Ignores are comments. A pipe cannot be read again.
+    lists.ignores.push_back(lint::Ignores::Read(file, source.content->text));
   }
   return lists;
 }

@@ -329,7 +329,7 @@ std::string UnreadLine(const manifest::UnreadObject& object) {
 
 namespace {
 
-list::LoadedSource ReadStdin(std::string& text, const list::Capabilities& capabilities) {
+list::LoadedSource ReadStdin(const list::Capabilities& capabilities) {
   list::LoadedSource source;
   source.info.name = "stdin";
   source.info.path = kStdin;
@@ -338,8 +338,7 @@ list::LoadedSource ReadStdin(std::string& text, const list::Capabilities& capabi
     source.info.error = read.error().message();
     return source;
   }
-  text = *std::move(read);
-  auto content = list::DecodeSource(source.info.name, text, capabilities);
+  auto content = list::DecodeSource(source.info.name, *read, capabilities);
   if (!content) {
     source.info.error = content.error().message();
     return source;
@@ -384,7 +383,7 @@ ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistake
   if (from_stdin) {
     // The order of sources matters when they are merged.
     auto at = IsStdin(paths.front()) ? loaded.begin() : loaded.end();
-    loaded.insert(at, ReadStdin(files.stdin_text, capabilities));
+    loaded.insert(at, ReadStdin(capabilities));
   }
   // Missing paths have been reported already.
   if (loaded.empty() && mistakes.size() == missing) {

@@ -88,7 +88,6 @@ inline constexpr list::Capabilities kAllCapabilities{.refresh = true, .touch = t
 struct ListFiles {
   plan::ImageList list;                     // merged
   std::vector<list::LoadedSource> sources;  // one by one; those that are good
-  std::string stdin_text;                   // of the source that has kStdin for a path
 };
 inline constexpr const char* kStdin = "-";
 // Time limit for a command in a shell's <(…).

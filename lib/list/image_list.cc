@@ -208,6 +208,7 @@ base::Result<SourceContent> DecodeSource(const std::string& name, std::string_vi
     if (root && !nothing) content = DecodeDocument(*root, capabilities, problems);
   }
   if (!problems.empty()) return problems.ToStatus().error();
+  if (capabilities.keeps_text) content.text = bytes;
   return content;
 }
 

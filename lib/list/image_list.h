@@ -40,6 +40,7 @@ struct Capabilities {
   bool touch = false;   // lets kubelet record images (--touch)
   // Asks registries whether a tag is current, for maxAge, directives and readyFor: Always.
   bool registry_checks = true;
+  bool keeps_text = false;  // of its sources, for the comments in them: an agent needs none
 };
 
 // An entry with the source's defaults filled in. `image.from` and `image.sources` are empty: the name of the
@@ -52,6 +53,7 @@ struct ListEntry {
 struct SourceContent {
   std::vector<ListEntry> entries;     // as listed; each spelling of a name once
   std::vector<std::string> warnings;  // sentences with their place: lines that are repeated in a plain list
+  std::string text = {};              // as it was read; only with Capabilities::keeps_text
 };
 
 // Returns whether a file of this name in a directory belongs to the list. The ending decides: .txt, .yaml,

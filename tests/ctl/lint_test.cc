@@ -1,6 +1,7 @@
 #include "ctl/lint.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -55,6 +56,22 @@ TEST(Lint, OfAListThatIsBadSaysNothingOfManifests) {
   Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
   EXPECT_TRUE(OnlyComplains(ran, kBadInput, "--default-policy must be Never, IfNotPresent or Always"));
   EXPECT_HAS(ran.err, "list.txt:1:1: ");
+}
+
+// A shell's <(…) can be read once.
+TEST(Lint, CommentsOfAListFromAPipeCount) {
+  tests::TempDir dir;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string list = "q.io/a:v1\nq.io/unused:v1 # prefetchctl: ignore=PF102 of another repository\n";
+  ASSERT_EQ(::write(ends[1], list.data(), list.size()), static_cast<ssize_t>(list.size()));
+  ::close(ends[1]);
+  const LintOptions options{.files = {dir.Write("pod.yaml", Pod("q.io/a:v1"))},
+                            .lists = {"/dev/fd/" + std::to_string(ends[0])}};
+  Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
+  ::close(ends[0]);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_LACKS(ran.out, "PF102");
 }
 
 TEST(Lint, EachOutputHasTheFinding) {
