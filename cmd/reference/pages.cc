@@ -456,7 +456,7 @@ std::string WithBlocks(const std::string& page, const Blocks& blocks) {
     const std::size_t name = begin + kBegin.size();
     const std::size_t body = page.find(kEndOfName, name) + kEndOfName.size();
     const auto block = blocks.find(page.substr(name, body - kEndOfName.size() - name));
-    // What nobody makes, or does not end, stays as it is.
+    // A block without an end, or of another name, stays as it is.
     const std::size_t end = block == blocks.end() ? std::string::npos : page.find(kEnd, body);
     text += page.substr(at, body - at);
     at = end == std::string::npos ? body : end;

@@ -566,7 +566,7 @@ bool MayBeInAToken(char c) {
 
 constexpr std::size_t kShortestWebToken = 16;  // cut off here, a header is all that one shows
 
-// Every JSON Web Token begins with "eyJ", which is `{"` in base64. So may other words ("keyJson").
+// Every JSON Web Token begins with "eyJ", which is `{"` in base64. Other words may have it, too ("keyJson").
 std::string WithoutWebTokens(std::string text) {
   constexpr std::string_view kBegin = "eyJ";
   for (std::size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {

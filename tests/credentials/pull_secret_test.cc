@@ -11,10 +11,7 @@ constexpr char kWrapped[] = R"({"auths":{"r.io":{"username":"u","password":"p"}}
 constexpr char kLegacy[] = R"({"r.io":{"username":"u","password":"p"}})";
 
 PullSecret Declared(const std::string& path) {
-  return {.name = "team",
-          .path = path,
-          .allow_repositories = {"r.io/team", "*.r.io"},
-          .sources = {"a.yaml"}};
+  return {.name = "team", .path = path, .allow_repositories = {"r.io/team", "*.r.io"}, .sources = {"a.yaml"}};
 }
 
 TEST(PullSecret, FoldersAndFiles) {

@@ -61,7 +61,7 @@ std::map<std::string, std::string> Golden(const std::string& kind) {
   std::map<std::string, std::string> documents;
   for (const auto& file : fs::directory_iterator(Root() + "/tests/testdata/screen")) {
     if (file.path().extension() != ".json") continue;
-    const std::string text = tests::TextOf(file.path());
+    const std::string text = ::prefetch::tests::TextOf(file.path());
     if (text.find("\"kind\"") == std::string::npos) continue;
     Node root = JsonOf(text);
     const Node* found = root.Find("kind");
@@ -109,8 +109,8 @@ TEST(CheckSchema, DescribesEveryMemberOfRealDocuments) {
                     {.image = "b", .policy = "Always", .result = "Refused", .reason = "InvalidImageName"}};
   documents["answer"] = OneLine(status::CheckResultJson(result));
   for (const auto& file : fs::directory_iterator(Root() + "/tests/fuzz/corpus/check_request")) {
-    if (status::ParseCheckRequest(tests::TextOf(file.path()))) {
-      documents[file.path().filename()] = OneLine(tests::TextOf(file.path()));
+    if (status::ParseCheckRequest(::prefetch::tests::TextOf(file.path()))) {
+      documents[file.path().filename()] = OneLine(::prefetch::tests::TextOf(file.path()));
     }
   }
   EXPECT_GE(documents.size(), 4U);
@@ -122,7 +122,7 @@ TEST(CheckSchema, DescribesEveryMemberOfRealDocuments) {
 // "images[].pull.state" of all lines of this kind.
 std::set<std::string> Promised(const std::string& kind) {
   std::set<std::string> paths;
-  const std::string promises = tests::TextOf(Root() + "/tests/testdata/screen/v1-fields.txt");
+  const std::string promises = ::prefetch::tests::TextOf(Root() + "/tests/testdata/screen/v1-fields.txt");
   for (std::string_view line : base::Split(promises, '\n')) {
     if (!line.starts_with(kind + " ")) continue;
     line.remove_prefix(kind.size() + 1);
@@ -160,7 +160,7 @@ TEST(Fields, EachHasWordsForPeople) {
 
 // The texts of ```yaml blocks of a page, and whole files of YAML.
 std::vector<std::string> YamlOf(const fs::path& file) {
-  const std::string text = tests::TextOf(file);
+  const std::string text = ::prefetch::tests::TextOf(file);
   if (file.extension() != ".md") return {text};
   std::vector<std::string> blocks;
   bool inside = false;
@@ -233,7 +233,7 @@ TEST(ListSchema, AcceptedListsAreValid) {
   for (const char* folder : {"/tests/fuzz/corpus/list_yaml", "/tests/testdata/manifest"}) {
     for (const auto& file : fs::directory_iterator(Root() + folder)) {
       if (!file.is_regular_file()) continue;
-      const std::string text = tests::TextOf(file.path());
+      const std::string text = ::prefetch::tests::TextOf(file.path());
       const std::string name = file.path().filename();
       if (!list::DecodeSource(name + ".yaml", text, {.touch = true})) continue;
       doc::Problems problems(name);

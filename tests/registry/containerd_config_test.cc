@@ -364,14 +364,13 @@ std::string Imports(const std::string& list, const std::string& rest) {
 class ContainerdFilesTest : public testing::Test {
  protected:
   void Write(const std::string& path, const std::string& text) { dir_.Write(path.substr(1), text); }
-  const ContainerdSettings& Look() {
-    word_ = files_.Get(
-        [this](base::StampedFiles& disk) { return LoadContainerdConfig(kFile, dir_.path(), disk); });
-    return *word_;
+  std::shared_ptr<const ContainerdSettings> Current() {
+    return word_ = files_.Get(
+               [this](base::StampedFiles& disk) { return LoadContainerdConfig(kFile, dir_.path(), disk); });
   }
-  std::string ConfigPath() { return Look().registries.config_path; }
+  std::string ConfigPath() { return Current()->registries.config_path; }
   std::string OnlyNote() {
-    Look();
+    Current();
     EXPECT_EQ(word_->notes.size(), 1U);
     return word_->notes.empty() ? "" : word_->notes[0];
   }
@@ -390,17 +389,17 @@ TEST_F(ContainerdFilesTest, NoFileMeansDefaults) {
 
 TEST_F(ContainerdFilesTest, IsReadAgainOnlyWhenSomethingHasChanged) {
   Write(kFile, ContainerdFilesPath("/a"));
-  auto before = files_.Current();
+  auto before = Current();
   EXPECT_EQ(before->registries.config_path, "/a");
   EXPECT_EQ(before->notes, Texts{});
-  EXPECT_EQ(files_.Current(), before);
+  EXPECT_EQ(Current(), before);
   // A file that means the same as before is no news, either.
   Write(kFile, "# touched\n" + ContainerdFilesPath("/a"));
-  EXPECT_EQ(files_.Current(), before);
+  EXPECT_EQ(Current(), before);
   Write(kFile, ContainerdFilesPath("/other"));
   EXPECT_EQ(ConfigPath(), "/other");
   std::filesystem::remove(dir_ / kFile);
-  EXPECT_FALSE(Look().registries.known);
+  EXPECT_FALSE(Current()->registries.known);
   Write(kFile, ContainerdFilesPath("/a"));
   EXPECT_EQ(ConfigPath(), "/a");
 }
@@ -453,7 +452,7 @@ TEST_F(ContainerdFilesTest, OtherSignsOfPatternsAreLeftToTheRuntime) {
   Write("/etc/containerd/a.toml", ContainerdFilesPath("/a"));
   for (const char* name : {"[!b]*.toml", "[*.toml", "?*.toml", "\\\\*.toml"}) {
     Write(kFile, Imports("[\"" + std::string(name) + "\"]", ContainerdFilesPath("/root")));
-    EXPECT_EQ(Look().registries, kOnlyTheRuntimeKnows) << name;
+    EXPECT_EQ(Current()->registries, kOnlyTheRuntimeKnows) << name;
   }
 }
 
@@ -461,7 +460,7 @@ TEST_F(ContainerdFilesTest, OtherSignsOfPatternsAreLeftToTheRuntime) {
 TEST_F(ContainerdFilesTest, AQuestionMarkAloneIsNoPattern) {
   Write(kFile, Imports(R"(["d?.toml"])", ContainerdFilesPath("/root")));
   Write("/etc/containerd/d1.toml", ContainerdFilesPath("/d"));
-  EXPECT_EQ(Look().registries, kOnlyTheRuntimeKnows);
+  EXPECT_EQ(Current()->registries, kOnlyTheRuntimeKnows);
 }
 
 TEST_F(ContainerdFilesTest, AnImportThatIsNotToBeSeenIsSaid) {
