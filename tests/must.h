@@ -1,4 +1,4 @@
-// Must and MustFail: what a test cannot go on without.
+// Must and MustFail take a result apart that a test cannot go on without.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// TEST_ROWS: the rows of a table test, each of which has a part of the test's name.
+// TEST_ROWS: the rows of a table test. The name of a row is a part of its test's name.
 #pragma once
 
 #include <gtest/gtest.h>

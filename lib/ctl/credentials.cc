@@ -153,7 +153,7 @@ void CheckPullSecret(const config::PullSecret& secret, Lines& good, Lines& mista
   }
 }
 
-// Returns the agent's result in its own words, of which a newer agent may have others.
+// Returns the agent's result in its own words: a newer agent may have others.
 credentials::LookupWords LookupOf(const status::ImageDocument& document, const image::Reference& image) {
   credentials::LookupWords lookup{.repository = image.Repository(), .credentials = {}, .providers = {}};
   if (document.credentials) {

@@ -40,7 +40,7 @@ std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRul
                               const Limits& limits = {}, Position begin = {1, 1},
                               bool* beyond_limits = nullptr);
 
-// Reads another program's document (a runtime's, a registry's), of which a few members count, as kLenient.
+// Reads another program's document (a runtime's, a registry's) as kLenient: only a few of its members count.
 // Returns null for what cannot be read, nests deeper than 64 or has more than 100,000 values. Pure.
 Node ParseOrNull(std::string_view text);
 

@@ -1,5 +1,5 @@
-// What the contract suite's worlds of real parts share: a runtime, and two registries with a proxy before
-// each that counts and slows down.
+// RealWorld: the parts that the contract suite's worlds of real programs share. They are a runtime, and two
+// registries with a proxy before each that counts and slows down.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,8 @@ namespace prefetch::tests {
 
 constexpr std::chrono::seconds kPatience{20};
 
-// The registries of all worlds, started once. What a case pushes disturbs no other one: it is what this one
-// pulls, or a name that it does not ask for.
+// The registries of all worlds, started once. An image that a case pushes disturbs no other case, which pulls
+// the same one or does not ask for its name.
 struct Registries {
   explicit Registries(const rig::User& user) : guarded(scratch, "private", {user}) {
     EXPECT_OK(open.Start());

@@ -1,4 +1,4 @@
-// The result of a command: its exit code, and its output, of which parts are expected.
+// Ran: the exit code and the output of a command, and expectations of them.
 #pragma once
 
 #include <sstream>

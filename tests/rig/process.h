@@ -84,8 +84,8 @@ inline constexpr std::chrono::milliseconds kShortestPause{5}, kLongestPause{50};
 void Pause(std::chrono::milliseconds time = kShortestPause);
 
 // Waits until `done` is true, asking every few milliseconds: for what has no descriptor to wait on, such
-// as a foreign daemon's socket. False after `limit`. Who has waited for a second asks twenty times a second:
-// a question may be a process.
+// as a foreign daemon's socket. False after `limit`. After a second it asks twenty times a second, since a
+// question may be a process.
 template <typename Condition>
 bool Eventually(std::chrono::milliseconds limit, Condition done) {
   const auto start = std::chrono::steady_clock::now();

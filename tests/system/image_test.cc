@@ -178,7 +178,7 @@ TEST(Image, HasTheCommandLineToolToo) {
   EXPECT_NE(ran->out.find("1 entr"), std::string::npos) << ran->out;
 }
 
-// What follows the ENTRYPOINT of the Dockerfile, up to the quote.
+// Returns the program that the Dockerfile has for an ENTRYPOINT.
 std::string EntryPoint() {
   std::ifstream file(Environment("PREFETCH_SOURCE") + "/Dockerfile");
   const std::string begin = "ENTRYPOINT [\"";
