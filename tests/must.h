@@ -1,4 +1,4 @@
-// Must and MustFail take a result apart that a test cannot go on without.
+// Must and MustFail take out of a result the value, or the error, that a test cannot go on without.
 #pragma once
 
 #include <gtest/gtest.h>
