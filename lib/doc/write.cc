@@ -285,10 +285,10 @@ void JsonWriter::Null() {
   text_ += "null";
 }
 
-void JsonWriter::MemberStrings(std::string_view name, const std::vector<std::string>& items) {
-  Array(name, [&] {
-    for (const std::string& item : items) String(item);
-  });
+void JsonWriter::Strings(const std::vector<std::string>& items) {
+  BeginArray();
+  for (const std::string& item : items) String(item);
+  EndArray();
 }
 
 void JsonWriter::MemberOrNull(std::string_view name, std::string_view text) {

@@ -47,6 +47,7 @@ class JsonWriter {
   void Integer(std::int64_t value);
   void Bool(bool value);
   void Null();
+  void Strings(const std::vector<std::string>& items);
 
   // A member in one call.
   void Member(std::string_view name, std::string_view text) { Key(name), String(text); }
@@ -54,7 +55,9 @@ class JsonWriter {
   void MemberNumber(std::string_view name, std::uint64_t value) { Key(name), Number(value); }
   void MemberBool(std::string_view name, bool value) { Key(name), Bool(value); }
   void MemberNull(std::string_view name) { Key(name), Null(); }
-  void MemberStrings(std::string_view name, const std::vector<std::string>& items);
+  void MemberStrings(std::string_view name, const std::vector<std::string>& items) {
+    Key(name), Strings(items);
+  }
   // An object or an array whose content `write` adds.
   template <typename F>
   void Object(F&& write) {
