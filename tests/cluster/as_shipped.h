@@ -35,7 +35,6 @@ Platform GenericPlatform();
 inline constexpr const char* kAgentPods = "/api/v1/namespaces/prefetchd/pods";
 
 std::string FromEnvironment(const char* name);
-std::string TextOf(const std::string& file);
 
 class AsShipped : public testing::TestWithParam<Platform> {
  protected:

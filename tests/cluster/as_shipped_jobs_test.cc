@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cluster/as_shipped.h"
 #include "rig/expect_ok.h"
+#include "text_of.h"
 
 namespace prefetch::cluster::as_shipped_jobs_test {
 namespace {
@@ -29,7 +30,8 @@ class AsShippedWithItsLimit : public AsShipped {
                                      node_->node().scratch() / "others.log"));
     }
     EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return !fs::exists(agent / "exe"); }))
-        << TextOf(folder + "/memory.oom_control") << TextOf(node_->node().scratch() / "others.log");
+        << tests::TextSoFar(folder + "/memory.oom_control")
+        << tests::TextSoFar(node_->node().scratch() / "others.log");
   }
   // How the container of the pod ended the last time.
   std::string LastEnd() {
@@ -62,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(On, AsShippedWithItsLimit, testing::Values(GenericPlatf
 class AsShippedForJobs : public AsShipped {
  protected:
   static std::string Example(const std::string& name) {
-    return TextOf(FromEnvironment("PREFETCH_SOURCE") + "/deploy/examples/ci/" + name + ".yaml");
+    return tests::TextSoFar(FromEnvironment("PREFETCH_SOURCE") + "/deploy/examples/ci/" + name + ".yaml");
   }
   // The lines below `key`, indented less by as much as they are more than it.
   static std::string Below(const std::string& text, const std::string& key,

@@ -7,6 +7,7 @@
 #include "cluster/as_shipped.h"
 #include "cluster/real_node.h"
 #include "rig/expect_ok.h"
+#include "text_of.h"
 
 namespace prefetch::cluster::pin_test {
 namespace {
@@ -31,7 +32,8 @@ class RealPin : public testing::Test {
  private:
   // By kubelet's log.
   static std::size_t Collections(RealNode& node) {
-    const std::string begins = "Attempting to delete unused images", log = TextOf(node.kubelet().log());
+    const std::string begins = "Attempting to delete unused images",
+                      log = tests::TextSoFar(node.kubelet().log());
     std::size_t count = 0;
     for (std::size_t at = log.find(begins); at != std::string::npos; at = log.find(begins, at + 1)) count++;
     return count;
@@ -57,8 +59,8 @@ TEST_F(RealPin, KubeletSparesThePinnedImageAlone) {
   // Its collection for the thresholds runs every five minutes, the one for a full disk every ten seconds;
   // both take images in the same order, and leave pinned ones.
   ASSERT_OK(node.kubelet().Restart({.starves = true}));
-  ASSERT_TRUE(IsCollected(node, other)) << TextOf(node.kubelet().log());
-  ASSERT_TRUE(AwaitCollection(node)) << TextOf(node.kubelet().log());
+  ASSERT_TRUE(IsCollected(node, other)) << tests::TextSoFar(node.kubelet().log());
+  ASSERT_TRUE(AwaitCollection(node)) << tests::TextSoFar(node.kubelet().log());
   EXPECT_NE(node.IdOf(kept), "");
   const rig::Ran ran = node.node().Once({"--unpin"});
   EXPECT_EQ(ran.out, "unpinned 1 image\n") << ran.err;
