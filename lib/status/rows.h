@@ -253,11 +253,7 @@ class MemberWriter {
   void Write(std::uint64_t value) const { out_.Number(value); }
   void Write(std::int64_t value) const { out_.Integer(value); }
   void Write(base::WallTime time) const { out_.String(base::Rfc3339(time)); }
-  void Write(const std::vector<std::string>& texts) const {
-    out_.BeginArray();
-    for (const std::string& text : texts) out_.String(text);
-    out_.EndArray();
-  }
+  void Write(const std::vector<std::string>& texts) const { out_.Strings(texts); }
   void Write(const std::vector<std::pair<std::string, std::string>>& texts) const {
     out_.BeginObject();
     for (const auto& [name, text] : texts) out_.Member(name, text);
