@@ -743,11 +743,11 @@ TEST(LiveRuntime, WhatNoNameFindsIsNotHere) {
   plan::ImageState listed;
   listed.desired = plan::DesiredImage{.reference = digest};
   runtime.Preload(old);
-  LiveRuntime::Listing here = now.Ask({}, {});
+  LiveRuntime::Listing here = now.Ask({}, std::chrono::seconds(10), {});
   EXPECT_TRUE(now.Unlisted({}, digest, *here)->present);
   EXPECT_TRUE(now.Entry({}, listed, *here, true)->present);
   runtime.Preload(tests::MakeImage("r.io/a:v1", 2000));
-  here = now.Ask({}, {});
+  here = now.Ask({}, std::chrono::seconds(10), {});
   EXPECT_FALSE(now.Unlisted({}, digest, *here)->present);
   EXPECT_FALSE(now.Entry({}, listed, *here, true)->present);
 }
@@ -761,7 +761,7 @@ TEST(LiveRuntime, AnImageOfNoListIsForThisPlatformToo) {
   other.platform = {"linux", "s390x", ""};
   runtime.Preload(other);
   const auto name = *image::Reference::Parse("r.io/a:v1");
-  const LiveRuntime::Listing here = now.Ask({}, {});
+  const LiveRuntime::Listing here = now.Ask({}, std::chrono::seconds(10), {});
   const plan::ImageState unlisted = *now.Unlisted({}, name, *here);
   EXPECT_EQ(unlisted.reason, plan::Reason::kWrongPlatform);
   EXPECT_FALSE(unlisted.usable);
@@ -820,9 +820,9 @@ class HeldRuntime final : public tests::FakeImageService {
 class SharedListing : public testing::Test {
  protected:
   // Asks on a thread of its own, and returns when the question has come.
-  void Ask(const base::Call& call) {
+  void Ask(base::Duration limit) {
     const int before = clock_.looks();
-    threads_.emplace_back([this, call] { said_ += now_.Ask(call, {})->ok(); });
+    threads_.emplace_back([this, limit] { said_ += now_.Ask({}, limit, {})->ok(); });
     while (clock_.looks() == before) std::this_thread::yield();
   }
 
@@ -837,9 +837,9 @@ class SharedListing : public testing::Test {
 // The list that is being made when a question comes may lack what came a moment ago. Those that came
 // meanwhile share the next one.
 TEST_F(SharedListing, QuestionsThatComeTogetherCostTheRuntimeTwoLists) {
-  Ask({});
+  Ask(std::chrono::hours(1));
   runtime_.gate.AwaitInside(1);
-  for (int i = 0; i < 20; i++) Ask({});
+  for (int i = 0; i < 20; i++) Ask(std::chrono::hours(1));
   runtime_.gate.Open();
   threads_.clear();
   EXPECT_EQ(said_, 21);
@@ -847,9 +847,9 @@ TEST_F(SharedListing, QuestionsThatComeTogetherCostTheRuntimeTwoLists) {
 }
 
 TEST_F(SharedListing, NobodyWaitsForAnotherForLongerThanHalfOfItsTime) {
-  Ask({});
+  Ask(std::chrono::hours(1));
   runtime_.gate.AwaitInside(1);
-  Ask(base::Call{}.Within(std::chrono::milliseconds(300)));
+  Ask(std::chrono::milliseconds(300));
   runtime_.gate.AwaitInside(2);
   runtime_.gate.Open();
   threads_.clear();

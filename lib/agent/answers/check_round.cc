@@ -48,7 +48,7 @@ plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::R
   const bool node = requester_.kind == Requester::Kind::kNode;
   if (listing_ == nullptr) {
     observed_at_ = sources_.clock.Now();
-    listing_ = runtime.Ask(call.Within(LiveRuntime::Timeout(snapshot_.runtime)),
+    listing_ = runtime.Ask(call, LiveRuntime::Timeout(snapshot_.runtime),
                            node || requester_.pull ? base::Duration::zero() : kMaxAgeForAnonymous);
   }
   auto image = listed != nullptr ? runtime.Entry(call, *listed, *listing_, node)
@@ -270,9 +270,9 @@ base::Duration LiveRuntime::Timeout(const plan::RuntimeStatus& last_seen) {
   return last_seen.up ? kListTimeout : kListTimeoutWhileAway;
 }
 
-LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age) {
+LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration limit, base::Duration age) {
   const base::TimePoint asked = clock_.Now();
-  const base::TimePoint until = RealNow() + (call.deadline - RealNow()) / 2;
+  const base::TimePoint until = std::min<base::TimePoint>(call.deadline, RealNow() + limit / 2);
   base::TimePoint began;
   {
     base::Lock lock(mutex_);
@@ -284,8 +284,9 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age
     running_++;
     began = clock_.Now();
   }
-  const bool hurried = call.HasShortDeadline(kListTimeoutWhileAway);
-  auto images = images_.ListImages(call);
+  const base::Call own = call.Within(limit);
+  const bool hurried = own.HasShortDeadline(kListTimeoutWhileAway);
+  auto images = images_.ListImages(own);
   auto listing = images ? std::make_shared<const Listed>(image::LocalImageIndex(*std::move(images)))
                         : std::make_shared<const Listed>(images.error());
   // A failure of a call that its client abandoned, or had no time for, says nothing about the runtime, so it

@@ -72,9 +72,9 @@ class LiveRuntime {
   static base::Duration Timeout(const plan::RuntimeStatus& last_seen);
 
   // Returns an answer of ListImages that began after the question came, or at most `age` before. Questions
-  // that come together share one: each waits for another's call for half of its time, and then makes its own.
-  // Never null.
-  Listing Ask(const base::Call& call, base::Duration age) PREFETCH_EXCLUDES(mutex_);
+  // that come together share one: each waits for another's call for half of `limit`, and then makes its own,
+  // which has `limit`. Never null. The newest answer stays in memory.
+  Listing Ask(const base::Call& call, base::Duration limit, base::Duration age) PREFETCH_EXCLUDES(mutex_);
 
   // An entry of the list as `listed` has it. Whether another image than that of the last poll runs here, the
   // runtime is asked for; `search`: also whether an image starts that came without a repo digest since, or

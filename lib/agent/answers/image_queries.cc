@@ -228,7 +228,7 @@ Explanation ImageQueryService::Explain(const base::Call& call, const image::Refe
     const bool down = snapshot->readiness.reason == plan::Reason::kRuntimeDown;
     runtime_answered = image.present || !plan::IsUnreported(image, down);
   } else {
-    auto here = runtime_.Ask(call.Within(LiveRuntime::Timeout(snapshot->runtime)), {});
+    auto here = runtime_.Ask(call, LiveRuntime::Timeout(snapshot->runtime), {});
     auto found = runtime_.Unlisted(call, reference, *here);
     runtime_answered = found.ok();
     if (found) {
