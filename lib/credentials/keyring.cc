@@ -350,8 +350,11 @@ KeyringHealth Keyring::Health() {
   KeyringHealth health{.problems = sources->problems,
                        .unusable_provider_config = sources->unusable_provider_config,
                        .missing_on_agent = sources->missing_on_agent.Count()};
-  if (files_.Hangs(kFilesTimeout))
-    health.problems.emplace_back(sources->never_read ? kFilesHangAtStart : kFilesHang);
+  if (sources->never_read) {
+    health.problems.emplace_back(kFilesHangAtStart);
+  } else if (files_.Hangs(kFilesTimeout)) {
+    health.problems.emplace_back(kFilesHang);
+  }
   base::Lock lock(mutex_);
   health.changes = changes_;
   return health;

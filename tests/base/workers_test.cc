@@ -1,7 +1,6 @@
 #include "base/workers.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,11 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/timed_reader.h"
+#include "no_more_threads.h"
 
 namespace prefetch::base::workers_test {
 namespace {
@@ -78,32 +77,9 @@ TEST(ParallelFor, EachIndexOnceOnThatManyThreads) {
   EXPECT_EQ(done, (std::vector<int>{0, 1, 2, 3}));
 }
 
-// No thread can be made: its stack would be larger than all memory, as by a container's limit of threads.
-class NoMoreThreads {
- public:
-  NoMoreThreads() {
-    EXPECT_EQ(pthread_getattr_default_np(&before_), 0);
-    pthread_attr_t huge;
-    pthread_attr_init(&huge);
-    EXPECT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 50), 0);
-    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
-    pthread_attr_destroy(&huge);
-    EXPECT_THROW(std::thread([] {}), std::system_error);
-  }
-  NoMoreThreads(const NoMoreThreads&) = delete;
-  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
-  ~NoMoreThreads() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-  }
-
- private:
-  pthread_attr_t before_;
-};
-
 TEST(ParallelFor, WithoutMoreThreadsTheCallersDoesAll) {
   std::vector<std::size_t> done;
-  const NoMoreThreads none;
+  const tests::NoMoreThreads none;
   ParallelFor(3, 4, [&](std::size_t i) { done.push_back(i); });
   EXPECT_EQ(done, (std::vector<std::size_t>{0, 1, 2, 3}));
 }
@@ -112,7 +88,7 @@ TEST(TimedReader, WithoutAThreadNothingRunsAndTheNextTryMay) {
   TimedReader reader;
   bool ran = false;
   {
-    const NoMoreThreads none;
+    const tests::NoMoreThreads none;
     EXPECT_FALSE(reader.Run([&] { ran = true; }, std::chrono::minutes(1)));
     EXPECT_FALSE(reader.Hangs(Duration::zero()));
   }

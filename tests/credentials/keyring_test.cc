@@ -13,6 +13,7 @@
 #include "credentials/lookup_words.h"
 #include "credentials/match.h"
 #include "doc/write.h"
+#include "no_more_threads.h"
 #include "plugin_folder.h"
 #include "rig/expect_has.h"
 #include "rows.h"
@@ -268,6 +269,16 @@ TEST_F(KeyringTest, ProvidersThatWereNotGivenAreNoChangeOfTheFiles) {
 }
 
 // As on every cloud whose overlay names kubelet's own file.
+// Images are then pulled without credentials, and that is said.
+TEST_F(KeyringTest, FilesThatNoThreadCouldReadAreAProblemUntilTheyAreRead) {
+  {
+    const tests::NoMoreThreads none;
+    EXPECT_HAS(base::Join(Open().Health().problems, "\n"), "none was read since the start");
+  }
+  clock_.Advance(minutes(10));
+  EXPECT_EQ(base::Join(keyring_->Health().problems, "\n"), "");
+}
+
 TEST_F(KeyringTest, KubeletsOwnConfigurationChangesNothing) {
   folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io", "u", "p"));
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
