@@ -26,7 +26,7 @@ _prefetchctl() {
     :4) ;;
     *) COMPREPLY+=("$word") ;;
     esac
-  done < <(prefetchctl __complete "${line[@]}" 2>/dev/null)
+  done < <("${1:-prefetchctl}" __complete "${line[@]}" 2>/dev/null)
 }
 complete -F _prefetchctl prefetchctl
 )";
@@ -39,7 +39,7 @@ _prefetchctl() {
   if [[ $cur == --*=* ]]; then line+=("${cur%%=*}"); compset -P '*='; cur=''; fi
   # zsh compares what was typed with the words itself.
   if [[ $cur == -* ]]; then cur=-; else cur=''; fi
-  for word in "${(@f)$(prefetchctl __complete "${line[@]}" "$cur" 2>/dev/null)}"; do
+  for word in "${(@f)$("${(Q)words[1]}" __complete "${line[@]}" "$cur" 2>/dev/null)}"; do
     case $word in
     (:0) _files; return ;;
     (:4) ;;
@@ -54,7 +54,8 @@ if [[ $funcstack[1] == _prefetchctl ]]; then _prefetchctl; else compdef _prefetc
 
 constexpr const char* kFishScript = R"(# fish completion for prefetchctl; made by prefetchctl completion fish
 function __prefetchctl_knows --description 'Gets the words that can follow; false if names of files can'
-  set -g __prefetchctl_words (prefetchctl __complete (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+  set -l line (commandline -opc)
+  set -g __prefetchctl_words ($line[1] __complete $line[2..] (commandline -ct) 2>/dev/null)
   set -l directive $__prefetchctl_words[-1]
   set -e __prefetchctl_words[-1]
   test "$directive" != ':0'
