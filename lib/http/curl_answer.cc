@@ -292,11 +292,26 @@ namespace {
 
 constexpr std::size_t kMaxTlsText = 200;
 
+const char* RefusedBy(AddressPolicy policy) {
+  switch (policy) {
+    case AddressPolicy::kAny:
+      break;
+    case AddressPolicy::kAllowLoopback:
+      return "link-local, multicast";
+    case AddressPolicy::kNoLoopback:
+      return "link-local, loopback, multicast";
+    case AddressPolicy::kOtherHosts:
+      return "link-local, loopback, multicast, of this node";
+    case AddressPolicy::kPublic:
+      return "link-local, loopback, multicast, private, of this node";
+  }
+  return "none";
+}
+
 base::Error ConnectFailed(const CurlFailure& failure) {
-  if (failure.address_refused) {
-    return base::Unavailable(std::string(failure.peer) +
-                             " has an address that is not connected to (link-local, loopback, multicast; "
-                             "of a registry that only a pod names, also private ones and this node's)");
+  if (failure.refused_by) {
+    return base::Unavailable(std::string(failure.peer) + " has an address that is not connected to (" +
+                             RefusedBy(*failure.refused_by) + ")");
   }
   std::string message = "cannot connect to " + std::string(failure.peer);
   int error = static_cast<int>(failure.os_error);
@@ -399,7 +414,7 @@ Fault CurlFault(const CurlFailure& failure) {
     case CURLE_PROXY:
       return failure.proxy_status == 407 ? Fault::kProxyAuth : Fault::kProxy;
     case CURLE_COULDNT_CONNECT:
-      return failure.address_refused ? Fault::kExcludedAddress : Fault::kConnect;
+      return failure.refused_by ? Fault::kExcludedAddress : Fault::kConnect;
     case CURLE_OPERATION_TIMEDOUT:
       return Fault::kTimeout;
     case CURLE_PEER_FAILED_VERIFICATION:

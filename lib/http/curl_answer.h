@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,14 +60,15 @@ bool IsAllowed(AddressPolicy address_policy, const in6_addr& address,
 
 // A failed exchange, which CurlError and CurlFault convert. No other code knows libcurl's failures.
 struct CurlFailure {
-  int code = 0;                  // a CURLcode; not CURLE_OK
-  long os_error = 0;             // errno of the failed connect, or 0
-  std::string_view tls_text;     // libcurl's own words; used for TLS failures only
-  std::string_view peer;         // "registry.example:443" or the socket's path; holds no secret
-  bool connected = false;        // did this attempt get a connection?
-  bool own_trust = false;        // were certificates given with the request (Request::tls)?
-  bool address_refused = false;  // did the last address looked at not suit Request::address_policy?
-  long proxy_status = 0;         // of a proxy's answer to CONNECT, or 0
+  int code = 0;               // a CURLcode; not CURLE_OK
+  long os_error = 0;          // errno of the failed connect, or 0
+  std::string_view tls_text;  // libcurl's own words; used for TLS failures only
+  std::string_view peer;      // "registry.example:443" or the socket's path; holds no secret
+  bool connected = false;     // did this attempt get a connection?
+  bool own_trust = false;     // were certificates given with the request (Request::tls)?
+  // Set if the last address looked at did not suit it.
+  std::optional<AddressPolicy> refused_by = {};
+  long proxy_status = 0;  // of a proxy's answer to CONNECT, or 0
 };
 
 // Returns the failure in one sentence, and what can be done about it. The URL is not in it: the caller wraps

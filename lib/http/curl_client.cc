@@ -278,8 +278,8 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const Request&
   CurlFailure failure{.code = refused ? CURLE_COULDNT_CONNECT : code,
                       .tls_text = tls_text_,
                       .peer = name,
-                      .own_trust = own_trust_,
-                      .address_refused = answer.address_refused};
+                      .own_trust = own_trust_};
+  if (answer.address_refused) failure.refused_by = answer.address_policy;
   curl_off_t connect_time = 0;
   curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &failure.os_error);
   curl_easy_getinfo(easy_, CURLINFO_PRETRANSFER_TIME_T, &connect_time);

@@ -712,8 +712,12 @@ TEST(Exchange, AddressesThatAreNotMeant) {
   std::string by_name = "http://localhost:" + std::to_string(server.port()) + "/";
   CurlClient client;
   for (const std::string& url : {server.Url(), by_name}) {
-    EXPECT_EQ(client.Exchange(Patient(), {.url = url, .address_policy = AddressPolicy::kNoLoopback}).fault,
-              Fault::kExcludedAddress);
+    const auto refused =
+        client.Exchange(Patient(), {.url = url, .address_policy = AddressPolicy::kNoLoopback});
+    EXPECT_EQ(refused.fault, Fault::kExcludedAddress);
+    EXPECT_NE(refused.response.error().message().find("not connected to (link-local, loopback, multicast)"),
+              std::string::npos)
+        << refused.response.error().message();
   }
   EXPECT_EQ(server.accepted(), 0);
   EXPECT_EQ(client.Exchange(Patient(), {.url = server.Url(), .address_policy = AddressPolicy::kAllowLoopback})
