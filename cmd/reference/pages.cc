@@ -454,8 +454,10 @@ std::string WithBlocks(const std::string& page, const Blocks& blocks) {
     const std::size_t begin = page.find(kBegin, at);
     if (begin == std::string::npos) return text + page.substr(at);
     const std::size_t name = begin + kBegin.size();
-    const std::size_t body = page.find(kEndOfName, name) + kEndOfName.size();
-    const auto block = blocks.find(page.substr(name, body - kEndOfName.size() - name));
+    const std::size_t end_of_name = page.find(kEndOfName, name);
+    if (end_of_name == std::string::npos) return text + page.substr(at);
+    const std::size_t body = end_of_name + kEndOfName.size();
+    const auto block = blocks.find(page.substr(name, end_of_name - name));
     // A block without an end, or of another name, stays as it is.
     const std::size_t end = block == blocks.end() ? std::string::npos : page.find(kEnd, body);
     text += page.substr(at, body - at);

@@ -564,7 +564,8 @@ bool MayBeInAToken(char c) {
   return IsAlphanumeric(c) || std::string_view("+/_=-").find(c) != std::string_view::npos;
 }
 
-constexpr std::size_t kShortestWebToken = 16;  // cut off here, a header is all that one shows
+constexpr std::size_t kShortestWebToken =
+    16;  // one that is cut below this length shows only a part of its header
 
 // Every JSON Web Token begins with "eyJ", which is `{"` in base64. Other words may have it, too ("keyJson").
 std::string WithoutWebTokens(std::string text) {

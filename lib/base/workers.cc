@@ -72,7 +72,8 @@ void ParallelFor(std::size_t threads, std::size_t count, const std::function<voi
   std::vector<std::jthread> others;
   try {
     for (std::size_t i = 1; i < std::min(threads, count); i++) others.emplace_back(run);
-  } catch (const std::system_error&) {  // the process may have no more threads: those that are there must do
+  } catch (const std::system_error&) {
+    // The process may have no more threads; the existing ones do all the work.
   }
   run();
 }

@@ -165,8 +165,8 @@ class PullStore {
     std::set<std::string> committed;                // blobs that were complete when they were asked about
     std::map<std::string, IngestProgress> written;  // by digest: an ingest when it was seen last
   };
-  // By lease. A question that is under way when its lease is forgotten adds it once more, so they are
-  // bounded: by more than are in use.
+  // By lease. A question that is under way when its lease is forgotten adds it again, so the map is bounded.
+  // At most 64 pulls run at a time.
   base::LruMap<LeaseFacts> leases_ PREFETCH_GUARDED_BY(mutex_){256};
   // Facts that hold while the daemon at the other end is the same.
   struct DaemonFacts {

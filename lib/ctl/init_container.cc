@@ -288,8 +288,8 @@ int PrintContainer(const InitContainerFlags& flags, ParsedFlags parsed, Mistakes
   parsed.container.pod_secrets = flags.pod_secrets;
   std::vector<doc::Node> secrets;
   for (const std::string& secret : flags.image_pull_secrets) {
-    if (std::find(flags.pod_secrets.begin(), flags.pod_secrets.end(), secret) == flags.pod_secrets.end())
-      parsed.container.pod_secrets.push_back(secret);
+    std::vector<std::string>& known = parsed.container.pod_secrets;
+    if (std::find(known.begin(), known.end(), secret) == known.end()) known.push_back(secret);
     secrets.push_back(SecretItem(secret));
   }
   doc::Node spec = doc::Node::Mapping();

@@ -47,7 +47,7 @@ std::vector<std::string> Walk(const std::string& folder, const NameFilter& accep
     // Names that begin with a dot are for tools (.git, .github).
     const bool hidden = name.starts_with('.');
     if (is_folder) {
-      // The walk would end in a folder that cannot be read, and not name it.
+      // The iterator would end at a folder that cannot be read, without naming it.
       if (!hidden) fs::directory_iterator(at->path(), unreadable);
       if (unreadable) mistakes.push_back(at->path().string() + ": " + unreadable.message());
       if (hidden || unreadable) at.disable_recursion_pending();
