@@ -319,8 +319,9 @@ TEST(Plugin, CompletesForKubectl) {
 std::string Page(const std::string& name) {
   const char* source = std::getenv("PREFETCH_SOURCE");
   EXPECT_NE(source, nullptr);
-  return base::ReplaceAll(tests::TextOf(std::string(source == nullptr ? "." : source) + "/" + name), "\\\n",
-                          " ");
+  const std::string text = tests::TextOf(std::string(source == nullptr ? "." : source) + "/" + name);
+  EXPECT_FALSE(text.empty()) << name;
+  return base::ReplaceAll(text, "\\\n", " ");
 }
 
 // Every command of ours in a page: lines of ```sh blocks, up to a comment, a pipe or a redirection, and words
