@@ -63,7 +63,7 @@ TEST(Lint, CommentsOfAListFromAPipeCount) {
   tests::TempDir dir;
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  const std::string list = "q.io/a:v1\nq.io/unused:v1 # prefetchctl: ignore=PF102 of another repository\n";
+  const std::string list = "q.io/a:v1\n# prefetchctl: ignore=PF102 of another repository\nq.io/unused:v1\n";
   ASSERT_EQ(::write(ends[1], list.data(), list.size()), static_cast<ssize_t>(list.size()));
   ::close(ends[1]);
   const LintOptions options{.files = {dir.Write("pod.yaml", Pod("q.io/a:v1"))},

@@ -87,8 +87,8 @@ TEST(ManifestFiles, ThatAreLongAndNoManifestsAreLeftOut) {
         mistakes.insert(mistakes.end(), file.mistakes.begin(), file.mistakes.end());
       },
       mistakes);
-  ASSERT_EQ(mistakes.size(), 1U) << base::Join(mistakes, "\n");
-  EXPECT_TRUE(mistakes[0].starts_with(dir / "list.json:")) << mistakes[0];
+  EXPECT_FALSE(mistakes.empty());
+  for (const std::string& mistake : mistakes) EXPECT_TRUE(mistake.starts_with(dir / "list.json:")) << mistake;
 }
 
 TEST(ManifestFiles, ComeInTheirOrderWithTheirMistakes) {
