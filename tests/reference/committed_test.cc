@@ -28,7 +28,9 @@ namespace fs = std::filesystem;
 const std::map<std::string, std::string>& Written() {
   static const std::map<std::string, std::string> written = [] {
     std::map<std::string, std::string> files;
-    for (const File& file : Files(tests::Root() + "/deploy").value()) files[file.path] = file.text;
+    const auto made = Files(tests::Root() + "/deploy");
+    EXPECT_TRUE(made);
+    for (const File& file : *made) files[file.path] = file.text;
     return files;
   }();
   return written;

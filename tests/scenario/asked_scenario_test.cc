@@ -49,18 +49,6 @@ TEST(AskedScenario, ItIsPulledBesideAListThatItDoesNotChange) {
   EXPECT_TRUE((*node.runtime.ListLeases({})).empty());
 }
 
-// Pods may name ever new images: what is looked up for one ends with it.
-TEST(AskedScenario, ItsLookupEndsWhenItIsForgotten) {
-  Node node({.provider_config = tests::ProviderOfAccounts("reg.example.test")});
-  node.plugins.SetLimit(std::chrono::hours(24));
-  node.plugins.Hang("reg.example.test");
-  node.List({"r.io/a:v1"});
-  node.RunFor(seconds(10));
-  node.RequestPull("reg.example.test/asked:v1");
-  ASSERT_TRUE(node.RunUntil([&] { return node.plugins.Parked() == 1; }, seconds(10)));
-  EXPECT_TRUE(node.RunUntil([&] { return node.plugins.Parked() == 0; }, minutes(1)));
-}
-
 // A pod of any account may ask: what the provider gives for one account is not for it.
 TEST(AskedScenario, NoAccountsTokenIsUsedForIt) {
   const std::string listed = "reg.example.test/listed:v1", asked = "reg.example.test/asked:v1";

@@ -139,6 +139,18 @@ TEST_F(PluginScenario, AHangingPluginRunsOnceForARegistryAndItsImagesAreToldSoon
   }
 }
 
+// Pods may ask for ever new images: the lookup for one ends when it is forgotten.
+TEST_F(PluginScenario, ALookupForAnImageThatNobodyWantsAnyMoreEnds) {
+  Start({});
+  node_->plugins.SetLimit(std::chrono::hours(24));
+  Hang(1);
+  List();
+  node_->RunFor(seconds(10));
+  node_->RequestPull(Host(0) + "/team/asked:v1");
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->plugins.Parked() == 1; }, seconds(10)));
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->plugins.Parked() == 0; }, std::chrono::minutes(1)));
+}
+
 TEST_F(PluginScenario, WhileAPluginHangsItsImageWaitsAndHasNoAttempt) {
   Start({1, 1});
   Hang(1);
