@@ -1,4 +1,4 @@
-// Must and MustFail take out of a result the value, or the error, that a test cannot go on without.
+// The functions Must and MustFail take the value, or the error, out of a result.
 #pragma once
 
 #include <gtest/gtest.h>

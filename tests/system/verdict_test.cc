@@ -171,6 +171,7 @@ TEST_F(VerdictOnNode, ARecordThatIsRewrittenAThousandTimesASecond) {
     EXPECT_TRUE(status == 200 || status == 503) << status;
     flips += status != std::exchange(last, status) ? 1 : 0;
     answers++;
+    rig::Pause(rig::kLongestPause);  // the questions cost the agent time, too
   }
   const double took = std::chrono::duration<double>(elapsed()).count();
   writer.request_stop();
