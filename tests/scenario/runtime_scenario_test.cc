@@ -218,25 +218,6 @@ TEST(RuntimeScenario, ThreeRestartsWithinOneLongPullSlowNothing) {
   EXPECT_LT(node.runtime.counters().bytes_served, 24'500 * kMB);
 }
 
-// One outage is one, however many pulls it ends: the runtime is asked again as soon as without them.
-TEST(RuntimeScenario, AnOutageThatEndsManyPullsIsNotWaitedForLonger) {
-  Node node;
-  node.runtime.SetBandwidth(40 * kMB);
-  std::vector<std::string> names;
-  for (int i = 0; i < 4; i++) {
-    names.push_back("r.io/app" + std::to_string(i) + ":v1");
-    node.runtime.Push(MakeImage(names.back(), 1000 * kMB));
-  }
-  node.List(names);
-  node.RunFor(seconds(20));
-  ASSERT_GE(node.runtime.Parked(), 3) << "pulls";
-  node.runtime.SetRuntimeUp(false);
-  node.RunFor(std::chrono::milliseconds(150));
-  ASSERT_FALSE(node.Snapshot()->runtime.up);
-  node.runtime.SetRuntimeUp(true);
-  EXPECT_TRUE(node.RunUntil([&] { return node.Snapshot()->runtime.up; }, std::chrono::milliseconds(350)));
-}
-
 TEST(RuntimeScenario, ARuntimeThatIsRestartedNowAndThenSuspectsNobody) {
   Node node;
   node.runtime.SetBandwidth(40 * kMB);
