@@ -80,8 +80,7 @@ std::optional<std::vector<std::string>> Parts(const std::string& text, std::size
 kubelet::PodIdentity Pod(const VerdictOptions& options, Mistakes& mistakes) {
   kubelet::PodIdentity pod;
   for (const std::string& text : options.pod_secrets) {
-    auto parts =
-        Parts(text, 4, "--pod-secret must be NAMESPACE/NAME/UID/HASH, of which HASH may be empty", mistakes);
+    auto parts = Parts(text, 4, "--pod-secret must be NAMESPACE/NAME/UID/HASH; HASH may be empty", mistakes);
     if (!parts) continue;
     pod.secrets.push_back({{.uid = (*parts)[2], .namespace_name = (*parts)[0], .name = (*parts)[1]},
                            base::Secret((*parts)[3])});

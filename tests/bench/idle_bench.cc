@@ -22,9 +22,8 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-const int kMany = IsBrief() ? 200 : 1000;
+constexpr int kMany = 1000;
 constexpr int kFew = 100;
-const seconds kUntilItRests{IsBrief() ? 1 : 10}, kFourTurns{IsBrief() ? 1 : 30};
 constexpr std::uintmax_t kRoom = 4'000'000'000;
 
 class Idle : public testing::Test {
@@ -39,7 +38,7 @@ class Idle : public testing::Test {
     shared_ = new Shared;
     ::setenv("TMPDIR", usual.c_str(), 1);
     rig::Pusher pusher(shared_->host->registry().address());
-    for (unsigned i = 0; i < static_cast<unsigned>(kMany); i++) {
+    for (unsigned i = 0; i < kMany; i++) {
       std::string repository = "app" + std::to_string(i);
       auto pushed = pusher.Push({repository, "v1", {{100 + i, 2500}}});
       ASSERT_OK(pushed);
@@ -99,10 +98,10 @@ TEST_F(Idle, MemoryAndCpu) {
     Pull(count);
     List(count);
     StartUntilReady();
-    rig::Eventually(kUntilItRests, [] { return false; });  // what comes once is over
+    rig::Eventually(seconds(10), [] { return false; });  // what comes once is over
     double before = CpuSecondsOf(node().agent().pid());
     auto start = steady_clock::now();
-    rig::Eventually(kFourTurns, [] { return false; });
+    rig::Eventually(seconds(30), [] { return false; });  // four turns
     double cpu = (CpuSecondsOf(node().agent().pid()) - before) / SecondsSince(start) * 60;
     *memory = MemoryOf(node().agent().pid());
     Print("CPU in an idle minute, " + std::to_string(count) + " entries", Milliseconds(cpu),

@@ -36,10 +36,6 @@ double CpuSecondsOf(pid_t pid) {
   return nanoseconds / 1e9;
 }
 
-bool IsBrief() {
-  return std::getenv("PREFETCH_BENCH_BRIEF") != nullptr;
-}
-
 double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -52,8 +48,7 @@ double Median(std::vector<double> values) {
 }
 
 void Print(const std::string& name, const std::string& measured, const std::string& target) {
-  std::string line =
-      (IsBrief() ? "BRIEF  " : "BENCH  ") + name + ": " + measured + "  (target " + target + ")";
+  std::string line = "BENCH  " + name + ": " + measured + "  (target " + target + ")";
   std::cout << line << std::endl;
   if (const char* report = std::getenv("PREFETCH_BENCH_REPORT"))
     std::ofstream(report, std::ios::app) << line << "\n";

@@ -18,10 +18,6 @@ struct Memory {
 Memory MemoryOf(pid_t pid);      // from /proc/PID/smaps_rollup
 double CpuSecondsOf(pid_t pid);  // of all its threads, to the nanosecond
 
-// PREFETCH_BENCH_BRIEF: a whole run of tests only shows that benchmarks work. Amounts and times are a part of
-// what the lines say, and the lines begin with BRIEF.
-bool IsBrief();
-
 double SecondsSince(std::chrono::steady_clock::time_point start);
 double Median(std::vector<double> values);
 

@@ -46,10 +46,10 @@ TEST_ROWS(Rows, VerdictRefused,
           {"Root", {.kubelet_root = "/nowhere"}, "--kubelet-root: /nowhere is not a folder"},
           {"Secret",
            {.pod_secrets = {"a/b/c"}},
-           "--pod-secret must be NAMESPACE/NAME/UID/HASH, of which HASH may be empty"},
+           "--pod-secret must be NAMESPACE/NAME/UID/HASH; HASH may be empty"},
           {"SecretIsNotRepeated",
            {.pod_secrets = {"a//c/hunter2"}},
-           "--pod-secret must be NAMESPACE/NAME/UID/HASH, of which HASH may be empty"},
+           "--pod-secret must be NAMESPACE/NAME/UID/HASH; HASH may be empty"},
           {"Account", {.pod_service_account = "a/b"}, "--pod-service-account must be NAMESPACE/NAME/UID"});
 
 TEST(Verdict, SaysAllMistakesAtOnce) {

@@ -190,7 +190,7 @@ TEST_ROWS(
     Starts("Step10SecondSecretOfThePod",
            kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-5", "h-5")).Has(kS), "RecordedForPod",
            "10"),
-    // As a manifest names a secret: without UID.
+    // A manifest names a secret without its UID.
     Starts("Step10WithoutUid", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("", "")),
            "AssumedForPod", "10"),
     Starts("Step10WithoutUidBesideOthers",
@@ -215,7 +215,7 @@ TEST_ROWS(
            "RecordedForOthers", "12"),
     Starts("Step11", kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is(kAccount), "RecordedForPod",
            "11"),
-    // As a list names an account: without UID.
+    // A list names an account without its UID.
     Starts("Step11WithoutUid",
            kWorld.Recorded("reg.io/t/a", Accounts({{"u-8", "team", "other"}, kAccount}))
                .Is({"", "team", "runner"}),

@@ -23,7 +23,9 @@ const char kBuildImage[] = "quay.io/acme/build:v7";
 std::string SourceFile(const std::string& name) {
   const char* source = std::getenv("PREFETCH_SOURCE");
   EXPECT_NE(source, nullptr) << "run the tests by tests/run or meson test";
-  return tests::TextOf(std::string(source == nullptr ? "." : source) + "/" + name);
+  std::string text = tests::TextOf(std::string(source == nullptr ? "." : source) + "/" + name);
+  EXPECT_FALSE(text.empty()) << name;
+  return text;
 }
 
 std::string Example(const std::string& name) {

@@ -23,7 +23,9 @@ namespace prefetch::system {
 // A file of deploy/examples.
 inline std::string Example(const std::string& name) {
   const char* folder = std::getenv("PREFETCH_EXAMPLES");
-  return tests::TextOf(std::string(folder == nullptr ? "deploy/examples" : folder) + "/" + name);
+  std::string text = tests::TextOf(std::string(folder == nullptr ? "deploy/examples" : folder) + "/" + name);
+  EXPECT_FALSE(text.empty()) << name;
+  return text;
 }
 
 class ClusterAccount : public testing::Test {
