@@ -559,6 +559,7 @@ constexpr std::array kFailures = std::to_array<FailureRow>({
     {ErrorClass::kNotFound, Step::kUnknown, 410, 410},
     {ErrorClass::kRateLimited, Step::kUnknown, 429, 429},
     {ErrorClass::kAccessDenied, Step::kUnknown, 451, 451},
+    {ErrorClass::kRangeRefused, Step::kUnknown, 416, 416},
     {ErrorClass::kServerError, Step::kUnknown, 100, 999},
 
     {ErrorClass::kAccessDenied, Step::kUnknown, 0, 0, "unauthorized"},

@@ -30,6 +30,7 @@ enum class ErrorClass {
   kNotFound,
   kCorrupt,
   kServerError,
+  kRangeRefused,  // 416: the server does not send the rest of a blob
   kInvalidReference,
   kUnpackFailed,
   kBadCredentialFormat,

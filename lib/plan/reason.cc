@@ -55,6 +55,7 @@ Reason ReasonFor(image::ErrorClass error_class) {
   static constexpr auto kReasonOf = ReasonsOf<ErrorClass>({
       {ErrorClass::kCancelled, Reason::kTimeout},
       {ErrorClass::kRuntimeProgressTimeout, Reason::kStalled},
+      {ErrorClass::kRangeRefused, Reason::kServerError},
       // An error that no text rule recognises (C14) is the runtime's: its message is shown as it is.
       {ErrorClass::kUnknown, Reason::kRuntimeError},
   });

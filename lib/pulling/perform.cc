@@ -318,10 +318,13 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
   PullOutcome failed = FailedAttempt(attempt, lookup, first.fetched);
   // Nobody is there to end ingests; the next pull of this lease does it.
   if (attempt.error.error_class == image::ErrorClass::kRuntimeDown) return failed;
-  // After wrong bytes, partial ingests are aborted too, since they may be wrong as well.
-  const bool sends_wrong_bytes = attempt.error.error_class == image::ErrorClass::kCorrupt;
+  // After wrong bytes, partial ingests are aborted too, since they may be wrong as well. While there are any,
+  // the runtime asks a server without ranges for the rest of them at each pull, a pod's too, and it refuses
+  // each time.
+  const bool cannot_continue = attempt.error.error_class == image::ErrorClass::kCorrupt ||
+                               attempt.error.error_class == image::ErrorClass::kRangeRefused;
   failed.discarded = FinishIngests(
-      call, parts, job, sends_wrong_bytes ? cri::PartialIngests::kAbort : cri::PartialIngests::kKeep);
+      call, parts, job, cannot_continue ? cri::PartialIngests::kAbort : cri::PartialIngests::kKeep);
   return failed;
 }
 

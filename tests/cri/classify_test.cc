@@ -241,6 +241,14 @@ TEST_ROWS(
      "choosing an image from manifest list docker://reg.example/app:v1: no image found in manifest "
      "list for architecture \"arm64\", variant \"v8\", OS \"linux\"",
      ErrorClass::kPlatformMismatch},
+    {"RangeRefused16", RpcCode::kUnknown,
+     Layers("failed to copy: httpReadSeeker: failed open: unexpected status code " + kUrl +
+            ": 416 Requested Range Not Satisfiable"),
+     ErrorClass::kRangeRefused},
+    {"RangeRefused21", RpcCode::kUnknown,
+     Layers("failed to copy: httpReadSeeker: failed open: unexpected status from GET request to " + kUrl +
+            ": 416 Range Not Satisfiable"),
+     ErrorClass::kRangeRefused},
     {"UnknownManifestType", RpcCode::kNotFound,
      Layers("failed to copy: could not fetch content descriptor " + kDigest +
             " (application/json) from remote: not found"),

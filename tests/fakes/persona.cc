@@ -75,6 +75,8 @@ Words Cause(Persona persona, ErrorClass error_class, const std::string& name) {
                                                 ": failed precondition"};
     case ErrorClass::kServerError:
       return {RpcCode::kUnknown, http("503 Service Unavailable")};
+    case ErrorClass::kRangeRefused:
+      return {RpcCode::kUnknown, http("416 Requested Range Not Satisfiable")};
     case ErrorClass::kInvalidReference:
       return {RpcCode::kUnknown,
               "failed to parse image reference \"" + name + "\": invalid reference format"};

@@ -172,8 +172,8 @@ def continued(ask, data, image):
     ask.part(data)
 
 
-def only_head(code):
-    return lambda ask, data, image: ask.refuse(code) if ask.headers.get("Range") else ask.part(data)
+def only_head(code, serve=plain):
+    return lambda ask, data, image: ask.refuse(code) if ask.headers.get("Range") else serve(ask, data, image)
 
 
 # For manifests: (ask, type, data).
@@ -226,7 +226,8 @@ MODES = {
     "otherbytes": spoilt(lambda all_, b, e: all_[b + 1:e + 1] if e < len(all_) else all_[b:e]),
     "shortpart": spoilt(lambda all_, b, e: all_[b:max(b + 1, e - 1000)]),
     # Bodies.
-    "breaks": breaks_off(70_000), "breaksonce": breaks_off(70_000, 1), "reset": breaks_off(0, 2),
+    "breaks": breaks_off(70_000), "breaksonce": breaks_off(70_000, 1),
+    "breaksonce416": only_head(416, breaks_off(70_000, 1)), "reset": breaks_off(0, 2),
     "longbody": spoilt(lambda all_, b, e: all_[b:e] + b"X" * 5000), "shortlength": short_length,
     "compressed": compressed, "chunked": chunks(), "chunkedshort": chunks(1000),
     "trailer": chunks(trailer=b"Content-Range: bytes 0-0/1\r\n"), "continued": continued,

@@ -43,7 +43,7 @@ LANES = 2       # batches at a time
 WELL, WELL_IMAGES = 3, 3  # registries, and images of each
 FETCHES = ("runtime", "auto")
 MUST_COME = ("ok", "large", "layers", "small", "index", "norange", "redirect", "basic",
-             "largeslow", "largeslownorange", "largeslowlimited")
+             "breaksonce416", "largeslow", "largeslownorange", "largeslowlimited")
 # Of an image that comes with both before its registry heals, times the runtime's. The agent asks, and may leave the
 # image to the runtime.
 MOST_REQUESTS = 2  # and one more
