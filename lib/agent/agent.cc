@@ -295,6 +295,9 @@ void Agent::DecideAll() {
       action = decided.action;
       entry.window_opens = decided.opens;
     }
+    // Another client may have brought the image before the agent's pull that was asked for.
+    if (action.kind == plan::ActionKind::kKeep && entry.runs.empty())
+      entry.history.retry_requested_at.reset();
     loop_.ChangedIf(opens != entry.window_opens);
     if (action != entry.action || refresh != entry.refresh) {
       entry.action = action;

@@ -21,11 +21,11 @@ bool HasOtherRegistryQuestion(const plan::DesiredImage& was, const plan::Desired
 // Does the new list say the same about the image? Its place in the file does not count, nor does `pin`, which
 // concerns no pull.
 bool HasSameDemand(const plan::DesiredImage& was, const plan::DesiredImage& is) {
-  return !HasOtherRegistryQuestion(was, is) && plan::HaveSamePods(was, is) &&
-         was.reference.written() == is.reference.written() && was.required == is.required &&
-         was.also_for_never == is.also_for_never && was.priority == is.priority && was.open == is.open &&
-         was.pull_timeout == is.pull_timeout && was.pull_windows == is.pull_windows &&
-         was.nodes == is.nodes && was.other_nodes == is.other_nodes && was.for_any_pod == is.for_any_pod;
+  return !HasOtherRegistryQuestion(was, is) && plan::HaveSamePods(was, is) && was.sources == is.sources &&
+         was.required == is.required && was.also_for_never == is.also_for_never &&
+         was.priority == is.priority && was.open == is.open && was.pull_timeout == is.pull_timeout &&
+         was.pull_windows == is.pull_windows && was.nodes == is.nodes && was.other_nodes == is.other_nodes &&
+         was.for_any_pod == is.for_any_pod;
 }
 
 }  // namespace

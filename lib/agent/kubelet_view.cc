@@ -188,7 +188,7 @@ void AddGcOutlook(plan::Snapshot& snapshot) {
     kubelet::GcImage image{.id = state.image_id, .size_bytes = state.size_bytes, .pinned = state.pinned};
     // Images that the agent did not pull are older than all that it pulled.
     image.first_seen_age =
-        state.pull.finished_at ? snapshot.time - *state.pull.finished_at : snapshot.time.time_since_epoch();
+        state.origin.pulled_at ? snapshot.time - *state.origin.pulled_at : snapshot.time.time_since_epoch();
     images.push_back(std::move(image));
   }
   kubelet::ImageDisk disk;

@@ -118,7 +118,6 @@ bool Pulls::RetryRequested(Entry& entry) {
   entry.history = plan::AfterRetryRequested(std::move(entry.history), loop_.now(), loop_.Wall());
   // The tag may name another image by now.
   if (BroughtWrongPlatform(entry)) entry.history.pulled_id.clear();
-  entry.history.retry_requested_at = loop_.Wall();
   const auto health = registries_.find(entry.desired->reference.domain());
   if (health != registries_.end()) health->second = plan::AfterRetryRequested(health->second, loop_.now());
   disk_full_until_ = std::min(disk_full_until_, loop_.now());
@@ -793,6 +792,7 @@ void Pulls::Handle(PullDone event) {
   if (!run || entry == nullptr) return;  // the lease has no entry any more, so LeaseManager deletes it
   entry->history.finished_at = loop_.Wall();
   if (event.outcome.success) {
+    event.outcome.success->origin.pulled_at = loop_.Wall();
     // The next pull starts in this turn, by this figure. The upper bound of its room (DiskUsage::factor)
     // waits for a poll that begins later: other pulls have written meanwhile.
     if (event.disk.known) {

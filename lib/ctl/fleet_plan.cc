@@ -182,7 +182,7 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
 
   std::vector<TagQuery> questions;
   for (const plan::DesiredImage& image : files.list.images) {
-    questions.push_back({image.reference, image.sources.empty() ? "" : image.sources.front(), ""});
+    questions.push_back({.reference = image.reference, .sources = image.sources});
     if (image.nodes == plan::NodeScope()) continue;
     err << "note: " << image.reference.written() << " is for some nodes only, and is counted for all\n";
   }

@@ -514,7 +514,7 @@ std::vector<Question> Questions(std::vector<List>& lists) {
         continue;
       }
       auto known = list.before.find(reference.Normalized());
-      questions.push_back({i, {reference, list.name, known == list.before.end() ? "" : known->second}});
+      questions.push_back({i, {reference, {list.name}, known == list.before.end() ? "" : known->second}});
     }
   }
   return questions;

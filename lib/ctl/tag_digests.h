@@ -18,8 +18,8 @@ namespace prefetch::ctl {
 
 struct TagQuery {
   image::Reference reference;
-  std::string source;        // the list that has it: mounted pull secrets are for some of them only
-  std::string known_digest;  // the digest that it had before; empty: none
+  std::vector<std::string> sources;  // the lists that have it: mounted pull secrets are for some of them only
+  std::string known_digest{};        // the digest that it had before; empty: none
 };
 
 enum class NodeRuntime { kContainerd, kCrio };

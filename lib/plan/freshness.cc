@@ -491,16 +491,17 @@ base::TimePoint NextRefreshChange(const DesiredImage& desired, const Freshness& 
   auto at = [&](base::TimePoint time) {
     if (time > now) next = std::min(next, time);
   };
-  // These are the times that Facts compares with `now`. If one were left out, the loop would sleep past a
-  // change of readiness.
+  // These are the times that Facts compares with `now`. If one were left out, a change of readiness would
+  // show with the loop's next turn, seconds later.
   if (past.checks_without_answer >= 2) at(past.silent_since + kConfirmAfter);
   if (past.invalidated_at) at(*past.invalidated_at + kConfirmAfter);
   if (past.confirmed_at) {
     at(*past.confirmed_at + 2 * desired.refresh_interval);
     if (desired.max_age) at(*past.confirmed_at + *desired.max_age);
-  } else if (desired.max_age && past.age_from != base::TimePoint::min()) {
-    at(past.age_from + *desired.max_age);
   }
+  if (desired.max_age && past.age_from != base::TimePoint::min())
+    at(std::max(past.age_from, past.invalidated_at.value_or(past.age_from)) + *desired.max_age);
+  at(past.lag_until);
   return next;
 }
 

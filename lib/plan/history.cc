@@ -168,8 +168,7 @@ History AfterNewCredentials(History past, base::TimePoint now) {
 }
 
 History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wall) {
-  if (past.not_before <= now) return past;
-  past.not_before = std::max(now, past.retry_after_until);
+  if (past.not_before > now) past.not_before = std::max(now, past.retry_after_until);
   past.retry_requested_at = wall;
   return past;
 }

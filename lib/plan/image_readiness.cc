@@ -290,6 +290,15 @@ void EvaluateUsable(const EntryFacts& facts, ImageState& state) {
 
 }  // namespace
 
+void SetLocal(const Local& local, ImageState& state) {
+  state.image_id = local.id;
+  state.digest = local.digest;
+  state.other_digests = local.other_digests;
+  state.size_bytes = local.size_bytes;
+  state.aliases = local.aliases;
+  state.pinned = local.pinned;
+}
+
 PresenceVerdict VerdictWithoutKubelet(const ImageState& image, image::PullPolicy policy) {
   using kubelet::VerdictResult;
   if (policy == image::PullPolicy::kAlways) return {VerdictResult::kPulls, Reason::kPolicyAlways};
@@ -346,12 +355,7 @@ ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::Wal
   }
   if (facts.observed.local) {
     state.present = facts.observed.local->runs_here;
-    state.image_id = facts.observed.local->id;
-    state.digest = facts.observed.local->digest;
-    state.other_digests = facts.observed.local->other_digests;
-    state.size_bytes = facts.observed.local->size_bytes;
-    state.aliases = facts.observed.local->aliases;
-    state.pinned = facts.observed.local->pinned;
+    SetLocal(*facts.observed.local, state);
     state.pin_problem = facts.pin_problem;
     // Credentials are known for the agent's own pulls only. Another id means that kubelet or another client
     // has pulled it since.

@@ -54,6 +54,9 @@ struct EntryFacts {
 // Returns the message of an obstacle (ObstacleOf) of this image.
 std::string ObstacleMessage(Reason obstacle, const Local& local);
 
+// Copies what the runtime says of the image that is here; whether it counts as present is the caller's rule.
+void SetLocal(const Local& local, ImageState& state);
+
 // Returns the state of an entry as the Snapshot shows it.
 ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::WallTime wall);
 

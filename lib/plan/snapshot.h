@@ -49,7 +49,8 @@ std::string_view PulledWithName(PulledWith with);  // "Provider"
 // More about the agent's own pull of an image. It goes from the end of the pull to the status document as it
 // is.
 struct PullOrigin {
-  std::string credential;         // the name of the provider or file that worked: "acme-login"
+  std::optional<base::WallTime> pulled_at;  // when that pull ended
+  std::string credential;                   // the name of the provider or file that worked: "acme-login"
   bool exposed = false;           // pulled with a credential that is not the node's own, usable by every pod
   bool fetched_by_agent = false;  // the agent itself downloaded all of it, before PullImage (--fetch=auto)
 

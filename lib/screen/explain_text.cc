@@ -71,11 +71,9 @@ std::string PulledText(const status::StatusImage& image, const std::optional<bas
     return "this agent has not pulled it since it started";
   }
   std::string words = "pulled by this agent";
-  if (image.pull.finished_at && now) {
-    words +=
-        " " +
-        base::HumanTime(std::chrono::duration_cast<std::chrono::seconds>(*now - *image.pull.finished_at)) +
-        " ago";
+  if (image.origin.pulled_at && now) {
+    const auto ago = std::chrono::duration_cast<std::chrono::seconds>(*now - *image.origin.pulled_at);
+    words += " " + base::HumanTime(ago) + " ago";
   }
   if (image.pulled_with == plan::PulledWith::kAnonymous) return words + " without a credential";
   if (image.pulled_with == plan::PulledWith::kProvider)

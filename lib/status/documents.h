@@ -153,6 +153,7 @@ struct StatusRegistry {
   std::string detail, digest;
   std::optional<base::WallTime> checked_at;
   bool fresh = false;
+  bool acceptable = false;  // its answers let the entry be ready
   ReasonText reason;
   std::string message;
   bool agrees = false;  // a pod with Always would get the present content

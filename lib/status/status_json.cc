@@ -167,6 +167,7 @@ StatusRegistry RegistryOf(const plan::RegistryView& view, base::WallTime time) {
           .digest = view.digest,
           .checked_at = view.checked_at,
           .fresh = view.fresh,
+          .acceptable = view.acceptable,
           .reason = view.reason,
           .message = view.message,
           .agrees = view.agrees,

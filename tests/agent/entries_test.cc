@@ -82,7 +82,7 @@ TEST(Entries, ANewListGivesANewChance) {
 // A new line number or a neighbour is no change of the entry.
 TEST(Entries, AChangedEntryIsTriedAtOnce) {
   const base::TimePoint later{std::chrono::hours(100)}, told{std::chrono::hours(50)};
-  plan::ImageList list = Named({"r.io/a:1", "r.io/b:1", "r.io/c:1"});
+  plan::ImageList list = Named({"r.io/a:1", "r.io/b:1", "r.io/c:1", "r.io/d:1"});
   Entries entries(kNode);
   entries.Replace(std::make_shared<const plan::ImageList>(list));
   for (Entry& entry : entries.all()) entry.history.not_before = later;
@@ -90,10 +90,12 @@ TEST(Entries, AChangedEntryIsTriedAtOnce) {
   list.images[0].from = {"images.yaml:99"};
   list.images[1].pull_timeout += std::chrono::seconds(1);
   list.images[2].priority++;
+  list.images[3].sources = {"team.yaml"};
   entries.Replace(std::make_shared<const plan::ImageList>(list));
   EXPECT_EQ(entries.all()[0].history.not_before, later);
   EXPECT_EQ(entries.all()[1].history.not_before, base::TimePoint());
   EXPECT_EQ(entries.all()[2].history.not_before, told) << "its registry has named a time";
+  EXPECT_EQ(entries.all()[3].history.not_before, base::TimePoint()) << "other pull secrets serve its source";
 }
 
 // Shown until it is read again, it could call the entry ready too early.

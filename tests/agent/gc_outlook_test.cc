@@ -25,8 +25,8 @@ plan::Snapshot Node() {
   snapshot.images = {Here("r.io/new:1", "sha256:new"), Here("r.io/old:1", "sha256:old"),
                      Here("r.io/pinned:1", "sha256:pinned"), Here("r.io/alias:1", "sha256:old"),
                      plan::ImageState{}};
-  snapshot.images[0].pull.finished_at = snapshot.time - hours(1);
-  snapshot.images[1].pull.finished_at = snapshot.time - hours(2);
+  snapshot.images[0].origin.pulled_at = snapshot.time - hours(1);
+  snapshot.images[1].origin.pulled_at = snapshot.time - hours(2);
   snapshot.images[2].pinned = true;
   return snapshot;
 }

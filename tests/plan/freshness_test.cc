@@ -130,6 +130,13 @@ TEST(NextRefreshChange, IsWhenTimeAloneChangesTheDecision) {
   // Never answered: its age counts from the start.
   RegistryStory silent(WithMaxAge(Fails(), hours(24)));
   EXPECT_EQ(NextRefreshChange(WithMaxAge(Fails(), hours(24)), silent.past, start), start + hours(24));
+  // New credentials: what the registry said to the old ones counts no more, and the age begins anew.
+  silent.past.invalidated_at = start + hours(1);
+  EXPECT_EQ(NextRefreshChange(WithMaxAge(Fails(), hours(24)), silent.past, start + hours(2)),
+            start + hours(25));
+  silent.past.lag_until = start + hours(3);
+  EXPECT_EQ(NextRefreshChange(WithMaxAge(Fails(), hours(24)), silent.past, start + hours(2)),
+            start + hours(3));
 }
 
 TEST(Digests, OfTheSameRepositoryAllCount) {

@@ -219,11 +219,13 @@ TEST(AfterRetryRequested, ButNotTheRegistrysOwnTime) {
   EXPECT_EQ(AfterRetryRequested(told, kNow + minutes(1), {}).not_before, kNow + minutes(7));
 }
 
-TEST(AfterRetryRequested, NothingWaits) {
+// Something else may hold it: its registry, a full disk, a window.
+TEST(AfterRetryRequested, WithoutABackoffItIsRecordedOnly) {
   const History past = AfterFailure({}, {.reason = Reason::kUnreachable}, kNow, 0);
   ASSERT_EQ(past.not_before, kNow);
   const History after = AfterRetryRequested(past, kNow, base::WallTime(hours(1)));
-  EXPECT_EQ(after.retry_requested_at, std::nullopt);
+  EXPECT_EQ(after.retry_requested_at, base::WallTime(hours(1)));
+  EXPECT_EQ(after.not_before, kNow);
   EXPECT_EQ(after.failures, 1);
 }
 

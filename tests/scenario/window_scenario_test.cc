@@ -121,6 +121,7 @@ TEST(WindowScenario, ARequestHoldsForAnHour) {
   node.runtime.Preload(MakeImage(name, kMB));
   node.RunFor(minutes(1));
   ASSERT_TRUE(node.Ready());
+  EXPECT_FALSE(node.Image(name).pull.retry_requested_at) << "another client has brought it";
   node.disk = {};
   node.RunFor(hours(2));
   node.runtime.Push(MakeImage(name, 2 * kMB));

@@ -409,12 +409,13 @@ plan::Snapshot WithRegistry() {
 
 TEST(RegistryJson, AllOfOneImage) {
   std::string json = status::StatusJson(WithRegistry());
-  EXPECT_HAS(json, R"("registry":{"answer":"Unreachable","detail":"Dns","digest":"sha256:aa",)"
-                   R"("checkedAt":"2026-08-01T09:59:00Z","fresh":false,"reason":"Unreachable",)"
-                   R"("message":"the registry does not answer: no such host","agrees":true,)"
-                   R"("answeredBy":"ghcr.io","confirmedAt":"2026-08-01T08:00:00Z","ageSeconds":7200,)"
-                   R"("nextCheckAt":"2026-08-01T10:10:00Z","silentChecks":3,"changedFrom":"sha256:99",)"
-                   R"("changedAt":"2026-08-01T07:30:00Z"},"registryReason":null)");
+  EXPECT_HAS(json,
+             R"("registry":{"answer":"Unreachable","detail":"Dns","digest":"sha256:aa",)"
+             R"("checkedAt":"2026-08-01T09:59:00Z","fresh":false,"acceptable":true,"reason":"Unreachable",)"
+             R"("message":"the registry does not answer: no such host","agrees":true,)"
+             R"("answeredBy":"ghcr.io","confirmedAt":"2026-08-01T08:00:00Z","ageSeconds":7200,)"
+             R"("nextCheckAt":"2026-08-01T10:10:00Z","silentChecks":3,"changedFrom":"sha256:99",)"
+             R"("changedAt":"2026-08-01T07:30:00Z"},"registryReason":null)");
 }
 
 TEST(RegistryJson, HowRegistriesAreAskedAndWhoSaysSo) {

@@ -224,6 +224,9 @@ TEST(NarrowTo, AnOpenSpellingIsNoExcuseForWhatElseIsWrong) {
   status::StatusDocument document = Spelled();
   document.images[0].registry = status::StatusRegistry{.reason = "TagMoved"};
   EXPECT_FALSE(NarrowTo(document, {.list = List({kFull})}).ready);
+  // The agent's rule, not the client's: its entry may keep what the registry has not confirmed lately.
+  document.images[0].registry->acceptable = true;
+  EXPECT_TRUE(NarrowTo(document, {.list = List({kFull})}).ready);
 }
 
 TEST(NarrowTo, ASpellingThatNobodyJudgesIsWaitedFor) {

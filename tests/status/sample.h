@@ -37,6 +37,7 @@ inline plan::ImageState Ready(const std::string& name, std::uint64_t size) {
   state.digest = "sha256:9ab1c2d3e4f5061728394a5b6c7d8e9f00112233445566778899aabbccddeeff";
   state.pulled_with = plan::PulledWith::kProvider;
   state.origin.credential = "acme-login";
+  state.origin.pulled_at = At(-90);
   state.pull.state = plan::PullState::kDone;
   state.pull.attempts = 1;
   state.pull.started_at = At(-100);

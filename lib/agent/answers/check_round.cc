@@ -343,11 +343,7 @@ cri::CallResult<bool> LiveRuntime::Find(const base::Call& call, const image::Loc
   pulling::AddDetails(image::Platform::Host(), (*details)->platform, (*details)->artifact, local);
   local.unpacked = *starts;
   state.present = true;
-  state.image_id = local.id;
-  state.digest = local.digest;
-  state.other_digests = local.other_digests;
-  state.size_bytes = local.size_bytes;
-  state.aliases = local.aliases;
+  plan::SetLocal(local, state);
   const std::optional<plan::Reason> obstacle = plan::ObstacleOf(local);
   state.usable = !obstacle;
   state.reason = obstacle.value_or(plan::Reason::kPresent);

@@ -248,6 +248,7 @@ Explanation ImageQueryService::Explain(const base::Call& call, const image::Refe
     if (image.present) image.reason = plan::ReasonFor(detail.verdicts->never.reason);
     // An unlisted image has no entry that the loop would judge.
     image.ready = plan::IsReadyFor(image, image::PullPolicy::kNever, true);
+    image.phase = image.ready ? plan::Phase::kReady : plan::Phase::kFailing;
   }
   if (options.credentials) AddCredentials(call, image, detail);
   if (hosts_) {
