@@ -5,9 +5,7 @@
 #include "screen/audit.h"
 
 FUZZ_TARGET(text) {
-  prefetch::kube::SavedPods saved;
-  saved.Feed(text);
-  if (auto pods = saved.Take()) {
+  if (auto pods = prefetch::kube::ReadSavedPods(text)) {
     for (const auto& pod : *pods) {
       if (pod.name.empty()) __builtin_trap();
     }
