@@ -40,14 +40,6 @@ std::optional<seconds> ReadSeconds(ObjectReader& object, std::string_view key, s
   return whole;
 }
 
-std::optional<OnFailure> ReadDirective(ObjectReader& object, std::string_view key,
-                                       const Capabilities& capabilities) {
-  if (!object.Has(key)) return std::nullopt;
-  auto value = object.Enum<OnFailure>(key, {{"Keep", OnFailure::kKeep}, {"NotReady", OnFailure::kNotReady}});
-  if (!capabilities.registry_checks) object.Fail(key, kNoRegistryChecks);
-  return value;
-}
-
 std::optional<std::vector<image::Platform>> ReadPlatforms(ObjectReader& object) {
   std::optional<doc::Reader> list = object.Find("platforms");
   if (!list) return std::nullopt;
@@ -88,37 +80,93 @@ std::optional<image::NodeLabels> ReadNodeSelector(ObjectReader& object) {
   return selector;
 }
 
-void ReadRegistryFields(ObjectReader& object, const Capabilities& capabilities, EntryFields& out) {
-  out.refresh_interval = ReadSeconds(object, "refreshInterval", kLeastInterval, kLongestInterval);
-  out.max_age = ReadSeconds(object, "maxAge", kLeastInterval, kLongestInterval);
-  if (object.Has("refreshInterval") && !capabilities.refresh && !capabilities.registry_checks) {
-    object.Fail("refreshInterval", kNoRegistryChecks);
-  }
-  if (object.Has("maxAge") && !capabilities.registry_checks) object.Fail("maxAge", kNoRegistryChecks);
-  out.on_unreachable = ReadDirective(object, "onUnreachable", capabilities);
-  out.on_access_denied = ReadDirective(object, "onAccessDenied", capabilities);
-  out.on_tag_missing = ReadDirective(object, "onTagMissing", capabilities);
-  out.on_stale = ReadDirective(object, "onStale", capabilities);
-}
+// Fields that relax the registry check.
+constexpr const char* kLeniences[] = {"maxAge", "onUnreachable", "onAccessDenied", "onTagMissing", "onStale"};
 
-template <typename T>
-void Put(const std::optional<T>& value, T& field) {
-  if (value) field = *value;
-}
+// Reads the fields of one object into an image.
+class FieldReader {
+ public:
+  FieldReader(ObjectReader& object, const Capabilities& capabilities, plan::DesiredImage& image)
+      : object_(object), capabilities_(capabilities), image_(image) {}
 
-// Returns those fields of this entry that relax the registry check.
-std::vector<const char*> Leniences(const EntryFields& fields) {
-  const std::pair<const char*, bool> all[] = {{"maxAge", fields.max_age.has_value()},
-                                              {"onUnreachable", fields.on_unreachable.has_value()},
-                                              {"onAccessDenied", fields.on_access_denied.has_value()},
-                                              {"onTagMissing", fields.on_tag_missing.has_value()},
-                                              {"onStale", fields.on_stale.has_value()}};
-  std::vector<const char*> set;
-  for (const auto& [name, is_set] : all) {
-    if (is_set) set.push_back(name);
+  // Reads all fields even after a mistake, so that one run reports every mistake of the entry. Contradictions
+  // are checked later, beside the defaults.
+  FieldNames Read() {
+    static constexpr auto kDirectives = {std::pair<std::string_view, OnFailure>{"Keep", OnFailure::kKeep},
+                                         {"NotReady", OnFailure::kNotReady}};
+    Set("required", object_.Bool("required"), image_.required);
+    Enum<PullPolicy>("readyFor",
+                     {{"Never", PullPolicy::kNever},
+                      {"IfNotPresent", PullPolicy::kIfNotPresent},
+                      {"Always", PullPolicy::kAlways}},
+                     image_.ready_for);
+    Enum<Refresh>("refresh",
+                  {{"IfNotPresent", Refresh::kIfNotPresent},
+                   {"IfDigestChanged", Refresh::kIfDigestChanged},
+                   {"Always", Refresh::kAlways}},
+                  image_.refresh);
+    Seconds("refreshInterval", kLeastInterval, kLongestInterval, image_.refresh_interval);
+    Seconds("maxAge", kLeastInterval, kLongestInterval, image_.max_age);
+    Enum<OnFailure>("onUnreachable", kDirectives, image_.on_unreachable);
+    Enum<OnFailure>("onAccessDenied", kDirectives, image_.on_access_denied);
+    Enum<OnFailure>("onTagMissing", kDirectives, image_.on_tag_missing);
+    Enum<OnFailure>("onStale", kDirectives, image_.on_stale);
+    const auto priority = object_.Int("priority", {.least = -kHighestPriority, .most = kHighestPriority});
+    if (priority) image_.priority = static_cast<int>(*priority);
+    Enum<Open>("open", {{"Auto", Open::kAuto}, {"Always", Open::kAlways}, {"Never", Open::kNever}},
+               image_.open);
+    Seconds("pullTimeout", kLeastPullTimeout, kLongestPullTimeout, image_.pull_timeout);
+    Set("platforms", ReadPlatforms(object_), image_.nodes.platforms);
+    Set("nodeSelector", ReadNodeSelector(object_), image_.nodes.node_selector);
+    Set("pin", object_.Bool("pin"), image_.pin);
+    Set("pullWindow", ReadPullWindow(object_), image_.pull_windows);
+    Set("readyAs", ReadReadyAs(object_), image_.ready_as);
+    CheckCapabilities();
+    return std::move(own_);
   }
-  return set;
-}
+
+ private:
+  template <typename T, typename Field>
+  void Set(const char* key, std::optional<T> value, Field& field) {
+    if (!value) return;
+    field = *std::move(value);
+    own_.insert(key);
+  }
+
+  template <typename E>
+  void Enum(const char* key, doc::EnumNames<E> names, E& field) {
+    Set(key, object_.Enum<E>(key, names), field);
+  }
+
+  template <typename Field>
+  void Seconds(const char* key, seconds least, seconds most, Field& field) {
+    Set(key, ReadSeconds(object_, key, least, most), field);
+  }
+
+  void CheckCapabilities() {
+    if (!capabilities_.refresh && own_.contains("refresh") && image_.refresh != Refresh::kIfNotPresent) {
+      object_.Fail("refresh", kNoRefresh);
+    }
+    if (!capabilities_.touch && own_.contains("open") && image_.open == Open::kAlways) {
+      object_.Fail("open", kNoTouch);
+    }
+    if (capabilities_.registry_checks) return;
+    if (own_.contains("readyFor") && image_.ready_for == PullPolicy::kAlways) {
+      object_.Fail("readyFor", kNoRegistryChecks);
+    }
+    if (!capabilities_.refresh && object_.Has("refreshInterval")) {
+      object_.Fail("refreshInterval", kNoRegistryChecks);
+    }
+    for (const char* key : kLeniences) {
+      if (object_.Has(key)) object_.Fail(key, kNoRegistryChecks);
+    }
+  }
+
+  ObjectReader& object_;
+  const Capabilities& capabilities_;
+  plan::DesiredImage& image_;
+  FieldNames own_;
+};
 
 bool AsksRegistry(const plan::DesiredImage& image) {
   return image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
@@ -140,71 +188,42 @@ void ResetUnusedRegistryFields(plan::DesiredImage& image) {
 
 // Rejects fields that have no effect because the registry is never asked. Only the entry's own fields count:
 // a default is meant for the other entries, too.
-void CheckRegistryFields(const ObjectReader& object, const EntryFields& own,
-                         const plan::DesiredImage& image) {
+void CheckRegistryFields(const ObjectReader& object, const FieldNames& own, const plan::DesiredImage& image) {
   if (AsksRegistry(image)) return;
-  std::vector<const char*> fields = Leniences(own);
-  if (own.refresh_interval) fields.insert(fields.begin(), "refreshInterval");
-  for (const char* field : fields) {
+  auto check = [&](const char* field) {
+    if (!own.contains(field)) return;
     object.Fail(
         field,
         "has no effect, since the registry is never asked: refresh is IfNotPresent and readyFor is not "
         "Always");
-  }
+  };
+  check("refreshInterval");
+  for (const char* field : kLeniences) check(field);
 }
 
 }  // namespace
 
-// Reads all fields even after a mistake, so that one run reports every mistake of the entry. Contradictions
-// are checked later, beside the defaults.
-EntryFields ReadFields(ObjectReader& object, const Capabilities& capabilities) {
-  EntryFields out;
-  out.required = object.Bool("required");
-  out.ready_for = object.Enum<PullPolicy>("readyFor", {{"Never", PullPolicy::kNever},
-                                                       {"IfNotPresent", PullPolicy::kIfNotPresent},
-                                                       {"Always", PullPolicy::kAlways}});
-  if (out.ready_for == PullPolicy::kAlways && !capabilities.registry_checks) {
-    object.Fail("readyFor", kNoRegistryChecks);
-  }
-  out.refresh = object.Enum<Refresh>("refresh", {{"IfNotPresent", Refresh::kIfNotPresent},
-                                                 {"IfDigestChanged", Refresh::kIfDigestChanged},
-                                                 {"Always", Refresh::kAlways}});
-  if (out.refresh.value_or(Refresh::kIfNotPresent) != Refresh::kIfNotPresent && !capabilities.refresh) {
-    object.Fail("refresh", kNoRefresh);
-  }
-  ReadRegistryFields(object, capabilities, out);
-  if (auto priority = object.Int("priority", {.least = -kHighestPriority, .most = kHighestPriority})) {
-    out.priority = static_cast<int>(*priority);
-  }
-  out.open =
-      object.Enum<Open>("open", {{"Auto", Open::kAuto}, {"Always", Open::kAlways}, {"Never", Open::kNever}});
-  if (out.open == Open::kAlways && !capabilities.touch) object.Fail("open", kNoTouch);
-  out.pull_timeout = ReadSeconds(object, "pullTimeout", kLeastPullTimeout, kLongestPullTimeout);
-  out.platforms = ReadPlatforms(object);
-  out.node_selector = ReadNodeSelector(object);
-  out.pin = object.Bool("pin");
-  out.pull_windows = ReadPullWindow(object);
-  if (auto ready_as = ReadReadyAs(object)) out.ready_as = *std::move(ready_as);
-  return out;
+FieldNames ReadFields(ObjectReader& object, const Capabilities& capabilities, plan::DesiredImage& image) {
+  return FieldReader(object, capabilities, image).Read();
 }
 
 // refresh: Always is strict. A field that relaxes the check contradicts it, and is rejected rather than
 // ignored.
-bool CheckStrict(const ObjectReader& object, const EntryFields& own, const plan::DesiredImage& image) {
+bool CheckStrict(const ObjectReader& object, const FieldNames& own, const plan::DesiredImage& image) {
   if (image.refresh != Refresh::kAlways) return true;
-  std::vector<const char*> fields = Leniences(own);
-  for (const char* field : fields) {
+  bool good = true;
+  for (const char* field : kLeniences) {
+    if (!own.contains(field)) continue;
+    good = false;
     object.Fail(field,
                 "contradicts refresh: Always, which makes an image ready only while its registry agrees: "
                 "leave it out, or set refresh: IfDigestChanged");
   }
-  return fields.empty();
+  return good;
 }
 
-void CheckContradictions(const ObjectReader& object, const EntryFields& own,
-                         const plan::DesiredImage& image) {
-  if (own.refresh.value_or(Refresh::kIfNotPresent) != Refresh::kIfNotPresent &&
-      image.reference.has_digest()) {
+void CheckContradictions(const ObjectReader& object, const FieldNames& own, const plan::DesiredImage& image) {
+  if (own.contains("refresh") && image.refresh != Refresh::kIfNotPresent && image.reference.has_digest()) {
     object.Fail("refresh", "contradicts the digest of the image: a digest always names the same content");
   }
   CheckRegistryFields(object, own, image);
@@ -212,35 +231,14 @@ void CheckContradictions(const ObjectReader& object, const EntryFields& own,
   // only repeat it.
   if (!CheckStrict(object, own, image)) return;
   // A contradiction inside `defaults` is reported there, once, and not again for each entry.
-  bool own_ages = own.max_age.has_value() || own.refresh_interval.has_value();
+  const bool own_ages = own.contains("maxAge") || own.contains("refreshInterval");
   if (own_ages && image.max_age && *image.max_age < image.refresh_interval) {
-    object.Fail(own.max_age ? "maxAge" : "refreshInterval",
+    object.Fail(own.contains("maxAge") ? "maxAge" : "refreshInterval",
                 "contradicts itself: the image would be stale before it is asked for again; maxAge is " +
                     doc::FormatDuration(*image.max_age) + ", refreshInterval is " +
                     doc::FormatDuration(image.refresh_interval));
   }
-  if (own.on_stale && !image.max_age) object.Fail("onStale", "has no effect without maxAge");
-}
-
-// Sets only fields that are present, so DesiredImage's own defaults stay in force.
-void Apply(const EntryFields& fields, plan::DesiredImage& image) {
-  Put(fields.required, image.required);
-  Put(fields.ready_for, image.ready_for);
-  Put(fields.refresh, image.refresh);
-  Put(fields.refresh_interval, image.refresh_interval);
-  if (fields.max_age) image.max_age = fields.max_age;
-  Put(fields.on_unreachable, image.on_unreachable);
-  Put(fields.on_access_denied, image.on_access_denied);
-  Put(fields.on_tag_missing, image.on_tag_missing);
-  Put(fields.on_stale, image.on_stale);
-  Put(fields.priority, image.priority);
-  Put(fields.open, image.open);
-  Put(fields.pull_timeout, image.pull_timeout);
-  Put(fields.platforms, image.nodes.platforms);
-  Put(fields.node_selector, image.nodes.node_selector);
-  Put(fields.ready_as, image.ready_as);
-  Put(fields.pin, image.pin);
-  Put(fields.pull_windows, image.pull_windows);
+  if (own.contains("onStale") && !image.max_age) object.Fail("onStale", "has no effect without maxAge");
 }
 
 void DropUnusedDefaults(plan::DesiredImage& image) {

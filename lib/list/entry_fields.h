@@ -1,13 +1,13 @@
-// EntryFields: the fields of an entry and of `defaults`, as written: each may be missing.
+// ReadFields: the fields of an entry and of `defaults`, each of which may be missing.
 // ReadReadyAs and ReadPullWindow: fields that are objects.
 // Internal to list/.
 #pragma once
 
-#include <chrono>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <vector>
 
-#include "base/shared.h"
 #include "doc/node.h"
 #include "doc/reader.h"
 #include "image/pod_coordinates.h"
@@ -16,37 +16,21 @@
 
 namespace prefetch::list {
 
-struct EntryFields {
-  std::optional<bool> required;
-  std::optional<image::PullPolicy> ready_for;
-  std::optional<plan::Refresh> refresh;
-  std::optional<std::chrono::seconds> refresh_interval;
-  std::optional<std::chrono::seconds> max_age;
-  std::optional<plan::OnFailure> on_unreachable, on_access_denied, on_tag_missing, on_stale;
-  std::optional<int> priority;
-  std::optional<plan::Open> open;
-  std::optional<std::chrono::seconds> pull_timeout;
-  std::optional<std::vector<image::Platform>> platforms;
-  std::optional<image::NodeLabels> node_selector;
-  std::optional<base::Shared<image::PodCredentialRefs>> ready_as;
-  std::optional<bool> pin;
-  std::optional<std::vector<plan::PullWindow>> pull_windows;  // one; none: at any time
-};
+// Names of fields that one object has, each with a good value.
+using FieldNames = std::set<std::string_view>;
 
-// Reads all fields but `image`, and rejects those that need a missing capability.
-EntryFields ReadFields(doc::ObjectReader& object, const Capabilities& capabilities);
+// Reads all fields but `image` into `image`, which keeps its values for missing ones, and rejects those that
+// need a missing capability. Returns the fields that it has set.
+FieldNames ReadFields(doc::ObjectReader& object, const Capabilities& capabilities, plan::DesiredImage& image);
 
-// Overlays the written fields over those that `image` has.
-void Apply(const EntryFields& fields, plan::DesiredImage& image);
-
-// The two checks below read `own`, the fields of the object itself, and `image`, which has these over the
-// defaults. A contradiction within the defaults is reported for them, and not for each entry.
+// The two checks below read `own`, the names of the object's own fields, and `image`, which has these over
+// the defaults. A contradiction within the defaults is reported for them, and not for each entry.
 
 // `refresh: Always` is strict: rejects fields that ask for less. Returns false if there is one.
-bool CheckStrict(const doc::ObjectReader& object, const EntryFields& own, const plan::DesiredImage& image);
+bool CheckStrict(const doc::ObjectReader& object, const FieldNames& own, const plan::DesiredImage& image);
 
 // Rejects fields of one object that contradict each other.
-void CheckContradictions(const doc::ObjectReader& object, const EntryFields& own,
+void CheckContradictions(const doc::ObjectReader& object, const FieldNames& own,
                          const plan::DesiredImage& image);
 
 // Resets the fields that have no effect in this entry. Runs after the checks.

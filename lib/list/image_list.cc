@@ -128,12 +128,11 @@ void DecodeEntry(const Reader& item, const plan::DesiredImage& defaults, const C
       entry.image.reference = *std::move(reference);
     }
   }
-  const EntryFields own = ReadFields(object, capabilities);
+  const FieldNames own = ReadFields(object, capabilities, entry.image);
   object.Finish();
   // An entry with a mistake is left out: its contradictions would follow from the mistake. The source as a
   // whole is rejected anyway.
   if (item.problems().count() > before) return;
-  Apply(own, entry.image);
   CheckContradictions(object, own, entry.image);
   DropUnusedDefaults(entry.image);
   collector.Add(std::move(entry));
@@ -146,9 +145,8 @@ SourceContent DecodeDocument(const doc::Node& root, const Capabilities& capabili
   object.Expect("kind", kListKind);
   plan::DesiredImage defaults;
   if (std::optional<ObjectReader> written = object.Object("defaults")) {
-    const EntryFields fields = ReadFields(*written, capabilities);
+    const FieldNames fields = ReadFields(*written, capabilities, defaults);
     written->Finish();
-    Apply(fields, defaults);
     if (CheckStrict(*written, fields, defaults) && defaults.max_age &&
         *defaults.max_age < defaults.refresh_interval) {
       written->Fail("maxAge", "must not be shorter than refreshInterval");
