@@ -329,12 +329,8 @@ TokenAttributes DecodeTokenAttributes(const doc::Reader& reader) {
   if (object.Has("serviceAccountTokenAudience") && out.service_account_token_audience.empty()) {
     object.Fail("serviceAccountTokenAudience", "must not be empty");
   }
-  out.cache_type = object
-                       .Enum<TokenCacheType>("cacheType",
-                                             {{"ServiceAccount", TokenCacheType::kServiceAccount},
-                                              {"Token", TokenCacheType::kToken}},
-                                             Need::kRequired)
-                       .value_or(TokenCacheType::kServiceAccount);
+  out.cache_type =
+      object.Enum<TokenCacheType>("cacheType", Need::kRequired).value_or(TokenCacheType::kServiceAccount);
   out.require_service_account = object.Bool("requireServiceAccount", Need::kRequired).value_or(false);
   std::set<std::string> required;
   out.required_annotation_keys = DecodeKeys(object, "requiredServiceAccountAnnotationKeys", required);

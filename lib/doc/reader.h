@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_name.h"
 #include "doc/problems.h"
 
 namespace prefetch::doc {
@@ -65,6 +66,13 @@ class Reader {
     std::optional<std::size_t> which = OneOf(words);
     return which ? std::optional<E>((names.begin() + *which)->second) : std::nullopt;
   }
+  // An enumerator that is written as it is spelled (base/enum_name.h).
+  template <typename E>
+  std::optional<E> Enum() const {
+    constexpr auto& kNames = base::EnumNames<E>::kNames;
+    std::optional<std::size_t> which = OneOf({kNames.begin(), kNames.end()});
+    return which ? std::optional<E>(static_cast<E>(*which)) : std::nullopt;
+  }
 
   // The parts of a sequence, and of a mapping that has data for keys (labels, registries); none, with the
   // mistake said, if it is something else. null counts as empty.
@@ -100,6 +108,11 @@ class ObjectReader {
   std::optional<E> Enum(std::string_view key, EnumNames<E> names, Need need = Need::kOptional) {
     std::optional<Reader> value = Find(key, need);
     return value ? value->Enum<E>(names) : std::nullopt;
+  }
+  template <typename E>
+  std::optional<E> Enum(std::string_view key, Need need = Need::kOptional) {
+    std::optional<Reader> value = Find(key, need);
+    return value ? value->Enum<E>() : std::nullopt;
   }
   std::vector<Reader> Items(std::string_view key, Need need = Need::kOptional);
   std::vector<std::string> Strings(std::string_view key, Need need = Need::kOptional);

@@ -15,7 +15,6 @@ namespace {
 
 using doc::ObjectReader;
 using image::PullPolicy;
-using plan::OnFailure;
 using plan::Open;
 using plan::Refresh;
 using std::chrono::seconds;
@@ -92,29 +91,18 @@ class FieldReader {
   // Reads all fields even after a mistake, so that one run reports every mistake of the entry. Contradictions
   // are checked later, beside the defaults.
   FieldNames Read() {
-    static constexpr auto kDirectives = {std::pair<std::string_view, OnFailure>{"Keep", OnFailure::kKeep},
-                                         {"NotReady", OnFailure::kNotReady}};
     Set("required", object_.Bool("required"), image_.required);
-    Enum<PullPolicy>("readyFor",
-                     {{"Never", PullPolicy::kNever},
-                      {"IfNotPresent", PullPolicy::kIfNotPresent},
-                      {"Always", PullPolicy::kAlways}},
-                     image_.ready_for);
-    Enum<Refresh>("refresh",
-                  {{"IfNotPresent", Refresh::kIfNotPresent},
-                   {"IfDigestChanged", Refresh::kIfDigestChanged},
-                   {"Always", Refresh::kAlways}},
-                  image_.refresh);
+    Enum("readyFor", image_.ready_for);
+    Enum("refresh", image_.refresh);
     Seconds("refreshInterval", kLeastInterval, kLongestInterval, image_.refresh_interval);
     Seconds("maxAge", kLeastInterval, kLongestInterval, image_.max_age);
-    Enum<OnFailure>("onUnreachable", kDirectives, image_.on_unreachable);
-    Enum<OnFailure>("onAccessDenied", kDirectives, image_.on_access_denied);
-    Enum<OnFailure>("onTagMissing", kDirectives, image_.on_tag_missing);
-    Enum<OnFailure>("onStale", kDirectives, image_.on_stale);
+    Enum("onUnreachable", image_.on_unreachable);
+    Enum("onAccessDenied", image_.on_access_denied);
+    Enum("onTagMissing", image_.on_tag_missing);
+    Enum("onStale", image_.on_stale);
     const auto priority = object_.Int("priority", {.least = -kHighestPriority, .most = kHighestPriority});
     if (priority) image_.priority = static_cast<int>(*priority);
-    Enum<Open>("open", {{"Auto", Open::kAuto}, {"Always", Open::kAlways}, {"Never", Open::kNever}},
-               image_.open);
+    Enum("open", image_.open);
     Seconds("pullTimeout", kLeastPullTimeout, kLongestPullTimeout, image_.pull_timeout);
     Set("platforms", ReadPlatforms(object_), image_.nodes.platforms);
     Set("nodeSelector", ReadNodeSelector(object_), image_.nodes.node_selector);
@@ -134,8 +122,8 @@ class FieldReader {
   }
 
   template <typename E>
-  void Enum(const char* key, doc::EnumNames<E> names, E& field) {
-    Set(key, object_.Enum<E>(key, names), field);
+  void Enum(const char* key, E& field) {
+    Set(key, object_.Enum<E>(key), field);
   }
 
   template <typename Field>
