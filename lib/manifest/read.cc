@@ -16,7 +16,12 @@
 
 namespace prefetch::manifest {
 
-// ObjectVisitor: visits the objects of parsed manifests, and collects the images that their pods use.
+namespace {
+
+using doc::Need;
+using doc::Node;
+using doc::ObjectReader;
+using doc::Reader;
 
 // The type that the items of a list have if they name none: a PodList from the API server holds such Pods.
 struct ImpliedType {
@@ -25,136 +30,6 @@ struct ImpliedType {
 
 // Jenkins' configuration as code, which has no kind.
 constexpr const char* kJenkins = "Jenkins configuration";
-
-// Not thread-safe. The documents must outlive it.
-class ObjectVisitor {
- public:
-  // `pods` may be null.
-  ObjectVisitor(const ReadOptions& options, Manifests& manifests, std::vector<PodInTree>* pods)
-      : options_(options), manifests_(manifests), pods_(pods) {}
-
-  // Visits an object, or a sequence of objects.
-  void Visit(const doc::Reader& value, const ImpliedType& implied);
-
-  // Returns the type of the items of a list, which come one by one.
-  ImpliedType TypeOfItems(const doc::Reader& list) const;
-
- private:
-  // Folders contain YAML that is no manifest, which is passed over there.
-  bool IsSkipped(const doc::Node& value, const ImpliedType& implied) const;
-
-  // Returns nullopt, with the problem added, if there is no good type.
-  static std::optional<ImpliedType> ReadType(doc::ObjectReader& object, const ImpliedType& implied);
-
-  static std::string TypeField(doc::ObjectReader& object, std::string_view key, const std::string& implied);
-
-  void VisitObject(doc::ObjectReader& object, const ObjectType& type);
-
-  // Visits the objects of OpenShift's Template, with the values of its parameters.
-  void VisitTemplate(doc::ObjectReader& object);
-
-  static void SetParameters(const doc::Reader& holder, std::string_view path, const char* key,
-                            const std::string& prefix, Variables& variables);
-
-  void VisitBuiltIn(doc::ObjectReader& object, const ObjectType& type, const BuiltInKind& kind);
-
-  // A template for the pods of ARC's container hooks has the pod in `spec`, and names like "$job".
-  static bool IsHookTemplate(const doc::Node& object, const ObjectType& type);
-
-  void VisitCustom(doc::ObjectReader& object, const ObjectType& type);
-
-  // Records an object whose pods are those of another object that it names.
-  void AddReferring(doc::ObjectReader& object, const Pod& pod);
-
-  void VisitPlace(const KnownPlace& place, const Pod& pod, const doc::Reader& object, Claimed& claimed);
-
-  void VisitWorkflow(const Workflow& workflow, const Pod& pod, const doc::Reader& object, Claimed& claimed);
-
-  void VisitShapes(const doc::Reader& object, const ObjectType& type, const Pod& pod, Claimed& claimed);
-
-  // Visits a document of an embedded text: an object, or what looks like none.
-  void VisitPart(const doc::Reader& value, const Pod& pod);
-
-  // Visits a part of an object. Its images show by their shape, and it need not have any.
-  void VisitPatch(const doc::Reader& value, const Pod& pod);
-
-  // Adds an image whose pod a controller makes. Its policy is known only if it stands beside it.
-  void AddField(const ImageField& field, const Pod& owner);
-
-  // Visits manifests in texts of a ConfigMap, a Secret or Jenkins' templates.
-  void VisitTexts(const doc::Reader& object, const ObjectType& type, const Pod& pod);
-
-  // Returns true for a text with the marker, for a hook template of ARC, and for Jenkins' configuration as
-  // code.
-  static bool HoldsManifests(std::string_view text);
-
-  // Gives everything in an embedded text the position of that text.
-  static void MoveTo(doc::Position at, doc::Node& node);
-
-  // Passes on each document of a text. A text that cannot be read counts as an image that is not known.
-  using TakeDocument = std::function<void(const doc::Reader&)>;
-  void VisitText(const FoundTemplate& found, const Pod& pod, const TakeDocument& take);
-
-  // Returns true if there is a pod. Adds its nodes to `claimed`, so that no other search looks at them.
-  bool ReadTemplate(const FoundTemplate& found, const Pod& pod, const doc::Reader& object, Claimed* claimed);
-
-  static void Claim(const FoundTemplate& found, const doc::Node* spec, const doc::Node* image,
-                    Claimed& claimed);
-
-  void AddUnread(doc::ObjectReader& object, const ObjectType& type, const Pod& pod, const std::string& why);
-
-  std::size_t ResultCount() const;
-
-  Pod Describe(doc::ObjectReader& object, const ObjectType& type) const;
-
-  const ReadOptions& options_;
-  Manifests& manifests_;
-  std::vector<PodInTree>* pods_;
-  std::shared_ptr<const Variables> variables_;  // of the object around; nullptr: there are none
-  std::deque<std::vector<doc::Node>> texts_;    // documents in texts, which Readers point to
-  std::size_t visited_ = 0;                     // objects within objects
-};
-
-using doc::Node;
-using doc::Reader;
-
-std::vector<Node> ParseManifests(std::string_view text, doc::Problems& problems, const doc::Limits& limits) {
-  return doc::ReadKubernetesDocuments(text, problems, limits).value_or(std::vector<Node>());
-}
-
-std::vector<PodInTree> FindPods(const std::vector<Node>& documents, doc::Problems& problems,
-                                const ReadOptions& options) {
-  Manifests manifests;
-  std::vector<PodInTree> pods;
-  ObjectVisitor visitor(options, manifests, &pods);
-  for (const Node& document : documents) visitor.Visit(Reader(document, problems), {});
-  return pods;
-}
-
-Manifests ReadManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options) {
-  Manifests manifests;
-  if (IsRunnerConfig(text)) {
-    const Pod owner{.source = problems.source(), .kind = "GitLab runner", .from_template = true};
-    ReadRunnerConfig(text, {1, 1}, owner, options.policy, manifests);
-    return manifests;
-  }
-  ObjectVisitor visitor(options, manifests, nullptr);
-  for (const Node& document : ParseManifests(text, problems, options.limits)) {
-    visitor.Visit(Reader(document, problems), {});
-  }
-  return manifests;
-}
-
-Manifests ReadObject(const Node& object, doc::Problems& problems, const ReadOptions& options) {
-  Manifests manifests;
-  ObjectVisitor(options, manifests, nullptr).Visit(Reader(object, problems), {});
-  return manifests;
-}
-
-namespace {
-
-using doc::Need;
-using doc::ObjectReader;
 
 // A manifest may contain any text as its kind.
 constexpr std::size_t kLongestTypeShown = 200;
@@ -189,41 +64,16 @@ bool IsJenkins(const Node& value) {
   return value.Find("kind") == nullptr && doc::ValueAt(value, {"jenkins"}) != nullptr;
 }
 
-}  // namespace
-
-void ObjectVisitor::Visit(const Reader& value, const ImpliedType& implied) {
-  if (value.node().kind == Node::Kind::kSequence) {
-    for (const Reader& item : value.Items()) Visit(item, implied);
-    return;
-  }
-  // Jenkins' configuration as code has neither kind nor apiVersion, so this comes before both are required.
-  if (IsJenkins(value.node())) {
-    ObjectReader object(value);
-    return VisitCustom(object, {"", kJenkins});
-  }
-  if (IsSkipped(value.node(), implied)) return;
-  ObjectReader object(value);
-  if (value.node().kind != Node::Kind::kMapping) return;  // ObjectReader has reported the mistake.
-  const std::optional<ImpliedType> type = ReadType(object, implied);
-  if (!type) return;
-  if (IsList(value.node(), type->kind)) {
-    for (const Reader& item : object.Items("items")) Visit(item, ImpliedBy(*type));
-  } else {
-    VisitObject(object, TypeOf(type->api_version, type->kind));
-  }
+std::string TypeField(ObjectReader& object, std::string_view key, const std::string& implied) {
+  std::optional<Reader> value = object.Find(key, implied.empty() ? Need::kRequired : Need::kOptional);
+  if (!value) return implied;
+  std::optional<std::string> text = value->String();
+  if (text && text->empty()) value->Fail("must not be empty");
+  return text.value_or("");
 }
 
-ImpliedType ObjectVisitor::TypeOfItems(const Reader& list) const {
-  if (list.node().kind != Node::Kind::kMapping || IsSkipped(list.node(), {})) return {};
-  ObjectReader object(list);
-  return ImpliedBy(ReadType(object, {}).value_or(ImpliedType()));
-}
-
-bool ObjectVisitor::IsSkipped(const Node& value, const ImpliedType& implied) const {
-  return options_.non_manifests == NonManifests::kSkip && IsNoObject(value, implied);
-}
-
-std::optional<ImpliedType> ObjectVisitor::ReadType(ObjectReader& object, const ImpliedType& implied) {
+// Returns nullopt, with the problem added, if there is no good type.
+std::optional<ImpliedType> ReadType(ObjectReader& object, const ImpliedType& implied) {
   // kubectl adds the type where both fields are missing.
   ImpliedType type = object.Has("apiVersion") || object.Has("kind") ? ImpliedType() : implied;
   type.api_version = TypeField(object, "apiVersion", type.api_version);
@@ -236,33 +86,8 @@ std::optional<ImpliedType> ObjectVisitor::ReadType(ObjectReader& object, const I
   return type;
 }
 
-std::string ObjectVisitor::TypeField(ObjectReader& object, std::string_view key, const std::string& implied) {
-  std::optional<Reader> value = object.Find(key, implied.empty() ? Need::kRequired : Need::kOptional);
-  if (!value) return implied;
-  std::optional<std::string> text = value->String();
-  if (text && text->empty()) value->Fail("must not be empty");
-  return text.value_or("");
-}
-
-void ObjectVisitor::VisitObject(ObjectReader& object, const ObjectType& type) {
-  if (const BuiltInKind* kind = FindBuiltIn(type)) return VisitBuiltIn(object, type, *kind);
-  if (type.kind == "Template" && (type.group.empty() || type.group == "template.openshift.io")) {
-    return VisitTemplate(object);
-  }
-  VisitCustom(object, type);
-}
-
-void ObjectVisitor::VisitTemplate(ObjectReader& object) {
-  Variables inner = variables_ ? *variables_ : Variables();
-  // Parameters apply only within the template, so the outer variables are restored below.
-  SetParameters(object.reader(), "parameters", "value", "", inner);
-  const auto outer = std::exchange(variables_, std::make_shared<const Variables>(std::move(inner)));
-  for (const Reader& item : object.Items("objects")) Visit(item, {});
-  variables_ = outer;
-}
-
-void ObjectVisitor::SetParameters(const Reader& holder, std::string_view path, const char* key,
-                                  const std::string& prefix, Variables& variables) {
+void SetParameters(const Reader& holder, std::string_view path, const char* key, const std::string& prefix,
+                   Variables& variables) {
   for (const Reader& item : AtPath(holder, path)) {
     const Node* name = item.node().Find("name");
     const Node* value = item.node().Find(key);
@@ -273,109 +98,35 @@ void ObjectVisitor::SetParameters(const Reader& holder, std::string_view path, c
   }
 }
 
-// Kubernetes' own kinds have their pods in one known place. If nothing is found there, the object must
-// explain itself: by a mistake, by containers in a wrong place, or as unread.
-void ObjectVisitor::VisitBuiltIn(ObjectReader& object, const ObjectType& type, const BuiltInKind& kind) {
-  const Pod pod = Describe(object, type);
-  const std::size_t mistakes = object.reader().problems().count(), seen = ResultCount();
-  std::optional<Reader> value = BuiltInTemplate(object.reader(), kind);
-  FoundTemplate found{.value = value.value_or(object.reader()), .variables = variables_};
-  if (!value && IsHookTemplate(object.reader().node(), type)) {
-    found.origin = Origin::kKnownKind;
-    value = object.reader();
-  }
-  if (value) ReadTemplate(found, pod, object.reader(), nullptr);
-  // Nothing was found, and no mistake explains it. Containers in the wrong place are the usual reason.
-  if (ResultCount() > seen || object.reader().problems().count() > mistakes) return;
-  // The API server writes `status`, so containers in it are no mistake of the author.
-  for (const auto& [key, member] : object.reader().Members()) {
-    if (key == "status") continue;
-    if (auto stray = FirstContainerList(member)) {
-      stray->Fail("containers here are no part of a " + type.kind + ", whose pod " +
-                  (kind.path.empty() ? "is in spec" : "template is in " + std::string(kind.path)));
-      return;
-    }
-  }
-  AddUnread(object, type, pod, "has no container with an image here; render patches first");
-}
-
-bool ObjectVisitor::IsHookTemplate(const Node& object, const ObjectType& type) {
+// A template for the pods of ARC's container hooks has the pod in `spec`, and names like "$job".
+bool IsHookTemplate(const Node& object, const ObjectType& type) {
   const Node* containers = doc::ValueAt(object, {"spec", "containers"});
   if (type.kind != "PodTemplate" || containers == nullptr) return false;
   return std::any_of(containers->items.begin(), containers->items.end(),
                      [](const Node& item) { return doc::TextAt(item, {"name"}).starts_with('$'); });
 }
 
-void ObjectVisitor::VisitCustom(ObjectReader& object, const ObjectType& type) {
-  // Fields of custom resources may have any type, so only known places report mistakes.
-  doc::Problems ignored_problems("");
-  ObjectReader leniently(Reader(object.reader().node(), ignored_problems));
-  Pod pod = Describe(leniently, type);
-  pod.source = object.reader().problems().source();
-  const bool podless = IsPodless(type);
-  const std::size_t seen = ResultCount(), pods = manifests_.pods;
-  const std::size_t mistakes = object.reader().problems().count();
-  Claimed claimed;
-  std::optional<Workflow> workflow = FindWorkflow(object.reader(), type, variables_);
-  if (workflow) VisitWorkflow(*workflow, pod, object.reader(), claimed);
-  // Known places come first and claim their nodes, so that the search by shape below does not count the same
-  // image twice.
-  for (const KnownPlace& place : KnownPlaces()) {
-    if (place.kind == type.kind && place.group == type.group)
-      VisitPlace(place, pod, object.reader(), claimed);
-  }
-  for (const std::string& path : options_.pod_template_paths) {
-    for (const Reader& value : AtPath(object.reader(), path)) {
-      // A path to a place that is known already is right, although it finds nothing new.
-      if (claimed.contains(&value.node())) manifests_.matched_paths.insert(path);
-      FoundTemplate found{.value = value, .origin = Origin::kCustomPath, .variables = variables_};
-      if (ReadTemplate(found, pod, object.reader(), &claimed)) manifests_.matched_paths.insert(path);
-    }
-  }
-  if (!podless) VisitShapes(object.reader(), type, pod, claimed);
-  VisitTexts(object.reader(), type, pod);
-  if (ResultCount() > seen || manifests_.pods > pods || object.reader().problems().count() > mistakes) return;
-  manifests_.skipped[base::Truncate(TypeName(type), kLongestTypeShown)]++;
-  if (podless || type.kind.ends_with("List")) return;
-  // A run or a pipeline that only names other objects is complete. A Task has its own steps, so one without
-  // images is unread.
-  const bool refers = workflow && type.kind != "Task" && type.kind != "ClusterTask";
-  if (refers) return AddReferring(object, pod);
-  AddUnread(object, type, pod, "may run pods, and no image of it was found here");
+// Returns true for a text with the marker, for a hook template of ARC, and for Jenkins' configuration as
+// code.
+bool HoldsManifests(std::string_view text) {
+  if (text.find("# prefetchctl: manifest") != std::string_view::npos || text.starts_with("jenkins:"))
+    return true;
+  return text.find("kind: PodTemplate") != std::string_view::npos &&
+         text.find("$job") != std::string_view::npos;
 }
 
-void ObjectVisitor::AddReferring(ObjectReader& object, const Pod& pod) {
-  manifests_.unresolved.push_back(
-      {.why = PodTitle(pod) + " names no image here: they are in the objects that it refers to",
-       .at = object.KeyAt("kind").value_or(object.reader().node().at),
-       .holder_at = object.reader().node().at,
-       .pod = std::make_shared<const Pod>(pod)});
-}
-
-bool ObjectVisitor::ReadTemplate(const FoundTemplate& found, const Pod& pod, const Reader& object,
-                                 Claimed* claimed) {
-  const Node* image = nullptr;
-  if (found.shape == TemplateShape::kImage) image = found.value.node().Find(std::string(found.place->image));
-  if (claimed != nullptr &&
-      (claimed->contains(&found.value.node()) || (image != nullptr && claimed->contains(image))))
-    return false;
-  const std::size_t first = manifests_.uses.size();
-  const auto spec = ReadPodImages(found, pod, options_.policy, manifests_);
-  if (!spec) return false;
-  if (claimed != nullptr) Claim(found, *spec, image, *claimed);
-  if (found.shape != TemplateShape::kImage && found.shape != TemplateShape::kArgoDefaults) manifests_.pods++;
-  // Callers change only real specs of pods. A shape may be a coincidence, and the documents of an embedded
-  // text are copies.
-  const bool sure = found.origin != Origin::kShape && found.shape == TemplateShape::kPod;
-  if (pods_ != nullptr && sure && texts_.empty() && first < manifests_.uses.size()) {
-    const auto uses = manifests_.uses.begin() + static_cast<std::ptrdiff_t>(first);
-    pods_->push_back({&object.node(), *spec, {uses, manifests_.uses.end()}});
+// Gives everything in an embedded text the position of that text.
+void MoveTo(doc::Position at, Node& node) {
+  node.at = at;
+  for (Node& item : node.items) MoveTo(at, item);
+  for (doc::Member& member : node.members) {
+    member.at = at;
+    MoveTo(at, member.value);
   }
-  return true;
 }
 
 // Marks what has been read, so that no later search counts it again.
-void ObjectVisitor::Claim(const FoundTemplate& found, const Node* spec, const Node* image, Claimed& claimed) {
+void Claim(const FoundTemplate& found, const Node* spec, const Node* image, Claimed& claimed) {
   if (found.shape == TemplateShape::kImage) {
     if (image != nullptr) claimed.insert(image);
     return;
@@ -389,41 +140,359 @@ void ObjectVisitor::Claim(const FoundTemplate& found, const Node* spec, const No
   }
 }
 
-void ObjectVisitor::AddUnread(ObjectReader& object, const ObjectType& type, const Pod& pod,
-                              const std::string& why) {
-  const std::string name = TypeName(type);
-  const bool allowed = std::any_of(options_.allow_unread.begin(), options_.allow_unread.end(),
-                                   [&](const std::string& pattern) {
-                                     return pattern == type.kind || image::MatchesPattern(pattern, name);
-                                   });
-  if (allowed) return;
-  manifests_.unread.push_back({.type = base::Truncate(name, kLongestTypeShown),
-                               .why = why,
-                               .at = object.KeyAt("kind").value_or(object.reader().node().at),
-                               .pod = std::make_shared<const Pod>(pod)});
-}
+// Visits the objects of parsed manifests, and collects the images that their pods use. Not thread-safe. The
+// documents must outlive it.
+class ObjectVisitor {
+ public:
+  // `pods` may be null.
+  ObjectVisitor(const ReadOptions& options, Manifests& manifests, std::vector<PodInTree>* pods)
+      : options_(options), manifests_(manifests), pods_(pods) {}
 
-// Returns a number that grows with everything that was found. Callers compare it to learn whether an object
-// had anything.
-std::size_t ObjectVisitor::ResultCount() const {
-  return manifests_.uses.size() + manifests_.references.size() + manifests_.unresolved.size() + visited_;
-}
-
-Pod ObjectVisitor::Describe(ObjectReader& object, const ObjectType& type) const {
-  Pod pod{.source = object.reader().problems().source(),
-          .kind = base::Truncate(type.kind, kLongestTypeShown)};
-  pod.from_template = type != ObjectType{"", "Pod"};
-  if (std::optional<ObjectReader> metadata = object.Object("metadata")) {
-    pod.object_namespace = metadata->String("namespace").value_or("");
-    pod.name = metadata->String("name").value_or("");
-    std::string generated = metadata->String("generateName").value_or("");
-    if (pod.name.empty() && !generated.empty()) pod.name = generated + "*";
+  // Visits an object, or a sequence of objects.
+  void Visit(const Reader& value, const ImpliedType& implied) {
+    if (value.node().kind == Node::Kind::kSequence) {
+      for (const Reader& item : value.Items()) Visit(item, implied);
+      return;
+    }
+    // Jenkins' configuration as code has neither kind nor apiVersion, so this comes before both are required.
+    if (IsJenkins(value.node())) {
+      ObjectReader object(value);
+      return VisitCustom(object, {"", kJenkins});
+    }
+    if (IsSkipped(value.node(), implied)) return;
+    ObjectReader object(value);
+    if (value.node().kind != Node::Kind::kMapping) return;  // ObjectReader has reported the mistake.
+    const std::optional<ImpliedType> type = ReadType(object, implied);
+    if (!type) return;
+    if (IsList(value.node(), type->kind)) {
+      for (const Reader& item : object.Items("items")) Visit(item, ImpliedBy(*type));
+    } else {
+      VisitObject(object, TypeOf(type->api_version, type->kind));
+    }
   }
-  if (variables_) pod.name = variables_->Resolve(pod.name).text;
-  return pod;
-}
 
-namespace {
+  // Returns the type of the items of a list, which come one by one.
+  ImpliedType TypeOfItems(const Reader& list) const {
+    if (list.node().kind != Node::Kind::kMapping || IsSkipped(list.node(), {})) return {};
+    ObjectReader object(list);
+    return ImpliedBy(ReadType(object, {}).value_or(ImpliedType()));
+  }
+
+ private:
+  // Folders contain YAML that is no manifest, which is passed over there.
+  bool IsSkipped(const Node& value, const ImpliedType& implied) const {
+    return options_.non_manifests == NonManifests::kSkip && IsNoObject(value, implied);
+  }
+
+  void VisitObject(ObjectReader& object, const ObjectType& type) {
+    if (const BuiltInKind* kind = FindBuiltIn(type)) return VisitBuiltIn(object, type, *kind);
+    if (type.kind == "Template" && (type.group.empty() || type.group == "template.openshift.io")) {
+      return VisitTemplate(object);
+    }
+    VisitCustom(object, type);
+  }
+
+  // Visits the objects of OpenShift's Template, with the values of its parameters.
+  void VisitTemplate(ObjectReader& object) {
+    Variables inner = variables_ ? *variables_ : Variables();
+    // Parameters apply only within the template, so the outer variables are restored below.
+    SetParameters(object.reader(), "parameters", "value", "", inner);
+    const auto outer = std::exchange(variables_, std::make_shared<const Variables>(std::move(inner)));
+    for (const Reader& item : object.Items("objects")) Visit(item, {});
+    variables_ = outer;
+  }
+
+  // Kubernetes' own kinds have their pods in one known place. If nothing is found there, the object must
+  // explain itself: by a mistake, by containers in a wrong place, or as unread.
+  void VisitBuiltIn(ObjectReader& object, const ObjectType& type, const BuiltInKind& kind) {
+    const Pod pod = Describe(object, type);
+    const std::size_t mistakes = object.reader().problems().count(), seen = ResultCount();
+    std::optional<Reader> value = BuiltInTemplate(object.reader(), kind);
+    FoundTemplate found{.value = value.value_or(object.reader()), .variables = variables_};
+    if (!value && IsHookTemplate(object.reader().node(), type)) {
+      found.origin = Origin::kKnownKind;
+      value = object.reader();
+    }
+    if (value) ReadTemplate(found, pod, object.reader(), nullptr);
+    // Nothing was found, and no mistake explains it. Containers in the wrong place are the usual reason.
+    if (ResultCount() > seen || object.reader().problems().count() > mistakes) return;
+    // The API server writes `status`, so containers in it are no mistake of the author.
+    for (const auto& [key, member] : object.reader().Members()) {
+      if (key == "status") continue;
+      if (auto stray = FirstContainerList(member)) {
+        stray->Fail("containers here are no part of a " + type.kind + ", whose pod " +
+                    (kind.path.empty() ? "is in spec" : "template is in " + std::string(kind.path)));
+        return;
+      }
+    }
+    AddUnread(object, type, pod, "has no container with an image here; render patches first");
+  }
+
+  void VisitCustom(ObjectReader& object, const ObjectType& type) {
+    // Fields of custom resources may have any type, so only known places report mistakes.
+    doc::Problems ignored_problems("");
+    ObjectReader leniently(Reader(object.reader().node(), ignored_problems));
+    Pod pod = Describe(leniently, type);
+    pod.source = object.reader().problems().source();
+    const bool podless = IsPodless(type);
+    const std::size_t seen = ResultCount(), pods = manifests_.pods;
+    const std::size_t mistakes = object.reader().problems().count();
+    Claimed claimed;
+    std::optional<Workflow> workflow = FindWorkflow(object.reader(), type, variables_);
+    if (workflow) VisitWorkflow(*workflow, pod, object.reader(), claimed);
+    // Known places come first and claim their nodes, so that the search by shape below does not count the
+    // same image twice.
+    for (const KnownPlace& place : KnownPlaces()) {
+      if (place.kind == type.kind && place.group == type.group)
+        VisitPlace(place, pod, object.reader(), claimed);
+    }
+    for (const std::string& path : options_.pod_template_paths) {
+      for (const Reader& value : AtPath(object.reader(), path)) {
+        // A path to a place that is known already is right, although it finds nothing new.
+        if (claimed.contains(&value.node())) manifests_.matched_paths.insert(path);
+        FoundTemplate found{.value = value, .origin = Origin::kCustomPath, .variables = variables_};
+        if (ReadTemplate(found, pod, object.reader(), &claimed)) manifests_.matched_paths.insert(path);
+      }
+    }
+    if (!podless) VisitShapes(object.reader(), type, pod, claimed);
+    VisitTexts(object.reader(), type, pod);
+    if (ResultCount() > seen || manifests_.pods > pods || object.reader().problems().count() > mistakes)
+      return;
+    manifests_.skipped[base::Truncate(TypeName(type), kLongestTypeShown)]++;
+    if (podless || type.kind.ends_with("List")) return;
+    // A run or a pipeline that only names other objects is complete. A Task has its own steps, so one without
+    // images is unread.
+    const bool refers = workflow && type.kind != "Task" && type.kind != "ClusterTask";
+    if (refers) return AddReferring(object, pod);
+    AddUnread(object, type, pod, "may run pods, and no image of it was found here");
+  }
+
+  // Records an object whose pods are those of another object that it names.
+  void AddReferring(ObjectReader& object, const Pod& pod) {
+    manifests_.unresolved.push_back(
+        {.why = PodTitle(pod) + " names no image here: they are in the objects that it refers to",
+         .at = object.KeyAt("kind").value_or(object.reader().node().at),
+         .holder_at = object.reader().node().at,
+         .pod = std::make_shared<const Pod>(pod)});
+  }
+
+  // Returns true if there is a pod. Adds its nodes to `claimed`, so that no other search looks at them.
+  bool ReadTemplate(const FoundTemplate& found, const Pod& pod, const Reader& object, Claimed* claimed) {
+    const Node* image = nullptr;
+    if (found.shape == TemplateShape::kImage)
+      image = found.value.node().Find(std::string(found.place->image));
+    if (claimed != nullptr &&
+        (claimed->contains(&found.value.node()) || (image != nullptr && claimed->contains(image))))
+      return false;
+    const std::size_t first = manifests_.uses.size();
+    const auto spec = ReadPodImages(found, pod, options_.policy, manifests_);
+    if (!spec) return false;
+    if (claimed != nullptr) Claim(found, *spec, image, *claimed);
+    if (found.shape != TemplateShape::kImage && found.shape != TemplateShape::kArgoDefaults)
+      manifests_.pods++;
+    // Callers change only real specs of pods. A shape may be a coincidence, and the documents of an embedded
+    // text are copies.
+    const bool sure = found.origin != Origin::kShape && found.shape == TemplateShape::kPod;
+    if (pods_ != nullptr && sure && texts_.empty() && first < manifests_.uses.size()) {
+      const auto uses = manifests_.uses.begin() + static_cast<std::ptrdiff_t>(first);
+      pods_->push_back({&object.node(), *spec, {uses, manifests_.uses.end()}});
+    }
+    return true;
+  }
+
+  void AddUnread(ObjectReader& object, const ObjectType& type, const Pod& pod, const std::string& why) {
+    const std::string name = TypeName(type);
+    const bool allowed = std::any_of(options_.allow_unread.begin(), options_.allow_unread.end(),
+                                     [&](const std::string& pattern) {
+                                       return pattern == type.kind || image::MatchesPattern(pattern, name);
+                                     });
+    if (allowed) return;
+    manifests_.unread.push_back({.type = base::Truncate(name, kLongestTypeShown),
+                                 .why = why,
+                                 .at = object.KeyAt("kind").value_or(object.reader().node().at),
+                                 .pod = std::make_shared<const Pod>(pod)});
+  }
+
+  // Returns a number that grows with everything that was found. Callers compare it to learn whether an object
+  // had anything.
+  std::size_t ResultCount() const {
+    return manifests_.uses.size() + manifests_.references.size() + manifests_.unresolved.size() + visited_;
+  }
+
+  Pod Describe(ObjectReader& object, const ObjectType& type) const {
+    Pod pod{.source = object.reader().problems().source(),
+            .kind = base::Truncate(type.kind, kLongestTypeShown)};
+    pod.from_template = type != ObjectType{"", "Pod"};
+    if (std::optional<ObjectReader> metadata = object.Object("metadata")) {
+      pod.object_namespace = metadata->String("namespace").value_or("");
+      pod.name = metadata->String("name").value_or("");
+      std::string generated = metadata->String("generateName").value_or("");
+      if (pod.name.empty() && !generated.empty()) pod.name = generated + "*";
+    }
+    if (variables_) pod.name = variables_->Resolve(pod.name).text;
+    return pod;
+  }
+
+  void VisitPlace(const KnownPlace& place, const Pod& pod, const Reader& object, Claimed& claimed) {
+    for (const Reader& value : AtPath(object, place.path)) {
+      FoundTemplate found{
+          .value = value, .origin = Origin::kKnownKind, .place = &place, .variables = variables_};
+      if (place.form == PlaceForm::kImage) found.shape = TemplateShape::kImage;
+      if (!place.policy_path.empty()) {
+        const std::vector<Reader> holders = AtPath(object, place.policy_path);
+        if (!holders.empty()) found.defaults = holders.front();
+      }
+      ReadTemplate(found, pod, object, &claimed);
+    }
+  }
+
+  void VisitWorkflow(const Workflow& workflow, const Pod& pod, const Reader& object, Claimed& claimed) {
+    for (const FoundTemplate& found : workflow.templates) ReadTemplate(found, pod, object, &claimed);
+    for (const FoundTemplate& text : workflow.texts)
+      VisitText(text, pod, [&](const Reader& value) { VisitPart(value, pod); });
+    for (const FoundTemplate& text : workflow.parts)
+      VisitText(text, pod, [&](const Reader& value) { VisitPatch(value, pod); });
+    for (const FoundTemplate& text : workflow.patches) {
+      VisitText(text, pod, [&](const Reader& value) {
+        if (value.node().kind != Node::Kind::kMapping) return;
+        ReadTemplate({.value = value, .origin = Origin::kShape, .variables = text.variables}, pod, object,
+                     nullptr);
+      });
+    }
+  }
+
+  void VisitShapes(const Reader& object, const ObjectType& type, const Pod& pod, Claimed& claimed) {
+    const Shapes shapes = FindShapes(object, claimed);
+    for (FoundTemplate found : shapes.pods) {
+      found.variables = variables_;
+      if (type.kind == kJenkins) found.shape = TemplateShape::kJenkins;
+      ReadTemplate(found, pod, object, &claimed);
+    }
+    for (const ImageField& field : shapes.fields) AddField(field, pod);
+    if (shapes.objects.empty()) return;
+    Variables inner = variables_ ? *variables_ : Variables();
+    if (type.kind == "TriggerTemplate") SetParameters(object, "spec.params", "default", "tt.params.", inner);
+    const auto outer = std::exchange(variables_, std::make_shared<const Variables>(std::move(inner)));
+    for (const Reader& value : shapes.objects) {
+      visited_++;
+      Visit(value, {});
+    }
+    variables_ = outer;
+  }
+
+  // Visits a document of an embedded text: an object, or what looks like none.
+  void VisitPart(const Reader& value, const Pod& pod) {
+    if (IsNoObject(value.node(), {})) return VisitPatch(value, pod);
+    Visit(value, {});
+  }
+
+  // Visits a part of an object. Its images show by their shape, and it need not have any.
+  void VisitPatch(const Reader& value, const Pod& pod) {
+    // A JSON patch is a sequence of operations.
+    if (value.node().kind == Node::Kind::kSequence) {
+      for (const Reader& item : value.Items()) VisitPatch(item, pod);
+    } else if (value.node().kind == Node::Kind::kMapping) {
+      Claimed claimed;
+      VisitShapes(value, {}, pod, claimed);
+    }
+  }
+
+  // Adds an image whose pod a controller makes. Its policy is known only if it stands beside it.
+  void AddField(const ImageField& field, const Pod& owner) {
+    auto pod = std::make_shared<Pod>(owner);
+    pod->identity_elsewhere = true;
+    Variables::Resolved resolved{field.image, false};
+    if (field.unresolved)
+      // A field with a variable names no image until the variable has a value.
+      resolved = variables_ ? variables_->Resolve(field.image) : Variables::Resolved{field.image, true};
+    auto reference = image::Reference::Parse(resolved.text);
+    if (resolved.unresolved || !reference) {
+      manifests_.unresolved.push_back(
+          {.why = field.path + " of " + PodTitle(owner) +
+                  " has a variable for its image: " + base::Truncate(field.image, 200),
+           .at = field.key_at,
+           .holder_at = field.holder_at,
+           .pod = pod});
+      return;
+    }
+    ImageUse use{.image = resolved.text, .kind = UseKind::kField, .name = field.path};
+    use.reference = *std::move(reference);
+    if (field.policy != nullptr) use.explicit_policy = image::ParsePullPolicy(field.policy->text);
+    // The controller decides about the policy, so it is known only if it stands in the manifest, or if the
+    // cluster overrides all policies.
+    use.policy_known = use.explicit_policy.has_value() || options_.policy.assume_always_pull;
+    use.policy = EffectivePolicy(use.explicit_policy, use.reference, options_.policy);
+    use.at = field.at;
+    use.key_at = field.key_at;
+    use.holder_at = field.holder_at;
+    use.path = field.path;
+    use.pod = std::move(pod);
+    manifests_.uses.push_back(std::move(use));
+  }
+
+  // Visits manifests in texts of a ConfigMap, a Secret or Jenkins' templates.
+  void VisitTexts(const Reader& object, const ObjectType& type, const Pod& pod) {
+    if (type.kind != "ConfigMap" && type.kind != "Secret" && type.kind != kJenkins) return;
+    std::vector<Reader> texts;
+    if (type.kind == kJenkins) {
+      for (const Reader& value : AtPath(object, "jenkins.clouds.kubernetes.templates")) {
+        if (auto text = ObjectReader(value).Find("yaml")) texts.push_back(*text);
+      }
+    } else {
+      for (const char* key : {"data", "stringData"}) {
+        for (const Reader& data : AtPath(object, key)) {
+          for (const auto& member : data.Members()) texts.push_back(member.second);
+          if (type.kind == "Secret") continue;
+          for (const ImageField& field : FindDataImages(data)) AddField(field, pod);
+        }
+      }
+    }
+    for (const Reader& text : texts) {
+      if (text.node().kind != Node::Kind::kString) continue;
+      // Any other text of a ConfigMap may contain image names by chance, and is only read on request.
+      if (IsRunnerConfig(text.node().text)) {
+        ReadRunnerConfig(text.node().text, text.node().at, pod, options_.policy, manifests_);
+      } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
+        VisitText({.value = text, .variables = variables_}, pod,
+                  [&](const Reader& value) { Visit(value, {}); });
+      }
+    }
+  }
+
+  using TakeDocument = std::function<void(const Reader&)>;
+
+  // Passes on each document of a text. A text that cannot be read counts as an image that is not known.
+  void VisitText(const FoundTemplate& found, const Pod& pod, const TakeDocument& take) {
+    const Node& node = found.value.node();
+    if (node.kind != Node::Kind::kString) return;
+    doc::Problems problems(found.value.problems().source());
+    const std::string text = found.variables ? found.variables->Resolve(node.text).text : node.text;
+    // Kept until the end: uses refer to these nodes.
+    texts_.push_back(ParseManifests(text, problems, options_.limits));
+    if (!problems.empty()) {
+      manifests_.unresolved.push_back({.why = "the text in " + found.value.path() + " of " + PodTitle(pod) +
+                                              " cannot be read as a manifest",
+                                       .at = node.at,
+                                       .holder_at = node.at,
+                                       .pod = std::make_shared<const Pod>(pod)});
+      return;
+    }
+    const auto outer = std::exchange(variables_, found.variables);
+    for (Node& document : texts_.back()) {
+      // Positions inside an embedded text do not match lines of the file.
+      MoveTo(node.at, document);
+      take(Reader(document, found.value.problems(), found.value.path()));
+    }
+    variables_ = outer;
+  }
+
+  const ReadOptions& options_;
+  Manifests& manifests_;
+  std::vector<PodInTree>* pods_;
+  std::shared_ptr<const Variables> variables_;  // of the object around; nullptr: there are none
+  std::deque<std::vector<Node>> texts_;         // documents in texts, which Readers point to
+  std::size_t visited_ = 0;                     // objects within objects
+};
 
 // Visits the items of a list one by one, as the objects of a whole cluster may not fit in memory as one tree.
 void VisitJsonList(std::string_view text, doc::Problems& problems, const doc::Limits& limits,
@@ -447,6 +516,39 @@ void VisitJsonList(std::string_view text, doc::Problems& problems, const doc::Li
 
 }  // namespace
 
+std::vector<Node> ParseManifests(std::string_view text, doc::Problems& problems, const doc::Limits& limits) {
+  return doc::ReadKubernetesDocuments(text, problems, limits).value_or(std::vector<Node>());
+}
+
+std::vector<PodInTree> FindPods(const std::vector<Node>& documents, doc::Problems& problems,
+                                const ReadOptions& options) {
+  Manifests manifests;
+  std::vector<PodInTree> pods;
+  ObjectVisitor visitor(options, manifests, &pods);
+  for (const Node& document : documents) visitor.Visit(Reader(document, problems), {});
+  return pods;
+}
+
+Manifests ReadManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options) {
+  Manifests manifests;
+  if (IsRunnerConfig(text)) {
+    const Pod owner{.source = problems.source(), .kind = "GitLab runner", .from_template = true};
+    ReadRunnerConfig(text, {1, 1}, owner, options.policy, manifests);
+    return manifests;
+  }
+  ObjectVisitor visitor(options, manifests, nullptr);
+  for (const Node& document : ParseManifests(text, problems, options.limits)) {
+    visitor.Visit(Reader(document, problems), {});
+  }
+  return manifests;
+}
+
+Manifests ReadObject(const Node& object, doc::Problems& problems, const ReadOptions& options) {
+  Manifests manifests;
+  ObjectVisitor(options, manifests, nullptr).Visit(Reader(object, problems), {});
+  return manifests;
+}
+
 Manifests ReadLongManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options) {
   Manifests manifests;
   ObjectVisitor visitor(options, manifests, nullptr);
@@ -458,173 +560,6 @@ Manifests ReadLongManifests(std::string_view text, doc::Problems& problems, cons
   doc::KubernetesStream stream(text, problems, options.limits, doc::LimitScope::kDocument);
   while (std::optional<Node> document = stream.Next()) visitor.Visit(Reader(*document, problems), {});
   return manifests;
-}
-
-// Objects of other kinds than Kubernetes' own, and manifests in texts.
-
-void ObjectVisitor::VisitPlace(const KnownPlace& place, const Pod& pod, const Reader& object,
-                               Claimed& claimed) {
-  for (const Reader& value : AtPath(object, place.path)) {
-    FoundTemplate found{
-        .value = value, .origin = Origin::kKnownKind, .place = &place, .variables = variables_};
-    if (place.form == PlaceForm::kImage) found.shape = TemplateShape::kImage;
-    if (!place.policy_path.empty()) {
-      const std::vector<Reader> holders = AtPath(object, place.policy_path);
-      if (!holders.empty()) found.defaults = holders.front();
-    }
-    ReadTemplate(found, pod, object, &claimed);
-  }
-}
-
-void ObjectVisitor::VisitWorkflow(const Workflow& workflow, const Pod& pod, const Reader& object,
-                                  Claimed& claimed) {
-  for (const FoundTemplate& found : workflow.templates) ReadTemplate(found, pod, object, &claimed);
-  for (const FoundTemplate& text : workflow.texts)
-    VisitText(text, pod, [&](const Reader& value) { VisitPart(value, pod); });
-  for (const FoundTemplate& text : workflow.parts)
-    VisitText(text, pod, [&](const Reader& value) { VisitPatch(value, pod); });
-  for (const FoundTemplate& text : workflow.patches) {
-    VisitText(text, pod, [&](const Reader& value) {
-      if (value.node().kind != Node::Kind::kMapping) return;
-      ReadTemplate({.value = value, .origin = Origin::kShape, .variables = text.variables}, pod, object,
-                   nullptr);
-    });
-  }
-}
-
-void ObjectVisitor::VisitShapes(const Reader& object, const ObjectType& type, const Pod& pod,
-                                Claimed& claimed) {
-  const Shapes shapes = FindShapes(object, claimed);
-  for (FoundTemplate found : shapes.pods) {
-    found.variables = variables_;
-    if (type.kind == kJenkins) found.shape = TemplateShape::kJenkins;
-    ReadTemplate(found, pod, object, &claimed);
-  }
-  for (const ImageField& field : shapes.fields) AddField(field, pod);
-  if (shapes.objects.empty()) return;
-  Variables inner = variables_ ? *variables_ : Variables();
-  if (type.kind == "TriggerTemplate") SetParameters(object, "spec.params", "default", "tt.params.", inner);
-  const auto outer = std::exchange(variables_, std::make_shared<const Variables>(std::move(inner)));
-  for (const Reader& value : shapes.objects) {
-    visited_++;
-    Visit(value, {});
-  }
-  variables_ = outer;
-}
-
-void ObjectVisitor::VisitPart(const Reader& value, const Pod& pod) {
-  if (IsNoObject(value.node(), {})) return VisitPatch(value, pod);
-  Visit(value, {});
-}
-
-void ObjectVisitor::VisitPatch(const Reader& value, const Pod& pod) {
-  // A JSON patch is a sequence of operations.
-  if (value.node().kind == Node::Kind::kSequence) {
-    for (const Reader& item : value.Items()) VisitPatch(item, pod);
-  } else if (value.node().kind == Node::Kind::kMapping) {
-    Claimed claimed;
-    VisitShapes(value, {}, pod, claimed);
-  }
-}
-
-void ObjectVisitor::AddField(const ImageField& field, const Pod& owner) {
-  auto pod = std::make_shared<Pod>(owner);
-  pod->identity_elsewhere = true;
-  Variables::Resolved resolved{field.image, false};
-  if (field.unresolved)
-    // A field with a variable names no image until the variable has a value.
-    resolved = variables_ ? variables_->Resolve(field.image) : Variables::Resolved{field.image, true};
-  auto reference = image::Reference::Parse(resolved.text);
-  if (resolved.unresolved || !reference) {
-    manifests_.unresolved.push_back(
-        {.why = field.path + " of " + PodTitle(owner) +
-                " has a variable for its image: " + base::Truncate(field.image, 200),
-         .at = field.key_at,
-         .holder_at = field.holder_at,
-         .pod = pod});
-    return;
-  }
-  ImageUse use{.image = resolved.text, .kind = UseKind::kField, .name = field.path};
-  use.reference = *std::move(reference);
-  if (field.policy != nullptr) use.explicit_policy = image::ParsePullPolicy(field.policy->text);
-  // The controller decides about the policy, so it is known only if it stands in the manifest, or if the
-  // cluster overrides all policies.
-  use.policy_known = use.explicit_policy.has_value() || options_.policy.assume_always_pull;
-  use.policy = EffectivePolicy(use.explicit_policy, use.reference, options_.policy);
-  use.at = field.at;
-  use.key_at = field.key_at;
-  use.holder_at = field.holder_at;
-  use.path = field.path;
-  use.pod = std::move(pod);
-  manifests_.uses.push_back(std::move(use));
-}
-
-void ObjectVisitor::VisitTexts(const Reader& object, const ObjectType& type, const Pod& pod) {
-  if (type.kind != "ConfigMap" && type.kind != "Secret" && type.kind != kJenkins) return;
-  std::vector<Reader> texts;
-  if (type.kind == kJenkins) {
-    for (const Reader& value : AtPath(object, "jenkins.clouds.kubernetes.templates")) {
-      if (auto text = ObjectReader(value).Find("yaml")) texts.push_back(*text);
-    }
-  } else {
-    for (const char* key : {"data", "stringData"}) {
-      for (const Reader& data : AtPath(object, key)) {
-        for (const auto& member : data.Members()) texts.push_back(member.second);
-        if (type.kind == "Secret") continue;
-        for (const ImageField& field : FindDataImages(data)) AddField(field, pod);
-      }
-    }
-  }
-  for (const Reader& text : texts) {
-    if (text.node().kind != Node::Kind::kString) continue;
-    // Any other text of a ConfigMap may contain image names by chance, and is only read on request.
-    if (IsRunnerConfig(text.node().text)) {
-      ReadRunnerConfig(text.node().text, text.node().at, pod, options_.policy, manifests_);
-    } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
-      VisitText({.value = text, .variables = variables_}, pod,
-                [&](const Reader& value) { Visit(value, {}); });
-    }
-  }
-}
-
-bool ObjectVisitor::HoldsManifests(std::string_view text) {
-  if (text.find("# prefetchctl: manifest") != std::string_view::npos || text.starts_with("jenkins:"))
-    return true;
-  return text.find("kind: PodTemplate") != std::string_view::npos &&
-         text.find("$job") != std::string_view::npos;
-}
-
-void ObjectVisitor::MoveTo(doc::Position at, Node& node) {
-  node.at = at;
-  for (Node& item : node.items) MoveTo(at, item);
-  for (doc::Member& member : node.members) {
-    member.at = at;
-    MoveTo(at, member.value);
-  }
-}
-
-void ObjectVisitor::VisitText(const FoundTemplate& found, const Pod& pod, const TakeDocument& take) {
-  const Node& node = found.value.node();
-  if (node.kind != Node::Kind::kString) return;
-  doc::Problems problems(found.value.problems().source());
-  const std::string text = found.variables ? found.variables->Resolve(node.text).text : node.text;
-  // Kept until the end: uses refer to these nodes.
-  texts_.push_back(ParseManifests(text, problems, options_.limits));
-  if (!problems.empty()) {
-    manifests_.unresolved.push_back({.why = "the text in " + found.value.path() + " of " + PodTitle(pod) +
-                                            " cannot be read as a manifest",
-                                     .at = node.at,
-                                     .holder_at = node.at,
-                                     .pod = std::make_shared<const Pod>(pod)});
-    return;
-  }
-  const auto outer = std::exchange(variables_, found.variables);
-  for (Node& document : texts_.back()) {
-    // Positions inside an embedded text do not match lines of the file.
-    MoveTo(node.at, document);
-    take(Reader(document, found.value.problems(), found.value.path()));
-  }
-  variables_ = outer;
 }
 
 }  // namespace prefetch::manifest
