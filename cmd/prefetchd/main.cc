@@ -100,12 +100,14 @@ Flags ParseFlags(int argc, char** argv) {
   app.get_formatter()->column_width(42);
   Flags flags;
   config::RawConfig& raw = flags.config;
-  for (const config::Setting& setting : config::Settings()) {
-    CLI::Option* option = std::visit(
-        [&](auto member) { return Bind(app, config::FlagOf(setting), config::HelpOf(setting), raw.*member); },
-        setting.member);
-    const bool shown = setting.place != config::SettingPlace::kFileFirst;
-    option->group(shown ? config::GroupTitle(setting.group) : "");
+  for (const config::SettingGroup& group : config::kSettingGroups) {
+    for (const config::Setting& setting : group.settings) {
+      auto bind = [&](auto member) {
+        return Bind(app, config::FlagOf(setting), config::HelpOf(setting), raw.*member);
+      };
+      CLI::Option* option = std::visit(bind, setting.member);
+      option->group(setting.place != config::SettingPlace::kFileFirst ? group.title : "");
+    }
   }
   try {
     app.parse(argc, argv);

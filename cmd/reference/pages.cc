@@ -203,14 +203,10 @@ std::string SettingCells(const config::Setting& setting) {
 
 std::string SettingTables() {
   std::string text;
-  std::optional<config::SettingGroup> group;
-  for (const config::Setting& setting : config::Settings()) {
-    if (group != setting.group) {
-      group = setting.group;
-      text += std::string(text.empty() ? "## " : "\n## ") + config::GroupTitle(setting.group) +
-              "\n\n| field | flag | variable | default | meaning |\n|---|---|---|---|---|\n";
-    }
-    text += SettingCells(setting);
+  for (const config::SettingGroup& group : config::kSettingGroups) {
+    text += std::string(text.empty() ? "## " : "\n## ") + group.title +
+            "\n\n| field | flag | variable | default | meaning |\n|---|---|---|---|---|\n";
+    for (const config::Setting& setting : group.settings) text += SettingCells(setting);
   }
   return text;
 }

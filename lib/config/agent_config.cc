@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
+#include <span>
 #include <type_traits>
 #include <variant>
 
@@ -99,13 +99,12 @@ void SetAsGiven(const RawConfig& raw, AgentConfig& config) {
   }
 }
 
-// Rejects relative paths among the settings of these groups that SetAsGiven takes.
-void CheckPaths(const RawConfig& raw, std::initializer_list<SettingGroup> groups, Mistakes& mistakes) {
-  for (const Setting& setting : Settings()) {
+// Rejects relative paths among those of these settings that SetAsGiven takes.
+void CheckPaths(const RawConfig& raw, std::span<const Setting> settings, Mistakes& mistakes) {
+  for (const Setting& setting : settings) {
     const bool is_path = setting.sets.index() != 0 && std::string_view(setting.pattern) == kPath;
-    const bool in_groups = std::find(groups.begin(), groups.end(), setting.group) != groups.end();
     const Setting::Text* text = std::get_if<Setting::Text>(&setting.member);
-    if (is_path && in_groups && text != nullptr) AbsolutePath(raw.**text, mistakes);
+    if (is_path && text != nullptr) AbsolutePath(raw.**text, mistakes);
   }
 }
 
@@ -129,7 +128,7 @@ void SetRegistry(const RawConfig& raw, RegistryConfig& config, Mistakes& mistake
     mistakes.Add(raw.registry_config_path->source,
                  "must be containerd's config_path: absolute, or several with :");
   }
-  CheckPaths(raw, {SettingGroup::kRegistry}, mistakes);
+  CheckPaths(raw, kRegistrySettings, mistakes);
   config.http_proxy = ProxyUrl(raw.registry_http_proxy, mistakes);
   config.https_proxy = ProxyUrl(raw.registry_https_proxy, mistakes);
 }
@@ -264,7 +263,7 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
     if (path.empty()) mistakes.Add(raw.list->source, "must not be empty");
   }
   config.runtime_endpoint = RuntimeEndpoint(raw.runtime_endpoint, mistakes);
-  CheckPaths(raw, {SettingGroup::kRuntime}, mistakes);
+  CheckPaths(raw, kRuntimeSettings, mistakes);
   CheckProviderPair(raw, mistakes);
   for (const std::string& path : config.docker_configs) {
     if (!path.starts_with('/')) mistakes.Add(raw.docker_config->source, "must be an absolute path");
@@ -272,7 +271,7 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   config.kubelet = KubeletModeOf(raw, mistakes);
   config.kubelet_version = Checked(raw.kubelet_version, CheckedKubeletVersion, mistakes).value_or("");
   config.kubelet_rules = Checked(raw.kubelet_rules, CheckedKubeletRules, mistakes);
-  CheckPaths(raw, {SettingGroup::kKubelet}, mistakes);
+  CheckPaths(raw, kKubeletSettings, mistakes);
   config.kubelet_verification =
       WordOf<kubelet::VerificationPolicy>(raw.kubelet_verification, "kubelet-verification", mistakes);
   config.kubelet_proc = AbsolutePath(raw.kubelet_proc, mistakes);
@@ -294,10 +293,11 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   config.pull_secrets = raw.pull_secrets.value_or(std::vector<PullSecret>());
   config.provider_environment = raw.provider_environment.value_or(PluginEnvironment());
   config.limits = raw.limits.value_or(plan::Limits());
-  CheckPaths(raw,
-             {SettingGroup::kList, SettingGroup::kTouch, SettingGroup::kNode, SettingGroup::kEndpoints,
-              SettingGroup::kOnce},
-             mistakes);
+  using Rows = std::span<const Setting>;
+  for (Rows others : {Rows(kListSettings), Rows(kTouchSettings), Rows(kNodeSettings),
+                      Rows(kEndpointsSettings), Rows(kOnceSettings)}) {
+    CheckPaths(raw, others, mistakes);
+  }
   if (config.limits.download_bytes_per_second > 0 && config.fetch != FetchMode::kAuto) {
     mistakes.Add("limits.downloadBytesPerSecond", "has a meaning only with fetch: auto");
   }

@@ -7,28 +7,6 @@
 
 namespace prefetch::config {
 
-const char* GroupTitle(SettingGroup group) {
-  switch (group) {
-    case SettingGroup::kList:
-      return "List and configuration";
-    case SettingGroup::kRuntime:
-      return "Runtime and credentials";
-    case SettingGroup::kKubelet:
-      return "Kubelet: how it decides about pods";
-    case SettingGroup::kRegistry:
-      return "Registries: checks for changed tags";
-    case SettingGroup::kTouch:
-      return "Touch: images that kubelet has closed";
-    case SettingGroup::kNode:
-      return "Node object: state for the cluster";
-    case SettingGroup::kEndpoints:
-      return "Endpoints and logs";
-    case SettingGroup::kOnce:
-      return "One run";
-  }
-  std::abort();
-}
-
 // A name in the source that is in no row is an error of the program.
 const Setting& SettingNamed(std::string_view name) {
   for (const Setting& setting : Settings()) {
