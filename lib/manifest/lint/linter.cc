@@ -83,9 +83,7 @@ void Linter::Remember(const ImageUse& use, bool weak_in_pod) {
   if (!use.policy_known) return;
   if (IsCheckContainer(use)) {
     // A check that is weaker within its own pod has a finding already.
-    if (!weak_in_pod && checks_.size() < kMostChecks) {
-      checks_.push_back({use, AtPolicy(RuleId::kWeakerCheck, use, "")});
-    }
+    if (!weak_in_pod && checks_.size() < kMostChecks) checks_.push_back(use);
     return;
   }
   auto [known, is_new] = strongest_.emplace(name, Strongest());
@@ -107,14 +105,11 @@ void Linter::ListedOnly(Findings& findings) const {
 }
 
 void Linter::WeakerChecks(Findings& findings) const {
-  for (const Check& check : checks_) {
-    auto strong = strongest_.find(check.use.reference->Normalized());
-    if (strong == strongest_.end() || strong->second.policy <= check.use.policy) continue;
-    Finding finding = check.finding;
-    finding.message = WeakerCheckMessage(check.use, strong->second.subject, strong->second.policy);
-    finding.other = strong->second.place;
-    finding.other_message = "the stronger policy";
-    findings.push_back(std::move(finding));
+  for (const ImageUse& check : checks_) {
+    auto strong = strongest_.find(check.reference->Normalized());
+    if (strong == strongest_.end() || strong->second.policy <= check.policy) continue;
+    findings.push_back(
+        WeakerCheck(check, strong->second.subject, strong->second.policy, strong->second.place));
   }
 }
 
@@ -208,24 +203,14 @@ void NamesInUse::Add(const image::Reference& reference, const Place& place, doc:
   }
 }
 
-namespace {
-
-struct Pair {
-  const Place& second;
-  doc::Position block;
-  const Place& first;
-};
-
-Finding TwoNamesFinding(const Pair& pair, std::string message, const std::string& first_name) {
+Finding NamesInUse::AtSecond(const Name& name, const Name& first, std::string message) {
   return {.rule = RuleId::kTwoNames,
-          .place = pair.second,
-          .block = pair.block,
+          .place = name.place,
+          .block = name.block,
           .message = std::move(message),
-          .other = pair.first,
-          .other_message = first_name + " is named here"};
+          .other = first.place,
+          .other_message = first.reference.written() + " is named here"};
 }
-
-}  // namespace
 
 // Finds one repository in several spellings, such as "nginx" and "docker.io/library/nginx".
 void NamesInUse::Spellings(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
@@ -235,12 +220,11 @@ void NamesInUse::Spellings(const std::vector<std::size_t>& names, std::vector<Fi
     const Name& name = names_[i];
     if (!reported.insert(image::WrittenName(name.reference.written())).second || AreListed(first, name))
       continue;
-    findings.push_back(TwoNamesFinding(
-        {name.place, name.block, first.place},
-        "one repository by two names: " + std::string(image::WrittenName(name.reference.written())) +
-            " here, " + std::string(image::WrittenName(first.reference.written())) + " in " +
-            first.place.file,
-        first.reference.written()));
+    findings.push_back(
+        AtSecond(name, first,
+                 "one repository by two names: " + std::string(image::WrittenName(name.reference.written())) +
+                     " here, " + std::string(image::WrittenName(first.reference.written())) + " in " +
+                     first.place.file));
   }
 }
 
@@ -253,12 +237,10 @@ void NamesInUse::TagAndDigest(const std::vector<std::size_t>& names, std::vector
   if (other == names.end()) return;
   const Name& name = names_[*other];
   bool digest = name.reference.has_digest();
-  findings.push_back(TwoNamesFinding({name.place, name.block, first.place},
-                                     first.reference.Repository() + " by " + (digest ? "digest" : "tag") +
-                                         " here and by " + (digest ? "tag" : "digest") + " in " +
-                                         first.place.file + ": " + name.reference.written() + ", " +
-                                         first.reference.written(),
-                                     first.reference.written()));
+  findings.push_back(AtSecond(name, first,
+                              first.reference.Repository() + " by " + (digest ? "digest" : "tag") +
+                                  " here and by " + (digest ? "tag" : "digest") + " in " + first.place.file +
+                                  ": " + name.reference.written() + ", " + first.reference.written()));
 }
 
 // Finds one image under the names of several repositories.
@@ -268,11 +250,9 @@ void NamesInUse::SameDigest(const std::vector<std::size_t>& names, std::vector<F
   for (std::size_t i : names) {
     const Name& name = names_[i];
     if (!reported.insert(name.reference.Repository()).second || AreListed(first, name)) continue;
-    findings.push_back(TwoNamesFinding({name.place, name.block, first.place},
-                                       "the same digest in two repositories: " + name.reference.Repository() +
-                                           " here, " + first.reference.Repository() + " in " +
-                                           first.place.file,
-                                       first.reference.written()));
+    findings.push_back(AtSecond(name, first,
+                                "the same digest in two repositories: " + name.reference.Repository() +
+                                    " here, " + first.reference.Repository() + " in " + first.place.file));
   }
 }
 
@@ -288,10 +268,9 @@ void NamesInUse::Mirrors(const std::vector<std::size_t>& names, std::vector<Find
         });
     if (first == names.begin() + static_cast<std::ptrdiff_t>(i)) continue;
     const Name& other = names_[*first];
-    findings.push_back(TwoNamesFinding({name.place, name.block, other.place},
-                                       "perhaps one image in two registries: " + name.reference.written() +
-                                           " here, " + other.reference.written() + " in " + other.place.file,
-                                       other.reference.written()));
+    findings.push_back(AtSecond(name, other,
+                                "perhaps one image in two registries: " + name.reference.written() +
+                                    " here, " + other.reference.written() + " in " + other.place.file));
   }
 }
 

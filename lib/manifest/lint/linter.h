@@ -41,6 +41,8 @@ class NamesInUse {
     bool listed = false;
   };
   static bool AreListed(const Name& a, const Name& b) { return a.listed && b.listed; }
+  // The finding is at `name`, which came after `first`.
+  static Finding AtSecond(const Name& name, const Name& first, std::string message);
   using Groups = std::unordered_map<std::string, std::vector<std::size_t>>;
 
   void Spellings(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const;
@@ -102,11 +104,6 @@ class Linter {
     Place place;
     std::string subject;
   };
-  // A check that may turn out to be weaker than a container of another pod.
-  struct Check {
-    ImageUse use;
-    Finding finding;  // the place of it
-  };
 
   void AddUnreadObject(const UnreadObject& object, Ignores& ignores);
   void Pods(const std::vector<ImageUse>& uses, Findings& findings);
@@ -121,7 +118,7 @@ class Linter {
   NamesInUse names_;
   std::unordered_set<std::string> used_;  // normalised names in manifests
   std::unordered_map<std::string, Strongest> strongest_;
-  std::vector<Check> checks_;
+  std::vector<ImageUse> checks_;  // those that may turn out to be weaker than a container of another pod
   std::unordered_map<std::string, Ignores> ignores_;  // by file; only of those that have any
   std::unordered_map<std::string, std::size_t> file_order_;
   std::size_t lists_ = 0;  // the first numbers of file_order_ are the lists', which come last in the result

@@ -26,15 +26,19 @@ const Rule* FindRule(std::string_view id) {
   return nullptr;
 }
 
-Finding AtImage(RuleId rule, const ImageUse& use, std::string message) {
+Finding AtImage(RuleId rule, const ImageUse& use, std::string message, const std::optional<Place>& other,
+                std::string other_message) {
   return {.rule = rule,
           .place = {use.pod->source, use.key_at},
           .block = use.holder_at,
-          .message = std::move(message)};
+          .message = std::move(message),
+          .other = other,
+          .other_message = std::move(other_message)};
 }
 
-Finding AtPolicy(RuleId rule, const ImageUse& use, std::string message) {
-  Finding finding = AtImage(rule, use, std::move(message));
+Finding AtPolicy(RuleId rule, const ImageUse& use, std::string message, const std::optional<Place>& other,
+                 std::string other_message) {
+  Finding finding = AtImage(rule, use, std::move(message), other, std::move(other_message));
   if (use.policy_key_at) finding.place.at = *use.policy_key_at;
   return finding;
 }

@@ -166,9 +166,11 @@ struct Finding {
 };
 
 // A finding at the key of a use's image.
-Finding AtImage(RuleId rule, const ImageUse& use, std::string message);
+Finding AtImage(RuleId rule, const ImageUse& use, std::string message, const std::optional<Place>& other = {},
+                std::string other_message = "");
 // At the key of its policy; where none is written, at the image's, where it would stand.
-Finding AtPolicy(RuleId rule, const ImageUse& use, std::string message);
+Finding AtPolicy(RuleId rule, const ImageUse& use, std::string message,
+                 const std::optional<Place>& other = {}, std::string other_message = "");
 
 // `quay.io/acme/app:v1 (container "app")`.
 std::string UseTitle(const ImageUse& use);

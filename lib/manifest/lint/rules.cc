@@ -33,10 +33,14 @@ bool ListNeedsSecrets(std::span<const ImageUse> uses, const ListedImages& listed
 
 }  // namespace
 
-std::string WeakerCheckMessage(const ImageUse& weak, const std::string& strong, image::PullPolicy policy) {
+Finding WeakerCheck(const ImageUse& weak, const std::string& strong, image::PullPolicy policy,
+                    const Place& strong_place) {
   std::string name = weak.name.empty() ? "this container" : "container \"" + weak.name + "\"";
-  return name + " has " + std::string(image::PullPolicyName(weak.policy)) + " where " + strong + " has " +
-         std::string(image::PullPolicyName(policy)) + ", for the same image: " + weak.image;
+  return AtPolicy(RuleId::kWeakerCheck, weak,
+                  name + " has " + std::string(image::PullPolicyName(weak.policy)) + " where " + strong +
+                      " has " + std::string(image::PullPolicyName(policy)) +
+                      ", for the same image: " + weak.image,
+                  strong_place, "the stronger policy");
 }
 
 // Only if every image of the pod is listed: one image that is not may need the secret.
@@ -66,10 +70,8 @@ void WeakerCheckInPod(std::span<const ImageUse> uses, Findings& findings) {
     });
     if (strong == uses.end()) continue;
     std::string who = strong->name.empty() ? "another" : "\"" + strong->name + "\"";
-    Finding finding = AtPolicy(RuleId::kWeakerCheck, weak, WeakerCheckMessage(weak, who, strong->policy));
-    finding.other = Place{strong->pod->source, strong->policy_key_at.value_or(strong->key_at)};
-    finding.other_message = "the stronger policy";
-    findings.push_back(std::move(finding));
+    findings.push_back(WeakerCheck(weak, who, strong->policy,
+                                   {strong->pod->source, strong->policy_key_at.value_or(strong->key_at)}));
   }
 }
 
@@ -189,13 +191,11 @@ void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& fi
   for (const std::string& os : OrAny(nodes.operating_systems)) {
     for (const std::string& architecture : OrAny(nodes.architectures)) {
       if (Covers(entries, os, architecture)) continue;
-      Finding finding =
-          AtImage(RuleId::kOtherPlatform, use,
-                  "the pod may run on nodes of " + DemandText(os, architecture) + ", and the list has " +
-                      UseTitle(use) + " for " + PlatformsOf(entries) + " only");
-      finding.other = entries.front()->place;
-      finding.other_message = "the entry";
-      findings.push_back(std::move(finding));
+      findings.push_back(AtImage(RuleId::kOtherPlatform, use,
+                                 "the pod may run on nodes of " + DemandText(os, architecture) +
+                                     ", and the list has " + UseTitle(use) + " for " + PlatformsOf(entries) +
+                                     " only",
+                                 entries.front()->place, "the entry"));
       return;
     }
   }
@@ -215,13 +215,11 @@ void OtherNodes(const ImageUse& use, const ListedImages& listed, Findings& findi
   auto differs = [&](const ListedImage* entry) { return difference(entry) != entry->node_selector.end(); };
   if (entries.empty() || !std::all_of(entries.begin(), entries.end(), differs)) return;
   const auto& [label, value] = *difference(entries.front());
-  Finding finding =
-      AtImage(RuleId::kOtherNodes, use,
-              "the pod demands nodes with " + label + "=" + demanded.at(label) + ", and the list has " +
-                  UseTitle(use) + " for nodes with " + label + "=" + value);
-  finding.other = entries.front()->place;
-  finding.other_message = "the entry";
-  findings.push_back(std::move(finding));
+  findings.push_back(AtImage(RuleId::kOtherNodes, use,
+                             "the pod demands nodes with " + label + "=" + demanded.at(label) +
+                                 ", and the list has " + UseTitle(use) + " for nodes with " + label + "=" +
+                                 value,
+                             entries.front()->place, "the entry"));
 }
 
 // PF105, where no entry of the image is for such a pod.
@@ -233,13 +231,11 @@ void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findi
   };
   if (entries.empty() || std::any_of(entries.begin(), entries.end(), is_for)) return;
   const image::PodCredentialRefs& as = entries.front()->ready_as;
-  Finding finding =
-      AtImage(RuleId::kNotReadyAs, use,
-              "listed for pods " + image::DescribeCredentials(as) + " (readyAs), and " + PodTitle(*use.pod) +
-                  " " + PodMismatchReason(*use.pod, as) + ": " + UseTitle(use));
-  finding.other = entries.front()->place;
-  finding.other_message = "the entry";
-  findings.push_back(std::move(finding));
+  findings.push_back(AtImage(RuleId::kNotReadyAs, use,
+                             "listed for pods " + image::DescribeCredentials(as) + " (readyAs), and " +
+                                 PodTitle(*use.pod) + " " + PodMismatchReason(*use.pod, as) + ": " +
+                                 UseTitle(use),
+                             entries.front()->place, "the entry"));
 }
 
 // PF201 and PF202.

@@ -67,7 +67,8 @@ void NeedlessPullSecrets(std::span<const ImageUse> uses, const ListedImages& lis
 // An init container, or one that checks, with a weaker policy than another container has for the same image.
 void WeakerCheckInPod(std::span<const ImageUse> uses, Findings& findings);
 
-// PF204's message about `weak` beside a container `strong` of the same image.
-std::string WeakerCheckMessage(const ImageUse& weak, const std::string& strong, image::PullPolicy policy);
+// PF204 about `weak` beside a container `strong` of the same image, whose policy stands at `strong_place`.
+Finding WeakerCheck(const ImageUse& weak, const std::string& strong, image::PullPolicy policy,
+                    const Place& strong_place);
 
 }  // namespace prefetch::manifest::lint
