@@ -3,6 +3,7 @@
 // Put and its kin: small changes of a tree in place.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -91,15 +92,19 @@ Node& Sub(Node& mapping, std::string_view key);
 // Returns the value under `key` of a mapping; nullptr if there is none, or this is no mapping.
 Node* Find(Node& mapping, std::string_view key);
 
-// Calls `use` with each value that `path` leads to; sequences on the way are gone through.
-template <typename Use>
-void ForEachAt(Node& node, const std::vector<std::string>& path, std::size_t from, const Use& use) {
+// Calls `use` with each value that the keys of `path` lead to, from the one at `from` on. Sequences on the
+// way are gone through, and "*" is every key.
+template <typename AnyNode, typename Use, typename Keys = std::vector<std::string>>
+void ForEachAt(AnyNode& node, const Keys& path, std::size_t from, const Use& use) {
   if (node.kind == Node::Kind::kSequence) {
-    for (Node& item : node.items) ForEachAt(item, path, from, use);
+    for (auto& item : node.items) ForEachAt(item, path, from, use);
     return;
   }
   if (from == path.size()) return use(node);
-  if (Node* next = Find(node, path[from])) ForEachAt(*next, path, from + 1, use);
+  const std::string_view key = path[from];
+  for (auto& member : node.members) {
+    if (key == "*" || key == member.key) ForEachAt(member.value, path, from + 1, use);
+  }
 }
 
 }  // namespace prefetch::doc

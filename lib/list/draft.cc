@@ -1,6 +1,7 @@
 #include "list/draft.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/scrub.h"
 #include "base/text.h"
@@ -183,19 +184,6 @@ constexpr ForeignKind kKinds[] = {
 };
 constexpr ForeignKind kCompose{"", "", "services.*.image"};
 
-void Walk(const Node& node, const std::vector<std::string_view>& steps, std::size_t done,
-          std::vector<const Node*>& found) {
-  if (node.kind == Node::Kind::kSequence) {
-    for (const Node& item : node.items) Walk(item, steps, done, found);
-  } else if (done == steps.size()) {
-    found.push_back(&node);
-  } else {
-    for (const doc::Member& member : node.members) {
-      if (steps[done] == "*" || steps[done] == member.key) Walk(member.value, steps, done + 1, found);
-    }
-  }
-}
-
 // Returns an empty text for an absent member.
 std::string TextAt(const Node& node, const char* key) {
   const Node* value = node.Find(key);
@@ -223,29 +211,25 @@ class ForeignReader {
   }
 
   void Row(const ForeignKind& row, const Node& document) {
-    std::vector<const Node*> found;
-    Walk(document, row.path.empty() ? std::vector<std::string_view>() : base::Split(row.path, '.'), 0, found);
-    for (const Node* node : found) {
+    doc::ForEachAt(document, base::Split(row.path, '.'), 0, [&](const Node& node) {
       switch (row.spelling) {
         case Spelling::kName: {
-          const std::string named = TextAt(*node, "name");
-          Add(node->kind == Node::Kind::kMapping ? (named.empty() ? TextAt(*node, "image") : named)
-                                                 : node->text,
-              node->at);
+          const std::string named = TextAt(node, "name");
+          Add(node.kind == Node::Kind::kMapping ? (named.empty() ? TextAt(node, "image") : named) : node.text,
+              node.at);
           break;
         }
         case Spelling::kPairs:
-          Pairs(*node);
+          Pairs(node);
           break;
         case Spelling::kTags:
-          for (const doc::Member& image : node->members) {
-            std::vector<const Node*> tags;
-            Walk(image.value, {"tags", "tag"}, 0, tags);
-            for (const Node* tag : tags) Add(image.key + ":" + tag->text, tag->at);
+          for (const doc::Member& image : node.members) {
+            doc::ForEachAt(image.value, std::array{"tags", "tag"}, 0,
+                           [&](const Node& tag) { Add(image.key + ":" + tag.text, tag.at); });
           }
           break;
       }
-    }
+    });
   }
 
   // Reads the table of `crictl images`: the header "IMAGE TAG IMAGE ID SIZE", then a row for each image. Rows
