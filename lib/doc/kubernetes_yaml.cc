@@ -247,7 +247,6 @@ bool KeyOfScalar(ScalarType type, const Node& node, std::string& key) {
 
 using Index = std::uint32_t;
 constexpr Index kNoIndex = ~Index{0};
-constexpr std::size_t kMostTagBytes = 1024;
 
 // A node as it was written. Aliases and merges are resolved after the document's end, as in go-yaml.
 struct WrittenNode {
@@ -263,10 +262,10 @@ struct WrittenNode {
 
 // Collects the events of one document. Memory is bounded by the limits of nodes and depth before anything is
 // decoded.
-class WrittenDocument {
+class WrittenDocument : LimitedReader {
  public:
-  WrittenDocument(Problems& problems, const Limits& limits, const LimitUsage& usage)
-      : problems_(problems), limits_(limits), usage_(usage) {}
+  WrittenDocument(Problems& problems, const Limits& limits, LimitUsage& usage)
+      : LimitedReader(problems, limits, usage) {}
 
   // Returns false, with the problem added, after a mistake. `at` is the place of the event.
   bool Take(const yaml_event_t& event, Position at) {
@@ -275,8 +274,7 @@ class WrittenDocument {
         const auto& scalar = event.data.scalar;
         WrittenNode node{.plain = scalar.plain_implicit != 0, .at = at, .tag = TextOf(scalar.tag)};
         node.text.assign(reinterpret_cast<const char*>(scalar.value), scalar.length);
-        if (node.tag.size() > kMostTagBytes) return Stop(at, "has a tag of more than 1024 bytes");
-        return Add(std::move(node), TextOf(scalar.anchor)) != kNoIndex;
+        return CheckTagLength(node.tag, at) && Add(std::move(node), TextOf(scalar.anchor)) != kNoIndex;
       }
       case YAML_ALIAS_EVENT: {
         const auto found = anchors_.find(TextOf(event.data.alias.anchor));
@@ -309,11 +307,6 @@ class WrittenDocument {
   bool empty() const { return nodes_.empty(); }
 
  private:
-  bool Stop(Position at, const std::string& message) {
-    problems_.Add(at, "", message);
-    return false;
-  }
-
   Index Add(WrittenNode node, const std::string& anchor) {
     if (usage_.nodes + nodes_.size() >= limits_.nodes) {
       Stop(node.at, "has more than " + std::to_string(limits_.nodes) + " values");
@@ -327,35 +320,30 @@ class WrittenDocument {
   }
 
   bool Begin(WrittenNode::Kind kind, const std::string& anchor, Position at) {
-    if (open_.size() == limits_.depth) {
-      return Stop(at, "is nested deeper than " + std::to_string(limits_.depth) + " levels");
-    }
+    if (open_.size() == limits_.depth) return TooDeep(at);
     const Index index = Add({.kind = kind, .at = at}, anchor);
     open_.push_back(index);
     return index != kNoIndex;
   }
 
-  Problems& problems_;
-  const Limits& limits_;
-  const LimitUsage& usage_;
   std::vector<WrittenNode> nodes_;  // the first is the root
   std::vector<Index> open_;
   std::map<std::string, Index> anchors_;
 };
 
 // Makes the tree that the written document means: resolves aliases, merges and scalars. An alias copies its
-// node, so a short document can become a huge tree. Count() therefore limits what is copied.
-class Decoder {
+// node, so a short document can become a huge tree. CountNode() therefore limits what is copied.
+class Decoder : LimitedReader {
  public:
   Decoder(const WrittenDocument& written, Problems& problems, RepeatedKeys repeated, const Limits& limits,
           LimitUsage& usage)
-      : written_(written), problems_(problems), repeated_(repeated), limits_(limits), usage_(usage) {}
+      : LimitedReader(problems, limits, usage), written_(written), repeated_(repeated) {}
 
   // Returns false, with the problem added, if the document cannot be read. An alias has its own place, and
   // what is within it has the place where it was written.
   bool Decode(Index index, Position at, std::size_t depth, Node& node) {
     const WrittenNode& from = written_[index];
-    if (!Count(from, at)) return false;
+    if (!CountNode(from, at)) return false;
     if (from.kind == WrittenNode::Kind::kAlias) {
       return ThroughAlias(index, at, [&] { return Decode(from.alias, at, depth, node); });
     }
@@ -393,32 +381,14 @@ class Decoder {
   // The keys of one mapping, as JSON has them.
   using Keys = std::map<std::string, Key>;
 
-  bool Stop(Position at, const std::string& message) {
-    problems_.Add(at, "", message);
-    return false;
-  }
-  bool TooDeep(Position at) {
-    return Stop(at, "is nested deeper than " + std::to_string(limits_.depth) + " levels");
-  }
-
   // go-yaml's own bound for documents that are mostly aliases, and ours.
-  bool Count(const WrittenNode& from, Position at) {
+  bool CountNode(const WrittenNode& from, Position at) {
     decoded_++;
-    usage_.nodes++;
-    if (!active_.empty()) {
-      aliased_++;
-      usage_.copied_bytes += from.text.size();
+    if (!active_.empty()) aliased_++;
+    if (aliased_ > 100 && decoded_ > 1000 && aliased_ > decoded_ * 99 / 100) {
+      return Stop(at, "has too many aliases");
     }
-    const bool mostly_aliases = aliased_ > 100 && decoded_ > 1000 && aliased_ > decoded_ * 99 / 100;
-    if (mostly_aliases || usage_.nodes > limits_.nodes) {
-      return Stop(at, mostly_aliases ? "has too many aliases"
-                                     : "has more than " + std::to_string(limits_.nodes) +
-                                           " values, those with anchors and aliases counted again");
-    }
-    if (usage_.copied_bytes > limits_.bytes) {
-      return Stop(at, "has more than " + std::to_string(limits_.bytes) + " bytes of anchors and aliases");
-    }
-    return true;
+    return Count(at, 1, active_.empty() ? 0 : from.text.size());
   }
 
   template <typename Work>
@@ -461,18 +431,14 @@ class Decoder {
     if (found->second.type != type) {
       return Stop(member.at, "a number or boolean and a string are the same key; Kubernetes takes either");
     }
-    if (repeated_ == RepeatedKeys::kProblem) {
-      problems_.Add(member.at, "",
-                    "duplicate key \"" + base::Truncate(member.key, 100) + "\", first written in line " +
-                        std::to_string(first.at.line));
-    }
+    if (repeated_ == RepeatedKeys::kProblem) AddDuplicateKey(member, first.at, problems_);
     first = std::move(member);
     return true;
   }
 
   bool DecodeKey(Index index, Position at, ScalarType& type, std::string& key) {
     const WrittenNode& from = written_[index];
-    if (!Count(from, at)) return false;
+    if (!CountNode(from, at)) return false;
     if (from.kind == WrittenNode::Kind::kAlias) {
       return ThroughAlias(index, at, [&] { return DecodeKey(from.alias, at, type, key); });
     }
@@ -488,10 +454,10 @@ class Decoder {
     const WrittenNode& from = written_[index];
     const WrittenNode& target = from.kind == WrittenNode::Kind::kAlias ? written_[from.alias] : from;
     if (target.kind != WrittenNode::Kind::kMapping) return Stop(from.at, "<< must name mappings");
-    if (!Count(from, from.at)) return false;
+    if (!CountNode(from, from.at)) return false;
     if (from.kind != WrittenNode::Kind::kAlias) return Members(target, depth, node, keys);
     return ThroughAlias(index, from.at,
-                        [&] { return Count(target, from.at) && Members(target, depth, node, keys); });
+                        [&] { return CountNode(target, from.at) && Members(target, depth, node, keys); });
   }
 
   // The first of several merged mappings counts. Later members replace earlier ones, so the first comes last.
@@ -505,10 +471,7 @@ class Decoder {
   }
 
   const WrittenDocument& written_;
-  Problems& problems_;
   RepeatedKeys repeated_;
-  const Limits& limits_;
-  LimitUsage& usage_;
   std::vector<Index> active_;  // aliases that are being decoded
   std::size_t decoded_ = 0;
   std::size_t aliased_ = 0;

@@ -28,17 +28,11 @@ std::optional<Node> ReadKubernetesYaml(std::string_view text, Problems& problems
                                        RepeatedKeys repeated = RepeatedKeys::kLastCounts,
                                        const Limits& limits = {});
 
-// The share of its Limits that a stream of documents has taken.
-struct LimitUsage {
-  std::size_t nodes = 0;
-  std::size_t copied_bytes = 0;
-};
-
 // Text behind the end of the document, which Kubernetes' programs do not read.
 enum class TrailingText { kIgnored, kProblem };
 
-// Reads one document of a stream likewise: `text` stands at `begin` of its file. doc/kubernetes_stream.h
-// finds the documents.
+// Reads one document of a stream likewise: `text` stands at `begin` of its file. `usage` is that of the
+// stream. doc/kubernetes_stream.h finds the documents.
 std::optional<Node> ReadKubernetesDocument(std::string_view text, Position begin, Problems& problems,
                                            RepeatedKeys repeated, TrailingText trailing, const Limits& limits,
                                            LimitUsage& usage);

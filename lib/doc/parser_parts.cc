@@ -12,6 +12,7 @@ namespace {
 
 // Comparing all pairs is cheaper than sorting up to about this number, and allocates nothing.
 constexpr std::size_t kMaxPairwise = 16;
+constexpr std::size_t kMostTagBytes = 1024;
 
 bool AllDiffer(const std::vector<Member>& members) {
   for (std::size_t i = 1; i < members.size(); i++) {
@@ -23,6 +24,12 @@ bool AllDiffer(const std::vector<Member>& members) {
 }
 
 }  // namespace
+
+void AddDuplicateKey(const Member& member, Position first, Problems& problems) {
+  problems.Add(member.at, "",
+               "duplicate key \"" + base::Truncate(member.key, 100) + "\", first written in line " +
+                   std::to_string(first.line));
+}
 
 void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems) {
   std::vector<Member>& members = mapping.members;
@@ -51,9 +58,7 @@ void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems) {
       auto first =
           std::lower_bound(sorted.begin(), sorted.end(), member.key,
                            [&](std::uint32_t at, const std::string& key) { return members[at].key < key; });
-      problems.Add(member.at, "",
-                   "duplicate key \"" + base::Truncate(member.key, 100) + "\", first written in line " +
-                       std::to_string(members[*first].at.line));
+      AddDuplicateKey(member, members[*first].at, problems);
     }
   }
   std::size_t next = 0, kept = 0;
@@ -65,6 +70,33 @@ void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems) {
     }
   }
   members.resize(kept);
+}
+
+bool LimitedReader::Stop(Position at, std::string_view message) {
+  problems_.Add(at, "", message);
+  return false;
+}
+
+bool LimitedReader::TooDeep(Position at) {
+  return Stop(at, "is nested deeper than " + std::to_string(limits_.depth) + " levels");
+}
+
+bool LimitedReader::Count(Position at, std::size_t nodes, std::size_t copied_bytes) {
+  usage_.nodes += nodes;
+  usage_.copied_bytes += copied_bytes;
+  if (usage_.nodes > limits_.nodes) {
+    return Stop(at, "has more than " + std::to_string(limits_.nodes) +
+                        " values, those with anchors and aliases counted again");
+  }
+  if (usage_.copied_bytes > limits_.bytes) {
+    return Stop(at, "has more than " + std::to_string(limits_.bytes) + " bytes of anchors and aliases");
+  }
+  return true;
+}
+
+bool LimitedReader::CheckTagLength(std::string_view tag, Position at) {
+  if (tag.size() <= kMostTagBytes) return true;
+  return Stop(at, "has a tag of more than " + std::to_string(kMostTagBytes) + " bytes");
 }
 
 }  // namespace prefetch::doc

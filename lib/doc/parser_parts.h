@@ -15,6 +15,9 @@ namespace prefetch::doc {
 // Keys that stand twice in a mapping.
 enum class Duplicates { kProblem, kLastCounts };
 
+// Adds the problem for a key that stands in a mapping for the second time.
+void AddDuplicateKey(const Member& member, Position first, Problems& problems);
+
 // Leaves each key of `mapping` once: the first, with a problem for each further one, or the last.
 void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems);
 
@@ -40,5 +43,25 @@ Position PositionAt(std::string_view text, std::size_t offset);
 // `limits` with as many nodes as a text of that length may become. A node is 120 bytes, a member 160, and
 // "a," is one: so a tree takes at most 48 bytes for each byte of its text, and 48 MiB if the text is short.
 Limits LimitsFor(std::size_t text_size, const Limits& limits);
+
+// The base of readers that build trees, which stop at the first limit.
+class LimitedReader {
+ protected:
+  // The Problems and `usage` outlive it.
+  LimitedReader(Problems& problems, const Limits& limits, LimitUsage& usage)
+      : problems_(problems), limits_(limits), usage_(usage) {}
+
+  // Adds the problem, and returns false.
+  bool Stop(Position at, std::string_view message);
+  bool TooDeep(Position at);
+  // Counts values, and bytes of anchors and aliases. Returns false, with the problem added, beyond a limit.
+  bool Count(Position at, std::size_t nodes, std::size_t copied_bytes);
+  // A short %TAG directive can make every tag long, so their length is limited.
+  bool CheckTagLength(std::string_view tag, Position at);
+
+  Problems& problems_;
+  const Limits limits_;
+  LimitUsage& usage_;
+};
 
 }  // namespace prefetch::doc

@@ -76,6 +76,12 @@ struct Limits {
   std::size_t nodes = 200'000;  // after aliases are expanded: an alias bomb ends here
 };
 
+// The share of its Limits that a document, or a stream of them, has taken.
+struct LimitUsage {
+  std::size_t nodes = 0;
+  std::size_t copied_bytes = 0;  // of anchors and aliases
+};
+
 // The limit of a text with objects of a cluster, for all commands: some 14,000 pods.
 constexpr std::size_t kMostSavedBytes = 256U << 20;
 

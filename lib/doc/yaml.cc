@@ -15,7 +15,6 @@ namespace prefetch::doc {
 namespace {
 
 constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
-constexpr std::size_t kLongestTag = 1024;
 
 // The cost of copying a node. Aliases of aliases grow exponentially (the "billion laughs"), so each copy is
 // weighed before it is made.
@@ -44,9 +43,10 @@ Weight WeightOf(const Node& node) {
 }
 
 // Builds the trees of consecutive documents from the stream's events.
-class TreeBuilder {
+class TreeBuilder : LimitedReader {
  public:
-  TreeBuilder(Problems& problems, const Limits& limits) : problems_(problems), limits_(limits) {}
+  TreeBuilder(Problems& problems, const Limits& limits, LimitUsage& usage)
+      : LimitedReader(problems, limits, usage) {}
 
   // Returns false, and adds the problem, if a limit is reached or an alias has no anchor. The event stands at
   // `at`.
@@ -88,31 +88,8 @@ class TreeBuilder {
     bool has_key = false;  // a key was read, its value comes next
   };
 
-  bool Stop(Position at, const std::string& message) {
-    problems_.Add(at, "", message);
-    return false;
-  }
-  bool TooDeep(Position at) {
-    return Stop(at, "is nested deeper than " + std::to_string(limits_.depth) + " levels");
-  }
-  // Counts values and the bytes of copies.
-  bool Count(Position at, std::size_t nodes, std::size_t copied_bytes) {
-    nodes_ += nodes;
-    copied_bytes_ += copied_bytes;
-    if (nodes_ > limits_.nodes) {
-      return Stop(at, "has more than " + std::to_string(limits_.nodes) +
-                          " values, those with anchors and aliases counted again");
-    }
-    if (copied_bytes_ > limits_.bytes) {
-      return Stop(at, "has more than " + std::to_string(limits_.bytes) + " bytes of anchors and aliases");
-    }
-    return true;
-  }
-  // A short %TAG directive can make every tag long, so their length is limited.
   bool CheckTag(const std::string& tag, Position at) {
-    if (tag.size() > kLongestTag) {
-      return Stop(at, "has a tag of more than " + std::to_string(kLongestTag) + " bytes");
-    }
+    if (!CheckTagLength(tag, at)) return false;
     if (!tag.empty() && tag != "!") problems_.Add(at, "", "tags such as !x are not supported");
     return true;
   }
@@ -177,7 +154,7 @@ class TreeBuilder {
     const bool is_key =
         !open_.empty() && open_.back().node.kind == Node::Kind::kMapping && !open_.back().has_key;
     if (!Count(node.at, 1, 0)) return false;  // Counted before any memory is allocated for a member.
-    if (is_key) nodes_--;
+    if (is_key) usage_.nodes--;
     if (!anchor.empty()) {
       // The anchor keeps a copy, which counts like an alias.
       const Weight weight = WeightOf(node);
@@ -206,13 +183,9 @@ class TreeBuilder {
     open.has_key = true;
   }
 
-  Problems& problems_;
-  Limits limits_;
   Node root_;
   std::vector<Open> open_;
   std::map<std::string, Node> anchors_;
-  std::size_t nodes_ = 0;
-  std::size_t copied_bytes_ = 0;
 };
 
 enum class Expect { kOne, kMany };
@@ -223,7 +196,8 @@ std::optional<std::vector<Node>> ParseDocuments(std::string_view text, Problems&
   if (!checked) return std::nullopt;
   std::vector<Node> documents;
   std::size_t count = 0;
-  TreeBuilder builder(problems, LimitsFor(text.size(), limits));
+  LimitUsage usage;
+  TreeBuilder builder(problems, LimitsFor(text.size(), limits), usage);
   YamlStream stream(*checked);
   while (const yaml_event_t* event = stream.Next()) {
     if (event->type == YAML_STREAM_END_EVENT) return documents;
