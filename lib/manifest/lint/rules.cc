@@ -91,8 +91,10 @@ std::string DemandText(const std::string& os, const std::string& architecture) {
   return architecture.empty() ? os : os + "/" + architecture;
 }
 
-bool Covers(const std::vector<const ListedImage*>& entries, const std::string& os,
-            const std::string& architecture) {
+// The entries of one image. Rules about listed images get one at least.
+using Entries = std::vector<const ListedImage*>;
+
+bool Covers(const Entries& entries, const std::string& os, const std::string& architecture) {
   auto is_for = [&](const image::Platform& platform) {
     return (os.empty() || platform.os == os) &&
            (architecture.empty() || platform.architecture == architecture);
@@ -102,7 +104,7 @@ bool Covers(const std::vector<const ListedImage*>& entries, const std::string& o
   });
 }
 
-std::string PlatformsOf(const std::vector<const ListedImage*>& entries) {
+std::string PlatformsOf(const Entries& entries) {
   std::vector<std::string> names;
   for (const ListedImage* entry : entries) {
     for (const image::Platform& platform : entry->platforms) {
@@ -156,7 +158,6 @@ std::string AlwaysReason(const ImageUse& use) {
 }
 
 void InvalidReference(const ImageUse& use, Findings& findings) {
-  if (use.reference) return;
   auto parsed = image::Reference::Parse(use.image);
   std::string why = parsed ? use.image : parsed.error().message();
   std::string what = use.kind == UseKind::kField ? "field" : "container";
@@ -166,7 +167,6 @@ void InvalidReference(const ImageUse& use, Findings& findings) {
 
 // PF101, or PF103 for a policy of Never: the same lack, and the second fails for certain.
 void NotListed(const ImageUse& use, const ListedImages& listed, Findings& findings) {
-  if (!use.reference || listed.Has(*use.reference)) return;
   bool never = use.policy == PullPolicy::kNever;
   std::string message =
       never ? "imagePullPolicy is Never and the image is not listed: " : "image is used but not listed: ";
@@ -183,11 +183,9 @@ void NotListed(const ImageUse& use, const ListedImages& listed, Findings& findin
 
 // Reports the first platform that no entry covers. More findings for the same image would name the same
 // mistake.
-void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& findings) {
+void OtherPlatform(const ImageUse& use, const Entries& entries, Findings& findings) {
   const NodeDemand& nodes = use.pod->nodes;
-  if (!use.reference || !nodes.at) return;
-  std::vector<const ListedImage*> entries = listed.Find(*use.reference);
-  if (entries.empty()) return;
+  if (!nodes.at) return;
   for (const std::string& os : OrAny(nodes.operating_systems)) {
     for (const std::string& architecture : OrAny(nodes.architectures)) {
       if (Covers(entries, os, architecture)) continue;
@@ -202,8 +200,7 @@ void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& fi
 }
 
 // Reports the first label in which the first entry differs, if each entry differs in one.
-void OtherNodes(const ImageUse& use, const ListedImages& listed, Findings& findings) {
-  if (!use.reference) return;
+void OtherNodes(const ImageUse& use, const Entries& entries, Findings& findings) {
   const image::NodeLabels& demanded = use.pod->nodes.labels;
   auto difference = [&](const ListedImage* entry) {
     return std::find_if(entry->node_selector.begin(), entry->node_selector.end(), [&](const auto& label) {
@@ -211,9 +208,8 @@ void OtherNodes(const ImageUse& use, const ListedImages& listed, Findings& findi
       return same != demanded.end() && same->second != label.second;
     });
   };
-  const std::vector<const ListedImage*> entries = listed.Find(*use.reference);
   auto differs = [&](const ListedImage* entry) { return difference(entry) != entry->node_selector.end(); };
-  if (entries.empty() || !std::all_of(entries.begin(), entries.end(), differs)) return;
+  if (!std::all_of(entries.begin(), entries.end(), differs)) return;
   const auto& [label, value] = *difference(entries.front());
   findings.push_back(AtImage(RuleId::kOtherNodes, use,
                              "the pod demands nodes with " + label + "=" + demanded.at(label) +
@@ -223,13 +219,11 @@ void OtherNodes(const ImageUse& use, const ListedImages& listed, Findings& findi
 }
 
 // PF105, where no entry of the image is for such a pod.
-void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findings) {
-  if (!use.reference) return;
-  const std::vector<const ListedImage*> entries = listed.Find(*use.reference);
+void NotReadyAs(const ImageUse& use, const Entries& entries, Findings& findings) {
   auto is_for = [&](const ListedImage* entry) {
     return PodMismatchReason(*use.pod, entry->ready_as).empty();
   };
-  if (entries.empty() || std::any_of(entries.begin(), entries.end(), is_for)) return;
+  if (std::any_of(entries.begin(), entries.end(), is_for)) return;
   const image::PodCredentialRefs& as = entries.front()->ready_as;
   findings.push_back(AtImage(RuleId::kNotReadyAs, use,
                              "listed for pods " + image::DescribeCredentials(as) + " (readyAs), and " +
@@ -239,9 +233,8 @@ void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findi
 }
 
 // PF201 and PF202.
-void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& findings) {
-  if (!use.reference || !use.policy_known || use.policy != PullPolicy::kAlways) return;
-  if (!listed.Has(*use.reference)) return;
+void AlwaysOfListed(const ImageUse& use, Findings& findings) {
+  if (!use.policy_known || use.policy != PullPolicy::kAlways) return;
   RuleId rule =
       use.explicit_policy == PullPolicy::kAlways ? RuleId::kExplicitAlways : RuleId::kImplicitAlways;
   findings.push_back(AtPolicy(rule, use,
@@ -250,10 +243,9 @@ void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& f
 }
 
 // With a refresh, the agent pulls a moved tag again, so nodes do not keep their first pull.
-void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings& findings) {
-  if (!use.reference || use.policy != PullPolicy::kNever) return;
-  if (use.reference->has_digest() || !IsMovingTag(use.reference->tag())) return;
-  std::vector<const ListedImage*> entries = listed.Find(*use.reference);
+void NeverOfMovingTag(const ImageUse& use, const Entries& entries, Findings& findings) {
+  if (use.policy != PullPolicy::kNever || use.reference->has_digest() || !IsMovingTag(use.reference->tag()))
+    return;
   bool refreshed =
       std::any_of(entries.begin(), entries.end(), [](const ListedImage* entry) { return entry->refreshed; });
   if (refreshed) return;
@@ -263,7 +255,7 @@ void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings&
 }
 
 void ShortName(const ImageUse& use, Findings& findings) {
-  if (!use.reference || image::NamesRegistry(use.image)) return;
+  if (image::NamesRegistry(use.image)) return;
   std::string_view name = image::WrittenName(use.image);
   std::string whole = use.reference->Repository() + use.image.substr(name.size());
   findings.push_back(AtImage(RuleId::kShortName, use,
@@ -273,13 +265,17 @@ void ShortName(const ImageUse& use, Findings& findings) {
 }  // namespace
 
 void CheckUse(const ImageUse& use, const ListedImages& listed, Findings& findings) {
-  InvalidReference(use, findings);
-  NotListed(use, listed, findings);
-  OtherPlatform(use, listed, findings);
-  OtherNodes(use, listed, findings);
-  NotReadyAs(use, listed, findings);
-  AlwaysOfListed(use, listed, findings);
-  NeverOfMovingTag(use, listed, findings);
+  if (!use.reference) return InvalidReference(use, findings);
+  const Entries entries = listed.Find(*use.reference);
+  if (entries.empty()) {
+    NotListed(use, listed, findings);
+  } else {
+    OtherPlatform(use, entries, findings);
+    OtherNodes(use, entries, findings);
+    NotReadyAs(use, entries, findings);
+    AlwaysOfListed(use, findings);
+  }
+  NeverOfMovingTag(use, entries, findings);
   ShortName(use, findings);
 }
 
