@@ -31,12 +31,6 @@ CallError Unsupported() {
   return {ErrorClass::kRuntimeUnsupported, "this container runtime has no content API of containerd's"};
 }
 
-// Turns the one failure that is an answer into success, and reports it in `happened`.
-grpc::Status TreatAsSuccess(const grpc::Status& status, grpc::StatusCode expected, bool& happened) {
-  happened = status.error_code() == expected;
-  return happened ? grpc::Status::OK : status;
-}
-
 ContentInfo FromProto(const content::Info& info) {
   return {info.digest(),
           info.size() > 0 ? static_cast<std::uint64_t>(info.size()) : 0,
@@ -90,18 +84,38 @@ std::optional<CallError> ContainerdApi::Run(const base::Call& call, std::string_
   return Unsupported();
 }
 
+// `absence` is the one failure that is an answer.
+template <typename Stub, typename Request, typename Response>
+CallResult<ContainerdApi::Reply<Response>> ContainerdApi::Ask(const base::Call& call, std::string_view name,
+                                                              Stub& stub,
+                                                              UnaryMethod<Stub, Request, Response> method,
+                                                              const Request& request,
+                                                              std::optional<grpc::StatusCode> absence) {
+  Reply<Response> reply;
+  auto failed = Run(call, name, [&](grpc::ClientContext& context) {
+    grpc::Status status = (stub.*method)(&context, request, &reply.message);
+    reply.absent = status.error_code() == absence;
+    return reply.absent ? grpc::Status::OK : status;
+  });
+  if (failed) return *std::move(failed);
+  return reply;
+}
+
+template <typename Stub, typename Request, typename Response>
+CallResult<bool> ContainerdApi::Succeeds(const base::Call& call, std::string_view name, Stub& stub,
+                                         UnaryMethod<Stub, Request, Response> method, const Request& request,
+                                         grpc::StatusCode absence) {
+  auto reply = Ask(call, name, stub, method, request, absence);
+  if (!reply) return reply.error();
+  return !reply->absent;
+}
+
 CallResult<bool> ContainerdApi::CreateLease(const base::Call& call, const LeaseInfo& lease) {
   leases::CreateRequest request;
   request.set_id(lease.id);
   for (const auto& [name, value] : lease.labels) (*request.mutable_labels())[name] = value;
-  leases::CreateResponse response;
-  bool existed = false;
-  auto failed = Run(call, "Leases.Create", [&](grpc::ClientContext& context) {
-    return TreatAsSuccess(stubs_->leases->Create(&context, request, &response),
-                          grpc::StatusCode::ALREADY_EXISTS, existed);
-  });
-  if (failed) return std::move(*failed);
-  return !existed;
+  return Succeeds(call, "Leases.Create", *stubs_->leases, &leases::Leases::Stub::Create, request,
+                  grpc::StatusCode::ALREADY_EXISTS);
 }
 
 CallResult<bool> ContainerdApi::DeleteLease(const base::Call& call, const std::string& id,
@@ -109,25 +123,14 @@ CallResult<bool> ContainerdApi::DeleteLease(const base::Call& call, const std::s
   leases::DeleteRequest request;
   request.set_id(id);
   request.set_sync(deletion == LeaseDeletion::kSync);
-  leases::Empty response;
-  bool absent = false;
-  auto failed = Run(call, "Leases.Delete", [&](grpc::ClientContext& context) {
-    return TreatAsSuccess(stubs_->leases->Delete(&context, request, &response), grpc::StatusCode::NOT_FOUND,
-                          absent);
-  });
-  if (failed) return std::move(*failed);
-  return !absent;
+  return Succeeds(call, "Leases.Delete", *stubs_->leases, &leases::Leases::Stub::Delete, request);
 }
 
 CallResult<std::vector<LeaseInfo>> ContainerdApi::ListLeases(const base::Call& call) {
-  leases::ListRequest request;
-  leases::ListResponse response;
-  auto failed = Run(call, "Leases.List", [&](grpc::ClientContext& context) {
-    return stubs_->leases->List(&context, request, &response);
-  });
-  if (failed) return std::move(*failed);
+  auto reply = Ask(call, "Leases.List", *stubs_->leases, &leases::Leases::Stub::List, leases::ListRequest());
+  if (!reply) return reply.error();
   std::vector<LeaseInfo> all;
-  for (const leases::Lease& lease : response.leases()) {
+  for (const leases::Lease& lease : reply->message.leases()) {
     all.push_back({lease.id(), {lease.labels().begin(), lease.labels().end()}});
   }
   return all;
@@ -137,16 +140,12 @@ CallResult<std::optional<std::set<LeaseResource>>> ContainerdApi::ListResources(
                                                                                 const std::string& id) {
   leases::ListResourcesRequest request;
   request.set_id(id);
-  leases::ListResourcesResponse response;
-  bool absent = false;
-  auto failed = Run(call, "Leases.ListResources", [&](grpc::ClientContext& context) {
-    return TreatAsSuccess(stubs_->leases->ListResources(&context, request, &response),
-                          grpc::StatusCode::NOT_FOUND, absent);
-  });
-  if (failed) return std::move(*failed);
-  if (absent) return std::optional<std::set<LeaseResource>>();
+  auto reply = Ask(call, "Leases.ListResources", *stubs_->leases, &leases::Leases::Stub::ListResources,
+                   request, grpc::StatusCode::NOT_FOUND);
+  if (!reply) return reply.error();
+  if (reply->absent) return std::optional<std::set<LeaseResource>>();
   std::set<LeaseResource> resources;
-  for (const leases::Resource& resource : response.resources())
+  for (const leases::Resource& resource : reply->message.resources())
     resources.insert({resource.type(), resource.id()});
   return std::optional(std::move(resources));
 }
@@ -157,29 +156,18 @@ CallResult<bool> ContainerdApi::AddResource(const base::Call& call, const std::s
   request.set_id(id);
   request.mutable_resource()->set_type(resource.type);
   request.mutable_resource()->set_id(resource.id);
-  leases::Empty response;
-  bool absent = false;
-  auto failed = Run(call, "Leases.AddResource", [&](grpc::ClientContext& context) {
-    return TreatAsSuccess(stubs_->leases->AddResource(&context, request, &response),
-                          grpc::StatusCode::NOT_FOUND, absent);
-  });
-  if (failed) return std::move(*failed);
-  return !absent;
+  return Succeeds(call, "Leases.AddResource", *stubs_->leases, &leases::Leases::Stub::AddResource, request);
 }
 
 CallResult<std::optional<ContentInfo>> ContainerdApi::Info(const base::Call& call,
                                                            const std::string& digest) {
   content::InfoRequest request;
   request.set_digest(digest);
-  content::InfoResponse response;
-  bool absent = false;
-  auto failed = Run(call, "Content.Info", [&](grpc::ClientContext& context) {
-    return TreatAsSuccess(stubs_->content->Info(&context, request, &response), grpc::StatusCode::NOT_FOUND,
-                          absent);
-  });
-  if (failed) return std::move(*failed);
-  if (absent) return std::optional<ContentInfo>();
-  return std::optional(FromProto(response.info()));
+  auto reply = Ask(call, "Content.Info", *stubs_->content, &content::Content::Stub::Info, request,
+                   grpc::StatusCode::NOT_FOUND);
+  if (!reply) return reply.error();
+  if (reply->absent) return std::optional<ContentInfo>();
+  return std::optional(FromProto(reply->message.info()));
 }
 
 CallResult<std::vector<ContentInfo>> ContainerdApi::ListWithLabel(const base::Call& call,
@@ -219,17 +207,14 @@ CallResult<std::string> ContainerdApi::Read(const base::Call& call, const std::s
 }
 
 CallResult<std::map<std::string, IngestInfo>> ContainerdApi::IngestsByRef(const base::Call& call) {
-  content::ListStatusesRequest request;
-  content::ListStatusesResponse response;
-  auto failed = Run(call, "Content.ListStatuses", [&](grpc::ClientContext& context) {
-    return stubs_->content->ListStatuses(&context, request, &response);
-  });
-  if (failed) return std::move(*failed);
+  auto reply = Ask(call, "Content.ListStatuses", *stubs_->content, &content::Content::Stub::ListStatuses,
+                   content::ListStatusesRequest());
+  if (!reply) return reply.error();
   const auto bytes = [](std::int64_t reported) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(reported, 0));
   };
   std::map<std::string, IngestInfo> ingests;
-  for (const content::Status& status : response.statuses())
+  for (const content::Status& status : reply->message.statuses())
     ingests[status.ref()] = {bytes(status.offset()), bytes(status.total())};
   return ingests;
 }
@@ -249,15 +234,11 @@ CallResult<std::optional<ImageName>> ContainerdApi::GetImageName(const base::Cal
                                                                  const std::string& name) {
   names::GetImageRequest request;
   request.set_name(name);
-  names::ImageResponse response;
-  bool absent = false;
-  auto failed = Run(call, "Images.Get", [&](grpc::ClientContext& context) {
-    return TreatAsSuccess(stubs_->names->Get(&context, request, &response), grpc::StatusCode::NOT_FOUND,
-                          absent);
-  });
-  if (failed) return std::move(*failed);
-  if (absent) return std::optional<ImageName>();
-  const names::Image& image = response.image();
+  auto reply = Ask(call, "Images.Get", *stubs_->names, &names::Images::Stub::Get, request,
+                   grpc::StatusCode::NOT_FOUND);
+  if (!reply) return reply.error();
+  if (reply->absent) return std::optional<ImageName>();
+  const names::Image& image = reply->message.image();
   return std::optional(ImageName{name, {image.labels().begin(), image.labels().end()}, image.target()});
 }
 
@@ -272,13 +253,10 @@ CallResult<std::set<std::string>> ContainerdApi::ImagesWithLabels(
     if (!value.empty()) filter += "==\"" + value + "\"";
   }
   request.add_filters(std::move(filter));
-  names::ListImagesResponse response;
-  auto failed = Run(call, "Images.List", [&](grpc::ClientContext& context) {
-    return stubs_->names->List(&context, request, &response);
-  });
-  if (failed) return std::move(*failed);
+  auto reply = Ask(call, "Images.List", *stubs_->names, &names::Images::Stub::List, request);
+  if (!reply) return reply.error();
   std::set<std::string> found;
-  for (const names::Image& image : response.images()) found.insert(image.name());
+  for (const names::Image& image : reply->message.images()) found.insert(image.name());
   return found;
 }
 
@@ -295,14 +273,7 @@ CallResult<bool> ContainerdApi::SetImageLabels(const base::Call& call, const Ima
     (*request.mutable_image()->mutable_labels())[label] = value;
     request.mutable_update_mask()->add_paths("labels." + label);
   }
-  names::ImageResponse response;
-  bool absent = false;
-  auto failed = Run(call, "Images.Update", [&](grpc::ClientContext& context) {
-    return TreatAsSuccess(stubs_->names->Update(&context, request, &response), grpc::StatusCode::NOT_FOUND,
-                          absent);
-  });
-  if (failed) return std::move(*failed);
-  return !absent;
+  return Succeeds(call, "Images.Update", *stubs_->names, &names::Images::Stub::Update, request);
 }
 
 CallError ContainerdApi::WatchImages(const base::Call& call, const std::function<void()>& changed) {
@@ -326,14 +297,7 @@ CallResult<bool> ContainerdApi::SnapshotExists(const base::Call& call, const std
   snapshots::StatSnapshotRequest request;
   request.set_snapshotter(snapshotter);
   request.set_key(key);
-  snapshots::StatSnapshotResponse response;
-  bool absent = false;
-  auto failed = Run(call, "Snapshots.Stat", [&](grpc::ClientContext& context) {
-    return TreatAsSuccess(stubs_->snapshots->Stat(&context, request, &response), grpc::StatusCode::NOT_FOUND,
-                          absent);
-  });
-  if (failed) return std::move(*failed);
-  return !absent;
+  return Succeeds(call, "Snapshots.Stat", *stubs_->snapshots, &snapshots::Snapshots::Stub::Stat, request);
 }
 
 CallResult<bool> ContainerdApi::PrepareSnapshot(const base::Call& call, const std::string& snapshotter,
@@ -341,25 +305,16 @@ CallResult<bool> ContainerdApi::PrepareSnapshot(const base::Call& call, const st
   snapshots::PrepareSnapshotRequest request;
   request.set_snapshotter(snapshotter);
   request.set_key(key);
-  snapshots::PrepareSnapshotResponse response;
-  bool existed = false;
-  auto failed = Run(call, "Snapshots.Prepare", [&](grpc::ClientContext& context) {
-    return TreatAsSuccess(stubs_->snapshots->Prepare(&context, request, &response),
-                          grpc::StatusCode::ALREADY_EXISTS, existed);
-  });
-  if (failed) return std::move(*failed);
-  return !existed;
+  return Succeeds(call, "Snapshots.Prepare", *stubs_->snapshots, &snapshots::Snapshots::Stub::Prepare,
+                  request, grpc::StatusCode::ALREADY_EXISTS);
 }
 
 CallResult<std::string> ContainerdApi::ImageFsMountpoint(const base::Call& call) {
-  ::runtime::v1::ImageFsInfoRequest request;
-  ::runtime::v1::ImageFsInfoResponse response;
-  auto failed = Run(call, "ImageFsInfo", [&](grpc::ClientContext& context) {
-    return stubs_->images->ImageFsInfo(&context, request, &response);
-  });
-  if (failed) return std::move(*failed);
-  if (response.image_filesystems().empty()) return std::string();
-  return response.image_filesystems(0).fs_id().mountpoint();
+  auto reply = Ask(call, "ImageFsInfo", *stubs_->images, &::runtime::v1::ImageService::Stub::ImageFsInfo,
+                   ::runtime::v1::ImageFsInfoRequest());
+  if (!reply) return reply.error();
+  const auto& filesystems = reply->message.image_filesystems();
+  return filesystems.empty() ? std::string() : filesystems[0].fs_id().mountpoint();
 }
 
 namespace {

@@ -106,6 +106,22 @@ class ContainerdApi {
   struct Stubs;
   template <typename Invoke>
   std::optional<CallError> Run(const base::Call& call, std::string_view method, Invoke invoke);
+  // `absent`: the call ended with the one failure that its caller expects, and there is no message.
+  template <typename Response>
+  struct Reply {
+    Response message;
+    bool absent = false;
+  };
+  // Makes a call with one answer.
+  template <typename Stub, typename Request, typename Response>
+  CallResult<Reply<Response>> Ask(const base::Call& call, std::string_view name, Stub& stub,
+                                  UnaryMethod<Stub, Request, Response> method, const Request& request,
+                                  std::optional<grpc::StatusCode> absence = std::nullopt);
+  // Makes a call whose answer says nothing. Returns false if it ended with `absence`.
+  template <typename Stub, typename Request, typename Response>
+  CallResult<bool> Succeeds(const base::Call& call, std::string_view name, Stub& stub,
+                            UnaryMethod<Stub, Request, Response> method, const Request& request,
+                            grpc::StatusCode absence = grpc::StatusCode::NOT_FOUND);
 
   RpcChannel channel_, events_;
   std::unique_ptr<Stubs> stubs_;

@@ -132,6 +132,19 @@ struct GrpcImageService::Channels {
         images(v1::ImageService::NewStub(calls.grpc())),
         puller(v1::ImageService::NewStub(pulls.grpc())) {}
 
+  // Makes one of the short calls, which may be repeated.
+  template <typename Stub, typename Request, typename Response>
+  CallResult<Response> Ask(const base::Call& call, RpcSubject subject, Stub& stub,
+                           UnaryMethod<Stub, Request, Response> method, const Request& request) {
+    subject.idempotent = true;
+    Response response;
+    auto failed = RunRpc(calls, call, subject, [&](grpc::ClientContext& context) {
+      return (stub.*method)(&context, request, &response);
+    });
+    if (failed) return *std::move(failed);
+    return response;
+  }
+
   RpcChannel calls, pulls;
   std::unique_ptr<v1::RuntimeService::Stub> runtime;
   std::unique_ptr<v1::ImageService::Stub> images, puller;
@@ -148,24 +161,17 @@ CallResult<RuntimeInfo> GrpcImageService::Connect(const base::Call& call) {
   // This probe shows whether the runtime serves the ImageService of runtime.v1 at all.
   if (auto probe = ImageFsInfo(call); !probe) return probe.error();
   base::Call limited = call.Within(kShortLimit);
-  v1::VersionRequest version_request;
-  v1::VersionResponse version;
-  auto failed = RunRpc(channels_->calls, limited, {.method = "Version", .idempotent = true},
-                       [&](grpc::ClientContext& context) {
-                         return channels_->runtime->Version(&context, version_request, &version);
-                       });
-  if (failed) return std::move(*failed);
-  v1::StatusRequest status_request;
-  status_request.set_verbose(true);
-  v1::StatusResponse status;
-  failed = RunRpc(channels_->calls, limited, {.method = "Status", .idempotent = true},
-                  [&](grpc::ClientContext& context) {
-                    return channels_->runtime->Status(&context, status_request, &status);
-                  });
-  if (failed) return std::move(*failed);
-  image::RuntimeRegistries registries = TakeRegistries(status);
-  if (auto not_ready = NotReady(status.status())) return std::move(*not_ready);
-  return RuntimeInfo{version.runtime_name(), version.runtime_version(), std::move(registries)};
+  auto version = channels_->Ask(limited, {.method = "Version"}, *channels_->runtime,
+                                &v1::RuntimeService::Stub::Version, v1::VersionRequest());
+  if (!version) return version.error();
+  v1::StatusRequest request;
+  request.set_verbose(true);
+  auto status = channels_->Ask(limited, {.method = "Status"}, *channels_->runtime,
+                               &v1::RuntimeService::Stub::Status, request);
+  if (!status) return status.error();
+  image::RuntimeRegistries registries = TakeRegistries(*status);
+  if (auto not_ready = NotReady(status->status())) return std::move(*not_ready);
+  return RuntimeInfo{version->runtime_name(), version->runtime_version(), std::move(registries)};
 }
 
 std::uint64_t GrpcImageService::Generation() {
@@ -173,33 +179,26 @@ std::uint64_t GrpcImageService::Generation() {
 }
 
 CallResult<std::vector<image::LocalImage>> GrpcImageService::ListImages(const base::Call& call) {
-  v1::ListImagesRequest request;
-  v1::ListImagesResponse response;
-  auto failed = RunRpc(channels_->calls, call.Within(kListLimit),
-                       {.method = "ListImages", .idempotent = true}, [&](grpc::ClientContext& context) {
-                         return channels_->images->ListImages(&context, request, &response);
-                       });
-  if (failed) return std::move(*failed);
+  auto response = channels_->Ask(call.Within(kListLimit), {.method = "ListImages"}, *channels_->images,
+                                 &v1::ImageService::Stub::ListImages, v1::ListImagesRequest());
+  if (!response) return response.error();
   std::vector<image::LocalImage> images;
-  images.reserve(static_cast<std::size_t>(response.images_size()));
-  for (v1::Image& image : *response.mutable_images()) images.push_back(FromProto(image));
+  images.reserve(static_cast<std::size_t>(response->images_size()));
+  for (v1::Image& image : *response->mutable_images()) images.push_back(FromProto(image));
   return images;
 }
 
 CallResult<std::optional<ImageDetails>> GrpcImageService::ImageStatus(const base::Call& call,
                                                                       const std::string& name) {
   v1::ImageStatusRequest request;
-  v1::ImageStatusResponse response;
   request.mutable_image()->set_image(name);
   request.set_verbose(true);
-  RpcSubject subject{.method = "ImageStatus", .image_names = NamesOf(name), .idempotent = true};
-  auto failed =
-      RunRpc(channels_->calls, call.Within(kShortLimit), subject, [&](grpc::ClientContext& context) {
-        return channels_->images->ImageStatus(&context, request, &response);
-      });
-  if (failed) return std::move(*failed);
-  if (!response.has_image()) return std::optional<ImageDetails>();
-  return std::optional<ImageDetails>(Details(response));
+  auto response =
+      channels_->Ask(call.Within(kShortLimit), {.method = "ImageStatus", .image_names = NamesOf(name)},
+                     *channels_->images, &v1::ImageService::Stub::ImageStatus, request);
+  if (!response) return response.error();
+  if (!response->has_image()) return std::optional<ImageDetails>();
+  return std::optional<ImageDetails>(Details(*response));
 }
 
 // Sends up to kInFlight calls at a time over one connection, without a thread for each. The first failure
@@ -280,15 +279,11 @@ CallResult<std::string> GrpcImageService::PullImage(const base::Call& call, cons
 }
 
 CallResult<std::vector<ImageFilesystem>> GrpcImageService::ImageFsInfo(const base::Call& call) {
-  v1::ImageFsInfoRequest request;
-  v1::ImageFsInfoResponse response;
-  auto failed = RunRpc(channels_->calls, call.Within(kFsInfoLimit),
-                       {.method = "ImageFsInfo", .idempotent = true}, [&](grpc::ClientContext& context) {
-                         return channels_->images->ImageFsInfo(&context, request, &response);
-                       });
-  if (failed) return std::move(*failed);
+  auto response = channels_->Ask(call.Within(kFsInfoLimit), {.method = "ImageFsInfo"}, *channels_->images,
+                                 &v1::ImageService::Stub::ImageFsInfo, v1::ImageFsInfoRequest());
+  if (!response) return response.error();
   std::vector<ImageFilesystem> filesystems;
-  for (const v1::FilesystemUsage& usage : response.image_filesystems()) {
+  for (const v1::FilesystemUsage& usage : response->image_filesystems()) {
     filesystems.push_back({.mountpoint = usage.fs_id().mountpoint()});
   }
   return filesystems;

@@ -96,6 +96,10 @@ std::optional<CallError> ToCallError(const grpc::Status& status, const base::Cal
 // the result until the call has ended.
 TimedCall Prepare(grpc::ClientContext& context, const base::Call& call);
 
+// A function of a generated stub that sends one message and gets one.
+template <typename Stub, typename Request, typename Response>
+using UnaryMethod = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
 // Runs `invoke(context)`, which makes one blocking call on `channel` and returns its grpc::Status. nullopt:
 // it went well.
 template <typename Invoke>
