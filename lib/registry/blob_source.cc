@@ -6,8 +6,8 @@
 
 #include "base/sha256.h"
 #include "image/reference.h"
-#include "registry/authenticator.h"
 #include "registry/index_choice.h"
+#include "registry/login.h"
 #include "registry/response.h"
 
 namespace prefetch::registry {
@@ -18,7 +18,6 @@ using image::AuthConfig;
 using image::ImageManifest;
 using image::RegistryQuestion;
 
-constexpr int kMaxAttempts = 3;  // requests for one identity, tokens apart
 // Pause before a server that is busy for a moment is asked again. The runtime asks again at once.
 constexpr std::chrono::milliseconds kBusyPause{200};
 // Object stores sign their URLs for 5 minutes and more; one that has expired costs a request.
@@ -122,23 +121,21 @@ void BlobSource::RememberIdentity(const ChainedHost& host, const RegistryQuestio
 // Asks one server with one identity after the other. A rejected identity is sent once for an image, and not
 // with each request.
 BlobSource::HostOutcome BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
-                                            const RegistryQuestion& image, SessionRequest request) {
+                                            const RegistryQuestion& image, const SessionRequest& request) {
   const std::string who = host.host.server.Authority();
   if (!host.problem.empty())
     return {base::Unavailable(who + " cannot be asked: " + host.problem).CausedBy(Fault::kNetwork)};
-  Session session(state_, call, host);
-  Authenticator authenticator(state_, call, host, session, image.reference.path());
+  Login login(state_, call, host, image.reference.path());
   base::Error last = base::Unavailable(who + " was not asked").CausedBy(Fault::kNetwork);
   for (const AuthConfig* credential : Identities(host, image)) {
     const std::string origin = host.host.server.Origin();
     // The server sent Retry-After (R27), which covers blobs as well.
     if (auto refusal = state_.host_states.HoldReason(origin, IdentityOf(credential)))
       return {base::ResourceExhausted(refusal->message).CausedBy(Fault::kRegistry)};
-    auto authorization = authenticator.CachedAuthorization(credential);
+    login.Begin(credential);
     bool was_busy = false;
-    for (int turn = 1;; turn++) {
-      request.authorization = authorization.value;
-      Reply reply = session.Fetch(request);
+    while (true) {
+      Reply reply = login.Fetch(request);
       if (!reply.response) return {NoReplyError(call, who, reply), IsReached(reply.fault)};
       if (reply.response->status == 200 || reply.response->status == 206) {
         RememberIdentity(host, image, credential);
@@ -147,18 +144,13 @@ BlobSource::HostOutcome BlobSource::AskHost(const base::Call& call, const Chaine
       }
       const bool is_busy = IsBusy(*reply.response, state_.clock.Wall());
       if (is_busy && !std::exchange(was_busy, true) && base::Pause(call, kBusyPause)) continue;
-      if (turn < kMaxAttempts) {
-        if (auto next = authenticator.NextAuthorization(reply, authorization, credential)) {
-          if (next->authorization) {
-            authorization = std::move(*next->authorization);
-            continue;
-          }
-          last = ErrorFor(next->refusal.kind, next->refusal.message);
-          // A limit of the token service is one of its registry, as for checks.
-          if (last.code() == base::Code::kResourceExhausted && next->refusal.retry_after)
-            state_.host_states.Note(origin, IdentityOf(credential), next->refusal);
-          break;
-        }
+      if (login.AnswersChallenge(reply)) continue;
+      if (!reply.response) {
+        last = ErrorFor(reply.refusal.kind, reply.refusal.message);
+        // A limit of the token service is one of its registry, as for checks.
+        if (last.code() == base::Code::kResourceExhausted && reply.refusal.retry_after)
+          state_.host_states.Note(origin, IdentityOf(credential), reply.refusal);
+        break;
       }
       last = RefusalError(who, reply);
       // The limit of another server, after a redirect, is not this one's. A limit without a time is for the

@@ -59,7 +59,7 @@ class BlobSource final : public image::ContentSource {
                                const std::function<SessionRequest(const Host&)>& request_for,
                                const std::string& first);
   HostOutcome AskHost(const base::Call& call, const ChainedHost& host, const image::RegistryQuestion& image,
-                      SessionRequest request);
+                      const SessionRequest& request);
   std::optional<Reply> RequestCachedRedirect(const base::Call& call, const image::RegistryQuestion& image,
                                              const BlobLocation& location, const SessionRequest& request);
   // Like IdentitiesFor, but with the identity first that this server accepted for this repository last time.

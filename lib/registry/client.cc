@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "registry/authenticator.h"
 #include "registry/host_check.h"
+#include "registry/login.h"
 
 namespace prefetch::registry {
 namespace {

@@ -24,11 +24,6 @@ using image::RegistryAnswer;
 using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
-// Maximum number of times that one request is sent: with the remembered authorization or without any, and
-// then with the answer to the server's challenge. If the server refuses that answer, it would refuse the next
-// one, too (R19).
-constexpr int kMaxSends = 2;
-
 bool IsDockerHub(const Host& host) {
   return image::IsDockerHubServer(host.server.host);
 }
@@ -136,8 +131,7 @@ HostCheck::HostCheck(const ClientState& state, const base::Call& call, const std
       host_(host),
       question_(question),
       origin_(host.host.server.Origin()),
-      session_(state, call, host),
-      authenticator_(state, call, host, session_, question.reference.path()) {}
+      login_(state, call, host, question.reference.path()) {}
 
 // Tries one identity after the other. The answer to the last one that was tried counts.
 RegistryAnswer HostCheck::Run() {
@@ -148,7 +142,7 @@ RegistryAnswer HostCheck::Run() {
     if (answer.kind != Kind::kAccessDenied) break;
   }
   if (LacksLogin()) answer = DeferLoginToPull();
-  answer.requests = session_.requests() + requests_to_other_hosts_;
+  answer.requests = login_.requests() + requests_to_other_hosts_;
   answer.allowance = allowance_;
   if (answer.requests > 0) answer.answered_by = host_.host.server.Authority();
   return answer;
@@ -179,20 +173,18 @@ RegistryAnswer HostCheck::Attempt(const AuthConfig* credential) {
   const bool gets = !IsForContainerd() && !CountsGetAsPull(host_.host, question_.reference);
   const bool skips_head = question_.fetches_manifest ? gets : state_.host_states.HeadFails(origin_);
   std::string method = skips_head ? "GET" : "HEAD";
-  Authorization authorization = authenticator_.CachedAuthorization(credential);
-  Reply reply = AskWithChallenge(method, question_.reference, std::string(kAcceptedManifests), authorization,
-                                 credential);
+  login_.Begin(credential);
+  Reply reply = AskWithChallenge(method, question_.reference);
   if (!reply.response) return std::move(reply.refusal);
-  return Evaluate(method, reply, authorization, credential);
+  return Evaluate(method, reply);
 }
 
 // The challenge loop: sends the request, answers the server's challenge, and sends it again. A refusal that
 // no new authorization can mend is returned as it is, since its status and body have the reason.
 Reply HostCheck::AskWithChallenge(const std::string& method, const image::Reference& reference,
-                                  const std::string& accept, Authorization& authorization,
-                                  const AuthConfig* credential) {
-  for (int turn = 1;; turn++) {
-    Reply reply = Ask(method, reference, accept, authorization);
+                                  const std::string& accept) {
+  while (true) {
+    Reply reply = Ask(method, reference, accept);
     // A redirect has led to another server, which wants a login. The runtime would log in there. The agent
     // sends credentials to the registry's own server only (R40).
     if (reply.response && reply.response->status == 401 && reply.redirected) {
@@ -203,27 +195,17 @@ Reply HostCheck::AskWithChallenge(const std::string& method, const image::Refere
       answer.only_by_pull = true;
       return {.refusal = std::move(answer)};
     }
-    if (!reply.response || turn == kMaxSends) return reply;
-    auto next = authenticator_.NextAuthorization(reply, authorization, credential);
-    if (!next) return reply;
-    if (!next->authorization) return {.refusal = std::move(next->refusal)};
-    authorization = std::move(*next->authorization);
+    if (!reply.response || !login_.AnswersChallenge(reply)) return reply;
   }
 }
 
-Reply HostCheck::Ask(const std::string& method, const Authorization& authorization) {
-  return Ask(method, question_.reference, std::string(kAcceptedManifests), authorization);
-}
-
-Reply HostCheck::Ask(const std::string& method, const image::Reference& reference, std::string accept,
-                     const Authorization& authorization) {
+Reply HostCheck::Ask(const std::string& method, const image::Reference& reference, std::string accept) {
   http::AbsoluteUrl url = ManifestUrl(host_.host, reference);
-  Reply reply = session_.AskHost({.method = method,
-                                  .url = std::move(url),
-                                  .accept = std::move(accept),
-                                  .authorization = authorization.value,
-                                  .max_body_bytes = kManifestLimits.bytes,
-                                  .gzip = method == "GET"});
+  Reply reply = login_.Ask({.method = method,
+                            .url = std::move(url),
+                            .accept = std::move(accept),
+                            .max_body_bytes = kManifestLimits.bytes,
+                            .gzip = method == "GET"});
   if (reply.response) NoteAllowance(*reply.response);
   if (reply.fault == http::Fault::kTooLong && method == "GET") {
     reply.refusal.only_by_pull = false;  // no runtime takes such a manifest
@@ -234,34 +216,32 @@ Reply HostCheck::Ask(const std::string& method, const image::Reference& referenc
 
 // Each GET is one more request. So it is sent only if it may change the answer: the server does not support
 // HEAD, or the reason for the refusal is in the body alone.
-RegistryAnswer HostCheck::Evaluate(const std::string& method, const Reply& reply,
-                                   Authorization& authorization, const AuthConfig* credential) {
+RegistryAnswer HostCheck::Evaluate(const std::string& method, const Reply& reply) {
   const http::Response& response = *reply.response;
   bool head = method == "HEAD";
   if (response.status / 100 == 2) {
-    return EvaluateManifest(head ? RequestPurpose::kHead : RequestPurpose::kGetForHead, response,
-                            authorization, credential);
+    return EvaluateManifest(head ? RequestPurpose::kHead : RequestPurpose::kGetForHead, response);
   }
   // containerd fails at a 501, and CRI-O sends no HEAD.
   if (head && (response.status == 405 || (response.status == 501 && !IsForContainerd()))) {
     // Remembered for a day, so that later checks save the HEAD (R6).
     state_.host_states.NoteHeadFails(origin_);
-    return GetInstead(RequestPurpose::kGetForHead, authorization, credential);
+    return GetInstead(RequestPurpose::kGetForHead);
   }
   // containerd asks no other host after such a status.
   if (head && response.status / 100 == 3 && IsForContainerd()) {
-    RegistryAnswer answer = RefusalAnswer(response, authorization, credential);
+    RegistryAnswer answer = RefusalAnswer(response);
     answer.ends_pull = true;
     return answer;
   }
   // Only a body contains the reason. Docker Hub is an exception, since a GET counts as a pull there.
   if (head && (response.status == 403 || response.status == 400) && !IsDockerHub(host_.host)) {
-    Reply with_body = Ask("GET", authorization);
+    Reply with_body = Ask("GET", question_.reference);
     if (with_body.response && with_body.response->status == response.status) {
-      return RefusalAnswer(*with_body.response, authorization, credential);
+      return RefusalAnswer(*with_body.response);
     }
   }
-  return RefusalAnswer(response, authorization, credential);
+  return RefusalAnswer(response);
 }
 
 RegistryAnswer HostCheck::NextHostAnswer(RegistryDetail detail, const std::string& why) const {
@@ -313,8 +293,7 @@ std::optional<RegistryAnswer> HostCheck::CheckReportedDescriptor(const ManifestD
 // Examines a 2xx answer in containerd's order: digest and size in the headers, the size limit, the type, and
 // then the body. Some mistakes lead containerd to the next host, and others end its pull, so the first
 // mistake in this order decides.
-RegistryAnswer HostCheck::EvaluateManifest(RequestPurpose purpose, const http::Response& response,
-                                           Authorization& authorization, const AuthConfig* credential) {
+RegistryAnswer HostCheck::EvaluateManifest(RequestPurpose purpose, const http::Response& response) {
   const bool head = purpose == RequestPurpose::kHead;
   const std::string_view type = response.headers.Get("Content-Type").value_or("");
   ManifestDescriptor descriptor{
@@ -330,9 +309,7 @@ RegistryAnswer HostCheck::EvaluateManifest(RequestPurpose purpose, const http::R
   // A digest without a size counts for nothing: containerd then takes type and digest of the manifest itself.
   const bool suffices =
       !descriptor.digest.empty() && (descriptor.size || CountsGetAsPull(host_.host, reference));
-  if (head && IsForContainerd() && !suffices) {
-    return GetForDigest(authorization, credential);
-  }
+  if (head && IsForContainerd() && !suffices) return GetForDigest();
   // containerd's resolver goes to the next host at a manifest that is too large, and leaves the type to the
   // fetch.
   const bool is_reported = IsForContainerd() && purpose != RequestPurpose::kGetForDigest && descriptor.size &&
@@ -346,7 +323,10 @@ RegistryAnswer HostCheck::EvaluateManifest(RequestPurpose purpose, const http::R
   if (is_reported) {
     if (auto mistake = CheckReportedDescriptor(descriptor)) return *std::move(mistake);
   }
-  if (head) return EvaluateHead(descriptor, authorization, credential);
+  if (head) {
+    if (!image::IsDigest(reported)) return GetForDigest();
+    return ConfirmByFetch(CompareDigest(reported), descriptor);
+  }
   if (!IsPlainOrGzip(response)) return UnknownEncodingAnswer();
   // Without Content-Length, a truncated body looks complete. A digest over it would look like a new image.
   const ManifestCheck check = CheckManifest(response.body, descriptor.kind);
@@ -369,7 +349,7 @@ RegistryAnswer HostCheck::EvaluateManifest(RequestPurpose purpose, const http::R
     descriptor.size = response.body.size();
   RegistryAnswer answer =
       CompareDigest(image::IsDigest(reported) && !IsForContainerd() ? reported : computed);
-  return ConfirmByFetch(std::move(answer), descriptor, authorization, credential);
+  return ConfirmByFetch(std::move(answer), descriptor);
 }
 
 // The runtimes decode more encodings than this client, so only a pull can tell.
@@ -399,24 +379,16 @@ RegistryAnswer HostCheck::DeferLoginToPull() const {
   return DeferToPull(RegistryDetail::kCredentialsWithheld, std::string(kLoginWithheldMessage));
 }
 
-RegistryAnswer HostCheck::EvaluateHead(const ManifestDescriptor& descriptor, Authorization& authorization,
-                                       const AuthConfig* credential) {
-  if (!image::IsDigest(descriptor.digest)) return GetForDigest(authorization, credential);
-  return ConfirmByFetch(CompareDigest(descriptor.digest), descriptor, authorization, credential);
-}
-
-RegistryAnswer HostCheck::GetForDigest(Authorization& authorization, const AuthConfig* credential) {
-  RegistryAnswer answer = GetInstead(RequestPurpose::kGetForDigest, authorization, credential);
+RegistryAnswer HostCheck::GetForDigest() {
+  RegistryAnswer answer = GetInstead(RequestPurpose::kGetForDigest);
   // Remembered only if GET gave a digest. A login page that answers both requests shows nothing about the
   // HEAD of the registry behind it.
   if (!answer.digest.empty()) state_.host_states.NoteHeadFails(origin_);
   return answer;
 }
 
-RegistryAnswer HostCheck::GetInstead(RequestPurpose purpose, Authorization& authorization,
-                                     const AuthConfig* credential) {
-  Reply reply = AskWithChallenge("GET", question_.reference, std::string(kAcceptedManifests), authorization,
-                                 credential);
+RegistryAnswer HostCheck::GetInstead(RequestPurpose purpose) {
+  Reply reply = AskWithChallenge("GET", question_.reference);
   // If HEAD named no digest, containerd takes the body of any answer as the manifest, and asks no other host
   // if there is none. The body of an error is never a manifest here.
   const bool last = purpose == RequestPurpose::kGetForDigest && IsForContainerd();
@@ -427,9 +399,9 @@ RegistryAnswer HostCheck::GetInstead(RequestPurpose purpose, Authorization& auth
   if (reply.response) {
     const int status = reply.response->status;
     if (status / 100 == 2 || (last && status < 400)) {
-      return EvaluateManifest(purpose, *reply.response, authorization, credential);
+      return EvaluateManifest(purpose, *reply.response);
     }
-    reply.refusal = RefusalAnswer(*reply.response, authorization, credential);
+    reply.refusal = RefusalAnswer(*reply.response);
     // containerd asks no other host after such a status.
     if (status / 100 == 3) reply.refusal.ends_pull = IsForContainerd();
   }
@@ -449,8 +421,7 @@ RegistryAnswer HostCheck::GetInstead(RequestPurpose purpose, Authorization& auth
 // of the chain that has it, which may be another host than the one that named the digest (R53). Locks, and
 // questions about absent images, repeat this fetch. Docker Hub is left out, since it counts the fetch as a
 // pull.
-RegistryAnswer HostCheck::ConfirmByFetch(RegistryAnswer answer, const ManifestDescriptor& descriptor,
-                                         Authorization& authorization, const AuthConfig* credential) {
+RegistryAnswer HostCheck::ConfirmByFetch(RegistryAnswer answer, const ManifestDescriptor& descriptor) {
   const bool told = answer.kind == Kind::kSame || answer.kind == Kind::kMoved;
   const bool wanted =
       question_.fetches_manifest && IsForContainerd() && !CountsGetAsPull(host_.host, question_.reference);
@@ -459,12 +430,12 @@ RegistryAnswer HostCheck::ConfirmByFetch(RegistryAnswer answer, const ManifestDe
   for (const ChainedHost& host : chain_) {
     FetchResult fetch;
     if (&host == &host_) {
-      fetch = FetchFromHost(answer, descriptor, authorization, credential);
+      fetch = FetchFromHost(answer, descriptor);
       refusal = std::move(fetch.refusal);
     } else if (host.problem.empty() && !(state_.options.skip_mirrors && host.mirror)) {
       HostCheck other(state_, call_, chain_, host, question_);
       fetch = other.FetchWithEachIdentity(answer, descriptor);
-      requests_to_other_hosts_ += other.session_.requests();
+      requests_to_other_hosts_ += other.login_.requests();
     }
     if (fetch.verdict) return *std::move(fetch.verdict);
   }
@@ -477,8 +448,8 @@ HostCheck::FetchResult HostCheck::FetchWithEachIdentity(const RegistryAnswer& an
                                                         const ManifestDescriptor& descriptor) {
   FetchResult fetch;
   for (const AuthConfig* credential : IdentitiesFor(state_.options, host_, question_.credentials)) {
-    Authorization authorization = authenticator_.CachedAuthorization(credential);
-    fetch = FetchFromHost(answer, descriptor, authorization, credential);
+    login_.Begin(credential);
+    fetch = FetchFromHost(answer, descriptor);
     if (fetch.verdict || fetch.refusal.kind != Kind::kAccessDenied) break;
   }
   if (LacksLogin()) fetch.verdict = DeferLoginToPull();
@@ -488,11 +459,10 @@ HostCheck::FetchResult HostCheck::FetchWithEachIdentity(const RegistryAnswer& an
 // A verdict ends the search. Without one, containerd goes on to the next host. So a refusal leads to the next
 // host, while wrong bytes of a host that has the digest end the pull.
 HostCheck::FetchResult HostCheck::FetchFromHost(const RegistryAnswer& answer,
-                                                const ManifestDescriptor& descriptor,
-                                                Authorization& authorization, const AuthConfig* credential) {
+                                                const ManifestDescriptor& descriptor) {
   const auto named = image::Reference::Parse(question_.reference.Repository() + "@" + answer.digest);
   if (!named) return {.verdict = PullFailureAnswer(RegistryDetail::kInternal, named.error().message())};
-  Reply reply = AskWithChallenge("GET", *named, descriptor.type + ", */*", authorization, credential);
+  Reply reply = AskWithChallenge("GET", *named, descriptor.type + ", */*");
   if (!reply.response) {
     // This node's own limit kept the request back. The registry has already named the digest, so its answer
     // counts.
@@ -505,7 +475,7 @@ HostCheck::FetchResult HostCheck::FetchFromHost(const RegistryAnswer& answer,
   }
   const http::Response& response = *reply.response;
   if (response.status / 100 != 2) {
-    RegistryAnswer refused = RefusalAnswer(response, authorization, credential);
+    RegistryAnswer refused = RefusalAnswer(response);
     if (refused.kind != Kind::kTagMissing) return {.refusal = std::move(refused)};
     return {.refusal = PullFailureAnswer(RegistryDetail::kNoManifest,
                                          "names the digest " + answer.digest + ", and does not have it")};
@@ -546,8 +516,8 @@ RegistryAnswer HostCheck::CompareDigest(const std::string& digest) const {
 
 // Turns a refusal into an answer. The server's own words go into the message as untrusted input: without
 // control characters, shortened, and without the credentials that the server may have echoed.
-RegistryAnswer HostCheck::RefusalAnswer(const http::Response& response, const Authorization& authorization,
-                                        const AuthConfig* credential) {
+RegistryAnswer HostCheck::RefusalAnswer(const http::Response& response) {
+  const AuthConfig* credential = login_.credential();
   OciError error = ParseOciError(response.body);
   auto challenge = ChooseChallenge(response.headers.All("WWW-Authenticate"));
   std::string_view challenge_error = challenge && *challenge ? (*challenge)->Get("error") : "";
@@ -556,10 +526,10 @@ RegistryAnswer HostCheck::RefusalAnswer(const http::Response& response, const Au
                                .body = response.body,
                                .html = ManifestKindOf(response.headers.Get("Content-Type").value_or(""),
                                                       MediaTypeRules::kCrio) == ManifestKind::kHtml,
-                               .credential = credential != nullptr && authorization.sent(),
+                               .credential = credential != nullptr && !login_.authorization().empty(),
                                .insufficient_scope = challenge_error == "insufficient_scope"});
   RegistryAnswer answer{.kind = found.kind, .detail = found.detail};
-  std::vector<const base::Secret*> secrets = {&authorization.value};
+  std::vector<const base::Secret*> secrets = {&login_.authorization()};
   if (credential != nullptr) secrets.push_back(&credential->password);
   std::string reported =
       base::SanitizedText(error.message.empty() ? error.code : error.message, kMaxQuotedBytes, secrets);
@@ -568,19 +538,18 @@ RegistryAnswer HostCheck::RefusalAnswer(const http::Response& response, const Au
   if (answer.kind == Kind::kRateLimited || answer.kind == Kind::kServerError) {
     answer.retry_after = RetryAfterOf(response, state_.clock.Wall());
   }
-  if (answer.kind == Kind::kTagMissing) return NotFoundAnswer(std::move(answer), authorization);
+  if (answer.kind == Kind::kTagMissing) return NotFoundAnswer(std::move(answer));
   return answer;
 }
 
 // A 404 is only trustworthy from a known registry (R23): a captive portal or a wrong address answers 404 as
 // well. Every registry has "/v2/".
-RegistryAnswer HostCheck::NotFoundAnswer(RegistryAnswer answer, const Authorization& authorization) {
+RegistryAnswer HostCheck::NotFoundAnswer(RegistryAnswer answer) {
   if (!state_.host_states.IsRegistry(origin_)) {
-    Reply root = session_.AskHost({.method = "GET",
-                                   .url = ApiRootUrl(host_.host, question_.reference),
-                                   .accept = "application/json",
-                                   .authorization = authorization.value,
-                                   .max_body_bytes = 64 * 1024});
+    Reply root = login_.Ask({.method = "GET",
+                             .url = ApiRootUrl(host_.host, question_.reference),
+                             .accept = "application/json",
+                             .max_body_bytes = 64 * 1024});
     if (root.response && root.response->status == 404) {
       return {
           .kind = Kind::kServerError,
@@ -591,8 +560,7 @@ RegistryAnswer HostCheck::NotFoundAnswer(RegistryAnswer answer, const Authorizat
   }
   // Some registries answer 404 for images that the caller may not see. Without a challenge, no credential was
   // sent, so the 404 is uncertain.
-  if (answer.detail == RegistryDetail::kNone && !question_.credentials.empty() &&
-      !authenticator_.sent_credential()) {
+  if (answer.detail == RegistryDetail::kNone && !question_.credentials.empty() && !login_.sent_credential()) {
     answer.detail = RegistryDetail::kLowConfidence;
   }
   return answer;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "image/registry_question.h"
-#include "registry/authenticator.h"
+#include "registry/login.h"
 #include "registry/response.h"
 #include "registry/session.h"
 
@@ -26,8 +26,6 @@ class HostCheck {
   image::RegistryAnswer Run();
 
  private:
-  using Authorization = Authenticator::Authorization;
-
   // Facts about a manifest in the headers of an answer.
   struct ManifestDescriptor {
     ManifestKind kind = ManifestKind::kUnknown;
@@ -45,37 +43,26 @@ class HostCheck {
     kGetForDigest,  // HEAD told no digest, or no size
   };
 
-  Reply Ask(const std::string& method, const image::Reference& reference, std::string accept,
-            const Authorization& authorization);
-  Reply Ask(const std::string& method, const Authorization& authorization);
-  // Sends the request, and answers the server's challenge. `authorization` becomes the one that was sent
-  // last.
+  Reply Ask(const std::string& method, const image::Reference& reference,
+            std::string accept = std::string(kAcceptedManifests));
+  // The same, and again with the answer to the server's challenge.
   Reply AskWithChallenge(const std::string& method, const image::Reference& reference,
-                         const std::string& accept, Authorization& authorization,
-                         const image::AuthConfig* credential);
-  image::RegistryAnswer Evaluate(const std::string& method, const Reply& reply, Authorization& authorization,
-                                 const image::AuthConfig* credential);
-  image::RegistryAnswer EvaluateManifest(RequestPurpose purpose, const http::Response& response,
-                                         Authorization& authorization, const image::AuthConfig* credential);
-  image::RegistryAnswer EvaluateHead(const ManifestDescriptor& descriptor, Authorization& authorization,
-                                     const image::AuthConfig* credential);
-  image::RegistryAnswer GetForDigest(Authorization& authorization, const image::AuthConfig* credential);
-  image::RegistryAnswer GetInstead(RequestPurpose purpose, Authorization& authorization,
-                                   const image::AuthConfig* credential);
-  image::RegistryAnswer ConfirmByFetch(image::RegistryAnswer answer, const ManifestDescriptor& descriptor,
-                                       Authorization& authorization, const image::AuthConfig* credential);
+                         const std::string& accept = std::string(kAcceptedManifests));
+  image::RegistryAnswer Evaluate(const std::string& method, const Reply& reply);
+  image::RegistryAnswer EvaluateManifest(RequestPurpose purpose, const http::Response& response);
+  image::RegistryAnswer GetForDigest();
+  image::RegistryAnswer GetInstead(RequestPurpose purpose);
+  image::RegistryAnswer ConfirmByFetch(image::RegistryAnswer answer, const ManifestDescriptor& descriptor);
   // A fetch of the manifest whose digest a host has named. Without a verdict, the next host is asked.
   struct FetchResult {
     std::optional<image::RegistryAnswer> verdict;
     image::RegistryAnswer refusal;
   };
-  FetchResult FetchFromHost(const image::RegistryAnswer& answer, const ManifestDescriptor& descriptor,
-                            Authorization& authorization, const image::AuthConfig* credential);
+  FetchResult FetchFromHost(const image::RegistryAnswer& answer, const ManifestDescriptor& descriptor);
   FetchResult FetchWithEachIdentity(const image::RegistryAnswer& answer,
                                     const ManifestDescriptor& descriptor);
-  image::RegistryAnswer RefusalAnswer(const http::Response& response, const Authorization& authorization,
-                                      const image::AuthConfig* credential);
-  image::RegistryAnswer NotFoundAnswer(image::RegistryAnswer answer, const Authorization& authorization);
+  image::RegistryAnswer RefusalAnswer(const http::Response& response);
+  image::RegistryAnswer NotFoundAnswer(image::RegistryAnswer answer);
   // After a NextHostAnswer containerd goes on to the next host; at a PullFailureAnswer its pull fails.
   image::RegistryAnswer NextHostAnswer(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer PullFailureAnswer(image::RegistryDetail detail, const std::string& why) const;
@@ -101,8 +88,7 @@ class HostCheck {
   const ChainedHost& host_;
   const image::RegistryQuestion& question_;
   const std::string origin_;  // the host's name in HostState
-  Session session_;
-  Authenticator authenticator_;
+  Login login_;
 };
 
 }  // namespace prefetch::registry

@@ -1,8 +1,8 @@
 // WWW-Authenticate, and what follows from it: scopes, the judgement of a realm, the token request.
 
 #include "fuzz/target.h"
-#include "registry/authenticator.h"
 #include "registry/challenge.h"
+#include "registry/login.h"
 
 FUZZ_TARGET(text) {
   using namespace prefetch;

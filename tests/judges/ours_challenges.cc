@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "http/url.h"
 #include "judges/ours.h"
-#include "registry/authenticator.h"
 #include "registry/challenge.h"
+#include "registry/login.h"
 
 namespace prefetch::judges {
 namespace {

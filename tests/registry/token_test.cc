@@ -1,7 +1,7 @@
 // Requests for tokens, and the answers to them.
 #include <gtest/gtest.h>
 
-#include "registry/authenticator.h"
+#include "registry/login.h"
 #include "registry/token_cache.h"
 #include "rows.h"
 

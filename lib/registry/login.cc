@@ -1,4 +1,4 @@
-#include "registry/authenticator.h"
+#include "registry/login.h"
 
 #include <algorithm>
 #include <chrono>
@@ -38,6 +38,12 @@ bool IsLogin(const AuthConfig& credential) {
   return !credential.username.empty() && !credential.password.empty();
 }
 
+// Makes `refusal` the answer to a request. Returns false: there is no other authorization to try.
+bool Refuse(Reply& reply, RegistryAnswer refusal) {
+  reply = {.refusal = std::move(refusal)};
+  return false;
+}
+
 // A mirror gets the image's credentials only if the operator trusts it (R38).
 bool MayHaveCredentials(const ClientOptions& options, const ChainedHost& host) {
   if (host.own || options.trust_every_mirror) return true;
@@ -69,31 +75,46 @@ bool LoginIsWithheld(const ClientOptions& options, HostState& states, const Chai
          states.ChallengeOf(host.host.server.Origin(), question.reference.path());
 }
 
-Authenticator::Authenticator(const ClientState& state, const base::Call& call, const ChainedHost& host,
-                             Session& session, std::string repository)
+Login::Login(const ClientState& state, const base::Call& call, const ChainedHost& host,
+             std::string repository)
     : state_(state),
       call_(call),
       host_(host),
-      session_(session),
+      session_(state, call, host),
       repository_(std::move(repository)),
       origin_(host.host.server.Origin()) {}
 
+void Login::Begin(const AuthConfig* credential) {
+  credential_ = credential;
+  authorization_ = CachedAuthorization();
+}
+
+Reply Login::Ask(SessionRequest request) {
+  request.authorization = authorization_.value;
+  return session_.AskHost(request);
+}
+
+Reply Login::Fetch(SessionRequest request) {
+  request.authorization = authorization_.value;
+  return session_.Fetch(request);
+}
+
 // Never sends a request. Without a challenge of this repository, the first request goes out without a
 // credential, so that a password is sent only to a server that has asked for it.
-Authenticator::Authorization Authenticator::CachedAuthorization(const AuthConfig* credential) {
+Login::Authorization Login::CachedAuthorization() {
   // Answering the last challenge in advance saves the round trip of a 401.
   auto challenge = state_.host_states.ChallengeOf(origin_, repository_);
   if (!challenge) return {};
   if (challenge->scheme == "basic") {
-    if (credential == nullptr) return {};
-    sent_credential_ = true;
-    return {.value = http::BasicAuthorization(credential->username, credential->password),
-            .preemptive = true};
+    if (credential_ == nullptr) return {};
+    Authorization authorization = PasswordAuthorization();
+    authorization.preemptive = true;
+    return authorization;
   }
-  std::string key = TokenKey(*challenge, credential);
+  std::string key = TokenKey(*challenge);
   auto cached = state_.tokens.Find(key);
   if (!cached) return {};
-  sent_credential_ |= credential != nullptr;
+  sent_credential_ |= credential_ != nullptr;
   return {.value = http::BearerAuthorization(cached->text),
           .token_key = std::move(key),
           .token = cached->text,
@@ -101,11 +122,16 @@ Authenticator::Authorization Authenticator::CachedAuthorization(const AuthConfig
           .age = cached->age};
 }
 
-std::string Authenticator::TokenKey(const Challenge& challenge, const AuthConfig* credential) const {
+Login::Authorization Login::PasswordAuthorization() {
+  sent_credential_ = true;
+  return {.value = http::BasicAuthorization(credential_->username, credential_->password)};
+}
+
+std::string Login::TokenKey(const Challenge& challenge) const {
   // A token serves one server, realm, service, set of scopes and credential (R18).
   std::vector<std::string> scopes = PullScopes(challenge.Get("scope"), repository_);
   return base::Join({origin_, std::string(challenge.Get("realm")), std::string(challenge.Get("service")),
-                     base::Join(scopes, " "), IdentityOf(credential)},
+                     base::Join(scopes, " "), IdentityOf(credential_)},
                     "\n");
 }
 
@@ -113,20 +139,18 @@ std::string Authenticator::TokenKey(const Challenge& challenge, const AuthConfig
 // is not about the authorization, the authorization was new and so is wrong, the challenge cannot be read,
 // the challenge asks again for what was just refused. Each saves a request that the server would refuse as
 // well.
-std::optional<Authenticator::AuthorizationResult> Authenticator::NextAuthorization(
-    const Reply& reply, const Authorization& used, const AuthConfig* credential) {
+bool Login::AnswersChallenge(Reply& reply) {
+  const Authorization& used = authorization_;
   int status = reply.response->status;
   // Some registries report an expired token in other ways: ECR by 403, its public registry by 400 (R19).
   bool old = used.from_cache && used.age > kExpirySuspectedAfter && (status == 403 || status == 400);
-  if ((status != 401 && !old) || reply.redirected) return std::nullopt;
+  if ((status != 401 && !old) || reply.redirected) return false;
   // The server rejected a credential or token that was made for its challenge. Another answer to the same
   // challenge would be rejected as well.
-  if (used.sent() && !used.from_cache && !used.preemptive) return std::nullopt;
+  if (!used.value.empty() && !used.from_cache && !used.preemptive) return false;
   auto challenge = ChooseChallenge(reply.response->headers.All("WWW-Authenticate"));
-  if (!challenge) {
-    RegistryAnswer refusal = DeferToPull(RegistryDetail::kBadChallenge, challenge.error().message());
-    return AuthorizationResult{.refusal = std::move(refusal)};
-  }
+  if (!challenge)
+    return Refuse(reply, DeferToPull(RegistryDetail::kBadChallenge, challenge.error().message()));
   if (*challenge) {
     state_.host_states.NoteChallenge(origin_, repository_, **challenge);
   } else if (used.from_cache) {
@@ -135,61 +159,57 @@ std::optional<Authenticator::AuthorizationResult> Authenticator::NextAuthorizati
     *challenge = state_.host_states.ChallengeOf(origin_, repository_);
   }
   // The password was wrong, unless the server now asks for something else.
-  if (used.preemptive && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
+  if (used.preemptive && (!*challenge || (*challenge)->scheme == "basic")) return false;
   if (!*challenge) {
-    RegistryAnswer refusal =
-        NotAuthorized(RegistryDetail::kNoChallenge,
-                      host_.host.server.Authority() + " refuses without naming an authentication scheme");
-    return AuthorizationResult{.refusal = std::move(refusal)};
+    return Refuse(reply, NotAuthorized(RegistryDetail::kNoChallenge,
+                                       host_.host.server.Authority() +
+                                           " refuses without naming an authentication scheme"));
   }
   // A new token would have the same scope, so it would be refused for the same reason.
-  if (used.from_cache && (*challenge)->Get("error") == "insufficient_scope") return std::nullopt;
+  if (used.from_cache && (*challenge)->Get("error") == "insufficient_scope") return false;
   if (used.from_cache) state_.tokens.Drop(used.token_key, used.token);
-  return AnswerChallenge(**challenge, credential);
+  return Answers(**challenge, reply);
 }
 
-Authenticator::AuthorizationResult Authenticator::AnswerChallenge(const Challenge& challenge,
-                                                                  const AuthConfig* credential) {
-  if (challenge.scheme == "bearer") return AnswerBearerChallenge(challenge, credential);
-  if (credential == nullptr) {
-    return {.refusal = NotAuthorized(RegistryDetail::kNoCredentials,
-                                     host_.host.server.Authority() + " asks for a password")};
+bool Login::Answers(const Challenge& challenge, Reply& reply) {
+  if (challenge.scheme == "bearer") return AnswersBearer(challenge, reply);
+  if (credential_ == nullptr) {
+    return Refuse(reply, NotAuthorized(RegistryDetail::kNoCredentials,
+                                       host_.host.server.Authority() + " asks for a password"));
   }
-  sent_credential_ = true;
-  return {.authorization =
-              Authorization{.value = http::BasicAuthorization(credential->username, credential->password)}};
+  authorization_ = PasswordAuthorization();
+  return true;
 }
 
 // The realm is validated before the credential is touched: it is untrusted input, and decides to which server
 // a password goes.
-Authenticator::AuthorizationResult Authenticator::AnswerBearerChallenge(const Challenge& challenge,
-                                                                        const AuthConfig* credential) {
+bool Login::AnswersBearer(const Challenge& challenge, Reply& reply) {
   auto realm = ValidateRealm(challenge.Get("realm"), session_.Server(), state_.options.trusted_realms);
-  if (!realm) return {.refusal = DeferToPull(RegistryDetail::kBadChallenge, realm.error().message())};
+  if (!realm) return Refuse(reply, DeferToPull(RegistryDetail::kBadChallenge, realm.error().message()));
   realm->trusted |= state_.options.trust_every_realm;
   // A password only goes to a token service that belongs to the registry (R21).
-  if (credential != nullptr && !realm->trusted) {
-    return {.refusal = DeferToPull(RegistryDetail::kUntrustedRealm,
-                                   host_.host.server.Authority() + " wants the password sent to " +
-                                       base::Redact(realm->url.Authority()) +
-                                       ", which is not known to belong to it")};
+  if (credential_ != nullptr && !realm->trusted) {
+    return Refuse(reply, DeferToPull(RegistryDetail::kUntrustedRealm,
+                                     host_.host.server.Authority() + " wants the password sent to " +
+                                         base::Redact(realm->url.Authority()) +
+                                         ", which is not known to belong to it"));
   }
   TokenRequest request{.realm = std::move(*realm),
                        .service = std::string(challenge.Get("service")),
                        .scopes = PullScopes(challenge.Get("scope"), repository_),
-                       .credential = credential};
-  const std::string service = request.realm.url.ToString(), identity = IdentityOf(credential);
-  request.post_first = credential != nullptr && state_.options.IsForContainerd() &&
+                       .credential = credential_};
+  const std::string service = request.realm.url.ToString(), identity = IdentityOf(credential_);
+  request.post_first = credential_ != nullptr && state_.options.IsForContainerd() &&
                        !state_.host_states.PostFails(service, identity);
-  sent_credential_ |= credential != nullptr;
-  std::string key = TokenKey(challenge, credential);
+  sent_credential_ |= credential_ != nullptr;
+  std::string key = TokenKey(challenge);
   TokenOutcome outcome =
       // Threads that need the same token at once share one request.
       state_.tokens.Fetch(call_, key, [&] { return RequestToken(session_, request, state_.clock.Wall()); });
   if (outcome.post_fails) state_.host_states.NotePostFails(service, identity);
-  if (!outcome.token) return {.refusal = std::move(outcome.refusal)};
-  return {.authorization = Authorization{.value = http::BearerAuthorization(outcome.token->text),
-                                         .token_key = std::move(key)}};
+  if (!outcome.token) return Refuse(reply, std::move(outcome.refusal));
+  authorization_ = {.value = http::BearerAuthorization(outcome.token->text), .token_key = std::move(key)};
+  return true;
 }
 
 namespace {

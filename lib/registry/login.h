@@ -1,6 +1,6 @@
-// Authenticator: answers the challenges of a registry with passwords and tokens, and remembers the last
-// challenge of each server (R14 to R21).
-// RequestToken: asks a token service for a token (R16).
+// Login: requests to a registry, with the authorization that it asks for. Answers its challenges with
+// passwords and tokens, and remembers the last challenge of each server (R14 to R21). RequestToken: asks a
+// token service for a token (R16).
 #pragma once
 
 #include <optional>
@@ -29,13 +29,33 @@ bool LoginIsWithheld(const ClientOptions& options, HostState& states, const Chai
 inline constexpr std::string_view kLoginWithheldMessage =
     "asks for credentials, but is not trusted with them (registryTrustedMirrors): only a pull can tell";
 
-// Serves one repository of one server. Not thread-safe. Its arguments must outlive it.
-class Authenticator {
+// The requests to one repository of one server, as one identity after the other. Not thread-safe. The
+// arguments of the constructor must outlive it, but for the repository.
+class Login {
  public:
-  Authenticator(const ClientState& state, const base::Call& call, const ChainedHost& host, Session& session,
-                std::string repository);
+  Login(const ClientState& state, const base::Call& call, const ChainedHost& host, std::string repository);
+  Login(const Login&) = delete;
+  Login& operator=(const Login&) = delete;
 
-  // A request's authorization: none, a password, a token.
+  // The next requests are those of `credential`, which must outlive them; nullptr: anonymous. They have the
+  // authorization that this host demanded last, if no request is needed for it.
+  void Begin(const image::AuthConfig* credential);
+  // These send a request as Session does, with the present authorization.
+  Reply Ask(SessionRequest request);
+  Reply Fetch(SessionRequest request);
+  // Called with a reply that has a response, and is no success. Returns true if the same request may now
+  // succeed, since it gets another authorization: once for each that is made. Else `reply` stands, or becomes
+  // the refusal that explains more.
+  bool AnswersChallenge(Reply& reply);
+
+  const image::AuthConfig* credential() const { return credential_; }
+  // What the next request is sent with: a password, a token; empty: nothing.
+  const base::Secret& authorization() const { return authorization_.value; }
+  // Returns whether any credential was sent so far, be it that of an earlier identity.
+  bool sent_credential() const { return sent_credential_; }
+  int requests() const { return session_.requests(); }
+
+ private:
   struct Authorization {
     base::Secret value;
     std::string token_key;  // of the token cache; empty: this is no token
@@ -43,32 +63,22 @@ class Authenticator {
     bool from_cache = false;
     bool preemptive = false;  // a password that this host asked for last time, sent before it asks again
     base::Duration age{0};    // of a token from the cache
-    bool sent() const { return !value.empty(); }
   };
-  struct AuthorizationResult {
-    std::optional<Authorization> authorization;
-    image::RegistryAnswer refusal;
-  };
+  Authorization CachedAuthorization();
+  Authorization PasswordAuthorization();
+  // These return whether there is an answer to the challenge. If not, `reply` becomes the refusal.
+  bool Answers(const Challenge& challenge, Reply& reply);
+  bool AnswersBearer(const Challenge& challenge, Reply& reply);
+  std::string TokenKey(const Challenge& challenge) const;
 
-  // Returns the authorization that this host demanded last, if no request is needed for it.
-  Authorization CachedAuthorization(const image::AuthConfig* credential);
-  // Called when a request was rejected. Returns the next authorization to try; nullopt: the refusal stands.
-  std::optional<AuthorizationResult> NextAuthorization(const Reply& reply, const Authorization& used,
-                                                       const image::AuthConfig* credential);
-  // Returns whether any credential was sent so far.
-  bool sent_credential() const { return sent_credential_; }
-
- private:
-  AuthorizationResult AnswerChallenge(const Challenge& challenge, const image::AuthConfig* credential);
-  AuthorizationResult AnswerBearerChallenge(const Challenge& challenge, const image::AuthConfig* credential);
-  std::string TokenKey(const Challenge& challenge, const image::AuthConfig* credential) const;
-
-  ClientState state_;
+  const ClientState state_;
   const base::Call& call_;
   const ChainedHost& host_;
-  Session& session_;
+  Session session_;
   const std::string repository_;
   const std::string origin_;  // the host's name in HostState
+  const image::AuthConfig* credential_ = nullptr;
+  Authorization authorization_;
   bool sent_credential_ = false;
 };
 
