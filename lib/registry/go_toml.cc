@@ -23,42 +23,59 @@ const toml::node& GoMemberOrTable(const toml::table& table, std::string_view key
   return node && *node != nullptr ? **node : table;
 }
 
-base::Result<std::string> GoText(const toml::table& table, std::string_view key) {
-  auto node = GoMember(table, key);
-  if (!node) return std::move(node).error();
-  if (*node == nullptr) return std::string();
-  const auto* text = (*node)->as_string();
-  if (text == nullptr) return TomlError(**node, std::string(key) + " is no string");
-  if (text->get().size() > kLongestGoText) return TomlError(**node, std::string(key) + " is too long");
-  return TextOf(*text);
+void GoReader::Reject(const toml::node& at, std::string_view what) {
+  if (status_) status_ = TomlError(at, what);
 }
 
-base::Status GoBool(const toml::table& table, std::string_view key, bool& value) {
+const toml::node* GoReader::Member(const toml::table& table, std::string_view key) {
   auto node = GoMember(table, key);
-  if (!node) return std::move(node).error();
-  if (*node == nullptr) return {};
-  if (!(*node)->is_boolean()) return TomlError(**node, std::string(key) + " is neither true nor false");
-  value = (*node)->as_boolean()->get();
-  return {};
+  if (node) return *node;
+  if (status_) status_ = std::move(node).error();
+  return nullptr;
 }
 
-base::Result<std::optional<std::vector<std::string>>> GoTexts(const toml::table& table, std::string_view key,
-                                                              std::size_t most) {
-  auto node = GoMember(table, key);
-  if (!node) return std::move(node).error();
-  if (*node == nullptr) return std::optional<std::vector<std::string>>();
-  const toml::array* array = (*node)->as_array();
-  if (array == nullptr) return TomlError(**node, std::string(key) + " is no list");
-  if (array->size() > most) return TomlError(**node, std::string(key) + " is too long a list");
+const toml::table* GoReader::Table(const toml::table& table, std::string_view key) {
+  const toml::node* node = Member(table, key);
+  if (node == nullptr) return nullptr;
+  if (!node->is_table()) Reject(*node, std::string(key) + " is no table");
+  return node->as_table();
+}
+
+std::string GoReader::Text(const toml::table& table, std::string_view key) {
+  const toml::node* node = Member(table, key);
+  if (node == nullptr) return "";
+  const auto* text = node->as_string();
+  if (text != nullptr && text->get().size() <= kLongestGoText) return TextOf(*text);
+  Reject(*node, std::string(key) + (text == nullptr ? " is no string" : " is too long"));
+  return "";
+}
+
+void GoReader::Bool(const toml::table& table, std::string_view key, bool& value) {
+  const toml::node* node = Member(table, key);
+  if (node == nullptr) return;
+  if (!node->is_boolean()) return Reject(*node, std::string(key) + " is neither true nor false");
+  value = node->as_boolean()->get();
+}
+
+std::optional<std::vector<std::string>> GoReader::Texts(const toml::table& table, std::string_view key,
+                                                        std::size_t most) {
+  const toml::node* node = Member(table, key);
+  if (node == nullptr) return std::nullopt;
   std::vector<std::string> texts;
+  const toml::array* array = node->as_array();
+  if (array == nullptr || array->size() > most) {
+    Reject(*node, std::string(key) + (array == nullptr ? " is no list" : " is too long a list"));
+    return texts;
+  }
   for (const toml::node& item : *array) {
     const auto* text = item.as_string();
     if (text == nullptr || text->get().size() > kLongestGoText) {
-      return TomlError(item, std::string(key) + " holds something that is no short string");
+      Reject(item, std::string(key) + " holds something that is no short string");
+    } else {
+      texts.push_back(TextOf(*text));
     }
-    texts.push_back(TextOf(*text));
   }
-  return std::optional(std::move(texts));
+  return texts;
 }
 
 }  // namespace prefetch::registry

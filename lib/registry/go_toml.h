@@ -17,18 +17,33 @@ namespace prefetch::registry {
 inline constexpr std::size_t kLongestGoText = 1024;  // ours
 
 // Returns the member whose key is `key` in any case, as in Go; nullptr if there is none. Two of them are an
-// error. All errors of these functions are InvalidArgument, with the line and never a value.
+// error: InvalidArgument, with the line and never a value.
 base::Result<const toml::node*> GoMember(const toml::table& table, std::string_view key);
 // Returns the node of the key, else that of its table: the place of a mistake.
 const toml::node& GoMemberOrTable(const toml::table& table, std::string_view key);
 
-// Returns the text; empty if it is missing or empty.
-base::Result<std::string> GoText(const toml::table& table, std::string_view key);
-// Sets `value`, which stays as it is if the key is missing.
-base::Status GoBool(const toml::table& table, std::string_view key, bool& value);
-// Returns the texts; nullopt if the key is missing, which is not the same as an empty list. A list of more
-// than `most` is an error.
-base::Result<std::optional<std::vector<std::string>>> GoTexts(const toml::table& table, std::string_view key,
-                                                              std::size_t most);
+// Reads the members of one file's tables, and keeps the first mistake of the file. What is missing or wrong
+// reads as absent, so that callers ask for the status once, at the end. A value.
+class GoReader {
+ public:
+  // Returns success, or InvalidArgument with the line and never a value.
+  const base::Status& status() const { return status_; }
+  // Notes a mistake. Only the first one counts.
+  void Reject(const toml::node& at, std::string_view what);
+
+  // Returns nullptr if there is no such member.
+  const toml::node* Member(const toml::table& table, std::string_view key);
+  const toml::table* Table(const toml::table& table, std::string_view key);
+  std::string Text(const toml::table& table, std::string_view key);
+  // Sets `value`, which stays as it is if the key is missing.
+  void Bool(const toml::table& table, std::string_view key, bool& value);
+  // Returns nullopt if the key is missing, which is not the same as an empty list. A list of more than `most`
+  // is a mistake.
+  std::optional<std::vector<std::string>> Texts(const toml::table& table, std::string_view key,
+                                                std::size_t most);
+
+ private:
+  base::Status status_;
+};
 
 }  // namespace prefetch::registry

@@ -22,140 +22,6 @@ constexpr std::size_t kMaxConfMirrors = 64;  // of one entry
 constexpr std::size_t kMaxConfSearch = 64;
 constexpr std::size_t kMaxConfAliases = 8192;
 
-// Removes slashes at the end, as the library does, and rejects URLs.
-base::Status TrimLocation(const toml::node& at, std::string& location) {
-  while (location.ends_with('/')) location.pop_back();
-  bool url = location.starts_with("http://") || location.starts_with("https://");
-  return url ? base::Status(TomlError(at, "a location is a name without http:// or https://"))
-             : base::Status();
-}
-
-// An entry and its place, for error messages.
-struct LocatedEntry {
-  const toml::node* at;
-  ConfRegistry entry;
-};
-
-base::Result<std::string> ConfLocation(const toml::table& table) {
-  auto text = GoText(table, "location");
-  if (!text) return std::move(text).error();
-  if (base::Status trimmed = TrimLocation(GoMemberOrTable(table, "location"), *text); !trimmed)
-    return trimmed.error();
-  return std::move(*text);
-}
-
-base::Status ReadMirror(const toml::node& at, ConfRegistry& entry) {
-  const toml::table* table = at.as_table();
-  if (table == nullptr) return TomlError(at, "a mirror is no table");
-  ConfEndpoint mirror;
-  auto location = ConfLocation(*table);
-  if (!location) return std::move(location).error();
-  if (location->empty()) return TomlError(at, "a mirror without a location");
-  mirror.location = std::move(*location);
-  if (base::Status read = GoBool(*table, "insecure", mirror.insecure); !read) return read;
-  auto use = GoText(*table, "pull-from-mirror");
-  if (!use) return std::move(use).error();
-  if (entry.mirrors_by_digest_only && !use->empty()) {
-    // CRI-O rejects the whole file for this and for the other contradictions below.
-    return TomlError(at, "pull-from-mirror beside the registry's mirror-by-digest-only");
-  }
-  if (*use == "digest-only") {
-    mirror.use = MirrorUse::kDigestOnly;
-  } else if (*use == "tag-only") {
-    mirror.use = MirrorUse::kTagOnly;
-  } else if (!use->empty() && *use != "all") {
-    return TomlError(at, "pull-from-mirror is neither all, digest-only nor tag-only");
-  }
-  entry.mirrors.push_back(std::move(mirror));
-  return {};
-}
-
-base::Status ReadMirrors(const toml::table& table, ConfRegistry& entry) {
-  auto node = GoMember(table, "mirror");
-  if (!node) return std::move(node).error();
-  if (*node == nullptr) return {};
-  const toml::array* mirrors = (*node)->as_array();
-  if (mirrors == nullptr)
-    return TomlError(**node, "mirror is written [mirror] instead of [[registry.mirror]]");
-  if (mirrors->size() > kMaxConfMirrors) return TomlError(**node, "too many mirrors");
-  for (const toml::node& mirror : *mirrors) {
-    if (base::Status read = ReadMirror(mirror, entry); !read) return read;
-  }
-  return {};
-}
-
-base::Result<ConfRegistry> ReadRegistryEntry(const toml::node& at) {
-  const toml::table* table = at.as_table();
-  if (table == nullptr) return TomlError(at, "a registry is no table");
-  ConfRegistry entry;
-  auto prefix = GoText(*table, "prefix");
-  if (!prefix) return std::move(prefix).error();
-  entry.prefix = *prefix;
-  if (base::Status trimmed = TrimLocation(GoMemberOrTable(*table, "prefix"), entry.prefix); !trimmed)
-    return trimmed.error();
-  auto location = ConfLocation(*table);
-  if (!location) return std::move(location).error();
-  entry.own.location = std::move(*location);
-  // "/" is a prefix that matches no image.
-  if (prefix->empty()) {
-    if (entry.own.location.empty()) return TomlError(at, "a registry with neither prefix nor location");
-    entry.prefix = entry.own.location;
-  }
-  auto use = GoText(*table, "pull-from-mirror");
-  if (!use) return std::move(use).error();
-  if (!use->empty()) return TomlError(at, "pull-from-mirror belongs to a mirror");
-  if (base::Status read = GoBool(*table, "insecure", entry.own.insecure); !read) return read.error();
-  if (base::Status read = GoBool(*table, "blocked", entry.blocked); !read) return read.error();
-  if (base::Status read = GoBool(*table, "mirror-by-digest-only", entry.mirrors_by_digest_only); !read) {
-    return read.error();
-  }
-  if (base::Status read = ReadMirrors(*table, entry); !read) return read.error();
-  return entry;
-}
-
-base::Result<std::vector<LocatedEntry>> ReadEntries(const toml::node& node) {
-  const toml::array* array = node.as_array();
-  if (array == nullptr) return TomlError(node, "registry is written [registry] instead of [[registry]]");
-  if (array->size() > kMaxConfEntries) return TomlError(node, "too many registries");
-  std::vector<LocatedEntry> entries;
-  for (const toml::node& at : *array) {
-    auto entry = ReadRegistryEntry(at);
-    if (!entry) return std::move(entry).error();
-    entries.push_back({&at, std::move(*entry)});
-  }
-  return entries;
-}
-
-base::Status ValidatePrefix(const toml::node& at, const ConfRegistry& entry) {
-  bool wildcard = entry.prefix.starts_with("*.");
-  if (!wildcard && entry.own.location.empty()) return TomlError(at, "a registry without a location");
-  if (wildcard && entry.prefix.find_first_of("/@:") != std::string::npos) {
-    return TomlError(at, "a prefix with * is *.example.com, without port and path");
-  }
-  return {};
-}
-
-// The first entry of a prefix counts. Entries with the same location must agree, or the library rejects the
-// file.
-base::Result<std::vector<ConfRegistry>> ValidateEntries(std::vector<LocatedEntry> written) {
-  std::map<std::string, std::pair<bool, bool>> of_location;
-  std::map<std::string, ConfRegistry> by_prefix;
-  for (LocatedEntry& one : written) {
-    ConfRegistry& entry = one.entry;
-    if (base::Status judged = ValidatePrefix(*one.at, entry); !judged) return judged.error();
-    const std::string& where = entry.own.location.empty() ? entry.prefix : entry.own.location;
-    std::pair<bool, bool> settings{entry.own.insecure, entry.blocked};
-    if (of_location.try_emplace(where, settings).first->second != settings) {
-      return TomlError(*one.at, "a location is there twice, and insecure or blocked differ");
-    }
-    std::string prefix = entry.prefix;
-    by_prefix.try_emplace(std::move(prefix), std::move(entry));
-  }
-  std::vector<ConfRegistry> entries;
-  for (auto& [prefix, entry] : by_prefix) entries.push_back(std::move(entry));
-  return entries;
-}
-
 // The library's DomainRegexp, which knows neither addresses of IPv6 nor "_".
 bool IsDomain(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -173,95 +39,7 @@ bool IsDomain(std::string_view text) {
   return true;
 }
 
-base::Status ValidateSearch(const toml::node& at, std::vector<std::string>& search) {
-  for (std::string& host : search) {
-    if (base::Status trimmed = TrimLocation(at, host); !trimmed) return trimmed;
-    if (!IsDomain(host))
-      return TomlError(at, "unqualified-search-registries holds something that is no host");
-  }
-  return {};
-}
-
-base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& node) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr) return TomlError(node, "aliases is no table");
-  if (table->size() > kMaxConfAliases) return TomlError(node, "too many aliases");
-  std::map<std::string, std::string> aliases;
-  for (const auto& [key, value] : *table) {
-    std::string name(key.str());
-    const auto* text = value.as_string();
-    if (text == nullptr || text->get().size() > kLongestGoText)
-      return TomlError(value, "an alias must be a short string");
-    auto alias = image::Reference::Parse(name);
-    if (!alias || image::NamesRegistry(name) || alias->has_tag_or_digest())
-      return TomlError(value, "an alias must be for a short name");
-    std::string means = TextOf(*text);
-    // An empty alias revokes one of an earlier file (R49).
-    if (means.empty()) {
-      aliases[name] = "";
-      continue;
-    }
-    auto reference = image::Reference::Parse(means);
-    if (!reference || !image::NamesRegistry(means) || reference->has_tag_or_digest()) {
-      return TomlError(value, "an alias is registry/repository, without tag and digest");
-    }
-    aliases[name] = reference->Repository();
-  }
-  return aliases;
-}
-
-// Version 1 of the format: [registries.search], [registries.insecure] and [registries.block], each with a
-// list `registries`.
-struct V1Lists {
-  std::optional<std::vector<std::string>> search, insecure, block;
-  bool any() const { return search || insecure || block; }
-};
-
-base::Result<V1Lists> ReadV1Lists(const toml::node& node) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr) return TomlError(node, "registries is no table");
-  V1Lists found;
-  const std::pair<const char*, std::optional<std::vector<std::string>>*> lists[] = {
-      {"search", &found.search}, {"insecure", &found.insecure}, {"block", &found.block}};
-  for (const auto& [key, list] : lists) {
-    auto member = GoMember(*table, key);
-    if (!member) return std::move(member).error();
-    if (*member == nullptr) continue;
-    if (!(*member)->is_table()) return TomlError(**member, "a list of registries is no table");
-    auto texts = GoTexts(*(*member)->as_table(), "registries", kMaxConfEntries);
-    if (!texts) return std::move(texts).error();
-    *list = std::move(*texts);
-  }
-  return found;
-}
-
-// Turns the lists of version 1 into entries of version 2. A location may be in both lists.
-base::Result<std::vector<LocatedEntry>> EntriesOf(const toml::node& at, const V1Lists& first) {
-  std::vector<LocatedEntry> entries;
-  std::map<std::string, std::size_t> known;
-  auto entry_of = [&](const std::string& location) -> ConfRegistry& {
-    auto [found, is_new] = known.try_emplace(location, entries.size());
-    if (is_new) {
-      entries.push_back({&at, {.prefix = location, .own = {.location = location}}});
-    }
-    return entries[found->second].entry;
-  };
-  for (const auto* list : {&first.block, &first.insecure}) {
-    for (std::string location : list->value_or(std::vector<std::string>())) {
-      if (base::Status trimmed = TrimLocation(at, location); !trimmed) return trimmed.error();
-      ConfRegistry& entry = entry_of(location);
-      (list == &first.block ? entry.blocked : entry.own.insecure) = true;
-    }
-  }
-  return entries;
-}
-
-base::Status ValidateMode(const toml::node& at, std::string_view mode) {
-  bool known = mode.empty() || mode == "disabled" || mode == "enforcing" || mode == "permissive";
-  return known ? base::Status() : base::Status(TomlError(at, "short-name-mode is none that there is"));
-}
-
-// Reads the top level of a file, of either version.
+// Reads a file of either version. CRI-O rejects the whole file for one mistake, and so the first one counts.
 class ConfReader {
  public:
   explicit ConfReader(const toml::table& root) : root_(root) {}
@@ -269,71 +47,204 @@ class ConfReader {
   // Version 2 comes first: whether the file has any of its members decides whether those of version 1 are a
   // mistake.
   base::Result<RegistriesConf> Read(ConfKind kind) {
-    if (base::Status read = ReadV2(); !read) return read.error();
-    if (base::Status read = ReadV1(kind); !read) return read.error();
-    auto entries = ValidateEntries(std::move(entries_));
-    if (!entries) return std::move(entries).error();
-    conf_.registries = std::move(*entries);
-    if (conf_.search) {
-      const char* key = is_v2_ ? "unqualified-search-registries" : "registries";
-      base::Status judged = ValidateSearch(GoMemberOrTable(root_, key), *conf_.search);
-      if (!judged) return judged.error();
-    }
+    ReadV2();
+    ReadV1(kind);
+    TakeEntries();
+    if (conf_.search) CheckSearch(*conf_.search);
+    if (!go_.status()) return go_.status().error();
     return std::move(conf_);
   }
 
  private:
-  base::Status ReadV2() {
-    auto registry = GoMember(root_, "registry");
-    if (!registry) return std::move(registry).error();
-    if (*registry != nullptr) {
-      auto entries = ReadEntries(**registry);
-      if (!entries) return std::move(entries).error();
-      entries_ = std::move(*entries);
-    }
-    auto search = GoTexts(root_, "unqualified-search-registries", kMaxConfSearch);
-    if (!search) return std::move(search).error();
-    conf_.search = std::move(*search);
-    auto aliases = GoMember(root_, "aliases");
-    if (!aliases) return std::move(aliases).error();
-    if (*aliases != nullptr) {
-      auto read = ReadAliases(**aliases);
-      if (!read) return std::move(read).error();
-      conf_.aliases = std::move(*read);
-    }
-    auto mode = GoText(root_, "short-name-mode");
-    if (!mode) return std::move(mode).error();
-    if (base::Status judged = ValidateMode(GoMemberOrTable(root_, "short-name-mode"), *mode); !judged)
-      return judged;
-    auto helpers = GoTexts(root_, "credential-helpers", kMaxConfSearch);
-    if (!helpers) return std::move(helpers).error();
-    conf_.helpers = std::move(*helpers);
+  // An entry and its place, for error messages.
+  struct LocatedEntry {
+    const toml::node* at;
+    ConfRegistry entry;
+  };
+  using Texts = std::optional<std::vector<std::string>>;
+
+  void ReadV2() {
+    const toml::node* registry = go_.Member(root_, "registry");
+    if (registry != nullptr) ReadEntries(*registry);
+    conf_.search = go_.Texts(root_, "unqualified-search-registries", kMaxConfSearch);
+    const toml::table* aliases = go_.Table(root_, "aliases");
+    if (aliases != nullptr) ReadAliases(*aliases);
+    const std::string mode = go_.Text(root_, "short-name-mode");
+    if (!mode.empty() && mode != "disabled" && mode != "enforcing" && mode != "permissive")
+      go_.Reject(GoMemberOrTable(root_, "short-name-mode"), "short-name-mode is none that there is");
+    conf_.helpers = go_.Texts(root_, "credential-helpers", kMaxConfSearch);
     // This setting does not influence the servers, but a wrong type makes CRI-O reject the file.
-    auto layers = GoText(root_, "additional-layer-store-auth-helper");
-    if (!layers) return std::move(layers).error();
-    is_v2_ = *registry != nullptr || conf_.search || *aliases != nullptr || !mode->empty() || conf_.helpers ||
-             !layers->empty();
-    return {};
+    const std::string layers = go_.Text(root_, "additional-layer-store-auth-helper");
+    is_v2_ = registry != nullptr || conf_.search || aliases != nullptr || !mode.empty() || conf_.helpers ||
+             !layers.empty();
   }
 
-  base::Status ReadV1(ConfKind kind) {
-    auto registries = GoMember(root_, "registries");
-    if (!registries) return std::move(registries).error();
-    if (*registries == nullptr) return {};
-    const toml::node& at = **registries;
-    auto first = ReadV1Lists(at);
-    if (!first) return std::move(first).error();
-    if (!first->any()) return {};
-    if (kind == ConfKind::kDropIn) return TomlError(at, "a drop-in of version 1 of the format");
-    if (is_v2_) return TomlError(at, "versions 1 and 2 of the format in one file");
-    auto entries = EntriesOf(at, *first);
-    if (!entries) return std::move(entries).error();
-    entries_ = std::move(*entries);
-    conf_.search = std::move(first->search);
-    return {};
+  void ReadEntries(const toml::node& node) {
+    const toml::array* array = node.as_array();
+    if (array == nullptr) return go_.Reject(node, "registry is written [registry] instead of [[registry]]");
+    if (array->size() > kMaxConfEntries) return go_.Reject(node, "too many registries");
+    for (const toml::node& at : *array) {
+      if (const toml::table* table = at.as_table()) {
+        entries_.push_back({&at, ReadEntry(*table)});
+      } else {
+        go_.Reject(at, "a registry is no table");
+      }
+    }
+  }
+
+  ConfRegistry ReadEntry(const toml::table& table) {
+    ConfRegistry entry{.prefix = Location(table, "prefix")};
+    entry.own.location = Location(table, "location");
+    // "/" is a prefix that matches no image.
+    if (go_.Text(table, "prefix").empty()) {
+      if (entry.own.location.empty()) go_.Reject(table, "a registry with neither prefix nor location");
+      entry.prefix = entry.own.location;
+    }
+    if (!go_.Text(table, "pull-from-mirror").empty())
+      go_.Reject(table, "pull-from-mirror belongs to a mirror");
+    go_.Bool(table, "insecure", entry.own.insecure);
+    go_.Bool(table, "blocked", entry.blocked);
+    go_.Bool(table, "mirror-by-digest-only", entry.mirrors_by_digest_only);
+    ReadMirrors(table, entry);
+    return entry;
+  }
+
+  void ReadMirrors(const toml::table& table, ConfRegistry& entry) {
+    const toml::node* node = go_.Member(table, "mirror");
+    if (node == nullptr) return;
+    const toml::array* mirrors = node->as_array();
+    if (mirrors == nullptr)
+      return go_.Reject(*node, "mirror is written [mirror] instead of [[registry.mirror]]");
+    if (mirrors->size() > kMaxConfMirrors) return go_.Reject(*node, "too many mirrors");
+    for (const toml::node& mirror : *mirrors) {
+      if (!mirror.is_table()) return go_.Reject(mirror, "a mirror is no table");
+      ReadMirror(*mirror.as_table(), entry);
+    }
+  }
+
+  void ReadMirror(const toml::table& table, ConfRegistry& entry) {
+    ConfEndpoint mirror{.location = Location(table, "location")};
+    if (mirror.location.empty()) go_.Reject(table, "a mirror without a location");
+    go_.Bool(table, "insecure", mirror.insecure);
+    const std::string use = go_.Text(table, "pull-from-mirror");
+    if (entry.mirrors_by_digest_only && !use.empty())
+      go_.Reject(table, "pull-from-mirror beside the registry's mirror-by-digest-only");
+    if (use == "digest-only") {
+      mirror.use = MirrorUse::kDigestOnly;
+    } else if (use == "tag-only") {
+      mirror.use = MirrorUse::kTagOnly;
+    } else if (!use.empty() && use != "all") {
+      go_.Reject(table, "pull-from-mirror is neither all, digest-only nor tag-only");
+    }
+    entry.mirrors.push_back(std::move(mirror));
+  }
+
+  void ReadAliases(const toml::table& table) {
+    if (table.size() > kMaxConfAliases) return go_.Reject(table, "too many aliases");
+    for (const auto& [key, value] : table) {
+      std::string name(key.str());
+      const auto* text = value.as_string();
+      if (text == nullptr || text->get().size() > kLongestGoText)
+        return go_.Reject(value, "an alias must be a short string");
+      auto alias = image::Reference::Parse(name);
+      if (!alias || image::NamesRegistry(name) || alias->has_tag_or_digest())
+        return go_.Reject(value, "an alias must be for a short name");
+      std::string means = TextOf(*text);
+      // An empty alias revokes one of an earlier file (R49).
+      if (means.empty()) {
+        conf_.aliases[name] = "";
+        continue;
+      }
+      auto reference = image::Reference::Parse(means);
+      if (!reference || !image::NamesRegistry(means) || reference->has_tag_or_digest())
+        return go_.Reject(value, "an alias is registry/repository, without tag and digest");
+      conf_.aliases[name] = reference->Repository();
+    }
+  }
+
+  // Version 1 of the format: [registries.search], [registries.insecure] and [registries.block], each with a
+  // list `registries`.
+  void ReadV1(ConfKind kind) {
+    const toml::table* table = go_.Table(root_, "registries");
+    if (table == nullptr) return;
+    Texts search = V1List(*table, "search"), insecure = V1List(*table, "insecure"),
+          block = V1List(*table, "block");
+    if (!search && !insecure && !block) return;
+    if (kind == ConfKind::kDropIn) go_.Reject(*table, "a drop-in of version 1 of the format");
+    if (is_v2_) go_.Reject(*table, "versions 1 and 2 of the format in one file");
+    // The lists become entries of version 2. A location may be in both.
+    for (std::string& location : block.value_or(std::vector<std::string>()))
+      V1Entry(*table, std::move(location)).blocked = true;
+    for (std::string& location : insecure.value_or(std::vector<std::string>()))
+      V1Entry(*table, std::move(location)).own.insecure = true;
+    conf_.search = std::move(search);
+  }
+
+  Texts V1List(const toml::table& table, std::string_view key) {
+    const toml::node* list = go_.Member(table, key);
+    if (list == nullptr) return std::nullopt;
+    if (list->is_table()) return go_.Texts(*list->as_table(), "registries", kMaxConfEntries);
+    go_.Reject(*list, "a list of registries is no table");
+    return std::nullopt;
+  }
+
+  ConfRegistry& V1Entry(const toml::node& at, std::string location) {
+    Trim(at, location);
+    for (LocatedEntry& one : entries_) {
+      if (one.entry.prefix == location) return one.entry;
+    }
+    entries_.push_back({&at, {.prefix = location, .own = {.location = location}}});
+    return entries_.back().entry;
+  }
+
+  // The first entry of a prefix counts. Entries with the same location must agree, or the library rejects the
+  // file.
+  void TakeEntries() {
+    std::map<std::string, std::pair<bool, bool>> of_location;
+    std::map<std::string, ConfRegistry> by_prefix;
+    for (LocatedEntry& one : entries_) {
+      ConfRegistry& entry = one.entry;
+      CheckPrefix(*one.at, entry);
+      const std::string& where = entry.own.location.empty() ? entry.prefix : entry.own.location;
+      std::pair<bool, bool> settings{entry.own.insecure, entry.blocked};
+      if (of_location.try_emplace(where, settings).first->second != settings)
+        go_.Reject(*one.at, "a location is there twice, and insecure or blocked differ");
+      std::string prefix = entry.prefix;
+      by_prefix.try_emplace(std::move(prefix), std::move(entry));
+    }
+    for (auto& [prefix, entry] : by_prefix) conf_.registries.push_back(std::move(entry));
+  }
+
+  void CheckPrefix(const toml::node& at, const ConfRegistry& entry) {
+    const bool wildcard = entry.prefix.starts_with("*.");
+    if (!wildcard && entry.own.location.empty()) go_.Reject(at, "a registry without a location");
+    if (wildcard && entry.prefix.find_first_of("/@:") != std::string::npos)
+      go_.Reject(at, "a prefix with * is *.example.com, without port and path");
+  }
+
+  void CheckSearch(std::vector<std::string>& search) {
+    const toml::node& at = GoMemberOrTable(root_, is_v2_ ? "unqualified-search-registries" : "registries");
+    for (std::string& host : search) {
+      Trim(at, host);
+      if (!IsDomain(host)) go_.Reject(at, "unqualified-search-registries holds something that is no host");
+    }
+  }
+
+  std::string Location(const toml::table& table, std::string_view key) {
+    std::string text = go_.Text(table, key);
+    Trim(GoMemberOrTable(table, key), text);
+    return text;
+  }
+
+  // Removes slashes at the end, as the library does, and rejects URLs.
+  void Trim(const toml::node& at, std::string& location) {
+    while (location.ends_with('/')) location.pop_back();
+    if (location.starts_with("http://") || location.starts_with("https://"))
+      go_.Reject(at, "a location is a name without http:// or https://");
   }
 
   const toml::table& root_;
+  GoReader go_;
   RegistriesConf conf_;
   std::vector<LocatedEntry> entries_;
   bool is_v2_ = false;
@@ -508,27 +419,6 @@ namespace {
 constexpr std::size_t kMaxCrioConfBytes = 1024 * 1024;
 constexpr std::size_t kMaxCrioDropIns = 1000;
 
-// Returns nullptr if the table is absent.
-base::Result<const toml::table*> TableAt(const toml::table& parent, std::string_view key) {
-  auto node = GoMember(parent, key);
-  if (!node) return std::move(node).error();
-  if (*node == nullptr) return static_cast<const toml::table*>(nullptr);
-  const toml::table* table = (*node)->as_table();
-  if (table == nullptr) return TomlError(**node, std::string(key) + " is no table");
-  return table;
-}
-
-// Returns true if the key exists. An empty value counts, since it revokes the value of an earlier file.
-base::Result<bool> Take(const toml::table& table, std::string_view key, std::string& value) {
-  auto node = GoMember(table, key);
-  if (!node) return std::move(node).error();
-  if (*node == nullptr) return false;
-  auto text = GoText(table, key);
-  if (!text) return std::move(text).error();
-  value = *std::move(text);
-  return true;
-}
-
 base::Status ReadInto(const std::string& path, const std::string& host_root, CrioSettings& settings) {
   auto text = base::ReadFile(host_root + path, kMaxCrioConfBytes);
   if (!text) return std::move(text).error();
@@ -541,21 +431,21 @@ base::Status ReadInto(const std::string& path, const std::string& host_root, Cri
 base::Status UpdateCrioSettings(std::string_view text, const std::string& path, CrioSettings& settings) {
   auto toml = Toml::Parse(text);
   if (!toml) return std::move(toml).error();
-  auto crio = TableAt(toml->root(), "crio");
-  if (!crio) return std::move(crio).error();
-  if (*crio == nullptr) return {};
-  auto image = TableAt(**crio, "image");
-  if (!image) return std::move(image).error();
-  if (*image == nullptr) return {};
+  GoReader go;
+  const toml::table* crio = go.Table(toml->root(), "crio");
+  const toml::table* image = crio == nullptr ? nullptr : go.Table(*crio, "image");
+  if (image == nullptr) return go.status();
   // A file with a mistake must not change anything, so that it is read into a copy first.
   CrioSettings read = settings;
-  auto named = Take(**image, "global_auth_file", read.global_auth_file);
-  if (!named) return std::move(named).error();
-  if (*named) read.auth_file_source = path;
-  auto folder = Take(**image, "namespaced_auth_dir", read.namespaced_auth_dir);
-  if (!folder) return std::move(folder).error();
-  settings = std::move(read);
-  return {};
+  // An empty value counts, since it revokes the value of an earlier file.
+  if (go.Member(*image, "global_auth_file") != nullptr) {
+    read.global_auth_file = go.Text(*image, "global_auth_file");
+    read.auth_file_source = path;
+  }
+  if (go.Member(*image, "namespaced_auth_dir") != nullptr)
+    read.namespaced_auth_dir = go.Text(*image, "namespaced_auth_dir");
+  if (go.status()) settings = std::move(read);
+  return go.status();
 }
 
 base::Result<std::optional<CrioSettings>> ReadCrioSettings(const std::string& file,
