@@ -222,9 +222,9 @@ ClusterAccess::ClusterAccess(kube::Cluster cluster, const config::AgentConfig& c
       cluster_ca_file_(cluster.ca_file),
       name_space_(cluster.name_space),
       identity_(std::move(cluster), clock),
-      api_(client_, identity_, clock) {
+      api_(kube::MakeHttpApi(client_, identity_, clock)) {
   if (config_.provider_service_account) {
-    tokens_.emplace(api_, clock_, config_.provider_service_account->name_space,
+    tokens_.emplace(*api_, clock_, config_.provider_service_account->name_space,
                     config_.provider_service_account->name);
   }
 }

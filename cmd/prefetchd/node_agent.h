@@ -49,7 +49,7 @@ class ClusterAccess {
   ClusterAccess(kube::Cluster cluster, const config::AgentConfig& config, std::string node,
                 const base::Clock& clock);
 
-  kube::Api& api() { return api_; }
+  kube::Api& api() { return *api_; }
   const std::string& node() const { return node_; }
   plan::AgentLocation Location() const { return {node_, name_space_}; }
   // Returns the grants for Keyring; empty if no account is configured.
@@ -68,7 +68,7 @@ class ClusterAccess {
   const std::string name_space_;  // this pod's
   http::CurlClient client_;
   kube::Identity identity_;
-  kube::HttpApi api_;
+  std::unique_ptr<kube::Api> api_;
   std::optional<kube::AccountTokens> tokens_;
 };
 

@@ -43,7 +43,7 @@ http::CurlOptions ProxiesFor(const kube::Cluster& cluster, const config::GetEnv&
 Cluster::Cluster(kube::Cluster cluster)
     : client_(ProxiesFor(cluster, config::ProcessEnv)),
       identity_(std::move(cluster), clock_),
-      api_(client_, identity_, clock_) {}
+      api_(kube::MakeHttpApi(client_, identity_, clock_)) {}
 
 base::Result<std::unique_ptr<Cluster>> Cluster::Open(const ClusterOptions& options) {
   auto found = Find(options);

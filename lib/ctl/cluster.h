@@ -39,7 +39,7 @@ class Cluster {
   // Errors name the searched places.
   static base::Result<std::unique_ptr<Cluster>> Open(const ClusterOptions& options);
 
-  kube::Api& api() { return api_; }
+  kube::Api& api() { return *api_; }
 
  private:
   explicit Cluster(kube::Cluster cluster);
@@ -47,7 +47,7 @@ class Cluster {
   base::SystemClock clock_;
   http::CurlClient client_;
   kube::Identity identity_;
-  kube::HttpApi api_;
+  std::unique_ptr<kube::Api> api_;
 };
 
 // Converts a failed call to the final message of a command: one sentence, which names the right that is

@@ -116,7 +116,7 @@ Failure Malformed(std::string_view attempt, std::string_view why);
 // The retry rule for each kind of failed call to the API server. Pure.
 
 enum class Step {
-  kReadCredentialAgain,  // read token and certificates again, at once; HttpApi does this one by itself
+  kReadCredentialAgain,  // read token and certificates again, at once; Exchange does this one by itself
   // The same call: after Conflict, a change of the object as it is now; after Gone, from the first page.
   kSendAgain,
   kGiveUp,  // the same call fails again: only other input helps

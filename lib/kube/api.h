@@ -1,5 +1,5 @@
-// Api: typed calls to the API server, only those that the program needs. HttpApi (http_api.h) implements it.
-// Tests of the callers use a fake Api, and tests of HttpApi a fake server (tests/fakes/fake_api_server.h).
+// Api: typed calls to the API server, only those that the program needs. MakeHttpApi (http_api.h) makes one.
+// Tests of the callers use a fake Api, and its own tests a fake server (tests/fakes/fake_api_server.h).
 //
 // No call retries, except once with a credential that was replaced meanwhile. The caller decides about
 // retries, by NextTry in answer.h. Every call ends by its deadline, and after 30 s at the latest.

@@ -1,7 +1,10 @@
 #include "kube/http_api.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "base/redactor.h"
 #include "base/text.h"
@@ -58,10 +61,8 @@ std::optional<doc::Node> DecodeObject(const doc::Node& object) {
   return TextAt(object, {"metadata", "name"}).empty() ? std::nullopt : std::optional(object);
 }
 
-}  // namespace
-
 // A request: the words of RBAC, the path, and the body.
-struct HttpApi::Verb {
+struct Verb {
   std::string verb;      // "patch", as a role would name it
   std::string resource;  // "nodes/status", as a role would name it; or a whole path: "/version"
   std::string name_space;
@@ -104,281 +105,304 @@ struct HttpApi::Verb {
   }
 };
 
-// Rejects a name that is none before it becomes a part of a path: it may come from a manifest or a flag.
-Answer<http::Response> HttpApi::Send(const base::Call& call, const Verb& verb) {
-  auto path = verb.Path();
-  if (!path) {
-    return Failure{.kind = ApiError::kInvalid, .message = verb.Attempt() + ": this is no name of an object"};
+class HttpApi final : public Api {
+ public:
+  HttpApi(http::Client& client, Identity& identity, const base::Clock& clock)
+      : client_(client), identity_(identity), clock_(clock) {}
+
+  Answer<ServerVersion> GetServerVersion(const base::Call& call) override {
+    return SendFor<ServerVersion>(call, {.verb = "get", .resource = "/version"}, &DecodeVersion);
   }
-  return Exchange(call, client_, identity_, clock_,
-                  {.attempt = verb.Attempt(),
-                   .method = verb.Method(),
-                   .url = identity_.cluster().server + *path,
-                   .content_type = verb.content_type,
-                   .body = verb.body,
-                   .secret = verb.secret,
-                   .max_body_bytes = verb.max_body_bytes,
-                   .header = verb.header,
-                   .extra_headers = verb.extra_headers});
-}
 
-template <typename T>
-Answer<T> HttpApi::SendFor(const base::Call& call, const Verb& verb, const Decode<T>& decode,
-                           std::string_view object) {
-  auto response = Send(call, verb);
-  if (!response) return std::move(response).failure();
-  using Turn = base::LargeTextLock;
-  const Turn turn(response->body.size(), Turn::kLarge, Turn::Writer::kApiServer);
-  doc::Problems problems("answer");
-  const auto tree = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
-  if (!tree || tree->kind != doc::Node::Kind::kMapping) {
-    return Malformed(verb.Attempt(), "the server's answer is no JSON object");
+  Answer<Node> GetNode(const base::Call& call, const std::string& name) override {
+    return SendFor<Node>(call, {.verb = "get", .resource = "nodes", .name = name}, &DecodeNode);
   }
-  std::optional<T> value = decode(*tree);
-  if (!value) return Malformed(verb.Attempt(), "the server's answer is " + std::string(object));
-  return *std::move(value);
-}
 
-// An API server answers every write with the resulting object. Another answer (a proxy's page) means that
-// nothing was written.
-Answer<Done> HttpApi::SendWrite(const base::Call& call, const Verb& verb) {
-  return SendFor<Done>(call, verb, [](const doc::Node&) { return Done{}; });
-}
-
-template <typename T>
-Answer<Page<T>> HttpApi::SendForPage(const base::Call& call, const Verb& verb,
-                                     std::optional<T> (*decode)(const doc::Node&)) {
-  Verb page = verb;
-  page.max_body_bytes = kLongestAnswer;
-  return SendFor<Page<T>>(
-      call, page, [&](const doc::Node& list) { return DecodePage(list, decode); }, "no list of such objects");
-}
-
-Answer<ServerVersion> HttpApi::GetServerVersion(const base::Call& call) {
-  return SendFor<ServerVersion>(call, {.verb = "get", .resource = "/version"}, &DecodeVersion);
-}
-
-Answer<Node> HttpApi::GetNode(const base::Call& call, const std::string& name) {
-  return SendFor<Node>(call, {.verb = "get", .resource = "nodes", .name = name}, &DecodeNode);
-}
-
-Answer<Page<Node>> HttpApi::ListNodes(const base::Call& call, const ListOptions& options) {
-  Verb verb{.verb = "list", .resource = "nodes", .target = Verb::Target::kCollection};
-  verb.query = Query(options);
-  return SendForPage<Node>(call, verb, &DecodeNode);
-}
-
-Answer<Done> HttpApi::SetNodeLabel(const base::Call& call, const std::string& name, const std::string& key,
-                                   const std::optional<std::string>& value) {
-  Verb verb{.verb = "patch", .resource = "nodes", .name = name};
-  verb.content_type = kMergePatch;
-  verb.body = LabelPatch(key, value);
-  return SendWrite(call, verb);
-}
-
-Answer<Node> HttpApi::SetNodeTaints(const base::Call& call, const std::string& name,
-                                    const std::string& resource_version, const std::vector<Taint>& taints) {
-  Verb verb{.verb = "patch", .resource = "nodes", .name = name};
-  if (resource_version.empty()) {
-    // A merge patch replaces the whole list of taints. Without the version, it would also remove taints that
-    // others have set since.
-    return Failure{.kind = ApiError::kInvalid,
-                   .message = verb.Attempt() + ": the resource version that was read is missing"};
+  Answer<Page<Node>> ListNodes(const base::Call& call, const ListOptions& options) override {
+    Verb verb{.verb = "list", .resource = "nodes", .target = Verb::Target::kCollection};
+    verb.query = Query(options);
+    return SendForPage<Node>(call, verb, &DecodeNode);
   }
-  verb.content_type = kMergePatch;
-  verb.body = TaintsPatch(resource_version, taints);
-  return SendFor<Node>(call, verb, &DecodeNode);
-}
 
-Answer<Done> HttpApi::SetNodeCondition(const base::Call& call, const std::string& name,
-                                       const NodeCondition& condition) {
-  Verb verb{.verb = "patch", .resource = "nodes/status", .name = name};
-  verb.content_type = kStrategicPatch;
-  // A strategic patch merges conditions by type, so those of kubelet stay.
-  verb.body = ConditionPatch(condition);
-  return SendWrite(call, verb);
-}
-
-Answer<Done> HttpApi::RemoveNodeCondition(const base::Call& call, const std::string& name,
-                                          const std::string& type) {
-  Verb verb{.verb = "patch", .resource = "nodes/status", .name = name};
-  verb.content_type = kStrategicPatch;
-  verb.body = ConditionRemoval(type);
-  return SendWrite(call, verb);
-}
-
-Answer<NodeEvent> HttpApi::CreateEvent(const base::Call& call, const NodeEvent& event) {
-  Verb verb{.verb = "create", .resource = "events", .name_space = kNodeEventNamespace};
-  verb.target = Verb::Target::kCollection;
-  verb.content_type = kJson;
-  verb.body = EventBody(event);
-  const auto decode = [&](const doc::Node& object) {
-    NodeEvent created = event;
-    // The server chose the name (generateName). UpdateEvent needs it.
-    created.name = TextAt(object, {"metadata", "name"});
-    return created.name.empty() ? std::nullopt : std::optional(created);
-  };
-  return SendFor<NodeEvent>(call, verb, decode, "no event");
-}
-
-Answer<Done> HttpApi::UpdateEvent(const base::Call& call, const NodeEvent& event) {
-  Verb verb{.verb = "patch", .resource = "events", .name_space = kNodeEventNamespace, .name = event.name};
-  verb.content_type = kMergePatch;
-  verb.body = EventPatch(event);
-  return SendWrite(call, verb);
-}
-
-Answer<ServiceAccount> HttpApi::GetServiceAccount(const base::Call& call, const std::string& name_space,
-                                                  const std::string& name) {
-  return SendFor<ServiceAccount>(
-      call, {.verb = "get", .resource = "serviceaccounts", .name_space = name_space, .name = name},
-      &DecodeServiceAccount);
-}
-
-Answer<Page<PodEvent>> HttpApi::ListPodEvents(const base::Call& call, const std::string& name_space,
-                                              const std::string& reason, const ListOptions& options) {
-  Verb verb{.verb = "list", .resource = "events", .name_space = name_space};
-  verb.target = Verb::Target::kCollection;
-  ListOptions about_pods = options;
-  // The server selects, since a large cluster has too many events to send them all.
-  about_pods.field_selector = "involvedObject.kind=Pod,reason=" + reason;
-  verb.query = Query(about_pods);
-  return SendForPage<PodEvent>(call, verb, &DecodePodEvent);
-}
-
-Answer<ServiceAccountToken> HttpApi::CreateToken(const base::Call& call, const std::string& name_space,
-                                                 const std::string& service_account,
-                                                 const std::string& audience,
-                                                 std::int64_t expiration_seconds) {
-  Verb verb{.verb = "create", .resource = "serviceaccounts/token", .name_space = name_space};
-  verb.name = service_account;
-  verb.content_type = kJson;
-  verb.body = TokenRequestBody(audience, expiration_seconds);
-  auto response = Send(call, verb);
-  if (!response) return std::move(response).failure();
-  doc::Problems problems("answer");
-  auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
-  // The body has the token. Its tree is wiped by SecretNode.
-  base::WipeString(response->body);
-  if (!object) return Malformed(verb.Attempt(), "the server's answer is no JSON object");
-  doc::SecretNode tree(*std::move(object));
-  base::Secret token(TextAt(tree.node, {"status", "token"}));
-  base::RememberSecret(token);
-  auto expires = ParseRfc3339(TextAt(tree.node, {"status", "expirationTimestamp"}));
-  if (token.empty() || !expires) return Malformed(verb.Attempt(), "the server's answer has no token");
-  return ServiceAccountToken{std::move(token), *expires};
-}
-
-Answer<TokenReview> HttpApi::ReviewToken(const base::Call& call, const base::Secret& token,
-                                         const std::string& audience) {
-  Verb verb{.verb = "create", .resource = "tokenreviews"};
-  verb.target = Verb::Target::kCollection;
-  verb.group = "authentication.k8s.io";
-  verb.max_body_bytes = kLongestReview;
-  verb.content_type = kJson;
-  verb.body = TokenReviewBody(token, audience);
-  verb.secret = &token;
-  auto review = SendFor<TokenReview>(call, verb, &DecodeTokenReview);
-  // The token is another party's, and is needed for this request only.
-  base::WipeString(verb.body);
-  return review;
-}
-
-Answer<std::string> HttpApi::GetTokenKeys(const base::Call& call) {
-  Verb verb{.verb = "get", .resource = "/openid/v1/jwks"};
-  verb.max_body_bytes = kLongestKeys;
-  auto response = Send(call, verb);
-  if (!response) return std::move(response).failure();
-  return std::move(response->body);
-}
-
-Answer<Page<Pod>> HttpApi::ListPods(const base::Call& call, const std::string& name_space,
-                                    const ListOptions& options) {
-  Verb verb{.verb = "list", .resource = "pods", .name_space = name_space};
-  verb.target = Verb::Target::kCollection;
-  verb.query = Query(options);
-  return SendForPage<Pod>(call, verb, &DecodePod);
-}
-
-Answer<Pod> HttpApi::GetPod(const base::Call& call, const std::string& name_space, const std::string& name) {
-  return SendFor<Pod>(call, {.verb = "get", .resource = "pods", .name_space = name_space, .name = name},
-                      &DecodePod);
-}
-
-Answer<Pod> HttpApi::CreatePod(const base::Call& call, const std::string& name_space, const doc::Node& pod,
-                               DryRun dry_run) {
-  Verb verb{.verb = "create", .resource = "pods", .name_space = name_space};
-  verb.target = Verb::Target::kCollection;
-  // Admission runs for a dry run as well, so it shows what would become of the pod.
-  if (dry_run == DryRun::kYes) verb.query = "?dryRun=All";
-  verb.content_type = kJson;
-  verb.body = doc::WriteJson(pod);
-  return SendFor<Pod>(call, verb, &DecodePod);
-}
-
-Answer<Done> HttpApi::DeletePod(const base::Call& call, const std::string& name_space,
-                                const std::string& name, const std::string& uid) {
-  Verb verb{.verb = "delete", .resource = "pods", .name_space = name_space, .name = name};
-  verb.content_type = kJson;
-  verb.body = DeleteBody(uid);
-  return SendWrite(call, verb);
-}
-
-Answer<Page<doc::Node>> HttpApi::ListObjects(const base::Call& call, const Resource& resource,
-                                             const std::string& name_space, const ListOptions& options) {
-  Verb verb{.verb = "list", .resource = resource.name, .name_space = name_space};
-  verb.target = Verb::Target::kCollection;
-  verb.query = Query(options);
-  verb.group = resource.group;
-  auto page = SendForPage<doc::Node>(call, verb, &DecodeObject);
-  if (!page) return page;
-  const std::string version = verb.group.empty() ? "v1" : verb.group + "/v1";
-  for (doc::Node& object : page->items) {
-    doc::Put(object, "apiVersion", doc::Node::String(version));
-    doc::Put(object, "kind", doc::Node::String(resource.kind));
+  Answer<Done> SetNodeLabel(const base::Call& call, const std::string& name, const std::string& key,
+                            const std::optional<std::string>& value) override {
+    Verb verb{.verb = "patch", .resource = "nodes", .name = name};
+    verb.content_type = kMergePatch;
+    verb.body = LabelPatch(key, value);
+    return SendWrite(call, verb);
   }
-  return page;
-}
 
-Answer<Done> HttpApi::SetConfigMapText(const base::Call& call, const std::string& name_space,
-                                       const std::string& name, const std::string& key,
-                                       const std::string& text) {
-  Verb verb{.verb = "patch", .resource = "configmaps", .name_space = name_space, .name = name};
-  verb.content_type = kMergePatch;
-  verb.body = ConfigMapPatch(key, text);
-  return SendWrite(call, verb);
-}
+  Answer<Node> SetNodeTaints(const base::Call& call, const std::string& name,
+                             const std::string& resource_version, const std::vector<Taint>& taints) override {
+    Verb verb{.verb = "patch", .resource = "nodes", .name = name};
+    if (resource_version.empty()) {
+      // A merge patch replaces the whole list of taints. Without the version, it would also remove taints
+      // that others have set since.
+      return Failure{.kind = ApiError::kInvalid,
+                     .message = verb.Attempt() + ": the resource version that was read is missing"};
+    }
+    verb.content_type = kMergePatch;
+    verb.body = TaintsPatch(resource_version, taints);
+    return SendFor<Node>(call, verb, &DecodeNode);
+  }
 
-Answer<std::string> HttpApi::PodProxyGet(const base::Call& call, const std::string& name_space,
-                                         const std::string& name, std::uint16_t port, const std::string& path,
-                                         std::optional<http::SecretHeader> header) {
-  return SendToPod(call, {.verb = "get", .resource = "pods/proxy", .name_space = name_space, .name = name},
-                   port, path, std::move(header));
-}
+  Answer<Done> SetNodeCondition(const base::Call& call, const std::string& name,
+                                const NodeCondition& condition) override {
+    Verb verb{.verb = "patch", .resource = "nodes/status", .name = name};
+    verb.content_type = kStrategicPatch;
+    // A strategic patch merges conditions by type, so those of kubelet stay.
+    verb.body = ConditionPatch(condition);
+    return SendWrite(call, verb);
+  }
 
-Answer<std::string> HttpApi::PodProxyPost(const base::Call& call, const std::string& name_space,
-                                          const std::string& name, std::uint16_t port,
-                                          const std::string& path, const std::string& body,
-                                          std::optional<http::SecretHeader> header) {
-  Verb verb{.verb = "create", .resource = "pods/proxy", .name_space = name_space, .name = name};
-  verb.content_type = kJson;
-  verb.body = body;
-  return SendToPod(call, std::move(verb), port, path, std::move(header));
-}
+  Answer<Done> RemoveNodeCondition(const base::Call& call, const std::string& name,
+                                   const std::string& type) override {
+    Verb verb{.verb = "patch", .resource = "nodes/status", .name = name};
+    verb.content_type = kStrategicPatch;
+    verb.body = ConditionRemoval(type);
+    return SendWrite(call, verb);
+  }
 
-Answer<std::string> HttpApi::SendToPod(const base::Call& call, Verb verb, std::uint16_t port,
-                                       const std::string& path, std::optional<http::SecretHeader> header) {
-  // A bad name stays bad, and Path() rejects it.
-  if (IsName(verb.name)) verb.name += ":" + std::to_string(port);
-  verb.pod_path = path;
-  verb.max_body_bytes = kLongestPodAnswer;
-  verb.header = std::move(header);
-  // The agent sees the API server's name as Host, and would otherwise take the request for that of a
-  // browser's page.
-  verb.extra_headers.Add(std::string(http::kNotBrowserHeader), "1");
-  auto response = Send(call, verb);
-  if (!response) return std::move(response).failure();
-  return std::move(response->body);
+  Answer<NodeEvent> CreateEvent(const base::Call& call, const NodeEvent& event) override {
+    Verb verb{.verb = "create", .resource = "events", .name_space = kNodeEventNamespace};
+    verb.target = Verb::Target::kCollection;
+    verb.content_type = kJson;
+    verb.body = EventBody(event);
+    const auto decode = [&](const doc::Node& object) {
+      NodeEvent created = event;
+      // The server chose the name (generateName). UpdateEvent needs it.
+      created.name = TextAt(object, {"metadata", "name"});
+      return created.name.empty() ? std::nullopt : std::optional(created);
+    };
+    return SendFor<NodeEvent>(call, verb, decode, "no event");
+  }
+
+  Answer<Done> UpdateEvent(const base::Call& call, const NodeEvent& event) override {
+    Verb verb{.verb = "patch", .resource = "events", .name_space = kNodeEventNamespace, .name = event.name};
+    verb.content_type = kMergePatch;
+    verb.body = EventPatch(event);
+    return SendWrite(call, verb);
+  }
+
+  Answer<ServiceAccount> GetServiceAccount(const base::Call& call, const std::string& name_space,
+                                           const std::string& name) override {
+    return SendFor<ServiceAccount>(
+        call, {.verb = "get", .resource = "serviceaccounts", .name_space = name_space, .name = name},
+        &DecodeServiceAccount);
+  }
+
+  Answer<Page<PodEvent>> ListPodEvents(const base::Call& call, const std::string& name_space,
+                                       const std::string& reason, const ListOptions& options) override {
+    Verb verb{.verb = "list", .resource = "events", .name_space = name_space};
+    verb.target = Verb::Target::kCollection;
+    ListOptions about_pods = options;
+    // The server selects, since a large cluster has too many events to send them all.
+    about_pods.field_selector = "involvedObject.kind=Pod,reason=" + reason;
+    verb.query = Query(about_pods);
+    return SendForPage<PodEvent>(call, verb, &DecodePodEvent);
+  }
+
+  Answer<ServiceAccountToken> CreateToken(const base::Call& call, const std::string& name_space,
+                                          const std::string& service_account, const std::string& audience,
+                                          std::int64_t expiration_seconds) override {
+    Verb verb{.verb = "create", .resource = "serviceaccounts/token", .name_space = name_space};
+    verb.name = service_account;
+    verb.content_type = kJson;
+    verb.body = TokenRequestBody(audience, expiration_seconds);
+    auto response = Send(call, verb);
+    if (!response) return std::move(response).failure();
+    doc::Problems problems("answer");
+    auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
+    // The body has the token. Its tree is wiped by SecretNode.
+    base::WipeString(response->body);
+    if (!object) return Malformed(verb.Attempt(), "the server's answer is no JSON object");
+    doc::SecretNode tree(*std::move(object));
+    base::Secret token(TextAt(tree.node, {"status", "token"}));
+    base::RememberSecret(token);
+    auto expires = ParseRfc3339(TextAt(tree.node, {"status", "expirationTimestamp"}));
+    if (token.empty() || !expires) return Malformed(verb.Attempt(), "the server's answer has no token");
+    return ServiceAccountToken{std::move(token), *expires};
+  }
+
+  Answer<TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
+                                  const std::string& audience) override {
+    Verb verb{.verb = "create", .resource = "tokenreviews"};
+    verb.target = Verb::Target::kCollection;
+    verb.group = "authentication.k8s.io";
+    verb.max_body_bytes = kLongestReview;
+    verb.content_type = kJson;
+    verb.body = TokenReviewBody(token, audience);
+    verb.secret = &token;
+    auto review = SendFor<TokenReview>(call, verb, &DecodeTokenReview);
+    // The token is another party's, and is needed for this request only.
+    base::WipeString(verb.body);
+    return review;
+  }
+
+  Answer<std::string> GetTokenKeys(const base::Call& call) override {
+    Verb verb{.verb = "get", .resource = "/openid/v1/jwks"};
+    verb.max_body_bytes = kLongestKeys;
+    auto response = Send(call, verb);
+    if (!response) return std::move(response).failure();
+    return std::move(response->body);
+  }
+
+  Answer<Page<Pod>> ListPods(const base::Call& call, const std::string& name_space,
+                             const ListOptions& options) override {
+    Verb verb{.verb = "list", .resource = "pods", .name_space = name_space};
+    verb.target = Verb::Target::kCollection;
+    verb.query = Query(options);
+    return SendForPage<Pod>(call, verb, &DecodePod);
+  }
+
+  Answer<Pod> GetPod(const base::Call& call, const std::string& name_space,
+                     const std::string& name) override {
+    return SendFor<Pod>(call, {.verb = "get", .resource = "pods", .name_space = name_space, .name = name},
+                        &DecodePod);
+  }
+
+  Answer<Pod> CreatePod(const base::Call& call, const std::string& name_space, const doc::Node& pod,
+                        DryRun dry_run) override {
+    Verb verb{.verb = "create", .resource = "pods", .name_space = name_space};
+    verb.target = Verb::Target::kCollection;
+    // Admission runs for a dry run as well, so it shows what would become of the pod.
+    if (dry_run == DryRun::kYes) verb.query = "?dryRun=All";
+    verb.content_type = kJson;
+    verb.body = doc::WriteJson(pod);
+    return SendFor<Pod>(call, verb, &DecodePod);
+  }
+
+  Answer<Done> DeletePod(const base::Call& call, const std::string& name_space, const std::string& name,
+                         const std::string& uid) override {
+    Verb verb{.verb = "delete", .resource = "pods", .name_space = name_space, .name = name};
+    verb.content_type = kJson;
+    verb.body = DeleteBody(uid);
+    return SendWrite(call, verb);
+  }
+
+  Answer<Page<doc::Node>> ListObjects(const base::Call& call, const Resource& resource,
+                                      const std::string& name_space, const ListOptions& options) override {
+    Verb verb{.verb = "list", .resource = resource.name, .name_space = name_space};
+    verb.target = Verb::Target::kCollection;
+    verb.query = Query(options);
+    verb.group = resource.group;
+    auto page = SendForPage<doc::Node>(call, verb, &DecodeObject);
+    if (!page) return page;
+    const std::string version = verb.group.empty() ? "v1" : verb.group + "/v1";
+    for (doc::Node& object : page->items) {
+      doc::Put(object, "apiVersion", doc::Node::String(version));
+      doc::Put(object, "kind", doc::Node::String(resource.kind));
+    }
+    return page;
+  }
+
+  Answer<Done> SetConfigMapText(const base::Call& call, const std::string& name_space,
+                                const std::string& name, const std::string& key,
+                                const std::string& text) override {
+    Verb verb{.verb = "patch", .resource = "configmaps", .name_space = name_space, .name = name};
+    verb.content_type = kMergePatch;
+    verb.body = ConfigMapPatch(key, text);
+    return SendWrite(call, verb);
+  }
+
+  Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
+                                  const std::string& name, std::uint16_t port, const std::string& path,
+                                  std::optional<http::SecretHeader> header) override {
+    return SendToPod(call, {.verb = "get", .resource = "pods/proxy", .name_space = name_space, .name = name},
+                     port, path, std::move(header));
+  }
+
+  Answer<std::string> PodProxyPost(const base::Call& call, const std::string& name_space,
+                                   const std::string& name, std::uint16_t port, const std::string& path,
+                                   const std::string& body,
+                                   std::optional<http::SecretHeader> header) override {
+    Verb verb{.verb = "create", .resource = "pods/proxy", .name_space = name_space, .name = name};
+    verb.content_type = kJson;
+    verb.body = body;
+    return SendToPod(call, std::move(verb), port, path, std::move(header));
+  }
+
+ private:
+  // Rejects a name that is none before it becomes a part of a path: it may come from a manifest or a flag.
+  Answer<http::Response> Send(const base::Call& call, const Verb& verb) {
+    auto path = verb.Path();
+    if (!path) {
+      return Failure{.kind = ApiError::kInvalid,
+                     .message = verb.Attempt() + ": this is no name of an object"};
+    }
+    return Exchange(call, client_, identity_, clock_,
+                    {.attempt = verb.Attempt(),
+                     .method = verb.Method(),
+                     .url = identity_.cluster().server + *path,
+                     .content_type = verb.content_type,
+                     .body = verb.body,
+                     .secret = verb.secret,
+                     .max_body_bytes = verb.max_body_bytes,
+                     .header = verb.header,
+                     .extra_headers = verb.extra_headers});
+  }
+
+  // Decodes the JSON object of an answer by `decode`, which returns nullopt for another one than was asked
+  // for; `object` then stands in the failure.
+  template <typename T>
+  using Decode = std::function<std::optional<T>(const doc::Node& object)>;
+  template <typename T>
+  Answer<T> SendFor(const base::Call& call, const Verb& verb, const Decode<T>& decode,
+                    std::string_view object = "not the object that was asked for") {
+    auto response = Send(call, verb);
+    if (!response) return std::move(response).failure();
+    using Turn = base::LargeTextLock;
+    const Turn turn(response->body.size(), Turn::kLarge, Turn::Writer::kApiServer);
+    doc::Problems problems("answer");
+    const auto tree = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
+    if (!tree || tree->kind != doc::Node::Kind::kMapping) {
+      return Malformed(verb.Attempt(), "the server's answer is no JSON object");
+    }
+    std::optional<T> value = decode(*tree);
+    if (!value) return Malformed(verb.Attempt(), "the server's answer is " + std::string(object));
+    return *std::move(value);
+  }
+
+  // An API server answers every write with the resulting object. Another answer (a proxy's page) means that
+  // nothing was written.
+  Answer<Done> SendWrite(const base::Call& call, const Verb& verb) {
+    return SendFor<Done>(call, verb, [](const doc::Node&) { return Done{}; });
+  }
+
+  template <typename T>
+  Answer<Page<T>> SendForPage(const base::Call& call, const Verb& verb,
+                              std::optional<T> (*decode)(const doc::Node&)) {
+    Verb page = verb;
+    page.max_body_bytes = kLongestAnswer;
+    return SendFor<Page<T>>(
+        call, page, [&](const doc::Node& list) { return DecodePage(list, decode); },
+        "no list of such objects");
+  }
+
+  Answer<std::string> SendToPod(const base::Call& call, Verb verb, std::uint16_t port,
+                                const std::string& path, std::optional<http::SecretHeader> header) {
+    // A bad name stays bad, and Path() rejects it.
+    if (IsName(verb.name)) verb.name += ":" + std::to_string(port);
+    verb.pod_path = path;
+    verb.max_body_bytes = kLongestPodAnswer;
+    verb.header = std::move(header);
+    // The agent sees the API server's name as Host, and would otherwise take the request for that of a
+    // browser's page.
+    verb.extra_headers.Add(std::string(http::kNotBrowserHeader), "1");
+    auto response = Send(call, verb);
+    if (!response) return std::move(response).failure();
+    return std::move(response->body);
+  }
+
+  http::Client& client_;
+  Identity& identity_;
+  const base::Clock& clock_;
+};
+
+}  // namespace
+
+std::unique_ptr<Api> MakeHttpApi(http::Client& client, Identity& identity, const base::Clock& clock) {
+  return std::make_unique<HttpApi>(client, identity, clock);
 }
 
 namespace {

@@ -31,7 +31,7 @@ struct RequestAuth {
 // incomplete, the last complete version stays in use. One thread runs the plugin, when its credential has
 // expired or was refused; the others wait as long as their calls allow.
 //
-// Owned by main or by the owner of HttpApi. Thread-safe. `clock` must outlive it.
+// Owned by main or by the owner of the Api. Thread-safe. `clock` must outlive it.
 class Identity {
  public:
   Identity(Cluster cluster, const base::Clock& clock);

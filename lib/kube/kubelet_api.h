@@ -31,7 +31,7 @@ struct KubeletMetrics {
 // Pure. A line that is no metric is passed over.
 KubeletMetrics ParseKubeletMetrics(std::string_view text);
 
-// Owned by main, as HttpApi; its arguments outlive it. Any thread may call.
+// Owned by main; its arguments outlive it. Any thread may call.
 class KubeletApi {
  public:
   // `ca_pem` has the authorities that sign the kubelets' serving certificates, often the cluster's. In many

@@ -79,7 +79,7 @@ class CallersTest : public testing::Test {
   tests::FakeClock clock;
   ReviewingApi reviewing{clock};
   tests::FakeApiServer& server = reviewing.server;
-  kube::Api& api = reviewing.api;
+  kube::Api& api = *reviewing.api;
   Metrics metrics;
   ClientAuthenticator callers{
       {.namespaces = {"ci", "team-*"}}, true, {"n1", "prefetchd"}, api, metrics, clock};
@@ -431,8 +431,8 @@ TEST_F(CallersTest, AMissingRightIsToldUntilItIsGranted) {
   kube::Identity identity(
       {.server = server.url(), .token = base::Secret(server.AddServiceAccountToken("prefetchd", "another"))},
       clock);
-  kube::HttpApi api(reviewing.client, identity, clock);
-  ClientAuthenticator ours({.namespaces = {"*"}}, true, {"n1", "prefetchd"}, api, metrics, clock);
+  const auto unbound = kube::MakeHttpApi(reviewing.client, identity, clock);
+  ClientAuthenticator ours({.namespaces = {"*"}}, true, {"n1", "prefetchd"}, *unbound, metrics, clock);
   std::vector<std::string> told;
   ours.OnProblem([&](std::string problem) { told.push_back(std::move(problem)); });
   for (int i = 0; i < 3; i++) {

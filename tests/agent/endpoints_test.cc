@@ -458,7 +458,7 @@ class EndpointCallersWorld {
     plan::CallerRules rules;
     if (preflight) rules.namespaces = {"*"};
     if (preflight || fleet) {
-      callers_.emplace(rules, fleet, plan::AgentLocation{"n1", "prefetchd"}, api_.api, node_.metrics,
+      callers_.emplace(rules, fleet, plan::AgentLocation{"n1", "prefetchd"}, *api_.api, node_.metrics,
                        node_.clock);
     }
   }

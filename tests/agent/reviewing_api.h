@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "base/clock.h"
 #include "base/secret.h"
 #include "fakes/fake_api_server.h"
@@ -26,7 +28,7 @@ struct ReviewingApi {
   kube::Identity identity{{.server = server.url(),
                            .token = base::Secret(server.AddServiceAccountToken("prefetchd", "prefetchd"))},
                           clock};
-  kube::HttpApi api{client, identity, clock};
+  std::unique_ptr<kube::Api> api = kube::MakeHttpApi(client, identity, clock);
 };
 
 }  // namespace prefetch::agent

@@ -147,8 +147,8 @@ class SecretRoads : public tests::RegistryWorld {
                                       Quoted(secret) + "}}"};
            });
            kube::Identity identity({.server = "http://" + registry_.address()}, clock_);
-           kube::HttpApi api(http_, identity, clock_);
-           EXPECT_TRUE(api.CreateToken({}, "ns", "sa", "audience", 600));
+           const auto api = kube::MakeHttpApi(http_, identity, clock_);
+           EXPECT_TRUE(api->CreateToken({}, "ns", "sa", "audience", 600));
          }},
         {"token of the API server",
          [this](const std::string& secret) { EXPECT_TRUE(IdentityFromFiles(secret, "").Current({})); }},

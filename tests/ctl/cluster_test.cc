@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -92,7 +93,7 @@ class FromCluster : public testing::Test {
   FromCluster()
       : server_(clock_),
         identity_({.server = server_.url(), .token_file = Token()}, clock_),
-        api_(client_, identity_, clock_) {
+        api_(kube::MakeHttpApi(client_, identity_, clock_)) {
     EXPECT_TRUE(server_.LoadRbac(Example()).ok());
     server_.Put("deployments/shop/web", Templated("q.io/web:1"));
     server_.Put("statefulsets/shop/db", Templated("q.io/db:1"));
@@ -107,7 +108,7 @@ class FromCluster : public testing::Test {
   }
   Ran Import(const ListImportOptions& options) {
     return tests::Run(
-        [&](auto& out, auto& err) { return ImportList({}, nullptr, &api_, options, out, err); });
+        [&](auto& out, auto& err) { return ImportList({}, nullptr, api_.get(), options, out, err); });
   }
   static ListImportOptions Of(std::vector<std::string> namespaces = {}) {
     return {.namespaces = std::move(namespaces), .output = list::DraftOutput::kText};
@@ -118,7 +119,7 @@ class FromCluster : public testing::Test {
   tests::FakeApiServer server_;
   http::CurlClient client_;
   kube::Identity identity_;
-  kube::HttpApi api_;
+  std::unique_ptr<kube::Api> api_;
 };
 
 TEST_F(FromCluster, EveryWorkloadOfAllNamespacesIsNamed) {

@@ -49,8 +49,8 @@ class UninstallNodes : public testing::Test {
 
   Ran ClearAs(const std::string& token, const UninstallOptions& options = {}) {
     kube::Identity identity({.server = server_.url(), .token = base::Secret(token)}, clock_);
-    kube::HttpApi api(client_, identity, clock_);
-    return tests::Run([&](auto& out, auto& err) { return Uninstall({}, api, options, out, err); });
+    const auto api = kube::MakeHttpApi(client_, identity, clock_);
+    return tests::Run([&](auto& out, auto& err) { return Uninstall({}, *api, options, out, err); });
   }
   Ran Clear(const UninstallOptions& options = {}) {
     return ClearAs(server_.AddToken("cleaner", {"prefetchd-node-cleaners"}), options);

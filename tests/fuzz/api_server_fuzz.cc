@@ -47,62 +47,62 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::ScriptedAnswers server(text.substr(1));
   base::SystemClock clock;
   kube::Identity identity({.server = "https://api.example.test", .token = base::Secret(kToken)}, clock);
-  kube::HttpApi api(server, identity, clock);
+  const auto api = kube::MakeHttpApi(server, identity, clock);
   const base::Call call;
   switch (data[0] % 18) {
     case 0:
-      Check(api.GetServerVersion(call));
+      Check(api->GetServerVersion(call));
       break;
     case 1:
-      CheckNamed(api.GetNode(call, "n1"));
+      CheckNamed(api->GetNode(call, "n1"));
       break;
     case 2:
-      CheckPage(api.ListNodes(call, {}));
+      CheckPage(api->ListNodes(call, {}));
       break;
     case 3:
-      Check(api.SetNodeLabel(call, "n1", "prefetchd.dev/ready", "true"));
+      Check(api->SetNodeLabel(call, "n1", "prefetchd.dev/ready", "true"));
       break;
     case 4:
-      CheckNamed(api.SetNodeTaints(call, "n1", "7", {}));
+      CheckNamed(api->SetNodeTaints(call, "n1", "7", {}));
       break;
     case 5:
-      Check(api.SetNodeCondition(call, "n1", {}));
+      Check(api->SetNodeCondition(call, "n1", {}));
       break;
     case 6:
-      Check(api.CreateEvent(call, {}));
+      Check(api->CreateEvent(call, {}));
       break;
     case 7:
-      CheckNamed(api.GetServiceAccount(call, "apps", "puller"));
+      CheckNamed(api->GetServiceAccount(call, "apps", "puller"));
       break;
     case 8:
-      Check(api.ListPodEvents(call, "apps", "Pulled", {}));
+      Check(api->ListPodEvents(call, "apps", "Pulled", {}));
       break;
     case 9:
-      Check(api.CreateToken(call, "apps", "puller", "sts", 3600));
+      Check(api->CreateToken(call, "apps", "puller", "sts", 3600));
       break;
     case 10:
-      Check(api.ReviewToken(call, base::Secret(kToken), "prefetchd"));
+      Check(api->ReviewToken(call, base::Secret(kToken), "prefetchd"));
       break;
     case 11:
-      CheckPage(api.ListPods(call, "apps", {}));
+      CheckPage(api->ListPods(call, "apps", {}));
       break;
     case 12:
-      CheckNamed(api.CreatePod(call, "apps", doc::Node(), kube::DryRun::kYes));
+      CheckNamed(api->CreatePod(call, "apps", doc::Node(), kube::DryRun::kYes));
       break;
     case 14:
-      Check(api.RemoveNodeCondition(call, "n1", "prefetchd.dev/ImagesReady"));
+      Check(api->RemoveNodeCondition(call, "n1", "prefetchd.dev/ImagesReady"));
       break;
     case 15:
-      Check(api.UpdateEvent(call, {.name = "e1", .node = "n1"}));
+      Check(api->UpdateEvent(call, {.name = "e1", .node = "n1"}));
       break;
     case 16:
-      CheckNamed(api.GetPod(call, "apps", "p1"));
+      CheckNamed(api->GetPod(call, "apps", "p1"));
       break;
     case 17:
-      Check(api.DeletePod(call, "apps", "p1", "u1"));
+      Check(api->DeletePod(call, "apps", "p1", "u1"));
       break;
     case 13:
-      Check(api.PodProxyGet(call, "prefetchd", "p1", 9477, "/v1/status", std::nullopt));
+      Check(api->PodProxyGet(call, "prefetchd", "p1", 9477, "/v1/status", std::nullopt));
       break;
   }
   return 0;

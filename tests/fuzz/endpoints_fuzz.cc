@@ -116,8 +116,8 @@ FUZZ_TARGET(text) {
   rules.namespaces = {"*"};
   const auto ask = [&](agent::Audience audience, const char* review) {
     ApiServer server(review);
-    kube::HttpApi api(server, identity, clock);
-    agent::ClientAuthenticator callers(rules, true, {"n1", "prefetchd"}, api, metrics, clock);
+    const auto api = kube::MakeHttpApi(server, identity, clock);
+    agent::ClientAuthenticator callers(rules, true, {"n1", "prefetchd"}, *api, metrics, clock);
     request->local = audience == agent::Audience::kLocal;
     request->peer = request->local ? "" : "192.0.2.7";
     agent::Retries retries(board, clock, [](const std::vector<std::string>&) {});

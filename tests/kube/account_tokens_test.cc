@@ -7,6 +7,7 @@
 #include <atomic>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <thread>
 
 #include "fakes/fake_api_server.h"
@@ -48,7 +49,7 @@ class AccountTokensTest : public testing::Test {
     cluster_.token =
         base::Secret(server_.AddServiceAccountToken("prefetchd", "prefetchd", std::chrono::hours(99)));
     identity_.emplace(cluster_, clock_);
-    api_.emplace(client_, *identity_, clock_);
+    api_ = MakeHttpApi(client_, *identity_, clock_);
     Account("uid-1", "{\"example.com/role\":\"puller\"}");
   }
   void Account(const std::string& uid, const std::string& annotations) {
@@ -73,7 +74,7 @@ class AccountTokensTest : public testing::Test {
   http::CurlClient client_;
   Cluster cluster_;
   std::optional<Identity> identity_;
-  std::optional<HttpApi> api_;
+  std::unique_ptr<Api> api_;
 };
 
 TEST_F(AccountTokensTest, ATokenIsKeptForEightTenthsOfItsLifeAndEachAudienceHasItsOwn) {

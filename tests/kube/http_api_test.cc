@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -62,7 +63,7 @@ class HttpApiTest : public testing::Test {
       : server_(clock_),
         token_(server_.AddServiceAccountToken("prefetchd", "agent")),
         identity_(MakeCluster(), clock_),
-        api_(client_, identity_, clock_) {
+        api_(MakeHttpApi(client_, identity_, clock_)) {
     base::Status loaded = server_.LoadRbac(kRbac);
     EXPECT_TRUE(loaded) << loaded.error().message();
     server_.Put("nodes/n1", kNode);
@@ -84,19 +85,19 @@ class HttpApiTest : public testing::Test {
   std::string token_;
   http::CurlClient client_;
   Identity identity_;
-  HttpApi api_;
+  std::unique_ptr<Api> api_;
 };
 
 // EXPECT that a call went well, with the failure's words if not.
 #define EXPECT_ANSWER(answer) EXPECT_TRUE((answer).ok()) << ((answer).ok() ? "" : (answer).failure().message)
 
 TEST_F(HttpApiTest, GetServerVersion) {
-  auto version = tests::Must(api_.GetServerVersion(Patient()));
+  auto version = tests::Must(api_->GetServerVersion(Patient()));
   EXPECT_EQ(*version, (ServerVersion{"1", "36", "v1.36.2"}));
 }
 
 TEST_F(HttpApiTest, GetNode) {
-  auto node = tests::Must(api_.GetNode(Patient(), "n1"));
+  auto node = tests::Must(api_->GetNode(Patient(), "n1"));
   EXPECT_EQ(node->name, "n1");
   EXPECT_EQ(node->uid, "uid-2");
   EXPECT_FALSE(node->resource_version.empty());
@@ -115,24 +116,24 @@ TEST_F(HttpApiTest, GetNode) {
 }
 
 TEST_F(HttpApiTest, ALabelIsSetAndTakenAway) {
-  EXPECT_ANSWER(api_.SetNodeLabel(Patient(), "n1", "prefetchd.dev/main", "ready"));
+  EXPECT_ANSWER(api_->SetNodeLabel(Patient(), "n1", "prefetchd.dev/main", "ready"));
   using Labels = std::map<std::string, std::string>;
-  EXPECT_EQ(api_.GetNode(Patient(), "n1")->labels, (Labels{{"zone", "a"}, {"prefetchd.dev/main", "ready"}}));
-  EXPECT_ANSWER(api_.SetNodeLabel(Patient(), "n1", "prefetchd.dev/main", std::nullopt));
-  EXPECT_EQ(api_.GetNode(Patient(), "n1")->labels, (Labels{{"zone", "a"}}));
+  EXPECT_EQ(api_->GetNode(Patient(), "n1")->labels, (Labels{{"zone", "a"}, {"prefetchd.dev/main", "ready"}}));
+  EXPECT_ANSWER(api_->SetNodeLabel(Patient(), "n1", "prefetchd.dev/main", std::nullopt));
+  EXPECT_EQ(api_->GetNode(Patient(), "n1")->labels, (Labels{{"zone", "a"}}));
 }
 
 TEST_F(HttpApiTest, TaintsAreWrittenBackWholeOrNotAtAll) {
-  auto node = tests::Must(api_.GetNode(Patient(), "n1"));
+  auto node = tests::Must(api_->GetNode(Patient(), "n1"));
   node->taints.pop_back();
-  auto written = tests::Must(api_.SetNodeTaints(Patient(), "n1", node->resource_version, node->taints));
+  auto written = tests::Must(api_->SetNodeTaints(Patient(), "n1", node->resource_version, node->taints));
   EXPECT_EQ(written->taints, node->taints);  // with value, and the time at which it was added
   EXPECT_NE(written->resource_version, node->resource_version);
 
-  const auto error = tests::MustFail(api_.SetNodeTaints(Patient(), "n1", node->resource_version, {}));
+  const auto error = tests::MustFail(api_->SetNodeTaints(Patient(), "n1", node->resource_version, {}));
   EXPECT_EQ(error.kind, ApiError::kConflict);
-  EXPECT_EQ(api_.GetNode(Patient(), "n1")->taints, node->taints);
-  const auto blind = tests::MustFail(api_.SetNodeTaints(Patient(), "n1", "", {}));
+  EXPECT_EQ(api_->GetNode(Patient(), "n1")->taints, node->taints);
+  const auto blind = tests::MustFail(api_->SetNodeTaints(Patient(), "n1", "", {}));
   EXPECT_EQ(blind.kind, ApiError::kInvalid);
 }
 
@@ -143,29 +144,29 @@ TEST_F(HttpApiTest, AConditionIsMergedByItsType) {
                      .message = "3 of 40",
                      .last_heartbeat = clock_.Wall(),
                      .last_transition = clock_.Wall()};
-  EXPECT_ANSWER(api_.SetNodeCondition(Patient(), "n1", mine));
+  EXPECT_ANSWER(api_->SetNodeCondition(Patient(), "n1", mine));
   mine.status = "True";
-  EXPECT_ANSWER(api_.SetNodeCondition(Patient(), "n1", mine));
-  auto node = tests::Must(api_.GetNode(Patient(), "n1"));
+  EXPECT_ANSWER(api_->SetNodeCondition(Patient(), "n1", mine));
+  auto node = tests::Must(api_->GetNode(Patient(), "n1"));
   ASSERT_EQ(node->conditions.size(), 2U);
   EXPECT_EQ(node->conditions[0].type, "Ready");
   EXPECT_EQ(node->conditions[1], mine);
   EXPECT_EQ(node->taints.size(), 3U);
 
-  EXPECT_ANSWER(api_.RemoveNodeCondition(Patient(), "n1", "ImagesPrefetched"));
-  EXPECT_ANSWER(api_.RemoveNodeCondition(Patient(), "n1", "ImagesPrefetched"));  // it is gone: that is fine
-  EXPECT_EQ(api_.GetNode(Patient(), "n1")->conditions.size(), 1U);
+  EXPECT_ANSWER(api_->RemoveNodeCondition(Patient(), "n1", "ImagesPrefetched"));
+  EXPECT_ANSWER(api_->RemoveNodeCondition(Patient(), "n1", "ImagesPrefetched"));  // it is gone: that is fine
+  EXPECT_EQ(api_->GetNode(Patient(), "n1")->conditions.size(), 1U);
 }
 
 TEST_F(HttpApiTest, EventsAreCreatedAndCounted) {
   NodeEvent event{.node = "n1", .node_uid = "uid-2", .warning = true, .reason = "ImageDenied"};
   event.message = "ghcr.io/a/b:v1 is denied";
   event.first = event.last = clock_.Wall();
-  auto created = tests::Must(api_.CreateEvent(Patient(), event));
+  auto created = tests::Must(api_->CreateEvent(Patient(), event));
   EXPECT_TRUE(created->name.starts_with("n1."));
   created->count = 2;
   created->last += seconds(30);
-  EXPECT_ANSWER(api_.UpdateEvent(Patient(), *created));
+  EXPECT_ANSWER(api_->UpdateEvent(Patient(), *created));
   doc::Node stored = Stored("events/default/" + created->name);
   EXPECT_EQ(TextAt(stored, {"type"}), "Warning");
   EXPECT_EQ(TextAt(stored, {"involvedObject", "kind"}), "Node");
@@ -175,25 +176,26 @@ TEST_F(HttpApiTest, EventsAreCreatedAndCounted) {
   EXPECT_EQ(TextAt(stored, {"lastTimestamp"}), "2026-08-01T10:00:30Z");
   EXPECT_EQ(stored.Find("count")->integer, 2);
   server_.Delete("events/default/" + created->name);
-  EXPECT_EQ(api_.UpdateEvent(Patient(), *created).failure().kind, ApiError::kNotFound);
+  EXPECT_EQ(api_->UpdateEvent(Patient(), *created).failure().kind, ApiError::kNotFound);
 }
 
 TEST_F(HttpApiTest, AnEventsMessageIsCutToWhatTheServerTakes) {
   NodeEvent event{.node = "n1", .reason = "R", .message = std::string(5000, 'x')};
-  auto created = tests::Must(api_.CreateEvent(Patient(), event));
+  auto created = tests::Must(api_->CreateEvent(Patient(), event));
   EXPECT_EQ(TextAt(Stored("events/default/" + created->name), {"message"}).size(), 1024U);
 }
 
 TEST_F(HttpApiTest, CreateToken) {
   server_.Put("serviceaccounts/apps/ecr", "{}");
-  auto token = tests::Must(api_.CreateToken(Patient(), "apps", "ecr", "sts.test", 7200));
+  auto token = tests::Must(api_->CreateToken(Patient(), "apps", "ecr", "sts.test", 7200));
   EXPECT_TRUE(token->token.Reveal().starts_with("eyJ"));
   EXPECT_EQ(token->expires,
             clock_.Wall() + std::chrono::hours(1));  // the server gave less than was asked for
-  EXPECT_EQ(api_.CreateToken(Patient(), "apps", "ecr", "sts.test", 5).failure().kind, ApiError::kInvalid);
-  EXPECT_EQ(api_.CreateToken(Patient(), "apps", "gcr", "sts.test", 7200).failure().kind,
+  EXPECT_EQ(api_->CreateToken(Patient(), "apps", "ecr", "sts.test", 5).failure().kind, ApiError::kInvalid);
+  EXPECT_EQ(api_->CreateToken(Patient(), "apps", "gcr", "sts.test", 7200).failure().kind,
             ApiError::kForbidden);
-  EXPECT_EQ(api_.CreateToken(Patient(), "none", "ecr", "sts.test", 7200).failure().kind, ApiError::kNotFound);
+  EXPECT_EQ(api_->CreateToken(Patient(), "none", "ecr", "sts.test", 7200).failure().kind,
+            ApiError::kNotFound);
 }
 
 TEST_F(HttpApiTest, APodIsReadWithItsContainers) {
@@ -206,7 +208,7 @@ TEST_F(HttpApiTest, APodIsReadWithItsContainers) {
       "conditions": [{"type": "Ready", "status": "True"}],
       "initContainerStatuses": [{"name": "a", "ready": true, "imageID": "id", "state": {"terminated": {"reason": "Completed"}}}],
       "containerStatuses": [{"name": "a", "ready": false, "state": {"waiting": {"reason": "ErrImageNeverPull", "message": "w"}}}]}})");
-  auto pod = tests::Must(api_.GetPod(Patient(), "team", "p"));
+  auto pod = tests::Must(api_->GetPod(Patient(), "team", "p"));
   EXPECT_EQ(pod->node, "n1");
   EXPECT_EQ(pod->name_space, "team");
   EXPECT_EQ(pod->phase, "Pending");
@@ -240,20 +242,20 @@ TEST_F(HttpApiTest, ADryRunShowsWhatAdmissionDoesAndStoresNothing) {
               doc::Node::Sequence({doc::Node::Mapping().Set("name", doc::Node::String("added"))}));
   });
   doc::Node pod = PodObject(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
-  auto dry = tests::Must(api_.CreatePod(Patient(), "touch", pod, DryRun::kYes));
+  auto dry = tests::Must(api_->CreatePod(Patient(), "touch", pod, DryRun::kYes));
   EXPECT_EQ(dry->image_pull_secrets, (std::vector<std::string>{"added"}));
   EXPECT_EQ(server_.Requests().back(), "POST /api/v1/namespaces/touch/pods?dryRun=All");
   EXPECT_EQ(server_.Paths(), (std::vector<std::string>{"nodes/n1"}));
 
-  auto created = tests::Must(api_.CreatePod(Patient(), "touch", pod, DryRun::kNegative));
+  auto created = tests::Must(api_->CreatePod(Patient(), "touch", pod, DryRun::kNegative));
   EXPECT_EQ(created->phase, "Pending");
-  const auto error = tests::MustFail(api_.CreatePod(Patient(), "touch", pod, DryRun::kNegative));
+  const auto error = tests::MustFail(api_->CreatePod(Patient(), "touch", pod, DryRun::kNegative));
   EXPECT_EQ(error.kind, ApiError::kConflict);
   EXPECT_EQ(error.reason, "AlreadyExists");
 
-  EXPECT_EQ(api_.DeletePod(Patient(), "touch", "p", "another").failure().kind, ApiError::kConflict);
-  EXPECT_ANSWER(api_.DeletePod(Patient(), "touch", "p", created->uid));
-  EXPECT_EQ(api_.DeletePod(Patient(), "touch", "p", created->uid).failure().kind, ApiError::kNotFound);
+  EXPECT_EQ(api_->DeletePod(Patient(), "touch", "p", "another").failure().kind, ApiError::kConflict);
+  EXPECT_ANSWER(api_->DeletePod(Patient(), "touch", "p", created->uid));
+  EXPECT_EQ(api_->DeletePod(Patient(), "touch", "p", created->uid).failure().kind, ApiError::kNotFound);
 }
 
 TEST_F(HttpApiTest, ListsComeInPages) {
@@ -266,40 +268,40 @@ TEST_F(HttpApiTest, ListsComeInPages) {
   std::vector<std::string> names;
   ListOptions options{.label_selector = "app=x", .field_selector = "spec.nodeName=n1", .limit = 3};
   do {
-    auto page = tests::Must(api_.ListPods(Patient(), "a", options));
+    auto page = tests::Must(api_->ListPods(Patient(), "a", options));
     for (const Pod& pod : page->items) names.push_back(pod.name);
     options.continue_token = page->continue_token;
   } while (!options.continue_token.empty());
   EXPECT_EQ(names, (std::vector<std::string>{"p0", "p2", "p4", "p6"}));
-  EXPECT_EQ(api_.ListPods(Patient(), "", {})->items.size(), 8U);
-  EXPECT_EQ(api_.ListNodes(Patient(), {.label_selector = "zone=a"})->items.size(), 1U);
-  EXPECT_EQ(api_.ListNodes(Patient(), {.label_selector = "zone=b"})->items.size(), 0U);
+  EXPECT_EQ(api_->ListPods(Patient(), "", {})->items.size(), 8U);
+  EXPECT_EQ(api_->ListNodes(Patient(), {.label_selector = "zone=a"})->items.size(), 1U);
+  EXPECT_EQ(api_->ListNodes(Patient(), {.label_selector = "zone=b"})->items.size(), 0U);
 }
 
 TEST_F(HttpApiTest, AContinueTokenThatIsTooOldMeansToListAnew) {
   server_.Put("nodes/n2", "{}");
-  auto page = tests::Must(api_.ListNodes(Patient(), {.limit = 1}));
+  auto page = tests::Must(api_->ListNodes(Patient(), {.limit = 1}));
   server_.ExpireContinueTokens();
   const auto error =
-      tests::MustFail(api_.ListNodes(Patient(), {.limit = 1, .continue_token = page->continue_token}));
+      tests::MustFail(api_->ListNodes(Patient(), {.limit = 1, .continue_token = page->continue_token}));
   EXPECT_EQ(error.kind, ApiError::kGone);
   EXPECT_EQ(error.reason, "Expired");
 }
 
 TEST_F(HttpApiTest, PodProxyGet) {
   server_.SetPodAnswer("prefetchd/agent-x:9477/v1/status", R"({"ready":true})");
-  auto body = tests::Must(api_.PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status?a=b", {}));
+  auto body = tests::Must(api_->PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status?a=b", {}));
   EXPECT_EQ(*body, R"({"ready":true})");
   EXPECT_EQ(server_.Requests().back(),
             "GET /api/v1/namespaces/prefetchd/pods/agent-x:9477/proxy/v1/status?a=b");
-  EXPECT_EQ(api_.PodProxyGet(Patient(), "prefetchd", "gone", 9477, "/x", {}).failure().kind,
+  EXPECT_EQ(api_->PodProxyGet(Patient(), "prefetchd", "gone", 9477, "/x", {}).failure().kind,
             ApiError::kServerError);
 }
 
 TEST_F(HttpApiTest, PodProxyPost) {
   server_.SetPodAnswer("prefetchd/agent-x:9477/v1/retry", "done");
   auto body = tests::Must(
-      api_.PodProxyPost(Patient(), "prefetchd", "agent-x", 9477, "/v1/retry", R"({"images":[]})", {}));
+      api_->PodProxyPost(Patient(), "prefetchd", "agent-x", 9477, "/v1/retry", R"({"images":[]})", {}));
   EXPECT_EQ(*body, "done");
   EXPECT_EQ(server_.Requests().back(), "POST /api/v1/namespaces/prefetchd/pods/agent-x:9477/proxy/v1/retry");
 }
@@ -307,8 +309,8 @@ TEST_F(HttpApiTest, PodProxyPost) {
 TEST_F(HttpApiTest, APodsAnswerIsBounded) {
   server_.SetPodAnswer("prefetchd/big:9477/v1/status", std::string(7 << 20, 'x'));
   server_.SetPodAnswer("prefetchd/endless:9477/v1/status", std::string(9 << 20, 'x'));
-  EXPECT_ANSWER(api_.PodProxyGet(Patient(), "prefetchd", "big", 9477, "/v1/status", {}));
-  EXPECT_EQ(api_.PodProxyGet(Patient(), "prefetchd", "endless", 9477, "/v1/status", {}).failure().kind,
+  EXPECT_ANSWER(api_->PodProxyGet(Patient(), "prefetchd", "big", 9477, "/v1/status", {}));
+  EXPECT_EQ(api_->PodProxyGet(Patient(), "prefetchd", "endless", 9477, "/v1/status", {}).failure().kind,
             ApiError::kMalformed);
 }
 
@@ -316,35 +318,35 @@ TEST_F(HttpApiTest, PortsThatHaveANameAreKnown) {
   server_.Put("pods/a/p", R"({"spec":{"containers":[{"name":"c","ports":[
     {"name":"http","containerPort":9478},{"containerPort":1},{"name":"bad","containerPort":70000},
     {"name":"worse","containerPort":"x"}]}]}})");
-  auto pod = tests::Must(api_.GetPod(Patient(), "a", "p"));
+  auto pod = tests::Must(api_->GetPod(Patient(), "a", "p"));
   EXPECT_EQ(pod->containers.at(0).ports, (std::map<std::string, std::uint16_t>{{"http", 9478}}));
 }
 
 TEST_F(HttpApiTest, NamesCannotMakeOtherPaths) {
   for (const char* name : {"", ".", "..", "a/b", "n1/status"}) {
-    const auto error = tests::MustFail(api_.GetNode(Patient(), name));
+    const auto error = tests::MustFail(api_->GetNode(Patient(), name));
     EXPECT_EQ(error.kind, ApiError::kInvalid) << name;
   }
-  EXPECT_EQ(api_.GetPod(Patient(), "..", "p").failure().kind, ApiError::kInvalid);
-  EXPECT_EQ(api_.PodProxyGet(Patient(), "a", "..", 1, "/", {}).failure().kind, ApiError::kInvalid);
+  EXPECT_EQ(api_->GetPod(Patient(), "..", "p").failure().kind, ApiError::kInvalid);
+  EXPECT_EQ(api_->PodProxyGet(Patient(), "a", "..", 1, "/", {}).failure().kind, ApiError::kInvalid);
   EXPECT_TRUE(server_.Requests().empty());
-  EXPECT_EQ(api_.GetNode(Patient(), "n1?x=y#z").failure().kind, ApiError::kNotFound);
+  EXPECT_EQ(api_->GetNode(Patient(), "n1?x=y#z").failure().kind, ApiError::kNotFound);
   EXPECT_EQ(server_.Requests().back(), "GET /api/v1/nodes/n1?x=y#z");  // decoded: it was all of the path
 }
 
 TEST_F(HttpApiTest, AnotherObjectThanTheOneThatWasAskedForIsNone) {
   server_.Fail({.status = 200, .body = "{}"});
-  EXPECT_EQ(api_.GetNode(Patient(), "n1").failure().kind, ApiError::kMalformed);
+  EXPECT_EQ(api_->GetNode(Patient(), "n1").failure().kind, ApiError::kMalformed);
 }
 
 TEST_F(HttpApiTest, AServerThatIsAwayIsUnreachable) {
   server_.GoAway();
-  EXPECT_EQ(api_.GetNode(Patient(), "n1").failure().kind, ApiError::kUnreachable);
+  EXPECT_EQ(api_->GetNode(Patient(), "n1").failure().kind, ApiError::kUnreachable);
   server_.ComeBack();
-  EXPECT_ANSWER(api_.GetNode(Patient(), "n1"));
+  EXPECT_ANSWER(api_->GetNode(Patient(), "n1"));
   Identity nowhere({.server = "http://127.0.0.1:1"}, clock_);
-  HttpApi api(client_, nowhere, clock_);
-  EXPECT_EQ(api.GetNode(Patient(), "n1").failure().kind, ApiError::kUnreachable);
+  const auto api = MakeHttpApi(client_, nowhere, clock_);
+  EXPECT_EQ(api->GetNode(Patient(), "n1").failure().kind, ApiError::kUnreachable);
 }
 
 TEST_F(HttpApiTest, AStopEndsACall) {
@@ -354,15 +356,15 @@ TEST_F(HttpApiTest, AStopEndsACall) {
     while (server_.Requests().empty()) std::this_thread::yield();
     stop.request_stop();
   });
-  EXPECT_EQ(api_.GetNode({.stop = stop.get_token()}, "n1").failure().kind, ApiError::kCancelled);
+  EXPECT_EQ(api_->GetNode({.stop = stop.get_token()}, "n1").failure().kind, ApiError::kCancelled);
 }
 
 TEST_F(HttpApiTest, WhatIsNotGrantedIsSaid) {
   Identity other(
       {.server = server_.url(), .token = base::Secret(server_.AddServiceAccountToken("prefetchd", "other"))},
       clock_);
-  HttpApi api(client_, other, clock_);
-  const auto error = tests::MustFail(api.SetNodeCondition(Patient(), "n1", {.type = "T", .status = "True"}));
+  const auto api = MakeHttpApi(client_, other, clock_);
+  const auto error = tests::MustFail(api->SetNodeCondition(Patient(), "n1", {.type = "T", .status = "True"}));
   EXPECT_EQ(error.kind, ApiError::kForbidden);
   EXPECT_EQ(error.message,
             "patch nodes/status \"n1\": the server answered 403: nodes \"n1\" is forbidden: User "
@@ -372,21 +374,21 @@ TEST_F(HttpApiTest, WhatIsNotGrantedIsSaid) {
 }
 
 TEST_F(HttpApiTest, ATokenIsRotatedWhileInUse) {
-  EXPECT_ANSWER(api_.GetNode(Patient(), "n1"));
+  EXPECT_ANSWER(api_->GetNode(Patient(), "n1"));
   Rotate(server_.AddServiceAccountToken("prefetchd", "agent"));
   server_.Revoke(token_);
-  EXPECT_ANSWER(api_.GetNode(Patient(), "n1"));
+  EXPECT_ANSWER(api_->GetNode(Patient(), "n1"));
   EXPECT_EQ(server_.Requests().size(), 2U);  // the new one was used before the old one was refused
 }
 
 TEST_F(HttpApiTest, ATokenThatExpiresIsRefusedUntilThereIsAnother) {
   clock_.Advance(std::chrono::hours(1));
-  auto refused = api_.GetNode(Patient(), "n1");
+  auto refused = api_->GetNode(Patient(), "n1");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.failure().kind, ApiError::kUnauthorized);
   EXPECT_EQ(server_.Requests().size(), 1U);  // the same token again would be refused again
   Rotate(server_.AddServiceAccountToken("prefetchd", "agent"));
-  EXPECT_ANSWER(api_.GetNode(Patient(), "n1"));
+  EXPECT_ANSWER(api_->GetNode(Patient(), "n1"));
 }
 
 // A plugin's credential is replaced only when the server refuses it: the same call then goes on with the new
@@ -399,19 +401,19 @@ TEST_F(HttpApiTest, ARefusedCredentialIsReplacedWithinTheCall) {
   dir_.Write("current", token_ + "\n");
   Identity identity({.server = server_.url(), .exec = ExecPlugin{.api_version = "v", .command = script}},
                     clock_);
-  HttpApi api(client_, identity, clock_);
-  EXPECT_ANSWER(api.SetNodeLabel(Patient(), "n1", "a", "1"));
+  const auto api = MakeHttpApi(client_, identity, clock_);
+  EXPECT_ANSWER(api->SetNodeLabel(Patient(), "n1", "a", "1"));
   server_.Revoke(token_);
   dir_.Write("current", server_.AddServiceAccountToken("prefetchd", "agent") + "\n");
-  EXPECT_ANSWER(api.SetNodeLabel(Patient(), "n1", "a", "2"));
+  EXPECT_ANSWER(api->SetNodeLabel(Patient(), "n1", "a", "2"));
   EXPECT_EQ(server_.Requests().size(), 3U);
-  EXPECT_EQ(api_.GetNode(Patient(), "n1").failure().kind, ApiError::kUnauthorized);
+  EXPECT_EQ(api_->GetNode(Patient(), "n1").failure().kind, ApiError::kUnauthorized);
 }
 
 TEST_F(HttpApiTest, WithoutACredentialNothingIsAsked) {
   Identity identity({.server = server_.url(), .token_file = dir_ / "none"}, clock_);
-  HttpApi api(client_, identity, clock_);
-  const auto error = tests::MustFail(api.GetNode(Patient(), "n1"));
+  const auto api = MakeHttpApi(client_, identity, clock_);
+  const auto error = tests::MustFail(api->GetNode(Patient(), "n1"));
   EXPECT_EQ(error.kind, ApiError::kNoCredential);
   EXPECT_TRUE(server_.Requests().empty());
 }
@@ -427,8 +429,8 @@ TEST_F(HttpApiTest, TheTokenDoesNotFollowARedirect) {
   });
   std::string url = redirector.Url("");
   Identity identity({.server = url, .token = base::Secret("t0p")}, clock_);
-  HttpApi api(client_, identity, clock_);
-  EXPECT_EQ(api.GetNode(Patient(), "n1").failure().kind, ApiError::kMalformed);
+  const auto api = MakeHttpApi(client_, identity, clock_);
+  EXPECT_EQ(api->GetNode(Patient(), "n1").failure().kind, ApiError::kMalformed);
   EXPECT_EQ(elsewhere.accepted(), 0);
 }
 
@@ -440,14 +442,14 @@ TEST_F(HttpApiTest, ManyThreadsShareItWhileTheTokenIsRotated) {
       threads.emplace_back([&, t] {
         for (int i = 0; i < 20; i++) {
           std::string key = "k" + std::to_string(t);
-          good += api_.SetNodeLabel(Patient(), "n1", key, std::to_string(i)).ok();
+          good += api_->SetNodeLabel(Patient(), "n1", key, std::to_string(i)).ok();
         }
       });
     }
     for (int i = 0; i < 10; i++) Rotate(server_.AddServiceAccountToken("prefetchd", "agent"));
   }
   EXPECT_EQ(good, 120);
-  EXPECT_EQ(api_.GetNode(Patient(), "n1")->labels.size(), 7U);
+  EXPECT_EQ(api_->GetNode(Patient(), "n1")->labels.size(), 7U);
 }
 
 TEST(HttpApi, AsksForTheIdentityThatAKubeconfigNames) {
@@ -463,14 +465,14 @@ TEST(HttpApi, AsksForTheIdentityThatAKubeconfigNames) {
   Identity identity(
       {.server = server.Url(""), .impersonation = {{"Impersonate-User", "me"}, {"Impersonate-Group", "a"}}},
       clock);
-  HttpApi api(client, identity, clock);
-  const auto version = api.GetServerVersion(Patient());
+  const auto api = MakeHttpApi(client, identity, clock);
+  const auto version = api->GetServerVersion(Patient());
   ASSERT_TRUE(version) << version.failure().message;
   EXPECT_NE(request.find("\r\nImpersonate-User: me\r\nImpersonate-Group: a\r\n"), std::string::npos)
       << request;
 }
 
-// Every call of HttpApi, and every way in which an API server fails it.
+// Every call of the Api, and every way in which an API server fails it.
 
 const std::string kHttpApiFaultRbac = tests::ClusterRights("{kind: User, name: agent}",
                                                            R"([
@@ -496,7 +498,7 @@ doc::Node APod(const std::string& name) {
 // One call of Api. `attempt` is how its failures begin; `verbatim`: the answer is what somebody else sent.
 struct ApiCall {
   std::string attempt;
-  std::function<Outcome(HttpApi& api, const base::Call& call)> run;
+  std::function<Outcome(Api& api, const base::Call& call)> run;
   bool verbatim = false;
 };
 
@@ -586,14 +588,14 @@ TEST_P(FaultTest, EndsInItsKindAndTheNextCallIsFine) {
   const Fault& fault = GetParam().fault;
   const bool of_the_body = fault.status == 200;
   Identity identity(Trusting(ca_), clock_);
-  HttpApi api(client_, identity, clock_);
+  const auto api = MakeHttpApi(client_, identity, clock_);
   for (const ApiCall& one : Calls()) {
     if (one.verbatim && of_the_body && fault.body.size() < (1U << 20)) continue;
     SCOPED_TRACE(one.attempt);
     Prepare();
     const std::size_t before = server_->Requests().size();
     server_->Fail(fault);
-    Outcome failure = one.run(api, base::Call{}.Within(fault.hang ? milliseconds(200) : seconds(20)));
+    Outcome failure = one.run(*api, base::Call{}.Within(fault.hang ? milliseconds(200) : seconds(20)));
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->kind, GetParam().kind) << failure->message;
     EXPECT_EQ(failure->retry_after ? failure->retry_after->count() : -1, GetParam().retry_after);
@@ -601,7 +603,7 @@ TEST_P(FaultTest, EndsInItsKindAndTheNextCallIsFine) {
     EXPECT_EQ(failure->message.find("fake-"), std::string::npos) << "a token shows";
     EXPECT_EQ(server_->Requests().size() - before, 1U) << "nothing was tried twice";
     Prepare();
-    Outcome next = one.run(api, base::Call{}.Within(seconds(20)));
+    Outcome next = one.run(*api, base::Call{}.Within(seconds(20)));
     EXPECT_FALSE(next) << next->message;
   }
 }
@@ -622,11 +624,11 @@ TEST_ROWS(HttpApi, FaultTest, {"Unauthorized", {.status = 401}, ApiError::kUnaut
 
 TEST_F(EveryCall, WithAnotherAuthorityThanTheServersSendsNothing) {
   Identity identity(Trusting(other_ca_), clock_);
-  HttpApi api(client_, identity, clock_);
+  const auto api = MakeHttpApi(client_, identity, clock_);
   for (const ApiCall& one : Calls()) {
     SCOPED_TRACE(one.attempt);
     Prepare();
-    Outcome failure = one.run(api, base::Call{}.Within(seconds(20)));
+    Outcome failure = one.run(*api, base::Call{}.Within(seconds(20)));
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->kind, ApiError::kTlsError) << failure->message;
   }
@@ -635,18 +637,18 @@ TEST_F(EveryCall, WithAnotherAuthorityThanTheServersSendsNothing) {
 
 TEST_F(EveryCall, ToAServerThatIsAwayIsUnreachable) {
   Identity identity(Trusting(ca_), clock_);
-  HttpApi api(client_, identity, clock_);
+  const auto api = MakeHttpApi(client_, identity, clock_);
   Prepare();
   server_->GoAway();
   for (const ApiCall& one : Calls()) {
     SCOPED_TRACE(one.attempt);
-    Outcome failure = one.run(api, base::Call{}.Within(seconds(20)));
+    Outcome failure = one.run(*api, base::Call{}.Within(seconds(20)));
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->kind, ApiError::kUnreachable) << failure->message;
   }
 }
 
-// HttpApi over TLS: authorities that are right, wrong and replaced, and client certificates.
+// The Api over TLS: authorities that are right, wrong and replaced, and client certificates.
 
 const std::string kTlsRbac = tests::ClusterRights("{kind: User, name: ann}",
                                                   R"([
@@ -674,8 +676,8 @@ class TlsTest : public testing::Test {
   }
   // "", or the failure's name.
   std::string Get(Identity& identity) {
-    HttpApi api(client_, identity, clock_);
-    auto node = api.GetNode(base::Call{}.Within(std::chrono::seconds(20)), "n1");
+    const auto api = MakeHttpApi(client_, identity, clock_);
+    auto node = api->GetNode(base::Call{}.Within(std::chrono::seconds(20)), "n1");
     return node ? "" : std::string(ApiErrorName(node.failure().kind));
   }
 

@@ -147,7 +147,7 @@ TEST_P(KubeletRights, AreEnoughAndEachIsNeeded) {
       {.server = api.url(), .token = base::Secret(api.AddServiceAccountToken("prefetchd", "prefetchd"))},
       clock);
   KubeletApi kubelet(client, identity, clock, ca.certificate());
-  HttpApi cluster(client, identity, clock);
+  const auto cluster = MakeHttpApi(client, identity, clock);
   const base::Call call = base::Call{}.Within(std::chrono::seconds(20));
   const KubeletAddress address{"127.0.0.1", front.port()};
   auto kind = [](const auto& answer) {
@@ -158,7 +158,7 @@ TEST_P(KubeletRights, AreEnoughAndEachIsNeeded) {
   };
   EXPECT_EQ(kind(kubelet.GetConfig(call, address)), expected("nodes/configz"));
   EXPECT_EQ(kind(kubelet.GetMetrics(call, address)), expected("nodes/metrics"));
-  EXPECT_EQ(kind(cluster.GetNode(call, "n1")), expected("nodes")) << "the version is learnt there";
+  EXPECT_EQ(kind(cluster->GetNode(call, "n1")), expected("nodes")) << "the version is learnt there";
 }
 TEST_ROWS(Kubelet, KubeletRights, {"Shipped", "", ""}, {"NoConfigz", "get", "nodes/configz"},
           {"NoMetrics", "get", "nodes/metrics"}, {"NoNodes", "get", "nodes"});

@@ -41,7 +41,8 @@ subjects: [{kind: ServiceAccount, name: user, namespace: prefetchd}]
 // A user whose credential comes from an exec plugin, as a kubeconfig of a cloud has it; and one pod.
 class PodCredentialTest : public testing::Test {
  protected:
-  PodCredentialTest() : server_(clock_), identity_(FromPlugin(), clock_), api_(client_, identity_, clock_) {
+  PodCredentialTest()
+      : server_(clock_), identity_(FromPlugin(), clock_), api_(MakeHttpApi(client_, identity_, clock_)) {
     base::Status loaded = server_.LoadRbac(kRbac);
     EXPECT_TRUE(loaded) << loaded.error().message();
     dir_.Write("token", server_.AddServiceAccountToken("prefetchd", "user"));
@@ -73,8 +74,8 @@ class PodCredentialTest : public testing::Test {
   }
 
   Answer<std::string> Ask(const std::string& credential = "Bearer a-fleet-token") {
-    return api_.PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status",
-                            http::SecretHeader{"Prefetchd-Authorization", base::Secret(credential)});
+    return api_->PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status",
+                             http::SecretHeader{"Prefetchd-Authorization", base::Secret(credential)});
   }
 
   tests::TempDir dir_;
@@ -82,7 +83,7 @@ class PodCredentialTest : public testing::Test {
   tests::FakeApiServer server_;
   http::CurlClient client_;
   Identity identity_;
-  HttpApi api_;
+  std::unique_ptr<Api> api_;
   std::atomic<int> asked_ = 0;
   std::unique_ptr<http::Server> pod_;
 };

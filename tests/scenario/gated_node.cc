@@ -56,7 +56,7 @@ GatedNode::GatedNode(GatedNodeOptions options)
     : node(std::move(options.node)),
       server(node.clock),
       identity_({.server = server.url(), .token_file = dir_ / "token"}, node.clock),
-      api_(client_, identity_, node.clock) {
+      api_(kube::MakeHttpApi(client_, identity_, node.clock)) {
   base::Status loaded = server.LoadRbac(options.manifests);
   EXPECT_TRUE(loaded) << loaded.error().message();
   server.Put("nodes/n1", kNode);
@@ -71,7 +71,7 @@ GatedNode::GatedNode(GatedNodeOptions options)
 void GatedNode::Read() {
   if (!node.learnt) return;
   reader_ =
-      std::make_unique<agent::VersionReader>("n1", node.learnt, node.kubelet_start, api_, node.clock, 1);
+      std::make_unique<agent::VersionReader>("n1", node.learnt, node.kubelet_start, *api_, node.clock, 1);
   next_read_ = node.clock.Now();
 }
 
@@ -88,7 +88,7 @@ void GatedNode::AddGate(const plan::GateOptions& gate) {
       {std::make_unique<agent::NodeGate>(
            agent::NodeGateOptions{
                .gate = gate, .node = "n1", .kubelet_version = node.learnt, .seed = gates_.size() + 1},
-           api_, board_, node.clock),
+           *api_, board_, node.clock),
        node.clock.Now()});
 }
 

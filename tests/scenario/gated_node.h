@@ -83,7 +83,7 @@ class GatedNode {
   TempDir dir_;
   Interrupted client_;
   kube::Identity identity_;
-  kube::HttpApi api_;
+  std::unique_ptr<kube::Api> api_;
   agent::Board board_;
   plan::GateOptions gate_;
   std::vector<Gate> gates_;

@@ -28,7 +28,7 @@ NodeCluster::NodeCluster(const base::Clock& clock, FakeKubelet& kubelet, PodRunt
                 .token = base::Secret(
                     server.AddServiceAccountToken("prefetchd", "prefetchd", std::chrono::hours(10'000)))},
                clock),
-      api(client, identity, clock),
+      api(kube::MakeHttpApi(client, identity, clock)),
       pods(server, kubelet, clock, "n1", std::move(runtime)) {
   server.Put("nodes/n1", "{}");
 }
@@ -138,7 +138,7 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
         .version = learnt,
         .start = kubelet_start});
   }
-  if (cluster_) parts.api = &cluster_->api;
+  if (cluster_) parts.api = cluster_->api.get();
   if (options_.touch || options_.touch_nowhere) {
     options.touch.emplace(agent::TouchOptions{
         .node = "n1", .instance = instance, .image_volumes = options_.touch_image_volumes});

@@ -94,7 +94,7 @@ struct NodeCluster {
   FakeApiServer server;
   http::CurlClient client;
   kube::Identity identity;
-  kube::HttpApi api;
+  std::unique_ptr<kube::Api> api;
   FakePodRunner pods;
 };
 
