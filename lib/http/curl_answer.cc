@@ -82,7 +82,7 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
     return size;
   }
   const std::string_view name = line.substr(0, colon), value = base::TrimSpace(line.substr(colon + 1));
-  answer.malformed = answer.as_go && (!field || !IsAcceptedByGo(answer, name, value));
+  answer.malformed = answer.request.headers_as_go && (!field || !IsAcceptedByGo(answer, name, value));
   if (answer.malformed) return 0;
   if (field && IsFieldName(name) && IsFieldValue(value)) headers.Add(std::string(name), std::string(value));
   return size;
@@ -95,23 +95,23 @@ std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
   const bool is_content = answer.status == 200 || answer.status == 206;
   // Only the beginning of an error's body is of use. The exchange ends there, and that is no failure
   // (`error_body_cut`). A body for a sink may be as large as a layer, so none is kept here.
-  const bool is_error = answer.status >= 300 || (answer.sink != nullptr && !is_content);
-  if (is_error && answer.max_error_body_bytes > 0) {
-    const std::size_t room = answer.max_error_body_bytes - answer.response.body.size();
+  const bool is_error = answer.status >= 300 || (answer.request.sink && !is_content);
+  if (is_error && answer.request.max_error_body_bytes > 0) {
+    const std::size_t room = answer.request.max_error_body_bytes - answer.response.body.size();
     answer.response.body.append(data, std::min(size, room));
     answer.body_bytes += std::min(size, room);
     answer.error_body_cut = size > room;
     return answer.error_body_cut ? 0 : size;
   }
   // A body that is too long fails, since half a document must not be taken for one.
-  if (size > answer.max_body_bytes - answer.body_bytes) {
+  if (size > answer.request.max_body_bytes - answer.body_bytes) {
     answer.too_long = Fault::kTooLong;
     return 0;
   }
   answer.body_bytes += size;
-  if (answer.sink != nullptr && is_content) {
+  if (answer.request.sink && is_content) {
     answer.response.status = answer.status;
-    answer.aborted_by_sink = !(*answer.sink)(answer.response, {data, size});
+    answer.aborted_by_sink = !answer.request.sink(answer.response, {data, size});
     return answer.aborted_by_sink ? 0 : size;
   }
   answer.response.body.append(data, size);
@@ -122,7 +122,8 @@ curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
   // R41: the address is checked here, after the name was resolved, for each connection. A check of the name
   // before would not see what DNS answers this time.
-  answer.address_refused = !IsAllowed(answer.address_policy, address->addr, answer.excluded_addresses);
+  answer.address_refused =
+      !IsAllowed(answer.request.address_policy, address->addr, answer.request.excluded_addresses);
   if (answer.address_refused) return CURL_SOCKET_BAD;
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
@@ -139,7 +140,7 @@ int OnConnected(void* self, char* peer, char*, int, int) {
   answer.headers_complete = false;
   const std::optional<in6_addr> address = ToIpv6(std::string_view(peer));
   if (answer.checks_addresses &&
-      !(address && IsAllowed(answer.address_policy, *address, answer.excluded_addresses))) {
+      !(address && IsAllowed(answer.request.address_policy, *address, answer.request.excluded_addresses))) {
     answer.address_refused = true;
     return CURL_PREREQFUNC_ABORT;
   }
@@ -352,33 +353,41 @@ base::Error ProxyRefused(const CurlFailure& failure) {
   return base::Unavailable(std::move(message));
 }
 
+Fault ProxyFault(const CurlFailure& failure) {
+  return failure.proxy_status == 407 ? Fault::kProxyAuth : Fault::kProxy;
+}
+
 }  // namespace
 
-base::Error CurlError(const CurlFailure& failure) {
+CurlEnd EndOf(const CurlFailure& failure) {
   std::string peer(failure.peer);
   switch (failure.code) {
     case CURLE_URL_MALFORMAT:
-      return base::InvalidArgument("this is no http or https URL");
+      return {base::InvalidArgument("this is no http or https URL"), Fault::kRequest};
     case CURLE_COULDNT_RESOLVE_HOST:
-      return base::Unavailable("the name of " + peer + " cannot be resolved");
+      return {base::Unavailable("the name of " + peer + " cannot be resolved"), Fault::kDns};
     case CURLE_COULDNT_RESOLVE_PROXY:
-      return base::Unavailable("the name of the proxy cannot be resolved");
+      return {base::Unavailable("the name of the proxy cannot be resolved"), ProxyFault(failure)};
     case CURLE_COULDNT_CONNECT:
-      return ConnectFailed(failure);
+      return {ConnectFailed(failure), failure.refused_by ? Fault::kExcludedAddress : Fault::kConnect};
     case CURLE_OPERATION_TIMEDOUT:
       // Without a connection, another try may help. A server that took the request and is silent is another
       // failure.
-      if (!failure.connected) return base::Unavailable("no connection to " + peer + " in time");
-      return base::DeadlineExceeded(peer + " did not answer in time");
+      return {failure.connected ? base::DeadlineExceeded(peer + " did not answer in time")
+                                : base::Unavailable("no connection to " + peer + " in time"),
+              Fault::kTimeout};
     case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
-      return TlsFailed(failure);
+      return {TlsFailed(failure), Fault::kTls};
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return {TlsFailed(failure), Fault::kUntrustedCertificate};
     case CURLE_SSL_CACERT_BADFILE:
-      if (failure.own_trust) return TlsFailed(failure);
-      return base::InvalidArgument("the file of certificate authorities cannot be read");
+      return {failure.own_trust ? TlsFailed(failure)
+                                : base::InvalidArgument("the file of certificate authorities cannot be read"),
+              Fault::kUntrustedCertificate};
     case CURLE_GOT_NOTHING:
-      return base::Unavailable(peer + " closed the connection without an answer");
+      return {base::Unavailable(peer + " closed the connection without an answer"),
+              failure.proxy_status >= 300 ? ProxyFault(failure) : Fault::kReset};
     case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
@@ -386,59 +395,24 @@ base::Error CurlError(const CurlFailure& failure) {
     case CURLE_HTTP2_STREAM:
       // libcurl reports a CONNECT that a proxy refused as a broken connection. The proxy's status tells the
       // two apart.
-      if (failure.proxy_status >= 300) return ProxyRefused(failure);
-      if (IsTlsAlert(failure)) return TlsFailed(failure);
-      return base::Unavailable("the connection to " + peer + " broke before the answer was complete");
+      if (failure.proxy_status >= 300) return {ProxyRefused(failure), ProxyFault(failure)};
+      if (IsTlsAlert(failure)) return {TlsFailed(failure), Fault::kTls};
+      return {base::Unavailable("the connection to " + peer + " broke before the answer was complete"),
+              Fault::kReset};
     case CURLE_UNSUPPORTED_PROTOCOL:  // of the answer ("HTTP/0.9"): the URL's was checked before
     case CURLE_WEIRD_SERVER_REPLY:
-      return base::Unavailable(peer + " answered something that is not HTTP");
+      return {base::Unavailable(peer + " answered something that is not HTTP"), Fault::kNotHttp};
     case CURLE_BAD_CONTENT_ENCODING:
-      return base::Unavailable(peer + " answered with a Content-Encoding that cannot be undone");
+      return {base::Unavailable(peer + " answered with a Content-Encoding that cannot be undone"),
+              Fault::kEncoding};
     case CURLE_PROXY:
-      return ProxyRefused(failure);
+      return {ProxyRefused(failure), ProxyFault(failure)};
     case CURLE_OUT_OF_MEMORY:
-      return base::ResourceExhausted("out of memory");
+      return {base::ResourceExhausted("out of memory"), Fault::kRequest};
     default:
-      return base::Internal("libcurl: " +
-                            std::string(curl_easy_strerror(static_cast<CURLcode>(failure.code))));
-  }
-}
-
-Fault CurlFault(const CurlFailure& failure) {
-  switch (failure.code) {
-    case CURLE_OK:
-      return Fault::kNone;
-    case CURLE_COULDNT_RESOLVE_HOST:
-      return Fault::kDns;
-    case CURLE_COULDNT_RESOLVE_PROXY:
-    case CURLE_PROXY:
-      return failure.proxy_status == 407 ? Fault::kProxyAuth : Fault::kProxy;
-    case CURLE_COULDNT_CONNECT:
-      return failure.refused_by ? Fault::kExcludedAddress : Fault::kConnect;
-    case CURLE_OPERATION_TIMEDOUT:
-      return Fault::kTimeout;
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-      return Fault::kUntrustedCertificate;
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_SSL_CERTPROBLEM:
-      return Fault::kTls;
-    case CURLE_GOT_NOTHING:
-    case CURLE_PARTIAL_FILE:
-    case CURLE_RECV_ERROR:
-    case CURLE_SEND_ERROR:
-    case CURLE_HTTP2:
-    case CURLE_HTTP2_STREAM:
-      if (failure.proxy_status == 407) return Fault::kProxyAuth;
-      if (failure.proxy_status >= 300) return Fault::kProxy;
-      return IsTlsAlert(failure) ? Fault::kTls : Fault::kReset;
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_WEIRD_SERVER_REPLY:
-      return Fault::kNotHttp;
-    case CURLE_BAD_CONTENT_ENCODING:
-      return Fault::kEncoding;
-    default:
-      return Fault::kRequest;
+      return {
+          base::Internal("libcurl: " + std::string(curl_easy_strerror(static_cast<CURLcode>(failure.code)))),
+          Fault::kRequest};
   }
 }
 

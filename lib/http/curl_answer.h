@@ -1,6 +1,6 @@
 // CurlAnswer: collects an answer from libcurl as it arrives, within bounds, and rejects forbidden peers
 // before anything is sent.
-// CurlError: converts a failure of libcurl.
+// EndOf: converts a failure of libcurl.
 // Internal to http/: included by .cc files only.
 #pragma once
 
@@ -20,26 +20,21 @@
 namespace prefetch::http {
 
 struct CurlAnswer {
-  Response response;
-  std::size_t max_body_bytes = 0;
-  std::size_t max_error_body_bytes = 0;
-  const BodySink* sink = nullptr;  // Request::sink, if it has one
-  std::size_t body_bytes = 0;      // that came
-  bool aborted_by_sink = false;    // the sink said so
+  const Request& request;  // its limits hold
+  CURL* easy = nullptr;
+  Response response = {};
+  std::size_t body_bytes = 0;    // that came
+  bool aborted_by_sink = false;  // the sink said so
   std::size_t header_bytes = 0;
   int status = 0;                 // of the header block under way
   bool http_1_0 = false;          // the same
   bool headers_complete = false;  // the blank line at their end came
   Fault too_long = Fault::kNone;  // or kLongHeaders, or kTooLong
-  bool as_go = false;             // Request::headers_as_go
   bool malformed = false;         // a field is one that Go's client refuses
   bool request_sent = false;      // the request goes out; headers before it are a proxy's, for CONNECT
   bool error_body_cut = false;    // enough of an error's body was read
-  AddressPolicy address_policy = AddressPolicy::kAny;
-  std::vector<std::string> excluded_addresses;
   bool checks_addresses = false;
   bool address_refused = false;
-  CURL* easy = nullptr;
   bool no_subject_alt_name = false;  // the peer's certificate has no name where names belong
 };
 
@@ -47,7 +42,7 @@ struct CurlAnswer {
 void Receive(CURL* easy, CurlAnswer& answer);
 // The exchange ends before anything is sent if the peer's certificate has no name where names belong.
 void RequireSubjectAltName(CURL* easy);
-// The exchange ends before anything is sent if `answer.address_policy` does not allow the address of its
+// The exchange ends before anything is sent if the request's policy does not allow the address of its
 // connection, whether that is new or reused.
 void CheckAddresses(CURL* easy, CurlAnswer& answer);
 
@@ -58,7 +53,7 @@ bool IsAllowed(AddressPolicy address_policy, const sockaddr& address,
 bool IsAllowed(AddressPolicy address_policy, const in6_addr& address,
                const std::vector<std::string>& excluded_addresses);
 
-// A failed exchange, which CurlError and CurlFault convert. No other code knows libcurl's failures.
+// A failed exchange, which EndOf converts. No other code knows libcurl's failures.
 struct CurlFailure {
   int code = 0;               // a CURLcode; not CURLE_OK
   long os_error = 0;          // errno of the failed connect, or 0
@@ -71,9 +66,14 @@ struct CurlFailure {
   long proxy_status = 0;  // of a proxy's answer to CONNECT, or 0
 };
 
-// Returns the failure in one sentence, and what can be done about it. The URL is not in it: the caller wraps
-// it.
-base::Error CurlError(const CurlFailure& failure);
-Fault CurlFault(const CurlFailure& failure);
+// How an exchange ended: in success, or where it broke and in which words.
+struct CurlEnd {
+  base::Status status;
+  Fault fault = Fault::kNone;
+};
+
+// Returns the failure in one sentence, what can be done about it, and its place. The URL is not in it: the
+// caller wraps it.
+CurlEnd EndOf(const CurlFailure& failure);
 
 }  // namespace prefetch::http

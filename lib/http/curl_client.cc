@@ -78,13 +78,8 @@ class CurlClient::Handle {
  private:
   void Prepare(const Request& request, const CurlOptions& options, curl_slist* lines, CurlAnswer& answer);
   void Trust(const Tls& tls);
-  // How an exchange ended: in success, or where it broke and in which words.
-  struct End {
-    base::Status status;
-    Fault fault = Fault::kNone;
-  };
-  End Transfer(const base::Call& call, const Request& request, const CurlAnswer& answer);
-  End Finish(CURLcode code, const Request& request, const CurlAnswer& answer) const;
+  CurlEnd Transfer(const base::Call& call, const Request& request, const CurlAnswer& answer);
+  CurlEnd Finish(CURLcode code, const Request& request, const CurlAnswer& answer) const;
   template <typename T>
   void Set(CURLoption option, T value) {
     curl_easy_setopt(easy_, option, value);
@@ -174,14 +169,7 @@ ExchangeResult CurlClient::Handle::Send(const base::Call& call, const Request& r
   ServerNameOverride override_name = OverrideServerName(request);
   HeaderLines lines, connect_to;
   AddHeaders(request, override_name, lines);
-  CurlAnswer answer;
-  answer.max_body_bytes = request.max_body_bytes;
-  answer.max_error_body_bytes = request.max_error_body_bytes;
-  if (request.sink) answer.sink = &request.sink;
-  answer.as_go = request.headers_as_go;
-  answer.address_policy = request.address_policy;
-  answer.excluded_addresses = request.excluded_addresses;
-  answer.easy = easy_;
+  CurlAnswer answer{.request = request, .easy = easy_};
   own_trust_ = request.tls != nullptr;
   Prepare(request, options, lines.get(), answer);
   if (request.tls) Trust(*request.tls);
@@ -193,7 +181,7 @@ ExchangeResult CurlClient::Handle::Send(const base::Call& call, const Request& r
   if (curl_multi_add_handle(multi_, easy_) != CURLM_OK) {
     return {base::Internal("libcurl took no request"), Fault::kRequest};
   }
-  End end = Transfer(call, request, answer);
+  CurlEnd end = Transfer(call, request, answer);
   // Through a proxy, the round trip is that to the proxy, and says nothing about the registry.
   const bool direct = request.unix_socket.empty() && *ProxyFor(options, request.url) == '\0';
   const std::optional<base::Duration> round_trip =
@@ -213,8 +201,8 @@ ExchangeResult CurlClient::Handle::Send(const base::Call& call, const Request& r
 
 // Drives the transfer until it ends, the deadline passes or the call is stopped. Each wait has the deadline
 // as its limit, and a stop wakes it.
-CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, const Request& request,
-                                                     const CurlAnswer& answer) {
+CurlEnd CurlClient::Handle::Transfer(const base::Call& call, const Request& request,
+                                     const CurlAnswer& answer) {
   // A stop ends the wait at once; without it, the poll below would last up to a minute.
   std::stop_callback wake(call.stop, [this] { curl_multi_wakeup(multi_); });
   while (true) {
@@ -241,8 +229,7 @@ CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, con
 
 // Finds out how the exchange ended. The order goes from the client's own verdicts to libcurl's code: when a
 // callback ends a transfer, libcurl reports the same code for every reason.
-CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const Request& request,
-                                                   const CurlAnswer& answer) const {
+CurlEnd CurlClient::Handle::Finish(CURLcode code, const Request& request, const CurlAnswer& answer) const {
   // Only for a failure: all secrets are searched for in it.
   const auto peer = [&request] { return PeerOf(request); };
   // libcurl reports a field beyond its own limit (100 kB) as a lack of memory; from 8.6 on as
@@ -279,13 +266,13 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const Request&
                       .tls_text = tls_text_,
                       .peer = name,
                       .own_trust = own_trust_};
-  if (answer.address_refused) failure.refused_by = answer.address_policy;
+  if (answer.address_refused) failure.refused_by = request.address_policy;
   curl_off_t connect_time = 0;
   curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &failure.os_error);
   curl_easy_getinfo(easy_, CURLINFO_PRETRANSFER_TIME_T, &connect_time);
   curl_easy_getinfo(easy_, CURLINFO_HTTP_CONNECTCODE, &failure.proxy_status);
   failure.connected = connect_time > 0;
-  return {CurlError(failure), CurlFault(failure)};
+  return EndOf(failure);
 }
 
 CurlClient::CurlClient(CurlOptions options) : options_(WithNormalizedProxies(std::move(options))) {
