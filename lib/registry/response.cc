@@ -1,11 +1,13 @@
 #include "registry/response.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/go_url.h"
 #include "base/text.h"
 #include "doc/json.h"
@@ -52,40 +54,38 @@ StatusClass ServerFailed(const Refusal& refusal) {
   return {Kind::kServerError, RegistryDetail::Status(refusal.status)};
 }
 
-StatusClass ClassOfFault(http::Fault fault) {
-  switch (fault) {
-    case http::Fault::kNone:
-    case http::Fault::kRequest:
-      return {Kind::kIndeterminate, RegistryDetail::kInternal};
-    case http::Fault::kStopped:
-      return {Kind::kUnreachable, RegistryDetail::kStopped};
-    case http::Fault::kDns:
-      return {Kind::kUnreachable, RegistryDetail::kDns};
-    case http::Fault::kConnect:
-      return {Kind::kUnreachable, RegistryDetail::kConnect};
-    case http::Fault::kExcludedAddress:
-      return {Kind::kUnreachable, RegistryDetail::kAddress};
-    case http::Fault::kTls:
-    case http::Fault::kUntrustedCertificate:
-      return {Kind::kUnreachable, RegistryDetail::kTls};
-    case http::Fault::kProxy:
-      return {Kind::kUnreachable, RegistryDetail::kProxy};
-    case http::Fault::kProxyAuth:
-      return {Kind::kUnreachable, RegistryDetail::kProxyAuth};
-    case http::Fault::kTimeout:
-      return {Kind::kUnreachable, RegistryDetail::kTimeout};
-    case http::Fault::kReset:
-      return {Kind::kUnreachable, RegistryDetail::kReset};
-    case http::Fault::kNotHttp:
-    case http::Fault::kMalformed:
-      return {Kind::kServerError, RegistryDetail::kNotARegistry};
-    case http::Fault::kLongHeaders:
-    case http::Fault::kTooLong:
-      return {Kind::kIndeterminate, RegistryDetail::kTooLong};
-    case http::Fault::kEncoding:
-      return {Kind::kIndeterminate, RegistryDetail::kNotAcceptable};
-  }
-  return {Kind::kIndeterminate, RegistryDetail::kNone};
+// The meaning of a fault (R24).
+struct FaultRow {
+  http::Fault fault;
+  StatusClass found;
+  bool was_sent = true;  // the other side may have received the request
+  // The runtimes have larger limits and know more encodings, so only a pull can tell.
+  bool only_by_pull = false;
+};
+constexpr std::array kFaults = std::to_array<FaultRow>({
+    {http::Fault::kNone, {Kind::kIndeterminate, RegistryDetail::kInternal}},
+    {http::Fault::kRequest, {Kind::kIndeterminate, RegistryDetail::kInternal}, false},
+    {http::Fault::kStopped, {Kind::kUnreachable, RegistryDetail::kStopped}},
+    {http::Fault::kDns, {Kind::kUnreachable, RegistryDetail::kDns}, false},
+    {http::Fault::kConnect, {Kind::kUnreachable, RegistryDetail::kConnect}, false},
+    {http::Fault::kExcludedAddress, {Kind::kUnreachable, RegistryDetail::kAddress}, false},
+    {http::Fault::kTls, {Kind::kUnreachable, RegistryDetail::kTls}, false},
+    {http::Fault::kUntrustedCertificate, {Kind::kUnreachable, RegistryDetail::kTls}, false},
+    {http::Fault::kProxy, {Kind::kUnreachable, RegistryDetail::kProxy}, false},
+    {http::Fault::kProxyAuth, {Kind::kUnreachable, RegistryDetail::kProxyAuth}, false},
+    {http::Fault::kTimeout, {Kind::kUnreachable, RegistryDetail::kTimeout}},
+    {http::Fault::kReset, {Kind::kUnreachable, RegistryDetail::kReset}},
+    {http::Fault::kNotHttp, {Kind::kServerError, RegistryDetail::kNotARegistry}},
+    {http::Fault::kMalformed, {Kind::kServerError, RegistryDetail::kNotARegistry}},
+    {http::Fault::kLongHeaders, {Kind::kIndeterminate, RegistryDetail::kTooLong}, true, true},
+    {http::Fault::kTooLong, {Kind::kIndeterminate, RegistryDetail::kTooLong}, true, true},
+    {http::Fault::kEncoding, {Kind::kIndeterminate, RegistryDetail::kNotAcceptable}, true, true},
+});
+static_assert(kFaults.size() == base::EnumNames<http::Fault>::kCount, "each fault has a row");
+
+const FaultRow& RowOf(http::Fault fault) {
+  return *std::find_if(kFaults.begin(), kFaults.end(),
+                       [&](const FaultRow& row) { return row.fault == fault; });
 }
 
 }  // namespace
@@ -126,11 +126,15 @@ StatusClass ClassOf(const Refusal& refusal) {
 }
 
 image::RegistryAnswer AnswerToFault(http::Fault fault, const base::Error& error) {
-  StatusClass found = ClassOfFault(fault);
-  // The runtimes have larger limits and know more encodings, so only a pull can tell.
-  const bool ours =
-      fault == http::Fault::kLongHeaders || fault == http::Fault::kTooLong || fault == http::Fault::kEncoding;
-  return {.kind = found.kind, .detail = found.detail, .only_by_pull = ours, .message = error.message()};
+  const FaultRow& row = RowOf(fault);
+  return {.kind = row.found.kind,
+          .detail = row.found.detail,
+          .only_by_pull = row.only_by_pull,
+          .message = error.message()};
+}
+
+bool WasSent(http::Fault fault) {
+  return RowOf(fault).was_sent;
 }
 
 std::string RangeHeader(std::uint64_t begin, std::uint64_t end) {

@@ -45,6 +45,9 @@ StatusClass ClassOf(const Refusal& refusal);
 // `error` is http::Client's, which holds no secret. kNone is no fault, and must not be asked for.
 image::RegistryAnswer AnswerToFault(http::Fault fault, const base::Error& error);
 
+// Returns whether the other side may have received a request.
+bool WasSent(http::Fault fault);
+
 // The Content-Range header of a partial answer (RFC 9110, 14.4).
 
 // "bytes=0-99" for the bytes from 0 up to 100.

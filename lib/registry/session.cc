@@ -65,31 +65,6 @@ SessionRequest WithoutForm(const SessionRequest& post) {
 
 }  // namespace
 
-bool WasSent(http::Fault fault) {
-  switch (fault) {
-    case http::Fault::kRequest:
-    case http::Fault::kDns:
-    case http::Fault::kConnect:
-    case http::Fault::kExcludedAddress:
-    case http::Fault::kTls:
-    case http::Fault::kUntrustedCertificate:
-    case http::Fault::kProxy:
-    case http::Fault::kProxyAuth:
-      return false;
-    case http::Fault::kNone:
-    case http::Fault::kStopped:
-    case http::Fault::kTimeout:
-    case http::Fault::kReset:
-    case http::Fault::kNotHttp:
-    case http::Fault::kMalformed:
-    case http::Fault::kLongHeaders:
-    case http::Fault::kTooLong:
-    case http::Fault::kEncoding:
-      return true;
-  }
-  return true;
-}
-
 Session::Session(const ClientState& state, const base::Call& call, const ChainedHost& host)
     : state_(state), call_(call), host_(host) {}
 

@@ -94,7 +94,4 @@ class Session {
   bool is_download_ = false;
 };
 
-// Returns whether the other side may have received a request.
-bool WasSent(http::Fault fault);
-
 }  // namespace prefetch::registry
