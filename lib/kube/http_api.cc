@@ -67,7 +67,6 @@ struct Verb {
   std::string resource;  // "nodes/status", as a role would name it; or a whole path: "/version"
   std::string name_space;
   std::string name;
-  enum class Target { kObject, kCollection } target = Target::kObject;
   std::string query;
   std::string group;  // "" is the core group
   std::string content_type, body;
@@ -88,10 +87,14 @@ struct Verb {
     if (verb == "patch") return "PATCH";
     return verb == "delete" ? "DELETE" : "GET";
   }
+  // A request for all objects, or for a new one, has no name of an object.
+  bool IsOfCollection() const {
+    return verb == "list" || (verb == "create" && resource.find('/') == std::string::npos);
+  }
   // Returns nullopt for a name that would make another path of it.
   std::optional<std::string> Path() const {
     if (resource.starts_with('/')) return resource;
-    if (target == Target::kObject && !IsName(name)) return std::nullopt;
+    if (!IsOfCollection() && !IsName(name)) return std::nullopt;
     if (!name_space.empty() && !IsName(name_space)) return std::nullopt;
     std::string path = group.empty() ? "/api/v1" : "/apis/" + group + "/v1";
     if (!name_space.empty()) path += "/namespaces/" + base::PercentEncode(name_space);
@@ -99,7 +102,7 @@ struct Verb {
     std::size_t slash = resource.find('/');
     path += "/" + resource.substr(0, slash);
     // The colon stays for pods/proxy: "NAME:PORT" is one name there.
-    if (target == Target::kObject) path += "/" + base::PercentEncode(name, ":");
+    if (!IsOfCollection()) path += "/" + base::PercentEncode(name, ":");
     if (slash != std::string::npos) path += resource.substr(slash);
     return path + pod_path + query;
   }
@@ -119,17 +122,13 @@ class HttpApi final : public Api {
   }
 
   Answer<Page<Node>> ListNodes(const base::Call& call, const ListOptions& options) override {
-    Verb verb{.verb = "list", .resource = "nodes", .target = Verb::Target::kCollection};
-    verb.query = Query(options);
-    return SendForPage<Node>(call, verb, &DecodeNode);
+    return SendForPage<Node>(call, {.verb = "list", .resource = "nodes"}, options, &DecodeNode);
   }
 
   Answer<Done> SetNodeLabel(const base::Call& call, const std::string& name, const std::string& key,
                             const std::optional<std::string>& value) override {
-    Verb verb{.verb = "patch", .resource = "nodes", .name = name};
-    verb.content_type = kMergePatch;
-    verb.body = LabelPatch(key, value);
-    return SendWrite(call, verb);
+    return SendWrite(call, {.verb = "patch", .resource = "nodes", .name = name}, kMergePatch,
+                     LabelPatch(key, value));
   }
 
   Answer<Node> SetNodeTaints(const base::Call& call, const std::string& name,
@@ -148,24 +147,19 @@ class HttpApi final : public Api {
 
   Answer<Done> SetNodeCondition(const base::Call& call, const std::string& name,
                                 const NodeCondition& condition) override {
-    Verb verb{.verb = "patch", .resource = "nodes/status", .name = name};
-    verb.content_type = kStrategicPatch;
     // A strategic patch merges conditions by type, so those of kubelet stay.
-    verb.body = ConditionPatch(condition);
-    return SendWrite(call, verb);
+    return SendWrite(call, {.verb = "patch", .resource = "nodes/status", .name = name}, kStrategicPatch,
+                     ConditionPatch(condition));
   }
 
   Answer<Done> RemoveNodeCondition(const base::Call& call, const std::string& name,
                                    const std::string& type) override {
-    Verb verb{.verb = "patch", .resource = "nodes/status", .name = name};
-    verb.content_type = kStrategicPatch;
-    verb.body = ConditionRemoval(type);
-    return SendWrite(call, verb);
+    return SendWrite(call, {.verb = "patch", .resource = "nodes/status", .name = name}, kStrategicPatch,
+                     ConditionRemoval(type));
   }
 
   Answer<NodeEvent> CreateEvent(const base::Call& call, const NodeEvent& event) override {
     Verb verb{.verb = "create", .resource = "events", .name_space = kNodeEventNamespace};
-    verb.target = Verb::Target::kCollection;
     verb.content_type = kJson;
     verb.body = EventBody(event);
     const auto decode = [&](const doc::Node& object) {
@@ -178,10 +172,9 @@ class HttpApi final : public Api {
   }
 
   Answer<Done> UpdateEvent(const base::Call& call, const NodeEvent& event) override {
-    Verb verb{.verb = "patch", .resource = "events", .name_space = kNodeEventNamespace, .name = event.name};
-    verb.content_type = kMergePatch;
-    verb.body = EventPatch(event);
-    return SendWrite(call, verb);
+    const Verb verb{
+        .verb = "patch", .resource = "events", .name_space = kNodeEventNamespace, .name = event.name};
+    return SendWrite(call, verb, kMergePatch, EventPatch(event));
   }
 
   Answer<ServiceAccount> GetServiceAccount(const base::Call& call, const std::string& name_space,
@@ -193,13 +186,11 @@ class HttpApi final : public Api {
 
   Answer<Page<PodEvent>> ListPodEvents(const base::Call& call, const std::string& name_space,
                                        const std::string& reason, const ListOptions& options) override {
-    Verb verb{.verb = "list", .resource = "events", .name_space = name_space};
-    verb.target = Verb::Target::kCollection;
     ListOptions about_pods = options;
     // The server selects, since a large cluster has too many events to send them all.
     about_pods.field_selector = "involvedObject.kind=Pod,reason=" + reason;
-    verb.query = Query(about_pods);
-    return SendForPage<PodEvent>(call, verb, &DecodePodEvent);
+    return SendForPage<PodEvent>(call, {.verb = "list", .resource = "events", .name_space = name_space},
+                                 about_pods, &DecodePodEvent);
   }
 
   Answer<ServiceAccountToken> CreateToken(const base::Call& call, const std::string& name_space,
@@ -227,7 +218,6 @@ class HttpApi final : public Api {
   Answer<TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
                                   const std::string& audience) override {
     Verb verb{.verb = "create", .resource = "tokenreviews"};
-    verb.target = Verb::Target::kCollection;
     verb.group = "authentication.k8s.io";
     verb.max_body_bytes = kLongestReview;
     verb.content_type = kJson;
@@ -249,10 +239,8 @@ class HttpApi final : public Api {
 
   Answer<Page<Pod>> ListPods(const base::Call& call, const std::string& name_space,
                              const ListOptions& options) override {
-    Verb verb{.verb = "list", .resource = "pods", .name_space = name_space};
-    verb.target = Verb::Target::kCollection;
-    verb.query = Query(options);
-    return SendForPage<Pod>(call, verb, &DecodePod);
+    return SendForPage<Pod>(call, {.verb = "list", .resource = "pods", .name_space = name_space}, options,
+                            &DecodePod);
   }
 
   Answer<Pod> GetPod(const base::Call& call, const std::string& name_space,
@@ -264,7 +252,6 @@ class HttpApi final : public Api {
   Answer<Pod> CreatePod(const base::Call& call, const std::string& name_space, const doc::Node& pod,
                         DryRun dry_run) override {
     Verb verb{.verb = "create", .resource = "pods", .name_space = name_space};
-    verb.target = Verb::Target::kCollection;
     // Admission runs for a dry run as well, so it shows what would become of the pod.
     if (dry_run == DryRun::kYes) verb.query = "?dryRun=All";
     verb.content_type = kJson;
@@ -274,19 +261,14 @@ class HttpApi final : public Api {
 
   Answer<Done> DeletePod(const base::Call& call, const std::string& name_space, const std::string& name,
                          const std::string& uid) override {
-    Verb verb{.verb = "delete", .resource = "pods", .name_space = name_space, .name = name};
-    verb.content_type = kJson;
-    verb.body = DeleteBody(uid);
-    return SendWrite(call, verb);
+    return SendWrite(call, {.verb = "delete", .resource = "pods", .name_space = name_space, .name = name},
+                     kJson, DeleteBody(uid));
   }
 
   Answer<Page<doc::Node>> ListObjects(const base::Call& call, const Resource& resource,
                                       const std::string& name_space, const ListOptions& options) override {
-    Verb verb{.verb = "list", .resource = resource.name, .name_space = name_space};
-    verb.target = Verb::Target::kCollection;
-    verb.query = Query(options);
-    verb.group = resource.group;
-    auto page = SendForPage<doc::Node>(call, verb, &DecodeObject);
+    Verb verb{.verb = "list", .resource = resource.name, .name_space = name_space, .group = resource.group};
+    auto page = SendForPage<doc::Node>(call, verb, options, &DecodeObject);
     if (!page) return page;
     const std::string version = verb.group.empty() ? "v1" : verb.group + "/v1";
     for (doc::Node& object : page->items) {
@@ -299,10 +281,9 @@ class HttpApi final : public Api {
   Answer<Done> SetConfigMapText(const base::Call& call, const std::string& name_space,
                                 const std::string& name, const std::string& key,
                                 const std::string& text) override {
-    Verb verb{.verb = "patch", .resource = "configmaps", .name_space = name_space, .name = name};
-    verb.content_type = kMergePatch;
-    verb.body = ConfigMapPatch(key, text);
-    return SendWrite(call, verb);
+    return SendWrite(call,
+                     {.verb = "patch", .resource = "configmaps", .name_space = name_space, .name = name},
+                     kMergePatch, ConfigMapPatch(key, text));
   }
 
   Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
@@ -365,17 +346,19 @@ class HttpApi final : public Api {
 
   // An API server answers every write with the resulting object. Another answer (a proxy's page) means that
   // nothing was written.
-  Answer<Done> SendWrite(const base::Call& call, const Verb& verb) {
+  Answer<Done> SendWrite(const base::Call& call, Verb verb, const char* content_type, std::string body) {
+    verb.content_type = content_type;
+    verb.body = std::move(body);
     return SendFor<Done>(call, verb, [](const doc::Node&) { return Done{}; });
   }
 
   template <typename T>
-  Answer<Page<T>> SendForPage(const base::Call& call, const Verb& verb,
+  Answer<Page<T>> SendForPage(const base::Call& call, Verb verb, const ListOptions& options,
                               std::optional<T> (*decode)(const doc::Node&)) {
-    Verb page = verb;
-    page.max_body_bytes = kLongestAnswer;
+    verb.query = Query(options);
+    verb.max_body_bytes = kLongestAnswer;
     return SendFor<Page<T>>(
-        call, page, [&](const doc::Node& list) { return DecodePage(list, decode); },
+        call, verb, [&](const doc::Node& list) { return DecodePage(list, decode); },
         "no list of such objects");
   }
 
