@@ -273,13 +273,10 @@ bool IsKubeletConfig(std::string_view text) {
 }
 
 SettingsFacts ToSettingsFacts(const KubeletConfig& config) {
-  FeatureGates gates = config.gates.value.value_or(FeatureGates{});
   return {.configuration_known = true,
-          .gate = gates.ensure_secret_pulled_images,
+          .gates = config.gates.value.value_or(FeatureGates{}),
           .policy = config.policy.value,
-          .allowlist = config.allowlist.value.value_or(std::vector<std::string>{}),
-          .all_alpha = gates.all_alpha,
-          .all_beta = gates.all_beta};
+          .allowlist = config.allowlist.value.value_or(std::vector<std::string>{})};
 }
 
 base::Result<SettingsFacts> DecodeKubeletConfig(std::string_view text, const std::string& source) {

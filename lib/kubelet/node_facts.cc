@@ -36,12 +36,7 @@ SettingsFacts SettingsOf(const std::optional<KubeletConfig>& config, const Comma
     facts.allowlist = declared.allowlist;
   }
   // K47: flags win over files, and gates merge one by one.
-  FeatureGates gates = MergeGates(
-      {.ensure_secret_pulled_images = facts.gate, .all_alpha = facts.all_alpha, .all_beta = facts.all_beta},
-      flags.gates);
-  facts.gate = gates.ensure_secret_pulled_images;
-  facts.all_alpha = gates.all_alpha;
-  facts.all_beta = gates.all_beta;
+  facts.gates = MergeGates(facts.gates, flags.gates);
   facts.version = declared.version;
   facts.rules = declared.rules;
   return facts;
@@ -149,10 +144,10 @@ std::string Shown(const std::vector<std::string>& patterns) {
 
 // Returns whether the gate is on; nullopt if that depends on a version that is not known.
 std::optional<bool> GateOf(const SettingsFacts& settings) {
-  if (settings.gate) return settings.gate;
+  if (settings.gates.ensure_secret_pulled_images) return settings.gates.ensure_secret_pulled_images;
   auto rules = RulesFor(settings);
   if (!rules) return std::nullopt;
-  return VerifiesImages({.all_alpha = settings.all_alpha, .all_beta = settings.all_beta}, *rules);
+  return VerifiesImages(settings.gates, *rules);
 }
 
 std::string PolicyContradiction(VerificationPolicy policy, const KubeletConfig& config,
@@ -291,7 +286,7 @@ NodeFacts MakeNodeFacts(const KubeletDeclarations& declared, const ConfigReading
   Append(is_reported ? facts.contradictions : facts.problems, unreadable);
   facts.settings = SettingsOf(config, flags, declared);
   // /configz does not show gates that nobody set (K45), so the metric wins.
-  if (gate_is_reported) facts.settings.gate = reported->gate;
+  if (gate_is_reported) facts.settings.gates.ensure_secret_pulled_images = reported->gate;
   if (reported != nullptr) Append(facts.contradictions, reported->remarks);
   std::vector<std::string> refusals = Refusals(config, flags, facts.settings);
   Append(facts.problems, refusals);

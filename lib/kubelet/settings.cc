@@ -23,7 +23,8 @@ std::vector<KubeletVersion> PossibleVersions(const SettingsFacts& facts) {
   std::vector<KubeletVersion> versions;
   for (unsigned minor = image::kOldestKnownKubelet.minor; minor <= image::kNewestKnownKubelet.minor;
        minor++) {
-    bool has_declared_settings = KubeletVersion{1, minor} >= kFirstWithGate || (!facts.policy && !facts.gate);
+    bool has_declared_settings = KubeletVersion{1, minor} >= kFirstWithGate ||
+                                 (!facts.policy && !facts.gates.ensure_secret_pulled_images);
     if (has_declared_settings) versions.push_back({1, minor});
   }
   return versions;
@@ -31,10 +32,8 @@ std::vector<KubeletVersion> PossibleVersions(const SettingsFacts& facts) {
 
 std::vector<bool> PossibleGates(const SettingsFacts& facts, KubeletVersion version) {
   if (version < kFirstWithGate) return {false};
-  if (facts.gate) return {*facts.gate};
-  if (facts.configuration_known) {
-    return {VerifiesImages({.all_alpha = facts.all_alpha, .all_beta = facts.all_beta}, version)};
-  }
+  if (facts.gates.ensure_secret_pulled_images || facts.configuration_known)
+    return {VerifiesImages(facts.gates, version)};
   // A policy without known configuration was declared. It has an effect only with the gate on, so the
   // operator means that.
   if (facts.policy) return {true};
@@ -53,7 +52,7 @@ std::vector<VerificationPolicy> PossiblePolicies(const SettingsFacts& facts) {
 base::Status CheckGate(const SettingsFacts& facts, KubeletVersion version, bool gate) {
   if (image::IsNewerThanKnown(version)) return {};
   if (version < kFirstWithGate) {
-    if (!facts.gate) return {};
+    if (!facts.gates.ensure_secret_pulled_images) return {};
     return base::InvalidArgument("kubelet " + version.ToString() +
                                  " has no feature gate KubeletEnsureSecretPulledImages");
   }

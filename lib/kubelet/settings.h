@@ -90,6 +90,17 @@ struct KubeletSettings {
   Allowlist allowlist;
 };
 
+// The feature gates of one place (a file's featureGates, the flag --feature-gates) that decide whether a
+// kubelet verifies images (K7); nullopt: not set.
+struct FeatureGates {
+  std::optional<bool> ensure_secret_pulled_images;  // KubeletEnsureSecretPulledImages
+  // AllAlpha and AllBeta: for each gate of that stage that is not named itself.
+  std::optional<bool> all_alpha;
+  std::optional<bool> all_beta;
+
+  friend bool operator==(const FeatureGates&, const FeatureGates&) = default;
+};
+
 // Learnt or declared settings.
 struct SettingsFacts {
   std::optional<image::KubeletVersion> version;
@@ -97,12 +108,9 @@ struct SettingsFacts {
   std::optional<image::KubeletVersion> rules;
   // The configuration is known: what it does not say has kubelet's default. Otherwise it is not known.
   bool configuration_known = false;
-  std::optional<bool> gate;  // as featureGates says
+  FeatureGates gates;  // as featureGates says
   std::optional<VerificationPolicy> policy;
   std::vector<std::string> allowlist;
-  // featureGates AllAlpha and AllBeta, which count where `gate` is not set.
-  std::optional<bool> all_alpha;
-  std::optional<bool> all_beta;
 
   friend bool operator==(const SettingsFacts&, const SettingsFacts&) = default;
 };
@@ -117,17 +125,6 @@ base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts&
 std::optional<image::KubeletVersion> RulesFor(const SettingsFacts& facts);
 // Returns a sentence if kubelet is newer than all rules that may be applied to it; else empty.
 std::string UnknownRulesReason(const SettingsFacts& facts);
-
-// The feature gates of one place (a file's featureGates, the flag --feature-gates) that decide whether a
-// kubelet verifies images (K7); nullopt: not set.
-struct FeatureGates {
-  std::optional<bool> ensure_secret_pulled_images;  // KubeletEnsureSecretPulledImages
-  // AllAlpha and AllBeta: for each gate of that stage that is not named itself.
-  std::optional<bool> all_alpha;
-  std::optional<bool> all_beta;
-
-  friend bool operator==(const FeatureGates&, const FeatureGates&) = default;
-};
 
 // Returns each gate as `stronger` sets it, else as `weaker` does.
 FeatureGates MergeGates(const FeatureGates& weaker, const FeatureGates& stronger);

@@ -58,9 +58,10 @@ inline const std::string kAllowed = PolicyLine(Policy::kNeverVerifyAllowlistedIm
 inline std::string Show(const SettingsFacts& settings) {
   std::vector<std::string> words;
   if (settings.configuration_known) words.emplace_back("known");
-  if (settings.gate) words.emplace_back(*settings.gate ? "gate:on" : "gate:off");
-  if (settings.all_alpha) words.emplace_back(*settings.all_alpha ? "alpha:on" : "alpha:off");
-  if (settings.all_beta) words.emplace_back(*settings.all_beta ? "beta:on" : "beta:off");
+  const auto& [gate, all_alpha, all_beta] = settings.gates;
+  if (gate) words.emplace_back(*gate ? "gate:on" : "gate:off");
+  if (all_alpha) words.emplace_back(*all_alpha ? "alpha:on" : "alpha:off");
+  if (all_beta) words.emplace_back(*all_beta ? "beta:on" : "beta:off");
   if (settings.policy) words.emplace_back(VerificationPolicyName(*settings.policy));
   words.insert(words.end(), settings.allowlist.begin(), settings.allowlist.end());
   return base::Join(words, " ");

@@ -29,7 +29,7 @@ TEST(KubeletConfig, ReadsItsFieldsFromJsonAndYaml) {
   for (const std::string& text : {yaml, json}) {
     auto facts = tests::Must(DecodeKubeletConfig(text, "f"));
     EXPECT_EQ(*facts, (SettingsFacts{.configuration_known = true,
-                                     .gate = true,
+                                     .gates = {.ensure_secret_pulled_images = true},
                                      .policy = VerificationPolicy::kNeverVerifyAllowlistedImages,
                                      .allowlist = {"reg.io/a", "reg.io/b/*"}}));
   }
@@ -292,9 +292,7 @@ TEST(KubeletConfig, IsToldFromOtherFiles) {
 TEST(KubeletConfig, GatesOfAStageGoIntoTheFacts) {
   auto facts =
       tests::Must(DecodeKubeletConfig(kHead + "featureGates: {AllBeta: false, AllAlpha: true}\n", "f"));
-  EXPECT_FALSE(facts->gate);
-  EXPECT_EQ(facts->all_alpha, std::optional<bool>(true));
-  EXPECT_EQ(facts->all_beta, std::optional<bool>(false));
+  EXPECT_EQ(facts->gates, (FeatureGates{.all_alpha = true, .all_beta = false}));
 }
 
 }  // namespace

@@ -54,14 +54,22 @@ TEST(SettingsTest, Enumerates) {
       {"Default135", {.version = V(35), .configuration_known = true}, {"1.35:NeverVerifyPreloadedImages"}},
       {"Default136", {.version = V(36), .configuration_known = true}, {"1.36:NeverVerifyPreloadedImages"}},
       {"Default137", {.version = V(37), .configuration_known = true}, {"1.37:NeverVerifyPreloadedImages"}},
-      {"GateOff137", {.version = V(37), .configuration_known = true, .gate = false}, {"1.37:off"}},
+      {"GateOff137",
+       {.version = V(37), .configuration_known = true, .gates = {.ensure_secret_pulled_images = false}},
+       {"1.37:off"}},
       {"PolicyAgainstGate137",
-       {.version = V(37), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
+       {.version = V(37),
+        .configuration_known = true,
+        .gates = {.ensure_secret_pulled_images = false},
+        .policy = Policy::kNeverVerify},
        {"refused"}},
       // These rules do not know with which settings a newer kubelet refuses to start.
       {"Newer", {.version = V(99), .configuration_known = true}, {"1.99:NeverVerifyPreloadedImages"}},
       {"NewerWithTheGateOff",
-       {.version = V(99), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
+       {.version = V(99),
+        .configuration_known = true,
+        .gates = {.ensure_secret_pulled_images = false},
+        .policy = Policy::kNeverVerify},
        {"1.99:off"}},
       {"NewerWithAnAllowlistOfAnotherPolicy",
        {.version = V(99), .policy = Policy::kAlwaysVerify, .allowlist = {"**"}},
@@ -77,16 +85,23 @@ TEST(SettingsTest, Enumerates) {
        {.rules = V(kNewest), .configuration_known = true, .policy = Policy::kAlwaysVerify},
        Since(35, "AlwaysVerify", kNewest)},
       {"GateOn134",
-       {.version = V(34), .configuration_known = true, .gate = true},
+       {.version = V(34), .configuration_known = true, .gates = {.ensure_secret_pulled_images = true}},
        {"1.34:NeverVerifyPreloadedImages"}},
-      {"GateOff136", {.version = V(36), .configuration_known = true, .gate = false}, {"1.36:off"}},
+      {"GateOff136",
+       {.version = V(36), .configuration_known = true, .gates = {.ensure_secret_pulled_images = false}},
+       {"1.36:off"}},
       {"PolicyNeedsGate",
        {.version = V(34), .configuration_known = true, .policy = Policy::kAlwaysVerify},
        {"refused"}},
       {"PolicyAgainstGate",
-       {.version = V(36), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
+       {.version = V(36),
+        .configuration_known = true,
+        .gates = {.ensure_secret_pulled_images = false},
+        .policy = Policy::kNeverVerify},
        {"refused"}},
-      {"GateThatIsNotThere", {.version = V(32), .configuration_known = true, .gate = true}, {"refused"}},
+      {"GateThatIsNotThere",
+       {.version = V(32), .configuration_known = true, .gates = {.ensure_secret_pulled_images = true}},
+       {"refused"}},
       {"DeclaredPolicyMeansGate", {.version = V(34), .policy = Policy::kAlwaysVerify}, {"1.34:AlwaysVerify"}},
       {"DeclaredPolicyOfOldKubelet", {.version = V(32), .policy = Policy::kAlwaysVerify}, {"1.32:off"}},
       {"DeclaredPolicyOfAnyKubelet", {.policy = Policy::kNeverVerify}, Since(33, "NeverVerify")},
@@ -94,7 +109,9 @@ TEST(SettingsTest, Enumerates) {
        {.configuration_known = true, .policy = Policy::kAlwaysVerify},
        Since(35, "AlwaysVerify")},
       {"PolicyAgainstGateOfAnyKubelet",
-       {.configuration_known = true, .gate = false, .policy = Policy::kAlwaysVerify},
+       {.configuration_known = true,
+        .gates = {.ensure_secret_pulled_images = false},
+        .policy = Policy::kAlwaysVerify},
        {"refused"}},
       {"OnlyVersionKnown",
        {.version = V(36)},
@@ -224,14 +241,14 @@ TEST(FeatureGates, TheStrongerSpeaksGateByGate) {
 
 TEST(FeatureGates, OfAStageDecideInPossibleSettings) {
   SettingsFacts alphas{
-      .version = image::KubeletVersion{1, 34}, .configuration_known = true, .all_alpha = true};
+      .version = image::KubeletVersion{1, 34}, .configuration_known = true, .gates = {.all_alpha = true}};
   auto possible = tests::Must(PossibleSettings(alphas));
   ASSERT_EQ(possible->size(), 1U);
   EXPECT_TRUE(possible->front().gate);
   SettingsFacts no_betas{.version = image::KubeletVersion{1, 36},
                          .configuration_known = true,
-                         .policy = VerificationPolicy::kAlwaysVerify,
-                         .all_beta = false};
+                         .gates = {.all_beta = false},
+                         .policy = VerificationPolicy::kAlwaysVerify};
   EXPECT_FALSE(PossibleSettings(no_betas).ok());
 }
 
