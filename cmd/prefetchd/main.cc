@@ -218,8 +218,8 @@ ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_ou
 // Only the operator knows that an agent ends for good: a stop for an upgrade looks the same, and pins must
 // outlast that. The operator therefore asks for this before the agent is deleted.
 ExitCode Unpin(const base::Call& call, const cri::Endpoint& endpoint, bool prints) {
-  cri::GrpcContentService content(endpoint);
-  const pulling::PinsChanged done = pulling::UnpinAll(call.Within(kUnpinTime), content);
+  const auto content = cri::MakeContentService(endpoint);
+  const pulling::PinsChanged done = pulling::UnpinAll(call.Within(kUnpinTime), *content);
   for (const std::string& name : done.unpinned) base::Info("image unpinned", {{"image", name}});
   // Agents pin nothing on other runtimes than containerd.
   if (!done.unsupported && !done.runtime_error.empty())

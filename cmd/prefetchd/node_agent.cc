@@ -91,8 +91,8 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
     : config_(config),
       endpoint_(endpoint),
       clock_(clock),
-      images_(endpoint),
-      content_(endpoint),
+      images_(cri::MakeImageService(endpoint)),
+      content_(cri::MakeContentService(endpoint)),
       cluster_(ClusterAccess::Make(config, NodeName(), clock)),
       keyring_(KeyringOptionsFor(config, cluster_.get()), clock),
       registries_(config.registry, clock),
@@ -100,15 +100,15 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
       start_(std::make_shared<agent::LatestKubeletStart>()),
       learnt_settings_(cluster_ && config.kubelet_api ? std::make_shared<agent::LatestKubeletSettings>()
                                                       : nullptr),
-      agent_(LoopOptions(), {.images = images_,
-                             .content = content_,
+      agent_(LoopOptions(), {.images = *images_,
+                             .content = *content_,
                              .keyring = keyring_,
                              .clock = clock,
                              .api = cluster_ ? &cluster_->api() : nullptr,
                              .registry = registries_.Resolver(),
                              .access = registries_.Access(),
                              .contents = registries_.Contents()}),
-      image_queries_(agent_.board(), images_, content_, keyring_, clock, registries_.Resolver(),
+      image_queries_(agent_.board(), *images_, *content_, keyring_, clock, registries_.Resolver(),
                      registries_.Hosts(), RequestPulls(), config.check_pull),
       retries_(agent_.board(), clock,
                [this](std::vector<std::string> names) { agent_.Retry(std::move(names)); }) {
@@ -194,7 +194,7 @@ void NodeAgent::Watch() {
     cluster_threads_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, learnt_settings_,
                              report_problem, clock_);
   // A single run ends with its pulls and reads the images itself.
-  if (!config_.once) images_watch_.emplace(content_, [this] { agent_.ImagesChanged(); });
+  if (!config_.once) images_watch_.emplace(*content_, [this] { agent_.ImagesChanged(); });
 }
 
 namespace {

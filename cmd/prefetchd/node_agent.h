@@ -154,8 +154,8 @@ class NodeAgent {
   const config::AgentConfig& config_;
   const cri::Endpoint endpoint_;
   const base::Clock& clock_;
-  cri::GrpcImageService images_;
-  cri::GrpcContentService content_;
+  std::unique_ptr<cri::ImageService> images_;
+  std::unique_ptr<cri::ContentService> content_;
   const std::unique_ptr<ClusterAccess> cluster_;
   credentials::Keyring keyring_;
   RegistryClients registries_;

@@ -55,239 +55,244 @@ std::optional<CallError> Renew(const base::Call& call, ContainerdApi& api, const
   return std::nullopt;
 }
 
-}  // namespace
+// Connects by itself, as the ImageService over gRPC does; each call but OpenBlob ends within 10 s. A runtime
+// that does not have these services is remembered until its connection breaks, and not asked again meanwhile.
+//
+// The lease is handed to PullImage as a gRPC header. containerd 1.6.20, 1.7.24 and 2.1.9 were seen to honour
+// it: everything that a pull fetches or unpacks is in the lease at once. For a version that does not,
+// Progress finds the manifest in the store by its source label, and names its blobs in the lease.
+class GrpcContentService final : public ContentService {
+ public:
+  explicit GrpcContentService(const Endpoint& endpoint)
+      : endpoint_(endpoint), api_(endpoint_), pulls_(api_) {}
 
-struct GrpcContentService::Native {
-  explicit Native(const Endpoint& of_runtime) : endpoint(of_runtime), api(endpoint), pulls(api) {}
+  CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
+                               std::chrono::seconds lifetime) override {
+    pulls_.Forget(id);  // the tag may have moved since the last pull
+    std::string expires = ExpiresAfter(lifetime);
+    auto made = api_.CreateLease(call, {id, {{kExpireLabel, expires}}});
+    // A lease that was there is from a killed agent, or from an earlier pull. Its bytes are the point of
+    // keeping it.
+    if (!made || *made) return made;
+    auto all = api_.ListLeases(call);
+    if (!all) return all.error();
+    for (LeaseInfo& lease : *all) {
+      // RFC 3339 in UTC, so text compares as time does.
+      if (lease.id != id || lease.labels[kExpireLabel] >= ExpiresAfter(lifetime / 2)) continue;
+      if (auto failed = Renew(call, api_, id, expires)) return std::move(*failed);
+    }
+    return false;
+  }
 
+  CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
+                               LeaseDeletion deletion) override {
+    pulls_.Forget(id);
+    auto deleted = api_.DeleteLease(call, id, deletion);
+    if (!deleted || !*deleted || deletion == LeaseDeletion::kAsync) return deleted;
+    // On a full disk, that has removed the blobs only (runtime rule C38).
+    if (auto failed = CollectSnapshots(call, id)) return std::move(*failed);
+    return true;
+  }
+
+  CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override {
+    auto all = api_.ListLeases(call);
+    if (!all) return all.error();
+    // The prefix is that of all agents of this node. Callers choose their own by LeasePrefix(instance).
+    std::vector<std::string> ours;
+    for (LeaseInfo& lease : *all) {
+      // Stand-ins expire by themselves; another pull may need them now.
+      if (lease.id.starts_with(kLeasePrefix) && !lease.id.ends_with(kRenewalSuffix))
+        ours.push_back(std::move(lease.id));
+    }
+    return ours;
+  }
+
+  CallResult<std::set<std::string>> ListPins(const base::Call& call, const std::string& owner) override {
+    return api_.ImagesWithLabels(call, {{kPinOwnerLabel, owner}, {kPinLabel, kPinValue}});
+  }
+
+  CallResult<PinResult> Pin(const base::Call& call, const std::string& name,
+                            const std::string& owner) override {
+    auto image = api_.GetImageName(call, name);
+    if (!image) return image.error();
+    if (!*image) return PinResult::kAbsent;
+    const auto& labels = (*image)->labels;
+    const auto by = labels.find(kPinOwnerLabel);
+    const auto pin = labels.find(kPinLabel);
+    // With an owner's label, the pin would look like ours, and be taken off one day. CRI ignores other
+    // values.
+    const bool foreign =
+        by == labels.end() ? pin != labels.end() && pin->second == kPinValue : by->second != owner;
+    if (foreign) return PinResult::kForeign;
+    auto set = api_.SetImageLabels(call, **image, {{kPinLabel, kPinValue}, {kPinOwnerLabel, owner}});
+    if (!set) return set.error();
+    return *set ? PinResult::kPinned : PinResult::kAbsent;
+  }
+
+  CallResult<bool> Unpin(const base::Call& call, const std::string& name, const std::string& owner) override {
+    auto image = api_.GetImageName(call, name);
+    if (!image) return image.error();
+    if (!*image) return false;
+    const auto by = (*image)->labels.find(kPinOwnerLabel);
+    if (by == (*image)->labels.end() || (!owner.empty() && by->second != owner)) return false;
+    return api_.SetImageLabels(call, **image, {{kPinLabel, ""}, {kPinOwnerLabel, ""}});
+  }
+
+  CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
+                                    const image::Reference& reference) override {
+    PullFacts facts;
+    auto resources = api_.ListResources(call, lease);
+    if (!resources) return resources.error();
+    if (!*resources) return ProgressFrom(facts);
+    facts.resources = std::move(**resources);
+    pulls_.NoteLeaseContent(facts.resources);
+    // The order of these questions: a blob leaves the ingests when it becomes content, so ingests come first,
+    // and it is then found as content. The other way round, it could be missed in both.
+    auto ingests = api_.Ingests(call);
+    if (!ingests) return ingests.error();
+    facts.ingests = std::move(*ingests);
+    auto manifest = pulls_.Manifest(call, lease, reference, facts.resources);
+    if (!manifest) return manifest.error();
+    if (*manifest) {
+      if (auto failed = pulls_.AddToLease(call, lease, **manifest, facts.resources))
+        return std::move(*failed);
+      auto committed = pulls_.CommittedInLease(call, lease, **manifest, facts);
+      if (!committed) return committed.error();
+      facts.committed = std::move(*committed);
+      facts.manifest = std::move(*manifest);
+      pulls_.BridgeCommits(lease, facts);
+    }
+    return ProgressFrom(facts);
+  }
+
+  CallResult<OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
+                                  const BlobToWrite& blob) override {
+    return Writer().Open(call, lease, blob);
+  }
+
+  CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
+                                          PartialIngests partial) override {
+    auto resources = api_.ListResources(call, lease);
+    if (!resources) return resources.error();
+    std::uint64_t discarded = 0;
+    if (!*resources) return discarded;
+    auto ingests = api_.IngestsByRef(call);
+    if (!ingests) return ingests.error();
+    for (const LeaseResource& resource : **resources) {
+      auto ingest = ingests->find(resource.id);
+      if (resource.type != "ingests" || ingest == ingests->end()) continue;
+      // A complete ingest is committed or discarded: if it stays with wrong bytes, all later pulls of that
+      // blob fail (C37).
+      const bool complete = ingest->second.total > 0 && ingest->second.written >= ingest->second.total;
+      // An empty one saves nobody a byte.
+      const bool discards = complete || ingest->second.written == 0 || partial == PartialIngests::kAbort;
+      // The manifest may have named another size than the blob has.
+      if (!discards && ingest->second.written > kMaxCheapRead) continue;
+      auto gone = Writer().Finish(call, lease, resource.id, discards);
+      if (!gone) return gone.error();
+      discarded += *gone;
+    }
+    return discarded;
+  }
+
+  // Returns the ingests that no lease of the agent holds. The list is read before and after the leases: an
+  // ingest that ends in between leaves both, and must not be taken for another client's.
+  CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call& call) override {
+    auto all = api_.IngestsByRef(call);
+    if (!all) return all.error();
+    std::map<std::string, std::uint64_t> ingests;
+    for (const auto& [ref, ingest] : *all) ingests[ref] = ingest.written;
+    // Usually there is no ingest. This question comes four times a second while the agent fetches, so the
+    // leases are then not asked for.
+    if (ingests.empty()) return ingests;
+    auto leases = api_.ListLeases(call);
+    if (!leases) return leases.error();
+    for (const LeaseInfo& lease : *leases) {
+      if (!lease.id.starts_with(kLeasePrefix) || ingests.empty()) continue;
+      auto resources = api_.ListResources(call, lease.id);
+      if (!resources) return resources.error();
+      if (!*resources) continue;
+      for (const LeaseResource& resource : **resources) {
+        if (resource.type == "ingests") ingests.erase(resource.id);
+      }
+    }
+    if (ingests.empty()) return ingests;
+    // An ingest that has ended meanwhile has left its lease, too, and may have been the agent's.
+    auto still = api_.IngestsByRef(call);
+    if (!still) return still.error();
+    std::erase_if(ingests, [&](const auto& ingest) { return !still->contains(ingest.first); });
+    for (auto& [ref, written] : ingests) written = still->at(ref).written;
+    return ingests;
+  }
+
+  CallResult<std::string> Snapshotter(const base::Call& call) override { return pulls_.Snapshotter(call); }
+
+  CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override {
+    return api_.WatchImages(call, changed);
+  }
+
+  CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override {
+    auto snapshotter = pulls_.Snapshotter(call);
+    if (!snapshotter) return snapshotter.error();
+    return api_.SnapshotExists(call, *snapshotter, chain_id);
+  }
+
+  // The id of an image is the digest of its configuration. A label of the manifest points to that, whether
+  // the image was pulled or imported (seen on containerd 1.6.20, 1.7.24 and 2.1).
+  CallResult<bool> IsRunnable(const base::Call& call, const std::string& id,
+                              const std::string& chain_id) override {
+    if (!chain_id.empty()) {
+      auto unpacked = IsUnpacked(call, chain_id);
+      if (unpacked && *unpacked) return unpacked;
+    }
+    auto manifests = api_.ListWithLabel(call, kReferenceLabel + "config", id);
+    if (!manifests) return manifests.error();
+    for (const ContentInfo& info : *manifests) {
+      // A document of this size is no manifest, and would be read into memory.
+      if (info.size_bytes > kLargestManifest) continue;
+      auto bytes = api_.Read(call, info.digest);
+      if (!bytes) return bytes.error();
+      const std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
+      if (!manifest || !manifest->can_be_unpacked) continue;
+      auto committed = pulls_.Committed(call, {info.digest, manifest->blobs}, {}, {});
+      if (!committed) return committed.error();
+      if (committed->size() == manifest->blobs.size()) return true;
+    }
+    return false;
+  }
+
+ private:
   // Made when it is needed: an agent that fetches nothing by itself has no connection for it.
-  ContentWriter& Writer() PREFETCH_EXCLUDES(mutex) {
-    base::Lock lock(mutex);
-    if (!writer) writer = std::make_unique<ContentWriter>(endpoint);
-    return *writer;
+  ContentWriter& Writer() PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    if (!writer_) writer_ = std::make_unique<ContentWriter>(endpoint_);
+    return *writer_;
   }
 
   // Makes the collector remove the snapshots whose removal has failed. It looks for them only after it has
   // removed some snapshot of the store, so it gets an empty one. The lease `id` is used for the moment.
   std::optional<CallError> CollectSnapshots(const base::Call& call, const std::string& id) {
-    auto snapshotter = pulls.Snapshotter(call);
+    auto snapshotter = pulls_.Snapshotter(call);
     if (!snapshotter) return snapshotter.error();
-    if (auto made = api.CreateLease(call, {id, {{kExpireLabel, ExpiresAfter(kCollection)}}}); !made)
+    if (auto made = api_.CreateLease(call, {id, {{kExpireLabel, ExpiresAfter(kCollection)}}}); !made)
       return made.error();
     // A snapshotter that makes none has its own ways: the lease goes in any case.
-    (void)api.PrepareSnapshot(call, *snapshotter, id);
-    if (auto deleted = api.DeleteLease(call, id, LeaseDeletion::kSync); !deleted) return deleted.error();
+    (void)api_.PrepareSnapshot(call, *snapshotter, id);
+    if (auto deleted = api_.DeleteLease(call, id, LeaseDeletion::kSync); !deleted) return deleted.error();
     return std::nullopt;
   }
 
-  const Endpoint endpoint;
-  ContainerdApi api;
-  PullStore pulls;
-  base::Mutex mutex;
-  std::unique_ptr<ContentWriter> writer PREFETCH_GUARDED_BY(mutex);
+  const Endpoint endpoint_;
+  ContainerdApi api_;
+  PullStore pulls_;
+  base::Mutex mutex_;
+  std::unique_ptr<ContentWriter> writer_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-GrpcContentService::GrpcContentService(const Endpoint& endpoint)
-    : native_(std::make_unique<Native>(endpoint)) {}
+}  // namespace
 
-GrpcContentService::~GrpcContentService() = default;
-
-CallResult<bool> GrpcContentService::EnsureLease(const base::Call& call, const std::string& id,
-                                                 std::chrono::seconds lifetime) {
-  native_->pulls.Forget(id);  // the tag may have moved since the last pull
-  std::string expires = ExpiresAfter(lifetime);
-  auto made = native_->api.CreateLease(call, {id, {{kExpireLabel, expires}}});
-  // A lease that was there is from a killed agent, or from an earlier pull. Its bytes are the point of
-  // keeping it.
-  if (!made || *made) return made;
-  auto all = native_->api.ListLeases(call);
-  if (!all) return all.error();
-  for (LeaseInfo& lease : *all) {
-    // RFC 3339 in UTC, so text compares as time does.
-    if (lease.id != id || lease.labels[kExpireLabel] >= ExpiresAfter(lifetime / 2)) continue;
-    if (auto failed = Renew(call, native_->api, id, expires)) return std::move(*failed);
-  }
-  return false;
-}
-
-CallResult<bool> GrpcContentService::DeleteLease(const base::Call& call, const std::string& id,
-                                                 LeaseDeletion deletion) {
-  native_->pulls.Forget(id);
-  auto deleted = native_->api.DeleteLease(call, id, deletion);
-  if (!deleted || !*deleted || deletion == LeaseDeletion::kAsync) return deleted;
-  // On a full disk, that has removed the blobs only (runtime rule C38).
-  if (auto failed = native_->CollectSnapshots(call, id)) return std::move(*failed);
-  return true;
-}
-
-CallResult<std::vector<std::string>> GrpcContentService::ListLeases(const base::Call& call) {
-  auto all = native_->api.ListLeases(call);
-  if (!all) return all.error();
-  // The prefix is that of all agents of this node. Callers choose their own by LeasePrefix(instance).
-  std::vector<std::string> ours;
-  for (LeaseInfo& lease : *all) {
-    // Stand-ins expire by themselves; another pull may need them now.
-    if (lease.id.starts_with(kLeasePrefix) && !lease.id.ends_with(kRenewalSuffix))
-      ours.push_back(std::move(lease.id));
-  }
-  return ours;
-}
-
-CallResult<std::set<std::string>> GrpcContentService::ListPins(const base::Call& call,
-                                                               const std::string& owner) {
-  return native_->api.ImagesWithLabels(call, {{kPinOwnerLabel, owner}, {kPinLabel, kPinValue}});
-}
-
-CallResult<PinResult> GrpcContentService::Pin(const base::Call& call, const std::string& name,
-                                              const std::string& owner) {
-  auto image = native_->api.GetImageName(call, name);
-  if (!image) return image.error();
-  if (!*image) return PinResult::kAbsent;
-  const auto& labels = (*image)->labels;
-  const auto by = labels.find(kPinOwnerLabel);
-  const auto pin = labels.find(kPinLabel);
-  // With an owner's label, the pin would look like ours, and be taken off one day. CRI ignores other values.
-  const bool foreign =
-      by == labels.end() ? pin != labels.end() && pin->second == kPinValue : by->second != owner;
-  if (foreign) return PinResult::kForeign;
-  auto set = native_->api.SetImageLabels(call, **image, {{kPinLabel, kPinValue}, {kPinOwnerLabel, owner}});
-  if (!set) return set.error();
-  return *set ? PinResult::kPinned : PinResult::kAbsent;
-}
-
-CallResult<bool> GrpcContentService::Unpin(const base::Call& call, const std::string& name,
-                                           const std::string& owner) {
-  auto image = native_->api.GetImageName(call, name);
-  if (!image) return image.error();
-  if (!*image) return false;
-  const auto by = (*image)->labels.find(kPinOwnerLabel);
-  if (by == (*image)->labels.end() || (!owner.empty() && by->second != owner)) return false;
-  return native_->api.SetImageLabels(call, **image, {{kPinLabel, ""}, {kPinOwnerLabel, ""}});
-}
-
-CallResult<PullProgress> GrpcContentService::Progress(const base::Call& call, const std::string& lease,
-                                                      const image::Reference& reference) {
-  PullFacts facts;
-  auto resources = native_->api.ListResources(call, lease);
-  if (!resources) return resources.error();
-  if (!*resources) return ProgressFrom(facts);
-  facts.resources = std::move(**resources);
-  native_->pulls.NoteLeaseContent(facts.resources);
-  // The order of these questions: a blob leaves the ingests when it becomes content, so ingests come first,
-  // and it is then found as content. The other way round, it could be missed in both.
-  auto ingests = native_->api.Ingests(call);
-  if (!ingests) return ingests.error();
-  facts.ingests = std::move(*ingests);
-  auto manifest = native_->pulls.Manifest(call, lease, reference, facts.resources);
-  if (!manifest) return manifest.error();
-  if (*manifest) {
-    if (auto failed = native_->pulls.AddToLease(call, lease, **manifest, facts.resources))
-      return std::move(*failed);
-    auto committed = native_->pulls.CommittedInLease(call, lease, **manifest, facts);
-    if (!committed) return committed.error();
-    facts.committed = std::move(*committed);
-    facts.manifest = std::move(*manifest);
-    native_->pulls.BridgeCommits(lease, facts);
-  }
-  return ProgressFrom(facts);
-}
-
-CallResult<OpenedBlob> GrpcContentService::OpenBlob(const base::Call& call, const std::string& lease,
-                                                    const BlobToWrite& blob) {
-  return native_->Writer().Open(call, lease, blob);
-}
-
-CallResult<std::uint64_t> GrpcContentService::FinishIngests(const base::Call& call, const std::string& lease,
-                                                            PartialIngests partial) {
-  auto resources = native_->api.ListResources(call, lease);
-  if (!resources) return resources.error();
-  std::uint64_t discarded = 0;
-  if (!*resources) return discarded;
-  auto ingests = native_->api.IngestsByRef(call);
-  if (!ingests) return ingests.error();
-  for (const LeaseResource& resource : **resources) {
-    auto ingest = ingests->find(resource.id);
-    if (resource.type != "ingests" || ingest == ingests->end()) continue;
-    // A complete ingest is committed or discarded: if it stays with wrong bytes, all later pulls of that blob
-    // fail (C37).
-    const bool complete = ingest->second.total > 0 && ingest->second.written >= ingest->second.total;
-    // An empty one saves nobody a byte.
-    const bool discards = complete || ingest->second.written == 0 || partial == PartialIngests::kAbort;
-    // The manifest may have named another size than the blob has.
-    if (!discards && ingest->second.written > kMaxCheapRead) continue;
-    auto gone = native_->Writer().Finish(call, lease, resource.id, discards);
-    if (!gone) return gone.error();
-    discarded += *gone;
-  }
-  return discarded;
-}
-
-// Returns the ingests that no lease of the agent holds. The list is read before and after the leases: an
-// ingest that ends in between leaves both, and must not be taken for another client's.
-CallResult<std::map<std::string, std::uint64_t>> GrpcContentService::ForeignIngests(const base::Call& call) {
-  auto all = native_->api.IngestsByRef(call);
-  if (!all) return all.error();
-  std::map<std::string, std::uint64_t> ingests;
-  for (const auto& [ref, ingest] : *all) ingests[ref] = ingest.written;
-  // Usually there is no ingest. This question comes four times a second while the agent fetches, so the
-  // leases are then not asked for.
-  if (ingests.empty()) return ingests;
-  auto leases = native_->api.ListLeases(call);
-  if (!leases) return leases.error();
-  for (const LeaseInfo& lease : *leases) {
-    if (!lease.id.starts_with(kLeasePrefix) || ingests.empty()) continue;
-    auto resources = native_->api.ListResources(call, lease.id);
-    if (!resources) return resources.error();
-    if (!*resources) continue;
-    for (const LeaseResource& resource : **resources) {
-      if (resource.type == "ingests") ingests.erase(resource.id);
-    }
-  }
-  if (ingests.empty()) return ingests;
-  // An ingest that has ended meanwhile has left its lease, too, and may have been the agent's.
-  auto still = native_->api.IngestsByRef(call);
-  if (!still) return still.error();
-  std::erase_if(ingests, [&](const auto& ingest) { return !still->contains(ingest.first); });
-  for (auto& [ref, written] : ingests) written = still->at(ref).written;
-  return ingests;
-}
-
-CallResult<std::string> GrpcContentService::Snapshotter(const base::Call& call) {
-  return native_->pulls.Snapshotter(call);
-}
-
-CallError GrpcContentService::WatchImages(const base::Call& call, const std::function<void()>& changed) {
-  return native_->api.WatchImages(call, changed);
-}
-
-CallResult<bool> GrpcContentService::IsUnpacked(const base::Call& call, const std::string& chain_id) {
-  auto snapshotter = native_->pulls.Snapshotter(call);
-  if (!snapshotter) return snapshotter.error();
-  return native_->api.SnapshotExists(call, *snapshotter, chain_id);
-}
-
-// The id of an image is the digest of its configuration. A label of the manifest points to that, whether the
-// image was pulled or imported (seen on containerd 1.6.20, 1.7.24 and 2.1).
-CallResult<bool> GrpcContentService::IsRunnable(const base::Call& call, const std::string& id,
-                                                const std::string& chain_id) {
-  if (!chain_id.empty()) {
-    auto unpacked = IsUnpacked(call, chain_id);
-    if (unpacked && *unpacked) return unpacked;
-  }
-  auto manifests = native_->api.ListWithLabel(call, kReferenceLabel + "config", id);
-  if (!manifests) return manifests.error();
-  for (const ContentInfo& info : *manifests) {
-    // A document of this size is no manifest, and would be read into memory.
-    if (info.size_bytes > kLargestManifest) continue;
-    auto bytes = native_->api.Read(call, info.digest);
-    if (!bytes) return bytes.error();
-    const std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
-    if (!manifest || !manifest->can_be_unpacked) continue;
-    auto committed = native_->pulls.Committed(call, {info.digest, manifest->blobs}, {}, {});
-    if (!committed) return committed.error();
-    if (committed->size() == manifest->blobs.size()) return true;
-  }
-  return false;
+std::unique_ptr<ContentService> MakeContentService(const Endpoint& endpoint) {
+  return std::make_unique<GrpcContentService>(endpoint);
 }
 
 }  // namespace prefetch::cri

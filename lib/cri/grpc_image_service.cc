@@ -120,173 +120,170 @@ struct StatusCall {
   std::optional<TimedCall> timed_call;
 };
 
-}  // namespace
+class GrpcImageService final : public ImageService {
+ public:
+  explicit GrpcImageService(const Endpoint& endpoint)
+      : calls_(endpoint, "calls"),
+        pulls_(endpoint, "pulls"),
+        runtime_(v1::RuntimeService::NewStub(calls_.grpc())),
+        images_(v1::ImageService::NewStub(calls_.grpc())),
+        puller_(v1::ImageService::NewStub(pulls_.grpc())) {}
 
-// Pulls have a channel of their own, so that what they do to their connection cannot fail the short calls
-// (rpc.h).
-struct GrpcImageService::Channels {
-  explicit Channels(const Endpoint& endpoint)
-      : calls(endpoint, "calls"),
-        pulls(endpoint, "pulls"),
-        runtime(v1::RuntimeService::NewStub(calls.grpc())),
-        images(v1::ImageService::NewStub(calls.grpc())),
-        puller(v1::ImageService::NewStub(pulls.grpc())) {}
+  // Asks for everything that holds as long as the runtime's process: whether it serves this API, its name and
+  // version, and its registries. A runtime that is not ready counts as down.
+  CallResult<RuntimeInfo> Connect(const base::Call& call) override {
+    // This probe shows whether the runtime serves the ImageService of runtime.v1 at all.
+    if (auto probe = ImageFsInfo(call); !probe) return probe.error();
+    base::Call limited = call.Within(kShortLimit);
+    auto version = Ask(limited, {.method = "Version"}, *runtime_, &v1::RuntimeService::Stub::Version,
+                       v1::VersionRequest());
+    if (!version) return version.error();
+    v1::StatusRequest request;
+    request.set_verbose(true);
+    auto status = Ask(limited, {.method = "Status"}, *runtime_, &v1::RuntimeService::Stub::Status, request);
+    if (!status) return status.error();
+    image::RuntimeRegistries registries = TakeRegistries(*status);
+    if (auto not_ready = NotReady(status->status())) return std::move(*not_ready);
+    return RuntimeInfo{version->runtime_name(), version->runtime_version(), std::move(registries)};
+  }
 
+  std::uint64_t Generation() override { return calls_.Generation() + pulls_.Generation(); }
+
+  CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) override {
+    auto response = Ask(call.Within(kListLimit), {.method = "ListImages"}, *images_,
+                        &v1::ImageService::Stub::ListImages, v1::ListImagesRequest());
+    if (!response) return response.error();
+    std::vector<image::LocalImage> images;
+    images.reserve(static_cast<std::size_t>(response->images_size()));
+    for (v1::Image& image : *response->mutable_images()) images.push_back(FromProto(image));
+    return images;
+  }
+
+  CallResult<std::optional<ImageDetails>> ImageStatus(const base::Call& call,
+                                                      const std::string& name) override {
+    v1::ImageStatusRequest request;
+    request.mutable_image()->set_image(name);
+    request.set_verbose(true);
+    auto response = Ask(call.Within(kShortLimit), {.method = "ImageStatus", .image_names = NamesOf(name)},
+                        *images_, &v1::ImageService::Stub::ImageStatus, request);
+    if (!response) return response.error();
+    if (!response->has_image()) return std::optional<ImageDetails>();
+    return std::optional<ImageDetails>(Details(*response));
+  }
+
+  // Sends up to kInFlight calls at a time over one connection, without a thread for each. The first failure
+  // cancels the others, since a partial answer would call images absent.
+  CallResult<std::vector<std::optional<ImageDetails>>> ImageStatuses(
+      const base::Call& call, const std::vector<std::string>& names) override {
+    std::vector<std::optional<ImageDetails>> all(names.size());
+    if (names.empty()) return all;
+    // One call is made alone: it waits for a connection if the last one was lost unnoticed. If many calls
+    // were sent over such a connection together, all but the first would fail.
+    auto first = ImageStatus(call, names[0]);
+    if (!first) return first.error();
+    all[0] = *std::move(first);
+    base::Call limited = call.Within(kListLimit);
+    std::list<StatusCall> flights;
+    std::optional<CallError> failed;
+    std::size_t next = 1;
+    grpc::CompletionQueue queue;
+    while (!flights.empty() || (!failed && next < names.size())) {
+      while (!failed && next < names.size() && flights.size() < kInFlight) {
+        StatusCall& flight = flights.emplace_back();
+        flight.index = next++;
+        flight.request.mutable_image()->set_image(names[flight.index]);
+        flight.request.set_verbose(true);
+        flight.timed_call.emplace(Prepare(flight.context, limited));
+        flight.reader = images_->AsyncImageStatus(&flight.context, flight.request, &queue);
+        flight.reader->Finish(&flight.response, &flight.status, &flight);
+      }
+      void* tag = nullptr;
+      bool ok = false;
+      auto until = std::chrono::system_clock::now() + kStopCheck;
+      if (queue.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::GOT_EVENT) {
+        if (!call.Stopped() || failed) continue;
+        failed = CallError{ErrorClass::kCancelled, "stopped"};
+        for (StatusCall& flight : flights) flight.context.TryCancel();
+        continue;
+      }
+      auto ended = std::find_if(flights.begin(), flights.end(),
+                                [&](const StatusCall& flight) { return &flight == tag; });
+      calls_.OnCallEnded(ended->status);
+      if (ended->status.ok()) {
+        if (ended->response.has_image()) all[ended->index] = Details(ended->response);
+      } else if (!failed) {
+        failed = ToCallError(ended->status, limited, calls_.Connected(),
+                             {.method = "ImageStatus", .image_names = NamesOf(names[ended->index])});
+        for (StatusCall& flight : flights) flight.context.TryCancel();
+      }
+      flights.erase(ended);
+    }
+    queue.Shutdown();
+    void* tag = nullptr;
+    // gRPC requires that a queue is drained before it is destroyed.
+    for (bool ok = false; queue.Next(&tag, &ok);) {
+    }
+    if (failed) return *std::move(failed);
+    return all;
+  }
+
+  CallResult<std::string> PullImage(const base::Call& call, const PullRequest& request) override {
+    v1::PullImageRequest message;
+    v1::PullImageResponse response;
+    Fill(message, request);
+    RpcSubject subject{.method = "PullImage",
+                       .image_names = NamesOf(request.image),
+                       .credential = request.auth ? &*request.auth : nullptr};
+    auto failed = RunRpc(pulls_, call, subject, [&](grpc::ClientContext& context) {
+      if (!request.lease.empty()) context.AddMetadata(kLeaseHeader, request.lease);
+      return puller_->PullImage(&context, message, &response);
+    });
+    if (message.has_auth()) base::WipeString(*message.mutable_auth()->mutable_password());
+    if (failed) return std::move(*failed);
+    // C4.
+    if (response.image_ref().empty()) {
+      return CallError{ErrorClass::kRuntimeError,
+                       "the runtime says that the pull went well, but names no image"};
+    }
+    return response.image_ref();
+  }
+
+  CallResult<std::vector<ImageFilesystem>> ImageFsInfo(const base::Call& call) override {
+    auto response = Ask(call.Within(kFsInfoLimit), {.method = "ImageFsInfo"}, *images_,
+                        &v1::ImageService::Stub::ImageFsInfo, v1::ImageFsInfoRequest());
+    if (!response) return response.error();
+    std::vector<ImageFilesystem> filesystems;
+    for (const v1::FilesystemUsage& usage : response->image_filesystems()) {
+      filesystems.push_back({.mountpoint = usage.fs_id().mountpoint()});
+    }
+    return filesystems;
+  }
+
+ private:
   // Makes one of the short calls, which may be repeated.
   template <typename Stub, typename Request, typename Response>
   CallResult<Response> Ask(const base::Call& call, RpcSubject subject, Stub& stub,
                            UnaryMethod<Stub, Request, Response> method, const Request& request) {
     subject.idempotent = true;
     Response response;
-    auto failed = RunRpc(calls, call, subject, [&](grpc::ClientContext& context) {
+    auto failed = RunRpc(calls_, call, subject, [&](grpc::ClientContext& context) {
       return (stub.*method)(&context, request, &response);
     });
     if (failed) return *std::move(failed);
     return response;
   }
 
-  RpcChannel calls, pulls;
-  std::unique_ptr<v1::RuntimeService::Stub> runtime;
-  std::unique_ptr<v1::ImageService::Stub> images, puller;
+  // Pulls have a channel of their own, so that what they do to their connection cannot fail the short calls
+  // (rpc.h).
+  RpcChannel calls_, pulls_;
+  std::unique_ptr<v1::RuntimeService::Stub> runtime_;
+  std::unique_ptr<v1::ImageService::Stub> images_, puller_;
 };
 
-GrpcImageService::GrpcImageService(const Endpoint& endpoint)
-    : channels_(std::make_unique<Channels>(endpoint)) {}
+}  // namespace
 
-GrpcImageService::~GrpcImageService() = default;
-
-// Asks for everything that holds as long as the runtime's process: whether it serves this API, its name and
-// version, and its registries. A runtime that is not ready counts as down.
-CallResult<RuntimeInfo> GrpcImageService::Connect(const base::Call& call) {
-  // This probe shows whether the runtime serves the ImageService of runtime.v1 at all.
-  if (auto probe = ImageFsInfo(call); !probe) return probe.error();
-  base::Call limited = call.Within(kShortLimit);
-  auto version = channels_->Ask(limited, {.method = "Version"}, *channels_->runtime,
-                                &v1::RuntimeService::Stub::Version, v1::VersionRequest());
-  if (!version) return version.error();
-  v1::StatusRequest request;
-  request.set_verbose(true);
-  auto status = channels_->Ask(limited, {.method = "Status"}, *channels_->runtime,
-                               &v1::RuntimeService::Stub::Status, request);
-  if (!status) return status.error();
-  image::RuntimeRegistries registries = TakeRegistries(*status);
-  if (auto not_ready = NotReady(status->status())) return std::move(*not_ready);
-  return RuntimeInfo{version->runtime_name(), version->runtime_version(), std::move(registries)};
-}
-
-std::uint64_t GrpcImageService::Generation() {
-  return channels_->calls.Generation() + channels_->pulls.Generation();
-}
-
-CallResult<std::vector<image::LocalImage>> GrpcImageService::ListImages(const base::Call& call) {
-  auto response = channels_->Ask(call.Within(kListLimit), {.method = "ListImages"}, *channels_->images,
-                                 &v1::ImageService::Stub::ListImages, v1::ListImagesRequest());
-  if (!response) return response.error();
-  std::vector<image::LocalImage> images;
-  images.reserve(static_cast<std::size_t>(response->images_size()));
-  for (v1::Image& image : *response->mutable_images()) images.push_back(FromProto(image));
-  return images;
-}
-
-CallResult<std::optional<ImageDetails>> GrpcImageService::ImageStatus(const base::Call& call,
-                                                                      const std::string& name) {
-  v1::ImageStatusRequest request;
-  request.mutable_image()->set_image(name);
-  request.set_verbose(true);
-  auto response =
-      channels_->Ask(call.Within(kShortLimit), {.method = "ImageStatus", .image_names = NamesOf(name)},
-                     *channels_->images, &v1::ImageService::Stub::ImageStatus, request);
-  if (!response) return response.error();
-  if (!response->has_image()) return std::optional<ImageDetails>();
-  return std::optional<ImageDetails>(Details(*response));
-}
-
-// Sends up to kInFlight calls at a time over one connection, without a thread for each. The first failure
-// cancels the others, since a partial answer would call images absent.
-CallResult<std::vector<std::optional<ImageDetails>>> GrpcImageService::ImageStatuses(
-    const base::Call& call, const std::vector<std::string>& names) {
-  std::vector<std::optional<ImageDetails>> all(names.size());
-  if (names.empty()) return all;
-  // One call is made alone: it waits for a connection if the last one was lost unnoticed. If many calls were
-  // sent over such a connection together, all but the first would fail.
-  auto first = ImageStatus(call, names[0]);
-  if (!first) return first.error();
-  all[0] = *std::move(first);
-  base::Call limited = call.Within(kListLimit);
-  std::list<StatusCall> flights;
-  std::optional<CallError> failed;
-  std::size_t next = 1;
-  grpc::CompletionQueue queue;
-  while (!flights.empty() || (!failed && next < names.size())) {
-    while (!failed && next < names.size() && flights.size() < kInFlight) {
-      StatusCall& flight = flights.emplace_back();
-      flight.index = next++;
-      flight.request.mutable_image()->set_image(names[flight.index]);
-      flight.request.set_verbose(true);
-      flight.timed_call.emplace(Prepare(flight.context, limited));
-      flight.reader = channels_->images->AsyncImageStatus(&flight.context, flight.request, &queue);
-      flight.reader->Finish(&flight.response, &flight.status, &flight);
-    }
-    void* tag = nullptr;
-    bool ok = false;
-    auto until = std::chrono::system_clock::now() + kStopCheck;
-    if (queue.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::GOT_EVENT) {
-      if (!call.Stopped() || failed) continue;
-      failed = CallError{ErrorClass::kCancelled, "stopped"};
-      for (StatusCall& flight : flights) flight.context.TryCancel();
-      continue;
-    }
-    auto ended = std::find_if(flights.begin(), flights.end(),
-                              [&](const StatusCall& flight) { return &flight == tag; });
-    channels_->calls.OnCallEnded(ended->status);
-    if (ended->status.ok()) {
-      if (ended->response.has_image()) all[ended->index] = Details(ended->response);
-    } else if (!failed) {
-      failed = ToCallError(ended->status, limited, channels_->calls.Connected(),
-                           {.method = "ImageStatus", .image_names = NamesOf(names[ended->index])});
-      for (StatusCall& flight : flights) flight.context.TryCancel();
-    }
-    flights.erase(ended);
-  }
-  queue.Shutdown();
-  void* tag = nullptr;
-  // gRPC requires that a queue is drained before it is destroyed.
-  for (bool ok = false; queue.Next(&tag, &ok);) {
-  }
-  if (failed) return *std::move(failed);
-  return all;
-}
-
-CallResult<std::string> GrpcImageService::PullImage(const base::Call& call, const PullRequest& request) {
-  v1::PullImageRequest message;
-  v1::PullImageResponse response;
-  Fill(message, request);
-  RpcSubject subject{.method = "PullImage",
-                     .image_names = NamesOf(request.image),
-                     .credential = request.auth ? &*request.auth : nullptr};
-  auto failed = RunRpc(channels_->pulls, call, subject, [&](grpc::ClientContext& context) {
-    if (!request.lease.empty()) context.AddMetadata(kLeaseHeader, request.lease);
-    return channels_->puller->PullImage(&context, message, &response);
-  });
-  if (message.has_auth()) base::WipeString(*message.mutable_auth()->mutable_password());
-  if (failed) return std::move(*failed);
-  // C4.
-  if (response.image_ref().empty()) {
-    return CallError{ErrorClass::kRuntimeError,
-                     "the runtime says that the pull went well, but names no image"};
-  }
-  return response.image_ref();
-}
-
-CallResult<std::vector<ImageFilesystem>> GrpcImageService::ImageFsInfo(const base::Call& call) {
-  auto response = channels_->Ask(call.Within(kFsInfoLimit), {.method = "ImageFsInfo"}, *channels_->images,
-                                 &v1::ImageService::Stub::ImageFsInfo, v1::ImageFsInfoRequest());
-  if (!response) return response.error();
-  std::vector<ImageFilesystem> filesystems;
-  for (const v1::FilesystemUsage& usage : response->image_filesystems()) {
-    filesystems.push_back({.mountpoint = usage.fs_id().mountpoint()});
-  }
-  return filesystems;
+std::unique_ptr<ImageService> MakeImageService(const Endpoint& endpoint) {
+  return std::make_unique<GrpcImageService>(endpoint);
 }
 
 }  // namespace prefetch::cri

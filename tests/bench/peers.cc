@@ -26,9 +26,9 @@ void InThreads(const std::vector<std::string>& images, const std::function<void(
 }
 
 void CallAtOnce(Lane& lane, const std::vector<std::string>& images, const std::stop_token& enough) {
-  cri::GrpcImageService runtime({lane.containerd.socket()});
+  const auto runtime = cri::MakeImageService({lane.containerd.socket()});
   InThreads(images,
-            [&](const std::string& image) { (void)runtime.PullImage({.stop = enough}, {.image = image}); });
+            [&](const std::string& image) { (void)runtime->PullImage({.stop = enough}, {.image = image}); });
 }
 
 Pulls CrictlAtOnce(const std::string& crictl) {
@@ -53,12 +53,12 @@ struct Timing {
 // Bad images would never end: three tries.
 void CallAsImagePrefetcher(Lane& lane, const std::vector<std::string>& images,
                            const std::stop_token& enough) {
-  cri::GrpcImageService runtime({lane.containerd.socket()});
+  const auto runtime = cri::MakeImageService({lane.containerd.socket()});
   InThreads(images, [&](const std::string& image) {
     Timing timing;
     for (int refused = 0; refused < 3 && !enough.stop_requested();) {
       const base::Call call{.deadline = steady_clock::now() + timing.limit, .stop = enough};
-      auto pulled = runtime.PullImage(call, {.image = image});
+      auto pulled = runtime->PullImage(call, {.image = image});
       if (pulled) return;
       const bool limited = pulled.error().error_class == image::ErrorClass::kRateLimited;
       if (steady_clock::now() < call.deadline && !limited) refused++;

@@ -202,10 +202,10 @@ class PullBench : public testing::Test {
     auto start = steady_clock::now();
     std::vector<double> came;
     std::thread watch([&] {
-      cri::GrpcImageService runtime({lane.containerd.socket()});
+      const auto runtime = cri::MakeImageService({lane.containerd.socket()});
       while (came.size() < good_.size() && SecondsSince(start) < limit) {
         const bool last = over;
-        if (auto listed = runtime.ListImages({})) {
+        if (auto listed = runtime->ListImages({})) {
           const image::LocalImageIndex index(*std::move(listed));
           const auto there = std::count_if(good_.begin(), good_.end(), [&](const std::string& image) {
             return index.Find(image::Reference::Parse(image).value()) != nullptr;

@@ -83,7 +83,7 @@ TEST(CrioLogins, TheRegistryOfTheNameGetsThePullsAndOthersItsOwn) {
   crio.HasAuthFile("{\"auths\":{" + Login(one.address(), "one") + "," + Login(two.address(), "pod") + "," +
                    Login(two.address() + "/cache", "two") + "}}");
   ASSERT_OK(crio.Start());
-  cri::GrpcImageService images(*cri::ParseEndpoint(crio.endpoint()));
+  const auto images = cri::MakeImageService(*cri::ParseEndpoint(crio.endpoint()));
   struct Row {
     std::optional<image::AuthConfig> auth;
     Callers at_one, at_two;
@@ -91,8 +91,8 @@ TEST(CrioLogins, TheRegistryOfTheNameGetsThePullsAndOthersItsOwn) {
   for (const Row& row : {Row{User("pod"), {"pod"}, {"two"}}, Row{std::nullopt, {"one"}, {"two"}}}) {
     one.Forget();
     two.Forget();
-    auto pulled = images.PullImage(base::Call{}.Within(kPullLimit),
-                                   {one.address() + "/team/app:v1", row.auth, "", cri::kOwnPullCgroup});
+    auto pulled = images->PullImage(base::Call{}.Within(kPullLimit),
+                                    {one.address() + "/team/app:v1", row.auth, "", cri::kOwnPullCgroup});
     EXPECT_FALSE(pulled);
     EXPECT_EQ(one.Callers(), row.at_one);
     EXPECT_EQ(two.Callers(), row.at_two);
@@ -110,7 +110,7 @@ TEST(CrioPolicy, TheRuleIsTheFirstOfTheScopesThatPeopleAreTold) {
   rig::Pusher pusher(registry.address());
   ASSERT_OK(pusher.Push({.repository = "team/app", .tag = "v1", .layers = {{.seed = 1, .size = 4096}}}));
   const std::string image = registry.address() + "/team/app:v1";
-  cri::GrpcImageService images(*cri::ParseEndpoint(crio.endpoint()));
+  const auto images = cri::MakeImageService(*cri::ParseEndpoint(crio.endpoint()));
   const std::string accept = R"([{"type":"insecureAcceptAnything"}])", reject = R"([{"type":"reject"}])";
   // Every scope rejects where those before it are not there, and gives way to one before it.
   std::vector<std::string> scopes = status::PolicyScopes(*image::Reference::Parse(image));
@@ -122,7 +122,7 @@ TEST(CrioPolicy, TheRuleIsTheFirstOfTheScopesThatPeopleAreTold) {
       if (earlier) rules += ",\"" + scopes[i - 1] + "\":" + accept;
       crio.HasPolicy("{\"default\":" + accept + ",\"transports\":{\"docker\":{" + rules + "}}}");
       auto pulled =
-          images.PullImage(base::Call{}.Within(kPullLimit), {image, std::nullopt, "", cri::kOwnPullCgroup});
+          images->PullImage(base::Call{}.Within(kPullLimit), {image, std::nullopt, "", cri::kOwnPullCgroup});
       EXPECT_EQ(static_cast<bool>(pulled), earlier) << rules << (pulled ? "" : pulled.error().message);
       if (pulled || earlier) continue;
       EXPECT_EQ(pulled.error().error_class, image::ErrorClass::kSignatureRejected) << pulled.error().message;

@@ -152,9 +152,9 @@ TEST(CrioPlaces, AreWhereTheAgentWouldAsk) {
     crio.HasInsecureRegistry(registries.With(row.insecure_of_crio));
     ASSERT_OK(crio.Start());
     registries.Forget();
-    cri::GrpcImageService images(*cri::ParseEndpoint(crio.endpoint()));
+    const auto images = cri::MakeImageService(*cri::ParseEndpoint(crio.endpoint()));
     auto pulled =
-        images.PullImage(base::Call{}.Within(kPullLimit), {image, std::nullopt, "", cri::kOwnPullCgroup});
+        images->PullImage(base::Call{}.Within(kPullLimit), {image, std::nullopt, "", cri::kOwnPullCgroup});
     EXPECT_FALSE(pulled) << image;
     Asked asked = registries.ForManifests(), expected = Expected(conf, drop_ins, image);
     std::sort(asked.begin(), asked.end());

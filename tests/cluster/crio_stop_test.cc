@@ -31,21 +31,21 @@ TEST(CrioStops, APullEndsWellAfterItsSocketHasGone) {
   Crio crio(scratch);
   crio.MayUseHttp(proxy.port());
   ASSERT_OK(crio.Start());
-  cri::GrpcImageService images(*cri::ParseEndpoint(crio.endpoint()));
+  const auto images = cri::MakeImageService(*cri::ParseEndpoint(crio.endpoint()));
   proxy.LimitBandwidth(2 * kMB);
 
   std::atomic<bool> done{false};
   std::optional<cri::CallResult<std::string>> pulled;
   std::jthread pull([&] {
     pulled.emplace(
-        images.PullImage(base::Call{}.Within(kLimit), {name, std::nullopt, "", cri::kOwnPullCgroup}));
+        images->PullImage(base::Call{}.Within(kLimit), {name, std::nullopt, "", cri::kOwnPullCgroup}));
     done = true;
   });
   ASSERT_TRUE(rig::Eventually(kLimit, [&] { return proxy.BytesToClients() > kMB; }));
   std::jthread stop([&] { EXPECT_OK(crio.Stop()); });
   auto away = [&] {
     // One that meets the very moment waits for a connection as long as it may.
-    auto listed = images.ListImages(base::Call{}.Within(std::chrono::milliseconds(500)));
+    auto listed = images->ListImages(base::Call{}.Within(std::chrono::milliseconds(500)));
     return !listed && listed.error().error_class == image::ErrorClass::kRuntimeDown;
   };
   EXPECT_TRUE(rig::Eventually(kLimit, away));
@@ -54,7 +54,7 @@ TEST(CrioStops, APullEndsWellAfterItsSocketHasGone) {
   EXPECT_TRUE(*pulled) << pulled->error().message;
   stop.join();
   ASSERT_OK(crio.Start());
-  auto listed = images.ListImages(base::Call{}.Within(kLimit));
+  auto listed = images->ListImages(base::Call{}.Within(kLimit));
   ASSERT_TRUE(listed) << listed.error().message;
   EXPECT_NE(image::LocalImageIndex(*listed).Find(*image::Reference::Parse(name)), nullptr);
 }

@@ -75,7 +75,7 @@ RealNode::RealNode(ControlPlane& control_plane, const KubeletOptions& options, c
     : control_plane_(control_plane),
       host_(node_.AddRegistry(kHost, kNodeUser, {kBob, kCarl})),
       kubelet_(control_plane, node_.scratch(), node_.runtime().endpoint(), paths),
-      images_(*cri::ParseEndpoint(node_.runtime().endpoint())),
+      images_(cri::MakeImageService(*cri::ParseEndpoint(node_.runtime().endpoint()))),
       pods_(control_plane.Admin()) {
   pause_registry_ = node_.AddRegistry(kPauseHost, {});
   EXPECT_OK(node_.runtime().Stop());
@@ -167,7 +167,7 @@ void RealNode::StartLearningAgent(const std::vector<std::string>& more) {
 }
 
 std::string RealNode::IdOf(const std::string& image) {
-  auto found = images_.ImageStatus(base::Call().Within(std::chrono::seconds(20)), image);
+  auto found = images_->ImageStatus(base::Call().Within(std::chrono::seconds(20)), image);
   EXPECT_TRUE(found.ok()) << found.error().message;
   return found.ok() && *found ? (*found)->image.id : "";
 }

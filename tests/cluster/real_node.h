@@ -83,7 +83,7 @@ class RealNode {
   system::Node node_;
   std::unique_ptr<system::Host> pause_registry_, host_;
   RealKubelet kubelet_;
-  cri::GrpcImageService images_;
+  std::unique_ptr<cri::ImageService> images_;
   PodAsker pods_;
 };
 

@@ -101,8 +101,8 @@ class RealWorld : public World {
     }
     EXPECT_OK(runtime_.Start());
     cri::Endpoint endpoint = *cri::ParseEndpoint(runtime_.endpoint());
-    images_ = std::make_unique<cri::GrpcImageService>(endpoint);
-    content_ = std::make_unique<cri::GrpcContentService>(endpoint);
+    images_ = cri::MakeImageService(endpoint);
+    content_ = cri::MakeContentService(endpoint);
   }
   // `head`: the status with some headers.
   void AnswerManifests(const Pushed& pushed, const std::string& head, const std::string& body = "") {
@@ -129,8 +129,8 @@ class RealWorld : public World {
   Site open_{"open.example.test", AllRegistries().open, nullptr};
   Site private_{"private.example.test", AllRegistries().guarded, nullptr};
   Runtime runtime_{scratch_};
-  std::unique_ptr<cri::GrpcImageService> images_;
-  std::unique_ptr<cri::GrpcContentService> content_;
+  std::unique_ptr<cri::ImageService> images_;
+  std::unique_ptr<cri::ContentService> content_;
 };
 
 }  // namespace prefetch::tests

@@ -22,16 +22,16 @@ using std::chrono::steady_clock;
 
 class CallsTest : public testing::Test {
  protected:
-  CallsTest() : service_(Endpoint{dir_ / "cri.sock"}) {
+  CallsTest() : service_(MakeImageService(Endpoint{dir_ / "cri.sock"})) {
     server_ = std::make_unique<tests::ScriptedRuntime>(dir_ / "cri.sock",
                                                        std::vector<grpc::Service*>{&images_, &version_});
   }
-  auto List(milliseconds limit) { return service_.ListImages(base::Call{}.Within(limit)); }
+  auto List(milliseconds limit) { return service_->ListImages(base::Call{}.Within(limit)); }
 
   tests::TempDir dir_;
   tests::ScriptedImages images_;
   tests::ScriptedVersion version_;
-  GrpcImageService service_;
+  std::unique_ptr<ImageService> service_;
   std::unique_ptr<tests::ScriptedRuntime> server_;
 };
 
@@ -53,7 +53,7 @@ TEST_F(CallsTest, ADeadlineIsKeptBesideACallWithoutOne) {
   images_.hang = true;
   std::stop_source stop;
   std::thread endless([&] {
-    auto failed = service_.PullImage({.stop = stop.get_token()}, {.image = "example.test/app:v1"});
+    auto failed = service_->PullImage({.stop = stop.get_token()}, {.image = "example.test/app:v1"});
     EXPECT_FALSE(failed);
   });
   const auto start = steady_clock::now();

@@ -167,8 +167,8 @@ TEST_P(OthersIngestsTest, AreThoseThatNoLeaseOfOursHolds) {
   builder.RegisterService(static_cast<leases::Leases::Service*>(&store));
   auto server = builder.BuildAndStart();
   ASSERT_NE(server, nullptr);
-  GrpcContentService service({socket});
-  auto others = tests::Must(service.ForeignIngests({}));
+  const auto service = MakeContentService({socket});
+  auto others = tests::Must(service->ForeignIngests({}));
   EXPECT_EQ(*others, GetParam().expect);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include "base/fs.h"
@@ -38,15 +39,15 @@ class GrpcImageServiceTest : public testing::Test {
   std::string socket_ = dir_ / "cri.sock";
   ScriptedImages images_;
   ScriptedVersion version_;
-  GrpcImageService service_{Endpoint{socket_}};
+  std::unique_ptr<ImageService> service_ = MakeImageService(Endpoint{socket_});
 };
 
 TEST_F(GrpcImageServiceTest, ConnectTellsWhoAnswers) {
   auto server = Serve();
-  auto info = tests::Must(service_.Connect(For(std::chrono::seconds(5))));
+  auto info = tests::Must(service_->Connect(For(std::chrono::seconds(5))));
   EXPECT_EQ(*info, (RuntimeInfo{"scripted", "1.2.3~test"}));
   version_.not_ready_since = "loading plugins";
-  const auto error = tests::MustFail(service_.Connect(For(std::chrono::seconds(5))));
+  const auto error = tests::MustFail(service_->Connect(For(std::chrono::seconds(5))));
   EXPECT_EQ(error, (CallError{ErrorClass::kRuntimeDown,
                               "the runtime says that it is not ready: NotYet: loading plugins"}));
 }
@@ -54,13 +55,13 @@ TEST_F(GrpcImageServiceTest, ConnectTellsWhoAnswers) {
 TEST_F(GrpcImageServiceTest, ConnectTellsWhatTheRuntimeTellsOfItsRegistries) {
   version_.config = R"({"registry":{"configPath":"/c","mirrors":{"docker.io":{}}}})";
   auto server = Serve();
-  auto info = tests::Must(service_.Connect(For(std::chrono::seconds(5))));
+  auto info = tests::Must(service_->Connect(For(std::chrono::seconds(5))));
   EXPECT_EQ(info->registries, (image::RuntimeRegistries{true, "/c", {"docker.io"}, true}));
 }
 
 TEST_F(GrpcImageServiceTest, AMissingSocketIsToldAtOnce) {
   auto start = std::chrono::steady_clock::now();
-  const auto error = tests::MustFail(service_.ListImages(For(std::chrono::seconds(30))));
+  const auto error = tests::MustFail(service_->ListImages(For(std::chrono::seconds(30))));
   EXPECT_EQ(error.error_class, ErrorClass::kRuntimeDown);
   EXPECT_EQ(error.message, "cannot reach the container runtime at " + socket_ + ": absent");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
@@ -71,7 +72,7 @@ TEST_F(GrpcImageServiceTest, ASocketOfAnotherUserIsToldAtOnce) {
   // This thread alone: neither root's rights to files nor those of the owner.
   ::setfsuid(65534);
   ASSERT_EQ(::setfsuid(-1), 65534) << "the tests run as root";
-  auto images = service_.ListImages(For(std::chrono::seconds(30)));
+  auto images = service_->ListImages(For(std::chrono::seconds(30)));
   ::setfsuid(0);
   ASSERT_FALSE(images);
   EXPECT_EQ(images.error().error_class, ErrorClass::kRuntimeDown);
@@ -82,17 +83,17 @@ TEST_F(GrpcImageServiceTest, ASocketOfAnotherUserIsToldAtOnce) {
 TEST_F(GrpcImageServiceTest, ARuntimeThatComesBackIsNoticedByTheNextCall) {
   for (int round = 0; round < 3; round++) {
     auto server = Serve();
-    ASSERT_TRUE(service_.ListImages(For(std::chrono::seconds(5))));
+    ASSERT_TRUE(service_->ListImages(For(std::chrono::seconds(5))));
     server.reset();
     // The first call may still meet the end of the old connection; the second cannot.
-    const auto error = tests::MustFail(service_.ListImages(For(std::chrono::seconds(5))));
+    const auto error = tests::MustFail(service_->ListImages(For(std::chrono::seconds(5))));
     EXPECT_EQ(error.error_class, ErrorClass::kRuntimeDown) << error.message;
-    const auto second = tests::MustFail(service_.ListImages(For(std::chrono::seconds(5))));
+    const auto second = tests::MustFail(service_->ListImages(For(std::chrono::seconds(5))));
     EXPECT_EQ(second.error_class, ErrorClass::kRuntimeDown) << second.message;
   }
   auto server = Serve();
   auto start = std::chrono::steady_clock::now();
-  EXPECT_TRUE(service_.ListImages(For(std::chrono::seconds(5))));
+  EXPECT_TRUE(service_->ListImages(For(std::chrono::seconds(5))));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
 }
 
@@ -103,15 +104,15 @@ TEST_F(GrpcImageServiceTest, AListenerThatNeverAnswersIsDownAtTheDeadline) {
   std::strncpy(address.sun_path, socket_.c_str(), sizeof(address.sun_path) - 1);
   ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   ASSERT_EQ(::listen(fd.get(), 16), 0);
-  const auto error = tests::MustFail(service_.ListImages(For(std::chrono::milliseconds(200))));
+  const auto error = tests::MustFail(service_->ListImages(For(std::chrono::milliseconds(200))));
   EXPECT_EQ(error.error_class, ErrorClass::kRuntimeDown);
 }
 
 TEST_F(GrpcImageServiceTest, ACallThatDoesNotEndIsATimeout) {
   auto server = Serve();
-  EXPECT_TRUE(service_.ListImages({}));  // connected, however busy the machine is
+  EXPECT_TRUE(service_->ListImages({}));  // connected, however busy the machine is
   images_.hang = true;
-  const auto error = tests::MustFail(service_.ListImages(For(std::chrono::milliseconds(300))));
+  const auto error = tests::MustFail(service_->ListImages(For(std::chrono::milliseconds(300))));
   EXPECT_EQ(error.error_class, ErrorClass::kTimeout);
   EXPECT_EQ(error.message,
             "the container runtime does not answer ListImages in time: is it stopped, or overloaded?");
@@ -126,7 +127,7 @@ TEST_F(GrpcImageServiceTest, AStopEndsAPullAtOnceAndTheRuntimeHearsOfIt) {
     stop.request_stop();
   });
   const auto error = tests::MustFail(
-      service_.PullImage({base::TimePoint::max(), stop.get_token()}, {"a.example/b:v1", {}, ""}));
+      service_->PullImage({base::TimePoint::max(), stop.get_token()}, {"a.example/b:v1", {}, ""}));
   EXPECT_EQ(error.error_class, ErrorClass::kCancelled);
   images_.cancelled.wait(0);
 }
@@ -135,7 +136,7 @@ TEST_F(GrpcImageServiceTest, AStopBeforeTheCallSendsNothing) {
   auto server = Serve();
   std::stop_source stop;
   stop.request_stop();
-  auto pulled = service_.PullImage({base::TimePoint::max(), stop.get_token()}, {"a.example/b:v1", {}, ""});
+  auto pulled = service_->PullImage({base::TimePoint::max(), stop.get_token()}, {"a.example/b:v1", {}, ""});
   ASSERT_FALSE(pulled);
   EXPECT_EQ(pulled.error().error_class, ErrorClass::kCancelled);
   EXPECT_EQ(images_.pulled.image().image(), "");
@@ -145,13 +146,13 @@ TEST_F(GrpcImageServiceTest, APullSendsNameCredentialAndLeaseAndNothingElse) {
   auto server = Serve();
   image::AuthConfig auth{"robot", base::Secret("pw")};
   auto pulled =
-      tests::Must(service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", auth, "prefetchd-1"}));
+      tests::Must(service_->PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", auth, "prefetchd-1"}));
   EXPECT_EQ(*pulled, "sha256:id");
   EXPECT_EQ(images_.pulled.image().image(), "a.example/b:v1");
   EXPECT_EQ(images_.pulled.auth().username(), "robot");
   EXPECT_EQ(images_.pulled.auth().password(), "pw");
   EXPECT_EQ(images_.lease_header, "prefetchd-1");
-  ASSERT_TRUE(service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", std::nullopt, ""}));
+  ASSERT_TRUE(service_->PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", std::nullopt, ""}));
   EXPECT_FALSE(images_.pulled.has_auth());
   EXPECT_EQ(images_.lease_header, "");
   EXPECT_FALSE(images_.pulled.has_sandbox_config());
@@ -160,15 +161,15 @@ TEST_F(GrpcImageServiceTest, APullSendsNameCredentialAndLeaseAndNothingElse) {
 // The sandbox has nothing but the cgroup: with CRI-O, a namespace has its own credentials and policy.
 TEST_F(GrpcImageServiceTest, APullOfOurOwnNamesACgroup) {
   auto server = Serve();
-  ASSERT_TRUE(
-      service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", std::nullopt, "", kOwnPullCgroup}));
+  ASSERT_TRUE(service_->PullImage(For(std::chrono::seconds(5)),
+                                  {"a.example/b:v1", std::nullopt, "", kOwnPullCgroup}));
   EXPECT_EQ(images_.pulled.sandbox_config().SerializeAsString(), "\x42\x18\x0a\x16prefetchd/system.slice");
 }
 
 // Callers limit the time of a pull: up to a day (pullTimeout).
 TEST_F(GrpcImageServiceTest, APullHasNoLimitOfItsOwn) {
   auto server = Serve();
-  ASSERT_TRUE(service_.PullImage(base::Call{}, {"a.example/b:v1", std::nullopt, ""}));
+  ASSERT_TRUE(service_->PullImage(base::Call{}, {"a.example/b:v1", std::nullopt, ""}));
   EXPECT_GT(images_.deadline, std::chrono::system_clock::now() + std::chrono::hours(25));
 }
 
@@ -176,7 +177,7 @@ TEST_F(GrpcImageServiceTest, APullWithoutAnImageRefHasFailed) {
   images_.image_ref = "";
   auto server = Serve();
   const auto error =
-      tests::MustFail(service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", {}, ""}));
+      tests::MustFail(service_->PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", {}, ""}));
   EXPECT_EQ(error.error_class, ErrorClass::kRuntimeError);
 }
 
@@ -186,14 +187,14 @@ TEST_F(GrpcImageServiceTest, AnErrorNeverShowsTheCredential) {
   auto server = Serve();
   image::AuthConfig auth{"robot", base::Secret("hunter2")};
   const auto error =
-      tests::MustFail(service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", auth, ""}));
+      tests::MustFail(service_->PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", auth, ""}));
   EXPECT_EQ(error.error_class, ErrorClass::kBadCredentialFormat);
   EXPECT_EQ(error.message, "invalid decoded auth: \"[redacted]\\x00\" ([redacted])");
 }
 
 TEST_F(GrpcImageServiceTest, ARuntimeWithoutTheServiceIsRefusedWithASentence) {
   ScriptedRuntime server(socket_, {&version_});
-  const auto error = tests::MustFail(service_.Connect(For(std::chrono::seconds(5))));
+  const auto error = tests::MustFail(service_->Connect(For(std::chrono::seconds(5))));
   EXPECT_EQ(error.error_class, ErrorClass::kRuntimeUnsupported);
   EXPECT_NE(error.message.find("containerd 1.6 or newer"), std::string::npos) << error.message;
 }
@@ -202,7 +203,7 @@ TEST_F(GrpcImageServiceTest, AListOfSixMegabytesArrives) {
   const std::string tag = "registry.example.test/" + std::string(1000, 'a');
   for (int i = 0; i < 6000; i++) images_.images.add_images()->add_repo_tags(tag + std::to_string(i));
   auto server = Serve();
-  auto images = tests::Must(service_.ListImages(For(std::chrono::seconds(20))));
+  auto images = tests::Must(service_->ListImages(For(std::chrono::seconds(20))));
   EXPECT_EQ(images->size(), 6000u);
 }
 
@@ -211,7 +212,7 @@ TEST_F(GrpcImageServiceTest, ImageStatusReadsTheVerboseJson) {
   (*images_.image_status.mutable_info())["info"] =
       R"({"chainID":"sha256:cd","imageSpec":{"architecture":"amd64","os":"linux"}})";
   auto server = Serve();
-  auto status = service_.ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1");
+  auto status = service_->ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1");
   ASSERT_TRUE(status && *status);
   EXPECT_EQ((*status)->image.id, "sha256:ab");
   EXPECT_EQ((*status)->chain_id, "sha256:cd");
@@ -226,7 +227,7 @@ TEST_F(GrpcImageServiceTest, AnArtifactIsNamedByItsManifest) {
     images_.image_status.mutable_image()->clear_repo_digests();
     images_.image_status.mutable_image()->add_repo_digests("a.example/chart@sha256:" + manifest);
     auto server = Serve();
-    auto status = service_.ImageStatus(For(std::chrono::seconds(5)), "a.example/chart:v1");
+    auto status = service_->ImageStatus(For(std::chrono::seconds(5)), "a.example/chart:v1");
     ASSERT_TRUE(status && *status);
     EXPECT_EQ((*status)->artifact, id == manifest);
   }
@@ -237,26 +238,26 @@ TEST_F(GrpcImageServiceTest, FieldsOfAFutureAreIgnored) {
   images_.image_status.mutable_image()->set_id("sha256:ab");
   ASSERT_TRUE(images_.image_status.mutable_image()->MergeFromString("\xba\x06\x05hello"));
   auto server = Serve();
-  auto status = service_.ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1");
+  auto status = service_->ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1");
   ASSERT_TRUE(status && *status);
   EXPECT_EQ((*status)->image.id, "sha256:ab");
 }
 
 TEST_F(GrpcImageServiceTest, AnAbsentImageIsNoError) {
   auto server = Serve();
-  auto status = tests::Must(service_.ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1"));
+  auto status = tests::Must(service_->ImageStatus(For(std::chrono::seconds(5)), "a.example/b:v1"));
   EXPECT_FALSE(*status);
 }
 
 TEST_F(GrpcImageServiceTest, OtherRuntimesHaveNoContentApiAndAreNotAskedAgain) {
   auto server = Serve();
-  GrpcContentService content(Endpoint{socket_});
+  const auto content = MakeContentService(Endpoint{socket_});
   for (int i = 0; i < 2; i++) {
-    const auto error = tests::MustFail(content.ListLeases(For(std::chrono::seconds(5))));
+    const auto error = tests::MustFail(content->ListLeases(For(std::chrono::seconds(5))));
     EXPECT_EQ(error.error_class, ErrorClass::kRuntimeUnsupported);
   }
   server.reset();
-  auto leases = content.ListLeases(For(std::chrono::seconds(5)));
+  auto leases = content->ListLeases(For(std::chrono::seconds(5)));
   ASSERT_FALSE(leases);
 }
 

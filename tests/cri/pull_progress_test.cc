@@ -107,7 +107,7 @@ class PullProgressTest : public testing::Test {
     server_ = builder.BuildAndStart();
   }
   PullProgress Look() {
-    auto progress = service_.Progress({}, "lease", *image::Reference::Parse("r.example/app:v1"));
+    auto progress = service_->Progress({}, "lease", *image::Reference::Parse("r.example/app:v1"));
     EXPECT_TRUE(progress) << progress.error().message;
     return progress ? *progress : PullProgress{};
   }
@@ -116,7 +116,7 @@ class PullProgressTest : public testing::Test {
   const std::string socket_ = dir_ / "containerd.sock";
   Store store_;
   std::unique_ptr<grpc::Server> server_;
-  GrpcContentService service_{{socket_}};
+  std::unique_ptr<ContentService> service_ = MakeContentService({socket_});
 };
 
 TEST_F(PullProgressTest, AsksAboutEachBlobUntilItIsComplete) {
@@ -139,7 +139,7 @@ TEST_F(PullProgressTest, AskAgainAfterTheLeaseHasGone) {
   Look();
   Look();
   const int before = store_.Asked(kDone);
-  EXPECT_TRUE(service_.DeleteLease({}, "lease", LeaseDeletion::kAsync));
+  EXPECT_TRUE(service_->DeleteLease({}, "lease", LeaseDeletion::kAsync));
   Look();
   EXPECT_GT(store_.Asked(kDone), before);
 }

@@ -85,27 +85,27 @@ class ReleaseNowTest : public testing::Test {
   const std::string socket_ = dir_ / "containerd.sock";
   NotingStore store_;
   std::unique_ptr<grpc::Server> server_;
-  GrpcContentService service_{{socket_}};
+  std::unique_ptr<ContentService> service_ = MakeContentService({socket_});
 };
 
 const Calls kTwice = {"delete l at once", "create l", "prepare in native", "delete l at once"};
 
 TEST_F(ReleaseNowTest, CollectsOnceMoreWithASnapshotToRemove) {
-  EXPECT_TRUE(*service_.DeleteLease({}, "l", LeaseDeletion::kSync));
+  EXPECT_TRUE(*service_->DeleteLease({}, "l", LeaseDeletion::kSync));
   EXPECT_EQ(store_.Seen(), kTwice);
   // It is gone then.
-  EXPECT_FALSE(*service_.DeleteLease({}, "l", LeaseDeletion::kSync));
+  EXPECT_FALSE(*service_->DeleteLease({}, "l", LeaseDeletion::kSync));
   EXPECT_EQ(store_.Seen().size(), kTwice.size() + 1);
 }
 
 TEST_F(ReleaseNowTest, LeavesNoLeaseWhereNoSnapshotIsMade) {
   store_.makes_snapshots = false;
-  EXPECT_TRUE(*service_.DeleteLease({}, "l", LeaseDeletion::kSync));
+  EXPECT_TRUE(*service_->DeleteLease({}, "l", LeaseDeletion::kSync));
   EXPECT_EQ(store_.Seen(), kTwice);
 }
 
 TEST_F(ReleaseNowTest, OtherLeasesJustGo) {
-  EXPECT_TRUE(*service_.DeleteLease({}, "l", LeaseDeletion::kAsync));
+  EXPECT_TRUE(*service_->DeleteLease({}, "l", LeaseDeletion::kAsync));
   EXPECT_EQ(store_.Seen(), Calls{"delete l"});
 }
 

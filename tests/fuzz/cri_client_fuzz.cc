@@ -53,7 +53,7 @@ void CheckImage(const image::LocalImage& image) {
   if (image.id.size() > kLargestAnswer || !base::IsUtf8(image.id)) __builtin_trap();
 }
 
-void AskImages(cri::GrpcImageService& images, const base::Call& call, unsigned which) {
+void AskImages(cri::ImageService& images, const base::Call& call, unsigned which) {
   switch (which) {
     case 0: {
       const auto answer = images.Connect(call);
@@ -92,7 +92,7 @@ void AskImages(cri::GrpcImageService& images, const base::Call& call, unsigned w
   }
 }
 
-void Download(cri::GrpcContentService& content, const base::Call& call) {
+void Download(cri::ContentService& content, const base::Call& call) {
   const cri::BlobToWrite blob{.ref = "layer-" + kDigest, .digest = kDigest, .size_bytes = 8, .labels = {}};
   auto opened = content.OpenBlob(call, "prefetchd-fuzz", blob);
   if (!Check(opened)) return;
@@ -111,13 +111,13 @@ void Download(cri::GrpcContentService& content, const base::Call& call) {
 }
 
 // Thousands of events are as good as one.
-void Watch(cri::GrpcContentService& content, const base::Call& call) {
+void Watch(cri::ContentService& content, const base::Call& call) {
   int changes = 0;
   Judge(content.WatchImages(call, [&] { changes++; }));
   if (changes > (1 << 20)) __builtin_trap();
 }
 
-void AskContent(cri::GrpcContentService& content, const base::Call& call, unsigned which) {
+void AskContent(cri::ContentService& content, const base::Call& call, unsigned which) {
   const std::string lease = "prefetchd-fuzz";
   switch (which) {
     case 6:
@@ -164,7 +164,7 @@ void AskContent(cri::GrpcContentService& content, const base::Call& call, unsign
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // All runs share these two. They are never destroyed: other threads of gRPC end with the process.
   static auto* const runtime = new fuzz::HostileRuntime;
-  static auto* const images = new cri::GrpcImageService(runtime->endpoint());
+  static auto* const images = cri::MakeImageService(runtime->endpoint()).release();
   if (size < 2) return 0;
   const unsigned which = (data[0] - unsigned{'a'}) % 16;
   const bool silent = data[1] == 's';
@@ -177,8 +177,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AskImages(*images, call, which);
   } else {
     // It remembers what a daemon can do, so each run has another one.
-    cri::GrpcContentService content(runtime->endpoint());
-    AskContent(content, call, which);
+    const auto content = cri::MakeContentService(runtime->endpoint());
+    AskContent(*content, call, which);
   }
   runtime->Play({}, {}, false);
   if (std::chrono::steady_clock::now() > deadline + kSlack) __builtin_trap();

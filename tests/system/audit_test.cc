@@ -22,9 +22,9 @@ TEST(AuditCommand, AnImageThatWasPulledBehindTheAgentsBack) {
   std::string unlisted = registry->Push("tool", "v9", {{3, 100'000}});
   auto endpoint = cri::ParseEndpoint(node.containerd().endpoint());
   ASSERT_OK(endpoint);
-  cri::GrpcImageService pods(*endpoint);
+  const auto pods = cri::MakeImageService(*endpoint);
   auto pull = [&](const std::string& image) {
-    return pods.PullImage(base::Call{}.Within(seconds(30)), {.image = image}).ok();
+    return pods->PullImage(base::Call{}.Within(seconds(30)), {.image = image}).ok();
   };
   ASSERT_TRUE(pull(before));
   node.HasList({listed});

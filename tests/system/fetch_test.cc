@@ -364,7 +364,7 @@ TEST_F(FetchFaults, AnotherPullHasTheLinkToItself) {
   Far(4 * kMegabyte);
   node_.HasList({ours});
   StartAgent();
-  cri::GrpcImageService kubelet({node_.containerd().socket()});
+  const auto kubelet = cri::MakeImageService({node_.containerd().socket()});
   // The quietest of several tries counts: on a busy machine, the agent may wake late. The link is slow, so
   // that it misses little until then.
   constexpr std::uint64_t kTries = 5;
@@ -374,7 +374,7 @@ TEST_F(FetchFaults, AnotherPullHasTheLinkToItself) {
     const std::uint64_t idle = ServedOf("ours");
     ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return ServedOf("ours") > idle + 5 * kMegabyte; }));
     const std::uint64_t before = ServedOf("ours");
-    auto pulled = kubelet.PullImage({}, {.image = theirs});
+    auto pulled = kubelet->PullImage({}, {.image = theirs});
     ASSERT_TRUE(pulled) << pulled.error().message;
     const std::uint64_t meanwhile = ServedOf("ours") - before;
     std::printf("meanwhile %.1f MB of ours for %.1f MB of theirs\n",
@@ -469,9 +469,9 @@ TEST_P(WrongBytes, HarmNoPullOnceTheRegistryIsHonest) {
       << node.AgentLog();
   liar.Answer("/blobs/" + blob.digest, "");
   // A pod's pull of another name, with the same layer.
-  cri::GrpcImageService kubelet({node.containerd().socket()});
+  const auto kubelet = cri::MakeImageService({node.containerd().socket()});
   EXPECT_TRUE(rig::Eventually(seconds(5), [&] {
-    auto pulled = kubelet.PullImage(base::Call{}.Within(seconds(20)), {.image = other});
+    auto pulled = kubelet->PullImage(base::Call{}.Within(seconds(20)), {.image = other});
     return pulled.ok();
   })) << node.AgentLog();
   EXPECT_TRUE(node.BecomesReady(seconds(30))) << node.AgentLog();

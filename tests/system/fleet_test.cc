@@ -140,8 +140,8 @@ class FleetTokens : public testing::Test {
     ASSERT_TRUE(node_.BecomesReady(seconds(60))) << node_.AgentLog();
     auto endpoint = cri::ParseEndpoint(node_.containerd().endpoint());
     ASSERT_OK(endpoint);
-    cri::GrpcImageService pods(*endpoint);
-    ASSERT_TRUE(pods.PullImage(base::Call{}.Within(seconds(30)), {.image = unlisted_}).ok());
+    const auto pods = cri::MakeImageService(*endpoint);
+    ASSERT_TRUE(pods->PullImage(base::Call{}.Within(seconds(30)), {.image = unlisted_}).ok());
     ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return !node_.Status().Unlisted().empty(); }));
 
     tests::FakeApiServer& api = cluster.api();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 #include "base/fs.h"
@@ -23,7 +24,7 @@ const rig::User kAnn{"ann", "s3cr3t-ann-touch"};
 class RunningKubelet {
  public:
   RunningKubelet(Node& node, Cluster& cluster, VerificationPolicy policy)
-      : images_(*cri::ParseEndpoint(node.containerd().endpoint())),
+      : images_(cri::MakeImageService(*cri::ParseEndpoint(node.containerd().endpoint()))),
         kubelet_(node.scratch() / "kubelet", clock_),
         pods_(cluster.api(), kubelet_, clock_, "n1",
               {.id_of = [this](const std::string& image) { return IdOf(image); },
@@ -51,19 +52,19 @@ class RunningKubelet {
 
  private:
   std::string IdOf(const std::string& image) {
-    auto found = images_.ImageStatus(base::Call().Within(seconds(20)), image);
+    auto found = images_->ImageStatus(base::Call().Within(seconds(20)), image);
     return found && *found ? (*found)->image.id : "";
   }
   base::Result<std::string> Pull(const std::string& image, const image::AuthConfig* auth) {
     cri::PullRequest request{.image = image};
     if (auth != nullptr) request.auth = *auth;
-    auto pulled = images_.PullImage(base::Call().Within(seconds(60)), request);
+    auto pulled = images_->PullImage(base::Call().Within(seconds(60)), request);
     if (!pulled) return base::PermissionDenied(pulled.error().message);
     return IdOf(image);
   }
 
   base::SystemClock clock_;
-  cri::GrpcImageService images_;
+  std::unique_ptr<cri::ImageService> images_;
   tests::FakeKubelet kubelet_;
   tests::FakePodRunner pods_;
   std::jthread thread_;  // last: it uses what stands above
