@@ -22,8 +22,8 @@ base::Result<const toml::node*> GoMember(const toml::table& table, std::string_v
 // Returns the node of the key, else that of its table: the place of a mistake.
 const toml::node& GoMemberOrTable(const toml::table& table, std::string_view key);
 
-// Reads the members of one file's tables, and keeps the first mistake of the file. What is missing or wrong
-// reads as absent, so that callers ask for the status once, at the end. A value.
+// Reads the members of one file's tables, and keeps the first mistake of the file. A member that is wrong
+// reads as an absent one, so that callers ask for the status once, at the end. A value.
 class GoReader {
  public:
   // Returns success, or InvalidArgument with the line and never a value.

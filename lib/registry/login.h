@@ -1,6 +1,6 @@
-// Login: requests to a registry, with the authorization that it asks for. Answers its challenges with
-// passwords and tokens, and remembers the last challenge of each server (R14 to R21). RequestToken: asks a
-// token service for a token (R16).
+// Login: requests to a registry, with the authorization that it asks for. It answers challenges with
+// passwords and tokens, and remembers the last challenge of each server (R14 to R21).
+// RequestToken: asks a token service for a token (R16).
 #pragma once
 
 #include <optional>
@@ -43,13 +43,14 @@ class Login {
   // These send a request as Session does, with the present authorization.
   Reply Ask(SessionRequest request);
   Reply Fetch(SessionRequest request);
-  // Called with a reply that has a response, and is no success. Returns true if the same request may now
-  // succeed, since it gets another authorization: once for each that is made. Else `reply` stands, or becomes
-  // the refusal that explains more.
+  // `reply` has a response. Returns true if the server asks for another authorization: send the request again
+  // with it. A server that refuses the answer to its own challenge would refuse the next one, too (R19), so a
+  // second true needs another Begin. With false, `reply` is the answer; it may have become a refusal that
+  // explains more.
   bool AnswersChallenge(Reply& reply);
 
   const image::AuthConfig* credential() const { return credential_; }
-  // What the next request is sent with: a password, a token; empty: nothing.
+  // The authorization of the next request, a password or a token; empty: none.
   const base::Secret& authorization() const { return authorization_.value; }
   // Returns whether any credential was sent so far, be it that of an earlier identity.
   bool sent_credential() const { return sent_credential_; }
