@@ -64,8 +64,8 @@ Client::Client(http::Client& http, const base::Clock& clock, ClientOptions optio
       host_states_(clock, options_.circuit),
       tokens_(clock),
       files_(options_.hosts),
-      contents_({http_, clock_, options_, throttle_, host_states_, tokens_},
-                [this](const image::Reference& reference) { return HostsFor(reference); }) {
+      contents_(MakeBlobSource({http_, clock_, options_, throttle_, host_states_, tokens_},
+                               [this](const image::Reference& reference) { return HostsFor(reference); })) {
   if (!options_.registries) return;
   endpoint_files_.emplace(options_.registries, options_.hosts.host_root, options_.hosts.system_ca_files);
 }

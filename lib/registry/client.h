@@ -43,7 +43,7 @@ class Client {
   std::shared_ptr<const HostChain> HostsFor(const image::Reference& reference);
 
   // Content of images, with the same tokens and what was learnt about servers. Lives as long as this.
-  image::ContentSource& contents() { return contents_; }
+  image::ContentSource& contents() { return *contents_; }
 
  private:
   image::RegistryAnswer AskChain(const base::Call& call, const image::RegistryQuestion& question);
@@ -58,7 +58,7 @@ class Client {
   TokenCache tokens_;
   HostFiles files_;
   std::optional<EndpointFiles> endpoint_files_;  // of CRI-O's node, where they decide instead
-  BlobSource contents_;
+  const std::unique_ptr<image::ContentSource> contents_;
 };
 
 }  // namespace prefetch::registry
