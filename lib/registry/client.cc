@@ -92,11 +92,11 @@ RegistryAnswer Client::AskHost(const base::Call& call, const std::vector<Chained
                     tokens_,
                     question.untrusted_name,
                     question.excluded_addresses.value_or(std::vector<std::string>())};
-  if (!host.as) return HostCheck(state, call, chain, host, question).Run();
+  if (!host.as) return CheckHost(state, call, chain, host, question);
   image::RegistryQuestion renamed = question;
   renamed.reference = *host.as;
   if (!host.own) renamed.credentials.clear();
-  RegistryAnswer answer = HostCheck(state, call, chain, host, renamed).Run();
+  RegistryAnswer answer = CheckHost(state, call, chain, host, renamed);
   bool refused = answer.kind == Kind::kAccessDenied && renamed.credentials.empty();
   return refused ? CrioCredentialsAnswer(answer) : answer;
 }
