@@ -1,4 +1,4 @@
-// Server: a small HTTP/1.1 server for /livez, /readyz, /metrics and /v1. Listener: its socket.
+// Server: a small HTTP/1.1 server for /livez, /readyz, /metrics and /v1.
 //
 // It must answer above all when something is wrong, and any client may send anything. So every input is
 // bounded (connections, headers, body, time), and one thread with epoll serves all of them. Slow clients cost
@@ -12,44 +12,11 @@
 #include <memory>
 #include <string>
 
-#include "base/fs.h"
 #include "base/result.h"
 #include "http/handler.h"
+#include "http/listener.h"
 
 namespace prefetch::http {
-
-// A listening socket: TCP, or unix with all that a socket file needs. The destructor removes its socket file,
-// unless another file has replaced that. Moved, not copied.
-class Listener {
- public:
-  // `address` is "127.0.0.1:9477", "[::1]:9477", or ":9477" for every address; names are not looked up.
-  // Port 0 takes a free one. InvalidArgument for anything else; Unavailable if the port is taken.
-  static base::Result<Listener> Tcp(const std::string& address);
-
-  // A socket file with exactly `mode` from the first moment that one can connect. A missing parent folder is
-  // made (0755: it is the socket's own mode that protects). A file left by a dead process is replaced;
-  // Unavailable if a process still listens there, InvalidArgument if it is no socket or the path is longer
-  // than a socket address can hold.
-  static base::Result<Listener> Unix(const std::string& path, unsigned mode);
-
-  Listener(Listener&& other) noexcept;
-  Listener& operator=(Listener&&) = delete;
-  ~Listener();
-
-  int fd() const { return fd_.get(); }
-  bool local() const { return !path_.empty(); }
-  std::uint16_t port() const { return port_; }             // 0 for a unix socket
-  const std::string& address() const { return address_; }  // "127.0.0.1:34567", "unix:///run/x.sock"
-
- private:
-  Listener() = default;
-
-  base::Fd fd_;
-  std::string address_;
-  std::uint16_t port_ = 0;
-  std::string path_;                      // of the socket file; empty: TCP
-  std::uint64_t device_ = 0, inode_ = 0;  // of the socket file that we made
-};
 
 // Maximum bytes of a request's body that a server reads, unless its limits say otherwise.
 inline constexpr std::size_t kMostRequestBody = 64 * 1024;
@@ -95,15 +62,11 @@ class Server {
 
   // Closes all connections, waits for the thread, and removes the socket file. It waits for no client. Jobs
   // that have not begun are dropped; those that run are stopped and waited for until they have noticed.
-  ~Server();
+  virtual ~Server() = default;
 
-  std::uint16_t port() const;
-  const std::string& address() const;
-
- private:
-  class Loop;
-  explicit Server(std::unique_ptr<Loop> loop);
-  std::unique_ptr<Loop> loop_;
+  virtual const Listener& listener() const = 0;
+  std::uint16_t port() const { return listener().port(); }
+  const std::string& address() const { return listener().address(); }
 };
 
 }  // namespace prefetch::http
