@@ -1,7 +1,6 @@
 #include "screen/report/gather.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 #include "base/text.h"
@@ -31,18 +30,20 @@ bool IsBlockedByRegistry(const status::StatusImage& image) {
          image.registry->reason == image.reason;
 }
 
-// Sorts `items`, and returns the new index of each former one.
+// Returns the index of an item. A new one gets the next index.
 template <typename T>
-std::vector<std::uint32_t> Sort(std::vector<T>& items) {
-  std::vector<std::uint32_t> order(items.size()), place(items.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return items[a] < items[b]; });
-  std::vector<T> sorted;
-  for (std::uint32_t from : order) {
-    place[from] = static_cast<std::uint32_t>(sorted.size());
-    sorted.push_back(std::move(items[from]));
+std::uint32_t IndexOf(const T& item, std::map<T, std::uint32_t>& indices) {
+  return indices.try_emplace(item, static_cast<std::uint32_t>(indices.size())).first->second;
+}
+
+// Fills `sorted` with the items in their order, and returns the new index of each former one.
+template <typename T>
+std::vector<std::uint32_t> Sort(const std::map<T, std::uint32_t>& indices, std::vector<T>& sorted) {
+  std::vector<std::uint32_t> place(indices.size());
+  for (const auto& [item, index] : indices) {
+    place[index] = static_cast<std::uint32_t>(sorted.size());
+    sorted.push_back(item);
   }
-  items = std::move(sorted);
   return place;
 }
 
@@ -99,22 +100,6 @@ std::vector<PullTimes> Slowest(std::map<std::string, PullTimes>&& by_image) {
 
 }  // namespace
 
-std::uint32_t ReportBuilder::Indices::Of(const std::string& text) {
-  auto [found, is_new] = by_text.try_emplace(text, static_cast<std::uint32_t>(texts.size()));
-  if (is_new) texts.push_back(text);
-  return found->second;
-}
-
-// A cell holds two indices instead of texts: nodes repeat the same images and states.
-Cell ReportBuilder::CellOf(const status::StatusImage& image) {
-  ImageState state = StateOf(image);
-  Cell cell{.image = images_.Of(Cut(image.image))};
-  auto [found, is_new] = states_.try_emplace(state, static_cast<std::uint32_t>(state_list_.size()));
-  if (is_new) state_list_.push_back(std::move(state));
-  cell.state = found->second;
-  return cell;
-}
-
 void ReportBuilder::NotePull(const std::string& node, const status::StatusImage& image) {
   const status::StatusPull& pull = image.pull;
   // Only a complete pull has a duration. A clock that was set back during the pull gives none.
@@ -164,13 +149,11 @@ void ReportBuilder::Add(const std::string& name, const status::StatusDocument& d
   if (!document.runtime.version.empty()) facts.runtime += " " + Cut(document.runtime.version);
   if (!document.runtime.up && !facts.runtime.empty()) facts.runtime += " (down)";
   for (const status::StatusImage& image : document.images) {
-    Cell cell = CellOf(image);
+    // A cell holds two indices instead of texts: nodes repeat the same images and states.
+    const Cell cell{.image = IndexOf(Cut(image.image), images_), .state = IndexOf(StateOf(image), states_)};
     facts.cells.push_back(cell);
-    // CellOf may just have added the image.
-    checked_.resize(images_.texts.size());
-    if (image.applies && image.registry) checked_[cell.image] = true;
-    blocked_.resize(images_.texts.size());
-    if (IsBlockedByRegistry(image)) blocked_[cell.image] = true;
+    if (image.applies && image.registry) checked_.insert(cell.image);
+    if (IsBlockedByRegistry(image)) blocked_.insert(cell.image);
     NotePull(node, image);
   }
   NoteRegistries(document);
@@ -181,10 +164,8 @@ void ReportBuilder::Add(const std::string& name, const status::StatusDocument& d
 // the same page.
 void ReportBuilder::SortIndices(Report& report) {
   // The heat map needs a state for images that a node does not list. It sorts last (Report::states).
-  if (states_.try_emplace(ImageState{}).second) state_list_.emplace_back();
-  report.images = std::move(images_.texts);
-  report.states = std::move(state_list_);
-  const std::vector<std::uint32_t> image = Sort(report.images), state = Sort(report.states);
+  IndexOf(ImageState{}, states_);
+  const std::vector<std::uint32_t> image = Sort(images_, report.images), state = Sort(states_, report.states);
   for (auto& [name, facts] : documents_) {
     for (Cell& cell : facts.cells) {
       cell.image = image[cell.image];
@@ -207,12 +188,10 @@ std::uint32_t Report::StateIndex(const ImageState& state) const {
 Report ReportBuilder::Take(Fleet fleet) && {
   // The names in `fleet` are shortened like those in the documents, since both are compared below.
   CutNames(fleet);
-  Report report{.fleet = std::move(fleet), .unreachable_registries = std::move(unreachable_)};
-  const auto count = [](const std::vector<bool>& images) {
-    return static_cast<std::size_t>(std::count(images.begin(), images.end(), true));
-  };
-  report.checked_images = count(checked_);
-  report.blocked_images = count(blocked_);
+  Report report{.fleet = std::move(fleet),
+                .checked_images = checked_.size(),
+                .blocked_images = blocked_.size(),
+                .unreachable_registries = std::move(unreachable_)};
   SortIndices(report);
   for (const FleetNode& node : report.fleet.nodes) {
     // A node that was not heard has no document.

@@ -82,24 +82,17 @@ class ReportBuilder {
   Report Take(Fleet fleet) &&;
 
  private:
-  struct Indices {
-    std::map<std::string, std::uint32_t> by_text;
-    std::vector<std::string> texts;
-    std::uint32_t Of(const std::string& text);
-  };
-
-  Cell CellOf(const status::StatusImage& image);
   void NotePull(const std::string& node, const status::StatusImage& image);
   void NoteRegistries(const status::StatusDocument& document);
   void NoteProblems(const std::string& node, const status::StatusDocument& document);
   void SortIndices(Report& report);
 
   std::map<std::string, ReportNode> documents_;  // by name; `node` comes with the fleet
-  Indices images_;
+  // Images and states, each with the index that cells have until SortIndices.
+  std::map<std::string, std::uint32_t> images_;
   std::map<ImageState, std::uint32_t> states_;
-  std::vector<ImageState> state_list_;
-  std::vector<bool> checked_, blocked_;     // by image
-  std::map<std::string, PullTimes> pulls_;  // by image
+  std::set<std::uint32_t> checked_, blocked_;  // images, by index
+  std::map<std::string, PullTimes> pulls_;     // by image
   std::map<std::string, UnreachableRegistry> unreachable_;
   std::map<std::string, std::set<std::string>> problems_;  // nodes, by text
 };

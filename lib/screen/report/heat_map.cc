@@ -4,7 +4,6 @@
 #include <array>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "base/text.h"
 #include "status/words.h"
@@ -77,7 +76,10 @@ ToneCounts ToneCountsOf(const std::vector<std::uint32_t>& states, const std::vec
   return tone_counts;
 }
 
+// Nodes with equal states in all rows share a column: this makes a fleet of thousands of nodes a readable
+// table.
 struct Pattern {
+  ToneCounts tone_counts;
   std::vector<std::uint32_t> states;  // by row
   HeatMap::Column column;
 };
@@ -89,23 +91,19 @@ std::vector<Pattern> Patterns(const std::vector<HeatMap::Row>& rows, const Grid&
     std::vector<std::uint32_t> states;
     states.reserve(rows.size());
     for (const HeatMap::Row& row : rows) states.push_back(grid[row.image][i]);
-    // Nodes with equal states in all rows share a column: this makes a fleet of thousands of nodes a readable
-    // table.
     columns[std::move(states)].nodes.push_back(answered[i]);
   }
-  std::vector<std::tuple<ToneCounts, std::size_t, Pattern>> sorted;
+  std::vector<Pattern> patterns;
   for (auto& [states, column] : columns) {
-    sorted.emplace_back(ToneCountsOf(states, report.states), column.nodes.size(), Pattern{states, column});
+    patterns.push_back({ToneCountsOf(states, report.states), states, std::move(column)});
   }
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    if (std::get<0>(a) != std::get<0>(b)) return std::get<0>(a) > std::get<0>(b);
-    if (std::get<1>(a) != std::get<1>(b)) return std::get<1>(a) > std::get<1>(b);
+  std::sort(patterns.begin(), patterns.end(), [](const Pattern& a, const Pattern& b) {
+    if (a.tone_counts != b.tone_counts) return a.tone_counts > b.tone_counts;
+    const std::size_t size = a.column.nodes.size(), other = b.column.nodes.size();
     // Node indices are by name and no node is in two columns, so the order is complete and the page
     // reproducible.
-    return std::get<2>(a).column.nodes < std::get<2>(b).column.nodes;
+    return size != other ? size > other : a.column.nodes < b.column.nodes;
   });
-  std::vector<Pattern> patterns;
-  for (auto& one : sorted) patterns.push_back(std::move(std::get<2>(one)));
   return patterns;
 }
 

@@ -1,7 +1,6 @@
 #include "screen/report/page.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/sha256.h"
@@ -71,19 +70,21 @@ std::string ListText(const Fleet& fleet) {
   return words + (lists.size() > kMostLists ? ", …" : "");
 }
 
+// Shares of a whole, each with the look of its tile and of its part of the bar.
+using Shares = std::vector<std::pair<NodeLook, std::size_t>>;
+
 // Draws shares of a whole as a bar. It is hidden from screen readers, since the numbers beside it say the
 // same.
-void WriteBar(Html& out, const std::vector<std::pair<std::string_view, std::size_t>>& shares,
-              std::size_t whole) {
+void WriteBar(Html& out, const Shares& shares, std::size_t whole) {
   out.Tag("<svg class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
   std::size_t from = 0, counted = 0;
-  for (const auto& [tone, share] : shares) {
+  for (const auto& [look, share] : shares) {
     counted += share;
     const std::size_t to = whole == 0 ? 0 : counted * 1000 / whole;
     // A part takes at least 4 of 1000 units, so that a single node of a large fleet is visible.
     const std::size_t width = share > 0 ? std::max<std::size_t>(to - from, 4) : 0;
     if (width > 0) {
-      out.Tag("<rect class=\"").Text(tone).Tag("\" x=\"").Number(std::min<std::size_t>(from, 996));
+      out.Tag("<rect class=\"").Text(look.tone).Tag("\" x=\"").Number(std::min<std::size_t>(from, 996));
       out.Tag("\" width=\"").Number(width).Tag("\" height=\"10\"/>");
     }
     from = to;
@@ -91,30 +92,30 @@ void WriteBar(Html& out, const std::vector<std::pair<std::string_view, std::size
   out.Tag("</svg>\n");
 }
 
-void WriteTile(Html& out, const NodeLook& look, std::size_t number) {
-  out.Tag("<li class=\"")
-      .Text(look.tone)
-      .Tag("\"><b>")
-      .Text(FormatNumber(number))
-      .Tag("</b> <span><i class=\"key ");
-  out.Text(look.tone).Tag("\" aria-hidden=\"true\">").Text(look.sign).Tag("</i> ");
-  out.Text(look.word).Tag("</span></li>\n");
+// Writes a tile for each share, and their bar. `beside`: tiles of what is no share of the whole.
+void WriteTiles(Html& out, std::string_view heading, const Shares& shares, std::size_t whole,
+                const Shares& beside = {}) {
+  out.Tag("<h2>").Text(heading).Tag("</h2>\n<ul class=\"tiles\">\n");
+  for (const Shares* tiles : {&shares, &beside}) {
+    for (const auto& [look, number] : *tiles) {
+      out.Tag("<li class=\"").Text(look.tone).Tag("\"><b>").Text(FormatNumber(number));
+      out.Tag("</b> <span><i class=\"key ").Text(look.tone).Tag("\" aria-hidden=\"true\">").Text(look.sign);
+      out.Tag("</i> ").Text(look.word).Tag("</span></li>\n");
+    }
+  }
+  out.Tag("</ul>\n");
+  WriteBar(out, shares, whole);
 }
 
 void WriteNodeTiles(Html& out, const Fleet& fleet) {
-  out.Tag("<h2>Nodes</h2>\n<ul class=\"tiles\">\n");
-  WriteTile(out, kReadyLook, fleet.ready);
-  WriteTile(out, kMovingLook, fleet.progressing);
-  WriteTile(out, kFailingLook, fleet.failing);
-  WriteTile(out, kSilentLook, fleet.unreachable);
-  if (fleet.leaving > 0) WriteTile(out, kLeavingLook, fleet.leaving);
-  out.Tag("</ul>\n");
-  WriteBar(out,
-           {{"ready", fleet.ready},
-            {"moving", fleet.progressing},
-            {"failing", fleet.failing},
-            {"silent", fleet.unreachable}},
-           fleet.CountedNodes());
+  Shares leaving;
+  if (fleet.leaving > 0) leaving = {{kLeavingLook, fleet.leaving}};
+  WriteTiles(out, "Nodes",
+             {{kReadyLook, fleet.ready},
+              {kMovingLook, fleet.progressing},
+              {kFailingLook, fleet.failing},
+              {kSilentLook, fleet.unreachable}},
+             fleet.CountedNodes(), leaving);
   if (fleet.bytes_left > 0) {
     out.Tag("<p class=\"left\">").Text(RemainingText(fleet)).Tag("</p>\n");
   }
@@ -128,22 +129,15 @@ void WriteImageTiles(Html& out, const Report& report) {
       worst[cell.image] = std::min(worst[cell.image], report.states[cell.state].tone);
     }
   }
-  std::array<std::size_t, static_cast<std::size_t>(Tone::kNotListed) + 1> counts{};
-  for (Tone tone : worst) counts[static_cast<std::size_t>(tone)]++;
-  auto count = [&](Tone tone) { return counts[static_cast<std::size_t>(tone)]; };
-  const std::size_t ready = count(Tone::kReady) + count(Tone::kStale);
-  out.Tag("<h2>Images on all nodes</h2>\n<ul class=\"tiles\">\n");
-  WriteTile(out, kReadyLook, ready);
-  WriteTile(out, kMovingLook, count(Tone::kProgressing));
-  WriteTile(out, kFailingLook, count(Tone::kFailing));
-  if (count(Tone::kOptional) > 0) WriteTile(out, {"optional", "○", "optional"}, count(Tone::kOptional));
-  out.Tag("</ul>\n");
-  WriteBar(out,
-           {{"ready", ready},
-            {"moving", count(Tone::kProgressing)},
-            {"failing", count(Tone::kFailing)},
-            {"optional", count(Tone::kOptional)}},
-           report.images.size() - count(Tone::kNotListed));
+  auto count = [&](Tone tone) {
+    return static_cast<std::size_t>(std::count(worst.begin(), worst.end(), tone));
+  };
+  Shares shares = {{kReadyLook, count(Tone::kReady) + count(Tone::kStale)},
+                   {kMovingLook, count(Tone::kProgressing)},
+                   {kFailingLook, count(Tone::kFailing)}};
+  if (const std::size_t optional = count(Tone::kOptional); optional > 0)
+    shares.push_back({{"optional", "○", "optional"}, optional});
+  WriteTiles(out, "Images on all nodes", shares, report.images.size() - count(Tone::kNotListed));
 }
 
 void WriteHeader(Html& out, const Report& report, base::WallTime time) {
