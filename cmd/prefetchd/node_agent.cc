@@ -180,21 +180,37 @@ void NodeAgent::Watch() {
     agent_.SetList(std::make_shared<const plan::ImageList>(std::move(list)));
   });
   const auto poll_kubelet = [this] { agent_.RecordsChanged({.all = true}); };
-  // These handlers must be set before cluster_threads_ starts the threads that call them.
+  // These handlers must be set before WatchCluster starts the threads that call them.
   if (version_) {
     version_->OnChange(poll_kubelet);
     version_->OnChange([this] { agent_.SetNodeLabels(version_->Get().labels); });
     version_->OnChange([this] { registries_.SetNodeAddresses(version_->Get().addresses); });
   }
   if (learnt_settings_) learnt_settings_->OnChange(poll_kubelet);
-  const auto report_problem = [this](std::string component, std::string problem) {
-    agent_.ReportProblem(std::move(component), std::move(problem));
-  };
-  if (cluster_)
-    cluster_threads_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, learnt_settings_,
-                             report_problem, clock_);
+  if (cluster_) WatchCluster();
   // A single run ends with its pulls and reads the images itself.
   if (!config_.once) images_watch_.emplace(*content_, [this] { agent_.ImagesChanged(); });
+}
+
+// Starts the threads that talk to the API server and to kubelet, one for each part.
+void NodeAgent::WatchCluster() {
+  version_reader_.emplace(cluster_->node(), version_, start_, cluster_->api(), clock_);
+  version_reader_->Start();  // without a kubelet, for the labels of the Node
+  if (config_.gate.Any()) {
+    gate_.emplace(agent::NodeGateOptions{.gate = config_.gate,
+                                         .node = cluster_->node(),
+                                         .accept_fleet_wide_writes = config_.accept_fleet_wide_node_writes,
+                                         .kubelet_version = version_,
+                                         .report_problem =
+                                             [this](std::string component, std::string problem) {
+                                               agent_.ReportProblem(std::move(component), std::move(problem));
+                                             }},
+                  cluster_->api(), agent_.board(), clock_);
+    gate_->Start();
+  }
+  if (!config_.kubelet_api) return;
+  kubelet_client_.emplace(cluster_->Kubelet(keyring_), learnt_settings_, start_, clock_);
+  kubelet_client_->Start();
 }
 
 namespace {
@@ -260,29 +276,6 @@ agent::KubeletPort ClusterAccess::Kubelet(const credentials::Keyring& keyring) {
       .config = [this](const base::Call& call) { return KubeletApi().GetConfig(call, KubeletAddress()); },
       .metrics = [this](const base::Call& call) { return KubeletApi().GetMetrics(call, KubeletAddress()); },
       .provider_config_hash = [&keyring] { return keyring.provider_config_hash(); }};
-}
-
-ClusterThreads::ClusterThreads(ClusterAccess& access, const config::AgentConfig& config,
-                               const agent::Board& board, const credentials::Keyring& keyring,
-                               std::shared_ptr<agent::LatestNodeReport> version,
-                               std::shared_ptr<agent::LatestKubeletStart> start,
-                               std::shared_ptr<agent::LatestKubeletSettings> learnt_settings,
-                               std::function<void(std::string component, std::string problem)> report_problem,
-                               const base::Clock& clock)
-    : version_(access.node(), version, start, access.api(), clock) {
-  version_.Start();  // without a kubelet, for the labels of the Node
-  if (config.gate.Any()) {
-    gate_.emplace(agent::NodeGateOptions{.gate = config.gate,
-                                         .node = access.node(),
-                                         .accept_fleet_wide_writes = config.accept_fleet_wide_node_writes,
-                                         .kubelet_version = std::move(version),
-                                         .report_problem = std::move(report_problem)},
-                  access.api(), board, clock);
-    gate_->Start();
-  }
-  if (!config.kubelet_api) return;
-  kubelet_client_.emplace(access.Kubelet(keyring), std::move(learnt_settings), std::move(start), clock);
-  kubelet_client_->Start();
 }
 
 namespace {

@@ -72,25 +72,6 @@ class ClusterAccess {
   std::optional<kube::AccountTokens> tokens_;
 };
 
-// The threads that talk to the API server, one for each part; they end with this object. A resource of main.
-// The agent and all arguments outlive it.
-class ClusterThreads {
- public:
-  // The agent reads their results (KubeletOptions) and sets `start`. `learnt_settings` is null unless
-  // config.kubelet_api is set.
-  ClusterThreads(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
-                 const credentials::Keyring& keyring, std::shared_ptr<agent::LatestNodeReport> version,
-                 std::shared_ptr<agent::LatestKubeletStart> start,
-                 std::shared_ptr<agent::LatestKubeletSettings> learnt_settings,
-                 std::function<void(std::string component, std::string problem)> report_problem,
-                 const base::Clock& clock);
-
- private:
-  agent::VersionReader version_;
-  std::optional<agent::NodeGate> gate_;
-  std::optional<agent::KubeletClient> kubelet_client_;
-};
-
 // Makes the registry client at the first question, when the runtime is known. The servers that it asks depend
 // on the runtime's version and configuration, so a change of any of these makes a new client. Owned by main,
 // and outlives the agent. Thread-safe.
@@ -149,6 +130,7 @@ class NodeAgent {
 
  private:
   agent::Options LoopOptions() const;
+  void WatchCluster();
   agent::PullRequester RequestPulls();
 
   const config::AgentConfig& config_;
@@ -169,7 +151,10 @@ class NodeAgent {
   std::optional<agent::ClientAuthenticator> authenticator_;  // where the configuration admits any
   std::unique_ptr<http::Server> local_, pod_network_;
   std::optional<list::ListWatcher> lists_;
-  std::optional<ClusterThreads> cluster_threads_;
+  // The threads that talk to the API server and to kubelet.
+  std::optional<agent::VersionReader> version_reader_;
+  std::optional<agent::NodeGate> gate_;
+  std::optional<agent::KubeletClient> kubelet_client_;
   std::optional<agent::ImageWatch> images_watch_;
 };
 
