@@ -10,6 +10,7 @@
 #include "kubelet/kubelet_config.h"
 #include "kubelet/verdict.h"
 #include "kubelet/verdict_reader.h"
+#include "status/check_document.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -64,33 +65,21 @@ std::vector<kubelet::KubeletSettings> Settings(const VerdictOptions& options, Mi
   return *std::move(possible);
 }
 
-// Returns the parts of NAMESPACE/NAME/UID or NAMESPACE/NAME/UID/HASH. The mistake does not repeat the text,
-// which may hold the digest of a password.
-std::optional<std::vector<std::string>> Parts(const std::string& text, std::size_t count,
-                                              const std::string& shape, Mistakes& mistakes) {
-  std::vector<std::string> parts;
-  for (std::string_view part : base::Split(text, '/')) parts.emplace_back(part);
-  bool good = parts.size() == count;
-  for (std::size_t i = 0; good && i < 3; i++) good = !parts[i].empty();
-  if (good) return parts;
-  mistakes.push_back(shape);
-  return std::nullopt;
-}
-
+// No mistake repeats a text, which may hold the digest of a password.
 kubelet::PodIdentity Pod(const VerdictOptions& options, Mistakes& mistakes) {
   kubelet::PodIdentity pod;
   for (const std::string& text : options.pod_secrets) {
-    auto parts = Parts(text, 4, "--pod-secret must be NAMESPACE/NAME/UID/HASH; HASH may be empty", mistakes);
-    if (!parts) continue;
-    pod.secrets.push_back({{.uid = (*parts)[2], .namespace_name = (*parts)[0], .name = (*parts)[1]},
-                           base::Secret((*parts)[3])});
+    const std::size_t hash = text.rfind('/');
+    auto secret = status::ParseCoordinates(text.substr(0, hash));
+    if (secret) {
+      pod.secrets.push_back({*std::move(secret), base::Secret(text.substr(hash + 1))});
+    } else {
+      mistakes.emplace_back("--pod-secret must be NAMESPACE/NAME/UID/HASH; HASH may be empty");
+    }
   }
   if (!options.pod_service_account) return pod;
-  auto parts =
-      Parts(*options.pod_service_account, 3, "--pod-service-account must be NAMESPACE/NAME/UID", mistakes);
-  if (!parts) return pod;
-  pod.service_account =
-      kubelet::Coordinates{.uid = (*parts)[2], .namespace_name = (*parts)[0], .name = (*parts)[1]};
+  pod.service_account = status::ParseCoordinates(*options.pod_service_account);
+  if (!pod.service_account) mistakes.emplace_back("--pod-service-account must be NAMESPACE/NAME/UID");
   return pod;
 }
 
