@@ -494,8 +494,8 @@ void Agent::Publish() {
   snapshot->runtime = runtime;
   // Pulls go on while a stopping CRI-O finishes them (runtime rule C35), so the error names their number.
   if (!runtime.up) snapshot->runtime.error = plan::WithPullsUnderWay(runtime.error, entries_.Pulls());
-  snapshot->disk = {.known = disk.known,
-                    .path = pulls_->disk_path(),
+  snapshot->disk_known = disk.known;
+  snapshot->disk = {.path = pulls_->disk_path(),
                     .capacity_bytes = disk.capacity_bytes,
                     .available_bytes = disk.available_bytes,
                     .kept_free_bytes = plan::KeptFree(disk, pulls_->limits())};

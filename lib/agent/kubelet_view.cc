@@ -192,7 +192,7 @@ void AddGcOutlook(plan::Snapshot& snapshot) {
     images.push_back(std::move(image));
   }
   kubelet::ImageDisk disk;
-  if (snapshot.disk.known) {
+  if (snapshot.disk_known) {
     disk = {.capacity_bytes = snapshot.disk.capacity_bytes, .available_bytes = snapshot.disk.available_bytes};
   }
   kubelet::GcForecast forecast = kubelet::ForecastGc(*snapshot.kubelet->gc, disk, images);

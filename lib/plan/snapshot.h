@@ -160,16 +160,19 @@ struct RuntimeStatus {
   image::RuntimeRegistries registries;  // as it reports them
   // The way in which the agent asks them; none: it is not known yet, or no registry is asked.
   std::optional<image::RegistryAccess> access;
+
+  friend bool operator==(const RuntimeStatus&, const RuntimeStatus&) = default;
 };
 
 struct DiskStatus {
-  bool known = false;  // the image filesystem can be measured from here
   std::string path;
   std::uint64_t capacity_bytes = 0;
   std::uint64_t available_bytes = 0;
   std::uint64_t kept_free_bytes = 0;  // of those that are available, by the disk rule
   std::uint64_t needed_bytes = 0;     // for absent images, as far as sizes are known
-  bool pressure = false;
+  bool pressure = false;              // a pull waits for room
+
+  friend bool operator==(const DiskStatus&, const DiskStatus&) = default;
 };
 
 // The agent's knowledge of this node's kubelet.
@@ -216,7 +219,8 @@ struct Snapshot {
   Readiness readiness;
   ImageList list;  // but for its images, which are below with all that is known of them
   RuntimeStatus runtime;
-  DiskStatus disk;
+  bool disk_known = false;         // the image filesystem can be measured from here
+  DiskStatus disk;                 // otherwise only what the images need
   std::vector<ImageState> images;  // in the list's order
   // Images that are on no list, and are pulled since a preflight has asked for them (plan/check.h). They
   // do not count for readiness.

@@ -263,7 +263,7 @@ std::string RuntimePiece(const status::StatusDocument& document, bool wide) {
 }
 
 // Returns which limit leaves how much room, and how much the absent images need.
-std::string DiskText(const status::StatusDisk& disk) {
+std::string DiskText(const plan::DiskStatus& disk) {
   std::string text =
       "the image filesystem " + disk.path + " has " + base::HumanBytes(disk.available_bytes) + " free";
   if (disk.kept_free_bytes > 0) {

@@ -183,13 +183,14 @@ static void Rows(V&& v, const image::RegistryAccess*) {
 }
 
 template <typename V>
-static void Rows(V&& v, const StatusRuntime*) {
-  v("name", &StatusRuntime::name, kPublic | kNull, "Its name, as CRI reports it");
-  v("version", &StatusRuntime::version, kPublic | kNull, "Its version");
-  v("endpoint", &StatusRuntime::endpoint, kNull, "Its socket");
-  v("up", &StatusRuntime::up, kPublic, "Whether it answered last");
-  v("error", &StatusRuntime::error, kNull, "Why it does not answer");
-  v("registries", &StatusRuntime::registries, kNull,
+static void Rows(V&& v, const plan::RuntimeStatus*) {
+  using Runtime = plan::RuntimeStatus;
+  v("name", &Runtime::name, kPublic | kNull, "Its name, as CRI reports it");
+  v("version", &Runtime::version, kPublic | kNull, "Its version");
+  v("endpoint", &Runtime::endpoint, kNull, "Its socket");
+  v("up", &Runtime::up, kPublic, "Whether it answered last");
+  v("error", &Runtime::error, kNull, "Why it does not answer");
+  v("registries", &Runtime::access, kNull,
     "How the agent asks registries; null: not known yet, or none is asked");
 }
 
@@ -223,14 +224,14 @@ static void Rows(V&& v, const StatusKubelet*) {
 }
 
 template <typename V>
-static void Rows(V&& v, const StatusDisk*) {
-  v("path", &StatusDisk::path, 0, "Its path");
-  v("capacityBytes", &StatusDisk::capacity_bytes, 0, "Its size");
-  v("availableBytes", &StatusDisk::available_bytes, 0, "Its free bytes");
-  v("keptFreeBytes", &StatusDisk::kept_free_bytes, 0, "Bytes among them that no pull may take");
-  v("neededBytes", &StatusDisk::needed_bytes, 0,
+static void Rows(V&& v, const plan::DiskStatus*) {
+  v("path", &plan::DiskStatus::path, 0, "Its path");
+  v("capacityBytes", &plan::DiskStatus::capacity_bytes, 0, "Its size");
+  v("availableBytes", &plan::DiskStatus::available_bytes, 0, "Its free bytes");
+  v("keptFreeBytes", &plan::DiskStatus::kept_free_bytes, 0, "Bytes among them that no pull may take");
+  v("neededBytes", &plan::DiskStatus::needed_bytes, 0,
     "Bytes that absent images will still take, as far as their sizes are known");
-  v("pressure", &StatusDisk::pressure, 0, "Whether a pull waits for room");
+  v("pressure", &plan::DiskStatus::pressure, 0, "Whether a pull waits for room");
 }
 
 template <typename V>

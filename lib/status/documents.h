@@ -237,15 +237,6 @@ struct StatusList {
   friend bool operator==(const StatusList&, const StatusList&) = default;
 };
 
-struct StatusRuntime {
-  std::string name, version, endpoint;
-  bool up = false;
-  std::string error;  // why it does not answer; empty: it does
-  std::optional<image::RegistryAccess> registries;
-
-  friend bool operator==(const StatusRuntime&, const StatusRuntime&) = default;
-};
-
 struct StatusImageGc {
   std::int64_t high_threshold_percent = 0, low_threshold_percent = 0;
   std::int64_t minimum_age_seconds = 0, maximum_age_seconds = 0;
@@ -274,16 +265,6 @@ struct StatusKubelet {
   friend bool operator==(const StatusKubelet&, const StatusKubelet&) = default;
 };
 
-struct StatusDisk {
-  std::string path;
-  std::uint64_t capacity_bytes = 0, available_bytes = 0;
-  std::uint64_t kept_free_bytes = 0;  // 0: the agent does not know it yet
-  std::uint64_t needed_bytes = 0;
-  bool pressure = false;
-
-  friend bool operator==(const StatusDisk&, const StatusDisk&) = default;
-};
-
 // A name that came while the agent looked, and is on no list.
 struct StatusUnlisted {
   std::string image, image_id;
@@ -306,9 +287,9 @@ struct StatusDocument {
   std::uint64_t required = 0, required_ready = 0;
   std::optional<base::WallTime> time;
   StatusList list;
-  StatusRuntime runtime;
+  plan::RuntimeStatus runtime;  // without its own report about registries
   StatusKubelet kubelet;
-  std::optional<StatusDisk> disk;
+  std::optional<plan::DiskStatus> disk;  // none: the agent cannot measure it
   std::vector<StatusRegistryServer> registries;
   std::vector<std::string> problems;
   std::vector<StatusImage> images;
@@ -345,7 +326,7 @@ struct ImageDocument {
   StatusImage image;  // its members stand beside the others
   bool listed = true;
   StatusKubelet kubelet;
-  StatusRuntime runtime;
+  plan::RuntimeStatus runtime;
   std::optional<ImageReasoning> reasoning;  // none: no kubelet, or nothing is known of it yet
   RecordView record;
   ReadingText intent;

@@ -25,15 +25,6 @@ std::uint64_t WholeRate(double per_second) {
   return per_second > 0 && per_second < 1e15 ? static_cast<std::uint64_t>(per_second) : 0;
 }
 
-StatusRuntime RuntimeOf(const plan::RuntimeStatus& runtime) {
-  return {.name = runtime.name,
-          .version = runtime.version,
-          .endpoint = runtime.endpoint,
-          .up = runtime.up,
-          .error = runtime.error,
-          .registries = runtime.access};
-}
-
 StatusKubelet KubeletOf(const std::optional<plan::KubeletStatus>& kubelet) {
   StatusKubelet shown;
   // A Snapshot lacks a kubelet only if the operator declared that there is none.
@@ -64,16 +55,6 @@ StatusKubelet KubeletOf(const std::optional<plan::KubeletStatus>& kubelet) {
                       .warnings = kubelet->gc_warnings};
   }
   return shown;
-}
-
-std::optional<StatusDisk> DiskOf(const plan::DiskStatus& disk) {
-  if (!disk.known) return std::nullopt;
-  return StatusDisk{.path = disk.path,
-                    .capacity_bytes = disk.capacity_bytes,
-                    .available_bytes = disk.available_bytes,
-                    .kept_free_bytes = disk.kept_free_bytes,
-                    .needed_bytes = disk.needed_bytes,
-                    .pressure = disk.pressure};
 }
 
 StatusRegistryServer ServerOf(const plan::RegistryStatus& registry, base::WallTime time) {
@@ -290,9 +271,9 @@ StatusDocument HeadOf(const plan::Snapshot& snapshot, base::WallTime time) {
                    .entries = snapshot.images.size(),
                    .sources = snapshot.list.sources,
                    .warnings = snapshot.list.warnings};
-  document.runtime = RuntimeOf(snapshot.runtime);
+  document.runtime = snapshot.runtime;
   document.kubelet = KubeletOf(snapshot.kubelet);
-  document.disk = DiskOf(snapshot.disk);
+  if (snapshot.disk_known) document.disk = snapshot.disk;
   for (const auto& registry : snapshot.registries) document.registries.push_back(ServerOf(registry, time));
   document.problems = snapshot.problems;
   AddUnlisted(snapshot.unlisted.get(), document);
@@ -346,7 +327,7 @@ ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState&
   document.image = ImageOf(snapshot, image, time);
   document.listed = detail.listed;
   document.kubelet = KubeletOf(snapshot.kubelet);
-  document.runtime = RuntimeOf(snapshot.runtime);
+  document.runtime = snapshot.runtime;
   if (detail.verdicts) document.reasoning = ReasoningOf(*detail.verdicts);
   document.record = detail.record;
   document.intent = detail.intent;

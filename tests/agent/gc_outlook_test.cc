@@ -21,7 +21,8 @@ plan::Snapshot Node() {
   snapshot.time = base::WallTime(hours(1000));
   snapshot.kubelet.emplace();
   snapshot.kubelet->gc.emplace();
-  snapshot.disk = {.known = true, .capacity_bytes = 100'000'000'000, .available_bytes = 50'000'000'000};
+  snapshot.disk_known = true;
+  snapshot.disk = {.capacity_bytes = 100'000'000'000, .available_bytes = 50'000'000'000};
   snapshot.images = {Here("r.io/new:1", "sha256:new"), Here("r.io/old:1", "sha256:old"),
                      Here("r.io/pinned:1", "sha256:pinned"), Here("r.io/alias:1", "sha256:old"),
                      plan::ImageState{}};

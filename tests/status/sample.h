@@ -111,8 +111,8 @@ inline plan::Snapshot Node(std::vector<plan::ImageState> images) {
                       .endpoint = "unix:///run/containerd/containerd.sock",
                       .up = true,
                       .error = ""};
-  snapshot.disk = {.known = true,
-                   .path = "/var/lib/containerd",
+  snapshot.disk_known = true;
+  snapshot.disk = {.path = "/var/lib/containerd",
                    .capacity_bytes = 100'000'000'000,
                    .available_bytes = 60'000'000'000,
                    .kept_free_bytes = 20'000'000'000,

@@ -242,8 +242,8 @@ void ShowList(const plan::ImageList& list, Families& out) {
   }
 }
 
-void ShowDisk(const plan::DiskStatus& disk, Families& out) {
-  if (disk.known) {
+void ShowDisk(const plan::DiskStatus& disk, bool is_known, Families& out) {
+  if (is_known) {
     out.Set(Id::kDiskCapacity, static_cast<double>(disk.capacity_bytes));
     out.Set(Id::kDiskAvailable, static_cast<double>(disk.available_bytes));
   }
@@ -337,7 +337,7 @@ std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, co
     ShowVerdicts(snapshot.images, out);
   }
   ShowList(snapshot.list, out);
-  ShowDisk(snapshot.disk, out);
+  ShowDisk(snapshot.disk, snapshot.disk_known, out);
   if (snapshot.unlisted) {
     const auto& images = snapshot.unlisted->images;
     auto present = std::count_if(images.begin(), images.end(),

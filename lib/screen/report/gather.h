@@ -32,7 +32,7 @@ struct ReportNode {
   FleetNode node;
   std::vector<Cell> cells;  // one for each image of its list; none: the agent was not heard
   std::string runtime, kubelet;
-  std::optional<status::StatusDisk> disk;
+  std::optional<plan::DiskStatus> disk;
 };
 
 // Duration of pulls of one image, over the nodes that reported one: the newest pull on each.

@@ -355,7 +355,7 @@ std::vector<Disk> Disks(const Report& report) {
 }
 
 void WriteDiskRow(Html& out, const Disk& shown) {
-  const status::StatusDisk& disk = *shown.node->disk;
+  const plan::DiskStatus& disk = *shown.node->disk;
   // A node may report more available than capacity; the difference must not wrap around.
   const std::uint64_t used = disk.capacity_bytes - std::min(disk.available_bytes, disk.capacity_bytes);
   // "used * 100" could overflow, so the capacity is divided instead. The "+ 1" prevents a division by zero
