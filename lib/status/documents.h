@@ -87,22 +87,6 @@ struct RegistryHostsView {
   std::vector<std::string> notes;  // problems found there, a sentence each
 };
 
-// The facts about one image beside its line in the status document; GET /v1/images/REF, and prefetchctl
-// explain.
-struct ImageDetail {
-  bool listed = true;
-  // The request for this document read them from kubelet's files; none without a kubelet.
-  std::optional<kubelet::Verdicts> verdicts;
-  RecordView record;
-  ReadingText intent = kubelet::Reading::kNotAsked;  // kubelet's intent to pull it
-  std::string record_key;          // under which kubelet looks the image up in the record; empty: not known
-  bool credentials_known = false;  // false: they were not asked for
-  std::vector<CredentialView> credentials;  // in the order of attempts; empty: anonymous
-  std::vector<ProviderView> providers;
-  std::optional<RegistryHostsView> registry_hosts;  // none: this agent does not ask registries
-  std::vector<std::string> listed_aliases;          // of the image's other names, those that are on the list
-};
-
 // apiVersion of every document that an agent sends.
 inline constexpr std::string_view kStatusApiVersion = "prefetchd.dev/v1";
 
@@ -319,7 +303,8 @@ struct ImageReasoning {
   friend bool operator==(const ImageReasoning&, const ImageReasoning&) = default;
 };
 
-// Kind ImageStatus.
+// Kind ImageStatus: the facts about one image, beside its line in the status document. GET /v1/images/REF,
+// and prefetchctl explain.
 struct ImageDocument {
   std::string node;
   std::optional<base::WallTime> time;
@@ -327,14 +312,17 @@ struct ImageDocument {
   bool listed = true;
   StatusKubelet kubelet;
   plan::RuntimeStatus runtime;
-  std::optional<ImageReasoning> reasoning;  // none: no kubelet, or nothing is known of it yet
+  // The request for this document read kubelet's files; none: no kubelet, or nothing is known of it yet.
+  std::optional<ImageReasoning> reasoning;
   RecordView record;
-  ReadingText intent;
-  std::string record_key;                                  // ImageDetail explains them, and the next ones
-  std::optional<std::vector<CredentialView>> credentials;  // none: the agent did not look them up
+  ReadingText intent = kubelet::Reading::kNotAsked;  // kubelet's intent to pull it
+  std::string record_key;  // under which kubelet looks the image up in the record; empty: not known
+  // In the order of attempts; empty: anonymous. None: they were not asked for.
+  std::optional<std::vector<CredentialView>> credentials;
   std::vector<ProviderView> providers;
-  std::optional<RegistryHostsView> registry_hosts;
-  std::vector<std::string> listed_aliases, remediation;
+  std::optional<RegistryHostsView> registry_hosts;  // none: this agent does not ask registries
+  std::vector<std::string> listed_aliases;          // of the image's other names, those that are on the list
+  std::vector<std::string> remediation;             // advice, the best first
 };
 
 // Gives the images of a document one after another: a copy of all of thousands would double an agent's

@@ -247,13 +247,6 @@ void AddUnlisted(const plan::Unlisted* unlisted, StatusDocument& document) {
   document.unlisted_left_out = unlisted->left_out;
 }
 
-ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts) {
-  auto shown = [](const kubelet::Verdict& verdict) {
-    return Reasoning{verdict.result, verdict.reason, std::string(verdict.rule), verdict.message};
-  };
-  return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
-}
-
 // Returns the document without its images. Those are written one by one, so that a long list never exists as
 // a second copy in memory.
 StatusDocument HeadOf(const plan::Snapshot& snapshot, base::WallTime time) {
@@ -319,25 +312,22 @@ std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time
   return ToJson(document, {snapshot.images.size(), image_at}, View::kPublic);
 }
 
-ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image,
-                         const ImageDetail& detail, base::WallTime time) {
-  ImageDocument document;
-  document.node = snapshot.node;
-  document.time = time;
-  document.image = ImageOf(snapshot, image, time);
-  document.listed = detail.listed;
-  document.kubelet = KubeletOf(snapshot.kubelet);
-  document.runtime = snapshot.runtime;
-  if (detail.verdicts) document.reasoning = ReasoningOf(*detail.verdicts);
-  document.record = detail.record;
-  document.intent = detail.intent;
-  document.record_key = detail.record_key;
-  if (detail.credentials_known) document.credentials = detail.credentials;
-  document.providers = detail.providers;
-  document.registry_hosts = detail.registry_hosts;
-  document.listed_aliases = detail.listed_aliases;
-  document.remediation = RemediationFor(image, snapshot.runtime);
-  return document;
+ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts) {
+  auto shown = [](const kubelet::Verdict& verdict) {
+    return Reasoning{verdict.result, verdict.reason, std::string(verdict.rule), verdict.message};
+  };
+  return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
+}
+
+ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image, ImageDocument found,
+                         base::WallTime time) {
+  found.node = snapshot.node;
+  found.time = time;
+  found.image = ImageOf(snapshot, image, time);
+  found.kubelet = KubeletOf(snapshot.kubelet);
+  found.runtime = snapshot.runtime;
+  found.remediation = RemediationFor(image, snapshot.runtime);
+  return found;
 }
 
 namespace {

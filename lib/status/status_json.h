@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "plan/readiness.h"
@@ -19,9 +20,12 @@ inline StatusDocument DocumentOf(const plan::Snapshot& snapshot) {
   return DocumentOf(snapshot, snapshot.time);
 }
 
-// Returns one image in full. `image` need not be on the list.
-ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image,
-                         const ImageDetail& detail, base::WallTime time);
+// Returns one image in full. `image` need not be on the list. `found` has what the request itself has looked
+// up: kubelet's files, credentials, servers, and whether the list has the image. All else is filled in.
+ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image, ImageDocument found,
+                         base::WallTime time);
+// Returns the verdicts with the steps of kubelet's procedure behind them.
+ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts);
 
 // The next functions return these documents as JSON.
 std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time);
@@ -35,12 +39,12 @@ inline std::string PublicStatusJson(const plan::Snapshot& snapshot) {
   return PublicStatusJson(snapshot, snapshot.time);
 }
 inline std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
-                             const ImageDetail& detail, base::WallTime time) {
-  return ToJson(DocumentOf(snapshot, image, detail, time));
+                             ImageDocument found, base::WallTime time) {
+  return ToJson(DocumentOf(snapshot, image, std::move(found), time));
 }
 inline std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
-                             const ImageDetail& detail) {
-  return ImageJson(snapshot, image, detail, snapshot.time);
+                             ImageDocument found) {
+  return ImageJson(snapshot, image, std::move(found), snapshot.time);
 }
 
 // The body of GET /readyz: a few lines of text; the status code is ReadyAnswer::ready. The answer comes with

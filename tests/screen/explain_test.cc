@@ -15,7 +15,7 @@ namespace {
 struct Explained {
   plan::Snapshot node;
   plan::ImageState image;
-  status::ImageDetail detail;
+  status::ImageDocument detail;
 };
 
 Explained UnresolvedImage() {
@@ -25,9 +25,9 @@ Explained UnresolvedImage() {
   said.message = "gcr.io has other content under the tag than this node.";
   said.checked_at = sample::KubeletNodeOf({image}).time - std::chrono::seconds(40);
   image.registry = std::make_shared<const plan::RegistryView>(said);
-  status::ImageDetail detail =
+  status::ImageDocument detail =
       sample::DetailOf(image, sample::Recorded("gcr.io/acme/db", sample::ForTheNode()));
-  detail.credentials = {{"provider", "acme-login", "gcr.io/acme", "AWS"}};
+  *detail.credentials = {{"provider", "acme-login", "gcr.io/acme", "AWS"}};
   detail.registry_hosts =
       status::RegistryHostsView{.source = "/etc/containerd/certs.d/gcr.io",
                                 .config_path = "/etc/containerd/certs.d",
@@ -52,7 +52,7 @@ Explained AskedByPull() {
   said.message = "the registry agreed";
   said.checked_at = sample::Node({image}).time - std::chrono::seconds(40);
   image.registry = std::make_shared<const plan::RegistryView>(said);
-  status::ImageDetail detail = sample::DetailOf(image);
+  status::ImageDocument detail = sample::DetailOf(image);
   detail.registry_hosts = status::RegistryHostsView{
       .by_pull = true,
       .config_path_source = "runtime",
@@ -64,7 +64,7 @@ Explained AskedByPull() {
 Explained AskedAsCrio() {
   plan::ImageState image = sample::Ready("quay.io/acme/app:v1", 310'000'000);
   image.pinned = true;  // pinned_images of crio.conf
-  status::ImageDetail detail = sample::DetailOf(image);
+  status::ImageDocument detail = sample::DetailOf(image);
   detail.registry_hosts = status::RegistryHostsView{
       .source = "the entry quay.io/acme of registries.conf",
       .config_path = "/etc/containers/registries.conf",
@@ -77,17 +77,17 @@ Explained AskedAsCrio() {
 
 Explained ClosedImage() {
   plan::ImageState image = sample::ClosedByOthers();
-  status::ImageDetail detail =
+  status::ImageDocument detail =
       sample::DetailOf(image, sample::Recorded("quay.io/acme/runner", sample::ForTwoSecrets()));
   detail.record.uses[0].identities = {"secret team/pull", "secret shop/robot"};
-  detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"},
-                        {"provider", "acme-login", "quay.io", ""}};
+  *detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"},
+                         {"provider", "acme-login", "quay.io", ""}};
   return {sample::KubeletNodeOf({image}), image, detail};
 }
 
 Explained OtherNameImage() {
   plan::ImageState image = sample::UnderOtherName();
-  status::ImageDetail detail =
+  status::ImageDocument detail =
       sample::DetailOf(image, sample::Recorded("quay.io/acme/app", sample::ForTwoSecrets()));
   detail.listed_aliases = {"quay.io/acme/app:v1"};
   return {sample::KubeletNodeOf({image}), image, detail};
@@ -95,7 +95,7 @@ Explained OtherNameImage() {
 
 Explained SpelledImage() {
   plan::ImageState image = sample::SpelledTwice();
-  status::ImageDetail detail =
+  status::ImageDocument detail =
       sample::DetailOf(image, sample::Recorded("docker.io/library/nginx", sample::ForTheNode()));
   detail.record_key = "nginx";
   return {sample::KubeletNodeOf({image}), image, detail};
@@ -115,7 +115,7 @@ Explained ForTwoPods() {
 
 Explained AbsentImage() {
   plan::ImageState image = sample::Absent();
-  status::ImageDetail detail = sample::DetailOf(image);
+  status::ImageDocument detail = sample::DetailOf(image);
   detail.providers = {{"ecr-credential-provider", "error", "its program exited with 3: no region", true},
                       {"other", "skipped", "", false},
                       {"empty-handed", "empty", "", true}};
@@ -128,9 +128,9 @@ Explained UnlistedImage() {
     desired.from.clear();
     desired.required = false;
   });
-  status::ImageDetail detail = sample::DetailOf(image);
+  status::ImageDocument detail = sample::DetailOf(image);
   detail.listed = false;
-  detail.credentials_known = false;
+  detail.credentials.reset();
   return {sample::KubeletNodeOf({sample::Open("gcr.io/acme/db:v5")}), image, detail};
 }
 
@@ -143,7 +143,7 @@ Explained UnknownImage() {
   node.kubelet->records_note =
       "kubelet's records in /var/lib/kubelet/image_manager may not be read by this process: it needs to run "
       "as root";
-  status::ImageDetail detail = sample::DetailOf(image);
+  status::ImageDocument detail = sample::DetailOf(image);
   detail.record.state = kubelet::Reading::kUnreadable;
   detail.intent = kubelet::Reading::kUnreadable;
   return {node, image, detail};
@@ -156,7 +156,7 @@ Explained NewerKubelet() {
 
 Explained UngivenProvider() {
   plan::ImageState image = sample::RefusedForWantOfAProvider();
-  status::ImageDetail detail = sample::DetailOf(image);
+  status::ImageDocument detail = sample::DetailOf(image);
   detail.providers = {{"ecr-credential-provider", "skipped",
                        "kubelet uses it, from /etc/kubernetes/providers/ecr.yaml; the agent was given none",
                        true}};
@@ -196,7 +196,7 @@ Explained TouchInVain() {
 Explained NoKubelet() {
   plan::ImageState image = sample::Ready("ghcr.io/acme/runner:v3", 1'200'000'000);
   image.aliases = {"localhost/runner:v3"};
-  status::ImageDetail detail = sample::DetailOf(image);
+  status::ImageDocument detail = sample::DetailOf(image);
   detail.record = {};
   detail.intent = kubelet::Reading::kNotAsked;
   return {sample::Node({image}), image, detail};

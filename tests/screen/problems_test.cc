@@ -24,23 +24,23 @@ using std::chrono::seconds;
 // Its first image is explained, with this detail.
 struct NodeInTrouble {
   plan::Snapshot snapshot;
-  status::ImageDetail detail;
+  status::ImageDocument detail;
 };
 
 // The detail that agrees with the image: whatever pulled it still matches.
-status::ImageDetail DetailOf(const plan::ImageState& image, const kubelet::RecordReading& record) {
-  status::ImageDetail detail = sample::DetailOf(image, record);
+status::ImageDocument DetailOf(const plan::ImageState& image, const kubelet::RecordReading& record) {
+  status::ImageDocument detail = sample::DetailOf(image, record);
   if (image.pulled_with == plan::PulledWith::kProvider) {
-    detail.credentials = {{.source = "provider",
-                           .name = image.origin.credential,
-                           .match = image.desired->reference.domain(),
-                           .username = ""}};
+    *detail.credentials = {{.source = "provider",
+                            .name = image.origin.credential,
+                            .match = image.desired->reference.domain(),
+                            .username = ""}};
   }
   return detail;
 }
 
 NodeInTrouble Of(plan::Snapshot snapshot, const kubelet::RecordReading& record = {}) {
-  status::ImageDetail detail = DetailOf(snapshot.images.front(), record);
+  status::ImageDocument detail = DetailOf(snapshot.images.front(), record);
   return {std::move(snapshot), std::move(detail)};
 }
 
@@ -138,7 +138,7 @@ NodeInTrouble StaleMount() {
 NodeInTrouble StaleMountWithoutKubelet() {
   plan::Snapshot snapshot = sample::Node({Runner()});
   snapshot.problems.push_back(plan::StaleMountMessage("/etc/ssl/certs/ca-certificates.crt"));
-  status::ImageDetail detail = DetailOf(snapshot.images.front(), {});
+  status::ImageDocument detail = DetailOf(snapshot.images.front(), {});
   detail.record = {};
   detail.intent = kubelet::Reading::kNotAsked;
   return {std::move(snapshot), std::move(detail)};
@@ -162,7 +162,7 @@ NodeInTrouble WithoutProvider(const credentials::MissingProviders& missing) {
   const std::string image = "123.dkr.ecr.eu-west-1.amazonaws.com/app:v1";
   std::string why = "no credential of this node matches, asked anonymously: 401 Unauthorized";
   const credentials::Target target("123.dkr.ecr.eu-west-1.amazonaws.com/app");
-  status::ImageDetail detail;
+  status::ImageDocument detail;
   for (const credentials::SkippedProvider& unasked : credentials::SkippedProviders(missing, target)) {
     why += " (provider \"" + unasked.name + "\" was skipped: " + unasked.why + ")";
     detail.providers.push_back(

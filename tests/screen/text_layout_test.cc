@@ -176,9 +176,9 @@ TEST(Steering, OfAStatusDocument) {
 
 TEST(Steering, OfAnImageDocument) {
   plan::ImageState image = sample::PlantedImage();
-  status::ImageDetail detail = sample::DetailOf(image);
+  status::ImageDocument detail = sample::DetailOf(image);
   detail.providers = {{"provider", "error", "said", true}};
-  detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"}};
+  *detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"}};
   auto document = tests::Must(status::ParseImageDocument(
       Hostile(status::ImageJson(sample::KubeletNodeOf({image}), image, detail),
               [](const std::string& hostile) { return StatusOf(status::ParseImageDocument(hostile)); })));

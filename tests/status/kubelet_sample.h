@@ -11,6 +11,7 @@
 #include "plan/snapshot.h"
 #include "status/documents.h"
 #include "status/sample.h"
+#include "status/status_json.h"
 
 namespace prefetch::sample {
 
@@ -207,10 +208,10 @@ inline plan::Snapshot NewerNode() {
 }
 
 // The detail that goes with an image of this node: its record, and what it would be pulled with.
-inline status::ImageDetail DetailOf(const plan::ImageState& image,
-                                    const kubelet::RecordReading& record = {}) {
-  status::ImageDetail detail;
-  if (image.verdicts) detail.verdicts = *image.verdicts;
+inline status::ImageDocument DetailOf(const plan::ImageState& image,
+                                      const kubelet::RecordReading& record = {}) {
+  status::ImageDocument detail;
+  if (image.verdicts) detail.reasoning = status::ReasoningOf(*image.verdicts);
   detail.record_key = image.desired->reference.Repository();
   if (!image.image_id.empty()) {
     const bool found = record.reading == kubelet::Reading::kFound;
@@ -224,7 +225,7 @@ inline status::ImageDetail DetailOf(const plan::ImageState& image,
                                   .service_accounts = entry.service_accounts.size(),
                                   .identities = {}});
   }
-  detail.credentials_known = true;
+  detail.credentials.emplace();
   return detail;
 }
 

@@ -64,11 +64,11 @@ void CollectDocument(const std::string& json, std::set<std::string>& fields) {
   Collect(*root, kind->text + " ", fields);
 }
 
-ImageDetail FullDetail(const plan::ImageState& image) {
-  ImageDetail detail =
+ImageDocument FullDetail(const plan::ImageState& image) {
+  ImageDocument detail =
       sample::DetailOf(image, sample::Recorded("quay.io/acme/runner", sample::ForTwoSecrets()));
   detail.record.uses[0].identities = {"secret team/pull"};
-  detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"}};
+  *detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"}};
   detail.providers = {{"ecr-credential-provider", "error", "its program exited with 3: no region", true}};
   detail.listed_aliases = {"quay.io/acme/app:v1"};
   return detail;

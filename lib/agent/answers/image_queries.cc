@@ -173,42 +173,44 @@ JudgedPod WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image
   return std::move(*decisive);
 }
 
-// Adds kubelet's files as the newest possible kubelet reads them.
-void AddKubeletFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, bool identities,
-                     status::ImageDetail& detail) {
-  if (!HasKubeletFacts(snapshot)) return;
+// Adds kubelet's files as the newest possible kubelet reads them. Returns the verdict; null if nothing is
+// known of kubelet.
+plan::VerdictsPtr AddKubeletFiles(const plan::Snapshot& snapshot, const plan::ImageState& image,
+                                  bool identities, status::ImageDocument& document) {
+  if (!HasKubeletFacts(snapshot)) return nullptr;
   image::KubeletVersion version = snapshot.possible_kubelets->back().version;
   JudgedPod judged_pod = WorstPod(snapshot, image);
   const kubelet::VerdictQuestion& files = judged_pod.files;
-  detail.verdicts = *judged_pod.verdicts;
-  detail.record_key = kubelet::TrimmedImage(judged_pod.reference, version);
+  document.reasoning = status::ReasoningOf(*judged_pod.verdicts);
+  document.record_key = kubelet::TrimmedImage(judged_pod.reference, version);
   // Records are filed under an image id (K18), so an absent image has none.
-  if (image.image_id.empty()) return;
+  if (image.image_id.empty()) return judged_pod.verdicts;
   kubelet::RecordReading record = kubelet::ReadRecord(files, version);
-  detail.record.state = record.reading;
+  document.record.state = record.reading;
   for (const auto& [repository, entry] : record.record.mapping) {
-    detail.record.uses.push_back(UseOf(repository, entry, identities));
+    document.record.uses.push_back(UseOf(repository, entry, identities));
   }
-  detail.intent = kubelet::ReadIntent(files, version);
+  document.intent = kubelet::ReadIntent(files, version);
+  return judged_pod.verdicts;
 }
 
 }  // namespace
 
 void ImageQueryService::AddCredentials(const base::Call& call, const plan::ImageState& image,
-                                       status::ImageDetail& detail) const {
+                                       status::ImageDocument& document) const {
   credentials::Lookup lookup = keyring_.Find(call, image.desired->reference, image.desired->sources);
-  detail.credentials_known = true;
+  document.credentials.emplace();
   for (const credentials::Credential& credential : lookup.credentials) {
-    detail.credentials.push_back({.source = std::string(credentials::SourceName(credential.source)),
-                                  .name = credential.name,
-                                  .match = credential.match,
-                                  .username = credential.auth.username});
+    document.credentials->push_back({.source = std::string(credentials::SourceName(credential.source)),
+                                     .name = credential.name,
+                                     .match = credential.match,
+                                     .username = credential.auth.username});
   }
   for (const credentials::ProviderReport& provider : lookup.providers) {
-    detail.providers.push_back({.name = provider.name,
-                                .outcome = std::string(credentials::ProviderOutcomeName(provider.outcome)),
-                                .error = provider.error,
-                                .matched = provider.matched});
+    document.providers.push_back({.name = provider.name,
+                                  .outcome = std::string(credentials::ProviderOutcomeName(provider.outcome)),
+                                  .error = provider.error,
+                                  .matched = provider.matched});
   }
 }
 
@@ -218,11 +220,11 @@ void ImageQueryService::AddCredentials(const base::Call& call, const plan::Image
 Explanation ImageQueryService::Explain(const base::Call& call, const image::Reference& reference,
                                        const ExplainOptions& options) const {
   plan::SnapshotPtr snapshot = board_.Latest();
-  status::ImageDetail detail;
+  status::ImageDocument document;
   plan::ImageState image;
   bool runtime_answered = true;
   const plan::ImageState* listed = plan::FindImage(*snapshot, reference);
-  detail.listed = listed != nullptr;
+  document.listed = listed != nullptr;
   if (listed != nullptr) {
     image = *listed;
     const bool down = snapshot->readiness.reason == plan::Reason::kRuntimeDown;
@@ -240,23 +242,24 @@ Explanation ImageQueryService::Explain(const base::Call& call, const image::Refe
   }
   for (const std::string& alias : image.aliases) {
     auto other = image::Reference::Parse(alias);
-    if (other && plan::FindImage(*snapshot, *other) != nullptr) detail.listed_aliases.push_back(alias);
+    if (other && plan::FindImage(*snapshot, *other) != nullptr) document.listed_aliases.push_back(alias);
   }
-  if (runtime_answered) AddKubeletFiles(*snapshot, image, options.identities, detail);
-  if (!detail.listed && detail.verdicts) {
-    image.verdicts = std::make_shared<const kubelet::Verdicts>(*detail.verdicts);
-    if (image.present) image.reason = plan::ReasonFor(detail.verdicts->never.reason);
+  plan::VerdictsPtr verdicts;
+  if (runtime_answered) verdicts = AddKubeletFiles(*snapshot, image, options.identities, document);
+  if (listed == nullptr && verdicts != nullptr) {
+    if (image.present) image.reason = plan::ReasonFor(verdicts->never.reason);
+    image.verdicts = std::move(verdicts);
     // An unlisted image has no entry that the loop would judge.
     image.ready = plan::IsReadyFor(image, image::PullPolicy::kNever, true);
     image.phase = image.ready ? plan::Phase::kReady : plan::Phase::kFailing;
   }
-  if (options.credentials) AddCredentials(call, image, detail);
+  if (options.credentials) AddCredentials(call, image, document);
   if (hosts_) {
     const plan::RuntimeStatus& runtime = snapshot->runtime;
-    detail.registry_hosts = hosts_(reference, {runtime.name, runtime.version, runtime.registries});
+    document.registry_hosts = hosts_(reference, {runtime.name, runtime.version, runtime.registries});
   }
-  return {.known = detail.listed || image.present,
-          .json = status::ImageJson(*snapshot, image, detail, clock_.Wall())};
+  return {.known = listed != nullptr || image.present,
+          .json = status::ImageJson(*snapshot, image, std::move(document), clock_.Wall())};
 }
 
 }  // namespace prefetch::agent

@@ -97,7 +97,7 @@ class ImageQueryService {
                                        const plan::Snapshot& snapshot, CheckRound& round,
                                        std::optional<RequestedPull>& requested) const;
   void AddCredentials(const base::Call& call, const plan::ImageState& image,
-                      status::ImageDetail& detail) const;
+                      status::ImageDocument& document) const;
 
   const Board& board_;
   mutable LiveRuntime runtime_;
