@@ -71,6 +71,13 @@ class JsonWriter {
   void Array(std::string_view name, F&& write) {
     Key(name), BeginArray(), write(), EndArray();
   }
+  // An array of objects, one for each of `items`, whose content `write` adds.
+  template <typename Items, typename F>
+  void Objects(std::string_view name, const Items& items, F&& write) {
+    Array(name, [&] {
+      for (const auto& item : items) Object([&] { write(item); });
+    });
+  }
   // null if empty, or if there is no time or number.
   void MemberOrNull(std::string_view name, std::string_view text);
   void MemberOrNull(std::string_view name, const std::optional<base::WallTime>& time);

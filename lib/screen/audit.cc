@@ -266,26 +266,22 @@ std::string PullText(const AuditPull& pull, std::size_t width) {
 }
 
 void WriteFinding(doc::JsonWriter& out, const AuditFinding& finding) {
-  out.Object([&] {
-    out.Member("image", finding.image);
-    out.MemberBool("present", finding.present);
-    out.MemberNumber("sizeBytes", finding.size_bytes);
-    out.MemberOrNull("firstSeen", finding.first_seen);
-    out.MemberOrNull("arrivedAt", finding.arrived_at);
-    out.MemberStrings("nodes", finding.nodes);
-    out.MemberStrings("pods", finding.pods);
-    out.MemberNumber("morePods", finding.more_pods);
-  });
+  out.Member("image", finding.image);
+  out.MemberBool("present", finding.present);
+  out.MemberNumber("sizeBytes", finding.size_bytes);
+  out.MemberOrNull("firstSeen", finding.first_seen);
+  out.MemberOrNull("arrivedAt", finding.arrived_at);
+  out.MemberStrings("nodes", finding.nodes);
+  out.MemberStrings("pods", finding.pods);
+  out.MemberNumber("morePods", finding.more_pods);
 }
 
 void WritePull(doc::JsonWriter& out, const AuditPull& pull) {
-  out.Object([&] {
-    out.Member("image", pull.image);
-    out.MemberNumber("times", pull.times);
-    out.MemberNumber("longestMilliseconds", static_cast<std::uint64_t>(pull.longest.count()));
-    out.Member("pod", pull.pod);
-    out.MemberOrNull("node", pull.node);
-  });
+  out.Member("image", pull.image);
+  out.MemberNumber("times", pull.times);
+  out.MemberNumber("longestMilliseconds", static_cast<std::uint64_t>(pull.longest.count()));
+  out.Member("pod", pull.pod);
+  out.MemberOrNull("node", pull.node);
 }
 
 // Returns " on 2 of 300 nodes": how many of the nodes that were heard have findings.
@@ -321,23 +317,15 @@ std::string AuditText(const Audit& audit, std::size_t width) {
 }
 
 std::string AuditJson(const Audit& audit, base::WallTime time) {
-  doc::JsonWriter out;
-  out.Object([&] {
-    out.Member("apiVersion", status::kStatusApiVersion);
-    out.Member("kind", "AuditReport");
+  return status::JsonDocument("AuditReport", [&](doc::JsonWriter& out) {
     out.Member("time", base::Rfc3339(time));
     out.MemberBool("clean", audit.Clean());
     out.MemberNumber("nodes", audit.nodes);
     out.MemberNumber("heard", audit.answered);
-    out.Array("findings", [&] {
-      for (const AuditFinding& finding : audit.findings) WriteFinding(out, finding);
-    });
-    out.Array("pulls", [&] {
-      for (const AuditPull& pull : audit.pulls) WritePull(out, pull);
-    });
+    out.Objects("findings", audit.findings, [&](const AuditFinding& one) { WriteFinding(out, one); });
+    out.Objects("pulls", audit.pulls, [&](const AuditPull& one) { WritePull(out, one); });
     out.MemberStrings("notes", audit.notes);
   });
-  return out.Take() + "\n";
 }
 
 }  // namespace prefetch::screen

@@ -316,64 +316,53 @@ namespace {
 
 void Write(doc::JsonWriter& json, const CheckItem& item, const status::CheckAnswer* answer,
            const std::string& undecided) {
-  json.Object([&] {
-    json.Member("image", item.question.image);
-    json.Member("policy", image::PullPolicyName(item.question.policy));
-    json.MemberBool("ok", answer != nullptr && answer->ok);
-    json.MemberBool("listed", answer != nullptr && answer->listed);
-    // Members are the same for all items, so that programs need no cases.
-    json.Member("result", answer != nullptr ? std::string_view(answer->result.text()) : "Undecided");
-    json.MemberOrNull("reason", answer != nullptr ? std::string_view(answer->reason) : "");
-    json.MemberOrNull("rule", answer != nullptr ? std::string_view(answer->rule) : "");
-    json.MemberOrNull("message", answer != nullptr ? answer->message : undecided);
-    json.Member("containers", item.containers);
-    json.Array("pullSecrets", [&] {
-      for (const image::Coordinates& secret : item.question.identity.secrets)
-        json.String(status::CoordinatesText(secret));
-    });
-    json.Member("policyFrom", item.origin);
-    json.MemberOrNull("advice", answer != nullptr ? CheckAdvice(item, *answer) : "");
-    json.MemberOrNull("file", item.file);
-    json.MemberNumber("line", item.at.line);
-    json.MemberNumber("column", item.at.column);
+  json.Member("image", item.question.image);
+  json.Member("policy", image::PullPolicyName(item.question.policy));
+  json.MemberBool("ok", answer != nullptr && answer->ok);
+  json.MemberBool("listed", answer != nullptr && answer->listed);
+  // Members are the same for all items, so that programs need no cases.
+  json.Member("result", answer != nullptr ? std::string_view(answer->result.text()) : "Undecided");
+  json.MemberOrNull("reason", answer != nullptr ? std::string_view(answer->reason) : "");
+  json.MemberOrNull("rule", answer != nullptr ? std::string_view(answer->rule) : "");
+  json.MemberOrNull("message", answer != nullptr ? answer->message : undecided);
+  json.Member("containers", item.containers);
+  json.Array("pullSecrets", [&] {
+    for (const image::Coordinates& secret : item.question.identity.secrets)
+      json.String(status::CoordinatesText(secret));
   });
+  json.Member("policyFrom", item.origin);
+  json.MemberOrNull("advice", answer != nullptr ? CheckAdvice(item, *answer) : "");
+  json.MemberOrNull("file", item.file);
+  json.MemberNumber("line", item.at.line);
+  json.MemberNumber("column", item.at.column);
 }
 
 void Write(doc::JsonWriter& json, const manifest::UnreadObject& object) {
-  json.Object([&] {
-    json.Member("file", base::InOneLine(object.pod->source));
-    json.MemberNumber("line", object.at.line);
-    json.MemberNumber("column", object.at.column);
-    json.Member("kind", base::InOneLine(object.type));
-    json.MemberOrNull("namespace", base::InOneLine(object.pod->object_namespace));
-    json.MemberOrNull("name", base::InOneLine(object.pod->name));
-    json.Member("message", base::InOneLine(UnreadTitle(object)));
-  });
+  json.Member("file", base::InOneLine(object.pod->source));
+  json.MemberNumber("line", object.at.line);
+  json.MemberNumber("column", object.at.column);
+  json.Member("kind", base::InOneLine(object.type));
+  json.MemberOrNull("namespace", base::InOneLine(object.pod->object_namespace));
+  json.MemberOrNull("name", base::InOneLine(object.pod->name));
+  json.Member("message", base::InOneLine(UnreadTitle(object)));
 }
 
 }  // namespace
 
 std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result,
                             const std::vector<manifest::UnreadObject>& unread) {
-  doc::JsonWriter json;
-  json.Object([&] {
-    json.Member("apiVersion", status::kStatusApiVersion);
-    json.Member("kind", "CheckResult");
+  return status::JsonDocument("CheckResult", [&](doc::JsonWriter& json) {
     json.Member("node", result.node);
     json.MemberOrNull("time", result.time);
     json.MemberBool("ok", result.ok);
-    json.Array("results", [&] {
-      for (std::size_t i = 0; i < items.size(); i++) {
-        Write(json, items[i], DecidedAnswer(result, i), UndecidedText(result, i));
-      }
+    std::size_t number = 0;
+    json.Objects("results", items, [&](const CheckItem& item) {
+      Write(json, item, DecidedAnswer(result, number), UndecidedText(result, number));
+      number++;
     });
-    if (!unread.empty()) {
-      json.Array("unread", [&] {
-        for (const manifest::UnreadObject& object : unread) Write(json, object);
-      });
-    }
+    if (unread.empty()) return;
+    json.Objects("unread", unread, [&](const manifest::UnreadObject& object) { Write(json, object); });
   });
-  return json.Take();
 }
 
 std::string CheckGithub(const std::vector<CheckItem>& items, const status::CheckResult& result,

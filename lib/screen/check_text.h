@@ -67,7 +67,7 @@ std::string CheckText(const std::vector<CheckItem>& items, const status::CheckRe
 // The output of `prefetchctl check` for machines. Pure. The agent's CheckResult, and for each image also its
 // users and the reason for the policy: `containers`, `policyFrom`, `file`, `line`, `column`, `advice`. An
 // image without an answer in time has the result "Undecided". `unread` are objects whose images are not among
-// the items. One line.
+// the items. One line with a newline.
 std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result,
                             const std::vector<manifest::UnreadObject>& unread = {});
 

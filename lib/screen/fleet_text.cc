@@ -285,32 +285,28 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutc
 namespace {
 
 void WriteGroup(doc::JsonWriter& out, const FleetGroup& group) {
-  out.Object([&] {
-    out.Member("state", NodeStateName(group.state));
-    out.MemberBool("detail", group.detail);
-    out.Member("reason", group.reason);
-    out.MemberOrNull("image", group.image);
-    out.Member("message", group.message);
-    out.MemberNumber("otherMessages", group.other_messages);
-    out.MemberNumber("count", group.nodes.size());
-    out.MemberStrings("nodes", group.nodes);
-    out.MemberOrNull("slowest", group.slowest);
-    out.MemberNumber("mostBytesLeft", group.most_bytes_left);
-  });
+  out.Member("state", NodeStateName(group.state));
+  out.MemberBool("detail", group.detail);
+  out.Member("reason", group.reason);
+  out.MemberOrNull("image", group.image);
+  out.Member("message", group.message);
+  out.MemberNumber("otherMessages", group.other_messages);
+  out.MemberNumber("count", group.nodes.size());
+  out.MemberStrings("nodes", group.nodes);
+  out.MemberOrNull("slowest", group.slowest);
+  out.MemberNumber("mostBytesLeft", group.most_bytes_left);
 }
 
 // `hidden`: the agent showed its public fields only.
 void WriteMissing(doc::JsonWriter& out, const FleetMissing& image, bool hidden) {
-  out.Object([&] {
-    out.Member("image", image.image);
-    out.Member("phase", image.phase.text());
-    out.Member("reason", image.reason.text());
-    out.Member("message", image.message);
-    out.MemberBool("settled", image.settled);
-    // null says "not shown", while 0 would say "never tried".
-    out.MemberOrNull("attempts", hidden ? std::nullopt : std::optional(image.attempts));
-    out.MemberNumber("bytesLeft", image.bytes_left);
-  });
+  out.Member("image", image.image);
+  out.Member("phase", image.phase.text());
+  out.Member("reason", image.reason.text());
+  out.Member("message", image.message);
+  out.MemberBool("settled", image.settled);
+  // null says "not shown", while 0 would say "never tried".
+  out.MemberOrNull("attempts", hidden ? std::nullopt : std::optional(image.attempts));
+  out.MemberNumber("bytesLeft", image.bytes_left);
 }
 
 void WriteNode(doc::JsonWriter& out, const FleetNode& node) {
@@ -327,19 +323,15 @@ void WriteNode(doc::JsonWriter& out, const FleetNode& node) {
     out.MemberNumber("required", node.required);
     out.MemberNumber("requiredReady", node.required_ready);
     out.MemberOrNull("listHash", node.list_hash);
-    out.Array("missing", [&] {
-      for (const FleetMissing& image : node.missing) WriteMissing(out, image, node.public_only);
-    });
+    out.Objects("missing", node.missing,
+                [&](const FleetMissing& image) { WriteMissing(out, image, node.public_only); });
   });
 }
 
 }  // namespace
 
 std::string FleetJson(const Fleet& fleet, base::WallTime time, bool not_ready) {
-  doc::JsonWriter out;
-  out.Object([&] {
-    out.Member("apiVersion", status::kStatusApiVersion);
-    out.Member("kind", "FleetStatus");
+  return status::JsonDocument("FleetStatus", [&](doc::JsonWriter& out) {
     out.Member("time", base::Rfc3339(time));
     out.MemberNumber("count", fleet.nodes.size());
     out.MemberNumber("ready", fleet.ready);
@@ -353,16 +345,13 @@ std::string FleetJson(const Fleet& fleet, base::WallTime time, bool not_ready) {
     std::optional<std::uint64_t> seconds;
     if (fleet.time_left) seconds = static_cast<std::uint64_t>(fleet.time_left->count());
     out.MemberOrNull("secondsLeft", seconds);
-    out.Array("causes", [&] {
-      for (const FleetGroup& group : fleet.groups) WriteGroup(out, group);
-    });
+    out.Objects("causes", fleet.groups, [&](const FleetGroup& group) { WriteGroup(out, group); });
     out.Array("nodes", [&] {
       for (const FleetNode& node : fleet.nodes) {
         if (!not_ready || node.state != NodeState::kReady) WriteNode(out, node);
       }
     });
   });
-  return out.Take() + "\n";
 }
 
 namespace {

@@ -130,18 +130,16 @@ void Write(doc::JsonWriter& json, const Place& place) {
 
 void Write(doc::JsonWriter& json, const Finding& finding) {
   const manifest::lint::Rule& rule = RuleOf(finding.rule);
-  json.Object([&] {
-    json.Member("rule", rule.id);
-    json.Member("name", rule.name);
-    json.Member("severity", SeverityName(rule.severity));
-    Write(json, finding.place);
-    json.Member("message", base::InOneLine(finding.message));
-    // Present in every finding, so that programs need no cases.
-    if (!finding.other) return json.MemberNull("other");
-    json.Object("other", [&] {
-      Write(json, *finding.other);
-      json.Member("message", base::InOneLine(finding.other_message));
-    });
+  json.Member("rule", rule.id);
+  json.Member("name", rule.name);
+  json.Member("severity", SeverityName(rule.severity));
+  Write(json, finding.place);
+  json.Member("message", base::InOneLine(finding.message));
+  // Present in every finding, so that programs need no cases.
+  if (!finding.other) return json.MemberNull("other");
+  json.Object("other", [&] {
+    Write(json, *finding.other);
+    json.Member("message", base::InOneLine(finding.other_message));
   });
 }
 
@@ -165,15 +163,10 @@ void Write(doc::JsonWriter& json, const manifest::lint::UnreadKind& object) {
 }  // namespace
 
 std::string LintJson(const manifest::lint::LintResult& result) {
-  doc::JsonWriter json;
-  json.Object([&] {
-    json.Member("apiVersion", status::kStatusApiVersion);
-    json.Member("kind", "LintReport");
+  return status::JsonDocument("LintReport", [&](doc::JsonWriter& json) {
     // Notes do not count.
     json.MemberBool("clean", result.Clean());
-    json.Array("findings", [&] {
-      for (const Finding& finding : result.findings) Write(json, finding);
-    });
+    json.Objects("findings", result.findings, [&](const Finding& finding) { Write(json, finding); });
     json.Array("unread", [&] {
       for (const manifest::lint::Unread& unread : result.unread) Write(json, unread);
       // Objects that were not read may run pods, so they are reported like unreadable files.
@@ -190,7 +183,6 @@ std::string LintJson(const manifest::lint::LintResult& result) {
       json.MemberNumber("images", result.uses);
     });
   });
-  return json.Take() + "\n";
 }
 
 // LintSarif writes only members that SARIF requires, or that code scanning of GitHub or GitLab shows. Section
@@ -226,14 +218,12 @@ void Locations(doc::JsonWriter& json, const Place& place) {
 }
 
 void WriteRule(doc::JsonWriter& json, const Rule& rule) {
-  json.Object([&] {
-    json.Member("id", rule.id);
-    json.Member("name", rule.name);
-    Text(json, "shortDescription", rule.summary);
-    Text(json, "fullDescription", std::string(rule.summary) + " " + std::string(rule.help));
-    Text(json, "help", rule.help);
-    json.Object("defaultConfiguration", [&] { json.Member("level", SeverityName(rule.severity)); });
-  });
+  json.Member("id", rule.id);
+  json.Member("name", rule.name);
+  Text(json, "shortDescription", rule.summary);
+  Text(json, "fullDescription", std::string(rule.summary) + " " + std::string(rule.help));
+  Text(json, "help", rule.help);
+  json.Object("defaultConfiguration", [&] { json.Member("level", SeverityName(rule.severity)); });
 }
 
 // Returns a fingerprint that stays the same when lines move, so that a dismissed finding stays dismissed
@@ -245,25 +235,23 @@ std::string Fingerprint(const Finding& finding, std::size_t same_before) {
 
 void WriteResult(doc::JsonWriter& json, const Finding& finding, std::size_t same_before) {
   const Rule& rule = RuleOf(finding.rule);
-  json.Object([&] {
-    json.Member("ruleId", rule.id);
-    // Rules are written in the order of the enum (WriteRun).
-    json.MemberNumber("ruleIndex", static_cast<std::size_t>(finding.rule));
-    json.Member("level", SeverityName(rule.severity));
-    Text(json, "message", finding.message);
-    Locations(json, finding.place);
-    if (finding.other) {
-      json.Array("relatedLocations", [&] {
-        json.Object([&] {
-          json.MemberNumber("id", 1);
-          PhysicalLocation(json, *finding.other);
-          Text(json, "message", finding.other_message);
-        });
+  json.Member("ruleId", rule.id);
+  // Rules are written in the order of the enum (WriteRun).
+  json.MemberNumber("ruleIndex", static_cast<std::size_t>(finding.rule));
+  json.Member("level", SeverityName(rule.severity));
+  Text(json, "message", finding.message);
+  Locations(json, finding.place);
+  if (finding.other) {
+    json.Array("relatedLocations", [&] {
+      json.Object([&] {
+        json.MemberNumber("id", 1);
+        PhysicalLocation(json, *finding.other);
+        Text(json, "message", finding.other_message);
       });
-    }
-    json.Object("partialFingerprints",
-                [&] { json.Member("prefetchctlLint/v1", Fingerprint(finding, same_before)); });
-  });
+    });
+  }
+  json.Object("partialFingerprints",
+              [&] { json.Member("prefetchctlLint/v1", Fingerprint(finding, same_before)); });
 }
 
 // Writes the run itself (3.20). An unreadable file is no result, and findings that are missing because of it
@@ -271,14 +259,10 @@ void WriteResult(doc::JsonWriter& json, const Finding& finding, std::size_t same
 void WriteInvocation(doc::JsonWriter& json, const manifest::lint::LintResult& result) {
   json.Object([&] {
     json.MemberBool("executionSuccessful", result.unread.empty());
-    json.Array("toolExecutionNotifications", [&] {
-      for (const manifest::lint::Unread& unread : result.unread) {
-        json.Object([&] {
-          json.Member("level", "error");
-          Text(json, "message", unread.mistake);
-          if (!unread.file.empty()) Locations(json, {unread.file, {}});
-        });
-      }
+    json.Objects("toolExecutionNotifications", result.unread, [&](const manifest::lint::Unread& unread) {
+      json.Member("level", "error");
+      Text(json, "message", unread.mistake);
+      if (!unread.file.empty()) Locations(json, {unread.file, {}});
     });
   });
 }
@@ -288,21 +272,17 @@ void WriteRun(doc::JsonWriter& json, const manifest::lint::LintResult& result, s
     json.Object("driver", [&] {
       json.Member("name", "prefetchctl lint");
       json.Member("version", version);
-      json.Array("rules", [&] {
-        for (const Rule& rule : manifest::lint::kRules) WriteRule(json, rule);
-      });
+      json.Objects("rules", manifest::lint::kRules, [&](const Rule& rule) { WriteRule(json, rule); });
     });
   });
   json.Array("invocations", [&] { WriteInvocation(json, result); });
   json.Member("columnKind", "unicodeCodePoints");
-  json.Array("results", [&] {
-    // Equal findings in one file are told apart by their number.
-    std::unordered_map<std::string, std::size_t> same;
-    for (const Finding& finding : result.findings) {
-      std::string key =
-          std::string(RuleOf(finding.rule).id) + "\n" + finding.place.file + "\n" + finding.message;
-      WriteResult(json, finding, same[key]++);
-    }
+  // Equal findings in one file are told apart by their number.
+  std::unordered_map<std::string, std::size_t> same;
+  json.Objects("results", result.findings, [&](const Finding& finding) {
+    const std::string key =
+        std::string(RuleOf(finding.rule).id) + "\n" + finding.place.file + "\n" + finding.message;
+    WriteResult(json, finding, same[key]++);
   });
 }
 

@@ -129,22 +129,14 @@ std::string ListDifferencesText(const std::vector<ListDifference>& differences) 
 }
 
 std::string ListDifferencesJson(const std::vector<ListDifference>& differences) {
-  doc::JsonWriter json;
-  json.Object([&] {
-    json.Member("apiVersion", status::kStatusApiVersion);
-    json.Member("kind", "ListDiff");
+  return status::JsonDocument("ListDiff", [&](doc::JsonWriter& json) {
     json.MemberBool("same", differences.empty());
-    json.Array("differences", [&] {
-      for (const ListDifference& one : differences) {
-        json.Object([&] {
-          json.Member("change", one.mark == '+' ? "added" : one.mark == '-' ? "removed" : "changed");
-          json.Member("image", base::InOneLine(one.image));
-          json.Member("message", base::InOneLine(one.message));
-        });
-      }
+    json.Objects("differences", differences, [&](const ListDifference& one) {
+      json.Member("change", one.mark == '+' ? "added" : one.mark == '-' ? "removed" : "changed");
+      json.Member("image", base::InOneLine(one.image));
+      json.Member("message", base::InOneLine(one.message));
     });
   });
-  return json.Take() + "\n";
 }
 
 std::vector<std::string> AliasNotes(const plan::ImageList& list, const status::StatusDocument& document) {

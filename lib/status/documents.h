@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "doc/enum_text.h"
 #include "doc/field.h"
+#include "doc/write.h"
 #include "image/pod_coordinates.h"
 #include "image/reference.h"
 #include "image/registry_access.h"
@@ -89,6 +90,20 @@ struct RegistryHostsView {
 
 // apiVersion of every document that an agent sends.
 inline constexpr std::string_view kStatusApiVersion = "prefetchd.dev/v1";
+
+// Returns a document of this kind on one line, with a newline at its end. `write` adds its members, for which
+// it reserves `bytes`.
+template <typename F>
+std::string JsonDocument(std::string_view kind, const F& write, std::size_t bytes = 0) {
+  doc::JsonWriter out;
+  out.Reserve(bytes);
+  out.Object([&] {
+    out.Member("apiVersion", kStatusApiVersion);
+    out.Member("kind", kind);
+    write(out);
+  });
+  return out.Take() + "\n";
+}
 
 // The scope of an answer. Any pod, and any user of `pods/proxy`, reaches the agent's port.
 enum class View {

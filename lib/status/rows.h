@@ -438,14 +438,9 @@ doc::Fields FieldsOf(std::string_view kind) {
 template <typename T>
 std::string WriteDocument(const T& document, std::string_view kind, View view, std::size_t bytes,
                           const ImageSource* images = nullptr) {
-  doc::JsonWriter out;
-  out.Reserve(bytes);
-  out.BeginObject();
-  out.Member("apiVersion", kStatusApiVersion);
-  out.Member("kind", kind);
-  Rows(MemberWriter<T>(out, view, document, images), &document);
-  out.EndObject();
-  return out.Take() + "\n";
+  return JsonDocument(
+      kind, [&](doc::JsonWriter& out) { Rows(MemberWriter<T>(out, view, document, images), &document); },
+      bytes);
 }
 
 template <typename T>
