@@ -1,5 +1,5 @@
-// The table of metrics: name, kind and help text of each. A constant; cmd/reference/pages.cc adds an alert
-// to each.
+// The table of metrics: name, kind and help text of each, as /metrics shows them, and labels and alert for
+// the reference page. A constant.
 #pragma once
 
 #include <array>
@@ -72,6 +72,8 @@ struct MetricRow {
   const char* name;
   MetricKind kind;
   const char* help;
+  const char* labels;  // with blanks between them
+  const char* alert;   // when to alert on it, in Markdown; "nothing" if it needs none
 };
 
 // A row for each MetricId, in its order.
