@@ -186,14 +186,11 @@ Field FieldOfLimit(const config::LimitField& limit) {
   if (std::holds_alternative<std::chrono::seconds plan::Limits::*>(limit.member)) {
     field.form = Form::kDuration;
     field.pattern = limit.least > 0 ? doc::kPositiveDurationPattern : doc::kDurationFromZeroPattern;
-    field.help += ", from " + doc::FormatDuration(std::chrono::seconds(limit.least)) + " to " +
+    // Behind a second sentence, the range would belong to that one.
+    const bool is_one_sentence = field.help.find(". ") == std::string::npos;
+    field.help += (is_one_sentence ? ", from " : ". From ") +
+                  doc::FormatDuration(std::chrono::seconds(limit.least)) + " to " +
                   doc::FormatDuration(std::chrono::seconds(limit.most));
-    if (std::string_view(limit.help).find(". ") != std::string_view::npos) {
-      // A range behind a second sentence would belong to that one.
-      field.help = std::string(limit.help) + ". From " +
-                   doc::FormatDuration(std::chrono::seconds(limit.least)) + " to " +
-                   doc::FormatDuration(std::chrono::seconds(limit.most));
-    }
   } else {
     field.form = Form::kInt;
     field.least = limit.least;

@@ -98,62 +98,42 @@ std::string NamesOfOption(const std::string& names) {
 // An option whose help is this long is explained once on the page.
 constexpr std::size_t kLongHelp = 40;
 
-// An exit code in a footer: ("0", "valid").
-struct ExitMeaning {
-  std::string code, meaning;
-};
+// The meanings of exit codes, by the code: "0" is "valid".
+using ExitMeanings = std::map<std::string, std::string>;
 
-bool BeginsWithCode(std::string_view text) {
-  return text.size() > 1 && std::isdigit(static_cast<unsigned char>(text[0])) != 0 && text[1] == ' ';
-}
-
-// Reads "0 printed, 2 bad input". Only a digit after a comma begins the next code, since a meaning may
-// contain commas.
-void AddOnOneLine(std::string_view text, std::vector<ExitMeaning>& codes) {
-  for (std::string_view part : base::Split(text, ',')) {
+// Reads "0 printed, 2 bad input", or such texts on a line each. Only a digit begins a code, since a meaning
+// may contain commas; other lines belong to none.
+ExitMeanings MeaningsIn(std::string_view text, char separator) {
+  ExitMeanings meanings;
+  std::string code;
+  for (std::string_view part : base::Split(text, separator)) {
     part = base::TrimSpace(part);
-    if (BeginsWithCode(part)) {
-      codes.push_back({std::string(part.substr(0, 1)), std::string(base::TrimSpace(part.substr(1)))});
-    } else if (!codes.empty()) {
-      codes.back().meaning += ", " + std::string(part);
+    if (part.size() > 1 && std::isdigit(static_cast<unsigned char>(part[0])) != 0 && part[1] == ' ') {
+      code = part.substr(0, 1);
+      meanings[code] = base::TrimSpace(part.substr(1));
+    } else if (separator == ',' && !code.empty()) {
+      meanings[code] += ", " + std::string(part);
     }
   }
-}
-
-// The exit codes of prefetchd, from the text that its --help shows.
-std::vector<ExitMeaning> CodesOfAgent() {
-  std::vector<ExitMeaning> codes;
-  AddOnOneLine(config::kOnceExitCodes, codes);
-  return codes;
-}
-
-void AddRow(const std::string& name, const std::vector<ExitMeaning>& codes, std::string& page) {
-  std::map<std::string, std::string> meanings;
-  for (const ExitMeaning& code : codes) meanings[code.code] = code.meaning;
-  page += "| " + name + " |";
-  for (const char* code : {"0", "1", "2", "3", "4"}) page += " " + CellText(meanings[code]) + " |";
-  page += "\n";
+  return meanings;
 }
 
 // Returns the exit codes in a footer.
-std::vector<ExitMeaning> ExitCodesIn(const std::string& footer) {
-  std::vector<ExitMeaning> codes;
+ExitMeanings ExitCodesIn(const std::string& footer) {
   const std::size_t at = footer.find(kExitCode);
-  if (at == std::string::npos) return codes;
+  if (at == std::string::npos) return {};
   std::string text = footer.substr(at + kExitCode.size());
   text = text.substr(0, text.find("\n\n"));
   // Commands with many codes have a line for each; the others have one sentence.
-  if (text.starts_with('\n')) {
-    for (std::string_view line : base::Split(text, '\n')) {
-      line = base::TrimSpace(line);
-      if (!BeginsWithCode(line)) continue;
-      codes.push_back({std::string(line.substr(0, 1)), std::string(base::TrimSpace(line.substr(1)))});
-    }
-    return codes;
-  }
-  AddOnOneLine(base::ReplaceAll(text, "\n", " "), codes);
-  if (!codes.empty() && codes.back().meaning.ends_with('.')) codes.back().meaning.pop_back();
-  return codes;
+  if (text.starts_with('\n')) return MeaningsIn(text, '\n');
+  if (text.ends_with('.')) text.pop_back();
+  return MeaningsIn(base::ReplaceAll(text, "\n", " "), ',');
+}
+
+std::string ExitCodeRow(const std::string& name, ExitMeanings meanings) {
+  std::string row = "| " + name + " |";
+  for (const char* code : {"0", "1", "2", "3", "4"}) row += " " + CellText(meanings[code]) + " |";
+  return row + "\n";
 }
 
 std::string Options(const std::vector<CommandHelp>& commands) {
@@ -181,9 +161,10 @@ std::string Options(const std::vector<CommandHelp>& commands) {
 
 std::string ExitCodes(const std::vector<CommandHelp>& commands) {
   std::string table = "| command | 0 | 1 | 2 | 3 | 4 |\n|---|---|---|---|---|---|\n";
-  AddRow("prefetchd with `--once`", CodesOfAgent(), table);
+  // The text that the --help of prefetchd shows.
+  table += ExitCodeRow("prefetchd with `--once`", MeaningsIn(config::kOnceExitCodes, ','));
   for (const CommandHelp& command : commands) {
-    AddRow("prefetchctl " + command.words, ExitCodesIn(command.footer), table);
+    table += ExitCodeRow("prefetchctl " + command.words, ExitCodesIn(command.footer));
   }
   return table;
 }
