@@ -25,6 +25,7 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/process_stat.h"
+#include "base/scrub.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/timed_reader.h"
@@ -35,7 +36,7 @@
 #include "node_agent.h"
 #include "pulling/change_pins.h"
 #include "screen/status_table.h"
-#include "status/documents.h"
+#include "status/status_json.h"
 
 namespace prefetch {
 namespace {
@@ -203,7 +204,7 @@ int ExitIfReaderHangs(int code) {
 
 ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
   // Texts of runtimes and registries may hold what steers a terminal.
-  std::cout << screen::StatusTable(status::WithoutControls(status::DocumentOf(snapshot)), {});
+  std::cout << base::WithoutControls(base::ToUtf8(screen::StatusTable(status::DocumentOf(snapshot), {})));
   if (snapshot.readiness.ready) return kOk;
   if (snapshot.readiness.reason == plan::Reason::kListInvalid ||
       snapshot.readiness.reason == plan::Reason::kListEmptyOfSources ||

@@ -410,11 +410,6 @@ base::Result<ImageDocument> ParseImageDocument(std::string_view json) {
   return ParseDocument<ImageDocument>(json, "ImageStatus", "image document", {});
 }
 
-StatusDocument WithoutControls(StatusDocument document) {
-  Rows(Scrubber<StatusDocument>{document}, static_cast<const StatusDocument*>(nullptr));
-  return document;
-}
-
 const std::vector<std::string>& HiddenMembers() {
   static const std::vector<std::string> kHidden = [] {
     std::vector<std::string> paths;

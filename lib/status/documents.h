@@ -357,9 +357,6 @@ std::string ToJson(const ImageDocument& document);
 base::Result<StatusDocument> ParseStatusDocument(std::string_view json);
 base::Result<ImageDocument> ParseImageDocument(std::string_view json);
 
-// The document with control characters of all its texts as blanks, as if it had been read.
-StatusDocument WithoutControls(StatusDocument document);
-
 // The members of a status document that View::kPublic lacks, sorted, in JSON's names: "problems",
 // "images.message".
 const std::vector<std::string>& HiddenMembers();

@@ -325,43 +325,6 @@ class MemberReader {
   T& of_;
 };
 
-// Makes all texts harmless to a terminal.
-template <typename T>
-struct Scrubber {
-  T& of;
-
-  template <typename M>
-  void operator()(const char*, M T::*member, unsigned, const char*, EnumWords = nullptr) const {
-    Scrub(of.*member);
-  }
-  template <typename M>
-  void Inline(M T::*member) const {
-    Scrub(of.*member);
-  }
-
- private:
-  static void Scrub(std::string& text) { text = base::WithoutControls(base::ToUtf8(text)); }
-  template <auto kLast, auto kName>
-  static void Scrub(doc::EnumText<kLast, kName>& value) {
-    std::string text = value.text();
-    Scrub(text);
-    value = doc::EnumText<kLast, kName>(std::move(text));
-  }
-  static void Scrub(std::pair<std::string, std::string>& texts) { Scrub(texts.first), Scrub(texts.second); }
-  template <typename M>
-  static void Scrub(std::optional<M>& value) {
-    if (value) Scrub(*value);
-  }
-  template <typename M>
-  static void Scrub(std::vector<M>& items) {
-    for (M& item : items) Scrub(item);
-  }
-  template <typename M>
-  static void Scrub(M& value) {
-    if constexpr (HasRows<M>) Rows(Scrubber<M>{value}, static_cast<const M*>(nullptr));
-  }
-};
-
 // Collects the paths of members that are not public, but for what is below such a one.
 template <typename T>
 struct Hidden {
