@@ -61,17 +61,6 @@ std::vector<std::string> Arguments(int argc, char** argv) {
   return out;
 }
 
-// Returns the word in the place of a command; empty if there is none. CLI11's own error would only say that a
-// command is required.
-std::string UnknownCommand(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) {
-    if (std::string word = UnknownCommand(*command); !word.empty()) return word;
-  }
-  if (app.get_require_subcommand_min() == 0 || !app.get_subcommands().empty()) return "";
-  std::vector<std::string> words = app.remaining();
-  return words.empty() || words.front().starts_with('-') ? "" : words.front();
-}
-
 // Output that could not be written is a failure, whatever the command itself achieved.
 int CheckOutputDelivered(int exit_code) {
   base::Status printed = base::StdoutDelivered();
@@ -82,18 +71,6 @@ int CheckOutputDelivered(int exit_code) {
 // form (https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/).
 std::string CalledAs(const std::string& program) {
   return program == "kubectl-prefetch" ? "kubectl prefetch" : "prefetchctl";
-}
-
-// Returns "prefetchctl list check --help" for the recognised command, so that the hint leads to the right
-// page.
-std::string HelpOf(const CLI::App& app, const std::string& called_as) {
-  std::string words = called_as;
-  std::vector<CLI::App*> below = app.get_subcommands();
-  while (!below.empty()) {
-    words += " " + below.front()->get_name();
-    below = std::vector<CLI::App*>(below.front()->get_subcommands());
-  }
-  return words + " --help";
 }
 
 // Returns the parent of the command `words`: the command that all but the last word name. It precedes `words`
@@ -128,6 +105,20 @@ const CLI::App& RecognisedCommand(const CLI::App& app) {
   return below.empty() ? app : RecognisedCommand(*below.front());
 }
 
+// Returns "prefetchctl list check", for a hint that leads to the right page.
+std::string WordsOf(const CLI::App& command, const std::string& called_as) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? called_as : WordsOf(*parent, called_as) + " " + command.get_name();
+}
+
+// Returns the word in the place of a command; empty if there is none. CLI11's own error would only say that a
+// command is required.
+std::string UnknownCommand(const CLI::App& recognised) {
+  const std::vector<std::string> words = recognised.remaining();
+  const bool is_missing = recognised.get_require_subcommand_min() > 0;
+  return !is_missing || words.empty() || words.front().starts_with('-') ? "" : words.front();
+}
+
 // Returns the flag or command that `word` probably means; empty if it resembles none. Hidden commands are not
 // suggested.
 std::string SuggestedWord(const CLI::App& app, const std::string& word) {
@@ -144,21 +135,21 @@ std::string SuggestedWord(const CLI::App& app, const std::string& word) {
 
 // Prints the usage error as one sentence.
 int PrintUsageError(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
-  std::string word = UnknownCommand(app);
-  std::string what = word.empty() ? UsageErrorText(RecognisedCommand(app), error)
-                                  : "there is no command " + base::ToUtf8(word);
-  const std::vector<std::string> extras = RecognisedCommand(app).remaining();
+  const CLI::App& command = RecognisedCommand(app);
+  std::string word = UnknownCommand(command);
+  std::string what =
+      word.empty() ? UsageErrorText(command, error) : "there is no command " + base::ToUtf8(word);
   if (word.empty()) {
     // Only a flag among the unknown words can be compared with the command's flags.
+    const std::vector<std::string> extras = command.remaining();
     auto flag = std::find_if(extras.begin(), extras.end(),
                              [](const std::string& extra) { return extra.starts_with("-"); });
     if (flag != extras.end()) word = *flag;
   }
-  if (const std::string meant = word.empty() ? "" : SuggestedWord(RecognisedCommand(app), word);
-      !meant.empty()) {
+  if (const std::string meant = word.empty() ? "" : SuggestedWord(command, word); !meant.empty()) {
     what += "; did you mean " + meant + "?";
   }
-  std::cerr << "prefetchctl: " << what << " (see " << HelpOf(app, called_as) << ")\n";
+  std::cerr << "prefetchctl: " << what << " (see " << WordsOf(command, called_as) << " --help)\n";
   return kBadInput;
 }
 
