@@ -127,11 +127,10 @@ constexpr std::chrono::milliseconds kPullPollInterval{200};
 // Time for the agent to write its answer, after its registries have answered.
 constexpr std::chrono::milliseconds kAnswerReserve{750};
 
-// Items that go into one request, by their numbers.
+// Items that go into one request, by their numbers. They have one policy.
 struct Batch {
   std::vector<std::size_t> items;
   std::size_t bytes = 0;
-  bool may_take_long = false;  // the agent may have to ask a registry
 };
 
 // Maximum number of questions in one request. The agent asks registries one after the other within a request,
@@ -166,8 +165,7 @@ std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
     std::vector<Batch>& lane = lanes[LaneOf(question)];
     if (lane.empty() || lane.back().items.size() == MostInBatch(question.policy) ||
         lane.back().bytes + bytes > kMostQuestionBytes) {
-      bool may_take_long = question.policy != image::PullPolicy::kNever;
-      lane.push_back({.items = {}, .bytes = 0, .may_take_long = may_take_long});
+      lane.emplace_back();
     }
     lane.back().items.push_back(i);
     lane.back().bytes += bytes;
@@ -230,7 +228,7 @@ class CheckRun {
         status::CheckRequest request{.questions = {}, .pull = pull_};
         for (std::size_t i : open) request.questions.push_back(items_[i].question);
         // Answered questions are not asked again; only those whose image is being pulled.
-        open = MergeAnswers(open, AskWithRetries(std::move(request), batch->may_take_long));
+        open = MergeAnswers(open, AskWithRetries(std::move(request)));
         if (!open.empty() && !AwaitPulls(open)) break;
       }
     }
@@ -322,15 +320,16 @@ class CheckRun {
   }
 
   // Asks until there is an answer: the agent may not be there yet, or may just restart.
-  base::Result<status::CheckResult> AskWithRetries(status::CheckRequest request, bool may_take_long) {
+  base::Result<status::CheckResult> AskWithRetries(status::CheckRequest request) PREFETCH_EXCLUDES(mutex_) {
     RetryPause pauses(call_.deadline);
+    const bool may_ask_registry = request.questions.front().policy != image::PullPolicy::kNever;
     while (true) {
       request.wait = LongPollTimeout();
       request.within = RegistryTimeout();
       // Questions that need no registry and no pull are answered at once. A time limit for these finds an
       // agent that accepts connections and hangs.
       base::Duration within = base::Duration::max() / 4;
-      if (!may_take_long && !request.pull) within = kAnswerTimeout;
+      if (!may_ask_registry && !request.pull) within = kAnswerTimeout;
       base::Duration retry_after{};
       auto result = agent_.Check(call_, request, within, &retry_after);
       if (result || !IsTransient(result.error().code()) || call_.Stopped()) return result;
