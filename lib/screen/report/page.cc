@@ -37,20 +37,21 @@ std::string Headline(const Fleet& fleet) {
 }
 
 void WriteHead(Html& out, const Fleet& fleet) {
-  out.Tag("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-      // The policy allows only our own script and style. Even if markup got past the escaping, it could
-      // neither run nor fetch anything.
-      .Tag("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ")
+  // The policy allows only our own script and style. Even if markup got past the escaping, it could neither
+  // run nor fetch anything.
+  out.Write(
+         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+         "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ")
       .Markup(PolicyHash(PageFiles().at("page.js")))
-      .Tag("; style-src ")
+      .Write("; style-src ")
       .Markup(PolicyHash(PageFiles().at("page.css")))
-      .Tag("; base-uri 'none'; form-action 'none'\">\n")
-      .Tag("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-      .Tag("<meta name=\"color-scheme\" content=\"light dark\">\n<title>prefetchd: ")
-      .Text(Headline(fleet))
-      .Tag("</title>\n<style>")
+      .Write(
+          "; base-uri 'none'; form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width, "
+          "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>prefetchd: "
+          "{}</title>\n<style>",
+          Headline(fleet))
       .Markup(PageFiles().at("page.css"))
-      .Tag("</style>\n</head>\n<body>\n");
+      .Write("</style>\n</head>\n<body>\n");
 }
 
 // Returns the lists of the agents, that of most nodes first.
@@ -76,7 +77,7 @@ using Shares = std::vector<std::pair<NodeLook, std::size_t>>;
 // Draws shares of a whole as a bar. It is hidden from screen readers, since the numbers beside it say the
 // same.
 void WriteBar(Html& out, const Shares& shares, std::size_t whole) {
-  out.Tag("<svg class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
+  out.Write("<svg class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
   std::size_t from = 0, counted = 0;
   for (const auto& [look, share] : shares) {
     counted += share;
@@ -84,26 +85,26 @@ void WriteBar(Html& out, const Shares& shares, std::size_t whole) {
     // A part takes at least 4 of 1000 units, so that a single node of a large fleet is visible.
     const std::size_t width = share > 0 ? std::max<std::size_t>(to - from, 4) : 0;
     if (width > 0) {
-      out.Tag("<rect class=\"").Text(look.tone).Tag("\" x=\"").Number(std::min<std::size_t>(from, 996));
-      out.Tag("\" width=\"").Number(width).Tag("\" height=\"10\"/>");
+      out.Write("<rect class=\"{}\" x=\"{}\" width=\"{}\" height=\"10\"/>", look.tone,
+                std::to_string(std::min<std::size_t>(from, 996)), std::to_string(width));
     }
     from = to;
   }
-  out.Tag("</svg>\n");
+  out.Write("</svg>\n");
 }
 
 // Writes a tile for each share, and their bar. `beside`: tiles of what is no share of the whole.
 void WriteTiles(Html& out, std::string_view heading, const Shares& shares, std::size_t whole,
                 const Shares& beside = {}) {
-  out.Tag("<h2>").Text(heading).Tag("</h2>\n<ul class=\"tiles\">\n");
+  out.Write("<h2>{}</h2>\n<ul class=\"tiles\">\n", heading);
   for (const Shares* tiles : {&shares, &beside}) {
     for (const auto& [look, number] : *tiles) {
-      out.Tag("<li class=\"").Text(look.tone).Tag("\"><b>").Text(FormatNumber(number));
-      out.Tag("</b> <span><i class=\"key ").Text(look.tone).Tag("\" aria-hidden=\"true\">").Text(look.sign);
-      out.Tag("</i> ").Text(look.word).Tag("</span></li>\n");
+      out.Write(
+          "<li class=\"{}\"><b>{}</b> <span><i class=\"key {}\" aria-hidden=\"true\">{}</i> {}</span></li>\n",
+          look.tone, FormatNumber(number), look.tone, look.sign, look.word);
     }
   }
-  out.Tag("</ul>\n");
+  out.Write("</ul>\n");
   WriteBar(out, shares, whole);
 }
 
@@ -117,7 +118,7 @@ void WriteNodeTiles(Html& out, const Fleet& fleet) {
               {kSilentLook, fleet.unreachable}},
              fleet.CountedNodes(), leaving);
   if (fleet.bytes_left > 0) {
-    out.Tag("<p class=\"left\">").Text(RemainingText(fleet)).Tag("</p>\n");
+    out.Write("<p class=\"left\">{}</p>\n", RemainingText(fleet));
   }
 }
 
@@ -143,27 +144,24 @@ void WriteImageTiles(Html& out, const Report& report) {
 void WriteHeader(Html& out, const Report& report, base::WallTime time) {
   const Fleet& fleet = report.fleet;
   const std::string stamp = base::Rfc3339(time);
-  out.Tag("<header>\n<p class=\"brand\">prefetchd · status report</p>\n<h1>")
-      .Text(Headline(fleet))
-      .Tag("</h1>\n");
-  out.Tag("<p class=\"sub\"><time datetime=\"").Text(stamp).Tag("\">").Text(stamp).Tag("</time> · ");
-  out.Text(FormatCount(report.images.size(), "image", "images")).Tag(" · ").Text(ListText(fleet));
-  out.Tag("</p>\n");
+  out.Write(
+      "<header>\n<p class=\"brand\">prefetchd · status report</p>\n<h1>{}</h1>\n<p class=\"sub\"><time "
+      "datetime=\"{}\">{}</time> · {} · {}</p>\n",
+      Headline(fleet), stamp, stamp, FormatCount(report.images.size(), "image", "images"), ListText(fleet));
   if (!report.names_suffix.empty()) {
-    out.Tag("<p class=\"note\">Names of nodes are without their common end <code>").Text(report.names_suffix);
-    out.Tag("</code>.</p>\n");
+    out.Write("<p class=\"note\">Names of nodes are without their common end <code>{}</code>.</p>\n",
+              report.names_suffix);
   }
   if (fleet.public_only > 0) {
     const bool all = fleet.public_only == fleet.CountedNodes() - fleet.no_detail;
-    out.Tag("<p class=\"note\">Not all is shown: ").Text(kHiddenText);
-    if (!all) out.Tag(" (on ").Text(FormatCount(fleet.public_only, "node", "nodes")).Tag(")");
-    out.Tag(".</p>\n");
+    out.Write("<p class=\"note\">Not all is shown: {}", kHiddenText);
+    if (!all) out.Write(" (on {})", FormatCount(fleet.public_only, "node", "nodes"));
+    out.Write(".</p>\n");
   }
-  out.Tag(
-         "</header>\n<nav aria-label=\"Sections\"><a href=\"#causes\">Causes</a> <a href=\"#map\">Images by "
-         "node</a> ")
-      .Tag("<a href=\"#nodes\">Nodes</a> <a href=\"#freshness\">Freshness</a> <a href=\"#disk\">Disk</a> ")
-      .Tag("<a href=\"#pulls\">Slowest pulls</a></nav>\n");
+  out.Write(
+      "</header>\n<nav aria-label=\"Sections\"><a href=\"#causes\">Causes</a> <a href=\"#map\">Images by "
+      "node</a> <a href=\"#nodes\">Nodes</a> <a href=\"#freshness\">Freshness</a> <a href=\"#disk\">Disk</a> "
+      "<a href=\"#pulls\">Slowest pulls</a></nav>\n");
 }
 
 }  // namespace
@@ -194,13 +192,12 @@ const NodeLook& LookOf(const FleetNode& node) {
 }
 
 void WriteLetter(Html& out, const PageData& parts, std::uint32_t state) {
-  out.Tag("<i class=\"key ").Text(ToneName(parts.report.states[state].tone)).Tag("\">");
-  out.Text(parts.letters[state]).Tag("</i>");
+  out.Write("<i class=\"key {}\">{}</i>", ToneName(parts.report.states[state].tone), parts.letters[state]);
 }
 
 void WriteState(Html& out, const PageData& parts, std::uint32_t state) {
   WriteLetter(out, parts, state);
-  out.Tag(" ").Text(StateText(parts.report.states[state]));
+  out.Write(" {}", StateText(parts.report.states[state]));
 }
 
 std::string SomeNames(const std::vector<std::string>& names, std::size_t most) {
@@ -221,22 +218,22 @@ std::string Page(const Report& report, base::WallTime time) {
   Html out;
   WriteHead(out, report.fleet);
   WriteHeader(out, report, time);
-  out.Tag("<main>\n<section id=\"summary\" class=\"summary\" aria-label=\"Summary\">\n<div>");
+  out.Write("<main>\n<section id=\"summary\" class=\"summary\" aria-label=\"Summary\">\n<div>");
   WriteNodeTiles(out, report.fleet);
-  out.Tag("</div>\n<div>");
+  out.Write("</div>\n<div>");
   WriteImageTiles(out, report);
-  out.Tag("</div>\n</section>\n");
+  out.Write("</div>\n</section>\n");
   WriteCauses(out, parts);
   WriteMap(out, parts);
   WriteNodes(out, parts);
   WriteFreshness(out, parts);
   WriteDisk(out, parts);
   WritePulls(out, parts);
-  out.Tag("</main>\n<footer><p>Made by <code>prefetchctl status -o html</code> (prefetchd " PREFETCH_VERSION
-          "). The page is a picture of one moment; it fetches nothing and sends "
-          "nothing.</p></footer>\n<script>")
+  out.Write("</main>\n<footer><p>Made by <code>prefetchctl status -o html</code> (prefetchd " PREFETCH_VERSION
+            "). The page is a picture of one moment; it fetches nothing and sends "
+            "nothing.</p></footer>\n<script>")
       .Markup(PageFiles().at("page.js"))
-      .Tag("</script>\n</body>\n</html>\n");
+      .Write("</script>\n</body>\n</html>\n");
   return std::move(out).Take();
 }
 

@@ -68,113 +68,102 @@ namespace {
 constexpr const char* kWhyNotListed =
     "Nothing: the node's list does not have the image, or has it for other nodes (platforms, nodeSelector).";
 
-// Begins a table, whose caption is for screen readers. `attributes` are our own markup.
+// Begins a table. Its caption is for screen readers, unless it is shown. `attributes` are our own markup.
 void BeginTable(Html& out, std::string_view attributes, std::string_view caption,
-                std::initializer_list<std::string_view> columns) {
-  out.Tag("<div class=\"wide\"><table").Markup(attributes).Tag(">\n<caption class=\"vh\">").Text(caption);
-  out.Tag("</caption>\n<thead><tr>");
-  for (std::string_view column : columns) out.Tag("<th scope=\"col\">").Text(column).Tag("</th>");
-  out.Tag("</tr></thead>\n<tbody>\n");
+                std::initializer_list<std::string_view> columns, bool shows_caption = false) {
+  out.Write("<div class=\"wide\"><table").Markup(attributes).Write(">\n<caption");
+  out.Markup(shows_caption ? "" : " class=\"vh\"").Write(">{}</caption>\n<thead><tr>", caption);
+  for (std::string_view column : columns) out.Write("<th scope=\"col\">{}</th>", column);
+  out.Write("</tr></thead>\n<tbody>\n");
 }
 
 void WriteLegend(Html& out, const PageData& parts) {
-  out.Tag("<details class=\"legend\"><summary>What the letters mean</summary>\n");
+  out.Write("<details class=\"legend\"><summary>What the letters mean</summary>\n");
   BeginTable(out, " id=\"legend\"", "Letters", {"Letter", "State", "Reason", "What to do"});
   for (std::uint32_t i = 0; i < parts.report.states.size(); i++) {
     const ImageState& state = parts.report.states[i];
-    out.Tag("<tr data-tone=\"").Text(ToneName(state.tone)).Tag("\"><th scope=\"row\">");
+    out.Write("<tr data-tone=\"{}\"><th scope=\"row\">", ToneName(state.tone));
     WriteLetter(out, parts, i);
-    out.Tag("</th><td>").Text(StateText(state));
-    if (state.tone == Tone::kOptional) out.Tag(", optional");
-    if (state.tone == Tone::kStale) out.Tag(", ready but not current");
-    out.Tag("</td><td>").Text(state.reason).Tag("</td><td>");
-    out.Text(state.tone == Tone::kNotListed ? kWhyNotListed : status::WordsFor(state.reason).advice);
-    out.Tag("</td></tr>\n");
+    const char* more = state.tone == Tone::kOptional ? ", optional"
+                       : state.tone == Tone::kStale  ? ", ready but not current"
+                                                     : "";
+    out.Write("</th><td>{}{}</td><td>{}</td><td>{}</td></tr>\n", StateText(state), more, state.reason,
+              state.tone == Tone::kNotListed ? kWhyNotListed : status::WordsFor(state.reason).advice);
   }
-  out.Tag("</tbody></table></div></details>\n");
+  out.Write("</tbody></table></div></details>\n");
 }
 
 void WriteUniform(Html& out, const PageData& parts) {
   if (parts.map.uniform.empty()) return;
-  out.Tag("<h3>The same on every node that lists them</h3>\n");
+  out.Write("<h3>The same on every node that lists them</h3>\n");
   for (const HeatMap::UniformGroup& uniform : parts.map.uniform) {
     const bool ready = parts.report.states[uniform.state].tone == Tone::kReady;
     // Ready images need no attention, and a long list would push everything below it out of view.
     const bool fold = ready || uniform.images.size() > 20;
-    if (fold) {
-      out.Tag("<details class=\"alike\"><summary>");
-    } else {
-      out.Tag("<div class=\"alike\"><p>");
-    }
+    out.Markup(fold ? "<details class=\"alike\"><summary>" : "<div class=\"alike\"><p>");
     WriteState(out, parts, uniform.state);
-    out.Tag(": ").Text(FormatCount(uniform.images.size(), "image", "images"));
-    out.Markup(fold ? "</summary>\n<ul class=\"names\">\n" : "</p>\n<ul class=\"names\">\n");
-    for (std::uint32_t image : uniform.images)
-      out.Tag("<li>").Text(parts.report.images[image]).Tag("</li>\n");
+    out.Write(": {}", FormatCount(uniform.images.size(), "image", "images"))
+        .Markup(fold ? "</summary>\n<ul class=\"names\">\n" : "</p>\n<ul class=\"names\">\n");
+    for (std::uint32_t image : uniform.images) out.Write("<li>{}</li>\n", parts.report.images[image]);
     out.Markup(fold ? "</ul></details>\n" : "</ul></div>\n");
   }
 }
 
 // The script reads this table and draws the map from it. Without script, the table itself is the map.
 void WriteLetters(Html& out, const PageData& parts) {
-  out.Tag("<div id=\"letters\">\n<p>Each letter is one column; the list below names its nodes.</p>\n");
+  out.Write("<div id=\"letters\">\n<p>Each letter is one column; the list below names its nodes.</p>\n");
   BeginTable(out, "", "States of images that differ between nodes, a letter a column",
              {"Image", "Nodes not ready", "States by column"});
   for (const HeatMap::Row& row : parts.map.rows) {
-    out.Tag("<tr data-image=\"").Number(row.image).Tag("\"><th scope=\"row\">");
-    out.Text(parts.report.images[row.image]).Tag("</th><td>").Text(FormatNumber(row.not_ready)).Tag(" of ");
-    out.Text(FormatNumber(row.listed)).Tag("</td><td class=\"cells\">");
-    for (std::uint32_t state : row.states) out.Text(parts.letters[state]);
-    out.Tag("</td></tr>\n");
+    out.Write("<tr data-image=\"{}\"><th scope=\"row\">{}</th><td>{} of {}</td><td class=\"cells\">",
+              std::to_string(row.image), parts.report.images[row.image], FormatNumber(row.not_ready),
+              FormatNumber(row.listed));
+    for (std::uint32_t state : row.states) out.Write("{}", parts.letters[state]);
+    out.Write("</td></tr>\n");
   }
-  out.Tag("</tbody></table></div>\n<details><summary>Nodes of each column</summary>\n<ol id=\"columns\">\n");
+  out.Write(
+      "</tbody></table></div>\n<details><summary>Nodes of each column</summary>\n<ol id=\"columns\">\n");
   for (const HeatMap::Column& column : parts.map.columns) {
-    out.Tag("<li>").Text(SomeNames(NamesOf(parts.report, column.nodes), SIZE_MAX)).Tag("</li>\n");
+    out.Write("<li>{}</li>\n", SomeNames(NamesOf(parts.report, column.nodes), SIZE_MAX));
   }
-  out.Tag("</ol></details>\n</div>\n");
+  out.Write("</ol></details>\n</div>\n");
 }
 
 // Controls that only work with script. They are hidden until the script shows them.
 void WriteControls(Html& out, const PageData& parts) {
-  out.Tag(
-         "<form id=\"filter\" hidden>\n<label>Image <input id=\"by-image\" type=\"search\" "
-         "autocomplete=\"off\" ")
-      .Tag("placeholder=\"part of its name\"></label>\n<label>Node <input id=\"by-node\" type=\"search\" ")
-      .Tag(
-          "autocomplete=\"off\" placeholder=\"part of its name\"></label>\n<label>State <select "
-          "id=\"by-state\">")
-      .Tag("<option value=\"\">any</option><option value=\"!\">not ready</option>\n");
+  out.Write(
+      "<form id=\"filter\" hidden>\n<label>Image <input id=\"by-image\" type=\"search\" autocomplete=\"off\" "
+      "placeholder=\"part of its name\"></label>\n<label>Node <input id=\"by-node\" type=\"search\" "
+      "autocomplete=\"off\" placeholder=\"part of its name\"></label>\n<label>State <select "
+      "id=\"by-state\"><option value=\"\">any</option><option value=\"!\">not ready</option>\n");
   for (std::uint32_t i = 0; i < parts.report.states.size(); i++) {
     const ImageState& state = parts.report.states[i];
     if (state.tone == Tone::kNotListed) continue;
-    out.Tag("<option value=\"").Text(parts.letters[i]).Tag("\">").Text(parts.letters[i]).Tag(" ");
-    out.Text(StateText(state)).Tag("</option>\n");
+    out.Write("<option value=\"{}\">{} {}</option>\n", parts.letters[i], parts.letters[i], StateText(state));
   }
-  out.Tag("</select></label>\n<button type=\"reset\">Clear</button>\n</form>\n")
-      .Tag("<p id=\"shown\" role=\"status\" hidden></p>\n")
-      .Tag(
-          "<div id=\"grid\" class=\"wide\" role=\"region\" aria-label=\"Heat map\" tabindex=\"0\" "
-          "hidden></div>\n")
-      .Tag("<div id=\"pager\" hidden></div>\n<p id=\"cell\" role=\"status\" hidden></p>\n");
+  out.Write(
+      "</select></label>\n<button type=\"reset\">Clear</button>\n</form>\n<p id=\"shown\" role=\"status\" "
+      "hidden></p>\n<div id=\"grid\" class=\"wide\" role=\"region\" aria-label=\"Heat map\" tabindex=\"0\" "
+      "hidden></div>\n<div id=\"pager\" hidden></div>\n<p id=\"cell\" role=\"status\" hidden></p>\n");
 }
 
 }  // namespace
 
 void WriteMap(Html& out, const PageData& parts) {
-  out.Tag("<section id=\"map\">\n<h2>Images by node</h2>\n");
+  out.Write("<section id=\"map\">\n<h2>Images by node</h2>\n");
   if (parts.map.answered == 0) {
-    out.Tag("<p>No agent was heard, so nothing is known about images.</p>\n</section>\n");
+    out.Write("<p>No agent was heard, so nothing is known about images.</p>\n</section>\n");
     return;
   }
   if (!parts.map.rows.empty()) {
-    out.Tag("<p>").Text(FormatCount(parts.map.rows.size(), "image differs", "images differ"));
-    out.Tag(" between nodes. Nodes that are alike share a column.</p>\n");
+    out.Write("<p>{} between nodes. Nodes that are alike share a column.</p>\n",
+              FormatCount(parts.map.rows.size(), "image differs", "images differ"));
     WriteControls(out, parts);
     WriteLetters(out, parts);
   }
   WriteUniform(out, parts);
   WriteLegend(out, parts);
-  out.Tag("</section>\n");
+  out.Write("</section>\n");
 }
 
 namespace {
@@ -186,12 +175,11 @@ constexpr std::size_t kPullsShown = 10;
 
 void WritePullRow(Html& out, const PullTimes& times) {
   const auto nodes = static_cast<std::int64_t>(times.nodes);
-  out.Tag("<tr><th scope=\"row\">").Text(times.image).Tag("</th><td class=\"n\">");
-  out.Text(base::HumanTime(times.slowest)).Tag("</td><td>").Text(times.slowest_node);
-  out.Tag("</td><td class=\"n\">").Text(base::HumanTime(times.all / nodes)).Tag("</td><td class=\"n\">");
-  out.Text(FormatNumber(times.nodes)).Tag("</td><td class=\"n\">");
-  if (times.bytes > 0) out.Text(base::HumanBytes(times.bytes));
-  out.Tag("</td></tr>\n");
+  out.Write(
+      "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td "
+      "class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+      times.image, base::HumanTime(times.slowest), times.slowest_node, base::HumanTime(times.all / nodes),
+      FormatNumber(times.nodes), times.bytes > 0 ? base::HumanBytes(times.bytes) : "");
 }
 
 void WriteStale(Html& out, const PageData& parts, const std::vector<const FleetGroup*>& stale) {
@@ -199,36 +187,30 @@ void WriteStale(Html& out, const PageData& parts, const std::vector<const FleetG
   for (std::size_t i = 0; i < std::min(stale.size(), kStaleShown); i++) {
     const FleetGroup& one = *stale[i];
     const std::uint32_t state = parts.report.StateIndex({one.tone, one.reason});
-    out.Tag("<tr data-at=\"").Number(parts.report.ImageIndex(one.image)).Tag(":").Text(parts.letters[state]);
-    out.Tag("\"><th scope=\"row\">").Text(one.image).Tag("</th><td class=\"state\">");
+    out.Write("<tr data-at=\"{}:{}\"><th scope=\"row\">{}</th><td class=\"state\">",
+              std::to_string(parts.report.ImageIndex(one.image)), parts.letters[state], one.image);
     WriteState(out, parts, state);
-    out.Tag("</td><td class=\"n\">").Text(FormatNumber(one.nodes.size())).Tag("</td><td>");
-    out.Text(SomeNames(one.nodes, kNamedNodes)).Tag("</td><td class=\"m\">");
-    out.Text(MessageText(one.message, one.other_messages));
+    out.Write("</td><td class=\"n\">{}</td><td>{}</td><td class=\"m\">{}", FormatNumber(one.nodes.size()),
+              SomeNames(one.nodes, kNamedNodes), MessageText(one.message, one.other_messages));
     const std::string advice = status::WordsFor(one.reason).advice;
-    if (!advice.empty()) out.Tag("<br><b>What to do:</b> ").Text(advice);
-    out.Tag("</td></tr>\n");
+    if (!advice.empty()) out.Write("<br><b>What to do:</b> {}", advice);
+    out.Write("</td></tr>\n");
   }
-  out.Tag("</tbody></table></div>\n");
+  out.Write("</tbody></table></div>\n");
   if (stale.size() > kStaleShown) {
-    out.Tag("<p>").Text(FormatNumber(stale.size() - kStaleShown)).Tag(" more are in the map.</p>\n");
+    out.Write("<p>{} more are in the map.</p>\n", FormatNumber(stale.size() - kStaleShown));
   }
 }
 
 void WriteAway(Html& out, const Report& report) {
-  out.Tag(
-         "<div class=\"wide\"><table>\n<caption>Registries that do not answer; images on the nodes stay in "
-         "use")
-      .Tag("</caption>\n<thead><tr><th scope=\"col\">Registry</th><th scope=\"col\">Reason</th>")
-      .Tag(
-          "<th scope=\"col\">Nodes</th><th scope=\"col\">For</th><th "
-          "scope=\"col\">Message</th></tr></thead>\n<tbody>\n");
+  BeginTable(out, "", "Registries that do not answer; images on the nodes stay in use",
+             {"Registry", "Reason", "Nodes", "For", "Message"}, true);
   for (const auto& [name, away] : report.unreachable_registries) {
-    out.Tag("<tr><th scope=\"row\">").Text(name).Tag("</th><td>").Text(status::WordsFor(away.trouble).state);
-    out.Tag("</td><td class=\"n\">").Text(FormatNumber(away.nodes)).Tag("</td><td>");
-    out.Text(base::HumanTime(away.longest)).Tag("</td><td>").Text(away.message).Tag("</td></tr>\n");
+    out.Write("<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td></tr>\n",
+              name, status::WordsFor(away.trouble).state, FormatNumber(away.nodes),
+              base::HumanTime(away.longest), away.message);
   }
-  out.Tag("</tbody></table></div>\n");
+  out.Write("</tbody></table></div>\n");
 }
 
 }  // namespace
@@ -239,46 +221,47 @@ void WriteFreshness(Html& out, const PageData& parts) {
     // Stale images are in `non_blocking`, because they keep no node from being ready.
     if (group.tone == Tone::kStale) stale.push_back(&group);
   }
-  out.Tag("<section id=\"freshness\">\n<h2>Freshness</h2>\n<p>");
+  out.Write("<section id=\"freshness\">\n<h2>Freshness</h2>\n<p>");
   const std::size_t checked = parts.report.checked_images;
   const std::size_t blocked = parts.report.blocked_images;
   if (parts.report.nodes.empty()) {
-    out.Tag("No node matches.");
+    out.Write("No node matches.");
   } else if (checked == 0) {
-    out.Tag(
+    out.Write(
         "The list asks no registry about images that are on the nodes (<code>refresh: IfNotPresent</code>).");
     // Nothing is stale, but the registry's answer keeps images from being ready. "None is out of date" would
     // be misleading here.
   } else if (stale.empty() && blocked > 0) {
-    out.Text(FormatCount(checked, "image is", "images are"));
-    out.Tag(" compared with the registry. ").Text(FormatCount(blocked, "image is", "images are"));
-    out.Tag(" not ready because of its answer: see <a href=\"#causes\">causes</a>.");
+    out.Write(
+        "{} compared with the registry. {} not ready because of its answer: see <a "
+        "href=\"#causes\">causes</a>.",
+        FormatCount(checked, "image is", "images are"), FormatCount(blocked, "image is", "images are"));
   } else if (stale.empty()) {
-    out.Tag("✓ ").Text(FormatCount(checked, "image is", "images are"));
-    out.Tag(" compared with the registry, and none is known to be out of date.");
+    out.Write("✓ {} compared with the registry, and none is known to be out of date.",
+              FormatCount(checked, "image is", "images are"));
   } else {
-    out.Text(FormatCount(checked, "image is", "images are"))
-        .Tag(" compared with the registry. Ready, but not current:");
+    out.Write("{} compared with the registry. Ready, but not current:",
+              FormatCount(checked, "image is", "images are"));
   }
-  out.Tag("</p>\n");
+  out.Write("</p>\n");
   if (!stale.empty()) WriteStale(out, parts, stale);
   if (!parts.report.unreachable_registries.empty()) WriteAway(out, parts.report);
-  out.Tag("</section>\n");
+  out.Write("</section>\n");
 }
 
 void WritePulls(Html& out, const PageData& parts) {
   const Report& report = parts.report;
-  out.Tag("<section id=\"pulls\">\n<h2>Slowest pulls</h2>\n");
+  out.Write("<section id=\"pulls\">\n<h2>Slowest pulls</h2>\n");
   if (report.pulls.empty()) {
-    out.Tag("<p>No agent reported the duration of a pull.</p>\n</section>\n");
+    out.Write("<p>No agent reported the duration of a pull.</p>\n</section>\n");
     return;
   }
-  out.Tag("<p>The newest pull of each image on each node, from its start to its end.</p>\n");
+  out.Write("<p>The newest pull of each image on each node, from its start to its end.</p>\n");
   BeginTable(out, "", "Slowest pulls",
              {"Image", "Slowest", "On node", "On average", "Nodes", "Size on disk"});
   for (std::size_t i = 0; i < std::min(report.pulls.size(), kPullsShown); i++)
     WritePullRow(out, report.pulls[i]);
-  out.Tag("</tbody></table></div>\n</section>\n");
+  out.Write("</tbody></table></div>\n</section>\n");
 }
 
 namespace {
@@ -315,14 +298,15 @@ std::string NodeReasonText(const Report& report, const ReportNode& node) {
 
 void WriteNodeRow(Html& out, const Report& report, const ReportNode& shown) {
   const FleetNode& node = shown.node;
-  out.Tag("<tr><th scope=\"row\">").Text(node.name).Tag("</th><td class=\"state\"><i class=\"key ");
   const NodeLook& look = LookOf(node);
-  out.Text(look.tone).Tag("\" aria-hidden=\"true\">").Text(look.sign).Tag("</i> ").Text(look.word);
-  out.Tag("</td><td class=\"n\">");
-  if (node.detail) out.Text(FormatNumber(node.required_ready)).Tag("/").Text(FormatNumber(node.required));
-  out.Tag("</td><td>").Text(NodeReasonText(report, shown)).Tag("</td><td>");
-  if (node.detail) out.Tag("<code>").Text(ShortHash(node.list_hash)).Tag("</code>");
-  out.Tag("</td><td>").Text(shown.runtime).Tag("</td><td>").Text(shown.kubelet).Tag("</td></tr>\n");
+  out.Write(
+      "<tr><th scope=\"row\">{}</th><td class=\"state\"><i class=\"key {}\" aria-hidden=\"true\">{}</i> "
+      "{}</td><td class=\"n\">",
+      node.name, look.tone, look.sign, look.word);
+  if (node.detail) out.Write("{}/{}", FormatNumber(node.required_ready), FormatNumber(node.required));
+  out.Write("</td><td>{}</td><td>", NodeReasonText(report, shown));
+  if (node.detail) out.Write("<code>{}</code>", ShortHash(node.list_hash));
+  out.Write("</td><td>{}</td><td>{}</td></tr>\n", shown.runtime, shown.kubelet);
 }
 
 void WriteNodeRows(Html& out, const Report& report, const std::vector<const ReportNode*>& nodes,
@@ -330,7 +314,7 @@ void WriteNodeRows(Html& out, const Report& report, const std::vector<const Repo
   BeginTable(out, " class=\"nodes\"", "Nodes",
              {"Node", "State", "Required images ready", "Why", "List", "Runtime", "kubelet"});
   for (std::size_t i = from; i < to; i++) WriteNodeRow(out, report, *nodes[i]);
-  out.Tag("</tbody></table></div>\n");
+  out.Write("</tbody></table></div>\n");
 }
 
 // A node's disk, with the room that is left after kubelet's reserve and the missing images; negative if they
@@ -361,20 +345,17 @@ void WriteDiskRow(Html& out, const Disk& shown) {
   // "used * 100" could overflow, so the capacity is divided instead. The "+ 1" prevents a division by zero
   // below 100 bytes.
   const std::uint64_t percent = disk.capacity_bytes == 0 ? 0 : used / (disk.capacity_bytes / 100 + 1);
-  out.Tag("<tr><th scope=\"row\">").Text(shown.node->node.name).Tag("</th><td class=\"n\">");
-  out.Tag("<meter min=\"0\" max=\"100\" value=\"")
-      .Number(percent)
-      .Tag("\" aria-hidden=\"true\">")
-      .Number(percent);
-  out.Tag(" %</meter> ")
-      .Number(percent)
-      .Tag(" %</td><td class=\"n\">")
-      .Text(base::HumanBytes(disk.available_bytes));
-  out.Tag("</td><td class=\"n\">");
-  out.Text(disk.kept_free_bytes == 0 ? "not known" : base::HumanBytes(disk.kept_free_bytes));
-  out.Tag("</td><td class=\"n\">").Text(base::HumanBytes(disk.needed_bytes)).Tag("</td><td>");
-  out.Text(disk.pressure ? "✕ no room for the list" : shown.spare < 0 ? "▸ may not fit" : "✓ fits");
-  out.Tag("</td></tr>\n");
+  out.Write(
+      "<tr><th scope=\"row\">{}</th><td class=\"n\"><meter min=\"0\" max=\"100\" value=\"{}\" "
+      "aria-hidden=\"true\">{} %</meter> {} %</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+      "class=\"n\">{}</td><td>{}</td></tr>\n",
+      shown.node->node.name, std::to_string(percent), std::to_string(percent), std::to_string(percent),
+      base::HumanBytes(disk.available_bytes),
+      disk.kept_free_bytes == 0 ? "not known" : base::HumanBytes(disk.kept_free_bytes),
+      base::HumanBytes(disk.needed_bytes),
+      disk.pressure     ? "✕ no room for the list"
+      : shown.spare < 0 ? "▸ may not fit"
+                        : "✓ fits");
 }
 
 }  // namespace
@@ -391,52 +372,52 @@ void WriteNodes(Html& out, const PageData& parts) {
     // Nodes that are leaving the cluster come last: nobody needs to act on them.
     return a_leaves != b_leaves ? b_leaves : a->node.state > b->node.state;
   });
-  out.Tag("<section id=\"nodes\">\n<h2>Nodes</h2>\n");
-  if (parts.report.nodes.empty()) out.Tag("<p>No node matches.</p>\n");
+  out.Write("<section id=\"nodes\">\n<h2>Nodes</h2>\n");
+  if (parts.report.nodes.empty()) out.Write("<p>No node matches.</p>\n");
   if (!others.empty()) {
     const std::size_t first = std::min(others.size(), kNodesShown);
     WriteNodeRows(out, parts.report, others, 0, first);
     if (first < others.size()) {
-      out.Tag("<details><summary>").Text(FormatNumber(others.size() - first)).Tag(" more nodes</summary>\n");
+      out.Write("<details><summary>{} more nodes</summary>\n", FormatNumber(others.size() - first));
       WriteNodeRows(out, parts.report, others, first, others.size());
-      out.Tag("</details>\n");
+      out.Write("</details>\n");
     }
   }
   if (!ready.empty()) {
     // Ready nodes are folded, unless they are few and the section shows no others.
     const bool few = ready.size() <= 20 && others.empty();
-    out.Markup(few ? "<details open><summary>" : "<details><summary>");
-    out.Text(FormatCount(ready.size(), "ready node", "ready nodes")).Tag("</summary>\n");
+    out.Write("<details{}><summary>{}</summary>\n", few ? " open" : "",
+              FormatCount(ready.size(), "ready node", "ready nodes"));
     WriteNodeRows(out, parts.report, ready, 0, ready.size());
-    out.Tag("</details>\n");
+    out.Write("</details>\n");
   }
-  out.Tag("</section>\n");
+  out.Write("</section>\n");
 }
 
 void WriteDisk(Html& out, const PageData& parts) {
   const std::vector<Disk> disks = Disks(parts.report);
-  out.Tag("<section id=\"disk\">\n<h2>Disk</h2>\n");
+  out.Write("<section id=\"disk\">\n<h2>Disk</h2>\n");
   if (disks.empty()) {
-    out.Tag("<p>No agent reported the size of its image filesystem.</p>\n</section>\n");
+    out.Write("<p>No agent reported the size of its image filesystem.</p>\n</section>\n");
     return;
   }
   const auto under_pressure = static_cast<std::size_t>(
       std::count_if(disks.begin(), disks.end(), [](const Disk& disk) { return disk.node->disk->pressure; }));
-  out.Tag("<p>");
+  out.Write("<p>");
   const std::size_t not_reported = parts.report.nodes.size() - disks.size();
   if (under_pressure == 0 && not_reported == 0) {
-    out.Tag("✓ No node is short of room for its list.");
+    out.Write("✓ No node is short of room for its list.");
   } else if (under_pressure == 0) {
-    out.Text(FormatCount(disks.size(), "node has", "nodes have")).Tag(" room for the list; ");
-    out.Text(FormatCount(not_reported, "node did", "nodes did")).Tag(" not tell.");
+    out.Write("{} room for the list; {} not tell.", FormatCount(disks.size(), "node has", "nodes have"),
+              FormatCount(not_reported, "node did", "nodes did"));
   } else {
-    out.Tag("✕ ").Text(FormatCount(under_pressure, "node lacks", "nodes lack")).Tag(" room for the list.");
+    out.Write("✕ {} room for the list.", FormatCount(under_pressure, "node lacks", "nodes lack"));
   }
-  out.Tag(" The image filesystems with the least room:</p>\n");
+  out.Write(" The image filesystems with the least room:</p>\n");
   BeginTable(out, "", "Room on image filesystems",
              {"Node", "Used", "Free", "Must stay free", "Absent images need", "State"});
   for (std::size_t i = 0; i < std::min(disks.size(), kDisksShown); i++) WriteDiskRow(out, disks[i]);
-  out.Tag("</tbody></table></div>\n</section>\n");
+  out.Write("</tbody></table></div>\n</section>\n");
 }
 
 namespace {
@@ -491,15 +472,14 @@ std::string GroupText(const FleetGroup& group) {
 
 void WriteHeading(Html& out, std::string_view tone, std::string_view letter, const std::string& word,
                   const std::string& reason) {
-  out.Tag("<article class=\"cause ").Text(tone).Tag("\">\n<h3><i class=\"key ").Text(tone).Tag("\">");
-  out.Text(letter).Tag("</i> ").Text(word);
-  if (!reason.empty()) out.Tag(" <code>").Text(reason).Tag("</code>");
-  out.Tag("</h3>\n");
+  out.Write("<article class=\"cause {}\">\n<h3><i class=\"key {}\">{}</i> {}", tone, tone, letter, word);
+  if (!reason.empty()) out.Write(" <code>{}</code>", reason);
+  out.Write("</h3>\n");
 }
 
 void WriteAdvice(Html& out, const std::string& reason) {
   const std::string advice = status::WordsFor(reason).advice;
-  if (!advice.empty()) out.Tag("<p class=\"do\"><b>What to do:</b> ").Text(advice).Tag(".</p>\n");
+  if (!advice.empty()) out.Write("<p class=\"do\"><b>What to do:</b> {}.</p>\n", advice);
 }
 
 void WriteRows(Html& out, const PageData& parts, const Cause& cause, std::size_t from, std::size_t to) {
@@ -509,43 +489,36 @@ void WriteRows(Html& out, const PageData& parts, const Cause& cause, std::size_t
   for (std::size_t i = from; i < to; i++) {
     const FleetGroup& group = *cause.images[i];
     // For a cell of the map, the script finds the message in this row by image index and letter.
-    out.Tag("<tr data-at=\"").Number(report.ImageIndex(group.image)).Tag(":");
-    out.Text(parts.letters[cause.state]);
-    out.Tag("\"><th scope=\"row\">").Text(group.image).Tag("</th><td class=\"n\">");
-    out.Text(FormatNumber(group.nodes.size())).Tag("</td><td>");
-    out.Text(SomeNames(group.nodes, kNodesNamed)).Tag("</td><td class=\"m\">");
-    out.Text(GroupText(group)).Tag("</td></tr>\n");
+    out.Write(
+        "<tr data-at=\"{}:{}\"><th scope=\"row\">{}</th><td class=\"n\">{}</td><td>{}</td><td "
+        "class=\"m\">{}</td></tr>\n",
+        std::to_string(report.ImageIndex(group.image)), parts.letters[cause.state], group.image,
+        FormatNumber(group.nodes.size()), SomeNames(group.nodes, kNodesNamed), GroupText(group));
   }
-  out.Tag("</tbody></table></div>\n");
+  out.Write("</tbody></table></div>\n");
 }
 
 void WriteCause(Html& out, const PageData& parts, const Cause& cause) {
   const Report& report = parts.report;
   const ImageState& state = report.states[cause.state];
   WriteHeading(out, ToneName(state.tone), parts.letters[cause.state], StateText(state), state.reason);
-  out.Tag("<p class=\"scope\">").Text(FormatCount(cause.images.size(), "image", "images")).Tag(" on ");
-  out.Text(FormatNumber(cause.nodes.size()))
-      .Tag(" of ")
-      .Text(FormatCount(report.fleet.CountedNodes(), "node", "nodes"));
-  if (state.tone == Tone::kOptional) out.Tag(". Optional, so readiness does not depend on it");
-  out.Tag("</p>\n");
+  out.Write("<p class=\"scope\">{} on {} of {}{}</p>\n", FormatCount(cause.images.size(), "image", "images"),
+            FormatNumber(cause.nodes.size()), FormatCount(report.fleet.CountedNodes(), "node", "nodes"),
+            state.tone == Tone::kOptional ? ". Optional, so readiness does not depend on it" : "");
   WriteAdvice(out, state.reason);
   const std::size_t all = cause.images.size(), shown = std::min(all, kMostRows);
   // A single remaining row is shown, since the line that unfolds it would take the same room.
   const std::size_t first = all <= kRowsShown + 1 ? all : kRowsShown;
   WriteRows(out, parts, cause, 0, first);
   if (first < shown) {
-    out.Tag("<details><summary>").Text(FormatCount(shown - first, "more image", "more images"));
-    out.Tag("</summary>\n");
+    out.Write("<details><summary>{}</summary>\n", FormatCount(shown - first, "more image", "more images"));
     WriteRows(out, parts, cause, first, shown);
-    out.Tag("</details>\n");
+    out.Write("</details>\n");
   }
   if (shown < all) {
-    out.Tag("<p>")
-        .Text(FormatNumber(all - shown))
-        .Tag(" more images are left out here; the map has them.</p>\n");
+    out.Write("<p>{} more images are left out here; the map has them.</p>\n", FormatNumber(all - shown));
   }
-  out.Tag("</article>\n");
+  out.Write("</article>\n");
 }
 
 void WriteNodeCause(Html& out, const Report& report, const FleetGroup& group) {
@@ -553,31 +526,33 @@ void WriteNodeCause(Html& out, const Report& report, const FleetGroup& group) {
   const std::string word = status::WordsFor(group.reason).state;
   const NodeLook& look = failing ? kFailingLook : group.detail ? kMovingLook : kSilentLook;
   WriteHeading(out, look.tone, look.sign, word, group.reason);
-  out.Tag("<p class=\"scope\">The node itself, on ").Text(FormatNumber(group.nodes.size())).Tag(" of ");
-  out.Text(FormatCount(report.fleet.CountedNodes(), "node", "nodes"));
-  if (group.state == NodeState::kReady) out.Tag(", ready by the cluster's own signs");
-  out.Tag("</p>\n");
+  out.Write("<p class=\"scope\">The node itself, on {} of {}", FormatNumber(group.nodes.size()),
+            FormatCount(report.fleet.CountedNodes(), "node", "nodes"));
+  if (group.state == NodeState::kReady) out.Write(", ready by the cluster's own signs");
+  out.Write("</p>\n");
   WriteAdvice(out, group.reason);
-  out.Tag("<p>").Text(MessageText(base::Truncate(group.message, 1000), group.other_messages)).Tag("</p>\n");
-  out.Tag("<p class=\"names\">").Text(SomeNames(group.nodes, 20)).Tag("</p>\n</article>\n");
+  out.Write("<p>{}</p>\n<p class=\"names\">{}</p>\n</article>\n",
+            MessageText(base::Truncate(group.message, 1000), group.other_messages),
+            SomeNames(group.nodes, 20));
 }
 
 void WriteProblem(Html& out, const Report& report, const NodeProblem& problem) {
   // A problem of the node alone does not make it fail, so it has the tone of a node that progresses.
   WriteHeading(out, "moving", "!", "problem", "");
-  out.Tag("<p class=\"scope\">The node itself, on ").Text(FormatNumber(problem.nodes.size())).Tag(" of ");
-  out.Text(FormatCount(report.fleet.CountedNodes(), "node", "nodes"));
-  out.Tag("</p>\n<p>").Text(problem.text).Tag("</p>\n<p class=\"names\">");
-  out.Text(SomeNames(problem.nodes, 20)).Tag("</p>\n</article>\n");
+  out.Write(
+      "<p class=\"scope\">The node itself, on {} of {}</p>\n<p>{}</p>\n<p "
+      "class=\"names\">{}</p>\n</article>\n",
+      FormatNumber(problem.nodes.size()), FormatCount(report.fleet.CountedNodes(), "node", "nodes"),
+      problem.text, SomeNames(problem.nodes, 20));
 }
 
 }  // namespace
 
 void WriteCauses(Html& out, const PageData& parts) {
   const std::vector<Cause> causes = Causes(parts.report);
-  out.Tag("<section id=\"causes\">\n<h2>Causes</h2>\n");
+  out.Write("<section id=\"causes\">\n<h2>Causes</h2>\n");
   if (parts.report.nodes.empty()) {
-    out.Tag("<p>No node matches.</p>\n</section>\n");
+    out.Write("<p>No node matches.</p>\n</section>\n");
     return;
   }
   bool any = !causes.empty() || !parts.report.problems.empty();
@@ -601,14 +576,12 @@ void WriteCauses(Html& out, const PageData& parts) {
   for (std::size_t i = 0; i < std::min(parts.report.problems.size(), kMostProblems); i++)
     WriteProblem(out, parts.report, parts.report.problems[i]);
   if (parts.report.problems.size() > kMostProblems) {
-    out.Tag("<p>")
-        .Text(FormatNumber(parts.report.problems.size() - kMostProblems))
-        .Tag(" more problems of nodes: see ");
-    out.Tag("<code>prefetchctl status</code> there.</p>\n");
+    out.Write("<p>{} more problems of nodes: see <code>prefetchctl status</code> there.</p>\n",
+              FormatNumber(parts.report.problems.size() - kMostProblems));
   }
   images(false);
-  if (!any) out.Tag("<p class=\"good\">✓ Nothing is in the way: every image is ready on every node.</p>\n");
-  out.Tag("</section>\n");
+  if (!any) out.Write("<p class=\"good\">✓ Nothing is in the way: every image is ready on every node.</p>\n");
+  out.Write("</section>\n");
 }
 
 }  // namespace prefetch::screen::report

@@ -5,8 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "screen/report/gather.h"
@@ -24,24 +27,28 @@ std::string FormatNumber(std::uint64_t number);
 // "1 node", "1,000 nodes".
 std::string FormatCount(std::uint64_t number, const char* one, const char* many);
 
+// Our own markup: a literal, in which each {} is the place of a text. Another number of places does not
+// compile.
+template <std::size_t kTexts>
+struct Literal {
+  template <std::size_t N>
+  consteval Literal(const char (&literal)[N]) : markup(literal, N - 1) {  // NOLINT: of a literal
+    std::size_t places = 0;
+    for (std::size_t i = 0; i + 1 < N; i++) places += literal[i] == '{' && literal[i + 1] == '}' ? 1 : 0;
+    if (places != kTexts) throw "each text has one place";
+  }
+  std::string_view markup;
+};
+
 // Text of a page, with the text of others escaped. Names, reasons and messages come from images, nodes and
-// registries. Tag() takes literals alone, so that such a text can only get in through Text(), which escapes
-// it.
+// registries. Write() takes literals as markup, so that such a text can only get into a place of one,
+// escaped.
 class Html {
  public:
-  // Appends our own markup: a literal.
-  template <std::size_t N>
-  Html& Tag(const char (&literal)[N]) {
-    text_.append(literal, N - 1);
-    return *this;
-  }
-  Html& Text(std::string_view text) {
-    text_ += Escaped(text);
-    return *this;
-  }
-  Html& Number(std::uint64_t number) {
-    text_ += std::to_string(number);
-    return *this;
+  // Appends our own markup, with each text in its place.
+  template <typename... Texts>
+  Html& Write(std::type_identity_t<Literal<sizeof...(Texts)>> literal, const Texts&... texts) {
+    return Fill(literal.markup, {std::string_view(texts)...});
   }
   // Appends finished markup: that of another Html, or an embedded file.
   Html& Markup(std::string_view markup) {
@@ -51,6 +58,15 @@ class Html {
   std::string Take() && { return std::move(text_); }
 
  private:
+  Html& Fill(std::string_view markup, std::initializer_list<std::string_view> texts) {
+    for (std::string_view text : texts) {
+      const std::size_t place = markup.find("{}");
+      text_.append(markup.substr(0, place)).append(Escaped(text));
+      markup.remove_prefix(place + 2);
+    }
+    return Markup(markup);
+  }
+
   std::string text_;
 };
 
