@@ -20,9 +20,9 @@ struct UnlistedImage {
   std::string image;  // as the runtime has it: normalised
   std::string image_id;
   std::uint64_t size_bytes = 0;
-  base::WallTime first_seen;
-  base::WallTime arrived_at;  // the newest time that it came
-  bool present = true;        // still there
+  // The first and the newest time that it came. None: a document of another agent does not tell.
+  std::optional<base::WallTime> first_seen, arrived_at;
+  bool present = true;  // still there
 
   friend bool operator==(const UnlistedImage&, const UnlistedImage&) = default;
 };

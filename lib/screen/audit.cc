@@ -56,7 +56,7 @@ void MostNodesFirst(std::vector<AuditFinding>& findings) {
 
 // Adds what one node reports about the image. The earliest first sight and the latest arrival count over all
 // nodes.
-void MergeUnlisted(const status::StatusUnlisted& seen, const std::string& node, AuditFinding& finding) {
+void MergeUnlisted(const plan::UnlistedImage& seen, const std::string& node, AuditFinding& finding) {
   finding.image = seen.image;
   finding.nodes.push_back(node);
   finding.present = finding.present || seen.present;
@@ -172,7 +172,7 @@ Audit MakeAudit(const AuditFacts& facts) {
   Audit audit{.nodes = facts.nodes.size()};
   for (const AuditNode& node : facts.nodes) {
     audit.answered += node.HasReported() ? 1 : 0;
-    for (const status::StatusUnlisted& seen : node.unlisted) {
+    for (const plan::UnlistedImage& seen : node.unlisted) {
       // An image without a time counts, since it may have come later.
       bool early = facts.since && seen.arrived_at && *seen.arrived_at < *facts.since;
       if (early || seen.image.empty() || image::MatchesAny(facts.ignore, seen.image)) continue;

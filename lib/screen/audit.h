@@ -21,7 +21,7 @@ struct AuditNode {
   bool answered = false;
   std::string error;                    // why it was not heard
   std::optional<base::WallTime> since;  // its agent looks since then; none: it does not tell
-  std::vector<status::StatusUnlisted> unlisted;
+  std::vector<plan::UnlistedImage> unlisted;
   std::uint64_t left_out = 0;
   bool hidden = false;  // its agent shows this to callers with a token only
 

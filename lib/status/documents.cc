@@ -255,13 +255,13 @@ static void Rows(V&& v, const StatusRegistryServer*) {
 }
 
 template <typename V>
-static void Rows(V&& v, const StatusUnlisted*) {
-  v("image", &StatusUnlisted::image, 0, "Name of the image");
-  v("imageID", &StatusUnlisted::image_id, 0, "Its id in the runtime");
-  v("sizeBytes", &StatusUnlisted::size_bytes, 0, "Its size, as the runtime reports it");
-  v("firstSeen", &StatusUnlisted::first_seen, 0, "When the agent first saw it");
-  v("arrivedAt", &StatusUnlisted::arrived_at, 0, "When it came last");
-  v("present", &StatusUnlisted::present, 0, "Whether it is still there");
+static void Rows(V&& v, const plan::UnlistedImage*) {
+  v("image", &plan::UnlistedImage::image, 0, "Name of the image");
+  v("imageID", &plan::UnlistedImage::image_id, 0, "Its id in the runtime");
+  v("sizeBytes", &plan::UnlistedImage::size_bytes, 0, "Its size, as the runtime reports it");
+  v("firstSeen", &plan::UnlistedImage::first_seen, 0, "When the agent first saw it");
+  v("arrivedAt", &plan::UnlistedImage::arrived_at, 0, "When it came last");
+  v("present", &plan::UnlistedImage::present, 0, "Whether it is still there");
 }
 
 template <typename V>

@@ -264,16 +264,6 @@ struct StatusKubelet {
   friend bool operator==(const StatusKubelet&, const StatusKubelet&) = default;
 };
 
-// A name that came while the agent looked, and is on no list.
-struct StatusUnlisted {
-  std::string image, image_id;
-  std::uint64_t size_bytes = 0;
-  std::optional<base::WallTime> first_seen, arrived_at;
-  bool present = true;
-
-  friend bool operator==(const StatusUnlisted&, const StatusUnlisted&) = default;
-};
-
 // Kind NodeStatus.
 struct StatusDocument {
   std::vector<std::string> hidden;  // the members that only known callers see; empty: none
@@ -292,13 +282,15 @@ struct StatusDocument {
   std::vector<StatusRegistryServer> registries;
   std::vector<std::string> problems;
   std::vector<StatusImage> images;
-  std::optional<std::vector<StatusUnlisted>> unlisted;  // none: not known yet
-  std::optional<base::WallTime> unlisted_since;         // none: not known yet
+  std::optional<std::vector<plan::UnlistedImage>> unlisted;  // none: not known yet
+  std::optional<base::WallTime> unlisted_since;              // none: not known yet
   std::optional<std::uint64_t> unlisted_left_out;
   std::string unlisted_reason;  // why `unlisted` is not known
 
   // Returns the unlisted images, as far as they are known.
-  std::vector<StatusUnlisted> Unlisted() const { return unlisted.value_or(std::vector<StatusUnlisted>()); }
+  std::vector<plan::UnlistedImage> Unlisted() const {
+    return unlisted.value_or(std::vector<plan::UnlistedImage>());
+  }
 
   friend bool operator==(const StatusDocument&, const StatusDocument&) = default;
 };

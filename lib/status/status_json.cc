@@ -234,15 +234,7 @@ void AddUnlisted(const plan::Unlisted* unlisted, StatusDocument& document) {
     document.unlisted_reason = "not known yet";
     return;
   }
-  document.unlisted.emplace();
-  for (const plan::UnlistedImage& image : unlisted->images) {
-    document.unlisted->push_back({.image = image.image,
-                                  .image_id = image.image_id,
-                                  .size_bytes = image.size_bytes,
-                                  .first_seen = image.first_seen,
-                                  .arrived_at = image.arrived_at,
-                                  .present = image.present});
-  }
+  document.unlisted = unlisted->images;
   document.unlisted_since = unlisted->since;
   document.unlisted_left_out = unlisted->left_out;
 }

@@ -45,7 +45,7 @@ TEST_ROWS(Rows, PulledMessageTest,
           {"NoName", "Successfully pulled image \"\" in 1s", "", std::nullopt},
           {"Cut", "Successfully pulled image \"a", "", std::nullopt}, {"Nothing", "", "", std::nullopt});
 
-AuditNode Saw(const std::string& node, std::vector<status::StatusUnlisted> unlisted) {
+AuditNode Saw(const std::string& node, std::vector<plan::UnlistedImage> unlisted) {
   return {.node = node,
           .answered = true,
           .error = "",
@@ -53,7 +53,7 @@ AuditNode Saw(const std::string& node, std::vector<status::StatusUnlisted> unlis
           .unlisted = std::move(unlisted)};
 }
 
-status::StatusUnlisted Came(const std::string& image, int when, bool present = true) {
+plan::UnlistedImage Came(const std::string& image, int when, bool present = true) {
   return {.image = image,
           .image_id = "sha256:1",
           .size_bytes = 90'000'000,
