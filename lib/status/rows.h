@@ -74,16 +74,8 @@ class Members {
     if (value->integer < 0) return Fail(name, "a number from 0");
     field = static_cast<std::uint64_t>(value->integer);
   }
-  void Read(const char* name, std::optional<std::uint64_t>& field) const {
-    const doc::Node* found = node_.Find(name);
-    if (found == nullptr || found->kind == doc::Node::Kind::kNull) return;
-    Read(name, field.emplace(0));
-  }
   void Read(const char* name, std::int64_t& field) const {
     if (const doc::Node* value = Find(name, doc::Node::Kind::kInt, "a whole number")) field = value->integer;
-  }
-  void Read(const char* name, std::optional<bool>& field) const {
-    if (const doc::Node* value = Find(name, doc::Node::Kind::kBool, "true or false")) field = value->boolean;
   }
   void Read(const char* name, std::vector<std::pair<std::string, std::string>>& field) const {
     const doc::Node* value = Find(name, doc::Node::Kind::kMapping, "an object");
@@ -94,11 +86,16 @@ class Members {
       field.emplace_back(base::WithoutControls(member.key), base::WithoutControls(member.value.text));
     }
   }
-  void Read(const char* name, std::optional<base::WallTime>& field) const {
+  void Read(const char* name, base::WallTime& field) const {
     const doc::Node* value = Find(name, doc::Node::Kind::kString, "a time");
-    if (value == nullptr) return;
-    field = ParseTime(value->text);
-    if (!field) Fail(name, "a time");
+    const std::optional<base::WallTime> time = value != nullptr ? ParseTime(value->text) : std::nullopt;
+    if (value != nullptr && !time) Fail(name, "a time");
+    field = time.value_or(field);
+  }
+  template <typename T>
+  void Read(const char* name, std::optional<T>& field) const {
+    const doc::Node* found = node_.Find(name);
+    if (found != nullptr && found->kind != doc::Node::Kind::kNull) Read(name, field.emplace());
   }
   void Read(const char* name, std::vector<std::string>& field) const {
     EachItem(name, [&](const doc::Node& item, const std::string& path) {
