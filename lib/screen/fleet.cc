@@ -26,28 +26,6 @@ bool HasNodeProblem(const FleetNode& node) {
          (node.state != NodeState::kReady && node.missing.empty());
 }
 
-// A group while it is being gathered.
-struct GroupBuilder {
-  FleetGroup group;
-  std::map<std::string, std::size_t> messages;
-
-  void Add(const std::string& node, const std::string& message, std::uint64_t bytes_left) {
-    group.nodes.push_back(node);
-    messages[message]++;
-    if (bytes_left <= group.most_bytes_left) return;
-    group.most_bytes_left = bytes_left;
-    group.slowest = node;
-  }
-  FleetGroup Take() && {
-    auto most = std::max_element(messages.begin(), messages.end(),
-                                 [](const auto& a, const auto& b) { return a.second < b.second; });
-    // Messages of one cause differ in details (a time, an address). The most frequent one stands for all.
-    group.message = most->first;
-    group.other_messages = messages.size() - 1;
-    return std::move(group);
-  }
-};
-
 // Groups nodes by cause. Nothing else decides which problems are the same.
 class Groups {
  public:
@@ -55,11 +33,16 @@ class Groups {
     // The message is no part of the key; otherwise every node would be a group of its own.
     auto [found, is_new] =
         by_cause_.try_emplace({like.tone, like.state, like.detail, like.reason, like.image});
+    auto& [group, messages] = found->second;
     if (is_new) {
-      found->second.group = std::move(like);
-      found->second.group.actor = status::ActorOf(found->second.group.reason);
+      group = std::move(like);
+      group.actor = status::ActorOf(group.reason);
     }
-    found->second.Add(node.name, message, bytes_left);
+    group.nodes.push_back(node.name);
+    messages[message]++;
+    if (bytes_left <= group.most_bytes_left) return;
+    group.most_bytes_left = bytes_left;
+    group.slowest = node.name;
   }
   void Add(const FleetNode& node, const FleetMissing& image) {
     NodeState state = image.tone == Tone::kFailing ? NodeState::kFailing
@@ -70,7 +53,15 @@ class Groups {
   }
   std::vector<FleetGroup> Take() && {
     std::vector<FleetGroup> groups;
-    for (auto& [key, builder] : by_cause_) groups.push_back(std::move(builder).Take());
+    for (auto& [key, gathered] : by_cause_) {
+      auto& [group, messages] = gathered;
+      auto most = std::max_element(messages.begin(), messages.end(),
+                                   [](const auto& a, const auto& b) { return a.second < b.second; });
+      // Messages of one cause differ in details (a time, an address). The most frequent one stands for all.
+      group.message = most->first;
+      group.other_messages = messages.size() - 1;
+      groups.push_back(std::move(group));
+    }
     std::stable_sort(groups.begin(), groups.end(), [](const FleetGroup& a, const FleetGroup& b) {
       // Failures come before slow work, and work for an operator comes before problems that pass by
       // themselves.
@@ -84,7 +75,8 @@ class Groups {
 
  private:
   using Key = std::tuple<Tone, NodeState, bool, std::string, std::string>;  // the reason, then the image
-  std::map<Key, GroupBuilder> by_cause_;
+  // Each group while it is gathered, and how often it has each message.
+  std::map<Key, std::pair<FleetGroup, std::map<std::string, std::size_t>>> by_cause_;
 };
 
 Tone ToneOfNode(NodeState state) {
