@@ -47,46 +47,6 @@ bool HasParts(const Node& node) {
   return !node.items.empty() || !node.members.empty();
 }
 
-// Writes JSON, on one line or indented by two spaces. Empty objects and lists stay on one line in both.
-class TreeWriter {
- public:
-  explicit TreeWriter(bool pretty) : pretty_(pretty) {}
-
-  void Write(const Node& node, std::size_t level) {
-    if (!HasParts(node)) return AppendScalar(out_, node);
-    bool sequence = node.kind == Node::Kind::kSequence;
-    out_ += sequence ? '[' : '{';
-    bool first = true;
-    for (const Node& item : node.items) {
-      Next(first, level + 1);
-      Write(item, level + 1);
-    }
-    for (const Member& member : node.members) {
-      Next(first, level + 1);
-      AppendQuoted(out_, member.key);
-      out_ += pretty_ ? ": " : ":";
-      Write(member.value, level + 1);
-    }
-    Break(level);
-    out_ += sequence ? ']' : '}';
-  }
-
-  std::string Take() { return std::move(out_); }
-
- private:
-  void Next(bool& first, std::size_t level) {
-    if (!first) out_ += ',';
-    first = false;
-    Break(level);
-  }
-  void Break(std::size_t level) {
-    if (pretty_) out_.append("\n").append(2 * level, ' ');
-  }
-
-  bool pretty_;
-  std::string out_;
-};
-
 bool MayBePlain(char c) {
   return base::IsAlphanumeric(c) || std::string_view("._/:@-+").find(c) != std::string_view::npos;
 }
@@ -194,14 +154,14 @@ void AppendYaml(std::string& out, const Node& node, std::size_t indent, bool fir
 }  // namespace
 
 std::string WriteJson(const Node& node) {
-  TreeWriter writer(false);
-  writer.Write(node, 0);
+  JsonWriter writer;
+  writer.Tree(node);
   return writer.Take();
 }
 
 std::string WritePrettyJson(const Node& node) {
-  TreeWriter writer(true);
-  writer.Write(node, 0);
+  JsonWriter writer(JsonLayout::kIndented);
+  writer.Tree(node);
   return writer.Take() + "\n";
 }
 
@@ -239,25 +199,49 @@ base::Result<std::string> AsYaml(std::string_view json) {
 
 // A comma stands before every value except the first one after a bracket or a key.
 void JsonWriter::Separate() {
-  if (!first_) text_ += ',';
-  first_ = false;
+  if (last_ == Last::kValue) text_ += ',';
+  if (last_ != Last::kKey) Break();
+  last_ = Last::kValue;
+}
+
+void JsonWriter::Break() {
+  if (layout_ == JsonLayout::kIndented) text_.append("\n").append(2 * level_, ' ');
 }
 
 void JsonWriter::Open(char bracket) {
   Separate();
   text_ += bracket;
-  first_ = true;
+  level_++;
+  last_ = Last::kBracket;
 }
 
+// Empty objects and lists stay on one line.
 void JsonWriter::Close(char bracket) {
+  level_--;
+  if (last_ == Last::kValue) Break();
   text_ += bracket;
-  first_ = false;
+  last_ = Last::kValue;
 }
 
 void JsonWriter::Key(std::string_view name) {
   String(name);
-  text_ += ':';
-  first_ = true;
+  text_ += layout_ == JsonLayout::kIndented ? ": " : ":";
+  last_ = Last::kKey;
+}
+
+void JsonWriter::Tree(const Node& node) {
+  if (node.kind == Node::Kind::kSequence) {
+    BeginArray();
+    for (const Node& item : node.items) Tree(item);
+    EndArray();
+  } else if (node.kind == Node::Kind::kMapping) {
+    BeginObject();
+    for (const doc::Member& member : node.members) Key(member.key), Tree(member.value);
+    EndObject();
+  } else {
+    Separate();
+    AppendScalar(text_, node);
+  }
 }
 
 void JsonWriter::String(std::string_view text) {

@@ -29,12 +29,16 @@ std::string WriteYaml(const Node& node);
 base::Result<std::string> IndentedJson(std::string_view json);
 base::Result<std::string> AsYaml(std::string_view json);
 
+enum class JsonLayout { kOneLine, kIndented };
+
 // Writes JSON member by member, in the order that the document's page has them.
 //
 // jsoncpp sorts members by name, and a tree of a document of 5,000 images costs more than its text. The
 // output is valid if calls nest, for which the caller and its golden tests are responsible.
 class JsonWriter {
  public:
+  explicit JsonWriter(JsonLayout layout = JsonLayout::kOneLine) : layout_(layout) {}
+
   void BeginObject() { Open('{'); }
   void EndObject() { Close('}'); }
   void BeginArray() { Open('['); }
@@ -48,6 +52,8 @@ class JsonWriter {
   void Bool(bool value);
   void Null();
   void Strings(const std::vector<std::string>& items);
+  // A value with all that is in it.
+  void Tree(const Node& node);
 
   // A member in one call.
   void Member(std::string_view name, std::string_view text) { Key(name), String(text); }
@@ -91,9 +97,14 @@ class JsonWriter {
   void Open(char bracket);
   void Close(char bracket);
   void Separate();
+  void Break();
 
+  enum class Last { kBracket, kKey, kValue };
+
+  const JsonLayout layout_;
   std::string text_;
-  bool first_ = true;  // nothing stands before the next value
+  std::size_t level_ = 0;   // of the brackets that are open
+  Last last_ = Last::kKey;  // before the first value, as behind a key, nothing stands between
 };
 
 }  // namespace prefetch::doc
