@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <type_traits>
 #include <utility>
 
 #include "base/log.h"
@@ -31,8 +30,6 @@ constexpr seconds kOnceRuntimeGrace{10};
 constexpr seconds kMaxTurnInterval{12};
 // Interval at which state of unreferenced registries is discarded.
 constexpr std::chrono::minutes kForgetEvery{10};
-// Time limit for deleting the touch pod at exit. The next start deletes a pod that remains.
-constexpr milliseconds kTouchPodDeleteTimeout{500};
 // Time in which an operator's request for a retry waives pull windows. A request that starts no pull, because
 // another client has brought the image, must not waive them for an update of later days.
 constexpr std::chrono::hours kRequestWaivesWindows{1};
@@ -54,13 +51,22 @@ Agent::Agent(Options options, Parts parts)
       entries_(options_.platform, {.labels = std::nullopt, .pending = options_.reads_labels}),
       turns_(started_at_),
       next_turn_(started_at_),
-      lookups_(parts_.keyring, [this](pulling::LookupFinished event) { loop_.Push(std::move(event)); }),
+      lookups_(parts_.keyring,
+               [this](pulling::LookupFinished event) {
+                 loop_.Post("LookupFinished", [this, event = std::move(event)] {
+                   loop_.Changed();
+                   if (lookups_.Handle(event, loop_.now())) metrics_.CredentialsFound(*event.lookup);
+                 });
+               }),
       runtime_(
           loop_, parts_.keyring,
           Observer(parts_.images, parts_.content, ProbeOf(parts_), options_.platform, options_.audit_ignore),
           StaleMounts(options_.mountinfo), parts_.access, options_.endpoint),
-      checks_({.resolver = parts_.registry, .node = options_.platform, .once = options_.once}, parts_.clock,
-              loop_, entries_, lookups_, refusals_, metrics_),
+      checks_({.resolver = parts_.registry,
+               .node = options_.platform,
+               .once = options_.once,
+               .hold_pulls = [this](const RegistryHold& hold) { pulls_->Hold(hold); }},
+              parts_.clock, loop_, entries_, lookups_, refusals_, metrics_),
       pinning_(cri::PinOwner(options_.instance), options_.unpin, parts_.content, loop_, entries_, runtime_),
       // Five kinds of blocking polls: of the runtime, of kubelet, of the progress of pulls, of leases and of
       // pins. A hanging one must not delay the others.
@@ -74,16 +80,14 @@ Agent::Agent(Options options, Parts parts)
         parts_.content, parts_.contents, parts_.clock, options_.platform,
         [this](std::uint64_t bytes) { metrics_.Fetched(bytes); }, options_.limits.download_bytes_per_second);
   }
-  pulls_.emplace(PullOptions{.limits = options_.limits, .instance = options_.instance, .once = options_.once},
-                 pulling::PullDependencies{parts_.images, parts_.content, refusals_, parts_.clock,
-                                           options_.platform, fetcher_ ? &*fetcher_ : nullptr},
-                 ProbeOf(parts_),
-                 PullCollaborators{loop_, entries_, lookups_, metrics_, runtime_, checks_, kubelet_.get()});
+  pulls_.emplace(
+      PullOptions{.limits = options_.limits, .instance = options_.instance, .once = options_.once},
+      pulling::PullDependencies{parts_.images, parts_.content, refusals_, parts_.clock, options_.platform,
+                                fetcher_ ? &*fetcher_ : nullptr},
+      ProbeOf(parts_),
+      PullCollaborators{loop_, entries_, lookups_, metrics_, runtime_, checks_, pinning_, kubelet_.get()});
   if (kubelet_ && options_.touch && parts_.api != nullptr) {
-    touch_pods_.emplace(*options_.touch, *parts_.api, parts_.keyring);
-    touching_.emplace(*touch_pods_, metrics_, [this] { return loop_.Random(); });
-    // A pool of its own: an API server that does not answer holds up touches only.
-    touches_.emplace(1);
+    touching_.emplace(TouchPods(*options_.touch, *parts_.api, parts_.keyring), metrics_, loop_, entries_);
   }
   // Readers may ask the Board before the first turn, so a Snapshot exists from here on: without a list, and
   // not ready.
@@ -96,7 +100,6 @@ void Agent::Release() const {
   loop_.Release();
   entries_.Release();
   lookups_.Release();
-  if (touching_) touching_->Release();
 }
 
 Agent::~Agent() {
@@ -113,36 +116,46 @@ void Agent::StopAll() {
 }
 
 void Agent::SetList(std::shared_ptr<const plan::ImageList> list) {
-  loop_.Push(ListChanged{std::move(list)});
+  loop_.Post("ListChanged", [this, list = std::move(list)] { ApplyList(list); });
 }
 
 void Agent::RecordsChanged(kubelet::FileChanges changes) {
-  loop_.Push(KubeletRecordsChanged{std::move(changes)});
+  loop_.Post("KubeletRecordsChanged", [this, changes = std::move(changes)]() mutable {
+    // The caller does not know whether there is one.
+    if (kubelet_) kubelet_->FilesChanged(std::move(changes));
+  });
 }
 
 void Agent::ImagesChanged() {
-  loop_.Push(RuntimeImagesChanged{});
+  loop_.Post("RuntimeImagesChanged", [this] { runtime_.ImagesAnnounced(); });
 }
 
 void Agent::RequestPull(const image::Reference& reference, base::TimePoint observed_at) {
-  loop_.Push(PullRequested{reference, observed_at});
+  loop_.Post("PullRequested", [this, reference, observed_at] { ApplyPullRequest(reference, observed_at); });
 }
 
 void Agent::Retry(std::vector<std::string> names) {
-  loop_.Push(OperatorRetry{std::move(names)});
+  loop_.Post("OperatorRetry", [this, names = std::move(names)] { ApplyRetry(names); });
 }
 
 void Agent::SetNodeLabels(std::optional<image::NodeLabels> labels) {
-  loop_.Push(NodeLabelsRead{std::move(labels)});
+  loop_.Post("NodeLabelsRead", [this, labels = std::move(labels)] { return ApplyNodeLabels(labels); });
 }
 
 void Agent::ReportProblem(std::string component, std::string problem) {
-  loop_.Push(ProblemReported{std::move(component), std::move(problem)});
+  loop_.Post("ProblemReported", [this, component = std::move(component), problem = std::move(problem)] {
+    if (problem.empty()) {
+      component_problems_.erase(component);
+    } else {
+      component_problems_.insert_or_assign(component, problem);
+    }
+    loop_.Changed();
+  });
 }
 
 void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   // The loop sleeps in PopUntil, which knows nothing of `stop`.
-  std::stop_callback wake(stop, [this] { loop_.Push(Wake{}); });
+  std::stop_callback wake(stop, [this] { loop_.Post("Wake", [] {}); });
   base::TimePoint started = parts_.clock.Now();
   std::optional<Event> event;
   while (!stop.stop_requested() && parts_.clock.Now() < deadline) {
@@ -155,11 +168,11 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   }
   // Events that are still in the inbox are applied before the end: they release the leases of pulls that
   // ended in the meantime.
-  while (std::optional<Event> more = loop_.TryPop()) Handle(*std::move(more));
+  while (std::optional<Event> more = loop_.TryPop()) more->apply();
   pinning_.End();
   if (loop_.changed()) Publish();  // the final Snapshot
   StopAll();
-  DeleteTouchPod();
+  if (touching_) touching_->DeletePodAtExit();
   pulls_->ReleaseLeasesAtExit();
   Release();
 }
@@ -187,13 +200,17 @@ void Agent::Turn(std::optional<Event> event) {
   // A turn costs time for each entry, so a wake-up without news skips it. A due poll of the runtime counts
   // as news, since turns start these polls.
   bool news = std::min(turns_.due(), runtime_.NextTurn(list_epoch_ > 0)) <= loop_.now();
-  if (event) news = Handle(*std::move(event)) || news;
+  if (event) news = event->apply() || news;
   // Events that came meanwhile belong to the same turn.
-  while (std::optional<Event> more = loop_.TryPop()) news = Handle(*std::move(more)) || news;
+  while (std::optional<Event> more = loop_.TryPop()) news = more->apply() || news;
   if (news || loop_.changed()) ProcessEntries();
   // kubelet is polled far more often than turns happen, and most of these polls bring no news. So this stands
   // outside of ProcessEntries.
-  if (kubelet_) kubelet_->StartPollIfDue(poll_workers_, list_epoch_);
+  if (kubelet_) {
+    kubelet_->StartPollIfDue(poll_workers_, list_epoch_, [this](KubeletView::Polled polled) {
+      return ApplyKubeletPoll(std::move(polled));
+    });
+  }
   ReturnMemoryIfIdle();
   next_turn_ = NextWakeTime();
 }
@@ -216,7 +233,8 @@ void Agent::ProcessEntries() {
   // StartDue, too, settles entries: those for which there will be no room.
   settled_ = entries_.Settled();
   if (checks_.Start(runtime_.up(), runtime_.QueryContext())) runtime_.ReportAccess();
-  runtime_.StartPollIfDue(poll_workers_, list_, list_epoch_);
+  runtime_.StartPollIfDue(poll_workers_, list_, list_epoch_,
+                          [this](RuntimePolled polled) { return ApplyPoll(std::move(polled)); });
   pulls_->StartWatchIfDue(poll_workers_);
   pulls_->StartUpdatingLeases(poll_workers_);
   if (list_epoch_ > 0 && (!kubelet_ || kubelet_->polled()))
@@ -247,22 +265,6 @@ void Agent::ReturnMemoryIfIdle() {
   if (loop_.jobs() + lookups_.under_way() > 0 || loop_.now() < return_memory_at_) return;
   base::ReturnFreeMemory();
   return_memory_at_ = base::TimePoint::max();
-}
-
-bool Agent::Handle(Event event) {
-  return std::visit(
-      [this](auto&& one) {
-        // Handlers that return nothing always bring news. Those of frequent events return whether they did,
-        // so that an unchanged poll costs no turn.
-        using Answer = decltype(On(std::forward<decltype(one)>(one)));
-        if constexpr (std::is_void_v<Answer>) {
-          On(std::forward<decltype(one)>(one));
-          return true;
-        } else {
-          return On(std::forward<decltype(one)>(one));
-        }
-      },
-      std::move(event));
 }
 
 // Decides anew about every entry from its facts, so a fact that changes needs no code that updates decisions
@@ -349,27 +351,12 @@ bool Agent::MayTouch() const {
   return touching_ && list_epoch_ > 0 && kubelet_->polled();
 }
 
-// Touches come after pulls in a turn, since an image that is still to be pulled may share the touch pod.
 void Agent::StartTouchIfDue() {
   if (!MayTouch()) return;
   const plan::RuntimeStatus& runtime = runtime_.status();
-  TouchContext context{.kubelet_verifies = kubelet_->Verifies(),
-                       .records_note = kubelet::RecordMismatchReason(runtime.name, runtime.version),
-                       .more_to_come = MorePullsToCome()};
-  base::WallTime wall = loop_.Wall();
-  // NextJob decides by the states that Review has set, and changes some of them: an entry becomes "running".
-  // The second Review shows that in this turn's Snapshot.
-  loop_.ChangedIf(touching_->Review(entries_, context, loop_.now(), wall));
-  std::optional<Touching::Job> job = touching_->NextJob(entries_, loop_.now());
-  loop_.ChangedIf(touching_->Review(entries_, context, loop_.now(), wall));
-  if (!job) return;
-  base::Call call{.stop = loop_.stopping()};
-  loop_.Submit(*touches_, [job = *std::move(job), call]() -> Event { return TouchCallDone{job(call)}; });
-}
-
-void Agent::DeleteTouchPod() {
-  if (!touching_ || !touching_->HasPod()) return;
-  touch_pods_->Sweep(base::Call().Within(kTouchPodDeleteTimeout));
+  touching_->StartIfDue({.kubelet_verifies = kubelet_->Verifies(),
+                         .records_note = kubelet::RecordMismatchReason(runtime.name, runtime.version),
+                         .more_to_come = MorePullsToCome()});
 }
 
 // Returns the time of the next turn that is needed without an event.
@@ -535,12 +522,12 @@ void Agent::Publish() {
 
 // Event handlers: each applies one event to the loop's state.
 
-void Agent::On(ListChanged event) {
+void Agent::ApplyList(std::shared_ptr<const plan::ImageList> list) {
   // The same content may come again, for example when a source is rewritten. It is not logged, and starts no
   // jitter, but is applied: sources and warnings may differ.
-  bool same_hash = list_epoch_ > 0 && event.list->hash == list_->hash;
+  bool same_hash = list_epoch_ > 0 && list->hash == list_->hash;
   std::vector<std::string> known = list_->warnings;
-  list_ = std::move(event.list);
+  list_ = std::move(list);
   // A poll that is running answers for the old list's entries. The epoch lets its answer be recognised and
   // dropped.
   list_epoch_++;
@@ -565,8 +552,7 @@ void Agent::On(ListChanged event) {
 
 // Returns whether a turn is needed. Parts hear of a new runtime before the poll's facts are applied, since
 // these belong to the new one.
-bool Agent::On(RuntimePolled event) {
-  loop_.JobEnded();
+bool Agent::ApplyPoll(RuntimePolled event) {
   // Applied even if the runtime did not answer: the same worker has read the credential files.
   ApplyCredentials(std::move(event.credentials));
   const RuntimeView::News news = runtime_.Handle(event, list_epoch_, entries_.Pulls());
@@ -604,7 +590,7 @@ void Agent::ApplyCredentials(credentials::KeyringHealth health) {
       if (checks_.AppliesTo(entry)) entry.freshness = plan::AfterNewCredentials(entry.freshness, loop_.now());
     }
     // The registry may have refused kubelet for the credential that has just been replaced on the node.
-    if (touching_) touching_->ConditionsChanged(entries_, loop_.now());
+    if (touching_) touching_->ConditionsChanged();
   }
   if (health.problems != credentials_.problems) {
     for (const std::string& problem : health.problems) base::Err("credentials", {{"problem", problem}});
@@ -616,8 +602,8 @@ void Agent::ApplyCredentials(credentials::KeyringHealth health) {
 
 // The Node is read each minute, and mostly says the same. An API server that does not answer leaves the last
 // known labels in force.
-bool Agent::On(NodeLabelsRead event) {
-  plan::ObservedLabels seen{.labels = std::move(event.labels), .pending = false};
+bool Agent::ApplyNodeLabels(std::optional<image::NodeLabels> labels) {
+  plan::ObservedLabels seen{.labels = std::move(labels), .pending = false};
   if (!seen.labels && entries_.labels().labels) return false;
   if (seen == entries_.labels()) return false;
   loop_.Changed();
@@ -629,15 +615,6 @@ bool Agent::On(NodeLabelsRead event) {
   if (kubelet_) kubelet_->ListChanged();
   loop_.PublishAtOnce();  // the node may not have what its labels ask for now
   return true;
-}
-
-void Agent::On(ProblemReported event) {
-  if (event.problem.empty()) {
-    component_problems_.erase(event.component);
-  } else {
-    component_problems_.insert_or_assign(std::move(event.component), std::move(event.problem));
-  }
-  loop_.Changed();
 }
 
 // Applies what a poll has found of one entry. "Vanished" is only an image that was known to be here, so the
@@ -667,69 +644,22 @@ void Agent::ApplyLocal(Entry& entry, std::optional<plan::Local> local) {
   if (kubelet_) kubelet_->ImageChanged(entry);
 }
 
-void Agent::On(KubeletRecordsChanged event) {
-  if (kubelet_)
-    kubelet_->Handle(std::move(event));  // callers of RecordsChanged do not know whether there is one
-}
-
-bool Agent::On(KubeletPolled event) {
-  loop_.JobEnded();
-  const KubeletView::News news = kubelet_->Handle(std::move(event), list_epoch_);
+bool Agent::ApplyKubeletPoll(KubeletView::Polled polled) {
+  const KubeletView::News news = kubelet_->Handle(std::move(polled), list_epoch_);
   if (!news.any) return false;
   const plan::KubeletStatus& status = kubelet_->status();
   // kubelet's garbage collection starts above the high threshold and frees down to the low one (K41). Staying
   // below the low one keeps pulls from triggering it.
   pulls_->UseThreshold(status.gc ? status.gc->low_percent : 0);
   if (!touching_) return true;
-  if (news.restarted) touching_->KubeletRestarted(entries_, loop_.now());
-  if (news.settings) touching_->ConditionsChanged(entries_, loop_.now());
+  if (news.restarted) touching_->KubeletRestarted();
+  if (news.settings) touching_->ConditionsChanged();
   return true;
 }
 
-void Agent::On(PullDone event) {
-  loop_.JobEnded();
-  pinning_.Pulled(event.name);
-  pulls_->Handle(std::move(event));
-}
-
-void Agent::On(const ProgressPolled& event) {
-  loop_.JobEnded();
-  pulls_->Handle(event);
-}
-
-void Agent::On(const SizeQueryDone& event) {
-  loop_.JobEnded();
-  pulls_->Handle(event);
-}
-
-void Agent::On(const pulling::LeasesUpdated& event) {
-  loop_.JobEnded();
-  pulls_->Handle(event);
-}
-
-void Agent::On(const pulling::PinsChanged& event) {
-  loop_.JobEnded();
-  pinning_.Handle(event);
-}
-
-void Agent::On(const RegistryCheckDone& event) {
-  loop_.JobEnded();
-  if (std::optional<RegistryHold> hold = checks_.Handle(event)) pulls_->Hold(*hold);
-}
-
-void Agent::On(TouchCallDone event) {
-  loop_.JobEnded();
-  touching_->Handle(std::move(event.report), entries_, loop_.now(), loop_.Wall());
-}
-
-void Agent::On(const pulling::LookupFinished& event) {
-  loop_.Changed();
-  if (lookups_.Handle(event, loop_.now())) metrics_.CredentialsFound(*event.lookup);
-}
-
-void Agent::On(const OperatorRetry& event) {
+void Agent::ApplyRetry(const std::vector<std::string>& names) {
   std::size_t retried = 0;
-  for (const std::string& name : event.names) {
+  for (const std::string& name : names) {
     Entry* entry = entries_.Find(name);
     if (entry == nullptr || !entry->applies()) continue;
     const bool pulls = pulls_->RetryRequested(*entry);
@@ -749,21 +679,21 @@ bool Agent::MaySkipBackoffFor(const Entry& entry) {
          loop_.now() - entry.history.failed_at >= plan::kRecentFailure && backoff_skips_.TryTake(loop_.now());
 }
 
-void Agent::On(const PullRequested& event) {
-  Entry* entry = entries_.Find(event.reference.Normalized());
+void Agent::ApplyPullRequest(const image::Reference& reference, base::TimePoint observed_at) {
+  Entry* entry = entries_.Find(reference.Normalized());
   if (entry == nullptr) {
-    entry = entries_.Request(event.reference, loop_.now());
+    entry = entries_.Request(reference, loop_.now());
     if (entry == nullptr) return;  // no slot is free; the waiting client asks again
-    base::Info("pull asked for", {{"image", event.reference.written()}});
+    base::Info("pull asked for", {{"image", reference.written()}});
   }
   if (MaySkipBackoffFor(*entry)) pulls_->RetryRequested(*entry);
   // Requests of several preflights arrive in any order.
-  entry->requested_at = std::max(entry->requested_at, event.observed_at);
+  entry->requested_at = std::max(entry->requested_at, observed_at);
   entry->requested_until = loop_.now() + plan::kRequestLifetime;
   loop_.Changed();
   // The image was pulled, and was absent again when the preflight looked. For entries of the list, polls
   // report that.
-  if (entry->on_list || !entry->observed.local || entry->history.pulled_at >= event.observed_at) return;
+  if (entry->on_list || !entry->observed.local || entry->history.pulled_at >= observed_at) return;
   entry->observed.local.reset();
   entry->history = plan::AfterVanished(std::move(entry->history), loop_.now());
 }

@@ -156,32 +156,15 @@ class Agent {
  private:
   bool IsFinished(base::TimePoint started) const;
 
-  // Events in. Returns false if the event brought no news.
-  bool Handle(Event event);
-  void On(Wake) {}
-  void On(ListChanged event);
-  bool On(RuntimePolled event);
-  void On(PullDone event);
-  void On(const ProgressPolled& event);
-  void On(const pulling::LeasesUpdated& event);
-  void On(const pulling::PinsChanged& event);
-  void On(const PullSizeKnown& event) { pulls_->Handle(event); }
-  void On(const SizeQueryDone& event);
-  void On(const ContentFetched& event) { pulls_->Handle(event); }
-  void On(const PullReturned& event) { pulls_->Handle(event); }
-  void On(const PullUnprotected& event) { pulls_->Handle(event); }
-  void On(KubeletRecordsChanged event);
-  void On(RuntimeImagesChanged) { runtime_.ImagesAnnounced(); }
-  bool On(KubeletPolled event);
-  void On(TouchCallDone event);
-  void On(const RegistryCheckDone& event);
-  void On(const PullRequested& event);
-  void On(const OperatorRetry& event);
+  // Events in. The functions that return a bool return false if nothing has changed.
+  void ApplyList(std::shared_ptr<const plan::ImageList> list);
+  bool ApplyPoll(RuntimePolled event);
+  bool ApplyKubeletPoll(KubeletView::Polled polled);
+  void ApplyPullRequest(const image::Reference& reference, base::TimePoint observed_at);
+  void ApplyRetry(const std::vector<std::string>& names);
   // Whether the back-off of a pull that a preflight waits for is skipped.
   bool MaySkipBackoffFor(const Entry& entry);
-  void On(const pulling::LookupFinished& event);
-  void On(ProblemReported event);
-  bool On(NodeLabelsRead event);
+  bool ApplyNodeLabels(std::optional<image::NodeLabels> labels);
   void ApplyCredentials(credentials::KeyringHealth health);
   void ApplyLocal(Entry& entry, std::optional<plan::Local> local);
 
@@ -192,7 +175,6 @@ class Agent {
   bool MorePullsToCome() const;
   bool MayTouch() const;
   void StartTouchIfDue();
-  void DeleteTouchPod();
   void StopAll();
   void ForgetRegistries();
   void ForgetLookups();
@@ -238,11 +220,8 @@ class Agent {
   Pinning pinning_;
   std::optional<pulling::Fetcher> fetcher_;  // none: the runtime fetches everything
   std::optional<Pulls> pulls_;               // always; made after the kubelet
-  std::optional<TouchPods> touch_pods_;
   std::optional<Touching> touching_;
-  // Last: their threads use what stands above.
-  base::Workers poll_workers_;
-  std::optional<base::Workers> touches_;
+  base::Workers poll_workers_;  // last: its threads use what stands above
 };
 
 }  // namespace prefetch::agent

@@ -55,7 +55,7 @@ std::size_t Entries::CountUnselected() const {
 }
 
 // The new vector has the order of the new list, since answers of the runtime are matched to entries by that
-// index (Agent::On(RuntimePolled)). Facts and running pulls move over by name, so that an edit of the list
+// index (Agent::ApplyPoll). Facts and running pulls move over by name, so that an edit of the list
 // repeats no pull.
 void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
   thread_.Check();
@@ -205,7 +205,7 @@ std::size_t Entries::Pulls() const {
       entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.Current() != nullptr; }));
 }
 
-// A quiet loop may ignore a poll without news (Agent::On(RuntimePolled)). An entry that waits for room or for
+// A quiet loop may ignore a poll without news (Agent::ApplyPoll). An entry that waits for room or for
 // its registry is not quiet, since the poll's figures may let it start.
 bool Entries::IsIdle() const {
   thread_.Check();

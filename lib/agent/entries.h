@@ -35,8 +35,8 @@ enum class CancelReason {
 class AdmissionDecision;  // agent/loop.h
 
 // One pull under way: the agent's own fetch if it helps, then PullImage, after a denial with the next
-// credential. Its phases, in order: the agent's own download (ends with ContentFetched), PullImage (ends with
-// PullReturned), verification of the new image (ends with PullDone).
+// credential. Its phases, in order: the agent's own download (PullJob::on_unpack ends it), PullImage
+// (on_returned), verification of the new image.
 struct ActivePull {
   std::uint64_t id = 0;
   std::stop_source stop;
@@ -45,10 +45,10 @@ struct ActivePull {
   // The usable image when it began: a poll may see the new one before the end.
   std::optional<plan::Local> before;
   CancelReason cancel_reason = CancelReason::kNone;
-  plan::FetchPhase fetch = plan::FetchPhase::kDownloads;  // ContentFetched
-  std::shared_ptr<AdmissionDecision> unpack;              // for which its PullImage waits; null: for none
-  std::optional<base::TimePoint> returned;                // PullReturned
-  base::TimePoint cancel_at = base::TimePoint::max();     // a replaced one is cancelled a little later
+  plan::FetchPhase fetch = plan::FetchPhase::kDownloads;
+  std::shared_ptr<AdmissionDecision> unpack;           // for which its PullImage waits; null: for none
+  std::optional<base::TimePoint> returned;             // when PullImage did
+  base::TimePoint cancel_at = base::TimePoint::max();  // a replaced one is cancelled a little later
 };
 
 struct Entry {

@@ -36,8 +36,9 @@ KubeletView::KubeletView(Loop& loop, Entries& entries, credentials::Keyring& key
       entries_(entries),
       keyring_(keyring),
       polls_{.next_quick = loop.now(), .next_full = loop.now()},
-      observer_(std::move(options), [&loop](kubelet::FileChanges changes) {
-        loop.Push(KubeletRecordsChanged{std::move(changes)});
+      observer_(std::move(options), [this](kubelet::FileChanges changes) {
+        loop_.Post("KubeletRecordsChanged",
+                   [this, changes = std::move(changes)]() mutable { FilesChanged(std::move(changes)); });
       }) {}
 
 bool KubeletView::Verifies() const {
@@ -104,7 +105,8 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
   return question;
 }
 
-void KubeletView::StartPollIfDue(base::Workers& workers, std::uint64_t list_epoch) {
+void KubeletView::StartPollIfDue(base::Workers& workers, std::uint64_t list_epoch,
+                                 std::function<bool(Polled)> apply) {
   loop_.Check();
   if (poll_running_ || list_epoch == 0) return;
   const bool touched = files_changed_.all || !files_changed_.names.empty();
@@ -113,15 +115,17 @@ void KubeletView::StartPollIfDue(base::Workers& workers, std::uint64_t list_epoc
   if (!question_) question_ = QuestionOf(list_epoch);
   poll_running_ = true;
   polls_ = plan::AfterKubeletPollBegan(polls_, depth, loop_.now());
-  loop_.Submit(workers,
-               [this, depth, question = question_, changes = std::exchange(files_changed_, {}),
-                now = loop_.now(), wall = loop_.Wall()]() -> Event {
-                 if (depth == plan::PollDepth::kQuick && !observer_.HasChanged()) return KubeletPolled{};
-                 KubeletPolled event{observer_.Poll(question, changes, now, wall)};
-                 keyring_.SetKubeletRoot(event.poll->status.root);
-                 keyring_.SetKubeletProviders({event.poll->provider_config, event.poll->provider_bin_dir});
-                 return event;
-               });
+  loop_.Submit(
+      workers, "KubeletPolled",
+      [this, depth, question = question_, changes = std::exchange(files_changed_, {}), now = loop_.now(),
+       wall = loop_.Wall()]() -> Polled {
+        if (depth == plan::PollDepth::kQuick && !observer_.HasChanged()) return std::nullopt;
+        KubeletPoll poll = observer_.Poll(question, changes, now, wall);
+        keyring_.SetKubeletRoot(poll.status.root);
+        keyring_.SetKubeletProviders({poll.provider_config, poll.provider_bin_dir});
+        return poll;
+      },
+      std::move(apply));
 }
 
 bool KubeletView::ApplyStatus(plan::KubeletStatus status) {
@@ -146,12 +150,12 @@ bool KubeletView::ApplyProblems(std::vector<std::string> problems) {
   return true;
 }
 
-KubeletView::News KubeletView::Handle(KubeletPolled event, std::uint64_t list_epoch) {
+KubeletView::News KubeletView::Handle(Polled polled, std::uint64_t list_epoch) {
   loop_.Check();
   poll_running_ = false;
   News news;
-  if (!event.poll) return news;
-  KubeletPoll& poll = *event.poll;
+  if (!polled) return news;
+  KubeletPoll& poll = *polled;
   // A version that is only estimated expires, and then the verdicts change without any event.
   polls_.next_full = std::min(polls_.next_full, poll.until);
   // The first process that is seen is no restart.

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,17 +38,21 @@ class KubeletView {
   void ListChanged() { question_ = nullptr; }
   // The image under the entry's name is another one, or none.
   void ImageChanged(Entry& entry);
-  void Handle(KubeletRecordsChanged event) { files_changed_.Add(std::move(event.changes)); }
+  void FilesChanged(kubelet::FileChanges changes) { files_changed_.Add(std::move(changes)); }
 
-  // At each waking. `list_epoch`: the version of the list that the entries are of.
-  void StartPollIfDue(base::Workers& workers, std::uint64_t list_epoch);
+  // The result of a poll; none: a quick poll has found no change.
+  using Polled = std::optional<KubeletPoll>;
+  // At each waking. `list_epoch`: the version of the list that the entries are of. The loop gives the result
+  // to `apply`, which returns whether it brings news.
+  void StartPollIfDue(base::Workers& workers, std::uint64_t list_epoch,
+                      std::function<bool(Polled polled)> apply);
   struct News {
     bool restarted = false;
     bool settings = false;  // of the kubelets that may run here
     bool any = false;       // false: all is as it was
   };
   // Applies the result of a poll, and returns what it has changed.
-  News Handle(KubeletPolled event, std::uint64_t list_epoch);
+  News Handle(Polled polled, std::uint64_t list_epoch);
   // Shows the changed verdicts whose debounce is over.
   void ShowDueVerdicts();
   // When there is something to do though nothing happens; the entries' own times are not in it.

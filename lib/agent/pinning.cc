@@ -86,10 +86,12 @@ void Pinning::StartIfDue(base::Workers& workers, const plan::DiskSpace& disk, co
     if (settled_) return;
   }
   running_ = true;
-  base::Call call{.stop = loop_.stopping()};
-  loop_.Submit(workers, [call, &content = content_, owner = owner_, work = std::move(work)]() -> Event {
-    return pulling::ChangePins(call.Within(kJobTime), content, owner, work);
-  });
+  loop_.Submit(
+      workers, "PinsChanged",
+      [this, call = loop_.JobCall(), work = std::move(work)] {
+        return pulling::ChangePins(call.Within(kJobTime), content_, owner_, work);
+      },
+      [this](const pulling::PinsChanged& done) { Apply(done); });
 }
 
 // A name that has failed waits for its own time, and stops no other one.
@@ -107,38 +109,37 @@ void Pinning::DropBackedOff(pulling::PinChanges& work) {
   std::erase_if(work.unpin, waits);
 }
 
-void Pinning::Handle(const pulling::PinsChanged& event) {
-  loop_.Check();
+void Pinning::Apply(const pulling::PinsChanged& done) {
   running_ = false;
-  if (event.unsupported) supported_ = false;
-  if (event.found) {
+  if (done.unsupported) supported_ = false;
+  if (done.found) {
     listed_ = true;
-    loop_.ChangedIf(ours_ != *event.found);
-    ours_ = *event.found;
+    loop_.ChangedIf(ours_ != *done.found);
+    ours_ = *done.found;
   }
-  for (const std::string& name : event.pinned) {
+  for (const std::string& name : done.pinned) {
     errors_.erase(name);
     if (ours_.insert(name).second) base::Info("image pinned", {{"image", name}});
   }
-  for (const std::string& name : event.unpinned) {
+  for (const std::string& name : done.unpinned) {
     errors_.erase(name);
     if (ours_.erase(name) > 0) base::Info("image unpinned", {{"image", name}});
   }
-  for (const std::string& name : event.had_none) {
+  for (const std::string& name : done.had_none) {
     errors_.erase(name);
     ours_.erase(name);
   }
-  loop_.ChangedIf(!event.pinned.empty() || !event.unpinned.empty());
-  const bool failed = !event.runtime_error.empty() || !event.errors.empty();
+  loop_.ChangedIf(!done.pinned.empty() || !done.unpinned.empty());
+  const bool failed = !done.runtime_error.empty() || !done.errors.empty();
   if (failed) listed_ = false;  // a call may have had its effect without an answer
-  if (!event.runtime_error.empty()) {
+  if (!done.runtime_error.empty()) {
     retry_at_ = loop_.now() + kAgain;
-    if (runtime_error_.empty() && !event.unsupported)
-      base::Warn("pins not changed", {{"error", event.runtime_error}});
+    if (runtime_error_.empty() && !done.unsupported)
+      base::Warn("pins not changed", {{"error", done.runtime_error}});
   }
-  loop_.ChangedIf(runtime_error_ != event.runtime_error);
-  runtime_error_ = event.runtime_error;
-  for (const auto& [name, error] : event.errors) {
+  loop_.ChangedIf(runtime_error_ != done.runtime_error);
+  runtime_error_ = done.runtime_error;
+  for (const auto& [name, error] : done.errors) {
     Failure& failure = errors_[name];
     if (failure.error.empty()) base::Warn("image not pinned", {{"image", name}, {"error", error}});
     loop_.ChangedIf(failure.error != error);

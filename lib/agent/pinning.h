@@ -38,7 +38,6 @@ class Pinning {
   // in force, so a missing entry was taken off.
   void StartIfDue(base::Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits,
                   bool may_unpin);
-  void Handle(const pulling::PinsChanged& event);
   // A pull of the name has ended: it may have removed the label.
   void Pulled(const std::string& name);
   // No more jobs will be absorbed. Pins that are due are problems from now on.
@@ -58,6 +57,7 @@ class Pinning {
 
   std::vector<plan::DesiredPin> DesiredPins() const;
   void DropBackedOff(pulling::PinChanges& work);
+  void Apply(const pulling::PinsChanged& done);
 
   const std::string owner_;
   const bool off_;

@@ -47,6 +47,7 @@ Pulls::Pulls(PullOptions options, const pulling::PullDependencies& parts, DiskPr
       metrics_(collaborators.metrics),
       runtime_(collaborators.runtime),
       checks_(collaborators.checks),
+      pinning_(collaborators.pinning),
       kubelet_(collaborators.kubelet),
       limits_(options_.limits),
       workers_(plan::kPullsPerSlot * std::max({limits_.parallel_pulls, limits_.parallel_pulls_when_ready,
@@ -319,27 +320,46 @@ void Pulls::StartPullImages(plan::ScheduleInput& input) {
 }
 
 // The callbacks run on the worker's thread, so they only post events, and wait for decisions of the loop.
-void Pulls::SetCallbacks(pulling::PullJob& job, const std::string& name, std::uint64_t id) {
-  job.on_unprotected = [this, name, id](const cri::CallError& error) {
-    loop_.Push(PullUnprotected{name, id, error});
+void Pulls::SetCallbacks(pulling::PullJob& job, const RunId& id) {
+  job.on_unprotected = [this, id](const cri::CallError& error) {
+    loop_.Post("PullUnprotected", [this, id, error] { Unprotected(id, error); });
   };
-  job.on_size = [this, name, id, path = disk_path_](const base::Call& call, std::uint64_t bytes) {
+  job.on_size = [this, id, path = disk_path_](const base::Call& call, std::uint64_t bytes) {
     auto decision = std::make_shared<AdmissionDecision>();
-    loop_.Push(PullSizeKnown{name, id, bytes, probe_disk_(path), decision});
+    loop_.Post("PullSizeKnown", [this, id, bytes, disk = probe_disk_(path), decision] {
+      // Even if the entry is gone: the worker waits for this decision and would hold its thread.
+      pending_decisions_.push_back(decision);
+      if (disk.known) ApplyDisk(disk, disk_path_);
+      if (FindRun(id) == nullptr) return;
+      Entry& entry = *entries_.Find(id.entry);
+      entry.history.disk = plan::AfterSize(entry.history.disk, bytes);
+      loop_.Changed();
+    });
     // The worker waits here, before anything is written, until CheckDiskBudget has decided whether the image
     // fits.
     decision->Await(call);
   };
-  job.on_fetched = [this, name, id](bool fetched) {
-    const auto phase = fetched ? plan::FetchPhase::kAwaitsShared : plan::FetchPhase::kDownloads;
-    loop_.Push(ContentFetched{name, id, phase, nullptr});
+  job.on_fetched = [this, id](bool fetched) {
+    loop_.Post("ContentFetched", [this, id, fetched] {
+      if (ActivePull* run = FindRun(id))
+        run->fetch = fetched ? plan::FetchPhase::kAwaitsShared : plan::FetchPhase::kDownloads;
+    });
   };
-  job.on_unpack = [this, name, id](const base::Call& call) {
+  job.on_unpack = [this, id](const base::Call& call) {
     auto decision = std::make_shared<AdmissionDecision>();
-    loop_.Push(ContentFetched{name, id, plan::FetchPhase::kFetched, decision});
+    loop_.Post("ContentFetched", [this, id, decision] {
+      ActivePull* run = FindRun(id);
+      if (run == nullptr) return decision->Set();
+      run->fetch = plan::FetchPhase::kFetched;
+      run->unpack = decision;
+    });
     decision->Await(call);
   };
-  job.on_returned = [this, name, id] { loop_.Push(PullReturned{name, id}); };
+  job.on_returned = [this, id] {
+    loop_.Post("PullReturned", [this, id] {
+      if (ActivePull* run = FindRun(id)) run->returned = loop_.now();
+    });
+  };
 }
 
 // Records the pull (lease, attempts, reservation, run) before its worker can post its first event.
@@ -368,17 +388,19 @@ void Pulls::Start(Entry& entry) {
   // Without it, CRI-O shares one pull between equal callers, and a cancel by the agent would fail kubelet's
   // pull (C32).
   if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPullCgroup;
-  SetCallbacks(job, entry.name(), run.id);
+  const RunId id{entry.name(), run.id};
+  SetCallbacks(job, id);
   base::Call call{.stop = run.stop.get_token()};
   loop_.Submit(
-      workers_,
-      [this, call, job = std::move(job), name = entry.name(), id = run.id, path = disk_path_]() -> Event {
-        PullDone done{name, id, pulling::PerformPull(call, parts_, job)};
+      workers_, "PullDone",
+      [this, call, job = std::move(job), path = disk_path_] {
+        PullDone done{pulling::PerformPull(call, parts_, job)};
         // Measured here and not in the loop, because a dead mount may block it. The next pull may start in
         // the turn that absorbs this event and needs a figure that includes this image.
         if (done.outcome.success) done.disk = probe_disk_(path);
         return done;
-      });
+      },
+      [this, id](PullDone done) { Ended(id, std::move(done)); });
   base::Debug("pull started",
               {{"image", entry.desired->reference.written()}, {"attempt", entry.history.attempts}});
   entry.runs.push_back(std::move(run));
@@ -387,28 +409,12 @@ void Pulls::Start(Entry& entry) {
   loop_.Changed();
 }
 
-// Events name a run by its id: the entry may have another run by now, or be gone.
-ActivePull* Pulls::FindRun(const std::string& name, std::uint64_t id) {
-  Entry* entry = entries_.Find(name);
+ActivePull* Pulls::FindRun(const RunId& id) {
+  Entry* entry = entries_.Find(id.entry);
   if (entry == nullptr) return nullptr;
   auto found = std::find_if(entry->runs.begin(), entry->runs.end(),
-                            [&](const ActivePull& run) { return run.id == id; });
+                            [&](const ActivePull& run) { return run.id == id.run; });
   return found == entry->runs.end() ? nullptr : &*found;
-}
-
-void Pulls::Handle(const ContentFetched& event) {
-  loop_.Check();
-  if (ActivePull* run = FindRun(event.name, event.run)) {
-    run->fetch = event.phase;
-    run->unpack = event.decision;
-  } else if (event.decision) {
-    event.decision->Set();
-  }
-}
-
-void Pulls::Handle(const PullReturned& event) {
-  loop_.Check();
-  if (ActivePull* run = FindRun(event.name, event.run)) run->returned = loop_.now();
 }
 
 // Polls the progress of all pulls that the runtime shows, in one job. One poll runs at a time, so a slow
@@ -418,8 +424,8 @@ void Pulls::StartWatchIfDue(base::Workers& workers) {
   if (watch_running_ || loop_.now() < next_watch_) return;
   next_watch_ = base::TimePoint::max();
   struct Target {
-    std::string name, lease;
-    std::uint64_t run;
+    RunId run;
+    std::string lease;
     image::Reference reference;
   };
   std::vector<Target> targets;
@@ -436,43 +442,43 @@ void Pulls::StartWatchIfDue(base::Workers& workers) {
     if (age < kFirstWatch) {
       next_watch_ = std::min(next_watch_, run.state.started_at + kFirstWatch);
     } else {
-      targets.push_back({entry.name(), run.lease, run.id, entry.desired->reference});
+      targets.push_back({{entry.name(), run.id}, run.lease, entry.desired->reference});
     }
   }
   if (targets.empty()) return;
   next_watch_ = loop_.now() + (close ? base::Duration(kFirstWatch) : base::Duration(kWatchInterval));
   watch_running_ = true;
-  base::Call call{.stop = loop_.stopping()};
-  loop_.Submit(workers, [this, call, targets = std::move(targets), path = disk_path_]() -> Event {
+  auto poll = [this, call = loop_.JobCall(), targets = std::move(targets), path = disk_path_] {
     ProgressPolled seen;
     for (const Target& target : targets) {
       auto progress = parts_.content.Progress(call.Within(kProgressTimeout), target.lease, target.reference);
       if (progress) {
-        seen.pulls.push_back({target.name, target.run, *progress});
+        seen.pulls.push_back({target.run, *progress});
       } else if (progress.error().error_class == image::ErrorClass::kRuntimeUnsupported) {
         seen.unsupported = true;
       }
     }
     seen.disk = probe_disk_(path);
     return seen;
-  });
+  };
+  loop_.Submit(workers, "ProgressPolled", std::move(poll),
+               [this](const ProgressPolled& seen) { ApplyProgress(seen); });
 }
 
 // A poll brings three facts for each pull: whether it moves, its size, and how far its registry is.
-void Pulls::Handle(const ProgressPolled& event) {
-  loop_.Check();
+void Pulls::ApplyProgress(const ProgressPolled& seen) {
   watch_running_ = false;
-  if (event.unsupported) shows_progress_ = false;
-  if (event.disk.known) ApplyDisk(event.disk, disk_path_);
+  if (seen.unsupported) shows_progress_ = false;
+  if (seen.disk.known) ApplyDisk(seen.disk, disk_path_);
   // From 2.1 on, containerd has one queue of downloads for all pulls (C28). While any pull moves, one that
   // does not may just be waiting in it.
-  bool any_active = std::any_of(event.pulls.begin(), event.pulls.end(),
+  bool any_active = std::any_of(seen.pulls.begin(), seen.pulls.end(),
                                 [](const ProgressPolled::One& one) { return one.progress.active; });
   const bool may_be_queued = runtime_.queues() && any_active;
-  for (const ProgressPolled::One& one : event.pulls) {
-    ActivePull* run = FindRun(one.name, one.run);
+  for (const ProgressPolled::One& one : seen.pulls) {
+    ActivePull* run = FindRun(one.run);
     if (run == nullptr) continue;
-    Entry& entry = *entries_.Find(one.name);
+    Entry& entry = *entries_.Find(one.run.entry);
     const bool held_back = run->fetch == plan::FetchPhase::kAwaitsShared ||
                            run->fetch == plan::FetchPhase::kFetched ||
                            (parts_.fetcher != nullptr && parts_.fetcher->HoldsBack(run->lease));
@@ -554,21 +560,20 @@ void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount&
                          .credentials = lookups_.Peek(*entry.desired),
                          .lease = {},
                          .runtime = runtime_.QueryContext()};
-    base::Call call{.stop = loop_.stopping()};
-    loop_.Submit(workers_, [call, parts = parts_, job = std::move(job), name = entry.name()]() -> Event {
-      return SizeQueryDone{name, pulling::QuerySize(call, parts, job)};
-    });
+    loop_.Submit(
+        workers_, "SizeQueryDone",
+        [call = loop_.JobCall(), parts = parts_, job = std::move(job)] {
+          return pulling::QuerySize(call, parts, job);
+        },
+        [this, name = entry.name()](std::uint64_t bytes) {
+          size_questions_--;
+          Entry* asked = entries_.Find(name);
+          // A pull that runs finds out by itself.
+          if (asked == nullptr || !asked->runs.empty()) return;
+          asked->history.disk = plan::AfterSize(asked->history.disk, bytes);
+          loop_.Changed();
+        });
   }
-}
-
-void Pulls::Handle(const SizeQueryDone& event) {
-  loop_.Check();
-  size_questions_--;
-  Entry* entry = entries_.Find(event.name);
-  // A pull that runs finds out by itself.
-  if (entry == nullptr || !entry->runs.empty()) return;
-  entry->history.disk = plan::AfterSize(entry->history.disk, event.bytes);
-  loop_.Changed();
 }
 
 // ---- Leases: decides which of them are needed. LeaseManager tracks them.
@@ -626,67 +631,66 @@ void Pulls::StartUpdatingLeases(base::Workers& workers) {
       if (entry.runs.empty()) work->owners.emplace(LeaseFor(entry), entry.desired->reference);
     }
   }
-  base::Call call{.stop = loop_.stopping()};
-  loop_.Submit(workers, [this, call, work = *std::move(work)]() -> Event {
-    return pulling::UpdateLeases(call, parts_.content, work);
-  });
+  loop_.Submit(
+      workers, "LeasesUpdated",
+      [this, call = loop_.JobCall(), work = *std::move(work)] {
+        return pulling::UpdateLeases(call, parts_.content, work);
+      },
+      [this](const pulling::LeasesUpdated& done) { ApplyLeases(done); });
 }
 
-void Pulls::Handle(const pulling::LeasesUpdated& event) {
-  loop_.Check();
-  if (!event.dropped.empty()) {
+void Pulls::ApplyLeases(const pulling::LeasesUpdated& done) {
+  if (!done.dropped.empty()) {
     // Only the deletions that were made for room wait until the bytes are gone. After others, the bytes go
     // when containerd next collects garbage.
-    space_release_ = event.bytes_gone ? plan::AfterBytesGone(space_release_, loop_.now())
-                                      : plan::AfterBytesDropped(space_release_, loop_.now());
-    if (event.bytes_gone) {
+    space_release_ = done.bytes_gone ? plan::AfterBytesGone(space_release_, loop_.now())
+                                     : plan::AfterBytesDropped(space_release_, loop_.now());
+    if (done.bytes_gone) {
       // Pulls wait for a new measurement of the disk. A poll that began before the deletion may still report
       // the old one.
       ignore_disk_of_polls_through_ = runtime_.polls();
       runtime_.PollNow();
     }
     for (Entry& entry : entries_.all()) {
-      if (std::find(event.dropped.begin(), event.dropped.end(), LeaseFor(entry)) != event.dropped.end())
+      if (std::find(done.dropped.begin(), done.dropped.end(), LeaseFor(entry)) != done.dropped.end())
         entry.history.disk = plan::AfterBytesGone(entry.history.disk, loop_.now());
     }
   }
-  leases_.Handle(event, loop_.now());
-  if (!event.found || event.found->empty()) return;
+  leases_.Handle(done, loop_.now());
+  if (!done.found || done.found->empty()) return;
   const std::string prefix = cri::LeasePrefix(options_.instance);
   std::map<std::string, std::string> names;
   for (const Entry& entry : entries_.listed()) names.emplace(LeaseFor(entry), entry.name());
-  for (const std::string& lease : *event.found) {
+  for (const std::string& lease : *done.found) {
     // Another instance of the agent may run on the same node, and its leases are not ours to delete.
     if (!lease.starts_with(prefix) || cri::IsRequestedLease(lease)) continue;
     auto name = names.find(lease);
     leases_.Found(lease, name == names.end() ? "" : name->second, loop_.now());
-    if (name != names.end()) RememberKept(*entries_.Find(name->second), event, lease);
+    if (name != names.end()) RememberKept(*entries_.Find(name->second), done, lease);
   }
 }
 
 // Bytes that an agent before has fetched count as if this one had.
-void Pulls::RememberKept(Entry& entry, const pulling::LeasesUpdated& event, const std::string& lease) {
-  auto kept = event.kept.find(lease);
-  if (kept == event.kept.end() || !entry.runs.empty()) return;
+void Pulls::RememberKept(Entry& entry, const pulling::LeasesUpdated& done, const std::string& lease) {
+  auto kept = done.kept.find(lease);
+  if (kept == done.kept.end() || !entry.runs.empty()) return;
   // An image that is present, or whose kept bytes are known already, learns nothing from an old lease.
   if (UseOf(entry.name(), lease) != pulling::IdleLeaseUse::kNoBytesSeen) return;
   entry.history.disk = plan::AfterSize(entry.history.disk, kept->second.bytes_total);
   entry.history.disk.kept_bytes = kept->second.bytes_done;
 }
 
-void Pulls::Handle(const PullUnprotected& event) {
-  loop_.Check();
+void Pulls::Unprotected(const RunId& id, const cri::CallError& error) {
   // A runtime without leases is normal (CRI-O); that is no reason for a warning.
-  bool unsupported = event.error.error_class == image::ErrorClass::kRuntimeUnsupported;
+  bool unsupported = error.error_class == image::ErrorClass::kRuntimeUnsupported;
   if (unsupported) leases_.MarkUnsupported();
-  ActivePull* run = FindRun(event.name, event.run);
+  ActivePull* run = FindRun(id);
   if (run == nullptr) return;
   // The run must not be taken for one whose progress can be read, or whose bytes stay after its end.
   run->lease.clear();
   if (unsupported) return;
-  base::Warn(
-      "pull without a lease: an interruption loses its bytes",
-      {{"image", entries_.Find(event.name)->desired->reference.written()}, {"error", event.error.message}});
+  base::Warn("pull without a lease: an interruption loses its bytes",
+             {{"image", entries_.Find(id.entry)->desired->reference.written()}, {"error", error.message}});
 }
 
 // A lease that is not deleted here would keep content for up to an hour after the agent has gone.
@@ -782,33 +786,34 @@ PullEnd EndOf(const ActivePull& run, const pulling::PullOutcome& outcome, base::
 
 }  // namespace
 
-void Pulls::Handle(PullDone event) {
-  loop_.Check();
+void Pulls::Ended(const RunId& id, PullDone done) {
+  pinning_.Pulled(id.entry);
   loop_.Changed();
-  std::optional<ActivePull> run = entries_.TakeRun(event.name, event.run);
+  pulling::PullOutcome& outcome = done.outcome;
+  std::optional<ActivePull> run = entries_.TakeRun(id.entry, id.run);
   // Counted even if the list has dropped the entry: the pull did happen.
-  if (run) metrics_.PullEnded(EndOf(*run, event.outcome, loop_.now()));
-  Entry* entry = entries_.Find(event.name);
+  if (run) metrics_.PullEnded(EndOf(*run, outcome, loop_.now()));
+  Entry* entry = entries_.Find(id.entry);
   if (!run || entry == nullptr) return;  // the lease has no entry any more, so LeaseManager deletes it
   entry->history.finished_at = loop_.Wall();
-  if (event.outcome.success) {
-    event.outcome.success->origin.pulled_at = loop_.Wall();
+  if (outcome.success) {
+    outcome.success->origin.pulled_at = loop_.Wall();
     // The next pull starts in this turn, by this figure. The upper bound of its room (DiskUsage::factor)
     // waits for a poll that begins later: other pulls have written meanwhile.
-    if (event.disk.known) {
-      SetDisk(event.disk);
+    if (done.disk.known) {
+      SetDisk(done.disk);
       ignore_disk_of_polls_through_ = runtime_.polls();
     }
-    Succeeded(*entry, *run, std::move(event.outcome));
+    Succeeded(*entry, *run, std::move(outcome));
     return;
   }
   // A pull that ended before the runtime showed it has changed nothing of what its lease keeps.
   if (entry->runs.empty() && !run->lease.empty() && run->state.progress.seen)
     entry->history.disk.kept_bytes =
-        run->state.progress.bytes_done - std::min(run->state.progress.bytes_done, event.outcome.discarded);
-  if (event.outcome.verification_error) {
+        run->state.progress.bytes_done - std::min(run->state.progress.bytes_done, outcome.discarded);
+  if (outcome.verification_error) {
     // The next poll shows whether the image is here; nothing starts before.
-    const cri::CallError& error = *event.outcome.verification_error;
+    const cri::CallError& error = *outcome.verification_error;
     const base::LogFields fields = {{"image", entry->desired->reference.written()}};
     if (error.error_class == image::ErrorClass::kRuntimeDown) {
       base::Info("pull ended well, and the runtime has gone", fields);
@@ -822,7 +827,7 @@ void Pulls::Handle(PullDone event) {
     runtime_.PollNow();
     return;
   }
-  if (auto failure = FailureOf(*run, event.outcome)) {
+  if (auto failure = FailureOf(*run, outcome)) {
     Failed(*entry, *run, *failure);
   } else if (run->cancel_reason == CancelReason::kNoDiskSpace) {
     // The leases of all others keep what is still needed.
@@ -1041,18 +1046,6 @@ std::uint64_t Pulls::RemainingDiskNeed(const Entry& entry) const {
   const bool seen = run != nullptr && run->state.progress.seen;
   return plan::ExpectedDiskUse(entry.history.disk, disk_usage_,
                                seen ? run->state.progress.bytes_done : entry.history.disk.kept_bytes);
-}
-
-void Pulls::Handle(const PullSizeKnown& event) {
-  loop_.Check();
-  // Even if the entry is gone: the worker waits for this decision and would hold its thread.
-  pending_decisions_.push_back(event.decision);
-  if (event.disk.known) ApplyDisk(event.disk, disk_path_);
-  Entry* entry = entries_.Find(event.name);
-  if (entry == nullptr) return;
-  if (FindRun(event.name, event.run) != nullptr)
-    entry->history.disk = plan::AfterSize(entry->history.disk, event.bytes);
-  loop_.Changed();
 }
 
 // Runs that do not fit are stopped before their workers are released. Otherwise a worker might write before

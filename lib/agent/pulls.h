@@ -13,6 +13,7 @@
 #include "agent/loop.h"
 #include "agent/metrics.h"
 #include "agent/observe.h"
+#include "agent/pinning.h"
 #include "agent/registry_checks.h"
 #include "agent/runtime_view.h"
 #include "base/workers.h"
@@ -40,6 +41,7 @@ struct PullCollaborators {
   Metrics& metrics;
   RuntimeView& runtime;
   RegistryChecks& checks;
+  Pinning& pinning;
   KubeletView* kubelet;  // null: no kubelet runs here
 };
 
@@ -76,17 +78,6 @@ class Pulls {
   void ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll);
   void Hold(const RegistryHold& hold);
 
-  // Each Handle takes over the result of one kind of job (agent/loop.h explains the events). An event about a
-  // run that has ended changes no entry.
-  void Handle(PullDone event);
-  void Handle(const ProgressPolled& event);
-  void Handle(const PullSizeKnown& event);
-  void Handle(const SizeQueryDone& event);
-  void Handle(const ContentFetched& event);
-  void Handle(const PullReturned& event);
-  void Handle(const PullUnprotected& event);
-  void Handle(const pulling::LeasesUpdated& event);
-
   // Both are called once a turn, in this order. EvaluateRuns replaces or ends running pulls by their
   // progress. CheckDiskBudget ends those for which there is no disk space.
   void EvaluateRuns();
@@ -106,9 +97,30 @@ class Pulls {
   void ReleaseLeasesAtExit();
 
  private:
+  // A run as its events name it: the entry may have another run by now, or be gone. An event about a run that
+  // has ended changes no entry.
+  struct RunId {
+    std::string entry;  // its normalised name
+    std::uint64_t run = 0;
+  };
+  struct PullDone {
+    pulling::PullOutcome outcome;
+    plan::DiskSpace disk = {};  // measured after one that ended well
+  };
+  struct ProgressPolled {
+    struct One {
+      RunId run;
+      cri::PullProgress progress;
+    };
+    std::vector<One> pulls;
+    bool unsupported = false;  // this runtime does not show progress
+    plan::DiskSpace disk;
+  };
+
   void SetDisk(const plan::DiskSpace& disk);
   void ApplyDisk(const plan::DiskSpace& disk, const std::string& path);
   // How pulls end.
+  void Ended(const RunId& id, PullDone done);
   void Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome outcome);
   void Failed(Entry& entry, const ActivePull& run, const plan::PullFailure& failure);
   bool MayHaveCrashedRuntime(const Entry& entry, const ActivePull& run);
@@ -134,14 +146,17 @@ class Pulls {
   void SetWaitsForDiskSpace(const std::vector<std::size_t>& entries, std::set<std::size_t> waited);
   void StartPullImages(plan::ScheduleInput& input);
   void Start(Entry& entry);
-  void SetCallbacks(pulling::PullJob& job, const std::string& name, std::uint64_t id);
-  ActivePull* FindRun(const std::string& name, std::uint64_t id);  // null: it has ended
+  void SetCallbacks(pulling::PullJob& job, const RunId& id);
+  ActivePull* FindRun(const RunId& id);  // null: it has ended
+  void ApplyProgress(const ProgressPolled& seen);
   plan::StartFacts StartFactsFor(const Entry& entry, const plan::PullCandidate& pull, std::uint64_t usable);
 
   // Leases.
   std::string LeaseFor(const Entry& entry) const;
   pulling::IdleLeaseUse UseOf(const std::string& name, const std::string& lease);
-  void RememberKept(Entry& entry, const pulling::LeasesUpdated& event, const std::string& lease);
+  void ApplyLeases(const pulling::LeasesUpdated& done);
+  void RememberKept(Entry& entry, const pulling::LeasesUpdated& done, const std::string& lease);
+  void Unprotected(const RunId& id, const cri::CallError& error);
   bool ReportsProgress(const ActivePull& run) const;  // whether the runtime reports its progress
 
   const PullOptions options_;
@@ -153,6 +168,7 @@ class Pulls {
   Metrics& metrics_;
   RuntimeView& runtime_;
   RegistryChecks& checks_;
+  Pinning& pinning_;
   KubeletView* const kubelet_;
 
   plan::Limits limits_;  // with kubelet's own thresholds, once they are known

@@ -141,30 +141,35 @@ void RegistryChecks::StartCheck(Entry& entry, const pulling::RegistryQueryContex
                                 .credentials = lookups_.Take(*entry.desired),
                                 .local = entry.observed.local,
                                 .runtime = runtime};
-  base::Call call{.stop = loop_.stopping()};
-  loop_.Submit(*workers_, [this, call, job = std::move(job), name = entry.name()]() -> Event {
+  auto ask = [this, call = loop_.JobCall(), job = std::move(job)] {
     base::TimePoint started = clock_.Now();
-    RegistryCheckDone done{.name = name, .registry = job.reference.domain(), .answer = {}};
-    done.answer = pulling::QueryRegistry(call, {options_.resolver, &refusals_, clock_, options_.node}, job);
-    metrics_.RegistryChecked(done.answer, clock_.Now() - started);
-    return done;
-  });
+    RegistryAnswer answer =
+        pulling::QueryRegistry(call, {options_.resolver, &refusals_, clock_, options_.node}, job);
+    metrics_.RegistryChecked(answer, clock_.Now() - started);
+    return answer;
+  };
+  loop_.Submit(*workers_, "RegistryCheckDone", std::move(ask),
+               [this, name = entry.name(),
+                registry = entry.desired->reference.domain()](const RegistryAnswer& answer) {
+                 if (auto hold = Apply(name, registry, answer)) options_.hold_pulls(*hold);
+               });
 }
 
-std::optional<RegistryHold> RegistryChecks::Handle(const RegistryCheckDone& event) {
-  loop_.Check();
+// `name`: the entry's, normalised. Returns a hold for pulls if the registry limits requests.
+std::optional<RegistryHold> RegistryChecks::Apply(const std::string& name, const std::string& registry,
+                                                  const RegistryAnswer& answer) {
   loop_.Changed();
-  Entry* entry = entries_.Find(event.name);
+  Entry* entry = entries_.Find(name);
   // The entry may have been dropped by a list and brought back by the next one. The new one does not wait for
   // this answer.
   bool waited_for = entry != nullptr && std::exchange(entry->checking, false);
   // The registry was not asked, so neither its circuit nor the entry may count this as a failure.
-  if (pulling::IsLocalFailure(event.answer)) {
-    paces_[event.registry].running--;
+  if (pulling::IsLocalFailure(answer)) {
+    paces_[registry].running--;
     if (waited_for) CheckAt(*entry, loop_.now() + kRepeatAfterNoAnswer);
     return std::nullopt;
   }
-  std::optional<RegistryHold> hold = ApplyPace(event.registry, event.answer);
+  std::optional<RegistryHold> hold = ApplyPace(registry, answer);
   if (!waited_for || !AppliesTo(*entry)) return hold;  // the entry is gone, or a new list has brought it back
   // Copies, because AfterAnswer replaces the value that these belong to.
   std::string remote_digest = entry->freshness->remote_digest;
@@ -172,17 +177,15 @@ std::optional<RegistryHold> RegistryChecks::Handle(const RegistryCheckDone& even
   bool was_denied = entry->freshness->denied;
   plan::Local nothing;
   const plan::Local& local = entry->observed.local ? *entry->observed.local : nothing;
-  entry->freshness = plan::AfterAnswer(entry->freshness, entry->desired, local, event.answer, AnswerTimeNow(),
-                                       loop_.Random());
+  entry->freshness =
+      plan::AfterAnswer(entry->freshness, entry->desired, local, answer, AnswerTimeNow(), loop_.Random());
   // The pull that failed was for a digest that the tag no longer names, so its failure and its waiting time
   // are void.
-  bool other =
-      entry->freshness->remote_digest != remote_digest || event.answer.kind == RegistryAnswerKind::kSame;
+  bool other = entry->freshness->remote_digest != remote_digest || answer.kind == RegistryAnswerKind::kSame;
   if (other && plan::IsUsable(entry->observed)) {
     entry->history = plan::AfterUpdateObsolete(std::move(entry->history), loop_.now());
   }
-  LogAnswer(*entry, event.answer,
-            {.remote_digest = remote_digest, .missing = was_missing, .denied = was_denied});
+  LogAnswer(*entry, answer, {.remote_digest = remote_digest, .missing = was_missing, .denied = was_denied});
   return hold;
 }
 

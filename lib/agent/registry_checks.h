@@ -2,6 +2,7 @@
 // pace, and the effects of answers.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@ struct RegistryCheckOptions {
   pulling::RegistryResolver resolver;  // empty: no registry is asked
   image::Platform node;
   bool once = false;  // --once: all is asked at the start, and each pull taken that can be had
+  std::function<void(const RegistryHold& hold)> hold_pulls;
 };
 
 // No lock: the loop's thread alone uses it, which Loop::Check checks. Arguments of the constructor outlive
@@ -61,7 +63,6 @@ class RegistryChecks {
   void OnDesiredChanged();
   // Call it once a turn. Returns true if a question starts.
   bool Start(bool runtime_up, const pulling::RegistryQueryContext& runtime);
-  std::optional<RegistryHold> Handle(const RegistryCheckDone& event);
   // The next turn without an event.
   base::TimePoint NextTurn() const { return next_turn_; }
 
@@ -91,6 +92,8 @@ class RegistryChecks {
   plan::AnswerTime AnswerTimeNow() const;
   bool AwaitsProbe(const std::string& registry) const;
   void StartCheck(Entry& entry, const pulling::RegistryQueryContext& runtime);
+  std::optional<RegistryHold> Apply(const std::string& name, const std::string& registry,
+                                    const image::RegistryAnswer& answer);
   void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer, const PreviousAnswer& before) const;
   std::optional<RegistryHold> ApplyPace(const std::string& registry, const image::RegistryAnswer& answer);
 

@@ -59,7 +59,7 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
 }
 
 void RuntimeView::StartPollIfDue(base::Workers& workers, std::shared_ptr<const plan::ImageList> list,
-                                 std::uint64_t list_epoch) {
+                                 std::uint64_t list_epoch, std::function<bool(RuntimePolled)> apply) {
   loop_.Check();
   // Before the first list there is nothing to look for. The Observer is stateful, so one poll runs at a time.
   if (poll_running_ || list_epoch == 0) return;
@@ -67,14 +67,15 @@ void RuntimeView::StartPollIfDue(base::Workers& workers, std::shared_ptr<const p
   poll_running_ = true;
   trigger_ = plan::AfterPollBegan(trigger_, loop_.now());
   sequence_++;
-  base::Call call{.stop = loop_.stopping()};
-  loop_.Submit(workers,
-               [this, call, list = std::move(list), list_epoch, sequence = sequence_, full = in_full_,
-                now = loop_.now(), wall = loop_.Wall()]() -> Event {
-                 return RuntimePolled{list_epoch, sequence,
-                                      observer_.Poll(call.Within(kPollTimeout), *list, full, wall),
-                                      keyring_.Health(), mounts_.Poll(now)};
-               });
+  loop_.Submit(
+      workers, "RuntimePolled",
+      [this, call = loop_.JobCall(), list = std::move(list), list_epoch, sequence = sequence_,
+       full = in_full_, now = loop_.now(), wall = loop_.Wall()] {
+        return RuntimePolled{list_epoch, sequence,
+                             observer_.Poll(call.Within(kPollTimeout), *list, full, wall), keyring_.Health(),
+                             mounts_.Poll(now)};
+      },
+      std::move(apply));
 }
 
 // Facts that do not depend on the list are applied from every poll. Facts about entries count only if the

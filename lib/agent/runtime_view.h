@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,15 @@ class StaleMounts {
   base::TimePoint next_;
   std::vector<std::string> problems_;
   std::unique_ptr<base::TimedReader> files_ = std::make_unique<base::TimedReader>();
+};
+
+// Result of one poll of the runtime.
+struct RuntimePolled {
+  std::uint64_t list_epoch = 0;  // the list that was in force; an answer for an older list is discarded
+  std::uint64_t sequence = 0;    // the number of the poll
+  RuntimePoll poll;
+  credentials::KeyringHealth credentials;
+  std::vector<std::string> stale_mounts;  // a sentence each
 };
 
 // No lock: the loop's thread alone uses it, which Loop::Check checks. The constructor's arguments must
@@ -84,9 +94,10 @@ class RuntimeView {
   // Logs once how registries are asked.
   void ReportAccess();
 
-  // Call it once a turn. Before the first list, there is nothing to look for.
+  // Call it once a turn. Before the first list, there is nothing to look for. The loop gives the result to
+  // `apply`, which returns whether it brings news.
   void StartPollIfDue(base::Workers& workers, std::shared_ptr<const plan::ImageList> list,
-                      std::uint64_t list_epoch);
+                      std::uint64_t list_epoch, std::function<bool(RuntimePolled polled)> apply);
   struct News {
     bool reconnected = false;  // perhaps to another process
     bool answered = false;

@@ -17,6 +17,8 @@ using plan::TouchResult;
 // thousand nodes ask at the same time.
 constexpr std::chrono::milliseconds kFirstPodPoll{1000};
 constexpr std::chrono::seconds kPodPollInterval{5};
+// Time limit for deleting the touch pod at exit. The next start deletes a pod that remains.
+constexpr std::chrono::milliseconds kPodDeleteTimeout{500};
 
 // Returns true if the times differ by less than a second. The two clocks are not read at the same moment, so
 // such a difference is no news.
@@ -53,8 +55,8 @@ void SyncHistory(Entry& entry, base::TimePoint now) {
 
 }  // namespace
 
-Entry* Touching::EntryOf(Entries& entries, const Part& part) {
-  Entry* entry = entries.Find(part.name);
+Entry* Touching::EntryOf(const Part& part) const {
+  Entry* entry = entries_.Find(part.name);
   // The entry may have got other content since the pod was created; a result about the old content says
   // nothing about it.
   return entry != nullptr && entry->touch_history->image_id == part.image_id ? entry : nullptr;
@@ -69,23 +71,28 @@ bool Touching::InPod(const Entry& entry) const {
   return has(creating_) || (pod_ && has(pod_->parts));
 }
 
-// Sets the touch state of each entry from its verdict, its history and the obstacles. Returns whether a state
-// has changed. It starts nothing.
-bool Touching::Review(Entries& entries, const TouchContext& context, base::TimePoint now,
-                      base::WallTime wall) {
-  thread_.Check();
-  now_ = now;
-  wall_ = wall;
-  context_ = context;
+// StartCall decides by the states that Review has set, and changes some of them: an entry becomes "running".
+// The second Review shows that in this turn's Snapshot.
+void Touching::StartIfDue(TouchContext context) {
+  loop_.Check();
+  context_ = std::move(context);
+  const base::WallTime wall = loop_.Wall();
+  Review(wall);
+  StartCall();
+  Review(wall);
+}
+
+// Sets the touch state of each entry from its verdict, its history and the obstacles. It starts nothing.
+void Touching::Review(base::WallTime wall) {
+  const base::TimePoint now = loop_.now();
   next_change_ = base::TimePoint::max();
-  bool changed = false;
-  for (Entry& entry : entries.all()) {
+  for (Entry& entry : entries_.all()) {
     SyncHistory(entry, now);
     TouchNeed shown = NeedShown(entry);
     // A kubelet that may not verify at all would never close the image, so there is nothing to keep open.
-    if (shown == TouchNeed::kKeepOpen && !context.kubelet_verifies) shown = TouchNeed::kNone;
+    if (shown == TouchNeed::kKeepOpen && !context_.kubelet_verifies) shown = TouchNeed::kNone;
     if (shown != TouchNeed::kNone && entry.touch_history->failures < plan::kTouchesWithoutEffect) {
-      if (auto obstacle = FindObstacle(entry, context)) {
+      if (auto obstacle = FindObstacle(entry, context_)) {
         entry.touch_history = plan::AfterTouch(entry.touch_history, *obstacle, now, wall, 0);
       }
     }
@@ -109,20 +116,20 @@ bool Touching::Review(Entries& entries, const TouchContext& context, base::TimeP
     }
     if (status == *entry.touch_status) continue;
     entry.touch_status = std::move(status);
-    changed = true;
+    loop_.Changed();
   }
-  return changed;
 }
 
-std::vector<Touching::DuePart> Touching::Due(const Entries& entries) const {
+std::vector<Touching::DuePart> Touching::Due() const {
   std::vector<DuePart> due;
-  const std::vector<Entry>& all = entries.all();
+  const std::vector<Entry>& all = entries_.all();
   for (std::size_t i = 0; i < all.size(); i++) {
     const Entry& entry = all[i];
     // Ineffective touches are tried too, when their own time or that of the common obstacle has come.
     const bool wanted = entry.touch_status->state == plan::TouchState::kDue ||
                         entry.touch_status->state == plan::TouchState::kIneffective;
-    if (!wanted || entry.touch_history->not_before > now_ || NeedNow(entry) == TouchNeed::kNone) continue;
+    if (!wanted || entry.touch_history->not_before > loop_.now() || NeedNow(entry) == TouchNeed::kNone)
+      continue;
     for (image::Reference& spelling : plan::SpellingsOf(entry.desired)) {
       TouchNeed need = NeedNow(entry, spelling);
       if (need == TouchNeed::kNone) continue;
@@ -137,115 +144,110 @@ std::vector<Touching::DuePart> Touching::Due(const Entries& entries) const {
   return due;
 }
 
-std::optional<Touching::Job> Touching::Begin(Entries& entries) {
-  // An obstacle to all pods holds every touch.
-  if (pod_health_.not_before > now_) return std::nullopt;
-  std::vector<DuePart> due = Due(entries);
+void Touching::Begin() {
+  std::vector<DuePart> due = Due();
   if (due.empty()) {
     due_since_.reset();
-    return std::nullopt;
+    return;
   }
-  if (!due_since_) due_since_ = now_;
+  if (!due_since_) due_since_ = loop_.now();
   // Images that are still being pulled may share the pod: one pod for twenty images costs the API server as
   // much as one for a single image.
   bool full = due.size() >= plan::kMostImagesOfATouch;
-  if (!full && context_.more_to_come && now_ - *due_since_ < plan::kTouchBatchDelay) return std::nullopt;
+  if (!full && context_.more_to_come && loop_.now() - *due_since_ < plan::kTouchBatchDelay) return;
   due_since_.reset();
   std::vector<TouchPods::Target> images;
   std::vector<plan::TouchCandidate> candidates;
   for (const DuePart& part : due) candidates.push_back(part.candidate);
   for (std::size_t i : plan::NextTouch(std::move(candidates), pods_.MaxFailures())) {
-    const Entry& entry = entries.all()[due[i].entry];
+    const Entry& entry = entries_.all()[due[i].entry];
     // The report names images by their index in the request only.
     creating_.push_back({entry.name(), entry.touch_history->image_id, due[i].reference});
     images.push_back({due[i].reference, due[i].candidate.need == TouchNeed::kKeepOpen});
   }
   // The pod before may still be terminating under its own name.
   slot_ = (slot_ + 1) % kube::kTouchPodNames;
-  return [this, images = std::move(images), slot = slot_](const base::Call& call) -> TouchReport {
-    return pods_.Begin(call, images, slot);
-  };
+  Submit([this, images = std::move(images),
+          slot = slot_](const base::Call& call) { return pods_.Begin(call, images, slot); },
+         [this](TouchBegun report) { ApplyBegun(std::move(report)); });
+}
+
+template <typename Job, typename Apply>
+void Touching::Submit(Job job, Apply apply) {
+  busy_ = true;
+  loop_.Submit(
+      worker_, "TouchCallDone", [job = std::move(job), call = loop_.JobCall()] { return job(call); },
+      [this, apply = std::move(apply)](auto report) {
+        busy_ = false;
+        apply(std::move(report));
+      });
 }
 
 // The life of a pod, one call at a time: sweep what a previous agent left, begin, look until it is over, end,
 // wait for the verdicts, conclude.
-std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint now) {
-  thread_.Check();
-  now_ = now;
-  if (busy_) return std::nullopt;
-  std::optional<Job> job;
+void Touching::StartCall() {
+  if (busy_) return;
   if (pod_) {
     // Verdicts may have opened since the last poll, which ends the pod without another call.
-    EvaluatePod(entries);
+    EvaluatePod();
     if (pod_->ended_at == base::TimePoint::max()) {
-      if (now < pod_->next_poll) return std::nullopt;
+      if (loop_.now() < pod_->next_poll) return;
       std::vector<image::Reference> images;
       for (const Part& part : pod_->parts) images.push_back(part.reference);
-      job = [this, images = std::move(images), name = pod_->name, uid = pod_->uid](
-                const base::Call& call) -> TouchReport { return pods_.Observe(call, name, uid, images); };
-      // The pod is deleted first. Verdicts that its end leaves open are awaited afterwards.
-    } else if (!pod_->deleted) {
-      job = [this, name = pod_->name, uid = pod_->uid](const base::Call& call) -> TouchReport {
-        return pods_.End(call, name, uid);
-      };
-    } else if (VerdictsSettled(entries)) {
-      Conclude(entries);
+      return Submit([this, images = std::move(images), name = pod_->name, uid = pod_->uid](
+                        const base::Call& call) { return pods_.Observe(call, name, uid, images); },
+                    [this](TouchObserved report) { ApplyObserved(std::move(report)); });
     }
-  }
-  if (!pod_ && !job) {
-    // Nothing is created before all leftovers are gone: a pod of ours under the same name would be a
-    // conflict.
-    if (!swept_) {
-      if (pod_health_.not_before > now) return std::nullopt;
-      job = [this](const base::Call& call) -> TouchReport { return pods_.Sweep(call); };
-    } else {
-      job = Begin(entries);
+    // The pod is deleted first. Verdicts that its end leaves open are awaited afterwards.
+    if (!pod_->deleted) {
+      return Submit([this, name = pod_->name,
+                     uid = pod_->uid](const base::Call& call) { return pods_.End(call, name, uid); },
+                    [this](const TouchEnded& report) { ApplyEnded(report); });
     }
+    if (!VerdictsSettled()) return;
+    Conclude();
   }
-  busy_ = job.has_value();
-  return job;
-}
-
-void Touching::Handle(TouchReport report, Entries& entries, base::TimePoint now, base::WallTime wall) {
-  thread_.Check();
-  busy_ = false;
-  now_ = now;
-  wall_ = wall;
-  std::visit([&](auto&& one) { On(std::forward<decltype(one)>(one), entries); }, std::move(report));
+  // An obstacle to all pods holds every touch.
+  if (pod_health_.not_before > loop_.now()) return;
+  if (swept_) return Begin();
+  // Nothing is created before all leftovers are gone: a pod of ours under the same name would be a conflict.
+  Submit([this](const base::Call& call) { return pods_.Sweep(call); },
+         [this](const TouchSwept& report) { ApplySwept(report); });
 }
 
 // Records an obstacle that every touch pod of this node would meet.
 void Touching::ReportFailure(const TouchResult& result) {
   bool news = pod_health_.obstacle != result.obstacle || pod_health_.why != result.why;
   bool was_hopeless = plan::IsLongObstacle(pod_health_);
-  pod_health_ = plan::AfterPod(pod_health_, result, now_, random_());
+  pod_health_ = plan::AfterPod(pod_health_, result, loop_.now(), loop_.Random());
   metrics_.TouchPodEnded(result.obstacle);
   // An obstacle that lasts is logged once, and again when the agent gives up its quick retries.
   if (!news && was_hopeless == plan::IsLongObstacle(pod_health_)) return;
   base::Warn(plan::IsLongObstacle(pod_health_) ? "touches paused" : "touch failed",
              {{"obstacle", plan::TouchObstacleName(result.obstacle)},
               {"error", result.why},
-              {"retryIn", pod_health_.not_before - now_}});
+              {"retryIn", pod_health_.not_before - loop_.now()}});
 }
 
-void Touching::On(const TouchSwept& report, Entries& /*entries*/) {
+void Touching::ApplySwept(const TouchSwept& report) {
   swept_ = report.failed.obstacle == TouchObstacle::kNone;
   if (!swept_) ReportFailure(report.failed);
 }
 
-void Touching::On(TouchBegun report, Entries& entries) {
+void Touching::ApplyBegun(TouchBegun report) {
   std::vector<Part> parts = std::exchange(creating_, {});
   std::vector<bool> in(parts.size(), true);
   for (auto& [index, result] : report.left_out) {
     in[index] = false;
-    Entry* entry = EntryOf(entries, parts[index]);
+    Entry* entry = EntryOf(parts[index]);
     // Counted and logged once an entry: all its spellings share a registry, and so its obstacles.
     if (entry == nullptr || !IsFirst(parts, index)) continue;
     metrics_.Touched(result.obstacle);
     base::Warn("image not touched", {{"image", entry->desired->reference.written()},
                                      {"obstacle", plan::TouchObstacleName(result.obstacle)},
                                      {"error", result.why}});
-    entry->touch_history = plan::AfterTouch(entry->touch_history, result, now_, wall_, random_());
+    entry->touch_history =
+        plan::AfterTouch(entry->touch_history, result, loop_.now(), loop_.Wall(), loop_.Random());
   }
   // The answer to the call may have been lost after the pod was created.
   if (report.pod_may_exist) swept_ = false;
@@ -257,26 +259,26 @@ void Touching::On(TouchBegun report, Entries& entries) {
   Pod pod{.name = std::move(report.name), .uid = std::move(report.uid)};
   for (std::size_t i = 0; i < parts.size(); i++) {
     if (!in[i]) continue;
-    if (Entry* entry = EntryOf(entries, parts[i]); entry != nullptr && IsFirst(parts, i)) {
+    if (Entry* entry = EntryOf(parts[i]); entry != nullptr && IsFirst(parts, i)) {
       entry->touch_history.Change([](plan::TouchHistory& touch) { touch.attempts++; });
     }
     pod.parts.push_back(parts[i]);
   }
-  pod.created_at = pod.changed_at = now_;
-  pod.next_poll = now_ + kFirstPodPoll;
+  pod.created_at = pod.changed_at = loop_.now();
+  pod.next_poll = loop_.now() + kFirstPodPoll;
   pod.poll_interval = kFirstPodPoll;
   base::Info("touch pod created", {{"pod", pod.name}, {"images", pod.parts.size()}});
   pod_ = std::move(pod);
 }
 
-void Touching::On(TouchObserved report, Entries& /*entries*/) {
+void Touching::ApplyObserved(TouchObserved report) {
   if (!pod_) return;
   // Most pods are through within seconds; a pod that takes longer is asked about less often.
   pod_->poll_interval = std::min<base::Duration>(pod_->poll_interval * 3 / 2, kPodPollInterval);
-  pod_->next_poll = now_ + pod_->poll_interval;
+  pod_->next_poll = loop_.now() + pod_->poll_interval;
   if (report.failed.obstacle != TouchObstacle::kNone) {
     // kubelet goes on without the API server; only a pod whose status cannot be read is given up.
-    bool late = now_ - pod_->created_at >= plan::kTouchLimit;
+    bool late = loop_.now() - pod_->created_at >= plan::kTouchLimit;
     if (!late) return;
     pod_->evaluation = {.over = true, .pod = std::move(report.failed), .images = {}};
     return;
@@ -289,12 +291,13 @@ void Touching::On(TouchObserved report, Entries& /*entries*/) {
     moved = moved || i >= pod_->evaluation.images.size() ||
             evaluation.images[i].outcome != pod_->evaluation.images[i].outcome;
   }
-  if (moved) pod_->changed_at = now_;
+  if (moved) pod_->changed_at = loop_.now();
   pod_->seen = std::move(report.pod);
-  pod_->evaluation = plan::EvaluatePod(pod_->seen, now_ - pod_->changed_at, now_ - pod_->created_at);
+  pod_->evaluation =
+      plan::EvaluatePod(pod_->seen, loop_.now() - pod_->changed_at, loop_.now() - pod_->created_at);
 }
 
-void Touching::On(TouchEnded report, Entries& /*entries*/) {
+void Touching::ApplyEnded(const TouchEnded& report) {
   // Even if the deletion failed: a sweep repeats it before the next pod.
   if (pod_) pod_->deleted = true;
   if (report.pod_may_exist) swept_ = false;
@@ -302,40 +305,43 @@ void Touching::On(TouchEnded report, Entries& /*entries*/) {
 
 // A pod is over when the verdicts of all its images are open, or when its status shows that nothing more will
 // come.
-void Touching::EvaluatePod(Entries& entries) {
+void Touching::EvaluatePod() {
   if (pod_->ended_at != base::TimePoint::max()) return;
   bool all_open = std::all_of(pod_->parts.begin(), pod_->parts.end(), [&](const Part& part) {
-    const Entry* entry = EntryOf(entries, part);
+    const Entry* entry = EntryOf(part);
     // An entry that is gone, or has other content, must not hold up the pod.
     return entry == nullptr || NeedNow(*entry, part.reference) == TouchNeed::kNone;
   });
-  if (all_open || pod_->evaluation.over) pod_->ended_at = now_;
+  if (all_open || pod_->evaluation.over) pod_->ended_at = loop_.now();
 }
 
-void Touching::ConditionsChanged(Entries& entries, base::TimePoint now) {
-  thread_.Check();
-  for (Entry& entry : entries.all())
-    entry.touch_history = plan::AfterConditionsChanged(entry.touch_history, now);
+void Touching::ConditionsChanged() {
+  for (Entry& entry : entries_.all())
+    entry.touch_history = plan::AfterConditionsChanged(entry.touch_history, loop_.now());
 }
 
-void Touching::KubeletRestarted(Entries& entries, base::TimePoint now) {
-  thread_.Check();
-  for (Entry& entry : entries.all())
-    entry.touch_history = plan::AfterKubeletRestart(entry.touch_history, now);
-  pod_health_ = plan::AfterKubeletRestart(pod_health_, now);
+void Touching::KubeletRestarted() {
+  for (Entry& entry : entries_.all())
+    entry.touch_history = plan::AfterKubeletRestart(entry.touch_history, loop_.now());
+  pod_health_ = plan::AfterKubeletRestart(pod_health_, loop_.now());
+}
+
+void Touching::DeletePodAtExit() {
+  loop_.Check();
+  if (pod_ || busy_) pods_.Sweep(base::Call().Within(kPodDeleteTimeout));
 }
 
 base::TimePoint Touching::NextTurn() const {
-  thread_.Check();
+  loop_.Check();
   // The report of the call under way wakes the loop.
   if (busy_) return base::TimePoint::max();
   if (pod_) {
     if (pod_->ended_at == base::TimePoint::max()) return pod_->next_poll;
-    return pod_->deleted ? pod_->ended_at + plan::kTouchStableAfter : now_;
+    return pod_->deleted ? pod_->ended_at + plan::kTouchStableAfter : loop_.now();
   }
   base::TimePoint next = next_change_;
   if (!swept_) next = std::min(next, pod_health_.not_before);
-  if (pod_health_.not_before > now_) next = std::min(next, pod_health_.not_before);
+  if (pod_health_.not_before > loop_.now()) next = std::min(next, pod_health_.not_before);
   if (due_since_) next = std::min<base::TimePoint>(next, *due_since_ + plan::kTouchBatchDelay);
   return next;
 }
@@ -390,11 +396,11 @@ using plan::TouchObstacle;
 using plan::TouchResult;
 
 // Returns true if no verdict can still change because of this pod.
-bool Touching::VerdictsSettled(Entries& entries) const {
+bool Touching::VerdictsSettled() const {
   // A changed verdict is held for 3 s. After twice that, a verdict that has not opened stays closed.
-  if (now_ - pod_->ended_at >= plan::kTouchStableAfter) return true;
+  if (loop_.now() - pod_->ended_at >= plan::kTouchStableAfter) return true;
   for (std::size_t i = 0; i < pod_->parts.size(); i++) {
-    const Entry* entry = EntryOf(entries, pod_->parts[i]);
+    const Entry* entry = EntryOf(pod_->parts[i]);
     if (entry == nullptr || NeedNow(*entry, pod_->parts[i].reference) == TouchNeed::kNone) continue;
     bool failed = pod_->evaluation.pod.obstacle != TouchObstacle::kNone ||
                   (i < pod_->evaluation.images.size() &&
@@ -438,11 +444,11 @@ bool Touching::IsFirst(const std::vector<Part>& parts, std::size_t part) {
   return std::none_of(parts.begin(), end, [&](const Part& one) { return one.name == parts[part].name; });
 }
 
-void Touching::Conclude(Entries& entries) {
+void Touching::Conclude() {
   bool any_open = false;
   bool whole_pod_failed = pod_->evaluation.pod.obstacle != TouchObstacle::kNone;
   for (std::size_t i = 0; i < pod_->parts.size(); i++) {
-    Entry* entry = EntryOf(entries, pod_->parts[i]);
+    Entry* entry = EntryOf(pod_->parts[i]);
     if (entry == nullptr) continue;
     any_open = any_open || IsOpen(*entry, i);
     if (!IsFirst(pod_->parts, i)) continue;
@@ -452,11 +458,12 @@ void Touching::Conclude(Entries& entries) {
     // The failure is the pod's, and counted once below. Counted for each image, three failures of the API
     // server would give up every image.
     if (!opened && whole_pod_failed) continue;
-    entry->touch_history = plan::AfterTouch(entry->touch_history, result, now_, wall_, random_());
+    entry->touch_history =
+        plan::AfterTouch(entry->touch_history, result, loop_.now(), loop_.Wall(), loop_.Random());
     metrics_.Touched(result.obstacle);
     base::LogFields fields = {{"image", pod_->parts[decisive].reference.written()},
                               {"imageRef", entry->touch_history->image_id},
-                              {"took", now_ - pod_->created_at}};
+                              {"took", loop_.now() - pod_->created_at}};
     if (opened) {
       base::Info("image touched", fields);
       continue;
@@ -470,7 +477,7 @@ void Touching::Conclude(Entries& entries) {
   if (whole_pod_failed && !any_open) {
     ReportFailure(pod_->evaluation.pod);
   } else {
-    pod_health_ = plan::AfterPod(pod_health_, {}, now_, 0);
+    pod_health_ = plan::AfterPod(pod_health_, {}, loop_.now(), 0);
     metrics_.TouchPodEnded(TouchObstacle::kNone);
   }
   pod_.reset();

@@ -2,7 +2,6 @@
 // the results.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,9 +9,10 @@
 
 #include "agent/cluster/touch_pods.h"
 #include "agent/entries.h"
+#include "agent/loop.h"
 #include "agent/metrics.h"
 #include "base/clock.h"
-#include "base/mutex.h"
+#include "base/workers.h"
 #include "image/reference.h"
 #include "plan/touch.h"
 
@@ -25,42 +25,31 @@ struct TouchContext {
   bool more_to_come = false;      // pulls are due or under way
 };
 
-// No lock: one thread alone uses it, the loop's. It hands out blocking work as a job, whose report comes back
-// to it.
+// No lock: the loop's thread alone uses it, which Loop::Check checks. Calls to the API server run on a worker
+// of its own, so that one that does not answer holds up touches only.
 //
 // Nothing that the API server says opens an image: an entry is open when its verdict is. So the pod is done
 // as soon as the verdicts of all its images are open, whatever its status says; its status only tells why one
 // is not.
 class Touching {
  public:
-  // `pods` and `metrics` outlive it. `random` gives numbers from [0, 1).
-  Touching(TouchPods& pods, Metrics& metrics, std::function<double()> random)
-      : pods_(pods), metrics_(metrics), random_(std::move(random)) {}
+  // `metrics`, `loop` and `entries` outlive it.
+  Touching(TouchPods pods, Metrics& metrics, Loop& loop, Entries& entries)
+      : pods_(std::move(pods)), metrics_(metrics), loop_(loop), entries_(entries) {}
 
-  // Brings each entry's touch up to date; called once a turn. Returns true if anything that is shown has
-  // changed.
-  bool Review(Entries& entries, const TouchContext& context, base::TimePoint now, base::WallTime wall);
-  // The next thing to do on the API server, if any is due. Its report is given to Handle before the next is
-  // asked for.
-  using Job = std::function<TouchReport(const base::Call& call)>;
-  std::optional<Job> NextJob(Entries& entries, base::TimePoint now);
-  void Handle(TouchReport report, Entries& entries, base::TimePoint now, base::WallTime wall);
+  // Brings each entry's touch up to date, and starts the next call to the API server that is due. Call it
+  // once a turn, after the pulls: an image that is still to be pulled may share the touch pod.
+  void StartIfDue(TouchContext context);
   // Returns the time of the next turn that is needed without an event.
   base::TimePoint NextTurn() const;
 
   // Credentials or kubelet's settings have changed: the touches of all images are due at once, also given-up
   // ones. The wait of touch pods goes on.
-  void ConditionsChanged(Entries& entries, base::TimePoint now);
+  void ConditionsChanged();
   // Waiting touches, and the next touch pod, are due at once; given-up touches stay given up.
-  void KubeletRestarted(Entries& entries, base::TimePoint now);
-  // Returns true if a touch pod of this agent may exist.
-  bool HasPod() const {
-    thread_.Check();
-    return pod_.has_value() || busy_;
-  }
-
-  // The loop ends, or has not begun: another thread may go on.
-  void Release() const { thread_.Release(); }
+  void KubeletRestarted();
+  // Deletes the touch pod, if one may exist. Blocks for a moment.
+  void DeletePodAtExit();
 
  private:
   // One image of the pod: an entry as one of its spellings writes it.
@@ -85,15 +74,20 @@ class Touching {
     bool deleted = false;
   };
 
-  void On(const TouchSwept& report, Entries& entries);
-  void On(TouchBegun report, Entries& entries);
-  void On(TouchObserved report, Entries& entries);
-  void On(TouchEnded report, Entries& entries);
-  std::optional<Job> Begin(Entries& entries);
-  std::vector<DuePart> Due(const Entries& entries) const;
-  void EvaluatePod(Entries& entries);
-  bool VerdictsSettled(Entries& entries) const;
-  void Conclude(Entries& entries);
+  void Review(base::WallTime wall);
+  void StartCall();
+  // Runs `job` on the worker, and gives its report to `apply` before the next one starts.
+  template <typename Job, typename Apply>
+  void Submit(Job job, Apply apply);
+  void ApplySwept(const TouchSwept& report);
+  void ApplyBegun(TouchBegun report);
+  void ApplyObserved(TouchObserved report);
+  void ApplyEnded(const TouchEnded& report);
+  void Begin();
+  std::vector<DuePart> Due() const;
+  void EvaluatePod();
+  bool VerdictsSettled() const;
+  void Conclude();
   plan::TouchResult ResultFor(const Entry& entry, std::size_t part) const;
   bool IsOpen(const Entry& entry, std::size_t part) const;
   // The part that decides the result of an entry: the first of its spellings that is not open, if any.
@@ -103,14 +97,12 @@ class Touching {
   void ReportFailure(const plan::TouchResult& result);
   bool InPod(const Entry& entry) const;
   // The entry that the part was about, if it still is.
-  static Entry* EntryOf(Entries& entries, const Part& part);
+  Entry* EntryOf(const Part& part) const;
 
-  base::ThreadChecker thread_;
-  TouchPods& pods_;
+  TouchPods pods_;
   Metrics& metrics_;
-  const std::function<double()> random_;
-  base::TimePoint now_;
-  base::WallTime wall_;
+  Loop& loop_;
+  Entries& entries_;
   TouchContext context_;
   plan::TouchPodHealth pod_health_;
   bool swept_ = false;  // no pod is left of an agent before, or of a call that failed
@@ -120,6 +112,7 @@ class Touching {
   std::optional<base::TimePoint> due_since_;
   base::TimePoint next_change_ = base::TimePoint::max();  // an entry's not_before
   std::optional<Pod> pod_;
+  base::Workers worker_{1};  // last: its thread uses what stands above
 };
 
 // Returns the id of the entry's image if its verdicts are known and a touch could open it; else an empty

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/call.h"
@@ -43,7 +42,6 @@ struct TouchObserved {
 struct TouchEnded {
   bool pod_may_exist = false;  // it could not be deleted
 };
-using TouchReport = std::variant<TouchSwept, TouchBegun, TouchObserved, TouchEnded>;
 
 // Everything that it is given outlives it. Keeps nothing; any thread may call. Each call blocks as the API
 // server does, half a minute at most.
