@@ -35,21 +35,13 @@ class CachedStatusText {
   // Returns the text for the second of `now`; writes it first if it is missing, which takes tens of
   // milliseconds for thousands of entries. Other callers wait meanwhile. The text does not keep the Snapshot
   // alive, so that a client that reads slowly holds no more memory than what it reads.
-  Text Write(base::WallTime now) PREFETCH_EXCLUDES(mutex_) {
-    {
-      base::Lock lock(mutex_);
-      while (writing_) written_.wait(mutex_);
-      if (SecondOf(now) == second_ && text_) return text_;
-      writing_ = true;
-    }
+  Text Write(base::WallTime now) PREFETCH_EXCLUDES(writing_) PREFETCH_EXCLUDES(mutex_) {
+    base::Lock turn(writing_);
+    if (Text text = Cached(now)) return text;
     auto text = std::make_shared<const std::string>(writer_(*snapshot_, now));
-    {
-      base::Lock lock(mutex_);
-      writing_ = false;
-      second_ = SecondOf(now);
-      text_ = text;
-    }
-    written_.notify_all();
+    base::Lock lock(mutex_);
+    second_ = SecondOf(now);
+    text_ = text;
     return text;
   }
 
@@ -59,9 +51,8 @@ class CachedStatusText {
 
   const plan::SnapshotPtr snapshot_;
   const Writer writer_;
+  base::Mutex writing_;
   mutable base::Mutex mutex_;
-  base::Condition written_;
-  bool writing_ PREFETCH_GUARDED_BY(mutex_) = false;
   Second second_ PREFETCH_GUARDED_BY(mutex_);
   Text text_ PREFETCH_GUARDED_BY(mutex_);
 };

@@ -7,9 +7,11 @@
 #include <functional>
 #include <latch>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "agent/answers/check_round.h"
@@ -770,6 +772,27 @@ TEST(LiveRuntime, AnImageOfNoListIsForThisPlatformToo) {
   entry = *now.Entry({}, entry, *here, true);
   EXPECT_EQ(entry.message, unlisted.message);
   EXPECT_FALSE(entry.usable);
+}
+
+// A runtime whose first list does not fit into memory.
+class LongListRuntime final : public tests::FakeImageService {
+ public:
+  using FakeImageService::FakeImageService;
+  cri::CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) override {
+    if (!std::exchange(fits_, true)) throw std::bad_alloc();
+    return FakeImageService::ListImages(call);
+  }
+
+ private:
+  bool fits_ = false;
+};
+
+TEST(LiveRuntime, NobodyWaitsForAListThatRanOutOfMemory) {
+  tests::FakeClock clock;
+  LongListRuntime runtime(clock, tests::Persona::kContainerd23);
+  LiveRuntime now(runtime, runtime, clock);
+  EXPECT_THROW(now.Ask({}, std::chrono::hours(1), {}), std::bad_alloc);
+  EXPECT_TRUE(now.Ask({}, std::chrono::hours(1), {})->ok());
 }
 
 // A runtime that goes amid a question says nothing about the image: not that it starts, nor that it does not.

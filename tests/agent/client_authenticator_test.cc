@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <new>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "agent/reviewing_api.h"
 #include "base/log.h"
@@ -587,6 +589,7 @@ class Api final : public tests::RefusingApi {
  public:
   kube::Answer<std::string> GetTokenKeys(const base::Call& call) override {
     keys_read++;
+    Allocate();
     if (call.Stopped()) return kube::Failure{.kind = kube::ApiError::kCancelled, .message = "stopped"};
     if (failure) return *failure;
     return keys;
@@ -594,6 +597,7 @@ class Api final : public tests::RefusingApi {
   kube::Answer<kube::TokenReview> ReviewToken(const base::Call&, const base::Secret& token,
                                               const std::string& audience) override {
     reviews++;
+    Allocate();
     kube::TokenReview review;
     review.authenticated = token.Reveal() == File("rsa.jwt");
     review.audiences = {audience};
@@ -607,6 +611,12 @@ class Api final : public tests::RefusingApi {
   std::string keys = File("jwks.json");
   std::optional<kube::Failure> failure;
   int keys_read = 0, reviews = 0;
+  bool out_of_memory = false;  // in the next call
+
+ private:
+  void Allocate() {
+    if (std::exchange(out_of_memory, false)) throw std::bad_alloc();
+  }
 };
 
 class IssuerKeysTest : public testing::Test {
@@ -687,6 +697,24 @@ TEST_F(IssuerKeysTest, WithoutKeysEachTokenIsReviewedAsBefore) {
   api.keys = "<html>";
   EXPECT_EQ(Ask(Forged(1)), "401");
   EXPECT_EQ(api.reviews, 1);
+}
+
+TEST_F(IssuerKeysTest, AReadingThatRunsOutOfMemoryIsRepeated) {
+  api.out_of_memory = true;
+  EXPECT_THROW(Ask(Forged(0)), std::bad_alloc);
+  EXPECT_EQ(Ask(Forged(0)), "401");
+  EXPECT_EQ(api.reviews, 1) << "no keys are known";
+  clock.Advance(seconds(30));
+  EXPECT_EQ(Ask(Forged(1)), "401");
+  EXPECT_EQ(api.keys_read, 2);
+  EXPECT_EQ(api.reviews, 1);
+}
+
+TEST_F(IssuerKeysTest, AReviewThatRunsOutOfMemoryHoldsUpNoOther) {
+  EXPECT_EQ(Ask(Forged(0)), "401");  // the keys are read
+  api.out_of_memory = true;
+  EXPECT_THROW(Ask(File("rsa.jwt")), std::bad_alloc);
+  EXPECT_EQ(Ask(File("rsa.jwt")), "job-1");
 }
 
 TEST_F(IssuerKeysTest, KeysThatCannotBeReadAgainStillTellForgeries) {

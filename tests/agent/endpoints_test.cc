@@ -6,6 +6,7 @@
 #include <barrier>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -342,6 +343,17 @@ TEST(Endpoints, LivezSaysWhenTheLoopIsStuck) {
   EXPECT_EQ(stuck.body, "the loop has not turned for 42 s\n");
   // The rest still answers: what was true last.
   EXPECT_EQ(world.Ask(Audience::kPodNetwork, "/readyz").status, 200);
+}
+
+TEST(Endpoints, AStatusThatRanOutOfMemoryIsWrittenForTheNext) {
+  bool fits = false;
+  CachedStatusText status(std::make_shared<const plan::Snapshot>(),
+                          [&](const plan::Snapshot&, base::WallTime) -> std::string {
+                            if (!std::exchange(fits, true)) throw std::bad_alloc();
+                            return "{}";
+                          });
+  EXPECT_THROW(status.Write({}), std::bad_alloc);
+  EXPECT_EQ(*status.Write({}), "{}");
 }
 
 // A Snapshot stands until something changes, and its document is still of the moment in which it is served.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/on_exit.h"
 #include "image/platform.h"
 #include "kubelet/verdict_reader.h"
 #include "plan/image_readiness.h"
@@ -123,37 +124,17 @@ constexpr std::size_t kMostSlots = 1000;
 
 }  // namespace
 
-// Marks a key as being asked, until the end of its scope, whatever happens in it.
-class SharedRegistryAnswers::InFlightQuery {
- public:
-  InFlightQuery(SharedRegistryAnswers& shared, const Question& question)
-      : shared_(shared), question_(question) {}
-  InFlightQuery(const InFlightQuery&) = delete;
-  InFlightQuery& operator=(const InFlightQuery&) = delete;
-  ~InFlightQuery() {
-    {
-      base::Lock lock(shared_.mutex_);
-      shared_.in_flight_.remove(&question_);
-      shared_.slots_[question_.key].in_flight = false;
-      // Other clients that wait come before the next question of this one.
-      shared_.next_ticket_++;
-      for (Waiter& waiting : shared_.waiting_) {
-        if (waiting.question->client == question_.client) waiting.ticket = shared_.next_ticket_;
-      }
-    }
-    shared_.changed_.notify_all();
+void SharedRegistryAnswers::EndQuery(const Question& question) {
+  base::Lock lock(mutex_);
+  in_flight_.remove(&question);
+  slots_[question.key].in_flight = false;
+  // Other clients that wait come before the next question of this one.
+  next_ticket_++;
+  for (Waiter& waiting : waiting_) {
+    if (waiting.question->client == question.client) waiting.ticket = next_ticket_;
   }
-  void Store(const image::RegistryAnswer& answer) {
-    base::Lock lock(shared_.mutex_);
-    Slot& slot = shared_.slots_[question_.key];
-    slot.until = RealNow() + kSharedAnswerLifetime;
-    slot.answer = answer;
-  }
-
- private:
-  SharedRegistryAnswers& shared_;
-  const Question& question_;
-};
+  changed_.notify_all();
+}
 
 bool SharedRegistryAnswers::HasCapacity(const Question& question) const {
   int all = 0, own = 0;
@@ -208,10 +189,14 @@ image::RegistryAnswer SharedRegistryAnswers::Get(const base::Call& call, const Q
     changed_.notify_all();  // another thread may be next now
     if (answer) return *std::move(answer);
   }
-  InFlightQuery own_request(*this, question);
+  const base::OnExit end([&] { EndQuery(question); });
   Reply reply = ask();
   // Other waiting clients find no answer then, and the next of them asks for itself.
-  if (reply.is_shareable) own_request.Store(reply.answer);
+  if (!reply.is_shareable) return std::move(reply.answer);
+  base::Lock lock(mutex_);
+  Slot& slot = slots_[question.key];
+  slot.until = RealNow() + kSharedAnswerLifetime;
+  slot.answer = reply.answer;
   return std::move(reply.answer);
 }
 
@@ -284,6 +269,11 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration lim
     running_++;
     began = clock_.Now();
   }
+  const base::OnExit end([this] {
+    base::Lock lock(mutex_);
+    running_--;
+    changed_.notify_all();
+  });
   const base::Call own = call.Within(limit);
   const bool hurried = own.HasShortDeadline(kListTimeoutWhileAway);
   auto images = images_.ListImages(own);
@@ -293,12 +283,10 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration lim
   // is not shared.
   const bool cut_short = call.Stopped() || (hurried && !*listing);
   base::Lock lock(mutex_);
-  running_--;
   if (!cut_short && (newest_ == nullptr || began >= began_)) {
     newest_ = listing;
     began_ = began;
   }
-  changed_.notify_all();
   return listing;
 }
 

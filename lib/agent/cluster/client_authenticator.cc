@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/on_exit.h"
 #include "base/text.h"
 #include "kube/answer.h"
 
@@ -195,8 +196,7 @@ void ClientAuthenticator::ChargeForForgery(plan::CallerPurpose purpose, const st
       .Penalize(peer, kRejectionCost - 1, clock_.Now());
 }
 
-// The client left before the API server answered, so nothing new is known about the server.
-void ClientAuthenticator::AbandonReview(const std::string& key) {
+void ClientAuthenticator::EndReview(const std::string& key) {
   {
     base::Lock lock(mutex_);
     in_review_.erase(key);
@@ -209,14 +209,10 @@ bool ClientAuthenticator::HasAnsweredSince(base::TimePoint time) {
   return answered_at_ && *answered_at_ > time;
 }
 
-void ClientAuthenticator::EndReview(const std::string& key, std::optional<Outage> outage) {
-  {
-    base::Lock lock(mutex_);
-    in_review_.erase(key);
-    outage_ = std::move(outage);
-    if (!outage_) answered_at_ = clock_.Now();
-  }
-  changed_.notify_all();
+void ClientAuthenticator::RecordAnswer(std::optional<Outage> outage) {
+  base::Lock lock(mutex_);
+  outage_ = std::move(outage);
+  if (!outage_) answered_at_ = clock_.Now();
 }
 
 void ClientAuthenticator::ReportProblem(std::string problem) {
@@ -239,6 +235,7 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
 
 std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::ReviewNow(
     const base::Call& call, const Token& token, ReviewKind review_kind) {
+  const base::OnExit end([&] { EndReview(token.key); });
   const base::TimePoint began = clock_.Now();
   // A client whose own time is nearly over shows nothing about the API server.
   const bool hurried = call.HasShortDeadline(kReviewLimit);
@@ -251,11 +248,7 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
     const bool left = review_kind == ReviewKind::kRenewal || call.Stopped() ||
                       kind == kube::ApiError::kCancelled || (kind == kube::ApiError::kTimeout && hurried) ||
                       (!kube::IsRefusal(kind) && HasAnsweredSince(began));
-    if (left) {
-      AbandonReview(token.key);
-    } else {
-      EndReview(token.key, Outage{clock_.Now() + error.retry_after, error.message});
-    }
+    if (!left) RecordAnswer(Outage{clock_.Now() + error.retry_after, error.message});
     if (review.failure().kind == kube::ApiError::kForbidden)
       ReportProblem("pods and fleet commands that ask over the network get no answer: " + error.message);
     base::Warn("token not reviewed",
@@ -264,7 +257,7 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
   }
   Identity identity = plan::EvaluateReview(ToPlan(*std::move(review)), token.purpose, location_, rules_);
   Remember(token, identity);
-  EndReview(token.key, std::nullopt);
+  RecordAnswer(std::nullopt);
   ReportProblem("");
   return identity;
 }
@@ -402,8 +395,9 @@ IssuerKeys::Keys IssuerKeys::Newest() const {
 bool IssuerKeys::TakeTurn(bool unknown_key) {
   base::Lock lock(mutex_);
   const base::TimePoint now = clock_.Now();
-  if (reading_ || now < (unknown_key ? next_early_ : next_)) return false;
-  reading_ = true;
+  if (now < (unknown_key ? next_early_ : next_)) return false;
+  // Longer than a reading takes. One that ends without a result, for want of memory, is repeated then.
+  next_ = next_early_ = now + kReadKeysAfterFailure;
   return true;
 }
 
@@ -421,7 +415,6 @@ void IssuerKeys::Read(const base::Call& call) {
   }
   const bool refused = !json && kube::IsRefusal(json.failure().kind);
   base::Lock lock(mutex_);
-  reading_ = false;
   const base::TimePoint now = clock_.Now();
   failed_ = keys == nullptr;
   const bool seldom = keys != nullptr || refused;

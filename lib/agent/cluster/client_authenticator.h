@@ -61,7 +61,7 @@ class IssuerKeys {
   using Keys = std::shared_ptr<const kube::TokenKeys>;  // null: not known
 
   Keys Newest() const PREFETCH_EXCLUDES(mutex_);
-  // Returns false if another caller is reading the keys, or if it is too early.
+  // Returns false if it is too early, which it is while another caller reads the keys.
   bool TakeTurn(bool unknown_key) PREFETCH_EXCLUDES(mutex_);
   void Read(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 
@@ -69,7 +69,6 @@ class IssuerKeys {
   const base::Clock& clock_;
   mutable base::Mutex mutex_;
   Keys keys_ PREFETCH_GUARDED_BY(mutex_);
-  bool reading_ PREFETCH_GUARDED_BY(mutex_) = false;
   bool failed_ PREFETCH_GUARDED_BY(mutex_) = false;         // the newest reading
   base::TimePoint next_ PREFETCH_GUARDED_BY(mutex_);        // reading
   base::TimePoint next_early_ PREFETCH_GUARDED_BY(mutex_);  // for a token that names another key
@@ -183,7 +182,7 @@ class ClientAuthenticator {
   CallerError Refuse(plan::RejectionReason refusal, plan::CallerPurpose purpose) const;
   std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
   // The remembered answer, or the answer to another question about the same token, for which it waits.
-  // nullopt: send this one to the API server now, then call EndReview or AbandonReview.
+  // nullopt: send this one to the API server now, then call EndReview.
   std::optional<std::variant<Identity, CallerError>> AwaitReview(const base::Call& call, const Token& token,
                                                                  const std::string& peer)
       PREFETCH_EXCLUDES(mutex_);
@@ -196,10 +195,10 @@ class ClientAuthenticator {
     std::string why;  // what callers are told meanwhile
   };
   // `outage`: none if the API server answered.
-  void EndReview(const std::string& key, std::optional<Outage> outage) PREFETCH_EXCLUDES(mutex_);
+  void RecordAnswer(std::optional<Outage> outage) PREFETCH_EXCLUDES(mutex_);
   // Reports whether the API server has reviewed a token since then.
   bool HasAnsweredSince(base::TimePoint time) PREFETCH_EXCLUDES(mutex_);
-  void AbandonReview(const std::string& key) PREFETCH_EXCLUDES(mutex_);
+  void EndReview(const std::string& key) PREFETCH_EXCLUDES(mutex_);
   void ReportProblem(std::string problem) PREFETCH_EXCLUDES(mutex_);
   void Remember(const Token& token, const Identity& identity) PREFETCH_EXCLUDES(mutex_);
 
