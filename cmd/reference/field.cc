@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/enum_name.h"
 #include "base/text.h"
 #include "config/config_file.h"
 #include "config/settings.h"
@@ -469,8 +470,8 @@ Field Directive(const char* path, const char* when, plan::OnFailure fallback) {
   return {.path = path,
           .form = Form::kWord,
           .help = std::string("Readiness of a present image ") + when,
-          .words = WordsOf(plan::OnFailure::kNotReady, plan::OnFailureName),
-          .fallback = std::string(plan::OnFailureName(fallback))};
+          .words = WordsOf(plan::OnFailure::kNotReady, base::EnumName<plan::OnFailure>),
+          .fallback = std::string(base::EnumName(fallback))};
 }
 
 Fields RegistryFields(const plan::DesiredImage& standard) {
@@ -478,8 +479,8 @@ Fields RegistryFields(const plan::DesiredImage& standard) {
            .form = Form::kWord,
            .help = "When the agent pulls a present tag again. `IfDigestChanged`: when the registry names "
                    "another digest. `Always`: the same, and ready only while the registry agrees",
-           .words = WordsOf(plan::Refresh::kAlways, plan::RefreshName),
-           .fallback = std::string(plan::RefreshName(standard.refresh))},
+           .words = WordsOf(plan::Refresh::kAlways, base::EnumName<plan::Refresh>),
+           .fallback = std::string(base::EnumName(standard.refresh))},
           {.path = "refreshInterval",
            .form = Form::kDuration,
            .help = "Time between two questions to the registry, from " +
@@ -525,8 +526,8 @@ Fields CommonEntryFields() {
            .form = Form::kWord,
            .help = "When the agent touches the image, if it runs with `--touch`. `Auto`: closed images. "
                    "`Always`: also preloaded ones",
-           .words = WordsOf(plan::Open::kNever, plan::OpenName),
-           .fallback = std::string(plan::OpenName(standard.open))},
+           .words = WordsOf(plan::Open::kNever, base::EnumName<plan::Open>),
+           .fallback = std::string(base::EnumName(standard.open))},
           {.path = "pullTimeout",
            .form = Form::kDuration,
            .help = "Deadline of a pull, 2h at least where the runtime shows progress; from " +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/log.h"
 #include "plan/registry_health.h"
 
@@ -861,7 +862,7 @@ void Pulls::Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome 
   }
   base::LogFields fields = {{"image", entry.desired->reference.written()},
                             {"imageRef", success.id},
-                            {"pulledWith", plan::PulledWithName(success.with)},
+                            {"pulledWith", base::EnumName(success.with)},
                             {"took", loop_.now() - run.state.started_at}};
   if (success.unpacked) {
     base::Info("image pulled", fields);

@@ -3,7 +3,7 @@
 // texts: a misspelt name does not compile.
 //
 // The parameters are the last enumerator and the function that names them:
-//   using PhaseText = EnumText<Phase::kFailing, PhaseName>;
+//   using PhaseText = EnumText<Phase::kFailing, base::EnumName<Phase>>;
 //
 // A value; any thread.
 #pragma once

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/enum_name.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "doc/duration.h"
@@ -30,11 +31,11 @@ Node CanonicalEntry(const plan::DesiredImage& image) {
     if (differs) node.Set(key, Node::String(std::string(value)));
   };
   auto directive = [&](const char* key, plan::OnFailure value, plan::OnFailure standard) {
-    text(key, value != standard, plan::OnFailureName(value));
+    text(key, value != standard, base::EnumName(value));
   };
   if (image.required != kDefault.required) node.Set("required", Node::Bool(image.required));
   text("readyFor", image.ready_for != kDefault.ready_for, image::PullPolicyName(image.ready_for));
-  text("refresh", image.refresh != kDefault.refresh, plan::RefreshName(image.refresh));
+  text("refresh", image.refresh != kDefault.refresh, base::EnumName(image.refresh));
   text("refreshInterval", image.refresh_interval != kDefault.refresh_interval,
        doc::FormatDuration(image.refresh_interval));
   if (image.max_age) node.Set("maxAge", Node::String(doc::FormatDuration(*image.max_age)));
@@ -43,7 +44,7 @@ Node CanonicalEntry(const plan::DesiredImage& image) {
   directive("onTagMissing", image.on_tag_missing, kDefault.on_tag_missing);
   directive("onStale", image.on_stale, kDefault.on_stale);
   if (image.priority != kDefault.priority) node.Set("priority", Node::Int(image.priority));
-  text("open", image.open != kDefault.open, plan::OpenName(image.open));
+  text("open", image.open != kDefault.open, base::EnumName(image.open));
   text("pullTimeout", image.pull_timeout != kDefault.pull_timeout, doc::FormatDuration(image.pull_timeout));
   if (!image.nodes.platforms.empty()) {
     std::vector<Node> platforms;

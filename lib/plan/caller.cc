@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/enum_name.h"
 #include "base/label_syntax.h"
 #include "base/text.h"
 #include "image/reference.h"
@@ -54,10 +53,6 @@ bool Admits(const CallerRules& rules, const Caller& caller) {
 }
 
 }  // namespace
-
-std::string_view RejectionReasonName(RejectionReason refusal) {
-  return base::EnumName(refusal);
-}
 
 bool IsFleetAccount(std::string_view name) {
   return !base::EndsOfWord(name, kFleetAccount).empty();

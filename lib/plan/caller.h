@@ -97,7 +97,6 @@ enum class RejectionReason {
   kRejected,     // the API server does not know it
   kNotAdmitted,  // the configuration admits no such namespace or account
 };
-std::string_view RejectionReasonName(RejectionReason refusal);  // "OtherNode"
 // One sentence for the caller. Names nothing of the agent but its audience.
 std::string_view RejectionReasonText(RejectionReason refusal, CallerPurpose purpose);
 // Would another credential change the answer? Else the caller itself is not admitted.

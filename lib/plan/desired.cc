@@ -4,21 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "base/enum_name.h"
-
 namespace prefetch::plan {
-
-std::string_view RefreshName(Refresh refresh) {
-  return base::EnumName(refresh);
-}
-
-std::string_view OnFailureName(OnFailure directive) {
-  return base::EnumName(directive);
-}
-
-std::string_view OpenName(Open open) {
-  return base::EnumName(open);
-}
 
 namespace {
 

@@ -81,10 +81,6 @@ enum class Refresh { kIfNotPresent, kIfDigestChanged, kAlways };
 enum class OnFailure { kKeep, kNotReady };
 enum class Open { kAuto, kAlways, kNever };
 
-std::string_view RefreshName(Refresh refresh);
-std::string_view OnFailureName(OnFailure directive);
-std::string_view OpenName(Open open);
-
 // A pod that an entry is to be ready for: how it writes the image, and the credentials that it brings. The
 // default of `ready_as` is any pod that brings none.
 struct PodProfile {

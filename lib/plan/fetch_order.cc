@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/enum_name.h"
 #include "base/text.h"
 
 namespace prefetch::plan {
@@ -368,21 +369,8 @@ bool FetchOrder::LacksNoneOfItsOwn(ImageId image) const {
 }
 
 std::string_view FetchReasonName(FetchReason reason) {
-  switch (reason) {
-    case FetchReason::kRuntime:
-      return "Runtime";
-    case FetchReason::kSnapshotter:
-      return "Snapshotter";
-    case FetchReason::kHosts:
-      return "Hosts";
-    case FetchReason::kFailedLately:
-      return "Trouble";
-    case FetchReason::kNear:
-      return "Near";
-    case FetchReason::kFar:
-      return "Far";
-  }
-  std::abort();
+  if (reason == FetchReason::kFailedLately) return "Trouble";
+  return base::EnumName(reason);
 }
 
 bool MayFetch(std::string_view runtime, std::string_view version) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/enum_name.h"
 #include "base/label_syntax.h"
 #include "base/text.h"
 
@@ -64,10 +63,6 @@ bool IsWorthAnEvent(Reason reason) {
 
 bool IsStartupTaint(std::string_view key, std::string_view other) {
   return key == base::kStartupTaintKey || (!other.empty() && key == other);
-}
-
-std::string_view ConditionStatusName(ConditionStatus status) {
-  return base::EnumName(status);
 }
 
 DesiredGate DesiredGateFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,

@@ -41,7 +41,6 @@ struct GateOptions {
 };
 
 enum class ConditionStatus { kTrue, kFalse, kUnknown };
-std::string_view ConditionStatusName(ConditionStatus status);  // "True"
 
 struct GateCondition {
   ConditionStatus status = ConditionStatus::kUnknown;

@@ -2,24 +2,10 @@
 
 #include <algorithm>
 
-#include "base/enum_name.h"
-
 namespace prefetch::plan {
-
-std::string_view PhaseName(Phase phase) {
-  return base::EnumName(phase);
-}
 
 bool KeepsFailing(bool settled, std::optional<Phase> phase) {
   return settled && phase == Phase::kFailing;
-}
-
-std::string_view PullStateName(PullState state) {
-  return base::EnumName(state);
-}
-
-std::string_view PulledWithName(PulledWith with) {
-  return base::EnumName(with);
 }
 
 const ImageState* FindImage(const Snapshot& snapshot, const image::Reference& reference) {

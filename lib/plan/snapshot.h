@@ -26,7 +26,6 @@ namespace prefetch::plan {
 // Progress. Slow is not failed: Progressing may take long and needs no action. Failing needs an operator's
 // action or an external change, and has its reason.
 enum class Phase { kReady, kProgressing, kFailing };
-std::string_view PhaseName(Phase phase);
 // Returns true if waiting longer for this entry would change nothing, although it is not ready. A settled
 // entry may be ready, too. `phase`: nullopt if it is not known.
 bool KeepsFailing(bool settled, std::optional<Phase> phase);
@@ -40,11 +39,9 @@ enum class PullState {
   kDone,
   kFailed,  // its reason is never retried by itself (Retry::kNever)
 };
-std::string_view PullStateName(PullState state);
 
 // With which kind of credential an image got here, if we pulled it.
 enum class PulledWith { kUnknown, kAnonymous, kProvider, kDockerConfig, kPullSecret };
-std::string_view PulledWithName(PulledWith with);  // "Provider"
 
 // More about the agent's own pull of an image. It goes from the end of the pull to the status document as it
 // is.

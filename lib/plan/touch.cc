@@ -98,10 +98,6 @@ bool IsClosed(const kubelet::Verdict& verdict) {
 
 }  // namespace
 
-std::string_view TouchStateName(TouchState state) {
-  return base::EnumName(state);
-}
-
 std::string_view TouchObstacleName(TouchObstacle obstacle) {
   if (obstacle == TouchObstacle::kRegistryProblem) return "RegistryTrouble";
   return base::EnumName(obstacle);

@@ -31,7 +31,6 @@ enum class TouchState {
   kDone,         // opened by a touch of this agent, and open since
   kIneffective,  // no further touch would help; `obstacle` and `why` say what does
 };
-std::string_view TouchStateName(TouchState state);  // "Ineffective"
 
 // Why a touch had no effect. A closed list: a field of JSON and a label of metrics.
 enum class TouchObstacle {

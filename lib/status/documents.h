@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/enum_name.h"
 #include "base/result.h"
 #include "doc/enum_text.h"
 #include "doc/field.h"
@@ -37,13 +38,13 @@ using VerdictResultText = doc::EnumText<kubelet::VerdictResult::kUnknown, kubele
 using VerificationText =
     doc::EnumText<kubelet::VerificationPolicy::kAlwaysVerify, kubelet::VerificationPolicyName>;
 using PolicyText = doc::EnumText<image::PullPolicy::kAlways, image::PullPolicyName>;
-using PhaseText = doc::EnumText<plan::Phase::kFailing, plan::PhaseName>;
+using PhaseText = doc::EnumText<plan::Phase::kFailing, base::EnumName<plan::Phase>>;
 using ReasonText = doc::EnumText<plan::kReasons.back().reason, plan::ReasonName>;
-using PullStateText = doc::EnumText<plan::PullState::kFailed, plan::PullStateName>;
-using PulledWithText = doc::EnumText<plan::PulledWith::kPullSecret, plan::PulledWithName>;
-using RefreshText = doc::EnumText<plan::Refresh::kAlways, plan::RefreshName>;
-using OpenText = doc::EnumText<plan::Open::kNever, plan::OpenName>;
-using TouchStateText = doc::EnumText<plan::TouchState::kIneffective, plan::TouchStateName>;
+using PullStateText = doc::EnumText<plan::PullState::kFailed, base::EnumName<plan::PullState>>;
+using PulledWithText = doc::EnumText<plan::PulledWith::kPullSecret, base::EnumName<plan::PulledWith>>;
+using RefreshText = doc::EnumText<plan::Refresh::kAlways, base::EnumName<plan::Refresh>>;
+using OpenText = doc::EnumText<plan::Open::kNever, base::EnumName<plan::Open>>;
+using TouchStateText = doc::EnumText<plan::TouchState::kIneffective, base::EnumName<plan::TouchState>>;
 using ObstacleText = doc::EnumText<plan::kLastTouchObstacle, plan::TouchObstacleName>;
 using AnswerText = doc::EnumText<image::RegistryAnswerKind::kIndeterminate, image::RegistryAnswerName>;
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "base/enum_name.h"
 #include "rows.h"
 
 namespace prefetch::plan::caller_test {
@@ -227,7 +228,7 @@ TEST(RightsOf, AreNoneByDefaultAndEachByItself) {
 TEST(CallerRefusals, HaveNamesAndWords) {
   for (int i = 0; i <= static_cast<int>(RejectionReason::kNotAdmitted); i++) {
     const auto refusal = static_cast<RejectionReason>(i);
-    EXPECT_FALSE(RejectionReasonName(refusal).empty());
+    EXPECT_FALSE(base::EnumName(refusal).empty());
     EXPECT_FALSE(RejectionReasonText(refusal, CallerPurpose::kPreflight).empty());
     EXPECT_FALSE(RejectionReasonText(refusal, CallerPurpose::kFleet).empty());
   }

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_name.h"
 #include "plan/desired.h"
 #include "plan/reason.h"
 #include "plan/touch.h"
@@ -30,8 +31,8 @@ TEST(ReasonFor, AVerdictsReasonKeepsItsName) {
 }
 
 TEST(RefreshName, IsTheWordOfLists) {
-  EXPECT_EQ(RefreshName(Refresh::kIfDigestChanged), "IfDigestChanged");
-  EXPECT_EQ(RefreshName(Refresh::kIfNotPresent), "IfNotPresent");
+  EXPECT_EQ(base::EnumName(Refresh::kIfDigestChanged), "IfDigestChanged");
+  EXPECT_EQ(base::EnumName(Refresh::kIfNotPresent), "IfNotPresent");
 }
 
 // Labels of metrics and fields of the log: operators' queries hold them.

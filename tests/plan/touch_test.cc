@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/enum_name.h"
 #include "plan/verdicts.h"
 #include "rows.h"
 
@@ -368,7 +369,7 @@ TEST(TouchNames, AreDistinct) {
     EXPECT_TRUE(names.insert(TouchObstacleName(static_cast<TouchObstacle>(i))).second);
   }
   for (int i = 1; i <= static_cast<int>(TouchState::kIneffective); i++) {
-    EXPECT_TRUE(names.insert(TouchStateName(static_cast<TouchState>(i))).second);
+    EXPECT_TRUE(names.insert(base::EnumName(static_cast<TouchState>(i))).second);
   }
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_name.h"
 #include "base/fs.h"
 #include "base/process_stat.h"
 #include "base/text.h"
@@ -112,7 +113,7 @@ std::string_view YesOrNo(bool value) {
 void ShowReadiness(const plan::Readiness& readiness, Families& out) {
   out.Set(Id::kReady, readiness.ready);
   out.Set(Id::kReadinessInfo, 1,
-          {{"phase", plan::PhaseName(readiness.phase)}, {"reason", plan::ReasonName(readiness.reason)}});
+          {{"phase", base::EnumName(readiness.phase)}, {"reason", plan::ReasonName(readiness.reason)}});
 }
 
 void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<plan::ImageState>& requested,
@@ -130,7 +131,7 @@ void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<
   for (const auto& [key, count] : entries) {
     const auto& [phase, reason, required] = key;
     out.Set(Id::kEntries, count,
-            {{"state", plan::PhaseName(phase)},
+            {{"state", base::EnumName(phase)},
              {"reason", plan::ReasonName(reason)},
              {"required", YesOrNo(required)}});
   }
@@ -147,7 +148,7 @@ void ShowTouches(const std::vector<plan::ImageState>& images, Families& out) {
   }
   for (const auto& [key, count] : entries) {
     out.Set(Id::kEntriesTouch, count,
-            {{"state", plan::TouchStateName(key.first)}, {"obstacle", plan::TouchObstacleName(key.second)}});
+            {{"state", base::EnumName(key.first)}, {"obstacle", plan::TouchObstacleName(key.second)}});
   }
 }
 

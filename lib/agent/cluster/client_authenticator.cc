@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/enum_name.h"
 #include "base/log.h"
 #include "base/on_exit.h"
 #include "base/text.h"
@@ -76,7 +77,7 @@ ClientAuthenticator::~ClientAuthenticator() {
 }
 
 CallerError ClientAuthenticator::Refuse(plan::RejectionReason refusal, plan::CallerPurpose purpose) const {
-  metrics_.CallerRejected(purpose, plan::RejectionReasonName(refusal));
+  metrics_.CallerRejected(purpose, base::EnumName(refusal));
   return {.status = plan::IsAboutTheToken(refusal) ? 401 : 403,
           .message = std::string(plan::RejectionReasonText(refusal, purpose))};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -157,7 +158,7 @@ bool NodeGate::RecordWrite(Part part, const kube::Failure* failure) {
 bool NodeGate::WriteCondition(const base::Call& call, const kube::Node& node,
                               const plan::GateCondition& desired) {
   kube::NodeCondition condition{.type = std::string(plan::kConditionType),
-                                .status = std::string(plan::ConditionStatusName(desired.status)),
+                                .status = std::string(base::EnumName(desired.status)),
                                 .reason = desired.reason,
                                 .message = desired.message,
                                 .last_heartbeat = clock_.Wall(),
