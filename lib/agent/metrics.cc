@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
+
+#include "base/enum_name.h"
+#include "base/text.h"
 
 namespace prefetch::agent {
 namespace {
@@ -22,16 +24,8 @@ double Seconds(base::Duration time) {
 
 }  // namespace
 
-std::string_view PullResultName(PullResult result) {
-  switch (result) {
-    case PullResult::kSucceeded:
-      return "succeeded";
-    case PullResult::kFailed:
-      return "failed";
-    case PullResult::kCancelled:
-      return "cancelled";
-  }
-  std::abort();
+std::string PullResultName(PullResult result) {
+  return base::ToLower(base::EnumName(result));
 }
 
 // Series that are known beforehand start at zero, so that rate() sees the first event too. Error classes and

@@ -59,7 +59,7 @@ enum class PullResult {
   kFailed,
   kCancelled,  // we took it back: replaced, no room, not on the list any more, a stop
 };
-std::string_view PullResultName(PullResult result);  // "succeeded"
+std::string PullResultName(PullResult result);  // "succeeded"
 
 // One PullImage, from its start to its end.
 struct PullEnd {

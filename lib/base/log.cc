@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "base/enum_name.h"
 #include "base/mutex.h"
 #include "base/scrub.h"
 #include "base/text.h"
@@ -24,20 +25,6 @@ struct Sink {
 Sink& TheSink() {
   static Sink* sink = new Sink;  // never destroyed: threads may log while statics go down
   return *sink;
-}
-
-std::string_view LevelName(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return "debug";
-    case LogLevel::kInfo:
-      return "info";
-    case LogLevel::kWarning:
-      return "warning";
-    case LogLevel::kError:
-      return "error";
-  }
-  std::abort();
 }
 
 // Without a choice, people at a terminal get plain lines, and collectors of logs get JSON.
@@ -99,7 +86,7 @@ std::string FormatLogLine(LogFormat format, std::string_view time, LogLevel leve
     line += R"({"time":")";
     line += time;
     line += R"(","level":")";
-    line += LevelName(level);
+    line += ToLower(EnumName(level));
     line += R"(","msg":")";
     AppendJsonEscaped(line, message);
     line += '"';
@@ -116,7 +103,7 @@ std::string FormatLogLine(LogFormat format, std::string_view time, LogLevel leve
   }
   line += time;
   line += ' ';
-  line += LevelName(level);
+  line += ToLower(EnumName(level));
   line += "  ";
   AppendJsonEscaped(line, message);
   for (const LogField& field : fields) {
