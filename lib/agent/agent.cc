@@ -49,7 +49,7 @@ Agent::Agent(Options options, Parts parts)
       loop_(parts_.clock, options_.seed),
       list_(std::make_shared<plan::ImageList>()),
       entries_(options_.platform, {.labels = std::nullopt, .pending = options_.reads_labels}),
-      turns_(started_at_),
+      all_entries_at_(started_at_),
       next_turn_(started_at_),
       lookups_(parts_.keyring,
                [this](pulling::LookupFinished event) {
@@ -199,7 +199,7 @@ void Agent::Turn(std::optional<Event> event) {
   board_.RecordTurn(loop_.now());
   // A turn costs time for each entry, so a wake-up without news skips it. A due poll of the runtime counts
   // as news, since turns start these polls.
-  bool news = std::min(turns_.due(), runtime_.NextTurn(list_epoch_ > 0)) <= loop_.now();
+  bool news = std::min(all_entries_at_, runtime_.NextTurn(list_epoch_ > 0)) <= loop_.now();
   if (event) news = event->apply() || news;
   // Events that came meanwhile belong to the same turn.
   while (std::optional<Event> more = loop_.TryPop()) news = more->apply() || news;
@@ -242,7 +242,8 @@ void Agent::ProcessEntries() {
   StartTouchIfDue();
   runtime_.CheckGrace();
   if (loop_.changed() && (loop_.at_once() || loop_.now() - published_at_ >= kPublishInterval)) Publish();
-  turns_.RecordTurn(NextTurnTime());
+  all_entries_at_ = NextTurnTime();
+  turns_++;
 }
 
 // Bounds the memory for registries: lists of CI jobs, and preflights, keep naming new ones.
@@ -381,7 +382,7 @@ base::TimePoint Agent::NextTurnTime() const {
 
 base::TimePoint Agent::NextWakeTime() const {
   const bool has_list = list_epoch_ > 0;
-  base::TimePoint next = std::min(turns_.due(), runtime_.NextTurn(has_list));
+  base::TimePoint next = std::min(all_entries_at_, runtime_.NextTurn(has_list));
   if (kubelet_) next = std::min(next, kubelet_->NextTurn(has_list));
   // While a job is under way, its event wakes the loop. The loop sleeps for at most one poll interval, since
   // /livez reports a loop that did not turn.

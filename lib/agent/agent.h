@@ -1,5 +1,4 @@
 // Agent: the loop. It alone owns changing state; workers bring it events, readers see its Snapshots.
-// TurnLimiter: when the loop next goes through all entries.
 #pragma once
 
 #include <cstdint>
@@ -82,28 +81,6 @@ struct Parts {
   pulling::ContentSourceFor contents = nullptr;
 };
 
-// The loop wakes up more often than it goes through all entries (a *turn*). A wake-up without news costs no
-// turn, however long the list is. A due poll of the runtime causes a turn. Its answer causes one only if
-// something has changed or an entry waits. Polls of kubelet cause one only if they bring news.
-//
-// No lock: the loop's thread alone uses it.
-class TurnLimiter {
- public:
-  explicit TurnLimiter(base::TimePoint first) : due_(first) {}
-
-  base::TimePoint due() const { return due_; }
-  std::uint64_t count() const { return count_; }
-  // Records the end of a turn; the next is at `due`, if nothing happens.
-  void RecordTurn(base::TimePoint due) {
-    due_ = due;
-    count_++;
-  }
-
- private:
-  base::TimePoint due_;
-  std::uint64_t count_ = 0;
-};
-
 class Agent {
  public:
   Agent(Options options, Parts parts);
@@ -145,7 +122,7 @@ class Agent {
   // Lets another thread than that of the earlier turns run the loop.
   void Release() const;
   // Returns the number of turns that went through all entries.
-  std::uint64_t turns() const { return turns_.count(); }
+  std::uint64_t turns() const { return turns_; }
   std::optional<Event> TryPop() { return loop_.TryPop(); }  // does not wait
   // Returns the time of the next turn without an event.
   base::TimePoint NextTurn() const { return next_turn_; }
@@ -209,7 +186,11 @@ class Agent {
   base::TimePoint published_at_;
   base::TimePoint return_memory_at_ = base::TimePoint::max();
   base::TimePoint forget_at_;
-  TurnLimiter turns_;
+  // The loop wakes up more often than it goes through all entries. A wake-up without news costs no such turn,
+  // however long the list is. A due poll of the runtime causes one. Its answer causes one only if something
+  // has changed or an entry waits. Polls of kubelet cause one only if they bring news.
+  base::TimePoint all_entries_at_;  // the next turn through all entries, if nothing happens
+  std::uint64_t turns_ = 0;         // that went through all entries
   base::TimePoint next_turn_;
 
   // Each owns its state; the later ones know the ones before.
