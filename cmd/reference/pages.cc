@@ -289,8 +289,8 @@ std::string Reasons() {
       text += std::string(text.empty() ? "## " : "\n## ") + TitleOf(row.group) +
               "\n\n| reason | shown as | tried again | what helps |\n|---|---|---|---|\n";
     }
-    text += "| `" + std::string(row.name) + "` | " + std::string(row.state) + " | " + RetryWords(row) +
-            " | " + std::string(row.advice) + " |\n";
+    text += "| `" + std::string(plan::ReasonName(row.reason)) + "` | " + std::string(row.state) + " | " +
+            RetryWords(row) + " | " + std::string(row.advice) + " |\n";
   }
   return text;
 }

@@ -331,7 +331,7 @@ std::optional<CheckDecision> EvaluateRequestedPull(const CheckFacts& facts, cons
 
 std::vector<std::string> ReasonNames() {
   std::vector<std::string> names;
-  for (const ReasonRow& row : kReasons) names.emplace_back(row.name);
+  for (const ReasonRow& row : kReasons) names.emplace_back(ReasonName(row.reason));
   return names;
 }
 

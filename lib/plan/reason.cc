@@ -13,15 +13,14 @@ namespace prefetch::plan {
 namespace {
 
 template <std::size_t... kIndex>
-constexpr bool AreRowsRight(std::index_sequence<kIndex...>) {
-  return ((static_cast<std::size_t>(kReasons[kIndex].reason) == kIndex &&
-           base::EnumeratorName<static_cast<Reason>(kIndex)>() == kReasons[kIndex].name) &&
-          ...);
+constexpr auto NamesOf(std::index_sequence<kIndex...>) {
+  // RowOf uses a Reason as an index into kReasons. A row in the wrong place would give another reason's retry
+  // rule, so the order is checked when the program is compiled.
+  static_assert(((static_cast<std::size_t>(kReasons[kIndex].reason) == kIndex) && ...),
+                "a row of kReasons is out of order");
+  return std::array{base::EnumeratorName<static_cast<Reason>(kIndex)>()...};
 }
-// RetryFor and ReasonName use a Reason as an index into kReasons. A row in the wrong place would give another
-// reason's name and retry rule, so the order is checked when the program is compiled.
-static_assert(AreRowsRight(std::make_index_sequence<kReasons.size()>()),
-              "a row of kReasons is out of order, or its name is not its enumerator's");
+constexpr auto kNames = NamesOf(std::make_index_sequence<kReasons.size()>());
 static_assert(base::EnumeratorName<static_cast<Reason>(kReasons.size())>().empty(),
               "a Reason has no row in kReasons");
 
@@ -32,9 +31,9 @@ constexpr auto ReasonsOf(std::initializer_list<std::pair<E, Reason>> others) {
   std::array<Reason, base::EnumNames<E>::kCount> reasons{};
   for (std::size_t i = 0; i < reasons.size(); i++) {
     bool found = false;
-    for (const ReasonRow& row : kReasons) {
-      if (row.name != base::EnumNames<E>::kNames[i]) continue;
-      reasons[i] = row.reason;
+    for (std::size_t reason = 0; reason < kNames.size(); reason++) {
+      if (kNames[reason] != base::EnumNames<E>::kNames[i]) continue;
+      reasons[i] = static_cast<Reason>(reason);
       found = true;
     }
     for (const auto& [value, reason] : others) {
@@ -48,6 +47,10 @@ constexpr auto ReasonsOf(std::initializer_list<std::pair<E, Reason>> others) {
 }
 
 }  // namespace
+
+std::string_view ReasonName(Reason reason) {
+  return kNames[static_cast<std::size_t>(reason)];
+}
 
 Reason ReasonFor(image::ErrorClass error_class) {
   using image::ErrorClass;

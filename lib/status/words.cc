@@ -77,14 +77,14 @@ std::string SplitCamelCase(std::string_view reason) {
 
 ReasonDescription WordsFor(std::string_view reason) {
   for (const plan::ReasonRow& row : plan::kReasons) {
-    if (row.name == reason) return {std::string(row.state), std::string(row.advice)};
+    if (plan::ReasonName(row.reason) == reason) return {std::string(row.state), std::string(row.advice)};
   }
   return {SplitCamelCase(reason), ""};
 }
 
 Actor ActorOf(std::string_view reason) {
   auto row = std::find_if(plan::kReasons.begin(), plan::kReasons.end(),
-                          [&](const plan::ReasonRow& one) { return one.name == reason; });
+                          [&](const plan::ReasonRow& one) { return plan::ReasonName(one.reason) == reason; });
   if (row == plan::kReasons.end()) return Actor::kNone;
   // The retry rule tells more than the group: what is retried at once is expected to pass.
   if (row->retry == plan::Retry::kTransient) return Actor::kRegistry;

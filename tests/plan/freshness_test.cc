@@ -159,7 +159,7 @@ TEST(AfterPulled, AnotherImageIsAChangeWithItsTime) {
 TEST(Words, NoImageIsEverCalledNewer) {
   for (const ReasonRow& row : kReasons) {
     if (row.reason == Reason::kKubeletNewer) continue;
-    EXPECT_EQ(row.name.find("ewer"), std::string_view::npos) << row.name;
+    EXPECT_EQ(ReasonName(row.reason).find("ewer"), std::string_view::npos) << ReasonName(row.reason);
   }
 }
 

@@ -136,7 +136,7 @@ TEST(WhatHelps, TheGuideHasARowForEachObstacle) {
 
 TEST(ReasonWords, EveryReasonHasAWordThatFits) {
   for (const plan::ReasonRow& row : plan::kReasons) {
-    ReasonDescription words = WordsFor(row.name);
+    ReasonDescription words = WordsFor(plan::ReasonName(row.reason));
     EXPECT_FALSE(words.state.empty());
     EXPECT_LE(words.state.size(), 11U) << words.state;
   }
