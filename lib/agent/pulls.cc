@@ -720,17 +720,8 @@ constexpr std::chrono::seconds kPullEnds{1};
 // These reasons count against the whole registry: the next image from there would most probably meet the
 // same. All others are about one image or this node.
 bool IsRegistryFailure(plan::Reason reason) {
-  switch (reason) {
-    case plan::Reason::kRateLimited:
-    case plan::Reason::kUnreachable:
-    case plan::Reason::kDnsFailure:
-    case plan::Reason::kTlsError:
-    case plan::Reason::kServerError:
-    case plan::Reason::kTimeout:
-      return true;
-    default:  // a new reason says nothing about a registry unless it is added above
-      return false;
-  }
+  using enum plan::Reason;
+  return plan::IsOneOf(reason, {kRateLimited, kUnreachable, kDnsFailure, kTlsError, kServerError, kTimeout});
 }
 
 // Returns the failure of a pull that brought no image; nullopt if the agent ended it for a reason that is not

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <memory>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "plan/history.h"
 #include "plan/image_readiness.h"
 
@@ -247,11 +247,9 @@ CheckDecision PullIsPending(const CheckFacts& facts, const ImageState& image) {
 // Returns true if the message of an entry in this state is always the agent's own text. The list names what
 // is safe, so a new Reason is hidden from pods until it is added.
 bool IsOwnSentence(Reason reason) {
-  constexpr Reason kOwn[] = {Reason::kPresent,          Reason::kQueued,           Reason::kPulling,
-                             Reason::kUnpacking,        Reason::kImageAbsent,      Reason::kFactsUnknown,
-                             Reason::kNotUnpacked,      Reason::kNotAnImage,       Reason::kDiskPressure,
-                             Reason::kEvictedByKubelet, Reason::kOutsidePullWindow};
-  return std::find(std::begin(kOwn), std::end(kOwn), reason) != std::end(kOwn);
+  using enum Reason;
+  return IsOneOf(reason, {kPresent, kQueued, kPulling, kUnpacking, kImageAbsent, kFactsUnknown, kNotUnpacked,
+                          kNotAnImage, kDiskPressure, kEvictedByKubelet, kOutsidePullWindow});
 }
 
 std::string FixedSentence(Reason reason) {
@@ -337,21 +335,14 @@ std::vector<std::string> ReasonNames() {
 
 std::vector<std::string> CheckReasonNames() {
   std::vector<std::string> names = ReasonNames();
-  for (PodReason reason : {PodReason::kInvalidImageName, PodReason::kNotListed}) {
-    names.emplace_back(CheckReasonName(reason));
-  }
+  names.insert(names.end(), base::EnumNames<PodReason>::kNames.begin(),
+               base::EnumNames<PodReason>::kNames.end());
   return names;
 }
 
 std::string_view CheckReasonName(CheckReason reason) {
   if (const Reason* usual = std::get_if<Reason>(&reason)) return ReasonName(*usual);
-  switch (std::get<PodReason>(reason)) {
-    case PodReason::kInvalidImageName:
-      return "InvalidImageName";
-    case PodReason::kNotListed:
-      return "NotListed";
-  }
-  std::abort();
+  return base::EnumName(std::get<PodReason>(reason));
 }
 
 CheckReason CheckReasonFor(VerdictReason reason) {

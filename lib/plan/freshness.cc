@@ -1,7 +1,6 @@
 #include "plan/freshness.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -326,21 +325,9 @@ struct Cause {
 // Returns the reason that is shown for checks without an answer. Only a rate limit and a server error have
 // one of their own.
 Reason SilenceReason(const Freshness& past) {
-  if (!past.newest) return Reason::kUnreachable;
-  switch (past.newest->kind) {
-    case RegistryAnswerKind::kRateLimited:
-      return Reason::kRateLimited;
-    case RegistryAnswerKind::kServerError:
-      return Reason::kServerError;
-    case RegistryAnswerKind::kSame:
-    case RegistryAnswerKind::kMoved:
-    case RegistryAnswerKind::kTagMissing:
-    case RegistryAnswerKind::kAccessDenied:
-    case RegistryAnswerKind::kUnreachable:
-    case RegistryAnswerKind::kIndeterminate:
-      return Reason::kUnreachable;
-  }
-  std::abort();
+  const auto kind = past.newest ? past.newest->kind : RegistryAnswerKind::kUnreachable;
+  if (kind == RegistryAnswerKind::kRateLimited) return Reason::kRateLimited;
+  return kind == RegistryAnswerKind::kServerError ? Reason::kServerError : Reason::kUnreachable;
 }
 
 // The facts of one decision, by name.

@@ -44,19 +44,9 @@ std::string Known(const std::string& digest) {
 }
 
 bool IsWorthAnEvent(Reason reason) {
-  switch (reason) {
-    case Reason::kAccessDenied:
-    case Reason::kNotFound:
-    case Reason::kTagMissing:
-    case Reason::kEvictedByKubelet:
-    case Reason::kRecordedForOthers:
-    case Reason::kRecordedForNobody:
-    case Reason::kRecordedUnderOtherName:
-    case Reason::kTouchIneffective:
-      return true;
-    default:  // a question of two sides, not a list that must grow with the enum
-      return false;
-  }
+  using enum Reason;
+  return IsOneOf(reason, {kAccessDenied, kNotFound, kTagMissing, kEvictedByKubelet, kRecordedForOthers,
+                          kRecordedForNobody, kRecordedUnderOtherName, kTouchIneffective});
 }
 
 }  // namespace

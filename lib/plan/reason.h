@@ -3,8 +3,10 @@
 // with the enum when it is compiled.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <string_view>
 
 #include "image/pull_error.h"
@@ -251,6 +253,10 @@ constexpr const ReasonRow& RowOf(Reason reason) {
 std::string_view ReasonName(Reason reason);  // the enumerator without its k: "AccessDenied"
 constexpr Retry RetryFor(Reason reason) {
   return RowOf(reason).retry;
+}
+// Returns true if `reason` is one of these: a question of two sides, whose list need not grow with the enum.
+constexpr bool IsOneOf(Reason reason, std::initializer_list<Reason> reasons) {
+  return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
 }
 // Returns true if it says nothing about the image: nobody has looked, or a fact is missing.
 constexpr bool IsUnknown(Reason reason) {

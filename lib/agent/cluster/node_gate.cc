@@ -26,11 +26,6 @@ constexpr minutes kSameEventAgain{10};
 constexpr minutes kEventMemory{60};
 constexpr unsigned kFirstMinorWithPolicies = 30;
 
-plan::ConditionStatus StatusOf(const std::string& text) {
-  if (text == "True") return plan::ConditionStatus::kTrue;
-  return text == "False" ? plan::ConditionStatus::kFalse : plan::ConditionStatus::kUnknown;
-}
-
 }  // namespace
 
 NodeGate::NodeGate(NodeGateOptions options, kube::Api& api, const Board& board, const base::Clock& clock)
@@ -139,7 +134,9 @@ plan::ObservedGate NodeGate::Observe(const kube::Node& node) const {
   if (result != node.labels.end()) seen.result = result->second;
   for (const kube::NodeCondition& condition : node.conditions) {
     if (condition.type != plan::kConditionType) continue;
-    seen.condition = plan::GateCondition{StatusOf(condition.status), condition.reason, condition.message};
+    const auto status = base::EnumNamed<plan::ConditionStatus>(condition.status);
+    seen.condition = plan::GateCondition{status.value_or(plan::ConditionStatus::kUnknown), condition.reason,
+                                         condition.message};
   }
   seen.tainted = std::any_of(node.taints.begin(), node.taints.end(), [this](const kube::Taint& taint) {
     return plan::IsStartupTaint(taint.key, options_.gate.taint_key);
