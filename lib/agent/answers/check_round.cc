@@ -290,20 +290,6 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration lim
   return listing;
 }
 
-cri::CallResult<const image::LocalImage*> LiveRuntime::FindImported(
-    const base::Call& call, const image::Reference& reference, const image::LocalImageIndex& index) const {
-  const image::LocalImage* tagged = index.FindTagged(reference);
-  if (tagged == nullptr) return nullptr;
-  // A name without a repo digest may be an import that no container starts from, so it is checked before it
-  // counts.
-  auto details = images_.ImageStatus(call, reference.Normalized());
-  if (!details) return details.error();
-  if (!*details) return nullptr;
-  auto starts = StartsNow(call, tagged->id, **details, true);
-  if (!starts) return starts.error();
-  return *starts ? tagged : nullptr;
-}
-
 // The walk through the content store is expensive, so pods get the cheap check.
 cri::CallResult<bool> LiveRuntime::StartsNow(const base::Call& call, const std::string& id,
                                              const cri::ImageDetails& details, bool search) const {
@@ -316,17 +302,16 @@ cri::CallResult<bool> LiveRuntime::Find(const base::Call& call, const image::Loc
                                         plan::ImageState& state) const {
   const image::Reference& reference = state.desired->reference;
   const image::LocalImage* found = index.Find(reference);
-  if (found == nullptr && search) {
-    auto imported = FindImported(call, reference, index);
-    if (!imported) return imported.error();
-    found = *imported;
-  }
+  const bool imported = found == nullptr;
+  if (imported && search) found = index.FindTagged(reference);
   if (found == nullptr) return false;
   auto details = images_.ImageStatus(call, reference.Normalized());
   if (!details) return details.error();
   if (!*details) return false;  // listed, and not found by name (C34)
   auto starts = StartsNow(call, found->id, **details, search);
   if (!starts) return starts.error();
+  // A name without a repo digest may be an import that no container starts from. It does not count then.
+  if (imported && !*starts) return false;
   plan::Local local = pulling::ToLocal(*found, reference, index.NamesOf(found->id));
   pulling::AddDetails(image::Platform::Host(), (*details)->platform, (*details)->artifact, local);
   local.unpacked = *starts;
@@ -393,14 +378,9 @@ image::RegistryAnswer DeadlinePassedAnswer(const std::string& registry) {
 image::RegistryAnswer CredentialTimeoutAnswer(const std::string& registry, const credentials::Lookup& lookup,
                                               bool for_pods) {
   std::string message = registry + " was not asked: the credentials for it were not found in time";
-  // A plugin's error text may describe the node, so pods do not get it.
-  if (for_pods) {
-    return {.kind = image::RegistryAnswerKind::kUnreachable,
-            .detail = image::RegistryDetail::kCredentials,
-            .message = std::move(message)};
-  }
   for (const credentials::ProviderReport& provider : lookup.providers) {
-    if (provider.outcome != credentials::ProviderOutcome::kError) continue;
+    // A plugin's error text may describe the node, so pods do not get it.
+    if (for_pods || provider.outcome != credentials::ProviderOutcome::kError) continue;
     message += "; provider \"" + provider.name + "\" " + provider.error;
   }
   return {.kind = image::RegistryAnswerKind::kUnreachable,

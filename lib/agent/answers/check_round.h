@@ -94,10 +94,6 @@ class LiveRuntime {
   // from it; `message` if one does.
   cri::CallResult<bool> Find(const base::Call& call, const image::LocalImageIndex& index, bool search,
                              const std::string& message, plan::ImageState& state) const;
-  // An image that has the name and no repo digest, if a container starts from it.
-  cri::CallResult<const image::LocalImage*> FindImported(const base::Call& call,
-                                                         const image::Reference& reference,
-                                                         const image::LocalImageIndex& index) const;
 
   cri::ImageService& images_;
   cri::ContentService& content_;
