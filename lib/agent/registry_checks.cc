@@ -171,27 +171,25 @@ std::optional<RegistryHold> RegistryChecks::Apply(const std::string& name, const
   }
   std::optional<RegistryHold> hold = ApplyPace(registry, answer);
   if (!waited_for || !AppliesTo(*entry)) return hold;  // the entry is gone, or a new list has brought it back
-  // Copies, because AfterAnswer replaces the value that these belong to.
-  std::string remote_digest = entry->freshness->remote_digest;
-  bool was_missing = entry->freshness->missing;
-  bool was_denied = entry->freshness->denied;
+  const base::Shared<plan::Freshness> before = entry->freshness;
   plan::Local nothing;
   const plan::Local& local = entry->observed.local ? *entry->observed.local : nothing;
   entry->freshness =
       plan::AfterAnswer(entry->freshness, entry->desired, local, answer, AnswerTimeNow(), loop_.Random());
   // The pull that failed was for a digest that the tag no longer names, so its failure and its waiting time
   // are void.
-  bool other = entry->freshness->remote_digest != remote_digest || answer.kind == RegistryAnswerKind::kSame;
+  bool other =
+      entry->freshness->remote_digest != before->remote_digest || answer.kind == RegistryAnswerKind::kSame;
   if (other && plan::IsUsable(entry->observed)) {
     entry->history = plan::AfterUpdateObsolete(std::move(entry->history), loop_.now());
   }
-  LogAnswer(*entry, answer, {.remote_digest = remote_digest, .missing = was_missing, .denied = was_denied});
+  LogAnswer(*entry, answer, before);
   return hold;
 }
 
 // Logs changes only, not each answer.
 void RegistryChecks::LogAnswer(const Entry& entry, const RegistryAnswer& answer,
-                               const PreviousAnswer& before) const {
+                               const plan::Freshness& before) const {
   base::LogFields fields = {{"image", entry.desired->reference.written()},
                             {"answer", image::RegistryAnswerName(answer.kind)},
                             {"answeredBy", answer.answered_by}};

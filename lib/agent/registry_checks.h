@@ -84,17 +84,14 @@ class RegistryChecks {
   std::vector<plan::RegistryStatus> Statuses() const;
 
  private:
-  struct PreviousAnswer {
-    std::string remote_digest;
-    bool missing = false;
-    bool denied = false;
-  };
   plan::AnswerTime AnswerTimeNow() const;
   bool AwaitsProbe(const std::string& registry) const;
   void StartCheck(Entry& entry, const pulling::RegistryQueryContext& runtime);
   std::optional<RegistryHold> Apply(const std::string& name, const std::string& registry,
                                     const image::RegistryAnswer& answer);
-  void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer, const PreviousAnswer& before) const;
+  // `before`: the entry's, before the answer.
+  void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer,
+                 const plan::Freshness& before) const;
   std::optional<RegistryHold> ApplyPace(const std::string& registry, const image::RegistryAnswer& answer);
 
   const RegistryCheckOptions options_;
