@@ -20,6 +20,47 @@ constexpr std::chrono::seconds kPodPollInterval{5};
 // Time limit for deleting the touch pod at exit. The next start deletes a pod that remains.
 constexpr std::chrono::milliseconds kPodDeleteTimeout{500};
 
+// Returns the need of the judged pod that needs most.
+TouchNeed NeedBy(const Entry& entry, const plan::VerdictsPtr& verdicts, const plan::SpellingsPtr& spellings) {
+  // The verdict must be about this content: for a moment after a pull, it is still about the old one.
+  if (!verdicts || entry.verdict.image_id != entry.touch_history->image_id) return TouchNeed::kNone;
+  if (!spellings) return plan::NeedOf(entry.desired, *verdicts);
+  TouchNeed most = TouchNeed::kNone;
+  for (const plan::SpellingVerdicts& one : *spellings) {
+    most = std::max(most, plan::NeedOf(entry.desired, *one.verdicts));
+  }
+  return most;
+}
+
+// Returns the id of the entry's image if its verdicts are known and a touch could open it; else an empty
+// string.
+std::string TouchableId(const Entry& entry) {
+  bool here = entry.applies() && entry.observed.local && entry.action.kind == plan::ActionKind::kKeep &&
+              entry.action.reason == plan::Reason::kPresent;
+  return here ? entry.observed.local->id : "";
+}
+
+// The need by kubelet's files now. Readers may see an older verdict for a moment (plan/verdict_debounce.h).
+TouchNeed NeedNow(const Entry& entry) {
+  return NeedBy(entry, entry.verdict.newest, entry.verdict.newest_spellings);
+}
+
+TouchNeed NeedShown(const Entry& entry) {
+  return NeedBy(entry, entry.verdict.shown, entry.verdict.shown_spellings);
+}
+
+// Returns the need of the pods of one spelling; none if the list has that spelling no more.
+TouchNeed NeedNow(const Entry& entry, const image::Reference& spelling) {
+  // A list that dropped this spelling while the pod ran makes its result irrelevant.
+  if (!plan::IsSpelled(entry.desired, spelling.written())) return TouchNeed::kNone;
+  if (!entry.verdict.newest_spellings) return NeedNow(entry);
+  TouchNeed most = TouchNeed::kNone;
+  for (const plan::SpellingVerdicts& one : *entry.verdict.newest_spellings) {
+    if (one.image == spelling.written()) most = std::max(most, NeedBy(entry, one.verdicts, nullptr));
+  }
+  return most;
+}
+
 // Returns true if the times differ by less than a second. The two clocks are not read at the same moment, so
 // such a difference is no news.
 bool IsTheSameTime(const std::optional<base::WallTime>& a, const std::optional<base::WallTime>& b) {
@@ -346,54 +387,7 @@ base::TimePoint Touching::NextTurn() const {
   return next;
 }
 
-namespace {
-
-using plan::TouchNeed;
-
-// Returns the need of the judged pod that needs most.
-TouchNeed NeedBy(const Entry& entry, const plan::VerdictsPtr& verdicts, const plan::SpellingsPtr& spellings) {
-  // The verdict must be about this content: for a moment after a pull, it is still about the old one.
-  if (!verdicts || entry.verdict.image_id != entry.touch_history->image_id) return TouchNeed::kNone;
-  if (!spellings) return plan::NeedOf(entry.desired, *verdicts);
-  TouchNeed most = TouchNeed::kNone;
-  for (const plan::SpellingVerdicts& one : *spellings) {
-    most = std::max(most, plan::NeedOf(entry.desired, *one.verdicts));
-  }
-  return most;
-}
-
-}  // namespace
-
-std::string TouchableId(const Entry& entry) {
-  bool here = entry.applies() && entry.observed.local && entry.action.kind == plan::ActionKind::kKeep &&
-              entry.action.reason == plan::Reason::kPresent;
-  return here ? entry.observed.local->id : "";
-}
-
-TouchNeed NeedNow(const Entry& entry) {
-  return NeedBy(entry, entry.verdict.newest, entry.verdict.newest_spellings);
-}
-
-TouchNeed NeedShown(const Entry& entry) {
-  return NeedBy(entry, entry.verdict.shown, entry.verdict.shown_spellings);
-}
-
-TouchNeed NeedNow(const Entry& entry, const image::Reference& spelling) {
-  // A list that dropped this spelling while the pod ran makes its result irrelevant.
-  if (!plan::IsSpelled(entry.desired, spelling.written())) return TouchNeed::kNone;
-  if (!entry.verdict.newest_spellings) return NeedNow(entry);
-  TouchNeed most = TouchNeed::kNone;
-  for (const plan::SpellingVerdicts& one : *entry.verdict.newest_spellings) {
-    if (one.image == spelling.written()) most = std::max(most, NeedBy(entry, one.verdicts, nullptr));
-  }
-  return most;
-}
-
 // The end of a touch pod: the result for each of its images.
-
-using plan::TouchNeed;
-using plan::TouchObstacle;
-using plan::TouchResult;
 
 // Returns true if no verdict can still change because of this pod.
 bool Touching::VerdictsSettled() const {

@@ -115,15 +115,4 @@ class Touching {
   base::Workers worker_{1};  // last: its thread uses what stands above
 };
 
-// Returns the id of the entry's image if its verdicts are known and a touch could open it; else an empty
-// string.
-std::string TouchableId(const Entry& entry);
-
-// The need by kubelet's files now, of the judged pod that needs most. Readers may see an older verdict for a
-// moment (plan/verdict_debounce.h).
-plan::TouchNeed NeedNow(const Entry& entry);
-plan::TouchNeed NeedShown(const Entry& entry);
-// Returns the need of the pods of one spelling; none if the list has that spelling no more.
-plan::TouchNeed NeedNow(const Entry& entry, const image::Reference& spelling);
-
 }  // namespace prefetch::agent

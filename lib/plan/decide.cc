@@ -22,10 +22,6 @@ Action PullWhenAllowed(Reason due, const History& past, base::TimePoint now) {
   return {.kind = ActionKind::kPull, .reason = due};
 }
 
-}  // namespace
-
-namespace {
-
 Selection SelectionOf(const NodeScope& scope, const image::Platform& node, const image::NodeLabels* labels) {
   const bool runs = scope.platforms.empty() || std::any_of(scope.platforms.begin(), scope.platforms.end(),
                                                            [&](const image::Platform& platform) {

@@ -363,6 +363,12 @@ std::vector<std::size_t> PullImagesToStart(ScheduleInput& input, const Limits& l
 
 namespace {
 
+// Returns true if only its position in the list puts `a` before or behind `b`.
+bool HaveEqualOrder(const PullCandidate& a, const PullCandidate& b) {
+  return a.stalled == b.stalled && a.update == b.update && a.preflight_waits == b.preflight_waits &&
+         a.priority == b.priority && a.failures == b.failures;
+}
+
 using Candidates = std::vector<PullCandidate>::iterator;
 
 // Returns the bytes of all pulls. A pull of unknown size counts as the average of the others; at least one
@@ -408,11 +414,6 @@ bool MayReorder(const PhaseCount& phase) {
 
 bool NeedsSizes(const PhaseCount& phase) {
   return 2 * (phase.finished + phase.running) >= phase.images;
-}
-
-bool HaveEqualOrder(const PullCandidate& a, const PullCandidate& b) {
-  return a.stalled == b.stalled && a.update == b.update && a.preflight_waits == b.preflight_waits &&
-         a.priority == b.priority && a.failures == b.failures;
 }
 
 void MoveLargestFirst(std::vector<PullCandidate>& due, int parallel) {

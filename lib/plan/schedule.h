@@ -134,9 +134,6 @@ bool MayReorder(const PhaseCount& phase);
 // then.
 bool NeedsSizes(const PhaseCount& phase);
 
-// Returns true if only its position in the list puts `a` before or behind `b`.
-bool HaveEqualOrder(const PullCandidate& a, const PullCandidate& b);
-
 // `due` is in order. An image that is larger than its share of all that wait among its equals goes to their
 // front: with `parallel` pulls at a time, it would end after all others. Images of far registries keep their
 // positions, since their size alone does not decide how long they take. Images of unknown size keep them,
