@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/on_exit.h"
 #include "kubelet/records.h"
 #include "kubelet/settings.h"
 #include "plan/check.h"
@@ -21,20 +22,6 @@ constexpr int kMaxHeldAnswers = 2;
 constexpr std::chrono::milliseconds kShortHold{250};
 // Time for registries in one request of a pod, since it occupies a thread.
 constexpr std::chrono::seconds kRegistryTimeOfPods{8};
-
-// A place among the answers that are held for pulls.
-class HeldAnswerSlot {
- public:
-  explicit HeldAnswerSlot(std::atomic<int>& taken) : taken_(taken), granted_(taken++ < kMaxHeldAnswers) {}
-  HeldAnswerSlot(const HeldAnswerSlot&) = delete;
-  HeldAnswerSlot& operator=(const HeldAnswerSlot&) = delete;
-  ~HeldAnswerSlot() { taken_--; }
-  bool granted() const { return granted_; }
-
- private:
-  std::atomic<int>& taken_;
-  const bool granted_;
-};
 
 }  // namespace
 
@@ -76,7 +63,8 @@ status::CheckResult ImageQueryService::Check(const base::Call& call, const statu
   result.answers.resize(questions.size());
   std::vector<PendingQuestion> open;
   for (std::size_t i = 0; i < questions.size(); i++) open.push_back({i, std::nullopt});
-  std::optional<HeldAnswerSlot> place;
+  int places = 0;  // of this answer among those that are held for pulls
+  const base::OnExit leave([&] { held_answers_ -= places; });
   base::Call held = call;
   while (true) {
     CheckRound round({runtime_, keyring_, clock_, resolver_, shared_answers_}, *snapshot, requester,
@@ -88,9 +76,10 @@ status::CheckResult ImageQueryService::Check(const base::Call& call, const statu
       return !decision.pending;
     });
     if (open.empty()) break;
-    if (!place) {
-      place.emplace(held_answers_);
-      held = call.Within(place->granted() ? std::max<base::Duration>(request.wait, kShortHold) : kShortHold);
+    if (places == 0) {
+      places = 1;
+      const bool granted = held_answers_++ < kMaxHeldAnswers;
+      held = call.Within(granted ? std::max<base::Duration>(request.wait, kShortHold) : kShortHold);
     }
     if (held.Stopped()) break;
     plan::SnapshotPtr newer = board_.LatestAfter(held, snapshot);
