@@ -31,7 +31,6 @@ static_assert(ClientAuthenticator::kRenewalsAtOnce * (kRememberedInRenewal - kRe
 constexpr seconds kDefaultRetryAfter{5};
 // More than the pods of a node. Beyond that, the entry that expires first is dropped.
 constexpr std::size_t kMostKnown = 2000;
-constexpr std::size_t kMostNamespaces = 1000;
 constexpr std::string_view kBearer = "Bearer ";
 constexpr const char* kNoReview = "the API server could not be asked about the token";
 constexpr std::chrono::milliseconds kClientGoneCheckInterval{200};  // at whether the client is still there
@@ -88,24 +87,17 @@ std::variant<plan::Caller, CallerError> ClientAuthenticator::Admit(Identity iden
   if (const auto* refusal = std::get_if<plan::RejectionReason>(&identity)) return Refuse(*refusal, purpose);
   plan::Caller& caller = std::get<plan::Caller>(identity);
   const bool fleet = purpose == plan::CallerPurpose::kFleet;
-  const base::TimePoint now = clock_.Now();
   base::Lock lock(mutex_);
-  // A full budget is the same as none, so it can be dropped.
-  if (budgets_.size() >= kMostNamespaces) {
-    std::erase_if(budgets_, [&](const auto& one) { return one.second.At(now) >= kOfNamespace.burst; });
-  }
-  base::TokenBucket& budget =
-      budgets_.try_emplace(fleet ? "" : caller.name_space, kOfNamespace).first->second;
-  if (budget.TryTake(now)) {
+  const auto wait = budgets_.Take(fleet ? "" : caller.name_space, clock_.Now());
+  if (!wait) {
     metrics_.CallerAdmitted(purpose);
     return std::move(caller);
   }
   metrics_.CallerRejected(purpose, "TooMany");
-  const auto wait = std::chrono::ceil<seconds>(budget.WaitAt(now));
   return CallerError{.status = 429,
                      .message = fleet ? "too many questions with fleet tokens"
                                       : "too many questions from pods of this namespace",
-                     .retry_after = std::max(wait, seconds(1))};
+                     .retry_after = std::max(std::chrono::ceil<seconds>(*wait), seconds(1))};
 }
 
 // An answer that is being renewed may be used for longer. So a slow API server does not make clients wait

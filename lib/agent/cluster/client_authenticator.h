@@ -219,8 +219,9 @@ class ClientAuthenticator {
   std::map<std::string, ReviewKind> in_review_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
   std::optional<Outage> outage_ PREFETCH_GUARDED_BY(mutex_);  // none: the API server answered last
   std::optional<base::TimePoint> answered_at_ PREFETCH_GUARDED_BY(mutex_);
-  std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);                // by the token's hash
-  std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
+  std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
+  // By namespace; "": of fleet tokens. No limit holds for all of them.
+  base::PeerRateLimiter budgets_ PREFETCH_GUARDED_BY(mutex_){base::TokenRate(), kOfNamespace};
   base::PeerRateLimiter renewal_rate_ PREFETCH_GUARDED_BY(mutex_){kRenewals, kRenewalsOfNamespace};
   // By namespace: one with many tokens leaves room and workers to the others.
   base::FairQueue<Token> renewals_ PREFETCH_GUARDED_BY(mutex_){kMaxQueuedRenewals};
