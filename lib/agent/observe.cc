@@ -111,24 +111,6 @@ std::optional<cri::CallError> Observer::Connect(const base::Call& call, RuntimeP
   return std::nullopt;
 }
 
-// Asks for all images in one batch: a node that starts with a thousand images has a thousand to ask for.
-cri::CallResult<std::vector<Observer::ImageFacts>> Observer::AskDetails(
-    const base::Call& call, const std::vector<std::string>& names) {
-  auto all = images_.ImageStatuses(call, names);
-  if (!all) return all.error();
-  std::vector<ImageFacts> answers(names.size());
-  for (std::size_t i = 0; i < names.size(); i++) {
-    const std::optional<cri::ImageDetails>& details = (*all)[i];
-    answers[i].gone = !details;
-    if (!details) continue;
-    answers[i].chain_id = details->chain_id;
-    answers[i].foreign = pulling::IsForeign(node_, *details);
-    answers[i].platform = details->platform;
-    answers[i].artifact = details->artifact;
-  }
-  return answers;
-}
-
 // Learns what ListImages does not show. The runtime does not check the platform of a single-manifest image
 // (C19), so each new id is asked for once. An id names its configuration, so the answer holds as long as the
 // image is there. An image that loses its last tag is asked for again: it may have lost its last name, though
@@ -154,12 +136,18 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
     names.push_back(desired.reference.Normalized());
   }
   if (!names.empty()) {
-    auto answers = AskDetails(call, names);
+    // In one batch: a node that starts with a thousand images has a thousand to ask for.
+    auto answers = images_.ImageStatuses(call, names);
     if (!answers) return answers.error();
     for (std::size_t i = 0; i < new_ids.size(); i++) {
       ImageFacts& facts = now[new_ids[i]];
-      (*answers)[i].untagged = facts.untagged;
-      facts = std::move((*answers)[i]);
+      std::optional<cri::ImageDetails>& details = (*answers)[i];
+      facts.gone = !details;
+      if (!details) continue;
+      facts.foreign = pulling::IsForeign(node_, *details);
+      facts.platform = std::move(details->platform);
+      facts.chain_id = std::move(details->chain_id);
+      facts.artifact = details->artifact;
     }
   }
   gone_.clear();

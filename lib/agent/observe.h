@@ -82,8 +82,6 @@ class Observer {
   std::optional<cri::CallError> Connect(const base::Call& call, RuntimePoll& poll);
   RuntimePoll PollConnected(const base::Call& call, const plan::ImageList& list, bool full,
                             base::WallTime wall);
-  cri::CallResult<std::vector<ImageFacts>> AskDetails(const base::Call& call,
-                                                      const std::vector<std::string>& names);
   std::shared_ptr<const plan::Unlisted> Audit(const std::vector<image::LocalImage>& images,
                                               const plan::ImageList& list, base::WallTime wall);
   std::optional<cri::CallError> Learn(const base::Call& call, const plan::ImageList& list,
