@@ -377,15 +377,15 @@ bool MayFetch(std::string_view runtime, std::string_view version) {
   return runtime == "containerd" && base::IsAtLeast(version, {2, 1});
 }
 
-FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now) {
+FetchReason ChooseFetch(const FetchFacts& facts, base::TimePoint now) {
   // The most certain facts come first: the runtime, its configuration, then observations of the network. The
   // first obstacle is the reported reason.
-  if (!MayFetch(facts.runtime, facts.version)) return {FetchBy::kRuntime, FetchReason::kRuntime};
-  if (facts.snapshotter != "overlayfs") return {FetchBy::kRuntime, FetchReason::kSnapshotter};
-  if (!facts.hosts_known) return {FetchBy::kRuntime, FetchReason::kHosts};
-  if (now < facts.health.failed_until) return {FetchBy::kRuntime, FetchReason::kFailedLately};
-  if (now < facts.health.near_until) return {FetchBy::kRuntime, FetchReason::kNear};
-  return {FetchBy::kAgent, FetchReason::kFar};
+  if (!MayFetch(facts.runtime, facts.version)) return FetchReason::kRuntime;
+  if (facts.snapshotter != "overlayfs") return FetchReason::kSnapshotter;
+  if (!facts.hosts_known) return FetchReason::kHosts;
+  if (now < facts.health.failed_until) return FetchReason::kFailedLately;
+  if (now < facts.health.near_until) return FetchReason::kNear;
+  return FetchReason::kFar;
 }
 
 bool MayQuerySize(const FetchHealth& health, base::TimePoint now) {

@@ -1,4 +1,4 @@
-// Decisions on the agent's own downloads: FetchChoice (whether), FetchOrder (which bytes next), YieldPolicy
+// Decisions on the agent's own downloads: ChooseFetch (whether), FetchOrder (which bytes next), YieldPolicy
 // (when they pause for others). No I/O, no clock, no lock: the caller holds the lock.
 //
 // FetchOrder has the blobs of all images that the agent downloads, and tells a free stream what to fetch
@@ -30,18 +30,14 @@
 
 namespace prefetch::plan {
 
-// ---- FetchChoice: decides whether the agent downloads the content of an image, or the runtime within its
+// ---- ChooseFetch: decides whether the agent downloads the content of an image, or the runtime within its
 // pull. Pure.
 //
 // The runtime's own download is the rule. The agent's is quicker where connections are slow or far and the
 // runtime lets only a few through (containerd 2.1 and later: three downloads for all images). It costs CPU,
 // so near registries stay with the runtime (tests/bench/README.md has the figures).
 
-enum class FetchBy {
-  kAgent,
-  kRuntime,
-};
-
+// Why the runtime downloads; kFar: the agent does.
 enum class FetchReason {
   kRuntime,       // not containerd 2.1 or later
   kSnapshotter,   // not overlayfs: others fetch by themselves, or lazily
@@ -86,14 +82,7 @@ struct FetchFacts {
   FetchHealth health;
 };
 
-struct FetchChoice {
-  FetchBy by = FetchBy::kRuntime;
-  FetchReason reason = FetchReason::kRuntime;
-
-  friend bool operator==(const FetchChoice&, const FetchChoice&) = default;
-};
-
-FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now);
+FetchReason ChooseFetch(const FetchFacts& facts, base::TimePoint now);
 
 // Checks the runtime alone, without a call to it and without files. False is final; true needs ChooseFetch.
 bool MayFetch(std::string_view runtime, std::string_view version);

@@ -92,16 +92,16 @@ std::shared_ptr<image::ContentSource> Fetcher::ChooseSource(const base::Call& ca
                          .hosts_known = true,
                          .health = HealthOf(job.reference.domain())};
   std::shared_ptr<image::ContentSource> source;
-  plan::FetchChoice choice = plan::ChooseFetch(facts, clock_.Now());
-  if (choice.by == plan::FetchBy::kAgent) {
+  plan::FetchReason reason = plan::ChooseFetch(facts, clock_.Now());
+  if (reason == plan::FetchReason::kFar) {
     // This reads the node's configuration of registries, so it comes after all cheaper reasons.
     source = source_for_(job.reference, job.runtime);
     facts.hosts_known = source != nullptr;
-    choice = plan::ChooseFetch(facts, clock_.Now());
+    reason = plan::ChooseFetch(facts, clock_.Now());
   }
-  if (choice.by == plan::FetchBy::kAgent) return source;
+  if (reason == plan::FetchReason::kFar) return source;
   base::Debug("the runtime fetches",
-              {{"image", job.reference.written()}, {"reason", plan::FetchReasonName(choice.reason)}});
+              {{"image", job.reference.written()}, {"reason", plan::FetchReasonName(reason)}});
   return nullptr;
 }
 
