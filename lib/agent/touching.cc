@@ -243,7 +243,11 @@ void Touching::StartCall() {
     if (!pod_->deleted) {
       return Submit([this, name = pod_->name,
                      uid = pod_->uid](const base::Call& call) { return pods_.End(call, name, uid); },
-                    [this](const TouchEnded& report) { ApplyEnded(report); });
+                    [this](bool deleted) {
+                      // Even if the deletion failed: a sweep repeats it before the next pod.
+                      if (pod_) pod_->deleted = true;
+                      if (!deleted) swept_ = false;
+                    });
     }
     if (!VerdictsSettled()) return;
     Conclude();
@@ -253,7 +257,10 @@ void Touching::StartCall() {
   if (swept_) return Begin();
   // Nothing is created before all leftovers are gone: a pod of ours under the same name would be a conflict.
   Submit([this](const base::Call& call) { return pods_.Sweep(call); },
-         [this](const TouchSwept& report) { ApplySwept(report); });
+         [this](const TouchResult& failed) {
+           swept_ = failed.obstacle == TouchObstacle::kNone;
+           if (!swept_) ReportFailure(failed);
+         });
 }
 
 // Records an obstacle that every touch pod of this node would meet.
@@ -268,11 +275,6 @@ void Touching::ReportFailure(const TouchResult& result) {
              {{"obstacle", plan::TouchObstacleName(result.obstacle)},
               {"error", result.why},
               {"retryIn", pod_health_.not_before - loop_.now()}});
-}
-
-void Touching::ApplySwept(const TouchSwept& report) {
-  swept_ = report.failed.obstacle == TouchObstacle::kNone;
-  if (!swept_) ReportFailure(report.failed);
 }
 
 void Touching::ApplyBegun(TouchBegun report) {
@@ -336,12 +338,6 @@ void Touching::ApplyObserved(TouchObserved report) {
   pod_->seen = std::move(report.pod);
   pod_->evaluation =
       plan::EvaluatePod(pod_->seen, loop_.now() - pod_->changed_at, loop_.now() - pod_->created_at);
-}
-
-void Touching::ApplyEnded(const TouchEnded& report) {
-  // Even if the deletion failed: a sweep repeats it before the next pod.
-  if (pod_) pod_->deleted = true;
-  if (report.pod_may_exist) swept_ = false;
 }
 
 // A pod is over when the verdicts of all its images are open, or when its status shows that nothing more will

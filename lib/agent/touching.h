@@ -79,10 +79,8 @@ class Touching {
   // Runs `job` on the worker, and gives its report to `apply` before the next one starts.
   template <typename Job, typename Apply>
   void Submit(Job job, Apply apply);
-  void ApplySwept(const TouchSwept& report);
   void ApplyBegun(TouchBegun report);
   void ApplyObserved(TouchObserved report);
-  void ApplyEnded(const TouchEnded& report);
   void Begin();
   std::vector<DuePart> Due() const;
   void EvaluatePod();

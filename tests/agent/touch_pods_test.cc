@@ -120,14 +120,14 @@ class TouchPodsTest : public testing::Test {
 };
 
 TEST_F(TouchPodsTest, SweepDeletesThePodsOfAllItsNames) {
-  EXPECT_EQ(Pods().Sweep({}).failed.obstacle, TouchObstacle::kNone);
+  EXPECT_EQ(Pods().Sweep({}).obstacle, TouchObstacle::kNone);
   EXPECT_TRUE(api_.pods.empty());
-  EXPECT_EQ(Pods().Sweep({}).failed.obstacle, TouchObstacle::kNone) << "there are none";
+  EXPECT_EQ(Pods().Sweep({}).obstacle, TouchObstacle::kNone) << "there are none";
 }
 
 TEST_F(TouchPodsTest, ASweepThatFailedIsReported) {
   api_.away = true;
-  plan::TouchResult failed = Pods().Sweep({}).failed;
+  plan::TouchResult failed = Pods().Sweep({});
   EXPECT_EQ(failed.obstacle, TouchObstacle::kApiServer);
   EXPECT_EQ(failed.why, "refused");
 }

@@ -68,9 +68,9 @@ std::optional<TouchResult> TouchPods::SweepOne(const base::Call& call, int slot)
   return ResultOf(gone.failure());
 }
 
-TouchSwept TouchPods::Sweep(const base::Call& call) {
+TouchResult TouchPods::Sweep(const base::Call& call) {
   for (int slot = 0; slot < kube::kTouchPodNames; slot++) {
-    if (auto failed = SweepOne(call, slot)) return {*std::move(failed)};
+    if (auto failed = SweepOne(call, slot)) return *std::move(failed);
   }
   return {};
 }
@@ -104,7 +104,7 @@ TouchBegun TouchPods::Create(const base::Call& call, const kube::TouchPodSpec& s
   }
   // Admission may act differently without the dry run, so the real pod is checked as well.
   if (auto what = changed(*made)) {
-    begun.pod_may_exist = End(call, spec.name, made->uid).pod_may_exist;
+    begun.pod_may_exist = !End(call, spec.name, made->uid);
     begun.failed = *std::move(what);
     return begun;
   }
@@ -178,13 +178,11 @@ TouchObserved TouchPods::Observe(const base::Call& call, const std::string& name
   return seen;
 }
 
-TouchEnded TouchPods::End(const base::Call& call, const std::string& name, const std::string& uid) {
+bool TouchPods::End(const base::Call& call, const std::string& name, const std::string& uid) {
   auto gone = api_.DeletePod(call.Within(kPodCallLimit), options_.name_space, name, uid);
-  if (!gone && gone.failure().kind != kube::ApiError::kNotFound) {
-    base::Warn("touch pod not deleted", {{"pod", name}, {"error", gone.failure().message}});
-    return {.pod_may_exist = true};
-  }
-  return {};
+  if (gone || gone.failure().kind == kube::ApiError::kNotFound) return true;
+  base::Warn("touch pod not deleted", {{"pod", name}, {"error", gone.failure().message}});
+  return false;
 }
 
 }  // namespace prefetch::agent

@@ -24,10 +24,6 @@ struct TouchOptions {
   bool image_volumes = false;
 };
 
-// The pods of an earlier agent are gone; `failed`: the search for them failed.
-struct TouchSwept {
-  plan::TouchResult failed;
-};
 // A pod is there, or `failed` says why not. Images that must not be touched are left out of it.
 struct TouchBegun {
   std::string name, uid;  // empty: no pod
@@ -38,9 +34,6 @@ struct TouchBegun {
 struct TouchObserved {
   plan::PodObservation pod;
   plan::TouchResult failed;  // the API server did not say
-};
-struct TouchEnded {
-  bool pod_may_exist = false;  // it could not be deleted
 };
 
 // Everything that it is given outlives it. Keeps nothing; any thread may call. Each call blocks as the API
@@ -54,8 +47,9 @@ class TouchPods {
   // that fails hides the rest.
   std::size_t MaxFailures() const { return options_.image_volumes ? 1 : plan::kMostImagesOfATouch; }
 
-  // Deletes the pods that have our names, a previous agent's too.
-  TouchSwept Sweep(const base::Call& call);
+  // Deletes the pods that have our names, a previous agent's too. Returns the first failure; kNone: there are
+  // none any more.
+  plan::TouchResult Sweep(const base::Call& call);
   // An image of the touch pod.
   struct Target {
     image::Reference reference;
@@ -67,8 +61,8 @@ class TouchPods {
   // `images`: those that Begin took in, in their order.
   TouchObserved Observe(const base::Call& call, const std::string& name, const std::string& uid,
                         const std::vector<image::Reference>& images);
-  // Deletes the pod. If that fails, Sweep finds it later by its name.
-  TouchEnded End(const base::Call& call, const std::string& name, const std::string& uid);
+  // Deletes the pod. Returns false if that fails: Sweep finds it later by its name.
+  bool End(const base::Call& call, const std::string& name, const std::string& uid);
 
  private:
   std::optional<plan::TouchResult> SweepOne(const base::Call& call, int slot);
