@@ -140,14 +140,17 @@ class HostCheck {
         origin_(host.host.server.Origin()),
         login_(state, call, host, question.reference.path()) {}
 
-  // Tries one identity after the other. The answer to the last one that was tried counts.
+  // Tries one identity after the other. The answer to the last one that was tried counts, but a denial more
+  // than a later 404.
   RegistryAnswer Run() {
-    RegistryAnswer answer;
+    RegistryAnswer answer, denial;
     for (const AuthConfig* credential : IdentitiesFor(state_.options, host_, question_.credentials)) {
       answer = RunAs(credential);
-      // Only a denial can depend on the credential (R20).
-      if (answer.kind != Kind::kAccessDenied) break;
+      // Only these can depend on the credential (R20).
+      if (answer.kind != Kind::kAccessDenied && answer.kind != Kind::kTagMissing) break;
+      if (answer.kind == Kind::kAccessDenied) denial = answer;
     }
+    if (answer.kind == Kind::kTagMissing && denial.kind == Kind::kAccessDenied) answer = std::move(denial);
     if (LacksLogin()) answer = DeferLoginToPull();
     answer.requests = login_.requests() + requests_to_other_hosts_;
     answer.allowance = allowance_;

@@ -339,6 +339,21 @@ TEST_F(ClientAuthTest, CredentialsInOrderTheNextOnlyWhereOneWasRefused) {
   EXPECT_EQ(registry_.lines().size(), 1U);
 }
 
+// Some registries hide by a 404 what a credential may not see.
+TEST_F(ClientAuthTest, AnImageThatIsHiddenFromOneCredentialIsAskedForWithTheNext) {
+  const auto basic = [](const std::string& user) { return "Basic " + base::Base64Encode(user + ":pw"); };
+  registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+    const std::string sent = request.headers.Get("Authorization").value_or("");
+    if (sent == basic("me")) return Told(std::string(64, 'a'));
+    if (sent == basic("other")) return std::nullopt;  // it has no such image
+    return Challenge("Basic realm=\"x\"");
+  });
+  EXPECT_EQ(Word(AskFake("app:v1", {User("other", "pw"), User("me", "pw")})), "Moved");
+  EXPECT_EQ(Word(AskFake("app:v1", {User("other", "pw")})), "TagMissing");
+  EXPECT_EQ(Word(AskFake("app:v1", {User("refused", "pw"), User("other", "pw")})),
+            "AccessDenied BadCredentials");
+}
+
 // R16, as containerd does it.
 TEST_F(ClientAuthTest, APasswordGoesByPostAndFallsBackToGet) {
   registry_.Put("app", "v1");
