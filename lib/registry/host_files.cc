@@ -12,7 +12,6 @@ namespace prefetch::registry {
 
 namespace {
 
-constexpr std::size_t kMaxTomlBytes = 256 * 1024;
 constexpr std::size_t kMaxFolderEntries = 1000;
 // Maximum number of registries whose chains are kept. Beyond it, all are read again.
 constexpr std::size_t kMaxRegistries = 256;
@@ -113,7 +112,7 @@ class HostsLoader {
   std::vector<Host> HostsInFolder(const std::string& folder) {
     chain_.source = folder;
     std::string file = folder + "/hosts.toml";
-    auto text = disk_.Read(OnHost(file), kMaxTomlBytes);
+    auto text = disk_.Read(OnHost(file), kMaxHostsBytes);
     if (text && !text->empty()) {
       auto hosts = ParseHostsToml(*text, folder, registry_, rules_);
       base::WipeString(*text);  // headers may be secret
@@ -121,18 +120,22 @@ class HostsLoader {
         NoteUnusableHosts(file, *hosts);
         return std::move(*hosts);
       }
-      if (hosts.error().code() == base::Code::kResourceExhausted) {
-        chain_.only_by_pull_reason =
-            file + " is not followed here (" + hosts.error().message() + "); only a pull can tell.";
-      } else {
+      if (!IsBeyondLimits(file, hosts.error()))
         chain_.notes.push_back(file + " is ignored, as the runtime does: " + hosts.error().message());
-      }
-    } else if (!text && text.error().code() != base::Code::kNotFound) {
+    } else if (!text && text.error().code() != base::Code::kNotFound && !IsBeyondLimits(file, text.error())) {
       chain_.notes.push_back(
           file + " cannot be read, so the agent asks the registry's own server: " + text.error().message());
       chain_.is_guess = true;
     }
     return {HostWithCertificates(folder)};
+  }
+
+  // Returns true if only the runtime can follow the file, and says so.
+  bool IsBeyondLimits(const std::string& file, const base::Error& error) {
+    if (error.code() != base::Code::kResourceExhausted) return false;
+    chain_.only_by_pull_reason =
+        file + " is not followed here (" + error.message() + "); only a pull can tell.";
+    return true;
   }
 
   void NoteUnusableHosts(const std::string& file, const std::vector<Host>& hosts) {

@@ -17,7 +17,6 @@ namespace prefetch::registry {
 
 namespace {
 
-constexpr std::size_t kMaxHostsBytes = 256 * 1024;
 constexpr std::size_t kMaxHosts = 32;
 constexpr std::size_t kMaxValues = 32;  // of one key
 

@@ -4,6 +4,7 @@
 // written, which is the order in which they are asked, is got back from their places in the text.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "registry/host.h"
 
 namespace prefetch::registry {
+
+// A longer file is beyond our limits.
+inline constexpr std::size_t kMaxHostsBytes = 256 * 1024;
 
 // The hosts to ask for images of `registry`, in order; the last one is `server`, or the registry's own.
 // Relative file names are taken to be in `folder`. Host::problem is set where the runtime keeps a host that

@@ -37,10 +37,10 @@ struct ClientOptions {
   TimeLimits times;
   // Hosts of token services that may get passwords although they seem to belong to another owner.
   std::vector<std::string> trusted_realms;
-  // Passwords go to whatever token service a registry names, as with containerd.
+  // For tests that compare with containerd: passwords go to whatever token service a registry names.
   bool trust_every_realm = false;
   // Mirrors get the image's credentials when they ask for some: those named here, "mirror.acme.io:5000", or
-  // all, as with containerd.
+  // all, for tests that compare with containerd.
   std::vector<std::string> trusted_mirrors;
   bool trust_every_mirror = false;
   // After five failures in a row a server is left alone for a while (R29). Off for callers with such a

@@ -417,7 +417,8 @@ RegistriesSettings LoadRegistriesConf(const std::string& file, const std::string
 namespace {
 
 constexpr std::size_t kMaxCrioConfBytes = 1024 * 1024;
-constexpr std::size_t kMaxCrioDropIns = 1000;
+constexpr std::size_t kMaxCrioDropIns = 1000;  // in a folder
+constexpr int kMaxCrioFolders = 8;             // in each other
 
 base::Status ReadInto(const std::string& path, const std::string& host_root, CrioSettings& settings) {
   auto text = base::ReadFile(host_root + path, kMaxCrioConfBytes);
@@ -448,23 +449,42 @@ base::Status UpdateCrioSettings(std::string_view text, const std::string& path, 
   return go.status();
 }
 
+namespace {
+
+// Reads the files of a folder and of those in it, each folder in the order of its names, as Go's
+// filepath.Walk does.
+base::Status ReadFolderInto(const std::string& folder, const std::string& host_root, int depth,
+                            CrioSettings& settings) {
+  if (depth == kMaxCrioFolders)
+    return base::ResourceExhausted(folder + ": folders lie too deep in each other");
+  auto names = base::ListDirectory(host_root + folder, kMaxCrioDropIns);
+  if (!names) return std::move(names).error();
+  for (const std::string& name : *names) {
+    const std::string path = folder + "/" + name;
+    auto kind = base::KindOf(host_root + path);
+    if (!kind || *kind == base::FileKind::kOther) continue;
+    base::Status read = *kind == base::FileKind::kDirectory
+                            ? ReadFolderInto(path, host_root, depth + 1, settings)
+                            : ReadInto(path, host_root, settings);
+    if (!read) return read;
+  }
+  return {};
+}
+
+}  // namespace
+
 base::Result<std::optional<CrioSettings>> ReadCrioSettings(const std::string& file,
                                                            const std::string& host_root) {
   const std::string folder = file + ".d";
-  auto names = base::ListDirectory(host_root + folder, kMaxCrioDropIns);
-  const bool has_file = static_cast<bool>(base::KindOf(host_root + file));
-  if (!names && names.error().code() != base::Code::kNotFound) return std::move(names).error();
-  if (!has_file && !names) return std::optional<CrioSettings>();
+  const bool has_file = base::KindOf(host_root + file).ok();
+  const auto kind = base::KindOf(host_root + folder);
+  const bool has_folder = kind || kind.error().code() != base::Code::kNotFound;
+  if (!has_file && !has_folder) return std::optional<CrioSettings>();
   CrioSettings settings;
-  if (has_file) {
-    if (auto read = ReadInto(file, host_root, settings); !read) return std::move(read).error();
-  }
-  for (const std::string& name : names ? *names : std::vector<std::string>()) {
-    const std::string path = folder + "/" + name;
-    auto kind = base::KindOf(host_root + path);
-    if (!kind || *kind != base::FileKind::kRegular) continue;
-    if (auto read = ReadInto(path, host_root, settings); !read) return std::move(read).error();
-  }
+  base::Status read;
+  if (has_file) read = ReadInto(file, host_root, settings);
+  if (read && has_folder) read = ReadFolderInto(folder, host_root, 0, settings);
+  if (!read) return std::move(read).error();
   return std::optional(std::move(settings));
 }
 

@@ -98,8 +98,8 @@ struct CrioSettings {
 // start with it, and nothing of it is taken. Pure.
 base::Status UpdateCrioSettings(std::string_view text, const std::string& path, CrioSettings& settings);
 
-// CRI-O's `file` is `host_root` + `file` here; its drop-ins are in `file`.d. nullopt: neither exists, so this
-// is no node of CRI-O, or its files are not mounted. Blocks as a disk does.
+// CRI-O's `file` is `host_root` + `file` here; its drop-ins are in `file`.d and the folders in it. nullopt:
+// neither exists, so this is no node of CRI-O, or its files are not mounted. Blocks as a disk does.
 base::Result<std::optional<CrioSettings>> ReadCrioSettings(const std::string& file,
                                                            const std::string& host_root);
 

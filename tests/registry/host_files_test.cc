@@ -204,6 +204,9 @@ TEST_F(HostFilesTest, AFileBeyondOurLimitsLeavesItToPulls) {
   EXPECT_EQ(Chain("quay.io")->only_by_pull_reason,
             "/one/quay.io/hosts.toml is not followed here (line 1: there are too many hosts); only a pull "
             "can tell.");
+  Write("one/quay.io/hosts.toml", std::string(256 * 1024 + 1, '#'));
+  EXPECT_NE(Chain("quay.io")->only_by_pull_reason.find("is longer than"), std::string::npos);
+  EXPECT_FALSE(Chain("quay.io")->is_guess);
 }
 
 TEST_F(HostFilesTest, AConfigPathThatTheRuntimeIgnores) {

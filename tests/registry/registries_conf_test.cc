@@ -291,6 +291,10 @@ TEST_F(ReadCrioSettingsTest, DropInsCountInTheOrderOfTheirNamesWhateverTheseAre)
   dir_.Write("etc/crio/crio.conf.d/20-b", Names("/b"));
   dir_.Write("etc/crio/crio.conf.d/10-c.conf", Names("/c"));
   EXPECT_EQ(GlobalAuthFile(), "/b in /etc/crio/crio.conf.d/20-b");
+  dir_.Write("etc/crio/crio.conf.d/15-folder/99.conf", Names("/d"));
+  EXPECT_EQ(GlobalAuthFile(), "/b in /etc/crio/crio.conf.d/20-b");
+  dir_.Write("etc/crio/crio.conf.d/25-folder/deeper/10.conf", Names("/e"));
+  EXPECT_EQ(GlobalAuthFile(), "/e in /etc/crio/crio.conf.d/25-folder/deeper/10.conf");
   dir_.Write("etc/crio/crio.conf.d/30", "[crio");
   EXPECT_NE(GlobalAuthFile().find("/etc/crio/crio.conf.d/30: "), std::string::npos) << GlobalAuthFile();
 }
