@@ -62,6 +62,11 @@ PullSecret ReadPullSecret(const Reader& item) {
         "allowRepositories",
         "must name at least one repository: every pod of the node can use images pulled with this secret");
   }
+  for (const std::string& pattern : secret.allow_repositories) {
+    // It would be a path on a host called https, which nothing matches.
+    if (pattern.find("://") == std::string::npos) continue;
+    object.Fail("allowRepositories", "must be repositories without a scheme, such as harbor.example/team");
+  }
   if (object.Has("sources") && secret.sources.empty()) {
     object.Fail("sources",
                 "must name at least one source of the list: nothing else is pulled with this secret");

@@ -433,7 +433,12 @@ int GenerateCompat(const deploy::CompatOptions& options, const std::string& outp
   if (auto words = CheckImageAndVersion(options.common); !words) return Fail(kBadInput, words.error(), err);
   NoteNewer(options.common.kubelet_version, err);
   NoteLatest(options.common.image, err);
-  return Print(deploy::GenerateCompat(deploy::EmbeddedFiles(), options), output, out, err);
+  auto generated = deploy::GenerateCompat(deploy::EmbeddedFiles(), options);
+  if (generated) {
+    if (auto config = ConfigOfManifests(generated->documents); !config)
+      return Fail(kBadInput, std::move(config).error().Wrap("no agent would start"), err);
+  }
+  return Print(generated, output, out, err);
 }
 
 int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::NodeChoice& nodes,

@@ -56,6 +56,10 @@ base::Status Check(const Files& files, const CompatOptions& options) {
   if (options.secret.empty() && !options.secret_repositories.empty()) {
     return base::InvalidArgument("--secret-repository needs --secret");
   }
+  if (!options.secret.empty() && !base::IsDnsSubdomain(options.secret)) {
+    return base::InvalidArgument("--secret must be the name of a Secret, such as registry-login, not " +
+                                 options.secret);
+  }
   return {};
 }
 

@@ -118,7 +118,8 @@ std::string Stem(const std::string& name) {
   for (char c : base::ToLower(name.substr(0, name.rfind('.')))) stem += base::IsLowerOrDigit(c) ? c : '-';
   std::size_t first = stem.find_first_not_of('-');
   if (first == std::string::npos) return "list";
-  return stem.substr(first, std::min<std::size_t>(stem.find_last_not_of('-') + 1 - first, kLongestInstance));
+  stem = stem.substr(first, kLongestInstance);
+  return stem.substr(0, stem.find_last_not_of('-') + 1);
 }
 
 // Returns a ConfigMap for each list. The first replaces the one of the tree, so that an installation with one

@@ -429,7 +429,7 @@ listen: nowhere
 kubelet: perhaps
 pullSecrets:
 - {name: a, path: rel, allowRepositories: []}
-- {name: a, path: /b, allowRepositories: [x], sources: [], secret: hunter2}
+- {name: a, path: /b, allowRepositories: ["https://x"], sources: [], secret: hunter2}
 providerEnvironment: {"A=B": hunter2, C: 5}
 limits: {parallelPulls: 0, parallelPullsWhenReady: 9, stallTimeout: 3h, diskHighPercent: 101}
 )"),
@@ -441,8 +441,9 @@ agent.yaml:7:3: pullSecrets[0].sources: is required
 agent.yaml:7:19: pullSecrets[0].path: must be an absolute path
 agent.yaml:7:43: pullSecrets[0].allowRepositories: must name at least one repository: every pod of the node can use images pulled with this secret
 agent.yaml:8:3: pullSecrets[1]: has the name of another pull secret
-agent.yaml:8:56: pullSecrets[1].sources: must name at least one source of the list: nothing else is pulled with this secret
-agent.yaml:8:60: pullSecrets[1].secret: unknown field
+agent.yaml:8:38: pullSecrets[1].allowRepositories: must be repositories without a scheme, such as harbor.example/team
+agent.yaml:8:66: pullSecrets[1].sources: must name at least one source of the list: nothing else is pulled with this secret
+agent.yaml:8:70: pullSecrets[1].secret: unknown field
 agent.yaml:9:22: providerEnvironment: must have names of environment variables as keys
 agent.yaml:9:42: providerEnvironment.C: must be a string, not an integer; put it in quotes
 agent.yaml:10:25: limits.parallelPulls: must be from 1 to 64

@@ -93,14 +93,21 @@ TEST(Generate, NoAgentsAccountIsNamedLikeThatOfTheComponentFleet) {
 
 TEST(Generate, ListsOfOneStemAreConfigMapsOfTheirOwn) {
   GenerateOptions options{.platform = "generic",
-                          .lists = {{"a.txt", ""}, {"b.txt", ""}, {"B.yaml", ""}, {"-.txt", ""}}};
+                          .lists = {{"a.txt", ""},
+                                    {"b.txt", ""},
+                                    {"B.yaml", ""},
+                                    {"-.txt", ""},
+                                    {"images-of-the-nightly-build-for-android_arm64.txt", ""}}};
   auto generated = Generate(EmbeddedFiles(), options);
   ASSERT_TRUE(generated);
   std::string text;
   for (const doc::Node& document : generated->documents) text += doc::WriteJson(document);
-  for (const char* name : {"\"prefetchd-list-b-", "\"prefetchd-list-b-2-", "\"prefetchd-list-list-"}) {
+  for (const char* name : {"\"prefetchd-list-b-", "\"prefetchd-list-b-2-", "\"prefetchd-list-list-",
+                           "\"prefetchd-list-images-of-the-nightly-build-for-android-"}) {
     EXPECT_NE(text.find(name), std::string::npos) << name;
   }
+  // The API server takes no name with a dash at its end, as live-reload's would be.
+  EXPECT_EQ(text.find("android--"), std::string::npos);
 }
 
 }  // namespace

@@ -132,7 +132,7 @@
 {{- $further := list }}
 {{- range $list.more }}
 {{-   $made := deepCopy $all.settings.furtherList }}
-{{-   $stem := trimAll "-" (regexReplaceAll "[^a-z0-9]" (lower (regexReplaceAll "\\.[^.]*$" .name "")) "-") | trunc 40 | default "list" }}
+{{-   $stem := trimAll "-" (regexReplaceAll "[^a-z0-9]" (lower (regexReplaceAll "\\.[^.]*$" .name "")) "-") | trunc 40 | trimAll "-" | default "list" }}
 {{-   $_ := set $made.metadata "name" (printf "%s-%s" $first.metadata.name $stem) }}
 {{-   $_ := set $made "data" (dict .name .text) }}
 {{-   $further = append $further $made }}
