@@ -568,9 +568,7 @@ void Keyring::Compare(const KubeletProviderFlags& kubelets, Sources& now) const 
 PluginContext Keyring::MakePluginContext() const {
   return {.bin_dir = options_.provider_bin_dir,
           .environment = options_.provider_environment,
-          .working_directory = options_.provider_working_directory,
-          .kubelet_version = options_.kubelet_version,
-          .timeout = options_.provider_timeout};
+          .kubelet_version = options_.kubelet_version};
 }
 
 }  // namespace prefetch::credentials

@@ -91,10 +91,8 @@ struct KeyringOptions {
   // Values of kubelet's flags. If both are empty, there are no plugins.
   std::string provider_config;
   std::string provider_bin_dir;
-  // Instead of kubelet's environment (from `providerEnvironment`, an EnvironmentFile) and folder.
+  // Instead of kubelet's environment (from `providerEnvironment`, an EnvironmentFile).
   std::map<std::string, std::string> provider_environment;
-  std::string provider_working_directory = "/";
-  std::chrono::milliseconds provider_timeout = kPluginTimeout;
   PluginRunner run_plugin = RunPlugin;
   // Node docker config files in order. The first usable one wins, and one has to be there. Empty: the places
   // in which kubelet looks.

@@ -5,14 +5,12 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "base/mutex.h"
 
 namespace prefetch::cri {
 namespace {
-
-// The exit code of a runtime that cannot be reached (deploy/docs/reference/exit-codes.md).
-constexpr int kRuntimeNotReached = 4;
 
 // Checks the deadlines of all calls. Lives as long as the process.
 class Watch {
@@ -39,7 +37,7 @@ class Watch {
       if (!calls_.AreBroken(std::chrono::steady_clock::now())) continue;
       base::Err("calls to the runtime hang, prefetchd ends");
       // Without destructors: they would wait for the calls.
-      std::_Exit(kRuntimeNotReached);
+      std::_Exit(base::kUnreachable);
     }
   }
 

@@ -17,7 +17,6 @@
 namespace prefetch::kube {
 namespace {
 
-constexpr std::chrono::seconds kLongestRun{60};
 constexpr std::size_t kLongestOutput = 1 << 20;
 constexpr std::size_t kLongestErrors = 500;
 constexpr std::size_t kLongestAuthority = 1 << 20;
@@ -241,7 +240,7 @@ base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlu
   // FindProgram has left a name that is not in PATH.
   auto result = plugin.command.find('/') == std::string::npos
                     ? base::Result<base::ProcessResult>(base::NotFound("there is no such program in PATH"))
-                    : base::RunProcess(call.Within(kLongestRun), command, "");
+                    : base::RunProcess(call, command, "");
   if (!result) {
     std::string hint = plugin.install_hint.empty() ? "" : " (" + plugin.install_hint + ")";
     return std::move(result).error().Wrap(subject + hint);

@@ -46,7 +46,7 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
 // value. Pure.
 base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const std::string& api_version);
 
-// Runs the plugin, for at most a minute. Returns Unavailable, with its stderr as one bounded line, if it
+// Runs the plugin until the call's deadline. Returns Unavailable, with its stderr as one bounded line, if it
 // fails, and NotFound, with its install hint, if it does not exist.
 base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlugin& plugin);
 

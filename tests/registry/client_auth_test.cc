@@ -343,7 +343,7 @@ TEST_F(ClientAuthTest, CredentialsInOrderTheNextOnlyWhereOneWasRefused) {
 TEST_F(ClientAuthTest, AnImageThatIsHiddenFromOneCredentialIsAskedForWithTheNext) {
   const auto basic = [](const std::string& user) { return "Basic " + base::Base64Encode(user + ":pw"); };
   registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
-    const std::string sent = request.headers.Get("Authorization").value_or("");
+    const std::string sent(request.headers.Get("Authorization").value_or(""));
     if (sent == basic("me")) return Told(std::string(64, 'a'));
     if (sent == basic("other")) return std::nullopt;  // it has no such image
     return Challenge("Basic realm=\"x\"");
