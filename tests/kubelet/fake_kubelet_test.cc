@@ -59,35 +59,15 @@ TEST_P(FakeKubeletTest, DoesAsARealOne) {
   for (const Expected& expected : GetParam().expected) Check(node, expected);
 }
 
-TEST_ROWS(Section312, FakeKubeletTest, {"Row1", Default(), PrefetchOnly, {{"Starts", "Preloaded"}}},
-          {"Row2", Default(), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-          {"Row3", Default(), ClosedBySecret,
-           std::vector<Expected>{
-               {"Starts", "RecordedForPod", kImage, With(Secret("u-2", "h-1", "elsewhere"))}}},
-          {"Row4", Default(), ClosedBySecret,
-           std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(Secret("u-1", "h-2"))}}},
-          {"Row5", Default(), ClosedBySecret,
-           std::vector<Expected>{{"Pulls", "RecordedForOthers", kImage, With(Secret("u-2", "h-2"))}}},
-          {"Row6", Default(),
-           [](FakeNode& node) {
-             ClosedBySecret(node);
-             node.Prefetch("mirror.io/t/a:v1", kId);
-           },
-           std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "mirror.io/t/a:v1", With(kSecret)}}},
-          {"Row7", Default(), [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-           std::vector<Expected>{{"Starts", "OpenToNode"}}},
-          // A name that kubelet's start does not resolve. One that it does becomes a record (K32).
-          {"Row8", Default(), KilledUnderAShortName, {{"Pulls", "PullInterrupted", "nginx"}}},
-          {"Row9", Default(), KilledUnderAShortName, {{"Starts", "Preloaded", "nginx:latest"}}},
-          {"Row10", kStrict, PrefetchOnly, {{"Pulls", "VerificationAlways"}}});
-
 // Seen on kubelet 1.36.2; the names number the observations. E8 and E9 are of a kubelet that runs: what it
 // answers from memory is in no file (K33), and the verdict is that of its next start. Numbers that are left
 // out are of names, times, downloads, pins and other interfaces, which no verdict shows. A long random walk
 // of that kubelet found the same; class Walk below is made after it. A pull secret that cannot be parsed has
 // no place in a PodIdentity.
 TEST_ROWS(Evidence1To23, FakeKubeletTest, {"E1and2", Default(), PrefetchOnly, {{"Starts", "Preloaded"}}},
-          {"E3", Default(), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
+          {"E3", Default(), ClosedBySecret,
+           std::vector<Expected>{{"Pulls", "RecordedForOthers"},
+                                 {"Pulls", "RecordedForOthers", kImage, With(Secret("u-2", "h-2"))}}},
           {"E4", Default(),
            [](FakeNode& node) {
              ClosedBySecret(node);
@@ -126,8 +106,6 @@ TEST_ROWS(Evidence1To23, FakeKubeletTest, {"E1and2", Default(), PrefetchOnly, {{
              node.Restart();
            },
            std::vector<Expected>{{"Starts", "Preloaded"}}},
-          {"E10and11", kStrict, [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-           std::vector<Expected>{{"Starts", "OpenToNode"}}},
           {"E12to15", kStrict,
            [](FakeNode& node) {
              for (const char* name : {"reg.io/t/a:v1", "reg.io/t/b:v1", "reg.io/t/c:v1", "reg.io/t/d:v1"}) {
@@ -236,7 +214,9 @@ TEST_ROWS(
        EXPECT_EQ(node.Content(node.RecordPath(kId)), "");
      },
      std::vector<Expected>{{"Pulls", "ImageAbsent"}}},
-    {"E39", Default(), KilledUnderAShortName, {{"Pulls", "PullInterrupted", "nginx"}}},
+    // A name that kubelet's start does not resolve. One that it does becomes a record (K32).
+    {"E39", Default(), KilledUnderAShortName,
+     std::vector<Expected>{{"Pulls", "PullInterrupted", "nginx"}, {"Starts", "Preloaded", "nginx:latest"}}},
     {"E39AfterAPullThatFailed", Default(),
      [](FakeNode& node) {
        KilledUnderAShortName(node);
