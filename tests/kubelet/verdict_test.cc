@@ -244,8 +244,8 @@ TEST_ROWS(
 
 const World kClosedBySecret = kWorld.Recorded("reg.io/t/a", Secrets({kS}));
 
-// Observations of a real kubelet 1.36.2 that no step above has; the names number them (K19 to K40). The model
-// of kubelet lives through all of them: fake_kubelet_test.cc.
+// Observations of a real kubelet 1.36.2 that no step above has; the names number them (K19 to K40). The others
+// are stories of the model of kubelet: fake_kubelet_test.cc.
 const World kStrict = kWorld.Verification(Policy::kAlwaysVerify);
 const World kListed = kWorld.Allowlisted({"reg/allowed/*", "reg/exact/one"});
 const std::string kDigest = "@sha256:" + std::string(64, 'b');
