@@ -137,11 +137,6 @@ TEST_ROWS(
      "--kubelet-config; or check with --unknown pass\nthe image may not start on node ci-7: 1 "
      "not known\n",
      ""},
-    {"UnlessItPasses", Words{"--image", "a:odd", "--unknown", "pass"}, 0,
-     "ok    –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
-     "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
-     "--kubelet-config; or check with --unknown pass\nthe image may start on node ci-7: 1 not known\n",
-     ""},
     {"AFolder", Words{"-f", "@/jobs"}, 1,
      "FAIL  worker  reg.io/worker:closed  Never (stated)  " + kClosed +
          "the image will not start on node ci-7\n",
@@ -176,9 +171,6 @@ TEST_ROWS(
      "@/bad.yaml:8:"},
     {"AnotherMistakeOfThem", Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml"}, 2, "",
      "@/worse.yaml:"},
-    {"AFileThatIsNotThere", {"-f", "@/none.yaml"}, 2, "", "@/none.yaml"},
-    {"ANameThatIsNone", {"--image", "A"}, 2, "", "--image A: "},
-    {"NoImageAtAll", {}, 2, "", "name manifests with -f"},
     {"APolicyOfNoImage", {"--policy", "Never", "--image", "a"}, 2, "", "after its --image"},
     {"TwoPoliciesOfOne", Words{"--image", "a", "--policy", "Never", "--policy", "Always"}, 2, "",
      "after its --image"},
@@ -254,7 +246,7 @@ TEST_F(Check, AnAgentThatComesLaterIsWaitedFor) {
   // The command reports at once that nobody is there. Then the agent starts.
   ASSERT_TRUE(rig::Eventually(std::chrono::seconds(10),
                               [&] { return log().find("waiting for the agent") != std::string::npos; }));
-  auto server = Serve(&AnswerAll, "127.0.0.1:" + std::to_string(*port));
+  auto server = Serve(&AnswerAll, {}, "127.0.0.1:" + std::to_string(*port));
   EXPECT_EQ(check.Wait(std::chrono::seconds(10)), (rig::Exit{1, 0})) << log();
   EXPECT_TRUE(log().ends_with("the image will not start on node ci-7\n")) << log();
 }

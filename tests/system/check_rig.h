@@ -8,15 +8,17 @@
 #include <vector>
 
 #include "base/text.h"
-#include "http/server.h"
 #include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
+#include "serve.h"
 #include "status/check_document.h"
 #include "system/command_folder.h"
 
 namespace prefetch::system {
+
+using tests::Serve;
 
 // Answers by an image's tag: "good" starts, "closed" is refused, "odd" is not known; Always is a no.
 inline status::CheckAnswer AnswerTo(const status::CheckQuestion& question) {
@@ -56,13 +58,6 @@ inline http::ServerResponse AnswerAll(const http::ServerRequest& request) {
 
 class Check : public testing::Test {
  protected:
-  std::unique_ptr<http::Server> Serve(http::Handler handler, const std::string& address = "127.0.0.1:0") {
-    auto listener = http::Listener::Tcp(address);
-    EXPECT_OK(listener);
-    auto server = http::Server::Start(std::move(*listener), {}, std::move(handler));
-    EXPECT_OK(server);
-    return *std::move(server);
-  }
   std::string Url(int port) const { return "http://127.0.0.1:" + std::to_string(port); }
 
   rig::Command Command(const std::string& agent, const Words& more) {

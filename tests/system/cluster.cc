@@ -4,6 +4,7 @@
 
 #include "doc/node.h"
 #include "rig/expect_ok.h"
+#include "serve.h"
 
 namespace prefetch::system {
 namespace {
@@ -36,12 +37,7 @@ Cluster::Cluster(Node& node, const std::vector<std::string>& components)
                     "KUBERNETES_SERVICE_PORT=" + std::to_string(api_.front().port()), "NODE_NAME=n1",
                     "NODE_IP=127.0.0.1", "unshare", "--mount", "sh", "-c", kAsPod, "pod",
                     folder_ + "/account"});
-  auto listener = http::Listener::Tcp("127.0.0.1:0");
-  EXPECT_OK(listener);
-  auto server = http::Server::Start(std::move(*listener), {},
-                                    [this](const http::ServerRequest& request) { return Kubelet(request); });
-  EXPECT_OK(server);
-  kubelet_ = std::move(*server);
+  kubelet_ = tests::Serve([this](const http::ServerRequest& request) { return Kubelet(request); });
   kubelet_front_.ForwardTo(kubelet_->port());
 }
 

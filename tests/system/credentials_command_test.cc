@@ -120,80 +120,76 @@ const std::string kPlugins =
     "--image-credential-provider-config @/providers.yaml --image-credential-provider-bin-dir @/bin ";
 const std::string kDocker = "--docker-config @/docker.json ";
 
-TEST_ROWS(
-    Credentials, CredentialsCommand,
-    {"ObjectForOne", kPlugins + kDocker + "-o json plug.io/app:v1", 0,
-     R"({"image":"plug.io/app:v1","repository":"plug.io/app","credentials":[)"
-     R"({"source":"docker-config","name":"@/docker.json","match":"plug.io","username":"ann"},)"
-     R"({"source":"provider","name":"login","match":"plug.io","username":"AWS"}],"providers":[)"
-     R"({"name":"login","matched":true,"outcome":"ok","error":""},)"
-     R"({"name":"broken","matched":false,"outcome":"skipped","error":""}]})",
-     ""},
-    {"ArrayForSeveral", kDocker + "-o json docked.io/a other.io/b", 1,
-     R"([{"image":"docked.io/a","repository":"docked.io/a","credentials":[)"
-     R"({"source":"docker-config","name":"@/docker.json","match":"https://docked.io/v1/",)"
-     R"("username":"ann"}],"providers":[]},)"
-     R"({"image":"other.io/b","repository":"other.io/b","credentials":[],"providers":[]}])",
-     ""},
-    {"FlagsAreRepeatable", "--docker-config @/bad.json --docker-config @/docker.json docked.io/a", 0,
-     "@/docker.json  as ann", "warning: @/bad.json"},
-    {"AnonymousInText", kDocker + "other.io/b", 1,
-     "other.io/b\n  anonymous: no credential of this node matches\n", ""},
-    {"AFailedPluginSaysWhy", kPlugins + kDocker + "broken.io/a", 1,
-     "provider  broken  error    broken.io matches: ", ""},
-    {"APullSecretForItsSource", kDocker + "--config @/agent.yaml --source team.yaml team.io/app", 0,
-     "1.  pull-secret  team  as robot  by team.io", ""},
-    {"APullSecretWithoutSource", kDocker + "--config @/agent.yaml team.io/app", 1,
-     "without --source none applies", ""},
-    {"APullSecretForAnotherRepository", kDocker + "--config @/agent.yaml --source team.yaml team.io/other", 1,
-     "anonymous", ""},
-    {"ABadDockerConfigIsPassedOver", "--docker-config @/bad.json r.io/a", 1, "anonymous",
-     "warning: @/bad.json"},
-    {"NoDockerConfigWhereItIsSaidToBe", "--docker-config @/none.json --docker-config @/no r.io/a", 1,
-     "anonymous",
-     "warning: there is no docker config: @/none.json, @/no; mount it, or take it out of "
-     "--docker-config\n"},
-    {"TheSecondDockerConfigIsThere", "--docker-config @/none.json " + kDocker + "docked.io/a", 0,
-     "@/docker.json  as ann",
-     "warning: there is no docker config: @/none.json; @/docker.json is used; mount it, or "
-     "take it out of --docker-config\n"},
-    {"ABadProviderConfig",
-     "--image-credential-provider-config @/bad.yaml --image-credential-provider-bin-dir @/bin r.io/a", 2, "",
-     "providers[0].name: must not contain /"},
-    {"ABadImage", kDocker + "Not_An_Image!", 2, "", "Not_An_Image!"},
-    {"NoImage", kDocker, 2, "", "an IMAGE is needed"},
-    {"AnOldKubelet", kDocker + "--kubelet-version 1.30 r.io/a", 2, "",
-     "--kubelet-version: must be 1.31 or later"},
-    {"ConfigWithoutBinDir", "--image-credential-provider-config @/providers.yaml r.io/a", 2, "",
-     "--image-credential-provider-bin-dir"},
-    {"APullSecretForAllSources", "--config @/open.yaml r.io/a", 2, "", "pullSecrets[0].sources: is required"},
-    {"AnUnknownFlag", "--no-such-flag r.io/a", 2, "", "--no-such-flag"},
-    {"WhatCrioSendsWins", kDocker + "--config @/crio.yaml hub.io/team/app", 1,
-     "  anonymous: no credential of this node matches\n"
-     "  CRI-O to mirror.io:5000/team/team/app: its own login mirror.io:5000/team of "
-     "/var/lib/kubelet/config.json\n"
-     "  CRI-O to hub.io/team/app: its own login hub.io of /var/lib/kubelet/config.json\n",
-     ""},
-    {"WhatThePullSendsWins", kDocker + "--config @/crio.yaml docked.io/a", 0,
-     "  CRI-O to docked.io/a: the credentials above, not its own login https://docked.io/v1/ of "
-     "/var/lib/kubelet/config.json\n"
-     "  CRI-O for a pod of the file's namespace, once, if kubelet sends none: /etc/crio/auth/ci-",
-     ""},
-    {"CrioInJson", kDocker + "--config @/crio.yaml -o json other.io/b", 1,
-     R"({"image":"other.io/b","repository":"other.io/b","credentials":[],"providers":[],)"
-     R"("crio":{"places":[{"place":"other.io/b","sends":"none","file":"","match":""}],)"
-     R"("namespacedFiles":[],"unseenFiles":[]}})",
-     ""},
-    {"CheckGood", "--check " + kPlugins + kDocker + "--config @/agent.yaml", 0,
-     "providers.yaml: 2 providers, sha256:", ""},
-    {"CheckWithoutBinDir", "--check --image-credential-provider-config @/providers.yaml", 0, "2 providers",
-     ""},
-    {"CheckBadTellsAll", "--check --image-credential-provider-config @/bad.yaml --docker-config @/bad.json",
-     2, "", "@/bad.yaml:4:9: providers[0].name: must not contain /\n"},
-    {"CheckBadDockerConfig", "--check --docker-config @/bad.json", 2, "", "@/bad.json"},
-    {"CheckAMissingFile", "--check --docker-config @/none.json", 2, "", "@/none.json: there is no such file"},
-    {"CheckABadAgentConfig", "--check --config @/open.yaml", 2, "", "sources: is required"},
-    {"CheckNothing", "--check", 2, "", "nothing to check"});
+TEST_ROWS(Credentials, CredentialsCommand,
+          {"ObjectForOne", kPlugins + kDocker + "-o json plug.io/app:v1", 0,
+           R"({"image":"plug.io/app:v1","repository":"plug.io/app","credentials":[)"
+           R"({"source":"docker-config","name":"@/docker.json","match":"plug.io","username":"ann"},)"
+           R"({"source":"provider","name":"login","match":"plug.io","username":"AWS"}],"providers":[)"
+           R"({"name":"login","matched":true,"outcome":"ok","error":""},)"
+           R"({"name":"broken","matched":false,"outcome":"skipped","error":""}]})",
+           ""},
+          {"ArrayForSeveral", kDocker + "-o json docked.io/a other.io/b", 1,
+           R"([{"image":"docked.io/a","repository":"docked.io/a","credentials":[)"
+           R"({"source":"docker-config","name":"@/docker.json","match":"https://docked.io/v1/",)"
+           R"("username":"ann"}],"providers":[]},)"
+           R"({"image":"other.io/b","repository":"other.io/b","credentials":[],"providers":[]}])",
+           ""},
+          {"FlagsAreRepeatable", "--docker-config @/bad.json --docker-config @/docker.json docked.io/a", 0,
+           "@/docker.json  as ann", "warning: @/bad.json"},
+          {"AnonymousInText", kDocker + "other.io/b", 1,
+           "other.io/b\n  anonymous: no credential of this node matches\n", ""},
+          {"AFailedPluginSaysWhy", kPlugins + kDocker + "broken.io/a", 1,
+           "provider  broken  error    broken.io matches: ", ""},
+          {"APullSecretForItsSource", kDocker + "--config @/agent.yaml --source team.yaml team.io/app", 0,
+           "1.  pull-secret  team  as robot  by team.io", ""},
+          {"APullSecretWithoutSource", kDocker + "--config @/agent.yaml team.io/app", 1,
+           "without --source none applies", ""},
+          {"APullSecretForAnotherRepository",
+           kDocker + "--config @/agent.yaml --source team.yaml team.io/other", 1, "anonymous", ""},
+          {"ABadDockerConfigIsPassedOver", "--docker-config @/bad.json r.io/a", 1, "anonymous",
+           "warning: @/bad.json"},
+          {"NoDockerConfigWhereItIsSaidToBe", "--docker-config @/none.json --docker-config @/no r.io/a", 1,
+           "anonymous",
+           "warning: there is no docker config: @/none.json, @/no; mount it, or take it out of "
+           "--docker-config\n"},
+          {"TheSecondDockerConfigIsThere", "--docker-config @/none.json " + kDocker + "docked.io/a", 0,
+           "@/docker.json  as ann",
+           "warning: there is no docker config: @/none.json; @/docker.json is used; mount it, or "
+           "take it out of --docker-config\n"},
+          {"ABadProviderConfig",
+           "--image-credential-provider-config @/bad.yaml --image-credential-provider-bin-dir @/bin r.io/a",
+           2, "", "providers[0].name: must not contain /"},
+          {"AnOldKubelet", kDocker + "--kubelet-version 1.30 r.io/a", 2, "",
+           "--kubelet-version: must be 1.31 or later"},
+          {"ConfigWithoutBinDir", "--image-credential-provider-config @/providers.yaml r.io/a", 2, "",
+           "--image-credential-provider-bin-dir"},
+          {"APullSecretForAllSources", "--config @/open.yaml r.io/a", 2, "",
+           "pullSecrets[0].sources: is required"},
+          {"WhatCrioSendsWins", kDocker + "--config @/crio.yaml hub.io/team/app", 1,
+           "  anonymous: no credential of this node matches\n"
+           "  CRI-O to mirror.io:5000/team/team/app: its own login mirror.io:5000/team of "
+           "/var/lib/kubelet/config.json\n"
+           "  CRI-O to hub.io/team/app: its own login hub.io of /var/lib/kubelet/config.json\n",
+           ""},
+          {"WhatThePullSendsWins", kDocker + "--config @/crio.yaml docked.io/a", 0,
+           "  CRI-O to docked.io/a: the credentials above, not its own login https://docked.io/v1/ of "
+           "/var/lib/kubelet/config.json\n"
+           "  CRI-O for a pod of the file's namespace, once, if kubelet sends none: /etc/crio/auth/ci-",
+           ""},
+          {"CrioInJson", kDocker + "--config @/crio.yaml -o json other.io/b", 1,
+           R"({"image":"other.io/b","repository":"other.io/b","credentials":[],"providers":[],)"
+           R"("crio":{"places":[{"place":"other.io/b","sends":"none","file":"","match":""}],)"
+           R"("namespacedFiles":[],"unseenFiles":[]}})",
+           ""},
+          {"CheckGood", "--check " + kPlugins + kDocker + "--config @/agent.yaml", 0,
+           "providers.yaml: 2 providers, sha256:", ""},
+          {"CheckWithoutBinDir", "--check --image-credential-provider-config @/providers.yaml", 0,
+           "2 providers", ""},
+          {"CheckBadTellsAll",
+           "--check --image-credential-provider-config @/bad.yaml --docker-config @/bad.json", 2, "",
+           "@/bad.yaml:4:9: providers[0].name: must not contain /\n"},
+          {"CheckABadAgentConfig", "--check --config @/open.yaml", 2, "", "sources: is required"},
+          {"CheckNothing", "--check", 2, "", "nothing to check"});
 
 }  // namespace
 }  // namespace prefetch::system::credentials_command_test

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "http/server.h"
-#include "rig/expect_ok.h"
 #include "rig/process.h"
+#include "serve.h"
 #include "status/sample.h"
 #include "status/status_json.h"
 
@@ -20,14 +19,8 @@ namespace prefetch::system {
 // One thread owns it. Until it is told what to say it answers 503.
 class FakeAgent {
  public:
-  FakeAgent() { Listen(0); }
-
-  // Nobody listens there any more, and then somebody does again, as when an agent is replaced.
-  void GoesAway() {
-    port_ = server_->port();
-    server_.reset();
-  }
-  void IsTransient() { Listen(port_); }
+  // Nobody listens there any more.
+  void GoesAway() { server_.reset(); }
 
   std::string Url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
 
@@ -47,17 +40,6 @@ class FakeAgent {
   bool IsAskedAgain(int times) { return IsAsked(Asked() + times); }
 
  private:
-  void Listen(int port) {
-    auto listener = http::Listener::Tcp("127.0.0.1:" + std::to_string(port));
-    ASSERT_OK(listener);
-    auto server = http::Server::Start(std::move(*listener), {}, [this](const http::ServerRequest&) {
-      base::Lock lock(mutex_);
-      asked_++;
-      return http::JsonResponse(status_.empty() ? 503 : 200, status_);
-    });
-    ASSERT_OK(server);
-    server_ = std::move(*server);
-  }
   int Asked() {
     base::Lock lock(mutex_);
     return asked_;
@@ -66,8 +48,11 @@ class FakeAgent {
   base::Mutex mutex_;
   std::string status_ PREFETCH_GUARDED_BY(mutex_);
   int asked_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<http::Server> server_;
-  int port_ = 0;
+  std::unique_ptr<http::Server> server_ = tests::Serve([this](const http::ServerRequest&) {
+    base::Lock lock(mutex_);
+    asked_++;
+    return http::JsonResponse(status_.empty() ? 503 : 200, status_);
+  });
 };
 
 }  // namespace prefetch::system

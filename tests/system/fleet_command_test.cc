@@ -14,13 +14,13 @@
 #include "doc/write.h"
 #include "fakes/fake_api_server.h"
 #include "fakes/rbac.h"
-#include "http/server.h"
 #include "must.h"
 #include "rig/binary.h"
 #include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rows.h"
+#include "serve.h"
 #include "status/check_document.h"
 #include "status/kubelet_sample.h"
 #include "status/sample.h"
@@ -451,16 +451,12 @@ class VersionSkew : public testing::Test {
 
   // An agent that answers so.
   void Serve(const std::string& status, const std::string& image, const std::string& check) {
-    auto listener = tests::Must(http::Listener::Tcp("127.0.0.1:0"));
-    auto server = tests::Must(http::Server::Start(
-        std::move(*listener), {},
-        [status, image, check](const http::ServerRequest& request) -> http::HandlerResult {
-          if (request.path == "/v1/status") return http::JsonResponse(200, status);
-          if (request.path == "/v1/check") return http::JsonResponse(200, check);
-          if (request.path.starts_with("/v1/images/")) return http::JsonResponse(200, image);
-          return http::ErrorResponse(404, "no");
-        }));
-    agent_ = std::move(*server);
+    agent_ = tests::Serve([status, image, check](const http::ServerRequest& request) {
+      if (request.path == "/v1/status") return http::JsonResponse(200, status);
+      if (request.path == "/v1/check") return http::JsonResponse(200, check);
+      if (request.path.starts_with("/v1/images/")) return http::JsonResponse(200, image);
+      return http::ErrorResponse(404, "no");
+    });
     api_.SetPodAnswer("prefetchd/a-n1:9477/v1/status", status);
   }
 
@@ -531,12 +527,8 @@ TEST_F(VersionSkew, WhatAnOlderAgentDoesNotSayIsNotKnown) {
 
 // An agent takes no question for another one than it is: what it does not know in it, it refuses.
 TEST_F(VersionSkew, AnOlderAgentThatDoesNotKnowAnOptionIsNamed) {
-  auto listener = tests::Must(http::Listener::Tcp("127.0.0.1:0"));
-  auto server = tests::Must(
-      http::Server::Start(std::move(*listener), {}, [](const http::ServerRequest&) -> http::HandlerResult {
-        return http::ErrorResponse(400, "request: pull: unknown key");
-      }));
-  agent_ = std::move(*server);
+  agent_ = tests::Serve(
+      [](const http::ServerRequest&) { return http::ErrorResponse(400, "request: pull: unknown key"); });
   rig::Ran ran = Run({"check", "--image", kImage, "--pull"});
   EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << ran.out;
   EXPECT_EQ(ran.err,

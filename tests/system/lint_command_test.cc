@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "doc/json.h"
 #include "rows.h"
 #include "system/command_folder.h"
 #include "text_of.h"
@@ -29,22 +28,6 @@ std::string Pod(const std::string& name, const std::string& containers) {
   return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n" + containers;
 }
 
-// Registry and DNS were down, 300 nodes had the images, and pods failed all the same: some containers had an
-// Always that nobody had written. A search for "Always" finds nothing here.
-TEST_F(Lint, AnOutageThatOnlyImplicitAlwaysFeels) {
-  scratch_.Write("images.txt", "quay.io/acme/app:v1\nquay.io/acme/sidecar\n");
-  scratch_.Write("deploy/app.yaml", Pod("app",
-                                        "  containers:\n"
-                                        "  - name: app\n    image: quay.io/acme/app:v1\n"
-                                        "  - name: sidecar\n    image: quay.io/acme/sidecar\n"));
-  rig::Ran ran = Run({"-f", "deploy", "--list", "images.txt"});
-  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
-  EXPECT_EQ(Findings(ran),
-            "deploy/app.yaml:9:5  warning  PF201 no imagePullPolicy and no tag, which means :latest: kubelet "
-            "will ask quay.io at every start although the image is on the node: quay.io/acme/sidecar "
-            "(container \"sidecar\")\n");
-}
-
 // The preflight had IfNotPresent from its controller, the app Always: the check passed on a stale copy and
 // the job hung on a tag that was gone. Neither policy is written in either manifest.
 TEST_F(Lint, ACheckThatIsWeakerThanThePod) {
@@ -60,40 +43,6 @@ TEST_F(Lint, ACheckThatIsWeakerThanThePod) {
   EXPECT_EQ(Findings(ran),
             "a.yaml:5:26  warning  PF204 container \"c\" has IfNotPresent where \"app\" of Pod build-1 has "
             "Always, for the same image: quay.io/acme/app:v1 (b.yaml:5:28)\n");
-}
-
-// Users learned that an image was missing from the list when jobs with imagePullPolicy: Never failed.
-TEST_F(Lint, AnIncompleteListIsFoundWithoutNever) {
-  scratch_.Write(
-      "images.yaml",
-      "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: quay.io/acme/app:v1\n"
-      "- image: ghcr.io/acme/old:v1\n");
-  scratch_.Write("jobs/unit.yaml", Pod("unit",
-                                       "  initContainers: [{name: i, image: \"quay.io/acme/setup:v2\"}]\n"
-                                       "  containers: [{name: c, image: \"quay.io/acme/app:v1\"}]\n"));
-  rig::Ran ran = Run({"-f", "jobs/", "--list", "images.yaml"});
-  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
-  EXPECT_EQ(Findings(ran),
-            "jobs/unit.yaml:5:30  error    PF101 image is used but not listed: quay.io/acme/setup:v2 "
-            "(container \"i\")\n"
-            "images.yaml:5:3      note     PF102 listed but used by no manifest here: ghcr.io/acme/old:v1\n");
-}
-
-// An image that was on every node was refused: a pod's secret had made kubelet pull the same content, under
-// another name of it.
-TEST_F(Lint, TheWaysInWhichImagesGetClosed) {
-  scratch_.Write("images.txt", "mirror.acme.io/quay/acme/app:v1\n");
-  scratch_.Write("a.yaml", Pod("a",
-                               "  imagePullSecrets: [{name: team-pull}]\n"
-                               "  containers: [{name: c, image: \"mirror.acme.io/quay/acme/app:v1\"}]\n"));
-  scratch_.Write("b.yaml", Pod("b", "  containers: [{name: c, image: \"quay.io/acme/app:v1\"}]\n"));
-  rig::Ran ran = Run({"-f", ".", "--list", "images.txt", "--select", "PF3"});
-  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
-  EXPECT_EQ(Findings(ran),
-            "a.yaml:5:3   warning  PF302 every image of Pod a is listed, so the node pulls it by itself; a "
-            "pull with its secrets (team-pull) would close it to other pods\n"
-            "b.yaml:5:26  warning  PF301 perhaps one image in two registries: quay.io/acme/app:v1 here, "
-            "mirror.acme.io/quay/acme/app:v1 in images.txt (images.txt:1:1)\n");
 }
 
 struct InputCase {
@@ -248,18 +197,6 @@ TEST_F(Lint, AWrongPathIsAMistake) {
   EXPECT_EQ(ran.out.find("clean"), std::string::npos) << ran.out;
   EXPECT_EQ(ran.err,
             "prefetchctl: --pod-template-path spec.tempalte: no object in these manifests has a pod there\n");
-}
-
-TEST_F(Lint, JsonAndSarifAreDocuments) {
-  scratch_.Write("list.txt", "q.io/a:v1\n");
-  for (const char* output : {"json", "sarif"}) {
-    rig::Ran ran = Run({"-f", "-", "--list", "list.txt", "-o", output},
-                       Pod("p", "  containers: [{name: c, image: \"q.io/b:v1\"}]\n"));
-    EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.err;
-    doc::Problems problems(output);
-    EXPECT_TRUE(doc::ParseJson(ran.out, problems) && problems.empty()) << ran.out;
-    EXPECT_NE(ran.out.find("PF101"), std::string::npos);
-  }
 }
 
 // deploy/docs/reference/lint.md has a row for each rule, with its name and severity.

@@ -89,12 +89,14 @@ TEST_F(ListCommand, ImportOfEverything) {
   scratch_.Write("deploy/values.yaml", "image: q.io/none:v1\n");
   scratch_.Write("plain.txt", "# ours\nq.io/c:v1\nq.io/a:v1\n");
   scratch_.Write("src/Dockerfile", "FROM q.io/d:v1 # prefetch\nFROM q.io/not:v1\n");
+  scratch_.Write("src/op.yaml", "args:\n- --solver-image=q.io/f:v1\n");
   scratch_.Write("src/picture.bin", std::string("# prefetch \xff\xfe", 13));
   std::string crictl =
       R"({"images":[{"repoTags":["q.io/e:v1"]},{"repoTags":["registry.k8s.io/pause:3.10"]}]})";
-  rig::Ran ran = Run({"list", "import", "-f", "deploy", "--list", "plain.txt", "--marker", "# prefetch",
-                      "--in", "src", "--crictl", "-", "--exclude", "registry.k8s.io/pause"},
-                     crictl);
+  rig::Ran ran =
+      Run({"list", "import", "-f", "deploy", "--list", "plain.txt", "--marker", "# prefetch",
+           "--marker=-image", "--in", "src", "--crictl", "-", "--exclude", "registry.k8s.io/pause"},
+          crictl);
   EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
   EXPECT_EQ(ran.out,
             "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n"
@@ -102,7 +104,8 @@ TEST_F(ListCommand, ImportOfEverything) {
             "- image: q.io/b:v1  # deploy/app.yaml:6\n"
             "- image: q.io/c:v1  # plain.txt:2\n"
             "- image: q.io/d:v1  # src/Dockerfile:1\n"
-            "- image: q.io/e:v1  # stdin\n");
+            "- image: q.io/e:v1  # stdin\n"
+            "- image: q.io/f:v1  # src/op.yaml:2 (seen, policy unknown)\n");
   // The printed list passes lint against the files that it was made from.
   scratch_.Write("images.yaml", ran.out);
   EXPECT_EQ(Run({"lint", "-f", "deploy", "--list", "images.yaml"}).exit, (rig::Exit{0, 0}));
@@ -121,19 +124,6 @@ TEST_F(ListCommand, ImportNamesWhatItDoesNotSee) {
   EXPECT_EQ(ran.out, "# Not in this list:\n# " + left_out +
                          "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n"
                          "- image: q.io/shed:1  # farm.yaml:9 (seen, policy unknown)\n");
-}
-
-TEST_F(ListCommand, ImportOfArgumentsByMarkers) {
-  scratch_.Write("op.yaml",
-                 "args:\n- --solver-image=q.io/solver:1\n- -entrypoint-image\n- q.io/entry:1\nenv:\n"
-                 "- name: RELATED_IMAGE_MAIN\n  value: q.io/main:1\n");
-  rig::Ran ran = Run({"list", "import", "--marker=-image", "--marker", "RELATED_IMAGE", "--in", "op.yaml",
-                      "-o", "txt", "--exclude", "q.io/none"});
-  EXPECT_EQ(ran.exit, (rig::Exit{0, 0})) << ran.err;
-  EXPECT_EQ(
-      ran.out,
-      "# op.yaml:4 (seen, policy unknown)\nq.io/entry:1\n# op.yaml:7 (seen, policy unknown)\nq.io/main:1\n"
-      "# op.yaml:2 (seen, policy unknown)\nq.io/solver:1\n");
 }
 
 struct RefusalCase {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "must.h"
 #include "rig/binary.h"
+#include "rig/expect_ok.h"
 #include "system/fake_agent.h"
 #include "temp_dir.h"
 #include "text_of.h"

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "rig/binary.h"
 #include "rig/expect_has.h"
+#include "rig/expect_ok.h"
 #include "screen/text_layout.h"
 #include "system/fake_agent.h"
 #include "temp_dir.h"
@@ -86,34 +87,8 @@ TEST_F(WaitCommand, AListForAgentsThatTouchIsWaitedForLikeAnyOther) {
             {"images.yaml:4:10", "images.yaml:6:9"});
 }
 
-TEST_F(WaitCommand, AnEntryThatTheAgentsListAsksLessOfIsNotReady) {
-  plan::ImageState image = Ready(kRunner, 1);
-  image.desired.Change([](plan::DesiredImage& desired) { desired.required = false; });
-  Says({image});
-  ExpectHas(Out(3, {"--list", ListOf("- image: " + std::string(kRunner) + "\n"), "--timeout", "1s"}),
-            {"0 of 1 ready", "asks less of it"});
-  Out(0, {"--list", ListOf("- {image: \"" + std::string(kRunner) + "\", required: false}\n")});
-}
-
 TEST_F(WaitCommand, AnAgentThatWasNeverThereIsNotATimeout) {
   ExpectHas(Out(4, {"--timeout", "1s"}), {"503"});
-}
-
-TEST_F(WaitCommand, AnAgentThatRestartsIsWaitedFor) {
-  Says({Pulling(kRunner, 10, 100, 1)});
-  rig::Process waiting;
-  ASSERT_OK(waiting.Start(Command({"--timeout", "60s"}), dir_ / "log"));
-  ASSERT_TRUE(IsAsked(2));
-  agent_.GoesAway();
-  auto log = [&] { return tests::TextSoFar(dir_ / "log"); };
-  ASSERT_TRUE(rig::Eventually(seconds(20), [&] {
-    return log().find("cannot ask the agent") != std::string::npos;
-  })) << log();
-  EXPECT_TRUE(waiting.Running());
-  Says({Ready(kRunner, 100)});
-  agent_.IsTransient();
-  EXPECT_EQ(waiting.Wait(seconds(20)), (rig::Exit{0, 0})) << log();
-  ExpectHas(log(), {"0 of 1 ready", "is prefetchd running there?", "ready: 1 of 1 ready"});
 }
 
 // The last words are about why nothing is known, and not about a time that was too short.
