@@ -25,11 +25,11 @@
 #include "fakes/fake_plugins.h"
 #include "fakes/refusing_api.h"
 #include "http/raw_socket.h"
-#include "http/server.h"
 #include "kube/token_keys.h"
 #include "pulling/query_registry.h"
 #include "registry/host_state.h"
 #include "rows.h"
+#include "serve.h"
 #include "spellings.h"
 #include "status/sample.h"
 
@@ -126,11 +126,9 @@ class Crowd : public testing::Test {
     limits.deferred_queue = kPodNetworkQueueLimit;
     limits.deferred_threads = kPodNetworkThreads;
     limits.deferred_per_client = kPodNetworkThreadsPerClient;
-    auto listener = http::Listener::Tcp("127.0.0.1:0");
-    auto server = http::Server::Start(
-        std::move(*listener), limits,
-        Endpoints(board_, metrics_, image_queries_, retries_, clock_, Audience::kPodNetwork, &callers_));
-    server_ = std::move(*server);
+    server_ = tests::Serve(
+        Endpoints(board_, metrics_, image_queries_, retries_, clock_, Audience::kPodNetwork, &callers_),
+        limits);
     // These are remembered before anything hangs.
     EXPECT_EQ(Known(), "200 200 200");
     EXPECT_EQ(Told(Ask("127.0.0.5", TokenOf("ci.evil"), kListed, "Never")), "200");

@@ -5,8 +5,8 @@
 #include "cluster/as_pod.h"
 #include "cluster/world.h"
 #include "http/curl_client.h"
-#include "http/server.h"
 #include "rig/expect_ok.h"
+#include "serve.h"
 
 namespace prefetch::cluster::fleet_test {
 namespace {
@@ -16,19 +16,9 @@ constexpr const char* kPod = "/api/v1/namespaces/prefetchd/pods/fleet-agent";
 // A proxy at the pod's port, on the host's network: notes the headers, and passes requests on to the agent.
 class Door {
  public:
-  explicit Door(std::string agent) : agent_(std::move(agent)) {
-    auto listener = http::Listener::Tcp(std::string(kNodeAddress) + ":0");
-    EXPECT_OK(listener);
-    auto server = http::Server::Start(std::move(*listener), {},
-                                      [this](const http::ServerRequest& request) { return Pass(request); });
-    EXPECT_OK(server);
-    server_ = std::move(*server);
-  }
+  explicit Door(std::string agent) : agent_(std::move(agent)) {}
 
-  int port() const {
-    const std::string address = server_->address();
-    return std::stoi(address.substr(address.rfind(':') + 1));
-  }
+  int port() const { return server_->port(); }
   std::vector<http::Headers> Seen() {
     base::Lock lock(mutex_);
     return seen_;
@@ -55,7 +45,9 @@ class Door {
   http::CurlClient client_;
   base::Mutex mutex_;
   std::vector<http::Headers> seen_ PREFETCH_GUARDED_BY(mutex_);
-  std::unique_ptr<http::Server> server_;
+  std::unique_ptr<http::Server> server_ =
+      tests::Serve([this](const http::ServerRequest& request) { return Pass(request); }, {},
+                   std::string(kNodeAddress) + ":0");
 };
 
 // A pod of the agents on this node, whose port "http" is the door.

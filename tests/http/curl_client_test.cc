@@ -21,10 +21,10 @@
 #include "base/redactor.h"
 #include "fakes/certificates.h"
 #include "fakes/front.h"
-#include "http/server.h"
 #include "must.h"
 #include "raw_socket.h"
 #include "rows.h"
+#include "serve.h"
 #include "temp_dir.h"
 #include "text_of.h"
 
@@ -387,11 +387,8 @@ TEST(CurlClient, ASinkGetsNoMoreThanIsAllowed) {
 }
 
 TEST(CurlClient, ManyThreadsShareIt) {
-  auto listener = tests::Must(Listener::Tcp("127.0.0.1:0"));
-  auto server =
-      tests::Must(Server::Start(std::move(*listener), {}, [](const ServerRequest& request) -> ServerResponse {
-        return {.body = request.path};
-      }));
+  const auto server =
+      tests::Serve([](const ServerRequest& request) { return ServerResponse{.body = request.path}; });
   CurlClient client;
   std::atomic<int> good{0};
   {
@@ -400,7 +397,7 @@ TEST(CurlClient, ManyThreadsShareIt) {
       threads.emplace_back([&, t] {
         for (int i = 0; i < 20; i++) {
           std::string path = "/" + std::to_string(t) + "/" + std::to_string(i);
-          auto got = client.Send(Patient(), {.url = "http://" + (*server)->address() + path});
+          auto got = client.Send(Patient(), {.url = "http://" + server->address() + path});
           good += got && got->body == path;
         }
       });
@@ -827,13 +824,9 @@ TEST(Exchange, ASocks5ProxyResolvesTheName) {
 class ClientTlsTest : public testing::Test {
  protected:
   ClientTlsTest() : ca_(dir_.path(), "right"), other_ca_(dir_.path(), "wrong") {
-    auto listener = Listener::Tcp("127.0.0.1:0");
-    EXPECT_TRUE(listener);
-    auto server = Server::Start(std::move(*listener), {}, [](const ServerRequest& request) -> ServerResponse {
-      return {.body = std::string(request.headers.Get("Host").value_or("-"))};
+    server_ = tests::Serve([](const ServerRequest& request) {
+      return ServerResponse{.body = std::string(request.headers.Get("Host").value_or("-"))};
     });
-    EXPECT_TRUE(server);
-    server_ = std::move(*server);
   }
 
   void Serve(const tests::KeyPair& pair, const std::string& client_ca_file = "") {

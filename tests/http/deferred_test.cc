@@ -9,6 +9,7 @@
 #include "http/server.h"
 #include "raw_socket.h"
 #include "rows.h"
+#include "serve.h"
 #include "temp_dir.h"
 
 namespace prefetch::http::deferred_test {
@@ -275,27 +276,24 @@ TEST(Deferred, AddressesTakeTurns) {
   bool open = false;
   int accepted = 0;
   std::vector<std::string> order;
-  auto listener = Listener::Tcp("127.0.0.1:0");
-  ASSERT_TRUE(listener);
-  auto server = Server::Start(std::move(*listener), {.deferred_threads = 4, .deferred_per_client = 2},
-                              [&](const ServerRequest& request) -> HandlerResult {
-                                if (request.path == "/now")
-                                  return ServerResponse{.body = "now\n", .headers = {}};
-                                base::Lock lock(mutex);
-                                accepted++;
-                                changed.notify_all();
-                                return {[&, peer = request.peer](const base::Call&) {
-                                          base::Lock inside(mutex);
-                                          while (!open) changed.wait(mutex);
-                                          order.push_back(peer);
-                                          return ServerResponse{.body = "ok\n", .headers = {}};
-                                        },
-                                        JobKind::kCompute};
-                              });
-  ASSERT_TRUE(server);
+  const auto server = tests::Serve(
+      [&](const ServerRequest& request) -> HandlerResult {
+        if (request.path == "/now") return ServerResponse{.body = "now\n", .headers = {}};
+        base::Lock lock(mutex);
+        accepted++;
+        changed.notify_all();
+        return {[&, peer = request.peer](const base::Call&) {
+                  base::Lock inside(mutex);
+                  while (!open) changed.wait(mutex);
+                  order.push_back(peer);
+                  return ServerResponse{.body = "ok\n", .headers = {}};
+                },
+                JobKind::kCompute};
+      },
+      {.deferred_threads = 4, .deferred_per_client = 2});
   std::vector<std::unique_ptr<RawClient>> clients;
   const auto ask = [&](const char* from) {
-    clients.push_back(std::make_unique<RawClient>((*server)->port(), from));
+    clients.push_back(std::make_unique<RawClient>(server->port(), from));
     clients.back()->Send(GetText("/metrics"));
     base::Lock lock(mutex);
     while (accepted < static_cast<int>(clients.size())) changed.wait(mutex);
@@ -303,7 +301,7 @@ TEST(Deferred, AddressesTakeTurns) {
   for (int i = 0; i < 20; i++) ask("127.0.0.66");
   ask("127.0.0.2");
   ask("127.0.0.3");
-  EXPECT_EQ(Body(Get(**server, "/now")), "now\n");  // the others are in the queue then
+  EXPECT_EQ(Body(Get(*server, "/now")), "now\n");  // the others are in the queue then
   {
     base::Lock lock(mutex);
     open = true;

@@ -11,6 +11,7 @@
 #include "http/headers.h"
 #include "http/server.h"
 #include "raw_socket.h"
+#include "serve.h"
 
 namespace prefetch::http::handler_test {
 namespace {
@@ -105,17 +106,15 @@ TEST(BodyBudget, WhatIsLargerThanAllOfItGoesAlone) {
 class Large {
  public:
   explicit Large(ServerLimits limits) {
-    auto listener = Listener::Tcp("127.0.0.1:0");
-    EXPECT_TRUE(listener);
-    auto server = Server::Start(std::move(*listener), limits, [this](const ServerRequest& request) {
-      if (request.path == "/readyz") return ServerResponse{.body = "ready\n", .headers = {}};
-      if (request.path == "/size")
-        return ServerResponse{.body = std::to_string(request.body.size()), .headers = {}};
-      if (request.path == "/same") return SharedJsonResponse(200, same_);
-      return ServerResponse{.body = std::string(kSize, 'x'), .headers = {}};
-    });
-    EXPECT_TRUE(server);
-    server_ = *std::move(server);
+    server_ = tests::Serve(
+        [this](const ServerRequest& request) {
+          if (request.path == "/readyz") return ServerResponse{.body = "ready\n", .headers = {}};
+          if (request.path == "/size")
+            return ServerResponse{.body = std::to_string(request.body.size()), .headers = {}};
+          if (request.path == "/same") return SharedJsonResponse(200, same_);
+          return ServerResponse{.body = std::string(kSize, 'x'), .headers = {}};
+        },
+        limits);
   }
   static constexpr std::size_t kSize = 1 << 20;
   // The status line of an answer that is read no further.

@@ -13,6 +13,7 @@
 #include "must.h"
 #include "raw_socket.h"
 #include "rows.h"
+#include "serve.h"
 #include "temp_dir.h"
 
 namespace prefetch::http::server_test {
@@ -38,11 +39,7 @@ ServerResponse Echo(const ServerRequest& request) {
 }
 
 std::unique_ptr<Server> StartTcp(const ServerLimits& limits = {}) {
-  auto listener = Listener::Tcp("127.0.0.1:0");
-  EXPECT_TRUE(listener);
-  auto server = Server::Start(std::move(*listener), limits, &Echo);
-  EXPECT_TRUE(server);
-  return std::move(*server);
+  return tests::Serve(&Echo, limits);
 }
 
 std::string Ask(const Server& server, const std::string& text) {
@@ -305,15 +302,13 @@ TEST(Server, CanBeStoppedTheMomentItHasStarted) {
 
 TEST(Server, ItsThreadTakesNoSignal) {
   std::atomic<int> blocked{0};
-  auto listener = tests::Must(Listener::Tcp("127.0.0.1:0"));
-  auto server =
-      tests::Must(Server::Start(std::move(*listener), {}, [&](const ServerRequest&) -> ServerResponse {
-        sigset_t mask;
-        pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-        blocked = sigismember(&mask, SIGTERM) + sigismember(&mask, SIGPIPE) + sigismember(&mask, SIGINT);
-        return {};
-      }));
-  Get(**server, "/");
+  const auto server = tests::Serve([&](const ServerRequest&) {
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    blocked = sigismember(&mask, SIGTERM) + sigismember(&mask, SIGPIPE) + sigismember(&mask, SIGINT);
+    return ServerResponse();
+  });
+  Get(*server, "/");
   EXPECT_EQ(blocked, 3);
 }
 

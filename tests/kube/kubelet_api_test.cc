@@ -10,10 +10,10 @@
 #include "fakes/rbac.h"
 #include "golden.h"
 #include "http/curl_client.h"
-#include "http/server.h"
 #include "kube/http_api.h"
 #include "must.h"
 #include "rows.h"
+#include "serve.h"
 #include "temp_dir.h"
 
 namespace prefetch::kube::kubelet_api_test {
@@ -48,12 +48,7 @@ TEST_ROWS(
 class KubeletApiTest : public testing::Test {
  protected:
   KubeletApiTest() : kubelet_ca_(dir_.path(), "kubelet"), cluster_ca_(dir_.path(), "cluster") {
-    auto listener = http::Listener::Tcp("127.0.0.1:0");
-    EXPECT_TRUE(listener);
-    auto server = http::Server::Start(std::move(*listener), {},
-                                      [](const http::ServerRequest& request) { return Kubelet(request); });
-    EXPECT_TRUE(server);
-    server_ = std::move(*server);
+    server_ = tests::Serve([](const http::ServerRequest& request) { return Kubelet(request); });
     tests::KeyPair pair = kubelet_ca_.Server("node");
     front_ = std::make_unique<tests::Front>(tests::FrontOptions{pair.certificate_file, pair.key_file, ""});
     front_->ForwardTo(server_->port());
@@ -130,18 +125,16 @@ TEST_P(KubeletRights, AreEnoughAndEachIsNeeded) {
   api.Put("nodes/n1", "{}");
   tests::TempDir dir;
   tests::CertificateAuthority ca(dir.path(), "kubelet");
-  auto listener = tests::Must(http::Listener::Tcp("127.0.0.1:0"));
-  auto server =
-      tests::Must(http::Server::Start(std::move(*listener), {}, [&api](const http::ServerRequest& request) {
-        const bool config = request.path == "/configz";
-        int allowed = api.Review(request.headers.Get("Authorization").value_or(""), "get",
-                                 config ? "nodes/configz" : "nodes/metrics", "n1");
-        return allowed == 200 ? http::JsonResponse(200, R"({"kubeletconfig":{}})")
-                              : http::ErrorResponse(allowed, "no");
-      }));
+  const auto server = tests::Serve([&api](const http::ServerRequest& request) {
+    const bool config = request.path == "/configz";
+    int allowed = api.Review(request.headers.Get("Authorization").value_or(""), "get",
+                             config ? "nodes/configz" : "nodes/metrics", "n1");
+    return allowed == 200 ? http::JsonResponse(200, R"({"kubeletconfig":{}})")
+                          : http::ErrorResponse(allowed, "no");
+  });
   tests::KeyPair pair = ca.Server("node");
   tests::Front front({pair.certificate_file, pair.key_file, ""});
-  front.ForwardTo((*server)->port());
+  front.ForwardTo(server->port());
   http::CurlClient client;
   Identity identity(
       {.server = api.url(), .token = base::Secret(api.AddServiceAccountToken("prefetchd", "prefetchd"))},

@@ -11,9 +11,9 @@
 #include "fakes/fake_api_server.h"
 #include "fakes/fake_clock.h"
 #include "http/curl_client.h"
-#include "http/server.h"
 #include "kube/http_api.h"
 #include "must.h"
+#include "serve.h"
 #include "temp_dir.h"
 #include "text_of.h"
 
@@ -59,18 +59,11 @@ class PodCredentialTest : public testing::Test {
   std::size_t PluginRuns() const { return base::Split(Read("runs"), '\n').size() - 1; }
 
   void PodAnswers(std::function<http::ServerResponse(const http::ServerRequest&)> answer) {
-    auto listener = http::Listener::Tcp("127.0.0.1:0");
-    ASSERT_TRUE(listener);
-    auto pod = http::Server::Start(std::move(*listener), {},
-                                   [this, answer = std::move(answer)](const http::ServerRequest& request) {
-                                     asked_++;
-                                     return answer(request);
-                                   });
-    ASSERT_TRUE(pod);
-    pod_ = std::move(*pod);
-    const std::string address = pod_->address();
-    server_.ForwardPod("prefetchd/agent-x:9477",
-                       static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    pod_ = tests::Serve([this, answer = std::move(answer)](const http::ServerRequest& request) {
+      asked_++;
+      return answer(request);
+    });
+    server_.ForwardPod("prefetchd/agent-x:9477", pod_->port());
   }
 
   Answer<std::string> Ask(const std::string& credential = "Bearer a-fleet-token") {
