@@ -30,15 +30,7 @@ class ContentServiceContract : public ImageServiceContract {
   }
 };
 
-TEST_P(ContentServiceContract, OtherRuntimesSayThatTheyHaveNone) {
-  if (world_->HasContentApi()) return;
-  EXPECT_TRUE(Failed(world_->content().EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)),
-                     ErrorClass::kRuntimeUnsupported));
-  EXPECT_TRUE(Failed(world_->content().ListLeases(Soon()), ErrorClass::kRuntimeUnsupported));
-}
-
 TEST_P(ContentServiceContract, LeasesAreMadeOnceAndListed) {
-  if (!world_->HasContentApi()) return;
   cri::ContentService& content = world_->content();
   EXPECT_EQ(*content.EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)), true);
   EXPECT_EQ(*content.EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)), false);
@@ -52,11 +44,6 @@ TEST_P(ContentServiceContract, LeasesAreMadeOnceAndListed) {
 // Any name of an image pins it. A pull of the name may remove the label, which can be set again.
 TEST_P(ContentServiceContract, APinIsReportedAndFollowsItsName) {
   cri::ContentService& content = world_->content();
-  if (!world_->HasContentApi()) {
-    EXPECT_TRUE(Failed(content.ListPins(Soon(), "ours"), ErrorClass::kRuntimeUnsupported));
-    EXPECT_TRUE(Failed(content.Pin(Soon(), "r.io/a:v1", "ours"), ErrorClass::kRuntimeUnsupported));
-    return;
-  }
   const bool reports = plan::ReportsPins(world_->images().Connect(Soon())->version);
   auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
   ASSERT_TRUE(Pull(app.name));
@@ -97,13 +84,11 @@ TEST_P(ContentServiceContract, APinIsReportedAndFollowsItsName) {
 }
 
 TEST_P(ContentServiceContract, APullUnderALeaseThatIsGoneFailsAndIsNotTakenForAMissingImage) {
-  if (!world_->HasContentApi()) return;
   auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
   EXPECT_TRUE(Failed(Pull(app.name, std::nullopt, "prefetchd-none"), ErrorClass::kRuntimeError));
 }
 
 TEST_P(ContentServiceContract, ProgressMovesToItsTotal) {
-  if (!world_->HasContentApi()) return;
   auto app = world_->Push({"team/app", "v1", {{1, 6 * kMegabyte}, {2, 2 * kMegabyte}}, true});
   const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
   ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
@@ -134,7 +119,6 @@ TEST_P(ContentServiceContract, ProgressMovesToItsTotal) {
 }
 
 TEST_P(ContentServiceContract, ALeaseKeepsTheBytesOfAStoppedPull) {
-  if (!world_->HasContentApi()) return;
   auto other = world_->Push({"team/other", "v1", {{3, kMegabyte}}});
   LeasedPull app = PullSome(std::chrono::hours(1), 6 * kMegabyte);
   app.pull->Stop();
@@ -157,7 +141,6 @@ TEST_P(ContentServiceContract, ALeaseKeepsTheBytesOfAStoppedPull) {
 
 // containerd's collector rests between two runs, the longer the slower they are.
 TEST_P(ContentServiceContract, BytesThatAreInTheWayAreGoneWhenTheCallReturns) {
-  if (!world_->HasContentApi()) return;
   LeasedPull app = PullSome(std::chrono::hours(1), 6 * kMegabyte);
   app.pull->Stop();
   EXPECT_TRUE(Failed(app.pull->Wait(), ErrorClass::kCancelled));
@@ -170,7 +153,6 @@ TEST_P(ContentServiceContract, BytesThatAreInTheWayAreGoneWhenTheCallReturns) {
 }
 
 TEST_P(ContentServiceContract, ALeaseThatEndsSoonIsRenewedWithAllThatItHolds) {
-  if (!world_->HasContentApi()) return;
   LeasedPull app = PullSome(std::chrono::minutes(5), 6 * kMegabyte);
   app.pull->Stop();
   EXPECT_TRUE(Failed(app.pull->Wait(), ErrorClass::kCancelled));
@@ -181,7 +163,6 @@ TEST_P(ContentServiceContract, ALeaseThatEndsSoonIsRenewedWithAllThatItHolds) {
 
 // A pull may take longer than its lease lasts.
 TEST_P(ContentServiceContract, ARenewalInMidPullDoesNotEndIt) {
-  if (!world_->HasContentApi()) return;
   LeasedPull app = PullSome(std::chrono::minutes(5), 3 * kMegabyte);
   EXPECT_EQ(*world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(1)), false);
   EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{app.lease});
@@ -193,7 +174,6 @@ TEST_P(ContentServiceContract, ARenewalInMidPullDoesNotEndIt) {
 
 // The connection of before is dead, and nobody has noticed.
 TEST_P(ContentServiceContract, LeasesAreMadeAndDeletedRightAfterARestart) {
-  if (!world_->HasContentApi()) return;
   ASSERT_TRUE(world_->content().EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)));
   world_->KillRuntime();
   world_->StartRuntime();
@@ -207,7 +187,6 @@ TEST_P(ContentServiceContract, LeasesAreMadeAndDeletedRightAfterARestart) {
 }
 
 TEST_P(ContentServiceContract, ChangesOfImagesAreToldUntilTheRuntimeGoes) {
-  if (!world_->HasContentApi()) return;
   auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
   std::atomic<int> told = 0;
   std::atomic<bool> ended = false;
@@ -237,14 +216,12 @@ TEST_P(ContentServiceContract, AWatchEndsWhenItIsStopped) {
     error = world_->content().WatchImages({base::TimePoint::max(), stop}, [] {});
     ended = true;
   });
-  if (world_->HasContentApi()) watch.request_stop();
+  watch.request_stop();
   EXPECT_TRUE(world_->Until([&] { return ended.load(); }));
-  EXPECT_EQ(error.error_class,
-            world_->HasContentApi() ? ErrorClass::kCancelled : ErrorClass::kRuntimeUnsupported);
+  EXPECT_EQ(error.error_class, ErrorClass::kCancelled);
 }
 
 TEST_P(ContentServiceContract, WithoutTheLeaseTheBytesGo) {
-  if (!world_->HasContentApi()) return;
   LeasedPull app = PullSome(std::chrono::hours(1), 4 * kMegabyte);
   app.pull->Stop();
   EXPECT_TRUE(Failed(app.pull->Wait(), ErrorClass::kCancelled));
@@ -258,7 +235,8 @@ TEST_P(ContentServiceContract, WithoutTheLeaseTheBytesGo) {
   EXPECT_GT(world_->BytesServed() - before, 10 * kMegabyte - kMegabyte / 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Contract, ContentServiceContract, testing::ValuesIn(Worlds()), tests::kRowName);
+INSTANTIATE_TEST_SUITE_P(Contract, ContentServiceContract, testing::ValuesIn(Worlds(Runtime::kContainerd)),
+                         tests::kRowName);
 
 }  // namespace
 }  // namespace prefetch::tests::content_service_contract

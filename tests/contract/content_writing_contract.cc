@@ -21,6 +21,8 @@ cri::BlobToWrite Blob(const std::string& bytes = kBytes) {
 
 class ContentWritingContract : public ImageServiceContract {
  protected:
+  void SetUp() override { MakeLease(kLease); }
+
   void MakeLease(const std::string& lease) {
     ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
   }
@@ -49,8 +51,6 @@ class ContentWritingContract : public ImageServiceContract {
 };
 
 TEST_P(ContentWritingContract, ABlobIsWrittenOnce) {
-  if (!world_->HasContentApi()) return;
-  MakeLease(kLease);
   auto opened = Open();
   ASSERT_EQ(opened.state, cri::BlobState::kWritable);
   EXPECT_EQ(opened.writer->offset(), 0U);
@@ -63,8 +63,6 @@ TEST_P(ContentWritingContract, ABlobIsWrittenOnce) {
 }
 
 TEST_P(ContentWritingContract, WhatWasBegunIsResumed) {
-  if (!world_->HasContentApi()) return;
-  MakeLease(kLease);
   EXPECT_EQ(Open().writer->Append(kBytes.substr(0, 100'000)), std::nullopt);
   auto opened = OpenOnceFree();
   ASSERT_EQ(opened.state, cri::BlobState::kWritable);
@@ -74,16 +72,12 @@ TEST_P(ContentWritingContract, WhatWasBegunIsResumed) {
 }
 
 TEST_P(ContentWritingContract, WhatAnotherWriterHasIsTaken) {
-  if (!world_->HasContentApi()) return;
-  MakeLease(kLease);
   auto first = Open();
   ASSERT_EQ(first.state, cri::BlobState::kWritable);
   EXPECT_EQ(Open().state, cri::BlobState::kLocked);
 }
 
 TEST_P(ContentWritingContract, WhatARunningPullFetchesIsTaken) {
-  if (!world_->HasContentApi()) return;
-  MakeLease(kLease);
   auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}}});
   world_->SetBandwidth(kMegabyte);
   RunningPull pull(*world_, cri::PullRequest{app.name, std::nullopt, ""});
@@ -105,8 +99,6 @@ TEST_P(ContentWritingContract, WhatARunningPullFetchesIsTaken) {
 }
 
 TEST_P(ContentWritingContract, APullUnderALeaseOfOursIsNoneOfOthers) {
-  if (!world_->HasContentApi()) return;
-  MakeLease(kLease);
   auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}}});
   world_->SetBandwidth(kMegabyte);
   RunningPull pull(*world_, cri::PullRequest{app.name, std::nullopt, kLease});
@@ -117,8 +109,6 @@ TEST_P(ContentWritingContract, APullUnderALeaseOfOursIsNoneOfOthers) {
 }
 
 TEST_P(ContentWritingContract, WrongBytesFailAndAreGone) {
-  if (!world_->HasContentApi()) return;
-  MakeLease(kLease);
   {
     auto opened = Open();
     EXPECT_EQ(opened.writer->Append(std::string(kBytes.size(), 'y')), std::nullopt);
@@ -131,8 +121,6 @@ TEST_P(ContentWritingContract, WrongBytesFailAndAreGone) {
 }
 
 TEST_P(ContentWritingContract, TooFewBytesFailAndAreGone) {
-  if (!world_->HasContentApi()) return;
-  MakeLease(kLease);
   {
     auto opened = Open();
     EXPECT_EQ(opened.writer->Append(kBytes.substr(1)), std::nullopt);
@@ -142,13 +130,7 @@ TEST_P(ContentWritingContract, TooFewBytesFailAndAreGone) {
 }
 
 TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
-  if (!world_->HasContentApi()) {
-    EXPECT_TRUE(Failed(world_->content().FinishIngests(Soon(), kLease, cri::PartialIngests::kAbort),
-                       ErrorClass::kRuntimeUnsupported));
-    return;
-  }
   EXPECT_EQ(*world_->content().FinishIngests(Soon(), "prefetchd-none", cri::PartialIngests::kAbort), 0U);
-  MakeLease(kLease);
   const auto begin = [&](const cri::BlobToWrite& blob, const std::string& bytes) {
     EXPECT_EQ(Open(blob).writer->Append(bytes), std::nullopt);
   };
@@ -187,8 +169,6 @@ TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
 }
 
 TEST_P(ContentWritingContract, EmptyIngestsAreDiscarded) {
-  if (!world_->HasContentApi()) return;
-  MakeLease(kLease);
   // The runtime refuses blobs without a byte, and has none because the agent looked between two of its pulls.
   for (const cri::BlobToWrite& blob : {Blob(), Blob("")}) {
     ASSERT_EQ(Open(blob).state, cri::BlobState::kWritable);
@@ -201,8 +181,6 @@ TEST_P(ContentWritingContract, EmptyIngestsAreDiscarded) {
 }
 
 TEST_P(ContentWritingContract, AStopEndsAWriter) {
-  if (!world_->HasContentApi()) return;
-  MakeLease(kLease);
   std::stop_source stop;
   auto opened = Open(Blob(), {.stop = stop.get_token()});
   ASSERT_EQ(opened.state, cri::BlobState::kWritable);
@@ -214,8 +192,6 @@ TEST_P(ContentWritingContract, AStopEndsAWriter) {
 }
 
 TEST_P(ContentWritingContract, WithoutTheLeaseBlobsGo) {
-  if (!world_->HasContentApi()) return;
-  MakeLease(kLease);
   Write();
   EXPECT_EQ(Open(Blob("begun")).writer->Append("be"), std::nullopt);
   ASSERT_TRUE(world_->content().DeleteLease(Soon(), kLease));
@@ -229,9 +205,7 @@ TEST_P(ContentWritingContract, WithoutTheLeaseBlobsGo) {
 
 // An existing blob belongs to the asking lease, too.
 TEST_P(ContentWritingContract, ASecondLeaseKeepsWhatIsThere) {
-  if (!world_->HasContentApi()) return;
   MakeLease("prefetchd-2");
-  ASSERT_TRUE(world_->content().EnsureLease(Soon(), kLease, std::chrono::hours(1)));
   Write();
   auto second = tests::Must(world_->content().OpenBlob(Soon(), "prefetchd-2", Blob()));
   EXPECT_EQ(second->state, cri::BlobState::kExists);
@@ -241,20 +215,16 @@ TEST_P(ContentWritingContract, ASecondLeaseKeepsWhatIsThere) {
 }
 
 TEST_P(ContentWritingContract, WithoutALeaseNothingIsWritten) {
-  if (!world_->HasContentApi()) {
-    EXPECT_TRUE(Failed(world_->content().OpenBlob(Soon(), kLease, Blob()), ErrorClass::kRuntimeUnsupported));
-    return;
-  }
-  EXPECT_FALSE(world_->content().OpenBlob(Soon(), kLease, Blob()));
+  EXPECT_FALSE(world_->content().OpenBlob(Soon(), "prefetchd-none", Blob()));
 }
 
 TEST_P(ContentWritingContract, TheSnapshotterHasAName) {
-  if (!world_->HasContentApi()) return;
   auto snapshotter = tests::Must(world_->content().Snapshotter(Soon()));
   EXPECT_TRUE(*snapshotter == "overlayfs" || *snapshotter == "native") << *snapshotter;
 }
 
-INSTANTIATE_TEST_SUITE_P(Contract, ContentWritingContract, testing::ValuesIn(Worlds()), tests::kRowName);
+INSTANTIATE_TEST_SUITE_P(Contract, ContentWritingContract, testing::ValuesIn(Worlds(Runtime::kContainerd)),
+                         tests::kRowName);
 
 }  // namespace
 }  // namespace prefetch::tests::content_writing_contract

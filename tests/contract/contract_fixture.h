@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/call.h"
 #include "contract/image_service_contract.h"
@@ -61,6 +62,17 @@ testing::AssertionResult Failed(const cri::CallResult<T>& result, image::ErrorCl
   if (result.error().error_class == expected) return testing::AssertionSuccess();
   return testing::AssertionFailure() << image::ErrorClassName(result.error().error_class) << " instead of "
                                      << image::ErrorClassName(expected) << ": " << result.error().message;
+}
+
+enum class Runtime { kContainerd, kCrio };
+
+// Those of this runtime. containerd's have its own API beside CRI; a runner may have none.
+inline std::vector<WorldKind> Worlds(Runtime runtime) {
+  std::vector<WorldKind> kinds = Worlds();
+  std::erase_if(kinds, [=](const WorldKind& kind) {
+    return (kind.name.find("Crio") == std::string::npos) != (runtime == Runtime::kContainerd);
+  });
+  return kinds;
 }
 
 class ImageServiceContract : public testing::TestWithParam<WorldKind> {

@@ -361,13 +361,18 @@ TEST_P(CrioContract, ImagesAreInItsStorage) {
       << filesystems->front().mountpoint;
 }
 
-std::vector<WorldKind> CrioWorlds() {
-  std::vector<WorldKind> kinds = Worlds();
-  std::erase_if(kinds, [](const WorldKind& kind) { return kind.name.find("Crio") == std::string::npos; });
-  return kinds;
+TEST_P(CrioContract, ContainerdsOwnApiIsNotThere) {
+  cri::ContentService& content = world_->content();
+  const ErrorClass none = ErrorClass::kRuntimeUnsupported;
+  EXPECT_TRUE(Failed(content.EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)), none));
+  EXPECT_TRUE(Failed(content.ListLeases(Soon()), none));
+  EXPECT_TRUE(Failed(content.ListPins(Soon(), "ours"), none));
+  EXPECT_TRUE(Failed(content.Pin(Soon(), "r.io/a:v1", "ours"), none));
+  EXPECT_TRUE(Failed(content.FinishIngests(Soon(), "prefetchd-1", cri::PartialIngests::kAbort), none));
+  EXPECT_EQ(content.WatchImages(Soon(), [] {}).error_class, none);
 }
 
-INSTANTIATE_TEST_SUITE_P(Contract, CrioContract, testing::ValuesIn(CrioWorlds()), tests::kRowName);
+INSTANTIATE_TEST_SUITE_P(Contract, CrioContract, testing::ValuesIn(Worlds(Runtime::kCrio)), tests::kRowName);
 
 }  // namespace
 }  // namespace prefetch::tests::crio_contract
