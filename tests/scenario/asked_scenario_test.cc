@@ -23,8 +23,9 @@ bool IsHere(const Node& node, const std::string& name) {
   return state != nullptr && state->usable;
 }
 
-TEST(AskedScenario, ItIsPulledBesideAListThatItDoesNotChange) {
-  Node node;
+using AskedScenario = NodeTest;
+
+TEST_F(AskedScenario, ItIsPulledBesideAListThatItDoesNotChange) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.Push(MakeImage(kAsked, 10 * kMB));
   node.List({"r.io/a:v1"});
@@ -50,7 +51,7 @@ TEST(AskedScenario, ItIsPulledBesideAListThatItDoesNotChange) {
 }
 
 // A pod of any account may ask: what the provider gives for one account is not for it.
-TEST(AskedScenario, NoAccountsTokenIsUsedForIt) {
+TEST(AskedScenarioWithOptions, NoAccountsTokenIsUsedForIt) {
   const std::string listed = "reg.example.test/listed:v1", asked = "reg.example.test/asked:v1";
   Node node({.provider_config = tests::ProviderOfAccounts("reg.example.test"), .provider_account = true});
   node.plugins.Knows("reg.example.test", {.auth = {.username = "ci", .password = base::Secret("pw")}});
@@ -69,8 +70,7 @@ TEST(AskedScenario, NoAccountsTokenIsUsedForIt) {
   EXPECT_EQ(node.IdOf(asked), "");
 }
 
-TEST(AskedScenario, NobodyWaitsBeforeItHasBegun) {
-  Node node;
+TEST_F(AskedScenario, NobodyWaitsBeforeItHasBegun) {
   node.List({});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
   node.runtime.SetRuntimeUp(false);
@@ -93,8 +93,7 @@ void AskForALargeOne(Node& node) {
   node.RequestPull(kAsked);
 }
 
-TEST(AskedScenario, APullThatHasBegunGoesOnWhenWhoAskedHasGone) {
-  Node node;
+TEST_F(AskedScenario, APullThatHasBegunGoesOnWhenWhoAskedHasGone) {
   ASSERT_NO_FATAL_FAILURE(AskForALargeOne(node));
   node.RunFor(2 * plan::kRequestLifetime);
   ASSERT_FALSE(IsHere(node, kAsked));
@@ -103,8 +102,7 @@ TEST(AskedScenario, APullThatHasBegunGoesOnWhenWhoAskedHasGone) {
   EXPECT_TRUE(node.Ready());
 }
 
-TEST(AskedScenario, ADenialIsRememberedAndNotHammered) {
-  Node node;
+TEST_F(AskedScenario, ADenialIsRememberedAndNotHammered) {
   node.runtime.Push(Private(MakeImage(kAsked, kMB), "ann", "right"));
   node.List({});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
@@ -130,7 +128,7 @@ TEST(AskedScenario, ADenialIsRememberedAndNotHammered) {
   EXPECT_TRUE(node.RunUntil([&] { return IsHere(node, kAsked); }, seconds(30)));
 }
 
-TEST(AskedScenario, AnEntryOfTheListGoesFirstAndIsPulledOnce) {
+TEST(AskedScenarioWithOptions, AnEntryOfTheListGoesFirstAndIsPulledOnce) {
   NodeOptions options;
   options.limits.parallel_pulls = 1;
   Node node(options);
@@ -154,8 +152,7 @@ TEST(AskedScenario, AnEntryOfTheListGoesFirstAndIsPulledOnce) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 6);
 }
 
-TEST(AskedScenario, AnAgentThatStartsKeepsTheBytesOfOneThatStopped) {
-  Node node;
+TEST_F(AskedScenario, AnAgentThatStartsKeepsTheBytesOfOneThatStopped) {
   ASSERT_NO_FATAL_FAILURE(AskForALargeOne(node));
   node.RunFor(seconds(60));
   ASSERT_EQ((*node.runtime.ListLeases({})).size(), 1U);
@@ -164,8 +161,7 @@ TEST(AskedScenario, AnAgentThatStartsKeepsTheBytesOfOneThatStopped) {
   EXPECT_EQ((*node.runtime.ListLeases({})).size(), 1U) << "it expires by itself, or serves who asks again";
 }
 
-TEST(AskedScenario, WhatDoesNotFitIsNotPulled) {
-  Node node;
+TEST_F(AskedScenario, WhatDoesNotFitIsNotPulled) {
   node.runtime.SetBandwidth(50 * kMB);
   node.runtime.Push(MakeImage(kAsked, 50'000 * kMB));
   node.List({});

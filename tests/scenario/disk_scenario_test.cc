@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::uint64_t kGiB = 1ULL << 30;
 
-TEST(DiskScenario, ANodeAboveTheThresholdPullsNothingAndSaysSo) {
-  Node node;
+using DiskScenario = NodeTest;
+
+TEST_F(DiskScenario, ANodeAboveTheThresholdPullsNothingAndSaysSo) {
   node.disk = {.known = true, .capacity_bytes = 100 * kGiB, .available_bytes = 15 * kGiB};
   node.PushAndList("r.io/a:v1", kMB);
   node.RunFor(minutes(10));
@@ -26,8 +27,7 @@ TEST(DiskScenario, ANodeAboveTheThresholdPullsNothingAndSaysSo) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(20)));
 }
 
-TEST(DiskScenario, WhatTurnsOutNotToFitIsEndedAndSmallOnesOvertake) {
-  Node node;
+TEST_F(DiskScenario, WhatTurnsOutNotToFitIsEndedAndSmallOnesOvertake) {
   node.disk = {.known = true, .capacity_bytes = 100 * kGiB, .available_bytes = 30 * kGiB};
   node.runtime.SetBandwidth(100 * kMB);
   node.runtime.Push(MakeImage("r.io/huge:v1", 8 * kGiB));
@@ -42,8 +42,7 @@ TEST(DiskScenario, WhatTurnsOutNotToFitIsEndedAndSmallOnesOvertake) {
 }
 
 // Bytes on the disk are no longer free, so the figures would not fit together otherwise.
-TEST(DiskScenario, TheBytesNeededAreThoseThatAreStillToCome) {
-  Node node;
+TEST_F(DiskScenario, TheBytesNeededAreThoseThatAreStillToCome) {
   node.disk = {.known = true, .capacity_bytes = 1000 * kGiB, .available_bytes = 900 * kGiB};
   node.runtime.SetBandwidth(100 * kMB);
   node.PushAndList("r.io/a:v1", 4'000 * kMB);
@@ -77,8 +76,7 @@ INSTANTIATE_TEST_SUITE_P(, FilledForAMoment, testing::Values(Persona::kContainer
                            return std::string(row.param == Persona::kCrio ? "CriO" : "Containerd");
                          });
 
-TEST(DiskScenario, EnospcStopsNewPulls) {
-  Node node;
+TEST_F(DiskScenario, EnospcStopsNewPulls) {
   std::vector<std::string> names = Numbered("r.io/app", 10);
   for (const std::string& name : names) node.runtime.Push(MakeImage(name, kMB));
   node.runtime.SetDiskFull(true);
@@ -90,8 +88,7 @@ TEST(DiskScenario, EnospcStopsNewPulls) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
 }
 
-TEST(DiskScenario, ADiskThatStaysFullIsTriedMoreAndMoreSeldom) {
-  Node node;
+TEST_F(DiskScenario, ADiskThatStaysFullIsTriedMoreAndMoreSeldom) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.SetDiskFull(true);
   node.List({"r.io/a:v1"});

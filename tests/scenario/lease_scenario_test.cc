@@ -26,8 +26,9 @@ void StartLongPull(Node& node) {
   ASSERT_EQ(node.runtime.Leases(), std::vector<std::string>{Lease()});
 }
 
-TEST(LeaseScenario, WhatSomebodyElseBringsNeedsNoLease) {
-  Node node;
+using LeaseScenario = NodeTest;
+
+TEST_F(LeaseScenario, WhatSomebodyElseBringsNeedsNoLease) {
   StartLongPull(node);
   node.runtime.SetRegistry(RegistryState::kDown);
   node.RunFor(seconds(5));
@@ -37,8 +38,7 @@ TEST(LeaseScenario, WhatSomebodyElseBringsNeedsNoLease) {
   EXPECT_EQ(node.runtime.Leases(), std::vector<std::string>{});
 }
 
-TEST(LeaseScenario, ALeaseThatCouldNotBeDeletedIsTriedAgain) {
-  Node node;
+TEST_F(LeaseScenario, ALeaseThatCouldNotBeDeletedIsTriedAgain) {
   node.runtime.Push(MakeImage(kImage, kMB));
   node.runtime.FailNext(LeaseCall::kDelete, 2);
   node.List({kImage});
@@ -47,8 +47,7 @@ TEST(LeaseScenario, ALeaseThatCouldNotBeDeletedIsTriedAgain) {
   EXPECT_EQ(node.runtime.Leases(), std::vector<std::string>{});
 }
 
-TEST(LeaseScenario, ASweepThatCouldNotLookIsRepeated) {
-  Node node;
+TEST_F(LeaseScenario, ASweepThatCouldNotLookIsRepeated) {
   std::string left = cri::LeasePrefix("a") + "of-an-entry-that-is-gone";
   ASSERT_TRUE(node.runtime.EnsureLease({}, left, hours(24)));
   node.runtime.FailNext(LeaseCall::kList, 2);
@@ -57,8 +56,7 @@ TEST(LeaseScenario, ASweepThatCouldNotLookIsRepeated) {
   EXPECT_EQ(node.runtime.Leases(), std::vector<std::string>{});
 }
 
-TEST(LeaseScenario, LeasesOfFinishedPullsGoBeforeTheAgent) {
-  Node node;
+TEST_F(LeaseScenario, LeasesOfFinishedPullsGoBeforeTheAgent) {
   node.runtime.Push(MakeImage(kImage, kMB));
   node.runtime.FailNext(LeaseCall::kDelete, 1);
   node.List({kImage});
@@ -67,8 +65,7 @@ TEST(LeaseScenario, LeasesOfFinishedPullsGoBeforeTheAgent) {
   EXPECT_EQ(node.runtime.Leases(), std::vector<std::string>{});
 }
 
-TEST(LeaseScenario, TheLeaseOfAnInterruptedPullLastsAnHour) {
-  Node node;
+TEST_F(LeaseScenario, TheLeaseOfAnInterruptedPullLastsAnHour) {
   StartLongPull(node);
   node.StopAgent();
   node.clock.Advance(minutes(50));
@@ -77,8 +74,7 @@ TEST(LeaseScenario, TheLeaseOfAnInterruptedPullLastsAnHour) {
   EXPECT_EQ(node.runtime.Leases(), std::vector<std::string>{});
 }
 
-TEST(LeaseScenario, ALivingAgentKeepsTheLeaseOfALongPull) {
-  Node node;
+TEST_F(LeaseScenario, ALivingAgentKeepsTheLeaseOfALongPull) {
   node.runtime.SetBandwidth(kMB);
   node.runtime.Push(MakeImage(kImage, 6000 * kMB));  // 100 minutes
   node.List({kImage});
@@ -92,8 +88,7 @@ TEST(LeaseScenario, ALivingAgentKeepsTheLeaseOfALongPull) {
 }
 
 // The wait between two tries is no reason to lose the bytes.
-TEST(LeaseScenario, ALivingAgentKeepsTheBytesOfAPullThatFailed) {
-  Node node;
+TEST_F(LeaseScenario, ALivingAgentKeepsTheBytesOfAPullThatFailed) {
   StartLongPull(node);
   node.runtime.SetRegistry(RegistryState::kDown);
   node.RunFor(hours(3));
@@ -101,8 +96,7 @@ TEST(LeaseScenario, ALivingAgentKeepsTheBytesOfAPullThatFailed) {
   EXPECT_GT(node.runtime.BytesStored(), 50 * kMB);
 }
 
-TEST(LeaseScenario, WrongBytesAreNotKept) {
-  Node node;
+TEST_F(LeaseScenario, WrongBytesAreNotKept) {
   node.runtime.SetBandwidth(10 * kMB);
   node.runtime.Push(MakeImage(kImage, 50 * kMB));
   node.runtime.Spoil(kImage, 2);
@@ -115,8 +109,7 @@ TEST(LeaseScenario, WrongBytesAreNotKept) {
 }
 
 // An agent that was killed has left a lease, under which another's pull has ended.
-TEST(LeaseScenario, WrongBytesUnderALeaseThatWasLeftAreNoFailure) {
-  Node node;
+TEST_F(LeaseScenario, WrongBytesUnderALeaseThatWasLeftAreNoFailure) {
   StartLongPull(node);
   node.runtime.Spoil(kImage, 1);
   node.StopAgent();
@@ -130,8 +123,7 @@ TEST(LeaseScenario, WrongBytesUnderALeaseThatWasLeftAreNoFailure) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 3) << "it began by removing them";
 }
 
-TEST(LeaseScenario, AMovingPullWithoutALeaseIsNoStall) {
-  Node node;
+TEST_F(LeaseScenario, AMovingPullWithoutALeaseIsNoStall) {
   node.runtime.FailNext(LeaseCall::kEnsure, 1);
   node.runtime.SetBandwidth(kMB);
   node.PushAndList(kImage, 900 * kMB);
@@ -142,8 +134,7 @@ TEST(LeaseScenario, AMovingPullWithoutALeaseIsNoStall) {
 }
 
 // 150 minutes of bytes that come.
-TEST(LeaseScenario, APullMayTakeAsLongAsItsPullTimeout) {
-  Node node;
+TEST_F(LeaseScenario, APullMayTakeAsLongAsItsPullTimeout) {
   node.runtime.SetBandwidth(kMB);
   node.runtime.Push(MakeImage(kImage, 9000 * kMB));
   node.List({kImage}, [](plan::DesiredImage& desired) { desired.pull_timeout = hours(24); });

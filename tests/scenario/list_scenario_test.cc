@@ -6,8 +6,9 @@
 namespace prefetch::tests::list_scenario_test {
 namespace {
 
-TEST(ListScenario, AnEntryThatGoesIsCancelledAndItsBytesGo) {
-  Node node;
+using ListScenario = NodeTest;
+
+TEST_F(ListScenario, AnEntryThatGoesIsCancelledAndItsBytesGo) {
   node.runtime.SetBandwidth(10 * kMB);
   node.runtime.Push(MakeImage("r.io/a:v1", 1000 * kMB));
   node.runtime.Push(MakeImage("r.io/b:v1", 10 * kMB));
@@ -19,8 +20,7 @@ TEST(ListScenario, AnEntryThatGoesIsCancelledAndItsBytesGo) {
   EXPECT_LT(node.runtime.BytesStored(), 20 * kMB);
 }
 
-TEST(ListScenario, WhatStaysGoesOn) {
-  Node node;
+TEST_F(ListScenario, WhatStaysGoesOn) {
   node.runtime.SetBandwidth(10 * kMB);
   node.runtime.Push(MakeImage("r.io/a:v1", 300 * kMB));
   node.runtime.Push(MakeImage("r.io/b:v1", 10 * kMB));
@@ -31,8 +31,7 @@ TEST(ListScenario, WhatStaysGoesOn) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 2);
 }
 
-TEST(ListScenario, AChangeStartsItsPullAtOnce) {
-  Node node;
+TEST_F(ListScenario, AChangeStartsItsPullAtOnce) {
   node.List({});
   node.RunFor(minutes(1));
   EXPECT_TRUE(node.Ready());
@@ -40,8 +39,7 @@ TEST(ListScenario, AChangeStartsItsPullAtOnce) {
   EXPECT_TRUE(node.RunUntil([&] { return node.runtime.counters().pull_calls == 1; }, milliseconds(200)));
 }
 
-TEST(ListScenario, OptionalEntriesArePulledAndNotWaitedFor) {
-  Node node;
+TEST_F(ListScenario, OptionalEntriesArePulledAndNotWaitedFor) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.List({"r.io/gone:v1"}, [](plan::DesiredImage& desired) { desired.required = false; });
   node.RunFor(seconds(10));
@@ -49,8 +47,7 @@ TEST(ListScenario, OptionalEntriesArePulledAndNotWaitedFor) {
   EXPECT_EQ(node.ReasonOf("r.io/gone:v1"), plan::Reason::kNotFound);
 }
 
-TEST(ListScenario, EntriesOfOtherPlatformsAreLeftAlone) {
-  Node node;
+TEST_F(ListScenario, EntriesOfOtherPlatformsAreLeftAlone) {
   node.List({"r.io/arm:v1"}, [](plan::DesiredImage& desired) {
     desired.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
   });
@@ -60,8 +57,7 @@ TEST(ListScenario, EntriesOfOtherPlatformsAreLeftAlone) {
 }
 
 // The entry waits no longer, and nothing of its wait wakes the loop.
-TEST(ListScenario, AnEntryThatWaitsAndIsForOtherPlatformsNowCostsNothing) {
-  Node node;
+TEST_F(ListScenario, AnEntryThatWaitsAndIsForOtherPlatformsNowCostsNothing) {
   node.List({"r.io/gone:v1"});
   node.RunFor(minutes(1));
   ASSERT_EQ(node.Image("r.io/gone:v1").pull.state, plan::PullState::kWaiting);
@@ -75,7 +71,7 @@ TEST(ListScenario, AnEntryThatWaitsAndIsForOtherPlatformsNowCostsNothing) {
 }
 
 // One list for all pools; each node keeps what its labels select.
-TEST(ListScenario, EntriesOfOtherPoolsAreLeftAloneUntilALabelChanges) {
+TEST(ListScenarioWithOptions, EntriesOfOtherPoolsAreLeftAloneUntilALabelChanges) {
   Node node({.reads_labels = true});
   node.runtime.Push(MakeImage("r.io/gpu:v1", kMB));
   node.List({"r.io/gpu:v1"}, [](plan::DesiredImage& desired) {
@@ -106,8 +102,7 @@ TEST(ListScenario, EntriesOfOtherPoolsAreLeftAloneUntilALabelChanges) {
 }
 
 // Without an API server nobody can tell whether this node needs it.
-TEST(ListScenario, EntriesWithANodeSelectorAreNeverReadyWithoutLabels) {
-  Node node;
+TEST_F(ListScenario, EntriesWithANodeSelectorAreNeverReadyWithoutLabels) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.List({"r.io/a:v1"}, [](plan::DesiredImage& desired) {
     desired.nodes.node_selector = {{"pool", "gpu"}};
@@ -125,8 +120,9 @@ TEST(ListScenario, EntriesWithANodeSelectorAreNeverReadyWithoutLabels) {
 
 // Keeping what is there.
 
-TEST(KeepingScenario, AVanishedImageIsNoticedWithinTenSecondsAndPulledAgain) {
-  Node node;
+using KeepingScenario = NodeTest;
+
+TEST_F(KeepingScenario, AVanishedImageIsNoticedWithinTenSecondsAndPulledAgain) {
   node.PushAndList("r.io/a:v1", kMB);
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
   node.RunFor(minutes(5));
@@ -135,8 +131,7 @@ TEST(KeepingScenario, AVanishedImageIsNoticedWithinTenSecondsAndPulledAgain) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
 }
 
-TEST(KeepingScenario, EvictedAgainAndAgainSlowsDownAndSaysSo) {
-  Node node;
+TEST_F(KeepingScenario, EvictedAgainAndAgainSlowsDownAndSaysSo) {
   node.PushAndList("r.io/a:v1", kMB);
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
   // Kubelet's garbage collection takes it every minute, for two hours.
@@ -150,8 +145,7 @@ TEST(KeepingScenario, EvictedAgainAndAgainSlowsDownAndSaysSo) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(2)));
 }
 
-TEST(KeepingScenario, PresentMeansUnderThatName) {
-  Node node;
+TEST_F(KeepingScenario, PresentMeansUnderThatName) {
   FakeImage image = MakeImage("r.io/a:v1", kMB);
   node.runtime.Push(image);
   FakeImage other = image;
@@ -167,8 +161,7 @@ TEST(KeepingScenario, PresentMeansUnderThatName) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 
-TEST(KeepingScenario, ASecondAgentOnTheSameNodeIsHarmless) {
-  Node node;
+TEST_F(KeepingScenario, ASecondAgentOnTheSameNodeIsHarmless) {
   node.runtime.SetBandwidth(10 * kMB);
   node.runtime.Push(MakeImage("r.io/a:v1", 200 * kMB));
   node.runtime.Push(MakeImage("r.io/b:v1", 200 * kMB));

@@ -13,8 +13,9 @@ using Pulls = std::map<std::pair<PullResult, std::optional<plan::Reason>>, std::
 constexpr std::pair<PullResult, std::optional<plan::Reason>> kSucceeded(PullResult::kSucceeded, std::nullopt);
 constexpr std::pair<PullResult, std::optional<plan::Reason>> kTakenBack(PullResult::kCancelled, std::nullopt);
 
-TEST(MetricsScenario, AStartIsCountedOnceAndTimed) {
-  Node node;
+using MetricsScenario = NodeTest;
+
+TEST_F(MetricsScenario, AStartIsCountedOnceAndTimed) {
   node.runtime.SetBandwidth(10 * kMB);
   node.runtime.Push(MakeImage("r.io/a:v1", 100 * kMB));
   node.runtime.Push(MakeImage("r.io/b:v1", 200 * kMB));
@@ -32,8 +33,7 @@ TEST(MetricsScenario, AStartIsCountedOnceAndTimed) {
   EXPECT_GE(counts.pull_bytes.sum(), 400.0 * kMB);
 }
 
-TEST(MetricsScenario, EachFailedTryHasItsClass) {
-  Node node;
+TEST_F(MetricsScenario, EachFailedTryHasItsClass) {
   node.List({"r.io/gone:v1"});
   node.RunFor(hours(1));
   ASSERT_EQ(node.ReasonOf("r.io/gone:v1"), plan::Reason::kNotFound);
@@ -46,8 +46,7 @@ TEST(MetricsScenario, EachFailedTryHasItsClass) {
   EXPECT_EQ(counts.time_to_ready, std::nullopt);
 }
 
-TEST(MetricsScenario, APullThatIsNotWantedAnyMoreIsNoFailure) {
-  Node node;
+TEST_F(MetricsScenario, APullThatIsNotWantedAnyMoreIsNoFailure) {
   node.runtime.SetBandwidth(kMB);
   node.PushAndList("r.io/large:v1", 1000 * kMB);
   node.RunFor(minutes(1));
@@ -56,7 +55,7 @@ TEST(MetricsScenario, APullThatIsNotWantedAnyMoreIsNoFailure) {
   EXPECT_EQ(node.Metrics().Copy().pulls, (Pulls{{kSucceeded, 0}, {kTakenBack, 1}}));
 }
 
-TEST(MetricsScenario, APullWhoseTimeIsUpHasFailedForThat) {
+TEST(MetricsScenarioWithOptions, APullWhoseTimeIsUpHasFailedForThat) {
   Node node({.persona = Persona::kCrio});
   node.runtime.SetBandwidth(kMB);
   node.runtime.Push(MakeImage("r.io/a:v1", 3000 * kMB));  // 50 minutes
@@ -66,8 +65,7 @@ TEST(MetricsScenario, APullWhoseTimeIsUpHasFailedForThat) {
             (Pulls{{kSucceeded, 0}, {{PullResult::kFailed, plan::Reason::kTimeout}, 1}, {kTakenBack, 0}}));
 }
 
-TEST(MetricsScenario, AStalledPullIsReplacedAndSaysSo) {
-  Node node;
+TEST_F(MetricsScenario, AStalledPullIsReplacedAndSaysSo) {
   node.runtime.SetBandwidth(kMB);
   node.PushAndList("r.io/a:v1", 100 * kMB);
   node.RunFor(seconds(30));
@@ -80,7 +78,7 @@ TEST(MetricsScenario, AStalledPullIsReplacedAndSaysSo) {
   EXPECT_EQ(pulls[kSucceeded], 1U);
 }
 
-TEST(MetricsScenario, EachPullLooksUpItsCredentials) {
+TEST(MetricsScenarioWithOptions, EachPullLooksUpItsCredentials) {
   Node node({.docker_config = R"({"auths":{"r.io":{"username":"ci","password":"pw"}}})"});
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.Push(MakeImage("q.io/b:v1", kMB));

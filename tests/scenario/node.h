@@ -1,6 +1,6 @@
 // Node: one agent on one fake runtime, in virtual time. A scenario reads as a story:
 //
-//   Node node;
+//   Node node;  // or TEST_F of a NodeTest
 //   node.runtime.Push(MakeImage("r.io/a:v1", 100'000'000));
 //   node.List({"r.io/a:v1"});
 //   node.RunFor(minutes(1));
@@ -9,6 +9,8 @@
 // The agent's worker threads are real; time moves only when all of them wait for it. So a story of hours
 // takes milliseconds and ends the same way every time.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdint>
@@ -212,6 +214,12 @@ class Node {
   std::shared_ptr<const plan::ImageList> list_;
   plan::SnapshotPtr held_;
   base::TimePoint started_;
+};
+
+// The fixture of suites whose stories are of a usual node.
+class NodeTest : public testing::Test {
+ protected:
+  Node node;
 };
 
 }  // namespace prefetch::tests

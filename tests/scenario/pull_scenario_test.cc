@@ -13,8 +13,9 @@ std::vector<std::string> PushMany(Node& node, int count, std::uint64_t bytes) {
   return names;
 }
 
-TEST(PullScenario, AnEmptyNodeBecomesReady) {
-  Node node;
+using PullScenario = NodeTest;
+
+TEST_F(PullScenario, AnEmptyNodeBecomesReady) {
   node.runtime.SetBandwidth(50 * kMB);
   node.List(PushMany(node, 10, 100 * kMB));
   EXPECT_FALSE(node.Ready());
@@ -24,8 +25,7 @@ TEST(PullScenario, AnEmptyNodeBecomesReady) {
   EXPECT_EQ(node.LogLines("node ready"), 1);
 }
 
-TEST(PullScenario, AWarmNodeIsReadyAfterOneLookAndAsksNoRegistry) {
-  Node node;
+TEST_F(PullScenario, AWarmNodeIsReadyAfterOneLookAndAsksNoRegistry) {
   std::vector<std::string> names = Numbered("r.io/app", 100);
   for (const std::string& name : names) node.runtime.Preload(MakeImage(name, kMB));
   node.List(names);
@@ -36,8 +36,7 @@ TEST(PullScenario, AWarmNodeIsReadyAfterOneLookAndAsksNoRegistry) {
   EXPECT_EQ(counters.registry_requests, 0);
 }
 
-TEST(PullScenario, FourAtATimeThenTwo) {
-  Node node;
+TEST_F(PullScenario, FourAtATimeThenTwo) {
   node.runtime.SetBandwidth(kMB);
   std::vector<std::string> names = PushMany(node, 8, 10 * kMB);
   node.List(names);
@@ -50,8 +49,7 @@ TEST(PullScenario, FourAtATimeThenTwo) {
 }
 
 // The bytes of a pull are here, and the runtime is slow to say what came: its place is free for a second.
-TEST(PullScenario, APullThatIsOnlyLookedAtLeavesItsPlaceForAMoment) {
-  Node node;
+TEST_F(PullScenario, APullThatIsOnlyLookedAtLeavesItsPlaceForAMoment) {
   node.runtime.SetBandwidth(10 * kMB);
   node.List(PushMany(node, 20, 10 * kMB));
   node.runtime.LookTakes(minutes(1));
@@ -65,8 +63,7 @@ TEST(PullScenario, APullThatIsOnlyLookedAtLeavesItsPlaceForAMoment) {
 }
 
 // The runtime has pulled an image, and its disk is too busy for the question what came.
-TEST(PullScenario, APullAfterWhichTheRuntimeIsSlowIsNoFailure) {
-  Node node;
+TEST_F(PullScenario, APullAfterWhichTheRuntimeIsSlowIsNoFailure) {
   node.runtime.LooksTimeOut(3);
   const std::vector<std::string> names = PushMany(node, 3, kMB);
   node.List(names);
@@ -76,8 +73,7 @@ TEST(PullScenario, APullAfterWhichTheRuntimeIsSlowIsNoFailure) {
 }
 
 // A look costs the runtime a search through its store.
-TEST(PullScenario, PullsThatAreOverAtOnceAreNotLookedAt) {
-  Node node;
+TEST_F(PullScenario, PullsThatAreOverAtOnceAreNotLookedAt) {
   node.runtime.SetBandwidth(50 * kMB);
   std::vector<std::string> names = PushMany(node, 40, 2 * kMB);  // 160 ms each, four at a time
   node.List({});
@@ -96,8 +92,7 @@ TEST(PullScenario, PullsThatAreOverAtOnceAreNotLookedAt) {
   EXPECT_LE(calls, 18) << "each 250 ms for 3 s, each 2 s afterwards";
 }
 
-TEST(PullScenario, PriorityGoesFirst) {
-  Node node;
+TEST_F(PullScenario, PriorityGoesFirst) {
   node.runtime.SetBandwidth(10 * kMB);
   std::vector<std::string> names = PushMany(node, 6, 100 * kMB);
   node.List(names, [&](plan::DesiredImage& desired) {
@@ -107,8 +102,7 @@ TEST(PullScenario, PriorityGoesFirst) {
   EXPECT_FALSE(node.Image(names[3]).ready) << "four at a time";
 }
 
-TEST(PullScenario, WrongOnesDelayNobodyAndAreNotHammered) {
-  Node node;
+TEST_F(PullScenario, WrongOnesDelayNobodyAndAreNotHammered) {
   node.runtime.SetBandwidth(50 * kMB);
   std::vector<std::string> names = {"r.io/gone:v1", "r.io/private:v1"};
   node.runtime.Push(Private(MakeImage("r.io/private:v1", kMB), "u", "p"));
@@ -127,8 +121,7 @@ TEST(PullScenario, WrongOnesDelayNobodyAndAreNotHammered) {
   EXPECT_LE(node.runtime.counters().pull_calls, calls + 2 * 4);
 }
 
-TEST(PullScenario, ATrickleOfTwelveMinutesSurvives) {
-  Node node;
+TEST_F(PullScenario, ATrickleOfTwelveMinutesSurvives) {
   node.runtime.SetBandwidth(100'000);
   node.runtime.Push(MakeImage("r.io/slow:v1", 72 * kMB));  // 720 s
   node.List({"r.io/slow:v1"});
@@ -136,8 +129,7 @@ TEST(PullScenario, ATrickleOfTwelveMinutesSurvives) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 
-TEST(PullScenario, AnUnpackOfFiveMinutesSurvives) {
-  Node node;
+TEST_F(PullScenario, AnUnpackOfFiveMinutesSurvives) {
   node.runtime.SetBandwidth(100 * kMB);
   FakeImage image = MakeImage("r.io/big:v1", 100 * kMB);
   image.unpack = minutes(15);
@@ -150,8 +142,7 @@ TEST(PullScenario, AnUnpackOfFiveMinutesSurvives) {
 }
 
 // All places are taken by a slow registry when the list gets an image of another one.
-TEST(PullScenario, AnImageOfAnotherRegistryThatIsAddedLaterDoesNotWait) {
-  Node node;
+TEST_F(PullScenario, AnImageOfAnotherRegistryThatIsAddedLaterDoesNotWait) {
   node.runtime.SetBandwidth(kMB);
   std::vector<std::string> names;
   for (const char* name : {"a", "b", "c", "d", "e"}) {
@@ -167,8 +158,7 @@ TEST(PullScenario, AnImageOfAnotherRegistryThatIsAddedLaterDoesNotWait) {
   EXPECT_FALSE(node.Image(names.front()).ready);
 }
 
-TEST(PullScenario, AStallIsReplacedAndNoByteIsLost) {
-  Node node;
+TEST_F(PullScenario, AStallIsReplacedAndNoByteIsLost) {
   node.runtime.SetBandwidth(10 * kMB);
   node.PushAndList("r.io/a:v1", 1000 * kMB);
   node.RunFor(seconds(50));
@@ -183,7 +173,7 @@ TEST(PullScenario, AStallIsReplacedAndNoByteIsLost) {
   EXPECT_LT(node.runtime.counters().bytes_served, 1010 * kMB);
 }
 
-TEST(PullScenario, WithoutSightOnlyThePullTimeoutEndsAPull) {
+TEST(PullScenarioWithOptions, WithoutSightOnlyThePullTimeoutEndsAPull) {
   Node node({.persona = Persona::kCrio});
   node.runtime.SetBandwidth(kMB);
   node.runtime.Push(MakeImage("r.io/a:v1", 3000 * kMB));  // 50 minutes
@@ -196,8 +186,7 @@ TEST(PullScenario, WithoutSightOnlyThePullTimeoutEndsAPull) {
   EXPECT_EQ(node.LogLines("pull failed"), 1);
 }
 
-TEST(PullScenario, BytesAreShown) {
-  Node node;
+TEST_F(PullScenario, BytesAreShown) {
   node.runtime.SetBandwidth(10 * kMB);
   node.PushAndList("r.io/a:v1", 1000 * kMB);
   node.RunFor(seconds(40));
@@ -208,8 +197,7 @@ TEST(PullScenario, BytesAreShown) {
   EXPECT_NEAR(image.pull.bytes_per_second, 1e7, 1e6);
 }
 
-TEST(PullScenario, AnAgentThatIsReplacedLosesNoByte) {
-  Node node;
+TEST_F(PullScenario, AnAgentThatIsReplacedLosesNoByte) {
   node.runtime.SetBandwidth(10 * kMB);
   node.PushAndList("r.io/a:v1", 1000 * kMB);
   node.RunFor(seconds(60));
@@ -219,8 +207,7 @@ TEST(PullScenario, AnAgentThatIsReplacedLosesNoByte) {
   EXPECT_LT(node.runtime.counters().bytes_served, 1010 * kMB);
 }
 
-TEST(PullScenario, SameDigestUnderTwoNamesIsFetchedOnce) {
-  Node node;
+TEST_F(PullScenario, SameDigestUnderTwoNamesIsFetchedOnce) {
   node.runtime.SetBandwidth(10 * kMB);
   FakeImage image = MakeImage("a.io/x:v1", 100 * kMB);
   node.runtime.Push(image);
@@ -234,7 +221,7 @@ TEST(PullScenario, SameDigestUnderTwoNamesIsFetchedOnce) {
   EXPECT_LT(node.runtime.counters().bytes_served, 101 * kMB);
 }
 
-TEST(PullScenario, AnArtifactIsNotAnImageThatStarts) {
+TEST(PullScenarioWithOptions, AnArtifactIsNotAnImageThatStarts) {
   Node node({.persona = Persona::kContainerd23});
   FakeImage chart = MakeImage("r.io/chart:v1", kMB);
   chart.unpackable = false;
@@ -246,7 +233,7 @@ TEST(PullScenario, AnArtifactIsNotAnImageThatStarts) {
 }
 
 // CRI-O pulls and lists it. An image that is pushed under the same name later is found within the hour.
-TEST(PullScenario, AnArtifactOfCrioIsNotAnImage) {
+TEST(PullScenarioWithOptions, AnArtifactOfCrioIsNotAnImage) {
   Node node({.persona = Persona::kCrio});
   FakeImage chart = MakeImage("r.io/chart:v1", kMB);
   chart.unpackable = false;
@@ -263,8 +250,7 @@ TEST(PullScenario, AnArtifactOfCrioIsNotAnImage) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(75)));
 }
 
-TEST(PullScenario, ForeignPlatformIsNotPresent) {
-  Node node;
+TEST_F(PullScenario, ForeignPlatformIsNotPresent) {
   FakeImage arm = MakeImage("r.io/arm:v1", kMB);
   arm.platform = {"linux", "arm64", "v8"};
   node.runtime.Push(arm);
@@ -276,8 +262,7 @@ TEST(PullScenario, ForeignPlatformIsNotPresent) {
 }
 
 // Some images fail for reasons of their own while their registry answers others with 5xx.
-TEST(PullScenario, EachImageKeepsItsOwnReason) {
-  Node node;
+TEST_F(PullScenario, EachImageKeepsItsOwnReason) {
   for (const char* name : {"r.io/corrupt:v1", "r.io/b:v1", "r.io/c:v1"}) {
     node.runtime.Push(MakeImage(name, kMB));
     node.runtime.Fail(name, image::ErrorClass::kServerError);
@@ -298,7 +283,7 @@ TEST(PullScenario, EachImageKeepsItsOwnReason) {
 }
 
 // CRI-O ends a shared pull for all when one caller goes away, such as `crictl pull` that is interrupted.
-TEST(PullScenario, ACancelOfSomebodyElseIsNoFailure) {
+TEST(PullScenarioWithOptions, ACancelOfSomebodyElseIsNoFailure) {
   MidPullOnCrio node;
   node.runtime.CancelShared("r.io/a:v1");
   node.RunFor(seconds(1));
@@ -309,7 +294,7 @@ TEST(PullScenario, ACancelOfSomebodyElseIsNoFailure) {
 }
 
 // The runtime's own progress timeout looks the same, and comes again: that is a failure.
-TEST(PullScenario, ACancelThatComesAgainIsTheRuntimesOwn) {
+TEST(PullScenarioWithOptions, ACancelThatComesAgainIsTheRuntimesOwn) {
   Node node({.persona = Persona::kCrio});
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.Fail("r.io/a:v1", image::ErrorClass::kRuntimeProgressTimeout);

@@ -32,8 +32,9 @@ bool Fresh(Node& node) {
   return image.registry && image.registry->fresh;
 }
 
-TEST(RefreshScenario, AMovedTagIsPulledWhileTheOldImageServes) {
-  Node node;
+using RefreshScenario = NodeTest;
+
+TEST_F(RefreshScenario, AMovedTagIsPulledWhileTheOldImageServes) {
   Warm(node);
   node.runtime.SetBandwidth(kMB);
   node.runtime.Push(Version("two", 600 * kMB));
@@ -55,8 +56,7 @@ TEST(RefreshScenario, AMovedTagIsPulledWhileTheOldImageServes) {
 }
 
 // The runtime has the new image a moment before it says that the pull has ended.
-TEST(RefreshScenario, AReplacementThatALookSeesBeforeThePullEndsIsTold) {
-  Node node;
+TEST_F(RefreshScenario, AReplacementThatALookSeesBeforeThePullEndsIsTold) {
   Warm(node);
   node.runtime.SetBandwidth(kMB);
   node.runtime.Push(Version("two", 600 * kMB));
@@ -68,8 +68,7 @@ TEST(RefreshScenario, AReplacementThatALookSeesBeforeThePullEndsIsTold) {
   EXPECT_EQ(node.Image(kTag).registry->changed_from, Version("one").digest);
 }
 
-TEST(RefreshScenario, ATagThatMovesMovesBackVanishesAndReturns) {
-  Node node;
+TEST_F(RefreshScenario, ATagThatMovesMovesBackVanishesAndReturns) {
   Warm(node);
   node.runtime.Push(Version("two"));
   ASSERT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("two").digest; }, hours(2)));
@@ -91,8 +90,7 @@ TEST(RefreshScenario, ATagThatMovesMovesBackVanishesAndReturns) {
   EXPECT_EQ(node.runtime.counters().pull_calls, pulls) << "what is here is what came back";
 }
 
-TEST(RefreshScenario, AMissingTagNeedsTwoAnswersAMinuteApart) {
-  Node node;
+TEST_F(RefreshScenario, AMissingTagNeedsTwoAnswersAMinuteApart) {
   Warm(node, [](plan::DesiredImage& desired) {
     Refreshed(desired);
     desired.on_tag_missing = OnFailure::kNotReady;
@@ -109,8 +107,7 @@ TEST(RefreshScenario, AMissingTagNeedsTwoAnswersAMinuteApart) {
   EXPECT_TRUE(node.Image(kTag).present) << "nothing is removed because of an answer";
 }
 
-TEST(RefreshScenario, AccessDeniedForTenMinutes) {
-  Node node;
+TEST_F(RefreshScenario, AccessDeniedForTenMinutes) {
   Warm(node);
   node.registries.Set("r.io", RegistryMood::kDenying);
   ASSERT_TRUE(node.RunUntil([&] { return !node.Ready(); }, hours(2)));
@@ -124,8 +121,7 @@ TEST(RefreshScenario, AccessDeniedForTenMinutes) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 
-TEST(RefreshScenario, AccessDeniedIsKeptWhereTheListSaysSo) {
-  Node node;
+TEST_F(RefreshScenario, AccessDeniedIsKeptWhereTheListSaysSo) {
   Warm(node, [](plan::DesiredImage& desired) {
     Refreshed(desired);
     desired.on_access_denied = OnFailure::kKeep;
@@ -136,7 +132,7 @@ TEST(RefreshScenario, AccessDeniedIsKeptWhereTheListSaysSo) {
   EXPECT_EQ(node.Image(kTag).registry->reason, Reason::kAccessDenied);
 }
 
-TEST(RefreshScenario, NewCredentialsAreTriedAtOnce) {
+TEST(RefreshScenarioWithOptions, NewCredentialsAreTriedAtOnce) {
   Node node({.docker_config = R"({"auths":{}})"});
   Warm(node);
   node.registries.Set("r.io", RegistryMood::kDenying);
@@ -146,8 +142,7 @@ TEST(RefreshScenario, NewCredentialsAreTriedAtOnce) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
 }
 
-TEST(RefreshScenario, ADigestAndIfNotPresentAreNeverAsked) {
-  Node node;
+TEST_F(RefreshScenario, ADigestAndIfNotPresentAreNeverAsked) {
   FakeImage image = Version("one");
   node.runtime.Push(image);
   std::string by_digest = "r.io/a@" + image.digest;
@@ -162,8 +157,7 @@ TEST(RefreshScenario, ADigestAndIfNotPresentAreNeverAsked) {
   EXPECT_EQ(node.Image(kTag).registry, nullptr);
 }
 
-TEST(RefreshScenario, AWarmStartAsksNobodyAndFreshnessIsUnknownForAnIntervalAtMost) {
-  Node node;
+TEST_F(RefreshScenario, AWarmStartAsksNobodyAndFreshnessIsUnknownForAnIntervalAtMost) {
   Warm(node);
   node.RestartAgent();
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(1)));
@@ -174,8 +168,7 @@ TEST(RefreshScenario, AWarmStartAsksNobodyAndFreshnessIsUnknownForAnIntervalAtMo
   EXPECT_EQ(node.registries.requests(), 1);
 }
 
-TEST(RefreshScenario, AStrictEntryIsAskedWithinSecondsOfAStart) {
-  Node node;
+TEST_F(RefreshScenario, AStrictEntryIsAskedWithinSecondsOfAStart) {
   Warm(node, Strict);
   node.RestartAgent();
   node.RunFor(std::chrono::milliseconds(100));
@@ -186,8 +179,7 @@ TEST(RefreshScenario, AStrictEntryIsAskedWithinSecondsOfAStart) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(20)));
 }
 
-TEST(RefreshScenario, ReadyForAlwaysFollowsTheRegistry) {
-  Node node;
+TEST_F(RefreshScenario, ReadyForAlwaysFollowsTheRegistry) {
   Warm(node, [](plan::DesiredImage& desired) {
     Refreshed(desired);
     desired.ready_for = image::PullPolicy::kAlways;
@@ -202,8 +194,7 @@ TEST(RefreshScenario, ReadyForAlwaysFollowsTheRegistry) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(25)));
 }
 
-TEST(RefreshScenario, ARegistryRestoredFromAnOldBackup) {
-  Node node;
+TEST_F(RefreshScenario, ARegistryRestoredFromAnOldBackup) {
   node.runtime.Push(Version("old"));
   node.runtime.Push(Version("one"));
   Warm(node);
@@ -216,8 +207,7 @@ TEST(RefreshScenario, ARegistryRestoredFromAnOldBackup) {
 }
 
 // The registry names what the mirror does not have yet: said, pulled for now and then, never in a loop.
-TEST(RefreshScenario, AMirrorThatLagsIsNotPulledFromAgainAndAgain) {
-  Node node;
+TEST_F(RefreshScenario, AMirrorThatLagsIsNotPulledFromAgainAndAgain) {
   Warm(node);
   node.runtime.Lag(kTag, Version("one"));
   node.runtime.Push(Version("two"));
@@ -237,8 +227,7 @@ TEST(RefreshScenario, AMirrorThatLagsIsNotPulledFromAgainAndAgain) {
 }
 
 // The registry then names another digest, which is worth a pull at once.
-TEST(RefreshScenario, ALagEndsWhenTheTagMovesOn) {
-  Node node;
+TEST_F(RefreshScenario, ALagEndsWhenTheTagMovesOn) {
   Warm(node);
   node.runtime.Lag(kTag, Version("one"));
   node.runtime.Push(Version("two"));
@@ -250,8 +239,7 @@ TEST(RefreshScenario, ALagEndsWhenTheTagMovesOn) {
 }
 
 // As Docker Hub says it: the last pulls are for what is absent.
-TEST(RefreshScenario, UpdatesWaitWhileFewPullsAreLeft) {
-  Node node;
+TEST_F(RefreshScenario, UpdatesWaitWhileFewPullsAreLeft) {
   Warm(node);
   node.registries.Allow("r.io", image::PullAllowance{100, 8, seconds(21'600)});
   node.runtime.Push(Version("two"));
@@ -269,16 +257,14 @@ TEST(RefreshScenario, UpdatesWaitWhileFewPullsAreLeft) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("two").digest; }, hours(2)));
 }
 
-TEST(RefreshScenario, AnUpdateThatReadinessWaitsForTakesOneOfTheLastPulls) {
-  Node node;
+TEST_F(RefreshScenario, AnUpdateThatReadinessWaitsForTakesOneOfTheLastPulls) {
   Warm(node, Strict);
   node.registries.Allow("r.io", image::PullAllowance{100, 8, seconds(21'600)});
   node.runtime.Push(Version("two"));
   EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("two").digest; }, hours(2)));
 }
 
-TEST(RefreshScenario, AFailedUpdateKeepsWhatIsHere) {
-  Node node;
+TEST_F(RefreshScenario, AFailedUpdateKeepsWhatIsHere) {
   Warm(node);
   node.runtime.Push(Version("two"));
   node.runtime.Fail(kTag, image::ErrorClass::kPlatformMismatch);
@@ -294,8 +280,7 @@ TEST(RefreshScenario, AFailedUpdateKeepsWhatIsHere) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Image(kTag).digest == Version("three").digest; }, hours(2)));
 }
 
-TEST(RefreshScenario, ARefusedSignatureIsNotReadyUntilTheTagMovesBack) {
-  Node node;
+TEST_F(RefreshScenario, ARefusedSignatureIsNotReadyUntilTheTagMovesBack) {
   Warm(node);
   node.runtime.Push(Version("evil"));
   node.runtime.Fail(kTag, image::ErrorClass::kSignatureRejected);
@@ -305,8 +290,7 @@ TEST(RefreshScenario, ARefusedSignatureIsNotReadyUntilTheTagMovesBack) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(2)));
 }
 
-TEST(RefreshScenario, WhereOnlyAPullCanAskThePullIsTheCheck) {
-  Node node;
+TEST_F(RefreshScenario, WhereOnlyAPullCanAskThePullIsTheCheck) {
   Warm(node);
   node.registries.Set("r.io", RegistryMood::kOnlyByPull);
   node.RunFor(hours(5) + minutes(40));
@@ -319,8 +303,7 @@ TEST(RefreshScenario, WhereOnlyAPullCanAskThePullIsTheCheck) {
   EXPECT_TRUE(node.Ready());
 }
 
-TEST(RefreshScenario, ADigestForAlwaysStaysReadyWhereOnlyAPullCanAsk) {
-  Node node;
+TEST_F(RefreshScenario, ADigestForAlwaysStaysReadyWhereOnlyAPullCanAsk) {
   FakeImage image = Version("one");
   node.runtime.Push(image);
   node.registries.Set("r.io", RegistryMood::kOnlyByPull);
@@ -335,8 +318,7 @@ TEST(RefreshScenario, ADigestForAlwaysStaysReadyWhereOnlyAPullCanAsk) {
 }
 
 // The list demands the registry's agreement, and rules out the pull that could get it.
-TEST(RefreshScenario, ATagForAlwaysSaysThatIfNotPresentRulesOutTheOnlyCheck) {
-  Node node;
+TEST_F(RefreshScenario, ATagForAlwaysSaysThatIfNotPresentRulesOutTheOnlyCheck) {
   node.runtime.Push(Version("one"));
   node.registries.Set("r.io", RegistryMood::kOnlyByPull);
   node.List({kTag}, [](plan::DesiredImage& desired) { desired.ready_for = image::PullPolicy::kAlways; });
@@ -352,8 +334,7 @@ TEST(RefreshScenario, ATagForAlwaysSaysThatIfNotPresentRulesOutTheOnlyCheck) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(2)));
 }
 
-TEST(RefreshScenario, AnUnclearAnswerIsLeftToTheRuntimeOnceADay) {
-  Node node;
+TEST_F(RefreshScenario, AnUnclearAnswerIsLeftToTheRuntimeOnceADay) {
   Warm(node);
   node.registries.Set("r.io", RegistryMood::kUnclear);
   node.RunFor(hours(72));
@@ -362,8 +343,7 @@ TEST(RefreshScenario, AnUnclearAnswerIsLeftToTheRuntimeOnceADay) {
   EXPECT_LE(node.runtime.counters().pull_calls, 1 + 4);
 }
 
-TEST(RefreshScenario, SomebodyElsesPullIsNoticed) {
-  Node node;
+TEST_F(RefreshScenario, SomebodyElsesPullIsNoticed) {
   Warm(node);
   node.runtime.Push(Version("two"));
   node.runtime.Preload(Version("two"));  // kubelet has pulled it for a pod with Always
@@ -373,8 +353,7 @@ TEST(RefreshScenario, SomebodyElsesPullIsNoticed) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 
-TEST(RefreshScenario, AListThatStopsAskingStopsAsking) {
-  Node node;
+TEST_F(RefreshScenario, AListThatStopsAskingStopsAsking) {
   Warm(node);
   node.List({kTag});
   int asked = node.registries.requests();
@@ -383,8 +362,7 @@ TEST(RefreshScenario, AListThatStopsAskingStopsAsking) {
   EXPECT_EQ(node.Image(kTag).registry, nullptr);
 }
 
-TEST(RefreshScenario, AShorterIntervalCountsFromTheListThatSaysSo) {
-  Node node;
+TEST_F(RefreshScenario, AShorterIntervalCountsFromTheListThatSaysSo) {
   Warm(node, [](plan::DesiredImage& desired) {
     Refreshed(desired);
     desired.refresh_interval = hours(48);
@@ -398,7 +376,7 @@ TEST(RefreshScenario, AShorterIntervalCountsFromTheListThatSaysSo) {
   EXPECT_TRUE(node.RunUntil([&] { return node.registries.requests() > asked; }, minutes(6)));
 }
 
-TEST(RefreshScenario, AnAgentWithoutRegistriesServesTheRest) {
+TEST(RefreshScenarioWithOptions, AnAgentWithoutRegistriesServesTheRest) {
   Node node({.asks_registries = false});
   Warm(node);
   node.RunFor(hours(12));
@@ -406,10 +384,9 @@ TEST(RefreshScenario, AnAgentWithoutRegistriesServesTheRest) {
   EXPECT_EQ(node.registries.requests(), 0);
 }
 
-TEST(RefreshScenario, AStepOfTheTimeOfDayChangesNothing) {
+TEST_F(RefreshScenario, AStepOfTheTimeOfDayChangesNothing) {
   // Only monotonic time counts: a wall clock that jumps is not seen by any decision, and a machine that
   // slept for a week (monotonic time stands still meanwhile) goes on where it was.
-  Node node;
   Warm(node);
   node.RunFor(minutes(30));
   int asked = node.registries.requests();
@@ -424,7 +401,7 @@ TEST(RefreshScenario, AStepOfTheTimeOfDayChangesNothing) {
   EXPECT_TRUE(node.Ready());
 }
 
-TEST(RefreshScenario, OnceAsksAndPullsBeforeItEnds) {
+TEST(RefreshScenarioWithOptions, OnceAsksAndPullsBeforeItEnds) {
   Node node({.once = true});
   node.runtime.Push(Version("two"));
   node.runtime.Preload(Version("one"));

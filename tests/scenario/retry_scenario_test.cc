@@ -16,7 +16,7 @@ FakeImage Private(const std::string& name) {
   return Private(MakeImage(name, kMB), "ci", "right-password");
 }
 
-TEST(RetryScenario, AWrongPasswordOnFortyEntriesDoesNotLockTheAccount) {
+TEST(RetryScenarioWithOptions, AWrongPasswordOnFortyEntriesDoesNotLockTheAccount) {
   Node node({.docker_config = kDockerConfig});
   std::vector<std::string> names = Numbered("r.io/app", 40);
   for (const std::string& name : names) node.runtime.Push(Private(name));
@@ -28,7 +28,7 @@ TEST(RetryScenario, AWrongPasswordOnFortyEntriesDoesNotLockTheAccount) {
   EXPECT_EQ(node.Snapshot()->readiness.phase, plan::Phase::kFailing);
 }
 
-TEST(RetryScenario, TheRightPasswordIsFoundWithoutARestart) {
+TEST(RetryScenarioWithOptions, TheRightPasswordIsFoundWithoutARestart) {
   Node node({.docker_config = kDockerConfig});
   node.runtime.Push(Private("r.io/app:v1"));
   node.List({"r.io/app:v1"});
@@ -39,8 +39,9 @@ TEST(RetryScenario, TheRightPasswordIsFoundWithoutARestart) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
 }
 
-TEST(RetryScenario, AnOutageOfAnHourIsSurvivedWithoutAStorm) {
-  Node node;
+using RetryScenario = NodeTest;
+
+TEST_F(RetryScenario, AnOutageOfAnHourIsSurvivedWithoutAStorm) {
   std::vector<std::string> names = Numbered("r.io/app", 30);
   for (const std::string& name : names) node.runtime.Push(MakeImage(name, kMB));
   node.runtime.SetRegistry(RegistryState::kDown);
@@ -54,8 +55,7 @@ TEST(RetryScenario, AnOutageOfAnHourIsSurvivedWithoutAStorm) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(7)));
 }
 
-TEST(RetryScenario, APassingFailureIsTriedAgainAtOnce) {
-  Node node;
+TEST_F(RetryScenario, APassingFailureIsTriedAgainAtOnce) {
   node.runtime.SetBandwidth(10 * kMB);
   node.PushAndList("r.io/a:v1", 100 * kMB);
   node.RunFor(seconds(5));
@@ -66,8 +66,7 @@ TEST(RetryScenario, APassingFailureIsTriedAgainAtOnce) {
 }
 
 // `pin` concerns no pull. A changed priority does.
-TEST(RetryScenario, AChangedPinEndsNoBackoff) {
-  Node node;
+TEST_F(RetryScenario, AChangedPinEndsNoBackoff) {
   node.List({"r.io/gone:v1"});
   node.RunFor(seconds(30));
   ASSERT_EQ(node.runtime.counters().pull_calls, 1);
@@ -79,8 +78,7 @@ TEST(RetryScenario, AChangedPinEndsNoBackoff) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 2);
 }
 
-TEST(RetryScenario, RateLimitHoldsTheRegistryNotTheOthers) {
-  Node node;
+TEST_F(RetryScenario, RateLimitHoldsTheRegistryNotTheOthers) {
   for (const char* name : {"r.io/a:v1", "r.io/b:v1", "other.io/c:v1"})
     node.runtime.Push(MakeImage(name, kMB));
   node.runtime.Fail("r.io/a:v1", image::ErrorClass::kRateLimited);
@@ -96,7 +94,7 @@ TEST(RetryScenario, RateLimitHoldsTheRegistryNotTheOthers) {
 }
 
 // Pulls that were under way when the registry asked for patience end well, and it still asks for patience.
-TEST(RetryScenario, APullThatEndsWellDoesNotEndAnothersHold) {
+TEST(RetryScenarioWithOptions, APullThatEndsWellDoesNotEndAnothersHold) {
   Node node({.limits = {.parallel_pulls = 2}});
   for (const char* name : {"r.io/a:v1", "r.io/b:v1", "r.io/c:v1"})
     node.runtime.Push(MakeImage(name, 100 * kMB));
@@ -111,8 +109,7 @@ TEST(RetryScenario, APullThatEndsWellDoesNotEndAnothersHold) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/c:v1").ready; }, minutes(3)));
 }
 
-TEST(RetryScenario, NoImageForThisPlatformIsNotTriedAgainBeforeTheListChanges) {
-  Node node;
+TEST_F(RetryScenario, NoImageForThisPlatformIsNotTriedAgainBeforeTheListChanges) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.Fail("r.io/a:v1", image::ErrorClass::kPlatformMismatch);
   node.List({"r.io/a:v1"});
@@ -125,7 +122,7 @@ TEST(RetryScenario, NoImageForThisPlatformIsNotTriedAgainBeforeTheListChanges) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
 }
 
-TEST(RetryScenario, NoSecretIsEverSaid) {
+TEST(RetryScenarioWithOptions, NoSecretIsEverSaid) {
   Node node({.docker_config = kDockerConfig});
   node.runtime.Push(Private("r.io/app:v1"));
   node.List({"r.io/app:v1"});
@@ -135,8 +132,7 @@ TEST(RetryScenario, NoSecretIsEverSaid) {
 }
 
 // A tag that is pushed after its pull has failed is not waited for.
-TEST(RetryScenario, ARequestTriesAtOnce) {
-  Node node;
+TEST_F(RetryScenario, ARequestTriesAtOnce) {
   node.List({"r.io/late:v1", "r.io/never:v1"});
   node.RunFor(minutes(1));
   ASSERT_EQ(node.ReasonOf("r.io/late:v1"), plan::Reason::kNotFound);
@@ -148,8 +144,7 @@ TEST(RetryScenario, ARequestTriesAtOnce) {
   EXPECT_EQ(node.LogLines("retry requested"), 1);
 }
 
-TEST(RetryScenario, ARequestIsShownUntilItsPullHasEnded) {
-  Node node;
+TEST_F(RetryScenario, ARequestIsShownUntilItsPullHasEnded) {
   node.runtime.SetBandwidth(10 * kMB);
   node.List({"r.io/late:v1"});
   node.RunFor(minutes(1));
@@ -163,8 +158,7 @@ TEST(RetryScenario, ARequestIsShownUntilItsPullHasEnded) {
   EXPECT_FALSE(node.Image("r.io/late:v1").pull.retry_requested_at);
 }
 
-TEST(RetryScenario, ARequestDoesNotReachARegistryThatLimitsTheRate) {
-  Node node;
+TEST_F(RetryScenario, ARequestDoesNotReachARegistryThatLimitsTheRate) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.Fail("r.io/a:v1", image::ErrorClass::kRateLimited);
   node.List({"r.io/a:v1"});
@@ -179,8 +173,7 @@ TEST(RetryScenario, ARequestDoesNotReachARegistryThatLimitsTheRate) {
   EXPECT_TRUE(node.Image("r.io/a:v1").pull.retry_requested_at) << "status shows it while it waits";
 }
 
-TEST(RetryScenario, ARequestEndsTheRestAfterAnOutage) {
-  Node node;
+TEST_F(RetryScenario, ARequestEndsTheRestAfterAnOutage) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.SetRegistry(RegistryState::kDown);
   node.List({"r.io/a:v1"});
@@ -215,23 +208,20 @@ void HoldRegistry(Node& node) {
   ASSERT_TRUE(held);
 }
 
-TEST(RetryScenario, ARequestEndsTheHoldOfARegistryForAnImageThatHasNotFailed) {
-  Node node;
+TEST_F(RetryScenario, ARequestEndsTheHoldOfARegistryForAnImageThatHasNotFailed) {
   HoldRegistry(node);
   node.Retry({"r.io/new:v1"});
   EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/new:v1").ready; }, seconds(2)));
 }
 
-TEST(RetryScenario, APreflightEndsTheHoldOfARegistry) {
-  Node node;
+TEST_F(RetryScenario, APreflightEndsTheHoldOfARegistry) {
   HoldRegistry(node);
   node.RequestPull("r.io/other:v1");
   EXPECT_TRUE(node.RunUntil([&] { return !node.IdOf("r.io/other:v1").empty(); }, seconds(2)));
 }
 
 // A full disk pauses every pull. An image that has not failed itself has no other reason to wait.
-TEST(RetryScenario, ARequestEndsThePauseAfterAFullDisk) {
-  Node node;
+TEST_F(RetryScenario, ARequestEndsThePauseAfterAFullDisk) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.Push(MakeImage("r.io/new:v1", kMB));
   node.runtime.SetDiskFull(true);
@@ -246,8 +236,7 @@ TEST(RetryScenario, ARequestEndsThePauseAfterAFullDisk) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/new:v1").ready; }, seconds(5)));
 }
 
-TEST(RetryScenario, ARequestForAPresentImageLeavesThatPauseAlone) {
-  Node node;
+TEST_F(RetryScenario, ARequestForAPresentImageLeavesThatPauseAlone) {
   node.runtime.Push(MakeImage("r.io/here:v1", kMB));
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.Push(MakeImage("r.io/new:v1", kMB));
@@ -265,8 +254,7 @@ TEST(RetryScenario, ARequestForAPresentImageLeavesThatPauseAlone) {
   EXPECT_FALSE(node.Image("r.io/here:v1").pull.retry_requested_at);
 }
 
-TEST(RetryScenario, AChangedEntryIsTriedAtOnce) {
-  Node node;
+TEST_F(RetryScenario, AChangedEntryIsTriedAtOnce) {
   node.List({"r.io/late:v1"});
   node.RunFor(minutes(1));
   node.runtime.Push(MakeImage("r.io/late:v1", kMB));
@@ -278,8 +266,7 @@ TEST(RetryScenario, AChangedEntryIsTriedAtOnce) {
 }
 
 // A preflight that waits for an image of the list.
-TEST(RetryScenario, APreflightTriesAtOnce) {
-  Node node;
+TEST_F(RetryScenario, APreflightTriesAtOnce) {
   node.List({"r.io/late:v1"});
   node.RunFor(minutes(1));
   node.runtime.Push(MakeImage("r.io/late:v1", kMB));
@@ -312,8 +299,9 @@ int FreshOnes(const Node& node) {
   return fresh;
 }
 
-TEST(OutageScenario, SixHoursOver200Entries) {
-  Node node;
+using OutageScenario = NodeTest;
+
+TEST_F(OutageScenario, SixHoursOver200Entries) {
   Warm(node, Tags(200));
   node.RunFor(hours(2));
   ASSERT_EQ(FreshOnes(node), 200);
@@ -352,8 +340,7 @@ TEST(OutageScenario, SixHoursOver200Entries) {
 }
 
 // Nothing else happens at that moment: the registry is left alone until its next probe.
-TEST(OutageScenario, AnEntryThatIsNotAskedForShowsItAtItsTime) {
-  Node node;
+TEST_F(OutageScenario, AnEntryThatIsNotAskedForShowsItAtItsTime) {
   Warm(node, Tags(20));
   node.RunFor(hours(2));
   ASSERT_EQ(FreshOnes(node), 20);
@@ -372,8 +359,7 @@ TEST(OutageScenario, AnEntryThatIsNotAskedForShowsItAtItsTime) {
   EXPECT_LE(most, seconds(12)) << "checks that can wait have a turn at least so often";
 }
 
-TEST(OutageScenario, ADirectiveMakesItUnreadyAfterAMinuteAndReadyAtOnce) {
-  Node node;
+TEST_F(OutageScenario, ADirectiveMakesItUnreadyAfterAMinuteAndReadyAtOnce) {
   Warm(node, Tags(20), [](plan::DesiredImage& desired) {
     Refreshed(desired);
     desired.on_unreachable = OnFailure::kNotReady;
@@ -388,8 +374,7 @@ TEST(OutageScenario, ADirectiveMakesItUnreadyAfterAMinuteAndReadyAtOnce) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(20)));
 }
 
-TEST(OutageScenario, AShortHiccupIsNotNoticed) {
-  Node node;
+TEST_F(OutageScenario, AShortHiccupIsNotNoticed) {
   Warm(node, Tags(1), [](plan::DesiredImage& desired) {
     desired.refresh = Refresh::kAlways;
     desired.refresh_interval = minutes(10);
@@ -410,8 +395,7 @@ TEST(OutageScenario, AShortHiccupIsNotNoticed) {
   EXPECT_TRUE(always_ready);
 }
 
-TEST(OutageScenario, PatienceOfOneRegistryIsNotAskedOfTheOthers) {
-  Node node;
+TEST_F(OutageScenario, PatienceOfOneRegistryIsNotAskedOfTheOthers) {
   std::vector<std::string> names = Tags(10, "limited.io");
   for (const char* registry : {"b.io", "c.io"}) {
     for (const std::string& name : Tags(10, registry)) names.push_back(name);
@@ -439,8 +423,7 @@ TEST(OutageScenario, PatienceOfOneRegistryIsNotAskedOfTheOthers) {
   EXPECT_TRUE(node.RunUntil([&] { return FreshOnes(node) == 30; }, hours(3)));
 }
 
-TEST(OutageScenario, PatienceHoldsPullsToo) {
-  Node node;
+TEST_F(OutageScenario, PatienceHoldsPullsToo) {
   std::vector<std::string> names = Tags(2);
   Warm(node, names, [](plan::DesiredImage& desired) {
     Refreshed(desired);
@@ -456,9 +439,8 @@ TEST(OutageScenario, PatienceHoldsPullsToo) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(30)));
 }
 
-TEST(OutageScenario, AbsentImagesArePulledThoughTheAgentsOwnQuestionsFail) {
+TEST_F(OutageScenario, AbsentImagesArePulledThoughTheAgentsOwnQuestionsFail) {
   // The agent may lack the proxy that the runtime has: what it cannot ask itself is still pulled.
-  Node node;
   std::vector<std::string> names = Tags(20);
   Warm(node, names);
   node.registries.Set("r.io", RegistryMood::kDown);
@@ -468,8 +450,7 @@ TEST(OutageScenario, AbsentImagesArePulledThoughTheAgentsOwnQuestionsFail) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
 }
 
-TEST(OutageScenario, ChecksAreSpreadOverTheInterval) {
-  Node node;
+TEST_F(OutageScenario, ChecksAreSpreadOverTheInterval) {
   Warm(node, Tags(200));
   std::vector<int> by_ten_minutes;
   int before = 0;
@@ -484,7 +465,7 @@ TEST(OutageScenario, ChecksAreSpreadOverTheInterval) {
   }
 }
 
-TEST(OutageScenario, StartJitterHoldsOnlyFirstPulls) {
+TEST(OutageScenarioWithOptions, StartJitterHoldsOnlyFirstPulls) {
   plan::Limits limits;
   limits.start_jitter = minutes(30);
   Node node({.limits = limits});

@@ -9,8 +9,9 @@
 namespace prefetch::tests::runtime_scenario_test {
 namespace {
 
-TEST(RuntimeScenario, ARestartInMidPullIsNoFailureAndLosesNoByte) {
-  Node node;
+using RuntimeScenario = NodeTest;
+
+TEST_F(RuntimeScenario, ARestartInMidPullIsNoFailureAndLosesNoByte) {
   node.runtime.SetBandwidth(10 * kMB);
   node.PushAndList("r.io/a:v1", 500 * kMB);
   node.RunFor(seconds(20));
@@ -20,8 +21,7 @@ TEST(RuntimeScenario, ARestartInMidPullIsNoFailureAndLosesNoByte) {
   EXPECT_LT(node.Elapsed(), seconds(55));
 }
 
-TEST(RuntimeScenario, ARestartBetweenTwoLooksIsNoticed) {
-  Node node;
+TEST_F(RuntimeScenario, ARestartBetweenTwoLooksIsNoticed) {
   node.runtime.Preload(MakeImage("r.io/a:v1", kMB));
   node.List({"r.io/a:v1"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
@@ -37,8 +37,7 @@ TEST(RuntimeScenario, ARestartBetweenTwoLooksIsNoticed) {
 }
 
 // The version of the restarted runtime counts, not that of the runtime under which the pull was started.
-TEST(RuntimeScenario, ARestartUnderAPullIsOneToo) {
-  Node node;
+TEST_F(RuntimeScenario, ARestartUnderAPullIsOneToo) {
   node.runtime.SetBandwidth(10 * kMB);
   node.PushAndList("r.io/a:v1", 500 * kMB);
   node.RunFor(seconds(20));
@@ -48,8 +47,7 @@ TEST(RuntimeScenario, ARestartUnderAPullIsOneToo) {
 }
 
 // Such as the server that cannot have tokens reviewed. The node is as ready as before.
-TEST(RuntimeScenario, AProblemOfAComponentIsShownUntilItIsOver) {
-  Node node;
+TEST_F(RuntimeScenario, AProblemOfAComponentIsShownUntilItIsOver) {
   node.runtime.Preload(MakeImage("r.io/a:v1", kMB));
   node.List({"r.io/a:v1"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
@@ -65,8 +63,7 @@ TEST(RuntimeScenario, AProblemOfAComponentIsShownUntilItIsOver) {
   EXPECT_EQ(node.Snapshot()->problems, std::vector<std::string>{"no token can be reviewed: denied"});
 }
 
-TEST(RuntimeScenario, ARuntimeThatIsAwayTakesNothingAway) {
-  Node node;
+TEST_F(RuntimeScenario, ARuntimeThatIsAwayTakesNothingAway) {
   node.runtime.Preload(MakeImage("r.io/a:v1", kMB));
   node.List({"r.io/a:v1"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
@@ -84,7 +81,7 @@ TEST(RuntimeScenario, ARuntimeThatIsAwayTakesNothingAway) {
 }
 
 // A job that waits for it has an end of its own, which may be far.
-TEST(RuntimeScenario, OnceEndsWhenTheRuntimeStaysAway) {
+TEST(RuntimeScenarioWithOptions, OnceEndsWhenTheRuntimeStaysAway) {
   for (const auto& [away, ends] : {std::pair(minutes(4), false), std::pair(minutes(6), true)}) {
     Node node({.once = true});
     node.runtime.SetRegistry(RegistryState::kStalled);
@@ -97,8 +94,7 @@ TEST(RuntimeScenario, OnceEndsWhenTheRuntimeStaysAway) {
   }
 }
 
-TEST(RuntimeScenario, ARuntimeThatComesLaterIsFound) {
-  Node node;
+TEST_F(RuntimeScenario, ARuntimeThatComesLaterIsFound) {
   node.runtime.SetRuntimeUp(false);
   node.PushAndList("r.io/a:v1", kMB);
   node.RunFor(minutes(10));
@@ -108,8 +104,7 @@ TEST(RuntimeScenario, ARuntimeThatComesLaterIsFound) {
   EXPECT_LE(node.LogLines("runtime not reachable"), 2);
 }
 
-TEST(RuntimeScenario, ARuntimeThatIsNotReadyYetIsWaitedFor) {
-  Node node;
+TEST_F(RuntimeScenario, ARuntimeThatIsNotReadyYetIsWaitedFor) {
   node.runtime.SetReady(false);
   node.PushAndList("r.io/a:v1", kMB);
   node.RunFor(minutes(1));
@@ -120,8 +115,7 @@ TEST(RuntimeScenario, ARuntimeThatIsNotReadyYetIsWaitedFor) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(5)));
 }
 
-TEST(RuntimeScenario, WhatVanishedWhileTheRuntimeWasAwayIsNoticed) {
-  Node node;
+TEST_F(RuntimeScenario, WhatVanishedWhileTheRuntimeWasAwayIsNoticed) {
   node.PushAndList("r.io/a:v1", kMB);
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
   node.runtime.SetRuntimeUp(false);
@@ -132,8 +126,7 @@ TEST(RuntimeScenario, WhatVanishedWhileTheRuntimeWasAwayIsNoticed) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
 }
 
-TEST(RuntimeScenario, AnImageThatEndsTheRuntimeIsSuspectedAndAllOthersGoOn) {
-  Node node;
+TEST_F(RuntimeScenario, AnImageThatEndsTheRuntimeIsSuspectedAndAllOthersGoOn) {
   node.runtime.SetBandwidth(100 * kMB);
   FakeImage killer = MakeImage("r.io/killer:v1", 50 * kMB);
   killer.ends_runtime = true;
@@ -203,8 +196,7 @@ INSTANTIATE_TEST_SUITE_P(All, TwoKillersTest,
                                          std::pair(0, 21)));
 
 // Each pull of the long image brings bytes, so it is not the image that ends the runtime again and again.
-TEST(RuntimeScenario, ThreeRestartsWithinOneLongPullSlowNothing) {
-  Node node;
+TEST_F(RuntimeScenario, ThreeRestartsWithinOneLongPullSlowNothing) {
   node.runtime.SetBandwidth(40 * kMB);
   node.runtime.Push(MakeImage("r.io/long:v1", 24'000 * kMB));  // ten minutes
   node.runtime.Push(MakeImage("r.io/short:v1", 400 * kMB));
@@ -218,8 +210,7 @@ TEST(RuntimeScenario, ThreeRestartsWithinOneLongPullSlowNothing) {
   EXPECT_LT(node.runtime.counters().bytes_served, 24'500 * kMB);
 }
 
-TEST(RuntimeScenario, ARuntimeThatIsRestartedNowAndThenSuspectsNobody) {
-  Node node;
+TEST_F(RuntimeScenario, ARuntimeThatIsRestartedNowAndThenSuspectsNobody) {
   node.runtime.SetBandwidth(40 * kMB);
   std::vector<std::string> names = Numbered("r.io/app", 4);
   for (const std::string& name : names) node.runtime.Push(MakeImage(name, 1000 * kMB));
@@ -230,8 +221,7 @@ TEST(RuntimeScenario, ARuntimeThatIsRestartedNowAndThenSuspectsNobody) {
   for (const std::string& name : names) EXPECT_EQ(node.Image(name).pull.attempts, 2) << name;
 }
 
-TEST(RuntimeScenario, ASteadyNodeIsSilentForADay) {
-  Node node;
+TEST_F(RuntimeScenario, ASteadyNodeIsSilentForADay) {
   node.PushAndList("r.io/a:v1", kMB);
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
   node.log.clear();

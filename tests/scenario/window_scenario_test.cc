@@ -16,8 +16,9 @@ void OpensAtOne(plan::DesiredImage& desired) {
                            .zone = *base::TimeZone::Find("Europe/Berlin")}};
 }
 
-TEST(WindowScenario, AnEmptyNodeWaitsForTheWindow) {
-  Node node;
+using WindowScenario = NodeTest;
+
+TEST_F(WindowScenario, AnEmptyNodeWaitsForTheWindow) {
   node.PushAndList("r.io/a:v1", kMB, OpensAtOne);
   node.RunFor(minutes(59));
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
@@ -34,8 +35,7 @@ TEST(WindowScenario, AnEmptyNodeWaitsForTheWindow) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1) + seconds(3)));
 }
 
-TEST(WindowScenario, ARunningPullEndsAfterTheWindowAndNoOtherStarts) {
-  Node node;
+TEST_F(WindowScenario, ARunningPullEndsAfterTheWindowAndNoOtherStarts) {
   node.runtime.SetBandwidth(kMB);
   node.PushAndList("r.io/large:v1", 300 * kMB, OpensAtOne);
   node.RunFor(minutes(119));  // it has been pulled since 13:00, and vanishes
@@ -51,8 +51,7 @@ TEST(WindowScenario, ARunningPullEndsAfterTheWindowAndNoOtherStarts) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(24)));
 }
 
-TEST(WindowScenario, ARequestDoesNotWait) {
-  Node node;
+TEST_F(WindowScenario, ARequestDoesNotWait) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.Push(MakeImage("r.io/b:v1", kMB));
   node.runtime.Push(MakeImage("r.io/c:v1", kMB));
@@ -67,8 +66,7 @@ TEST(WindowScenario, ARequestDoesNotWait) {
 }
 
 // One try for a request; the failure is shown beside the wait.
-TEST(WindowScenario, AFailureAndTheWindow) {
-  Node node;
+TEST_F(WindowScenario, AFailureAndTheWindow) {
   node.List({"r.io/late:v1"}, OpensAtOne);
   node.RunFor(seconds(30));
   node.Retry({"r.io/late:v1"});
@@ -83,8 +81,7 @@ TEST(WindowScenario, AFailureAndTheWindow) {
 }
 
 // The cure of an eviction is more room, which no window brings.
-TEST(WindowScenario, AnEvictionIsShownBesideTheWindow) {
-  Node node;
+TEST_F(WindowScenario, AnEvictionIsShownBesideTheWindow) {
   node.PushAndList("r.io/a:v1", kMB, OpensAtOne);
   node.RunFor(minutes(61));
   ASSERT_TRUE(node.Ready());
@@ -101,8 +98,7 @@ TEST(WindowScenario, AnEvictionIsShownBesideTheWindow) {
 }
 
 // A request that another client has fulfilled waives no window for later updates.
-TEST(WindowScenario, ARequestHoldsForAnHour) {
-  Node node;
+TEST_F(WindowScenario, ARequestHoldsForAnHour) {
   const std::string name = "reg.example.test/a:v1";
   node.disk = {.known = true, .capacity_bytes = 100'000 * kMB, .available_bytes = kMB};
   node.runtime.Push(MakeImage(name, kMB));
@@ -131,7 +127,7 @@ TEST(WindowScenario, ARequestHoldsForAnHour) {
 }
 
 // A fleet must not ask its registry in the second in which the window opens.
-TEST(WindowScenario, AFleetSpreadsItsPullsAfterTheOpening) {
+TEST(WindowScenarioWithOptions, AFleetSpreadsItsPullsAfterTheOpening) {
   plan::Limits limits;
   limits.start_jitter = minutes(10);
   Node node({.limits = limits});
@@ -153,7 +149,7 @@ TEST(WindowScenario, AFleetSpreadsItsPullsAfterTheOpening) {
 }
 
 // An entry that is first seen in an open window has only the list's own jitter, as without a window.
-TEST(WindowScenario, AnEntryThatComesInTheWindowIsNotSpread) {
+TEST(WindowScenarioWithOptions, AnEntryThatComesInTheWindowIsNotSpread) {
   plan::Limits limits;
   limits.start_jitter = minutes(10);
   Node node({.limits = limits});
@@ -166,8 +162,7 @@ TEST(WindowScenario, AnEntryThatComesInTheWindowIsNotSpread) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10) + seconds(3)));
 }
 
-TEST(WindowScenario, ANewListWithoutAWindowPullsAtOnce) {
-  Node node;
+TEST_F(WindowScenario, ANewListWithoutAWindowPullsAtOnce) {
   node.PushAndList("r.io/a:v1", kMB, OpensAtOne);
   node.RunFor(minutes(1));
   ASSERT_EQ(node.runtime.counters().pull_calls, 0);
@@ -175,8 +170,7 @@ TEST(WindowScenario, ANewListWithoutAWindowPullsAtOnce) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(5)));
 }
 
-TEST(WindowScenario, AnUpdateWaitsAndTheImageStaysReady) {
-  Node node;
+TEST_F(WindowScenario, AnUpdateWaitsAndTheImageStaysReady) {
   node.runtime.Push(MakeImage("reg.example.test/a:v1", kMB));
   auto refreshed = [](plan::DesiredImage& desired) {
     desired.refresh = plan::Refresh::kIfDigestChanged;
@@ -200,8 +194,7 @@ TEST(WindowScenario, AnUpdateWaitsAndTheImageStaysReady) {
 }
 
 // Time passes in turns that bring no news: the wait costs nothing.
-TEST(WindowScenario, TheWaitIsQuiet) {
-  Node node;
+TEST_F(WindowScenario, TheWaitIsQuiet) {
   node.List({"r.io/a:v1"}, OpensAtOne);
   node.RunFor(minutes(1));
   ASSERT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kOutsidePullWindow);
@@ -210,7 +203,7 @@ TEST(WindowScenario, TheWaitIsQuiet) {
   EXPECT_LE(node.Turns() - turns, 200U);
 }
 
-TEST(WindowScenario, OnceDoesNotWait) {
+TEST(WindowScenarioWithOptions, OnceDoesNotWait) {
   Node node({.once = true});
   node.PushAndList("r.io/a:v1", kMB, OpensAtOne);
   EXPECT_TRUE(node.EndsByItself(seconds(20)));
