@@ -31,8 +31,11 @@ ActivePull RunNumber(std::uint64_t id) {
   return run;
 }
 
-TEST(Entries, WhatStaysKeepsWhatIsKnown) {
-  Entries entries(kNode);
+struct EntriesTest : testing::Test {
+  Entries entries{kNode};
+};
+
+TEST_F(EntriesTest, WhatStaysKeepsWhatIsKnown) {
   entries.Replace(List({"r.io/a:1", "r.io/b:1"}));
   entries.all()[1].history.attempts = 3;
   entries.all()[1].runs.push_back(RunNumber(7));
@@ -45,23 +48,20 @@ TEST(Entries, WhatStaysKeepsWhatIsKnown) {
   EXPECT_EQ(entries.Find("r.io/a:1"), nullptr);
 }
 
-TEST(Entries, AreFoundByNameInAnyOrderOfTheList) {
-  Entries entries(kNode);
+TEST_F(EntriesTest, AreFoundByNameInAnyOrderOfTheList) {
   entries.Replace(List({"r.io/c:1", "r.io/a:1", "r.io/b:1"}));
   for (Entry& entry : entries.all()) EXPECT_EQ(entries.Find(entry.name()), &entry);
   EXPECT_EQ(entries.Find("r.io/d:1"), nullptr);
   EXPECT_EQ(entries.Find(""), nullptr);
 }
 
-TEST(Entries, ShareWhatTheListSaysOfThem) {
-  Entries entries(kNode);
+TEST_F(EntriesTest, ShareWhatTheListSaysOfThem) {
   ListPtr list = List({"r.io/a:1", "r.io/b:1"});
   entries.Replace(list);
   for (std::size_t i = 0; i < 2; i++) EXPECT_EQ(&*entries.all()[i].desired, &list->images[i]);
 }
 
-TEST(Entries, WhatGoesIsAskedToStop) {
-  Entries entries(kNode);
+TEST_F(EntriesTest, WhatGoesIsAskedToStop) {
   entries.Replace(List({"r.io/a:1"}));
   entries.all()[0].runs.push_back(RunNumber(7));
   std::stop_token token = entries.all()[0].runs[0].stop.get_token();
@@ -71,8 +71,7 @@ TEST(Entries, WhatGoesIsAskedToStop) {
   EXPECT_FALSE(entries.TakeRun("r.io/a:1", 7));
 }
 
-TEST(Entries, ANewListGivesANewChance) {
-  Entries entries(kNode);
+TEST_F(EntriesTest, ANewListGivesANewChance) {
   entries.Replace(List({"r.io/a:1"}));
   entries.all()[0].history.not_before = base::TimePoint::max();
   entries.Replace(List({"r.io/a:1", "r.io/b:1"}));
@@ -80,10 +79,9 @@ TEST(Entries, ANewListGivesANewChance) {
 }
 
 // A new line number or a neighbour is no change of the entry.
-TEST(Entries, AChangedEntryIsTriedAtOnce) {
+TEST_F(EntriesTest, AChangedEntryIsTriedAtOnce) {
   const base::TimePoint later{std::chrono::hours(100)}, told{std::chrono::hours(50)};
   plan::ImageList list = Named({"r.io/a:1", "r.io/b:1", "r.io/c:1", "r.io/d:1"});
-  Entries entries(kNode);
   entries.Replace(std::make_shared<const plan::ImageList>(list));
   for (Entry& entry : entries.all()) entry.history.not_before = later;
   entries.all()[2].history.retry_after_until = told;
@@ -99,9 +97,8 @@ TEST(Entries, AChangedEntryIsTriedAtOnce) {
 }
 
 // Shown until it is read again, it could call the entry ready too early.
-TEST(Entries, TheVerdictOfOtherPodsIsForgotten) {
+TEST_F(EntriesTest, TheVerdictOfOtherPodsIsForgotten) {
   plan::ImageList list = Named({"r.io/a:1", "r.io/b:1"});
-  Entries entries(kNode);
   entries.Replace(std::make_shared<const plan::ImageList>(list));
   for (Entry& entry : entries.all()) {
     entry.verdict.image_id = "id";
@@ -114,9 +111,8 @@ TEST(Entries, TheVerdictOfOtherPodsIsForgotten) {
   EXPECT_TRUE(entries.all()[1].verdict.shown);
 }
 
-TEST(Entries, WhatAListAsksOtherwiseIsMarked) {
+TEST_F(EntriesTest, WhatAListAsksOtherwiseIsMarked) {
   plan::ImageList list = Named({"r.io/a:1", "r.io/b:1"});
-  Entries entries(kNode);
   entries.Replace(std::make_shared<const plan::ImageList>(list));
   for (Entry& entry : entries.all()) entry.desired_changed = false;
   list.images[0].refresh_interval += std::chrono::seconds(1);
@@ -132,9 +128,8 @@ image::Reference Name(const std::string& text) {
   return *image::Reference::Parse(text);
 }
 
-TEST(Entries, WhatWasAskedForIsBesideTheList) {
+TEST_F(EntriesTest, WhatWasAskedForIsBesideTheList) {
   const base::TimePoint now{std::chrono::hours(100)};
-  Entries entries(kNode);
   entries.Replace(List({"r.io/a:1"}));
   Entry* asked = entries.Request(Name("r.io/x:1"), now);
   ASSERT_NE(asked, nullptr);
@@ -160,9 +155,8 @@ TEST(Entries, WhatWasAskedForIsBesideTheList) {
   EXPECT_FALSE(token.stop_requested());
 }
 
-TEST(Entries, WhatWasAskedForIsForgottenOnceNobodyWaits) {
+TEST_F(EntriesTest, WhatWasAskedForIsForgottenOnceNobodyWaits) {
   const base::TimePoint now{std::chrono::hours(100)};
-  Entries entries(kNode);
   entries.Replace(List({"r.io/a:1"}));
   for (const char* name : {"r.io/x:1", "r.io/y:1", "r.io/z:1"}) entries.Request(Name(name), now);
   entries.Find("r.io/x:1")->requested_until = now;
@@ -176,9 +170,8 @@ TEST(Entries, WhatWasAskedForIsForgottenOnceNobodyWaits) {
   EXPECT_FALSE(entries.ForgetRequested(now));
 }
 
-TEST(Entries, SoManyAreKeptInMindAtOnce) {
+TEST_F(EntriesTest, SoManyAreKeptInMindAtOnce) {
   const base::TimePoint now{std::chrono::hours(100)};
-  Entries entries(kNode);
   entries.Replace(List({"r.io/a:1"}));
   for (std::size_t i = 0; i < plan::kMaxRequestedImages; i++) {
     Entry* asked = entries.Request(Name("r.io/x:" + std::to_string(i)), now);
@@ -214,8 +207,7 @@ TEST(Entries, LabelsSelectThem) {
   EXPECT_EQ(entries.CountUnselected(), 0U);
 }
 
-TEST(Entries, SettledCountsOnlyWhatApplies) {
-  Entries entries(kNode);
+TEST_F(EntriesTest, SettledCountsOnlyWhatApplies) {
   plan::ImageList list = Named({"r.io/a:1", "r.io/b:1"});
   list.images[1].nodes.platforms = {{.os = "linux", .architecture = "s390x"}};
   entries.Replace(std::make_shared<const plan::ImageList>(std::move(list)));

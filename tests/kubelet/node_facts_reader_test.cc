@@ -42,8 +42,12 @@ std::uint64_t ReadCalls() {
   return std::strtoull(io->c_str() + at + 7, nullptr, 10);
 }
 
-TEST(NodeFactsReader, NothingNamedAndNothingUsualIsNoProblem) {
+struct NodeFactsReaderTest : testing::Test {
   Node node;
+};
+using DropIns = NodeFactsReaderTest;
+
+TEST_F(NodeFactsReaderTest, NothingNamedAndNothingUsualIsNoProblem) {
   for (const NodeFacts& facts : {node.Reader().Read(), NodeFactsReader({}, "", {}).Read()}) {
     EXPECT_TRUE(facts.problems.empty());
     EXPECT_FALSE(facts.gc);
@@ -51,8 +55,7 @@ TEST(NodeFactsReader, NothingNamedAndNothingUsualIsNoProblem) {
   }
 }
 
-TEST(NodeFactsReader, CommandLineNamesFilesOfTheHost) {
-  Node node;
+TEST_F(NodeFactsReaderTest, CommandLineNamesFilesOfTheHost) {
   node.Write("host/c", Low(70));
   node.Write("host/d/1.conf", kHead + "maxPods: 5\nimageGCHighThresholdPercent: 75\n");
   node.AddProcess("1", {"/sbin/init"}, "systemd");
@@ -69,8 +72,7 @@ TEST(NodeFactsReader, CommandLineNamesFilesOfTheHost) {
   EXPECT_EQ(reader.command_line()->config, "/c");
 }
 
-TEST(NodeFactsReader, DeclaredPathsAreOursAndTheRestIsTheCommandLines) {
-  Node node;
+TEST_F(NodeFactsReaderTest, DeclaredPathsAreOursAndTheRestIsTheCommandLines) {
   node.Write("ours", Low(60));
   node.Write("host/c", Low(70));
   node.Write("host/d/1.conf", kHead + "imageMaximumGCAge: 24h\n");
@@ -82,8 +84,7 @@ TEST(NodeFactsReader, DeclaredPathsAreOursAndTheRestIsTheCommandLines) {
   EXPECT_EQ(facts.contradictions.size(), 1U);
 }
 
-TEST(NodeFactsReader, RelativePathsAreBelowKubeletsWorkingDirectory) {
-  Node node;
+TEST_F(NodeFactsReaderTest, RelativePathsAreBelowKubeletsWorkingDirectory) {
   node.Write("host/work/c", Low(70));
   node.AddProcess("77", {"kubelet", "--config=c"});
   NodeFacts without = node.Reader().Read();
@@ -153,8 +154,7 @@ TEST_ROWS(Processes, KubeletFound, {"Kubelet", {"/usr/bin/kubelet"}, "kubelet", 
           {"OtherArguments", {"sh"}, "kubelet", "0", "77", 'S', false},
           {"NameWithBrackets", {"kubelet"}, "kubelet) S 1 (", "0", "77", 'S', false});
 
-TEST(NodeFactsReader, CommandLineWithoutFilesMeansDefaultsAndNoGuess) {
-  Node node;
+TEST_F(NodeFactsReaderTest, CommandLineWithoutFilesMeansDefaultsAndNoGuess) {
   node.Write("host/var/lib/kubelet/config.yaml", Low(70));
   EXPECT_EQ(LowOf(node.Reader().Read()), "70");
   node.AddProcess("77", {"kubelet", "--image-gc-high-threshold=90"});
@@ -163,9 +163,8 @@ TEST(NodeFactsReader, CommandLineWithoutFilesMeansDefaultsAndNoGuess) {
 }
 
 // Around its restart, and when it begins a mount or a probe, a second process looks like it for a moment.
-TEST(NodeFactsReader, AProcessThatIsJustBegunIsNoSecondKubelet) {
+TEST_F(NodeFactsReaderTest, AProcessThatIsJustBegunIsNoSecondKubelet) {
   const std::string ticks = std::to_string(::sysconf(_SC_CLK_TCK) * 1000);
-  Node node;
   node.Write("proc/uptime", "1000.40 3000.00\n");
   node.Write("host/a", Low(70));
   node.Write("host/b", Low(60));
@@ -184,8 +183,7 @@ TEST(NodeFactsReader, AProcessThatIsJustBegunIsNoSecondKubelet) {
   EXPECT_EQ(LowOf(reader.Read()), "70");
 }
 
-TEST(NodeFactsReader, AChildOfKubeletIsNoSecondKubelet) {
-  Node node;
+TEST_F(NodeFactsReaderTest, AChildOfKubeletIsNoSecondKubelet) {
   node.Write("proc/uptime", "1000.40 3000.00\n");
   node.Write("host/a", Low(70));
   node.AddProcess("77", {"kubelet", "--config=/a"}, "kubelet", "100");
@@ -194,8 +192,7 @@ TEST(NodeFactsReader, AChildOfKubeletIsNoSecondKubelet) {
   EXPECT_EQ(LowOf(node.Reader().Read()), "70");
 }
 
-TEST(NodeFactsReader, SeveralKubeletsAreAProblemUntilOneIsDeclared) {
-  Node node;
+TEST_F(NodeFactsReaderTest, SeveralKubeletsAreAProblemUntilOneIsDeclared) {
   node.Write("host/var/lib/kubelet/config.yaml", Low(70));
   node.Write("ours", Low(60));
   node.AddProcess("77", {"kubelet", "--config=/a"});
@@ -207,8 +204,7 @@ TEST(NodeFactsReader, SeveralKubeletsAreAProblemUntilOneIsDeclared) {
   EXPECT_EQ(LowOf(node.Reader({.config_file = node / "ours"}).Read()), "60");
 }
 
-TEST(NodeFactsReader, TheDeclaredRootChoosesAmongSeveralKubelets) {
-  Node node;
+TEST_F(NodeFactsReaderTest, TheDeclaredRootChoosesAmongSeveralKubelets) {
   node.Write("host/a", Low(70));
   node.Write("host/b", Low(60));
   node.Write("host/d", Low(50));
@@ -226,8 +222,7 @@ TEST(NodeFactsReader, TheDeclaredRootChoosesAmongSeveralKubelets) {
 }
 
 // In any order of their starts, and while it restarts.
-TEST(NodeFactsReader, TheKubeletOfTheDeclaredRootIsNotMistakenForItsNeighbour) {
-  Node node;
+TEST_F(NodeFactsReaderTest, TheKubeletOfTheDeclaredRootIsNotMistakenForItsNeighbour) {
   node.Write("host/a", Low(70));
   node.Write("host/b", Low(60));
   NodeFactsReader reader = node.Reader({.root = node / "host/r/b"});
@@ -245,8 +240,7 @@ TEST(NodeFactsReader, TheKubeletOfTheDeclaredRootIsNotMistakenForItsNeighbour) {
 }
 
 // An idle agent looks every two seconds.
-TEST(NodeFactsReader, ProcessesThatAreNoKubeletAreNotReadAtEachLook) {
-  Node node;
+TEST_F(NodeFactsReaderTest, ProcessesThatAreNoKubeletAreNotReadAtEachLook) {
   for (int pid = 100; pid < 150; pid++) node.AddProcess(std::to_string(pid), {"sh"}, "sh");
   NodeFactsReader reader = node.Reader();
   for (int i = 0; i < 17; i++) reader.HasChanged();
@@ -255,8 +249,7 @@ TEST(NodeFactsReader, ProcessesThatAreNoKubeletAreNotReadAtEachLook) {
   EXPECT_LT(ReadCalls() - before, 50U);
 }
 
-TEST(NodeFactsReader, NoFileCanBlockIt) {
-  Node node;
+TEST_F(NodeFactsReaderTest, NoFileCanBlockIt) {
   node.Write("host/c", Low(70));
   fs::create_directories(node / "host/d");
   ASSERT_EQ(::mkfifo((node / "host/d/1.conf").c_str(), 0600), 0);
@@ -266,8 +259,7 @@ TEST(NodeFactsReader, NoFileCanBlockIt) {
   EXPECT_NE(facts.problems[0].find("is not a regular file"), std::string::npos) << facts.problems[0];
 }
 
-TEST(NodeFactsReader, EveryChangeIsSeenByTheNextRead) {
-  Node node;
+TEST_F(NodeFactsReaderTest, EveryChangeIsSeenByTheNextRead) {
   node.AddProcess("77", {"kubelet", "--config=/c", "--config-dir=/d"});
   fs::create_directories(node / "host/d");
   NodeFactsReader reader = node.Reader();
@@ -294,8 +286,7 @@ TEST(NodeFactsReader, EveryChangeIsSeenByTheNextRead) {
   EXPECT_EQ(LowOf(reader.Read()), "50");
 }
 
-TEST(NodeFactsReader, KubeletThatStartsAnewIsReadAnew) {
-  Node node;
+TEST_F(NodeFactsReaderTest, KubeletThatStartsAnewIsReadAnew) {
   NodeFactsReader reader = ReaderOfTwoFiles(node);
   // Not looked at again while it is the same process.
   node.Write("proc/77/cmdline", std::string("kubelet\0--config=/b\0", 20));
@@ -309,8 +300,7 @@ TEST(NodeFactsReader, KubeletThatStartsAnewIsReadAnew) {
   EXPECT_EQ(LowOf(reader.Read()), "70");
 }
 
-TEST(NodeFactsReader, WhileKubeletIsAwayWhatItLastSaidStands) {
-  Node node;
+TEST_F(NodeFactsReaderTest, WhileKubeletIsAwayWhatItLastSaidStands) {
   node.Write("host/c", Low(70));
   node.AddProcess("77", {"kubelet", "--config=/c"});
   NodeFactsReader reader = node.Reader();
@@ -325,8 +315,7 @@ TEST(NodeFactsReader, WhileKubeletIsAwayWhatItLastSaidStands) {
 }
 
 // However long there was none: a node may boot for minutes.
-TEST(NodeFactsReader, WhereNoKubeletRunsNothingChanges) {
-  Node node;
+TEST_F(NodeFactsReaderTest, WhereNoKubeletRunsNothingChanges) {
   NodeFactsReader reader = node.Reader();
   reader.Read();
   EXPECT_FALSE(reader.HasChanged());
@@ -365,8 +354,7 @@ TEST(NodeFactsReader, AProcessThatBecomesKubeletIsFound) {
 }
 
 // A shell that is called kubelet, has flags, and waits on its input.
-TEST(NodeFactsReader, ReadsARealProcess) {
-  Node node;
+TEST_F(NodeFactsReaderTest, ReadsARealProcess) {
   node.Write("host/c", Low(70));
   fs::copy_file(fs::canonical("/bin/sh"), node / "kubelet");
   std::string program = node / "kubelet", script = "echo up; read line", flag = "--config=/c";
@@ -399,12 +387,11 @@ TEST(NodeFactsReader, ReadsARealProcess) {
   EXPECT_EQ(LowOf(reader.Read()), "70");
 }
 
-TEST(NodeFactsReader, AGlanceTellsWhatAReadingWouldSee) {
+TEST_F(NodeFactsReaderTest, AGlanceTellsWhatAReadingWouldSee) {
   const char* testdata = std::getenv("PREFETCH_TESTDATA");
   ASSERT_NE(testdata, nullptr) << "run by meson test";
   // Files of the source tree have lain still for long; one that was just written is read again in any case.
   const fs::path files = fs::path(testdata) / "kubelet/node";
-  Node node;
   auto link = [&](const std::string& name, const std::string& file) {
     fs::create_directories(fs::path(node / name).parent_path());
     fs::remove(node / name);
@@ -447,12 +434,11 @@ TEST(NodeFactsReader, AGlanceTellsWhatAReadingWouldSee) {
   }
 }
 
-TEST(NodeFactsReader, UnchangedFilesAreNotReadAgain) {
+TEST_F(NodeFactsReaderTest, UnchangedFilesAreNotReadAgain) {
   const char* testdata = std::getenv("PREFETCH_TESTDATA");
   ASSERT_NE(testdata, nullptr) << "run by meson test";
   // Files of the source tree have lain still for long.
   const std::string folder = std::string(testdata) + "/kubelet/node";
-  Node node;
   node.AddProcess("77", {"kubelet", "--config=/c"});
   KubeletDeclarations declared{.version = image::KubeletVersion{1, 36},
                                .config_file = folder + "/config.yaml",
@@ -473,8 +459,7 @@ TEST(NodeFactsReader, UnchangedFilesAreNotReadAgain) {
 }
 
 // By it a Node that the new kubelet has written is told from one of the kubelet before.
-TEST(NodeFactsReader, TellsWhenTheProcessBegan) {
-  Node node;
+TEST_F(NodeFactsReaderTest, TellsWhenTheProcessBegan) {
   NodeFactsReader reader = node.Reader();
   reader.Read();
   EXPECT_EQ(reader.process_started_at(), std::nullopt) << "no process";

@@ -255,16 +255,19 @@ struct Rig {
   }
 };
 
-TEST(Stall, ATrickleOfTwelveMinutesIsNotKilled) {
+struct Stall : testing::Test {
   Rig rig;
+};
+using Movement = Stall;
+
+TEST_F(Stall, ATrickleOfTwelveMinutesIsNotKilled) {
   for (std::uint64_t i = 1; i <= 72; i++) {
     rig.See(seconds(10), {.bytes_done = i, .bytes_total = 1000, .fingerprint = i, .active = true});
     EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
   }
 }
 
-TEST(Stall, TenMinutesWithoutAByteAreReplaced) {
-  Rig rig;
+TEST_F(Stall, TenMinutesWithoutAByteAreReplaced) {
   rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
   rig.See(minutes(10) - seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
@@ -272,14 +275,12 @@ TEST(Stall, TenMinutesWithoutAByteAreReplaced) {
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
-TEST(Stall, ARegistryThatNeverAnswersIsAStallToo) {
-  Rig rig;
+TEST_F(Stall, ARegistryThatNeverAnswersIsAStallToo) {
   rig.now += minutes(10);
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
-TEST(Stall, UnpackingMayTakeItsTime) {
-  Rig rig;
+TEST_F(Stall, UnpackingMayTakeItsTime) {
   rig.See(seconds(1), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
   rig.See(minutes(25), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
@@ -287,8 +288,7 @@ TEST(Stall, UnpackingMayTakeItsTime) {
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kEnd);
 }
 
-TEST(Stall, WaitingInTheRuntimesQueueIsNoStall) {
-  Rig rig;
+TEST_F(Stall, WaitingInTheRuntimesQueueIsNoStall) {
   rig.See(seconds(1), {.fingerprint = 1});
   rig.See(minutes(30), {.fingerprint = 1, .may_be_queued = true});
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
@@ -296,8 +296,7 @@ TEST(Stall, WaitingInTheRuntimesQueueIsNoStall) {
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
-TEST(Stall, AWaitOfTheAgentIsNoStall) {
-  Rig rig;
+TEST_F(Stall, AWaitOfTheAgentIsNoStall) {
   const ProgressFacts part{.bytes_done = 5, .fingerprint = 1, .active = true};
   rig.See(seconds(1), part);
   ProgressFacts waits = part;
@@ -308,8 +307,7 @@ TEST(Stall, AWaitOfTheAgentIsNoStall) {
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
-TEST(Stall, AWaitOfTheAgentIsNoPartOfThePullsTime) {
-  Rig rig;
+TEST_F(Stall, AWaitOfTheAgentIsNoPartOfThePullsTime) {
   rig.See(minutes(1), {.bytes_done = 1, .fingerprint = 1, .active = true});
   rig.See(minutes(110), {.bytes_done = 1, .fingerprint = 1, .active = true, .held_back = true});
   rig.See(minutes(118), {.bytes_done = 2, .fingerprint = 2, .active = true});
@@ -318,16 +316,14 @@ TEST(Stall, AWaitOfTheAgentIsNoPartOfThePullsTime) {
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kEnd);
 }
 
-TEST(Stall, WithoutSightOnlyThePullTimeoutCounts) {
-  Rig rig;
+TEST_F(Stall, WithoutSightOnlyThePullTimeoutCounts) {
   rig.now = kStart + minutes(59);
   EXPECT_EQ(rig.EvaluateImage(false), RunDecision::kContinue);
   rig.now = kStart + minutes(60);
   EXPECT_EQ(rig.EvaluateImage(false), RunDecision::kEnd);
 }
 
-TEST(Stall, NextJudgementIsWhenTheVerdictMayChange) {
-  Rig rig;
+TEST_F(Stall, NextJudgementIsWhenTheVerdictMayChange) {
   rig.See(seconds(30), {.bytes_done = 1, .fingerprint = 1, .active = true});
   base::TimePoint next = NextEvaluation(rig.progress, true, kStart, minutes(60), {});
   EXPECT_EQ(next, kStart + seconds(30) + minutes(10));
@@ -336,8 +332,7 @@ TEST(Stall, NextJudgementIsWhenTheVerdictMayChange) {
 }
 
 // Another registry gets its place then; a trickle is not worth one. A pull that has just begun has its place.
-TEST(Stall, APullIsIdleIfBytesComeTooSlowlyToBeWorthAPlace) {
-  Rig rig;
+TEST_F(Stall, APullIsIdleIfBytesComeTooSlowlyToBeWorthAPlace) {
   const auto idle = [&] { return IsIdle(rig.progress, kStart, rig.now); };
   EXPECT_FALSE(idle());
   rig.See(milliseconds(900), {.bytes_done = 700, .fingerprint = 1, .active = true});
@@ -359,8 +354,7 @@ TEST(Stall, APullIsIdleIfBytesComeTooSlowlyToBeWorthAPlace) {
   EXPECT_FALSE(idle());
 }
 
-TEST(Movement, DeliversIfBytesComeFasterThanATrickle) {
-  Rig rig;
+TEST_F(Movement, DeliversIfBytesComeFasterThanATrickle) {
   rig.See(seconds(1), {.bytes_done = 200'000, .fingerprint = 1, .active = true});
   EXPECT_FALSE(IsDelivering(rig.progress)) << "an earlier pull has left them";
   rig.See(seconds(1), {.bytes_done = 300'000, .fingerprint = 2, .active = true});
@@ -369,8 +363,7 @@ TEST(Movement, DeliversIfBytesComeFasterThanATrickle) {
   EXPECT_FALSE(IsDelivering(rig.progress));
 }
 
-TEST(Movement, RateAndTotals) {
-  Rig rig;
+TEST_F(Movement, RateAndTotals) {
   rig.See(seconds(1), {.bytes_done = 100, .bytes_total = 1000, .fingerprint = 1, .active = true});
   rig.See(seconds(2), {.bytes_done = 300, .bytes_total = 0, .fingerprint = 2, .active = true});
   EXPECT_DOUBLE_EQ(rig.progress.bytes_per_second, 100);

@@ -78,8 +78,11 @@ Said Short(const ImageState& state) {
   return {state.ready, state.phase, state.reason, state.pull.state};
 }
 
-TEST(EvaluateImage, AClosedImageThatIsBeingTouchedIsOnItsWay) {
+struct ImageEvaluation : testing::Test {
   EntryRig rig;
+};
+
+TEST_F(ImageEvaluation, AClosedImageThatIsBeingTouchedIsOnItsWay) {
   rig.has_kubelet = true;
   rig.seen.local = Local{.id = "sha256:a"};
   rig.verdicts = tests::Closed();
@@ -104,35 +107,30 @@ TEST(EvaluateImage, AClosedImageThatIsBeingTouchedIsOnItsWay) {
   EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kPreloaded, PullState::kNone}));
 }
 
-TEST(EvaluateImage, Absent) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, Absent) {
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
 }
 
-TEST(EvaluateImage, ToldWhatItWaitsFor) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, ToldWhatItWaitsFor) {
   EXPECT_EQ(rig.Judged().message, "waits for its turn");
   rig.waits_for_disk_space = true;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
   EXPECT_EQ(rig.Judged().message, "waits for room on the disk: running pulls may need what is left of it");
 }
 
-TEST(EvaluateImage, ToldWhenItsWindowOpens) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, ToldWhenItsWindowOpens) {
   rig.desired.pull_windows = {{.start = hours(22), .end = hours(6)}};
   rig.window_opens = kWall;
   EXPECT_EQ(rig.Judged().message,
             "waits for its pullWindow (22:00 to 06:00 UTC), which opens at 2026-08-01T10:00:00Z");
 }
 
-TEST(EvaluateImage, NotLookedAtYet) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, NotLookedAtYet) {
   rig.seen.known = false;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kFactsUnknown, PullState::kNone}));
 }
 
-TEST(EvaluateImage, PresentIsReady) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, PresentIsReady) {
   rig.seen.local = Local{.id = "sha256:a", .digest = "sha256:d", .size_bytes = 5, .aliases = {"r.io/b:v1"}};
   ImageState state = rig.Judged();
   EXPECT_EQ(state.aliases, rig.seen.local->aliases);
@@ -141,8 +139,7 @@ TEST(EvaluateImage, PresentIsReady) {
   EXPECT_EQ(state.pulled_with, PulledWith::kUnknown);
 }
 
-TEST(EvaluateImage, SaysWithWhatItWasPulledOnlyOfWhatWePulled) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, SaysWithWhatItWasPulledOnlyOfWhatWePulled) {
   rig.past = AfterSuccess(
       {}, {.id = "sha256:a", .with = PulledWith::kProvider, .origin = {.credential = "acme"}}, kNow);
   rig.seen.local = Local{.id = "sha256:a"};
@@ -195,8 +192,7 @@ TEST(JudgeVerdicts, OfAnImageThatIsHere) {
 }
 
 // Two sources ask, one for Always and one for Never: both have to be met.
-TEST(EvaluateImage, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefuses) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefuses) {
   rig.seen.local = Local{.id = "sha256:a"};
   rig.has_kubelet = true;
   rig.desired.ready_for = PullPolicy::kAlways;
@@ -206,16 +202,14 @@ TEST(EvaluateImage, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefuses) 
             (Said{false, Phase::kFailing, Reason::kRecordedForOthers, PullState::kNone}));
 }
 
-TEST(EvaluateImage, AnAbsentImageIsAbsentWhateverKubeletSays) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, AnAbsentImageIsAbsentWhateverKubeletSays) {
   rig.has_kubelet = true;
   rig.verdicts = tests::Open();
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
   EXPECT_FALSE(IsReadyFor(rig.Judged(), PullPolicy::kIfNotPresent, true));
 }
 
-TEST(EvaluateImage, RunningShowsBytes) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, RunningShowsBytes) {
   rig.run = plan::RunningPull{
       .started_at = kNow,
       .progress = {
@@ -228,14 +222,12 @@ TEST(EvaluateImage, RunningShowsBytes) {
             (Said{false, Phase::kProgressing, Reason::kUnpacking, PullState::kUnpacking}));
 }
 
-TEST(EvaluateImage, HonestAbsenceOfBytes) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, HonestAbsenceOfBytes) {
   rig.run = plan::RunningPull{.started_at = kNow};
   EXPECT_FALSE(rig.Judged().pull.bytes_known);
 }
 
-TEST(EvaluateImage, DeniedSaysTheRegistrysWordsAndWhenItIsTriedAgain) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, DeniedSaysTheRegistrysWordsAndWhenItIsTriedAgain) {
   rig.past = AfterFailure({}, {.reason = Reason::kAccessDenied, .error = "401 from r.io"}, kNow, 0);
   ImageState state = rig.Judged();
   EXPECT_EQ(Short(state), (Said{false, Phase::kFailing, Reason::kAccessDenied, PullState::kWaiting}));
@@ -245,8 +237,7 @@ TEST(EvaluateImage, DeniedSaysTheRegistrysWordsAndWhenItIsTriedAgain) {
 }
 
 // `wait` and the node gate take what has settled and fails for lost.
-TEST(EvaluateImage, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) {
   rig.past.settled = true;
   EXPECT_TRUE(rig.Judged().settled) << "on its way";
   rig.past = AfterFailure(rig.past, {.reason = Reason::kServerError, .error = "500"}, kNow, 0.5);
@@ -265,15 +256,13 @@ TEST(EvaluateImage, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) {
   EXPECT_TRUE(rig.Judged().settled);
 }
 
-TEST(EvaluateImage, FailedPermanently) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, FailedPermanently) {
   rig.past = AfterFailure({}, {.reason = Reason::kPlatformMismatch, .error = "no match"}, kNow, 0);
   EXPECT_EQ(Short(rig.Judged()),
             (Said{false, Phase::kFailing, Reason::kPlatformMismatch, PullState::kFailed}));
 }
 
-TEST(EvaluateImage, WrongPlatformIsNotPresent) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, WrongPlatformIsNotPresent) {
   rig.seen.local = Local{.id = "sha256:a", .runs_here = false, .platform = "linux/arm64"};
   rig.past.pulled_id = "sha256:a";
   ImageState state = rig.Judged();
@@ -282,8 +271,7 @@ TEST(EvaluateImage, WrongPlatformIsNotPresent) {
   EXPECT_NE(state.message.find("linux/arm64"), std::string::npos);
 }
 
-TEST(EvaluateImage, AnArtifactIsNoImage) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, AnArtifactIsNoImage) {
   rig.seen.local = Local{.id = "sha256:a", .artifact = true};
   rig.past.not_before = kNow + seconds(1);
   ImageState state = rig.Judged();
@@ -292,8 +280,7 @@ TEST(EvaluateImage, AnArtifactIsNoImage) {
   EXPECT_EQ(state.message, "the runtime has an OCI artifact under this name: no container starts from it");
 }
 
-TEST(EvaluateImage, NoRoom) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, NoRoom) {
   rig.no_disk_space = true;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kDiskPressure, PullState::kQueued}));
   constexpr std::uint64_t kGB = 1'000'000'000;
@@ -314,8 +301,7 @@ TEST(EvaluateImage, NoRoom) {
             "filesystem's 100 GB are free, and diskMinFreeBytes keeps 35.0 GB free");
 }
 
-TEST(EvaluateImage, HeldByItsRegistry) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, HeldByItsRegistry) {
   rig.held = Reason::kRateLimited;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kRateLimited, PullState::kQueued}));
   rig.past = AfterFailure({}, {.reason = Reason::kUnreachable, .error = "no route"}, kNow, 0);
@@ -326,16 +312,14 @@ TEST(EvaluateImage, HeldByItsRegistry) {
   EXPECT_EQ(rig.Judged().message, "no route; the next try waits until the disk has room again (DiskFull)");
 }
 
-TEST(EvaluateImage, OtherNodesAskForNothing) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, OtherNodesAskForNothing) {
   rig.selection = Selection::kNotSelected;
   EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kNotSelected, PullState::kNone}));
   EXPECT_FALSE(rig.Judged().applies);
 }
 
 // A node that may need the image is never called ready without it.
-TEST(EvaluateImage, UnknownLabelsAreNotReady) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, UnknownLabelsAreNotReady) {
   rig.selection = Selection::kLabelsUnknown;
   rig.labels_pending = true;
   ImageState state = rig.Judged();
@@ -349,8 +333,7 @@ TEST(EvaluateImage, UnknownLabelsAreNotReady) {
   EXPECT_NE(state.message.find("cannot read the labels of its Node"), std::string::npos) << state.message;
 }
 
-TEST(EvaluateImage, OtherPlatformsAskForNothing) {
-  EntryRig rig;
+TEST_F(ImageEvaluation, OtherPlatformsAskForNothing) {
   rig.selection = Selection::kOtherPlatform;
   EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kOtherPlatform, PullState::kNone}));
 }

@@ -31,8 +31,11 @@ struct Rig {
   }
 };
 
-TEST(LeaseManager, WhatIsLetGoWaitsForThePullThatStillEnds) {
+struct LeaseManagerTest : testing::Test {
   Rig rig;
+};
+
+TEST_F(LeaseManagerTest, WhatIsLetGoWaitsForThePullThatStillEnds) {
   rig.book.Begin("l", "a", rig.now);
   rig.running = {"l"};
   rig.book.ReleaseLease("l");
@@ -43,8 +46,7 @@ TEST(LeaseManager, WhatIsLetGoWaitsForThePullThatStillEnds) {
 }
 
 // Each deletion makes the runtime collect its garbage, which holds up the pulls that still run.
-TEST(LeaseManager, WhatIsDueWaitsForOthersWhilePullsRun) {
-  Rig rig;
+TEST_F(LeaseManagerTest, WhatIsDueWaitsForOthersWhilePullsRun) {
   for (const char* lease : {"l1", "l2", "l3", "l4"}) rig.book.Begin(lease, lease, rig.now);
   rig.running = {"l3", "l4"};
   EXPECT_EQ(rig.Dropped(), Names{});
@@ -61,8 +63,7 @@ TEST(LeaseManager, WhatIsDueWaitsForOthersWhilePullsRun) {
   EXPECT_EQ(rig.Dropped(), (Names{"l4", "l5"})) << "no pull is held up";
 }
 
-TEST(LeaseManager, WhoseBytesAreInTheWayWaitsForNoOther) {
-  Rig rig;
+TEST_F(LeaseManagerTest, WhoseBytesAreInTheWayWaitsForNoOther) {
   for (const char* lease : {"l1", "l2", "l3"}) rig.book.Begin(lease, lease, rig.now);
   rig.running = {"l3"};
   EXPECT_EQ(rig.Dropped(), Names{});
@@ -71,8 +72,7 @@ TEST(LeaseManager, WhoseBytesAreInTheWayWaitsForNoOther) {
 }
 
 // One that is due no more, and is due again, waits anew.
-TEST(LeaseManager, APullThatBeginsAgainStartsTheWaitAnew) {
-  Rig rig;
+TEST_F(LeaseManagerTest, APullThatBeginsAgainStartsTheWaitAnew) {
   for (const char* lease : {"l1", "l2"}) rig.book.Begin(lease, lease, rig.now);
   rig.running = {"l2"};
   EXPECT_EQ(rig.Dropped(), Names{});
@@ -87,8 +87,7 @@ TEST(LeaseManager, APullThatBeginsAgainStartsTheWaitAnew) {
 }
 
 // The loop must not turn all the time for it.
-TEST(LeaseManager, AFailedDropOfWhatWaitedIsNoTurnOfItsOwn) {
-  Rig rig;
+TEST_F(LeaseManagerTest, AFailedDropOfWhatWaitedIsNoTurnOfItsOwn) {
   for (const char* lease : {"l1", "l2"}) rig.book.Begin(lease, lease, rig.now);
   rig.running = {"l2"};
   EXPECT_EQ(rig.Dropped(), Names{});
@@ -98,8 +97,7 @@ TEST(LeaseManager, AFailedDropOfWhatWaitedIsNoTurnOfItsOwn) {
   EXPECT_EQ(rig.book.NextTurn(rig.now), base::TimePoint::max());
 }
 
-TEST(LeaseManager, AFailedDropIsRepeatedLater) {
-  Rig rig;
+TEST_F(LeaseManagerTest, AFailedDropIsRepeatedLater) {
   rig.book.Begin("l", "a", rig.now);
   for (base::Duration wait : {seconds(1), seconds(2), seconds(4)}) {
     ASSERT_TRUE(rig.Next());
@@ -113,8 +111,7 @@ TEST(LeaseManager, AFailedDropIsRepeatedLater) {
   EXPECT_EQ(rig.Dropped(), Names{"l"});
 }
 
-TEST(LeaseManager, APullThatBeginsMeanwhileKeepsItInTheBook) {
-  Rig rig;
+TEST_F(LeaseManagerTest, APullThatBeginsMeanwhileKeepsItInTheBook) {
   rig.book.Begin("l", "a", rig.now);
   auto work = tests::Must(rig.Next());
   rig.book.Begin("l", "a", rig.now);
@@ -122,8 +119,7 @@ TEST(LeaseManager, APullThatBeginsMeanwhileKeepsItInTheBook) {
   EXPECT_EQ(rig.Dropped(), Names{"l"});
 }
 
-TEST(LeaseManager, WhoseEntryNeedsNothingMoreGoes) {
-  Rig rig;
+TEST_F(LeaseManagerTest, WhoseEntryNeedsNothingMoreGoes) {
   rig.uses = {{"a", IdleLeaseUse::kHoldsBytes}, {"b", IdleLeaseUse::kNoBytesSeen}};
   rig.book.Begin("la", "a", rig.now);
   rig.book.Begin("lb", "b", rig.now);
@@ -132,8 +128,7 @@ TEST(LeaseManager, WhoseEntryNeedsNothingMoreGoes) {
   EXPECT_EQ(rig.Dropped(), Names{"la"});
 }
 
-TEST(LeaseManager, WhatKeepsBytesOrRunsIsRenewed) {
-  Rig rig;
+TEST_F(LeaseManagerTest, WhatKeepsBytesOrRunsIsRenewed) {
   rig.uses = {
       {"a", IdleLeaseUse::kHoldsBytes}, {"b", IdleLeaseUse::kNoBytesSeen}, {"c", IdleLeaseUse::kNoBytesSeen}};
   for (const char* name : {"a", "b", "c"}) rig.book.Begin(std::string("l") + name, name, rig.now);
@@ -148,8 +143,7 @@ TEST(LeaseManager, WhatKeepsBytesOrRunsIsRenewed) {
 }
 
 // Others wait for the room of its bytes, and nobody for that of the other one.
-TEST(LeaseManager, BytesThatAreInTheWayGoAtOnce) {
-  Rig rig;
+TEST_F(LeaseManagerTest, BytesThatAreInTheWayGoAtOnce) {
   for (bool for_disk_space : {false, true, false}) {
     rig.book.Begin("l", "a", rig.now);
     rig.book.ReleaseLease("l", for_disk_space ? cri::LeaseDeletion::kSync : cri::LeaseDeletion::kAsync);
@@ -161,8 +155,7 @@ TEST(LeaseManager, BytesThatAreInTheWayGoAtOnce) {
 }
 
 // The runtime still ends its part of a pull whose call was cancelled.
-TEST(LeaseManager, GoesNotBeforeItsTime) {
-  Rig rig;
+TEST_F(LeaseManagerTest, GoesNotBeforeItsTime) {
   rig.book.Begin("l", "a", rig.now);
   EXPECT_EQ(rig.book.NextTurn(rig.now), base::TimePoint::max());
   rig.book.ReleaseLease("l", cri::LeaseDeletion::kSync, rig.now + seconds(1));
@@ -201,8 +194,7 @@ TEST(UpdateLeases, CallsThatFailAreToBeRepeated) {
   }
 }
 
-TEST(LeaseManager, LeftoversAreSearchedForUntilThatWorked) {
-  Rig rig;
+TEST_F(LeaseManagerTest, LeftoversAreSearchedForUntilThatWorked) {
   EXPECT_FALSE(rig.Next());
   auto work = rig.Next(true);
   ASSERT_TRUE(work && work->list);
@@ -216,8 +208,7 @@ TEST(LeaseManager, LeftoversAreSearchedForUntilThatWorked) {
   EXPECT_TRUE(rig.Next(true));
 }
 
-TEST(LeaseManager, WithoutTheApiThereIsNothingToDo) {
-  Rig rig;
+TEST_F(LeaseManagerTest, WithoutTheApiThereIsNothingToDo) {
   rig.book.Begin("l", "a", rig.now);
   ASSERT_TRUE(rig.Next());
   rig.book.Handle({.unsupported = true, .failed = true}, rig.now);
