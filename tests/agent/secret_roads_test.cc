@@ -141,11 +141,9 @@ class SecretRoads : public tests::RegistryWorld {
         {"variable of an exec plugin", [](const std::string& secret) { DecodedExecVariable(secret); }},
         {"token of a service account",
          [this](const std::string& secret) {
-           registry_.Answer([secret](const WireRequest&) {
-             return FakeReply{.status = 201,
-                              .body = R"({"status":{"expirationTimestamp":"2036-01-01T00:00:00Z","token":)" +
-                                      Quoted(secret) + "}}"};
-           });
+           registry_.Always({.status = 201,
+                             .body = R"({"status":{"expirationTimestamp":"2036-01-01T00:00:00Z","token":)" +
+                                     Quoted(secret) + "}}"});
            kube::Identity identity({.server = "http://" + registry_.address()}, clock_);
            const auto api = kube::MakeHttpApi(http_, identity, clock_);
            EXPECT_TRUE(api->CreateToken({}, "ns", "sa", "audience", 600));
@@ -194,10 +192,8 @@ class SecretRoads : public tests::RegistryWorld {
   std::vector<Road> Roads() {
     auto registry = [this](int status) {
       return [this, status](const std::string& text) {
-        registry_.Answer([status, text](const WireRequest&) {
-          return FakeReply{.status = status,
-                           .body = R"({"errors":[{"code":"E","message":)" + Quoted(text) + "}]}"};
-        });
+        registry_.Always(
+            {.status = status, .body = R"({"errors":[{"code":"E","message":)" + Quoted(text) + "}]}"});
         Make();
         return AskFake("app:v1").message;
       };
@@ -225,9 +221,8 @@ class SecretRoads : public tests::RegistryWorld {
            });
            if (!is_name || label.size() > 63) return std::string();
            const std::string port = registry_.address().substr(registry_.address().rfind(':'));
-           registry_.Answer([target = "http://" + label + ".localhost" + port + "/v2/"](const WireRequest&) {
-             return FakeReply{.status = 307, .headers = {{"Location", target}}};
-           });
+           registry_.Always(
+               {.status = 307, .headers = {{"Location", "http://" + label + ".localhost" + port + "/v2/"}}});
            Make();
            return AskFake("app:v1").message;
          }},

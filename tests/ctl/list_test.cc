@@ -426,10 +426,7 @@ TEST_F(LockOfARegistry, WhatOnlyContainerdRefusesIsAWarningForCrio) {
 
 // containerd resolves by HEAD, and CRI-O does not send it.
 TEST_F(LockOfARegistry, AHeadThatIsRefusedIsNoErrorForCrio) {
-  registry_.Answer([](const tests::WireRequest& request) -> std::optional<tests::FakeReply> {
-    if (request.method != "HEAD") return std::nullopt;
-    return tests::FakeReply{.status = 501};
-  });
+  registry_.AnswerHead({.status = 501});
   EXPECT_EQ(LockOf({}, NodeRuntime::kContainerd).exit, kUnreachable);
   EXPECT_EQ(LockOf({}, NodeRuntime::kCrio).exit, kOk);
   EXPECT_TRUE(locked());

@@ -43,10 +43,6 @@ class WatchTest : public testing::Test {
     options_.webhook_file = dir_.Write("url", "http://" + hook_.address() + "/services/SECRET\n");
     options_.once = true;
   }
-  void HookAnswers(int status) {
-    hook_.Answer(
-        [status](const WireRequest&) -> std::optional<FakeReply> { return FakeReply{.status = status}; });
-  }
   Ran Watch(const base::Call& call = {}) {
     auto get_env = [this](const char* name) {
       auto found = environment_.find(name);
@@ -78,7 +74,7 @@ class WatchTest : public testing::Test {
 };
 
 TEST_F(WatchTest, AFailingNodeIsOneRequestWithASignature) {
-  HookAnswers(200);
+  hook_.Always({.status = 200});
   options_.secret_file = dir_.Write("key", "k3y\n");
   EXPECT_TRUE(Prints(Watch(), kOk, "told of 1 failing node and 0 that recovered"));
   ASSERT_EQ(hook_.requests().size(), 1U);
@@ -91,7 +87,7 @@ TEST_F(WatchTest, AFailingNodeIsOneRequestWithASignature) {
 }
 
 TEST_F(WatchTest, AWebhookThatRefusesIsNamedWithoutItsUrl) {
-  HookAnswers(500);
+  hook_.Always({.status = 500});
   Ran ran = Watch();
   EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_EQ(ran.err, "prefetchctl: the webhook answers 500\n");
@@ -115,7 +111,7 @@ TEST_F(WatchTest, ARefusedNoticeIsSentOnceMoreInTheNextRound) {
 
 TEST_F(WatchTest, AWebhookThatRejectsItsUrlEndsTheWatch) {
   for (int status : {401, 403, 404, 410}) {
-    HookAnswers(status);
+    hook_.Always({.status = status});
     EXPECT_EQ(Rounds(2), (Ran{kNegative, "",
                               "prefetchctl: the webhook answers " + std::to_string(status) +
                                   ": correct the URL in --webhook-file, and start again\n"}));
@@ -123,7 +119,7 @@ TEST_F(WatchTest, AWebhookThatRejectsItsUrlEndsTheWatch) {
 }
 
 TEST_F(WatchTest, TheProxyOfTheEnvironmentGetsTheNews) {
-  HookAnswers(200);
+  hook_.Always({.status = 200});
   options_.webhook_file = dir_.Write("url", "http://hook.example.test/SECRET\n");
   environment_["HTTP_PROXY"] = "http://" + hook_.address();
   Ran ran = Watch();
@@ -132,7 +128,7 @@ TEST_F(WatchTest, TheProxyOfTheEnvironmentGetsTheNews) {
 }
 
 TEST_F(WatchTest, ANodeThatIsDeadOrLacksItsAgentForALookIsNotToldAgain) {
-  HookAnswers(200);
+  hook_.Always({.status = 200});
   api_.node(1).labels["node-role.kubernetes.io/control-plane"] = "";
   Ran ran = Rounds(5, [&](int look) {
     // The nodes of this look have been listed.
@@ -189,7 +185,7 @@ TEST_F(WatchTest, AnApiServerThatIsAwayIsAskedAgain) {
 }
 
 TEST_F(WatchTest, NodesWithoutAgentsAreNotedOnce) {
-  HookAnswers(200);
+  hook_.Always({.status = 200});
   api_.Add("control");
   api_.node(2).labels["node-role.kubernetes.io/control-plane"] = "";
   EXPECT_EQ(Rounds(2).err,

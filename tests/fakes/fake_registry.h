@@ -55,6 +55,19 @@ class FakeRegistry {
   // Answers instead of everything else, for requests that it gives a reply to. Runs on a connection's thread.
   using Override = std::function<std::optional<FakeReply>(const WireRequest&)>;
   void Answer(Override override);
+  // The same to every request; to those for a path; to those for another one; and to those by HEAD.
+  void Always(const FakeReply& reply) {
+    AnswerWhere([](auto&) { return true; }, reply);
+  }
+  void AnswerFor(const std::string& path, const FakeReply& reply) {
+    AnswerWhere([path](auto& request) { return request.path() == path; }, reply);
+  }
+  void AnswerAllBut(const std::string& path, const FakeReply& reply) {
+    AnswerWhere([path](auto& request) { return request.path() != path; }, reply);
+  }
+  void AnswerHead(const FakeReply& reply) {
+    AnswerWhere([](auto& request) { return request.method == "HEAD"; }, reply);
+  }
 
   // Returns all requests, in order.
   std::vector<WireRequest> requests() const;
@@ -63,6 +76,10 @@ class FakeRegistry {
   void Forget();
 
  private:
+  template <typename Which>
+  void AnswerWhere(Which which, const FakeReply& reply) {
+    Answer([=](const WireRequest& request) { return which(request) ? std::optional(reply) : std::nullopt; });
+  }
   bool Serve(const WireRequest& request, int fd);
   FakeReply Reply(const WireRequest& request) PREFETCH_EXCLUDES(mutex_);
   FakeReply Manifest(const WireRequest& request) PREFETCH_REQUIRES(mutex_);

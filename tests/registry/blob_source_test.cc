@@ -80,12 +80,7 @@ class BlobSourceTest : public tests::RegistryWorld {
       return Serve(request);
     });
   }
-  void AnswerBlobs(const FakeReply& reply) {
-    registry_.Answer([reply](const WireRequest& request) -> std::optional<FakeReply> {
-      if (!IsBlob(request)) return std::nullopt;
-      return reply;
-    });
-  }
+  void AnswerBlobs(const FakeReply& reply) { registry_.AnswerFor("/v2/team/app/blobs/" + kDigest, reply); }
 };
 
 TEST_F(BlobSourceTest, AManifestComesAsItIs) {
@@ -119,14 +114,12 @@ TEST_F(BlobSourceTest, AnIndexComesWithTheManifestOfThisPlatform) {
 }
 
 TEST_F(BlobSourceTest, AManifestThatDoesNotMatchItsDigestIsRefused) {
-  registry_.Answer([](const WireRequest&) {
-    return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}},
-                     .body = R"({"layers":[]})"};
-  });
+  registry_.Always(
+      {.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}, .body = R"({"layers":[]})"});
   EXPECT_EQ(Manifest(App()).error().code(), Code::kInvalidArgument);
   auto by_digest = App();
   by_digest.reference = tests::Ref(registry_.address() + "/team/app@sha256:" + std::string(64, 'b'));
-  registry_.Answer([](const WireRequest&) { return FakeReply{.body = R"({"layers":[]})"}; });
+  registry_.Always({.body = R"({"layers":[]})"});
   EXPECT_EQ(Manifest(by_digest).error().code(), Code::kInvalidArgument);
 }
 
@@ -291,9 +284,7 @@ TEST_F(BlobSourceTest, TheLimitOfATokenServiceIsItsRegistrys) {
 
 TEST_F(BlobSourceTest, TheLimitOfAStoreIsNotTheRegistrys) {
   tests::FakeRegistry store;
-  store.Answer([](const WireRequest&) {
-    return FakeReply{.status = 429, .headers = {{"Retry-After", "3600"}}};
-  });
+  store.Always({.status = 429, .headers = {{"Retry-After", "3600"}}});
   AnswerBlobs({.status = 307, .headers = {{"Location", "http://" + store.address() + "/signed"}}});
   EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
   EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
@@ -301,7 +292,7 @@ TEST_F(BlobSourceTest, TheLimitOfAStoreIsNotTheRegistrys) {
 
 TEST_F(BlobSourceTest, AStoreThatItRedirectsToGetsNoLoginAndIsAskedAtOnceTheNextTime) {
   tests::FakeRegistry store;
-  store.Answer([](const WireRequest& request) -> std::optional<FakeReply> { return Serve(request); });
+  store.Answer(Serve);
   registry_.DemandPassword("me", "secret");
   registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
     if (!IsBlob(request) || !request.headers.Has("Authorization")) return std::nullopt;
@@ -320,7 +311,7 @@ TEST_F(BlobSourceTest, AStoreThatItRedirectsToGetsNoLoginAndIsAskedAtOnceTheNext
     EXPECT_EQ(request.path(), "/signed");
   }
   // The signature expires: the registry is asked for a new one.
-  store.Answer([](const WireRequest&) { return FakeReply{.status = 403}; });
+  store.Always({.status = 403});
   HaveBlob();
   EXPECT_EQ(*Bytes(app, 5, 7), "56");
   store.Forget();
@@ -332,7 +323,7 @@ TEST_F(BlobSourceTest, AStoreThatItRedirectsToGetsNoLoginAndIsAskedAtOnceTheNext
 // The caller has that piece, so a request to the registry would bring it twice.
 TEST_F(BlobSourceTest, ADeclinedPieceOfAStoreDoesNotComeAgain) {
   tests::FakeRegistry store;
-  store.Answer([](const WireRequest& request) -> std::optional<FakeReply> { return Serve(request); });
+  store.Answer(Serve);
   AnswerBlobs({.status = 307, .headers = {{"Location", "http://" + store.address() + "/signed"}}});
   EXPECT_EQ(*Bytes(App()), "234");
   enough_ = 1;
@@ -374,18 +365,15 @@ TEST_F(MirroredBlobTest, TheMirrorComesFirstAndTheRegistryAfterIt) {
     options.hosts.runtime = {.containerd_version = "2.1.0", .config_path = dir_ / "certs"};
     return options;
   }());
-  mirror_.Answer([](const WireRequest& request) -> std::optional<FakeReply> { return Serve(request); });
+  mirror_.Answer(Serve);
   registry_.Forget();
   EXPECT_EQ(*Bytes(App()), "234");
   EXPECT_EQ(registry_.requests().size(), 0U);
 }
 
 TEST_F(MirroredBlobTest, TheNextServerGoesOnWhereTheFirstBrokeOff) {
-  mirror_.Answer([](const WireRequest&) {
-    return FakeReply{.raw =
-                         "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 2-6/10\r\n"
-                         "Content-Length: 5\r\n\r\n23"};
-  });
+  mirror_.Always({.raw = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 2-6/10\r\n"
+                         "Content-Length: 5\r\n\r\n23"});
   EXPECT_EQ(*Bytes(App(), 2, 7), "23456");
   ASSERT_EQ(registry_.requests().size(), 1U);
   EXPECT_EQ(registry_.requests().back().headers.Get("Range"), "bytes=4-6");
@@ -458,7 +446,7 @@ TEST_F(BlobSourceTest, AServerThatIsBusyForAMomentIsAskedOnceMore) {
 }
 
 TEST_F(BlobSourceTest, AStopEndsIt) {
-  registry_.Answer([](const WireRequest&) { return FakeReply{.never = true}; });
+  registry_.Always({.never = true});
   std::stop_source stop;
   stop.request_stop();
   Make();

@@ -16,12 +16,6 @@ using Lines = std::vector<std::string>;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// "/v2/" is there, as on every registry; the manifest is what a test says.
-std::optional<FakeReply> ForManifests(const WireRequest& request, const FakeReply& reply) {
-  if (request.path() == "/v2/") return std::nullopt;
-  return reply;
-}
-
 struct AnswerCase {
   std::string name;
   FakeReply reply;
@@ -32,7 +26,7 @@ struct AnswerCase {
 class AnswerTest : public tests::RegistryWorld, public testing::WithParamInterface<AnswerCase> {};
 
 TEST_P(AnswerTest, Table) {
-  registry_.Answer([](const WireRequest& request) { return ForManifests(request, GetParam().reply); });
+  registry_.AnswerAllBut("/v2/", GetParam().reply);
   auto answer = AskFake("app:v1");
   EXPECT_EQ(Word(answer), GetParam().expect);
   EXPECT_EQ(registry_.lines().size(), GetParam().requests);
@@ -113,11 +107,7 @@ class ClientAnswerTest : public tests::RegistryWorld {};
 
 TEST_F(ClientAnswerTest, WhereHeadDoesNotWorkGetDoesForADay) {
   std::string digest = registry_.Put("app", "v1");
-  int status = 405;
-  registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
-    if (request.method != "HEAD") return std::nullopt;
-    return FakeReply{.status = status};
-  });
+  registry_.AnswerHead({.status = 405});
   EXPECT_EQ(AskFake("app:v1").digest, digest);
   EXPECT_EQ(AskFake("app:v1").digest, digest);
   EXPECT_EQ(registry_.lines(),
@@ -125,7 +115,7 @@ TEST_F(ClientAnswerTest, WhereHeadDoesNotWorkGetDoesForADay) {
   clock_.Advance(std::chrono::hours(24));
   EXPECT_EQ(AskFake("app:v1").requests, 2);
   // containerd does not try GET then.
-  status = 501;
+  registry_.AnswerHead({.status = 501});
   Make();
   EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status501");
 }
@@ -133,7 +123,7 @@ TEST_F(ClientAnswerTest, WhereHeadDoesNotWorkGetDoesForADay) {
 TEST_F(ClientAnswerTest, WithoutADigestHeaderTheManifestItselfIsTaken) {
   std::string body = R"({"schemaVersion":2})";
   FakeReply reply{.headers = {{"Content-Type", "application/vnd.oci.image.manifest.v1+json"}}, .body = body};
-  registry_.Answer([&](const WireRequest& request) { return ForManifests(request, reply); });
+  registry_.AnswerAllBut("/v2/", reply);
   auto answer = AskFake("app:v1");
   EXPECT_EQ(answer.digest, "sha256:" + base::Sha256Hex(body));
   EXPECT_EQ(answer.requests, 2);
@@ -171,21 +161,17 @@ TEST_F(ClientAnswerTest, HeadersOfManifestsThatContainerdDoesNotTake) {
   };
   for (const auto& row : rows) {
     Make();
-    registry_.Answer([&](const WireRequest& request) {
-      return ForManifests(request, {.headers = {{"Content-Type", row.type},
+    registry_.AnswerAllBut("/v2/", {.headers = {{"Content-Type", row.type},
                                                 {"Docker-Content-Digest", row.digest},
                                                 {"Content-Length", row.length}}});
-    });
     EXPECT_EQ(Word(AskFake("app:v1")), row.expect) << row.type << " " << row.digest << " " << row.length;
   }
   ClientOptions crio = tests::QuickOptions();
   crio.registries = std::make_shared<const RegistriesConf>(RegistriesConf());
   Make(crio);
-  registry_.Answer([&](const WireRequest& request) {
-    return ForManifests(request, {.headers = {{"Content-Type", "application/json"},
+  registry_.AnswerAllBut("/v2/", {.headers = {{"Content-Type", "application/json"},
                                               {"Docker-Content-Digest", digest},
                                               {"Content-Length", "9"}}});
-  });
   EXPECT_NE(Word(AskFake("app:v1")), "Indeterminate NoManifest");
 }
 
@@ -237,10 +223,8 @@ TEST_F(ClientAnswerTest, AManifestBeyondOurLimitsIsLeftToAPull) {
   std::string many = "[0";
   for (int i = 0; i < 1 << 17; i++) many += ",0";
   for (const std::string& value : {deep, many + "]", std::string("1e999")}) {
-    registry_.Answer([&](const WireRequest& request) {
-      return ForManifests(request, {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
+    registry_.AnswerAllBut("/v2/", {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
                                     .body = "{\"a\":" + value + "}"});
-    });
     Make();
     const auto answer = AskFake("app:v1");
     EXPECT_EQ(Word(answer), "Indeterminate TooLong") << answer.message;
@@ -268,23 +252,18 @@ TEST_F(ClientAnswerTest, APredictionSendsItsHeadThoughAnotherImagesHeadFailed) {
 TEST_F(ClientAnswerTest, AServerBehindARedirectThatAsksForCredentials) {
   tests::FakeRegistry other;
   other.DemandPassword("me", "secret");
-  registry_.Answer([&](const WireRequest& request) {
-    return ForManifests(
-        request,
-        {.status = 307, .headers = {{"Location", "http://" + other.address() + "/v2/app/manifests/v1"}}});
-  });
+  registry_.AnswerAllBut(
+      "/v2/",
+      {.status = 307, .headers = {{"Location", "http://" + other.address() + "/v2/app/manifests/v1"}}});
   auto answer = AskFake("app:v1");
   EXPECT_EQ(Word(answer), "Indeterminate CredentialsWithheld");
   EXPECT_TRUE(answer.only_by_pull);
 }
 
 TEST_F(ClientAnswerTest, AnotherDigestThanWasAskedFor) {
-  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
-    if (request.path() == "/v2/") return std::nullopt;
-    return FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.manifest.v1+json"},
-                                 {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}},
-                     .body = "{}"};
-  });
+  registry_.AnswerAllBut("/v2/", {.headers = {{"Content-Type", "application/vnd.oci.image.manifest.v1+json"},
+                                              {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}},
+                                  .body = "{}"});
   EXPECT_EQ(Word(AskFake("app@sha256:" + std::string(64, 'b'))), "Indeterminate DigestMismatch");
 }
 
@@ -294,16 +273,13 @@ TEST_F(ClientAnswerTest, WhatOnlyGetWouldGiveIsNoGoodAnswer) {
   for (auto [status, word] :
        {std::pair<int, std::string>{400, "ServerError BadRequest"}, {403, "AccessDenied Forbidden"}}) {
     Make();
-    registry_.Answer([status = status](const WireRequest& request) -> std::optional<FakeReply> {
-      if (request.method != "HEAD") return std::nullopt;
-      return FakeReply{.status = status};
-    });
+    registry_.AnswerHead({.status = status});
     EXPECT_EQ(Word(AskFake("app:v1")), word);
   }
 }
 
 TEST_F(ClientAnswerTest, Who404sEverythingIsNoRegistry) {
-  registry_.Answer([](const WireRequest&) { return FakeReply{.status = 404}; });
+  registry_.Always({.status = 404});
   EXPECT_EQ(Word(AskFake("app:v1")), "ServerError NotARegistry");
   // A host that asks for a password at /v2/ is one. The client does not ask it again within the hour.
   Make();
@@ -332,10 +308,8 @@ TEST_F(ClientAnswerTest, RetryAfterInItsForms) {
        {std::string("90"), std::string("Fri, 20 Nov 2026 08:01:30 GMT"),
         std::string("Friday, 20-Nov-26 08:01:30 GMT"), std::string("Fri Nov 20 08:01:30 2026")}) {
     Make();
-    registry_.Answer([&](const WireRequest&) {
-      return FakeReply{.status = 429,
-                       .headers = {{"Date", "Fri, 20 Nov 2026 08:00:00 GMT"}, {"Retry-After", wait}}};
-    });
+    registry_.Always(
+        {.status = 429, .headers = {{"Date", "Fri, 20 Nov 2026 08:00:00 GMT"}, {"Retry-After", wait}}});
     auto answer = AskFake("app:v1");
     EXPECT_EQ(Word(answer), "RateLimited");
     EXPECT_EQ(answer.retry_after, milliseconds(90'000)) << wait;
@@ -372,7 +346,7 @@ TEST_F(ClientAnswerTest, WhatDockerHubSaysOfPullsComesWithItsAnswer) {
 }
 
 TEST_F(ClientAnswerTest, AfterFiveFailuresAServerIsLeftAlone) {
-  registry_.Answer([](const WireRequest&) { return FakeReply{.status = 500}; });
+  registry_.Always({.status = 500});
   for (int i = 0; i < 5; i++) EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status500");
   EXPECT_EQ(Word(AskFake("app:v1")), "Unreachable CircuitOpen");
   EXPECT_EQ(registry_.lines().size(), 5U);
@@ -387,7 +361,7 @@ TEST_F(ClientAnswerTest, WithoutTheCircuitItIsAskedEachTime) {
   auto options = tests::QuickOptions();
   options.circuit = false;
   Make(options);
-  registry_.Answer([](const WireRequest&) { return FakeReply{.status = 500}; });
+  registry_.Always({.status = 500});
   for (int i = 0; i < 9; i++) EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status500");
   registry_.Put("app", "v1");
   registry_.Answer(nullptr);
@@ -404,7 +378,7 @@ TEST_F(ClientAnswerTest, SilenceAndDripping) {
   options.times.retries.clear();
   options.times.request = milliseconds(200);
   Make(options);
-  registry_.Answer([](const WireRequest&) { return FakeReply{.never = true}; });
+  registry_.Always({.never = true});
   EXPECT_EQ(Word(AskFake("app:v1")), "Unreachable Timeout");
 
   options.times.request = seconds(15);
@@ -416,7 +390,7 @@ TEST_F(ClientAnswerTest, SilenceAndDripping) {
 }
 
 TEST_F(ClientAnswerTest, AStopAndADeadline) {
-  registry_.Answer([](const WireRequest&) { return FakeReply{.never = true}; });
+  registry_.Always({.never = true});
   Make();
   std::stop_source stop;
   std::thread stopper([&] {
@@ -499,9 +473,7 @@ TEST_F(ClientAnswerTest, TenRedirectsAreOneTooMany) {
 
 TEST_F(ClientAnswerTest, CookiesAreNotKept) {
   registry_.Put("app", "v1");
-  registry_.Answer([](const WireRequest&) {
-    return FakeReply{.status = 500, .headers = {{"Set-Cookie", "a=b"}}};
-  });
+  registry_.Always({.status = 500, .headers = {{"Set-Cookie", "a=b"}}});
   (void)AskFake("app:v1");
   registry_.Answer(nullptr);
   (void)AskFake("app:v1");

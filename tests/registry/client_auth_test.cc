@@ -24,13 +24,6 @@ class ClientAuthTest : public tests::RegistryWorld {
   }
   std::string Realm() const { return "http://" + registry_.address() + "/token"; }
   std::vector<image::AuthConfig> Me() const { return {User("me", "secret")}; }
-  // Every request but those for tokens gets this.
-  void Always(const FakeReply& reply) {
-    registry_.Answer([reply](const WireRequest& request) -> std::optional<FakeReply> {
-      if (request.path() == "/token") return std::nullopt;
-      return reply;
-    });
-  }
   std::size_t Count(const std::string& beginning) const {
     std::size_t count = 0;
     for (const std::string& line : registry_.lines()) count += line.starts_with(beginning) ? 1 : 0;
@@ -59,7 +52,7 @@ TEST_F(ClientAuthTest, WhatIsWrongWithAChallenge) {
   };
   for (const auto& row : rows) {
     Make();
-    Always(row.reply);
+    registry_.AnswerAllBut("/token", row.reply);
     image::RegistryAnswer answer = AskFake("app:v1", Me());
     EXPECT_EQ(Word(answer), row.answer) << row.reply.headers.Get("WWW-Authenticate").value_or("");
     // A challenge that the agent does not answer says nothing about the image: a pull decides.
@@ -116,7 +109,7 @@ TEST_F(ClientAuthTest, AnIdentityCostsFourRequestsAtMost) {
 
 TEST_F(ClientAuthTest, ATokenServiceOnAnAddressThatIsNotMeant) {
   // The registry stands on loopback, and so may its token service; not on a link-local address.
-  Always(Challenge("Bearer realm=\"https://169.254.169.254/token\""));
+  registry_.AnswerAllBut("/token", Challenge("Bearer realm=\"https://169.254.169.254/token\""));
   EXPECT_EQ(Word(AskFake("app:v1")), "Indeterminate UntrustedRealm");
 }
 
@@ -207,7 +200,7 @@ TEST_F(ClientAuthTest, ARealmOfSomebodyElseGetsNoPasswordUnlessTheOperatorSaysSo
     return Word(Ask("localhost:" + std::to_string(registry_.port()) + "/app:v1", Me()));
   };
   EXPECT_EQ(ask(tests::QuickOptions()), "Moved");
-  Always(Challenge("Bearer realm=\"https://auth.invalid/token\""));
+  registry_.AnswerAllBut("/token", Challenge("Bearer realm=\"https://auth.invalid/token\""));
   EXPECT_EQ(ask(tests::QuickOptions()), "Indeterminate UntrustedRealm");
   auto named = tests::QuickOptions();
   named.trusted_realms = {"auth.invalid"};
@@ -280,10 +273,7 @@ TEST_F(ClientAuthTest, ATokenThatIsRefusedBeforeItsEndIsReplacedOnce) {
   EXPECT_EQ(registry_.lines().size(), 3U);  // refused, token, again
   // A registry that refuses every token is asked twice and no more.
   registry_.Forget();
-  registry_.Answer([this](const WireRequest& request) -> std::optional<FakeReply> {
-    if (request.path() == "/token") return std::nullopt;
-    return Challenge("Bearer realm=\"" + Realm() + "\",error=\"invalid_token\"");
-  });
+  registry_.AnswerAllBut("/token", Challenge("Bearer realm=\"" + Realm() + "\",error=\"invalid_token\""));
   EXPECT_EQ(Word(AskFake("app:v1", Me())), "AccessDenied BadCredentials");
   EXPECT_EQ(registry_.lines().size(), 3U);
 }
@@ -333,7 +323,7 @@ TEST_F(ClientAuthTest, CredentialsInOrderTheNextOnlyWhereOneWasRefused) {
   EXPECT_EQ(Count("GET /token"), 5U);
   // An answer that is no refusal ends the tries.
   Make();
-  Always({.status = 500});
+  registry_.AnswerAllBut("/token", {.status = 500});
   registry_.Forget();
   EXPECT_EQ(Word(AskFake("app:v1", many)), "ServerError Status500");
   EXPECT_EQ(registry_.lines().size(), 1U);
@@ -459,10 +449,7 @@ class TokenServiceTest : public ClientAuthTest, public testing::WithParamInterfa
 TEST_P(TokenServiceTest, Table) {
   registry_.Put("app", "v1");
   registry_.DemandToken(Realm());
-  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
-    if (request.path() != "/token") return std::nullopt;
-    return GetParam().reply;
-  });
+  registry_.AnswerFor("/token", GetParam().reply);
   EXPECT_EQ(Word(AskFake("app:v1")), GetParam().anonymous);
   Make();
   auto answer = AskFake("app:v1", Me());
@@ -500,10 +487,7 @@ TEST_ROWS(TokenService, TokenServiceTest,
 TEST_F(ClientAuthTest, RateLimitedTokensAreNotAskedForAgainBeforeTheirTime) {
   registry_.Put("app", "v1");
   registry_.DemandToken(Realm());
-  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
-    if (request.path() != "/token") return std::nullopt;
-    return FakeReply{.status = 429, .headers = {{"Retry-After", "120"}}};
-  });
+  registry_.AnswerFor("/token", {.status = 429, .headers = {{"Retry-After", "120"}}});
   EXPECT_EQ(AskFake("app:v1").retry_after, std::chrono::milliseconds(120'000));
   registry_.Forget();
   auto held = AskFake("app:v1");

@@ -34,9 +34,6 @@ class ClientMirrorTest : public tests::RegistryWorld {
   static std::string Table(const FakeRegistry& mirror, const std::string& keys = "") {
     return "[host.\"http://" + mirror.address() + "\"]\n" + keys;
   }
-  static FakeRegistry::Override Always(int status) {
-    return [status](const WireRequest&) { return FakeReply{.status = status}; };
-  }
 
   tests::TempDir dir_;
   FakeRegistry one_, two_;
@@ -77,13 +74,10 @@ TEST_P(ChainTest, TheRegistrysOwnWordCounts) {
   std::string mirror = row.mirror == 0 ? "[host.\"http://127.0.0.1:1\"]\n" : Table(one_);
   std::string server = row.own == 0 ? "server = \"http://127.0.0.1:2\"\n" : "";
   Hosts(server + mirror);
-  if (row.mirror != 0) one_.Answer(Always(row.mirror));
+  if (row.mirror != 0) one_.Always({.status = row.mirror});
   registry_.Put("app", "v1");
   if (row.own != 200) {
-    registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
-      if (request.path() == "/v2/") return std::nullopt;
-      return FakeReply{.status = row.own};
-    });
+    registry_.AnswerAllBut("/v2/", {.status = row.own});
   }
   EXPECT_EQ(Word(AskFake("app:v1")), row.expect);
 }
@@ -107,11 +101,9 @@ TEST_F(ClientMirrorTest, AMirrorsManifestThatContainerdDoesNotTakeEndsThePull) {
   const std::string type = "application/vnd.oci.image.manifest.v1+json";
   Hosts(Table(one_));
   auto mirror = [&](const std::string& of_type, const std::string& named, const std::string& length) {
-    one_.Answer([=](const WireRequest&) {
-      return FakeReply{.headers = {{"Content-Type", of_type},
-                                   {"Docker-Content-Digest", named},
-                                   {"Content-Length", length}}};
-    });
+    one_.Always(
+        {.headers = {
+             {"Content-Type", of_type}, {"Docker-Content-Digest", named}, {"Content-Length", length}}});
     return Word(AskFake("app:v1"));
   };
   EXPECT_EQ(mirror("application/json", digest, "9"), "Indeterminate NoManifest");
@@ -161,9 +153,7 @@ TEST_F(ClientMirrorTest, AMirrorThatAsksForALoginLeavesAPredictionToAPull) {
     return AskFakeForManifest("app:v1", std::move(credentials));
   };
   for (const char* keys : {"", "capabilities = [\"pull\"]\n"}) {
-    one_.Answer([](const WireRequest&) {
-      return FakeReply{.status = 401, .headers = {{"WWW-Authenticate", "Basic realm=\"x\""}}};
-    });
+    one_.Always({.status = 401, .headers = {{"WWW-Authenticate", "Basic realm=\"x\""}}});
     Hosts(Table(one_, keys));
     auto answer = ask({User("me", "secret")});
     EXPECT_EQ(Word(answer), "Indeterminate CredentialsWithheld") << keys;
@@ -217,9 +207,7 @@ TEST_F(ClientMirrorTest, HeadersGoToTheirHostAndItsTokenServiceAndNobodyElse) {
 }
 
 TEST_F(ClientMirrorTest, APathThatIsGivenAsItIs) {
-  one_.Answer([](const WireRequest&) -> std::optional<FakeReply> {
-    return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}};
-  });
+  one_.Always({.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}});
   std::string url = "[host.\"http://" + one_.address() + "/artifactory/api\"]\n";
   Hosts(url);
   (void)AskFake("app:v1");
@@ -263,9 +251,9 @@ TEST_F(ClientMirrorTest, AManifestIsFetchedFromTheFirstHostThatHasIt) {
   EXPECT_EQ(ask().digest, digest);
   EXPECT_EQ(registry_.lines(), Lines{"HEAD /v2/app/manifests/v1"});
   // containerd asks no other host once it has an answer.
-  one_.Answer([](const WireRequest&) { return FakeReply{.body = "{\"other\":1}"}; });
+  one_.Always({.body = "{\"other\":1}"});
   EXPECT_EQ(Word(ask()), "Indeterminate DigestMismatch");
-  one_.Answer(Always(500));
+  one_.Always({.status = 500});
   EXPECT_EQ(ask().digest, digest);
   // The registry tells a digest that no host has.
   registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
@@ -289,14 +277,14 @@ TEST_F(ClientMirrorTest, WhatEndsContainerdsPullEndsTheQuestion) {
   EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status500");
   one_.Answer(no_digest(404));
   EXPECT_EQ(Word(AskFake("app:v1")), "Indeterminate NoManifest") << "a mirror does not know the tag";
-  one_.Answer(Always(304));
+  one_.Always({.status = 304});
   EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status304");
   one_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
     return FakeReply{.status = request.method == "HEAD" ? 405 : 304};
   });
   EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status304");
   EXPECT_TRUE(registry_.lines().empty());
-  one_.Answer(Always(500));
+  one_.Always({.status = 500});
   EXPECT_EQ(AskFake("app:v1").digest, digest);
 }
 

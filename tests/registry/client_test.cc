@@ -100,9 +100,6 @@ class ClientPlacesTest : public tests::RegistryWorld {
   std::string Mirror(const std::string& path = "", const std::string& keys = "") {
     return "[[registry.mirror]]\nlocation = \"" + mirror_.address() + path + "\"\ninsecure = true\n" + keys;
   }
-  static FakeRegistry::Override Always(int status) {
-    return [status](const WireRequest&) { return FakeReply{.status = status}; };
-  }
 
   FakeRegistry mirror_;
   bool skip_mirrors_ = false;
@@ -141,7 +138,7 @@ TEST_F(ClientPlacesTest, AMirrorForDigestsIsAskedForDigestsAlone) {
 TEST_F(ClientPlacesTest, OnlyTheRegistrysOwnServerGetsCredentials) {
   registry_.Put("inner/app", "v1");
   registry_.DemandPassword("me", "secret");
-  mirror_.Answer(Always(404));
+  mirror_.Always({.status = 404});
   Conf("[[registry]]\nprefix = \"" + registry_.address() + "/outer\"\nlocation = \"" + registry_.address() +
        "/inner\"\ninsecure = true\n" + Mirror());
   EXPECT_EQ(Word(AskFake("outer/app:v1", {User("me", "secret")})), "Moved");
@@ -185,7 +182,7 @@ TEST_F(ClientPlacesTest, ABlockedRegistryHasTheWordOfItsMirrors) {
   std::string digest = mirror_.Put("app", "v1");
   Conf(Entry("", "blocked = true\n" + Mirror()));
   EXPECT_EQ(Word(AskFake("app:v1", {}, {digest})), "Same");
-  mirror_.Answer(Always(503));
+  mirror_.Always({.status = 503});
   EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status503");
   EXPECT_TRUE(registry_.lines().empty());
 }
@@ -324,10 +321,8 @@ TEST_F(RegistryTlsTest, WhoSpeaksOnlyPlainHttpIsNotAskedForTlsAgain) {
 TEST_F(RegistryTlsTest, NothingFromHttpsToPlainHttp) {
   Serve(ca_.Server("server"));
   Trust("ca = " + Quoted(ca_.certificate_file()));
-  registry_.Answer([&](const WireRequest&) {
-    return FakeReply{.status = 302,
-                     .headers = {{"Location", "http://" + registry_.address() + "/v2/app/manifests/v1"}}};
-  });
+  registry_.Always(
+      {.status = 302, .headers = {{"Location", "http://" + registry_.address() + "/v2/app/manifests/v1"}}});
   auto answer = Ask(Address() + "/app:v1");
   EXPECT_EQ(Word(answer), "Indeterminate InsecureRedirect");
   EXPECT_EQ(answer.requests, 1);

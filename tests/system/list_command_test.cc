@@ -259,9 +259,7 @@ TEST_F(LockOfMany, ARegistryThatAsksForPatienceGetsIt) {
 
 TEST_F(LockOfMany, PatienceBeyondTheTimeoutIsNotWaitedFor) {
   HasTags(3);
-  registry_.Answer([](const tests::WireRequest&) -> std::optional<tests::FakeReply> {
-    return tests::FakeReply{.status = 429, .headers = {{"Retry-After", "600"}}};
-  });
+  registry_.Always({.status = 429, .headers = {{"Retry-After", "600"}}});
   auto started = std::chrono::steady_clock::now();
   rig::Ran ran = Lock("30s");
   EXPECT_LE(std::chrono::steady_clock::now() - started, std::chrono::seconds(10));
