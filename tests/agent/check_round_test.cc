@@ -704,11 +704,9 @@ TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
     credentials::Lookup lookup;
     lookup.credentials = {{.auth = bob, .exposes = exposes},
                           {.auth = {.username = "ann", .password = base::Secret("pw")}}};
-    return pulling::QueryRegistry({}, {asker, &refusals, clock_, image::Platform::Host()},
-                                  {.reference = app,
-                                   .credentials = std::make_shared<const credentials::Lookup>(lookup),
-                                   .local = std::nullopt,
-                                   .runtime = {}})
+    return pulling::QueryRegistry(
+               {}, {asker, &refusals, clock_, image::Platform::Host()},
+               {.reference = app, .credentials = std::make_shared<const credentials::Lookup>(lookup)})
         .restricted;
   };
   EXPECT_FALSE(is_lent(false));

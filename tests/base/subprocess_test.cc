@@ -31,7 +31,7 @@ Call Limit(Duration limit) {
 }
 
 Command Shell(const std::string& script) {
-  return {.argv = {"/bin/sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin"}, .directory = {}};
+  return {.argv = {"/bin/sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin"}};
 }
 
 struct Row {
@@ -311,9 +311,7 @@ TEST(RunProcess, TheChildHasCleanSurroundings) {
 
 TEST(RunProcess, WhatCannotBeStarted) {
   tests::TempDir dir;
-  auto run = [](const std::string& path) {
-    return RunProcess(Limit(seconds(30)), {.argv = {path}, .environment = {}, .directory = {}}, "x");
-  };
+  auto run = [](const std::string& path) { return RunProcess(Limit(seconds(30)), {.argv = {path}}, "x"); };
   EXPECT_EQ(run(dir / "none").error().code(), Code::kNotFound);
   EXPECT_EQ(run(dir.Write("plain", "#!/bin/sh\n")).error().code(), Code::kPermissionDenied);
   EXPECT_EQ(run(dir.path()).error().code(), Code::kPermissionDenied);

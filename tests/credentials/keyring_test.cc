@@ -605,8 +605,7 @@ TEST_ROWS(Lookup, LookupTest,
            "  provider  ecr  ok  *.io matches\n"},
           {"APluginsWordsMakeNoLines",
            {.repository = "r.io/app",
-            .credentials = {Login(Source::kProvider, "ecr", "r.io", "ann\n  2.  \x1b[2J")},
-            .providers = {}},
+            .credentials = {Login(Source::kProvider, "ecr", "r.io", "ann\n  2.  \x1b[2J")}},
            R"({"image":"r.io/app:v1","repository":"r.io/app","credentials":[)"
            R"({"source":"provider","name":"ecr","match":"r.io","username":"ann\n  2.  \u001b[2J"}],)"
            R"("providers":[]})",

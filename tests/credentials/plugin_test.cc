@@ -562,10 +562,7 @@ TEST_F(TokenProviderTest, WhyThereIsNoTokenIsSaid) {
 constexpr char kV1[] = "credentialprovider.kubelet.k8s.io/v1";
 
 TEST(EncodeRequest, AsKubeletEmitsIt) {
-  PluginRequest request{.api_version = kV1,
-                        .image = "reg.io/team/app",
-                        .service_account_token = {},
-                        .service_account_annotations = {}};
+  PluginRequest request{.api_version = kV1, .image = "reg.io/team/app"};
   EXPECT_EQ(EncodeRequest(request).Reveal(),
             "{\"kind\":\"CredentialProviderRequest\",\"apiVersion\":\"credentialprovider.kubelet.k8s.io/v1\","
             "\"image\":\"reg.io/team/app\"}\n");

@@ -324,9 +324,7 @@ Provider ProviderFor(const std::string& name, const std::vector<std::string>& pa
 
 const ProviderConfig kThere = {
     .providers = {ProviderFor("ecr", {"*.dkr.ecr.*.amazonaws.com", "public.ecr.aws"}),
-                  ProviderFor("acme", {"a.io", "b.io", "c.io", "d.io"})},
-    .problems = {},
-    .hash = ""};
+                  ProviderFor("acme", {"a.io", "b.io", "c.io", "d.io"})}};
 const ProviderConfig kUnreadable = {.providers = {}, .problems = {"/k/c.yaml: no such file"}, .hash = ""};
 constexpr const char* kGive =
     "; mount kubelet's file and its plugins, and name them with --image-credential-provider-config and "

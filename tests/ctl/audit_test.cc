@@ -25,7 +25,7 @@ class AuditTest : public testing::Test {
   // A node that lists q.io/a:v1, to which these names came besides.
   void NodeHas(const std::vector<std::string>& strays) {
     plan::Snapshot snapshot = sample::Node({sample::Ready("q.io/a:v1", 1000)});
-    plan::Unlisted unlisted{.since = sample::At(-500), .images = {}, .left_out = 0};
+    plan::Unlisted unlisted{.since = sample::At(-500), .left_out = 0};
     for (const std::string& name : strays) {
       unlisted.images.push_back({.image = name,
                                  .image_id = "sha256:1",
@@ -92,10 +92,9 @@ TEST_F(AuditTest, PodsThatCannotBeReadAreBadInput) {
   NodeHas({});
   for (const std::string& file : {folder_.Write("bad.json", "{"), folder_ / "none.json"}) {
     EXPECT_EQ(OfNode({.pods_file = file}).exit, kBadInput) << file;
-    EXPECT_EQ(tests::Run([&](auto& out, auto& err) {
-                return AuditOfPods({.pods_file = file, .lists = {}, .ignore = {}}, out, err);
-              }).exit,
-              kBadInput)
+    EXPECT_EQ(
+        tests::Run([&](auto& out, auto& err) { return AuditOfPods({.pods_file = file}, out, err); }).exit,
+        kBadInput)
         << file;
   }
 }
@@ -107,8 +106,7 @@ TEST_F(AuditTest, EphemeralContainersAndImageVolumesOfSavedPods) {
 "containers":[{"name":"c","image":"q.io/a:v1"}],"ephemeralContainers":[{"name":"e","image":"q.io/debug:v1"}],
 "volumes":[{"name":"v","image":{"reference":"q.io/volume:v1"}}]}}]})");
   Ran ran = tests::Run([&](auto& out, auto& err) {
-    return AuditOfPods(
-        {.pods_file = pods, .lists = {folder_.Write("images.txt", "q.io/a:v1\n")}, .ignore = {}}, out, err);
+    return AuditOfPods({.pods_file = pods, .lists = {folder_.Write("images.txt", "q.io/a:v1\n")}}, out, err);
   });
   EXPECT_TRUE(Prints(ran, kNegative, "q.io/debug:v1"));
   EXPECT_HAS(ran.out, "q.io/volume:v1");

@@ -326,13 +326,8 @@ int FakeApiServer::Review(std::string_view authorization, const std::string& ver
   base::Lock lock(mutex_);
   const User* user = UserOf(authorization);
   if (user == nullptr) return 401;
-  bool allowed = rbac_.Allows({.user = user->name,
-                               .groups = user->groups,
-                               .verb = verb,
-                               .group = "",
-                               .resource = resource,
-                               .name_space = "",
-                               .name = name});
+  bool allowed = rbac_.Allows(
+      {.user = user->name, .groups = user->groups, .verb = verb, .resource = resource, .name = name});
   return allowed ? 200 : 403;
 }
 

@@ -85,8 +85,7 @@ base::Result<image::ImageManifest> FakeRegistries::ManifestOf(const image::Regis
   std::string layers;
   for (const FakeBlob& layer : there->layers)
     layers += (layers.empty() ? "" : ",") + descriptor("layer.v1.tar+gzip", layer);
-  return image::ImageManifest{.index = {},
-                              .manifest = R"({"config":)" + descriptor("config.v1+json", there->config) +
+  return image::ImageManifest{.manifest = R"({"config":)" + descriptor("config.v1+json", there->config) +
                                           R"(,"layers":[)" + layers + "]}",
                               .answer_time = std::chrono::milliseconds(1)};
 }

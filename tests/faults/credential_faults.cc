@@ -20,8 +20,7 @@ std::vector<FaultKind> OfCredentials() {
       {.part = "plugin",
        .manner = "slow",
        .begin = [](World& world, const std::string&) { world.CachingProvider(kTruePassword, seconds(20)); },
-       .end = [](World& world, const std::string&) { world.CachingProvider(kTruePassword); },
-       .causes = {}},
+       .end = [](World& world, const std::string&) { world.CachingProvider(kTruePassword); }},
       {.part = "plugin",
        .manner = "lies",
        .begin =

@@ -56,8 +56,7 @@ std::vector<FaultKind> OfRegistry() {
       {.part = "registry",
        .manner = "slow",
        .begin = [](World& world, const std::string&) { world.node.runtime.SetBandwidth(kLink / 100); },
-       .end = [](World& world, const std::string&) { world.node.runtime.SetBandwidth(kLink); },
-       .causes = {}},
+       .end = [](World& world, const std::string&) { world.node.runtime.SetBandwidth(kLink); }},
       {.part = "registry",
        .manner = "cuts connections",
        .begin = [](World& world, const std::string&) { world.node.runtime.CutConnections(); },
@@ -89,8 +88,7 @@ std::vector<FaultKind> OfRegistry() {
       {.part = "registry",
        .manner = "answers late",
        .begin = [](World& world, const std::string&) { world.node.runtime.SetLatency(seconds(8)); },
-       .end = [](World& world, const std::string&) { world.node.runtime.SetLatency(milliseconds(20)); },
-       .causes = {}},
+       .end = [](World& world, const std::string&) { world.node.runtime.SetLatency(milliseconds(20)); }},
   };
 }
 

@@ -71,8 +71,7 @@ std::vector<FaultKind> OfRuntime() {
       {.part = "runtime",
        .manner = "answers slowly",
        .begin = [](World& world, const std::string&) { world.node.runtime.LookTakes(milliseconds(400)); },
-       .end = [](World& world, const std::string&) { world.node.runtime.LookTakes(kLook); },
-       .causes = {}},
+       .end = [](World& world, const std::string&) { world.node.runtime.LookTakes(kLook); }},
       {.part = "runtime",
        .manner = "is upgraded",
        .begin =

@@ -52,7 +52,6 @@ FUZZ_TARGET(text) {
                                                 : "reg.example.test/team/app@" + DigestOf("{\"layers\":[]}");
   const image::RegistryQuestion question{
       .reference = *image::Reference::Parse(name),
-      .local_digests = {},
       .platform = {"linux", "amd64", ""},
       .credentials = {{.username = "ci", .password = base::Secret(kPassword)}}};
   const auto manifest = client.contents().FetchManifest({}, question);

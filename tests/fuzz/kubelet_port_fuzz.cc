@@ -7,8 +7,7 @@
 FUZZ_TARGET(text) {
   namespace kubelet = prefetch::kubelet;
   kubelet::KubeletReport told{.config = {},
-                              .gate = prefetch::kube::ParseKubeletMetrics(text).ensure_secret_pulled_images,
-                              .remarks = {}};
+                              .gate = prefetch::kube::ParseKubeletMetrics(text).ensure_secret_pulled_images};
   if (auto config = kubelet::DecodeConfigz(text)) told.config = *std::move(config);
   kubelet::NodeFacts facts = kubelet::MakeNodeFacts({}, {}, {}, "", &told);
   // The facts describe a kubelet that could exist.

@@ -119,8 +119,7 @@ TEST(CurlClient, SendsTheCredentialAndOnlyWhatWasGiven) {
     ASSERT_TRUE(client.Send(Patient(), {.method = "POST",
                                         .url = server.Url("/x?y=1"),
                                         .headers = {{"Accept", "a/b"}},
-                                        .authorization = BasicAuthorization("u", base::Secret("t0p")),
-                                        .body = ""}));
+                                        .authorization = BasicAuthorization("u", base::Secret("t0p"))}));
   }
   EXPECT_TRUE(seen.starts_with("POST /x?y=1 HTTP/1.1\r\n")) << seen;
   EXPECT_NE(seen.find("\r\nAuthorization: Basic dTp0MHA=\r\n"), std::string::npos);
@@ -225,10 +224,7 @@ TEST_ROWS(CurlClient, BadRequestTest, {"Empty", {.url = ""}}, {"File", {.url = "
           {"HeaderInjection", {.url = "http://127.0.0.1:1/", .headers = {{"A", "b\r\nC: t0p"}}}},
           {"HeaderName", {.url = "http://127.0.0.1:1/", .headers = {{"A b", "c"}}}},
           {"Credential",
-           {.url = "http://127.0.0.1:1/",
-            .headers = {},
-            .authorization = base::Secret("Bearer t0p\n"),
-            .body = {}}},
+           {.url = "http://127.0.0.1:1/", .authorization = base::Secret("Bearer t0p\n")}},
           {"Method", {.method = "G T", .url = "http://127.0.0.1:1/"}},
           {"LongSocket", {.url = "http://x/", .unix_socket = "/" + std::string(200, 'a')}});
 

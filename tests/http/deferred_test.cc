@@ -50,15 +50,13 @@ class Jobs {
 
  private:
   HandlerResult Answer(const ServerRequest& request) {
-    if (request.path == "/now") return ServerResponse{.body = "now\n", .headers = {}};
+    if (request.path == "/now") return ServerResponse{.body = "now\n"};
     Count(accepted_);
     if (request.path == "/throw")
       return Deferred([](const base::Call&) -> ServerResponse { throw std::runtime_error("a bug"); });
     if (request.path == "/null") return Deferred();
     if (request.path == "/large")
-      return Deferred([](const base::Call&) {
-        return ServerResponse{.body = std::string(3'000'000, 'x'), .headers = {}};
-      });
+      return Deferred([](const base::Call&) { return ServerResponse{.body = std::string(3'000'000, 'x')}; });
     if (request.path == "/deaf") return Deferred([this](const base::Call&) { return Deaf(); });
     if (request.path == "/mask") return Deferred([](const base::Call&) { return Mask(); });
     std::shared_ptr<void> life(this, [this](void*) { Count(destroyed_); });
@@ -92,14 +90,14 @@ class Jobs {
     Count(begun_);
     base::Lock lock(mutex_);
     while (!open_) changed_.wait(mutex_);
-    return {.body = "at last\n", .headers = {}};
+    return {.body = "at last\n"};
   }
 
   static ServerResponse Mask() {
     sigset_t mask;
     pthread_sigmask(SIG_SETMASK, nullptr, &mask);
     bool all = sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGINT) == 1;
-    return {.body = all ? "blocked\n" : "open\n", .headers = {}};
+    return {.body = all ? "blocked\n" : "open\n"};
   }
 
   void Count(int& counter) PREFETCH_EXCLUDES(mutex_) {
@@ -278,7 +276,7 @@ TEST(Deferred, AddressesTakeTurns) {
   std::vector<std::string> order;
   const auto server = tests::Serve(
       [&](const ServerRequest& request) -> HandlerResult {
-        if (request.path == "/now") return ServerResponse{.body = "now\n", .headers = {}};
+        if (request.path == "/now") return ServerResponse{.body = "now\n"};
         base::Lock lock(mutex);
         accepted++;
         changed.notify_all();
@@ -286,7 +284,7 @@ TEST(Deferred, AddressesTakeTurns) {
                   base::Lock inside(mutex);
                   while (!open) changed.wait(mutex);
                   order.push_back(peer);
-                  return ServerResponse{.body = "ok\n", .headers = {}};
+                  return ServerResponse{.body = "ok\n"};
                 },
                 JobKind::kCompute};
       },
@@ -499,12 +497,11 @@ TEST(Deferred, WhatHeedsNoDeadlineIsLeftAlone) {
 }
 
 TEST(ServerAnswer, WaitsForAJobAndHasAResponseAtOnce) {
-  auto now = HandlerResult(ServerResponse{.body = "now", .headers = {}});
+  auto now = HandlerResult(ServerResponse{.body = "now"});
   EXPECT_FALSE(now.deferred());
   EXPECT_EQ(std::move(now).Wait({}).body, "now");
-  auto later = HandlerResult(Deferred([](const base::Call& call) {
-    return ServerResponse{.body = call.Stopped() ? "stopped" : "later", .headers = {}};
-  }));
+  auto later = HandlerResult(Deferred(
+      [](const base::Call& call) { return ServerResponse{.body = call.Stopped() ? "stopped" : "later"}; }));
   EXPECT_TRUE(later.deferred());
   EXPECT_EQ(std::move(later).Wait({}).body, "later");
 }

@@ -55,7 +55,7 @@ TEST(Responses, ErrorsAreJson) {
 }
 
 TEST(ServerRequest, TheFirstParameterOfAName) {
-  ServerRequest request{.query = {{"a", "1"}, {"a", "2"}, {"b", ""}}, .headers = {}};
+  ServerRequest request{.query = {{"a", "1"}, {"a", "2"}, {"b", ""}}};
   EXPECT_EQ(request.Query("a"), "1");
   EXPECT_EQ(request.Query("b"), "");
   EXPECT_EQ(request.Query("c"), std::nullopt);
@@ -108,11 +108,10 @@ class Large {
   explicit Large(ServerLimits limits) {
     server_ = tests::Serve(
         [this](const ServerRequest& request) {
-          if (request.path == "/readyz") return ServerResponse{.body = "ready\n", .headers = {}};
-          if (request.path == "/size")
-            return ServerResponse{.body = std::to_string(request.body.size()), .headers = {}};
+          if (request.path == "/readyz") return ServerResponse{.body = "ready\n"};
+          if (request.path == "/size") return ServerResponse{.body = std::to_string(request.body.size())};
           if (request.path == "/same") return SharedJsonResponse(200, same_);
-          return ServerResponse{.body = std::string(kSize, 'x'), .headers = {}};
+          return ServerResponse{.body = std::string(kSize, 'x')};
         },
         limits);
   }

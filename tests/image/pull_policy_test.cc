@@ -102,11 +102,9 @@ TEST_P(PodTextTest, Says) {
   EXPECT_EQ(TextOf(GetParam().pod).empty(), GetParam().pod.empty());
 }
 TEST_ROWS(All, PodTextTest, {"Nothing", {}, "without pull secrets"},
-          {"Secret", {.secrets = {kPull}, .service_account = {}}, "with secret ci/pull"},
-          {"Secrets",
-           {.secrets = {kOther, kPull}, .service_account = {}},
-           "with secrets ci/other (UID 9a41), ci/pull"},
-          {"Account", {.secrets = {}, .service_account = kRunner}, "with service account ci/runner"},
+          {"Secret", {.secrets = {kPull}}, "with secret ci/pull"},
+          {"Secrets", {.secrets = {kOther, kPull}}, "with secrets ci/other (UID 9a41), ci/pull"},
+          {"Account", {.service_account = kRunner}, "with service account ci/runner"},
           {"Both",
            {.secrets = {kPull}, .service_account = kRunner},
            "with secret ci/pull and service account ci/runner"});

@@ -91,7 +91,6 @@ std::string ReadPull(std::string_view text, const std::vector<std::string>& argu
   if (!reference) return Error(reference.error().message());
   const image::RegistryAnswer answer =
       client.Ask(base::Call{}.Within(std::chrono::seconds(20)), {.reference = *reference,
-                                                                 .local_digests = {},
                                                                  .platform = {"linux", "amd64", ""},
                                                                  .credentials = CredentialsOf(*scenario),
                                                                  .fetches_manifest = true});

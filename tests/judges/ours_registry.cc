@@ -44,10 +44,9 @@ std::string Describe(const registry::ChainedHost& chained) {
 std::string ReadHosts(std::string_view text, const std::vector<std::string>& arguments) {
   const std::filesystem::path folder = arguments[2];
   std::ofstream(folder / "hosts.toml", std::ios::binary) << text;
-  registry::HostFiles files({.runtime = {.containerd_version = arguments[0],
-                                         .config_path = folder.parent_path(),
-                                         .local_pull = true},
-                             .host_root = ""});
+  registry::HostFiles files(
+      {.runtime = {
+           .containerd_version = arguments[0], .config_path = folder.parent_path(), .local_pull = true}});
   const auto chain = files.ChainFor(arguments[1]);
   if (!chain->only_by_pull_reason.empty()) {
     return Error(chain->only_by_pull_reason.find("certificates") != std::string::npos

@@ -464,11 +464,7 @@ TEST_F(FetchOrderTest, WhatAnotherWriterHasIsTriedAgain) {
 const base::TimePoint kNow = base::TimePoint{} + std::chrono::hours(5);
 
 FetchFacts Good() {
-  return {.runtime = "containerd",
-          .version = "2.1.9",
-          .snapshotter = "overlayfs",
-          .hosts_known = true,
-          .health = {}};
+  return {.runtime = "containerd", .version = "2.1.9", .snapshotter = "overlayfs", .hosts_known = true};
 }
 
 template <typename Change>

@@ -68,7 +68,6 @@ providers:
       ASSERT_TRUE(reference.ok());
       pool_.Start({.call = {.stop = stop.get_token()},
                    .reference = *reference,
-                   .sources = {},
                    .done = [this, registry](const credentials::Lookup&) {
                      base::Lock lock(mutex_);
                      done_[registry]++;

@@ -31,7 +31,6 @@ class BlobSourceTest : public tests::RegistryWorld {
   image::RegistryQuestion App(const std::string& tag = "v1",
                               std::vector<image::AuthConfig> credentials = {}) {
     return {.reference = tests::Ref(registry_.address() + "/team/app:" + tag),
-            .local_digests = {},
             .platform = {"linux", "amd64", ""},
             .credentials = std::move(credentials)};
   }

@@ -121,9 +121,7 @@ TEST_F(ClientAuthTest, AStrangersRegistryOnThisMachineIsNotAsked) {
   auto ask = [&](const std::string& host, bool untrusted_name) {
     image::RegistryQuestion question{
         .reference = *image::Reference::Parse(host + "/app:v1"),
-        .local_digests = {},
         .platform = image::Platform::Host(),
-        .credentials = {},
         .untrusted_name = untrusted_name,
         .excluded_addresses = std::vector<std::string>{"192.0.2.9", "2001:db8::9"}};
     return client_->Ask({}, question);
@@ -162,9 +160,7 @@ TEST_F(ClientAuthTest, AStrangersTokenServiceOnThisNodeLooksLikeOneThatIsSilent)
     Client client(elsewhere, clock_, tests::QuickOptions());
     const image::RegistryAnswer answer =
         client.Ask(tests::Patient(), {.reference = tests::Ref("evil.example/app:v1"),
-                                      .local_digests = {},
                                       .platform = {"linux", "amd64", ""},
-                                      .credentials = {},
                                       .untrusted_name = untrusted_name});
     return std::pair(answer.kind, answer.only_by_pull);
   };
@@ -179,7 +175,6 @@ TEST_F(ClientAuthTest, WhileTheAddressesAreUnknownOnlyRegistriesOfStrangersAreNo
   registry_.Put("app", "v1");
   auto ask = [&](std::vector<image::AuthConfig> credentials) {
     image::RegistryQuestion question{.reference = *image::Reference::Parse(registry_.address() + "/app:v1"),
-                                     .local_digests = {},
                                      .platform = image::Platform::Host(),
                                      .credentials = std::move(credentials),
                                      .untrusted_name = true,

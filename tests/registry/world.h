@@ -65,7 +65,6 @@ class RegistryWorld : public testing::Test {
   image::RegistryAnswer AskFakeForManifest(const std::string& name,
                                            std::vector<image::AuthConfig> credentials = {}) {
     return client_->Ask(Patient(), {.reference = Ref(registry_.address() + "/" + name),
-                                    .local_digests = {},
                                     .platform = {"linux", "amd64", ""},
                                     .credentials = std::move(credentials),
                                     .fetches_manifest = true});

@@ -258,8 +258,7 @@ class RegistryOfOne final : public image::ContentSource {
       return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
              std::string(64, digit) + R"(","size":)" + std::to_string(bytes) + "}";
     };
-    return image::ImageManifest{.index = {},
-                                .manifest = R"({"config":)" + descriptor("config.v1+json", 'c', 100) +
+    return image::ImageManifest{.manifest = R"({"config":)" + descriptor("config.v1+json", 'c', 100) +
                                             R"(,"layers":[)" + descriptor("layer.v1.tar", 'a', layer_bytes_) +
                                             "]}",
                                 .answer_time = std::chrono::milliseconds(100)};
@@ -330,8 +329,7 @@ class RegistryOfOneLayer final : public image::ContentSource {
       return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
              base::Sha256Hex(bytes) + R"(","size":)" + std::to_string(bytes.size()) + "}";
     };
-    return image::ImageManifest{.index = {},
-                                .manifest = R"({"config":)" +
+    return image::ImageManifest{.manifest = R"({"config":)" +
                                             descriptor("config.v1+json", image.reference.Normalized()) +
                                             R"(,"layers":[)" + descriptor("layer.v1.tar", kLayer) + "]}",
                                 .answer_time = std::chrono::milliseconds(100)};
@@ -515,8 +513,7 @@ class NearRegistry final : public image::ContentSource {
       return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
              std::string(64, digit) + R"(","size":1000})";
     };
-    return image::ImageManifest{.index = {},
-                                .manifest = R"({"config":)" + descriptor("config.v1+json", 'c') +
+    return image::ImageManifest{.manifest = R"({"config":)" + descriptor("config.v1+json", 'c') +
                                             R"(,"layers":[)" + descriptor("layer.v1.tar", 'a') + "]}",
                                 .answer_time = std::chrono::milliseconds(1)};
   }

@@ -70,8 +70,7 @@ Node::Node(NodeOptions options)
   if (options_.provider_account) {
     keyring.service_account = credentials::ServiceAccountName{"apps", "puller"};
     keyring.grants = [](const base::Call&, const std::string&) {
-      return credentials::ServiceAccountGrant{
-          .uid = "u-1", .annotations = {}, .token = base::Secret("token")};
+      return credentials::ServiceAccountGrant{.uid = "u-1", .token = base::Secret("token")};
     };
   }
   if (!options_.pull_secret.empty()) {

@@ -46,11 +46,7 @@ TEST_ROWS(Rows, PulledMessageTest,
           {"Cut", "Successfully pulled image \"a", "", std::nullopt}, {"Nothing", "", "", std::nullopt});
 
 AuditNode Saw(const std::string& node, std::vector<plan::UnlistedImage> unlisted) {
-  return {.node = node,
-          .answered = true,
-          .error = "",
-          .since = sample::At(-3600),
-          .unlisted = std::move(unlisted)};
+  return {.node = node, .answered = true, .since = sample::At(-3600), .unlisted = std::move(unlisted)};
 }
 
 plan::UnlistedImage Came(const std::string& image, int when, bool present = true) {

@@ -117,7 +117,6 @@ TEST(CheckItems, APodsOwnPullSecretsAreItsIdentity) {
 
 status::CheckAnswer Starts() {
   return {.image = "",
-          .policy = "",
           .ok = true,
           .listed = true,
           .result = "Starts",

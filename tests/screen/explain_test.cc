@@ -70,8 +70,7 @@ Explained AskedAsCrio() {
       .config_path = "/etc/containers/registries.conf",
       .config_path_source = "registries.conf",
       .hosts = {{"mirror.acme.io:5000/quay/app:v1", true, ""},
-                {"quay.io/acme/app:v1", false, "registries.conf blocks quay.io/acme"}},
-      .notes = {}};
+                {"quay.io/acme/app:v1", false, "registries.conf blocks quay.io/acme"}}};
   return {sample::Node({image}), image, detail};
 }
 

@@ -73,15 +73,14 @@ TEST(DiffWithNode, SaysForWhichPods) {
   list.images.push_back(Want("q.io/a:v1"));
   status::StatusDocument node{.node = "ci-7"};
   node.images = {Has("q.io/a:v1")};
-  list.images[0].ready_as = image::PodCredentialRefs{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
+  list.images[0].ready_as = image::PodCredentialRefs{.secrets = {{"", "ci", "pull"}}};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
             "~ q.io/a:v1  readyAs: secret ci/pull here, none on the node\n1 changed\n");
-  node.images[0].ready_as = {.secrets = {{"", "ci", "pull"}}, .service_account = {}};
+  node.images[0].ready_as = {.secrets = {{"", "ci", "pull"}}};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)), "no difference\n");
   node.images[0].ready_as = {};
-  node.images[0].spellings = {
-      {.image = "q.io/a:v1", .ready_as = {.secrets = {{"", "ci", "pull"}}, .service_account = {}}},
-      {.image = "q.io/a:v1"}};
+  node.images[0].spellings = {{.image = "q.io/a:v1", .ready_as = {.secrets = {{"", "ci", "pull"}}}},
+                              {.image = "q.io/a:v1"}};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
             "~ q.io/a:v1  readyAs: secret ci/pull here, none; secret ci/pull on the node\n1 changed\n");
 }
@@ -90,7 +89,7 @@ TEST(DiffWithNode, SaysForWhichPods) {
 TEST(DiffWithNode, ClaimsNothingOfHiddenPods) {
   plan::ImageList list;
   list.images.push_back(Want("q.io/a:v1"));
-  list.images[0].ready_as = image::PodCredentialRefs{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
+  list.images[0].ready_as = image::PodCredentialRefs{.secrets = {{"", "ci", "pull"}}};
   status::StatusDocument node{.node = "ci-7"};
   node.images = {Has("q.io/a:v1")};
   node.images[0].ready_as_hidden = true;

@@ -31,10 +31,8 @@ struct NodeInTrouble {
 status::ImageDocument DetailOf(const plan::ImageState& image, const kubelet::RecordReading& record) {
   status::ImageDocument detail = sample::DetailOf(image, record);
   if (image.pulled_with == plan::PulledWith::kProvider) {
-    *detail.credentials = {{.source = "provider",
-                            .name = image.origin.credential,
-                            .match = image.desired->reference.domain(),
-                            .username = ""}};
+    *detail.credentials = {
+        {.source = "provider", .name = image.origin.credential, .match = image.desired->reference.domain()}};
   }
   return detail;
 }
@@ -87,9 +85,7 @@ NodeInTrouble VersionNode(const plan::NodeReport& first, const std::optional<pla
 
 const plan::NodeReport kSays136{.version = image::KubeletVersion{1, 36, 2},
                                 .version_text = "1.36.2",
-                                .heartbeat = base::WallTime(std::chrono::hours(8)),
-                                .silent_since = {},
-                                .trouble = ""};
+                                .heartbeat = base::WallTime(std::chrono::hours(8))};
 
 plan::NodeReport Silent(plan::NodeReport word, const std::string& trouble, bool refused) {
   word.silent_since = base::TimePoint(std::chrono::hours(1));

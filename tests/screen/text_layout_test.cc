@@ -223,7 +223,6 @@ TEST(Steering, OfWhatTheApiServerTells) {
   facts.nodes = {{.node = evil, .answered = false, .error = evil, .since = {}, .unlisted = {}},
                  {.node = evil,
                   .answered = true,
-                  .error = "",
                   .since = sample::At(-3600),
                   .unlisted = {{.image = "q.io/a" + evil, .image_id = evil, .first_seen = sample::At(-5)}}}};
   facts.pods = {{evil, evil, evil, "q.io/a" + evil}};

@@ -61,9 +61,7 @@ void ProvidersRun(std::size_t providers, agent::Metrics& metrics) {
     for (std::size_t i = 0; i < providers; i++) {
       lookup.providers.push_back({.name = "provider" + std::to_string(i),
                                   .matched = true,
-                                  .pattern = "",
                                   .outcome = outcome,
-                                  .error = "",
                                   .ran_for = std::chrono::seconds(1)});
     }
     metrics.CredentialsFound(lookup);

@@ -103,14 +103,12 @@ inline plan::Snapshot Node(std::vector<plan::ImageState> images) {
                             .path = "/etc/prefetchd/images.yaml",
                             .hash = "sha256:77aa",
                             .entries = images.size(),
-                            .loaded_at = At(-40),
-                            .error = ""}};
+                            .loaded_at = At(-40)}};
   for (const plan::ImageState& image : images) snapshot.list.images.push_back(image.desired);
   snapshot.runtime = {.name = "containerd",
                       .version = "1.6.20",
                       .endpoint = "unix:///run/containerd/containerd.sock",
-                      .up = true,
-                      .error = ""};
+                      .up = true};
   snapshot.disk_known = true;
   snapshot.disk = {.path = "/var/lib/containerd",
                    .capacity_bytes = 100'000'000'000,
@@ -245,7 +243,6 @@ inline plan::Snapshot BrokenListNode() {
   plan::Snapshot snapshot = Node({Ready("ghcr.io/acme/runner:v3", 1'200'000'000)});
   snapshot.list.sources.push_back({.name = "team.yaml",
                                    .path = "/etc/prefetchd/team.yaml",
-                                   .hash = "",
                                    .error = "team.yaml:3:5: images[0].image: must be lowercase"});
   snapshot.list.sources[0].error = "images.yaml:7:1: unknown key \"image\"";
   snapshot.readiness = {

@@ -306,7 +306,6 @@ TEST_F(Check, APullIsAskedForAndWaitedForAndOnlyThatIsAskedAgain) {
 TEST_F(Check, APullThatDoesNotEndInTimeIsTold) {
   auto server = Serve([](const http::ServerRequest&) {
     return http::JsonResponse(200, status::CheckResultJson({.node = "ci-7",
-                                                            .time = {},
                                                             .ok = false,
                                                             .answers = {{.image = "a:good",
                                                                          .policy = "IfNotPresent",
