@@ -17,10 +17,9 @@ std::vector<FaultKind> OfCredentials() {
        // Tried without it, as kubelet does, which costs no byte.
        .causes = {Reason::kAccessDenied},
        .recovers = kAfterSlow},
-      {.part = "plugin",
-       .manner = "slow",
-       .begin = [](World& world, const std::string&) { world.CachingProvider(kTruePassword, seconds(20)); },
-       .end = [](World& world, const std::string&) { world.CachingProvider(kTruePassword); }},
+      {"plugin", "slow",
+       [](World& world, const std::string&) { world.CachingProvider(kTruePassword, seconds(20)); },
+       [](World& world, const std::string&) { world.CachingProvider(kTruePassword); }},
       {.part = "plugin",
        .manner = "lies",
        .begin =

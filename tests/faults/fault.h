@@ -28,14 +28,14 @@ struct FaultKind {
   std::function<void(World&, const std::string& image)> begin;
   std::function<void(World&, const std::string& image)> end;
   // Reasons that an image may give during the fault, and until the next try after it.
-  std::set<plan::Reason> causes;
+  std::set<plan::Reason> causes = {};
   Reach reach = Reach::kNode;
   // Maximum time from its end until the node is ready again, if nothing else is wrong: the longest pause of
   // the retry rule (lib/README.md), its jitter, and the time of the pulls.
   base::Duration recovers = std::chrono::minutes(3);
   // Interval of `tick` during the fault; zero: never.
   base::Duration period{};
-  std::function<void(World&, const std::string& image)> tick;
+  std::function<void(World&, const std::string& image)> tick = nullptr;
   // Images that it hits, and keeps from being usable, give one of its causes after this time, if nothing else
   // is wrong; none: they need not (the rule that detects it takes longer, or it shows elsewhere).
   std::optional<base::Duration> shows = std::nullopt;

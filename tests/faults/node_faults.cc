@@ -25,19 +25,16 @@ std::vector<FaultKind> OfNode() {
        .begin = [](World& world, const std::string&) { world.KubeletStops(); },
        .end = [](World& world, const std::string&) { world.KubeletStarts(); },
        .causes = {Reason::kFactsUnknown}},
-      {.part = "list",
-       .manner = "loses an entry",
-       .begin =
-           [](World& world, const std::string& image) {
-             world.LosesLease(image);
-             world.Stirred();
-             world.Unlist(image);
-           },
-       .end =
-           [](World& world, const std::string& image) {
-             world.Stirred();
-             world.Relist(image);
-           }},
+      {"list", "loses an entry",
+       [](World& world, const std::string& image) {
+         world.LosesLease(image);
+         world.Stirred();
+         world.Unlist(image);
+       },
+       [](World& world, const std::string& image) {
+         world.Stirred();
+         world.Relist(image);
+       }},
       {.part = "list",
        .manner = "changes every second",
        .begin = Nothing,
@@ -78,24 +75,17 @@ std::vector<FaultKind> OfNode() {
            },
        .causes = {Reason::kDiskPressure, Reason::kDiskFull},
        .shows = kShownAtOnce},
-      {.part = "clock",
-       .manner = "jumps forth",
-       .begin = [](World& world, const std::string&) { world.node.clock.StepWall(hours(25)); },
-       .end = [](World& world, const std::string&) { world.node.clock.StepWall(-hours(25)); }},
-      {.part = "process",
-       .manner = "killed",
-       .begin = [](World& world, const std::string&) { world.RestartAgent(); },
-       .end = Nothing},
+      {"clock", "jumps forth", [](World& world, const std::string&) { world.node.clock.StepWall(hours(25)); },
+       [](World& world, const std::string&) { world.node.clock.StepWall(-hours(25)); }},
+      {"process", "killed", [](World& world, const std::string&) { world.RestartAgent(); }, Nothing},
       {.part = "process",
        .manner = "killed again and again",
        .begin = [](World& world, const std::string&) { world.RestartAgent(); },
        .end = Nothing,
        .period = seconds(9),
        .tick = [](World& world, const std::string&) { world.RestartAgent(); }},
-      {.part = "clock",
-       .manner = "jumps back",
-       .begin = [](World& world, const std::string&) { world.node.clock.StepWall(-hours(25)); },
-       .end = [](World& world, const std::string&) { world.node.clock.StepWall(hours(25)); }},
+      {"clock", "jumps back", [](World& world, const std::string&) { world.node.clock.StepWall(-hours(25)); },
+       [](World& world, const std::string&) { world.node.clock.StepWall(hours(25)); }},
       {.part = "kubelet",
        .manner = "restarts again and again",
        .begin = Nothing,

@@ -53,10 +53,9 @@ std::vector<FaultKind> OfRegistry() {
        .recovers = kAfterPassing,
        .period = seconds(5),
        .tick = [](World& world, const std::string&) { world.FlapRegistry(); }},
-      {.part = "registry",
-       .manner = "slow",
-       .begin = [](World& world, const std::string&) { world.node.runtime.SetBandwidth(kLink / 100); },
-       .end = [](World& world, const std::string&) { world.node.runtime.SetBandwidth(kLink); }},
+      {"registry", "slow",
+       [](World& world, const std::string&) { world.node.runtime.SetBandwidth(kLink / 100); },
+       [](World& world, const std::string&) { world.node.runtime.SetBandwidth(kLink); }},
       {.part = "registry",
        .manner = "cuts connections",
        .begin = [](World& world, const std::string&) { world.node.runtime.CutConnections(); },
@@ -85,10 +84,9 @@ std::vector<FaultKind> OfRegistry() {
               Reach::kImage),
       Refused("registry", "has a bad certificate", ErrorClass::kTlsError, Reason::kTlsError, kAfterPassing),
       Refused("DNS", "absent", ErrorClass::kDnsFailure, Reason::kDnsFailure, kAfterPassing),
-      {.part = "registry",
-       .manner = "answers late",
-       .begin = [](World& world, const std::string&) { world.node.runtime.SetLatency(seconds(8)); },
-       .end = [](World& world, const std::string&) { world.node.runtime.SetLatency(milliseconds(20)); }},
+      {"registry", "answers late",
+       [](World& world, const std::string&) { world.node.runtime.SetLatency(seconds(8)); },
+       [](World& world, const std::string&) { world.node.runtime.SetLatency(milliseconds(20)); }},
   };
 }
 

@@ -68,10 +68,9 @@ std::vector<FaultKind> OfRuntime() {
        .causes = {Reason::kEvictedByKubelet},
        .reach = Reach::kImage,
        .recovers = kAfterSlow},
-      {.part = "runtime",
-       .manner = "answers slowly",
-       .begin = [](World& world, const std::string&) { world.node.runtime.LookTakes(milliseconds(400)); },
-       .end = [](World& world, const std::string&) { world.node.runtime.LookTakes(kLook); }},
+      {"runtime", "answers slowly",
+       [](World& world, const std::string&) { world.node.runtime.LookTakes(milliseconds(400)); },
+       [](World& world, const std::string&) { world.node.runtime.LookTakes(kLook); }},
       {.part = "runtime",
        .manner = "is upgraded",
        .begin =

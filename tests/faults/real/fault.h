@@ -24,7 +24,7 @@ struct FaultKind {
   Act begin;
   Act end;
   // The reasons that an image may give meanwhile, and until the next try after it.
-  std::set<std::string> reasons;
+  std::set<std::string> reasons = {};
   Reach reach = Reach::kNode;
   // Maximum time from its end until the node is ready again: the retry rules' pauses after faults of a few
   // seconds, and the pulls.
