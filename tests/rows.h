@@ -1,4 +1,4 @@
-// TEST_ROWS: the rows of a table test. The name of a row is a part of its test's name.
+// TEST_TABLE and TEST_ROWS: a table test and its rows. The name of a row is a part of its test's name.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,21 @@ inline constexpr auto kRowName = [](const auto& row) {
 
 }  // namespace prefetch::tests
 
-// Runs the tests of `suite`, a testing::TestWithParam, with each row.
+// Defines suite.name, which runs for each row; the type of a row comes last. The body has it as `row`.
+#define TEST_TABLE(suite, name, ...) TEST_TABLE_F(suite, name, testing::Test, __VA_ARGS__)
+
+// The same on a fixture.
+#define TEST_TABLE_F(suite, name, fixture, ...)                                   \
+  class suite : public fixture, public testing::WithParamInterface<__VA_ARGS__> { \
+   protected:                                                                     \
+    void CheckRow(const ParamType& row);                                          \
+  };                                                                              \
+  TEST_P(suite, name) {                                                           \
+    CheckRow(GetParam());                                                         \
+  }                                                                               \
+  void suite::CheckRow(const ParamType& row)
+
+// Runs the tests of `suite` with each row.
 #define TEST_ROWS(prefix, suite, ...)                                                                    \
   INSTANTIATE_TEST_SUITE_P(prefix, suite, testing::ValuesIn(std::vector<suite::ParamType>{__VA_ARGS__}), \
                            ::prefetch::tests::kRowName)

@@ -6,6 +6,7 @@
 
 #include "cluster/crio.h"
 #include "cluster/walk.h"
+#include "rows.h"
 
 namespace prefetch::cluster::truth_test {
 namespace {
@@ -22,8 +23,6 @@ int Steps() {
   const char* steps = std::getenv("PREFETCH_CLUSTER_STEPS");
   return steps == nullptr ? 45 : std::atoi(steps);
 }
-
-class Truth : public testing::TestWithParam<std::uint32_t> {};
 
 // Real pods meet what was said, step by step.
 void ExpectTruth(RealNode& node, std::uint32_t seed) {
@@ -44,10 +43,10 @@ void ExpectTruth(RealNode& node, std::uint32_t seed) {
       counts.longest_false_unready);
 }
 
-TEST_P(Truth, PodsMeetWhatWasSaid) {
+TEST_TABLE(Truth, PodsMeetWhatWasSaid, std::uint32_t) {
   ASSERT_NE(SharedControlPlane(), nullptr);
   RealNode node(*SharedControlPlane());
-  ExpectTruth(node, GetParam());
+  ExpectTruth(node, row);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seed, Truth, testing::ValuesIn(Seeds()));

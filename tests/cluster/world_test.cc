@@ -12,6 +12,7 @@
 
 #include "rig/process.h"
 #include "rig/scratch.h"
+#include "rows.h"
 
 namespace prefetch::cluster::world_test {
 namespace {
@@ -23,10 +24,8 @@ bool IsEmpty(const std::string& folder) {
   return fs::is_empty(folder);
 }
 
-class WorldEnds : public testing::TestWithParam<int> {};
-
 // Its body has a process of its own, a folder in its folder, and a cgroup where the machine has them.
-TEST_P(WorldEnds, NothingStays) {
+TEST_TABLE(WorldEnds, NothingStays, int) {
   rig::Scratch scratch;
   const std::string temporary = scratch / "tmp";
   fs::create_directory(temporary);
@@ -50,7 +49,7 @@ TEST_P(WorldEnds, NothingStays) {
     }
     return false;
   }));
-  ::kill(guardian, GetParam());
+  ::kill(guardian, row);
   EXPECT_EQ(::waitpid(guardian, nullptr, 0), guardian);
   EXPECT_TRUE(rig::Eventually(seconds(20), [&] {
     return IsEmpty(temporary) && !fs::exists("/proc/" + world);

@@ -16,14 +16,12 @@ struct KeyCase {
   std::string image, expect;  // empty: none
 };
 
-class CrioLoginTest : public testing::TestWithParam<KeyCase> {};
-
 // containers/image pkg/docker/config/config_test.go: the order of its look-ups.
-TEST_P(CrioLoginTest, IsTheLibrarys) {
+TEST_TABLE(CrioLoginTest, IsTheLibrarys, KeyCase) {
   std::vector<ContainersLogin> logins;
-  for (const std::string& key : GetParam().keys) logins.push_back({.key = key, .auth = {}});
-  const auto found = CrioLoginsFor(logins, *image::Reference::Parse(GetParam().image));
-  EXPECT_EQ(found.empty() ? "" : found.front()->key, GetParam().expect);
+  for (const std::string& key : row.keys) logins.push_back({.key = key, .auth = {}});
+  const auto found = CrioLoginsFor(logins, *image::Reference::Parse(row.image));
+  EXPECT_EQ(found.empty() ? "" : found.front()->key, row.expect);
 }
 
 TEST_ROWS(, CrioLoginTest, {"Registry", {"quay.io"}, "quay.io/acme/app:v1", "quay.io"},

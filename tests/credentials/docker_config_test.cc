@@ -20,14 +20,12 @@ struct AuthRow {
   std::optional<std::pair<std::string, std::string>> expect;
 };
 
-class AuthFieldTest : public testing::TestWithParam<AuthRow> {};
-
-TEST_P(AuthFieldTest, Decodes) {
-  std::optional<image::AuthConfig> auth = DecodeAuthField(GetParam().text);
-  ASSERT_EQ(auth.has_value(), GetParam().expect.has_value());
+TEST_TABLE(AuthFieldTest, Decodes, AuthRow) {
+  std::optional<image::AuthConfig> auth = DecodeAuthField(row.text);
+  ASSERT_EQ(auth.has_value(), row.expect.has_value());
   if (!auth) return;
-  EXPECT_EQ(auth->username, GetParam().expect->first);
-  EXPECT_EQ(auth->password.Reveal(), GetParam().expect->second);
+  EXPECT_EQ(auth->username, row.expect->first);
+  EXPECT_EQ(auth->password.Reveal(), row.expect->second);
 }
 
 const std::pair<std::string, std::string> kFooBar = {"foo", "bar"};
@@ -53,12 +51,10 @@ struct DocumentRow {
   std::string expect;  // "key=user:password;" for each; "error"
 };
 
-class DocumentTest : public testing::TestWithParam<DocumentRow> {};
-
-TEST_P(DocumentTest, Decodes) {
-  base::Result<std::vector<KeyedAuth>> auths = DecodeDockerConfig(GetParam().text, GetParam().shape);
+TEST_TABLE(DocumentTest, Decodes, DocumentRow) {
+  base::Result<std::vector<KeyedAuth>> auths = DecodeDockerConfig(row.text, row.shape);
   if (!auths) {
-    EXPECT_EQ(GetParam().expect, "error") << auths.error().message();
+    EXPECT_EQ(row.expect, "error") << auths.error().message();
     EXPECT_EQ(auths.error().message().find("hunter2"), std::string::npos) << auths.error().message();
     return;
   }
@@ -66,7 +62,7 @@ TEST_P(DocumentTest, Decodes) {
   for (const KeyedAuth& auth : *auths) {
     seen += auth.key + "=" + auth.auth.username + ":" + std::string(auth.auth.password.Reveal()) + ";";
   }
-  EXPECT_EQ(seen, GetParam().expect);
+  EXPECT_EQ(seen, row.expect);
 }
 
 constexpr DockerConfigFormat kAuths = DockerConfigFormat::kAuths;

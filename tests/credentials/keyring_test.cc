@@ -570,10 +570,7 @@ struct LookupCase {
   std::string text;
 };
 
-class LookupTest : public testing::TestWithParam<LookupCase> {};
-
-TEST_P(LookupTest, Row) {
-  const LookupCase& row = GetParam();
+TEST_TABLE(LookupTest, Row, LookupCase) {
   std::string json = doc::WriteJson(LookupJson("r.io/app:v1", WordsOf(row.lookup)));
   std::string text = LookupText("r.io/app:v1", WordsOf(row.lookup));
   EXPECT_EQ(json, row.json);
@@ -657,11 +654,9 @@ std::vector<std::string> Names(const std::vector<KeyedMatch>& matches) {
   return names;
 }
 
-class LookUpTest : public testing::TestWithParam<Row> {};
-
-TEST_P(LookUpTest, Finds) {
-  KeyIndex index(Auths(GetParam().keys));
-  EXPECT_EQ(Names(MatchAll({&index}, Target(GetParam().repository))), GetParam().found);
+TEST_TABLE(LookUpTest, Finds, Row) {
+  KeyIndex index(Auths(row.keys));
+  EXPECT_EQ(Names(MatchAll({&index}, Target(row.repository))), row.found);
 }
 
 // A16 and A17.

@@ -23,10 +23,7 @@ void PrintTo(const Row& row, std::ostream* out) {
   *out << row.name << ": " << row.pattern << " on " << row.target;
 }
 
-class MatchTest : public testing::TestWithParam<Row> {};
-
-TEST_P(MatchTest, AsKubelet) {
-  const Row& row = GetParam();
+TEST_TABLE(MatchTest, AsKubelet, Row) {
   std::optional<Pattern> pattern = Pattern::Parse(row.pattern);
   ASSERT_EQ(pattern.has_value(), row.expect != Expect::kError);
   if (!pattern) return;

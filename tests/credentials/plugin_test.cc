@@ -90,15 +90,13 @@ struct Row {
   milliseconds timeout = seconds(30);
 };
 
-class FailureTest : public RunPluginTest, public testing::WithParamInterface<Row> {};
-
-TEST_P(FailureTest, IsSaidWithoutSecrets) {
-  std::string script = GetParam().script;
+TEST_TABLE_F(FailureTest, IsSaidWithoutSecrets, RunPluginTest, Row) {
+  std::string script = row.script;
   script = base::ReplaceAll(script, "GOOD", good_);
-  const auto error = tests::MustFail(Run(script, GetParam().timeout));
-  EXPECT_HAS(error.message(), GetParam().error);
+  const auto error = tests::MustFail(Run(script, row.timeout));
+  EXPECT_HAS(error.message(), row.error);
   EXPECT_LACKS(error.message(), "hunter2");
-  EXPECT_EQ(error.code(), GetParam().code);
+  EXPECT_EQ(error.code(), row.code);
 }
 
 TEST_ROWS(Plugin, FailureTest, {"ExitsWithOutput", "GOOD; exit 1", "exited 1"},
@@ -592,18 +590,16 @@ std::string Show(const PluginResponse& response) {
   return text;
 }
 
-class DecodeResponseTest : public testing::TestWithParam<PluginProtocolRow> {};
-
-TEST_P(DecodeResponseTest, InEveryVersion) {
+TEST_TABLE(DecodeResponseTest, InEveryVersion, PluginProtocolRow) {
   for (std::string version : {"v1alpha1", "v1beta1", "v1"}) {
     std::string api_version = "credentialprovider.kubelet.k8s.io/" + version;
     std::string text =
-        R"({"kind":"CredentialProviderResponse","apiVersion":")" + api_version + "\"" + GetParam().body + "}";
+        R"({"kind":"CredentialProviderResponse","apiVersion":")" + api_version + "\"" + row.body + "}";
     base::Result<PluginResponse> response =
-        DecodeResponse(text, api_version, image::KubeletVersion{1, GetParam().minor});
+        DecodeResponse(text, api_version, image::KubeletVersion{1, row.minor});
     std::string seen = response.ok() ? Show(*response) : response.error().message();
-    EXPECT_HAS(seen, GetParam().expect);
-    EXPECT_EQ(response.ok(), !GetParam().expect.starts_with("the response")) << seen;
+    EXPECT_HAS(seen, row.expect);
+    EXPECT_EQ(response.ok(), !row.expect.starts_with("the response")) << seen;
     EXPECT_EQ(response.ok() ? "" : seen.substr(0, seen.find("hunter2")), response.ok() ? "" : seen);
   }
 }

@@ -358,10 +358,7 @@ struct NotGivenCase {
   std::vector<AgentProviders::Entry> own_named;
   std::vector<std::string> problems;  // but for what to do
 };
-class NotGivenTest : public testing::TestWithParam<NotGivenCase> {};
-
-TEST_P(NotGivenTest, SaysWhatIsMissing) {
-  const NotGivenCase& row = GetParam();
+TEST_TABLE(NotGivenTest, SaysWhatIsMissing, NotGivenCase) {
   const MissingProviders missing = Find(row.kubelets, row.there, row.own, row.own_named);
   std::vector<std::string> problems = row.problems;
   for (std::string& problem : problems) problem += kGive;

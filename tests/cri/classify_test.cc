@@ -27,10 +27,7 @@ struct Row {
   std::vector<std::string> names = {"reg.example/app:v1"};
 };
 
-class ClassifyTest : public testing::TestWithParam<Row> {};
-
-TEST_P(ClassifyTest, HasItsClass) {
-  const Row& row = GetParam();
+TEST_TABLE(ClassifyTest, HasItsClass, Row) {
   EXPECT_EQ(image::ErrorClassName(Classify(row.code, row.message, row.names)),
             image::ErrorClassName(row.expect))
       << row.message;
@@ -507,12 +504,9 @@ std::string Http(const std::string& status) {
   return "received unexpected HTTP status: " + status;
 }
 
-class CrioShapeTest : public testing::TestWithParam<Shape> {};
-
-TEST_P(CrioShapeTest, StepAndStatusDecide) {
-  const Shape& shape = GetParam();
-  const std::string text = Said(shape.step, shape.cause);
-  EXPECT_EQ(ClassOf("Unknown", text, "reg.example/a:v1"), std::string(image::ErrorClassName(shape.expect)))
+TEST_TABLE(CrioShapeTest, StepAndStatusDecide, Shape) {
+  const std::string text = Said(row.step, row.cause);
+  EXPECT_EQ(ClassOf("Unknown", text, "reg.example/a:v1"), std::string(image::ErrorClassName(row.expect)))
       << text;
 }
 

@@ -155,12 +155,10 @@ struct Row {
   Ingests expect;
 };
 
-class OthersIngestsTest : public testing::TestWithParam<Row> {};
-
-TEST_P(OthersIngestsTest, AreThoseThatNoLeaseOfOursHolds) {
+TEST_TABLE(OthersIngestsTest, AreThoseThatNoLeaseOfOursHolds, Row) {
   tests::TempDir dir;
   const std::string socket = dir / "containerd.sock";
-  MovingStore store(GetParam().steps);
+  MovingStore store(row.steps);
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
   builder.RegisterService(static_cast<content::Content::Service*>(&store));
@@ -169,7 +167,7 @@ TEST_P(OthersIngestsTest, AreThoseThatNoLeaseOfOursHolds) {
   ASSERT_NE(server, nullptr);
   const auto service = MakeContentService({socket});
   auto others = tests::Must(service->ForeignIngests({}));
-  EXPECT_EQ(*others, GetParam().expect);
+  EXPECT_EQ(*others, row.expect);
 }
 
 TEST_ROWS(Stores, OthersIngestsTest, {"None", {{{}, {}}}, {}}, {"OursAlone", {{{{"a", 1}}, {"a"}}}, {}},

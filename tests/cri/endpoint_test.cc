@@ -23,16 +23,14 @@ struct Row {
   std::string path;  // empty: refused
 };
 
-class ParseEndpointTest : public testing::TestWithParam<Row> {};
-
-TEST_P(ParseEndpointTest, Parses) {
-  auto endpoint = ParseEndpoint(GetParam().text);
-  if (GetParam().path.empty()) {
+TEST_TABLE(ParseEndpointTest, Parses, Row) {
+  auto endpoint = ParseEndpoint(row.text);
+  if (row.path.empty()) {
     ASSERT_FALSE(endpoint);
     EXPECT_EQ(endpoint.error().code(), base::Code::kInvalidArgument);
   } else {
     ASSERT_TRUE(endpoint) << endpoint.error().message();
-    EXPECT_EQ(endpoint->socket_path, GetParam().path);
+    EXPECT_EQ(endpoint->socket_path, row.path);
   }
 }
 

@@ -6,16 +6,15 @@
 #include <thread>
 
 #include "must.h"
+#include "rows.h"
 
 namespace prefetch::tests::fake_image_service_test {
 namespace {
 
 using image::ErrorClass;
 
-class PersonaTest : public testing::TestWithParam<std::tuple<Persona, ErrorClass>> {};
-
-TEST_P(PersonaTest, SaysWhatTheClassifierUnderstands) {
-  auto [persona, error_class] = GetParam();
+TEST_TABLE(PersonaTest, SaysWhatTheClassifierUnderstands, std::tuple<Persona, ErrorClass>) {
+  auto [persona, error_class] = row;
   cri::CallError error = Say(persona, error_class, "reg.example/x/denied:toomanyrequests");
   EXPECT_EQ(image::ErrorClassName(error.error_class), image::ErrorClassName(error_class)) << error.message;
 }

@@ -23,12 +23,10 @@ struct Row {
   PullProgress expect;  // without the fingerprint
 };
 
-class ProgressTest : public testing::TestWithParam<Row> {};
-
-TEST_P(ProgressTest, Counts) {
-  PullProgress progress = ProgressFrom(GetParam().facts);
+TEST_TABLE(ProgressTest, Counts, Row) {
+  PullProgress progress = ProgressFrom(row.facts);
   progress.fingerprint = 0;
-  EXPECT_EQ(progress, GetParam().expect);
+  EXPECT_EQ(progress, row.expect);
 }
 
 TEST_ROWS(Stages, ProgressTest, {"NothingYet", {}, {}},

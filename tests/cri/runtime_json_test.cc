@@ -13,10 +13,8 @@ struct InfoRow {
   VerboseInfo expect;
 };
 
-class VerboseInfoTest : public testing::TestWithParam<InfoRow> {};
-
-TEST_P(VerboseInfoTest, IsWhatCanBeRead) {
-  EXPECT_EQ(ParseVerboseInfo(GetParam().json), GetParam().expect);
+TEST_TABLE(VerboseInfoTest, IsWhatCanBeRead, InfoRow) {
+  EXPECT_EQ(ParseVerboseInfo(row.json), row.expect);
 }
 
 TEST_ROWS(Shapes, VerboseInfoTest,
@@ -36,10 +34,8 @@ struct RegistriesRow {
   image::RuntimeRegistries expect;
 };
 
-class RuntimeRegistriesTest : public testing::TestWithParam<RegistriesRow> {};
-
-TEST_P(RuntimeRegistriesTest, IsWhatTheRuntimeTells) {
-  EXPECT_EQ(ParseRuntimeRegistries(GetParam().json), GetParam().expect);
+TEST_TABLE(RuntimeRegistriesTest, IsWhatTheRuntimeTells, RegistriesRow) {
+  EXPECT_EQ(ParseRuntimeRegistries(row.json), row.expect);
 }
 
 std::string ManyMirrors(int count) {

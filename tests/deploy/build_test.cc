@@ -20,14 +20,12 @@ struct RefusedCase {
   std::string name, kustomization, error;
 };
 
-class RefusedTest : public testing::TestWithParam<RefusedCase> {};
-
-TEST_P(RefusedTest, IsRefused) {
-  std::string text = kHead + GetParam().kustomization;
+TEST_TABLE(RefusedTest, IsRefused, RefusedCase) {
+  std::string text = kHead + row.kustomization;
   Files files = {{"a/kustomization.yaml", text}, {"a/x.yaml", "kind: Service\nmetadata: {name: x}\n"}};
   auto built = Build(files, {.resources = {"a"}});
   ASSERT_FALSE(built);
-  EXPECT_NE(built.error().message().find(GetParam().error), std::string::npos) << built.error().message();
+  EXPECT_NE(built.error().message().find(row.error), std::string::npos) << built.error().message();
 }
 
 TEST_ROWS(Refused, RefusedTest, {"UnknownField", "replicas: []\n", "a/kustomization.yaml:3:1"},

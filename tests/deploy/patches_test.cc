@@ -24,12 +24,10 @@ struct MergeCase {
   std::string name, object, patch, expect;
 };
 
-class MergePatchTest : public testing::TestWithParam<MergeCase> {};
-
-TEST_P(MergePatchTest, Merges) {
-  doc::Node object = Json(GetParam().object);
-  MergePatch(Json(GetParam().patch), object);
-  EXPECT_EQ(doc::WriteJson(object), GetParam().expect);
+TEST_TABLE(MergePatchTest, Merges, MergeCase) {
+  doc::Node object = Json(row.object);
+  MergePatch(Json(row.patch), object);
+  EXPECT_EQ(doc::WriteJson(object), row.expect);
 }
 
 TEST_ROWS(Merge, MergePatchTest, {"ScalarsAreReplaced", R"({"a":1,"b":2})", R"({"a":3})", R"({"a":3,"b":2})"},
@@ -55,14 +53,12 @@ struct JsonPatchCase {
   std::string name, operations, expect, error;
 };
 
-class JsonPatchTest : public testing::TestWithParam<JsonPatchCase> {};
-
-TEST_P(JsonPatchTest, Operates) {
+TEST_TABLE(JsonPatchTest, Operates, JsonPatchCase) {
   doc::Node object = Json(R"({"a":{"b/c":[1,2]},"d":"x"})");
-  auto done = JsonPatch(Json(GetParam().operations), object);
-  EXPECT_EQ(done ? "" : done.error().message(), GetParam().error);
+  auto done = JsonPatch(Json(row.operations), object);
+  EXPECT_EQ(done ? "" : done.error().message(), row.error);
   if (done) {
-    EXPECT_EQ(doc::WriteJson(object), GetParam().expect);
+    EXPECT_EQ(doc::WriteJson(object), row.expect);
   }
 }
 

@@ -160,10 +160,11 @@ std::set<std::string> TestsOf(const Tree& tree) {
     const std::string folder = path.substr(6, path.find('/', 6) - 6) + "/";
     for (std::size_t at = text.find("\nTEST"); at != std::string::npos; at = text.find("\nTEST", at + 1)) {
       const std::size_t open = text.find('(', at), end = text.find(')', at);
-      if (open > at + 8 || end == std::string::npos) continue;  // TEST, TEST_F, TEST_P
+      const std::set<std::string> macros = {"TEST", "TEST_F", "TEST_P", "TEST_TABLE", "TEST_TABLE_F"};
+      if (end == std::string::npos || !macros.contains(text.substr(at + 1, open - at - 1))) continue;
       std::vector<std::string_view> names =
           base::Split(std::string_view(text).substr(open + 1, end - open - 1), ',');
-      if (names.size() != 2) continue;
+      if (names.size() < 2) continue;
       tests.insert(folder + std::string(names[0]) + "." + std::string(base::TrimSpace(names[1])));
     }
   }

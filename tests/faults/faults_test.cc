@@ -78,15 +78,12 @@ void Try(const Schedule& schedule) {
     ADD_FAILURE() << Describe(schedule, names.images()) << violation;
 }
 
-class FaultSchedules : public testing::TestWithParam<std::uint64_t> {};
-
-TEST_P(FaultSchedules, BreakNothingThatMustHold) {
+TEST_TABLE(FaultSchedules, BreakNothingThatMustHold, std::uint64_t) {
   ASSERT_NE(kMatrix, nullptr);
   const std::uint64_t seeds = FromEnvironment("PREFETCH_FAULT_SEEDS", kSeeds);
   const std::uint64_t first = FromEnvironment("PREFETCH_FAULT_FIRST", 0);
   const std::vector<std::string> images = World().images();
-  for (std::uint64_t seed = GetParam(); seed < seeds; seed += kGroups)
-    Try(MakeSchedule(first + seed, images));
+  for (std::uint64_t seed = row; seed < seeds; seed += kGroups) Try(MakeSchedule(first + seed, images));
 }
 
 INSTANTIATE_TEST_SUITE_P(, FaultSchedules, testing::Range<std::uint64_t>(0, kGroups));
@@ -132,24 +129,19 @@ TEST(FaultSchedulesOfOld, DoNotBreakItAgain) {
   Try({.runtime = Persona::kContainerd16, .faults = {killed, absent}});
 }
 
-class FaultAtAStep : public testing::TestWithParam<Step> {};
-
 // Each image is at each step once, and the fault finds it there.
-TEST_P(FaultAtAStep, FindsItsImageThere) {
+TEST_TABLE(FaultAtAStep, FindsItsImageThere, Step) {
   for (Persona runtime : {Persona::kContainerd23, Persona::kContainerd16, Persona::kCrio}) {
     const std::vector<std::string> images = World().images();
     for (std::size_t image = 0; image < images.size(); image++) {
-      if (!HasStep(images[image], GetParam())) continue;
+      if (!HasStep(images[image], row)) continue;
       int found = 0;
       std::vector<FaultKind> kinds = {FaultKinds()[0]};
-      kinds[0].begin = [&](World& world, const std::string& at) {
-        found += IsAt(world, at, GetParam()) ? 1 : 0;
-      };
+      kinds[0].begin = [&](World& world, const std::string& at) { found += IsAt(world, at, row) ? 1 : 0; };
       kinds[0].end = [](World&, const std::string&) {};
       const std::chrono::seconds lasts(5);
-      const Outcome outcome =
-          Play({.seed = 0, .runtime = runtime, .faults = {{.image = image, .to = lasts, .step = GetParam()}}},
-               kinds);
+      const Outcome outcome = Play(
+          {.seed = 0, .runtime = runtime, .faults = {{.image = image, .to = lasts, .step = row}}}, kinds);
       EXPECT_EQ(outcome.violations, std::vector<std::string>());
       EXPECT_EQ(outcome.at_step, std::vector<bool>{true}) << images[image];
       EXPECT_EQ(found, 1) << images[image];
@@ -174,23 +166,21 @@ struct UntrueCase {
   std::chrono::seconds from{0};            // most tries are over after 40 s
 };
 
-class UntrueFault : public testing::TestWithParam<UntrueCase> {};
-
-TEST_P(UntrueFault, IsNoticed) {
+TEST_TABLE(UntrueFault, IsNoticed, UntrueCase) {
   std::vector<FaultKind> kinds = FaultKinds();
   const auto kind = std::find_if(kinds.begin(), kinds.end(),
-                                 [&](const FaultKind& one) { return one.manner == GetParam().manner; });
+                                 [&](const FaultKind& one) { return one.manner == row.manner; });
   ASSERT_NE(kind, kinds.end());
   Schedule schedule{.seed = 0,
                     .faults = {{.kind = static_cast<std::size_t>(kind - kinds.begin()),
                                 .image = 1,
-                                .from = GetParam().from,
-                                .to = GetParam().from + std::chrono::seconds(300)}}};
+                                .from = row.from,
+                                .to = row.from + std::chrono::seconds(300)}}};
   EXPECT_EQ(Play(schedule, kinds).violations, std::vector<std::string>());
-  GetParam().change(*kind);
+  row.change(*kind);
   std::string all;
   for (const std::string& violation : Play(schedule, kinds).violations) all += violation + "\n";
-  EXPECT_HAS(all, GetParam().notice);
+  EXPECT_HAS(all, row.notice);
 }
 
 const auto kNoEnd = [](FaultKind& kind) { kind.end = [](World&, const std::string&) {}; };

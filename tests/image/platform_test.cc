@@ -19,10 +19,8 @@ struct RunsRow {
   bool runs;
 };
 
-class RunsTest : public testing::TestWithParam<RunsRow> {};
-
-TEST_P(RunsTest, Decides) {
-  EXPECT_EQ(CanRun(GetParam().node, GetParam().image), GetParam().runs);
+TEST_TABLE(RunsTest, Decides, RunsRow) {
+  EXPECT_EQ(CanRun(row.node, row.image), row.runs);
 }
 
 TEST_ROWS(Platform, RunsTest, {"Same", {"linux", "amd64", ""}, {"linux", "amd64", ""}, true},
@@ -102,14 +100,12 @@ struct Row {
   std::string id;  // empty: not present
 };
 
-class FindTest : public testing::TestWithParam<Row> {};
-
-TEST_P(FindTest, WhatWasPulledUnderThatName) {
-  Reference reference = *Reference::Parse(GetParam().reference);
+TEST_TABLE(FindTest, WhatWasPulledUnderThatName, Row) {
+  Reference reference = *Reference::Parse(row.reference);
   LocalImageIndex index(Images());
   LocalImageIndex copy = index;  // NOLINT(performance-unnecessary-copy-initialization): a copy finds the same
   const LocalImage* indexed = copy.Find(reference);
-  EXPECT_EQ(indexed == nullptr ? "" : indexed->id, GetParam().id);
+  EXPECT_EQ(indexed == nullptr ? "" : indexed->id, row.id);
 }
 
 TEST_ROWS(LocalImage, FindTest, {"Tag", "nginx", "one"}, {"OtherRepository", "reg:5000/nginx:v1", "one"},
@@ -122,12 +118,10 @@ TEST_ROWS(LocalImage, FindTest, {"Tag", "nginx", "one"}, {"OtherRepository", "re
           {"DigestOnlyIsAbsentByTag", "reg:5000/pinned", ""},
           {"DigestOnly", "reg:5000/pinned@" + kB, "untagged"});
 
-class FindTaggedTest : public testing::TestWithParam<Row> {};
-
-TEST_P(FindTaggedTest, WhatHasTheTagAlone) {
+TEST_TABLE(FindTaggedTest, WhatHasTheTagAlone, Row) {
   LocalImageIndex index(Images());
-  const LocalImage* found = index.FindTagged(*Reference::Parse(GetParam().reference));
-  EXPECT_EQ(found == nullptr ? "" : found->id, GetParam().id);
+  const LocalImage* found = index.FindTagged(*Reference::Parse(row.reference));
+  EXPECT_EQ(found == nullptr ? "" : found->id, row.id);
 }
 
 TEST_ROWS(LocalImage, FindTaggedTest, {"Pulled", "nginx", ""}, {"NoDigest", "reg:5000/chart:v1", "artifact"},

@@ -96,10 +96,9 @@ struct TextCase {
   PodCredentialRefs pod;
   std::string with;
 };
-class PodTextTest : public testing::TestWithParam<TextCase> {};
-TEST_P(PodTextTest, Says) {
-  EXPECT_EQ(DescribeCredentials(GetParam().pod), GetParam().with);
-  EXPECT_EQ(TextOf(GetParam().pod).empty(), GetParam().pod.empty());
+TEST_TABLE(PodTextTest, Says, TextCase) {
+  EXPECT_EQ(DescribeCredentials(row.pod), row.with);
+  EXPECT_EQ(TextOf(row.pod).empty(), row.pod.empty());
 }
 TEST_ROWS(All, PodTextTest, {"Nothing", {}, "without pull secrets"},
           {"Secret", {.secrets = {kPull}}, "with secret ci/pull"},

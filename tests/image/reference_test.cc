@@ -236,9 +236,8 @@ struct PatternCase {
   std::string pattern, image;
   bool matches;
 };
-class PatternTest : public testing::TestWithParam<PatternCase> {};
-TEST_P(PatternTest, Matches) {
-  EXPECT_EQ(MatchesPattern(GetParam().pattern, GetParam().image), GetParam().matches);
+TEST_TABLE(PatternTest, Matches, PatternCase) {
+  EXPECT_EQ(MatchesPattern(row.pattern, row.image), row.matches);
 }
 
 const std::string kNginx = "docker.io/library/nginx:1.27";

@@ -69,10 +69,8 @@ struct ByPullRow {
   bool expect;
 };
 
-class ByPullTest : public testing::TestWithParam<ByPullRow> {};
-
-TEST_P(ByPullTest, IsByTheRegistrysHost) {
-  EXPECT_EQ(IsOnlyByPull({.by_pull = GetParam().by_pull}, GetParam().registry), GetParam().expect);
+TEST_TABLE(ByPullTest, IsByTheRegistrysHost, ByPullRow) {
+  EXPECT_EQ(IsOnlyByPull({.by_pull = row.by_pull}, row.registry), row.expect);
 }
 
 TEST_ROWS(Hosts, ByPullTest, {"Nothing", {}, "ghcr.io", false}, {"All", {"*"}, "ghcr.io", true},

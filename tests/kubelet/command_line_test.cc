@@ -16,14 +16,12 @@ struct LineCase {
   CommandLine expect;
 };
 
-class CommandLineTest : public testing::TestWithParam<LineCase> {};
-
-TEST_P(CommandLineTest, Parses) {
+TEST_TABLE(CommandLineTest, Parses, LineCase) {
   std::vector<std::string> arguments = {"/usr/bin/kubelet"};
-  arguments.insert(arguments.end(), GetParam().flags.begin(), GetParam().flags.end());
+  arguments.insert(arguments.end(), row.flags.begin(), row.flags.end());
   CommandLine line = ParseCommandLine(arguments);
   EXPECT_TRUE(line.problems.empty()) << line.problems.front();
-  EXPECT_EQ(line, GetParam().expect);
+  EXPECT_EQ(line, row.expect);
 }
 
 // K46, and credentials' rule A1.
@@ -69,12 +67,10 @@ struct RefusedCase {
   std::string flag;
 };
 
-class CommandLineRefused : public testing::TestWithParam<RefusedCase> {};
-
-TEST_P(CommandLineRefused, IsAProblemThatNamesTheFlag) {
-  CommandLine line = ParseCommandLine({"kubelet", GetParam().flag, "--config=/c"});
+TEST_TABLE(CommandLineRefused, IsAProblemThatNamesTheFlag, RefusedCase) {
+  CommandLine line = ParseCommandLine({"kubelet", row.flag, "--config=/c"});
   ASSERT_EQ(line.problems.size(), 1U);
-  std::string name = GetParam().flag.substr(0, GetParam().flag.find('='));
+  std::string name = row.flag.substr(0, row.flag.find('='));
   EXPECT_NE(line.problems[0].find(name), std::string::npos) << line.problems[0];
   EXPECT_EQ(line.config, "/c");
 }
@@ -96,10 +92,8 @@ struct KubeletCase {
   bool is_kubelet;
 };
 
-class IsKubeletTest : public testing::TestWithParam<KubeletCase> {};
-
-TEST_P(IsKubeletTest, ByItsArguments) {
-  EXPECT_EQ(IsKubelet(GetParam().arguments), GetParam().is_kubelet);
+TEST_TABLE(IsKubeletTest, ByItsArguments, KubeletCase) {
+  EXPECT_EQ(IsKubelet(row.arguments), row.is_kubelet);
 }
 
 TEST_ROWS(Programs, IsKubeletTest, {"Bare", {"kubelet"}, true},

@@ -38,8 +38,6 @@ struct Row {
   std::vector<Expected> expected;
 };
 
-class FakeKubeletTest : public testing::TestWithParam<Row> {};
-
 void Check(const FakeNode& node, const Expected& expected) {
   kubelet::Verdicts verdicts = node.Ask(expected.image, expected.pod);
   bool starts = expected.result == "Starts";
@@ -53,10 +51,10 @@ void Check(const FakeNode& node, const Expected& expected) {
       << expected.image;
 }
 
-TEST_P(FakeKubeletTest, DoesAsARealOne) {
-  FakeNode node(GetParam().settings);
-  GetParam().story(node);
-  for (const Expected& expected : GetParam().expected) Check(node, expected);
+TEST_TABLE(FakeKubeletTest, DoesAsARealOne, Row) {
+  FakeNode node(row.settings);
+  row.story(node);
+  for (const Expected& expected : row.expected) Check(node, expected);
 }
 
 // Seen on kubelet 1.36.2; the names number the observations. E8 and E9 are of a kubelet that runs: what it
@@ -378,8 +376,6 @@ struct MergeCase {
   std::string mapping;
 };
 
-class FakeKubeletMergeTest : public testing::TestWithParam<MergeCase> {};
-
 std::string MappingOf(const std::string& content) {
   const std::string key = "\"credentialMapping\":";
   std::size_t begin = content.find(key);
@@ -388,10 +384,10 @@ std::string MappingOf(const std::string& content) {
              : content.substr(begin + key.size(), content.size() - begin - key.size() - 2);
 }
 
-TEST_P(FakeKubeletMergeTest, WritesAsKubeletDoes) {
+TEST_TABLE(FakeKubeletMergeTest, WritesAsKubeletDoes, MergeCase) {
   FakeNode node;
-  for (const PullCredential& pull : GetParam().pulls) node.KubeletPulls(kImage, kId, pull);
-  EXPECT_EQ(MappingOf(node.Content(node.RecordPath(kId))), GetParam().mapping);
+  for (const PullCredential& pull : row.pulls) node.KubeletPulls(kImage, kId, pull);
+  EXPECT_EQ(MappingOf(node.Content(node.RecordPath(kId))), row.mapping);
 }
 
 PullCredential ByS(const std::string& uid, const std::string& hash, const std::string& name) {

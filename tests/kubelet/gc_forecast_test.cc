@@ -36,13 +36,11 @@ struct GcCase {
   Ids order, by_space, by_age;
 };
 
-class GcForecastTest : public testing::TestWithParam<GcCase> {};
-
-TEST_P(GcForecastTest, TakesWhatKubeletTakes) {
-  GcForecast forecast = ForecastGc(GetParam().rules, GetParam().disk, GetParam().images);
-  EXPECT_EQ(forecast.order, GetParam().order);
-  EXPECT_EQ(forecast.space ? forecast.space->removed_ids : Ids{}, GetParam().by_space);
-  EXPECT_EQ(forecast.by_age, GetParam().by_age);
+TEST_TABLE(GcForecastTest, TakesWhatKubeletTakes, GcCase) {
+  GcForecast forecast = ForecastGc(row.rules, row.disk, row.images);
+  EXPECT_EQ(forecast.order, row.order);
+  EXPECT_EQ(forecast.space ? forecast.space->removed_ids : Ids{}, row.by_space);
+  EXPECT_EQ(forecast.by_age, row.by_age);
   for (const std::string& warning : forecast.warnings) EXPECT_TRUE(warning.ends_with(".")) << warning;
 }
 
@@ -93,13 +91,11 @@ struct BytesCase {
   std::uint64_t bytes_to_high, target_bytes;
 };
 
-class GcBytesTest : public testing::TestWithParam<BytesCase> {};
-
-TEST_P(GcBytesTest, AreKubelets) {
-  GcForecast forecast = ForecastGc(GetParam().rules, GetParam().disk, {});
+TEST_TABLE(GcBytesTest, AreKubelets, BytesCase) {
+  GcForecast forecast = ForecastGc(row.rules, row.disk, {});
   ASSERT_TRUE(forecast.space);
-  EXPECT_EQ(forecast.space->bytes_to_high, GetParam().bytes_to_high);
-  EXPECT_EQ(forecast.space->target_bytes, GetParam().target_bytes);
+  EXPECT_EQ(forecast.space->bytes_to_high, row.bytes_to_high);
+  EXPECT_EQ(forecast.space->target_bytes, row.target_bytes);
 }
 
 // Kubelet's usage is a whole percentage, rounded up: at 84 GB and one byte of 100 GB it is 85.

@@ -143,10 +143,7 @@ struct MergeCase {
   std::string expect;
 };
 
-class KubeletConfigMerge : public testing::TestWithParam<MergeCase> {};
-
-TEST_P(KubeletConfigMerge, Merges) {
-  const MergeCase& row = GetParam();
+TEST_TABLE(KubeletConfigMerge, Merges, MergeCase) {
   auto config = tests::Must(MergeKubeletConfigs(Documents(row.main, row.drop_ins)));
   EXPECT_EQ(Show(*config, row.field), row.expect);
   EXPECT_EQ(config->main_file, row.main != nullptr ? "main" : "");
@@ -223,12 +220,10 @@ struct MistakeCase {
   std::string says;
 };
 
-class KubeletConfigMistake : public testing::TestWithParam<MistakeCase> {};
-
-TEST_P(KubeletConfigMistake, IsToldWithItsPlace) {
-  const auto error = tests::MustFail(MergeKubeletConfigs(Documents(GetParam().main, GetParam().drop_ins)));
+TEST_TABLE(KubeletConfigMistake, IsToldWithItsPlace, MistakeCase) {
+  const auto error = tests::MustFail(MergeKubeletConfigs(Documents(row.main, row.drop_ins)));
   EXPECT_EQ(error.code(), base::Code::kInvalidArgument);
-  EXPECT_NE(error.message().find(GetParam().says), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find(row.says), std::string::npos) << error.message();
 }
 
 TEST_ROWS(Fields, KubeletConfigMistake,

@@ -127,11 +127,8 @@ struct FoundCase {
   bool found;
 };
 
-class KubeletFound : public testing::TestWithParam<FoundCase> {};
-
-TEST_P(KubeletFound, OrNot) {
+TEST_TABLE(KubeletFound, OrNot, FoundCase) {
   Node node;
-  const FoundCase& row = GetParam();
   node.AddProcess("77", row.arguments, row.process_name);
   node.SetStat("77", row.process_name, row.state, "4242");
   node.SetStatus("77", row.uid, row.pids);
@@ -610,12 +607,10 @@ struct UsualCase {
   std::string low;
 };
 
-class UsualFiles : public testing::TestWithParam<UsualCase> {};
-
-TEST_P(UsualFiles, AreTried) {
+TEST_TABLE(UsualFiles, AreTried, UsualCase) {
   Node node;
-  for (const auto& [file, text] : GetParam().files) node.Write("host" + file, text);
-  EXPECT_EQ(LowOf(node.Reader().Read()), GetParam().low);
+  for (const auto& [file, text] : row.files) node.Write("host" + file, text);
+  EXPECT_EQ(LowOf(node.Reader().Read()), row.low);
 }
 
 const std::string kKubeconfig = "apiVersion: v1\nkind: Config\nclusters: []\n";
@@ -662,11 +657,8 @@ struct NamedCase {
   std::string says;     // in the problems; empty: there is none
 };
 
-class NamedFiles : public testing::TestWithParam<NamedCase> {};
-
-TEST_P(NamedFiles, MustBeThereAndBeRight) {
+TEST_TABLE(NamedFiles, MustBeThereAndBeRight, NamedCase) {
   Node node;
-  const NamedCase& row = GetParam();
   if (row.file != "-") node.Write("host/c", row.file);
   if (row.drop_in != "-") fs::create_directories(node / "host/d");
   if (row.drop_in != "-" && !row.drop_in.empty()) node.Write("host/d/1.conf", row.drop_in);

@@ -31,10 +31,7 @@ struct SettingsCase {
   std::string problem;  // in the only one; empty: there is none
 };
 
-class CombineSettings : public testing::TestWithParam<SettingsCase> {};
-
-TEST_P(CombineSettings, Settles) {
-  const SettingsCase& row = GetParam();
+TEST_TABLE(CombineSettings, Settles, SettingsCase) {
   NodeFacts facts = MakeNodeFacts(row.declared, row.reading, row.line);
   EXPECT_EQ(Show(facts.settings), row.settings);
   EXPECT_EQ(facts.settings.version, row.declared.version);
@@ -119,12 +116,10 @@ struct GcCase {
   std::string source;
 };
 
-class CombineGc : public testing::TestWithParam<GcCase> {};
-
-TEST_P(CombineGc, Settles) {
-  NodeFacts facts = MakeNodeFacts({.version = V(36)}, GetParam().reading, GetParam().line);
-  EXPECT_EQ(Show(facts.gc), GetParam().gc);
-  EXPECT_EQ(Source(facts, "imageGC"), GetParam().source);
+TEST_TABLE(CombineGc, Settles, GcCase) {
+  NodeFacts facts = MakeNodeFacts({.version = V(36)}, row.reading, row.line);
+  EXPECT_EQ(Show(facts.gc), row.gc);
+  EXPECT_EQ(Source(facts, "imageGC"), row.source);
 }
 
 // K41 to K43.
@@ -155,15 +150,12 @@ struct SourcesCase {
   std::string sources;
 };
 
-class CombineSources : public testing::TestWithParam<SourcesCase> {};
-
-TEST_P(CombineSources, AreTold) {
+TEST_TABLE(CombineSources, AreTold, SourcesCase) {
   std::string text;
-  for (const auto& [fact, source] :
-       MakeNodeFacts(GetParam().declared, GetParam().reading, GetParam().line).sources) {
+  for (const auto& [fact, source] : MakeNodeFacts(row.declared, row.reading, row.line).sources) {
     text += (text.empty() ? "" : " ") + fact + "=" + source;
   }
-  EXPECT_EQ(text, GetParam().sources);
+  EXPECT_EQ(text, row.sources);
 }
 
 TEST_ROWS(Facts, CombineSources, {"Nothing", {}, kNoFiles, kUnseen, "root=default"},
@@ -195,11 +187,8 @@ struct RootCase {
   std::string root;
 };
 
-class CombineRoot : public testing::TestWithParam<RootCase> {};
-
-TEST_P(CombineRoot, IsFound) {
-  EXPECT_EQ(MakeNodeFacts({.root = GetParam().declared}, kNoFiles, GetParam().line, GetParam().prefix).root,
-            GetParam().root);
+TEST_TABLE(CombineRoot, IsFound, RootCase) {
+  EXPECT_EQ(MakeNodeFacts({.root = row.declared}, kNoFiles, row.line, row.prefix).root, row.root);
 }
 
 TEST_ROWS(Roots, CombineRoot, {"Default", "", kUnseen, "", "/var/lib/kubelet"},
@@ -224,23 +213,21 @@ struct StartCase {
   std::string refusing;
 };
 
-class WhyNotStartedTest : public testing::TestWithParam<StartCase> {};
-
-TEST_P(WhyNotStartedTest, ByVersion) {
+TEST_TABLE(WhyNotStartedTest, ByVersion, StartCase) {
   ConfigDocuments documents;
-  if (GetParam().main) documents.main = ConfigDocument{"main", kHead + *GetParam().main};
-  if (GetParam().drop_in) documents.drop_ins = {{"1", kHead + *GetParam().drop_in}};
+  if (row.main) documents.main = ConfigDocument{"main", kHead + *row.main};
+  if (row.drop_in) documents.drop_ins = {{"1", kHead + *row.drop_in}};
   auto config = MergeKubeletConfigs(documents);
   ASSERT_TRUE(config.ok()) << config.error().message();
   std::vector<std::string> arguments = {"kubelet"};
-  arguments.insert(arguments.end(), GetParam().flags.begin(), GetParam().flags.end());
+  arguments.insert(arguments.end(), row.flags.begin(), row.flags.end());
   CommandLine flags = ParseCommandLine(arguments);
   std::string refusing;
   for (unsigned minor = 32; minor <= 37; minor++) {
     std::vector<std::string> reasons = StartupErrors(*config, flags, image::KubeletVersion{1, minor});
     if (!reasons.empty()) refusing += (refusing.empty() ? "" : " ") + std::to_string(minor);
   }
-  EXPECT_EQ(refusing, GetParam().refusing);
+  EXPECT_EQ(refusing, row.refusing);
 }
 
 const std::vector<std::string> kFlagOn = {"--feature-gates=KubeletEnsureSecretPulledImages=true"};
@@ -300,11 +287,8 @@ struct ContradictionCase {
   std::vector<std::string> expect;
 };
 
-class CombineContradictions : public testing::TestWithParam<ContradictionCase> {};
-
-TEST_P(CombineContradictions, AreTold) {
-  EXPECT_EQ(MakeNodeFacts(GetParam().declared, GetParam().reading, GetParam().line).contradictions,
-            GetParam().expect);
+TEST_TABLE(CombineContradictions, AreTold, ContradictionCase) {
+  EXPECT_EQ(MakeNodeFacts(row.declared, row.reading, row.line).contradictions, row.expect);
 }
 
 TEST_ROWS(Verification, CombineContradictions,

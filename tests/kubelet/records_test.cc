@@ -27,10 +27,8 @@ struct RecordCase {
   Reading expect;
 };
 
-class RecordTest : public testing::TestWithParam<RecordCase> {};
-
-TEST_P(RecordTest, Reads) {
-  EXPECT_EQ(DecodeRecord(GetParam().content, "R", {1, GetParam().minor}).reading, GetParam().expect);
+TEST_TABLE(RecordTest, Reads, RecordCase) {
+  EXPECT_EQ(DecodeRecord(row.content, "R", {1, row.minor}).reading, row.expect);
 }
 
 const char kYaml[] =
@@ -99,10 +97,8 @@ struct IntentCase {
   Reading expect;
 };
 
-class IntentTest : public testing::TestWithParam<IntentCase> {};
-
-TEST_P(IntentTest, Reads) {
-  EXPECT_EQ(DecodeIntent(GetParam().content, "nginx:1.27", {1, GetParam().minor}), GetParam().expect);
+TEST_TABLE(IntentTest, Reads, IntentCase) {
+  EXPECT_EQ(DecodeIntent(row.content, "nginx:1.27", {1, row.minor}), row.expect);
 }
 
 std::string Intent(const std::string& image, const std::string& api_version) {
@@ -129,11 +125,9 @@ struct Row {
   bool matches;
 };
 
-class RuntimeQuirks : public testing::TestWithParam<Row> {};
-
 // K18.
-TEST_P(RuntimeQuirks, RecordsMatch) {
-  EXPECT_EQ(RecordMismatchReason(GetParam().name, GetParam().version).empty(), GetParam().matches);
+TEST_TABLE(RuntimeQuirks, RecordsMatch, Row) {
+  EXPECT_EQ(RecordMismatchReason(row.name, row.version).empty(), row.matches);
 }
 
 INSTANTIATE_TEST_SUITE_P(

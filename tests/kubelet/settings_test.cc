@@ -212,13 +212,10 @@ struct GateCase {
   std::string on;
 };
 
-class VerifiesImagesTest : public testing::TestWithParam<GateCase> {};
-
-TEST_P(VerifiesImagesTest, ByVersion) {
+TEST_TABLE(VerifiesImagesTest, ByVersion, GateCase) {
   std::string on;
-  for (unsigned minor = 32; minor <= 37; minor++)
-    on += VerifiesImages(GetParam().gates, {1, minor}) ? '1' : '0';
-  EXPECT_EQ(on, GetParam().on);
+  for (unsigned minor = 32; minor <= 37; minor++) on += VerifiesImages(row.gates, {1, minor}) ? '1' : '0';
+  EXPECT_EQ(on, row.on);
 }
 
 // K7: since 1.33, alpha and off; since 1.35 beta and on.
@@ -291,12 +288,10 @@ struct PatternCase {
   std::string since_136, before;
 };
 
-class AllowlistExportTest : public testing::TestWithParam<PatternCase> {};
-
-TEST_P(AllowlistExportTest, TakesTheNarrowestPatternThatMatches) {
+TEST_TABLE(AllowlistExportTest, TakesTheNarrowestPatternThatMatches, PatternCase) {
   for (unsigned minor : {33U, 34U, 35U, 36U, 37U}) {
-    const std::string& pattern = minor >= 36 ? GetParam().since_136 : GetParam().before;
-    auto out = tests::Must(ExportAllowlist(References({GetParam().image}), {1, minor}));
+    const std::string& pattern = minor >= 36 ? row.since_136 : row.before;
+    auto out = tests::Must(ExportAllowlist(References({row.image}), {1, minor}));
     EXPECT_EQ(out->patterns, pattern.empty() ? std::vector<std::string>{} : std::vector{pattern}) << minor;
     EXPECT_EQ(out->unmatched.size(), pattern.empty() ? 1U : 0U) << minor;
   }

@@ -106,20 +106,18 @@ struct VerdictCase {
   std::string never, if_not_present, reason, rule;
 };
 
-class VerdictTest : public testing::TestWithParam<VerdictCase> {};
-
-TEST_P(VerdictTest, IsKubelets) {
-  const World& world = GetParam().world;
+TEST_TABLE(VerdictTest, IsKubelets, VerdictCase) {
+  const World& world = row.world;
   Verdicts verdicts = DecideVerdicts(world.facts, world.pod, world.settings);
-  EXPECT_EQ(VerdictResultName(verdicts.never.result), GetParam().never) << verdicts.never.message;
-  EXPECT_EQ(VerdictResultName(verdicts.if_not_present.result), GetParam().if_not_present);
+  EXPECT_EQ(VerdictResultName(verdicts.never.result), row.never) << verdicts.never.message;
+  EXPECT_EQ(VerdictResultName(verdicts.if_not_present.result), row.if_not_present);
   for (const Verdict& verdict : {verdicts.never, verdicts.if_not_present}) {
-    EXPECT_EQ(VerdictReasonName(verdict.reason), GetParam().reason) << verdict.message;
-    EXPECT_EQ(verdict.rule.substr(0, verdict.rule.find(':')), GetParam().rule) << verdict.message;
+    EXPECT_EQ(VerdictReasonName(verdict.reason), row.reason) << verdict.message;
+    EXPECT_EQ(verdict.rule.substr(0, verdict.rule.find(':')), row.rule) << verdict.message;
     EXPECT_TRUE(verdict.message.ends_with(".")) << verdict.message;
   }
   EXPECT_EQ(verdicts.always.result,
-            GetParam().reason == "InvalidImageName" ? VerdictResult::kRefused : VerdictResult::kPulls);
+            row.reason == "InvalidImageName" ? VerdictResult::kRefused : VerdictResult::kPulls);
 }
 
 VerdictCase Starts(const std::string& name, const World& world, const std::string& reason,
@@ -244,8 +242,8 @@ TEST_ROWS(
 
 const World kClosedBySecret = kWorld.Recorded("reg.io/t/a", Secrets({kS}));
 
-// Observations of a real kubelet 1.36.2 that no step above has; the names number them (K19 to K40). The others
-// are stories of the model of kubelet: fake_kubelet_test.cc.
+// Observations of a real kubelet 1.36.2 that no step above has; the names number them (K19 to K40). The
+// others are stories of the model of kubelet: fake_kubelet_test.cc.
 const World kStrict = kWorld.Verification(Policy::kAlwaysVerify);
 const World kListed = kWorld.Allowlisted({"reg/allowed/*", "reg/exact/one"});
 const std::string kDigest = "@sha256:" + std::string(64, 'b');
@@ -379,17 +377,15 @@ struct PossibleCase {
   std::string declares;  // in the message
 };
 
-class PossibleVerdictsTest : public testing::TestWithParam<PossibleCase> {};
-
-TEST_P(PossibleVerdictsTest, IsFirmOnlyIfAllAgree) {
-  auto possible = PossibleSettings(GetParam().facts);
+TEST_TABLE(PossibleVerdictsTest, IsFirmOnlyIfAllAgree, PossibleCase) {
+  auto possible = PossibleSettings(row.facts);
   ASSERT_TRUE(possible.ok());
-  Verdicts verdicts = VerdictsFor(GetParam().question, *possible);
+  Verdicts verdicts = VerdictsFor(row.question, *possible);
   EXPECT_EQ(std::string(VerdictResultName(verdicts.never.result)) + "/" +
                 std::string(VerdictReasonName(verdicts.never.reason)),
-            GetParam().never)
+            row.never)
       << verdicts.never.message;
-  EXPECT_HAS(verdicts.never.message, GetParam().declares);
+  EXPECT_HAS(verdicts.never.message, row.declares);
   EXPECT_EQ(verdicts.always.result, VerdictResult::kPulls);
 }
 

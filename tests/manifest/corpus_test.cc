@@ -8,6 +8,7 @@
 #include "golden.h"
 #include "image/reference.h"
 #include "manifest/lint_sample.h"
+#include "rows.h"
 #include "text_of.h"
 
 namespace prefetch::manifest::lint::corpus_test {
@@ -98,22 +99,18 @@ ReadOptions Options(std::string_view text) {
   return options;
 }
 
-class CorpusTest : public testing::TestWithParam<std::string> {};
-
-TEST_P(CorpusTest, FindsWhatIsThereAndNothingElse) {
-  const std::string& name = GetParam();
-  std::string text = tests::TextOf(Folder() + "/corpus/" + name);
-  bool json = name.ends_with(".json");
+TEST_TABLE(CorpusTest, FindsWhatIsThereAndNothingElse, std::string) {
+  std::string text = tests::TextOf(Folder() + "/corpus/" + row);
+  bool json = row.ends_with(".json");
   std::vector<std::string> found;
-  LintResult result =
-      tests::LintFiles(List(), {{name, text}}, Options(text), *Selection::Make({}, {"PF102"}));
+  LintResult result = tests::LintFiles(List(), {{row, text}}, Options(text), *Selection::Make({}, {"PF102"}));
   for (const Finding& finding : result.findings) {
-    if (finding.place.file != name) continue;
+    if (finding.place.file != row) continue;
     std::string place = std::to_string(finding.place.at.line);
     if (json) place += ":" + std::to_string(finding.place.at.column);
     found.push_back(place + " " + std::string(RuleOf(finding.rule).id));
   }
-  std::vector<std::string> expected = Expected(name, text);
+  std::vector<std::string> expected = Expected(row, text);
   std::sort(found.begin(), found.end());
   std::sort(expected.begin(), expected.end());
   EXPECT_EQ(found, expected);

@@ -25,12 +25,10 @@ struct PolicyCase {
   PullPolicy expect;
 };
 
-class EffectivePolicyTest : public testing::TestWithParam<PolicyCase> {};
-
-TEST_P(EffectivePolicyTest, Is) {
+TEST_TABLE(EffectivePolicyTest, Is, PolicyCase) {
   std::optional<image::Reference> reference;
-  if (auto parsed = image::Reference::Parse(GetParam().image)) reference = *parsed;
-  EXPECT_EQ(EffectivePolicy(GetParam().said, reference, GetParam().rules), GetParam().expect);
+  if (auto parsed = image::Reference::Parse(row.image)) reference = *parsed;
+  EXPECT_EQ(EffectivePolicy(row.said, reference, row.rules), row.expect);
 }
 
 // kubelet's rule K2, and the two ways in which a cluster departs from its default.
@@ -83,12 +81,10 @@ struct StrongestCase {
   std::vector<std::string> expect;  // "image policy: containers"
 };
 
-class StrongestTest : public testing::TestWithParam<StrongestCase> {};
-
-TEST_P(StrongestTest, Is) {
+TEST_TABLE(StrongestTest, Is, StrongestCase) {
   std::string text = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n";
   int n = 0;
-  for (const Asked& asked : GetParam().asked) {
+  for (const Asked& asked : row.asked) {
     text += "  - {name: c" + std::to_string(n++) + ", image: \"" + asked.image +
             "\", imagePullPolicy: " + asked.policy + "}\n";
   }
@@ -101,7 +97,7 @@ TEST_P(StrongestTest, Is) {
     for (const ImageUse& use : wanted.uses) line += " " + use.name;
     got.push_back(line);
   }
-  EXPECT_EQ(got, GetParam().expect);
+  EXPECT_EQ(got, row.expect);
 }
 
 TEST_ROWS(Uses, StrongestTest, {"None", {}, {}},
@@ -138,13 +134,11 @@ std::string Shown(const NodeDemand& nodes) {
 struct DemandCase {
   std::string name, spec, expect;
 };
-class NodeDemandTest : public testing::TestWithParam<DemandCase> {};
-
-TEST_P(NodeDemandTest, Is) {
+TEST_TABLE(NodeDemandTest, Is, DemandCase) {
   doc::Problems problems("spec");
-  auto spec = doc::ParseYaml(GetParam().spec, problems);
+  auto spec = doc::ParseYaml(row.spec, problems);
   ASSERT_TRUE(spec && problems.empty());
-  EXPECT_EQ(Shown(ReadNodeDemand(*spec)), GetParam().expect);
+  EXPECT_EQ(Shown(ReadNodeDemand(*spec)), row.expect);
 }
 
 std::string Required(const std::string& terms) {

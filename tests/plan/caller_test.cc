@@ -25,12 +25,10 @@ struct ClaimsCase {
   std::optional<RejectionReason> expect;
 };
 
-class PrejudgeTest : public testing::TestWithParam<ClaimsCase> {};
-
-TEST_P(PrejudgeTest, Is) {
+TEST_TABLE(PrejudgeTest, Is, ClaimsCase) {
   TokenClaims claims = Good();
-  GetParam().change(claims);
-  EXPECT_EQ(CheckClaims(claims, CallerPurpose::kPreflight, "n1", kNow), GetParam().expect);
+  row.change(claims);
+  EXPECT_EQ(CheckClaims(claims, CallerPurpose::kPreflight, "n1", kNow), row.expect);
 }
 
 TEST_ROWS(Tokens, PrejudgeTest, {"Good", [](auto&) {}, std::nullopt},
@@ -65,16 +63,14 @@ struct ReviewCase {
   std::optional<RejectionReason> expect;
 };
 
-class ReviewTest : public testing::TestWithParam<ReviewCase> {};
-
-TEST_P(ReviewTest, Is) {
+TEST_TABLE(ReviewTest, Is, ReviewCase) {
   TokenReview review = Reviewed();
   CallerRules rules{.namespaces = {"ci"}};
-  GetParam().change(review, rules);
+  row.change(review, rules);
   auto judged = EvaluateReview(review, CallerPurpose::kPreflight, kPlace, rules);
-  if (GetParam().expect) {
+  if (row.expect) {
     ASSERT_TRUE(std::holds_alternative<RejectionReason>(judged));
-    EXPECT_EQ(std::get<RejectionReason>(judged), *GetParam().expect);
+    EXPECT_EQ(std::get<RejectionReason>(judged), *row.expect);
     return;
   }
   ASSERT_TRUE(std::holds_alternative<Caller>(judged));
@@ -120,19 +116,17 @@ struct FleetCase {
   std::function<void(TokenReview&)> change;
   std::optional<RejectionReason> expect;
 };
-class FleetReviewTest : public testing::TestWithParam<FleetCase> {};
-
-TEST_P(FleetReviewTest, Is) {
+TEST_TABLE(FleetReviewTest, Is, FleetCase) {
   TokenReview review{.authenticated = true,
                      .audiences = {"prefetchd"},
                      .user = "system:serviceaccount:prefetchd:prefetchd-fleet",
                      .user_uid = "f-uid"};
-  GetParam().change(review);
+  row.change(review);
   // Rules are of preflights: they neither admit nor refuse a fleet token.
   for (const CallerRules& rules : {CallerRules{}, CallerRules{.namespaces = {"*"}}}) {
     auto judged = EvaluateReview(review, CallerPurpose::kFleet, kPlace, rules);
     const auto* refusal = std::get_if<RejectionReason>(&judged);
-    EXPECT_EQ(refusal == nullptr ? std::nullopt : std::optional(*refusal), GetParam().expect);
+    EXPECT_EQ(refusal == nullptr ? std::nullopt : std::optional(*refusal), row.expect);
   }
 }
 
@@ -170,11 +164,9 @@ struct BesideCase {
   std::string agents;
   Accounts fleets;
 };
-class FleetAccountsTest : public testing::TestWithParam<BesideCase> {};
-
-TEST_P(FleetAccountsTest, AreNamedAsTheAgentsIsAndPass) {
-  const Accounts accounts = FleetAccountsBeside(GetParam().agents);
-  EXPECT_EQ(accounts, GetParam().fleets);
+TEST_TABLE(FleetAccountsTest, AreNamedAsTheAgentsIsAndPass, BesideCase) {
+  const Accounts accounts = FleetAccountsBeside(row.agents);
+  EXPECT_EQ(accounts, row.fleets);
   for (const std::string& account : accounts) EXPECT_TRUE(IsFleetAccount(account)) << account;
 }
 

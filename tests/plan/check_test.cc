@@ -124,10 +124,7 @@ std::string ToldOf(const CheckStep& step) {
                                           : std::string("needs ") + NeedName(step.need);
 }
 
-class CheckTest : public testing::TestWithParam<CheckCase> {};
-
-TEST_P(CheckTest, Row) {
-  const CheckCase& row = GetParam();
+TEST_TABLE(CheckTest, Row, CheckCase) {
   CheckFacts facts = Here(row.policy);
   row.change(facts);
   CheckStep step = DecideCheck(facts);
@@ -366,10 +363,7 @@ struct PullCase {
   std::string message = "";
   bool progress = false;
 };
-class PullVerdictTest : public testing::TestWithParam<PullCase> {};
-
-TEST_P(PullVerdictTest, Row) {
-  const PullCase& row = GetParam();
+TEST_TABLE(PullVerdictTest, Row, PullCase) {
   CheckFacts facts{.policy = row.policy, .listed = true};
   ImageState image;
   image.phase = Phase::kProgressing;
@@ -450,10 +444,7 @@ struct DecideCase {
   base::Duration patience;
   Action expect;
 };
-class DecideAskedTest : public testing::TestWithParam<DecideCase> {};
-
-TEST_P(DecideAskedTest, Row) {
-  const DecideCase& row = GetParam();
+TEST_TABLE(DecideAskedTest, Row, DecideCase) {
   Observation seen{.known = true, .local = {}};
   if (row.here) seen.local = Local{.id = "sha256:aa"};
   History past;
@@ -521,10 +512,8 @@ struct StateCase {
   ImageState image;
   RequestedState expect;
 };
-class StateOfAskedTest : public testing::TestWithParam<StateCase> {};
-
-TEST_P(StateOfAskedTest, Row) {
-  EXPECT_EQ(StateOfRequested(GetParam().image), GetParam().expect);
+TEST_TABLE(StateOfAskedTest, Row, StateCase) {
+  EXPECT_EQ(StateOfRequested(row.image), row.expect);
 }
 
 StateCase State(std::string name, Phase phase, Reason reason, PullState state, RequestedState expect) {

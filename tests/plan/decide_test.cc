@@ -187,13 +187,11 @@ struct StartRow {
   StartDecision expect;
 };
 
-class JudgeStartTest : public testing::TestWithParam<StartRow> {};
-
-TEST_P(JudgeStartTest, Row) {
-  const StartDecision decision = EvaluateStart(GetParam().facts, kNow);
-  EXPECT_EQ(decision.may_start, GetParam().expect.may_start);
-  EXPECT_EQ(decision.no_disk_space, GetParam().expect.no_disk_space);
-  EXPECT_EQ(decision.hold_reason, GetParam().expect.hold_reason);
+TEST_TABLE(JudgeStartTest, Row, StartRow) {
+  const StartDecision decision = EvaluateStart(row.facts, kNow);
+  EXPECT_EQ(decision.may_start, row.expect.may_start);
+  EXPECT_EQ(decision.no_disk_space, row.expect.no_disk_space);
+  EXPECT_EQ(decision.hold_reason, row.expect.hold_reason);
 }
 
 constexpr StartDecision kMay{.may_start = true};
@@ -249,10 +247,7 @@ struct WindowRow {
   int waits = 0;       // the expected wait; 0: the pull starts
   int opens = 0;       // as expected; 0: open
 };
-class DecideByWindowTest : public testing::TestWithParam<WindowRow> {};
-
-TEST_P(DecideByWindowTest, Row) {
-  const WindowRow& row = GetParam();
+TEST_TABLE(DecideByWindowTest, Row, WindowRow) {
   const base::WallTime wall = base::WallTime() + std::chrono::hours(9);
   const auto told = [&](int at) {
     return at == 0 ? std::nullopt : std::optional<base::WallTime>(wall + minutes(at));

@@ -327,10 +327,8 @@ struct DiskCase {
   std::uint64_t usable;
 };
 
-class DiskTest : public testing::TestWithParam<DiskCase> {};
-
-TEST_P(DiskTest, Row) {
-  EXPECT_EQ(Usable(GetParam().disk, Limits{}) / kGiB, GetParam().usable);
+TEST_TABLE(DiskTest, Row, DiskCase) {
+  EXPECT_EQ(Usable(row.disk, Limits{}) / kGiB, row.usable);
 }
 
 DiskSpace Disk(std::uint64_t capacity, std::uint64_t available) {

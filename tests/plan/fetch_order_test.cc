@@ -480,10 +480,8 @@ struct Row {
   FetchReason reason;
 };
 
-class FetchChoiceTest : public testing::TestWithParam<Row> {};
-
-TEST_P(FetchChoiceTest, Row) {
-  EXPECT_EQ(ChooseFetch(GetParam().facts, kNow), GetParam().reason);
+TEST_TABLE(FetchChoiceTest, Row, Row) {
+  EXPECT_EQ(ChooseFetch(row.facts, kNow), row.reason);
 }
 
 Row Version(const std::string& name, const std::string& version, FetchReason reason) {

@@ -16,10 +16,7 @@ struct NextCase {
   base::Duration least, most;
 };
 
-class NextCheckTest : public testing::TestWithParam<NextCase> {};
-
-TEST_P(NextCheckTest, Row) {
-  const NextCase& row = GetParam();
+TEST_TABLE(NextCheckTest, Row, NextCase) {
   EXPECT_GE(row.story.NextCheck(), row.least);
   EXPECT_LE(row.story.NextCheck(), row.most);
 }

@@ -29,11 +29,9 @@ struct DelayCase {
   base::Duration least, most;  // over all random numbers
 };
 
-class DelayTest : public testing::TestWithParam<DelayCase> {};
-
-TEST_P(DelayTest, Row) {
-  EXPECT_EQ(DelayAfter(GetParam().reason, GetParam().failures, 0), GetParam().least);
-  EXPECT_EQ(DelayAfter(GetParam().reason, GetParam().failures, 1), GetParam().most);
+TEST_TABLE(DelayTest, Row, DelayCase) {
+  EXPECT_EQ(DelayAfter(row.reason, row.failures, 0), row.least);
+  EXPECT_EQ(DelayAfter(row.reason, row.failures, 1), row.most);
 }
 
 TEST_ROWS(Delay, DelayTest, {"FirstRetryOfAPassingFailureIsImmediate", Reason::kUnreachable, 1, {}, {}},
@@ -122,12 +120,11 @@ struct EndsCase {
   std::vector<InterruptedRun> runs;  // each cut by the end of the runtime
   bool suspect;
 };
-class RuntimeEndsTest : public testing::TestWithParam<EndsCase> {};
-TEST_P(RuntimeEndsTest, SuspectsWhatGetsNoFurther) {
+TEST_TABLE(RuntimeEndsTest, SuspectsWhatGetsNoFurther, EndsCase) {
   History past;
-  for (const InterruptedRun& run : GetParam().runs)
+  for (const InterruptedRun& run : row.runs)
     past = AfterRuntimeOutage(std::move(past), {.reason = Reason::kRuntimeDown}, run, kNow, 0);
-  EXPECT_EQ(IsCrashSuspect(past), GetParam().suspect);
+  EXPECT_EQ(IsCrashSuspect(past), row.suspect);
 }
 TEST_ROWS(All, RuntimeEndsTest, {"Once", {{seconds(1), 10}}, false},
           {"TwiceSoon", {{minutes(2), 10}, {seconds(59), 20}}, true},

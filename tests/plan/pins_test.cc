@@ -110,9 +110,7 @@ struct ComesCase {
   std::vector<std::string> ignore;
   std::vector<std::string> unlisted;
 };
-class ComesTest : public testing::TestWithParam<ComesCase> {};
-TEST_P(ComesTest, AfterTheFirstLook) {
-  const ComesCase& row = GetParam();
+TEST_TABLE(ComesTest, AfterTheFirstLook, ComesCase) {
   Arrivals arrivals = AfterPoll({}, row.first, List(row.list), row.ignore, At(0));
   EXPECT_EQ(NamesIn(arrivals), std::vector<std::string>{});
   EXPECT_EQ(arrivals.unlisted->since, At(0));

@@ -475,13 +475,11 @@ struct ReadyCase {
   std::size_t entries;
 };
 
-class ReadyQuestionTest : public testing::TestWithParam<ReadyCase> {};
-
-TEST_P(ReadyQuestionTest, TwoTeams) {
+TEST_TABLE(ReadyQuestionTest, TwoTeams, ReadyCase) {
   Snapshot snapshot = TwoTeams();
-  ReadyAnswer answer = EvaluateReady(snapshot, GetParam().query);
-  EXPECT_EQ(answer.ready, GetParam().ready) << answer.message;
-  EXPECT_EQ(answer.entries.size(), GetParam().entries);
+  ReadyAnswer answer = EvaluateReady(snapshot, row.query);
+  EXPECT_EQ(answer.ready, row.ready) << answer.message;
+  EXPECT_EQ(answer.entries.size(), row.entries);
   EXPECT_FALSE(answer.message.empty());
 }
 

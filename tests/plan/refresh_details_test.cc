@@ -127,10 +127,7 @@ struct AlwaysCase {
   Reason why;  // kUpToDate: a pod with Always would pass
 };
 
-class ForAlwaysTest : public testing::TestWithParam<AlwaysCase> {};
-
-TEST_P(ForAlwaysTest, Row) {
-  const AlwaysCase& row = GetParam();
+TEST_TABLE(ForAlwaysTest, Row, AlwaysCase) {
   RefreshDecision decision = row.story.Decided(row.now);
   EXPECT_EQ(ReasonName(decision.always_reason), ReasonName(row.why));
   EXPECT_EQ(decision.agrees, row.why == Reason::kUpToDate);

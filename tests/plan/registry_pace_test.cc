@@ -118,12 +118,10 @@ struct AllowanceRow {
   base::Duration ago;
   bool expect;
 };
-class AllowanceTest : public testing::TestWithParam<AllowanceRow> {};
-
-TEST_P(AllowanceTest, TheLastPullsAreSaved) {
-  RegistryAnswer answer{.kind = RegistryAnswerKind::kMoved, .allowance = GetParam().told, .requests = 1};
+TEST_TABLE(AllowanceTest, TheLastPullsAreSaved, AllowanceRow) {
+  RegistryAnswer answer{.kind = RegistryAnswerKind::kMoved, .allowance = row.told, .requests = 1};
   RegistryPace pace = AfterCheck(AfterStart({}, kNow), answer, kNow, {}, 0);
-  EXPECT_EQ(UpdatesWait(pace, kNow + GetParam().ago), GetParam().expect);
+  EXPECT_EQ(UpdatesWait(pace, kNow + row.ago), row.expect);
 }
 
 constexpr seconds kSixHours{21'600};

@@ -570,10 +570,8 @@ struct Row {
   int parallel = 4;
 };
 
-class MovesLargest : public testing::TestWithParam<Row> {};
-
-TEST_P(MovesLargest, AmongEquals) {
-  EXPECT_EQ(Moved(Sized(GetParam().sizes), GetParam().parallel), GetParam().order);
+TEST_TABLE(MovesLargest, AmongEquals, Row) {
+  EXPECT_EQ(Moved(Sized(row.sizes), row.parallel), row.order);
 }
 
 TEST_ROWS(

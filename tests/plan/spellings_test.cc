@@ -22,16 +22,15 @@ struct Row {
   VerdictResult never, if_not_present;
   std::string message;  // of Never
 };
-class WorstOfTest : public testing::TestWithParam<Row> {};
-TEST_P(WorstOfTest, IsWhatCounts) {
+TEST_TABLE(WorstOfTest, IsWhatCounts, Row) {
   std::vector<SpellingVerdicts> each;
-  for (std::size_t i = 0; i < GetParam().each.size(); i++) {
-    each.push_back({std::string(1, static_cast<char>('a' + i)), GetParam().each[i]});
+  for (std::size_t i = 0; i < row.each.size(); i++) {
+    each.push_back({std::string(1, static_cast<char>('a' + i)), row.each[i]});
   }
   EntryVerdicts all = WorstOf(each);
-  EXPECT_EQ(all.worst->never.result, GetParam().never);
-  EXPECT_EQ(all.worst->if_not_present.result, GetParam().if_not_present);
-  EXPECT_EQ(all.worst->never.message, GetParam().message);
+  EXPECT_EQ(all.worst->never.result, row.never);
+  EXPECT_EQ(all.worst->if_not_present.result, row.if_not_present);
+  EXPECT_EQ(all.worst->never.message, row.message);
   EXPECT_EQ(all.each != nullptr, each.size() > 1);
 }
 const char kAlone[] = "what it means for Never.";

@@ -28,12 +28,11 @@ struct NeedCase {
   VerdictsPtr verdicts;
   TouchNeed expect;
 };
-class NeedTest : public testing::TestWithParam<NeedCase> {};
-TEST_P(NeedTest, Decides) {
+TEST_TABLE(NeedTest, Decides, NeedCase) {
   DesiredImage desired;
-  desired.open = GetParam().open;
-  desired.ready_for = GetParam().ready_for;
-  EXPECT_EQ(NeedOf(desired, *GetParam().verdicts), GetParam().expect);
+  desired.open = row.open;
+  desired.ready_for = row.ready_for;
+  EXPECT_EQ(NeedOf(desired, *row.verdicts), row.expect);
 }
 TEST_ROWS(
     Touch, NeedTest,
@@ -102,11 +101,10 @@ struct ContainerCase {
   ContainerOutcome outcome;
   TouchObstacle obstacle = TouchObstacle::kNone;
 };
-class ContainerTest : public testing::TestWithParam<ContainerCase> {};
-TEST_P(ContainerTest, IsJudged) {
-  ContainerEvaluation judged = EvaluateContainer(GetParam().seen);
-  EXPECT_EQ(judged.outcome, GetParam().outcome);
-  EXPECT_EQ(judged.result.obstacle, GetParam().obstacle);
+TEST_TABLE(ContainerTest, IsJudged, ContainerCase) {
+  ContainerEvaluation judged = EvaluateContainer(row.seen);
+  EXPECT_EQ(judged.outcome, row.outcome);
+  EXPECT_EQ(judged.result.obstacle, row.obstacle);
 }
 TEST_ROWS(Touch, ContainerTest, {"NoWordYet", {}, ContainerOutcome::kUndecided},
           {"Creating", {.waiting_reason = "ContainerCreating"}, ContainerOutcome::kUndecided},

@@ -38,10 +38,7 @@ struct BeliefCase {
   std::optional<seconds> until = std::nullopt;  // as `passed`; none: never
 };
 
-class VersionBeliefTest : public testing::TestWithParam<BeliefCase> {};
-
-TEST_P(VersionBeliefTest, SaysWhichVersionCounts) {
-  const BeliefCase& row = GetParam();
+TEST_TABLE(VersionBeliefTest, SaysWhichVersionCounts, BeliefCase) {
   VersionEstimate belief = AfterNodeReport({}, row.before);
   if (row.after) {
     belief = AfterStart(std::move(belief), {.seen_at = kSeen, .began_at = kBegan});

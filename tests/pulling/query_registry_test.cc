@@ -22,9 +22,8 @@ struct NothingCase {
   RegistryDetail detail;
   bool expect;
 };
-class SaysNothingTest : public testing::TestWithParam<NothingCase> {};
-TEST_P(SaysNothingTest, Table) {
-  EXPECT_EQ(IsLocalFailure({.kind = GetParam().kind, .detail = GetParam().detail}), GetParam().expect);
+TEST_TABLE(SaysNothingTest, Table, NothingCase) {
+  EXPECT_EQ(IsLocalFailure({.kind = row.kind, .detail = row.detail}), row.expect);
 }
 
 // The agent's own limit and its own stop tell nothing of the registry.
@@ -50,10 +49,8 @@ struct Words {
   bool about_the_credential;
 };
 
-class WordsTest : public testing::TestWithParam<Words> {};
-TEST_P(WordsTest, Row) {
-  EXPECT_EQ(IsAuthenticationFailure(GetParam().error, Ref("r.io/team/unauthorized:401")),
-            GetParam().about_the_credential);
+TEST_TABLE(WordsTest, Row, Words) {
+  EXPECT_EQ(IsAuthenticationFailure(row.error, Ref("r.io/team/unauthorized:401")), row.about_the_credential);
 }
 TEST_ROWS(Refusals, WordsTest, {"Basic", "unexpected status code https://r/v2/a: 401 Unauthorized", true},
           {"TokenService", "failed to fetch oauth token: unexpected status: 401 Unauthorized", true},

@@ -98,10 +98,7 @@ bool AreAllAboutRules(const std::string& mistakes, const std::vector<std::string
                      [&](std::string_view line) { return IsAboutARule(line, rules); });
 }
 
-class Agree : public testing::TestWithParam<Agreement> {};
-
-TEST_P(Agree, OnEveryChange) {
-  const Agreement& row = GetParam();
+TEST_TABLE(Agree, OnEveryChange, Agreement) {
   Node root = JsonOf(row.whole);
   ASSERT_EQ(row.read(doc::WriteJson(root)), "");
   std::vector<std::string> changes = {"unchanged"}, documents = {doc::WriteJson(root)};

@@ -39,10 +39,7 @@ bool IsRead(Document document, const std::string& json) {
   return static_cast<bool>(config::Validate(*raw));
 }
 
-class Values : public testing::TestWithParam<ValueCase> {};
-
-TEST_P(Values, AreAcceptedOrRefusedByReaderAndSchema) {
-  const ValueCase& row = GetParam();
+TEST_TABLE(Values, AreAcceptedOrRefusedByReaderAndSchema, ValueCase) {
   std::vector<std::string> values = row.accepted, documents;
   values.insert(values.end(), row.refused.begin(), row.refused.end());
   for (const std::string& value : values) documents.push_back(row.before + "\"" + value + "\"" + row.after);

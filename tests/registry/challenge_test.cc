@@ -15,10 +15,8 @@ struct ChallengeCase {
   Challenge expect;
 };
 
-class ChallengeTest : public testing::TestWithParam<ChallengeCase> {};
-
-TEST_P(ChallengeTest, Table) {
-  EXPECT_EQ(ParseChallenge(GetParam().field), GetParam().expect);
+TEST_TABLE(ChallengeTest, Table, ChallengeCase) {
+  EXPECT_EQ(ParseChallenge(row.field), row.expect);
 }
 
 // R14, then what else is on the web: each as containerd reads it.
@@ -88,13 +86,11 @@ struct RealmCase {
   std::string expect;  // "trusted", "stranger" or "refused"
 };
 
-class RealmTest : public testing::TestWithParam<RealmCase> {};
-
-TEST_P(RealmTest, Table) {
-  auto contact = http::ParseAbsoluteUrl(GetParam().registry);
+TEST_TABLE(RealmTest, Table, RealmCase) {
+  auto contact = http::ParseAbsoluteUrl(row.registry);
   ASSERT_TRUE(contact);
-  auto realm = ValidateRealm(GetParam().realm, *contact, {"sso.partner.example"});
-  EXPECT_EQ(!realm ? "refused" : realm->trusted ? "trusted" : "stranger", GetParam().expect);
+  auto realm = ValidateRealm(row.realm, *contact, {"sso.partner.example"});
+  EXPECT_EQ(!realm ? "refused" : realm->trusted ? "trusted" : "stranger", row.expect);
 }
 
 // R21, with the realms that registries really name.

@@ -23,14 +23,12 @@ struct AnswerCase {
   std::size_t requests = 1;  // "/v2/" and second tries included
 };
 
-class AnswerTest : public tests::RegistryWorld, public testing::WithParamInterface<AnswerCase> {};
-
-TEST_P(AnswerTest, Table) {
-  registry_.AnswerAllBut("/v2/", GetParam().reply);
+TEST_TABLE_F(AnswerTest, Table, tests::RegistryWorld, AnswerCase) {
+  registry_.AnswerAllBut("/v2/", row.reply);
   auto answer = AskFake("app:v1");
-  EXPECT_EQ(Word(answer), GetParam().expect);
-  EXPECT_EQ(registry_.lines().size(), GetParam().requests);
-  EXPECT_EQ(answer.requests, static_cast<int>(GetParam().requests));
+  EXPECT_EQ(Word(answer), row.expect);
+  EXPECT_EQ(registry_.lines().size(), row.requests);
+  EXPECT_EQ(answer.requests, static_cast<int>(row.requests));
   EXPECT_EQ(answer.message.empty(), answer.kind == image::RegistryAnswerKind::kMoved);
 }
 

@@ -439,16 +439,14 @@ struct TokenServiceCase {
   std::string anonymous, with_password;
 };
 
-class TokenServiceTest : public ClientAuthTest, public testing::WithParamInterface<TokenServiceCase> {};
-
-TEST_P(TokenServiceTest, Table) {
+TEST_TABLE_F(TokenServiceTest, Table, ClientAuthTest, TokenServiceCase) {
   registry_.Put("app", "v1");
   registry_.DemandToken(Realm());
-  registry_.AnswerFor("/token", GetParam().reply);
-  EXPECT_EQ(Word(AskFake("app:v1")), GetParam().anonymous);
+  registry_.AnswerFor("/token", row.reply);
+  EXPECT_EQ(Word(AskFake("app:v1")), row.anonymous);
   Make();
   auto answer = AskFake("app:v1", Me());
-  EXPECT_EQ(Word(answer), GetParam().with_password);
+  EXPECT_EQ(Word(answer), row.with_password);
   EXPECT_EQ(answer.message.find("secret"), std::string::npos) << answer.message;
 }
 

@@ -67,10 +67,7 @@ struct ChainCase {
   std::string expect;
 };
 
-class ChainTest : public ClientMirrorTest, public testing::WithParamInterface<ChainCase> {};
-
-TEST_P(ChainTest, TheRegistrysOwnWordCounts) {
-  const ChainCase& row = GetParam();
+TEST_TABLE_F(ChainTest, TheRegistrysOwnWordCounts, ClientMirrorTest, ChainCase) {
   std::string mirror = row.mirror == 0 ? "[host.\"http://127.0.0.1:1\"]\n" : Table(one_);
   std::string server = row.own == 0 ? "server = \"http://127.0.0.1:2\"\n" : "";
   Hosts(server + mirror);

@@ -65,12 +65,10 @@ struct RetryCase {
   int milliseconds;  // 0: none
 };
 
-class RetryAfterTest : public testing::TestWithParam<RetryCase> {};
-
-TEST_P(RetryAfterTest, Table) {
+TEST_TABLE(RetryAfterTest, Table, RetryCase) {
   base::WallTime now = *http::ParseDate("Fri, 20 Nov 2026 09:00:00 GMT");
-  auto wait = ParseRetryAfter(GetParam().value, GetParam().date, now);
-  EXPECT_EQ(wait.value_or(milliseconds(0)).count(), GetParam().milliseconds);
+  auto wait = ParseRetryAfter(row.value, row.date, now);
+  EXPECT_EQ(wait.value_or(milliseconds(0)).count(), row.milliseconds);
 }
 
 TEST_ROWS(RetryAfter, RetryAfterTest, {"Seconds", "120", "", 120'000}, {"Fraction", "1.5", "", 1'500},

@@ -137,12 +137,10 @@ struct MistakeRow {
   ConfKind kind = ConfKind::kMain;
 };
 
-class RegistriesConfMistakeTest : public testing::TestWithParam<MistakeRow> {};
-
-TEST_P(RegistriesConfMistakeTest, IsToldWithItsLine) {
-  auto conf = ParseRegistriesConf(GetParam().text, GetParam().kind);
+TEST_TABLE(RegistriesConfMistakeTest, IsToldWithItsLine, MistakeRow) {
+  auto conf = ParseRegistriesConf(row.text, row.kind);
   ASSERT_FALSE(conf);
-  EXPECT_EQ(conf.error().message(), GetParam().expect);
+  EXPECT_EQ(conf.error().message(), row.expect);
 }
 
 std::string Entry(const std::string& keys) {
@@ -249,13 +247,11 @@ struct Mistake {
   const char* told;
 };
 
-class CrioSettingsMistake : public testing::TestWithParam<Mistake> {};
-
-TEST_P(CrioSettingsMistake, IsToldWithItsLineAndNoValue) {
+TEST_TABLE(CrioSettingsMistake, IsToldWithItsLineAndNoValue, Mistake) {
   CrioSettings settings;
-  auto updated = UpdateCrioSettings(GetParam().text, "/x", settings);
+  auto updated = UpdateCrioSettings(row.text, "/x", settings);
   ASSERT_FALSE(updated);
-  EXPECT_NE(updated.error().message().find(GetParam().told), std::string::npos) << updated.error().message();
+  EXPECT_NE(updated.error().message().find(row.told), std::string::npos) << updated.error().message();
   EXPECT_EQ(updated.error().message().find("s3cr3t"), std::string::npos);
 }
 

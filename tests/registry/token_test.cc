@@ -54,14 +54,12 @@ struct TokenCase {
   int lifetime = 60;
 };
 
-class TokenResponseTest : public testing::TestWithParam<TokenCase> {};
-
-TEST_P(TokenResponseTest, Table) {
-  auto token = ParseTokenResponse(GetParam().body);
-  ASSERT_EQ(token.ok(), !GetParam().token.empty());
+TEST_TABLE(TokenResponseTest, Table, TokenCase) {
+  auto token = ParseTokenResponse(row.body);
+  ASSERT_EQ(token.ok(), !row.token.empty());
   if (!token) return;
-  EXPECT_EQ(token->text.Reveal(), GetParam().token);
-  EXPECT_EQ(token->lifetime, seconds(GetParam().lifetime));
+  EXPECT_EQ(token->text.Reveal(), row.token);
+  EXPECT_EQ(token->lifetime, seconds(row.lifetime));
 }
 
 TEST_ROWS(Tokens, TokenResponseTest,

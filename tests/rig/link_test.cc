@@ -110,10 +110,7 @@ struct Row {
   double seconds;
 };
 
-class LinkTest : public testing::TestWithParam<Row> {};
-
-TEST_P(LinkTest, TakesAsLongAsItShould) {
-  const Row& row = GetParam();
+TEST_TABLE(LinkTest, TakesAsLongAsItShould, Row) {
   const double took = Seconds(row.link, row.bytes, row.clients, 1.1 * row.seconds);
   EXPECT_GE(took, 0.9 * row.seconds);
   EXPECT_LE(took, 1.1 * row.seconds);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "rows.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::credentials_scenario_test {
@@ -148,18 +149,15 @@ TEST(HiddenImage, ARefusalIsNotForgottenForTheNextCredentials404) {
 
 // In whichever words a runtime refuses a password, the agent tries the next credential, and the refused one
 // only once.
-class RefusedPassword : public testing::TestWithParam<Persona> {};
-
-TEST_P(RefusedPassword, IsFollowedByTheNextCredential) {
-  Node node(
-      {.persona = GetParam(), .docker_config = R"({"auths":{"r.io/team":{"username":"old","password":"pw"},
+TEST_TABLE(RefusedPassword, IsFollowedByTheNextCredential, Persona) {
+  Node node({.persona = row, .docker_config = R"({"auths":{"r.io/team":{"username":"old","password":"pw"},
                                            "r.io":{"username":"ci","password":"pw"}}})"});
   node.runtime.Push(Private(MakeImage("r.io/team/app:v1", kMB), "ci", "pw"));
   node.List({"r.io/team/app:v1"});
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)))
       << node.Image("r.io/team/app:v1").message;
   node.RunFor(seconds(70));
-  EXPECT_EQ(node.runtime.counters().refused_passwords, RefusedTries(GetParam()));
+  EXPECT_EQ(node.runtime.counters().refused_passwords, RefusedTries(row));
 }
 
 INSTANTIATE_TEST_SUITE_P(Runtimes, RefusedPassword,

@@ -55,10 +55,8 @@ TEST_F(DiskScenario, TheBytesNeededAreThoseThatAreStillToCome) {
 }
 
 // A job's files fill the disk for some seconds while an image is pulled, and that is no need of the image.
-class FilledForAMoment : public testing::TestWithParam<Persona> {};
-
-TEST_P(FilledForAMoment, LeavesTheImageToBePulled) {
-  Node node({.persona = GetParam()});
+TEST_TABLE(FilledForAMoment, LeavesTheImageToBePulled, Persona) {
+  Node node({.persona = row});
   node.disk = {.known = true, .capacity_bytes = 100 * kGiB, .available_bytes = 90 * kGiB};
   node.runtime.SetBandwidth(100 * kMB);
   node.PushAndList("r.io/a:v1", 2'000 * kMB);
@@ -352,10 +350,8 @@ TEST(DiskRoomScenario, AnImageOfHighPriorityOfWhichNoByteComesLetsTheOthersGoFir
   EXPECT_TRUE(rig.node.RunUntil([&] { return rig.IsReady(0); }, hours(1)));
 }
 
-class DiskRoomTable : public testing::TestWithParam<RoomCase> {};
-
-TEST_P(DiskRoomTable, WhatFitsIsPulledAndNothingTwice) {
-  EXPECT_TRUE(ExpectProperty(GetParam()));
+TEST_TABLE(DiskRoomTable, WhatFitsIsPulledAndNothingTwice, RoomCase) {
+  EXPECT_TRUE(ExpectProperty(row));
 }
 
 // Free space x sizes x unpack factor x order.

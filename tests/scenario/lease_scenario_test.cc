@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "rows.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::lease_scenario_test {
@@ -146,11 +147,9 @@ TEST_F(LeaseScenario, APullMayTakeAsLongAsItsPullTimeout) {
 
 const std::string kTag = "r.io/a:v1";
 
-class ImportScenario : public testing::TestWithParam<Persona> {};
-
 // A node without a network.
-TEST_P(ImportScenario, AnImportedImageIsThere) {
-  Node node({.persona = GetParam()});
+TEST_TABLE(ImportScenario, AnImportedImageIsThere, Persona) {
+  Node node({.persona = row});
   node.runtime.SetRegistry(RegistryState::kDown);
   node.runtime.Import(MakeImage(kTag, kMB));
   node.runtime.Import(MakeImage("r.io/packed:v1", kMB), false);
@@ -221,11 +220,9 @@ TEST(PackedScenario, WhatCannotStartIsNotReadyWhicheverAgentLooks) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(1)));
 }
 
-class ArtifactScenario : public testing::TestWithParam<Persona> {};
-
 // Its layers are none: no container can start from it.
-TEST_P(ArtifactScenario, AnImportedOneIsNoImage) {
-  Node node({.persona = GetParam()});
+TEST_TABLE(ArtifactScenario, AnImportedOneIsNoImage, Persona) {
+  Node node({.persona = row});
   node.runtime.SetRegistry(RegistryState::kDown);
   FakeImage chart = MakeImage("r.io/chart:v1", kMB);
   chart.unpackable = false;

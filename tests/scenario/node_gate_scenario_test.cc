@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fakes/rbac.h"
+#include "rows.h"
 #include "scenario/gated_node.h"
 #include "scenario/touch_scenario.h"
 
@@ -47,10 +48,8 @@ TEST(NodeGateScenario, TheShippedRightsAreEnough) {
   EXPECT_EQ(rbac.ForbiddenGrants(), std::vector<std::string>{});
 }
 
-class MissingRight : public testing::TestWithParam<std::pair<const char*, const char*>> {};
-
-TEST_P(MissingRight, IsMissed) {
-  auto [verb, resource] = GetParam();
+TEST_TABLE(MissingRight, IsMissed, std::pair<const char*, const char*>) {
+  auto [verb, resource] = row;
   GatedNode one({.manifests = WithoutRight(ShippedManifests(), verb, resource)});
   EXPECT_NE(WholeStory(one), kStory) << "nobody needs " << verb << " " << resource;
   EXPECT_GE(one.node.LogLines("node object not reached"), 1);

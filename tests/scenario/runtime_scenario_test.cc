@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "rows.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::runtime_scenario_test {
@@ -160,13 +161,12 @@ TEST_F(RuntimeScenario, AnImageThatEndsTheRuntimeIsSuspectedAndAllOthersGoOn) {
 }
 
 // Two of them, which end it at different moments. Nobody tells which of the pulls at the time it was.
-class TwoKillersTest : public testing::TestWithParam<std::pair<int, int>> {};
-TEST_P(TwoKillersTest, AreBothSuspectedAndAllOthersGoOn) {
+TEST_TABLE(TwoKillersTest, AreBothSuspectedAndAllOthersGoOn, std::pair<int, int>) {
   Node node;
   node.runtime.SetBandwidth(100 * kMB);
   std::vector<std::string> killers, others, names;
   for (int i = 0; i < 22; i++) {
-    const bool kills = i == GetParam().first || i == GetParam().second;
+    const bool kills = i == row.first || i == row.second;
     FakeImage image = MakeImage("r.io/app" + std::to_string(i) + ":v1", kills ? 50 * kMB : 100 * kMB);
     image.ends_runtime = kills;
     image.unpack = kills ? seconds(1 + 2 * static_cast<int>(killers.size())) : seconds(5);

@@ -356,13 +356,12 @@ struct RefusalCase {
   FakeApiServer::Refusal refusal;
   TouchObstacle expect;
 };
-class TouchRefused : public TouchScenario, public testing::WithParamInterface<RefusalCase> {};
-TEST_P(TouchRefused, IsIneffectiveAfterThreeAndGoesOnWhenItIsMended) {
+TEST_TABLE_F(TouchRefused, IsIneffectiveAfterThreeAndGoesOnWhenItIsMended, TouchScenario, RefusalCase) {
   Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  node.Cluster().server.SetRefusal([](const doc::Node&) { return GetParam().refusal; });
+  node.Cluster().server.SetRefusal([&](const doc::Node&) { return row.refusal; });
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_EQ(TouchOf().obstacle, GetParam().expect) << TouchOf().why;
-  EXPECT_HAS(TouchOf().why, GetParam().refusal.message);
+  EXPECT_EQ(TouchOf().obstacle, row.expect) << TouchOf().why;
+  EXPECT_HAS(TouchOf().why, row.refusal.message);
   EXPECT_EQ(PodsCreated(), 0) << "the dry run was refused already";
   std::size_t before = node.Cluster().server.Requests().size();
   node.RunFor(hours(1));
@@ -587,10 +586,9 @@ TEST_F(TouchScenario, AnApiServerThatIsAwayIsWaitedFor) {
 }
 
 // A temporary fault delays the touch while it lasts, and does nothing else.
-class TouchFault : public TouchScenario, public testing::WithParamInterface<std::pair<const char*, Fault>> {};
-TEST_P(TouchFault, IsWaitedFor) {
+TEST_TABLE_F(TouchFault, IsWaitedFor, TouchScenario, std::pair<const char*, Fault>) {
   Node& node = MakeReady();
-  Fault fault = GetParam().second;
+  Fault fault = row.second;
   fault.times = 6;
   node.Cluster().server.Fail(fault);
   PodPulls(kApp, {.secret = SecretOf("team")});
@@ -654,10 +652,8 @@ TEST_F(TouchRights, ThatAreShippedAreEnoughAndNotTooMany) {
   EXPECT_EQ(rbac.ForbiddenGrants(), std::vector<std::string>{});
 }
 
-class MissingTouchRight : public TouchRights,
-                          public testing::WithParamInterface<std::pair<const char*, const char*>> {};
-TEST_P(MissingTouchRight, IsMissedAndNamed) {
-  auto [verb, resource] = GetParam();
+TEST_TABLE_F(MissingTouchRight, IsMissedAndNamed, TouchRights, std::pair<const char*, const char*>) {
+  auto [verb, resource] = row;
   EXPECT_NE(Tell(WithoutRight(ShippedTouchManifests(), verb, resource)), kStory)
       << "nobody needs " << verb << " " << resource;
   const std::string words = std::string("cannot ") + verb + " resource";

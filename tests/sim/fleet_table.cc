@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "rows.h"
 #include "sim/fleet.h"
 
 namespace prefetch::sim {
@@ -120,10 +121,8 @@ Row Shown(const Case& one) {
   return row;
 }
 
-class FleetTable : public testing::TestWithParam<std::tuple<Event, int>> {};
-
-TEST_P(FleetTable, MirrorsAmongTheNodesTakeTheBytesOffTheRegistry) {
-  const auto [event, jitter_minutes] = GetParam();
+TEST_TABLE(FleetTable, MirrorsAmongTheNodesTakeTheBytesOffTheRegistry, std::tuple<Event, int>) {
+  const auto [event, jitter_minutes] = row;
   const minutes jitter(jitter_minutes);
   const Row alone = Shown({.event = event, .peers = false, .jitter = jitter});
   const Row peers = Shown({.event = event, .peers = true, .jitter = jitter});

@@ -331,15 +331,13 @@ struct BadAgentCase {
   tests::WireServer::Handler handler;
   std::string says;
 };
-class BadAgent : public Check, public testing::WithParamInterface<BadAgentCase> {};
-
-TEST_P(BadAgent, EndsInTimeWithoutAVerdict) {
-  tests::WireServer server(GetParam().handler);
+TEST_TABLE_F(BadAgent, EndsInTimeWithoutAVerdict, Check, BadAgentCase) {
+  tests::WireServer server(row.handler);
   auto started = std::chrono::steady_clock::now();
   rig::Ran ran = Run("http://" + server.address(), {"--image", "a:good", "--image", "b", "--timeout", "2s"});
   EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.out << ran.err;
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find(GetParam().says), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find(row.says), std::string::npos) << ran.err;
   EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(20));
   EXPECT_GE(server.accepted(), 1);
 }

@@ -193,10 +193,9 @@ struct CompletionCase {
   Words words;
   std::set<std::string> bash, zsh;
 };
-class CompletionRow : public Completion, public testing::WithParamInterface<CompletionCase> {};
-TEST_P(CompletionRow, Offers) {
-  EXPECT_EQ(Bash(GetParam().words), GetParam().bash);
-  EXPECT_EQ(Zsh(GetParam().words), GetParam().zsh);
+TEST_TABLE_F(CompletionRow, Offers, Completion, CompletionCase) {
+  EXPECT_EQ(Bash(row.words), row.bash);
+  EXPECT_EQ(Zsh(row.words), row.zsh);
 }
 using Set = std::set<std::string>;
 
@@ -368,10 +367,9 @@ std::vector<std::string> PagesForPeople() {
   return pages;
 }
 
-class Pages : public testing::TestWithParam<std::string> {};
-TEST_P(Pages, ShowCommandsAndOptionsThatThereAre) {
+TEST_TABLE(Pages, ShowCommandsAndOptionsThatThereAre, std::string) {
   const std::string agent = Output({std::getenv("PREFETCHD"), "--help"});
-  for (const std::string& command : CommandsOf(Page(GetParam()))) {
+  for (const std::string& command : CommandsOf(Page(row))) {
     SCOPED_TRACE(command);
     Words words = WordsOf(command);
     std::string options = agent;

@@ -445,21 +445,19 @@ std::string InParts(const std::string& bytes) {
   return "--x\r\nContent-Range: bytes 0-9/10\r\n\r\n" + bytes + "\r\n--x--\r\n";
 }
 
-class WrongBytes : public testing::TestWithParam<Lie> {};
-
-TEST_P(WrongBytes, HarmNoPullOnceTheRegistryIsHonest) {
+TEST_TABLE(WrongBytes, HarmNoPullOnceTheRegistryIsHonest, Lie) {
   Node node;
   std::unique_ptr<Host> registry = node.AddRegistry("registry.example.test", {});
   rig::Proxy mirror(registry->registry().port());
   ASSERT_OK(mirror.Start());
-  if (GetParam().by_mirror) {
+  if (row.by_mirror) {
     ASSERT_OK(node.containerd().RouteByMirror(registry->host(), mirror.port(), registry->proxy().port()));
   }
-  rig::Proxy& liar = GetParam().by_mirror ? mirror : registry->proxy();
+  rig::Proxy& liar = row.by_mirror ? mirror : registry->proxy();
   const std::string image = registry->Push("app", "v1", {kLayer, {2, 3000}});
   const std::string other = registry->Push("team/other", "v7", {kLayer});
   const rig::LayerBlob blob = rig::MakeLayer(kLayer);
-  const std::string lie = GetParam().of(blob.bytes);
+  const std::string lie = row.of(blob.bytes);
   liar.Answer("/blobs/" + blob.digest, "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n" +
                                            ("Content-Length: " + std::to_string(lie.size())) + "\r\n\r\n" +
                                            lie);

@@ -50,10 +50,9 @@ struct CallCase {
   std::string complaint;  // how it begins
 };
 
-class WrongTest : public testing::TestWithParam<CallCase> {};
-TEST_P(WrongTest, Row) {
-  std::string complaint = Wrong("4711  " + GetParam().call, "/k");
-  EXPECT_EQ(complaint.substr(0, complaint.find(':')), GetParam().complaint) << complaint;
+TEST_TABLE(WrongTest, Row, CallCase) {
+  std::string complaint = Wrong("4711  " + row.call, "/k");
+  EXPECT_EQ(complaint.substr(0, complaint.find(':')), row.complaint) << complaint;
 }
 
 TEST_ROWS(All, WrongTest,

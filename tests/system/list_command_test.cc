@@ -131,13 +131,12 @@ struct RefusalCase {
   Words arguments;
   std::string says;
 };
-class ListRefusal : public ListCommand, public testing::WithParamInterface<RefusalCase> {};
-TEST_P(ListRefusal, IsASentence) {
+TEST_TABLE_F(ListRefusal, IsASentence, ListCommand, RefusalCase) {
   scratch_.Write("good.txt", "q.io/a:v1\n");
-  rig::Ran ran = Run(GetParam().arguments, "{}");
+  rig::Ran ran = Run(row.arguments, "{}");
   EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << ran.err;
   EXPECT_EQ(ran.out, "");
-  EXPECT_HAS(ran.err, GetParam().says);
+  EXPECT_HAS(ran.err, row.says);
   ExpectPlacesOrName(ran.err);
 }
 TEST_ROWS(All, ListRefusal, {"DiffOfOne", {"list", "diff", "good.txt"}, "give two FILEs, or one with --node"},
@@ -317,16 +316,14 @@ struct StdinCase {
   int exit;
   std::string out, err;  // what each has to hold
 };
-class StdinCommand : public CommandFolder, public testing::WithParamInterface<StdinCase> {};
-
-TEST_P(StdinCommand, IsRead) {
+TEST_TABLE_F(StdinCommand, IsRead, CommandFolder, StdinCase) {
   scratch_.Write("two.txt", "q.io/a:v1\nq.io/b:v1\n");
   scratch_.Write("pod.yaml",
                  "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, image: \"q.io/a:v1\"}]}\n");
-  rig::Ran ran = Run(GetParam().words, GetParam().input);
-  EXPECT_EQ(ran.exit, (rig::Exit{GetParam().exit, 0})) << ran.out << ran.err;
-  EXPECT_HAS(ran.out, GetParam().out);
-  EXPECT_HAS(ran.err, GetParam().err);
+  rig::Ran ran = Run(row.words, row.input);
+  EXPECT_EQ(ran.exit, (rig::Exit{row.exit, 0})) << ran.out << ran.err;
+  EXPECT_HAS(ran.out, row.out);
+  EXPECT_HAS(ran.err, row.err);
   ExpectPlacesOrName(ran.err);
 }
 

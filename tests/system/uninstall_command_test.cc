@@ -11,6 +11,7 @@
 #include "doc/yaml.h"
 #include "fakes/rbac.h"
 #include "rig/expect_has.h"
+#include "rows.h"
 #include "system/cluster_account.h"
 
 namespace prefetch::system::uninstall_command_test {
@@ -188,11 +189,9 @@ TEST_F(WorkloadList, NamespacesAreNamedOrAllAreMeant) {
   EXPECT_TRUE(server_.Requests().empty());
 }
 
-class WorkloadRight : public WorkloadList, public testing::WithParamInterface<const char*> {};
-
 // Each right of the example is needed.
-TEST_P(WorkloadRight, IsNamed) {
-  const std::string resource = GetParam();
+TEST_TABLE_F(WorkloadRight, IsNamed, WorkloadList, const char*) {
+  const std::string resource = row;
   tests::FakeApiServer poor{clock_, tests::FakeApiServer::OverTls()};
   ASSERT_OK(poor.LoadRbac(tests::WithoutRight(Example("workload-list.yaml"), "list", resource)));
   dir_.Write("kubeconfig", base::ReplaceAll(tests::TextOf(dir_ / "kubeconfig"), server_.url(), poor.url()));

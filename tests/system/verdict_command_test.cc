@@ -88,9 +88,7 @@ struct CommandCase {
   std::string says;   // on stderr
 };
 
-class VerdictCommandTest : public testing::TestWithParam<CommandCase> {};
-
-TEST_P(VerdictCommandTest, Answers) {
+TEST_TABLE(VerdictCommandTest, Answers, CommandCase) {
   tests::TempDir root;
   root.Write("config.yaml",
              "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 250\n"
@@ -98,15 +96,15 @@ TEST_P(VerdictCommandTest, Answers) {
   root.Write("broken.yaml", "apiVersion: v1\nkind: KubeletConfiguration\n");
   root.Write("image_manager/pulled/x", "");
   Arguments arguments = {"--image", "a/b:v1", "--kubelet-root", root.path(), "-o", "json"};
-  for (std::string argument : GetParam().arguments) {
+  for (std::string argument : row.arguments) {
     if (argument.starts_with("ROOT")) argument.replace(0, 4, root.path());
     arguments.push_back(argument);
   }
   base::ProcessResult result = AskVerdict(arguments);
-  EXPECT_EQ(result.code, GetParam().code) << result.errors;
-  EXPECT_NE(result.errors.find(GetParam().says), std::string::npos) << result.errors;
-  if (GetParam().code != 0) return;
-  EXPECT_EQ(Field(result, "Never", "result") + "/" + Field(result, "Never", "reason"), GetParam().never);
+  EXPECT_EQ(result.code, row.code) << result.errors;
+  EXPECT_NE(result.errors.find(row.says), std::string::npos) << result.errors;
+  if (row.code != 0) return;
+  EXPECT_EQ(Field(result, "Never", "result") + "/" + Field(result, "Never", "reason"), row.never);
 }
 
 const Arguments kId = {"--image-id", "sha256:aaa"};
