@@ -93,10 +93,7 @@ struct Row {
   std::string says;  // somewhere in the local answer's body
 };
 
-class EndpointsTest : public testing::TestWithParam<Row> {};
-
-TEST_P(EndpointsTest, Row) {
-  const Row& row = GetParam();
+TEST_TABLE(EndpointsTest, Row, Row) {
   World world(row.node == On::kPeacefulNode ? sample::PeacefulNode() : sample::TroubledNode());
   http::ServerResponse neighbour = world.Ask(Audience::kPodNetwork, row.path, row.query);
   http::ServerResponse local = world.Ask(Audience::kLocal, row.path, row.query);
@@ -146,10 +143,7 @@ struct Shown {
   std::string local_only;  // somewhere in the local answer, and nowhere in the other
   std::string both;
 };
-class ShownTest : public testing::TestWithParam<Shown> {};
-
-TEST_P(ShownTest, Row) {
-  const Shown& row = GetParam();
+TEST_TABLE(ShownTest, Row, Shown) {
   plan::Snapshot node = sample::TroubledNode();
   node.readiness.reason = plan::Reason::kCredentialsInvalid;
   node.readiness.message = "the credential provider configuration cannot be used: acme.yaml";
@@ -197,10 +191,8 @@ struct Type {
   std::string type;
 };
 
-class ContentTypeTest : public testing::TestWithParam<Type> {};
-
-TEST_P(ContentTypeTest, Row) {
-  EXPECT_EQ(World().Ask(Audience::kLocal, GetParam().path).content_type, GetParam().type);
+TEST_TABLE(ContentTypeTest, Row, Type) {
+  EXPECT_EQ(World().Ask(Audience::kLocal, row.path).content_type, row.type);
 }
 
 TEST_ROWS(Endpoints, ContentTypeTest, {"Livez", "/livez", "text/plain; charset=utf-8"},
@@ -209,10 +201,8 @@ TEST_ROWS(Endpoints, ContentTypeTest, {"Livez", "/livez", "text/plain; charset=u
           {"Metrics", "/metrics", "text/plain; version=0.0.4; charset=utf-8"});
 
 using PathAndMethod = std::tuple<const char*, http::Method>;
-class MethodTest : public testing::TestWithParam<PathAndMethod> {};
-
-TEST_P(MethodTest, IsNotAllowed) {
-  auto [path, method] = GetParam();
+TEST_TABLE(MethodTest, IsNotAllowed, PathAndMethod) {
+  auto [path, method] = row;
   World world;
   http::ServerResponse answer = world.Ask(Audience::kLocal, path, {}, method);
   EXPECT_EQ(answer.status, 405);
@@ -528,10 +518,7 @@ struct EndpointCallersRow {
   bool preflight = true, fleet = true;
 };
 
-class AnsweredTest : public testing::TestWithParam<EndpointCallersRow> {};
-
-TEST_P(AnsweredTest, Row) {
-  const EndpointCallersRow& row = GetParam();
+TEST_TABLE(AnsweredTest, Row, EndpointCallersRow) {
   EndpointCallersWorld world(row.preflight, row.fleet);
   const http::ServerResponse answer = world.Ask(row.audience, row.path, row.caller);
   EXPECT_EQ(answer.status, row.status) << answer.body;

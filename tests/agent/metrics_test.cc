@@ -226,15 +226,14 @@ struct KubeletCase {
   std::vector<std::string> absent;  // what is not
 };
 
-class KubeletTest : public testing::TestWithParam<KubeletCase> {};
-TEST_P(KubeletTest, Row) {
+TEST_TABLE(KubeletTest, Row, KubeletCase) {
   plan::Snapshot snapshot = Node();
-  snapshot.kubelet = GetParam().kubelet;
+  snapshot.kubelet = row.kubelet;
   std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3", status::View::kFull);
-  for (const std::string& line : GetParam().lines) {
+  for (const std::string& line : row.lines) {
     EXPECT_NE(text.find("\n" + line + "\n"), std::string::npos) << line << "\n" << text;
   }
-  for (const std::string& word : GetParam().absent) EXPECT_EQ(text.find(word), std::string::npos) << word;
+  for (const std::string& word : row.absent) EXPECT_EQ(text.find(word), std::string::npos) << word;
 }
 
 TEST_ROWS(Metrics, KubeletTest,
@@ -277,19 +276,18 @@ struct LookupCase {
   std::set<std::string> timed = {};                      // providers
 };
 
-class LookupTest : public testing::TestWithParam<LookupCase> {};
-TEST_P(LookupTest, Row) {
+TEST_TABLE(LookupTest, Row, LookupCase) {
   Metrics metrics;
-  metrics.CredentialsFound(GetParam().lookup);
+  metrics.CredentialsFound(row.lookup);
   std::set<std::pair<Source, ProviderOutcome>> counted;
   for (const auto& [key, count] : metrics.Copy().lookups) {
     EXPECT_LE(count, 1U);
     if (count == 1) counted.insert(key);
   }
-  EXPECT_EQ(counted, GetParam().counted);
+  EXPECT_EQ(counted, row.counted);
   std::set<std::string> timed;
   for (const auto& [key, histogram] : metrics.Copy().plugin_seconds) timed.insert(key.first);
-  EXPECT_EQ(timed, GetParam().timed);
+  EXPECT_EQ(timed, row.timed);
 }
 
 constexpr std::pair kNoFile(Source::kDockerConfig, ProviderOutcome::kEmpty);

@@ -8,6 +8,7 @@
 #include "agent/one_node.h"
 #include "base/log.h"
 #include "fakes/fake_clock.h"
+#include "rows.h"
 
 namespace prefetch::agent::node_gate_test {
 namespace {
@@ -183,11 +184,10 @@ TEST_F(NodeGateTest, OnceItWasReadyNothingWasGivenUp) {
 }
 
 // A failure that passes costs only that time. The log has one line for its start, and one for its end.
-class NodeGateTrouble : public NodeGateTest, public testing::WithParamInterface<ApiError> {};
-TEST_P(NodeGateTrouble, PassesAndTheNodeIsToldThen) {
+TEST_TABLE_F(NodeGateTrouble, PassesAndTheNodeIsToldThen, NodeGateTest, ApiError) {
   std::vector<std::string> log;
   base::SetLogSink([&log](std::string_view line) { log.emplace_back(line); });
-  api_.failing = GetParam();
+  api_.failing = row;
   NodeGate& gate = Gate();
   RunFor(gate, minutes(2));
   Ready();
@@ -241,10 +241,8 @@ TEST_F(NodeGateTest, AWriteOfTheConditionThatFailedIsRepeatedSoon) {
 
 // The API server refuses one part: a role lacks nodes/status, or a policy or a quota of Events forbids it.
 // The other parts do not wait for it.
-class NodeGateRefused : public NodeGateTest,
-                        public testing::WithParamInterface<std::pair<const char*, ApiError>> {};
-TEST_P(NodeGateRefused, HoldsUpNothingElse) {
-  auto [what, kind] = GetParam();
+TEST_TABLE_F(NodeGateRefused, HoldsUpNothingElse, NodeGateTest, std::pair<const char*, ApiError>) {
+  auto [what, kind] = row;
   const std::string refused = what;
   api_.refusing = {{refused, kind}};
   Publish(false, plan::Reason::kAccessDenied, plan::Phase::kFailing, true);

@@ -149,9 +149,7 @@ struct Difference {
   std::function<void(std::vector<LocalImage>&)> make;
 };
 
-class ObserverTells : public testing::TestWithParam<Difference> {};
-
-TEST_P(ObserverTells, ThatSomethingHasChanged) {
+TEST_TABLE(ObserverTells, ThatSomethingHasChanged, Difference) {
   Listing runtime;
   runtime.images = {App("a"), App("b")};
   Observer observer = ObserverOf(runtime);
@@ -159,7 +157,7 @@ TEST_P(ObserverTells, ThatSomethingHasChanged) {
   EXPECT_FALSE(observer.Poll({}, list, false, {}).unchanged);
   EXPECT_TRUE(observer.Poll({}, list, false, {}).unchanged);
   EXPECT_FALSE(observer.Poll({}, list, true, {}).unchanged) << "it was asked for in full";
-  GetParam().make(runtime.images);
+  row.make(runtime.images);
   EXPECT_FALSE(observer.Poll({}, list, false, {}).unchanged);
   EXPECT_TRUE(observer.Poll({}, list, false, {}).unchanged);
 }

@@ -45,10 +45,7 @@ struct Row {
   Duration within = seconds(20);  // that it must be over
 };
 
-class RunProcessTest : public testing::TestWithParam<Row> {};
-
-TEST_P(RunProcessTest, Ends) {
-  const Row& row = GetParam();
+TEST_TABLE(RunProcessTest, Ends, Row) {
   const TimePoint begin = std::chrono::steady_clock::now();
   Result<ProcessResult> result = RunProcess(Limit(row.limit), Shell(row.script), "input\n");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, row.within);

@@ -179,10 +179,9 @@ struct LocaleCase {
   const char *all, *ctype, *lang;
   bool lacks;
 };
-class LocaleTest : public testing::TestWithParam<LocaleCase> {};
-TEST_P(LocaleTest, LacksUtf8) {
-  Locale locale(GetParam().all, GetParam().ctype, GetParam().lang);
-  EXPECT_EQ(LocaleLacksUtf8(), GetParam().lacks);
+TEST_TABLE(LocaleTest, LacksUtf8, LocaleCase) {
+  Locale locale(row.all, row.ctype, row.lang);
+  EXPECT_EQ(LocaleLacksUtf8(), row.lacks);
 }
 TEST_ROWS(Rows, LocaleTest, {nullptr, nullptr, nullptr, false}, {nullptr, nullptr, "C", true},
           {nullptr, nullptr, "de_DE.UTF-8", false}, {nullptr, "C.utf8", "C", false},

@@ -15,6 +15,7 @@
 #include "doc/problems.h"
 #include "must.h"
 #include "rig/expect_has.h"
+#include "rows.h"
 #include "temp_dir.h"
 
 namespace prefetch::config::agent_config_test {
@@ -752,10 +753,8 @@ void ExpectAlone(const RawConfig& raw, const Setting& setting) {
   EXPECT_EQ(Held(Overlay({}, raw), setting), Expected(setting));
 }
 
-class EachSetting : public testing::TestWithParam<Setting> {};
-
-TEST_P(EachSetting, IsReadFromItsFieldAlone) {
-  const Setting& setting = SettingNamed(GetParam().name);
+TEST_TABLE(EachSetting, IsReadFromItsFieldAlone, Setting) {
+  const Setting& setting = SettingNamed(row.name);
   doc::Problems problems("agent.yaml");
   auto raw = tests::Must(ReadConfigFile("apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n" +
                                             FieldOf(setting) + ": " + GivenFor(setting).in_file + "\n",

@@ -21,18 +21,16 @@ struct AddressCase {
   std::string asked;  // empty: it is no address
 };
 
-class Address : public testing::TestWithParam<AddressCase> {};
-
-TEST_P(Address, IsAskedOrRefused) {
+TEST_TABLE(Address, IsAskedOrRefused, AddressCase) {
   tests::FakeAgent agent;
-  auto client = AgentClient::Make(agent, GetParam().address);
-  ASSERT_EQ(client.ok(), !GetParam().asked.empty());
+  auto client = AgentClient::Make(agent, row.address);
+  ASSERT_EQ(client.ok(), !row.asked.empty());
   if (!client) {
     EXPECT_EQ(client.error().code(), Code::kInvalidArgument);
     return;
   }
   (void)client->StatusJson({});
-  EXPECT_EQ(agent.asked().front(), GetParam().asked);
+  EXPECT_EQ(agent.asked().front(), row.asked);
 }
 
 TEST_ROWS(Rows, Address, {"Socket", "unix:///run/a.sock", "GET http://localhost/v1/status /run/a.sock"},
@@ -51,16 +49,14 @@ struct ErrorCase {
   std::string advice;
 };
 
-class Away : public testing::TestWithParam<ErrorCase> {};
-
-TEST_P(Away, WithWhatHelps) {
+TEST_TABLE(Away, WithWhatHelps, ErrorCase) {
   tests::FakeAgent agent;
-  agent.Goes(GetParam().error);
+  agent.Goes(row.error);
   auto answer = agent.Client().StatusJson({});
   ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code(), GetParam().code);
+  EXPECT_EQ(answer.error().code(), row.code);
   EXPECT_TRUE(answer.error().message().starts_with("cannot ask the agent at unix:///run/a.sock: it broke ("));
-  EXPECT_HAS(answer.error().message(), GetParam().advice);
+  EXPECT_HAS(answer.error().message(), row.advice);
 }
 
 TEST_ROWS(Rows, Away, {"NoSocket", base::NotFound("it broke"), Code::kNotFound, "Name another with --agent"},
@@ -78,15 +74,13 @@ struct CheckCase {
   std::string says;
 };
 
-class Refusal : public testing::TestWithParam<CheckCase> {};
-
-TEST_P(Refusal, OfACheckHasItsCode) {
+TEST_TABLE(Refusal, OfACheckHasItsCode, CheckCase) {
   tests::FakeAgent agent;
-  agent.Answers("/v1/check", GetParam().status, GetParam().body);
+  agent.Answers("/v1/check", row.status, row.body);
   auto result = agent.Client().Check({}, {.questions = {{}}});
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code(), GetParam().code) << result.error().message();
-  EXPECT_HAS(result.error().message(), GetParam().says);
+  EXPECT_EQ(result.error().code(), row.code) << result.error().message();
+  EXPECT_HAS(result.error().message(), row.says);
 }
 
 TEST_ROWS(Rows, Refusal,
@@ -125,16 +119,14 @@ struct ExplainCase {
   std::string says;  // on standard error
 };
 
-class Explained : public testing::TestWithParam<ExplainCase> {};
-
-TEST_P(Explained, EndsWithItsCode) {
+TEST_TABLE(Explained, EndsWithItsCode, ExplainCase) {
   tests::FakeAgent agent;
-  agent.Answers("/v1/images/" + GetParam().image, GetParam().status, GetParam().body);
-  ExplainOptions options{.image = GetParam().image, .timeout = std::chrono::seconds(5), .json = true};
+  agent.Answers("/v1/images/" + row.image, row.status, row.body);
+  ExplainOptions options{.image = row.image, .timeout = std::chrono::seconds(5), .json = true};
   Ran ran = tests::Run([&](auto& out, auto& err) { return Explain({}, agent.Client(), options, out, err); });
-  EXPECT_EQ(ran.exit, GetParam().exit);
-  EXPECT_EQ(ran.out, GetParam().exit == kOk ? GetParam().body : "");
-  EXPECT_HAS(ran.err, GetParam().says);
+  EXPECT_EQ(ran.exit, row.exit);
+  EXPECT_EQ(ran.out, row.exit == kOk ? row.body : "");
+  EXPECT_HAS(ran.err, row.says);
 }
 
 const std::string kImage =

@@ -277,13 +277,11 @@ struct TroubleCase {
   int asked;
 };
 
-class Listed : public testing::TestWithParam<TroubleCase> {};
-
-TEST_P(Listed, EachObjectOnceOrNotAtAll) {
-  Collection collection(GetParam().trouble, GetParam().after);
+TEST_TABLE(Listed, EachObjectOnceOrNotAtAll, TroubleCase) {
+  Collection collection(row.trouble, row.after);
   auto all = ListAll<int>({}, {}, [&](const kube::ListOptions& options) { return collection.List(options); });
-  EXPECT_EQ(collection.asked(), GetParam().asked);
-  ASSERT_EQ(static_cast<bool>(all), GetParam().whole);
+  EXPECT_EQ(collection.asked(), row.asked);
+  ASSERT_EQ(static_cast<bool>(all), row.whole);
   EXPECT_EQ(all ? *all : Numbers(), all ? (Numbers{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) : Numbers());
 }
 

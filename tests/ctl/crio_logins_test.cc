@@ -154,14 +154,12 @@ struct HelperCase {
   std::string sends;
 };
 
-class CrioHelperTest : public FindCrioLoginsTest, public testing::WithParamInterface<HelperCase> {};
-
-TEST_P(CrioHelperTest, IsAskedAsTheLibraryAsks) {
+TEST_TABLE_F(CrioHelperTest, IsAskedAsTheLibraryAsks, FindCrioLoginsTest, HelperCase) {
   settings_.global_auth_file = "/auth.json";
-  dir_.Write("auth.json", GetParam().auth);
-  CrioLogins logins = Find("quay.io/a", false, GetParam().conf);
-  EXPECT_EQ(CrioText(logins), "  CRI-O to quay.io/a: " + GetParam().sends + "\n");
-  const bool is_helper = GetParam().sends.find("helper") != std::string::npos;
+  dir_.Write("auth.json", row.auth);
+  CrioLogins logins = Find("quay.io/a", false, row.conf);
+  EXPECT_EQ(CrioText(logins), "  CRI-O to quay.io/a: " + row.sends + "\n");
+  const bool is_helper = row.sends.find("helper") != std::string::npos;
   EXPECT_EQ(doc::WriteJson(CrioJson(logins)).find(R"("sends":"helper")") != std::string::npos, is_helper);
 }
 

@@ -82,12 +82,10 @@ struct AllowCase {
   std::string has, has_not;
 };
 
-class Allowlist : public testing::TestWithParam<AllowCase> {};
-
-TEST_P(Allowlist, IsForItsKubelet) {
-  Ran ran = Allow("q.io/team/app:v1\n", GetParam().options);
-  EXPECT_TRUE(Prints(ran, kOk, GetParam().has));
-  EXPECT_LACKS(ran.out, GetParam().has_not);
+TEST_TABLE(Allowlist, IsForItsKubelet, AllowCase) {
+  Ran ran = Allow("q.io/team/app:v1\n", row.options);
+  EXPECT_TRUE(Prints(ran, kOk, row.has));
+  EXPECT_LACKS(ran.out, row.has_not);
 }
 
 TEST_ROWS(Rows, Allowlist, {"ExactNamesSince136", {.kubelet_version = "1.36"}, "- q.io/team/app\n", "/*\n"},

@@ -39,19 +39,16 @@ struct LeftOutCase {
   std::string counted, nodes_flag = kDefaultNodeSelector;
 };
 
-class LeftOut : public testing::TestWithParam<LeftOutCase> {};
-
-TEST_P(LeftOut, AreNodesThatTheUsualDaemonSetKeepsOff) {
+TEST_TABLE(LeftOut, AreNodesThatTheUsualDaemonSetKeepsOff, LeftOutCase) {
   FleetApi api;
-  for (const auto& [name, labels] : GetParam().nodes) {
+  for (const auto& [name, labels] : row.nodes) {
     api.Add(name);
     api.node(api.size() - 1).labels = labels;
   }
-  for (const std::string& node : GetParam().with_agent) api.AddPod(node, "agent-" + node);
+  for (const std::string& node : row.with_agent) api.AddPod(node, "agent-" + node);
   std::vector<std::string> counted;
-  for (const FleetMember& member : Members(api, {.nodes = GetParam().nodes_flag}))
-    counted.push_back(member.node);
-  EXPECT_EQ(base::Join(counted, " "), GetParam().counted);
+  for (const FleetMember& member : Members(api, {.nodes = row.nodes_flag})) counted.push_back(member.node);
+  EXPECT_EQ(base::Join(counted, " "), row.counted);
 }
 
 TEST(FleetRoster, ANodeThatHadAnAgentIsNotLeftOutWhileItsPodIsReplaced) {
@@ -121,14 +118,12 @@ struct OfTwo {
   std::function<void(kube::Pod& stays, kube::Pod& goes)> change;
 };
 
-class Rollout : public testing::TestWithParam<OfTwo> {};
-
-TEST_P(Rollout, ThePodThatStaysIsTaken) {
+TEST_TABLE(Rollout, ThePodThatStaysIsTaken, OfTwo) {
   for (const bool stays_first : {true, false}) {
     FleetApi api;
     api.Add("n1");
     kube::Pod stays = api.AddPod("n1", "stays"), goes = api.AddPod("n1", "goes");
-    GetParam().change(stays, goes);
+    row.change(stays, goes);
     FleetApi fresh;
     fresh.Add("n1");
     fresh.AddPod("n1", "x") = stays_first ? stays : goes;

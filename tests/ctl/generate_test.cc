@@ -27,12 +27,10 @@ struct KeyCase {
   std::string key;  // in the ConfigMap
 };
 
-class Key : public testing::TestWithParam<KeyCase> {};
-
-TEST_P(Key, IsAListFilesNameWhateverTheFilesIs) {
+TEST_TABLE(Key, IsAListFilesNameWhateverTheFilesIs, KeyCase) {
   tests::TempDir dir;
-  Ran ran = Make({.lists = {dir.Write(GetParam().file, GetParam().text)}});
-  EXPECT_TRUE(Prints(ran, kOk, "\n  " + GetParam().key + ": |\n"));
+  Ran ran = Make({.lists = {dir.Write(row.file, row.text)}});
+  EXPECT_TRUE(Prints(ran, kOk, "\n  " + row.key + ": |\n"));
 }
 
 const std::string kYaml =
@@ -49,10 +47,8 @@ struct MistakeCase {
   GenerateFlags flags;
 };
 
-class GenerateRefused : public testing::TestWithParam<MistakeCase> {};
-
-TEST_P(GenerateRefused, WithNothingOnStandardOutput) {
-  Ran ran = Make(GetParam().flags);
+TEST_TABLE(GenerateRefused, WithNothingOnStandardOutput, MistakeCase) {
+  Ran ran = Make(row.flags);
   EXPECT_EQ(ran.exit, kBadInput);
   EXPECT_EQ(ran.out, "");
 }
@@ -118,17 +114,15 @@ struct ConfigCase {
   std::string error;
 };
 
-class GenerateWithConfig : public testing::TestWithParam<ConfigCase> {};
-
 // Agents of these manifests would reject the configuration, for its values or for values beside the
 // DaemonSet's flags. The error has prefetchd's own words.
-TEST_P(GenerateWithConfig, ThatPrefetchdRefuses) {
+TEST_TABLE(GenerateWithConfig, ThatPrefetchdRefuses, ConfigCase) {
   tests::TempDir dir;
   const std::string file = dir.Write(
-      "my.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n" + GetParam().text + "\n");
+      "my.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n" + row.text + "\n");
   Ran ran = Make({.lists = {dir.Write("images.txt", "q.io/a:v1\n")}, .agent_config = file});
   EXPECT_TRUE(OnlyComplains(ran, kBadInput, file + ": no agent would start: "));
-  EXPECT_HAS(ran.err, GetParam().error);
+  EXPECT_HAS(ran.err, row.error);
 }
 
 TEST_ROWS(Rows, GenerateWithConfig, {"OldKubelet", "kubeletVersion: '1.20'", "kubeletVersion: "},
@@ -176,12 +170,10 @@ struct AlikeCase {
   std::set<std::string> expect;
 };
 
-class Alike : public testing::TestWithParam<AlikeCase> {};
-
-TEST_P(Alike, IsWhatKubeletMakesTheSameOf) {
+TEST_TABLE(Alike, IsWhatKubeletMakesTheSameOf, AlikeCase) {
   std::set<std::string> spellings;
-  AddSpellings(*image::Reference::Parse(GetParam().written), spellings);
-  EXPECT_EQ(spellings, GetParam().expect);
+  AddSpellings(*image::Reference::Parse(row.written), spellings);
+  EXPECT_EQ(spellings, row.expect);
 }
 
 TEST_ROWS(Rows, Alike, {"Tag", "q.io/a:v1", {"q.io/a:v1"}}, {"NoTag", "nginx", {"nginx", "nginx:latest"}},

@@ -26,18 +26,16 @@ struct LintCase {
   std::string out, err;  // what each has to hold
 };
 
-class Linted : public testing::TestWithParam<LintCase> {};
-
-TEST_P(Linted, EndsWithItsCode) {
+TEST_TABLE(Linted, EndsWithItsCode, LintCase) {
   tests::TempDir dir;
   dir.Write("good.yaml", Pod("q.io/a:v1"));
   dir.Write("unlisted.yaml", Pod("q.io/b:v1"));
   dir.Write("broken.yaml", "kind: [\n");
-  LintOptions options{.lists = {dir.Write("list.txt", "q.io/a:v1\n")}, .ignore = GetParam().ignore};
-  for (const std::string& file : GetParam().files) options.files.push_back(dir / file);
+  LintOptions options{.lists = {dir.Write("list.txt", "q.io/a:v1\n")}, .ignore = row.ignore};
+  for (const std::string& file : row.files) options.files.push_back(dir / file);
   Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
-  EXPECT_TRUE(Prints(ran, GetParam().exit, GetParam().out));
-  EXPECT_HAS(ran.err, GetParam().err);
+  EXPECT_TRUE(Prints(ran, row.exit, row.out));
+  EXPECT_HAS(ran.err, row.err);
 }
 
 TEST_ROWS(

@@ -139,14 +139,12 @@ struct DiffCase {
   std::string out;
 };
 
-class TwoLists : public testing::TestWithParam<DiffCase> {};
-
-TEST_P(TwoLists, Differ) {
+TEST_TABLE(TwoLists, Differ, DiffCase) {
   tests::TempDir dir;
-  ListDiffOptions options{.files = {dir.Write("from.yaml", kHead + GetParam().from),
-                                    dir.Write("to.yaml", kHead + GetParam().to)}};
+  ListDiffOptions options{
+      .files = {dir.Write("from.yaml", kHead + row.from), dir.Write("to.yaml", kHead + row.to)}};
   EXPECT_EQ(tests::Run([&](auto& out, auto& err) { return DiffTwoLists(options, out, err); }),
-            (Ran{GetParam().exit, GetParam().out, ""}));
+            (Ran{row.exit, row.out, ""}));
 }
 
 TEST_ROWS(Rows, TwoLists, {"Same", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n", kOk, "no difference\n"},
@@ -470,17 +468,15 @@ struct LockMistake {
   std::string says;
 };
 
-class LockRefused : public testing::TestWithParam<LockMistake> {};
-
-TEST_P(LockRefused, WithASentence) {
+TEST_TABLE(LockRefused, WithASentence, LockMistake) {
   tests::TempDir dir;
   dir.Write("a.txt", "q.io/a@" + kOne + "\n");
   dir.Write("bad.txt", "q.io/A\n");
   dir.Write("locked.txt", "q.io/a@" + kOne + "\n");
   dir.Write("locked.txt.lock", "kind: X\n");
-  const std::string& file = GetParam().file;
-  Ran ran = Lock({.files = {file == "-" ? file : dir / file}, .timeout = GetParam().timeout});
-  EXPECT_TRUE(OnlyComplains(ran, kBadInput, GetParam().says));
+  const std::string& file = row.file;
+  Ran ran = Lock({.files = {file == "-" ? file : dir / file}, .timeout = row.timeout});
+  EXPECT_TRUE(OnlyComplains(ran, kBadInput, row.says));
   EXPECT_FALSE(base::KindOf(dir / "a.txt.lock"));
 }
 

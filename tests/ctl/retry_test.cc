@@ -178,12 +178,10 @@ struct LineCase {
   std::string told;
 };
 
-class HasReported : public testing::TestWithParam<LineCase> {};
-
-TEST_P(HasReported, WithItsPlaceOrTheProgramsName) {
+TEST_TABLE(HasReported, WithItsPlaceOrTheProgramsName, LineCase) {
   std::ostringstream err;
-  EXPECT_EQ(RejectInput({GetParam().mistake}, err), kBadInput);
-  EXPECT_EQ(err.str(), GetParam().told);
+  EXPECT_EQ(RejectInput({row.mistake}, err), kBadInput);
+  EXPECT_EQ(err.str(), row.told);
 }
 
 TEST_ROWS(Lines, HasReported, {"Place", "a.yaml:12:5: images[3]: x", "a.yaml:12:5: images[3]: x\n"},

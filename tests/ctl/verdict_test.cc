@@ -26,10 +26,8 @@ struct MistakeCase {
   std::string says;
 };
 
-class VerdictRefused : public testing::TestWithParam<MistakeCase> {};
-
-TEST_P(VerdictRefused, WithASentence) {
-  EXPECT_EQ(Judge(GetParam().options), (Ran{kBadInput, "", "prefetchctl: " + GetParam().says + "\n"}));
+TEST_TABLE(VerdictRefused, WithASentence, MistakeCase) {
+  EXPECT_EQ(Judge(row.options), (Ran{kBadInput, "", "prefetchctl: " + row.says + "\n"}));
 }
 
 TEST_ROWS(Rows, VerdictRefused,

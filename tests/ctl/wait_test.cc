@@ -42,16 +42,13 @@ struct EndCase {
   std::string says;
 };
 
-class End : public testing::TestWithParam<EndCase> {};
-
-TEST_P(End, HasItsCode) {
+TEST_TABLE(End, HasItsCode, EndCase) {
   tests::FakeAgent agent;
-  agent.Answers("/v1/status", 200, Status(GetParam().images));
+  agent.Answers("/v1/status", 200, Status(row.images));
   Ran ran = tests::Run([&](auto& out, auto& err) {
-    return Wait({}, agent.Client(), {.fail_fast = GetParam().fail_fast, .timeout = milliseconds(600)}, out,
-                err);
+    return Wait({}, agent.Client(), {.fail_fast = row.fail_fast, .timeout = milliseconds(600)}, out, err);
   });
-  EXPECT_TRUE(Prints(ran, GetParam().exit, GetParam().says));
+  EXPECT_TRUE(Prints(ran, row.exit, row.says));
   EXPECT_EQ(ran.err, "");
 }
 
@@ -204,14 +201,12 @@ struct GoingCase {
   std::string why;  // empty: it is waited for
 };
 
-class GoingNode : public FleetWaitTest, public testing::WithParamInterface<GoingCase> {};
-
-TEST_P(GoingNode, IsCountedApart) {
+TEST_TABLE_F(GoingNode, IsCountedApart, FleetWaitTest, GoingCase) {
   api_.Add("going");
-  GetParam().sign(api_.node(2));
+  row.sign(api_.node(2));
   api_.AddPod("going", "agent-going");
   api_.Answers("agent-going", status::StatusJson(sample::Node({sample::Queued("q.io/a:v1")})));
-  const bool waits = GetParam().why.empty();
+  const bool waits = row.why.empty();
   api_.AddPod("control", "agent-control").ready = true;
   api_.Answers("agent-control", status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000)})));
   // It ends as soon as it is true.
@@ -219,7 +214,7 @@ TEST_P(GoingNode, IsCountedApart) {
   EXPECT_EQ(ran.exit, waits ? kTimedOut : kOk) << ran;
   if (waits) return;
   EXPECT_HAS(ran.out, "ready: 2 of 2 nodes ready");
-  EXPECT_HAS(ran.out, "1 node dead or leaving is not counted: going (" + GetParam().why + ")");
+  EXPECT_HAS(ran.out, "1 node dead or leaving is not counted: going (" + row.why + ")");
   EXPECT_EQ(Wait(milliseconds(300), milliseconds(10), {.include_unready = true}).exit, kTimedOut);
 }
 

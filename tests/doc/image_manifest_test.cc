@@ -13,11 +13,9 @@ struct ManifestRow {
   std::optional<std::vector<Blob>> expect;
 };
 
-class ImageManifestTest : public testing::TestWithParam<ManifestRow> {};
-
-TEST_P(ImageManifestTest, ListsItsBlobs) {
-  const auto manifest = ParseImageManifest(GetParam().json);
-  EXPECT_EQ(manifest ? std::optional(manifest->blobs) : std::nullopt, GetParam().expect);
+TEST_TABLE(ImageManifestTest, ListsItsBlobs, ManifestRow) {
+  const auto manifest = ParseImageManifest(row.json);
+  EXPECT_EQ(manifest ? std::optional(manifest->blobs) : std::nullopt, row.expect);
 }
 
 TEST_ROWS(Shapes, ImageManifestTest,
@@ -48,18 +46,16 @@ struct UnpackRow {
   bool can;
 };
 
-class UnpackTest : public testing::TestWithParam<UnpackRow> {};
-
-TEST_P(UnpackTest, ByMediaTypes) {
+TEST_TABLE(UnpackTest, ByMediaTypes, UnpackRow) {
   std::string layers;
-  for (const std::string& type : GetParam().layers) {
+  for (const std::string& type : row.layers) {
     layers += (layers.empty() ? "" : ",") + std::string(R"({"digest":"sha256:b","size":1,"mediaType":")") +
               type + "\"}";
   }
   const auto manifest = ParseImageManifest(R"({"config":{"digest":"sha256:a","size":1,"mediaType":")" +
-                                           GetParam().config + R"("},"layers":[)" + layers + "]}");
+                                           row.config + R"("},"layers":[)" + layers + "]}");
   ASSERT_TRUE(manifest);
-  EXPECT_EQ(manifest->can_be_unpacked, GetParam().can);
+  EXPECT_EQ(manifest->can_be_unpacked, row.can);
 }
 
 const std::string kOciConfig = "application/vnd.oci.image.config.v1+json";

@@ -21,12 +21,10 @@ struct BadJson {
   std::string error;
 };
 
-class StrictJson : public testing::TestWithParam<BadJson> {};
-
-TEST_P(StrictJson, IsRefusedWithItsPlace) {
+TEST_TABLE(StrictJson, IsRefusedWithItsPlace, BadJson) {
   Problems problems("x.json");
-  ParseJson(GetParam().text, problems);
-  EXPECT_EQ(Lines(problems), GetParam().error);
+  ParseJson(row.text, problems);
+  EXPECT_EQ(Lines(problems), row.error);
 }
 
 TEST_ROWS(Json, StrictJson, {"Empty", "", "x.json:1:1: is empty"},
@@ -116,18 +114,15 @@ struct ItemsCase {
   Limits limits = {};
 };
 
-class JsonListTest : public testing::TestWithParam<ItemsCase> {};
-
-TEST_P(JsonListTest, IsReadItemByItem) {
+TEST_TABLE(JsonListTest, IsReadItemByItem, ItemsCase) {
   Problems problems("x.json");
   std::string found;
-  const auto root =
-      ParseJsonList(GetParam().text, problems, GetParam().limits, [&](const Node& item, const Node& list) {
-        found +=
-            std::to_string(item.at.line) + ":" + std::to_string(item.at.column) + " " + WriteJson(item) + "|";
-        EXPECT_EQ(list.at, (Position{1, 1}));
-      });
-  EXPECT_EQ(found + (root ? WriteJson(*root) : "") + Lines(problems), GetParam().expect);
+  const auto root = ParseJsonList(row.text, problems, row.limits, [&](const Node& item, const Node& list) {
+    found +=
+        std::to_string(item.at.line) + ":" + std::to_string(item.at.column) + " " + WriteJson(item) + "|";
+    EXPECT_EQ(list.at, (Position{1, 1}));
+  });
+  EXPECT_EQ(found + (root ? WriteJson(*root) : "") + Lines(problems), row.expect);
 }
 
 TEST_ROWS(

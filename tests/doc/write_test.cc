@@ -160,10 +160,7 @@ struct EditCase {
   std::string expect;              // empty: only the tree can be changed
 };
 
-class PutIntoTextTest : public testing::TestWithParam<EditCase> {};
-
-TEST_P(PutIntoTextTest, LeavesAllElseAndSaysWhatTheTreeSays) {
-  const EditCase& row = GetParam();
+TEST_TABLE(PutIntoTextTest, LeavesAllElseAndSaysWhatTheTreeSays, EditCase) {
   const Node tree = Parsed(row.text);
   Node changed = tree;
   std::vector<NamedItem> items;

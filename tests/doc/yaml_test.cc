@@ -21,12 +21,10 @@ struct BadYaml {
   std::string error;
 };
 
-class RefusedYaml : public testing::TestWithParam<BadYaml> {};
-
-TEST_P(RefusedYaml, SaysWhere) {
+TEST_TABLE(RefusedYaml, SaysWhere, BadYaml) {
   Problems problems("x.yaml");
-  ParseYaml(GetParam().text, problems);
-  EXPECT_EQ(Lines(problems), GetParam().error);
+  ParseYaml(row.text, problems);
+  EXPECT_EQ(Lines(problems), row.error);
 }
 
 std::string AliasBomb() {
@@ -112,17 +110,15 @@ struct Scalar {
   double number = 0;
 };
 
-class CoreSchema : public testing::TestWithParam<Scalar> {};
-
-TEST_P(CoreSchema, Resolves) {
+TEST_TABLE(CoreSchema, Resolves, Scalar) {
   Problems problems("x.yaml");
-  auto root = ParseYaml("a: " + GetParam().text, problems);
+  auto root = ParseYaml("a: " + row.text, problems);
   ASSERT_TRUE(root) << Lines(problems);
   const Node& value = root->members.at(0).value;
-  EXPECT_EQ(value.kind, GetParam().kind) << KindName(value.kind);
-  EXPECT_EQ(value.integer, GetParam().integer);
-  if (GetParam().kind == Node::Kind::kDouble) {
-    EXPECT_EQ(value.number, GetParam().number);
+  EXPECT_EQ(value.kind, row.kind) << KindName(value.kind);
+  EXPECT_EQ(value.integer, row.integer);
+  if (row.kind == Node::Kind::kDouble) {
+    EXPECT_EQ(value.number, row.number);
   }
 }
 
@@ -204,13 +200,11 @@ struct Row {
   RepeatedKeys repeated = RepeatedKeys::kLastCounts;
 };
 
-class KubernetesYaml : public testing::TestWithParam<Row> {};
-
-TEST_P(KubernetesYaml, ReadsAsKubernetesDoes) {
+TEST_TABLE(KubernetesYaml, ReadsAsKubernetesDoes, Row) {
   Problems problems("f");
-  const auto root = ReadKubernetesYaml(GetParam().text, problems, GetParam().repeated);
+  const auto root = ReadKubernetesYaml(row.text, problems, row.repeated);
   const bool good = root && problems.empty();
-  EXPECT_EQ(good ? WriteJson(*root) : base::Join(problems.Lines(), "\n"), GetParam().json);
+  EXPECT_EQ(good ? WriteJson(*root) : base::Join(problems.Lines(), "\n"), row.json);
 }
 
 TEST_ROWS(

@@ -164,17 +164,16 @@ std::string ManyFields(int count) {
   for (int i = 0; i < count; i++) text += "X-F: y\r\n";
   return text + "\r\n";
 }
-class AnswerTest : public testing::TestWithParam<AnswerCase> {};
-TEST_P(AnswerTest, IsTakenOrExplained) {
-  ScriptedServer server(Answers(GetParam().answer));
+TEST_TABLE(AnswerTest, IsTakenOrExplained, AnswerCase) {
+  ScriptedServer server(Answers(row.answer));
   CurlClient client;
   auto got = client.Send(Patient(), {.url = server.Url("/p?t0ken"), .max_body_bytes = 10});
   std::string status = got ? std::to_string(got->status) : std::string(base::CodeName(got.error().code()));
-  EXPECT_EQ(status, GetParam().status) << (got ? got->body : got.error().message());
+  EXPECT_EQ(status, row.status) << (got ? got->body : got.error().message());
   if (got) {
-    EXPECT_EQ(got->body, GetParam().body);
+    EXPECT_EQ(got->body, row.body);
   } else {
-    EXPECT_NE(got.error().message().find(GetParam().says), std::string::npos) << got.error().message();
+    EXPECT_NE(got.error().message().find(row.says), std::string::npos) << got.error().message();
     EXPECT_TRUE(got.error().message().starts_with("GET " + server.Url("/p") + ": ")) << got.error().message();
     EXPECT_EQ(got.error().message().find("t0ken"), std::string::npos);
   }
@@ -204,10 +203,9 @@ struct BadRequest {
   std::string name;
   Request request;
 };
-class BadRequestTest : public testing::TestWithParam<BadRequest> {};
-TEST_P(BadRequestTest, IsNotSent) {
+TEST_TABLE(BadRequestTest, IsNotSent, BadRequest) {
   CurlClient client;
-  const auto error = tests::MustFail(client.Send(Patient(), GetParam().request));
+  const auto error = tests::MustFail(client.Send(Patient(), row.request));
   EXPECT_EQ(error.code(), Code::kInvalidArgument) << error.message();
   EXPECT_EQ(error.message().find("t0p"), std::string::npos) << error.message();
 }
@@ -223,8 +221,7 @@ TEST_ROWS(CurlClient, BadRequestTest, {"Empty", {.url = ""}}, {"File", {.url = "
           {"Delete", {.url = "http://127.0.0.1:1/a\x7f"}},
           {"HeaderInjection", {.url = "http://127.0.0.1:1/", .headers = {{"A", "b\r\nC: t0p"}}}},
           {"HeaderName", {.url = "http://127.0.0.1:1/", .headers = {{"A b", "c"}}}},
-          {"Credential",
-           {.url = "http://127.0.0.1:1/", .authorization = base::Secret("Bearer t0p\n")}},
+          {"Credential", {.url = "http://127.0.0.1:1/", .authorization = base::Secret("Bearer t0p\n")}},
           {"Method", {.method = "G T", .url = "http://127.0.0.1:1/"}},
           {"LongSocket", {.url = "http://x/", .unix_socket = "/" + std::string(200, 'a')}});
 

@@ -167,17 +167,16 @@ struct WireCase {
   std::string name, text;
   std::string status, body;
 };
-class WireTest : public testing::TestWithParam<WireCase> {};
-TEST_P(WireTest, IsAnswered) {
+TEST_TABLE(WireTest, IsAnswered, WireCase) {
   Jobs jobs;
   jobs.Open();
   auto server = Start(jobs);
   RawClient client(server->port());
-  client.Send(GetParam().text);
+  client.Send(row.text);
   std::string answer = client.ReadAll();
-  EXPECT_EQ(Status(answer), GetParam().status) << answer;
-  if (!GetParam().body.empty()) {
-    EXPECT_EQ(Body(answer), GetParam().body);
+  EXPECT_EQ(Status(answer), row.status) << answer;
+  if (!row.body.empty()) {
+    EXPECT_EQ(Body(answer), row.body);
   }
   EXPECT_EQ(Body(Get(*server, "/now")), "now\n");
 }

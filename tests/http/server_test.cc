@@ -103,15 +103,14 @@ struct HostileCase {
   std::string name, text;
   std::string status;  // "": closed without a word is fine too
 };
-class HostileTest : public testing::TestWithParam<HostileCase> {};
-TEST_P(HostileTest, IsAnsweredOrCutAndTheServerLives) {
+TEST_TABLE(HostileTest, IsAnsweredOrCutAndTheServerLives, HostileCase) {
   auto server = StartTcp({.request_time = std::chrono::milliseconds(500)});
   RawClient client(server->port());
-  client.Send(GetParam().text);
+  client.Send(row.text);
   client.CloseSending();
   std::string answer = client.ReadAll();
-  if (!GetParam().status.empty()) {
-    EXPECT_EQ(FirstLine(answer).substr(0, 12), "HTTP/1.1 " + GetParam().status) << answer;
+  if (!row.status.empty()) {
+    EXPECT_EQ(FirstLine(answer).substr(0, 12), "HTTP/1.1 " + row.status) << answer;
   }
   EXPECT_EQ(answer.find("(timeout)"), std::string::npos);
   EXPECT_EQ(FirstLine(Get(*server, "/")), "HTTP/1.1 200 OK");
@@ -343,9 +342,8 @@ TEST(TcpListener, ATakenPortIsSaidClearly) {
 struct BadAddress {
   std::string name, address;
 };
-class BadAddressTest : public testing::TestWithParam<BadAddress> {};
-TEST_P(BadAddressTest, IsRefused) {
-  const auto error = tests::MustFail(Listener::Tcp(GetParam().address));
+TEST_TABLE(BadAddressTest, IsRefused, BadAddress) {
+  const auto error = tests::MustFail(Listener::Tcp(row.address));
   EXPECT_EQ(error.code(), base::Code::kInvalidArgument) << error.message();
 }
 TEST_ROWS(Listener, BadAddressTest, {"Empty", ""}, {"NoPort", "127.0.0.1"},

@@ -18,11 +18,10 @@ struct TargetCase {
   std::string name, target, path;
   Query query;
 };
-class ParseTargetTest : public testing::TestWithParam<TargetCase> {};
-TEST_P(ParseTargetTest, IsTakenApart) {
-  auto target = tests::Must(ParseTarget(GetParam().target));
-  EXPECT_EQ(target->path, GetParam().path);
-  EXPECT_EQ(target->query, GetParam().query);
+TEST_TABLE(ParseTargetTest, IsTakenApart, TargetCase) {
+  auto target = tests::Must(ParseTarget(row.target));
+  EXPECT_EQ(target->path, row.path);
+  EXPECT_EQ(target->query, row.query);
 }
 TEST_ROWS(Url, ParseTargetTest, {"Root", "/", "/", {}}, {"Plain", "/v1/status", "/v1/status", {}},
           {"Slash", "/v1/images/reg%3A5000%2fa%2Fb", "/v1/images/reg:5000/a/b", {}},
@@ -39,9 +38,8 @@ TEST_ROWS(AbsoluteWithoutPath, ParseTargetTest, {"Bare", "HTTP://host", "/", {}}
 struct BadTarget {
   std::string name, target;
 };
-class BadTargetTest : public testing::TestWithParam<BadTarget> {};
-TEST_P(BadTargetTest, IsRefused) {
-  const auto error = tests::MustFail(ParseTarget(GetParam().target));
+TEST_TABLE(BadTargetTest, IsRefused, BadTarget) {
+  const auto error = tests::MustFail(ParseTarget(row.target));
   EXPECT_EQ(error.code(), base::Code::kInvalidArgument);
 }
 TEST_ROWS(Url, BadTargetTest, {"Empty", ""}, {"Star", "*"}, {"Relative", "a/b"}, {"Nul", "/a%00b"},
@@ -60,9 +58,8 @@ TEST(ParseTarget, ParametersAreBounded) {
 struct DisplayCase {
   std::string name, url, shown;
 };
-class DisplayUrlTest : public testing::TestWithParam<DisplayCase> {};
-TEST_P(DisplayUrlTest, HidesWhatMayBeSecret) {
-  EXPECT_EQ(DisplayUrl(GetParam().url), GetParam().shown);
+TEST_TABLE(DisplayUrlTest, HidesWhatMayBeSecret, DisplayCase) {
+  EXPECT_EQ(DisplayUrl(row.url), row.shown);
 }
 TEST_ROWS(Url, DisplayUrlTest, {"Plain", "https://reg:5000/v2/a", "https://reg:5000/v2/a"},
           {"Query", "https://reg/v2/?token=t0p", "https://reg/v2/"},
@@ -89,13 +86,11 @@ struct UrlCase {
   std::string host_port;
 };
 
-class AbsoluteUrlTest : public testing::TestWithParam<UrlCase> {};
-
-TEST_P(AbsoluteUrlTest, Table) {
-  auto url = ParseAbsoluteUrl(GetParam().text);
-  EXPECT_EQ(url ? url->ToString() : "", GetParam().again);
+TEST_TABLE(AbsoluteUrlTest, Table, UrlCase) {
+  auto url = ParseAbsoluteUrl(row.text);
+  EXPECT_EQ(url ? url->ToString() : "", row.again);
   if (url) {
-    EXPECT_EQ(url->HostPort(), GetParam().host_port);
+    EXPECT_EQ(url->HostPort(), row.host_port);
     EXPECT_EQ(ParseAbsoluteUrl(url->ToString()).ok(), true);
     EXPECT_EQ(url->scheme + "://" + url->Authority() + url->target, url->ToString());
   }
@@ -160,11 +155,9 @@ struct NoProxyCase {
   bool bypasses;
 };
 
-class NoProxyTest : public testing::TestWithParam<NoProxyCase> {};
-
-TEST_P(NoProxyTest, Table) {
-  auto url = tests::Must(ParseAbsoluteUrl(GetParam().url));
-  EXPECT_EQ(BypassesProxy(GetParam().no_proxy, *url), GetParam().bypasses);
+TEST_TABLE(NoProxyTest, Table, NoProxyCase) {
+  auto url = tests::Must(ParseAbsoluteUrl(row.url));
+  EXPECT_EQ(BypassesProxy(row.no_proxy, *url), row.bypasses);
 }
 
 TEST_ROWS(NoProxy, NoProxyTest, {"Empty", "", "https://a.example/", false},

@@ -330,25 +330,23 @@ struct InClusterCase {
   std::string server;   // or
   std::string problem;  // what the error says
 };
-class InClusterTest : public testing::TestWithParam<InClusterCase> {};
-TEST_P(InClusterTest, IsFoundOrExplained) {
+TEST_TABLE(InClusterTest, IsFoundOrExplained, InClusterCase) {
   tests::TempDir dir;
-  for (const std::string& file : GetParam().files) dir.Write(file, file + "\n");
-  auto get_env = [](const std::string& name) -> std::optional<std::string> {
-    auto found = GetParam().environment.find(name);
-    return found == GetParam().environment.end() ? std::nullopt : std::optional(found->second);
+  for (const std::string& file : row.files) dir.Write(file, file + "\n");
+  auto get_env = [&](const std::string& name) -> std::optional<std::string> {
+    auto found = row.environment.find(name);
+    return found == row.environment.end() ? std::nullopt : std::optional(found->second);
   };
   auto cluster = InCluster(get_env, dir.path());
   if (!cluster) {
-    ASSERT_FALSE(GetParam().problem.empty()) << cluster.error().message();
-    EXPECT_NE(cluster.error().message().find(GetParam().problem), std::string::npos)
-        << cluster.error().message();
+    ASSERT_FALSE(row.problem.empty()) << cluster.error().message();
+    EXPECT_NE(cluster.error().message().find(row.problem), std::string::npos) << cluster.error().message();
     return;
   }
-  EXPECT_EQ(cluster->server, GetParam().server);
+  EXPECT_EQ(cluster->server, row.server);
   EXPECT_EQ(cluster->token_file, dir / "token");
   EXPECT_EQ(cluster->ca_file, dir / "ca.crt");
-  EXPECT_EQ(cluster->name_space, GetParam().files.size() == 3 ? "namespace" : "");
+  EXPECT_EQ(cluster->name_space, row.files.size() == 3 ? "namespace" : "");
   EXPECT_TRUE(cluster->verify);
 }
 

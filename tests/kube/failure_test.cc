@@ -26,16 +26,15 @@ struct FailureCase {
   std::string message;
   int retry_after = -1;
 };
-class FailureTest : public testing::TestWithParam<FailureCase> {};
-TEST_P(FailureTest, IsToldApart) {
+TEST_TABLE(FailureTest, IsToldApart, FailureCase) {
   const base::Secret sent("Bearer s3cr3t");
-  auto failure = FailureOf(GetParam().response, "get x", {&sent}, kWall);
+  auto failure = FailureOf(row.response, "get x", {&sent}, kWall);
   ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->kind, GetParam().kind) << ApiErrorName(failure->kind);
-  EXPECT_EQ(failure->status, GetParam().response.status);
-  EXPECT_EQ(failure->reason, GetParam().reason);
-  EXPECT_EQ(failure->message, "get x: the server answered " + GetParam().message);
-  EXPECT_EQ(failure->retry_after ? failure->retry_after->count() : -1, GetParam().retry_after);
+  EXPECT_EQ(failure->kind, row.kind) << ApiErrorName(failure->kind);
+  EXPECT_EQ(failure->status, row.response.status);
+  EXPECT_EQ(failure->reason, row.reason);
+  EXPECT_EQ(failure->message, "get x: the server answered " + row.message);
+  EXPECT_EQ(failure->retry_after ? failure->retry_after->count() : -1, row.retry_after);
 }
 
 http::Response Said(int status, std::string body = StatusBody("no"), http::Headers headers = {}) {
@@ -94,12 +93,11 @@ struct TransportCase {
   base::Error error;
   ApiError kind;
 };
-class TransportTest : public testing::TestWithParam<TransportCase> {};
-TEST_P(TransportTest, IsToldApart) {
-  Failure failure = FailureOf(GetParam().error, "get x");
-  EXPECT_EQ(failure.kind, GetParam().kind) << ApiErrorName(failure.kind);
+TEST_TABLE(TransportTest, IsToldApart, TransportCase) {
+  Failure failure = FailureOf(row.error, "get x");
+  EXPECT_EQ(failure.kind, row.kind) << ApiErrorName(failure.kind);
   EXPECT_EQ(failure.status, 0);
-  EXPECT_EQ(failure.message, "get x: " + GetParam().error.message());
+  EXPECT_EQ(failure.message, "get x: " + row.error.message());
 }
 TEST_ROWS(NoAnswer, TransportTest, {"Unreachable", base::Unavailable("u"), ApiError::kUnreachable},
           {"Tls", base::PermissionDenied("t"), ApiError::kTlsError},

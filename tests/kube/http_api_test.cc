@@ -582,10 +582,8 @@ struct FaultCase {
   ApiError kind;
   int retry_after = -1;
 };
-class FaultTest : public EveryCall, public testing::WithParamInterface<FaultCase> {};
-
-TEST_P(FaultTest, EndsInItsKindAndTheNextCallIsFine) {
-  const Fault& fault = GetParam().fault;
+TEST_TABLE_F(FaultTest, EndsInItsKindAndTheNextCallIsFine, EveryCall, FaultCase) {
+  const Fault& fault = row.fault;
   const bool of_the_body = fault.status == 200;
   Identity identity(Trusting(ca_), clock_);
   const auto api = MakeHttpApi(client_, identity, clock_);
@@ -597,8 +595,8 @@ TEST_P(FaultTest, EndsInItsKindAndTheNextCallIsFine) {
     server_->Fail(fault);
     Outcome failure = one.run(*api, base::Call{}.Within(fault.hang ? milliseconds(200) : seconds(20)));
     ASSERT_TRUE(failure);
-    EXPECT_EQ(failure->kind, GetParam().kind) << failure->message;
-    EXPECT_EQ(failure->retry_after ? failure->retry_after->count() : -1, GetParam().retry_after);
+    EXPECT_EQ(failure->kind, row.kind) << failure->message;
+    EXPECT_EQ(failure->retry_after ? failure->retry_after->count() : -1, row.retry_after);
     EXPECT_TRUE(failure->message.starts_with(one.attempt)) << failure->message;
     EXPECT_EQ(failure->message.find("fake-"), std::string::npos) << "a token shows";
     EXPECT_EQ(server_->Requests().size() - before, 1U) << "nothing was tried twice";

@@ -23,9 +23,8 @@ struct MetricsCase {
   std::string name, text;
   KubeletMetrics expect;
 };
-class MetricsTest : public testing::TestWithParam<MetricsCase> {};
-TEST_P(MetricsTest, AreRead) {
-  EXPECT_EQ(ParseKubeletMetrics(GetParam().text), GetParam().expect);
+TEST_TABLE(MetricsTest, AreRead, MetricsCase) {
+  EXPECT_EQ(ParseKubeletMetrics(row.text), row.expect);
 }
 TEST_ROWS(
     Kubelet, MetricsTest,
@@ -113,15 +112,13 @@ TEST_F(KubeletApiTest, SaysWhatIsRefused) {
 struct RightCase {
   std::string name, verb, resource;  // what is taken away; no resource: nothing
 };
-class KubeletRights : public testing::TestWithParam<RightCase> {};
-TEST_P(KubeletRights, AreEnoughAndEachIsNeeded) {
-  const RightCase& without = GetParam();
+TEST_TABLE(KubeletRights, AreEnoughAndEachIsNeeded, RightCase) {
   auto shipped = tests::Must(
       base::ReadFile(tests::Testdata() + "/../../deploy/components/kubelet-api/rbac.yaml", 1 << 20));
   tests::FakeClock clock;
   tests::FakeApiServer api(clock);
-  ASSERT_TRUE(api.LoadRbac(
-      without.resource.empty() ? *shipped : tests::WithoutRight(*shipped, without.verb, without.resource)));
+  ASSERT_TRUE(
+      api.LoadRbac(row.resource.empty() ? *shipped : tests::WithoutRight(*shipped, row.verb, row.resource)));
   api.Put("nodes/n1", "{}");
   tests::TempDir dir;
   tests::CertificateAuthority ca(dir.path(), "kubelet");
@@ -146,9 +143,7 @@ TEST_P(KubeletRights, AreEnoughAndEachIsNeeded) {
   auto kind = [](const auto& answer) {
     return answer ? "" : std::string(ApiErrorName(answer.failure().kind));
   };
-  auto expected = [&](const std::string& resource) {
-    return without.resource == resource ? "Forbidden" : "";
-  };
+  auto expected = [&](const std::string& resource) { return row.resource == resource ? "Forbidden" : ""; };
   EXPECT_EQ(kind(kubelet.GetConfig(call, address)), expected("nodes/configz"));
   EXPECT_EQ(kind(kubelet.GetMetrics(call, address)), expected("nodes/metrics"));
   EXPECT_EQ(kind(cluster->GetNode(call, "n1")), expected("nodes")) << "the version is learnt there";

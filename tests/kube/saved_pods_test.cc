@@ -12,15 +12,14 @@ struct SavedCase {
   std::string json;
   std::vector<std::string> images;  // of all pods
 };
-class SavedPodsTest : public testing::TestWithParam<SavedCase> {};
-TEST_P(SavedPodsTest, AreRead) {
-  auto pods = ReadSavedPods(GetParam().json);
+TEST_TABLE(SavedPodsTest, AreRead, SavedCase) {
+  auto pods = ReadSavedPods(row.json);
   ASSERT_TRUE(pods) << pods.error().message();
   std::vector<std::string> images;
   for (const Pod& pod : *pods) {
     for (const PodContainer& container : pod.containers) images.push_back(container.image);
   }
-  EXPECT_EQ(images, GetParam().images);
+  EXPECT_EQ(images, row.images);
 }
 
 const std::string kPod = R"({"metadata":{"name":"p","namespace":"a"},"spec":{"nodeName":"n1",
@@ -49,10 +48,9 @@ struct TimeCase {
   std::string name, text;
   std::string expect;  // as our own Rfc3339 writes it; "": refused
 };
-class TimeTest : public testing::TestWithParam<TimeCase> {};
-TEST_P(TimeTest, IsRead) {
-  auto time = ParseRfc3339(GetParam().text);
-  EXPECT_EQ(time ? base::Rfc3339(*time) : "", GetParam().expect);
+TEST_TABLE(TimeTest, IsRead, TimeCase) {
+  auto time = ParseRfc3339(row.text);
+  EXPECT_EQ(time ? base::Rfc3339(*time) : "", row.expect);
 }
 TEST_ROWS(Rfc3339, TimeTest, {"Plain", "2026-08-01T10:00:00Z", "2026-08-01T10:00:00Z"},
           {"LowerCase", "2026-08-01t10:00:00z", ""},
@@ -76,10 +74,9 @@ struct WaitCase {
   std::string name, text;
   int expect;  // seconds; -1: refused
 };
-class WaitTest : public testing::TestWithParam<WaitCase> {};
-TEST_P(WaitTest, IsRead) {
-  auto wait = ParseRetryAfter(GetParam().text, *ParseRfc3339("2026-08-01T10:00:00Z"));
-  EXPECT_EQ(wait ? wait->count() : -1, GetParam().expect);
+TEST_TABLE(WaitTest, IsRead, WaitCase) {
+  auto wait = ParseRetryAfter(row.text, *ParseRfc3339("2026-08-01T10:00:00Z"));
+  EXPECT_EQ(wait ? wait->count() : -1, row.expect);
 }
 TEST_ROWS(RetryAfter, WaitTest, {"Seconds", "120", 120}, {"Zero", "0", 0}, {"Blanks", " 5 ", 5},
           {"TooFar", "99999999999", 86400}, {"Date", "Sat, 01 Aug 2026 10:01:30 GMT", 90},

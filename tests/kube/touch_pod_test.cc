@@ -54,13 +54,12 @@ struct ChangeCase {
   std::function<void(Pod&)> change;
   std::string expect;  // a part of what is said
 };
-class ChangeTest : public testing::TestWithParam<ChangeCase> {};
-TEST_P(ChangeTest, IsSeen) {
+TEST_TABLE(ChangeTest, IsSeen, ChangeCase) {
   TouchPodSpec spec = Spec();
   auto got = tests::Must(DecodePod(TouchPod(spec)));
-  GetParam().change(*got);
+  row.change(*got);
   auto changed = tests::Must(FindAdmissionChange(spec, *got));
-  EXPECT_NE(changed->find(GetParam().expect), std::string::npos) << *changed;
+  EXPECT_NE(changed->find(row.expect), std::string::npos) << *changed;
 }
 TEST_ROWS(TouchPod, ChangeTest,
           {"PullSecret", [](Pod& pod) { pod.image_pull_secrets = {"corp-pull"}; },

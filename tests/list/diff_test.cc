@@ -34,9 +34,8 @@ std::string Shown(const std::vector<ListChange>& changes) {
 struct DiffCase {
   std::string name, from, to, expect;
 };
-class ListDiffTest : public testing::TestWithParam<DiffCase> {};
-TEST_P(ListDiffTest, Says) {
-  EXPECT_EQ(Shown(DiffLists(List(GetParam().from), List(GetParam().to))), GetParam().expect);
+TEST_TABLE(ListDiffTest, Says, DiffCase) {
+  EXPECT_EQ(Shown(DiffLists(List(row.from), List(row.to))), row.expect);
 }
 TEST_ROWS(All, ListDiffTest, {"Nothing", "", "", ""},
           {"OrderSpellingAndComments", "- image: q.io/a:v1\n- image: nginx:1.27\n",

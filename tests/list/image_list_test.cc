@@ -483,16 +483,15 @@ TEST(CrictlImages, WhatIsNoSuchDocument) {
 struct MarkedCase {
   std::string name, text, expect;
 };
-class MarkedImagesTest : public testing::TestWithParam<MarkedCase> {};
-TEST_P(MarkedImagesTest, AreFound) {
+TEST_TABLE(MarkedImagesTest, AreFound, MarkedCase) {
   doc::Problems problems("f");
   std::string found;
-  for (const MarkedImage& image : ReadMarkedImages(GetParam().text, "prefetch:me", problems)) {
+  for (const MarkedImage& image : ReadMarkedImages(row.text, "prefetch:me", problems)) {
     found += std::to_string(image.at.line) + ":" + std::to_string(image.at.column) + " " +
              image.reference.written() + "\n";
   }
   for (const std::string& line : problems.Lines()) found += line + "\n";
-  EXPECT_EQ(found, GetParam().expect);
+  EXPECT_EQ(found, row.expect);
 }
 TEST_ROWS(All, MarkedImagesTest,
           {"Dockerfile", "FROM quay.io/acme/b:v3 AS build  # prefetch:me\n", "1:6 quay.io/acme/b:v3\n"},

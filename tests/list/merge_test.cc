@@ -303,11 +303,9 @@ struct Same {
   bool same = true;
 };
 
-class Hash : public testing::TestWithParam<Same> {};
-
-TEST_P(Hash, DependsOnWhatIsAskedFor) {
-  std::string hash = SourceHash(Decode(GetParam().file, GetParam().bytes));
-  EXPECT_EQ(hash == SourceHash(Decode("l.yaml", kPlain)), GetParam().same) << hash;
+TEST_TABLE(Hash, DependsOnWhatIsAskedFor, Same) {
+  std::string hash = SourceHash(Decode(row.file, row.bytes));
+  EXPECT_EQ(hash == SourceHash(Decode("l.yaml", kPlain)), row.same) << hash;
 }
 
 const std::string kHead = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\n";

@@ -22,11 +22,10 @@ struct MessageCase {
   std::string image;  // empty: it says nothing of a pull
   std::optional<milliseconds> took;
 };
-class PulledMessageTest : public testing::TestWithParam<MessageCase> {};
-TEST_P(PulledMessageTest, IsRead) {
-  auto pull = ParsePulledMessage(GetParam().message);
-  EXPECT_EQ(pull ? pull->image : "", GetParam().image);
-  EXPECT_EQ(pull ? pull->took : std::nullopt, GetParam().took);
+TEST_TABLE(PulledMessageTest, IsRead, MessageCase) {
+  auto pull = ParsePulledMessage(row.message);
+  EXPECT_EQ(pull ? pull->image : "", row.image);
+  EXPECT_EQ(pull ? pull->took : std::nullopt, row.took);
 }
 TEST_ROWS(Rows, PulledMessageTest,
           {"Now",

@@ -47,11 +47,10 @@ struct ItemsCase {
   manifest::PolicyRules rules;
   std::vector<std::string> expect;
 };
-class CheckItemsTest : public testing::TestWithParam<ItemsCase> {};
-TEST_P(CheckItemsTest, AsksOnceAndAsStronglyAsAnybody) {
+TEST_TABLE(CheckItemsTest, AsksOnceAndAsStronglyAsAnybody, ItemsCase) {
   std::vector<std::string> lines;
-  for (const CheckItem& item : ItemsOf(kPod, GetParam().rules)) lines.push_back(Line(item));
-  EXPECT_EQ(lines, GetParam().expect);
+  for (const CheckItem& item : ItemsOf(kPod, row.rules)) lines.push_back(Line(item));
+  EXPECT_EQ(lines, row.expect);
 }
 TEST_ROWS(All, CheckItemsTest,
           {"AsKubernetesDefaults", manifest::PolicyRules{},
@@ -182,16 +181,14 @@ TEST(CheckLine, TellsTheFirstThatFailsAndCountsTheRest) {
   EXPECT_TRUE(CheckLine(items, result, false).ends_with(" (and 2 more images)"));
 }
 
-class CheckTextTest : public testing::TestWithParam<TextCase> {};
-
-TEST_P(CheckTextTest, EndsWithWhatFails) {
-  status::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = GetParam().answers};
+TEST_TABLE(CheckTextTest, EndsWithWhatFails, TextCase) {
+  status::CheckResult result{.node = "ci-7", .time = {}, .ok = false, .answers = row.answers};
   std::vector<CheckItem> items = TextItems();
-  std::string text = CheckText(items, result, {GetParam().unknown_passes, 0});
-  tests::ExpectGolden("screen/check-" + GetParam().name + ".txt",
-                      text + "\n" + CheckText(items, result, {GetParam().unknown_passes, 80}) + "\n" +
-                          CheckText(items, result, {GetParam().unknown_passes, 140}));
-  EXPECT_TRUE(text.ends_with("\n" + GetParam().summary + "\n")) << text;
+  std::string text = CheckText(items, result, {row.unknown_passes, 0});
+  tests::ExpectGolden("screen/check-" + row.name + ".txt",
+                      text + "\n" + CheckText(items, result, {row.unknown_passes, 80}) + "\n" +
+                          CheckText(items, result, {row.unknown_passes, 140}));
+  EXPECT_TRUE(text.ends_with("\n" + row.summary + "\n")) << text;
   EXPECT_EQ(base::Split(text, '\n').size(), items.size() + 2) << text;
   // Each failing line stands by itself in a termination message.
   for (std::string_view line : base::Split(text, '\n')) {
@@ -256,10 +253,9 @@ struct AdviceCase {
   PullPolicy policy = PullPolicy::kAlways;
   std::string origin = "stated";
 };
-class CheckAdviceTest : public testing::TestWithParam<AdviceCase> {};
-TEST_P(CheckAdviceTest, Is) {
-  CheckItem item{.question = {"q.io/a:v1", GetParam().policy, {}}, .origin = GetParam().origin};
-  EXPECT_EQ(CheckAdvice(item, GetParam().answer), GetParam().expect);
+TEST_TABLE(CheckAdviceTest, Is, AdviceCase) {
+  CheckItem item{.question = {"q.io/a:v1", row.policy, {}}, .origin = row.origin};
+  EXPECT_EQ(CheckAdvice(item, row.answer), row.expect);
 }
 status::CheckAnswer Listed(std::string result, std::string reason) {
   status::CheckAnswer answer = Answer(std::move(result), std::move(reason), "");
@@ -327,13 +323,11 @@ struct RequestCase {
   bool ok;
   status::CheckRequest expect;
 };
-class CheckRequestTest : public testing::TestWithParam<RequestCase> {};
-
-TEST_P(CheckRequestTest, IsRead) {
-  auto request = status::ParseCheckRequest(GetParam().json);
-  ASSERT_EQ(request.ok(), GetParam().ok);
+TEST_TABLE(CheckRequestTest, IsRead, RequestCase) {
+  auto request = status::ParseCheckRequest(row.json);
+  ASSERT_EQ(request.ok(), row.ok);
   if (!request) return;
-  EXPECT_EQ(*request, GetParam().expect);
+  EXPECT_EQ(*request, row.expect);
   // A sent request is read as the same request.
   auto again = tests::Must(status::ParseCheckRequest(doc::WriteJson(status::ToNode(*request))));
   EXPECT_EQ(*again, *request);

@@ -227,14 +227,12 @@ struct ExplainCase {
   std::string name;
   Explained (*made)();
 };
-class ExplainTest : public testing::TestWithParam<ExplainCase> {};
-
-TEST_P(ExplainTest, ReadsAloud) {
-  Explained made = GetParam().made();
+TEST_TABLE(ExplainTest, ReadsAloud, ExplainCase) {
+  Explained made = row.made();
   auto document =
       tests::Must(status::ParseImageDocument(status::ImageJson(made.node, made.image, made.detail)));
   std::string text = ExplainText(*document, 80);
-  tests::ExpectGolden("screen/explain-" + GetParam().name + ".txt", text);
+  tests::ExpectGolden("screen/explain-" + row.name + ".txt", text);
   for (std::size_t width : {60U, 80U, 120U}) {
     std::string shown = ExplainText(*document, width);
     for (std::string_view line : base::Split(shown, '\n')) {
@@ -285,11 +283,10 @@ TEST(ImageDocument, NothingInItCanHarmATerminal) {
 struct BadCase {
   std::string name, json, says;
 };
-class BadImageDocumentTest : public testing::TestWithParam<BadCase> {};
-TEST_P(BadImageDocumentTest, IsRefused) {
-  const auto error = tests::MustFail(status::ParseImageDocument(GetParam().json));
+TEST_TABLE(BadImageDocumentTest, IsRefused, BadCase) {
+  const auto error = tests::MustFail(status::ParseImageDocument(row.json));
   EXPECT_EQ(error.code(), base::Code::kInvalidArgument);
-  EXPECT_NE(error.message().find(GetParam().says), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find(row.says), std::string::npos) << error.message();
 }
 std::string Framed(const std::string& more) {
   return "{" + std::string(kFrame) + "," + more + "}";

@@ -143,12 +143,10 @@ struct SignsCase {
   NodeState state;
   std::string reason;
 };
-class NodeWithoutDetailTest : public testing::TestWithParam<SignsCase> {};
-
-TEST_P(NodeWithoutDetailTest, IsReadyOrProgressingAndNeverFailing) {
-  FleetNode node = NodeWithoutDetail("n1", GetParam().facts);
-  EXPECT_EQ(node.state, GetParam().state) << node.message;
-  EXPECT_EQ(node.reason.text(), GetParam().reason);
+TEST_TABLE(NodeWithoutDetailTest, IsReadyOrProgressingAndNeverFailing, SignsCase) {
+  FleetNode node = NodeWithoutDetail("n1", row.facts);
+  EXPECT_EQ(node.state, row.state) << node.message;
+  EXPECT_EQ(node.reason.text(), row.reason);
   EXPECT_FALSE(node.detail);
   EXPECT_FALSE(node.all_missing_settled);
   EXPECT_FALSE(node.message.empty());
@@ -177,9 +175,8 @@ struct TargetCase {
   std::string text;
   std::optional<FleetTarget> target;
 };
-class FleetTargetTest : public testing::TestWithParam<TargetCase> {};
-TEST_P(FleetTargetTest, IsParsed) {
-  EXPECT_EQ(ParseFleetTarget(GetParam().text), GetParam().target);
+TEST_TABLE(FleetTargetTest, IsParsed, TargetCase) {
+  EXPECT_EQ(ParseFleetTarget(row.text), row.target);
 }
 TEST_ROWS(Rows, FleetTargetTest, {"1", FleetTarget{1, false}}, {"271", FleetTarget{271, false}},
           {"95%", FleetTarget{95, true}}, {"100%", FleetTarget{100, true}}, {"0", std::nullopt},
@@ -199,11 +196,10 @@ struct EndCase {
   FleetTarget target;
   FleetOutcome end, end_fail_fast;
 };
-class JudgeFleetTest : public testing::TestWithParam<EndCase> {};
-TEST_P(JudgeFleetTest, Ends) {
-  Fleet fleet = GatherFleet(GetParam().nodes);
-  EXPECT_EQ(EvaluateFleet(fleet, GetParam().target, false), GetParam().end);
-  EXPECT_EQ(EvaluateFleet(fleet, GetParam().target, true), GetParam().end_fail_fast);
+TEST_TABLE(JudgeFleetTest, Ends, EndCase) {
+  Fleet fleet = GatherFleet(row.nodes);
+  EXPECT_EQ(EvaluateFleet(fleet, row.target, false), row.end);
+  EXPECT_EQ(EvaluateFleet(fleet, row.target, true), row.end_fail_fast);
 }
 
 std::vector<EndCase> EndCases() {

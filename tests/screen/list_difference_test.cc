@@ -119,9 +119,8 @@ struct NamesCase {
   std::string name, image;
   Names aliases, expect;
 };
-class OtherNamesTest : public testing::TestWithParam<NamesCase> {};
-TEST_P(OtherNamesTest, SaysEachNameOnce) {
-  EXPECT_EQ(status::OtherNames(GetParam().image, GetParam().aliases), GetParam().expect);
+TEST_TABLE(OtherNamesTest, SaysEachNameOnce, NamesCase) {
+  EXPECT_EQ(status::OtherNames(row.image, row.aliases), row.expect);
 }
 TEST_ROWS(All, OtherNamesTest, {"None", "q.io/a:v1", {}, {}},
           {"TagAndDigestOfOneRepository", "q.io/a:v1", Names{"m.io/a:v1", "m.io/a" + kDigest},
@@ -149,13 +148,12 @@ struct NotesCase {
   Names aliases;  // of quay.io/acme/app:v1, which the agent lists
   Names expect;
 };
-class AliasNotesTest : public testing::TestWithParam<NotesCase> {};
-TEST_P(AliasNotesTest, ProposesWhatIsMissing) {
+TEST_TABLE(AliasNotesTest, ProposesWhatIsMissing, NotesCase) {
   plan::ImageState app = sample::Ready("quay.io/acme/app:v1", 1);
-  app.aliases = GetParam().aliases;
+  app.aliases = row.aliases;
   auto document = status::ParseStatusDocument(status::StatusJson(sample::Node({app})));
   ASSERT_TRUE(document);
-  EXPECT_EQ(AliasNotes(ListOf(GetParam().list), *document), GetParam().expect);
+  EXPECT_EQ(AliasNotes(ListOf(row.list), *document), row.expect);
 }
 
 const std::string kApp = "quay.io/acme/app:v1";

@@ -8,6 +8,7 @@
 #include "kubelet/verdict.h"
 #include "plan/readiness.h"
 #include "plan/version_estimate.h"
+#include "rows.h"
 #include "screen/explain_text.h"
 #include "screen/status_table.h"
 #include "screen/text_layout.h"
@@ -238,10 +239,8 @@ struct ProblemCase {
   std::string name;
   NodeInTrouble (*node)();
 };
-class ProblemTest : public testing::TestWithParam<ProblemCase> {};
-
-TEST_P(ProblemTest, IsShown) {
-  const auto [snapshot, detail] = GetParam().node();
+TEST_TABLE(ProblemTest, IsShown, ProblemCase) {
+  const auto [snapshot, detail] = row.node();
   auto status = status::ParseStatusDocument(status::StatusJson(snapshot));
   ASSERT_TRUE(status) << status.error().message();
   const plan::ImageState& image = snapshot.images.front();
@@ -250,7 +249,7 @@ TEST_P(ProblemTest, IsShown) {
   const std::string table = StatusTable(*status, {.width = 80});
   const std::string readyz =
       status::ReadyzText(snapshot, plan::EvaluateReady(snapshot, {}), true, status::View::kFull);
-  tests::ExpectGolden("screen/problem-" + GetParam().name + ".txt",
+  tests::ExpectGolden("screen/problem-" + row.name + ".txt",
                       "$ prefetchctl status\n" + table + "\n$ prefetchctl explain " +
                           image.desired->reference.written() + "\n" + ExplainText(*explained, 80) +
                           "\n$ curl /readyz?verbose\n" + readyz);

@@ -259,11 +259,10 @@ TEST(StatusDocument, NothingInItCanHarmATerminal) {
 struct BadDocument {
   std::string name, json, says;
 };
-class BadDocumentTest : public testing::TestWithParam<BadDocument> {};
-TEST_P(BadDocumentTest, IsRefused) {
-  const auto error = tests::MustFail(status::ParseStatusDocument(GetParam().json));
+TEST_TABLE(BadDocumentTest, IsRefused, BadDocument) {
+  const auto error = tests::MustFail(status::ParseStatusDocument(row.json));
   EXPECT_EQ(error.code(), base::Code::kInvalidArgument);
-  EXPECT_HAS(error.message(), GetParam().says);
+  EXPECT_HAS(error.message(), row.says);
 }
 std::string Framed(const std::string& more) {
   return "{" + std::string(kFrame) + "," + more + "}";
@@ -479,15 +478,12 @@ struct WhyCase {
   std::string why;
 };
 
-class NotAsked : public testing::TestWithParam<WhyCase> {};
-
-TEST_P(NotAsked, SaysWhy) {
-  plan::Snapshot snapshot = sample::Node({sample::Ready(GetParam().image, 1)});
-  snapshot.images[0].desired.Change(
-      [](plan::DesiredImage& desired) { desired.refresh = GetParam().refresh; });
-  snapshot.images[0].applies = GetParam().applies;
+TEST_TABLE(NotAsked, SaysWhy, WhyCase) {
+  plan::Snapshot snapshot = sample::Node({sample::Ready(row.image, 1)});
+  snapshot.images[0].desired.Change([&](plan::DesiredImage& desired) { desired.refresh = row.refresh; });
+  snapshot.images[0].applies = row.applies;
   std::string json = status::StatusJson(snapshot);
-  EXPECT_HAS(json, R"("registry":null,"registryReason":"not asked: )" + GetParam().why);
+  EXPECT_HAS(json, R"("registry":null,"registryReason":"not asked: )" + row.why);
 }
 
 TEST_ROWS(Images, NotAsked,

@@ -56,10 +56,9 @@ struct ShortCase {
   std::size_t width;
   std::string shown;
 };
-class ShortImageTest : public testing::TestWithParam<ShortCase> {};
-TEST_P(ShortImageTest, KeepsWhatSaysMost) {
-  EXPECT_EQ(ShortImage(GetParam().image, GetParam().width), GetParam().shown);
-  EXPECT_LE(DisplayWidth(ShortImage(GetParam().image, GetParam().width)), GetParam().width);
+TEST_TABLE(ShortImageTest, KeepsWhatSaysMost, ShortCase) {
+  EXPECT_EQ(ShortImage(row.image, row.width), row.shown);
+  EXPECT_LE(DisplayWidth(ShortImage(row.image, row.width)), row.width);
 }
 TEST_ROWS(Layout, ShortImageTest, {"Fits", "quay.io/a/b:v1", 20, "quay.io/a/b:v1"},
           {"Digest", "a/b@sha256:0123456789abcdef", 40, "a/b@sha256:01234567…"},

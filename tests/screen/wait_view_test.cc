@@ -75,9 +75,8 @@ struct KeyCase {
   std::vector<plan::ImageState> before, after;
   bool worth_a_line;
 };
-class WaitKeyTest : public testing::TestWithParam<KeyCase> {};
-TEST_P(WaitKeyTest, ChangesWithWhatIsWorthALine) {
-  EXPECT_EQ(WaitKey(Parsed(GetParam().before)) != WaitKey(Parsed(GetParam().after)), GetParam().worth_a_line);
+TEST_TABLE(WaitKeyTest, ChangesWithWhatIsWorthALine, KeyCase) {
+  EXPECT_EQ(WaitKey(Parsed(row.before)) != WaitKey(Parsed(row.after)), row.worth_a_line);
 }
 TEST_ROWS(Rows, WaitKeyTest,
           {"Bytes", {sample::Pulling("a:1", 10, 100, 1)}, {sample::Pulling("a:1", 50, 100, 9)}, false},
@@ -382,19 +381,16 @@ struct PolicyCase {
   PullPolicy policy;
   bool expect;
 };
-class PolicyTest : public testing::TestWithParam<PolicyCase> {};
-
-TEST_P(PolicyTest, AnotherPolicyThanTheEntrysOwn) {
-  status::StatusImage image = Shown("r.io/a:1", GetParam().ready);
+TEST_TABLE(PolicyTest, AnotherPolicyThanTheEntrysOwn, PolicyCase) {
+  status::StatusImage image = Shown("r.io/a:1", row.ready);
   image.ready_for = "IfNotPresent";
   image.present = true;
-  image.verdicts.never.result = GetParam().never;
-  image.verdicts.if_not_present.result = GetParam().if_not_present;
-  status::StatusDocument document =
-      NarrowTo(Document({image}, GetParam().ready, GetParam().ready ? "AllReady" : "ImagesNotReady"),
-               {.policy = GetParam().policy});
-  EXPECT_EQ(document.ready, GetParam().expect);
-  EXPECT_TRUE(!GetParam().expect || document.phase == plan::Phase::kReady);
+  image.verdicts.never.result = row.never;
+  image.verdicts.if_not_present.result = row.if_not_present;
+  status::StatusDocument document = NarrowTo(
+      Document({image}, row.ready, row.ready ? "AllReady" : "ImagesNotReady"), {.policy = row.policy});
+  EXPECT_EQ(document.ready, row.expect);
+  EXPECT_TRUE(!row.expect || document.phase == plan::Phase::kReady);
 }
 
 TEST_ROWS(Rows, PolicyTest, {"StartsForAll", true, "Starts", "Starts", PullPolicy::kNever, true},
@@ -446,16 +442,14 @@ struct PaceCase {
   std::vector<Look> looks;
   std::vector<int> lines;
 };
-class LogPaceTest : public testing::TestWithParam<PaceCase> {};
-
-TEST_P(LogPaceTest, SaysALine) {
+TEST_TABLE(LogPaceTest, SaysALine, PaceCase) {
   const base::TimePoint start{seconds(1000)};
-  LogPace pace(start, GetParam().delay_first_line);
+  LogPace pace(start, row.delay_first_line);
   std::vector<int> lines;
-  for (const Look& look : GetParam().looks) {
+  for (const Look& look : row.looks) {
     if (pace.ShouldLog(look.key, start + seconds(look.at))) lines.push_back(look.at);
   }
-  EXPECT_EQ(lines, GetParam().lines);
+  EXPECT_EQ(lines, row.lines);
 }
 
 TEST_ROWS(All, LogPaceTest, {"AtOnce", false, {{0, "a"}, {1, "a"}}, {0}},

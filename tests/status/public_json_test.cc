@@ -82,10 +82,7 @@ struct ReadyRow {
   bool verbose;
   std::string begins;
 };
-class PublicReadyzTest : public testing::TestWithParam<ReadyRow> {};
-
-TEST_P(PublicReadyzTest, TellsNothingThatIsPlanted) {
-  const ReadyRow& row = GetParam();
+TEST_TABLE(PublicReadyzTest, TellsNothingThatIsPlanted, ReadyRow) {
   plan::Snapshot snapshot = PlantedNode();
   snapshot.readiness.reason = row.reason;
   if (row.name == "BrokenSource") snapshot.list.sources[0].loaded_at.reset();
@@ -125,13 +122,11 @@ struct TimeRow {
   std::optional<std::int64_t> seconds;  // since 1970
 };
 
-class TimeTest : public testing::TestWithParam<TimeRow> {};
-
-TEST_P(TimeTest, IsReadAsTheAgentWritesIt) {
-  std::optional<base::WallTime> time = ParseTime(GetParam().text);
-  ASSERT_EQ(time.has_value(), GetParam().seconds.has_value()) << GetParam().text;
+TEST_TABLE(TimeTest, IsReadAsTheAgentWritesIt, TimeRow) {
+  std::optional<base::WallTime> time = ParseTime(row.text);
+  ASSERT_EQ(time.has_value(), row.seconds.has_value()) << row.text;
   if (time) {
-    EXPECT_EQ(*time, base::WallTime(std::chrono::seconds(*GetParam().seconds)));
+    EXPECT_EQ(*time, base::WallTime(std::chrono::seconds(*row.seconds)));
   }
 }
 

@@ -139,15 +139,13 @@ struct ImageCase {
   plan::Reason reason = plan::Reason::kPresent;
 };
 
-class WithoutKubelet : public testing::TestWithParam<ImageCase> {};
-
-TEST_P(WithoutKubelet, StatusCheckAndWaitAgree) {
+TEST_TABLE(WithoutKubelet, StatusCheckAndWaitAgree, ImageCase) {
   const image::Reference reference = image::Reference::Parse("quay.io/acme/a:v1").value();
   plan::ImageState image;
   image.desired = plan::DesiredImage{.reference = reference};
-  image.present = GetParam().present;
-  image.usable = GetParam().usable;
-  image.reason = GetParam().reason;
+  image.present = row.present;
+  image.usable = row.usable;
+  image.reason = row.reason;
   plan::Snapshot snapshot;
   snapshot.images.push_back(image);
   const StatusDocument document = DocumentOf(snapshot);

@@ -85,10 +85,8 @@ struct LettersCase {
   std::vector<ImageState> states;
   std::string letters;
 };
-class LettersTest : public testing::TestWithParam<LettersCase> {};
-
-TEST_P(LettersTest, AreDifferentAndKnown) {
-  EXPECT_EQ(base::Join(Letters(GetParam().states), " "), GetParam().letters);
+TEST_TABLE(LettersTest, AreDifferentAndKnown, LettersCase) {
+  EXPECT_EQ(base::Join(Letters(row.states), " "), row.letters);
 }
 
 TEST_ROWS(Rows, LettersTest,
