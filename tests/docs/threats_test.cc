@@ -24,7 +24,7 @@ fs::path Root() {
 // "Suite.Case" of all tests, "file.function" of Python's, and the names of fuzz targets; and the folder of
 // each.
 std::map<std::string, std::string> AllTests() {
-  static const std::regex test(R"(\nTEST(?:_F|_P)?\((\w+),\s*(\w+)\))");
+  static const std::regex test(R"(\nTEST(?:_F|_P|_TABLE|_TABLE_F)?\((\w+),\s*(\w+)[,)])");
   static const std::regex function(R"(\ndef (check_\w+)\()");
   std::map<std::string, std::string> all;
   for (const auto& file : fs::recursive_directory_iterator(Root() / "tests")) {
