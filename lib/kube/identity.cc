@@ -171,7 +171,7 @@ base::Status Identity::RunPlugin(const base::Call& call) {
   auto mine = ClaimPlugin(call);
   if (!mine) return std::move(mine).error();
   if (!*mine) return {};
-  // Without the lock: a plugin may take as long as the call, and other threads need the credential that still holds.
+  // Without the lock: a plugin takes its time, and other threads need the credential that still holds.
   auto credential = RunExecPlugin(call, *cluster_.exec);
   base::Lock lock(mutex_);
   plugin_runs_ = false;

@@ -1,4 +1,4 @@
-// ReadFields: the fields of an entry and of `defaults`, each of which may be missing.
+// ReadFields: the fields of an entry or of `defaults`. Any of them may be missing.
 // ReadReadyAs and ReadPullWindow: fields that are objects.
 // Internal to list/.
 #pragma once

@@ -130,7 +130,7 @@ class HostsLoader {
     return {HostWithCertificates(folder)};
   }
 
-  // Returns true if only the runtime can follow the file, and says so.
+  // Returns true if only the runtime can follow the file; the chain then has the reason.
   bool IsBeyondLimits(const std::string& file, const base::Error& error) {
     if (error.code() != base::Code::kResourceExhausted) return false;
     chain_.only_by_pull_reason =
