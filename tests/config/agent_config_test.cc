@@ -442,7 +442,7 @@ agent.yaml:7:3: pullSecrets[0].sources: is required
 agent.yaml:7:19: pullSecrets[0].path: must be an absolute path
 agent.yaml:7:43: pullSecrets[0].allowRepositories: must name at least one repository: every pod of the node can use images pulled with this secret
 agent.yaml:8:3: pullSecrets[1]: has the name of another pull secret
-agent.yaml:8:38: pullSecrets[1].allowRepositories: must be repositories without a scheme, such as harbor.example/team
+agent.yaml:8:42: pullSecrets[1].allowRepositories: must be repositories without a scheme, such as harbor.example/team
 agent.yaml:8:66: pullSecrets[1].sources: must name at least one source of the list: nothing else is pulled with this secret
 agent.yaml:8:70: pullSecrets[1].secret: unknown field
 agent.yaml:9:22: providerEnvironment: must have names of environment variables as keys

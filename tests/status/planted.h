@@ -61,10 +61,13 @@ inline plan::Snapshot PlantedNode() {
   snapshot.disk.path = Planted("disk");
   snapshot.registries = {
       {.name = "quay.io", .trouble = Planted("trouble"), .message = Planted("registry-message")}};
-  snapshot.unlisted = std::make_shared<const plan::Unlisted>(
-      plan::Unlisted{.since = At(-9),
-                     .images = {{.image = Planted("unlisted"), .image_id = Planted("unlisted-id")}},
-                     .left_out = 4});
+  snapshot.unlisted =
+      std::make_shared<const plan::Unlisted>(plan::Unlisted{.since = At(-9),
+                                                            .images = {{.image = Planted("unlisted"),
+                                                                        .image_id = Planted("unlisted-id"),
+                                                                        .first_seen = At(-8),
+                                                                        .arrived_at = At(-7)}},
+                                                            .left_out = 4});
   snapshot.requested.push_back(PlantedImage());
   snapshot.kubelet.emplace();
   snapshot.kubelet->version = "1.36.2";
