@@ -281,7 +281,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   disk_is_short_ = false;
   // A runtime that is away cannot pull; when it is back, the first poll finds the missing images.
   // The flags above are set in any case, since status shows why nothing starts.
-  if (!runtime_.up()) return;
+  if (!runtime_.up()) return loop_.ChangedIf(!waited.empty());
   StartPullImages(input);
   if (!may_start) return;
   // The order by size matters only while a cold node fetches its first images.

@@ -282,10 +282,12 @@ BlobDownloader::~BlobDownloader() {
 
 // If the container's limit of threads is reached, the existing threads do the work.
 void BlobDownloader::StartThreads() {
-  if (running_ == 0) {
-    // Threads of earlier work have left their loops, so joining them does not block.
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
+  // A thread that has left its loop takes no lock any more, so joining it does not block.
+  for (const std::thread::id& id : std::exchange(left_, {})) {
+    auto thread = std::find_if(threads_.begin(), threads_.end(),
+                               [&](const std::thread& one) { return one.get_id() == id; });
+    thread->join();
+    threads_.erase(thread);
   }
   try {
     while (running_ < plan::kFetchStreams) {
@@ -490,6 +492,7 @@ std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
   }
   // The last thread to leave tells Download that none is left.
   running_--;
+  left_.push_back(std::this_thread::get_id());
   return nullptr;
 }
 

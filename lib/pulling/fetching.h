@@ -166,6 +166,8 @@ class BlobDownloader {
   Parts parts_ PREFETCH_GUARDED_BY(mutex_);
   int running_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
+  std::vector<std::thread::id> left_
+      PREFETCH_GUARDED_BY(mutex_);  // of threads_, those that are not joined yet
 };
 
 // Returns the source of the image's content; nullptr if only the runtime can follow this registry's settings.

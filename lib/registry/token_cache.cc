@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/on_exit.h"
 #include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -91,9 +92,16 @@ TokenOutcome TokenCache::Fetch(const base::Call& call, const std::string& key,
                 .message = "the token did not come in time"}};
   }
   if (is_leader) {
-    TokenOutcome outcome = fetch();
-    bool stopped = call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
-    Finish(key, in_flight_call, outcome, stopped && !outcome.token);
+    TokenOutcome outcome;
+    bool answered = false;
+    {
+      const base::OnExit finish([&] {
+        const bool stopped = call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
+        Finish(key, in_flight_call, outcome, !answered || (stopped && !outcome.token));
+      });
+      outcome = fetch();
+      answered = true;
+    }
     return outcome;
   }
   base::Lock lock(mutex_);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
 #include <thread>
 
 #include "fakes/fake_clock.h"
@@ -212,6 +213,14 @@ TEST(TokenCache, AFailureIsSharedAndAStopIsNot) {
     return {.token = {}, .refusal = {.kind = Kind::kServerError}};
   });
   EXPECT_EQ(Word(late.refusal), "ServerError");
+}
+
+// As without memory.
+TEST(TokenCache, AFetchThatThrowsLeavesNothingUnderWay) {
+  tests::FakeClock clock;
+  TokenCache cache(clock);
+  EXPECT_THROW((void)cache.Fetch({}, "k", []() -> TokenOutcome { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_TRUE(cache.Fetch(tests::Patient(), "k", [] { return Given("t"); }).token);
 }
 
 TEST(Throttle, SoManyAtOnce) {
