@@ -120,12 +120,19 @@ base::Result<AnswerCache::Answer> CachingProvider::Get(const base::Call& call, c
     in_flight_[subject] = in_flight_call;
   }
   base::TimePoint started = clock_.Now();
-  Outcome outcome = Execute(call, subject, identity);
+  const auto execute = [&] {
+    try {
+      return Execute(call, subject, identity);
+    } catch (...) {
+      base::Lock lock(mutex_);
+      EndFlight(subject, *in_flight_call);
+      throw;
+    }
+  };
+  Outcome outcome = execute();
   if (ran_for != nullptr) *ran_for = clock_.Now() - started;
   base::Lock lock(mutex_);
-  in_flight_.erase(subject);
-  in_flight_call->done = true;
-  waiting_ -= in_flight_call->waiting;  // they go on from here, as soon as they wake up
+  EndFlight(subject, *in_flight_call);
   if (!IsCallerFailure(outcome, call)) {
     in_flight_call->shared = outcome;
     // Only a timeout of the plugin's own is remembered: a refusal may be about this image alone.
@@ -133,8 +140,14 @@ base::Result<AnswerCache::Answer> CachingProvider::Get(const base::Call& call, c
       RememberHang(subject, outcome.error());
     }
   }
-  call_done_.notify_all();
   return outcome;
+}
+
+void CachingProvider::EndFlight(const AnswerCache::Subject& subject, InFlightCall& in_flight_call) {
+  in_flight_.erase(subject);
+  in_flight_call.done = true;
+  waiting_ -= in_flight_call.waiting;  // they go on from here, as soon as they wake up
+  call_done_.notify_all();
 }
 
 namespace {

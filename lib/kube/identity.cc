@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/on_exit.h"
 #include "base/redactor.h"
 #include "base/text.h"
 
@@ -172,11 +173,14 @@ base::Status Identity::RunPlugin(const base::Call& call) {
   if (!mine) return std::move(mine).error();
   if (!*mine) return {};
   // Without the lock: a plugin takes its time, and other threads need the credential that still holds.
+  const base::OnExit end([this] {
+    base::Lock lock(mutex_);
+    plugin_runs_ = false;
+    plugin_done_.notify_all();
+  });
   auto credential = RunExecPlugin(call, *cluster_.exec);
-  base::Lock lock(mutex_);
-  plugin_runs_ = false;
-  plugin_done_.notify_all();
   if (!credential) return std::move(credential).error();
+  base::Lock lock(mutex_);
   SetPluginCredential(*std::move(credential));
   return {};
 }

@@ -33,7 +33,7 @@ struct History {
   bool settled = false;
   base::TimePoint failed_at;          // the end of the newest pull that failed
   base::TimePoint retry_after_until;  // the end of a Retry-After: a request does not shorten it
-  // A request to pull it at once that no end of a pull has answered yet.
+  // A request to pull it at once that neither the end of a pull nor another client's image has answered yet.
   std::optional<base::WallTime> retry_requested_at;
 
   // The newest success.

@@ -253,7 +253,7 @@ class BlobSource final : public image::ContentSource {
         }
         break;
       }
-      // Only a denial can depend on the identity (R20).
+      // After a 404, the runtime's pull tries the further ones (R20).
       if (last.code() != base::Code::kPermissionDenied) break;
     }
     return {std::move(last)};

@@ -146,8 +146,9 @@ class HostCheck {
     RegistryAnswer answer, denial;
     for (const AuthConfig* credential : IdentitiesFor(state_.options, host_, question_.credentials)) {
       answer = RunAs(credential);
-      // Only these can depend on the credential (R20).
-      if (answer.kind != Kind::kAccessDenied && answer.kind != Kind::kTagMissing) break;
+      // Only these can depend on the credential (R20), a 404 only if it was sent.
+      if (answer.kind != Kind::kAccessDenied && !(answer.kind == Kind::kTagMissing && login_.sent_credential()))
+        break;
       if (answer.kind == Kind::kAccessDenied) denial = answer;
     }
     if (answer.kind == Kind::kTagMissing && denial.kind == Kind::kAccessDenied) answer = std::move(denial);
@@ -485,7 +486,7 @@ class HostCheck {
     return refusal;
   }
 
-  // Fetches from another host of the chain, with one identity after the other, as Run() does.
+  // Fetches from another host of the chain, with one identity after the other; the next only after a denial.
   FetchResult FetchWithEachIdentity(const RegistryAnswer& answer, const ManifestDescriptor& descriptor) {
     FetchResult fetch;
     for (const AuthConfig* credential : IdentitiesFor(state_.options, host_, question_.credentials)) {

@@ -122,7 +122,8 @@ class HostsLoader {
       }
       if (!IsBeyondLimits(file, hosts.error()))
         chain_.notes.push_back(file + " is ignored, as the runtime does: " + hosts.error().message());
-    } else if (!text && text.error().code() != base::Code::kNotFound && !IsBeyondLimits(file, text.error())) {
+    } else if (!text && text.error().code() != base::Code::kNotFound &&
+               (base::StampOf(OnHost(file)).size <= kMaxHostsBytes || !IsBeyondLimits(file, text.error()))) {
       chain_.notes.push_back(
           file + " cannot be read, so the agent asks the registry's own server: " + text.error().message());
       chain_.is_guess = true;

@@ -381,6 +381,7 @@ class HostsFile {
   }
 
   void ReadHeader(const Header& header, Host& host) {
+    if (!status_) return;  // no copy of a secret
     std::vector<std::string> texts = Texts(*header.value, "a header");
     if (!status_) return;
     if (!http::IsFieldName(header.name)) host.problem = "the name of one of its headers cannot be sent";

@@ -463,6 +463,8 @@ base::Status ReadFolderInto(const std::string& folder, const std::string& host_r
     const std::string path = folder + "/" + name;
     auto kind = base::KindOf(host_root + path);
     if (!kind || *kind == base::FileKind::kOther) continue;
+    if (*kind == base::FileKind::kDirectory && IsLink(host_root + path))
+      return base::InvalidArgument(path + ": is a link to a folder, with which CRI-O does not start");
     base::Status read = *kind == base::FileKind::kDirectory
                             ? ReadFolderInto(path, host_root, depth + 1, settings)
                             : ReadInto(path, host_root, settings);

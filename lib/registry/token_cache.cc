@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/on_exit.h"
 #include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -93,15 +92,14 @@ TokenOutcome TokenCache::Fetch(const base::Call& call, const std::string& key,
   }
   if (is_leader) {
     TokenOutcome outcome;
-    bool answered = false;
-    {
-      const base::OnExit finish([&] {
-        const bool stopped = call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
-        Finish(key, in_flight_call, outcome, !answered || (stopped && !outcome.token));
-      });
+    try {
       outcome = fetch();
-      answered = true;
+    } catch (...) {
+      Finish(key, in_flight_call, {}, true);
+      throw;
     }
+    bool stopped = call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
+    Finish(key, in_flight_call, outcome, stopped && !outcome.token);
     return outcome;
   }
   base::Lock lock(mutex_);

@@ -82,9 +82,9 @@ std::string RetryText(const status::StatusPull& pull, const std::optional<base::
   if (pull.next_attempt_at && now) {
     auto wait = std::chrono::duration_cast<std::chrono::seconds>(*pull.next_attempt_at - *now);
     words += wait.count() > 0 ? ", again in " + base::HumanTime(wait) : ", again now";
-    // Failures that only a new list or a request can end have no time.
+    // Failures that only a new list, another image or a request can end have no time.
   } else if (pull.state == plan::PullState::kFailed) {
-    words += ", not again until the list changes or a retry is requested";
+    words += ", not again by itself";
   }
   if (pull.retry_requested_at && now) {
     auto ago = std::chrono::duration_cast<std::chrono::seconds>(*now - *pull.retry_requested_at);
@@ -264,7 +264,8 @@ status::StatusImage NarrowedTo(status::StatusImage image, const PodKeys& pods) {
                 [&](const status::StatusSpelling& one) { return !pods.contains(KeyOf(one)); });
   // Only the verdict kept the image from being ready: it is present and usable, and the registry has no
   // objection.
-  const bool is_acceptable = !image.registry || image.registry->acceptable;
+  // `fresh` includes it, for agents of earlier versions.
+  const bool is_acceptable = !image.registry || image.registry->acceptable || image.registry->fresh;
   if (image.ready || !image.present || !image.usable || was_open || !IsOpen(image) || !is_acceptable)
     return image;
   image.ready = image.settled = true;

@@ -66,7 +66,7 @@ testing::AssertionResult Failed(const cri::CallResult<T>& result, image::ErrorCl
 
 enum class Runtime { kContainerd, kCrio };
 
-// Those of this runtime. containerd's have its own API beside CRI; a runner may have none.
+// Those of this runtime. containerd's have its own API beside CRI.
 inline std::vector<WorldKind> Worlds(Runtime runtime) {
   std::vector<WorldKind> kinds = Worlds();
   std::erase_if(kinds, [=](const WorldKind& kind) {

@@ -366,6 +366,7 @@ TEST_P(CrioContract, ContainerdsOwnApiIsNotThere) {
   const ErrorClass none = ErrorClass::kRuntimeUnsupported;
   EXPECT_TRUE(Failed(content.EnsureLease(Soon(), "prefetchd-1", std::chrono::hours(1)), none));
   EXPECT_TRUE(Failed(content.ListLeases(Soon()), none));
+  EXPECT_TRUE(Failed(content.OpenBlob(Soon(), "prefetchd-1", {}), none));
   EXPECT_TRUE(Failed(content.ListPins(Soon(), "ours"), none));
   EXPECT_TRUE(Failed(content.Pin(Soon(), "r.io/a:v1", "ours"), none));
   EXPECT_TRUE(Failed(content.FinishIngests(Soon(), "prefetchd-1", cri::PartialIngests::kAbort), none));

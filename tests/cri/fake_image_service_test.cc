@@ -30,7 +30,8 @@ INSTANTIATE_TEST_SUITE_P(
                         ErrorClass::kDnsFailure, ErrorClass::kUnreachable, ErrorClass::kAccessDenied,
                         ErrorClass::kPlatformMismatch, ErrorClass::kUnsupportedImage,
                         ErrorClass::kContentMissing, ErrorClass::kNotFound, ErrorClass::kCorrupt,
-                        ErrorClass::kServerError, ErrorClass::kInvalidReference, ErrorClass::kUnpackFailed,
+                        ErrorClass::kServerError, ErrorClass::kRangeRefused, ErrorClass::kInvalidReference,
+                        ErrorClass::kUnpackFailed,
                         ErrorClass::kBadCredentialFormat, ErrorClass::kUnknown)));
 
 // One pull on a thread of its own; Join() once it has ended in virtual time.

@@ -109,6 +109,18 @@ TEST_F(LeaseScenario, WrongBytesAreNotKept) {
   EXPECT_EQ(node.runtime.Leases(), std::vector<std::string>{});
 }
 
+// The runtime would ask for the rest at each pull, a pod's too.
+TEST_F(LeaseScenario, BytesBehindWhichTheRegistrySendsNoMoreAreNotKept) {
+  StartLongPull(node);
+  node.StopAgent();
+  ASSERT_GT(node.runtime.BytesStored(), 0U);
+  node.runtime.Fail(kImage, image::ErrorClass::kRangeRefused);
+  node.RestartAgent();
+  node.RunFor(seconds(10));
+  EXPECT_EQ(node.ReasonOf(kImage), plan::Reason::kServerError);
+  EXPECT_EQ(node.runtime.BytesStored(), 0U);
+}
+
 // An agent that was killed has left a lease, under which another's pull has ended.
 TEST_F(LeaseScenario, WrongBytesUnderALeaseThatWasLeftAreNoFailure) {
   StartLongPull(node);

@@ -98,7 +98,7 @@ TEST_F(WindowScenario, AnEvictionIsShownBesideTheWindow) {
 }
 
 // A request that another client has fulfilled waives no window for later updates.
-TEST_F(WindowScenario, ARequestHoldsForAnHour) {
+TEST_F(WindowScenario, ARequestEndsWhenAnotherClientBringsTheImage) {
   const std::string name = "reg.example.test/a:v1";
   node.disk = {.known = true, .capacity_bytes = 100'000 * kMB, .available_bytes = kMB};
   node.runtime.Push(MakeImage(name, kMB));
@@ -124,6 +124,23 @@ TEST_F(WindowScenario, ARequestHoldsForAnHour) {
   node.RunFor(minutes(30));
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
   EXPECT_HAS(node.Image(name).message, "; an update waits for its pullWindow");
+}
+
+TEST_F(WindowScenario, ARequestHoldsForAnHour) {
+  const std::string name = "reg.example.test/a:v1";
+  node.disk = {.known = true, .capacity_bytes = 100'000 * kMB, .available_bytes = kMB};
+  node.runtime.Push(MakeImage(name, kMB));
+  node.List({name}, [](plan::DesiredImage& desired) {
+    OpensAtOne(desired);
+    desired.pull_windows[0].start = hours(8);
+    desired.pull_windows[0].end = hours(9);
+  });
+  node.RunFor(seconds(30));
+  node.Retry({name});
+  node.RunFor(minutes(61));
+  node.disk = {};
+  node.RunFor(minutes(5));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 0) << "there was no room while it held";
 }
 
 // A fleet must not ask its registry in the second in which the window opens.

@@ -8,7 +8,10 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "http/curl_client.h"
 #include "http/server.h"
@@ -135,6 +138,37 @@ TEST_F(PreflightTest, OtherTokensLearnNothing) {
     EXPECT_HAS(metrics, "prefetchd_preflight_callers_total{result=\"" + std::string(why) + "\"}") << why;
   }
   EXPECT_LACKS(node_.AgentLog(), "eyJ") << "no token in the log";
+}
+
+TEST_F(PreflightTest, TwoHundredJobsThatStartAtOnceAreAnsweredWithinFiveSeconds) {
+  Cluster cluster(node_, {"preflight"});
+  Start(cluster, "{namespaces: [ci], always: ask}");
+  const std::string body = R"([{"image":")" + listed_ + R"(","policy":"Always"}])";
+  std::vector<std::string> tokens;
+  for (int i = 0; i < 200; i++) {
+    tokens.push_back(
+        cluster.api().AddPodToken({"ci", "runner", "n1", "job-" + std::to_string(i)}, "prefetchd"));
+  }
+  const std::size_t before = host_->proxy().Requests().size();
+  const auto began = std::chrono::steady_clock::now();
+  std::atomic<int> good{0}, next{0};
+  {
+    std::vector<std::jthread> jobs;
+    for (int thread = 0; thread < 50; thread++) {
+      jobs.emplace_back([&] {
+        http::CurlClient client;
+        for (int i = next++; i < 200; i = next++) {
+          http::Request request{.method = "POST", .url = node_.NeighbourUrl() + "/v1/check", .body = body};
+          request.headers.Add("Authorization", "Bearer " + tokens[static_cast<std::size_t>(i)]);
+          auto answer = client.Send(base::Call{}.Within(seconds(10)), request);
+          if (answer && answer->status == 200 && answer->body.find("UpToDate") != std::string::npos) good++;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(good, 200);
+  EXPECT_LE(std::chrono::steady_clock::now() - began, seconds(5));
+  EXPECT_LE(host_->proxy().Requests().size() - before, 4U) << "one question, of two requests at most";
 }
 
 // A network where all addresses of 192.0.2.0/24 lead to this machine, and only one is an interface's: as in a

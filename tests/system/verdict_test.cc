@@ -81,10 +81,10 @@ class VerdictOnNode : public testing::Test {
     return node_.Get(path).body.find(text) != std::string::npos;
   }
   // "Refused/RecordedForOthers"
-  std::string NeverOf(const std::string& image) {
-    const status::StatusVerdict never = node_.StatusOf(image).verdicts.never;
-    return never.result.text() + "/" + never.reason;
+  static std::string Text(const status::StatusVerdict& verdict) {
+    return verdict.result.text() + "/" + verdict.reason;
   }
+  std::string NeverOf(const std::string& image) { return Text(node_.StatusOf(image).verdicts.never); }
 
   Node node_;
   std::string root_ = node_.scratch() / "kubelet";
@@ -93,6 +93,38 @@ class VerdictOnNode : public testing::Test {
   std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", {});
   std::string image_, mirror_, id_;
 };
+
+TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
+  StartReady();
+  registry_->proxy().Forget();
+  status::StatusImage image = node_.StatusOf(image_);
+  EXPECT_EQ(image.image_id, id_);
+  EXPECT_EQ(image.reason.text(), "Preloaded");
+  EXPECT_EQ(Text(image.verdicts.never), "Starts/Preloaded");
+  EXPECT_EQ(Text(image.verdicts.if_not_present), "Starts/Preloaded");
+  EXPECT_EQ(Text(image.verdicts.always), "Pulls/PolicyAlways");
+  EXPECT_TRUE(Says("/v1/status", R"("kubelet":{"version":"1.36)"));
+
+  PodPulls(image_);
+  ASSERT_TRUE(Answers(503, kSoon)) << node_.AgentLog();
+  image = node_.StatusOf(image_);
+  EXPECT_EQ(image.reason.text(), "RecordedForOthers");
+  EXPECT_EQ(Text(image.verdicts.never), "Refused/RecordedForOthers");
+  EXPECT_EQ(Text(image.verdicts.if_not_present), "Pulls/RecordedForOthers");
+  EXPECT_HAS(image.message, "registry.example.test/app to 1 secret");
+  EXPECT_TRUE(Says("/readyz?verbose", "RecordedForOthers"));
+  EXPECT_HAS(node_.Get("/metrics").body,
+             R"(prefetchd_image_verdicts{policy="Never",result="Refused",reason="RecordedForOthers"} 1)");
+  EXPECT_HAS(node_.AgentLog(), "image closed to pods");
+
+  NodePulls(image_);
+  NodePulls(mirror_);
+  ASSERT_TRUE(Answers(200, kSoon)) << node_.AgentLog();
+  EXPECT_EQ(node_.StatusOf(image_).reason.text(), "OpenToNode");
+  PodPulls(image_);  // closes it no more
+  EXPECT_FALSE(Answers(503, kSoon));
+  EXPECT_EQ(registry_->proxy().Requests().size(), 0U) << "verdicts ask no registry";
+}
 
 TEST_F(VerdictOnNode, RecordsThatMayNotBeReadAreNotReady) {
   // Root as containers have it that drop this right: files of root's own with mode 0 are closed to it.

@@ -163,8 +163,8 @@ std::optional<image::RegistryAnswer> SharedRegistryAnswers::AwaitTurn(
     Slot& slot = slots_[own.question->key];
     if (!slot.in_flight && RealNow() < slot.until) return slot.answer;
     if (!slot.in_flight && HasCapacity(*own.question) && IsNext(own)) {
-      slot.in_flight = true;
       in_flight_.push_back(own.question);
+      slot.in_flight = true;
       return std::nullopt;
     }
     if (call.Stopped() || RealNow() >= until) return on_timeout();
@@ -184,7 +184,14 @@ image::RegistryAnswer SharedRegistryAnswers::Get(const base::Call& call, const Q
                     [](const auto& one) { return !one.second.in_flight && one.second.until <= RealNow(); });
     }
     const auto own = waiting_.insert(waiting_.end(), {&question, ++next_ticket_});
-    std::optional<image::RegistryAnswer> answer = AwaitTurn(call, *own, until, on_timeout);
+    std::optional<image::RegistryAnswer> answer;
+    try {
+      answer = AwaitTurn(call, *own, until, on_timeout);
+    } catch (...) {
+      waiting_.erase(own);
+      changed_.notify_all();
+      throw;
+    }
     waiting_.erase(own);
     changed_.notify_all();  // another thread may be next now
     if (answer) return *std::move(answer);

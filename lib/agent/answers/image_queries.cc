@@ -240,6 +240,7 @@ Explanation ImageQueryService::Explain(const base::Call& call, const image::Refe
     image.verdicts = std::move(verdicts);
     // An unlisted image has no entry that the loop would judge.
     image.ready = plan::IsReadyFor(image, image::PullPolicy::kNever, true);
+    image.settled = image.ready;
     image.phase = image.ready ? plan::Phase::kReady : plan::Phase::kFailing;
   }
   if (options.credentials) AddCredentials(call, image, document);
