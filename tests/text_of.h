@@ -5,15 +5,17 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 
 namespace prefetch::tests {
 
-// Returns what is in the file so far; "" if it is not there.
+// Returns what is in the file so far; "" if it is not there, or cannot be read, as those in /proc of a
+// process that has just ended.
 inline std::string TextSoFar(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 // Returns what is in a file that must be there.
