@@ -7,7 +7,6 @@
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
 #include "ctl/terminal.h"
-#include "doc/problems.h"
 #include "doc/write.h"
 #include "kube/decode.h"
 #include "screen/audit.h"
@@ -50,9 +49,10 @@ void AddImages(const kube::Pod& pod, std::vector<screen::PodImage>& images) {
 }
 
 base::Status AddSavedPods(const std::string& path, screen::AuditFacts& facts) {
-  const auto text = ReadFileOrStdin(path, doc::kMostSavedBytes);
-  if (!text) return text.error();
-  auto pods = kube::ReadSavedPods(*text);
+  kube::SavedPods saved;
+  if (auto read = ReadPieces(path, [&](std::string_view bytes) { return saved.Feed(bytes); }); !read)
+    return read;
+  auto pods = saved.Take();
   if (!pods) return std::move(pods).error().Wrap(path == "-" ? "stdin" : path);
   for (const kube::Pod& pod : *pods) AddImages(pod, facts.pods);
   return {};

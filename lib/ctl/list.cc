@@ -272,8 +272,10 @@ void AddForeign(const ListImportOptions& options, ImageCollector& collector, Mis
     ManifestFile file{.name = problems.source(), .manifests = {}, .ignores = {}, .mistakes = {}};
     if (!images) {
       const manifest::ReadOptions read = OptionsOf(options);
-      file.manifests = text->size() > read.limits.bytes ? manifest::ReadLongManifests(*text, problems, read)
-                                                        : manifest::ReadManifests(*text, problems, read);
+      file.manifests = text->size() > read.limits.bytes
+                           ? manifest::ReadLongManifests(
+                                 *text, [](std::string&) { return false; }, problems, read)
+                           : manifest::ReadManifests(*text, problems, read);
     }
     file.mistakes = problems.Lines();
     AddFile(std::move(file), collector, left_out, mistakes);

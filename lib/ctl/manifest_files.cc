@@ -18,7 +18,6 @@
 #include "base/scrub.h"
 #include "base/workers.h"
 #include "doc/duration.h"
-#include "doc/kubernetes_yaml.h"
 #include "doc/problems.h"
 #include "list/canonical.h"
 #include "list/source.h"
@@ -135,13 +134,22 @@ std::string ReadStdin(std::size_t most_bytes) {
   return text;
 }
 
-// Returns the beginning of a file.
-std::string BeginOf(const std::string& path) {
-  std::string text(64U << 10, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
+constexpr std::size_t kPiece = 64U << 10;
+
+// Returns a reader that hands over what follows, one piece at a time.
+manifest::ReadMore PieceReader(std::istream& in) {
+  return [&in](std::string& text) {
+    const std::size_t had = text.size();
+    text.resize(had + kPiece);
+    in.read(text.data() + had, static_cast<std::streamsize>(text.size() - had));
+    text.resize(had + static_cast<std::size_t>(in.gcount()));
+    return text.size() > had;
+  };
+}
+
+// The error for a file that could be opened a moment ago.
+base::Error CannotReopen(const std::string& path) {
+  return base::NotFound(path + " cannot be opened again");
 }
 
 // Returns true if the text looks like an object of Kubernetes. YAML files of other programs may have
@@ -153,34 +161,60 @@ bool LooksLikeObject(const std::string& text) {
   return text.starts_with("kind:");
 }
 
+// Reads a file that is longer than one document may be. A stream of many documents, such as the objects of a
+// whole cluster, is read piece by piece.
+void ReadLong(const ManifestPath& path, std::string text, const manifest::ReadOptions& options,
+              ManifestFile& file) {
+  std::ifstream in;
+  if (path.path != "-") in.open(path.path, std::ios::binary);
+  if (path.path != "-" && !in) {
+    file.mistakes.push_back(CannotReopen(path.path).message());
+    return;
+  }
+  const manifest::ReadMore more = PieceReader(path.path == "-" ? std::cin : in);
+  if (text.empty()) more(text);
+  const bool reports_mistakes = path.explicitly_named || LooksLikeObject(text);
+  doc::Problems problems(file.name);
+  file.manifests = manifest::ReadLongManifests(text, more, problems, options);
+  file.ignores = manifest::lint::Ignores::Read(file.name, text);
+  if (reports_mistakes) file.mistakes = problems.Lines();
+}
+
 ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
   ManifestFile file{
       .name = path.path == "-" ? "stdin" : path.path, .manifests = {}, .ignores = {}, .mistakes = {}};
   // In a folder of charts or other configuration, unknown objects are normal. In a file that was named, they
   // may be the pods that matter.
   if (!path.explicitly_named) options.non_manifests = manifest::NonManifests::kSkip;
-  const base::Result<std::string> text = ReadFileOrStdin(path.path, doc::kMostSavedBytes);
-  if (!text && text.error().code() != base::Code::kResourceExhausted) {
-    file.mistakes.push_back(text.error().message());
+  std::string text;
+  bool whole = true;
+  if (path.path == "-") {
+    if (!TakeStdin()) {
+      file.mistakes.emplace_back(kTwoStdins);
+      return file;
+    }
+    text = ReadStdin(options.limits.bytes);
+    whole = text.size() <= options.limits.bytes;
+  } else {
+    auto read = base::ReadFile(path.path, options.limits.bytes);
+    whole = read || read.error().code() != base::Code::kResourceExhausted;
+    if (!read && whole) {
+      file.mistakes.push_back(read.error().message());
+      return file;
+    }
+    if (read) text = *std::move(read);
+  }
+  if (!whole) {
+    ReadLong(path, std::move(text), options, file);
     return file;
   }
-  const bool is_long = !text || text->size() > options.limits.bytes;
   doc::Problems problems(file.name);
-  if (!text) {
-    problems.Add({}, "", doc::TooLong(doc::kMostSavedBytes));
-  } else {
-    file.manifests = is_long ? manifest::ReadLongManifests(*text, problems, options)
-                             : manifest::ReadManifests(*text, problems, options);
-    // The objects of a cluster in JSON have no comments, and texts in them may have what looks like one.
-    if (!is_long || !doc::LooksLikeJson(*text))
-      file.ignores = manifest::lint::Ignores::Read(file.name, *text);
-  }
+  file.manifests = manifest::ReadManifests(text, problems, options);
+  file.ignores = manifest::lint::Ignores::Read(file.name, text);
   // A file that was found in a folder need not be a manifest.
-  if (path.explicitly_named || LooksLikeObject(is_long ? BeginOf(path.path) : *text)) {
-    file.mistakes = problems.Lines();
-  }
+  if (path.explicitly_named || LooksLikeObject(text)) file.mistakes = problems.Lines();
   // A template is the usual reason, which YAML's own message does not mention.
-  if (!is_long && !file.mistakes.empty() && text->find("{{") != std::string::npos) {
+  if (!file.mistakes.empty() && text.find("{{") != std::string::npos) {
     file.mistakes.push_back(file.name +
                             ": this looks like a template: read what it renders (helm template … | … -f -)");
   }
@@ -223,6 +257,25 @@ base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t m
   std::string text = ReadStdin(most_bytes);
   if (text.size() <= most_bytes) return text;
   return base::ResourceExhausted("stdin is longer than " + std::to_string(most_bytes) + " bytes");
+}
+
+base::Status ReadPieces(const std::string& path, const std::function<bool(std::string_view)>& take) {
+  std::ifstream file;
+  if (path == "-") {
+    if (!TakeStdin()) return base::InvalidArgument(kTwoStdins);
+  } else {
+    // ReadFile says why a file cannot be read.
+    auto text = base::ReadFile(path, kPiece);
+    if (text) take(*text);
+    if (text) return {};
+    if (text.error().code() != base::Code::kResourceExhausted) return std::move(text).error();
+    file.open(path, std::ios::binary);
+    if (!file) return CannotReopen(path);
+  }
+  const manifest::ReadMore more = PieceReader(path == "-" ? std::cin : file);
+  for (std::string piece; more(piece) && take(piece);) piece.clear();
+  if (file.bad()) return base::Unavailable(path + " cannot be read to its end");
+  return {};
 }
 
 std::optional<image::PullPolicy> ParsePolicyOption(const std::optional<std::string>& text, const char* flag,

@@ -47,6 +47,10 @@ std::vector<ManifestPath> FindManifests(const std::vector<std::string>& words,
 // `most_bytes`; otherwise as base::ReadFile.
 base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes);
 
+// Hands over a file, or standard input, in pieces, until `take` returns false. Errors: as ReadFileOrStdin,
+// but there is no limit.
+base::Status ReadPieces(const std::string& path, const std::function<bool(std::string_view)>& take);
+
 // How `check` and `lint` read manifests: options as written on the command line.
 struct ManifestFlags {
   std::vector<std::string> pod_template_paths, allow_unread;

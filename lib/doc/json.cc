@@ -25,18 +25,17 @@ bool IsOrdinary(char c) {
 // since what follows a grammar mistake is a guess.
 class JsonParser {
  public:
-  JsonParser(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits)
+  JsonParser(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits, Position begin)
       : text_(text),
         columns_(text),
         problems_(problems),
         rules_(rules),
-        limits_(LimitsFor(text.size(), limits)) {}
+        limits_(LimitsFor(text.size(), limits)),
+        begin_(begin) {}
 
-  // Reads the only value of the text. `take`, if there is one, gets the items of its list (ParseJsonList).
-  std::optional<Node> Document(const TakeItem* take = nullptr) {
+  // Reads the only value of the text.
+  std::optional<Node> Document() {
     Node root;
-    root_ = &root;
-    take_ = take;
     if (!Value(root, 0)) return std::nullopt;
     SkipSpace();
     if (at_ < text_.size()) {
@@ -58,10 +57,14 @@ class JsonParser {
   std::size_t nodes() const { return nodes_; }
   bool out_of_range() const { return out_of_range_; }
   bool beyond_limits() const { return beyond_limits_ || out_of_range_; }
-  // Columns count characters, while the parser counts bytes.
+  // Columns count characters, while the parser counts bytes. The text may begin within another document
+  // (`begin_`).
   Position Here() {
-    return columns_.InCharacters(
+    Position here = columns_.InCharacters(
         {static_cast<std::uint32_t>(line_), static_cast<std::uint32_t>(at_ - line_start_ + 1)});
+    if (here.line == 1) here.column += begin_.column - 1;
+    here.line += begin_.line - 1;
+    return here;
   }
 
  private:
@@ -96,13 +99,6 @@ class JsonParser {
   }
 
   bool Value(Node& node, std::size_t depth) {
-    if (!ReadValue(node, depth)) return false;
-    if (take_ == nullptr || at_ - part_begin_ <= limits_.bytes) return true;
-    problems_.Add({}, "", "a part of it " + TooLong(limits_.bytes));
-    return false;
-  }
-
-  bool ReadValue(Node& node, std::size_t depth) {
     SkipSpace();
     node.at = Here();
     if (++nodes_ > limits_.nodes) {
@@ -231,35 +227,13 @@ class JsonParser {
     return base::AppendUtf8(out, kReplacement), true;
   }
 
-  // Returns true for the list whose items are passed on.
-  bool IsList(const Node& node) const {
-    if (take_ == nullptr) return false;
-    const bool is_member = !root_->members.empty() && &node == &root_->members.back().value;
-    return &node == root_ || (is_member && root_->members.back().key == "items");
-  }
-
-  // Reads an item of the list, and passes it on. An item has all the limits for itself.
-  bool Item() {
-    SkipSpace();
-    const std::size_t other_nodes = nodes_ + 1, other_bytes = at_ - part_begin_;
-    nodes_ = 0;
-    part_begin_ = at_;
-    Node item;
-    if (!Value(item, 0)) return false;
-    nodes_ = other_nodes;
-    part_begin_ = at_ - other_bytes;
-    (*take_)(item, *root_);
-    return true;
-  }
-
   bool Array(Node& node, std::size_t depth) {
     node.kind = Node::Kind::kSequence;
     at_++;
     SkipSpace();
     if (Take(']')) return true;
-    const bool is_list = IsList(node);
     while (true) {
-      if (!(is_list ? Item() : Value(node.items.emplace_back(), depth))) return false;
+      if (!Value(node.items.emplace_back(), depth)) return false;
       SkipSpace();
       if (Take(']')) return true;
       if (!Take(',')) return Fail("a comma or ] is expected here");
@@ -296,9 +270,7 @@ class JsonParser {
   Problems& problems_;
   JsonRules rules_;
   Limits limits_;
-  const TakeItem* take_ = nullptr;
-  const Node* root_ = nullptr;
-  std::size_t part_begin_ = 0;  // at_ - part_begin_ is the size so far of the item, or of all that is none
+  Position begin_;
   std::size_t at_ = 0;
   std::size_t line_ = 1;
   std::size_t line_start_ = 0;
@@ -308,7 +280,7 @@ class JsonParser {
 };
 
 JsonValues::JsonValues(std::string_view text, Problems& problems, const Limits& limits)
-    : parser_(std::make_unique<JsonParser>(text, problems, JsonRules::kLenient, limits)) {}
+    : parser_(std::make_unique<JsonParser>(text, problems, JsonRules::kLenient, limits, Position{1, 1})) {}
 
 JsonValues::~JsonValues() = default;
 
@@ -329,9 +301,9 @@ std::size_t JsonValues::nodes() const {
 }
 
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
-                              const Limits& limits, bool* beyond_limits) {
+                              const Limits& limits, Position begin, bool* beyond_limits) {
   auto read = [&](std::string_view good) {
-    JsonParser parser(good, problems, rules, limits);
+    JsonParser parser(good, problems, rules, limits, begin);
     std::optional<Node> root = parser.Document();
     if (beyond_limits != nullptr) *beyond_limits = parser.beyond_limits();
     return root;
@@ -347,13 +319,6 @@ std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRul
   std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
   if (!checked) return std::nullopt;
   return read(*checked);
-}
-
-std::optional<Node> ParseJsonList(std::string_view text, Problems& problems, const Limits& limits,
-                                  const TakeItem& take) {
-  std::string repaired;
-  if (!base::IsUtf8(text)) text = repaired = base::ToUtf8(text);
-  return JsonParser(text, problems, JsonRules::kLenient, limits).Document(&take);
 }
 
 Node ParseOrNull(std::string_view text) {
@@ -393,6 +358,117 @@ std::vector<base::Secret> SecretStrings(std::string_view json) {
     Collect(root.node, secrets);
   }
   return secrets;
+}
+
+namespace {
+
+// Returns how many leading bytes are plain in a string: they neither end it nor escape anything.
+std::size_t PlainIn(std::string_view bytes) {
+  std::size_t count = 0;
+  while (count < bytes.size() && IsOrdinary(bytes[count])) count++;
+  return count;
+}
+
+bool IsBlank(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+}  // namespace
+
+void JsonItems::Feed(std::string_view bytes) {
+  while (!bytes.empty()) {
+    // Most bytes are plain ones in strings, so these are copied in one step.
+    const std::size_t plain = in_string_ && !escaped_ && in_item_ ? PlainIn(bytes) : 0;
+    if (plain == 0) {
+      Byte(bytes.front());
+      bytes.remove_prefix(1);
+      continue;
+    }
+    const std::size_t room = most_bytes_ - std::min(item_.size(), most_bytes_);
+    // Bytes beyond the limit are dropped and noted; the structure is followed to the end.
+    truncated_ = truncated_ || plain > room;
+    item_.append(bytes.substr(0, std::min(plain, room)));
+    here_.column += static_cast<std::uint32_t>(CharactersIn(bytes.substr(0, plain)));
+    bytes.remove_prefix(plain);
+  }
+}
+
+void JsonItems::Keep(std::string& text, char c) {
+  if (text.size() == most_bytes_) {
+    truncated_ = true;
+  } else {
+    text += c;
+  }
+}
+
+void JsonItems::Byte(char c) {
+  if (in_string_) {
+    Keep(in_item_ ? item_ : rest_, c);
+    if (escaped_) {
+      escaped_ = false;
+    } else if (c == '\\') {
+      escaped_ = true;
+    } else if (c == '"') {
+      in_string_ = false;
+      after_items_ = in_key_ && key_ == "items";
+      in_key_ = false;
+      if (in_item_ && depth_ == items_depth_) End();
+    }
+    if (in_key_ && key_.size() < 8) key_ += c;
+  } else {
+    Structure(c);
+  }
+  if (c == '\n') {
+    if (in_item_) Keep(rest_, c);  // Keeps the line numbers of the rest equal to those of the document.
+    here_ = {here_.line + 1, 1};
+  } else if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) {
+    here_.column++;
+  }
+}
+
+void JsonItems::Begin(char c) {
+  in_item_ = true;
+  item_at_ = here_;
+  // A placeholder keeps the rest valid JSON.
+  Keep(rest_, '0');
+  Keep(item_, c);
+}
+
+void JsonItems::End() {
+  in_item_ = false;
+  take_(item_, item_at_);
+  item_.clear();
+}
+
+void JsonItems::Structure(char c) {
+  const bool opens = c == '{' || c == '[', closes = c == '}' || c == ']';
+  // Only the next byte ends a number or a word.
+  if (in_item_ && depth_ == items_depth_ && (closes || c == ',' || IsBlank(c))) End();
+  if (closes) {
+    if (depth_ > 0) depth_--;
+    Keep(in_item_ ? item_ : rest_, c);
+    if (in_item_ && depth_ == items_depth_) End();
+    if (!in_item_ && items_depth_ > 0 && depth_ < items_depth_) items_depth_ = 0;
+    return;
+  }
+  if (items_depth_ > 0 && depth_ == items_depth_ && !in_item_ && !IsBlank(c) && c != ',') {
+    Begin(c);
+  } else {
+    Keep(in_item_ ? item_ : rest_, c);
+  }
+  if (opens) {
+    // The list is the value of the top-level `items`, or the document itself.
+    const bool list = c == '[' && items_depth_ == 0 && ((depth_ == 1 && after_items_) || depth_ == 0);
+    depth_++;
+    if (list) items_depth_ = depth_;
+    seen_items_ = seen_items_ || list;
+  }
+  if (c == '"') {
+    in_string_ = true;
+    in_key_ = depth_ == 1 && items_depth_ == 0;
+    key_.clear();
+  }
+  if (c != ':' && !IsBlank(c)) after_items_ = false;
 }
 
 }  // namespace prefetch::doc

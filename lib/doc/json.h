@@ -1,7 +1,7 @@
 // ParseJson: reads JSON as RFC 8259 has it, and nothing else.
-// ParseJsonList: a list whose tree is too large for memory, item by item.
 // JsonValues: several values in one text.
 // SecretNode: a document that wipes itself.
+// JsonItems: a list that is too long for memory, item by item.
 //
 // Written here although there are libraries: jsoncpp (1.9.5, in its strict mode) takes `01`, `1.`, `-`, `+1`,
 // raw line breaks in strings and lone surrogates, tells no place of a key, and quotes the input in its
@@ -33,20 +33,12 @@ enum class JsonRules {
 
 // Parses one value, with nothing behind it. Returns nullopt, with the problem added, if the text cannot be
 // read. A tree that comes with problems (duplicate keys) is good for finding further ones, not for use. Pure.
-// `beyond_limits` is set to whether the text may be good JSON, and only `limits`, or a number beyond those of
-// Go, keeps this reader from it. Go minds such a number only in a member that it reads.
+// `begin` is where `text` stands, if it is a part of another text. `beyond_limits` is set to whether the text
+// may be good JSON, and only `limits`, or a number beyond those of Go, keeps this reader from it. Go minds
+// such a number only in a member that it reads.
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules = JsonRules::kStrict,
-                              const Limits& limits = {}, bool* beyond_limits = nullptr);
-
-// Gets an item of a list, and the list's document as far as it has been read. Both end with the call.
-using TakeItem = std::function<void(const Node& item, const Node& list)>;
-
-// Parses one value by JsonRules::kLenient, and passes on each item of its member `items`, or of the value
-// itself if it is an array. The result has none of these items: their tree would take many times the text.
-// `limits` are for each item, and for all that is no item. Calls `take` on this thread, and up to the first
-// mistake.
-std::optional<Node> ParseJsonList(std::string_view text, Problems& problems, const Limits& limits,
-                                  const TakeItem& take);
+                              const Limits& limits = {}, Position begin = {1, 1},
+                              bool* beyond_limits = nullptr);
 
 // Reads another program's document (a runtime's, a registry's) as kLenient: only a few of its members count.
 // Returns null for what cannot be read, nests deeper than 64 or has more than 100,000 values. Pure.
@@ -92,6 +84,51 @@ struct SecretNode {
   ~SecretNode() { WipeNode(node); }
 
   doc::Node node;
+};
+
+// A list in JSON that is too long for memory, item by item, as its bytes come.
+//
+//   JsonItems items([&](std::string_view item, Position at) { … });
+//   while (…) items.Feed(bytes);
+//   items.rest()
+//
+// The items are those of the document's member `items`, or of the document itself if it is an array. One
+// owner, one thread. Memory grows with the longest item.
+class JsonItems {
+ public:
+  // `item` is the text of one value, which stands at `at` of the document. It ends with the call.
+  using Take = std::function<void(std::string_view item, Position at)>;
+
+  // `most_bytes`: maximum size of an item, and of all that is not one. Longer ones are cut off, and then are
+  // no JSON.
+  JsonItems(std::size_t most_bytes, Take take) : most_bytes_(most_bytes), take_(std::move(take)) {}
+
+  void Feed(std::string_view bytes);
+  // The document so far with 0 for each item, which the caller parses: all mistakes beyond the items are in
+  // it.
+  const std::string& rest() const { return rest_; }
+  // The document has no member `items`, or it is no list: then rest() is all of it.
+  bool has_no_items() const { return !seen_items_; }
+  // Some item, or the rest, was longer than allowed.
+  bool truncated() const { return truncated_; }
+
+ private:
+  void Byte(char c);
+  void Structure(char c);
+  void Keep(std::string& text, char c);
+  void Begin(char c);
+  void End();
+
+  std::size_t most_bytes_;
+  Take take_;
+  std::string item_, rest_, key_;
+  Position here_{1, 1}, item_at_;
+  std::size_t depth_ = 0;
+  std::size_t items_depth_ = 0;  // of what is in the list; 0: not in it
+  bool in_string_ = false, escaped_ = false;
+  bool in_key_ = false;       // a string of the outermost object that may be a key
+  bool after_items_ = false;  // the key `items` was the last thing
+  bool in_item_ = false, seen_items_ = false, truncated_ = false;
 };
 
 }  // namespace prefetch::doc

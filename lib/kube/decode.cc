@@ -5,8 +5,6 @@
 
 #include "base/text.h"
 #include "doc/duration.h"
-#include "doc/json.h"
-#include "doc/problems.h"
 #include "doc/write.h"
 #include "http/headers.h"
 
@@ -373,24 +371,39 @@ bool IsPod(const doc::Node& object) {
 
 }  // namespace
 
-base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json) {
-  std::vector<Pod> pods;
-  auto add = [&pods](const doc::Node& object) {
-    auto pod = IsPod(object) ? DecodePod(object) : std::nullopt;
-    if (pod) pods.push_back(*std::move(pod));
-  };
-  doc::Problems problems("pods");
-  // The tree of a list of 30,000 pods would take many times its text.
-  const auto root = doc::ParseJsonList(json, problems, kLimits,
-                                       [&](const doc::Node& item, const doc::Node&) { add(item); });
-  if (!root || !problems.empty()) return base::Error(problems.ToStatus().error());
+// Items are parsed one by one: the tree of a list of 30,000 pods would take many times its text.
+SavedPods::SavedPods()
+    : items_(kLimits.bytes, [this](std::string_view item, doc::Position at) {
+        const auto object = doc::ParseJson(item, problems_, doc::JsonRules::kLenient, kLimits, at);
+        if (object) Add(*object);
+      }) {}
+
+void SavedPods::Add(const doc::Node& object) {
+  if (!IsPod(object)) return;
+  if (auto pod = DecodePod(object)) pods_.push_back(*std::move(pod));
+}
+
+bool SavedPods::Feed(std::string_view bytes) {
+  bytes_ += bytes.size();
+  if (bytes_ > doc::kMostSavedBytes) return false;
+  items_.Feed(bytes);
+  return true;
+}
+
+base::Result<std::vector<Pod>> SavedPods::Take() {
+  if (bytes_ > doc::kMostSavedBytes) {
+    return base::InvalidArgument("pods: longer than " + std::to_string(doc::kMostSavedBytes) + " bytes");
+  }
+  // The rest is the list without its items.
+  const auto root = doc::ParseJson(items_.rest(), problems_, doc::JsonRules::kLenient, kLimits);
+  if (!root || !problems_.empty()) return base::Error(problems_.ToStatus().error());
   const doc::Node* list = root->Find("items");
   if (list == nullptr && doc::TextAt(*root, {"kind"}) == "Pod") {
-    add(*root);
+    Add(*root);
   } else if (list == nullptr || list->kind != doc::Node::Kind::kSequence) {
     return base::InvalidArgument("this is no list of pods, as kubectl get pods -o json prints it");
   }
-  return pods;
+  return std::move(pods_);
 }
 
 }  // namespace prefetch::kube

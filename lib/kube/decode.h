@@ -1,5 +1,5 @@
 // Objects of the API from their JSON, bodies of requests, times. Pure. Internal to kube/.
-// ReadSavedPods: the pods of a file.
+// SavedPods: the pods of a file.
 //
 // A server of another version may send more members, or omit empty ones: unknown members are ignored, and
 // absent ones stay empty. Only an object without a name is none.
@@ -15,7 +15,9 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "doc/json.h"
 #include "doc/node.h"
+#include "doc/problems.h"
 #include "kube/api.h"
 
 namespace prefetch::kube {
@@ -76,9 +78,28 @@ std::optional<base::WallTime> ParseRfc3339(std::string_view text);
 // a day, at least 0. nullopt for anything else.
 std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view text, base::WallTime now);
 
-// Saved pods: `kubectl get pods -o json > pods.json`. Reads a List or PodList, or one Pod. Skips objects of
-// other kinds in a List. Returns InvalidArgument if the text is no JSON, or holds no list of objects. Only
-// one pod at a time is in memory as a tree.
-base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json);
+// Saved pods: `kubectl get pods -o json > pods.json`. Reads a List or PodList, or one Pod, piece by piece.
+// Skips objects of other kinds in a List. Not thread-safe. Its memory grows with the pods and their longest
+// text, not with the length of the list.
+class SavedPods {
+ public:
+  SavedPods();
+  SavedPods(const SavedPods&) = delete;
+  SavedPods& operator=(const SavedPods&) = delete;
+
+  // Returns false when further bytes are useless: there are more than doc::kMostSavedBytes.
+  bool Feed(std::string_view bytes);
+  // Returns the pods. Returns InvalidArgument if the text is no JSON, is longer than doc::kMostSavedBytes, or
+  // holds no list of objects.
+  base::Result<std::vector<Pod>> Take();
+
+ private:
+  void Add(const doc::Node& object);
+
+  doc::Problems problems_{"pods"};
+  std::vector<Pod> pods_;
+  std::size_t bytes_ = 0;
+  doc::JsonItems items_;
+};
 
 }  // namespace prefetch::kube

@@ -494,24 +494,40 @@ class ObjectVisitor {
   std::size_t visited_ = 0;                     // objects within objects
 };
 
-// Visits the items of a list one by one, as the objects of a whole cluster may not fit in memory as one tree.
-void VisitJsonList(std::string_view text, doc::Problems& problems, const doc::Limits& limits,
-                   ObjectVisitor& visitor) {
+// Reads the items of a list one by one, as the objects of a whole cluster may not fit in memory as one tree.
+void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& problems,
+                  const ReadOptions& options, ObjectVisitor& visitor) {
   std::optional<ImpliedType> implied;
-  std::size_t number = 0;
-  const auto whole = doc::ParseJsonList(text, problems, limits, [&](const Node& item, const Node& list) {
+  std::size_t number = 0, total = 0;
+  doc::JsonItems* list = nullptr;
+  doc::JsonItems items(options.limits.bytes, [&](std::string_view item, doc::Position at) {
     if (!implied) {
-      // Items that name no type get that of the list, whose own mistakes are reported at its end.
+      // Items that name no type get that of the list, which is still incomplete and closed here.
       doc::Problems ignored_problems("");
-      implied = visitor.TypeOfItems(Reader(list, ignored_problems));
+      const auto begun = doc::ParseJson(list->rest() + "]}", ignored_problems, doc::JsonRules::kLenient);
+      implied = begun ? visitor.TypeOfItems(doc::Reader(*begun, ignored_problems)) : ImpliedType();
     }
-    visitor.Visit(Reader(item, problems, "items[" + std::to_string(number++) + "]"), *implied);
+    // Each item is freed before the next one is read, so the list is never in memory as a whole.
+    const auto node = doc::ParseJson(item, problems, doc::JsonRules::kLenient, options.limits, at);
+    const std::string path = "items[" + std::to_string(number++) + "]";
+    if (node) visitor.Visit(doc::Reader(*node, problems, path), *implied);
   });
-  if (!whole) return;
-  const Node* items = whole->kind == Node::Kind::kSequence ? &*whole : whole->Find("items");
-  if (items == nullptr || items->kind != Node::Kind::kSequence)
-    return visitor.Visit(Reader(*whole, problems), {});
-  visitor.TypeOfItems(Reader(*whole, problems));
+  list = &items;
+  do {
+    total += text.size();
+    if (total > doc::kMostSavedBytes) return problems.Add({}, "", doc::TooLong(doc::kMostSavedBytes));
+    items.Feed(text);
+    text.clear();
+  } while (!problems.Full() && more(text));
+  // An item beyond the limit would have been read only in part.
+  if (items.truncated()) return problems.Add({}, "", "a part of it " + doc::TooLong(options.limits.bytes));
+  if (problems.Full()) return;
+  const auto rest = doc::ParseJson(items.rest(), problems, doc::JsonRules::kLenient, options.limits);
+  if (!rest) return;
+  const doc::Reader whole(*rest, problems);
+  if (items.has_no_items()) return visitor.Visit(whole, {});
+  // Adds the mistakes in the list's own type.
+  visitor.TypeOfItems(whole);
 }
 
 }  // namespace
@@ -549,16 +565,26 @@ Manifests ReadObject(const Node& object, doc::Problems& problems, const ReadOpti
   return manifests;
 }
 
-Manifests ReadLongManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options) {
+// JSON is read in pieces. YAML is read whole, up to a limit, and then document by document.
+Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Problems& problems,
+                            const ReadOptions& options) {
   Manifests manifests;
   ObjectVisitor visitor(options, manifests, nullptr);
-  const std::string_view begin = base::TrimSpace(text.substr(0, 1024));
+  // The format shows at the beginning.
+  if (text.empty()) more(text);
+  const std::string_view begin = base::TrimSpace(std::string_view(text).substr(0, 1024));
   if (begin.starts_with("{") || begin.starts_with("[")) {
-    VisitJsonList(text, problems, options.limits, visitor);
+    ReadJsonList(text, more, problems, options, visitor);
     return manifests;
   }
-  doc::KubernetesStream stream(text, problems, options.limits, doc::LimitScope::kDocument);
-  while (std::optional<Node> document = stream.Next()) visitor.Visit(Reader(*document, problems), {});
+  while (text.size() <= doc::kMostSavedBytes && more(text)) {
+  }
+  if (text.size() > doc::kMostSavedBytes) {
+    problems.Add({}, "", doc::TooLong(doc::kMostSavedBytes));
+  } else {
+    doc::KubernetesStream stream(text, problems, options.limits, doc::LimitScope::kDocument);
+    while (std::optional<Node> document = stream.Next()) visitor.Visit(Reader(*document, problems), {});
+  }
   return manifests;
 }
 

@@ -72,8 +72,13 @@ Manifests ReadManifests(std::string_view text, doc::Problems& problems, const Re
 // Reads one parsed object in the same way. Pure.
 Manifests ReadObject(const doc::Node& object, doc::Problems& problems, const ReadOptions& options = {});
 
-// Reads a text that is longer than `options` allow for one document: they limit each item of a list in JSON,
-// and each document of YAML. Only one of these is in memory as a tree. Pure.
-Manifests ReadLongManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options = {});
+// Appends the next bytes of a text, and returns false at its end.
+using ReadMore = std::function<bool(std::string& text)>;
+
+// Reads a text of up to doc::kMostSavedBytes; `options` limit each of its parts. `text` is its beginning. A
+// list in JSON is read item by item and is never in memory as a whole; of YAML, `text` gets all bytes, and
+// each document is a part.
+Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Problems& problems,
+                            const ReadOptions& options = {});
 
 }  // namespace prefetch::manifest

@@ -99,7 +99,7 @@ ManifestCheck CheckManifest(std::string_view text, ManifestKind kind) {
   const base::LargeTextLock turn(text.size());
   doc::Problems problems("manifest");
   bool beyond_limits = false;
-  auto root = doc::ParseJson(text, problems, doc::JsonRules::kGo, kManifestLimits, &beyond_limits);
+  auto root = doc::ParseJson(text, problems, doc::JsonRules::kGo, kManifestLimits, {1, 1}, &beyond_limits);
   if (!root && beyond_limits) return {.beyond_limits = true};
   if (!root || root->kind != doc::Node::Kind::kMapping) return {.mistake = "is no JSON object"};
   FoldKeys(*root);

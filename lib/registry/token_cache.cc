@@ -201,7 +201,8 @@ std::chrono::seconds UsableFor(std::chrono::seconds lifetime) {
 base::Result<Token> ParseTokenResponse(std::string_view body, TokenRequestForm form) {
   doc::Problems problems("the token service's answer");
   bool beyond_limits = false;
-  auto parsed = doc::ParseJson(FirstValue(body), problems, doc::JsonRules::kGo, kTokenLimits, &beyond_limits);
+  auto parsed =
+      doc::ParseJson(FirstValue(body), problems, doc::JsonRules::kGo, kTokenLimits, {1, 1}, &beyond_limits);
   if (!parsed && beyond_limits) {
     return base::ResourceExhausted(
         "the token service's answer has more levels or values, or a larger number, than is read here");

@@ -68,7 +68,7 @@ TEST_F(AuditTest, SavedPodsTellWhoBroughtIt) {
   EXPECT_TRUE(Prints(OfNode({.pods_file = folder_.Write("pods.json", kPods)}), kNegative, "job-1"));
 }
 
-// Each pod is a document of its own.
+// They are read in pieces, as they are no document that is held.
 TEST_F(AuditTest, SavedPodsMayBeLongerThanAnyDocument) {
   NodeHas({"q.io/stray:v1"});
   std::string pods = kPods;

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/text.h"
-#include "doc/write.h"
 #include "rows.h"
 
 namespace prefetch::doc::json_test {
@@ -21,10 +20,12 @@ struct BadJson {
   std::string error;
 };
 
-TEST_TABLE(StrictJson, IsRefusedWithItsPlace, BadJson) {
+class StrictJson : public testing::TestWithParam<BadJson> {};
+
+TEST_P(StrictJson, IsRefusedWithItsPlace) {
   Problems problems("x.json");
-  ParseJson(row.text, problems);
-  EXPECT_EQ(Lines(problems), row.error);
+  ParseJson(GetParam().text, problems);
+  EXPECT_EQ(Lines(problems), GetParam().error);
 }
 
 TEST_ROWS(Json, StrictJson, {"Empty", "", "x.json:1:1: is empty"},
@@ -110,49 +111,42 @@ TEST(Json, LimitsHold) {
 
 struct ItemsCase {
   std::string name, text;
-  std::string expect;  // "LINE:COLUMN ITEM|" for each item, then the rest, or the mistakes
-  Limits limits = {};
+  std::string expect;  // "LINE:COLUMN ITEM|" for each item, then the rest
 };
 
-TEST_TABLE(JsonListTest, IsReadItemByItem, ItemsCase) {
-  Problems problems("x.json");
+// In pieces of `size` bytes.
+std::string Split(const std::string& text, std::size_t size, std::size_t most = 1000) {
   std::string found;
-  const auto root = ParseJsonList(row.text, problems, row.limits, [&](const Node& item, const Node& list) {
-    found +=
-        std::to_string(item.at.line) + ":" + std::to_string(item.at.column) + " " + WriteJson(item) + "|";
-    EXPECT_EQ(list.at, (Position{1, 1}));
+  JsonItems items(most, [&](std::string_view item, Position at) {
+    found += std::to_string(at.line) + ":" + std::to_string(at.column) + " " + std::string(item) + "|";
   });
-  EXPECT_EQ(found + (root ? WriteJson(*root) : "") + Lines(problems), row.expect);
+  for (std::size_t at = 0; at < text.size(); at += size) items.Feed(std::string_view(text).substr(at, size));
+  return found + items.rest() + (items.has_no_items() ? " whole" : "") + (items.truncated() ? " cut" : "");
 }
 
-TEST_ROWS(
-    All, JsonListTest,
-    {"AList", R"({"kind":"List","items":[{"a":1},{"b":[2,"]"]}],"x":2})",
-     R"(1:25 {"a":1}|1:33 {"b":[2,"]"]}|{"kind":"List","items":[],"x":2})"},
-    {"Lines", "{\"items\": [\n  {\n\"a\":\"\xC3\xA9\"}, {}\n]}",
-     "2:3 {\"a\":\"\xC3\xA9\"}|3:11 {}|{\"items\":[]}"},
-    {"ColumnsCountCharacters", "[{\"a\":\"\xC3\xA9\xE2\x82\xAC\"},1]",
-     "1:2 {\"a\":\"\xC3\xA9\xE2\x82\xAC\"}|1:13 1|[]"},
-    {"NotUtf8", "[\"\xff\"]", "1:2 \"\xEF\xBF\xBD\"|[]"},
-    {"AnArray", R"([{"a":1}, 5 , "x\"]", null])", R"(1:2 {"a":1}|1:11 5|1:15 "x\"]"|1:23 null|[])"},
-    {"NoItems", R"({"kind":"Pod","spec":{"items":[1]}})", R"({"kind":"Pod","spec":{"items":[1]}})"},
-    {"AValueCalledItems", R"({"kind":"items","a":[1]})", R"({"kind":"items","a":[1]})"},
-    {"ItemsInItems", R"({"items":[{"items":[1]}]})", R"(1:11 {"items":[1]}|{"items":[]})"},
-    {"AMistakeEndsIt", R"({"items":[{} {}]})", "1:11 {}|x.json:1:14: a comma or ] is expected here"},
-    {"CutOff", R"({"items":[{"a":)", "x.json:1:16: ends too early"}, {"Empty", "", "x.json:1:1: is empty"},
-    {"TooLongAnItem",
-     R"([{"a":"01"},{"a":"0123456789"}])",
-     R"(1:2 {"a":"01"}|x.json: a part of it is longer than 10 bytes)",
-     {.bytes = 10}},
-    {"TooLongARest",
-     R"({"items":[{"a":"01"}],"b":"0123456789"})",
-     R"(1:11 {"a":"01"}|x.json: a part of it is longer than 20 bytes)",
-     {.bytes = 20}},
-    {"AnItemHasTheLimitsForItself", "[[1,2],[3,[]]]", "1:2 [1,2]|1:8 [3,[]]|[]", {.depth = 2, .nodes = 3}},
-    {"TooManyValuesOfAnItem",
-     "[[1,2],[3,4,5]]",
-     "1:2 [1,2]|x.json:1:13: has more than 3 values",
-     {.nodes = 3}});
+TEST_TABLE(JsonItemsTest, AreHandedOverOneByOne, ItemsCase) {
+  for (const std::size_t size : {1U, 3U, 1000U}) EXPECT_EQ(Split(row.text, size), row.expect) << size;
+}
+
+TEST_ROWS(All, JsonItemsTest,
+          {"AList", R"({"kind":"List","items":[{"a":1},{"b":[2,"]"]}],"x":2})",
+           R"(1:25 {"a":1}|1:33 {"b":[2,"]"]}|{"kind":"List","items":[0,0],"x":2})"},
+          {"Lines", "{\"items\": [\n  {\n\"a\":\"\xC3\xA9\"}, {}\n]}",
+           "2:3 {\n\"a\":\"\xC3\xA9\"}|3:11 {}|{\"items\": [\n  0\n, 0\n]}"},
+          {"ColumnsCountCharacters", "[{\"a\":\"\xC3\xA9\xE2\x82\xAC\"},1]",
+           "1:2 {\"a\":\"\xC3\xA9\xE2\x82\xAC\"}|1:13 1|[0,0]"},
+          {"AnArray", R"([{"a":1}, 5 , "x\"]", null])",
+           R"(1:2 {"a":1}|1:11 5|1:15 "x\"]"|1:23 null|[0, 0 , 0, 0])"},
+          {"NoItems", R"({"kind":"Pod","spec":{"items":[1]}})",
+           R"({"kind":"Pod","spec":{"items":[1]}} whole)"},
+          {"AValueCalledItems", R"({"kind":"items","a":[1]})", R"({"kind":"items","a":[1]} whole)"},
+          {"ItemsInItems", R"({"items":[{"items":[1]}]})", R"(1:11 {"items":[1]}|{"items":[0]})"},
+          {"MistakesStayInTheRest", R"({"items":[{} {},,]} x)", R"(1:11 {}|1:14 {}|{"items":[0 0,,]} x)"},
+          {"CutOff", R"({"items":[{"a":)", R"({"items":[0)"}, {"Empty", "", " whole"});
+
+TEST(JsonItems, AnItemThatIsTooLongIsCut) {
+  EXPECT_EQ(Split(R"([{"a":"0123456789"}])", 1, 9), "1:2 {\"a\":\"012|[0] cut");
+}
 
 TEST(ParseOrNull, CannotBeReadIsNull) {
   const std::string deep = std::string(66, '[') + std::string(66, ']');

@@ -5,7 +5,9 @@
 #include "screen/audit.h"
 
 FUZZ_TARGET(text) {
-  if (auto pods = prefetch::kube::ReadSavedPods(text)) {
+  prefetch::kube::SavedPods saved;
+  saved.Feed(text);
+  if (auto pods = saved.Take()) {
     for (const auto& pod : *pods) {
       if (pod.name.empty()) __builtin_trap();
     }

@@ -7,6 +7,12 @@
 namespace prefetch::kube::saved_pods_test {
 namespace {
 
+base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json) {
+  SavedPods pods;
+  pods.Feed(json);
+  return pods.Take();
+}
+
 struct SavedCase {
   std::string name;
   std::string json;
