@@ -30,8 +30,8 @@ constexpr seconds kOnceRuntimeGrace{10};
 constexpr seconds kMaxTurnInterval{12};
 // Interval at which state of unreferenced registries is discarded.
 constexpr std::chrono::minutes kForgetEvery{10};
-// Time in which an operator's request for a retry waives pull windows. A request that starts no pull, for want
-// of room, must not waive them for days.
+// Time in which an operator's request for a retry waives pull windows. A request that starts no pull, for
+// want of room, must not waive them for days.
 constexpr std::chrono::hours kRequestWaivesWindows{1};
 
 DiskProbe ProbeOf(const Parts& parts) {

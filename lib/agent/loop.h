@@ -112,7 +112,7 @@ class Loop {
                    }
                  }});
   }
-  // Does not wait.
+  // TryPop does not wait.
   std::optional<Event> TryPop() { return inbox_.TryPop(); }
   std::optional<Event> PopUntil(base::TimePoint deadline) { return inbox_.PopUntil(deadline); }
 

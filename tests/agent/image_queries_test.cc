@@ -329,6 +329,8 @@ TEST_F(InquiryTest, ExplainsWhatIsNotListed) {
   EXPECT_FALSE(root.Find("listed")->boolean);
   EXPECT_TRUE(root.Find("present")->boolean);
   EXPECT_EQ(root.Find("reason")->text, "Preloaded");
+  EXPECT_EQ(root.Find("phase")->text, "Ready");
+  EXPECT_TRUE(root.Find("settled")->boolean);
   EXPECT_FALSE(image_queries_.Explain({}, *image::Reference::Parse("a.example.test/b:v9"), {}).known);
 }
 

@@ -323,6 +323,8 @@ TEST(NarrowTo, AWeakerDemandOfTheAgentIsNotEnough) {
       NarrowTo(Document({Shown("r.io/a:1", true, false)}, true, "AllReady"), {.list = List({"r.io/a:1"})});
   EXPECT_FALSE(document.ready);
   EXPECT_FALSE(AllMissingSettled(document));
+  EXPECT_NE(document.images[0].message.find("asks less of it"), std::string::npos)
+      << document.images[0].message;
 }
 
 TEST(NarrowTo, ARuntimeThatIsAwayIsEverybodysBusiness) {
