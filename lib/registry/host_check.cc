@@ -147,7 +147,8 @@ class HostCheck {
     for (const AuthConfig* credential : IdentitiesFor(state_.options, host_, question_.credentials)) {
       answer = RunAs(credential);
       // Only these can depend on the credential (R20), a 404 only if it was sent.
-      if (answer.kind != Kind::kAccessDenied && !(answer.kind == Kind::kTagMissing && login_.sent_credential()))
+      if (answer.kind != Kind::kAccessDenied &&
+          !(answer.kind == Kind::kTagMissing && login_.sent_credential()))
         break;
       if (answer.kind == Kind::kAccessDenied) denial = answer;
     }

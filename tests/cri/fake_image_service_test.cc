@@ -31,8 +31,7 @@ INSTANTIATE_TEST_SUITE_P(
                         ErrorClass::kPlatformMismatch, ErrorClass::kUnsupportedImage,
                         ErrorClass::kContentMissing, ErrorClass::kNotFound, ErrorClass::kCorrupt,
                         ErrorClass::kServerError, ErrorClass::kRangeRefused, ErrorClass::kInvalidReference,
-                        ErrorClass::kUnpackFailed,
-                        ErrorClass::kBadCredentialFormat, ErrorClass::kUnknown)));
+                        ErrorClass::kUnpackFailed, ErrorClass::kBadCredentialFormat, ErrorClass::kUnknown)));
 
 // One pull on a thread of its own; Join() once it has ended in virtual time.
 class Pulling {
