@@ -215,7 +215,7 @@ TEST(TokenCache, AFailureIsSharedAndAStopIsNot) {
   EXPECT_EQ(Word(late.refusal), "ServerError");
 }
 
-// As without memory.
+// A fetch throws where memory has run out.
 TEST(TokenCache, AFetchThatThrowsLeavesNothingUnderWay) {
   tests::FakeClock clock;
   TokenCache cache(clock);

@@ -16,7 +16,23 @@ void OpensAtOne(plan::DesiredImage& desired) {
                            .zone = *base::TimeZone::Find("Europe/Berlin")}};
 }
 
-using WindowScenario = NodeTest;
+class WindowScenario : public NodeTest {
+ protected:
+  // Requests a pull that has no room. Its window opens on the next morning.
+  void RequestWithoutRoom(const std::string& name) {
+    node.disk = {.known = true, .capacity_bytes = 100'000 * kMB, .available_bytes = kMB};
+    node.runtime.Push(MakeImage(name, kMB));
+    node.List({name}, [](plan::DesiredImage& desired) {
+      desired.refresh = plan::Refresh::kIfDigestChanged;
+      desired.refresh_interval = minutes(5);
+      OpensAtOne(desired);
+      desired.pull_windows[0].start = hours(8);
+      desired.pull_windows[0].end = hours(9);
+    });
+    node.RunFor(seconds(30));
+    node.Retry({name});
+  }
+};
 
 TEST_F(WindowScenario, AnEmptyNodeWaitsForTheWindow) {
   node.PushAndList("r.io/a:v1", kMB, OpensAtOne);
@@ -100,17 +116,7 @@ TEST_F(WindowScenario, AnEvictionIsShownBesideTheWindow) {
 // A request that another client has fulfilled waives no window for later updates.
 TEST_F(WindowScenario, ARequestEndsWhenAnotherClientBringsTheImage) {
   const std::string name = "reg.example.test/a:v1";
-  node.disk = {.known = true, .capacity_bytes = 100'000 * kMB, .available_bytes = kMB};
-  node.runtime.Push(MakeImage(name, kMB));
-  node.List({name}, [](plan::DesiredImage& desired) {
-    desired.refresh = plan::Refresh::kIfDigestChanged;
-    desired.refresh_interval = minutes(5);
-    OpensAtOne(desired);
-    desired.pull_windows[0].start = hours(8);
-    desired.pull_windows[0].end = hours(9);
-  });
-  node.RunFor(seconds(30));
-  node.Retry({name});
+  RequestWithoutRoom(name);
   node.RunFor(seconds(30));
   ASSERT_TRUE(node.Image(name).pull.retry_requested_at);
   ASSERT_EQ(node.runtime.counters().pull_calls, 0) << "there is no room";
@@ -127,16 +133,7 @@ TEST_F(WindowScenario, ARequestEndsWhenAnotherClientBringsTheImage) {
 }
 
 TEST_F(WindowScenario, ARequestHoldsForAnHour) {
-  const std::string name = "reg.example.test/a:v1";
-  node.disk = {.known = true, .capacity_bytes = 100'000 * kMB, .available_bytes = kMB};
-  node.runtime.Push(MakeImage(name, kMB));
-  node.List({name}, [](plan::DesiredImage& desired) {
-    OpensAtOne(desired);
-    desired.pull_windows[0].start = hours(8);
-    desired.pull_windows[0].end = hours(9);
-  });
-  node.RunFor(seconds(30));
-  node.Retry({name});
+  RequestWithoutRoom("reg.example.test/a:v1");
   node.RunFor(minutes(61));
   node.disk = {};
   node.RunFor(minutes(5));
