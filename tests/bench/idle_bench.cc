@@ -17,8 +17,6 @@
 namespace prefetch::bench {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::minutes;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 

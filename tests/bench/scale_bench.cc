@@ -20,7 +20,6 @@
 namespace prefetch::bench {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 

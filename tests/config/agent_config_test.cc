@@ -22,7 +22,6 @@ namespace prefetch::config::agent_config_test {
 namespace {
 
 using std::chrono::minutes;
-using std::chrono::seconds;
 using tests::Flag;
 using tests::Flags;
 using tests::kListenError;

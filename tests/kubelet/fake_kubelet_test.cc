@@ -17,7 +17,6 @@ namespace prefetch::tests::fake_kubelet_test {
 namespace {
 
 using image::KubeletVersion;
-using kubelet::CredentialEntry;
 using kubelet::FileContent;
 using kubelet::HashedSecret;
 using kubelet::PodIdentity;

@@ -12,7 +12,6 @@
 namespace prefetch::registry::client_mirror_test {
 namespace {
 
-using tests::FakeManifest;
 using Lines = std::vector<std::string>;
 
 // The registry itself, and two mirrors of it.

@@ -13,7 +13,6 @@
 namespace prefetch::registry::memory_test {
 namespace {
 
-using image::RegistryAnswer;
 using Kind = image::RegistryAnswerKind;
 using std::chrono::hours;
 using std::chrono::milliseconds;

@@ -23,7 +23,6 @@ namespace prefetch::tests::soak {
 namespace {
 
 using real_faults::RealWorld;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
