@@ -95,16 +95,8 @@ class Board {
   // latest one.
   plan::SnapshotPtr LatestAfter(const base::Call& call, const plan::SnapshotPtr& known) const
       PREFETCH_EXCLUDES(mutex_) {
-    std::stop_callback wake(call.stop, [this] {
-      // Taking the lock ensures that the waiting thread does not miss the wake-up between its check of the
-      // stop and its wait.
-      { base::Lock lock(mutex_); }
-      newer_.notify_all();
-    });
     base::Lock lock(mutex_);
-    while (snapshot_ == known && !call.Stopped()) {
-      if (newer_.wait_until(mutex_, call.deadline) == std::cv_status::timeout) break;
-    }
+    base::WaitFor(newer_, mutex_, call, [&]() PREFETCH_REQUIRES(mutex_) { return snapshot_ != known; });
     return snapshot_;
   }
   // The loop turned at `now`.

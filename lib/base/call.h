@@ -9,6 +9,7 @@
 #include <stop_token>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace prefetch::base {
 
@@ -33,5 +34,13 @@ struct Call {
 
 // Waits for `time`, or until the deadline, and returns true. Returns false at once when `call` is stopped.
 bool Pause(const Call& call, Duration time);
+
+// Waits until `done()` is true. Returns false if the call ends first. The caller holds `mutex` through a
+// Lock, and every change of what `done` reads notifies `condition`.
+template <typename Done>
+bool WaitFor(Condition& condition, Mutex& mutex, const Call& call, Done done) PREFETCH_REQUIRES(mutex) {
+  if (call.deadline == TimePoint::max()) return condition.wait(mutex, call.stop, done);
+  return condition.wait_until(mutex, call.stop, call.deadline, done);
+}
 
 }  // namespace prefetch::base

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/on_exit.h"
+
 namespace prefetch::credentials {
 
 namespace {
@@ -63,9 +65,7 @@ std::shared_ptr<CachingProvider::InFlightCall> CachingProvider::FindShareableCal
 bool CachingProvider::Wait(const base::Call& call, InFlightCall& in_flight_call) {
   in_flight_call.waiting++;
   waiting_++;
-  // An hour stands for "for ever": an execution takes a minute at most.
-  bool done = call_done_.wait_until(mutex_, call.stop, call.Within(std::chrono::hours(1)).deadline,
-                                    [&] { return in_flight_call.done; });
+  const bool done = base::WaitFor(call_done_, mutex_, call, [&] { return in_flight_call.done; });
   if (!done) {
     in_flight_call.waiting--;
     waiting_--;
@@ -119,20 +119,17 @@ base::Result<AnswerCache::Answer> CachingProvider::Get(const base::Call& call, c
     // Callers for the same image find this flight from now on. The lock is released while the plugin runs.
     in_flight_[subject] = in_flight_call;
   }
+  const base::OnExit end([&] {
+    base::Lock lock(mutex_);
+    in_flight_.erase(subject);
+    in_flight_call->done = true;
+    waiting_ -= in_flight_call->waiting;  // they go on from here, as soon as they wake up
+    call_done_.notify_all();
+  });
   base::TimePoint started = clock_.Now();
-  const auto execute = [&] {
-    try {
-      return Execute(call, subject, identity);
-    } catch (...) {
-      base::Lock lock(mutex_);
-      EndFlight(subject, *in_flight_call);
-      throw;
-    }
-  };
-  Outcome outcome = execute();
+  Outcome outcome = Execute(call, subject, identity);
   if (ran_for != nullptr) *ran_for = clock_.Now() - started;
   base::Lock lock(mutex_);
-  EndFlight(subject, *in_flight_call);
   if (!IsCallerFailure(outcome, call)) {
     in_flight_call->shared = outcome;
     // Only a timeout of the plugin's own is remembered: a refusal may be about this image alone.
@@ -141,13 +138,6 @@ base::Result<AnswerCache::Answer> CachingProvider::Get(const base::Call& call, c
     }
   }
   return outcome;
-}
-
-void CachingProvider::EndFlight(const AnswerCache::Subject& subject, InFlightCall& in_flight_call) {
-  in_flight_.erase(subject);
-  in_flight_call.done = true;
-  waiting_ -= in_flight_call.waiting;  // they go on from here, as soon as they wake up
-  call_done_.notify_all();
 }
 
 namespace {

@@ -113,8 +113,6 @@ class CachingProvider {
       PREFETCH_REQUIRES(mutex_);
   // Waits for the end of the execution. Returns false if the caller's time is over first.
   bool Wait(const base::Call& call, InFlightCall& in_flight_call) PREFETCH_REQUIRES(mutex_);
-  // Lets all calls go on that wait for it.
-  void EndFlight(const AnswerCache::Subject& subject, InFlightCall& in_flight_call) PREFETCH_REQUIRES(mutex_);
   Outcome Execute(const base::Call& call, const AnswerCache::Subject& subject, const PluginIdentity& identity)
       PREFETCH_EXCLUDES(mutex_);
 

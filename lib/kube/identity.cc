@@ -1,6 +1,5 @@
 #include "kube/identity.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "base/on_exit.h"
@@ -12,7 +11,6 @@ namespace {
 
 constexpr std::size_t kLongestFile = 1 << 20;
 constexpr std::chrono::seconds kForcedReadInterval{60};  // file times can be too coarse to show a change
-constexpr std::chrono::hours kLongestWait{1};            // in one piece: the deadline may be the end of time
 
 std::vector<std::string> FilesOf(const Cluster& cluster) {
   std::vector<std::string> files = {cluster.token_file, cluster.ca_file, cluster.certificate_file,
@@ -148,19 +146,12 @@ bool Identity::PluginIsDue() const {
 
 // Returns true if this thread has to run the plugin, and false if another run has just brought a credential.
 base::Result<bool> Identity::ClaimPlugin(const base::Call& call) {
-  // Declared before the lock, and so destroyed after it: its destructor waits for the callback, which takes
-  // the lock.
-  std::stop_callback wake(call.stop, [this] {
-    base::Lock lock(mutex_);
-    plugin_done_.notify_all();
-  });
   base::Lock lock(mutex_);
   // One thread runs the plugin for all: ten requests must not open ten logins.
-  while (plugin_runs_) {
+  const auto has_ended = [this]() PREFETCH_REQUIRES(mutex_) { return !plugin_runs_; };
+  if (!base::WaitFor(plugin_done_, mutex_, call, has_ended)) {
     if (call.Stopped()) return base::Cancelled("stopped while a credential plugin ran");
-    auto now = std::chrono::steady_clock::now();
-    if (now >= call.deadline) return base::DeadlineExceeded("the credential plugin took too long");
-    plugin_done_.wait_until(mutex_, std::min(call.deadline, now + kLongestWait));
+    return base::DeadlineExceeded("the credential plugin took too long");
   }
   // The run that was awaited may have brought a credential.
   if (!PluginIsDue()) return false;

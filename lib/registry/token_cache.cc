@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/on_exit.h"
 #include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -38,15 +39,11 @@ void TokenCache::Drop(const std::string& key, const base::Secret& refused) {
 // the others wait.
 std::shared_ptr<TokenCache::InFlightCall> TokenCache::JoinOrLead(const base::Call& call,
                                                                  const std::string& key, bool& is_leader) {
-  std::stop_callback wake(call.stop, [this] {
-    base::Lock lock(mutex_);
-    call_done_.notify_all();
-  });
   base::Lock lock(mutex_);
   while (true) {
     if (auto cached = FindLocked(key)) {  // It arrived after the caller's own Find.
       auto arrived = std::make_shared<InFlightCall>();
-      arrived->outcome.token = Token{.text = std::move(cached->text)};
+      arrived->shared = TokenOutcome{.token = Token{.text = std::move(cached->text)}};
       return arrived;
     }
     auto& in_flight_call = in_flight_[key];
@@ -54,30 +51,10 @@ std::shared_ptr<TokenCache::InFlightCall> TokenCache::JoinOrLead(const base::Cal
     if (is_leader) in_flight_call = std::make_shared<InFlightCall>();
     std::shared_ptr<InFlightCall> mine = in_flight_call;
     if (is_leader) return mine;
-    while (!mine->done) {
-      if (call.Stopped() || std::chrono::steady_clock::now() >= call.deadline) return nullptr;
-      base::WaitUntil(call_done_, mutex_, call.deadline);
-    }
+    if (!base::WaitFor(call_done_, mutex_, call, [&] { return mine->done; })) return nullptr;
     // The fetching thread was stopped for reasons of its own, so a waiting one tries.
-    if (!mine->stopped) return mine;
+    if (mine->shared) return mine;
   }
-}
-
-// The flight is removed even if it failed, so that the next caller sends a new request.
-void TokenCache::Finish(const std::string& key, const std::shared_ptr<InFlightCall>& in_flight_call,
-                        TokenOutcome outcome, bool stopped) {
-  base::Lock lock(mutex_);
-  // Only tokens are stored: a refusal may be over by the next question.
-  if (outcome.token) {
-    base::TimePoint now = clock_.Now();
-    Entry& entry = entries_.GetOrCreate(key);
-    entry = {.text = outcome.token->text, .since = now, .until = now + UsableFor(outcome.token->lifetime)};
-  }
-  in_flight_call->outcome = std::move(outcome);
-  in_flight_call->done = true;
-  in_flight_call->stopped = stopped;
-  in_flight_.erase(key);
-  call_done_.notify_all();
 }
 
 TokenOutcome TokenCache::Fetch(const base::Call& call, const std::string& key,
@@ -90,20 +67,28 @@ TokenOutcome TokenCache::Fetch(const base::Call& call, const std::string& key,
                 .detail = call.Stopped() ? image::RegistryDetail::kStopped : image::RegistryDetail::kTimeout,
                 .message = "the token did not come in time"}};
   }
-  if (is_leader) {
-    TokenOutcome outcome;
-    try {
-      outcome = fetch();
-    } catch (...) {
-      Finish(key, in_flight_call, {}, true);
-      throw;
-    }
-    bool stopped = call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
-    Finish(key, in_flight_call, outcome, stopped && !outcome.token);
-    return outcome;
+  if (!is_leader) {
+    base::Lock lock(mutex_);
+    return *in_flight_call->shared;
   }
+  // The flight is removed even if it failed, so that the next caller sends a new request.
+  const base::OnExit end([&] {
+    base::Lock lock(mutex_);
+    in_flight_call->done = true;
+    in_flight_.erase(key);
+    call_done_.notify_all();
+  });
+  TokenOutcome outcome = fetch();
+  const bool stopped = call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
   base::Lock lock(mutex_);
-  return in_flight_call->outcome;
+  // Only tokens are stored: a refusal may be over by the next question.
+  if (outcome.token) {
+    base::TimePoint now = clock_.Now();
+    entries_.GetOrCreate(key) = {
+        .text = outcome.token->text, .since = now, .until = now + UsableFor(outcome.token->lifetime)};
+  }
+  if (outcome.token || !stopped) in_flight_call->shared = outcome;
+  return outcome;
 }
 
 namespace {

@@ -77,14 +77,11 @@ class TokenCache {
   };
   struct InFlightCall {
     bool done = false;
-    bool stopped = false;  // its thread gave up for reasons of its own
-    TokenOutcome outcome;
+    std::optional<TokenOutcome> shared;  // none: its thread gave up for reasons of its own
   };
   std::optional<Cached> FindLocked(const std::string& key) PREFETCH_REQUIRES(mutex_);
   std::shared_ptr<InFlightCall> JoinOrLead(const base::Call& call, const std::string& key, bool& is_leader)
       PREFETCH_EXCLUDES(mutex_);
-  void Finish(const std::string& key, const std::shared_ptr<InFlightCall>& in_flight_call,
-              TokenOutcome outcome, bool stopped) PREFETCH_EXCLUDES(mutex_);
 
   const base::Clock& clock_;
   base::Mutex mutex_;
