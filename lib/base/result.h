@@ -111,12 +111,13 @@ class [[nodiscard]] Status {
   std::optional<Error> error_;
 };
 
-// A T or an Error. Using the value of a failed Result aborts: that is a bug, never a condition.
-template <typename T>
+// A T or an error, which is an Error, or another folder's richer E. Using the value of a failed Result, or
+// the error of a good one, aborts: that is a bug, never a condition.
+template <typename T, typename E = Error>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}      // NOLINT
-  Result(Error error) : v_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}  // NOLINT
+  Result(E error) : v_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool ok() const { return v_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -130,8 +131,8 @@ class [[nodiscard]] Result {
   T* operator->() { return &Value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const& { return const_cast<Result*>(this)->Failure(); }
-  Error&& error() && { return std::move(Failure()); }
+  const E& error() const& { return const_cast<Result*>(this)->Checked(); }
+  E&& error() && { return std::move(Checked()); }
   Status status() const { return ok() ? Status() : Status(error()); }
 
  private:
@@ -139,11 +140,11 @@ class [[nodiscard]] Result {
     if (!ok()) std::abort();
     return std::get<0>(v_);
   }
-  Error& Failure() {
+  E& Checked() {
     if (ok()) std::abort();
     return std::get<1>(v_);
   }
-  std::variant<T, Error> v_;
+  std::variant<T, E> v_;
 };
 
 }  // namespace prefetch::base

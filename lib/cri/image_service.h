@@ -33,25 +33,8 @@ struct CallError {
   friend bool operator==(const CallError&, const CallError&) = default;
 };
 
-// A value or a CallError. base::Result with the richer error of this folder.
 template <typename T>
-class [[nodiscard]] CallResult {
- public:
-  CallResult(T value) : value_(std::move(value)) {}          // NOLINT
-  CallResult(CallError error) : error_(std::move(error)) {}  // NOLINT
-  bool ok() const { return value_.has_value(); }
-  explicit operator bool() const { return ok(); }
-  T& operator*() & { return value_.value(); }
-  const T& operator*() const& { return value_.value(); }
-  T&& operator*() && { return std::move(value_.value()); }
-  T* operator->() { return &value_.value(); }
-  const T* operator->() const { return &value_.value(); }
-  const CallError& error() const { return error_; }
-
- private:
-  std::optional<T> value_;
-  CallError error_;
-};
+using CallResult = base::Result<T, CallError>;
 
 struct RuntimeInfo {
   std::string name;     // "containerd", "cri-o"

@@ -4,12 +4,10 @@
 #pragma once
 
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/clock.h"
@@ -64,35 +62,14 @@ struct Done {
   friend bool operator==(const Done&, const Done&) = default;
 };
 
-// Holds a T or a Failure. Access to the absent one aborts, since it is a bug of the caller.
+// A T or a Failure.
 template <typename T>
-class [[nodiscard]] Answer {
+class [[nodiscard]] Answer : public base::Result<T, Failure> {
  public:
-  Answer(T value) : v_(std::in_place_index<0>, std::move(value)) {}            // NOLINT: as Result has it
-  Answer(Failure failure) : v_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT
+  using base::Result<T, Failure>::Result;
 
-  bool ok() const { return v_.index() == 0; }
-  explicit operator bool() const { return ok(); }
-
-  T& operator*() & { return Value(); }
-  const T& operator*() const& { return const_cast<Answer*>(this)->Value(); }
-  T&& operator*() && { return std::move(Value()); }
-  T* operator->() { return &Value(); }
-  const T* operator->() const { return &const_cast<Answer*>(this)->Value(); }
-
-  const Failure& failure() const& { return const_cast<Answer*>(this)->Wrong(); }
-  Failure&& failure() && { return std::move(Wrong()); }
-
- private:
-  T& Value() {
-    if (!ok()) std::abort();
-    return std::get<0>(v_);
-  }
-  Failure& Wrong() {
-    if (ok()) std::abort();
-    return std::get<1>(v_);
-  }
-  std::variant<T, Failure> v_;
+  const Failure& failure() const& { return this->error(); }
+  Failure&& failure() && { return std::move(*this).error(); }
 };
 
 // The functions below return the Failure of an HTTP exchange with the API server, or with kubelet. Pure.
