@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "credentials/match.h"
@@ -137,8 +138,6 @@ std::optional<PluginIdentity> IdentityOf(const base::Call& call, const Provider&
   return std::nullopt;
 }
 
-using Answered = base::Result<AnswerCache::Answer>;
-
 }  // namespace
 
 std::string_view SourceName(Source source) {
@@ -153,18 +152,8 @@ std::string_view SourceName(Source source) {
   return "";
 }
 
-std::string_view ProviderOutcomeName(ProviderOutcome outcome) {
-  switch (outcome) {
-    case ProviderOutcome::kOk:
-      return "ok";
-    case ProviderOutcome::kEmpty:
-      return "empty";
-    case ProviderOutcome::kError:
-      return "error";
-    case ProviderOutcome::kSkipped:
-      return "skipped";
-  }
-  return "";
+std::string ProviderOutcomeName(ProviderOutcome outcome) {
+  return base::ToLower(base::EnumName(outcome));
 }
 
 Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
@@ -183,73 +172,51 @@ Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
 
 Keyring::~Keyring() = default;
 
-Keyring::AskProvider Keyring::AskAndWait(const base::Call& call, const Target& target) const {
-  return
-      [this, &call, &target](CachingProvider& provider, ProviderReport& report) -> std::optional<Answered> {
-        auto identity = IdentityOf(call, provider.provider(), options_, report);
-        if (!identity) return std::nullopt;
-        return provider.Get(call, target.repository(), &report.ran_for, *identity);
-      };
-}
-
-Keyring::AskProvider Keyring::AskWithoutWaiting(const Target& target) const {
-  return [this, &target](CachingProvider& provider, ProviderReport& report) -> std::optional<Answered> {
-    // A token comes from the API server, which is a call that may block.
-    if (NeedsGrant(provider.provider(), options_)) return std::nullopt;
-    auto identity = IdentityOf({}, provider.provider(), options_, report);
-    if (!identity) return std::nullopt;
-    return provider.TryGet(target.repository(), *identity);
-  };
-}
-
-Keyring::AskProvider Keyring::ForAnyPod(AskProvider ask) {
-  return
-      [ask = std::move(ask)](CachingProvider& provider, ProviderReport& report) -> std::optional<Answered> {
-        if (!provider.provider().token_attributes) return ask(provider, report);
-        report.outcome = ProviderOutcome::kSkipped;
-        // The credential of such a provider is that of the configured account. kubelet would not use it for
-        // any pod.
-        report.error = "it serves pods of one service account";
-        return std::nullopt;
-      };
-}
-
 Lookup Keyring::Find(const base::Call& call, const image::Reference& reference,
                      const std::vector<std::string>& list_sources) {
-  const Target target(reference.Repository());
-  return Collect(target, &list_sources, AskAndWait(call, target)).value_or(Lookup{});
+  return Collect({Target(reference.Repository()), &call, &list_sources}).value_or(Lookup{});
 }
 
 Lookup Keyring::FindForAnyPod(const base::Call& call, const image::Reference& reference) {
-  const Target target(reference.Repository());
-  return Collect(target, nullptr, ForAnyPod(AskAndWait(call, target))).value_or(Lookup{});
+  return Collect({Target(reference.Repository()), &call, nullptr}).value_or(Lookup{});
 }
 
 std::optional<Lookup> Keyring::TryFind(const image::Reference& reference,
                                        const std::vector<std::string>& list_sources) {
-  const Target target(reference.Repository());
-  return Collect(target, &list_sources, AskWithoutWaiting(target));
+  return Collect({Target(reference.Repository()), nullptr, &list_sources});
 }
 
 std::optional<Lookup> Keyring::TryFindForAnyPod(const image::Reference& reference) {
-  const Target target(reference.Repository());
-  return Collect(target, nullptr, ForAnyPod(AskWithoutWaiting(target)));
+  return Collect({Target(reference.Repository()), nullptr, nullptr});
 }
 
-// Asks one provider about this target; its answer goes to `answer`. nullopt if its program would have to run,
-// and may not.
-std::optional<ProviderReport> Keyring::Ask(CachingProvider& provider, const Target& target,
-                                           const AskProvider& ask, AnswerCache::Answer& answer) {
+// Asks one provider; its answer goes to `answer`. nullopt if that would have to wait, and may not.
+std::optional<ProviderReport> Keyring::Ask(CachingProvider& provider, const Question& question,
+                                           AnswerCache::Answer& answer) const {
+  const Provider& asked = provider.provider();
   ProviderReport report;
-  report.name = provider.provider().name;
+  report.name = asked.name;
   // Patterns come before the program: a provider is never run for an image that it does not serve.
-  const Pattern* pattern = FirstMatch(provider.provider(), target);
+  const Pattern* pattern = FirstMatch(asked, question.target);
   if (pattern == nullptr) return report;
   report.matched = true;
   report.pattern = pattern->text();
-  std::optional<Answered> result = ask(provider, report);
-  if (!result && report.error.empty()) return std::nullopt;
-  if (!result) return report;
+  if (question.list_sources == nullptr && asked.token_attributes) {
+    // The credential of such a provider is that of the configured account. kubelet would not use it for any
+    // pod.
+    report.error = "it serves pods of one service account";
+    return report;
+  }
+  // A token comes from the API server, which is a call that may block.
+  if (question.call == nullptr && NeedsGrant(asked, options_)) return std::nullopt;
+  auto identity =
+      IdentityOf(question.call == nullptr ? base::Call() : *question.call, asked, options_, report);
+  if (!identity) return report;
+  const std::string& repository = question.target.repository();
+  std::optional<base::Result<AnswerCache::Answer>> result =
+      question.call == nullptr ? provider.TryGet(repository, *identity)
+                               : provider.Get(*question.call, repository, &report.ran_for, *identity);
+  if (!result) return std::nullopt;
   if (!*result) {
     report.outcome = ProviderOutcome::kError;
     report.error = result->error().message();
@@ -263,15 +230,15 @@ std::optional<ProviderReport> Keyring::Ask(CachingProvider& provider, const Targ
 // Collects the credentials for one target in kubelet's order (A18). An earlier credential is tried first by
 // every pull, so another order would pull with another one than kubelet. Returns nullopt if a plugin would
 // have to run and may not.
-std::optional<Lookup> Keyring::Collect(const Target& target, const std::vector<std::string>* list_sources,
-                                       const AskProvider& ask) {
+std::optional<Lookup> Keyring::Collect(const Question& question) {
+  const Target& target = question.target;
   std::shared_ptr<const Sources> sources = Current();
   Lookup lookup;
   lookup.repository = target.repository();
 
   Layer secrets, node;
   for (const LoadedPullSecret& secret : sources->pull_secrets) {
-    if (list_sources != nullptr && secret.Serves(target, *list_sources)) {
+    if (question.list_sources != nullptr && secret.Serves(target, *question.list_sources)) {
       secrets.Add(secret.index, Source::kPullSecret, secret.declared.name, true);
     }
   }
@@ -286,7 +253,7 @@ std::optional<Lookup> Keyring::Collect(const Target& target, const std::vector<s
   Layer& provider_layer = SeparatesKeyrings(options_.kubelet_version) ? plugins : node;
   for (const std::shared_ptr<CachingProvider>& provider : sources->providers) {
     AnswerCache::Answer answer;
-    std::optional<ProviderReport> report = Ask(*provider, target, ask, answer);
+    std::optional<ProviderReport> report = Ask(*provider, question, answer);
     if (!report) return std::nullopt;
     lookup.providers.push_back(*std::move(report));
     if (!answer) continue;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,7 +48,7 @@ enum class ProviderOutcome {
   kError,    // it failed; `error` says how
   kSkipped,  // it was not asked: no pattern matched, or `error` says why
 };
-std::string_view ProviderOutcomeName(ProviderOutcome outcome);  // "ok", "empty", "error", "skipped"
+std::string ProviderOutcomeName(ProviderOutcome outcome);  // "ok", "empty", "error", "skipped"
 
 struct ProviderReport {
   std::string name;
@@ -176,19 +175,15 @@ class Keyring {
 
     friend bool operator==(const Search&, const Search&) = default;
   };
-  // Asks a provider for which an image is. nullopt: it is not asked, and `report` says why; or, with nothing
-  // said, its program would have to run and may not.
-  using AskProvider = std::function<std::optional<base::Result<AnswerCache::Answer>>(
-      CachingProvider& provider, ProviderReport& report)>;
-
-  AskProvider AskAndWait(const base::Call& call, const Target& target) const;
-  AskProvider AskWithoutWaiting(const Target& target) const;
-  static AskProvider ForAnyPod(AskProvider ask);
-  // `list_sources` null: without pull secrets.
-  std::optional<Lookup> Collect(const Target& target, const std::vector<std::string>* list_sources,
-                                const AskProvider& ask) PREFETCH_EXCLUDES(mutex_);
-  static std::optional<ProviderReport> Ask(CachingProvider& provider, const Target& target,
-                                           const AskProvider& ask, AnswerCache::Answer& answer);
+  // What a lookup is asked for.
+  struct Question {
+    Target target;
+    const base::Call* call;                        // nullptr: no plugin may run, nor any call be waited for
+    const std::vector<std::string>* list_sources;  // nullptr: for any pod of the node
+  };
+  std::optional<Lookup> Collect(const Question& question) PREFETCH_EXCLUDES(mutex_);
+  std::optional<ProviderReport> Ask(CachingProvider& provider, const Question& question,
+                                    AnswerCache::Answer& answer) const;
   std::shared_ptr<const Sources> Current() PREFETCH_EXCLUDES(mutex_);
   void CheckFiles(base::TimePoint now) PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<const Sources> Read(const Search& search, const Sources* before) const;

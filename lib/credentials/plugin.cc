@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/enum_name.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/redactor.h"
@@ -153,13 +154,6 @@ constexpr doc::GoField kResponse[] = {{"cacheKeyType", doc::GoType::kText},
                                       {"cacheDuration", doc::GoType::kDuration},
                                       {"auth", doc::GoType::kObjectMap, kAuth}};
 
-std::optional<CacheKeyType> ParseCacheKeyType(std::string_view text) {
-  if (text == "Image") return CacheKeyType::kImage;
-  if (text == "Registry") return CacheKeyType::kRegistry;
-  if (text == "Global") return CacheKeyType::kGlobal;
-  return std::nullopt;
-}
-
 }  // namespace
 
 // The result is a secret, since the token of a service account is a credential.
@@ -199,7 +193,7 @@ base::Result<PluginResponse> DecodeResponse(std::string_view text, std::string_v
   object.Ignore("apiVersion");
   object.Ignore("kind");
   PluginResponse response;
-  std::optional<CacheKeyType> type = ParseCacheKeyType(object.String("cacheKeyType").value_or(""));
+  const auto type = base::EnumNamed<CacheKeyType>(object.String("cacheKeyType").value_or(""));
   response.cache_duration = object.Duration("cacheDuration", {.least = std::chrono::nanoseconds::min()});
   response.auth = DecodeAuth(object, unknown);
   object.Finish(unknown);
