@@ -482,6 +482,22 @@ std::string FindProgram(std::string_view name, std::string_view path) {
   return "";
 }
 
+Error ProcessFailure(const ProcessResult& result, const std::string& timeout, const std::string& said) {
+  switch (result.end) {
+    case ProcessEnd::kExited:
+      return Unavailable("exited " + std::to_string(result.code) + said);
+    case ProcessEnd::kSignalled:
+      return Unavailable("was killed by signal " + std::to_string(result.code) + said);
+    case ProcessEnd::kTimedOut:
+      return DeadlineExceeded(timeout + said);
+    case ProcessEnd::kCancelled:
+      return Cancelled("a stop was requested");
+    case ProcessEnd::kOutputLimit:
+      return ResourceExhausted("wrote more than 1 MiB" + said);
+  }
+  return Internal("ended in an unknown way");
+}
+
 void ReapOrphans() {
   if (!IsReaper()) return;
   Lock lock(mutex);

@@ -50,6 +50,10 @@ struct ProcessResult {
 // descriptor of ours. An Error (NotFound, PermissionDenied …) means that it could not be started.
 Result<ProcessResult> RunProcess(const Call& call, const Command& command, std::string_view input);
 
+// Returns why a process has failed: "exited 1". `timeout` tells of kTimedOut, and `said`, what the process
+// itself says, follows the reason.
+Error ProcessFailure(const ProcessResult& result, const std::string& timeout, const std::string& said);
+
 // Orphans are processes that children leave behind. As PID 1 of its container this process inherits the
 // processes that its children started, and is the only one that can reap them.
 //

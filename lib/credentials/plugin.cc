@@ -59,28 +59,6 @@ std::string StderrText(const base::ProcessResult& result, const Provider& provid
   return text.empty() ? "" : ": " + text;
 }
 
-// `cut_short`: the caller's deadline was earlier than the plugin's own timeout.
-base::Error Failure(const base::ProcessResult& result, const PluginContext& context, bool cut_short,
-                    const std::string& stderr_text) {
-  switch (result.end) {
-    case base::ProcessEnd::kExited:
-      return base::Unavailable("exited " + std::to_string(result.code) + stderr_text);
-    case base::ProcessEnd::kSignalled:
-      return base::Unavailable("was killed by signal " + std::to_string(result.code) + stderr_text);
-    case base::ProcessEnd::kTimedOut:
-      // A deadline of the caller says nothing about the plugin, so the words differ.
-      return base::DeadlineExceeded((cut_short
-                                         ? "did not answer in the time that was left"
-                                         : "did not answer within " + doc::FormatDuration(context.timeout)) +
-                                    stderr_text);
-    case base::ProcessEnd::kCancelled:
-      return base::Cancelled("a stop was requested");
-    case base::ProcessEnd::kOutputLimit:
-      return base::ResourceExhausted("wrote more than 1 MiB" + stderr_text);
-  }
-  return base::Internal("ended in an unknown way");
-}
-
 }  // namespace
 
 base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& provider,
@@ -97,8 +75,11 @@ base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& p
       base::RunProcess(limited, CommandOf(provider, context), request.Reveal());
   if (!result) return std::move(result).error();
   if (result->end != base::ProcessEnd::kExited || result->code != 0) {
-    return Failure(*result, context, limited.deadline == call.deadline,
-                   StderrText(*result, provider, identity.token));
+    // A deadline of the caller says nothing about the plugin, so the words differ.
+    const std::string timeout = limited.deadline == call.deadline
+                                    ? "did not answer in the time that was left"
+                                    : "did not answer within " + doc::FormatDuration(context.timeout);
+    return base::ProcessFailure(*result, timeout, StderrText(*result, provider, identity.token));
   }
   auto response = DecodeResponse(result->output.Reveal(), provider.api_version, context.kubelet_version);
   // A26.

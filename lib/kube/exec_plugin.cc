@@ -115,27 +115,6 @@ std::string StderrTail(const base::ProcessResult& result, const ExecPlugin& plug
   return text.empty() ? "" : ": " + text;
 }
 
-// Only exit code 0 is a success, whatever the plugin has printed.
-base::Status CheckExit(const base::ProcessResult& result, const ExecPlugin& plugin) {
-  switch (result.end) {
-    case base::ProcessEnd::kExited:
-      if (result.code == 0) return {};
-      // The plugin's own words are the only explanation ("login required"), so they are quoted, without
-      // secrets.
-      return base::Unavailable("exited " + std::to_string(result.code) + StderrTail(result, plugin));
-    case base::ProcessEnd::kSignalled:
-      return base::Unavailable("was killed by signal " + std::to_string(result.code) +
-                               StderrTail(result, plugin));
-    case base::ProcessEnd::kTimedOut:
-      return base::DeadlineExceeded("did not answer in time" + StderrTail(result, plugin));
-    case base::ProcessEnd::kCancelled:
-      return base::Cancelled("a stop was requested");
-    case base::ProcessEnd::kOutputLimit:
-      return base::ResourceExhausted("wrote more than 1 MiB");
-  }
-  return base::Internal("ended in an unknown way");
-}
-
 // k8s.io/client-go/pkg/apis/clientauthentication/v1/types.go
 constexpr doc::GoField kPluginCluster[] = {{"server", doc::GoType::kText},
                                            {"tls-server-name", doc::GoType::kText},
@@ -245,7 +224,14 @@ base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlu
     std::string hint = plugin.install_hint.empty() ? "" : " (" + plugin.install_hint + ")";
     return std::move(result).error().Wrap(subject + hint);
   }
-  if (base::Status ended = CheckExit(*result, plugin); !ended) return std::move(ended).error().Wrap(subject);
+  // Only exit code 0 is a success, whatever the plugin has printed.
+  if (result->end != base::ProcessEnd::kExited || result->code != 0) {
+    // The plugin's own words are the only explanation ("login required"), so they are quoted, without
+    // secrets.
+    const bool flooded = result->end == base::ProcessEnd::kOutputLimit;
+    return base::ProcessFailure(*result, "did not answer in time", flooded ? "" : StderrTail(*result, plugin))
+        .Wrap(subject);
+  }
   auto credential = DecodeExecCredential(result->output.Reveal(), plugin.api_version);
   if (!credential) return std::move(credential).error().Wrap(subject);
   return credential;
