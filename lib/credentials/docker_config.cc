@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "base/redactor.h"
+#include "base/text.h"
 #include "doc/go_types.h"
 #include "doc/json.h"
 
@@ -13,31 +14,19 @@ namespace {
 
 constexpr std::size_t kLongestDockerConfig = 1 << 20;
 
-}  // namespace
-
-std::string GoText(const doc::Reader& object, std::string_view key) {
-  std::string text;
-  ForEachGoMember(object, key, [&](const doc::Reader& value) {
-    if (!value.IsNull()) text = value.String().value_or("");
-  });
-  return text;
-}
-
-namespace {
-
 std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& entry) {
   // Go reads null as an entry with empty fields. It matches images all the same.
   if (entry.IsNull()) return image::AuthConfig{};
-  image::AuthConfig auth{GoText(entry, "username"), base::Secret(GoText(entry, "password"))};
+  image::AuthConfig auth{doc::GoText(entry, "username"), base::Secret(doc::GoText(entry, "password"))};
   // The value is not used, but one of the wrong type makes the document an error for kubelet.
-  GoText(entry, "email");
-  std::string encoded = GoText(entry, "auth");
+  doc::GoText(entry, "email");
+  std::string encoded = doc::GoText(entry, "auth");
   if (encoded.empty()) return auth;
   std::optional<image::AuthConfig> decoded = DecodeAuthField(encoded);
   base::WipeString(encoded);
   if (!decoded)
-    ForEachGoMember(entry, "auth",
-                    [](const doc::Reader& value) { value.Fail("must be base64 of user:password"); });
+    doc::ForEachGoMember(entry, "auth",
+                         [](const doc::Reader& value) { value.Fail("must be base64 of user:password"); });
   return decoded;
 }
 
@@ -77,10 +66,10 @@ base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, D
     if (format == DockerConfigFormat::kLegacy) {
       DecodeAuths(reader, auths);
     } else if (!reader.IsNull()) {
-      ForEachGoMember(reader, "auths", [&](const doc::Reader& found) { DecodeAuths(found, auths); });
+      doc::ForEachGoMember(reader, "auths", [&](const doc::Reader& found) { DecodeAuths(found, auths); });
       // The headers are not sent. Their types are checked, since a wrong one makes the document an error for
       // kubelet (A22).
-      ForEachGoMember(reader, "HttpHeaders", [&](const doc::Reader& headers) {
+      doc::ForEachGoMember(reader, "HttpHeaders", [&](const doc::Reader& headers) {
         if (headers.IsNull()) return;
         for (const auto& [name, value] : headers.Members()) {
           if (!value.IsNull()) value.String();
@@ -157,10 +146,10 @@ void DecodeLogin(std::string encoded, ContainersLogin& login) {
 
 std::optional<ContainersLogin> LoginOf(const std::string& key, const doc::Reader& entry) {
   ContainersLogin login{.key = key};
-  std::string token = GoText(entry, "identitytoken");
+  std::string token = doc::GoText(entry, "identitytoken");
   login.identity_token = !token.empty();
   base::WipeString(token);
-  DecodeLogin(GoText(entry, "auth"), login);
+  DecodeLogin(doc::GoText(entry, "auth"), login);
   return login;
 }
 
@@ -183,10 +172,10 @@ base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text, DockerC
     if (format == DockerConfigFormat::kLegacy) {
       DecodeGoMap(reader, auth.logins, LoginOf);
     } else if (!reader.IsNull()) {
-      ForEachGoMember(reader, "auths",
-                      [&](const doc::Reader& found) { DecodeGoMap(found, auth.logins, LoginOf); });
-      ForEachGoMember(reader, "credHelpers",
-                      [&](const doc::Reader& found) { DecodeHelpers(found, auth.helpers); });
+      doc::ForEachGoMember(reader, "auths",
+                           [&](const doc::Reader& found) { DecodeGoMap(found, auth.logins, LoginOf); });
+      doc::ForEachGoMember(reader, "credHelpers",
+                           [&](const doc::Reader& found) { DecodeHelpers(found, auth.helpers); });
     }
   }
   if (!problems.empty()) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));

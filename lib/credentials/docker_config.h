@@ -1,7 +1,7 @@
 // Docker's configuration files, as several programs read them:
 //   DecodeDockerConfig     as kubelet does, for nodes and pull secrets (A21 to A23)
 //   DecodeContainersAuth   auth.json as CRI-O does (R50; credentials/crio_logins)
-//   ForEachGoMember, …     helpers that decode JSON as Go does; internal to credentials/
+//   DecodeGoMap            a map of objects as Go decodes it; internal to credentials/
 //   LoadPullSecret         a registry secret that is mounted into the agent
 #pragma once
 
@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/text.h"
 #include "credentials/match.h"
 #include "doc/reader.h"
 #include "image/kubelet_version.h"
@@ -94,14 +93,6 @@ base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text,
 
 inline constexpr std::size_t kMaxDepth = 1000;  // levels of JSON
 
-// Calls `take` for every member that Go's decoder takes for `key`, in their order.
-template <typename Take>
-void ForEachGoMember(const doc::Reader& object, std::string_view key, const Take& take) {
-  for (const auto& [name, value] : object.Members()) {
-    if (base::EqualsIgnoreCase(name, key)) take(value);
-  }
-}
-
 // Decodes a map of objects as Go does, by `decode` (key, object), which returns an optional entry with a key:
 // a second map is read into the first one, so that its entries replace those of the same key. null takes all
 // away.
@@ -118,10 +109,6 @@ void DecodeGoMap(const doc::Reader& map, std::vector<Entry>& entries, const Deco
     }
   }
 }
-
-// Returns the last text under this key that is not null (A22: keys match without case, and the last one
-// counts).
-std::string GoText(const doc::Reader& object, std::string_view key);
 
 using image::PullSecret;
 

@@ -147,6 +147,14 @@ std::optional<std::string> DecodeGoBase64(std::string text, bool padded) {
   return data;
 }
 
+std::string GoText(const Reader& object, std::string_view key) {
+  std::string text;
+  ForEachGoMember(object, key, [&](const Reader& value) {
+    if (!value.IsNull()) text = value.String().value_or("");
+  });
+  return text;
+}
+
 std::vector<std::string> GoTexts(const Reader& sequence) {
   std::vector<std::string> texts;
   for (const Reader& item : sequence.Items()) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "doc/kubernetes_yaml.h"
 #include "doc/reader.h"
 
@@ -49,6 +50,19 @@ std::string TypeMeta(const Reader& root, std::string_view name, KeyOrder order);
 // Decodes base64 as Go does: line breaks anywhere do not count, and trailing bits are not checked. Overwrites
 // its copies of `text`.
 std::optional<std::string> DecodeGoBase64(std::string text, bool padded = true);
+
+// Calls `take` for each member that Go's decoder for JSON takes for `key`, whatever the case of its letters,
+// in their order: Go reads each into the same variable.
+template <typename Take>
+void ForEachGoMember(const Reader& object, std::string_view key, const Take& take) {
+  for (const auto& [name, value] : object.Members()) {
+    if (base::EqualsIgnoreCase(name, key)) take(value);
+  }
+}
+
+// Returns the last text of these members that is not null; empty if there is none. Another type than a string
+// is a problem.
+std::string GoText(const Reader& object, std::string_view key);
 
 // A sequence of strings; null counts as an empty one.
 std::vector<std::string> GoTexts(const Reader& sequence);

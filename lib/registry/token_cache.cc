@@ -7,8 +7,8 @@
 #include "base/on_exit.h"
 #include "base/redactor.h"
 #include "base/sha256.h"
-#include "base/text.h"
 #include "doc/duration.h"
+#include "doc/go_types.h"
 #include "doc/json.h"
 
 namespace prefetch::registry {
@@ -120,52 +120,6 @@ std::string_view FirstValue(std::string_view text) {
   return text;
 }
 
-// Calls `take` for each member that Go's decoder takes for `key`, in any case of its letters. Returns false
-// if one has the wrong type, for which Go's decoder rejects the whole answer. Null is allowed.
-template <typename Take>
-bool ForEach(const doc::Node& object, std::string_view key, doc::Node::Kind kind, const Take& take) {
-  for (const doc::Member& member : object.members) {
-    if (!base::EqualsIgnoreCase(member.key, key) || member.value.kind == doc::Node::Kind::kNull) continue;
-    if (member.value.kind != kind) return false;
-    if (!take(member.value)) return false;
-  }
-  return true;
-}
-
-struct Members {
-  std::string token, access_token;
-  std::int64_t expires_in = 0;
-
-  // Returns false if Go's decoder would fail. It also reads members that are not used here, because a wrong
-  // type in any of them makes it fail.
-  bool Read(const doc::Node& object, TokenRequestForm form) {
-    using Kind = doc::Node::Kind;
-    auto text = [](std::string& into) {
-      return [&into](const doc::Node& value) {
-        into = value.text;
-        return true;
-      };
-    };
-    std::string ignored;
-    bool read = (form == TokenRequestForm::kGet ? ForEach(object, "token", Kind::kString, text(token))
-                                                : ForEach(object, "scope", Kind::kString, text(ignored))) &&
-                ForEach(object, "access_token", Kind::kString, text(access_token)) &&
-                ForEach(object, "refresh_token", Kind::kString, text(ignored)) &&
-                ForEach(object, "issued_at", Kind::kString,
-                        [](const doc::Node& value) { return doc::ParseTimestamp(value.text).has_value(); }) &&
-                ForEach(object, "expires_in", Kind::kInt, [&](const doc::Node& value) {
-                  expires_in = value.integer;
-                  return true;
-                });
-    base::WipeString(ignored);
-    return read;
-  }
-  ~Members() {
-    base::WipeString(token);
-    base::WipeString(access_token);
-  }
-};
-
 // `expires_in` may be missing (R17). It is untrusted input, so a long lifetime is cut.
 std::chrono::seconds LifetimeOf(std::int64_t seconds) {
   return seconds <= 0 ? kDefaultLifetime : std::min(std::chrono::seconds(seconds), kLongestLifetime);
@@ -194,22 +148,33 @@ base::Result<Token> ParseTokenResponse(std::string_view body, TokenRequestForm f
   }
   if (!parsed) return base::InvalidArgument("the token service's answer is no JSON");
   doc::SecretNode root(std::move(*parsed));
-  Members members;
-  bool object = root.node.kind == doc::Node::Kind::kMapping || root.node.kind == doc::Node::Kind::kNull;
-  if (!problems.empty() || !object || !members.Read(root.node, form)) {
+  const doc::Reader object(root.node, problems);
+  // Go's decoder also reads members that are not used here, because a wrong type in any of them makes it
+  // fail.
+  const bool gets = form == TokenRequestForm::kGet;
+  base::Secret text(doc::GoText(object, "access_token"));
+  base::Secret other(doc::GoText(object, gets ? "token" : "scope"));
+  const base::Secret unused(doc::GoText(object, "refresh_token"));
+  doc::ForEachGoMember(object, "issued_at", [](const doc::Reader& value) {
+    if (!value.IsNull() && !doc::ParseTimestamp(value.String().value_or(""))) value.Fail("is no time");
+  });
+  std::int64_t expires_in = 0;
+  doc::ForEachGoMember(object, "expires_in", [&](const doc::Reader& value) {
+    if (!value.IsNull()) expires_in = value.Int().value_or(0);
+  });
+  if (!problems.empty()) {
     return base::InvalidArgument("the token service's answer is not one that can be read");
   }
-  const std::string& text = members.access_token.empty() ? members.token : members.access_token;
+  if (text.empty() && gets) text = std::move(other);
   if (text.empty()) return base::InvalidArgument("the token service's answer has no token");
-  if (!IsHeaderText(text)) {
+  if (!IsHeaderText(text.Reveal())) {
     return base::InvalidArgument("the token service's token cannot be sent in a header");
   }
-  if (text.size() > kMaxTokenBytes) {
+  if (text.Reveal().size() > kMaxTokenBytes) {
     return base::ResourceExhausted("the token service's token is longer than is sent from here");
   }
-  Token token{.text = base::Secret(text), .lifetime = LifetimeOf(members.expires_in)};
-  base::RememberSecret(token.text, base::SecretOrigin::kReceived);
-  return token;
+  base::RememberSecret(text, base::SecretOrigin::kReceived);
+  return Token{.text = std::move(text), .lifetime = LifetimeOf(expires_in)};
 }
 
 std::string IdentityOf(const image::AuthConfig* credential) {
