@@ -135,16 +135,12 @@ std::string ToText(const VerdictOptions& options, const kubelet::Verdicts& verdi
 int PrintVerdicts(const VerdictOptions& options, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
   std::vector<kubelet::KubeletSettings> possible = Settings(options, mistakes);
-  kubelet::VerdictQuestion question{.image = options.image, .image_id = options.image_id};
-  question.pod = Pod(options, mistakes);
+  kubelet::PodIdentity pod = Pod(options, mistakes);
   std::string root = Root(options, mistakes);
   if (!mistakes.empty()) return RejectInput(mistakes, err);
   // Records are filed under the image id (K18).
-  if (!options.image_id.empty()) {
-    question.record = kubelet::ReadRecordFile(root, options.image_id);
-    question.intent = kubelet::ReadIntentFile(root, options.image);
-    question.in_unknown_folder = kubelet::IsInUnknownDirectory(root, options.image_id, options.image);
-  }
+  kubelet::VerdictQuestion question = kubelet::ReadKubeletFiles(root, options.image, options.image_id);
+  question.pod = std::move(pod);
   kubelet::Verdicts verdicts = kubelet::VerdictsFor(question, possible);
   out << (options.json ? ToJson(options, verdicts) : ToText(options, verdicts));
   return kOk;

@@ -425,27 +425,13 @@ std::string_view VerdictReasonName(VerdictReason reason) {
 
 // A file that this process may not read is no absent file: kubelet may read it.
 RecordReading ReadRecord(const VerdictQuestion& question, image::KubeletVersion version) {
-  switch (question.record.state) {
-    case FileContent::State::kAbsent:
-      return {Reading::kAbsent, {}};
-    case FileContent::State::kPresent:
-      return DecodeRecord(question.record.content, question.image_id, version);
-    case FileContent::State::kUnreadable:
-      return {Reading::kUnreadable, {}};
-  }
-  return {Reading::kUnreadable, {}};
+  if (question.record.state != Reading::kFound) return {question.record.state, {}};
+  return DecodeRecord(question.record.content, question.image_id, version);
 }
 
 Reading ReadIntent(const VerdictQuestion& question, image::KubeletVersion version) {
-  switch (question.intent.state) {
-    case FileContent::State::kAbsent:
-      return Reading::kAbsent;
-    case FileContent::State::kPresent:
-      return DecodeIntent(question.intent.content, question.image, version);
-    case FileContent::State::kUnreadable:
-      return Reading::kUnreadable;
-  }
-  return Reading::kUnreadable;
+  if (question.intent.state != Reading::kFound) return question.intent.state;
+  return DecodeIntent(question.intent.content, question.image, version);
 }
 
 namespace {

@@ -99,17 +99,18 @@ Verdicts DecideVerdicts(const VerdictFacts& facts, const PodIdentity& pod, const
 
 // One file of kubelet's as it was found, before anybody decodes it: versions decode differently.
 struct FileContent {
-  enum class State { kAbsent, kPresent, kUnreadable };
-  State state = State::kAbsent;
-  std::string content;  // if kPresent
+  Reading state = Reading::kAbsent;  // or kUnreadable, or kFound
+  std::string content;               // if kFound
 };
 
 struct VerdictQuestion {
-  std::string image;               // the pod's literal text
-  std::string image_id;            // empty: the runtime does not have it
-  FileContent record;              // named by image_id
-  FileContent intent;              // named by image
-  bool in_unknown_folder = false;  // IsInUnknownDirectory
+  std::string image;     // the pod's literal text
+  std::string image_id;  // empty: the runtime does not have it
+  FileContent record;    // named by image_id
+  FileContent intent;    // named by image
+  // A folder of image_manager that is neither `pulled` nor `pulling` has a file about this image: what a
+  // kubelet keeps there, only newer rules tell (K52).
+  bool in_unknown_folder = false;
   PodIdentity pod;
 };
 

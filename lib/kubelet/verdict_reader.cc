@@ -32,12 +32,12 @@ constexpr std::size_t kMostFolders = 64;
 
 FileContent ReadFileOf(const std::string& root, const char* folder, const std::string& name) {
   auto content = base::ReadFile(root + "/image_manager/" + folder + "/" + name, kLongestRecord);
-  if (content) return {FileContent::State::kPresent, *std::move(content)};
+  if (content) return {Reading::kFound, *std::move(content)};
   // No file means that kubelet has none only if the folders above it are really kubelet's. A missing mount or
   // a replaced folder looks the same, and would make every image preloaded.
   bool absent = content.error().code() == base::Code::kNotFound && base::IsDirectory(root) &&
                 !RecordsFolderIsReplaced(root);
-  return {absent ? FileContent::State::kAbsent : FileContent::State::kUnreadable, ""};
+  return {absent ? Reading::kAbsent : Reading::kUnreadable, ""};
 }
 
 // Folders of image_manager that are neither `pulled` nor `pulling`, as paths that end with a slash.
@@ -52,6 +52,12 @@ std::vector<std::string> UnknownFolders(const std::string& kubelet_root) {
     }
   }
   return folders;
+}
+
+bool AreInAny(const std::vector<std::string>& folders, const std::string& record, const std::string& intent) {
+  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+    return base::KindOf(folder + record) || base::KindOf(folder + intent);
+  });
 }
 
 }  // namespace
@@ -76,9 +82,7 @@ bool VerdictReader::UpdateStamps(ImageEntry& entry) const {
   base::FileStamp intent = base::StampOf(pulling_ + entry.intent_name);
   entry.intent_absent = intent.error == ENOENT;
   // Files in unknown folders have no stamp here: only their presence counts for the verdict.
-  bool unknown = std::any_of(unknown_.begin(), unknown_.end(), [&](const std::string& folder) {
-    return base::KindOf(folder + entry.record_name) || base::KindOf(folder + entry.intent_name);
-  });
+  const bool unknown = AreInAny(unknown_, entry.record_name, entry.intent_name);
   if (unknown != std::exchange(entry.in_unknown_folder, unknown)) entry.recently_changed = true;
   if (!entry.recently_changed && record == entry.record && intent == entry.intent) return false;
   entry.recently_changed = !base::IsSettled(record) || !base::IsSettled(intent);
@@ -194,20 +198,16 @@ bool RecordsFolderIsReplaced(const std::string& kubelet_root) {
   return ::stat((kubelet_root + "/image_manager").c_str(), &folder) == 0 && folder.st_nlink == 0;
 }
 
-FileContent ReadRecordFile(const std::string& kubelet_root, const std::string& image_id) {
-  return ReadFileOf(kubelet_root, "pulled", FileNameFor(image_id));
-}
-
-FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& image) {
-  return ReadFileOf(kubelet_root, "pulling", FileNameFor(image));
-}
-
-bool IsInUnknownDirectory(const std::string& kubelet_root, const std::string& image_id,
-                          const std::string& image) {
-  std::vector<std::string> folders = UnknownFolders(kubelet_root);
-  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
-    return base::KindOf(folder + FileNameFor(image_id)) || base::KindOf(folder + FileNameFor(image));
-  });
+VerdictQuestion ReadKubeletFiles(const std::string& kubelet_root, const std::string& image,
+                                 const std::string& image_id) {
+  VerdictQuestion question{.image = image, .image_id = image_id};
+  // An absent image is pulled whatever these files say.
+  if (image_id.empty()) return question;
+  const std::string record = FileNameFor(image_id), intent = FileNameFor(image);
+  question.record = ReadFileOf(kubelet_root, "pulled", record);
+  question.intent = ReadFileOf(kubelet_root, "pulling", intent);
+  question.in_unknown_folder = AreInAny(UnknownFolders(kubelet_root), record, intent);
+  return question;
 }
 
 namespace {

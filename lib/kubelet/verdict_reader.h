@@ -1,5 +1,5 @@
 // VerdictReader: the verdicts for a list of images, from kubelet's files. Only changed files are read again.
-// ReadRecordFile and its kin: the files below kubelet's root directory.
+// ReadKubeletFiles: the files below kubelet's root directory.
 // RecordWatch: reports when kubelet's records change.
 #pragma once
 
@@ -99,21 +99,17 @@ class VerdictReader {
 // The functions below read files below kubelet's root directory (K14). They lock and write nothing, list only
 // image_manager itself, and open nothing else below the root.
 
-// <root>/image_manager/pulled/… for an image id, <root>/image_manager/pulling/… for a pod's literal image.
-// kAbsent where the file or image_manager is not there; kUnreadable where the root is not there or
-// image_manager was replaced, which tells nothing, where we may not read it, or it is no plain file, or
-// longer than any record. Block only as a disk does. Any thread may call.
-FileContent ReadRecordFile(const std::string& kubelet_root, const std::string& image_id);
-FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& image);
+// Reads <root>/image_manager/pulled/… for an image id, and <root>/image_manager/pulling/… for a pod's literal
+// image; neither for an empty id, an image that is not here. A file is kAbsent where it or image_manager is
+// not there; kUnreadable where the root is not there or image_manager was replaced, which tells nothing,
+// where we may not read it, or it is no plain file, or longer than any record. The question's pod has no
+// credentials. Blocks only as a disk does. Any thread may call.
+VerdictQuestion ReadKubeletFiles(const std::string& kubelet_root, const std::string& image,
+                                 const std::string& image_id);
 
 // Returns true if <root>/image_manager was deleted while it alone was mounted here. kubelet then keeps its
 // records in a new folder, which this process cannot reach until the folder is mounted again.
 bool RecordsFolderIsReplaced(const std::string& kubelet_root);
-
-// Returns whether a folder of image_manager that is neither `pulled` nor `pulling` has a file about this
-// image: what a kubelet keeps there, only newer rules tell (K52).
-bool IsInUnknownDirectory(const std::string& kubelet_root, const std::string& image_id,
-                          const std::string& image);
 
 // Reports when kubelet's records change, by inotify. Watches <root>/image_manager/pulled and /pulling, and
 // those of their parents that exist. inotify does not report everything (the node has no watch left, the root

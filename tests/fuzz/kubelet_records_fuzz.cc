@@ -5,7 +5,7 @@
 
 FUZZ_TARGET(text) {
   namespace kubelet = prefetch::kubelet;
-  kubelet::FileContent file{kubelet::FileContent::State::kPresent, std::string(text)};
+  kubelet::FileContent file{kubelet::Reading::kFound, std::string(text)};
   static const auto kPossible = kubelet::PossibleSettings({});
   (void)kubelet::VerdictsFor({.image = "nginx:1.27", .image_id = "R", .record = file}, *kPossible);
   (void)kubelet::VerdictsFor({.image = "nginx:1.27", .image_id = "R", .intent = file}, *kPossible);

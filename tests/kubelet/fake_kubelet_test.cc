@@ -667,8 +667,8 @@ TEST(FakeKubeletWalk, NoStartIsGainedByAFileThatCannotBeRead) {
     for (FileContent VerdictQuestion::*file : {&VerdictQuestion::record, &VerdictQuestion::intent}) {
       const FileContent& whole = question.*file;
       const std::string cut = whole.content.substr(0, whole.content.size() / 2);
-      for (const FileContent& damaged : {FileContent{FileContent::State::kUnreadable, ""},
-                                         FileContent{FileContent::State::kPresent, cut}}) {
+      for (const FileContent& damaged :
+           {FileContent{kubelet::Reading::kUnreadable, ""}, FileContent{kubelet::Reading::kFound, cut}}) {
         VerdictQuestion changed = question;
         changed.*file = damaged;
         EXPECT_LE(Starts(changed, node.settings), starts) << question.image;
@@ -687,7 +687,7 @@ TEST(FakeKubeletWalk, OpeningTheNameToTheNodeLetsEveryPodStart) {
     std::string key = kubelet::TrimmedImage(*image::Reference::Parse(question.image), version);
     MergeIntoRecord(stored.record, key, {.node_pods_accessible = true});
     VerdictQuestion opened = question;
-    opened.record = {FileContent::State::kPresent, EncodeRecord(stored, version)};
+    opened.record = {kubelet::Reading::kFound, EncodeRecord(stored, version)};
     EXPECT_TRUE(Starts(opened, node.settings)) << question.image;
   });
 }

@@ -57,9 +57,7 @@ struct FakeNode {
     return found == here.end() ? "" : found->second;
   }
   kubelet::VerdictQuestion Question(const std::string& image, const kubelet::PodIdentity& pod = {}) const {
-    kubelet::VerdictQuestion question{.image = image, .image_id = IdOf(image)};
-    question.record = kubelet::ReadRecordFile(root.path(), question.image_id);
-    question.intent = kubelet::ReadIntentFile(root.path(), image);
+    kubelet::VerdictQuestion question = kubelet::ReadKubeletFiles(root.path(), image, IdOf(image));
     question.pod = pod;
     return question;
   }

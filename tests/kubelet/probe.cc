@@ -14,7 +14,7 @@ namespace {
 kubelet::FileContent Named(const Probe& probe, const std::string& folder, const std::string& name) {
   for (const auto& [path, content] : probe.files) {
     if (path == folder + kubelet::FileNameFor(name)) {
-      return {kubelet::FileContent::State::kPresent, content};
+      return {kubelet::Reading::kFound, content};
     }
   }
   return {};

@@ -50,8 +50,8 @@ std::vector<KubeletSettings> EverySetting() {
 // A world from a recorded node, with whatever is recorded there.
 VerdictFacts FactsOf(const VerdictQuestion& question, image::KubeletVersion version) {
   VerdictFacts facts{.image = question.image, .image_id = question.image_id};
-  bool record = question.record.state == FileContent::State::kPresent;
-  bool intent = question.intent.state == FileContent::State::kPresent;
+  bool record = question.record.state == Reading::kFound;
+  bool intent = question.intent.state == Reading::kFound;
   if (record) facts.record = DecodeRecord(question.record.content, question.image_id, version);
   if (intent) facts.intent = DecodeIntent(question.intent.content, question.image, version);
   return facts;

@@ -360,7 +360,7 @@ TEST(VerdictMessage, IsFitForATerminalAndShort) {
 }
 
 FileContent Present(const std::string& content) {
-  return {FileContent::State::kPresent, content};
+  return {Reading::kFound, content};
 }
 
 std::string Record(const std::string& repository, const std::string& entry,
@@ -443,7 +443,7 @@ TEST_ROWS(
     {"OldKubeletNeedsNoConfiguration", SettingsFacts{.version = image::KubeletVersion{1, 32}},
      Recorded(Record("reg.io/a", kClosed)), "Starts/GateOff", ""},
     {"UnreadableHere", kPreloaded,
-     VerdictQuestion{.image = "reg.io/a", .image_id = "R", .record = {FileContent::State::kUnreadable, ""}},
+     VerdictQuestion{.image = "reg.io/a", .image_id = "R", .record = {Reading::kUnreadable, ""}},
      "Unknown/RecordUnreadable", "root"},
     {"UnknownFieldIsUndecodable",
      SettingsFacts{.version = image::KubeletVersion{1, 36}, .policy = kPreloaded.policy},

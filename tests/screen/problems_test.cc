@@ -141,7 +141,7 @@ NodeInTrouble StaleMountWithoutKubelet() {
   return {std::move(snapshot), std::move(detail)};
 }
 NodeInTrouble NoKubeletRoot() {
-  const kubelet::FileContent unreadable{kubelet::FileContent::State::kUnreadable, ""};
+  const kubelet::FileContent unreadable{kubelet::Reading::kUnreadable, ""};
   plan::Snapshot snapshot = sample::KubeletNodeOf({JudgedBy(Runner(), {}, unreadable)});
   plan::KubeletStatus& kubelet = *snapshot.kubelet;
   kubelet.version = kubelet.verification = "";

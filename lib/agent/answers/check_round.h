@@ -265,11 +265,7 @@ class CheckRound {
 // Returns true if enough is known of kubelet to judge by its files.
 bool HasKubeletFacts(const plan::Snapshot& snapshot);
 
-// Both need HasKubeletFacts. `written`: the name as a pod writes it; `image_id` empty: the image is not here.
-// The pod is any that has no credentials of its own.
-kubelet::VerdictQuestion ReadKubeletFiles(const plan::Snapshot& snapshot, const std::string& written,
-                                          const std::string& image_id);
-// kubelet's verdict for exactly this pod.
+// kubelet's verdict for exactly this pod. Needs HasKubeletFacts; `image_id` empty: the image is not here.
 kubelet::Verdict KubeletVerdict(const plan::Snapshot& snapshot, const std::string& image_id,
                                 const status::CheckQuestion& question);
 

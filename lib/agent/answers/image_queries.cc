@@ -7,6 +7,7 @@
 #include "base/on_exit.h"
 #include "kubelet/records.h"
 #include "kubelet/settings.h"
+#include "kubelet/verdict_reader.h"
 #include "plan/check.h"
 #include "plan/image_readiness.h"
 #include "plan/spellings.h"
@@ -147,7 +148,8 @@ JudgedPod WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image
   std::vector<plan::SpellingVerdicts> each;
   for (const plan::PodProfile& pod : plan::PodsOf(image.desired)) {
     const std::string& written = pod.reference.written();
-    all.push_back({pod.reference, ReadKubeletFiles(snapshot, written, image.image_id), nullptr});
+    all.push_back(
+        {pod.reference, kubelet::ReadKubeletFiles(snapshot.kubelet->root, written, image.image_id), nullptr});
     all.back().files.pod = kubelet::IdentityOf(*pod.ready_as);
     all.back().verdicts = std::make_shared<const kubelet::Verdicts>(
         kubelet::VerdictsFor(all.back().files, *snapshot.possible_kubelets));
