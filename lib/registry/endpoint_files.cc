@@ -126,9 +126,9 @@ std::optional<std::size_t> PrefixLength(std::string_view name, std::string_view 
 // Returns the entry with the longest prefix of the name without tag and digest (R46).
 const ConfRegistry* EntryFor(const RegistriesConf& conf, const std::string& repository) {
   const ConfRegistry* found = nullptr;
-  for (const ConfRegistry& entry : conf.registries) {
-    bool longer = entry.prefix.size() > (found == nullptr ? 0 : found->prefix.size());
-    if (longer && PrefixLength(repository, entry.prefix)) found = &entry;
+  for (const auto& [prefix, entry] : conf.registries) {
+    bool longer = prefix.size() > (found == nullptr ? 0 : found->prefix.size());
+    if (longer && PrefixLength(repository, prefix)) found = &entry;
   }
   return found;
 }

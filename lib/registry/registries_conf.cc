@@ -201,7 +201,6 @@ class ConfReader {
   // file.
   void TakeEntries() {
     std::map<std::string, std::pair<bool, bool>> of_location;
-    std::map<std::string, ConfRegistry> by_prefix;
     for (LocatedEntry& one : entries_) {
       ConfRegistry& entry = one.entry;
       CheckPrefix(*one.at, entry);
@@ -210,9 +209,8 @@ class ConfReader {
       if (of_location.try_emplace(where, settings).first->second != settings)
         go_.Reject(*one.at, "a location is there twice, and insecure or blocked differ");
       std::string prefix = entry.prefix;
-      by_prefix.try_emplace(std::move(prefix), std::move(entry));
+      conf_.registries.try_emplace(std::move(prefix), std::move(entry));
     }
-    for (auto& [prefix, entry] : by_prefix) conf_.registries.push_back(std::move(entry));
   }
 
   void CheckPrefix(const toml::node& at, const ConfRegistry& entry) {
@@ -261,15 +259,8 @@ base::Result<RegistriesConf> ParseRegistriesConf(std::string_view text, ConfKind
 
 // Applies a later file. Its entries replace earlier ones as a whole, and are not merged with them.
 void Update(RegistriesConf& conf, const RegistriesConf& later) {
-  std::map<std::string, ConfRegistry> by_prefix;
-  for (ConfRegistry& entry : conf.registries) {
-    std::string prefix = entry.prefix;
-    // A later file replaces entries with the same prefix (R49).
-    by_prefix.insert_or_assign(std::move(prefix), std::move(entry));
-  }
-  for (const ConfRegistry& entry : later.registries) by_prefix.insert_or_assign(entry.prefix, entry);
-  conf.registries.clear();
-  for (auto& [prefix, entry] : by_prefix) conf.registries.push_back(std::move(entry));
+  // A later file replaces entries with the same prefix (R49).
+  for (const auto& [prefix, entry] : later.registries) conf.registries.insert_or_assign(prefix, entry);
   if (later.search) conf.search = later.search;
   if (later.helpers) conf.helpers = later.helpers;
   for (const auto& [name, means] : later.aliases) conf.aliases[name] = means;

@@ -44,7 +44,7 @@ struct ConfRegistry {
 
 // The settings of one file, or of several together. A value.
 struct RegistriesConf {
-  std::vector<ConfRegistry> registries;             // sorted by prefix, each once
+  std::map<std::string, ConfRegistry> registries;   // by prefix
   std::optional<std::vector<std::string>> search;   // unqualified-search-registries; nullopt: not said
   std::map<std::string, std::string> aliases;       // short name -> repository; empty: it is none any more
   std::optional<std::vector<std::string>> helpers;  // credential-helpers, in their order; nullopt: not said

@@ -119,7 +119,7 @@ std::string ReadRegistriesConf(std::string_view text, const std::vector<std::str
     registry::Update(*conf, *later);
   }
   std::vector<std::string> registries, aliases, pulls;
-  for (const registry::ConfRegistry& entry : conf->registries) registries.push_back(Describe(entry));
+  for (const auto& [prefix, entry] : conf->registries) registries.push_back(Describe(entry));
   for (const char* name : kAliasesOf) {
     const auto alias = conf->aliases.find(name);
     if (alias != conf->aliases.end()) aliases.push_back(Quoted(name) + ":" + Quoted(alias->second));

@@ -20,8 +20,14 @@ RegistriesConf Parsed(std::string_view text, ConfKind kind = ConfKind::kMain) {
 
 Prefixes PrefixesOf(const RegistriesConf& conf) {
   Prefixes prefixes;
-  for (const ConfRegistry& entry : conf.registries) prefixes.push_back(entry.prefix);
+  for (const auto& [prefix, entry] : conf.registries) prefixes.push_back(prefix);
   return prefixes;
+}
+
+std::map<std::string, ConfRegistry> ByPrefix(const std::vector<ConfRegistry>& entries) {
+  std::map<std::string, ConfRegistry> by_prefix;
+  for (const ConfRegistry& entry : entries) by_prefix[entry.prefix] = entry;
+  return by_prefix;
 }
 
 TEST(ParseRegistriesConf, ReadsWhatIsOfInterest) {
@@ -58,17 +64,17 @@ prefix = "*.acme.io"
 "gone" = ""
 )");
   RegistriesConf expect;
-  expect.registries = {
-      {.prefix = "*.acme.io", .own = {.location = ""}, .mirrors = {}},
-      {.prefix = "blocked.io",
-       .own = {.location = "blocked.io"},
-       .mirrors = {{.location = "three.acme.io"}},
-       .blocked = true,
-       .mirrors_by_digest_only = true},
-      {.prefix = "quay.io/acme",
-       .own = {.location = "inner.acme.io:5000/quay", .insecure = true},
-       .mirrors = {{.location = "one.acme.io/quay", .use = MirrorUse::kDigestOnly},
-                   {.location = "two.acme.io", .insecure = true, .use = MirrorUse::kTagOnly}}}};
+  expect.registries =
+      ByPrefix({{.prefix = "*.acme.io", .own = {.location = ""}, .mirrors = {}},
+                {.prefix = "blocked.io",
+                 .own = {.location = "blocked.io"},
+                 .mirrors = {{.location = "three.acme.io"}},
+                 .blocked = true,
+                 .mirrors_by_digest_only = true},
+                {.prefix = "quay.io/acme",
+                 .own = {.location = "inner.acme.io:5000/quay", .insecure = true},
+                 .mirrors = {{.location = "one.acme.io/quay", .use = MirrorUse::kDigestOnly},
+                             {.location = "two.acme.io", .insecure = true, .use = MirrorUse::kTagOnly}}}});
   expect.search = {"docker.io", "quay.io"};
   expect.aliases = {{"busybox", "quay.io/prometheus/busybox"},
                     {"library/alpine", "docker.io/library/alpine"},
@@ -89,7 +95,7 @@ location = "second.io"
 )",
                                  kind);
     ASSERT_EQ(conf.registries.size(), 1U);
-    EXPECT_EQ(conf.registries[0].own.location, "first.io");
+    EXPECT_EQ(conf.registries.at("quay.io").own.location, "first.io");
   }
 }
 
@@ -121,10 +127,13 @@ registries = ["plain.io/", "both.io"]
 registries = ["both.io", "never.io"]
 )");
   RegistriesConf expect;
-  expect.registries = {
-      {.prefix = "both.io", .own = {.location = "both.io", .insecure = true}, .mirrors = {}, .blocked = true},
-      {.prefix = "never.io", .own = {.location = "never.io"}, .mirrors = {}, .blocked = true},
-      {.prefix = "plain.io", .own = {.location = "plain.io", .insecure = true}, .mirrors = {}}};
+  expect.registries =
+      ByPrefix({{.prefix = "both.io",
+                 .own = {.location = "both.io", .insecure = true},
+                 .mirrors = {},
+                 .blocked = true},
+                {.prefix = "never.io", .own = {.location = "never.io"}, .mirrors = {}, .blocked = true},
+                {.prefix = "plain.io", .own = {.location = "plain.io", .insecure = true}, .mirrors = {}}});
   expect.search = {"docker.io"};
   EXPECT_EQ(conf, expect);
   // An empty table of that name is no file of version 1.
@@ -211,7 +220,7 @@ y = "quay.io/y"
                 "[aliases]\nx = \"\"\n",
                 ConfKind::kDropIn));
   EXPECT_EQ(PrefixesOf(conf), (Prefixes{"a.io", "b.io", "c.io"}));
-  EXPECT_EQ(conf.registries[2].own.location, "d.io");
+  EXPECT_EQ(conf.registries.at("c.io").own.location, "d.io");
   EXPECT_EQ(conf.search, (Prefixes{"docker.io"}));  // the drop-in does not say
   EXPECT_EQ(conf.aliases, (std::map<std::string, std::string>{{"x", ""}, {"y", "quay.io/y"}}));
   Update(conf, Parsed("unqualified-search-registries = []\n", ConfKind::kDropIn));
@@ -316,7 +325,7 @@ class RegistriesFilesTest : public testing::Test {
     EXPECT_EQ(word->notes, Texts{});
     Texts prefixes;
     if (!word->conf) return {"only CRI-O knows"};
-    for (const ConfRegistry& entry : word->conf->registries) prefixes.push_back(entry.prefix);
+    for (const auto& [prefix, entry] : word->conf->registries) prefixes.push_back(prefix);
     return prefixes;
   }
   // Why it cannot be followed.
@@ -351,8 +360,8 @@ TEST_F(RegistriesFilesTest, DropInsCountInTheOrderOfTheirNames) {
   Write("/root/.config/containers/registries.conf.d/05.conf", Location("d.io"));
   EXPECT_EQ(Prefixes(), (Texts{"a.io", "b.io", "c.io", "d.io"}));
   auto word = Look();
-  EXPECT_EQ(word->conf->registries[1].own.location, "ten.io");
-  EXPECT_EQ(word->conf->registries[2].own.location, "c.io");
+  EXPECT_EQ(word->conf->registries.at("b.io").own.location, "ten.io");
+  EXPECT_EQ(word->conf->registries.at("c.io").own.location, "c.io");
 }
 
 TEST_F(RegistriesFilesTest, WhatHasChangedIsReadAgain) {
