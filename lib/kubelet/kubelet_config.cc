@@ -16,6 +16,8 @@
 
 namespace prefetch::kubelet {
 
+namespace {
+
 // Reads single fields of a document and of the merge patches (RFC 7396) above it. It does not build the
 // merged document, so that every value keeps its file and line. Pure.
 
@@ -25,30 +27,13 @@ struct MergeLayer {
   doc::Problems problems;  // with the file's name
   bool is_patch = false;
 };
+using Layers = std::vector<MergeLayer>;  // lowest first
 
 struct MergedField {
   std::optional<doc::Reader> value;  // nullopt: never said, or taken back; its mistakes go to its own layer
   std::string from;                  // the file that spoke last; else the document below the patches; else ""
   bool by_patch = false;             // it was a patch that spoke last
 };
-
-// The layers, lowest first, outlive it.
-class MergedFields {
- public:
-  explicit MergedFields(std::vector<MergeLayer>& layers) : layers_(&layers) {}
-
-  // A top-level field. Lists and scalars replace each other whole.
-  MergedField Find(std::string_view key) const;
-  // A field of a top-level object, whose fields merge one by one.
-  MergedField FindIn(std::string_view object, std::string_view key) const;
-
- private:
-  MergedField AbsentField() const;
-
-  std::vector<MergeLayer>* layers_;
-};
-
-namespace {
 
 constexpr char kPolicyField[] = "imagePullCredentialsVerificationPolicy";
 constexpr char kKind[] = "KubeletConfiguration";
@@ -130,36 +115,58 @@ MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
   return layer;
 }
 
+// Returns the field `key`, or the field `key` of the object `within`. Lists and scalars replace each other
+// whole; objects merge field by field.
+MergedField Find(Layers& layers, const std::string& key, const std::string& within = "") {
+  // Where no file speaks, kubelet's default counts. Its source is the main file, which could have said
+  // otherwise.
+  MergedField field;
+  if (!layers.empty() && !layers.front().is_patch) field.from = layers.front().problems.source();
+  for (MergeLayer& layer : layers) {
+    const doc::Node* parent = within.empty() ? &layer.root : layer.root.Find(within);
+    if (parent == nullptr) continue;
+    const doc::Node* value = parent->Find(key);
+    // A patch with null, or with a value that is no object, replaces the whole object (RFC 7396), and so all
+    // fields in it.
+    const bool replaces = !within.empty() && parent->kind != doc::Node::Kind::kMapping;
+    if (value == nullptr && !(replaces && (layer.is_patch || field.value))) continue;
+    field = {.from = layer.problems.source(), .by_patch = layer.is_patch};
+    // null takes a field back, so the field has a source but no value.
+    if (value == nullptr || value->kind == doc::Node::Kind::kNull) continue;
+    field.value = doc::Reader(*value, layer.problems, within.empty() ? key : within + "." + key);
+  }
+  return field;
+}
+
 template <typename T, typename Read>
-SourcedValue<T> Field(MergedFields& fields, std::string_view key, Read read) {
-  MergedField field = fields.Find(key);
+SourcedValue<T> Field(Layers& layers, const std::string& key, Read read) {
+  MergedField field = Find(layers, key);
   SourcedValue<T> stated{.from = field.from};
   if (field.value) stated.value = read(*field.value);
   return stated;
 }
 
-SourcedValue<std::string> Text(MergedFields& fields, std::string_view key) {
+SourcedValue<std::string> Text(Layers& layers, const std::string& key) {
   SourcedValue<std::string> text =
-      Field<std::string>(fields, key, [](const doc::Reader& reader) { return reader.String(); });
+      Field<std::string>(layers, key, [](const doc::Reader& reader) { return reader.String(); });
   if (text.value && text.value->empty()) text.value.reset();
   return text;
 }
 
-SourcedValue<int> Int(MergedFields& fields, std::string_view key, doc::IntRange range) {
-  return Field<int>(fields, key, [&](const doc::Reader& reader) -> std::optional<int> {
+SourcedValue<int> Int(Layers& layers, const std::string& key, doc::IntRange range) {
+  return Field<int>(layers, key, [&](const doc::Reader& reader) -> std::optional<int> {
     std::optional<std::int64_t> value = reader.Int(range);
     return value ? std::optional<int>(static_cast<int>(*value)) : std::nullopt;
   });
 }
 
-SourcedValue<std::chrono::nanoseconds> Age(MergedFields& fields, std::string_view key,
-                                           doc::DurationRange range) {
-  return Field<std::chrono::nanoseconds>(fields, key,
+SourcedValue<std::chrono::nanoseconds> Age(Layers& layers, const std::string& key, doc::DurationRange range) {
+  return Field<std::chrono::nanoseconds>(layers, key,
                                          [&](const doc::Reader& reader) { return reader.Duration(range); });
 }
 
-void DecodePolicy(MergedFields& fields, KubeletConfig& config) {
-  MergedField field = fields.Find(kPolicyField);
+void DecodePolicy(Layers& layers, KubeletConfig& config) {
+  MergedField field = Find(layers, kPolicyField);
   config.policy.from = field.from;
   std::optional<std::string> name = field.value ? field.value->String() : std::nullopt;
   // Whether a patch emptied the field decides whether kubelet starts: the default was filled in before (K49).
@@ -171,12 +178,12 @@ void DecodePolicy(MergedFields& fields, KubeletConfig& config) {
 }
 
 // Only three gates decide about verification. CheckGates examines the others.
-void DecodeGates(MergedFields& fields, SourcedValue<FeatureGates>& gates) {
+void DecodeGates(Layers& layers, SourcedValue<FeatureGates>& gates) {
   FeatureGates found;
   bool any = false;
   for (auto [name, gate] : {std::pair{"KubeletEnsureSecretPulledImages", &found.ensure_secret_pulled_images},
                             std::pair{"AllAlpha", &found.all_alpha}, std::pair{"AllBeta", &found.all_beta}}) {
-    MergedField field = fields.FindIn("featureGates", name);
+    MergedField field = Find(layers, name, "featureGates");
     // CheckGates reports a value that is no boolean.
     if (field.value && field.value->node().kind == doc::Node::Kind::kBool) {
       *gate = field.value->node().boolean;
@@ -189,8 +196,8 @@ void DecodeGates(MergedFields& fields, SourcedValue<FeatureGates>& gates) {
 }
 
 // kubelet rejects every gate that is no boolean, so gates that do not matter here are checked as well.
-void CheckGates(const std::vector<MergeLayer>& layers, MergedFields& fields) {
-  MergedField gates = fields.Find("featureGates");
+void CheckGates(Layers& layers) {
+  MergedField gates = Find(layers, "featureGates");
   if (gates.value) (void)gates.value->Members();
   std::set<std::string> names;
   for (const MergeLayer& layer : layers) {
@@ -199,32 +206,32 @@ void CheckGates(const std::vector<MergeLayer>& layers, MergedFields& fields) {
     for (const doc::Member& gate : member->members) names.insert(gate.key);
   }
   for (const std::string& name : names) {
-    MergedField gate = fields.FindIn("featureGates", name);
+    MergedField gate = Find(layers, name, "featureGates");
     if (gate.value) (void)gate.value->Bool();
   }
 }
 
 // For imageMinimumGCAge and maxPods, zero means the default, as in kubelet.
-KubeletConfig Decode(MergedFields& fields) {
+KubeletConfig Decode(Layers& layers) {
   KubeletConfig config;
-  DecodePolicy(fields, config);
+  DecodePolicy(layers, config);
   config.allowlist = Field<std::vector<std::string>>(
-      fields, "preloadedImagesVerificationAllowlist",
+      layers, "preloadedImagesVerificationAllowlist",
       [](const doc::Reader& reader) { return std::optional(doc::GoTexts(reader)); });
-  DecodeGates(fields, config.gates);
-  config.gc_high_percent = Int(fields, "imageGCHighThresholdPercent", kPercent);
-  config.gc_low_percent = Int(fields, "imageGCLowThresholdPercent", kPercent);
-  config.gc_minimum_age = Age(fields, "imageMinimumGCAge", kAnyAge);
+  DecodeGates(layers, config.gates);
+  config.gc_high_percent = Int(layers, "imageGCHighThresholdPercent", kPercent);
+  config.gc_low_percent = Int(layers, "imageGCLowThresholdPercent", kPercent);
+  config.gc_minimum_age = Age(layers, "imageMinimumGCAge", kAnyAge);
   if (config.gc_minimum_age.value == std::chrono::nanoseconds(0)) config.gc_minimum_age.value.reset();
-  config.gc_maximum_age = Age(fields, "imageMaximumGCAge", {});
-  config.container_runtime_endpoint = Text(fields, "containerRuntimeEndpoint");
-  config.image_service_endpoint = Text(fields, "imageServiceEndpoint");
-  config.max_pods = Int(fields, "maxPods", kCount);
+  config.gc_maximum_age = Age(layers, "imageMaximumGCAge", {});
+  config.container_runtime_endpoint = Text(layers, "containerRuntimeEndpoint");
+  config.image_service_endpoint = Text(layers, "imageServiceEndpoint");
+  config.max_pods = Int(layers, "maxPods", kCount);
   if (config.max_pods.value == 0) config.max_pods.value.reset();
   return config;
 }
 
-std::vector<std::string> Mistakes(const std::vector<MergeLayer>& layers) {
+std::vector<std::string> Mistakes(const Layers& layers) {
   std::vector<std::string> lines;
   for (const MergeLayer& layer : layers) {
     for (std::string& line : layer.problems.Lines()) lines.push_back(std::move(line));
@@ -237,14 +244,13 @@ std::vector<std::string> Mistakes(const std::vector<MergeLayer>& layers) {
 // Any mistake makes the result an error: kubelet would not start with such files, so a kubelet that runs has
 // other settings.
 base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents) {
-  std::vector<MergeLayer> layers;
+  Layers layers;
   if (documents.main) layers.push_back(Layer(*documents.main, false));
   FeatureGates main_gates;
   if (documents.main) {
     // Its gates decide which default policy is filled in (K49).
-    MergedFields alone(layers);
     SourcedValue<FeatureGates> gates;
-    DecodeGates(alone, gates);
+    DecodeGates(layers, gates);
     main_gates = gates.value.value_or(FeatureGates{});
   }
   bool main_is_good = Mistakes(layers).empty();
@@ -254,9 +260,8 @@ base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents
   KubeletConfig config;
   // A main file with mistakes would repeat them for every field that is read from the merged layers.
   if (main_is_good) {
-    MergedFields all(layers);
-    CheckGates(layers, all);
-    config = Decode(all);
+    CheckGates(layers);
+    config = Decode(layers);
   }
   std::vector<std::string> mistakes = Mistakes(layers);
   if (!mistakes.empty()) return base::InvalidArgument(base::Join(mistakes, "\n"));
@@ -283,52 +288,6 @@ base::Result<SettingsFacts> DecodeKubeletConfig(std::string_view text, const std
   auto config = MergeKubeletConfigs({.main = ConfigDocument{source, std::string(text)}});
   if (!config) return std::move(config).error();
   return ToSettingsFacts(*config);
-}
-
-namespace {
-
-// null takes a field back (RFC 7396), so the field has a source but no value.
-MergedField MakeField(MergeLayer& layer, const doc::Node& value, std::string path) {
-  MergedField field{.from = layer.problems.source(), .by_patch = layer.is_patch};
-  if (value.kind != doc::Node::Kind::kNull) {
-    field.value = doc::Reader(value, layer.problems, std::move(path));
-  }
-  return field;
-}
-
-}  // namespace
-
-MergedField MergedFields::AbsentField() const {
-  // kubelet's default counts then. Its source is the main file, which could have said otherwise.
-  bool base = !layers_->empty() && !layers_->front().is_patch;
-  return {.from = base ? layers_->front().problems.source() : "", .by_patch = false};
-}
-
-MergedField MergedFields::Find(std::string_view key) const {
-  MergedField field = AbsentField();
-  for (MergeLayer& layer : *layers_) {
-    const doc::Node* value = layer.root.Find(std::string(key));
-    if (value != nullptr) field = MakeField(layer, *value, std::string(key));
-  }
-  return field;
-}
-
-MergedField MergedFields::FindIn(std::string_view object, std::string_view key) const {
-  MergedField field = AbsentField();
-  for (MergeLayer& layer : *layers_) {
-    const doc::Node* parent = layer.root.Find(std::string(object));
-    if (parent == nullptr) continue;
-    const doc::Node* value = parent->Find(std::string(key));
-    std::string path = std::string(object) + "." + std::string(key);
-    if (value != nullptr) {
-      field = MakeField(layer, *value, path);
-    } else if (parent->kind != doc::Node::Kind::kMapping && (layer.is_patch || field.value)) {
-      // A patch with null, or with a value that is no object, replaces the whole object (RFC 7396), and so
-      // all fields in it.
-      field = {.from = layer.problems.source(), .by_patch = layer.is_patch};
-    }
-  }
-  return field;
 }
 
 base::Result<KubeletConfig> DecodeConfigz(std::string_view json) {
