@@ -19,33 +19,23 @@ constexpr std::chrono::minutes kMinTokenLifetime{5};
 }  // namespace
 
 base::Result<AccountToken> AccountTokens::Get(const base::Call& call, const std::string& audience) {
+  std::optional<CachedToken> before;
   {
     base::Lock lock(mutex_);
     const base::TimePoint now = clock_.Now();
+    if (auto cached = cached_.find(audience); cached != cached_.end()) before = cached->second;
     // A token serves until it has to be renewed (A25), or the account has to be looked at again.
-    auto cached = cached_.find(audience);
-    if (cached != cached_.end() && now < cached->second.renew_at && now < cached->second.recheck_at) {
-      return cached->second.account;
-    }
+    if (before && now < before->renew_at && now < before->recheck_at) return before->account;
     auto failed = failures_.find(audience);
     if (failed != failures_.end() && now < failed->second.until) {
       // The server has failed within the last seconds. A token that still holds is better than the same
       // question again.
-      if (cached != cached_.end() && now < cached->second.expires_at) return cached->second.account;
+      if (before && now < before->expires_at) return before->account;
       return failed->second.error;
     }
   }
   // The lock is released here: a question to the API server may take seconds, and other audiences must not
   // wait for it.
-  return Refresh(call, audience);
-}
-
-base::Result<AccountToken> AccountTokens::Refresh(const base::Call& call, const std::string& audience) {
-  std::optional<CachedToken> before;
-  {
-    base::Lock lock(mutex_);
-    if (auto found = cached_.find(audience); found != cached_.end()) before = found->second;
-  }
   base::Result<CachedToken> renewed = Renew(call, audience, before ? &*before : nullptr);
   base::Lock lock(mutex_);
   if (renewed) {

@@ -47,8 +47,6 @@ class AccountTokens {
     base::TimePoint until;
   };
 
-  base::Result<AccountToken> Refresh(const base::Call& call, const std::string& audience)
-      PREFETCH_EXCLUDES(mutex_);
   base::Result<CachedToken> Renew(const base::Call& call, const std::string& audience,
                                   const CachedToken* cached) const;
 

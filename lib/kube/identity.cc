@@ -19,19 +19,19 @@ std::vector<std::string> FilesOf(const Cluster& cluster) {
   return files;
 }
 
-bool Same(const base::Secret& a, const base::Secret& b) {
-  return a.SameAs(b);
-}
-
 }  // namespace
 
 Identity::Identity(Cluster cluster, const base::Clock& clock)
     : cluster_(std::move(cluster)), clock_(clock), files_(FilesOf(cluster_)) {
   base::Lock lock(mutex_);
-  SetFileMaterial({.ca_pem = cluster_.ca_pem,
-                   .certificate_pem = cluster_.certificate_pem,
-                   .token = cluster_.token,
-                   .key_pem = cluster_.key_pem});
+  SetFileMaterial(ConfiguredMaterial());
+}
+
+Identity::Material Identity::ConfiguredMaterial() const {
+  return {.ca_pem = cluster_.ca_pem,
+          .certificate_pem = cluster_.certificate_pem,
+          .token = cluster_.token,
+          .key_pem = cluster_.key_pem};
 }
 
 bool Identity::FilesAreDue(const std::vector<base::FileStamp>& stamps) const {
@@ -40,24 +40,18 @@ bool Identity::FilesAreDue(const std::vector<base::FileStamp>& stamps) const {
 
 // Starts from what the configuration itself has, and replaces it by what the files have.
 base::Result<Identity::Material> Identity::ReadMaterial() const {
-  Material material{.ca_pem = cluster_.ca_pem,
-                    .certificate_pem = cluster_.certificate_pem,
-                    .token = cluster_.token,
-                    .key_pem = cluster_.key_pem};
-  auto read = [](const std::string& file, auto take) -> base::Status {
-    if (file.empty()) return {};
-    auto text = base::ReadFile(file, kLongestFile);
-    if (!text) return std::move(text).error();
-    // A file that is being replaced may be empty for a moment. No credential in use is that.
-    if (base::TrimSpace(*text).empty()) return base::InvalidArgument(file + " is empty");
-    take(*text);
-    base::WipeString(*text);
-    return {};
-  };
+  Material material = ConfiguredMaterial();
   base::Status read_all;
   auto also = [&](const std::string& file, auto take) {
     // All files or none: a certificate of one version with the key of another would fail each handshake.
-    if (read_all.ok()) read_all = read(file, take);
+    if (file.empty() || !read_all) return;
+    auto text = base::ReadFile(file, kLongestFile);
+    read_all = text.status();
+    if (!text) return;
+    // A file that is being replaced may be empty for a moment. No credential in use is that.
+    if (base::TrimSpace(*text).empty()) read_all = base::InvalidArgument(file + " is empty");
+    if (read_all) take(*text);
+    base::WipeString(*text);
   };
   also(cluster_.token_file,
        [&](std::string& text) { material.token = base::Secret(std::string(base::TrimSpace(text))); });
@@ -89,7 +83,7 @@ base::Status Identity::ReadFiles(bool force) {
 void Identity::SetFileMaterial(Material material) {
   bool same = auth_.tls && material.ca_pem == from_files_.ca_pem &&
               material.certificate_pem == from_files_.certificate_pem &&
-              Same(material.token, from_files_.token) && Same(material.key_pem, from_files_.key_pem);
+              material.token.SameAs(from_files_.token) && material.key_pem.SameAs(from_files_.key_pem);
   from_files_ = std::move(material);
   // The generation changes only with the content. Replacement() relies on that.
   if (!same) Rebuild();
@@ -102,9 +96,9 @@ void Identity::SetPluginCredential(ExecCredential credential) {
     auto left = std::chrono::duration_cast<base::Duration>(*credential.expires - clock_.Wall());
     plugin_expires_ = clock_.Now() + left;
   }
-  bool same = from_plugin_ && Same(from_plugin_->token, credential.token) &&
+  bool same = from_plugin_ && from_plugin_->token.SameAs(credential.token) &&
               from_plugin_->certificate_pem == credential.certificate_pem &&
-              Same(from_plugin_->key_pem, credential.key_pem);
+              from_plugin_->key_pem.SameAs(credential.key_pem);
   from_plugin_ = std::move(credential);
   if (!same) Rebuild();
 }

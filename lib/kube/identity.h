@@ -53,6 +53,8 @@ class Identity {
     base::Secret token, key_pem;
   };
 
+  // What the configuration itself has.
+  Material ConfiguredMaterial() const;
   bool FilesAreDue(const std::vector<base::FileStamp>& stamps) const PREFETCH_REQUIRES(mutex_);
   base::Status ReadFiles(bool force) PREFETCH_REQUIRES(mutex_);
   base::Result<Material> ReadMaterial() const PREFETCH_REQUIRES(mutex_);
