@@ -1,5 +1,4 @@
 // ContainerdApi: the containerd-native calls that we make, one function a call, in plain structs.
-// PullStore: the manifest and the complete blobs of each pull under way, by containerd's store.
 // Internal to cri: included by .cc files only.
 #pragma once
 
@@ -15,14 +14,10 @@
 #include <vector>
 
 #include "base/call.h"
-#include "base/clock.h"
-#include "base/lru_map.h"
-#include "base/mutex.h"
 #include "cri/content_service.h"
 #include "cri/image_service.h"
 #include "cri/pull_resources.h"
 #include "cri/rpc.h"
-#include "image/reference.h"
 
 namespace prefetch::cri {
 
@@ -128,72 +123,6 @@ class ContainerdApi {
   static constexpr std::uint64_t kNoGeneration = ~std::uint64_t{0};
   std::atomic<std::uint64_t> unsupported_generation_{
       kNoGeneration};  // the generation that does not have these calls
-};
-
-inline constexpr std::uint64_t kLargestManifest = 8 * 1024 * 1024;
-
-// Any thread may call. No call holds the lock while containerd is asked.
-class PullStore {
- public:
-  // `api` outlives it.
-  explicit PullStore(ContainerdApi& api) : api_(api) {}
-
-  // The manifest that the pull under `lease` fetches; nullopt while it has not come.
-  CallResult<std::optional<StoredManifest>> Manifest(const base::Call& call, const std::string& lease,
-                                                     const image::Reference& reference,
-                                                     const std::set<LeaseResource>& resources)
-      PREFETCH_EXCLUDES(mutex_);
-  // Returns the blobs of the manifest that are complete: `known` and others. One that is being written is not
-  // asked about.
-  CallResult<std::set<std::string>> Committed(const base::Call& call, const StoredManifest& manifest,
-                                              const PullFacts& facts, std::set<std::string> known);
-  // Returns the same for a pull, whose lease names its blobs: one that was complete stays so, and is asked
-  // about once.
-  CallResult<std::set<std::string>> CommittedInLease(const base::Call& call, const std::string& lease,
-                                                     const StoredManifest& manifest, const PullFacts& facts)
-      PREFETCH_EXCLUDES(mutex_);
-  std::optional<CallError> AddToLease(const base::Call& call, const std::string& lease,
-                                      const StoredManifest& manifest,
-                                      const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_);
-  CallResult<std::string> Snapshotter(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
-  // A blob that has been fetched is neither an ingest nor content for the moment in which it is committed: it
-  // then counts as before, so that progress never goes back.
-  void BridgeCommits(const std::string& lease, PullFacts& facts) PREFETCH_EXCLUDES(mutex_);
-  void Forget(const std::string& lease) PREFETCH_EXCLUDES(mutex_);
-  // A lease that holds something before anything was named in it by us: the runtime honours the header, and
-  // its store need not be searched, which is expensive on a node with thousands of blobs.
-  void NoteLeaseContent(const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_);
-
- private:
-  CallResult<std::optional<StoredManifest>> ReadManifest(const base::Call& call, const ContentInfo& info);
-  CallResult<std::vector<ContentInfo>> Candidates(const base::Call& call, const image::Reference& reference,
-                                                  const std::set<LeaseResource>& resources)
-      PREFETCH_EXCLUDES(mutex_);
-
-  ContainerdApi& api_;
-  base::Mutex mutex_;
-  struct IngestProgress {
-    std::uint64_t bytes = 0;
-    base::TimePoint seen;
-  };
-  struct LeaseFacts {
-    std::optional<StoredManifest> manifest;         // it never changes
-    std::set<std::string> committed;                // blobs that were complete when they were asked about
-    std::map<std::string, IngestProgress> written;  // by digest: an ingest when it was seen last
-  };
-  // By lease. A question that is under way when its lease is forgotten adds it again, so the map is bounded.
-  // At most 64 pulls run at a time.
-  base::LruMap<LeaseFacts> leases_ PREFETCH_GUARDED_BY(mutex_){256};
-  // Facts that hold while the daemon at the other end is the same.
-  struct DaemonFacts {
-    std::uint64_t generation = 0;
-    std::string snapshotter;
-    bool fills_leases = false;
-  };
-  DaemonFacts& CurrentDaemonFacts() PREFETCH_REQUIRES(mutex_);
-  DaemonFacts daemon_facts_ PREFETCH_GUARDED_BY(mutex_);
-  // Leases may hold what we named there; under the next daemon, too.
-  bool added_resources_ PREFETCH_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace prefetch::cri

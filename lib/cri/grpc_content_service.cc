@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/lru_map.h"
 #include "base/mutex.h"
 #include "cri/containerd_api.h"
 #include "cri/content_writer.h"
@@ -24,6 +25,19 @@ constexpr std::uint64_t kMaxCheapRead = 64 * 1024 * 1024;
 constexpr std::chrono::minutes kCollection{1};
 // Ends the name of a lease that stands in for another one for the moment in which that is made anew.
 constexpr std::string_view kRenewalSuffix = "-renewal";
+
+constexpr std::uint64_t kLargestManifest = 8 * 1024 * 1024;
+// Time for which a blob may be neither an ingest nor content: its commit syncs a file and a database.
+constexpr std::chrono::seconds kLongestCommit{5};
+constexpr std::string_view kSnapshotterFolder = "io.containerd.snapshotter.v1.";
+constexpr const char* kUsualSnapshotter = "overlayfs";
+
+// Only a document with such labels is read: layers of gigabytes lie in the same store.
+bool MayBeManifest(const ContentInfo& info) {
+  auto label = info.labels.lower_bound(kReferenceLabel);
+  return info.size_bytes <= kLargestManifest && label != info.labels.end() &&
+         label->first.starts_with(kReferenceLabel);
+}
 
 std::string ExpiresAfter(std::chrono::seconds lifetime) {
   return base::Rfc3339(std::chrono::system_clock::now() + lifetime);
@@ -54,6 +68,214 @@ std::optional<CallError> Renew(const base::Call& call, ContainerdApi& api, const
   if (auto deleted = api.DeleteLease(call, bridge.id); !deleted) return deleted.error();
   return std::nullopt;
 }
+
+// The manifest and the complete blobs of each pull under way, by containerd's store. Any thread may call. No
+// call holds the lock while containerd is asked.
+class PullStore {
+ public:
+  // `api` outlives it.
+  explicit PullStore(ContainerdApi& api) : api_(api) {}
+
+  // Returns the manifest that the pull under `lease` fetches; nullopt while it has not come.
+  CallResult<std::optional<StoredManifest>> Manifest(const base::Call& call, const std::string& lease,
+                                                     const image::Reference& reference,
+                                                     const std::set<LeaseResource>& resources)
+      PREFETCH_EXCLUDES(mutex_) {
+    {
+      base::Lock lock(mutex_);
+      // A pull fetches one manifest, so it is looked for once a pull (Forget).
+      if (const LeaseFacts* known = leases_.Find(lease); known != nullptr && known->manifest)
+        return known->manifest;
+    }
+    auto candidates = Candidates(call, reference, resources);
+    if (!candidates) return candidates.error();
+    std::optional<StoredManifest> complete;
+    for (const ContentInfo& candidate : *candidates) {
+      auto manifest = ReadManifest(call, candidate);
+      if (!manifest) return manifest.error();
+      if (!*manifest) continue;
+      auto committed = Committed(call, **manifest, {}, {});
+      if (!committed) return committed.error();
+      if (committed->size() < (*manifest)->blobs.size()) {  // something is missing: it is this one
+        base::Lock lock(mutex_);
+        leases_.GetOrCreate(lease).manifest = **manifest;
+        return std::move(*manifest);
+      }
+      // An older manifest of the same repository may be complete as well. It is this pull's only if its lease
+      // holds it.
+      if (resources.count({"content", candidate.digest}) != 0) complete = std::move(*manifest);
+    }
+    return complete;
+  }
+
+  // Returns the blobs of the manifest that are complete: `known`, and others that the store has. Each blob is
+  // asked about until it is there, and not while it is still being written.
+  CallResult<std::set<std::string>> Committed(const base::Call& call, const StoredManifest& manifest,
+                                              const PullFacts& facts, std::set<std::string> known) {
+    for (const doc::Blob& blob : manifest.blobs) {
+      if (known.count(blob.digest) != 0 || facts.ingests.count(blob.digest) != 0) continue;
+      auto info = api_.Info(call, blob.digest);
+      if (!info) return info.error();
+      if (*info) known.insert(blob.digest);
+    }
+    return known;
+  }
+
+  // Returns the same for a pull, whose lease names its blobs: one that was complete stays so, and is asked
+  // about once.
+  CallResult<std::set<std::string>> CommittedInLease(const base::Call& call, const std::string& lease,
+                                                     const StoredManifest& manifest, const PullFacts& facts)
+      PREFETCH_EXCLUDES(mutex_) {
+    std::set<std::string> known;
+    {
+      base::Lock lock(mutex_);
+      if (const LeaseFacts* before = leases_.Find(lease); before != nullptr) known = before->committed;
+    }
+    auto committed = Committed(call, manifest, facts, std::move(known));
+    if (!committed) return committed;
+    base::Lock lock(mutex_);
+    leases_.GetOrCreate(lease).committed = *committed;
+    return committed;
+  }
+
+  std::optional<CallError> AddToLease(const base::Call& call, const std::string& lease,
+                                      const StoredManifest& manifest,
+                                      const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_) {
+    if (resources.count({"content", manifest.digest}) != 0)
+      return std::nullopt;  // done, by the runtime or by us
+    {
+      base::Lock lock(mutex_);
+      added_resources_ = true;
+    }
+    std::vector<LeaseResource> wanted = ResourcesOf(manifest);
+    // The manifest comes last: its presence in the lease says that all the others are named.
+    std::swap(wanted.front(), wanted.back());
+    for (const LeaseResource& resource : wanted) {
+      auto added = api_.AddResource(call, lease, resource);
+      if (!added) return added.error();
+      if (!*added) return std::nullopt;  // no such lease; then there is nothing to keep
+    }
+    return std::nullopt;
+  }
+
+  CallResult<std::string> Snapshotter(const base::Call& call) PREFETCH_EXCLUDES(mutex_) {
+    {
+      base::Lock lock(mutex_);
+      if (std::string known = CurrentDaemonFacts().snapshotter; !known.empty()) return known;
+    }
+    auto mountpoint = api_.ImageFsMountpoint(call);
+    if (!mountpoint) return mountpoint.error();
+    std::size_t at = mountpoint->rfind(kSnapshotterFolder);
+    // The usual one is not remembered: the runtime may report its folder later.
+    if (at == std::string::npos) return std::string(kUsualSnapshotter);
+    std::string snapshotter = mountpoint->substr(at + kSnapshotterFolder.size());
+    base::Lock lock(mutex_);
+    CurrentDaemonFacts().snapshotter = snapshotter;
+    return snapshotter;
+  }
+
+  // During its commit a blob is neither an ingest nor content. Its bytes are counted for kLongestCommit more,
+  // since the pull would otherwise seem to lose them, and progress never goes back.
+  void BridgeCommits(const std::string& lease, PullFacts& facts) PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    std::map<std::string, IngestProgress>& written = leases_.GetOrCreate(lease).written;
+    base::TimePoint now = std::chrono::steady_clock::now();
+    for (const doc::Blob& blob : facts.manifest->blobs) {
+      auto ingest = facts.ingests.find(blob.digest);
+      auto before = written.find(blob.digest);
+      if (ingest != facts.ingests.end()) {
+        written[blob.digest] = {ingest->second, now};
+      } else if (before != written.end() && facts.committed.count(blob.digest) == 0 &&
+                 now - before->second.seen < kLongestCommit) {
+        facts.ingests[blob.digest] = before->second.bytes;
+      }
+    }
+  }
+
+  void Forget(const std::string& lease) PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    leases_.Erase(lease);
+  }
+
+  // A lease that holds something before anything was named in it by us: the runtime honours the header, and
+  // its store need not be searched, which is expensive on a node with thousands of blobs.
+  void NoteLeaseContent(const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    // Once the agent has named something itself, a lease with content no longer proves anything.
+    if (!resources.empty() && !added_resources_) CurrentDaemonFacts().fills_leases = true;
+  }
+
+ private:
+  // Returns nothing for content that is no manifest of an image. That is no failure: an index has such
+  // labels, too.
+  CallResult<std::optional<StoredManifest>> ReadManifest(const base::Call& call, const ContentInfo& info) {
+    if (!MayBeManifest(info)) return std::optional<StoredManifest>();
+    auto bytes = api_.Read(call, info.digest);
+    if (!bytes) return bytes.error();
+    std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
+    if (!manifest) return std::optional<StoredManifest>();
+    return std::optional<StoredManifest>({info.digest, std::move(manifest->blobs)});
+  }
+
+  // Returns the content that may be this pull's manifest. Its lease is the best source; without it, all
+  // content of the same repository comes into question.
+  CallResult<std::vector<ContentInfo>> Candidates(const base::Call& call, const image::Reference& reference,
+                                                  const std::set<LeaseResource>& resources)
+      PREFETCH_EXCLUDES(mutex_) {
+    std::vector<ContentInfo> candidates;
+    for (const LeaseResource& resource : resources) {
+      if (resource.type != "content") continue;
+      auto info = api_.Info(call, resource.id);
+      if (!info) return info.error();
+      if (*info) candidates.push_back(std::move(**info));
+    }
+    if (!candidates.empty()) return candidates;
+    {
+      base::Lock lock(mutex_);
+      // The runtime puts a pull's content into its lease. An empty lease then means that nothing has come
+      // yet.
+      if (CurrentDaemonFacts().fills_leases) return candidates;
+    }
+    std::string label = SourceLabel(reference.domain());
+    auto listed = api_.ListWithLabel(call, label);
+    if (!listed) return listed.error();
+    for (ContentInfo& info : *listed) {
+      if (ListsRepository(info.labels[label], reference.path())) candidates.push_back(std::move(info));
+    }
+    return candidates;
+  }
+
+  // Facts that hold while the daemon at the other end is the same.
+  struct DaemonFacts {
+    std::uint64_t generation = 0;
+    std::string snapshotter;
+    bool fills_leases = false;
+  };
+  DaemonFacts& CurrentDaemonFacts() PREFETCH_REQUIRES(mutex_) {
+    std::uint64_t now = api_.Generation();
+    // Another daemon may have another snapshotter, and another version that treats leases otherwise.
+    if (daemon_facts_.generation != now) daemon_facts_ = {.generation = now};
+    return daemon_facts_;
+  }
+
+  ContainerdApi& api_;
+  base::Mutex mutex_;
+  struct IngestProgress {
+    std::uint64_t bytes = 0;
+    base::TimePoint seen;
+  };
+  struct LeaseFacts {
+    std::optional<StoredManifest> manifest;         // it never changes
+    std::set<std::string> committed;                // blobs that were complete when they were asked about
+    std::map<std::string, IngestProgress> written;  // by digest: an ingest when it was seen last
+  };
+  // By lease. A question that is under way when its lease is forgotten adds it again, so the map is bounded.
+  // At most 64 pulls run at a time.
+  base::LruMap<LeaseFacts> leases_ PREFETCH_GUARDED_BY(mutex_){256};
+  DaemonFacts daemon_facts_ PREFETCH_GUARDED_BY(mutex_);
+  // Leases may hold what we named there; under the next daemon, too.
+  bool added_resources_ PREFETCH_GUARDED_BY(mutex_) = false;
+};
 
 // Connects by itself, as the ImageService over gRPC does; each call but OpenBlob ends within 10 s. A runtime
 // that does not have these services is remembered until its connection breaks, and not asked again meanwhile.
