@@ -12,7 +12,6 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "doc/duration.h"
-#include "registry/go_toml.h"
 #include "registry/obstacle.h"
 #include "registry/toml_rim.h"
 #include "registry/toml_text.h"

@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "image/reference.h"
-#include "registry/go_toml.h"
 #include "registry/obstacle.h"
+#include "registry/toml_rim.h"
 
 namespace prefetch::registry {
 
@@ -21,6 +21,86 @@ constexpr std::size_t kMaxConfEntries = 2048;
 constexpr std::size_t kMaxConfMirrors = 64;  // of one entry
 constexpr std::size_t kMaxConfSearch = 64;
 constexpr std::size_t kMaxConfAliases = 8192;
+constexpr std::size_t kLongestGoText = 1024;
+
+// Returns the node of the key, else that of its table: the place of a mistake.
+const toml::node& GoMemberOrTable(const toml::table& table, std::string_view key) {
+  auto node = GoMember(table, key);
+  return node && *node != nullptr ? **node : table;
+}
+
+// Reads the members of one file's tables as a program in Go takes them (BurntSushi/toml, by which
+// containers/image reads its files): in whatever case they are written, and of the right type or not at all.
+// Keeps the first mistake of the file. A member that is wrong reads as an absent one, so that callers ask for
+// the status once, at the end. A value.
+class GoReader {
+ public:
+  // Returns success, or InvalidArgument with the line and never a value.
+  const base::Status& status() const { return status_; }
+
+  // Notes a mistake. Only the first one counts.
+  void Reject(const toml::node& at, std::string_view what) {
+    if (status_) status_ = TomlError(at, what);
+  }
+
+  // Returns nullptr if there is no such member.
+  const toml::node* Member(const toml::table& table, std::string_view key) {
+    auto node = GoMember(table, key);
+    if (node) return *node;
+    if (status_) status_ = std::move(node).error();
+    return nullptr;
+  }
+
+  const toml::table* Table(const toml::table& table, std::string_view key) {
+    const toml::node* node = Member(table, key);
+    if (node == nullptr) return nullptr;
+    if (!node->is_table()) Reject(*node, std::string(key) + " is no table");
+    return node->as_table();
+  }
+
+  std::string Text(const toml::table& table, std::string_view key) {
+    const toml::node* node = Member(table, key);
+    if (node == nullptr) return "";
+    const auto* text = node->as_string();
+    if (text != nullptr && text->get().size() <= kLongestGoText) return TextOf(*text);
+    Reject(*node, std::string(key) + (text == nullptr ? " is no string" : " is too long"));
+    return "";
+  }
+
+  // Sets `value`, which stays as it is if the key is missing.
+  void Bool(const toml::table& table, std::string_view key, bool& value) {
+    const toml::node* node = Member(table, key);
+    if (node == nullptr) return;
+    if (!node->is_boolean()) return Reject(*node, std::string(key) + " is neither true nor false");
+    value = node->as_boolean()->get();
+  }
+
+  // Returns nullopt if the key is missing, which is not the same as an empty list. A list of more than `most`
+  // is a mistake.
+  std::optional<std::vector<std::string>> Texts(const toml::table& table, std::string_view key,
+                                                std::size_t most) {
+    const toml::node* node = Member(table, key);
+    if (node == nullptr) return std::nullopt;
+    std::vector<std::string> texts;
+    const toml::array* array = node->as_array();
+    if (array == nullptr || array->size() > most) {
+      Reject(*node, std::string(key) + (array == nullptr ? " is no list" : " is too long a list"));
+      return texts;
+    }
+    for (const toml::node& item : *array) {
+      const auto* text = item.as_string();
+      if (text == nullptr || text->get().size() > kLongestGoText) {
+        Reject(item, std::string(key) + " holds something that is no short string");
+      } else {
+        texts.push_back(TextOf(*text));
+      }
+    }
+    return texts;
+  }
+
+ private:
+  base::Status status_;
+};
 
 // The library's DomainRegexp, which knows neither addresses of IPv6 nor "_".
 bool IsDomain(std::string_view text) {

@@ -71,6 +71,18 @@ base::Error TomlError(const toml::node& node, std::string_view what) {
   return base::InvalidArgument("line " + std::to_string(node.source().begin.line) + ": " + std::string(what));
 }
 
+base::Result<const toml::node*> GoMember(const toml::table& table, std::string_view key) {
+  const toml::node* found = nullptr;
+  for (const auto& [name, value] : table) {
+    // Go matches keys in any case. With two spellings, it depends on the library which one counts.
+    if (!base::EqualsIgnoreCase(name.str(), key)) continue;
+    if (found != nullptr)
+      return TomlError(value, std::string(key) + " is there twice, in different spellings");
+    found = &value;
+  }
+  return found;
+}
+
 std::string TextOf(const toml::value<std::string>& value) {
   return FromAsciiToml(value.get());
 }

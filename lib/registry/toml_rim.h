@@ -1,5 +1,5 @@
 // Includes toml++ with the settings that this project, and its release in Debian, need. No other file
-// includes it, and only .cc files include this header (hosts_toml.cc, containerd_config.cc, and go_toml.h for
+// includes it, and only .cc files include this header (hosts_toml.cc, containerd_config.cc and
 // registries_conf.cc).
 #pragma once
 
@@ -40,6 +40,10 @@ class Toml {
 
 // "line 3: ca is no string", of what stands there.
 base::Error TomlError(const toml::node& node, std::string_view what);
+
+// Returns the member whose key is `key` in any case, as programs in Go take keys; nullptr if there is none.
+// Two of them are an error: InvalidArgument, with the line and never a value.
+base::Result<const toml::node*> GoMember(const toml::table& table, std::string_view key);
 
 // The text of a TOML string.
 std::string TextOf(const toml::value<std::string>& value);
