@@ -250,7 +250,7 @@ std::optional<Lookup> Keyring::Collect(const Question& question) {
   Layer plugins;
   // A18, A19: up to 1.32, docker configuration and plugins are one keyring, so that the longer key wins over
   // the source. From 1.33 on, each source has its own, and the docker configuration comes first.
-  Layer& provider_layer = SeparatesKeyrings(options_.kubelet_version) ? plugins : node;
+  Layer& provider_layer = options_.kubelet_version >= kFirstWithSeparateKeyrings ? plugins : node;
   for (const std::shared_ptr<CachingProvider>& provider : sources->providers) {
     AnswerCache::Answer answer;
     std::optional<ProviderReport> report = Ask(*provider, question, answer);
@@ -510,7 +510,7 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
                                  : std::make_shared<CachingProvider>(std::move(provider), MakePluginContext(),
                                                                      clock_, options_.run_plugin));
   }
-  if (!SeparatesKeyrings(options_.kubelet_version)) {
+  if (options_.kubelet_version < kFirstWithSeparateKeyrings) {
     std::sort(now.providers.begin(), now.providers.end(), ByName);
   }
 }

@@ -154,7 +154,7 @@ base::Secret EncodeRequest(const PluginRequest& request) {
 
 base::Result<PluginResponse> DecodeResponse(std::string_view text, std::string_view api_version,
                                             image::KubeletVersion version) {
-  bool strict = DecodesStrictly(version);
+  bool strict = version >= kFirstStrict;
   doc::Problems problems("response");
   std::optional<doc::Node> tree =
       doc::ParseJson(text, problems, strict ? doc::JsonRules::kGoStrict : doc::JsonRules::kGo);

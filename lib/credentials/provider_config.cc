@@ -97,10 +97,10 @@ std::vector<std::pair<std::string, std::string>> DecodeEnv(doc::ObjectReader& ob
 std::optional<TokenAttributes> DecodeToken(doc::ObjectReader& object, ObjectVersion object_version,
                                            image::KubeletVersion version, const std::string& api_version) {
   // A3. A field that is not taken here is left to Finish(), which reports it as unknown.
-  if (object_version != ObjectVersion::kV1 || !KnowsTokenAttributes(version)) return std::nullopt;
+  if (object_version != ObjectVersion::kV1 || version < kFirstWithTokenAttributes) return std::nullopt;
   std::optional<doc::Reader> found = object.Find("tokenAttributes");
   if (!found) return std::nullopt;
-  if (!AllowsTokenAttributes(version)) {
+  if (version < kFirstWithTokenGateOn) {
     found->Fail("needs the feature gate KubeletServiceAccountTokenForCredentialProviders, which is off in " +
                 version.ToString());
     return std::nullopt;
@@ -116,7 +116,7 @@ Provider DecodeProvider(const doc::Reader& reader, ObjectVersion object_version,
   Provider out;
   doc::ObjectReader object(reader);
   doc::UnknownKeys unknown =
-      DecodesStrictly(version) ? doc::UnknownKeys::kProblem : doc::UnknownKeys::kIgnored;
+      version >= kFirstStrict ? doc::UnknownKeys::kProblem : doc::UnknownKeys::kIgnored;
   // All fields are decoded although one may be wrong, so that all mistakes are reported at once.
   out.name = DecodeName(object);
   out.match_images = DecodeMatchImages(object);
@@ -217,7 +217,7 @@ void CheckExecutables(const std::vector<Provider>& providers, const std::string&
 std::vector<Provider> DecodeProviderConfig(std::string_view text, image::KubeletVersion version,
                                            doc::Problems& problems) {
   std::vector<Provider> providers;
-  const bool strict = DecodesStrictly(version);
+  const bool strict = version >= kFirstStrict;
   const auto found = doc::ReadKubernetesObject(
       text, problems, strict ? doc::RepeatedKeys::kProblem : doc::RepeatedKeys::kLastCounts);
   if (!found) return providers;
@@ -243,7 +243,7 @@ base::Result<std::vector<std::string>> ProviderConfigFiles(const std::string& pa
   base::Result<base::FileKind> kind = base::KindOf(path);
   if (!kind) return std::move(kind).error();
   if (*kind != base::FileKind::kDirectory) return std::vector<std::string>{path};
-  if (!ReadsConfigDirectories(version)) {
+  if (version < kFirstWithConfigDirectories) {
     return base::InvalidArgument(path + " is a directory, which kubelet " + version.ToString() +
                                  " does not read");
   }

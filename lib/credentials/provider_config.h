@@ -16,29 +16,15 @@
 
 namespace prefetch::credentials {
 
-// The differences between kubelet's versions in finding credentials (A2, A3, A12, A18, A19).
-
-// Unknown and duplicate fields are errors.
-inline bool DecodesStrictly(image::KubeletVersion version) {
-  return version >= image::KubeletVersion{1, 32};
-}
-// The configuration may be a directory.
-inline bool ReadsConfigDirectories(image::KubeletVersion version) {
-  return version >= image::KubeletVersion{1, 34};
-}
-// The field tokenAttributes exists.
-inline bool KnowsTokenAttributes(image::KubeletVersion version) {
-  return version >= image::KubeletVersion{1, 33};
-}
-// Returns true if the feature gate for tokenAttributes is on by default.
-inline bool AllowsTokenAttributes(image::KubeletVersion version) {
-  return version >= image::KubeletVersion{1, 34};
-}
+// The first releases with a rule of kubelet for finding credentials (A2, A3, A12, A18, A19).
+inline constexpr image::KubeletVersion kFirstStrict{1, 32};  // unknown and duplicate fields are errors
+inline constexpr image::KubeletVersion kFirstWithTokenAttributes{1, 33};  // the field exists
 // Node docker config and plugins are keyrings of their own, one after the other; before, they were one, in
 // which plugins stand in the order of their names.
-inline bool SeparatesKeyrings(image::KubeletVersion version) {
-  return version >= image::KubeletVersion{1, 33};
-}
+inline constexpr image::KubeletVersion kFirstWithSeparateKeyrings{1, 33};
+inline constexpr image::KubeletVersion kFirstWithConfigDirectories{1, 34};  // it may be a directory
+// The feature gate for tokenAttributes is on by default.
+inline constexpr image::KubeletVersion kFirstWithTokenGateOn{1, 34};
 // The cache key of a Global answer.
 inline std::string_view GlobalCacheKey(image::KubeletVersion version) {
   return version >= image::KubeletVersion{1, 34} ? "<global>" : "global";

@@ -216,35 +216,26 @@ std::vector<std::string> PathContradictions(const KubeletDeclarations& declared,
   return sentences;
 }
 
-// The sources of NodeFacts, in its order.
-class Sources {
- public:
-  void Add(std::string fact, std::string source) { list_.emplace_back(std::move(fact), std::move(source)); }
-
-  void AddSettings(const std::optional<KubeletConfig>& config, const CommandLine& flags,
-                   const SettingsFacts& settings, bool gate_is_reported) {
-    if (config) {
-      Add("verification", SourceOrDefault(config->policy.from));
-      Add("allowlist", SourceOrDefault(config->allowlist.from));
-    } else {
-      if (settings.policy) Add("verification", kDeclaredSource);
-      if (!settings.allowlist.empty()) Add("allowlist", kDeclaredSource);
-    }
-    if (gate_is_reported) {
-      Add("gate", kMetricsSource);
-    } else if (flags.gates != FeatureGates{}) {
-      Add("gate", kCommandLineSource);
-    } else if (config) {
-      Add("gate", SourceOrDefault(config->gates.from));
-    }
-    if (config) Add("imageGC", GcSource(*config, flags));
+// Adds the sources of settings, in the order of NodeFacts.
+void AddSettingsSources(const std::optional<KubeletConfig>& config, const CommandLine& flags,
+                        bool gate_is_reported, NodeFacts& facts) {
+  auto& sources = facts.sources;
+  if (config) {
+    sources.emplace_back("verification", SourceOrDefault(config->policy.from));
+    sources.emplace_back("allowlist", SourceOrDefault(config->allowlist.from));
+  } else {
+    if (facts.settings.policy) sources.emplace_back("verification", kDeclaredSource);
+    if (!facts.settings.allowlist.empty()) sources.emplace_back("allowlist", kDeclaredSource);
   }
-
-  std::vector<std::pair<std::string, std::string>> Take() { return std::move(list_); }
-
- private:
-  std::vector<std::pair<std::string, std::string>> list_;
-};
+  if (gate_is_reported) {
+    sources.emplace_back("gate", kMetricsSource);
+  } else if (flags.gates != FeatureGates{}) {
+    sources.emplace_back("gate", kCommandLineSource);
+  } else if (config) {
+    sources.emplace_back("gate", SourceOrDefault(config->gates.from));
+  }
+  if (config) sources.emplace_back("imageGC", GcSource(*config, flags));
+}
 
 // The settings of the running kubelet, as far as any source has them.
 struct InForce {
@@ -291,26 +282,25 @@ NodeFacts MakeNodeFacts(const KubeletDeclarations& declared, const ConfigReading
   std::vector<std::string> refusals = Refusals(config, flags, facts.settings);
   Append(facts.problems, refusals);
 
-  Sources sources;
-  if (declared.version) sources.Add("version", kDeclaredSource);
+  if (declared.version) facts.sources.emplace_back("version", kDeclaredSource);
   if (refusals.empty()) {
     if (config) facts.gc = GcRulesOf(*config, flags);
     if (config) {
       Append(facts.contradictions, SettingsContradictions(declared, *config, flags, facts.settings));
     }
     if (written) Append(facts.contradictions, PendingChanges(facts.settings, *written, FileOf(reading)));
-    sources.AddSettings(config, flags, facts.settings, gate_is_reported);
+    AddSettingsSources(config, flags, gate_is_reported, facts);
   } else {
     // Settings with which no kubelet starts are not those of the kubelet that runs: nothing is known but the
     // version.
     facts.settings = {.version = declared.version, .rules = declared.rules};
   }
   if (command_line) Append(facts.contradictions, PathContradictions(declared, *command_line, host_root));
-  sources.Add("root", !declared.root.empty() ? kDeclaredSource
-                      : root_flag.empty()    ? kDefaultSource
-                                             : kCommandLineSource);
-  if (reading.state != ConfigReading::State::kNone) sources.Add("configFile", OriginName(reading.origin));
-  facts.sources = sources.Take();
+  facts.sources.emplace_back("root", !declared.root.empty() ? kDeclaredSource
+                                     : root_flag.empty()    ? kDefaultSource
+                                                            : kCommandLineSource);
+  if (reading.state != ConfigReading::State::kNone)
+    facts.sources.emplace_back("configFile", OriginName(reading.origin));
   return facts;
 }
 

@@ -202,46 +202,38 @@ namespace {
 constexpr std::size_t kMaxEntries = 1000;
 constexpr std::size_t kMaxDepth = 16;
 
-// One walk. The depth limit bounds the recursion.
-class Walk {
- public:
-  base::Status Visit(const std::string& path, std::size_t depth) {
-    struct stat info {};
-    if (++entries_ > kMaxEntries || depth > kMaxDepth) {
-      return base::ResourceExhausted("more than " + std::to_string(kMaxEntries) + " entries or " +
-                                     std::to_string(kMaxDepth) + " levels");
-    }
-    // lstat, so that a link to a directory is not followed, as with kubelet. A loop is impossible then.
-    if (::lstat(path.c_str(), &info) != 0) return base::FromErrno(errno, "stat " + path);
-    if (S_ISDIR(info.st_mode)) return VisitDirectory(path, depth);
-    if (!path.ends_with(".conf")) return {};
-    found_.push_back({path, base::StampOf(path)});
+// Adds the drop-ins at `path` and below. `entries` counts all that was seen; the depth limit bounds the
+// recursion.
+base::Status AddDropIns(const std::string& path, std::size_t depth, std::size_t& entries,
+                        std::vector<DropIn>& found) {
+  struct stat info {};
+  if (++entries > kMaxEntries || depth > kMaxDepth) {
+    return base::ResourceExhausted("more than " + std::to_string(kMaxEntries) + " entries or " +
+                                   std::to_string(kMaxDepth) + " levels");
+  }
+  // lstat, so that a link to a directory is not followed, as with kubelet. A loop is impossible then.
+  if (::lstat(path.c_str(), &info) != 0) return base::FromErrno(errno, "stat " + path);
+  if (!S_ISDIR(info.st_mode)) {
+    if (path.ends_with(".conf")) found.push_back({path, base::StampOf(path)});
     return {};
   }
-
-  std::vector<DropIn> Take() { return std::move(found_); }
-
- private:
-  base::Status VisitDirectory(const std::string& path, std::size_t depth) {
-    // ListDirectory sorts by name, which is kubelet's order (K48).
-    auto names = base::ListDirectory(path, kMaxEntries);
-    if (!names) return std::move(names).error();
-    for (const std::string& name : *names) {
-      if (base::Status visited = Visit(base::JoinPath(path, name), depth + 1); !visited) return visited;
-    }
-    return {};
+  // ListDirectory sorts by name, which is kubelet's order (K48).
+  auto names = base::ListDirectory(path, kMaxEntries);
+  if (!names) return std::move(names).error();
+  for (const std::string& name : *names) {
+    base::Status added = AddDropIns(base::JoinPath(path, name), depth + 1, entries, found);
+    if (!added) return added;
   }
-
-  std::size_t entries_ = 0;
-  std::vector<DropIn> found_;
-};
+  return {};
+}
 
 }  // namespace
 
 base::Result<std::vector<DropIn>> ListDropIns(const std::string& folder) {
-  Walk walk;
-  if (base::Status visited = walk.Visit(folder, 0); !visited) return std::move(visited).error();
-  return walk.Take();
+  std::vector<DropIn> found;
+  std::size_t entries = 0;
+  if (base::Status added = AddDropIns(folder, 0, entries, found); !added) return std::move(added).error();
+  return found;
 }
 
 std::string StartFileOf(const std::string& runtime_socket) {

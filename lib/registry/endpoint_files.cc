@@ -177,61 +177,38 @@ std::string ShortNameProblem(const RegistriesConf& conf, const image::Reference&
   return "registries.conf has this short name searched for at " + search[0];
 }
 
-class EndpointList {
- public:
-  EndpointList(const RegistriesConf& conf, const image::Reference& reference)
-      : conf_(conf), reference_(reference) {}
-
-  PullEndpoints ForEntry(const ConfRegistry& entry) {
-    found_.prefix = entry.prefix;
-    for (const ConfEndpoint& mirror : entry.mirrors) {
-      if (MayAnswer(entry, mirror, reference_.has_digest())) Add(mirror, true);
-    }
-    Add(entry.own, false);
-    // If one place is unknown, the order of the others means nothing.
-    if (!found_.only_by_pull_reason.empty()) found_.endpoints.clear();
-    return std::move(found_);
-  }
-
-  PullEndpoints ForUnlisted() {
-    found_.endpoints.push_back({.as = reference_});
-    return std::move(found_);
-  }
-
- private:
-  void Add(const ConfEndpoint& endpoint, bool mirror) {
-    auto renamed = Renamed(reference_, found_.prefix, endpoint.location);
-    if (!renamed) {
-      found_.only_by_pull_reason = "The location " + endpoint.location +
-                                   " in registries.conf makes no image's name of " + reference_.Repository() +
-                                   std::string(kOnlyPullTells) + ".";
-      return;
-    }
-    // The name at that place decides whether it is blocked.
-    const ConfRegistry* judge = EntryFor(conf_, renamed->Repository());
-    bool same_domain = renamed->domain() == reference_.domain();
-    found_.endpoints.push_back({.as = std::move(*renamed),
-                                .insecure = endpoint.insecure,
-                                .mirror = mirror,
-                                .same_domain = same_domain,
-                                .blocked_by = judge != nullptr && judge->blocked ? judge->prefix : ""});
-  }
-
-  const RegistriesConf& conf_;
-  const image::Reference& reference_;
-  PullEndpoints found_;
-};
-
 }  // namespace
 
 PullEndpoints PullEndpointsFor(const RegistriesConf& conf, const image::Reference& reference) {
-  std::string why_not = ShortNameProblem(conf, reference);
-  if (!why_not.empty()) {
-    return {.only_by_pull_reason = why_not + std::string(kOnlyPullTells) + "."};
-  }
-  EndpointList list(conf, reference);
+  const std::string why_not = ShortNameProblem(conf, reference);
+  if (!why_not.empty()) return {.only_by_pull_reason = why_not + std::string(kOnlyPullTells) + "."};
   const ConfRegistry* entry = EntryFor(conf, reference.Repository());
-  return entry != nullptr ? list.ForEntry(*entry) : list.ForUnlisted();
+  if (entry == nullptr) return {.endpoints = {{.as = reference}}};
+  PullEndpoints found{.prefix = entry->prefix};
+  const auto add = [&](const ConfEndpoint& endpoint, bool mirror) {
+    auto renamed = Renamed(reference, entry->prefix, endpoint.location);
+    if (!renamed) {
+      found.only_by_pull_reason = "The location " + endpoint.location +
+                                  " in registries.conf makes no image's name of " + reference.Repository() +
+                                  std::string(kOnlyPullTells) + ".";
+      return;
+    }
+    // The name at that place decides whether it is blocked.
+    const ConfRegistry* judge = EntryFor(conf, renamed->Repository());
+    const bool same_domain = renamed->domain() == reference.domain();
+    found.endpoints.push_back({.as = std::move(*renamed),
+                               .insecure = endpoint.insecure,
+                               .mirror = mirror,
+                               .same_domain = same_domain,
+                               .blocked_by = judge != nullptr && judge->blocked ? judge->prefix : ""});
+  };
+  for (const ConfEndpoint& mirror : entry->mirrors) {
+    if (MayAnswer(*entry, mirror, reference.has_digest())) add(mirror, true);
+  }
+  add(entry->own, false);
+  // If one place is unknown, the order of the others means nothing.
+  if (!found.only_by_pull_reason.empty()) found.endpoints.clear();
+  return found;
 }
 
 }  // namespace prefetch::registry

@@ -502,11 +502,11 @@ TEST(VersionRules, WhatChangedWhen) {
         Row{37, true, true, true, true, true, "<global>"},
         Row{38, true, true, true, true, true, "<global>"}}) {
     image::KubeletVersion version{1, row.minor};
-    EXPECT_EQ(DecodesStrictly(version), row.strict) << row.minor;
-    EXPECT_EQ(ReadsConfigDirectories(version), row.directories) << row.minor;
-    EXPECT_EQ(KnowsTokenAttributes(version), row.knows_token) << row.minor;
-    EXPECT_EQ(AllowsTokenAttributes(version), row.allows_token) << row.minor;
-    EXPECT_EQ(SeparatesKeyrings(version), row.separate) << row.minor;
+    EXPECT_EQ(version >= kFirstStrict, row.strict) << row.minor;
+    EXPECT_EQ(version >= kFirstWithConfigDirectories, row.directories) << row.minor;
+    EXPECT_EQ(version >= kFirstWithTokenAttributes, row.knows_token) << row.minor;
+    EXPECT_EQ(version >= kFirstWithTokenGateOn, row.allows_token) << row.minor;
+    EXPECT_EQ(version >= kFirstWithSeparateKeyrings, row.separate) << row.minor;
     EXPECT_EQ(GlobalCacheKey(version), row.global) << row.minor;
   }
 }
