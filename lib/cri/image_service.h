@@ -93,7 +93,7 @@ class ImageService {
   // ImageStatus of each of `names`, by index; many at a time, where the runtime is far enough away to make
   // that worth it. The first failure is the answer of all.
   virtual CallResult<std::vector<std::optional<ImageDetails>>> ImageStatuses(
-      const base::Call& call, const std::vector<std::string>& names);
+      const base::Call& call, const std::vector<std::string>& names) = 0;
   // Returns image_ref, which may only be used as an opaque string (C4).
   virtual CallResult<std::string> PullImage(const base::Call& call, const PullRequest& request) = 0;
   virtual CallResult<std::vector<ImageFilesystem>> ImageFsInfo(const base::Call& call) = 0;

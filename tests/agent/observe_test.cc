@@ -14,6 +14,7 @@
 #include "agent/runtime_view.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
+#include "fakes/serial_image_service.h"
 #include "rows.h"
 #include "temp_dir.h"
 
@@ -27,7 +28,7 @@ using tests::FakeImageService;
 using tests::Persona;
 
 // A runtime that lists what it is told to.
-class Listing final : public cri::ImageService {
+class Listing final : public tests::SerialImageService {
  public:
   std::vector<LocalImage> images;
   std::uint64_t generation = 0;

@@ -25,11 +25,11 @@
 
 #include "base/mutex.h"
 #include "cri/content_service.h"
-#include "cri/image_service.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image.h"
 #include "fakes/fake_store.h"
 #include "fakes/persona.h"
+#include "fakes/serial_image_service.h"
 
 namespace prefetch::tests {
 
@@ -60,7 +60,7 @@ struct FakeCounters {
 };
 
 // Any thread may call anything. The clock outlives it and must not move any more once it is gone.
-class FakeImageService : public cri::ImageService, public cri::ContentService {
+class FakeImageService : public SerialImageService, public cri::ContentService {
  public:
   FakeImageService(FakeClock& clock, Persona persona);
   ~FakeImageService() override;

@@ -6,6 +6,7 @@
 
 #include "agent/observe.h"
 #include "base/text.h"
+#include "fakes/serial_image_service.h"
 #include "fuzz/target.h"
 
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using namespace prefetch;
 
 // Lines of the input, one after the other, as fields of messages that were decoded already.
-class Hostile final : public cri::ImageService, public cri::ContentService {
+class Hostile final : public tests::SerialImageService, public cri::ContentService {
  public:
   explicit Hostile(std::string_view text) : lines_(base::Split(text, '\n')) {}
 
