@@ -6,6 +6,7 @@
 #include <nettle/ecc-curve.h>
 #include <nettle/ecc.h>
 #include <nettle/ecdsa.h>
+#include <nettle/nettle-meta.h>
 #include <nettle/rsa.h>
 #include <nettle/sha2.h>
 
@@ -19,6 +20,14 @@
 
 namespace prefetch::kube {
 
+// An algorithm that the API server uses, and the keys that it is used with (RFC 7518, 3.3 and 3.4).
+struct KeyAlgorithm {
+  std::string_view type, curve;  // "kty" and "crv" of the key
+  std::string_view name;         // the token's own "alg" must agree: it may not choose how it is verified
+  const ecc_curve* (*ecc)();     // nullptr: RSASSA-PKCS1-v1_5
+  const nettle_hash* hash;
+};
+
 namespace {
 
 constexpr doc::Limits kKeyLimits{.bytes = 256 * 1024, .depth = 8, .nodes = 5'000};
@@ -26,44 +35,29 @@ constexpr doc::Limits kHeaderLimits{.bytes = 4 * 1024, .depth = 4, .nodes = 50};
 // Every key without an id is tried for each token, so their number bounds the work.
 constexpr std::size_t kMostKeys = 32;
 
-PublicKey::Kind KindOf(const std::string& type, const std::string& curve) {
-  if (type == "RSA") return PublicKey::Kind::kRsa;
-  if (type != "EC") return PublicKey::Kind::kOther;
-  if (curve == "P-256") return PublicKey::Kind::kP256;
-  if (curve == "P-384") return PublicKey::Kind::kP384;
-  return curve == "P-521" ? PublicKey::Kind::kP521 : PublicKey::Kind::kOther;
-}
+constexpr std::array kAlgorithms = std::to_array<KeyAlgorithm>({
+    {"RSA", "", "RS256", nullptr, &nettle_sha256},
+    {"EC", "P-256", "ES256", nettle_get_secp_256r1, &nettle_sha256},
+    {"EC", "P-384", "ES384", nettle_get_secp_384r1, &nettle_sha384},
+    {"EC", "P-521", "ES512", nettle_get_secp_521r1, &nettle_sha512},
+});
 
 PublicKey ReadKey(const doc::Node& item) {
-  PublicKey key{.id = doc::TextAt(item, {"kid"}),
-                .kind = KindOf(doc::TextAt(item, {"kty"}), doc::TextAt(item, {"crv"}))};
-  const bool rsa = key.kind == PublicKey::Kind::kRsa;
+  PublicKey key{.id = doc::TextAt(item, {"kid"})};
+  const std::string type = doc::TextAt(item, {"kty"}), curve = doc::TextAt(item, {"crv"});
+  const auto known = std::find_if(kAlgorithms.begin(), kAlgorithms.end(), [&](const KeyAlgorithm& one) {
+    return one.type == type && (one.ecc == nullptr || one.curve == curve);
+  });
+  if (known == kAlgorithms.end()) return key;
+  const bool rsa = known->ecc == nullptr;
   auto first = base::Base64UrlDecode(doc::TextAt(item, {rsa ? "n" : "x"}));
   auto second = base::Base64UrlDecode(doc::TextAt(item, {rsa ? "e" : "y"}));
   // A key that cannot be read stays in the list: a token of it must not be called forged.
-  if (!first || !second || first->empty() || second->empty()) key.kind = PublicKey::Kind::kOther;
-  if (key.kind == PublicKey::Kind::kOther) return key;
+  if (!first || !second || first->empty() || second->empty()) return key;
+  key.algorithm = &*known;
   key.first = *std::move(first);
   key.second = *std::move(second);
   return key;
-}
-
-// Returns the algorithm that the API server uses with such a key. The token's own "alg" must agree: it may
-// not choose the way in which it is verified.
-std::string_view AlgorithmOf(PublicKey::Kind kind) {
-  switch (kind) {
-    case PublicKey::Kind::kRsa:
-      return "RS256";
-    case PublicKey::Kind::kP256:
-      return "ES256";
-    case PublicKey::Kind::kP384:
-      return "ES384";
-    case PublicKey::Kind::kP521:
-      return "ES512";
-    case PublicKey::Kind::kOther:
-      return "";
-  }
-  return "";
 }
 
 // Shorter keys are broken. Longer ones cost too much for a check that strangers can cause.
@@ -113,35 +107,20 @@ bool VerifiesRsa(const PublicKey& key, std::string_view message, std::string_vie
   return verified;
 }
 
-// Writes the hash that belongs to the curve, and returns its size (RFC 7518 section 3.4).
-std::size_t Digest(PublicKey::Kind kind, std::string_view message, std::array<std::uint8_t, 64>& digest) {
-  if (kind == PublicKey::Kind::kP256) {
-    sha256_ctx hash;
-    sha256_init(&hash);
-    sha256_update(&hash, message.size(), Bytes(message));
-    sha256_digest(&hash, SHA256_DIGEST_SIZE, digest.data());
-    return SHA256_DIGEST_SIZE;
-  }
-  sha512_ctx hash;
-  const bool p384 = kind == PublicKey::Kind::kP384;
-  // SHA-384 is SHA-512 with another beginning and a shorter end, so both share the context.
-  p384 ? sha384_init(&hash) : sha512_init(&hash);
-  sha512_update(&hash, message.size(), Bytes(message));
-  if (p384) {
-    sha384_digest(&hash, SHA384_DIGEST_SIZE, digest.data());
-    return SHA384_DIGEST_SIZE;
-  }
-  sha512_digest(&hash, SHA512_DIGEST_SIZE, digest.data());
-  return SHA512_DIGEST_SIZE;
+std::vector<std::uint8_t> Digest(const nettle_hash& hash, std::string_view message) {
+  std::vector<std::uint8_t> context(hash.context_size), digest(hash.digest_size);
+  hash.init(context.data());
+  hash.update(context.data(), message.size(), Bytes(message));
+  hash.digest(context.data(), digest.size(), digest.data());
+  return digest;
 }
 
-bool VerifiesEcdsa(const ecc_curve* curve, const PublicKey& key, std::string_view message,
-                   std::string_view signature) {
+bool VerifiesEcdsa(const PublicKey& key, std::string_view message, std::string_view signature) {
+  const ecc_curve* curve = key.algorithm->ecc();
   // r and s, each as long as the curve's order.
   const std::size_t half = (ecc_bit_size(curve) + 7) / 8;
   if (signature.size() != half * 2) return false;
-  std::array<std::uint8_t, 64> digest{};
-  const std::size_t size = Digest(key.kind, message, digest);
+  const std::vector<std::uint8_t> digest = Digest(*key.algorithm->hash, message);
   ecc_point point;
   ecc_point_init(&point, curve);
   Number x(key.first), y(key.second);
@@ -152,29 +131,17 @@ bool VerifiesEcdsa(const ecc_curve* curve, const PublicKey& key, std::string_vie
     dsa_signature_init(&pair);
     nettle_mpz_set_str_256_u(pair.r, half, Bytes(signature));
     nettle_mpz_set_str_256_u(pair.s, half, Bytes(signature.substr(half)));
-    verified = ecdsa_verify(&point, size, digest.data(), &pair) == 1;
+    verified = ecdsa_verify(&point, digest.size(), digest.data(), &pair) == 1;
     dsa_signature_clear(&pair);
   }
   ecc_point_clear(&point);
   return verified;
 }
 
-// Verifies a signature, by nettle: RSASSA-PKCS1-v1_5 with SHA-256, or ECDSA with the curve's own hash (RFC
-// 7518, 3.3 and 3.4). Returns false for an invalid key, too.
+// Returns false for an invalid key, too.
 bool Verifies(const PublicKey& key, std::string_view message, std::string_view signature) {
-  switch (key.kind) {
-    case PublicKey::Kind::kRsa:
-      return VerifiesRsa(key, message, signature);
-    case PublicKey::Kind::kP256:
-      return VerifiesEcdsa(nettle_get_secp_256r1(), key, message, signature);
-    case PublicKey::Kind::kP384:
-      return VerifiesEcdsa(nettle_get_secp_384r1(), key, message, signature);
-    case PublicKey::Kind::kP521:
-      return VerifiesEcdsa(nettle_get_secp_521r1(), key, message, signature);
-    case PublicKey::Kind::kOther:
-      return false;
-  }
-  return false;
+  return key.algorithm->ecc == nullptr ? VerifiesRsa(key, message, signature)
+                                       : VerifiesEcdsa(key, message, signature);
 }
 
 }  // namespace
@@ -211,9 +178,9 @@ Signature TokenKeys::Verify(std::string_view token) const {
   for (const PublicKey& key : keys_) {
     if (!id.empty() && !key.id.empty() && key.id != id) continue;
     named = true;
-    if (key.kind == PublicKey::Kind::kOther) {
+    if (key.algorithm == nullptr) {
       verifiable = false;
-    } else if (algorithm == AlgorithmOf(key.kind) && Verifies(key, message, *signature)) {
+    } else if (algorithm == key.algorithm->name && Verifies(key, message, *signature)) {
       return Signature::kGenuine;
     }
   }

@@ -13,14 +13,12 @@
 
 namespace prefetch::kube {
 
+struct KeyAlgorithm;
+
 struct PublicKey {
-  enum class Kind { kRsa, kP256, kP384, kP521, kOther };
-
-  std::string id;  // "kid"
-  Kind kind = Kind::kOther;
-  std::string first, second;  // big-endian: modulus and exponent, or x and y
-
-  friend bool operator==(const PublicKey&, const PublicKey&) = default;
+  std::string id;                           // "kid"
+  const KeyAlgorithm* algorithm = nullptr;  // nullptr: one that we do not verify
+  std::string first, second;                // big-endian: modulus and exponent, or x and y
 };
 
 enum class Signature {
@@ -38,8 +36,6 @@ class TokenKeys {
   // Judges a JSON Web Token (RFC 7515, compact form) as k8s.io/kubernetes pkg/serviceaccount/jwt.go verifies
   // it. Pure; takes at most some hundred microseconds.
   Signature Verify(std::string_view token) const;
-
-  const std::vector<PublicKey>& keys() const { return keys_; }
 
  private:
   std::vector<PublicKey> keys_;
