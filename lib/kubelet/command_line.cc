@@ -29,9 +29,17 @@ std::optional<bool> ParseBool(std::string_view text) {
   return std::nullopt;
 }
 
-// Reads "A=true,B=false". Returns false if kubelet would not accept it. Gates that are not known here are
-// checked, too: kubelet does not start if one of them has no boolean value.
-bool ReadGates(std::string_view text, FeatureGates& gates) {
+// Each of these sets a member from a flag's value. Returns false if kubelet would not accept it.
+
+template <auto kMember>
+bool SetText(std::string_view text, CommandLine& line) {
+  line.*kMember = text;
+  return true;
+}
+
+// "A=true,B=false". Gates that are not known here are checked, too: kubelet does not start if one of them has
+// no boolean value.
+bool SetGates(std::string_view text, CommandLine& line) {
   for (std::string_view pair : base::Split(text, ',')) {
     if (pair.empty()) continue;
     std::size_t equals = pair.find('=');
@@ -39,68 +47,48 @@ bool ReadGates(std::string_view text, FeatureGates& gates) {
     std::string_view name = base::TrimSpace(pair.substr(0, equals));
     std::optional<bool> value = ParseBool(base::TrimSpace(pair.substr(equals + 1)));
     if (!value) return false;
-    if (name == "KubeletEnsureSecretPulledImages") gates.ensure_secret_pulled_images = value;
-    if (name == "AllAlpha") gates.all_alpha = value;
-    if (name == "AllBeta") gates.all_beta = value;
+    if (name == "KubeletEnsureSecretPulledImages") line.gates.ensure_secret_pulled_images = value;
+    if (name == "AllAlpha") line.gates.all_alpha = value;
+    if (name == "AllBeta") line.gates.all_beta = value;
   }
   return true;
 }
 
-bool ReadPercent(std::string_view text, std::optional<int>& percent) {
+template <auto kMember>
+bool SetPercent(std::string_view text, CommandLine& line) {
   int value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > 100) return false;
-  percent = value;
+  line.*kMember = value;
   return true;
 }
 
-bool ReadAge(std::string_view text, std::optional<std::chrono::nanoseconds>& age) {
+bool SetMinimumAge(std::string_view text, CommandLine& line) {
   std::optional<std::chrono::nanoseconds> value = doc::ParseDuration(text);
   if (!value || *value < std::chrono::nanoseconds(0)) return false;
-  age = value;
+  line.gc_minimum_age = value;
   return true;
 }
 
 // Only flags that decide about images are read. kubelet has hundreds, and a new one must not become a mistake
 // here.
-constexpr std::array<std::pair<std::string_view, std::string CommandLine::*>, 7> kTexts = {{
-    {"root-dir", &CommandLine::root_dir},
-    {"config", &CommandLine::config},
-    {"config-dir", &CommandLine::config_dir},
-    {"image-credential-provider-config", &CommandLine::image_credential_provider_config},
-    {"image-credential-provider-bin-dir", &CommandLine::image_credential_provider_bin_dir},
-    {"container-runtime-endpoint", &CommandLine::container_runtime_endpoint},
-    {"image-service-endpoint", &CommandLine::image_service_endpoint},
-}};
-
-using ReadFlag = bool (*)(std::string_view, CommandLine&);
-
-constexpr std::array<std::pair<std::string_view, ReadFlag>, 4> kValues = {{
-    {"feature-gates", [](std::string_view text, CommandLine& line) { return ReadGates(text, line.gates); }},
-    {"image-gc-high-threshold",
-     [](std::string_view text, CommandLine& line) { return ReadPercent(text, line.gc_high_percent); }},
-    {"image-gc-low-threshold",
-     [](std::string_view text, CommandLine& line) { return ReadPercent(text, line.gc_low_percent); }},
-    {"minimum-image-ttl-duration",
-     [](std::string_view text, CommandLine& line) { return ReadAge(text, line.gc_minimum_age); }},
-}};
-
-bool IsKnown(std::string_view name) {
-  auto named = [&](const auto& flag) { return flag.first == name; };
-  return std::any_of(kTexts.begin(), kTexts.end(), named) ||
-         std::any_of(kValues.begin(), kValues.end(), named);
-}
-
-void Apply(std::string_view name, std::string_view value, CommandLine& line) {
-  for (const auto& [flag, member] : kTexts) {
-    if (flag == name) line.*member = value;
-  }
-  for (const auto& [flag, read] : kValues) {
-    if (flag != name || read(value, line)) continue;
-    line.problems.push_back("kubelet's flag --" + std::string(name) + " has a value that kubelet refuses: " +
-                            base::Truncate(base::ToUtf8(value), kLongestShown));
-  }
-}
+struct Flag {
+  std::string_view name;
+  bool (*set)(std::string_view text, CommandLine& line);
+};
+constexpr std::array kFlags = std::to_array<Flag>({
+    {"root-dir", SetText<&CommandLine::root_dir>},
+    {"config", SetText<&CommandLine::config>},
+    {"config-dir", SetText<&CommandLine::config_dir>},
+    {"image-credential-provider-config", SetText<&CommandLine::image_credential_provider_config>},
+    {"image-credential-provider-bin-dir", SetText<&CommandLine::image_credential_provider_bin_dir>},
+    {"container-runtime-endpoint", SetText<&CommandLine::container_runtime_endpoint>},
+    {"image-service-endpoint", SetText<&CommandLine::image_service_endpoint>},
+    {"feature-gates", SetGates},
+    {"image-gc-high-threshold", SetPercent<&CommandLine::gc_high_percent>},
+    {"image-gc-low-threshold", SetPercent<&CommandLine::gc_low_percent>},
+    {"minimum-image-ttl-duration", SetMinimumAge},
+});
 
 }  // namespace
 
@@ -135,14 +123,18 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
     std::string name = base::ReplaceAll(argument.substr(0, equals), "_", "-");
     // The value of an unknown flag may be the next argument. That one does not begin with `--`, or is read as
     // a flag of its own.
-    if (!IsKnown(name)) continue;
-    if (equals != std::string_view::npos) {
-      Apply(name, argument.substr(equals + 1), line);
-    } else if (++i < arguments.size()) {
-      Apply(name, arguments[i], line);
-    } else {
+    const auto flag =
+        std::find_if(kFlags.begin(), kFlags.end(), [&](const Flag& one) { return one.name == name; });
+    if (flag == kFlags.end()) continue;
+    if (equals == std::string_view::npos && ++i == arguments.size()) {
       line.problems.push_back("kubelet's flag --" + name + " has no value");
+      break;
     }
+    const std::string_view value =
+        equals == std::string_view::npos ? std::string_view(arguments[i]) : argument.substr(equals + 1);
+    if (flag->set(value, line)) continue;
+    line.problems.push_back("kubelet's flag --" + name + " has a value that kubelet refuses: " +
+                            base::Truncate(base::ToUtf8(value), kLongestShown));
   }
   return line;
 }
