@@ -11,12 +11,6 @@ namespace prefetch::credentials {
 
 namespace {
 
-std::vector<std::string> Labels(std::string_view host) {
-  std::vector<std::string> labels;
-  for (std::string_view label : base::Split(host, '.')) labels.emplace_back(label);
-  return labels;
-}
-
 // Newer releases of Go refuse brackets that hold no IPv6 address, and colons that are no port's.
 bool IsHostOfNewGo(const std::string& host) {
   if (!host.starts_with('['))
@@ -40,39 +34,30 @@ std::optional<base::GoUrl> ParseRegistryUrl(std::string_view text) {
 
 Target::Target(std::string_view repository) : repository_(repository) {
   const std::optional<base::GoUrl> url = ParseRegistryUrl(repository);
-  // A repository that does not parse matches no pattern (A14).
+  // A repository that does not parse matches no pattern (A14), and such a pattern is none.
   if (!url) return;
   const base::HostAndPort parts = base::SplitHostPort(url->host);
   valid_ = true;
-  labels_ = Labels(parts.host);
+  for (std::string_view label : base::Split(parts.host, '.')) labels_.emplace_back(label);
   port_ = parts.port;
   path_ = url->path;
 }
 
 std::optional<Pattern> Pattern::Parse(std::string_view text) {
-  const std::optional<base::GoUrl> url = ParseRegistryUrl(text);
-  if (!url) return std::nullopt;
-  const base::HostAndPort parts = base::SplitHostPort(url->host);
-  Pattern pattern;
-  pattern.text_ = text;
-  pattern.labels_ = Labels(parts.host);
-  pattern.port_ = parts.port;
-  pattern.path_ = url->path;
-  // "[::1]" without a port keeps its brackets, which then are a glob's character class: one character, which
-  // is no host.
-  pattern.matches_nothing_ = parts.host.starts_with('[');
-  return pattern;
+  Target parts(text);
+  if (!parts.valid_) return std::nullopt;
+  return Pattern(std::move(parts));
 }
 
 bool Pattern::Matches(const Target& target) const {
   // A15: a star stands for one label only, so the numbers of labels have to be equal.
-  if (matches_nothing_ || !target.valid_ || labels_.size() != target.labels_.size()) return false;
+  if (MatchesNothing() || !target.valid_ || parts_.labels_.size() != target.labels_.size()) return false;
   // A15: no port is not 443, and the path is a plain prefix.
-  if (port_ != target.port_ || !target.path_.starts_with(path_)) return false;
+  if (parts_.port_ != target.port_ || !target.path_.starts_with(parts_.path_)) return false;
   // Labels are compared from the end, since that is where registries differ.
   // Stars are the only operators of Go's globs that get through URL parsing.
-  for (std::size_t i = labels_.size(); i-- > 0;) {
-    if (!base::GlobMatches(labels_[i], target.labels_[i])) return false;
+  for (std::size_t i = parts_.labels_.size(); i-- > 0;) {
+    if (!base::GlobMatches(parts_.labels_[i], target.labels_[i])) return false;
   }
   return true;
 }
@@ -80,7 +65,7 @@ bool Pattern::Matches(const Target& target) const {
 // The other pattern is read as text: a star in it is a letter that only a star matches, and a star matches
 // whatever may replace it.
 bool Pattern::Covers(const Pattern& other) const {
-  return other.matches_nothing_ || Matches(Target(other.text_));
+  return other.MatchesNothing() || Matches(other.parts_);
 }
 
 std::string DisplayKey(std::string_view key) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "image/registry_question.h"
@@ -36,15 +37,17 @@ class Pattern {
   bool Matches(const Target& target) const;
   // Returns true if this pattern matches each image that `other` matches.
   bool Covers(const Pattern& other) const;
-  const std::string& text() const { return text_; }
+  const std::string& text() const { return parts_.repository(); }
 
-  friend bool operator==(const Pattern& a, const Pattern& b) { return a.text_ == b.text_; }
+  friend bool operator==(const Pattern& a, const Pattern& b) { return a.text() == b.text(); }
 
  private:
-  Pattern() = default;
-  std::string text_, port_, path_;
-  std::vector<std::string> labels_;
-  bool matches_nothing_ = false;
+  explicit Pattern(Target parts) : parts_(std::move(parts)) {}
+  // "[::1]" without a port keeps its brackets, which then are a glob's character class: one character, which
+  // is no host.
+  bool MatchesNothing() const { return parts_.labels_.front().starts_with('['); }
+
+  Target parts_;  // a pattern is taken apart as a repository is
 };
 
 // A key of a docker config or of a plugin's answer, fit to be shown: its user information, query and fragment
