@@ -218,8 +218,7 @@ bool LoadedPullSecret::Serves(const Target& target, const std::vector<std::strin
     const std::vector<std::string>& mine = declared.sources;
     return std::find(mine.begin(), mine.end(), source) != mine.end();
   });
-  return listed && std::any_of(allowed.begin(), allowed.end(),
-                               [&](const Pattern& pattern) { return pattern.Matches(target); });
+  return listed && FirstMatch(allowed, target) != nullptr;
 }
 
 }  // namespace prefetch::credentials

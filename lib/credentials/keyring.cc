@@ -98,12 +98,6 @@ struct Layer {
   }
 };
 
-const Pattern* FirstMatch(const Provider& provider, const Target& target) {
-  auto found = std::find_if(provider.match_images.begin(), provider.match_images.end(),
-                            [&](const Pattern& pattern) { return pattern.Matches(target); });
-  return found == provider.match_images.end() ? nullptr : &*found;
-}
-
 // Returns true if the provider is asked with a token of the configured account. Such a token comes from the
 // API server, so the question may block.
 bool NeedsGrant(const Provider& provider, const KeyringOptions& options) {
@@ -197,7 +191,7 @@ std::optional<ProviderReport> Keyring::Ask(CachingProvider& provider, const Ques
   ProviderReport report;
   report.name = asked.name;
   // Patterns come before the program: a provider is never run for an image that it does not serve.
-  const Pattern* pattern = FirstMatch(asked, question.target);
+  const Pattern* pattern = FirstMatch(asked.match_images, question.target);
   if (pattern == nullptr) return report;
   report.matched = true;
   report.pattern = pattern->text();
@@ -284,7 +278,8 @@ std::string Keyring::TokenProviderFor(const image::Reference& reference) {
   Target target(reference.Repository());
   for (const std::shared_ptr<CachingProvider>& answers : sources->providers) {
     const Provider& provider = answers->provider();
-    if (provider.token_attributes && FirstMatch(provider, target) != nullptr) return provider.name;
+    if (provider.token_attributes && FirstMatch(provider.match_images, target) != nullptr)
+      return provider.name;
   }
   return "";
 }
@@ -294,7 +289,8 @@ std::vector<std::string> Keyring::ProvidersFor(const image::Reference& reference
   const Target target(reference.Repository());
   std::vector<std::string> names;
   for (const std::shared_ptr<CachingProvider>& answers : sources->providers) {
-    if (FirstMatch(answers->provider(), target) != nullptr) names.push_back(answers->provider().name);
+    if (FirstMatch(answers->provider().match_images, target) != nullptr)
+      names.push_back(answers->provider().name);
   }
   return names;
 }

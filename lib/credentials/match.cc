@@ -68,6 +68,12 @@ bool Pattern::Covers(const Pattern& other) const {
   return other.MatchesNothing() || Matches(other.parts_);
 }
 
+const Pattern* FirstMatch(const std::vector<Pattern>& patterns, const Target& target) {
+  auto found = std::find_if(patterns.begin(), patterns.end(),
+                            [&](const Pattern& pattern) { return pattern.Matches(target); });
+  return found == patterns.end() ? nullptr : &*found;
+}
+
 std::string DisplayKey(std::string_view key) {
   constexpr std::string_view kAfterScheme = "://";
   key = key.substr(0, key.find_first_of("?#"));

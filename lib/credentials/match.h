@@ -50,6 +50,9 @@ class Pattern {
   Target parts_;  // a pattern is taken apart as a repository is
 };
 
+// Returns the first of the patterns that matches; nullptr if there is none.
+const Pattern* FirstMatch(const std::vector<Pattern>& patterns, const Target& target);
+
 // A key of a docker config or of a plugin's answer, fit to be shown: its user information, query and fragment
 // may hold a password, and are left out. "https://u:p@quay.io/v1/?t" -> "https://quay.io/v1/". Pure.
 std::string DisplayKey(std::string_view key);

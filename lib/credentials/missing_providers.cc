@@ -23,11 +23,6 @@ std::string AgentConfigText(bool none) {
   return none ? "the agent was given none" : "the agent was given others";
 }
 
-bool Matches(const std::vector<Pattern>& patterns, const Target& target) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const Pattern& pattern) { return pattern.Matches(target); });
-}
-
 // Returns kubelet's patterns that no pattern of the agent's provider covers. Each pattern is compared by
 // itself: several together cover no more than each alone.
 std::vector<Pattern> UncoveredPatterns(const std::vector<Pattern>& own,
@@ -147,18 +142,15 @@ std::vector<SkippedProvider> SkippedProviders(const MissingProviders& missing, c
   std::vector<SkippedProvider> skipped;
   for (const MissingProviders::Missing& one : missing.providers) {
     // The agent's provider of that name serves this image.
-    if (Matches(one.own_images, target)) continue;
-    for (const Pattern& pattern : one.provider.match_images) {
-      if (!pattern.Matches(target)) continue;
-      const bool other = one.cause == MissingProviders::Cause::kDifferentProgram;
-      skipped.push_back(
-          {other ? base::JoinPath(missing.kubelets.bin_dir, one.provider.name) : one.provider.name,
-           pattern.text(),
-           other ? "kubelet runs it; the agent runs " + base::JoinPath(missing.bin_dir, one.provider.name) +
-                       ", which is another program"
-                 : "kubelet uses it, from " + missing.kubelets.config + "; " + MissingReason(missing, one)});
-      break;
-    }
+    const Pattern* pattern = FirstMatch(one.provider.match_images, target);
+    if (pattern == nullptr || FirstMatch(one.own_images, target) != nullptr) continue;
+    const bool other = one.cause == MissingProviders::Cause::kDifferentProgram;
+    skipped.push_back(
+        {other ? base::JoinPath(missing.kubelets.bin_dir, one.provider.name) : one.provider.name,
+         pattern->text(),
+         other ? "kubelet runs it; the agent runs " + base::JoinPath(missing.bin_dir, one.provider.name) +
+                     ", which is another program"
+               : "kubelet uses it, from " + missing.kubelets.config + "; " + MissingReason(missing, one)});
   }
   return skipped;
 }
