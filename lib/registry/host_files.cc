@@ -298,9 +298,8 @@ ConfigRoots RootsOf(const RuntimeConfig& config) {
 std::vector<std::string> HostFolders(std::string_view root, std::string_view registry) {
   std::string prefix = std::string(root) + "/";
   std::vector<std::string> folders;
-  std::size_t colon = registry.rfind(':');
-  bool port = colon != std::string_view::npos && registry.find(']', colon) == std::string_view::npos;
-  if (port) {
+  if (HasPort(registry)) {
+    const std::size_t colon = registry.rfind(':');
     folders.push_back(prefix + std::string(registry.substr(0, colon)) + "_" +
                       std::string(registry.substr(colon + 1)) + "_");
   }
