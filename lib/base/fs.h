@@ -82,6 +82,12 @@ std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths);
 // would be lost for ever.
 class StampedFiles {
  public:
+  StampedFiles() = default;
+  // Stamps these paths, and reads none.
+  explicit StampedFiles(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) Stamp(path);
+  }
+
   // Each does what the function of that purpose above does, and stamps the path.
   Result<std::string> Read(const std::string& path, std::size_t max_bytes);
   Result<std::vector<std::string>> List(const std::string& folder, std::size_t max_entries);
@@ -90,6 +96,13 @@ class StampedFiles {
   // Returns true if a stamped path has changed since its read, or may have (IsSettled). Blocks as a disk
   // does.
   bool HaveChanged() const;
+  // Returns false if one had changed so shortly before that equal stamps do not mean that nothing has
+  // changed.
+  bool settled() const { return settled_; }
+  // The same paths with the same stamps.
+  friend bool operator==(const StampedFiles& a, const StampedFiles& b) {
+    return a.paths_ == b.paths_ && a.stamps_ == b.stamps_;
+  }
 
  private:
   void Stamp(const std::string& path);

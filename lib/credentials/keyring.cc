@@ -19,26 +19,10 @@ namespace prefetch::credentials {
 // Reading them takes milliseconds where a disk is slow.
 inline constexpr std::chrono::seconds kFilesTimeout{1};
 
-// Files that were read, or would have been, as they were then.
-struct Keyring::StampedFiles {
-  explicit StampedFiles(std::vector<std::string> of)
-      : files(std::move(of)),
-        stamps(base::StampsOf(files)),
-        settled(std::all_of(stamps.begin(), stamps.end(),
-                            [](const base::FileStamp& stamp) { return base::IsSettled(stamp); })) {}
-  friend bool operator==(const StampedFiles& a, const StampedFiles& b) {
-    return a.files == b.files && a.stamps == b.stamps;
-  }
-
-  std::vector<std::string> files;
-  std::vector<base::FileStamp> stamps;
-  bool settled;  // then; if not, equal stamps do not mean that nothing has changed
-};
-
 // Everything that was read, as of one moment. Immutable, but for the answers, which lock for themselves.
 struct Keyring::Sources {
-  StampedFiles own;       // the agent's sources of credentials
-  StampedFiles kubelets;  // only to compare with
+  base::StampedFiles own;       // that were read, or would have been: the agent's sources of credentials
+  base::StampedFiles kubelets;  // only to compare with
   std::vector<std::shared_ptr<CachingProvider>> providers;
   bool provider_config_is_bad = false;
   bool had_good_provider_config = false;  // now or before: its providers are in force
@@ -154,8 +138,7 @@ Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
       search_{.docker_config = options_.docker_config_search},
-      sources_(std::make_shared<const Sources>(
-          Sources{.own = StampedFiles({}), .kubelets = StampedFiles({}), .never_read = true})) {
+      sources_(std::make_shared<const Sources>(Sources{.never_read = true})) {
   // The first reading has a time limit, too: an NFS mount that is gone must not keep the agent from starting.
   // `first_read_late_` makes the late result count as a change, so that images that were denied meanwhile are
   // tried again.
@@ -357,9 +340,9 @@ void Keyring::CheckFiles(base::TimePoint now) {
   // A configuration may be bad because of something outside the watched files (a folder's permissions), so a
   // bad one is read again at each look.
   const bool was_bad = before->provider_config_is_bad;
-  const bool changed = StampedFiles(OwnFiles(search)) != before->own;
-  const bool kubelets_changed = StampedFiles(KubeletsFiles(search.kubelets)) != before->kubelets;
-  const bool settled = before->own.settled && before->kubelets.settled;
+  const bool changed = base::StampedFiles(OwnFiles(search)) != before->own;
+  const bool kubelets_changed = base::StampedFiles(KubeletsFiles(search.kubelets)) != before->kubelets;
+  const bool settled = before->own.settled() && before->kubelets.settled();
   read = read || changed || kubelets_changed || was_bad || !settled;
   std::shared_ptr<const Sources> sources = read ? Read(search, before.get()) : before;
   base::Lock lock(mutex_);
@@ -464,8 +447,9 @@ std::vector<std::string> Keyring::KubeletsFiles(const KubeletProviderFlags& kube
 
 std::shared_ptr<const Keyring::Sources> Keyring::Read(const Search& search, const Sources* before) const {
   // The files are stamped before they are read: a file that changes in between is read once more.
-  auto now = std::make_shared<Sources>(Sources{.own = StampedFiles(OwnFiles(search)),
-                                               .kubelets = StampedFiles(KubeletsFiles(search.kubelets))});
+  auto now =
+      std::make_shared<Sources>(Sources{.own = base::StampedFiles(OwnFiles(search)),
+                                        .kubelets = base::StampedFiles(KubeletsFiles(search.kubelets))});
   now->docker_config = ReadFirstDockerConfig(DockerConfigPaths(search));
   for (const std::string& problem : now->docker_config.problems)
     now->problems.push_back(problem + "; the file is left out, as kubelet does, until it is mended");

@@ -166,7 +166,6 @@ class Keyring {
   void SetKubeletProviders(const KubeletProviderFlags& providers) PREFETCH_EXCLUDES(mutex_);
 
  private:
-  struct StampedFiles;
   struct Sources;
   // Facts that decide which files are read, and compared.
   struct Search {
