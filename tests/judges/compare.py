@@ -3,8 +3,9 @@
 
 compare.py [FAMILY…]
 
-For each family below, both readers get every file of its corpus and 10,000 mutations of these files. They must read the
-same, or both refuse. differences.txt has what is meant to differ: there, this product refuses what the authority reads.
+For each family below, both readers get every file of its corpus and 10,000 mutations of these files, and every file of
+its folder in tests/judges/corpus/cases, as it is. They must read the same, or both refuse. differences.txt has what is
+meant to differ: there, this product refuses what the authority reads.
 From the environment: JUDGE (tests/judges/*.go), JUDGE_KUBECTL (tests/judges/kubectl), OURS (tests/judges/*.cc), PREFETCH_JUDGE_SEEDS (1; each makes 10,000
 mutations more), PREFETCH_JUDGE_LOGS (folder for the texts that are read otherwise).
 """
@@ -166,6 +167,16 @@ def answers(command, frames):
     return [(answer.get("error", ""), normal(answer.get("value"))) for answer in read]
 
 
+def files_of(patterns):
+    """The texts of these files below the source tree, and their names."""
+    paths = sorted(path for pattern in patterns for path in glob.glob(os.path.join(HERE, "../..", pattern)))
+    texts = []
+    for path in paths:
+        with open(path, "rb") as file:
+            texts.append(file.read())
+    return texts, [os.path.basename(path) for path in paths]
+
+
 class Comparison:
     def __init__(self, differences):
         self.differences = differences
@@ -216,17 +227,15 @@ class Comparison:
         print(f"  authority {json.dumps(authority)[:600]}  ours {json.dumps(ours)[:600]}")
 
     def run(self, family):
-        paths = sorted(path for pattern in family.corpus for path in glob.glob(os.path.join(HERE, "../..", pattern)))
-        assert paths, f"{family.name} has no corpus"
-        seeds = []
-        for path in paths:
-            with open(path, "rb") as file:
-                seeds.append(file.read())
+        seeds, names = files_of(family.corpus)
+        assert seeds, f"{family.name} has no corpus"
+        cases, more_names = files_of([pattern.replace("judges/corpus/", "judges/corpus/cases/") for pattern in family.corpus if "judges/corpus/" in pattern])
+        texts, names = seeds + cases, names + more_names
         self.accepted = 0
-        found, meant = self.read_otherwise(family, seeds)
-        self.passed += len(seeds) - len(found)
+        found, meant = self.read_otherwise(family, texts)
+        self.passed += len(texts) - len(found)
         for index, authority, ours in found:
-            self.report(f"{family.name} {os.path.basename(paths[index])}", seeds[index], authority, ours)
+            self.report(f"{family.name} {names[index]}", texts[index], authority, ours)
         generated, disagreements = 0, len(found)
         for seed in range(1, int(os.environ.get("PREFETCH_JUDGE_SEEDS", "1")) + 1):
             chance = random.Random(f"{family.name} {seed}")
@@ -239,7 +248,7 @@ class Comparison:
             for index, authority, ours in found[:SHOWN]:
                 self.report(f"{family.name} seed {seed} text {index}", texts[index], authority, ours)
         print(
-            f"{family.name}: {len(seeds)} files, {generated} generated, {self.accepted} accepted by the authority, "
+            f"{family.name}: {len(seeds) + len(cases)} files, {generated} generated, {self.accepted} accepted by the authority, "
             f"{disagreements} disagreements, {meant} deliberate differences",
             flush=True,
         )

@@ -72,27 +72,19 @@ struct WordRow {
 
 constexpr const char* kDiscord = "containerd's releases do not agree on what /f0 says";
 
-const auto kLocal = Says("", {}, false, true);
-const auto kDiscards = Says("", {}, false, true, true);
-
 std::string Registry(const std::string& text) {
   return Version(3) + Table(std::string(kImages) + ".registry", text);
 }
 
+// Where releases of containerd differ, or nearly so, and what is noted. The judge of the family
+// "containerd-2.1" (tests/judges) has the rest.
 TEST(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
   const WordRow rows[] = {
-      {"Empty", {""}, Says("")},
-      {"NothingOfInterest", {Version(3)}, Says("")},
-      {"Version3", {Version(3) + Path(kImages, "/c")}, Says("/c")},
       {"Version4", {Version(4) + Path(kImages, "/c")}, Says("/c")},
-      {"Version2", {Version(2) + Path(kOld, "/c")}, Says("/c")},
-      {"Version2WithTheNewTable", {Version(2) + Path(kImages, "/c")}, Says("/c")},
       // The registry that is carried over takes the place of the new table's as a whole.
       {"Version2WithBoth",
        Texts{Version(2) + Path(kOld, "/old") + Path(kImages, "/new") + Mirrors(kImages, {"a.io"})},
        Says("/old")},
-      {"Version2Mirrors", Texts{Version(2) + Mirrors(kOld, {"docker.io", "a.io"})},
-       Says("", {"a.io", "docker.io"}, true, true)},
       // 2.1 renames the plugin and then carries nothing over; later releases do.
       {"NoVersion", {Path("plugins.cri", "/c")}, kOnlyTheRuntimeKnows, {kDiscord}},
       {"Version0", {Version(0) + Path("plugins.cri", "/c")}, kOnlyTheRuntimeKnows, {kDiscord}},
@@ -100,10 +92,6 @@ TEST(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
       {"Version1FullName", {Version(1) + Path(kOld, "/c")}, kOnlyTheRuntimeKnows, {kDiscord}},
       {"Version1NewTable", {Version(1) + Path(kImages, "/c")}, Says("/c")},
       {"Version1WithoutRegistries", {Version(1) + Table("plugins.cri", "sandbox_image = \"p\"")}, Says("")},
-      {"Version2KeysInOtherLetters",
-       Texts{Version(2) + Table(kOld, "Max_Concurrent_Downloads = 4") + Path(kOld, "/c")}, Says("/c")},
-      {"Version2TableInOtherLetters",
-       Texts{Version(2) + Table(std::string(kOld) + ".Registry", "config_path = \"/c\"")}, Says("")},
       {"ShortNameFromVersion2On", Texts{Version(2) + Path("plugins.cri", "/c")}, Says(""),
        Texts{"/f0, line 2: this plugin's table has no effect in a file of version 2"}},
       {"OldTableInVersion3", Texts{Version(3) + Path(kOld, "/old")}, kOnlyTheRuntimeKnows,
@@ -114,25 +102,10 @@ TEST(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
        Texts{Version(3) + Table(kOld, "stream_server_port = \"0\"") + Path(kImages, "/c")}, Says("/c")},
       {"OldTableInVersion4", Texts{Version(4) + Path(kOld, "/old") + Path(kImages, "/c")}, Says("/c"),
        Texts{"has no effect in a file of version 4"}},
-      {"KeysInAnyCase",
-       Texts{"VERSION = 3\n[Plugins.\"io.containerd.cri.v1.images\".Registry]\nCONFIG_PATH = \"/c\"\n"},
-       Says("/c")},
-      {"LaterFilesOverride", Texts{Version(3) + Path(kImages, "/a"), Version(3) + Path(kImages, "/b")},
-       Says("/b")},
-      // Seen of 2.1.9: within a plugin's table an empty value overrides, too.
-      {"EmptyOverrides", {Version(3) + Path(kImages, "/a"), Version(3) + Path(kImages, "")}, Says("")},
-      {"FalseOverrides", Texts{Images("use_local_image_pull = true"), Images("use_local_image_pull = false")},
-       Says("")},
-      {"WhatIsNotSaidStays", Texts{Version(3) + Path(kImages, "/a"), Images("use_local_image_pull = true")},
-       Says("/a", {}, false, true)},
-      {"TablesArePutTogether",
-       Texts{Version(3) + Mirrors(kImages, {"a.io"}), Version(3) + Mirrors(kImages, {"b.io"})},
-       Says("", {"a.io", "b.io"}, true, true)},
       {"OtherLettersBesideAnotherFile",
        Texts{Version(3) + Path(kImages, "/a"),
              Version(3) + Table(std::string(kImages) + ".registry", "Config_Path = \"/b\"")},
        kOnlyTheRuntimeKnows, Texts{"in different spellings"}},
-      {"BothOfVersion2", {Version(2) + Path(kOld, "/a"), Version(2) + Path(kOld, "/b")}, Says("/b")},
       {"DropInWithoutAVersion", {Version(3), Path(kImages, "/b")}, Says("/b")},
       {"OldDropInWithoutAVersion", {Version(2), Path("plugins.cri", "/b")}, Says("/b")},
       {"OldDropInUnderANewFile", Texts{Version(3) + Path(kImages, "/a"), Version(2) + Path(kOld, "/b")},
@@ -146,50 +119,6 @@ TEST(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
       {"NewTableOfAnOldDropIn", Texts{Version(2) + Path(kOld, "/a"), Version(2) + Path(kImages, "/b")},
        kOnlyTheRuntimeKnows, Texts{kDiscord}},
       {"NoVersionUnderANewFile", {Version(3), Path("plugins.cri", "/b")}, kOnlyTheRuntimeKnows, {kDiscord}},
-      {"Asked", {Images("use_local_image_pull = true")}, kLocal},
-      {"SnapshotAnnotations", {Images("disable_snapshot_annotations = false")}, kLocal},
-      {"DiscardedLayers", {Images("discard_unpacked_layers = true")}, kDiscards},
-      {"OtherDownloads", {Images("max_concurrent_downloads = 4")}, kLocal},
-      {"NoDownloads", {Images("max_concurrent_downloads = 0")}, kLocal},
-      {"SyncFs", {Images("image_pull_with_sync_fs = true")}, kLocal},
-      {"AConfigThatSaysNothing",
-       Texts{Version(3) + Table(std::string(kImages) + ".registry.configs.\"r.io\"", "")}, kLocal},
-      {"Usual",
-       Texts{Images("use_local_image_pull = false\ndisable_snapshot_annotations = true\n"
-                    "discard_unpacked_layers = false\nmax_concurrent_downloads = 3\n"
-                    "image_pull_with_sync_fs = false\nregistry = {mirrors = {}, configs = {}, auths = {}}")},
-       Says("")},
-      {"OldDownloads", {Version(2) + Table(kOld, "max_concurrent_downloads = 4")}, kLocal},
-      {"OldSyncFs", {Version(2) + Table(kOld, "image_pull_with_sync_fs = true")}, kLocal},
-      {"OldDiscardedLayers",
-       Texts{Version(2) +
-             Table(std::string(kOld) + ".containerd", "discard_unpacked_layers = true\nruntimes = {}")},
-       kDiscards},
-      {"OldSnapshotAnnotations",
-       Texts{Version(2) +
-             Table(std::string(kOld) + ".containerd", "disable_snapshot_annotations = false\nruntimes = {}")},
-       kLocal},
-      // Seen of 2.1.9: without runtimes beside them these are not carried over.
-      {"OldDiscardedLayersWithoutRuntimes",
-       Texts{Version(2) + Table(std::string(kOld) + ".containerd", "discard_unpacked_layers = true")},
-       Says("")},
-      {"OldKeyThatIsNotCarriedOver", {Version(2) + Table(kOld, "use_local_image_pull = true")}, Says("")},
-      {"Credentials",
-       Texts{Registry("config_path = \"/c\"\nconfigs.\"r.io\".auth = {username = \"u\", password = \"p\"}")},
-       Says("/c", {"r.io"}, false, true)},
-      {"Certificates", Texts{Registry("configs.\"r.io:5000\".tls.ca_file = \"/ca\"")},
-       Says("", {"r.io:5000"}, false, true)},
-      {"OldCredentialsByUrl", Texts{Registry("auths.\"https://r.io\" = {auth = \"x\"}")},
-       Says("", {"r.io"}, false, true)},
-      {"AnyHost", {Version(3) + Mirrors(kImages, {"*", "a.io"})}, Says("", {"*"}, true, true)},
-      {"Headers", {Registry("headers.X-Team = [\"t\"]")}, Says("", {"*"})},
-      {"ItsOwnUserAgent", {Registry("headers.User-Agent = [\"c\"]")}, Says("")},
-      {"HeaderOfAks", Texts{Registry("config_path = \"/c\"\nheaders.X-Meta-Source-Client = [\"azure/aks\"]")},
-       Says("/c")},
-      {"StrangeHost", Texts{Registry("mirrors.\"r.io/\\n\" = {}\nmirrors.\"ä.io\" = {}")},
-       Says("", {"*"}, true, true)},
-      {"CredentialsThatSayNothing", {Registry("configs.\"r.io\".auth = {username = \"\", x = 1}")}, kLocal},
-      {"RelativePath", {Registry("config_path = \"certs.d\"")}, Says("", {"*"})},
       {"BothMirrorsAndARelativePath", Texts{Registry("config_path = \"c\"\nmirrors.\"a.io\" = {}")},
        kOnlyTheRuntimeKnows, Texts{"/f0 has both mirrors and a config_path"}},
       {"BothMirrorsAndAPath", Texts{Registry("config_path = \"/c\"\nmirrors.\"a.io\" = {}")},

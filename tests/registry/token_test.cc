@@ -50,41 +50,28 @@ TEST(TokenUrl, TheRealmsQueryStays) {
 struct TokenCase {
   std::string name;
   std::string body;
-  std::string token;  // empty: refused
-  int lifetime = 60;
+  int lifetime = 0;  // 0: refused
 };
 
+// The judge of the family "token" (tests/judges) has what is a token.
 TEST_TABLE(TokenResponseTest, Table, TokenCase) {
   auto token = ParseTokenResponse(row.body);
-  ASSERT_EQ(token.ok(), !row.token.empty());
-  if (!token) return;
-  EXPECT_EQ(token->text.Reveal(), row.token);
-  EXPECT_EQ(token->lifetime, seconds(row.lifetime));
+  ASSERT_EQ(token.ok(), row.lifetime != 0);
+  if (token) EXPECT_EQ(token->lifetime, seconds(row.lifetime));
 }
 
 TEST_ROWS(Tokens, TokenResponseTest,
-          {"Token", R"({"token":"a.b-c","expires_in":300,"issued_at":"2026-08-01T10:00:00Z"})", "a.b-c", 300},
-          {"AccessTokenFirst", R"({"token":"t","access_token":"a"})", "a"},
-          {"EmptyAccessToken", R"({"token":"t","access_token":""})", "t"},
-          {"NoLifetime", R"({"token":"t"})", "t"}, {"ZeroLifetime", R"({"token":"t","expires_in":0})", "t"},
-          {"NegativeLifetime", R"({"token":"t","expires_in":-5})", "t"},
-          {"LifetimeAsText", R"({"token":"t","expires_in":"300"})", ""},
-          {"TextBehind", R"({"token":"t"} and more)", "t"},
-          {"KeyInAnotherCase", R"({"Token":"t","EXPIRES_IN":300})", "t", 300},
-          {"NullsAreNothing", R"({"token":"t","access_token":null,"token":null,"expires_in":null})", "t"},
-          {"IssuedAtIsNoTime", R"({"token":"t","issued_at":"soon"})", ""},
-          {"HugeLifetime", R"({"token":"t","expires_in":9223372036854775807})", "t", 86400},
-          {"UnknownKeys", R"({"token":"t","scope":"x","a":{"b":[1]}})", "t"},
-          {"Neither", R"({"scope":"x"})", ""}, {"Number", R"({"token":5})", ""},
-          {"LineBreak", R"({"token":"a\r\nX: y"})", ""}, {"Blank", R"({"token":"a b"})", ""},
-          {"NotAscii", R"({"token":"é"})", ""}, {"Nul", R"({"token":"a\u0000"})", ""},
-          {"DuplicateKey", R"({"token":"a","token":"b"})", "b"}, {"List", R"(["token"])", ""},
-          {"Nothing", "", ""}, {"Html", "<html>login</html>", ""},
-          {"TokenTooLong", R"({"token":")" + std::string(65537, 'x') + "\"}", ""},
-          {"LongestToken", R"({"token":")" + std::string(65536, 'x') + "\"}", std::string(65536, 'x')},
-          {"BodyTooLong", R"({"token":"t","x":")" + std::string(1 << 20, 'x') + "\"}", ""},
-          {"Deep", R"({"token":"t","x":)" + std::string(40, '[') + std::string(40, ']') + "}", "t"},
-          {"TooDeep", R"({"token":"t","x":)" + std::string(1200, '[') + std::string(1200, ']') + "}", ""});
+          {"Token", R"({"token":"a.b-c","expires_in":300,"issued_at":"2026-08-01T10:00:00Z"})", 300},
+          {"NoLifetime", R"({"token":"t"})", 60}, {"ZeroLifetime", R"({"token":"t","expires_in":0})", 60},
+          {"NegativeLifetime", R"({"token":"t","expires_in":-5})", 60},
+          {"KeyInAnotherCase", R"({"Token":"t","EXPIRES_IN":300})", 300},
+          {"HugeLifetime", R"({"token":"t","expires_in":9223372036854775807})", 86400},
+          {"LineBreak", R"({"token":"a\r\nX: y"})"}, {"Blank", R"({"token":"a b"})"},
+          {"NotAscii", R"({"token":"é"})"}, {"Nul", R"({"token":"a\u0000"})"},
+          {"TokenTooLong", R"({"token":")" + std::string(65537, 'x') + "\"}"},
+          {"LongestToken", R"({"token":")" + std::string(65536, 'x') + "\"}", 60},
+          {"BodyTooLong", R"({"token":"t","x":")" + std::string(1 << 20, 'x') + "\"}"},
+          {"TooDeep", R"({"token":"t","x":)" + std::string(1200, '[') + std::string(1200, ']') + "}"});
 
 // containerd decodes an answer to POST into another struct.
 TEST(TokenResponse, OfPost) {
