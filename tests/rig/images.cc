@@ -167,7 +167,7 @@ Pusher::Pusher(std::string registry, std::string user, base::Secret password)
 Pusher::~Pusher() = default;
 
 base::Status Pusher::PushBlob(const std::string& repository, const std::string& digest,
-                              const std::string& bytes, PushedImage& pushed) {
+                              const std::string& bytes) {
   auto head = http_->Send("HEAD", "/v2/" + repository + "/blobs/" + digest);
   if (!head) return head.status();
   if (head->status == 200) return {};
@@ -178,7 +178,6 @@ base::Status Pusher::PushBlob(const std::string& repository, const std::string& 
   location += (location.find('?') == std::string::npos ? "?digest=" : "&digest=") + digest;
   auto put = http_->Demand(201, "PUT", location, &bytes);
   if (!put) return put.status();
-  pushed.uploaded += bytes.size();
   return {};
 }
 
@@ -200,8 +199,7 @@ base::Result<PushedImage> Pusher::PushBlobsAndManifest(const ImageSpec& spec, co
   std::string layers;
   for (const Layer& layer : spec.layers) {
     LayerBlob blob = MakeLayer(layer);
-    if (auto ok = PushBlob(spec.repository, blob.digest, blob.bytes, blobs); !ok)
-      return std::move(ok).error();
+    if (auto ok = PushBlob(spec.repository, blob.digest, blob.bytes); !ok) return std::move(ok).error();
     blobs.bytes += blob.bytes.size();
     blobs.layers.push_back(blob.digest);
     diff_ids.push_back(blob.diff_id);
@@ -209,7 +207,7 @@ base::Result<PushedImage> Pusher::PushBlobsAndManifest(const ImageSpec& spec, co
   }
   std::string config = Config(spec, diff_ids);
   blobs.config = DigestOf(config);
-  if (auto ok = PushBlob(spec.repository, blobs.config, config, blobs); !ok) return std::move(ok).error();
+  if (auto ok = PushBlob(spec.repository, blobs.config, config); !ok) return std::move(ok).error();
   std::string manifest = "{\"schemaVersion\":2,\"mediaType\":" + Quoted(types.manifest) + ",\"config\":{" +
                          Descriptor(types.config, blobs.config, config.size()) + "},\"layers\":[" + layers +
                          "]}";
@@ -235,7 +233,6 @@ base::Result<PushedImage> Pusher::PushIndex(const std::vector<ImageSpec>& images
     auto pushed = PushBlobsAndManifest(spec, "", descriptor);
     if (!pushed) return pushed;
     all.bytes += pushed->bytes;
-    all.uploaded += pushed->uploaded;
     list += (list.empty() ? "" : ",") + descriptor;
   }
   const char* type = TypesOf(images[0].kind).index;

@@ -45,8 +45,7 @@ struct PushedImage {
   std::string digest;  // of the manifest or index: what RepoDigests shows
   std::string config;  // digest of the config: the image id of CRI (empty for an index)
   std::vector<std::string> layers;
-  std::uint64_t bytes = 0;     // of all layers
-  std::uint64_t uploaded = 0;  // of those that the registry did not have yet
+  std::uint64_t bytes = 0;  // of all layers
 };
 
 // Uploads to one registry by plain HTTP, as one user or as nobody. One thread owns it.
@@ -70,8 +69,7 @@ class Pusher {
   class Http;
   base::Result<PushedImage> PushBlobsAndManifest(const ImageSpec& spec, const std::string& reference,
                                                  std::string& descriptor);
-  base::Status PushBlob(const std::string& repository, const std::string& digest, const std::string& bytes,
-                        PushedImage& pushed);
+  base::Status PushBlob(const std::string& repository, const std::string& digest, const std::string& bytes);
   std::unique_ptr<Http> http_;
 };
 

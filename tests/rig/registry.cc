@@ -2,12 +2,9 @@
 
 #include <crypt.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
-#include <string_view>
 
 #include "base/text.h"
 #include "rig/port.h"
@@ -38,31 +35,6 @@ void NoteSecret(const User& user) {
   if (file == nullptr || user.password.empty()) return;
   std::ofstream(file, std::ios::app) << user.password << "\n"
                                      << base::Base64Encode(user.name + ":" + user.password) << "\n";
-}
-
-template <typename Number>
-bool ToNumber(std::string_view text, Number& number) {
-  return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
-}
-
-// 127.0.0.1 - - [20/Nov/2026:09:28:09 +0000] "GET /v2/ HTTP/1.1" 401 87 "" "containerd/1.6.20"
-std::optional<Served> ParseAccessLine(std::string_view line) {
-  std::size_t open = line.find("] \"");
-  if (open == std::string_view::npos) return std::nullopt;
-  std::string_view request = line.substr(open + 3);
-  std::size_t close = request.find("\" ");
-  if (close == std::string_view::npos) return std::nullopt;
-  std::string_view rest = request.substr(close + 2);
-  request = request.substr(0, close);
-  std::size_t first = request.find(' ');
-  std::size_t last = request.rfind(' ');
-  std::size_t gap = rest.find(' ');
-  if (first == std::string_view::npos || first == last || gap == std::string_view::npos) return std::nullopt;
-  Served served{std::string(request.substr(0, first)),
-                std::string(request.substr(first + 1, last - first - 1))};
-  if (!ToNumber(rest.substr(0, gap), served.status)) return std::nullopt;
-  (void)ToNumber(rest.substr(gap + 1), served.bytes);
-  return served;
 }
 
 }  // namespace
@@ -123,15 +95,6 @@ void Registry::Stop() {
 
 void Registry::Kill() {
   process_.Kill();
-}
-
-std::vector<Served> Registry::Requests() const {
-  std::vector<Served> result;
-  std::ifstream in(log_);
-  for (std::string line; std::getline(in, line);) {
-    if (auto served = ParseAccessLine(line)) result.push_back(std::move(*served));
-  }
-  return result;
 }
 
 }  // namespace prefetch::rig

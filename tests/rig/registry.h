@@ -23,14 +23,6 @@ struct TokenAuth {
   std::string root_bundle;  // PEM file of the certificates that may sign
 };
 
-// A request that the registry has answered, from its access log.
-struct Served {
-  std::string method;
-  std::string path;  // with the query
-  int status = 0;
-  unsigned long long bytes = 0;  // of the body
-};
-
 // One thread owns it. Passwords of users are also added to the file that $PREFETCH_TEST_SECRETS names.
 class Registry {
  public:
@@ -46,17 +38,12 @@ class Registry {
   void Stop();
   // SIGKILL.
   void Kill();
-  bool Running() { return process_.Running(); }
 
   int port() const { return port_; }
   // "127.0.0.1:PORT", as it begins a reference.
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  const std::string& log() const { return log_; }
   // The first user, or an empty one.
   User user() const { return users_.empty() ? User{} : users_[0]; }
-
-  // All requests that were answered since it was made, in the order of their ends. A push counts too.
-  std::vector<Served> Requests() const;
 
  private:
   base::Status Configure();

@@ -74,60 +74,6 @@ TEST_F(RigTest, PullsOverTheProxyWhichCountsIt) {
   }
 }
 
-TEST_F(RigTest, WrongPasswordIsRefusedAndInTheAccessLog) {
-  Push({{1, 10'000}});
-  EXPECT_FALSE(Pull("ann:wrong"));
-  bool seen = false;
-  for (const Served& served : registry_.Requests())
-    seen |= served.status == 401 && served.path.find("v1") != std::string::npos;
-  EXPECT_TRUE(seen);
-}
-
-TEST_F(RigTest, LayersThatAreThereAreNotSentAgain) {
-  EXPECT_GT(Push({{1, kMegabyte}}).uploaded, kMegabyte - 2048);
-  EXPECT_LT(Push({{1, kMegabyte}, {2, 10'000}}).uploaded, 20'000U);
-}
-
-TEST_F(RigTest, WhatIsOnDiskOutlivesKillAndRestart) {
-  Push({{1, 10'000}});
-  ASSERT_OK(Pull());
-  containerd_.Kill();
-  registry_.Kill();
-  int port = registry_.port();
-  ASSERT_OK(containerd_.Start());
-  ASSERT_OK(registry_.Start());
-  EXPECT_EQ(registry_.port(), port);
-  EXPECT_NE(containerd_.Ctr({"images", "ls", "-q"})->find(kImage), std::string::npos);
-  ASSERT_OK(containerd_.Ctr({"images", "rm", "--sync", kImage}));
-  ASSERT_OK(Pull());
-}
-
-TEST_F(RigTest, BandwidthIsWhatWasAskedFor) {
-  Push({{1, 2 * kMegabyte}});
-  proxy_->LimitBandwidth(4 * kMegabyte);
-  auto start = std::chrono::steady_clock::now();
-  ASSERT_OK(Pull());
-  auto took = std::chrono::steady_clock::now() - start;
-  EXPECT_GE(took, milliseconds(450));
-  EXPECT_LE(took, milliseconds(2000));
-}
-
-TEST_F(RigTest, AFrozenPullGoesOnWhenThawed) {
-  Push({{1, 4 * kMegabyte}});
-  proxy_->LimitBandwidth(8 * kMegabyte);
-  Process ctr;
-  Command pull = containerd_.CtrCommand();
-  for (const std::string& word : PullWords("ann:secret-a")) pull.argv.push_back(word);
-  ASSERT_OK(ctr.Start(pull, scratch_ / "ctr.log"));
-  ASSERT_TRUE(Eventually(seconds(10), [&] { return proxy_->BytesToClients() > kMegabyte; }));
-  proxy_->Freeze(true);
-  std::uint64_t frozen_at = proxy_->BytesToClients();
-  EXPECT_FALSE(ctr.Wait(milliseconds(300)));
-  EXPECT_EQ(proxy_->BytesToClients(), frozen_at);
-  proxy_->Freeze(false);
-  EXPECT_EQ(ctr.Wait(seconds(10)), Exit{});
-}
-
 TEST_F(RigTest, RefusalAndCannedAnswersReachTheClient) {
   Push({{1, 10'000}});
   proxy_->Answer("/manifests/",
@@ -153,17 +99,6 @@ TEST_F(RigTest, MoreRequestsThanALinkAllowsAreAnsweredWith429) {
   for (std::size_t i = 0; i < requests.size(); i++) EXPECT_EQ(requests[i].status == 429, i >= 2) << i;
   proxy_->Shape({});
   EXPECT_OK(Pull());
-}
-
-TEST_F(RigTest, AnIndexGivesThisMachineItsPlatform) {
-  Pusher pusher(registry_.address(), "ann", base::Secret("secret-a"));
-  ImageSpec here{"team/app", "v1", {{1, 10'000}}};
-  ImageSpec there{"team/app", "v1", {{2, 20'000}}};
-  there.platform = {"linux", here.platform.architecture == "s390x" ? "amd64" : "s390x", ""};
-  here.kind = there.kind = ManifestKind::kOci;
-  auto pushed = tests::Must(pusher.PushIndex({there, here}));
-  ASSERT_OK(Pull());
-  EXPECT_EQ(proxy_->Count("GET", "/blobs/"), 2U);
 }
 
 TEST(Scratch, TakesProcessesAndFilesWithIt) {
