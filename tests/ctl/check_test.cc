@@ -123,13 +123,17 @@ TEST_F(CheckTest, AnAgentThatDoesNotAnswerTheQuestion) {
     int exit;
     std::string says;
   };
-  for (const Row& row : {Row{503, kTimedOut, "it is busy"}, Row{404, kUnreachable, "is that a prefetchd"},
-                         Row{400, kBadInput, "refuses the question"}}) {
+  for (const Row& row :
+       {Row{503, kTimedOut, "it is busy"}, Row{404, kUnreachable, "is that a prefetchd"},
+        Row{400, kBadInput, "refuses the question"}, Row{200, kUnreachable, "gave an unexpected answer"}}) {
     Says(row.status, "");
     EXPECT_TRUE(OnlyComplains(Ask(Options()), row.exit, row.says));
   }
-  agent_.Goes(base::Unavailable("connection refused"));
-  EXPECT_EQ(Ask(Options()).exit, kUnreachable) << "after its second";
+  for (const base::Error& gone : {base::Unavailable("connection refused"), base::DeadlineExceeded("silent"),
+                                  base::ResourceExhausted("longer body than allowed")}) {
+    agent_.Goes(gone);
+    EXPECT_TRUE(OnlyComplains(Ask(Options()), kUnreachable, gone.message())) << "after its second";
+  }
 }
 
 TEST_F(CheckTest, AnAgentThatPullsForNobodyIsNoAnswer) {

@@ -1,7 +1,6 @@
 // `prefetchctl check`, as built: what is asked, how it is answered, and every mistake of a command line.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <semaphore>
@@ -11,7 +10,6 @@
 #include "doc/problems.h"
 #include "doc/yaml.h"
 #include "fakes/wire_server.h"
-#include "manifest/read.h"
 #include "must.h"
 #include "rig/port.h"
 #include "rows.h"
@@ -45,18 +43,11 @@ struct CheckCase {
 class CheckRow : public Check, public testing::WithParamInterface<CheckCase> {
  protected:
   CheckRow() {
-    scratch_.Write("job.yaml", kJob);
     scratch_.Write("good.yaml", base::ReplaceAll(kJob, ":closed", ":good"));
     scratch_.Write("jobs/worker.yaml",
                    "{apiVersion: v1, kind: Pod, spec: {containers: [{name: worker, image: "
                    "\"reg.io/worker:closed\", imagePullPolicy: Never}]}}\n");
-    scratch_.Write(
-        "weaker.yaml",
-        "apiVersion: v1\nkind: Pod\nspec:\n"
-        "  initContainers: [{name: precheck, image: \"reg.io/app:good\", imagePullPolicy: IfNotPresent}]\n"
-        "  containers: [{name: app, image: \"reg.io/app:good\", imagePullPolicy: Always}]\n");
     scratch_.Write("farm.yaml", "{apiVersion: acme.io/v1, kind: Farm, metadata: {name: big}}\n");
-    scratch_.Write("service.yaml", "apiVersion: v1\nkind: Service\n");
     scratch_.Write("bad.yaml", base::ReplaceAll(kJob, "Never", "never"));
     scratch_.Write("worse.yaml", "kind: [\n");
     scratch_.Write("secret.yaml",
@@ -84,98 +75,75 @@ const std::string kAlways =
     "on node ci-7: contacts the registry (PolicyAlways): contacts the registry: not checked yet → set "
     "imagePullPolicy: IfNotPresent or Never, and let the list refresh the tag\n";
 
-TEST_ROWS(
-    All, CheckRow,
-    {"AnImage", Words{"--image", "reg.io/app:good", "--policy", "Never"}, 0,
-     "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
-     "the image starts on node ci-7\n",
-     ""},
-    {"AClosedOne", Words{"--image", "reg.io/app:closed"}, 1,
-     "FAIL  –  reg.io/app:closed  IfNotPresent (default)  " + kClosed +
-         "the image will not start on node ci-7\n",
-     ""},
-    {"EachPolicyIsForTheImageBeforeIt",
-     Words{"--image=a:good", "--policy=Never", "--image=b", "--image=c:good", "--policy=Always"}, 1,
-     "ok    –  a:good  Never (stated)                starts from the node (OpenToNode)\nFAIL  – "
-     " b       Always (default for :latest)  " +
-         kAlways + "FAIL  –  c:good  Always (stated)               " + kAlways +
-         "2 of 3 images may not start on node ci-7: 2 contact the registry\n",
-     ""},
-    {"AManifestOnceAnImage", Words{"-f", "@/job.yaml"}, 1,
-     "ok    setup (init), app  reg.io/app:good       IfNotPresent (default by app)  starts from "
-     "the node (OpenToNode)\nFAIL  worker             reg.io/worker:closed  Never (stated)      "
-     "           " +
-         kClosed + "1 of 2 images will not start on node ci-7\n",
-     ""},
-    {"TheManifestsOfAClusterThatAlwaysPulls",
-     Words{"-f", "@/good.yaml", "--assume-always-pull", "-o", "text", "--image", "reg.io/app:good"}, 1,
-     "FAIL  setup (init), app  reg.io/app:good     Always (AlwaysPullImages)  " + kAlways +
-         "FAIL  worker             reg.io/worker:good  Always (AlwaysPullImages)  " + kAlways +
-         "2 of 2 images may not start on node ci-7: 2 contact the registry\n",
-     ""},
-    {"AControllersDefault", Words{"--image", "a", "--default-policy", "Never"}, 1,
-     "FAIL  –  a  Never (assumed default)  " + kClosed + "the image will not start on node ci-7\n", ""},
-    {"ACustomResource", Words{"-f", "@/custom.yaml", "--pod-template-path", "spec.task.template"}, 1,
-     "FAIL  c  reg.io/c:closed  IfNotPresent (default)  " + kClosed +
-         "the image will not start on node ci-7\n",
-     ""},
-    {"APodWithItsOwnSecret", Words{"--image", "a:closed", "--pod-secret", "team/pull/u1"}, 0,
-     "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
-     "the image starts on node ci-7\n",
-     ""},
-    {"APodWithAPullSecretInItsManifest", Words{"-f", "@/secret.yaml", "-n", "team"}, 0,
-     "ok    c  reg.io/c:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
-     "the image starts on node ci-7\n",
-     ""},
-    {"APodWithAServiceAccount", Words{"--image", "a:closed", "--pod-service-account", "team/runner/u1"}, 0,
-     "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
-     "the image starts on node ci-7\n",
-     ""},
-    {"UnknownIsANo", Words{"--image", "a:odd"}, 1,
-     "FAIL  –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
-     "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
-     "--kubelet-config; or check with --unknown pass\nthe image may not start on node ci-7: 1 "
-     "not known\n",
-     ""},
-    {"AFolder", Words{"-f", "@/jobs"}, 1,
-     "FAIL  worker  reg.io/worker:closed  Never (stated)  " + kClosed +
-         "the image will not start on node ci-7\n",
-     ""},
-    // The preflight passed with IfNotPresent on a stale copy, the job used Always on a tag that was gone.
-    {"ACheckThatIsWeakerThanThePod", Words{"-f", "@/weaker.yaml"}, 1,
-     "FAIL  precheck (init), app  reg.io/app:good  Always (stated by app; precheck (init) has "
-     "IfNotPresent)  " +
-         kAlways + "the image may not start on node ci-7: 1 contacts the registry\n",
-     ""},
-    {"AControllerWithTwoDefaults",
-     Words{"--image", "a:good", "--default-policy", "Always", "--default-check-policy", "IfNotPresent"}, 1,
-     "FAIL  –  a:good  Always (assumed default; checks have IfNotPresent)  " + kAlways +
-         "the image may not start on node ci-7: 1 contacts the registry\n",
-     ""},
-    {"GithubHasTheFirstLineOfIt", Words{"-f", "@/jobs", "-o", "github"}, 1,
-     "::error file=@/jobs/worker.yaml,line=1,col=64,title=prefetchctl check "
-     "reg.io/worker%3Aclosed::reg.io/worker:closed, worker, Never (stated): " +
-         kClosed + "the image will not start on node ci-7\n",
-     ""},
-    {"NothingToCheck", {"-f", "@/service.yaml"}, 0, "", "nothing to check"},
-    {"AnObjectThatIsNotUnderstood", Words{"-f", "@/farm.yaml"}, 1, "",
-     "@/farm.yaml:1:26: Farm big may run pods, and no image of it was found here (Farm.acme.io)\n"},
-    {"BesideAnImageThatStarts", Words{"-f", "@/farm.yaml", "--image", "reg.io/app:good", "--policy", "Never"},
-     1,
-     "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
-     "the image starts on node ci-7\n",
-     "@/farm.yaml:1:26: Farm big"},
-    {"AnAcceptedObject", {"-f", "@/farm.yaml", "--allow-unread", "Farm"}, 0, "", "nothing to check"},
-    {"AllMistakesAtOnce",
-     Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml", "--image", "A B"}, 2, "",
-     "@/bad.yaml:8:"},
-    {"AnotherMistakeOfThem", Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml"}, 2, "",
-     "@/worse.yaml:"},
-    {"APolicyOfNoImage", {"--policy", "Never", "--image", "a"}, 2, "", "after its --image"},
-    {"TwoPoliciesOfOne", Words{"--image", "a", "--policy", "Never", "--policy", "Always"}, 2, "",
-     "after its --image"},
-    {"ABadDefault", {"--image", "a", "--default-policy", "x"}, 2, "", "--default-policy must be"},
-    {"ABadAgent", {"--image", "a", "--agent", "ftp://x"}, 2, "", "--agent must be"});
+TEST_ROWS(All, CheckRow,
+          {"AnImage", Words{"--image", "reg.io/app:good", "--policy", "Never"}, 0,
+           "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
+           "the image starts on node ci-7\n",
+           ""},
+          {"EachPolicyIsForTheImageBeforeIt",
+           Words{"--image=a:good", "--policy=Never", "--image=b", "--image=c:good", "--policy=Always"}, 1,
+           "ok    –  a:good  Never (stated)                starts from the node (OpenToNode)\nFAIL  – "
+           " b       Always (default for :latest)  " +
+               kAlways + "FAIL  –  c:good  Always (stated)               " + kAlways +
+               "2 of 3 images may not start on node ci-7: 2 contact the registry\n",
+           ""},
+          {"TheManifestsOfAClusterThatAlwaysPulls",
+           Words{"-f", "@/good.yaml", "--assume-always-pull", "-o", "text", "--image", "reg.io/app:good"}, 1,
+           "FAIL  setup (init), app  reg.io/app:good     Always (AlwaysPullImages)  " + kAlways +
+               "FAIL  worker             reg.io/worker:good  Always (AlwaysPullImages)  " + kAlways +
+               "2 of 2 images may not start on node ci-7: 2 contact the registry\n",
+           ""},
+          {"ACustomResource", Words{"-f", "@/custom.yaml", "--pod-template-path", "spec.task.template"}, 1,
+           "FAIL  c  reg.io/c:closed  IfNotPresent (default)  " + kClosed +
+               "the image will not start on node ci-7\n",
+           ""},
+          {"APodWithItsOwnSecret", Words{"--image", "a:closed", "--pod-secret", "team/pull/u1"}, 0,
+           "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
+           "the image starts on node ci-7\n",
+           ""},
+          {"APodWithAPullSecretInItsManifest", Words{"-f", "@/secret.yaml", "-n", "team"}, 0,
+           "ok    c  reg.io/c:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
+           "the image starts on node ci-7\n",
+           ""},
+          {"APodWithAServiceAccount", Words{"--image", "a:closed", "--pod-service-account", "team/runner/u1"},
+           0,
+           "ok    –  a:closed  IfNotPresent (default)  starts from the node (OpenToNode)\n"
+           "the image starts on node ci-7\n",
+           ""},
+          {"UnknownIsANo", Words{"--image", "a:odd"}, 1,
+           "FAIL  –  a:odd  IfNotPresent (default)  on node ci-7: not known (FactsUnknown): kubelet's "
+           "record opens it to 2 secrets only. → declare kubelet's settings: --kubelet-version, "
+           "--kubelet-config; or check with --unknown pass\nthe image may not start on node ci-7: 1 "
+           "not known\n",
+           ""},
+          {"AControllerWithTwoDefaults",
+           Words{"--image", "a:good", "--default-policy", "Always", "--default-check-policy", "IfNotPresent"},
+           1,
+           "FAIL  –  a:good  Always (assumed default; checks have IfNotPresent)  " + kAlways +
+               "the image may not start on node ci-7: 1 contacts the registry\n",
+           ""},
+          {"GithubHasTheFirstLineOfIt", Words{"-f", "@/jobs", "-o", "github"}, 1,
+           "::error file=@/jobs/worker.yaml,line=1,col=64,title=prefetchctl check "
+           "reg.io/worker%3Aclosed::reg.io/worker:closed, worker, Never (stated): " +
+               kClosed + "the image will not start on node ci-7\n",
+           ""},
+          {"AnObjectThatIsNotUnderstood", Words{"-f", "@/farm.yaml"}, 1, "",
+           "@/farm.yaml:1:26: Farm big may run pods, and no image of it was found here (Farm.acme.io)\n"},
+          {"BesideAnImageThatStarts",
+           Words{"-f", "@/farm.yaml", "--image", "reg.io/app:good", "--policy", "Never"}, 1,
+           "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
+           "the image starts on node ci-7\n",
+           "@/farm.yaml:1:26: Farm big"},
+          {"AnAcceptedObject", {"-f", "@/farm.yaml", "--allow-unread", "Farm"}, 0, "", "nothing to check"},
+          {"AllMistakesAtOnce",
+           Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml", "--image", "A B"}, 2, "",
+           "@/bad.yaml:8:"},
+          {"AnotherMistakeOfThem", Words{"-f", "@/bad.yaml", "-f", "@/worse.yaml", "-f", "@/none.yaml"}, 2,
+           "", "@/worse.yaml:"},
+          {"APolicyOfNoImage", {"--policy", "Never", "--image", "a"}, 2, "", "after its --image"},
+          {"TwoPoliciesOfOne", Words{"--image", "a", "--policy", "Never", "--policy", "Always"}, 2, "",
+           "after its --image"},
+          {"ABadAgent", {"--image", "a", "--agent", "ftp://x"}, 2, "", "--agent must be"});
 
 TEST_F(Check, JsonHasTheAnswersAndSaysWhatTheExitCodeSays) {
   auto server = Serve(&AnswerAll);
@@ -221,8 +189,8 @@ TEST_F(Check, AThousandImages) {
   EXPECT_GE(requests, 4);
 }
 
-// `prefetchctl check` and agents that are busy, late, slow, broken or none: it ends in time, and takes
-// nothing for a verdict that is none.
+// `prefetchctl check` and agents that are busy, late, slow or none: it ends in time, and takes nothing for a
+// verdict that is none.
 
 TEST_F(Check, AnAgentThatIsBusyIsAskedAgain) {
   std::atomic<int> requests = 0;
@@ -324,24 +292,6 @@ TEST_F(Check, APullThatDoesNotEndInTimeIsTold) {
   EXPECT_NE(ran.err.find("the time is over, and an image is not here yet"), std::string::npos) << ran.err;
 }
 
-// Each of these is somebody on the agent's port who is no agent, or one that is broken. The command ends by
-// its timeout with 4, and nobody takes it for a verdict.
-struct BadAgentCase {
-  std::string name;
-  tests::WireServer::Handler handler;
-  std::string says;
-};
-TEST_TABLE_F(BadAgent, EndsInTimeWithoutAVerdict, Check, BadAgentCase) {
-  tests::WireServer server(row.handler);
-  auto started = std::chrono::steady_clock::now();
-  rig::Ran ran = Run("http://" + server.address(), {"--image", "a:good", "--image", "b", "--timeout", "2s"});
-  EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.out << ran.err;
-  EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find(row.says), std::string::npos) << ran.err;
-  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(20));
-  EXPECT_GE(server.accepted(), 1);
-}
-
 bool WriteHead(int fd, const std::string& more) {
   return tests::WireServer::Write(fd,
                                   "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + more + "\r\n");
@@ -361,63 +311,6 @@ tests::WireServer::Handler AllBut(const std::string& part) {
            tests::WireServer::Write(fd, body);
   };
 }
-
-TEST_ROWS(All, BadAgent,
-          {"Hangs",
-           [](const tests::WireRequest&, int fd) {
-             tests::WireServer::WaitForClose(fd);
-             return false;
-           },
-           "it does not answer in time"},
-          {"HangsInTheMiddle",
-           [](const tests::WireRequest&, int fd) {
-             WriteHead(fd, "Content-Length: 5000\r\n");
-             tests::WireServer::Write(fd, "{\"kind\":");
-             tests::WireServer::WaitForClose(fd);
-             return false;
-           },
-           "it does not answer in time"},
-          {"DiesInTheMiddle",
-           [](const tests::WireRequest&, int fd) {
-             WriteHead(fd, "Content-Length: 5000\r\n");
-             tests::WireServer::Write(fd, "{\"kind\":");
-             return false;
-           },
-           "cannot ask the agent"},
-          {"IsNoHttp",
-           [](const tests::WireRequest&, int fd) {
-             tests::WireServer::Write(fd, std::string("\x15\x03\x01\0\x02\x02", 6));
-             return false;
-           },
-           "cannot ask the agent"},
-          {"AnswersGarbage",
-           [](const tests::WireRequest&, int fd) {
-             return WriteHead(fd, "Content-Length: 6\r\n") && tests::WireServer::Write(fd, "<html>");
-           },
-           "gave an unexpected answer"},
-          {"AnswersAnotherQuestion",
-           [](const tests::WireRequest&, int fd) {
-             std::string body = status::CheckResultJson({.node = "n", .ok = true});
-             return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
-                    tests::WireServer::Write(fd, body);
-           },
-           "gave an unexpected answer"},
-          {"Floods",
-           [](const tests::WireRequest&, int fd) {
-             const std::string much(1 << 20, ' ');
-             bool open = WriteHead(fd, "");
-             while (open) open = tests::WireServer::Write(fd, much);
-             return false;
-           },
-           "cannot ask the agent"},
-          {"FloodsHeaders",
-           [](const tests::WireRequest&, int fd) {
-             const std::string much = "X-More: " + std::string(4096, 'x') + "\r\n";
-             bool open = tests::WireServer::Write(fd, "HTTP/1.1 200 OK\r\n");
-             while (open) open = tests::WireServer::Write(fd, much);
-             return false;
-           },
-           "cannot ask the agent"});
 
 // A question that hangs does not take the answers to others with it.
 TEST_F(Check, WhatNeedsARegistryHoldsUpNothingElse) {
@@ -568,31 +461,6 @@ class Example : public Check {
   std::string path_;
   std::string text_;
 };
-
-TEST_F(Example, ChecksTheImagesOfItsOwnPodAsStronglyAsTheyAreAskedFor) {
-  doc::Problems problems("example");
-  manifest::Manifests manifests = manifest::ReadManifests(text_, problems);
-  EXPECT_TRUE(problems.empty());
-  doc::Node init = InitContainer();
-  EXPECT_EQ(WordsOf(init, "command"), Words{"/usr/bin/prefetchctl"});
-  Words arguments = WordsOf(init, "args");
-  ASSERT_FALSE(arguments.empty());
-  EXPECT_EQ(arguments[0], "check");
-  std::size_t checked = 0;
-  for (const manifest::ImageUse& use : manifests.uses) {
-    if (use.kind == manifest::UseKind::kInitContainer) continue;
-    auto at = std::find(arguments.begin(), arguments.end(), "--image=" + use.image);
-    ASSERT_NE(at, arguments.end()) << use.image;
-    bool stated = at + 1 != arguments.end() && (at + 1)->starts_with("--policy=");
-    std::string policy(image::PullPolicyName(stated ? use.policy : image::DefaultPullPolicy(*use.reference)));
-    EXPECT_EQ(policy, image::PullPolicyName(use.policy)) << use.image;
-    if (stated) {
-      EXPECT_EQ(*(at + 1), "--policy=" + policy);
-    }
-    checked++;
-  }
-  EXPECT_EQ(checked, 2U);
-}
 
 TEST_F(Example, ItsArgumentsAreUnderstoodAndItsLastWordsTellImageNodeAndReason) {
   auto server = Serve([](const http::ServerRequest& request) {
