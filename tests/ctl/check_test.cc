@@ -342,13 +342,6 @@ std::optional<base::Duration> First(base::Duration left, base::Duration wish, do
   return RetryPause(kNow + left).Next(kNow, wish, spread);
 }
 
-TEST(RetryPause, AsksAnAgentThatIsAwayTwiceASecond) {
-  RetryPause pauses(kNow + seconds(2));
-  EXPECT_EQ(pauses.Next(kNow, seconds(0), 0.9), milliseconds(500));
-  EXPECT_EQ(pauses.Next(kNow + milliseconds(1499), seconds(0), 0.9), milliseconds(500));
-  EXPECT_EQ(pauses.Next(kNow + milliseconds(1500), seconds(0), 0.9), std::nullopt);
-}
-
 TEST(RetryPause, ComesBackNotBeforeTheTimeThatTheAgentWishedAndSpreadOverIt) {
   EXPECT_EQ(First(seconds(60), seconds(1)), seconds(1));
   EXPECT_EQ(First(seconds(60), seconds(1), 0.5), milliseconds(1500));
@@ -360,13 +353,6 @@ TEST(RetryPause, TriesALastTimeBeforeADeadlineThatIsEarlier) {
   EXPECT_EQ(pauses.Next(kNow, seconds(60), 0), milliseconds(19'500));
   EXPECT_EQ(pauses.Next(kNow + milliseconds(19'500), seconds(60), 0), std::nullopt);
   EXPECT_EQ(First(seconds(20), seconds(60), 0.5), milliseconds(19'250)) << "not all at once";
-}
-
-TEST(RetryPause, AfterTheLastTryThereIsNoOther) {
-  RetryPause pauses(kNow + seconds(20));
-  EXPECT_EQ(pauses.Next(kNow, seconds(60), 0.9), milliseconds(19'050));
-  EXPECT_EQ(pauses.Next(kNow + milliseconds(19'051), seconds(60), 0), std::nullopt);
-  EXPECT_EQ(pauses.Next(kNow + milliseconds(19'051), seconds(0), 0), std::nullopt);
 }
 
 TEST(RetryPause, ATimeOfAMomentEndsAtOnce) {

@@ -262,14 +262,6 @@ TEST_F(RegistryTlsTest, ANewAuthorityInTheSameFile) {
   EXPECT_EQ(AskWord(), "Moved");
 }
 
-TEST_F(RegistryTlsTest, AnotherName) {
-  Serve(ca_.Server("server", "DNS:elsewhere.example,IP:192.0.2.7"));
-  Trust("ca = " + Quoted(ca_.certificate_file()));
-  EXPECT_EQ(AskWord(), "Unreachable Tls");
-  Trust("skip_verify = true");
-  EXPECT_EQ(AskWord(), "Moved");
-}
-
 TEST_F(RegistryTlsTest, AnExpiredCertificate) {
   Serve(ca_.ExpiredServer("old"));
   Trust("ca = " + Quoted(ca_.certificate_file()));
@@ -291,13 +283,6 @@ TEST_F(RegistryTlsTest, ACertificateOfOurs) {
   EXPECT_TRUE(registry_.lines().empty());
   Trust(client(mine));
   EXPECT_EQ(AskWord(), "Moved");
-}
-
-TEST_F(RegistryTlsTest, PlainHttpOnAnHttpsPort) {
-  front_.emplace(tests::FrontOptions{});
-  front_->ForwardTo(registry_.port());
-  Trust("");
-  EXPECT_EQ(AskWord(), "Unreachable Tls");
 }
 
 // As containerd since 1.7: https without verification, then plain http.
