@@ -35,8 +35,8 @@ TEST(LruMap, ForgetsWhatWasUsedLongestAgo) {
 
 class HostBookTest : public testing::Test {
  protected:
-  std::string RefusalReason(const std::string& server = "https://a", const std::string& identity = "x") {
-    auto answer = book_.RefusalReason(server, identity);
+  std::string RefusalReason(const std::string& server = "https://a") {
+    auto answer = book_.RefusalReason(server, "x");
     return answer ? Word(*answer) : "";
   }
   void Limited(std::optional<milliseconds> retry_after, const std::string& server = "https://a") {
@@ -53,16 +53,6 @@ class HostBookTest : public testing::Test {
   tests::FakeClock clock_;
   HostState book_{clock_};
 };
-
-TEST_F(HostBookTest, WhoAsksForPatienceGetsIt) {
-  Limited(seconds(30));
-  EXPECT_EQ(RefusalReason(), "RateLimited OnHold");
-  EXPECT_EQ(book_.RefusalReason("https://a", "x")->retry_after, milliseconds(30'000));
-  EXPECT_EQ(RefusalReason("https://a", "another identity"), "");
-  EXPECT_EQ(RefusalReason("https://b"), "");
-  clock_.Advance(seconds(30));
-  EXPECT_EQ(RefusalReason(), "");
-}
 
 TEST_F(HostBookTest, WithoutATimeAMinuteDoublingToAnHour) {
   for (minutes wait :
@@ -115,6 +105,7 @@ TEST_F(HostBookTest, WhoAsksOnlyForHoldsIsNoProbe) {
   Limited(seconds(30));
   EXPECT_EQ(book_.HoldReason("https://a", "x")->retry_after, milliseconds(30'000));
   EXPECT_EQ(book_.HoldReason("https://a", "another identity"), std::nullopt);
+  EXPECT_EQ(book_.HoldReason("https://b", "x"), std::nullopt);
 }
 
 TEST_F(HostBookTest, WhatSaysNothingAboutTheServer) {

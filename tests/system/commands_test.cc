@@ -7,10 +7,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -19,24 +22,103 @@
 #include "rig/process.h"
 #include "rig/scratch.h"
 #include "rows.h"
-#include "system/commands_help.h"
 #include "text_of.h"
 
 namespace prefetch::system::commands_test {
 namespace {
 
-using commands_help::AllHelp;
-using commands_help::Help;
-using commands_help::HelpFor;
-using commands_help::HelpOf;
-using commands_help::Output;
-using commands_help::SubcommandsIn;
-using commands_help::Title;
-using commands_help::Words;
-using commands_help::WordsOf;
 namespace fs = std::filesystem;
 
 constexpr std::size_t kWidest = 120;  // columns, as of the source that has it
+
+using Words = std::vector<std::string>;
+
+struct Help {
+  Words words;  // of the command
+  std::string text;
+  Words below;  // its subcommands
+};
+
+// Returns the output of a call that ends well.
+std::string Output(Words argv) {
+  auto ran = rig::RunProgram({std::move(argv), {}}, std::chrono::seconds(30));
+  EXPECT_OK(ran);
+  if (!ran) return "";
+  EXPECT_EQ(ran->exit, (rig::Exit{0, 0})) << ran->out << ran->err;
+  EXPECT_EQ(ran->err, "");
+  return ran->out;
+}
+
+Words WordsOf(std::string_view text) {
+  std::istringstream in{std::string(text)};
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+std::string HelpOf(Words words) {
+  words.insert(words.begin(), rig::Prefetchctl());
+  words.emplace_back("--help");
+  return Output(words);
+}
+
+// Headings of lists of commands.
+const Words& Headings() {
+  static const Words headings = {
+      "Look at a node or a fleet", "Gate CI", "Lists", "Install", "More", "Commands", "Subcommands"};
+  return headings;
+}
+
+// The words that begin the lines below the headings of lists of commands.
+Words SubcommandsIn(const std::string& help) {
+  Words below;
+  bool listed = false;
+  for (std::string_view line : base::Split(help, '\n')) {
+    if (line.ends_with(':') && !line.starts_with(' ')) {
+      line.remove_suffix(1);
+      listed = std::find(Headings().begin(), Headings().end(), line) != Headings().end();
+    } else if (line.empty()) {
+      listed = false;
+    } else if (listed && line.starts_with("  ") && line.substr(2, 1) != " ") {
+      below.push_back(WordsOf(line).front());
+    }
+  }
+  return below;
+}
+
+void Walk(const Words& words, std::vector<Help>& all) {
+  Help help{words, HelpOf(words), {}};
+  help.below = SubcommandsIn(help.text);
+  all.push_back(help);
+  for (const std::string& name : help.below) {
+    Words longer = words;
+    longer.push_back(name);
+    Walk(longer, all);
+  }
+}
+
+const std::vector<Help>& AllHelp() {
+  static const std::vector<Help> all = [] {
+    std::vector<Help> found;
+    Walk({}, found);
+    return found;
+  }();
+  return all;
+}
+
+std::string Title(const Words& words) {
+  return base::Join(words, " ");
+}
+
+// The help of the command that the words begin with: the longest that there is.
+const Help* HelpFor(const Words& words) {
+  static const Help verdict = {{"verdict"}, HelpOf({"verdict"}), {}};  // for programs, and on no first page
+  const Help* best = words.size() > 1 && words[1] == "verdict" ? &verdict : nullptr;
+  for (const Help& help : AllHelp()) {
+    bool begins = help.words.size() < words.size() &&
+                  std::equal(help.words.begin(), help.words.end(), words.begin() + 1);
+    if (begins && (best == nullptr || help.words.size() > best->words.size())) best = &help;
+  }
+  return best;
+}
 
 TEST(Help, OfEveryCommandHasExamples) {
   std::size_t commands = 0;

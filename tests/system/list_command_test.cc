@@ -12,7 +12,6 @@
 #include "rig/expect_has.h"
 #include "rig/expect_ok.h"
 #include "rig/images.h"
-#include "rig/port.h"
 #include "rig/registry.h"
 #include "rows.h"
 #include "system/command_folder.h"
@@ -277,25 +276,6 @@ TEST_F(ListLock, ATagThatIsNotThereIsANo) {
   EXPECT_HAS(ran.err, Name("team/one:v2") + ": TagMissing");
   EXPECT_EQ(TextOf("images.txt.lock"), "");  // whole or not at all
   EXPECT_LACKS(ran.err, "s3cr3t");
-}
-
-TEST_F(ListLock, WithoutItsCredentialItIsNotForUs) {
-  Push("team/one", "v1", 1);
-  scratch_.Write("images.txt", Name("team/one:v1") + "\n");
-  scratch_.Write("docker.json", "{}");
-  rig::Ran ran = Lock({"images.txt"});
-  EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << ran.out;
-  EXPECT_HAS(ran.err, "AccessDenied");
-}
-
-TEST_F(ListLock, ARegistryThatIsAwayIsNoAnswer) {
-  auto port = rig::FreePort();
-  ASSERT_OK(port);
-  scratch_.Write("images.txt", "127.0.0.1:" + std::to_string(*port) + "/team/one:v1\n");
-  rig::Ran ran = Lock({"images.txt"});
-  EXPECT_EQ(ran.exit, (rig::Exit{4, 0})) << ran.out;
-  EXPECT_HAS(ran.err, "Unreachable");
-  EXPECT_EQ(TextOf("images.txt.lock"), "");
 }
 
 // "-" for standard input, wherever files are named.
