@@ -169,7 +169,7 @@ class RegistriesFilesTest : public testing::Test {
     EXPECT_EQ(word->notes, Texts{});
     Texts prefixes;
     if (!word->conf) return {"only CRI-O knows"};
-    for (const ConfRegistry& entry : word->conf->registries) prefixes.push_back(entry.prefix);
+    for (const auto& [prefix, entry] : word->conf->registries) prefixes.push_back(prefix);
     return prefixes;
   }
   // Why it cannot be followed.
@@ -204,8 +204,8 @@ TEST_F(RegistriesFilesTest, DropInsCountInTheOrderOfTheirNames) {
   Write("/root/.config/containers/registries.conf.d/05.conf", Location("d.io"));
   EXPECT_EQ(Prefixes(), (Texts{"a.io", "b.io", "c.io", "d.io"}));
   auto word = Look();
-  EXPECT_EQ(word->conf->registries[1].own.location, "ten.io");
-  EXPECT_EQ(word->conf->registries[2].own.location, "c.io");
+  EXPECT_EQ(word->conf->registries.at("b.io").own.location, "ten.io");
+  EXPECT_EQ(word->conf->registries.at("c.io").own.location, "c.io");
 }
 
 TEST_F(RegistriesFilesTest, WhatHasChangedIsReadAgain) {
