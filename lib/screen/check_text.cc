@@ -1,7 +1,9 @@
 #include "screen/check_text.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
+#include <utility>
 
 #include "base/scrub.h"
 #include "base/text.h"
@@ -20,9 +22,13 @@ constexpr std::size_t kMargin = 6;
 
 enum class Mark { kOk, kUndecided, kFail };  // in the order of printing
 
+// An item with its answer, as every output shows it.
 struct CheckRow {
+  const CheckItem* item = nullptr;
+  const status::CheckAnswer* answer = nullptr;  // nullptr: not decided in time
   Mark mark = Mark::kOk;
-  std::string containers, image, policy, message;
+  std::string message;               // the result, its reason, and what to do if the item does not pass
+  std::array<std::string, 3> cells;  // containers, image and policy
 };
 
 const char* MarkText(Mark mark) {
@@ -52,59 +58,46 @@ std::string UndecidedText(const status::CheckResult& result, std::size_t item) {
 }
 
 // Returns one line for an image: the result, its reason, and what to do if it does not pass.
-std::string CheckMessage(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                         std::size_t number) {
-  const CheckItem& item = items[number];
-  const status::CheckAnswer* answer = DecidedAnswer(result, number);
-  if (answer == nullptr) return UndecidedText(result, number);
-  std::string unlisted = answer->listed ? "" : " (not on the list)";
-  bool assumed = answer->reason == "AssumedForPod";
+std::string CheckMessage(const CheckItem& item, const status::CheckAnswer& answer, const std::string& node) {
+  std::string unlisted = answer.listed ? "" : " (not on the list)";
+  bool assumed = answer.reason == "AssumedForPod";
   // The usual case is short. An assumption about the pod is worth its message.
-  if (answer->ok && answer->result == kubelet::VerdictResult::kStarts && !assumed) {
-    return base::InOneLine("starts from the node (" + answer->reason + ")" + unlisted);
+  if (answer.ok && answer.result == kubelet::VerdictResult::kStarts && !assumed) {
+    return base::InOneLine("starts from the node (" + answer.reason + ")" + unlisted);
   }
-  if (answer->ok)
-    return base::InOneLine("starts (" + answer->reason + ")" + unlisted + ": " + answer->message);
-  std::string text = "on node " + result.node + ": " + ResultWords(*answer) + " (" + answer->reason + ")" +
-                     unlisted + ": " + answer->message;
-  std::string advice = CheckAdvice(item, *answer);
+  if (answer.ok) return base::InOneLine("starts (" + answer.reason + ")" + unlisted + ": " + answer.message);
+  std::string text = "on node " + node + ": " + ResultWords(answer) + " (" + answer.reason + ")" + unlisted +
+                     ": " + answer.message;
+  std::string advice = CheckAdvice(item, answer);
   return base::InOneLine(advice.empty() ? text : text + " → " + advice);
 }
 
-CheckRow RowOf(const std::vector<CheckItem>& items, const status::CheckResult& result, std::size_t number,
-               bool unknown_passes) {
-  const CheckItem& item = items[number];
-  const status::CheckAnswer* answer = DecidedAnswer(result, number);
-  CheckRow row;
-  // Texts come from manifests and agents, and must not break the table or control the terminal.
-  row.containers = base::InOneLine(item.containers);
-  row.image = base::InOneLine(item.question.image);
-  row.policy =
-      std::string(image::PullPolicyName(item.question.policy)) + " (" + base::InOneLine(item.origin) + ")";
-  row.message = CheckMessage(items, result, number);
-  row.mark = answer == nullptr ? Mark::kUndecided : Passes(*answer, unknown_passes) ? Mark::kOk : Mark::kFail;
-  return row;
-}
-
+// Returns a row for each item, in their order.
 std::vector<CheckRow> RowsOf(const std::vector<CheckItem>& items, const status::CheckResult& result,
                              bool unknown_passes) {
   std::vector<CheckRow> rows;
   for (std::size_t i = 0; i < items.size(); i++) {
-    rows.push_back(RowOf(items, result, i, unknown_passes));
+    const CheckItem& item = items[i];
+    CheckRow row{.item = &item, .answer = DecidedAnswer(result, i), .mark = Mark::kUndecided};
+    if (row.answer != nullptr) row.mark = Passes(*row.answer, unknown_passes) ? Mark::kOk : Mark::kFail;
+    row.message =
+        row.answer == nullptr ? UndecidedText(result, i) : CheckMessage(item, *row.answer, result.node);
+    // Texts come from manifests and agents, and must not break the table or control the terminal.
+    row.cells = {
+        base::InOneLine(item.containers), base::InOneLine(item.question.image),
+        std::string(image::PullPolicyName(item.question.policy)) + " (" + base::InOneLine(item.origin) + ")"};
+    rows.push_back(std::move(row));
   }
-  // Failures come last, where a terminal and a termination message end.
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const CheckRow& a, const CheckRow& b) { return a.mark < b.mark; });
   return rows;
 }
 
-struct Columns {
-  std::size_t containers = 0, image = 0, policy = 0;
-};
+using Widths = std::array<std::size_t, 3>;  // of the cells
 
-std::string RowText(const CheckRow& row, const Columns& columns, std::size_t width) {
-  std::string line = PadRight(MarkText(row.mark), kMargin) + PadRight(row.containers, columns.containers) +
-                     "  " + PadRight(row.image, columns.image) + "  " + PadRight(row.policy, columns.policy);
+std::string RowText(const CheckRow& row, const Widths& widths, std::size_t width) {
+  std::string line = PadRight(MarkText(row.mark), kMargin);
+  for (std::size_t i = 0; i < widths.size(); i++) {
+    line += (i == 0 ? "" : "  ") + PadRight(row.cells[i], widths[i]);
+  }
   // In a log, one line for each image is easier to search.
   if (width == 0) return line + "  " + row.message + "\n";
   std::size_t beside = DisplayWidth(line) + 2;
@@ -117,25 +110,21 @@ std::string RowText(const CheckRow& row, const Columns& columns, std::size_t wid
 }
 
 struct Tally {
-  std::size_t passed = 0, unknown_passed = 0, undecided = 0;
+  std::size_t unknown_passed = 0, undecided = 0;
   std::size_t will_not_start = 0, registry = 0, unknown = 0;  // that fail
 
   std::size_t Failed() const { return will_not_start + registry + unknown; }
 };
 
-Tally CountAnswers(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                   bool unknown_passes) {
+Tally CountAnswers(const std::vector<CheckRow>& rows) {
   Tally tally;
-  for (std::size_t i = 0; i < items.size(); i++) {
-    const status::CheckAnswer* decided = DecidedAnswer(result, i);
-    tally.undecided += decided == nullptr ? 1 : 0;
-    if (decided == nullptr) continue;
-    const status::CheckAnswer& answer = *decided;
-    bool unknown = answer.result == kubelet::VerdictResult::kUnknown;
-    if (Passes(answer, unknown_passes)) {
-      tally.passed++;
+  for (const CheckRow& row : rows) {
+    const bool unknown = row.answer != nullptr && row.answer->result == kubelet::VerdictResult::kUnknown;
+    if (row.mark == Mark::kUndecided) {
+      tally.undecided++;
+    } else if (row.mark == Mark::kOk) {
       tally.unknown_passed += unknown ? 1 : 0;
-    } else if (answer.result == kubelet::VerdictResult::kPulls) {
+    } else if (row.answer->result == kubelet::VerdictResult::kPulls) {
       tally.registry++;
     } else {
       unknown ? tally.unknown++ : tally.will_not_start++;
@@ -159,7 +148,10 @@ std::string FailureCauses(const Tally& tally) {
   return base::Join(parts, ", ");
 }
 
-std::string Summary(const Tally& tally, std::size_t all, const std::string& node) {
+// Returns the line that sums up, without its line break.
+std::string Summary(const std::vector<CheckRow>& rows, const std::string& node) {
+  const Tally tally = CountAnswers(rows);
+  const std::size_t all = rows.size();
   std::string where = node.empty() ? "" : " on node " + base::InOneLine(node);
   std::string text;
   // Only if all failures are certain does the summary say "will not start".
@@ -179,12 +171,6 @@ std::string Summary(const Tally& tally, std::size_t all, const std::string& node
   return tally.unknown_passed == 0 ? text : text + ": " + std::to_string(tally.unknown_passed) + " not known";
 }
 
-// The line that sums up, without its line break.
-std::string CheckSummary(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                         bool unknown_passes) {
-  return Summary(CountAnswers(items, result, unknown_passes), items.size(), result.node);
-}
-
 }  // namespace
 
 bool Passes(const status::CheckAnswer& answer, bool unknown_passes) {
@@ -200,37 +186,36 @@ const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std:
 
 std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckResult& result,
                       bool unknown_passes) {
-  std::string line;
-  std::size_t more = 0;
+  const std::vector<CheckRow> rows = RowsOf(items, result, unknown_passes);
   // A failure comes before an open question, wherever they stand.
-  for (Mark wanted : {Mark::kFail, Mark::kUndecided}) {
-    for (std::size_t i = 0; i < items.size(); i++) {
-      const CheckRow row = RowOf(items, result, i, unknown_passes);
-      if (row.mark != wanted) continue;
-      more += line.empty() ? 0 : 1;
-      const bool names_node = row.mark == Mark::kFail || result.node.empty();
-      const std::string where = names_node ? " " : " on node " + base::InOneLine(result.node) + ": ";
-      if (line.empty()) line = row.image + where + row.message;
-    }
-  }
-  if (more == 0) return line;
-  return line + " (and " + base::Plural(more, "more image", "more images") + ")";
+  const auto first = std::max_element(rows.begin(), rows.end(),
+                                      [](const CheckRow& a, const CheckRow& b) { return a.mark < b.mark; });
+  if (first == rows.end() || first->mark == Mark::kOk) return "";
+  const auto all =
+      std::count_if(rows.begin(), rows.end(), [](const CheckRow& row) { return row.mark != Mark::kOk; });
+  const bool names_node = first->mark == Mark::kFail || result.node.empty();
+  const std::string where = names_node ? " " : " on node " + base::InOneLine(result.node) + ": ";
+  const std::string line = first->cells[1] + where + first->message;
+  if (all == 1) return line;
+  return line + " (and " + base::Plural(static_cast<std::size_t>(all) - 1, "more image", "more images") + ")";
 }
 
 std::string CheckText(const std::vector<CheckItem>& items, const status::CheckResult& result,
                       const CheckTextOptions& options) {
   std::size_t width = options.width == 0 ? 0 : std::max(options.width, kLeastWidth);
   std::vector<CheckRow> rows = RowsOf(items, result, options.unknown_passes);
-  Columns columns;
+  const std::string summary = Summary(rows, result.node);
+  // Failures come last, where a terminal and a termination message end.
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const CheckRow& a, const CheckRow& b) { return a.mark < b.mark; });
+  Widths widths{};
   for (const CheckRow& row : rows) {
     // Widths are measured in columns of a terminal, not in bytes.
-    columns.containers = std::max(columns.containers, DisplayWidth(row.containers));
-    columns.image = std::max(columns.image, DisplayWidth(row.image));
-    columns.policy = std::max(columns.policy, DisplayWidth(row.policy));
+    for (std::size_t i = 0; i < widths.size(); i++)
+      widths[i] = std::max(widths[i], DisplayWidth(row.cells[i]));
   }
   std::string text;
-  for (const CheckRow& row : rows) text += RowText(row, columns, width);
-  std::string summary = CheckSummary(items, result, options.unknown_passes);
+  for (const CheckRow& row : rows) text += RowText(row, widths, width);
   return text + (width == 0 ? summary + "\n" : WrapIndented(summary, "", "", width));
 }
 
@@ -314,8 +299,9 @@ std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer
 
 namespace {
 
-void Write(doc::JsonWriter& json, const CheckItem& item, const status::CheckAnswer* answer,
-           const std::string& undecided) {
+void Write(doc::JsonWriter& json, const CheckRow& row) {
+  const CheckItem& item = *row.item;
+  const status::CheckAnswer* answer = row.answer;
   json.Member("image", item.question.image);
   json.Member("policy", image::PullPolicyName(item.question.policy));
   json.MemberBool("ok", answer != nullptr && answer->ok);
@@ -324,7 +310,7 @@ void Write(doc::JsonWriter& json, const CheckItem& item, const status::CheckAnsw
   json.Member("result", answer != nullptr ? std::string_view(answer->result.text()) : "Undecided");
   json.MemberOrNull("reason", answer != nullptr ? std::string_view(answer->reason) : "");
   json.MemberOrNull("rule", answer != nullptr ? std::string_view(answer->rule) : "");
-  json.MemberOrNull("message", answer != nullptr ? answer->message : undecided);
+  json.MemberOrNull("message", answer != nullptr ? answer->message : row.message);
   json.Member("containers", item.containers);
   json.Array("pullSecrets", [&] {
     for (const image::Coordinates& secret : item.question.identity.secrets)
@@ -337,16 +323,6 @@ void Write(doc::JsonWriter& json, const CheckItem& item, const status::CheckAnsw
   json.MemberNumber("column", item.at.column);
 }
 
-void Write(doc::JsonWriter& json, const manifest::UnreadObject& object) {
-  json.Member("file", base::InOneLine(object.pod->source));
-  json.MemberNumber("line", object.at.line);
-  json.MemberNumber("column", object.at.column);
-  json.Member("kind", base::InOneLine(object.type));
-  json.MemberOrNull("namespace", base::InOneLine(object.pod->object_namespace));
-  json.MemberOrNull("name", base::InOneLine(object.pod->name));
-  json.Member("message", base::InOneLine(UnreadTitle(object)));
-}
-
 }  // namespace
 
 std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result,
@@ -355,13 +331,11 @@ std::string CheckReportJson(const std::vector<CheckItem>& items, const status::C
     json.Member("node", result.node);
     json.MemberOrNull("time", result.time);
     json.MemberBool("ok", result.ok);
-    std::size_t number = 0;
-    json.Objects("results", items, [&](const CheckItem& item) {
-      Write(json, item, DecidedAnswer(result, number), UndecidedText(result, number));
-      number++;
-    });
+    json.Objects("results", RowsOf(items, result, false), [&](const CheckRow& row) { Write(json, row); });
     if (unread.empty()) return;
-    json.Objects("unread", unread, [&](const manifest::UnreadObject& object) { Write(json, object); });
+    json.Array("unread", [&] {
+      for (const manifest::UnreadObject& object : unread) WriteUnread(json, object, UnreadTitle(object));
+    });
   });
 }
 
@@ -372,18 +346,18 @@ std::string CheckGithub(const std::vector<CheckItem>& items, const status::Check
     text += GithubCommand("error", {object.pod->source, object.at}, "prefetchctl check does not see this",
                           UnreadTitle(object));
   }
-  for (std::size_t i = 0; i < items.size(); i++) {
-    const status::CheckAnswer* answer = DecidedAnswer(result, i);
-    if (answer != nullptr && Passes(*answer, unknown_passes)) continue;
-    const CheckItem& item = items[i];
+  const std::vector<CheckRow> rows = RowsOf(items, result, unknown_passes);
+  for (const CheckRow& row : rows) {
+    if (row.mark == Mark::kOk) continue;
+    const CheckItem& item = *row.item;
     std::string policy = std::string(image::PullPolicyName(item.question.policy)) + " (" + item.origin + ")";
     text += GithubCommand(
         // Without a decision there is no fault in the manifest that GitHub should mark as an error.
-        answer == nullptr ? "warning" : "error", {item.file, item.at},
+        row.mark == Mark::kUndecided ? "warning" : "error", {item.file, item.at},
         "prefetchctl check " + item.question.image,
-        item.question.image + ", " + item.containers + ", " + policy + ": " + CheckMessage(items, result, i));
+        item.question.image + ", " + item.containers + ", " + policy + ": " + row.message);
   }
-  return text + CheckSummary(items, result, unknown_passes) + "\n";
+  return text + Summary(rows, result.node) + "\n";
 }
 
 namespace {

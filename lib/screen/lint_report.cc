@@ -150,17 +150,17 @@ void Write(doc::JsonWriter& json, const manifest::lint::Unread& unread) {
   });
 }
 
-void Write(doc::JsonWriter& json, const manifest::lint::UnreadKind& object) {
+}  // namespace
+
+void WriteUnread(doc::JsonWriter& json, const manifest::UnreadObject& object, std::string_view message) {
   json.Object([&] {
-    Write(json, object.place);
+    Write(json, Place{object.pod->source, object.at});
     json.Member("kind", base::InOneLine(object.type));
-    json.MemberOrNull("namespace", base::InOneLine(object.name_space));
-    json.MemberOrNull("name", base::InOneLine(object.name));
-    json.Member("message", base::InOneLine(object.message));
+    json.MemberOrNull("namespace", base::InOneLine(object.pod->object_namespace));
+    json.MemberOrNull("name", base::InOneLine(object.pod->name));
+    json.Member("message", base::InOneLine(message));
   });
 }
-
-}  // namespace
 
 std::string LintJson(const manifest::lint::LintResult& result) {
   return status::JsonDocument("LintReport", [&](doc::JsonWriter& json) {
@@ -170,7 +170,9 @@ std::string LintJson(const manifest::lint::LintResult& result) {
     json.Array("unread", [&] {
       for (const manifest::lint::Unread& unread : result.unread) Write(json, unread);
       // Objects that were not read may run pods, so they are reported like unreadable files.
-      for (const manifest::lint::UnreadKind& object : result.objects) Write(json, object);
+      for (const manifest::UnreadObject& object : result.objects) {
+        WriteUnread(json, object, UnreadTitle(object) + " (" + object.type + ")");
+      }
     });
     json.Object("summary", [&] {
       json.MemberNumber("errors", result.counts[static_cast<std::size_t>(Severity::kError)]);

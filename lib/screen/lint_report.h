@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "doc/write.h"
 #include "manifest/lint/linter.h"
 
 namespace prefetch::screen {
@@ -19,6 +20,9 @@ struct LintTextOptions {
   std::optional<std::chrono::milliseconds> took;
 };
 std::string LintText(const manifest::lint::LintResult& result, const LintTextOptions& options);
+
+// Writes an object that may run pods and was not read: its place, kind and name, and `message` about it.
+void WriteUnread(doc::JsonWriter& json, const manifest::UnreadObject& object, std::string_view message);
 
 // {"apiVersion": "prefetchd.dev/v1", "kind": "LintReport", "findings": […], "summary": {…}}; one line.
 std::string LintJson(const manifest::lint::LintResult& result);

@@ -51,10 +51,7 @@ void Linter::AddUnreadObject(const UnreadObject& object, Ignores& ignores) {
   ObjectNotRead(object, finding);
   const bool counts = selection_.Has(RuleId::kNotRead) && !ignores.Covers(finding.front());
   if (!counts) return;
-  if (result_.objects.size() < kMostFindings) {
-    result_.objects.push_back({finding.front().place, object.type, object.pod->object_namespace,
-                               object.pod->name, finding.front().message});
-  }
+  if (result_.objects.size() < kMostFindings) result_.objects.push_back(object);
   Store(std::move(finding.front()));
 }
 

@@ -64,20 +64,13 @@ struct Unread {
   std::string mistake;  // a sentence, with its place
 };
 
-// An object that PF107 is about, for outputs that have its parts.
-struct UnreadKind {
-  Place place;
-  std::string type, name_space, name;  // "JobSet.jobset.x-k8s.io"
-  std::string message;
-};
-
 struct LintResult {
   std::vector<Finding> findings;        // file by file in the order of Add, lists last; by place in a file
   std::array<std::size_t, 3> counts{};  // findings of each Severity, dropped ones included
   std::size_t dropped = 0;              // findings beyond kMostFindings, which are only counted
   std::size_t files = 0, pods = 0, uses = 0;  // that were looked at
   std::vector<Unread> unread;                 // filled in by the reader of the files
-  std::vector<UnreadKind> objects;            // of PF107
+  std::vector<UnreadObject> objects;          // of PF107
 
   // An error or a warning: exit code 1. Notes do not count.
   bool Fails() const { return counts[1] + counts[2] > 0; }
