@@ -20,6 +20,8 @@ namespace prefetch::ctl {
 namespace {
 
 constexpr std::chrono::seconds kRefresh{1};
+constexpr std::chrono::seconds kFleetRefresh{2};
+constexpr std::chrono::minutes kFleetTimeout{2};  // of one round
 
 // Makes the page about many nodes for a single one.
 std::string PageOf(const status::StatusDocument& document) {
@@ -46,16 +48,14 @@ base::Result<std::string> Screen(const base::Call& call, const AgentClient& agen
 
 }  // namespace
 
-int PrintResults(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format,
-                 std::ostream& out, std::ostream& err) {
-  auto status = agent.Status(call);
-  if (!status) return Fail(kUnreachable, status.error(), err);
-  out << screen::ResultsHeader(format) << screen::ResultRows(*status, status->node, format) << std::flush;
-  return kOk;
-}
-
 int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options, std::ostream& out,
            std::ostream& err) {
+  if (const auto format = options.results) {
+    auto status = agent.Status(call);
+    if (!status) return Fail(kUnreachable, status.error(), err);
+    out << screen::ResultsHeader(*format) << screen::ResultRows(*status, status->node, *format) << std::flush;
+    return kOk;
+  }
   if (options.watch) {
     return WatchScreen(call, kRefresh, out, [&](const Terminal& terminal) {
       auto screen = Screen(call, agent, options, terminal);
@@ -72,7 +72,7 @@ int Status(const base::Call& call, const AgentClient& agent, const StatusOptions
 
 namespace {
 
-base::Result<std::string> Screen(const screen::Fleet& fleet, const FleetStatusOptions& options,
+base::Result<std::string> Screen(const screen::Fleet& fleet, const StatusOptions& options,
                                  const Terminal& terminal) {
   if (options.output == "json" || options.output == "yaml") {
     std::string json = screen::FleetJson(fleet, base::SystemClock().Wall(), options.not_ready);
@@ -104,9 +104,9 @@ class FleetPage {
 
 // Returns the screen of one round of a watch. Failures are text as well: an API server that is away for a
 // moment comes back.
-std::string Round(const base::Call& call, kube::Api& api, const FleetStatusOptions& options,
-                  FleetTokens& tokens, const Terminal& terminal) {
-  const base::Call limited = call.Within(options.timeout);
+std::string Round(const base::Call& call, kube::Api& api, const StatusOptions& options, FleetTokens& tokens,
+                  const Terminal& terminal) {
+  const base::Call limited = call.Within(kFleetTimeout);
   auto roster = ListMembers(limited, api, options.query);
   if (!roster) return ToUserError(roster.failure()).message() + "\n";
   FleetAnswers answers =
@@ -118,15 +118,15 @@ std::string Round(const base::Call& call, kube::Api& api, const FleetStatusOptio
 
 }  // namespace
 
-int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options, std::ostream& out,
+int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& options, std::ostream& out,
                 std::ostream& err) {
   // Kept over all rounds of a watch, so that a token is requested once.
   FleetTokens tokens;
   if (options.watch) {
-    return WatchScreen(call, options.pause, out,
+    return WatchScreen(call, kFleetRefresh, out,
                        [&](const Terminal& terminal) { return Round(call, api, options, tokens, terminal); });
   }
-  base::Call limited = call.Within(options.timeout);
+  base::Call limited = call.Within(kFleetTimeout);
   Progress progress(err, StderrTerminal(), true);
   progress.Show("asking for nodes and pods", "");
   auto roster = ListMembers(limited, api, options.query);

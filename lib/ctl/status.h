@@ -1,7 +1,6 @@
-// prefetchctl status: this node's images on one screen.
+// prefetchctl status: the images of this node, or of a fleet, on one screen.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -15,31 +14,20 @@ namespace prefetch::ctl {
 
 struct StatusOptions {
   std::string output = "table";  // table, wide, json, yaml, html
-  bool watch = false;
+  bool watch = false;            // again and again, until `call.stop`; not with results and html
+  std::optional<screen::ResultsFormat> results;  // a row for each image, instead of a screen
+  FleetQuery query;                              // of a fleet
+  bool not_ready = false;                        // of a fleet: name the nodes that are not ready
 };
 
-// A row for each image.
-int PrintResults(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format,
-                 std::ostream& out, std::ostream& err);
-
-// Until `call.stop` with --watch; else once.
+// Prints what `options` select about this node. Returns the exit code: kUnreachable if the agent does not
+// answer.
 int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options, std::ostream& out,
            std::ostream& err);
 
-// prefetchctl status --fleet: all nodes' images on one screen.
-struct FleetStatusOptions {
-  FleetQuery query;
-  std::string output = "table";  // table, wide, json, yaml, html
-  bool not_ready = false;
-  std::optional<screen::ResultsFormat> results;  // rows instead of a screen
-  bool watch = false;                            // again and again, until `call.stop`; not with rows and html
-  std::chrono::nanoseconds pause = std::chrono::seconds(2);  // between two rounds of a watch
-  std::chrono::nanoseconds timeout = std::chrono::minutes(2);
-};
-
-// Prints what `options` select. Returns the exit code: kUnreachable if the API server does not answer; a node
-// whose agent does not answer is part of the output.
-int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options, std::ostream& out,
+// prefetchctl status --fleet: prints what `options` select about all nodes. Returns the exit code:
+// kUnreachable if the API server does not answer; a node whose agent does not answer is part of the output.
+int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& options, std::ostream& out,
                 std::ostream& err);
 
 }  // namespace prefetch::ctl

@@ -109,7 +109,7 @@ bool HasDemand(const screen::WaitDemand& demand) {
 // The state of the nodes, from one round to the next.
 class FleetPoller {
  public:
-  FleetPoller(kube::Api& api, const FleetWaitOptions& options) : api_(api), options_(options) {}
+  FleetPoller(kube::Api& api, const WaitOptions& options) : api_(api), options_(options) {}
 
   // Takes one round. A failure is the API server's: of listing, or of asking any agent.
   std::optional<kube::Failure> Poll(const base::Call& call) {
@@ -174,7 +174,7 @@ class FleetPoller {
   }
 
   kube::Api& api_;
-  const FleetWaitOptions& options_;
+  const WaitOptions& options_;
   FleetTokens tokens_;
   std::optional<steady_clock::time_point> listed_at_;
   std::vector<FleetMember> members_;
@@ -192,7 +192,7 @@ std::string KeyOf(const screen::Fleet& fleet) {
 
 }  // namespace
 
-int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& options, std::ostream& out,
+int FleetWait(const base::Call& call, kube::Api& api, const WaitOptions& options, std::ostream& out,
               std::ostream& err) {
   Terminal terminal = StdoutTerminal();
   Progress progress(out, terminal);

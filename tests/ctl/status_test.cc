@@ -62,14 +62,14 @@ TEST_F(StatusTest, WithoutAnAgentItSaysWhatHelps) {
 TEST_F(StatusTest, ResultsAreARowForEachImage) {
   Says(status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000), sample::Queued("q.io/b:v1")})));
   Ran ran = tests::Run([&](auto& out, auto& err) {
-    return PrintResults({}, agent_.Client(), screen::ResultsFormat::kCsv, out, err);
+    return Status({}, agent_.Client(), {.results = screen::ResultsFormat::kCsv}, out, err);
   });
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 3) << ran;
   EXPECT_HAS(ran.out, "q.io/b:v1");
   agent_.Goes(base::Unavailable("connection refused"));
   ran = tests::Run([&](auto& out, auto& err) {
-    return PrintResults({}, agent_.Client(), screen::ResultsFormat::kCsv, out, err);
+    return Status({}, agent_.Client(), {.results = screen::ResultsFormat::kCsv}, out, err);
   });
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
   EXPECT_EQ(ran.out, "");

@@ -11,35 +11,29 @@ namespace prefetch::ctl {
 namespace {
 
 struct StatusFlags {
-  StatusOptions node;
+  StatusOptions options;
   FleetFlags fleet;
   std::string results;
-  bool not_ready = false;
 };
 
 int RunStatus(Context& context, const StatusFlags& flags) {
-  std::optional<screen::ResultsFormat> results;
+  StatusOptions options = flags.options;
+  options.query = flags.fleet.query;
   if (!flags.results.empty())
-    results = flags.results == "csv" ? screen::ResultsFormat::kCsv : screen::ResultsFormat::kJson;
+    options.results = flags.results == "csv" ? screen::ResultsFormat::kCsv : screen::ResultsFormat::kJson;
   // CLI11 can exclude options, but not one of their values.
-  if (flags.node.watch && flags.node.output == "html") {
+  if (options.watch && options.output == "html") {
     return RejectInput({"--watch cannot draw a page again and again: leave it out, or choose another output"},
                        std::cerr);
   }
   if (flags.fleet.fleet) {
-    FleetStatusOptions options{.query = flags.fleet.query,
-                               .output = flags.node.output,
-                               .not_ready = flags.not_ready,
-                               .results = results,
-                               .watch = flags.node.watch};
     return WithCluster(flags.fleet, [&](kube::Api& api) {
       return FleetStatus(context.call, api, options, std::cout, std::cerr);
     });
   }
   auto agent = context.Client();
   if (!agent) return Fail(agent.error(), std::cerr);
-  return results ? PrintResults(context.call, *agent, *results, std::cout, std::cerr)
-                 : Status(context.call, *agent, flags.node, std::cout, std::cerr);
+  return Status(context.call, *agent, options, std::cout, std::cerr);
 }
 
 }  // namespace
@@ -48,16 +42,16 @@ Command StatusCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<StatusFlags>();
   AgentOption(command, context);
   CLI::Option* output =
-      command.add_option("-o,--output", flags->node.output, "table, wide, json, yaml or html")
+      command.add_option("-o,--output", flags->options.output, "table, wide, json, yaml or html")
           ->check(CLI::IsMember({"table", "wide", "json", "yaml", "html"}))
           ->capture_default_str();
-  CLI::Option* watch = command.add_flag("-w,--watch", flags->node.watch,
+  CLI::Option* watch = command.add_flag("-w,--watch", flags->options.watch,
                                         "Show the status again after each change, until interrupted");
   FleetOptions(command, flags->fleet);
   UnreadyOption(command, flags->fleet);
   CLI::Option* fleet = command.get_option("--fleet");
   CLI::Option* not_ready =
-      command.add_flag("--not-ready", flags->not_ready, "Also name the nodes that are not ready")
+      command.add_flag("--not-ready", flags->options.not_ready, "Also name the nodes that are not ready")
           ->needs(fleet)
           ->group(kFleetGroup);
   command

@@ -21,7 +21,8 @@ struct WaitFlags {
 };
 
 WaitOptions ReadFlags(const WaitFlags& flags, Mistakes& mistakes) {
-  WaitOptions options{.demand = {.hash = flags.hash},
+  WaitOptions options{.query = flags.fleet.query,
+                      .demand = {.hash = flags.hash},
                       .fail_fast = flags.fail_fast,
                       .timeout = ParseTimeout(flags.timeout, mistakes)};
   if (!flags.policy.empty()) options.demand.policy = image::ParsePullPolicy(flags.policy);
@@ -52,13 +53,10 @@ int RunWait(Context& context, const WaitFlags& flags) {
                                       flags.min_ready),
                 std::cerr);
   }
-  FleetWaitOptions fleet{.query = flags.fleet.query,
-                         .demand = std::move(options.demand),
-                         .target = *target,
-                         .fail_fast = options.fail_fast,
-                         .timeout = options.timeout};
-  return WithCluster(
-      flags.fleet, [&](kube::Api& api) { return FleetWait(context.call, api, fleet, std::cout, std::cerr); });
+  options.target = *target;
+  return WithCluster(flags.fleet, [&](kube::Api& api) {
+    return FleetWait(context.call, api, options, std::cout, std::cerr);
+  });
 }
 
 }  // namespace
