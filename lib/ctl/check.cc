@@ -75,13 +75,11 @@ Request ParseOptions(const base::Call& call, const CheckOptions& options, bool w
         std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
         std::move(file.manifests.uses.begin(), file.manifests.uses.end(), std::back_inserter(uses));
         if (request.list.empty() && file.manifests.HasList()) request.list = file.name;
-        for (const manifest::StepReference& reference : file.manifests.references) {
-          request.notes.push_back(file.name + ":" + std::to_string(reference.at.line) + ": " +
-                                  manifest::ReferenceTitle(reference) + ", which is not checked");
-        }
-        for (const manifest::UnresolvedImage& image : file.manifests.unresolved) {
-          request.notes.push_back(file.name + ":" + std::to_string(image.at.line) + ": " +
-                                  base::InOneLine(image.why) + ", which is not checked");
+        for (const auto* images : {&file.manifests.references, &file.manifests.unresolved}) {
+          for (const manifest::UnresolvedImage& image : *images) {
+            request.notes.push_back(file.name + ":" + std::to_string(image.at.line) + ": " +
+                                    base::InOneLine(image.why) + ", which is not checked");
+          }
         }
         // Objects that are not read fail the check further below, unless --allow-unread accepts them: they
         // may run pods.

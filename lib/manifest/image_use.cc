@@ -35,13 +35,6 @@ std::string UnreadTitle(const UnreadObject& object) {
   return PodTitle(*object.pod) + " " + object.why;
 }
 
-std::string ReferenceTitle(const StepReference& reference) {
-  const std::string step = reference.step.empty() ? "a step" : "step \"" + reference.step + "\"";
-  const std::string action = reference.action.empty() ? "a StepAction that a resolver finds"
-                                                      : "the StepAction \"" + reference.action + "\"";
-  return step + " of " + PodTitle(*reference.pod) + " takes its image from " + action;
-}
-
 namespace {
 
 constexpr std::string_view kCheckWords[] = {"check",    "checker", "precheck", "preflight", "prepull",

@@ -73,20 +73,7 @@ struct ImageUse {
   std::shared_ptr<const Pod> pod;              // never null; shared by the uses of one pod
 };
 
-// A step of a Tekton Task whose image is in a StepAction: an object of its own, perhaps in another
-// repository.
-struct StepReference {
-  std::string step;                // its name; may be empty
-  std::string action;              // the StepAction's name; empty: a resolver finds it
-  doc::Position at;                // of the key `ref`
-  doc::Position holder_at;         // where the step begins
-  std::shared_ptr<const Pod> pod;  // never null
-};
-
-// `step "clone" of Task build takes its image from the StepAction "git-clone"`.
-std::string ReferenceTitle(const StepReference& reference);
-
-// An image that its manifest does not name: a variable stands for it, or nothing.
+// An image that its manifest does not name: a variable stands for it, or nothing, or another object has it.
 struct UnresolvedImage {
   std::string why;                 // `container "app" has a variable for its image: $(params.image)`
   doc::Position at;                // of the key
@@ -97,7 +84,9 @@ struct UnresolvedImage {
 // The images that a manifest's pods use, in the order of the text.
 struct PodImages {
   std::vector<ImageUse> uses;
-  std::vector<StepReference> references;  // their images are not among the uses
+  // Steps of Tekton Tasks that take their images from StepActions: objects of their own, perhaps in another
+  // repository.
+  std::vector<UnresolvedImage> references;
   std::vector<UnresolvedImage> unresolved;
 };
 

@@ -673,11 +673,15 @@ void ReadContainers(ObjectReader& spec, const Context& context) {
 
 void ReadReference(const Reader& item, const Reader& action, const Context& context) {
   ObjectReader step(item);
-  StepReference reference{.step = step.String("name").value_or(""), .pod = context.pod};
-  reference.action = ObjectReader(action).String("name").value_or("");
-  reference.at = step.KeyAt("ref").value_or(action.node().at);
-  reference.holder_at = item.node().at;
-  context.images.references.push_back(std::move(reference));
+  const std::string name = step.String("name").value_or("");
+  const std::string from = ObjectReader(action).String("name").value_or("");
+  context.images.references.push_back(
+      {.why = (name.empty() ? "a step" : "step \"" + name + "\"") + " of " + PodTitle(*context.pod) +
+              " takes its image from " +
+              (from.empty() ? "a StepAction that a resolver finds" : "the StepAction \"" + from + "\""),
+       .at = step.KeyAt("ref").value_or(action.node().at),
+       .holder_at = item.node().at,
+       .pod = context.pod});
 }
 
 // A step inherits the fields of stepTemplate that it lacks. A step with `ref` has its image in a StepAction.

@@ -37,12 +37,10 @@ bool StandsAt(std::string_view text, const ImageUse& use) {
 std::string Shown(const Manifests& manifests) {
   std::string text;
   for (const ImageUse& use : manifests.uses) text += Shown(use) + "\n";
-  for (const StepReference& reference : manifests.references) {
-    text += std::to_string(reference.at.line) + ":" + std::to_string(reference.at.column) + " step " +
-            reference.step + " of " + PodTitle(*reference.pod) + " refers to " + reference.action + "\n";
-  }
-  for (const UnresolvedImage& image : manifests.unresolved) {
-    text += std::to_string(image.at.line) + ":" + std::to_string(image.at.column) + " " + image.why + "\n";
+  for (const auto* images : {&manifests.references, &manifests.unresolved}) {
+    for (const UnresolvedImage& image : *images) {
+      text += std::to_string(image.at.line) + ":" + std::to_string(image.at.column) + " " + image.why + "\n";
+    }
   }
   for (const UnreadObject& object : manifests.unread) {
     text += std::to_string(object.at.line) + ":" + std::to_string(object.at.column) +
@@ -264,14 +262,14 @@ TEST(ReadTest, FindsTheImages) {
                   "  - {name: half, image: c:1}\n  - {name: elsewhere, ref: {name: x}}\n"),
        "5:25 a:1 Always! container of-template of Task w\n"
        "8:24 b:1 Never! container own of Task w\n9:25 c:1 Always! container half of Task w\n"
-       "10:23 step elsewhere of Task w refers to x\n"},
+       "10:23 step \"elsewhere\" of Task w takes its image from the StepAction \"x\"\n"},
       {"StepAction", OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: a\n  script: x\n"),
        "5:10 a Always container  of StepAction w\n"},
       {"StepActionWithAVariable", OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: $(params.image)\n"),
        "5:3 a container of StepAction w has a variable for its image: $(params.image)\n"},
       {"StepOfAResolver",
        OfWorkflow("tekton.dev/v1/Task", "  steps: [{ref: {resolver: git}, imagePullPolicy: Always}]\n"),
-       "5:12 step  of Task w refers to \n"},
+       "5:12 a step of Task w takes its image from a StepAction that a resolver finds\n"},
       {"VariablesOfTekton",
        OfWorkflow("tekton.dev/v1/Task",
                   "  steps: [{image: $(params.image)}, {image: a:1, imagePullPolicy: $(params.p)}]\n"),

@@ -37,8 +37,10 @@ void Linter::Add(const Manifests& manifests, Ignores ignores) {
   file_order_.emplace(ignores.file(), file_order_.size());
   Findings findings;
   for (const ImageUse& use : manifests.uses) CheckUse(use, listed_, findings);
-  for (const StepReference& reference : manifests.references) ImageInStepAction(reference, findings);
-  for (const UnresolvedImage& image : manifests.unresolved) ImageNotNamed(image, findings);
+  for (const UnresolvedImage& image : manifests.references)
+    ImageNotNamed(RuleId::kStepAction, image, findings);
+  for (const UnresolvedImage& image : manifests.unresolved)
+    ImageNotNamed(RuleId::kUnresolvedImage, image, findings);
   for (const UnreadObject& object : manifests.unread) AddUnreadObject(object, ignores);
   Pods(manifests.uses, findings);
   AddFindings(std::move(findings), &ignores);

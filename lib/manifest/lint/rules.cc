@@ -284,13 +284,6 @@ bool IsMovingTag(std::string_view tag) {
          std::end(kMovingTags);
 }
 
-void ImageInStepAction(const StepReference& reference, Findings& findings) {
-  findings.push_back({.rule = RuleId::kStepAction,
-                      .place = {reference.pod->source, reference.at},
-                      .block = reference.holder_at,
-                      .message = ReferenceTitle(reference) + ", which is not judged here"});
-}
-
 void ObjectNotRead(const UnreadObject& object, Findings& findings) {
   findings.push_back({.rule = RuleId::kNotRead,
                       .place = {object.pod->source, object.at},
@@ -298,11 +291,12 @@ void ObjectNotRead(const UnreadObject& object, Findings& findings) {
                       .message = UnreadTitle(object) + " (" + object.type + ")"});
 }
 
-void ImageNotNamed(const UnresolvedImage& image, Findings& findings) {
-  findings.push_back({.rule = RuleId::kUnresolvedImage,
-                      .place = {image.pod->source, image.at},
-                      .block = image.holder_at,
-                      .message = image.why});
+void ImageNotNamed(RuleId rule, const UnresolvedImage& image, Findings& findings) {
+  findings.push_back(
+      {.rule = rule,
+       .place = {image.pod->source, image.at},
+       .block = image.holder_at,
+       .message = image.why + (rule == RuleId::kStepAction ? ", which is not judged here" : "")});
 }
 
 ListedImages::ListedImages(std::vector<ListedImage> images) : images_(std::move(images)) {
