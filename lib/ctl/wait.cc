@@ -203,11 +203,11 @@ int FleetWait(const base::Call& call, kube::Api& api, const WaitOptions& options
   std::optional<kube::Failure> last_error;
   steady_clock::duration took{};
   const auto waited = [&] { return std::chrono::duration_cast<seconds>(steady_clock::now() - started); };
-  auto end_with = [&](screen::FleetOutcome end, int code) {
+  const auto finish = [&](screen::WaitOutcome end) {
     progress.Close();
     out << screen::FleetResult(*newest, options.target, end, waited(), terminal.width) << std::flush;
     NoteLeftOut(poller.left_out(), err);
-    return code;
+    return ExitCodeOf(end);
   };
   do {
     auto began = steady_clock::now();
@@ -225,9 +225,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const WaitOptions& options
     last_error.reset();
     // A round that the time limit cut short knows nothing new about the nodes that it did not reach.
     if (!newest || steady_clock::now() < limited.deadline) newest = poller.Gather();
-    screen::FleetOutcome end = screen::EvaluateFleet(*newest, options.target, options.fail_fast);
-    if (end == screen::FleetOutcome::kReady) return end_with(end, kOk);
-    if (end == screen::FleetOutcome::kTooManySettled) return end_with(end, kNegative);
+    if (auto end = screen::EvaluateFleet(*newest, options.target, options.fail_fast)) return finish(*end);
     terminal = StdoutTerminal();  // its size may have changed
     std::size_t width = LineWidth(terminal);
     progress.Show(screen::FleetLine(*newest, width), KeyOf(*newest),
@@ -243,7 +241,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const WaitOptions& options
                                     waited()),
                 err);
   }
-  return end_with(screen::FleetOutcome::kContinue, kTimedOut);
+  return finish(screen::WaitOutcome::kTimedOut);
 }
 
 }  // namespace prefetch::ctl

@@ -7,7 +7,6 @@
 #include "base/enum_name.h"
 #include "base/text.h"
 #include "screen/document_words.h"
-#include "screen/wait_view.h"
 
 namespace prefetch::screen {
 namespace {
@@ -291,18 +290,18 @@ std::optional<FleetTarget> ParseFleetTarget(std::string_view text) {
   return target;
 }
 
-FleetOutcome EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast) {
+std::optional<WaitOutcome> EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast) {
   const std::size_t nodes = fleet.CountedNodes();
   // An empty fleet is more probably a wrong selector, or nodes that are still to come.
-  if (nodes == 0) return FleetOutcome::kContinue;
+  if (nodes == 0) return std::nullopt;
   std::size_t needed = target.Needed(nodes);
-  if (fleet.ready >= needed) return FleetOutcome::kReady;
-  if (!fail_fast) return FleetOutcome::kContinue;
+  if (fleet.ready >= needed) return WaitOutcome::kReady;
+  if (!fail_fast) return std::nullopt;
   auto lost = std::count_if(fleet.nodes.begin(), fleet.nodes.end(), [](const FleetNode& node) {
     return node.any_missing_settled && node.leaving.empty();
   });
-  return nodes - static_cast<std::size_t>(lost) < needed ? FleetOutcome::kTooManySettled
-                                                         : FleetOutcome::kContinue;
+  if (nodes - static_cast<std::size_t>(lost) >= needed) return std::nullopt;
+  return WaitOutcome::kFailedFast;
 }
 
 }  // namespace prefetch::screen

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "screen/wait_view.h"
 #include "status/documents.h"
 #include "status/words.h"
 
@@ -148,14 +149,10 @@ struct FleetTarget {
 };
 std::optional<FleetTarget> ParseFleetTarget(std::string_view text);  // none: 0, over 100%, no number
 
-enum class FleetOutcome {
-  kContinue,
-  kReady,           // as many as needed; a fleet without nodes never is
-  kTooManySettled,  // with fail_fast: too few nodes are left
-};
-
-// With `fail_fast`, a node counts as lost as soon as one of its images is settled and not ready. Without it,
-// no node does: a tag that is missing may be pushed meanwhile.
-FleetOutcome EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast);
+// Returns how a wait for as many nodes as `target` says ends, if it does; a fleet without nodes never is
+// ready. With `fail_fast`, a node counts as lost as soon as one of its images is settled and not ready, and
+// the wait ends once too few nodes are left. Without it, no node does: a tag that is missing may be pushed
+// meanwhile.
+std::optional<WaitOutcome> EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast);
 
 }  // namespace prefetch::screen

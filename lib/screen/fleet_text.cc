@@ -253,7 +253,7 @@ std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std
 }
 
 // The result comes first, then the causes, and then the nodes that are not ready.
-std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutcome end,
+std::string FleetResult(const Fleet& fleet, const FleetTarget& target, WaitOutcome end,
                         std::chrono::seconds waited, std::size_t width) {
   const std::size_t nodes = fleet.CountedNodes();
   const std::string leaving = LeavingText(fleet, SIZE_MAX, kFirstNodes);
@@ -262,9 +262,9 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutc
     ratio += ", " + std::to_string(needed) + " needed";
   }
   if (fleet.no_detail > 0) ratio += ", " + std::to_string(fleet.no_detail) + " with no detail";
-  if (end == FleetOutcome::kReady)
+  if (end == WaitOutcome::kReady)
     return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n" + leaving;
-  std::string text = end == FleetOutcome::kTooManySettled ? "failed: " + ratio + "; an image keeps failing\n"
+  std::string text = end == WaitOutcome::kFailedFast ? "failed: " + ratio + "; an image keeps failing\n"
                      : fleet.nodes.empty()
                          ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
                          : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";

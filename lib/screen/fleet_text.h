@@ -31,7 +31,7 @@ std::string FleetLine(const Fleet& fleet, std::size_t width);
 std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std::size_t most);
 
 // The last words of a wait: how it ended and, if not well, each cause, and the first nodes.
-std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutcome end,
+std::string FleetResult(const Fleet& fleet, const FleetTarget& target, WaitOutcome end,
                         std::chrono::seconds waited, std::size_t width);
 
 // FleetStatus: the fleet as a JSON document, for -o json and yaml.

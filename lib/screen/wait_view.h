@@ -25,7 +25,8 @@ std::vector<std::string> WaitDetails(const status::StatusDocument& document, std
 
 enum class WaitOutcome {
   kReady,
-  kFailedFast,  // a missing image is settled, and the rest is not waited for
+  // A missing image is settled, or of a fleet too many nodes have one; the rest is not waited for.
+  kFailedFast,
   kTimedOut,
 };
 

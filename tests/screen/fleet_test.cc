@@ -130,11 +130,11 @@ TEST(GatherFleet, NodesThatLeaveAreCountedApart) {
   EXPECT_EQ(fleet.CountedNodes(), 1U);
   EXPECT_EQ(fleet.ready + fleet.progressing + fleet.failing + fleet.unreachable, 1U);
   EXPECT_TRUE(fleet.groups.empty());
-  EXPECT_EQ(EvaluateFleet(fleet, {}, false), FleetOutcome::kReady);
+  EXPECT_EQ(EvaluateFleet(fleet, {}, false), WaitOutcome::kReady);
   EXPECT_EQ(FleetTable(fleet, {.width = 120}),
             "3 nodes   1 ready   2 dead or leaving\nlist " + fleet.lists.begin()->first.substr(7, 6) +
                 "\n2 nodes dead or leaving are not counted: b (cordoned), c (kubelet does not report)\n");
-  EXPECT_EQ(EvaluateFleet(GatherFleet({cordoned, dead}), {}, true), FleetOutcome::kContinue);
+  EXPECT_EQ(EvaluateFleet(GatherFleet({cordoned, dead}), {}, true), std::nullopt);
 }
 
 struct SignsCase {
@@ -194,7 +194,7 @@ struct EndCase {
   std::string name;
   std::vector<FleetNode> nodes;
   FleetTarget target;
-  FleetOutcome end, end_fail_fast;
+  std::optional<WaitOutcome> end, end_fail_fast;
 };
 TEST_TABLE(JudgeFleetTest, Ends, EndCase) {
   Fleet fleet = GatherFleet(row.nodes);
@@ -209,17 +209,17 @@ std::vector<EndCase> EndCases() {
   FleetNode silent = NodeWithoutDetail("s", {.has_pod = true});
   FleetTarget all, two{2, false}, most{60, true};
   return {
-      {"NoNodes", {}, all, FleetOutcome::kContinue, FleetOutcome::kContinue},
-      {"AllReady", {ready, ready}, all, FleetOutcome::kReady, FleetOutcome::kReady},
-      {"StillMoving", {ready, moving}, all, FleetOutcome::kContinue, FleetOutcome::kContinue},
-      {"EnoughReady", {ready, ready, moving}, two, FleetOutcome::kReady, FleetOutcome::kReady},
-      {"EnoughPercent", {ready, ready, denied}, most, FleetOutcome::kReady, FleetOutcome::kReady},
-      {"TheRestIsDenied", {ready, denied}, all, FleetOutcome::kContinue, FleetOutcome::kTooManySettled},
-      {"OthersMove", {moving, denied}, all, FleetOutcome::kContinue, FleetOutcome::kTooManySettled},
-      {"OneImageOfTheNodeMoves", {ready, half}, all, FleetOutcome::kContinue, FleetOutcome::kTooManySettled},
-      {"EnoughCanStillCome", {ready, moving, denied}, two, FleetOutcome::kContinue, FleetOutcome::kContinue},
-      {"SilentIsNotFailed", {ready, silent}, all, FleetOutcome::kContinue, FleetOutcome::kContinue},
-      {"MoreThanThereAre", {ready}, two, FleetOutcome::kContinue, FleetOutcome::kTooManySettled},
+      {"NoNodes", {}, all, std::nullopt, std::nullopt},
+      {"AllReady", {ready, ready}, all, WaitOutcome::kReady, WaitOutcome::kReady},
+      {"StillMoving", {ready, moving}, all, std::nullopt, std::nullopt},
+      {"EnoughReady", {ready, ready, moving}, two, WaitOutcome::kReady, WaitOutcome::kReady},
+      {"EnoughPercent", {ready, ready, denied}, most, WaitOutcome::kReady, WaitOutcome::kReady},
+      {"TheRestIsDenied", {ready, denied}, all, std::nullopt, WaitOutcome::kFailedFast},
+      {"OthersMove", {moving, denied}, all, std::nullopt, WaitOutcome::kFailedFast},
+      {"OneImageOfTheNodeMoves", {ready, half}, all, std::nullopt, WaitOutcome::kFailedFast},
+      {"EnoughCanStillCome", {ready, moving, denied}, two, std::nullopt, std::nullopt},
+      {"SilentIsNotFailed", {ready, silent}, all, std::nullopt, std::nullopt},
+      {"MoreThanThereAre", {ready}, two, std::nullopt, WaitOutcome::kFailedFast},
   };
 }
 INSTANTIATE_TEST_SUITE_P(Rows, JudgeFleetTest, testing::ValuesIn(EndCases()), tests::kRowName);
@@ -281,9 +281,9 @@ TEST(FleetDetails, OneCauseALine) {
 
 TEST(FleetResult, FinalError) {
   Fleet fleet = MixedFleet();
-  std::string text = FleetResult(fleet, {}, FleetOutcome::kContinue, std::chrono::minutes(10), 80);
-  text += FleetResult(fleet, {80, true}, FleetOutcome::kTooManySettled, std::chrono::minutes(1), 80);
-  text += FleetResult(fleet, {60, true}, FleetOutcome::kReady, std::chrono::seconds(42), 80);
+  std::string text = FleetResult(fleet, {}, WaitOutcome::kTimedOut, std::chrono::minutes(10), 80);
+  text += FleetResult(fleet, {80, true}, WaitOutcome::kFailedFast, std::chrono::minutes(1), 80);
+  text += FleetResult(fleet, {60, true}, WaitOutcome::kReady, std::chrono::seconds(42), 80);
   ExpectGolden("screen/fleet.result", text);
 }
 
