@@ -300,8 +300,8 @@ class CheckRun {
     base::Call until_done{.stop = done};
     for (base::Duration pause = kFirstReportDelay; base::Pause(until_done, pause); pause = kReportInterval) {
       base::Lock lock(mutex_);
-      auto open = std::find_if(result_.answers.begin(), result_.answers.end(),
-                               [](const status::CheckAnswer& answer) { return answer.result.empty(); });
+      auto open = std::ranges::find_if(
+          result_.answers, [](const status::CheckAnswer& answer) { return answer.result.empty(); });
       if (open == result_.answers.end()) continue;
       auto count = std::count_if(open, result_.answers.end(),
                                  [](const status::CheckAnswer& answer) { return answer.result.empty(); });
@@ -443,11 +443,12 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
   base::Status asked =
       CheckRun(call.Within(request.timeout), agent, request.items, options.pull, err).Run(result);
   // "It is being pulled" counts as an answer, too.
-  bool any_decided = std::any_of(result.answers.begin(), result.answers.end(),
-                                 [](const status::CheckAnswer& answer) { return !answer.result.empty(); });
-  result.ok = asked.ok() && request.unread.empty() &&
-              std::all_of(result.answers.begin(), result.answers.end(),
-                          [&](const auto& answer) { return screen::Passes(answer, options.unknown_passes); });
+  bool any_decided = std::ranges::any_of(
+      result.answers, [](const status::CheckAnswer& answer) { return !answer.result.empty(); });
+  result.ok =
+      asked.ok() && request.unread.empty() && std::ranges::all_of(result.answers, [&](const auto& answer) {
+        return screen::Passes(answer, options.unknown_passes);
+      });
   if (call.Stopped()) return kInterrupted;
   // Partial answers are printed as well: in a timeout they show which images hold up the pod.
   if (asked.ok() || any_decided) Print(request, result, options, out);

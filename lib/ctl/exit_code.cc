@@ -9,7 +9,7 @@ namespace prefetch::ctl {
 namespace {
 
 bool IsNumber(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), base::IsDigit);
+  return !text.empty() && std::ranges::all_of(text, base::IsDigit);
 }
 
 // "images.yaml:12:5: images[3]: …"

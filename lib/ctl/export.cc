@@ -65,7 +65,7 @@ std::string VersionComment(const ExportAllowlistOptions& options, KubeletVersion
 }
 
 std::string FolderComment(const std::vector<std::string>& patterns) {
-  auto folders = std::count_if(patterns.begin(), patterns.end(), IsFolder);
+  auto folders = std::ranges::count_if(patterns, IsFolder);
   if (folders == 0) return "";
   return "- A pattern that ends with /* (" + std::to_string(folders) +
          " here) exempts everything below that folder, later pushes included; one "

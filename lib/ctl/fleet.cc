@@ -284,11 +284,10 @@ void LeaveOut(const std::vector<kube::Node>& nodes, const std::set<std::string>&
     if (IsControlPlane(node)) control_planes.insert(node.name);
   }
   // If one control plane has an agent, the DaemonSet tolerates them, so the others should have one, too.
-  const bool on_control_planes =
-      control_planes.size() == nodes.size() ||
-      std::any_of(roster.members.begin(), roster.members.end(), [&](const FleetMember& member) {
-        return has_agent(member) && control_planes.contains(member.node);
-      });
+  const bool on_control_planes = control_planes.size() == nodes.size() ||
+                                 std::ranges::any_of(roster.members, [&](const FleetMember& member) {
+                                   return has_agent(member) && control_planes.contains(member.node);
+                                 });
   roster.left_out = std::erase_if(roster.members, [&](const FleetMember& member) {
     return !has_agent(member) && (virtual_ones.contains(member.node) ||
                                   (!on_control_planes && control_planes.contains(member.node)));
@@ -354,8 +353,7 @@ kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, co
     roster.members.push_back(std::move(member));
   }
   if (query.leave_out && query.nodes == kDefaultNodeSelector) LeaveOut(*nodes, had_agents, roster);
-  std::sort(roster.members.begin(), roster.members.end(),
-            [](const FleetMember& a, const FleetMember& b) { return a.node < b.node; });
+  std::ranges::sort(roster.members, {}, &FleetMember::node);
   return roster;
 }
 

@@ -414,7 +414,7 @@ int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
   if (auto words = CheckImageAndVersion(flags.options); !words) return Fail(kBadInput, words.error(), err);
   if (!LoadLists(flags, err) || !ReadAgentConfig(flags, err)) return kBadInput;
   const std::vector<std::string>& components = flags.options.components;
-  if (std::find(components.begin(), components.end(), "policy") != components.end()) {
+  if (std::ranges::find(components, "policy") != components.end()) {
     flags.options.policy_images = ImagesForPolicy(flags);
   }
   NoteNewer(flags.options.kubelet_version, err);

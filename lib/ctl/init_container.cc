@@ -216,7 +216,7 @@ class Manifest {
     for (const auto* names : {&about.image_pull_secrets, &flags_.image_pull_secrets}) {
       for (const std::string& name : *names) {
         auto& known = options.pod_secrets;
-        if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+        if (std::ranges::find(known, name) == known.end()) known.push_back(name);
       }
     }
     items_.push_back({pod.spec, "initContainers", deploy::InitContainer(options), kBefore});
@@ -289,7 +289,7 @@ int PrintContainer(const InitContainerFlags& flags, ParsedFlags parsed, Mistakes
   std::vector<doc::Node> secrets;
   for (const std::string& secret : flags.image_pull_secrets) {
     std::vector<std::string>& known = parsed.container.pod_secrets;
-    if (std::find(known.begin(), known.end(), secret) == known.end()) known.push_back(secret);
+    if (std::ranges::find(known, secret) == known.end()) known.push_back(secret);
     secrets.push_back(SecretItem(secret));
   }
   doc::Node spec = doc::Node::Mapping();

@@ -53,10 +53,9 @@ Checked Check(const std::vector<std::string>& paths, const list::Capabilities& c
 
 list::SourceContent Ordered(list::SourceContent content, ListOrder order) {
   if (order == ListOrder::kByName) {
-    std::stable_sort(content.entries.begin(), content.entries.end(),
-                     [](const list::ListEntry& a, const list::ListEntry& b) {
-                       return a.image.reference.Normalized() < b.image.reference.Normalized();
-                     });
+    std::ranges::stable_sort(content.entries, [](const list::ListEntry& a, const list::ListEntry& b) {
+      return a.image.reference.Normalized() < b.image.reference.Normalized();
+    });
   }
   return content;
 }
@@ -405,7 +404,7 @@ struct Question {
 
 std::vector<List> ListsToLock(const std::vector<std::string>& paths, Mistakes& mistakes) {
   std::vector<List> lists;
-  if (std::any_of(paths.begin(), paths.end(), &IsStdin)) {
+  if (std::ranges::any_of(paths, &IsStdin)) {
     mistakes.emplace_back("a lock is written beside its list: name files, not standard input");
     return lists;
   }

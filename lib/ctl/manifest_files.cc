@@ -60,7 +60,7 @@ std::vector<std::string> Walk(const std::string& folder, const NameFilter& accep
   if (error) mistakes.push_back(folder + ": " + error.message());
   if (!error && files.empty()) mistakes.push_back(folder + ": no file to read is below this folder");
   // The order of a directory differs from machine to machine; output must not.
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 

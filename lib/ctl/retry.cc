@@ -153,9 +153,9 @@ int Retry(const base::Call& call, const AgentClient& agent, const RetryOptions& 
   out.flush();
   // Only an image that is on no list is a failure. One that is ready has nothing to retry, and the command
   // has done all there is to do.
-  const bool all_listed =
-      std::none_of(result->images.begin(), result->images.end(),
-                   [](const status::RetriedImage& image) { return image.state == RetryState::kNotListed; });
+  const bool all_listed = std::ranges::none_of(result->images, [](const status::RetriedImage& image) {
+    return image.state == RetryState::kNotListed;
+  });
   return all_listed ? kOk : kNegative;
 }
 

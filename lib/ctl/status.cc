@@ -164,8 +164,7 @@ int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& opt
     out << screen::ResultsHeader(*options.results);
     for (const std::string& row : rows) out << row;
     out << std::flush;
-    if (std::any_of(answers.nodes.begin(), answers.nodes.end(),
-                    [](const screen::FleetNode& node) { return node.public_only; })) {
+    if (std::ranges::any_of(answers.nodes, &screen::FleetNode::public_only)) {
       err << "prefetchctl: " << screen::kHiddenText << "\n";
     }
     return kOk;

@@ -79,13 +79,13 @@ Traces FindTraces(const Node& node, const UninstallOptions& options) {
   for (const auto& [key, value] : node.labels) {
     bool ours = options.instance.empty() ? key.starts_with(plan::kLabelPrefix)
                                          : key == std::string(plan::kLabelPrefix) + options.instance;
-    bool named = std::find(options.labels.begin(), options.labels.end(), key) != options.labels.end();
+    bool named = std::ranges::find(options.labels, key) != options.labels.end();
     if (ours || named) found.labels.push_back(key);
   }
   // The condition and the taint are shared by all instances of the node.
   if (!options.instance.empty()) return found;
-  found.condition = std::any_of(node.conditions.begin(), node.conditions.end(),
-                                [](const auto& one) { return one.type == plan::kConditionType; });
+  found.condition =
+      std::ranges::any_of(node.conditions, [](const auto& one) { return one.type == plan::kConditionType; });
   for (const kube::Taint& taint : node.taints) {
     if (plan::IsStartupTaint(taint.key, options.taint_key)) found.taints.push_back(taint.key);
   }
@@ -115,9 +115,8 @@ std::optional<Failure> RemoveTaints(const base::Call& call, kube::Api& api, cons
   auto node = api.GetNode(call.Within(kCallLimit), name);
   if (!node) return node.failure();
   std::vector<kube::Taint> taints = node->taints;
-  std::erase_if(taints, [&](const kube::Taint& taint) {
-    return std::find(ours.begin(), ours.end(), taint.key) != ours.end();
-  });
+  std::erase_if(taints,
+                [&](const kube::Taint& taint) { return std::ranges::find(ours, taint.key) != ours.end(); });
   if (taints == node->taints) return std::nullopt;
   return FailureOf(api.SetNodeTaints(call.Within(kCallLimit), name, node->resource_version, taints));
 }

@@ -162,7 +162,7 @@ class FleetPoller {
 
   std::vector<FleetMember> Due(steady_clock::time_point now) const {
     std::vector<FleetMember> due;
-    std::copy_if(members_.begin(), members_.end(), std::back_inserter(due), [&](const FleetMember& member) {
+    std::ranges::copy_if(members_, std::back_inserter(due), [&](const FleetMember& member) {
       auto known = last_answers_.find(member.node);
       const bool is_known = known != last_answers_.end();
       // Nodes that are ready or leaving are asked rarely, which leaves the API server to the others.

@@ -259,7 +259,7 @@ void MergeLists(const doc::Node& patch, const std::string& key, doc::Node& list)
   // The items of the patch come first, in its order; kustomize does so, and the tests compare with it.
   std::vector<doc::Node> merged;
   for (const doc::Node& item : patch.items) {
-    auto same = std::find_if(list.items.begin(), list.items.end(), [&](const doc::Node& old) {
+    auto same = std::ranges::find_if(list.items, [&](const doc::Node& old) {
       const doc::Node* a = old.Find(key);
       const doc::Node* b = item.Find(key);
       return a != nullptr && b != nullptr && doc::SameContent(*a, *b);

@@ -54,8 +54,7 @@ std::vector<std::string> Folders(const Files& files, std::string_view above) {
 
 bool IsConfigMapKey(std::string_view text) {
   auto allowed = [](char c) { return base::IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; };
-  return !text.empty() && text.size() <= 253 && text.front() != '.' &&
-         std::all_of(text.begin(), text.end(), allowed);
+  return !text.empty() && text.size() <= 253 && text.front() != '.' && std::ranges::all_of(text, allowed);
 }
 
 // Returns the parts of node-gate that are chosen. An empty list means all parts.
@@ -67,7 +66,7 @@ std::vector<GatePart> GateOf(const GenerateOptions& options) {
 }
 
 bool HasGate(const std::vector<GatePart>& gate, GatePart part) {
-  return gate.empty() || std::find(gate.begin(), gate.end(), part) != gate.end();
+  return gate.empty() || std::ranges::find(gate, part) != gate.end();
 }
 
 base::Status CheckStartupTaintKey(const GenerateOptions& options) {

@@ -59,7 +59,7 @@ std::string Affinity(const Node& pod) {
       expressions.push_back(text);
     }
   }
-  std::sort(expressions.begin(), expressions.end());
+  std::ranges::sort(expressions);
   std::string all;
   for (const std::string& one : expressions) all += one + "\n";
   return all;

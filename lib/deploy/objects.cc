@@ -37,7 +37,7 @@ constexpr std::string_view kOrder[] = {"Namespace",
 
 // Returns whether objects of this kind have no namespace. Knows the kinds that this tree has.
 bool IsClusterWide(const std::string& kind) {
-  return std::find(std::begin(kClusterWide), std::end(kClusterWide), kind) != std::end(kClusterWide);
+  return std::ranges::find(kClusterWide, kind) != std::end(kClusterWide);
 }
 
 const std::vector<std::string>& PodSpec() {
@@ -169,10 +169,9 @@ void FinishNames(Objects& objects) {
 
 void SortForCreation(Objects& objects) {
   auto rank = [](const Object& object) {
-    return std::find(std::begin(kOrder), std::end(kOrder), object.Kind()) - std::begin(kOrder);
+    return std::ranges::find(kOrder, object.Kind()) - std::begin(kOrder);
   };
-  std::stable_sort(objects.all.begin(), objects.all.end(),
-                   [&](const Object& a, const Object& b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(objects.all, [&](const Object& a, const Object& b) { return rank(a) < rank(b); });
 }
 
 Object* FindObject(Objects& objects, std::string_view kind, std::string_view original_name) {
@@ -219,7 +218,7 @@ std::string GoJson(const doc::Node& config_map) {
   if (const doc::Node* members = config_map.Find("data")) {
     for (const doc::Member& one : members->members) data.emplace_back(one.key, one.value.text);
   }
-  std::sort(data.begin(), data.end());
+  std::ranges::sort(data);
   std::string out = "{\"data\":{";
   for (std::size_t i = 0; i < data.size(); i++) {
     if (i > 0) out += ',';

@@ -8,7 +8,7 @@
 namespace prefetch::deploy {
 
 bool Contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 std::vector<std::string> ComponentFolders(const GenerateOptions& options) {

@@ -1,6 +1,7 @@
 #include "list/canonical.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 
 #include "base/enum_name.h"
@@ -75,9 +76,8 @@ Node CanonicalForm(const SourceContent& source) {
   for (const ListEntry& entry : source.entries) order.push_back(&entry);
   // Agents pull by priority, so two lists that differ only in the position of entries with different
   // priorities ask for the same. Entries with equal priority keep their order, which does count.
-  std::stable_sort(order.begin(), order.end(), [](const ListEntry* a, const ListEntry* b) {
-    return a->image.priority > b->image.priority;
-  });
+  std::ranges::stable_sort(order, std::greater(),
+                           [](const ListEntry* entry) { return entry->image.priority; });
   std::unordered_map<std::string, int> names;
   for (const ListEntry* entry : order) names[entry->image.reference.SpecImage()]++;
   std::vector<Node> images;
@@ -98,7 +98,7 @@ std::string SourceHash(const SourceContent& source) {
 
 std::string ListHash(std::vector<std::string> source_hashes) {
   // Sorted, so that the order and the names of the files have no influence.
-  std::sort(source_hashes.begin(), source_hashes.end());
+  std::ranges::sort(source_hashes);
   return Hash(base::Join(source_hashes, "\n"));
 }
 

@@ -56,7 +56,7 @@ std::optional<std::vector<image::Platform>> ReadPlatforms(ObjectReader& object) 
   }
   // The platforms are a set: their order in the file must not influence the hash.
   auto less = [](const image::Platform& a, const image::Platform& b) { return a.ToString() < b.ToString(); };
-  std::sort(platforms.begin(), platforms.end(), less);
+  std::ranges::sort(platforms, less);
   platforms.erase(std::unique(platforms.begin(), platforms.end()), platforms.end());
   return platforms;
 }
@@ -328,7 +328,7 @@ constexpr std::size_t kLongestUid = 128;
 
 bool IsUid(std::string_view text) {
   return !text.empty() && text.size() <= kLongestUid &&
-         std::all_of(text.begin(), text.end(), [](char c) { return base::IsAlphanumeric(c) || c == '-'; });
+         std::ranges::all_of(text, [](char c) { return base::IsAlphanumeric(c) || c == '-'; });
 }
 
 // Returns nullopt after it has reported the mistake.
@@ -360,8 +360,8 @@ class PodParts {
     std::optional<Coordinates> secret = ReadCoordinates(object);
     if (!secret || !IsInPodNamespace(object, *secret)) return;
     // All secrets have the same namespace, so that equal names mean the same Secret.
-    bool twice = std::any_of(pod_.secrets.begin(), pod_.secrets.end(),
-                             [&](const Coordinates& known) { return known.name == secret->name; });
+    bool twice = std::ranges::any_of(pod_.secrets,
+                                     [&](const Coordinates& known) { return known.name == secret->name; });
     if (twice) return object.Fail("name", "is named twice");
     pod_.secrets.push_back(*std::move(secret));
   }
@@ -373,8 +373,7 @@ class PodParts {
 
   // The secrets are a set: their order in the file must not influence the hash.
   image::PodCredentialRefs Take() {
-    std::sort(pod_.secrets.begin(), pod_.secrets.end(),
-              [](const Coordinates& a, const Coordinates& b) { return a.name < b.name; });
+    std::ranges::sort(pod_.secrets, {}, &Coordinates::name);
     return std::move(pod_);
   }
 

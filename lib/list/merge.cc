@@ -1,6 +1,7 @@
 #include "list/merge.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -25,7 +26,7 @@ std::vector<image::Platform> Union(std::vector<image::Platform> a, const std::ve
   // No platforms means all nodes, which includes everything that the other source names.
   if (a.empty() || b.empty()) return {};
   for (const image::Platform& platform : b) {
-    if (std::find(a.begin(), a.end(), platform) == a.end()) a.push_back(platform);
+    if (std::ranges::find(a, platform) == a.end()) a.push_back(platform);
   }
   return a;
 }
@@ -39,7 +40,7 @@ void MergeNodes(DesiredImage& image, const plan::NodeScope& other) {
     return true;
   };
   if (merge(image.nodes)) return;
-  if (std::any_of(image.other_nodes.begin(), image.other_nodes.end(), merge)) return;
+  if (std::ranges::any_of(image.other_nodes, merge)) return;
   image.other_nodes.push_back(other);
 }
 
@@ -50,7 +51,7 @@ void MergeWindows(DesiredImage& image, const DesiredImage& other, std::vector<st
   bool differ = at_once;
   if (at_once) windows.clear();
   for (const plan::PullWindow& window : other.pull_windows) {
-    if (at_once || std::find(windows.begin(), windows.end(), window) != windows.end()) continue;
+    if (at_once || std::ranges::find(windows, window) != windows.end()) continue;
     windows.push_back(window);
     differ = true;
   }
@@ -194,8 +195,7 @@ plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
     }
   }
   // Stable, so that equal priorities keep the order in which the sources list them.
-  std::stable_sort(list.images.begin(), list.images.end(),
-                   [](const DesiredImage& a, const DesiredImage& b) { return a.priority > b.priority; });
+  std::ranges::stable_sort(list.images, std::greater(), &DesiredImage::priority);
   WarnOfWindows(list);
   list.hash = ListHash(std::move(hashes));
   return list;

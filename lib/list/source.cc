@@ -24,7 +24,7 @@ namespace {
 // Comments alone are what a writer begins with, and are no list.
 bool IsBlank(std::string_view text) {
   const std::vector<std::string_view> lines = base::Split(text, '\n');
-  return std::all_of(lines.begin(), lines.end(), [](std::string_view line) {
+  return std::ranges::all_of(lines, [](std::string_view line) {
     line = base::TrimSpace(line);
     return line.empty() || line.starts_with('#');
   });
@@ -62,7 +62,7 @@ ListSources::ListSources(const std::vector<std::string>& paths, const Capabiliti
     : capabilities_(capabilities), pipe_timeout_(pipe_timeout), blank_grace_(blank_grace) {
   for (const std::string& path : paths) {
     std::string absolute = Absolute(path);
-    if (std::find(paths_.begin(), paths_.end(), absolute) == paths_.end()) paths_.push_back(absolute);
+    if (std::ranges::find(paths_, absolute) == paths_.end()) paths_.push_back(absolute);
   }
 }
 
@@ -185,16 +185,15 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
   std::erase_if(blank_since_, [&](const auto& blank) { return !present.contains(blank.first); });
   // The order counts: it decides the order of entries with equal priority.
   if (order != std::exchange(order_, order)) changed_ = true;
-  std::erase_if(sources_, [&](const auto& source) {
-    return std::find(order.begin(), order.end(), source.first) == order.end();
-  });
+  std::erase_if(sources_,
+                [&](const auto& source) { return std::ranges::find(order, source.first) == order.end(); });
 
   std::vector<std::string> names = SourceNames(order);
   loaded_.clear();
   for (std::size_t i = 0; i < order.size(); i++) {
     Source& source = sources_[order[i]];
     source.path = order[i];
-    source.is_explicit = std::find(paths_.begin(), paths_.end(), order[i]) != paths_.end();
+    source.is_explicit = std::ranges::find(paths_, order[i]) != paths_.end();
     if (std::exchange(source.name, names[i]) != names[i]) changed_ = true;
     if (auto error = path_errors.find(order[i]); error != path_errors.end()) {
       source.bytes_hash.clear();

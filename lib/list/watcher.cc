@@ -82,7 +82,7 @@ bool Readable(int fd) {
 void LogNew(const plan::ImageList& list, std::vector<plan::ListSource>& before) {
   for (const plan::ListSource& source : list.sources) {
     auto same_name = [&](const plan::ListSource& other) { return other.name == source.name; };
-    auto known = std::find_if(before.begin(), before.end(), same_name);
+    auto known = std::ranges::find_if(before, same_name);
     if (known != before.end() && *known == source) continue;
     if (!source.error.empty()) {
       base::Err(
@@ -95,7 +95,7 @@ void LogNew(const plan::ImageList& list, std::vector<plan::ListSource>& before) 
   }
   for (const plan::ListSource& source : before) {
     auto same_name = [&](const plan::ListSource& other) { return other.name == source.name; };
-    if (std::none_of(list.sources.begin(), list.sources.end(), same_name)) {
+    if (std::ranges::none_of(list.sources, same_name)) {
       base::Info("list source is gone", {{"source", source.name}});
     }
   }

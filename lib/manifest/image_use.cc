@@ -42,8 +42,8 @@ constexpr std::string_view kCheckWords[] = {"check",    "checker", "precheck", "
 
 bool IsCheckName(std::string_view name) {
   std::string words = base::ToLower(name);
-  std::replace_if(
-      words.begin(), words.end(), [](char c) { return c == '_' || c == '.'; }, '-');
+  std::ranges::replace_if(
+      words, [](char c) { return c == '_' || c == '.'; }, '-');
   for (std::string_view part : base::Split(words, '-')) {
     for (std::string_view word : kCheckWords) {
       // The ending also finds "imagecheck".

@@ -335,9 +335,8 @@ std::string TypeName(const ObjectType& type) {
 }
 
 const BuiltInKind* FindBuiltIn(const ObjectType& type) {
-  const auto* found = std::find_if(std::begin(kBuiltIn), std::end(kBuiltIn), [&](const BuiltInKind& row) {
-    return row.kind == type.kind && row.group == type.group;
-  });
+  const auto* found = std::ranges::find_if(
+      kBuiltIn, [&](const BuiltInKind& row) { return row.kind == type.kind && row.group == type.group; });
   return found == std::end(kBuiltIn) ? nullptr : found;
 }
 
@@ -346,10 +345,10 @@ std::span<const KnownPlace> KnownPlaces() {
 }
 
 bool IsPodless(const ObjectType& type) {
-  return std::any_of(std::begin(kPodless), std::end(kPodless), [&](const Podless& row) {
+  return std::ranges::any_of(kPodless, [&](const Podless& row) {
     if (row.group != type.group) return false;
     const std::vector<std::string_view> kinds = base::Split(row.kinds, ' ');
-    return row.kinds == "*" || std::find(kinds.begin(), kinds.end(), type.kind) != kinds.end();
+    return row.kinds == "*" || std::ranges::find(kinds, type.kind) != kinds.end();
   });
 }
 

@@ -101,7 +101,7 @@ Values AnyOf(const std::vector<Term>& terms, std::optional<Values> Term::*part) 
   for (const Term& term : terms) {
     if (!(term.*part)) return {};
     for (const std::string& value : *(term.*part)) {
-      if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) allowed.push_back(value);
+      if (std::ranges::find(allowed, value) == allowed.end()) allowed.push_back(value);
     }
   }
   return allowed;
@@ -258,7 +258,7 @@ const Node* StringAt(const Node& value, const char* key) {
 }
 
 bool IsPartOfPod(std::string_view key) {
-  return std::find(std::begin(kListsOfPods), std::end(kListsOfPods), key) != std::end(kListsOfPods);
+  return std::ranges::find(kListsOfPods, key) != std::end(kListsOfPods);
 }
 
 // Accepts every scalar, since a tag may look like a number: `tag: 1.27`.
@@ -409,8 +409,8 @@ class ShapeFinder {
     if (!open && !NamesImage(key, text)) return;
     ImageField field{.image = text, .path = value.path(), .at = value.node().at, .unresolved = open};
     const auto& members = holder.node().members;
-    const auto member = std::find_if(members.begin(), members.end(),
-                                     [&](const doc::Member& one) { return &one.value == &value.node(); });
+    const auto member =
+        std::ranges::find_if(members, [&](const doc::Member& one) { return &one.value == &value.node(); });
     field.key_at = member == members.end() ? field.at : member->at;
     field.holder_at = holder.node().at;
     for (const char* policy : {"imagePullPolicy", "pullPolicy"}) {

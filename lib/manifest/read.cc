@@ -79,7 +79,7 @@ std::optional<ImpliedType> ReadType(ObjectReader& object, const ImpliedType& imp
   type.api_version = TypeField(object, "apiVersion", type.api_version);
   type.kind = TypeField(object, "kind", type.kind);
   if (type.api_version.empty() || type.kind.empty()) return std::nullopt;
-  if (std::count(type.api_version.begin(), type.api_version.end(), '/') > 1) {
+  if (std::ranges::count(type.api_version, '/') > 1) {
     object.Fail("apiVersion", "must be a version, or a group and a version");
     return std::nullopt;
   }
@@ -102,8 +102,8 @@ void SetParameters(const Reader& holder, std::string_view path, const char* key,
 bool IsHookTemplate(const Node& object, const ObjectType& type) {
   const Node* containers = doc::ValueAt(object, {"spec", "containers"});
   if (type.kind != "PodTemplate" || containers == nullptr) return false;
-  return std::any_of(containers->items.begin(), containers->items.end(),
-                     [](const Node& item) { return doc::TextAt(item, {"name"}).starts_with('$'); });
+  return std::ranges::any_of(containers->items,
+                             [](const Node& item) { return doc::TextAt(item, {"name"}).starts_with('$'); });
 }
 
 // Returns true for a text with the marker, for a hook template of ARC, and for Jenkins' configuration as
@@ -302,10 +302,9 @@ class ObjectVisitor {
 
   void AddUnread(ObjectReader& object, const ObjectType& type, const Pod& pod, const std::string& why) {
     const std::string name = TypeName(type);
-    const bool allowed = std::any_of(options_.allow_unread.begin(), options_.allow_unread.end(),
-                                     [&](const std::string& pattern) {
-                                       return pattern == type.kind || image::MatchesPattern(pattern, name);
-                                     });
+    const bool allowed = std::ranges::any_of(options_.allow_unread, [&](const std::string& pattern) {
+      return pattern == type.kind || image::MatchesPattern(pattern, name);
+    });
     if (allowed) return;
     manifests_.unread.push_back({.type = base::Truncate(name, kLongestTypeShown),
                                  .why = why,

@@ -191,9 +191,9 @@ class WorkflowFinder {
 // Returns nullopt for kinds that are no workflows. A workflow without a spec is known, and has no parts.
 std::optional<Workflow> FindWorkflow(const Reader& object, const ObjectType& type,
                                      const SharedVariables& outer) {
-  const auto* row =
-      std::find_if(std::begin(kWorkflowKinds), std::end(kWorkflowKinds),
-                   [&](const WorkflowKind& one) { return one.kind == type.kind && one.group == type.group; });
+  const auto* row = std::ranges::find_if(kWorkflowKinds, [&](const WorkflowKind& one) {
+    return one.kind == type.kind && one.group == type.group;
+  });
   if (row == std::end(kWorkflowKinds)) return std::nullopt;
   Workflow found;
   const Variables scope = outer ? *outer : Variables();
@@ -246,8 +246,8 @@ std::string NameOf(std::string_view inner) {
 Variables::Resolved Variables::Resolve(std::string_view text) const {
   Resolved resolved;
   while (!text.empty()) {
-    const auto form = std::find_if(std::begin(kForms), std::end(kForms),
-                                   [&](const Delimiters& one) { return text.starts_with(one.begin); });
+    const auto form =
+        std::ranges::find_if(kForms, [&](const Delimiters& one) { return text.starts_with(one.begin); });
     const std::size_t end =
         form == std::end(kForms) ? std::string_view::npos : text.find(form->end, form->begin.size());
     if (end == std::string_view::npos) {

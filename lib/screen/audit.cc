@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 #include "base/text.h"
@@ -49,9 +50,8 @@ void SetPods(const std::set<std::string>& pods, AuditFinding& finding) {
 
 void MostNodesFirst(std::vector<AuditFinding>& findings) {
   // Stable, so that findings on equally many nodes stay in the order of their names.
-  std::stable_sort(findings.begin(), findings.end(), [](const AuditFinding& a, const AuditFinding& b) {
-    return a.nodes.size() > b.nodes.size();
-  });
+  std::ranges::stable_sort(findings, std::greater(),
+                           [](const AuditFinding& finding) { return finding.nodes.size(); });
 }
 
 // Adds what one node reports about the image. The earliest first sight and the latest arrival count over all
@@ -121,8 +121,7 @@ std::vector<AuditPull> PullsOfListed(const AuditFacts& facts) {
   }
   std::vector<AuditPull> pulls;
   for (auto& [name, pull] : by_image) pulls.push_back(std::move(pull));
-  std::stable_sort(pulls.begin(), pulls.end(),
-                   [](const AuditPull& a, const AuditPull& b) { return a.longest > b.longest; });
+  std::ranges::stable_sort(pulls, std::greater(), &AuditPull::longest);
   return pulls;
 }
 

@@ -188,11 +188,9 @@ std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckRe
                       bool unknown_passes) {
   const std::vector<CheckRow> rows = RowsOf(items, result, unknown_passes);
   // A failure comes before an open question, wherever they stand.
-  const auto first = std::max_element(rows.begin(), rows.end(),
-                                      [](const CheckRow& a, const CheckRow& b) { return a.mark < b.mark; });
+  const auto first = std::ranges::max_element(rows, {}, &CheckRow::mark);
   if (first == rows.end() || first->mark == Mark::kOk) return "";
-  const auto all =
-      std::count_if(rows.begin(), rows.end(), [](const CheckRow& row) { return row.mark != Mark::kOk; });
+  const auto all = std::ranges::count_if(rows, [](const CheckRow& row) { return row.mark != Mark::kOk; });
   const bool names_node = first->mark == Mark::kFail || result.node.empty();
   const std::string where = names_node ? " " : " on node " + base::InOneLine(result.node) + ": ";
   const std::string line = first->cells[1] + where + first->message;
@@ -206,8 +204,7 @@ std::string CheckText(const std::vector<CheckItem>& items, const status::CheckRe
   std::vector<CheckRow> rows = RowsOf(items, result, options.unknown_passes);
   const std::string summary = Summary(rows, result.node);
   // Failures come last, where a terminal and a termination message end.
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const CheckRow& a, const CheckRow& b) { return a.mark < b.mark; });
+  std::ranges::stable_sort(rows, {}, &CheckRow::mark);
   Widths widths{};
   for (const CheckRow& row : rows) {
     // Widths are measured in columns of a terminal, not in bytes.
@@ -279,16 +276,14 @@ std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer
   if (HasReason(answer, Reason::kImageAbsent)) {
     return answer.listed ? "wait until it is here: prefetchctl wait" : "put it on the list";
   }
-  if (std::any_of(std::begin(kNoAnswerReasons), std::end(kNoAnswerReasons),
-                  [&](Reason one) { return HasReason(answer, one); })) {
+  if (std::ranges::any_of(kNoAnswerReasons, [&](Reason one) { return HasReason(answer, one); })) {
     return NoAnswerAdvice(item, answer);
   }
   // The message says what to declare.
   if (HasReason(answer, Reason::kFactsUnknown) && answer.message.find("declare") != std::string::npos) {
     return "or check with --unknown pass";
   }
-  auto known = std::find_if(std::begin(kAdvice), std::end(kAdvice),
-                            [&](const Row& row) { return HasReason(answer, row.reason); });
+  auto known = std::ranges::find_if(kAdvice, [&](const Row& row) { return HasReason(answer, row.reason); });
   // Advice of check comes first, then that of status for the same reason.
   std::string advice =
       known != std::end(kAdvice) ? std::string(known->advice) : status::WordsFor(answer.reason).advice;
@@ -377,7 +372,7 @@ std::string ContainersOf(const std::vector<ImageUse>& uses) {
   std::vector<std::string> names;
   for (const ImageUse& use : uses) {
     std::string name = NameOf(use);
-    bool known = std::find(names.begin(), names.end(), name) != names.end();
+    bool known = std::ranges::find(names, name) != names.end();
     if (!name.empty() && !known) names.push_back(std::move(name));
   }
   if (names.empty()) return "–";
@@ -422,8 +417,8 @@ std::string OriginOf(const ImageUse& use, const manifest::PolicyRules& rules) {
 std::string OtherUsesText(const std::vector<ImageUse>& uses, const ImageUse& strongest) {
   std::string name = NameOf(strongest);
   auto is_weaker = [&](const ImageUse& use) { return use.policy < strongest.policy; };
-  if (name.empty() || std::none_of(uses.begin(), uses.end(), is_weaker)) return "";
-  auto check = std::find_if(uses.begin(), uses.end(), [&](const ImageUse& use) {
+  if (name.empty() || std::ranges::none_of(uses, is_weaker)) return "";
+  auto check = std::ranges::find_if(uses, [&](const ImageUse& use) {
     return is_weaker(use) && manifest::IsCheckContainer(use) && !NameOf(use).empty();
   });
   if (check == uses.end()) return " by " + name;
@@ -433,8 +428,8 @@ std::string OtherUsesText(const std::vector<ImageUse>& uses, const ImageUse& str
 // `uses` are those of one spelling and identity.
 CheckItem ItemOf(const std::vector<ImageUse>& uses, const manifest::PolicyRules& rules,
                  const status::CheckIdentity& identity) {
-  auto weaker = [&](const ImageUse& a, const ImageUse& b) { return PolicyOf(a, rules) < PolicyOf(b, rules); };
-  const ImageUse& strongest = *std::max_element(uses.begin(), uses.end(), weaker);
+  const ImageUse& strongest =
+      *std::ranges::max_element(uses, {}, [&](const ImageUse& use) { return PolicyOf(use, rules); });
   return {.question = {strongest.image, PolicyOf(strongest, rules), identity},
           .containers = ContainersOf(uses),
           .origin = OriginOf(strongest, rules) + OtherUsesText(uses, strongest),
@@ -451,7 +446,7 @@ status::CheckIdentity IdentityOf(const ImageUse& use, const status::CheckIdentit
   for (const std::string& name : use.pod->image_pull_secrets) {
     image::Coordinates secret{
         .uid = "", .namespace_name = own.empty() ? default_namespace : own, .name = name};
-    bool known = std::any_of(identity.secrets.begin(), identity.secrets.end(), [&](const auto& other) {
+    bool known = std::ranges::any_of(identity.secrets, [&](const auto& other) {
       return other.namespace_name == secret.namespace_name && other.name == secret.name;
     });
     // kubelet needs namespace and name together (K25), and a pull secret is always in its pod's namespace.
@@ -472,7 +467,7 @@ std::vector<CheckGroup> GroupedBySpelling(const std::vector<ImageUse>& uses,
   std::vector<CheckGroup> all;
   for (const ImageUse& use : uses) {
     status::CheckIdentity identity = IdentityOf(use, given, default_namespace);
-    auto known = std::find_if(all.begin(), all.end(), [&](const CheckGroup& others) {
+    auto known = std::ranges::find_if(all, [&](const CheckGroup& others) {
       return others.uses.front().image == use.image && others.identity == identity;
     });
     if (known == all.end()) known = all.insert(all.end(), CheckGroup{std::move(identity), {}});

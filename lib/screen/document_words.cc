@@ -52,10 +52,9 @@ std::string PullDurationText(const status::StatusPull& pull, const std::optional
 std::string NoProgressText(const status::StatusDocument& document) {
   // containerd's content store shows the bytes of a pull; other runtimes have no such service (C24).
   if (document.runtime.name.empty() || document.runtime.name == "containerd") return {};
-  const bool any =
-      std::any_of(document.images.begin(), document.images.end(), [](const status::StatusImage& image) {
-        return image.pull.state == plan::PullState::kPulling && !image.pull.bytes_done;
-      });
+  const bool any = std::ranges::any_of(document.images, [](const status::StatusImage& image) {
+    return image.pull.state == plan::PullState::kPulling && !image.pull.bytes_done;
+  });
   return any ? document.runtime.name + " reports no progress of pulls: SIZE shows their duration" : "";
 }
 
@@ -169,9 +168,8 @@ int SeverityOf(const status::StatusVerdict& verdict) {
   constexpr std::array kResultsBySeverity = {VerdictResult::kStarts, VerdictResult::kPulls,
                                              VerdictResult::kUnknown, VerdictResult::kRefused};
   // A name that this program does not know is the worst.
-  return static_cast<int>(
-      std::find(kResultsBySeverity.begin(), kResultsBySeverity.end(), verdict.result.value()) -
-      kResultsBySeverity.begin());
+  return static_cast<int>(std::ranges::find(kResultsBySeverity, verdict.result.value()) -
+                          kResultsBySeverity.begin());
 }
 
 using VerdictOf = status::StatusVerdict status::StatusVerdicts::*;

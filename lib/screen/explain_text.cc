@@ -55,7 +55,7 @@ class LabelledPage {
 
 // Returns whether the sources of an image list it for different pods.
 bool DifferInReadyAs(const status::StatusImage& image) {
-  return std::any_of(image.spellings.begin(), image.spellings.end(), [&](const status::StatusSpelling& one) {
+  return std::ranges::any_of(image.spellings, [&](const status::StatusSpelling& one) {
     return one.ready_as != image.spellings.front().ready_as;
   });
 }
@@ -149,7 +149,7 @@ void AddAliases(const status::ImageDocument& document, LabelledPage& page) {
   page.Section("also known as");
   const auto& listed = document.listed_aliases;
   for (const std::string& name : names) {
-    bool is_listed = std::find(listed.begin(), listed.end(), name) != listed.end();
+    bool is_listed = std::ranges::find(listed, name) != listed.end();
     page.Add(name + (is_listed ? " (listed)" : " (not listed)"));
   }
   page.Add("The same content: kubelet judges both names by one record.");

@@ -54,14 +54,13 @@ class Groups {
     std::vector<FleetGroup> groups;
     for (auto& [key, gathered] : by_cause_) {
       auto& [group, messages] = gathered;
-      auto most = std::max_element(messages.begin(), messages.end(),
-                                   [](const auto& a, const auto& b) { return a.second < b.second; });
+      auto most = std::ranges::max_element(messages, {}, [](const auto& one) { return one.second; });
       // Messages of one cause differ in details (a time, an address). The most frequent one stands for all.
       group.message = most->first;
       group.other_messages = messages.size() - 1;
       groups.push_back(std::move(group));
     }
-    std::stable_sort(groups.begin(), groups.end(), [](const FleetGroup& a, const FleetGroup& b) {
+    std::ranges::stable_sort(groups, [](const FleetGroup& a, const FleetGroup& b) {
       // Failures come before slow work, and work for an operator comes before problems that pass by
       // themselves.
       if (a.state != b.state) return a.state > b.state;
@@ -239,8 +238,7 @@ FleetNode NodeWithoutDetail(const std::string& node, const ClusterFacts& facts) 
 }
 
 Fleet GatherFleet(std::vector<FleetNode> nodes) {
-  std::sort(nodes.begin(), nodes.end(),
-            [](const FleetNode& a, const FleetNode& b) { return a.name < b.name; });
+  std::ranges::sort(nodes, {}, &FleetNode::name);
   Fleet fleet;
   for (const FleetNode& node : nodes) Count(node, fleet);
   fleet.time_left = TimeLeft(nodes);
@@ -297,9 +295,8 @@ std::optional<WaitOutcome> EvaluateFleet(const Fleet& fleet, const FleetTarget& 
   std::size_t needed = target.Needed(nodes);
   if (fleet.ready >= needed) return WaitOutcome::kReady;
   if (!fail_fast) return std::nullopt;
-  auto lost = std::count_if(fleet.nodes.begin(), fleet.nodes.end(), [](const FleetNode& node) {
-    return node.any_missing_settled && node.leaving.empty();
-  });
+  auto lost = std::ranges::count_if(
+      fleet.nodes, [](const FleetNode& node) { return node.any_missing_settled && node.leaving.empty(); });
   if (nodes - static_cast<std::size_t>(lost) >= needed) return std::nullopt;
   return WaitOutcome::kFailedFast;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -44,8 +45,7 @@ std::string Lists(const Fleet& fleet) {
   for (const auto& [hash, nodes] : fleet.lists) lists.emplace_back(nodes, hash);
   // The usual case needs no counts.
   if (lists.size() == 1) return "list " + ShortHash(lists.front().second);
-  std::stable_sort(lists.begin(), lists.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(lists, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
   for (std::size_t i = 0; i < lists.size() && i < kMostLists; i++) {
     text += (text.empty() ? "list " : ", ") + ShortHash(lists[i].second) + " on " + Nodes(lists[i].first);
@@ -153,9 +153,9 @@ std::string NodeReasonText(const FleetNode& node) {
   if (!node.leaving.empty()) return "not counted: " + node.leaving;
   if (node.state == NodeState::kReady) return node.detail ? "" : node.message;
   if (node.missing.empty() || node.reason != plan::Reason::kImagesNotReady) return node.message;
-  auto worst = std::find_if(node.missing.begin(), node.missing.end(),
-                            // A failure explains a node better than a pull that goes on.
-                            [](const FleetMissing& image) { return image.phase == plan::Phase::kFailing; });
+  // A failure explains a node better than a pull that goes on.
+  auto worst = std::ranges::find_if(
+      node.missing, [](const FleetMissing& image) { return image.phase == plan::Phase::kFailing; });
   if (worst == node.missing.end()) worst = node.missing.begin();
   std::string why = status::WordsFor(worst->reason.text()).state + " " + worst->image;
   if (node.missing.size() > 1) why += ", and " + std::to_string(node.missing.size() - 1) + " more";
@@ -172,9 +172,8 @@ std::string NodesText(const Fleet& fleet, const FleetTableOptions& options, std:
     name = std::max(name, DisplayWidth(node.name));
   }
   if (nodes.empty()) return "";
-  std::stable_sort(nodes.begin(), nodes.end(),
-                   // Failing nodes first, each group by name.
-                   [](const FleetNode* a, const FleetNode* b) { return a->state > b->state; });
+  // Failing nodes first, each group by name.
+  std::ranges::stable_sort(nodes, std::greater(), &FleetNode::state);
   if (!options.wide) name = std::min(name, width / 2);
   std::string text =
       "\n" + PadRight("NODE", name) + "  " + PadRight("STATE", kStateColumns) + "  READY    LIST    WHY\n";

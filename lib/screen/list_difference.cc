@@ -118,8 +118,7 @@ std::string ListDifferencesText(const std::vector<ListDifference>& differences) 
   }
   std::vector<std::string> counts;
   auto count = [&](char mark, const char* word) {
-    auto n = std::count_if(differences.begin(), differences.end(),
-                           [mark](const ListDifference& one) { return one.mark == mark; });
+    auto n = std::ranges::count(differences, mark, &ListDifference::mark);
     if (n > 0) counts.push_back(std::to_string(n) + word);
   };
   count('+', " added");

@@ -145,10 +145,9 @@ Selection Select(const status::StatusDocument& document, const TableOptions& opt
   std::vector<const status::StatusImage*> order;
   for (const status::StatusImage& image : document.images) order.push_back(&image);
   // Among ready entries, those that differ from the registry come first.
-  std::stable_sort(order.begin(), order.end(),
-                   [](const status::StatusImage* a, const status::StatusImage* b) {
-                     return std::pair(RankOf(*a), !IsStale(*a)) < std::pair(RankOf(*b), !IsStale(*b));
-                   });
+  std::ranges::stable_sort(order, [](const status::StatusImage* a, const status::StatusImage* b) {
+    return std::pair(RankOf(*a), !IsStale(*a)) < std::pair(RankOf(*b), !IsStale(*b));
+  });
   std::size_t ready = 0, queued = 0, lines = 0;  // lines: about as many as the others take
   for (const status::StatusImage* image : order) {
     Rank rank = RankOf(*image);

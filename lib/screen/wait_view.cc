@@ -222,7 +222,7 @@ bool AllMissingSettled(const status::StatusDocument& document) {
 }
 
 bool AnyMissingSettled(const status::StatusDocument& document) {
-  return std::any_of(document.images.begin(), document.images.end(), [](const status::StatusImage& image) {
+  return std::ranges::any_of(document.images, [](const status::StatusImage& image) {
     return IsMissing(image) && IsNotWorthWaitingFor(image);
   });
 }

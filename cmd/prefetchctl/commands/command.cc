@@ -125,10 +125,10 @@ std::string WrappedParagraph(const std::vector<std::string_view>& lines, std::si
   std::string text;
   for (std::string_view line : lines) text += std::string(line) + "\n";
   // A paragraph that fits keeps its line breaks, which its author chose.
-  const bool fits = std::all_of(lines.begin(), lines.end(),
-                                [&](std::string_view line) { return screen::DisplayWidth(line) <= width; });
+  const bool fits =
+      std::ranges::all_of(lines, [&](std::string_view line) { return screen::DisplayWidth(line) <= width; });
   if (fits) return text;
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::ranges::replace(text, '\n', ' ');
   return base::Join(screen::Wrap(text, width), "\n") + "\n";
 }
 
@@ -235,8 +235,8 @@ std::pair<std::string, std::string> SplitAt(const std::string& text, const std::
 // left over, too.
 std::string UnexpectedWordText(const CLI::App& command, const std::string& what) {
   std::vector<std::string> words = command.remaining();
-  auto flag = std::find_if(words.begin(), words.end(),
-                           [](const std::string& word) { return word.starts_with("-") && word != "--"; });
+  auto flag = std::ranges::find_if(
+      words, [](const std::string& word) { return word.starts_with("-") && word != "--"; });
   if (flag != words.end()) return "there is no option " + base::ToUtf8(flag->substr(0, flag->find('=')));
   return words.empty() ? what : "the argument " + base::ToUtf8(words.front()) + " is not expected";
 }

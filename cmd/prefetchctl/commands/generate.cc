@@ -108,8 +108,7 @@ int Run(const base::Call& call, Flags& flags, const CLI::App& command) {
   }
   // A list may use every feature that the chosen components give agents.
   const std::vector<std::string>& components = flags.generate.options.components;
-  flags.generate.capabilities.touch =
-      std::find(components.begin(), components.end(), "touch") != components.end();
+  flags.generate.capabilities.touch = std::ranges::find(components, "touch") != components.end();
   return Generate(flags.generate, std::cout, std::cerr);
 }
 

@@ -147,8 +147,8 @@ struct ImportClusterFlags {
       return base::InvalidArgument("--from-cluster needs the namespaces: give -n NAMESPACE, or -A for all");
     }
     const std::string& config_map = options.config_map;
-    if (!config_map.empty() && (std::count(config_map.begin(), config_map.end(), '/') != 1 ||
-                                config_map.starts_with('/') || config_map.ends_with('/'))) {
+    if (!config_map.empty() && (std::ranges::count(config_map, '/') != 1 || config_map.starts_with('/') ||
+                                config_map.ends_with('/'))) {
       return base::InvalidArgument("--configmap must be NAMESPACE/NAME");
     }
     if (!config_map.empty() && options.output != list::DraftOutput::kYaml) {
@@ -231,7 +231,7 @@ Command ListImportCommand(CLI::App& command, Context& context) {
           std::cerr);
     }
     // Every line contains an empty marker.
-    if (std::count(options->markers.begin(), options->markers.end(), "") > 0) {
+    if (std::ranges::count(options->markers, "") > 0) {
       return RejectInput({"--marker must not be empty"}, std::cerr);
     }
     if (base::Status good = cluster->Check(*options); !good) return Fail(kBadInput, good.error(), std::cerr);

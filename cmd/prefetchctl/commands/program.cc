@@ -142,8 +142,7 @@ int PrintUsageError(const CLI::App& app, const CLI::ParseError& error, const std
   if (word.empty()) {
     // Only a flag among the unknown words can be compared with the command's flags.
     const std::vector<std::string> extras = command.remaining();
-    auto flag = std::find_if(extras.begin(), extras.end(),
-                             [](const std::string& extra) { return extra.starts_with("-"); });
+    auto flag = std::ranges::find_if(extras, [](const std::string& extra) { return extra.starts_with("-"); });
     if (flag != extras.end()) word = *flag;
   }
   if (const std::string meant = word.empty() ? "" : SuggestedWord(command, word); !meant.empty()) {
@@ -204,8 +203,8 @@ int Main(int argc, char** argv) {
     return error.get_exit_code() == 0 ? PrintRequestedHelp(app, error, called_as)
                                       : PrintUsageError(app, error, called_as);
   }
-  const auto parsed = std::find_if(commands.begin(), commands.end(),
-                                   [](const Subcommand& command) { return command.app->parsed(); });
+  const auto parsed =
+      std::ranges::find_if(commands, [](const Subcommand& command) { return command.app->parsed(); });
   const int exit_code = parsed->run();
   // A command that a signal ended may have its own code for work that is not done.
   return exit_code != kOk && context.call.Stopped() ? kInterrupted : exit_code;

@@ -157,8 +157,7 @@ LintResult Linter::Finish() {
     if (order < lists_) order += file_order_.size();
     return std::tuple(order, finding.place.at, RuleOf(finding.rule).id, std::string_view(finding.message));
   };
-  std::stable_sort(result_.findings.begin(), result_.findings.end(),
-                   [&](const Finding& a, const Finding& b) { return key(a) < key(b); });
+  std::ranges::stable_sort(result_.findings, {}, key);
   return std::move(result_);
 }
 
@@ -230,7 +229,7 @@ void NamesInUse::Spellings(const std::vector<std::size_t>& names, std::vector<Fi
 // Finds one repository by tag in one place and by digest in another. The two may be different images.
 void NamesInUse::TagAndDigest(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
   const Name& first = names_[names.front()];
-  auto other = std::find_if(names.begin(), names.end(), [&](std::size_t i) {
+  auto other = std::ranges::find_if(names, [&](std::size_t i) {
     return names_[i].reference.has_digest() != first.reference.has_digest() && !AreListed(first, names_[i]);
   });
   if (other == names.end()) return;

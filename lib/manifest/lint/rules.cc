@@ -19,13 +19,13 @@ bool RunsBeforeOthers(const ImageUse& use) {
 bool ListNeedsSecrets(std::span<const ImageUse> uses, const ListedImages& listed) {
   const std::vector<std::string>& pod_secrets = uses.front().pod->image_pull_secrets;
   auto is_brought = [&](const image::Coordinates& secret) {
-    return std::find(pod_secrets.begin(), pod_secrets.end(), secret.name) != pod_secrets.end();
+    return std::ranges::find(pod_secrets, secret.name) != pod_secrets.end();
   };
   for (const ImageUse& use : uses) {
     if (!use.reference) continue;
     for (const ListedImage* entry : listed.Find(*use.reference)) {
       const std::vector<image::Coordinates>& secrets = entry->ready_as.secrets;
-      if (std::any_of(secrets.begin(), secrets.end(), is_brought)) return true;
+      if (std::ranges::any_of(secrets, is_brought)) return true;
     }
   }
   return false;
@@ -47,8 +47,8 @@ Finding WeakerCheck(const ImageUse& weak, const std::string& strong, image::Pull
 void NeedlessPullSecrets(std::span<const ImageUse> uses, const ListedImages& listed, Findings& findings) {
   const Pod& pod = *uses.front().pod;
   if (pod.image_pull_secrets.empty() || !pod.image_pull_secrets_at) return;
-  bool all = std::all_of(uses.begin(), uses.end(),
-                         [&](const ImageUse& use) { return use.reference && listed.Has(*use.reference); });
+  bool all = std::ranges::all_of(
+      uses, [&](const ImageUse& use) { return use.reference && listed.Has(*use.reference); });
   if (!all || ListNeedsSecrets(uses, listed)) return;
   Finding finding{.rule = RuleId::kPullSecrets,
                   .place = {pod.source, *pod.image_pull_secrets_at},
@@ -65,7 +65,7 @@ void WeakerCheckInPod(std::span<const ImageUse> uses, Findings& findings) {
   if (uses.size() < 2) return;
   for (const ImageUse& weak : uses) {
     if (!weak.reference || !RunsBeforeOthers(weak)) continue;
-    auto strong = std::find_if(uses.begin(), uses.end(), [&](const ImageUse& other) {
+    auto strong = std::ranges::find_if(uses, [&](const ImageUse& other) {
       return other.reference == weak.reference && other.policy > weak.policy;
     });
     if (strong == uses.end()) continue;
@@ -99,8 +99,8 @@ bool Covers(const Entries& entries, const std::string& os, const std::string& ar
     return (os.empty() || platform.os == os) &&
            (architecture.empty() || platform.architecture == architecture);
   };
-  return std::any_of(entries.begin(), entries.end(), [&](const ListedImage* entry) {
-    return entry->platforms.empty() || std::any_of(entry->platforms.begin(), entry->platforms.end(), is_for);
+  return std::ranges::any_of(entries, [&](const ListedImage* entry) {
+    return entry->platforms.empty() || std::ranges::any_of(entry->platforms, is_for);
   });
 }
 
@@ -109,7 +109,7 @@ std::string PlatformsOf(const Entries& entries) {
   for (const ListedImage* entry : entries) {
     for (const image::Platform& platform : entry->platforms) {
       std::string name = platform.ToString();
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
     }
   }
   return base::Join(names, ", ");
@@ -139,7 +139,7 @@ std::string PodMismatchReason(const Pod& pod, const image::PodCredentialRefs& as
   // (kubernetes: plugin/pkg/admission/serviceaccount), which no manifest shows.
   if (as.service_account && has.empty()) return "";
   for (const image::Coordinates& secret : as.secrets) {
-    if (std::find(has.begin(), has.end(), secret.name) == has.end()) {
+    if (std::ranges::find(has, secret.name) == has.end()) {
       return "does not name pull secret " + secret.name +
              (has.empty() ? " (if its service account brings it, name that one in readyAs, too)" : "");
     }
@@ -203,13 +203,13 @@ void OtherPlatform(const ImageUse& use, const Entries& entries, Findings& findin
 void OtherNodes(const ImageUse& use, const Entries& entries, Findings& findings) {
   const image::NodeLabels& demanded = use.pod->nodes.labels;
   auto difference = [&](const ListedImage* entry) {
-    return std::find_if(entry->node_selector.begin(), entry->node_selector.end(), [&](const auto& label) {
+    return std::ranges::find_if(entry->node_selector, [&](const auto& label) {
       auto same = demanded.find(label.first);
       return same != demanded.end() && same->second != label.second;
     });
   };
   auto differs = [&](const ListedImage* entry) { return difference(entry) != entry->node_selector.end(); };
-  if (!std::all_of(entries.begin(), entries.end(), differs)) return;
+  if (!std::ranges::all_of(entries, differs)) return;
   const auto& [label, value] = *difference(entries.front());
   findings.push_back(AtImage(RuleId::kOtherNodes, use,
                              "the pod demands nodes with " + label + "=" + demanded.at(label) +
@@ -223,7 +223,7 @@ void NotReadyAs(const ImageUse& use, const Entries& entries, Findings& findings)
   auto is_for = [&](const ListedImage* entry) {
     return PodMismatchReason(*use.pod, entry->ready_as).empty();
   };
-  if (std::any_of(entries.begin(), entries.end(), is_for)) return;
+  if (std::ranges::any_of(entries, is_for)) return;
   const image::PodCredentialRefs& as = entries.front()->ready_as;
   findings.push_back(AtImage(RuleId::kNotReadyAs, use,
                              "listed for pods " + image::DescribeCredentials(as) + " (readyAs), and " +
@@ -246,8 +246,7 @@ void AlwaysOfListed(const ImageUse& use, Findings& findings) {
 void NeverOfMovingTag(const ImageUse& use, const Entries& entries, Findings& findings) {
   if (use.policy != PullPolicy::kNever || use.reference->has_digest() || !IsMovingTag(use.reference->tag()))
     return;
-  bool refreshed =
-      std::any_of(entries.begin(), entries.end(), [](const ListedImage* entry) { return entry->refreshed; });
+  bool refreshed = std::ranges::any_of(entries, &ListedImage::refreshed);
   if (refreshed) return;
   findings.push_back(AtPolicy(RuleId::kNeverMovingTag, use,
                               "imagePullPolicy is Never and the tag " + use.reference->tag() +
@@ -280,8 +279,7 @@ void CheckUse(const ImageUse& use, const ListedImages& listed, Findings& finding
 }
 
 bool IsMovingTag(std::string_view tag) {
-  return std::find(std::begin(kMovingTags), std::end(kMovingTags), base::ToLower(tag)) !=
-         std::end(kMovingTags);
+  return std::ranges::find(kMovingTags, base::ToLower(tag)) != std::end(kMovingTags);
 }
 
 void ObjectNotRead(const UnreadObject& object, Findings& findings) {

@@ -1,6 +1,7 @@
 #include "screen/report/gather.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "base/text.h"
@@ -93,8 +94,7 @@ std::vector<PullTimes> Slowest(std::map<std::string, PullTimes>&& by_image) {
     times.image = image;
     pulls.push_back(std::move(times));
   }
-  std::stable_sort(pulls.begin(), pulls.end(),
-                   [](const PullTimes& a, const PullTimes& b) { return a.slowest > b.slowest; });
+  std::ranges::stable_sort(pulls, std::greater(), &PullTimes::slowest);
   return pulls;
 }
 
@@ -176,11 +176,11 @@ void ReportBuilder::SortIndices(Report& report) {
 
 // Both vectors are sorted and contain the values of all cells, so the search always finds its value.
 std::uint32_t Report::ImageIndex(const std::string& image) const {
-  return static_cast<std::uint32_t>(std::lower_bound(images.begin(), images.end(), image) - images.begin());
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(images, image) - images.begin());
 }
 
 std::uint32_t Report::StateIndex(const ImageState& state) const {
-  return static_cast<std::uint32_t>(std::lower_bound(states.begin(), states.end(), state) - states.begin());
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(states, state) - states.begin());
 }
 
 // Joins the documents with the fleet's groups. Indices are sorted before they are used, and names are
@@ -200,9 +200,8 @@ Report ReportBuilder::Take(Fleet fleet) && {
   }
   report.pulls = Slowest(std::move(pulls_));
   for (const auto& [text, nodes] : problems_) report.problems.push_back({text, {nodes.begin(), nodes.end()}});
-  std::stable_sort(
-      report.problems.begin(), report.problems.end(),
-      [](const NodeProblem& a, const NodeProblem& b) { return a.nodes.size() > b.nodes.size(); });
+  std::ranges::stable_sort(report.problems, std::greater(),
+                           [](const NodeProblem& problem) { return problem.nodes.size(); });
   report.names_suffix = CommonSuffix(report.fleet.nodes);
   Shorten(report);
   return report;

@@ -97,7 +97,7 @@ std::vector<Pattern> Patterns(const std::vector<HeatMap::Row>& rows, const Grid&
   for (auto& [states, column] : columns) {
     patterns.push_back({ToneCountsOf(states, report.states), states, std::move(column)});
   }
-  std::sort(patterns.begin(), patterns.end(), [](const Pattern& a, const Pattern& b) {
+  std::ranges::sort(patterns, [](const Pattern& a, const Pattern& b) {
     if (a.tone_counts != b.tone_counts) return a.tone_counts > b.tone_counts;
     const std::size_t size = a.column.nodes.size(), other = b.column.nodes.size();
     // Node indices are by name and no node is in two columns, so the order is complete and the page
@@ -119,8 +119,7 @@ std::vector<HeatMap::Row> Rows(const Grid& grid, const std::vector<std::uint32_t
     }
     sorted.emplace_back(ToneCountsOf(grid[image], states), std::move(row));
   }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<HeatMap::Row> rows;
   for (auto& [tone_counts, row] : sorted) rows.push_back(std::move(row));
   return rows;

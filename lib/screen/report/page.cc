@@ -58,8 +58,7 @@ void WriteHead(Html& out, const Fleet& fleet) {
 std::string ListText(const Fleet& fleet) {
   std::vector<std::pair<std::size_t, std::string>> lists;
   for (const auto& [hash, nodes] : fleet.lists) lists.emplace_back(nodes, hash);
-  std::stable_sort(lists.begin(), lists.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(lists, [](const auto& a, const auto& b) { return a.first > b.first; });
   // Two agents with the same list have the same hash.
   if (lists.empty()) return "no agent was heard";
   if (lists.size() == 1) return "list " + ShortHash(lists.front().second);
@@ -130,9 +129,7 @@ void WriteImageTiles(Html& out, const Report& report) {
       worst[cell.image] = std::min(worst[cell.image], report.states[cell.state].tone);
     }
   }
-  auto count = [&](Tone tone) {
-    return static_cast<std::size_t>(std::count(worst.begin(), worst.end(), tone));
-  };
+  auto count = [&](Tone tone) { return static_cast<std::size_t>(std::ranges::count(worst, tone)); };
   Shares shares = {{kReadyLook, count(Tone::kReady) + count(Tone::kStale)},
                    {kMovingLook, count(Tone::kProgressing)},
                    {kFailingLook, count(Tone::kFailing)}};

@@ -333,8 +333,7 @@ std::vector<Disk> Disks(const Report& report) {
                               static_cast<std::int64_t>(node.disk->kept_free_bytes) -
                               static_cast<std::int64_t>(node.disk->needed_bytes)});
   }
-  std::stable_sort(disks.begin(), disks.end(),
-                   [](const Disk& a, const Disk& b) { return a.spare < b.spare; });
+  std::ranges::stable_sort(disks, {}, &Disk::spare);
   return disks;
 }
 
@@ -367,7 +366,7 @@ void WriteNodes(Html& out, const PageData& parts) {
         node.node.state == NodeState::kReady && node.node.detail && node.node.leaving.empty();
     (is_ready ? ready : others).push_back(&node);
   }
-  std::stable_sort(others.begin(), others.end(), [](const ReportNode* a, const ReportNode* b) {
+  std::ranges::stable_sort(others, [](const ReportNode* a, const ReportNode* b) {
     const bool a_leaves = !a->node.leaving.empty(), b_leaves = !b->node.leaving.empty();
     // Nodes that are leaving the cluster come last: nobody needs to act on them.
     return a_leaves != b_leaves ? b_leaves : a->node.state > b->node.state;
@@ -402,7 +401,7 @@ void WriteDisk(Html& out, const PageData& parts) {
     return;
   }
   const auto under_pressure = static_cast<std::size_t>(
-      std::count_if(disks.begin(), disks.end(), [](const Disk& disk) { return disk.node->disk->pressure; }));
+      std::ranges::count_if(disks, [](const Disk& disk) { return disk.node->disk->pressure; }));
   out.Write("<p>");
   const std::size_t not_reported = parts.report.nodes.size() - disks.size();
   if (under_pressure == 0 && not_reported == 0) {
@@ -453,7 +452,7 @@ std::vector<Cause> Causes(const Report& report) {
   }
   std::vector<Cause> causes;
   for (auto& [state, cause] : by_state) causes.push_back(std::move(cause));
-  std::stable_sort(causes.begin(), causes.end(), [&](const Cause& a, const Cause& b) {
+  std::ranges::stable_sort(causes, [&](const Cause& a, const Cause& b) {
     Tone first = report.states[a.state].tone, second = report.states[b.state].tone;
     if (first != second) return first < second;
     return a.actor != b.actor ? a.actor < b.actor : a.nodes.size() > b.nodes.size();
