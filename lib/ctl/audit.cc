@@ -149,16 +149,12 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   facts.nodes.resize(members.size());
   base::Mutex mutex;
   FleetTokens tokens;
-  FleetPollOptions poll{.name_space = options.query.name_space, .tokens = &tokens};
+  FleetPollOptions poll{.name_space = options.query.name_space, .tokens = &tokens, .progress = &progress};
   poll.each = [&](std::size_t i, const status::StatusDocument& document) {
     facts.nodes[i] = screen::AuditNodeOf(document, members[i].node);
     base::Lock lock(mutex);
     // Nodes may have different lists: an image counts as listed if any node lists it.
     facts.listed.merge(screen::ListedNames(document));
-  };
-  poll.progress = [&](std::size_t asked) {
-    std::string count = std::to_string(asked);
-    progress.Show("asked " + count + " of " + std::to_string(members.size()) + " nodes", count);
   };
   FleetAnswers answers = PollMembers(call, api, members, poll);
   std::size_t answered = 0;

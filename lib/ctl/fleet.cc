@@ -101,7 +101,9 @@ class FleetPoll {
     answers_.nodes[i] = PollMember(call, i);
     base::Lock lock(mutex_);
     done_++;
-    if (poll_.progress) poll_.progress(done_);
+    if (poll_.progress == nullptr) return;
+    const std::string count = std::to_string(done_);
+    poll_.progress->Show("asked " + count + " of " + std::to_string(members_.size()) + " nodes", count);
   }
 
   // After all threads have ended.

@@ -15,6 +15,7 @@
 
 #include "base/call.h"
 #include "base/secret.h"
+#include "ctl/terminal.h"
 #include "http/client.h"
 #include "kube/api.h"
 #include "screen/fleet.h"
@@ -100,9 +101,8 @@ struct FleetPollOptions {
   // Each document as it came, before it is narrowed, by the member's index. On the threads that ask, at once
   // for several members. An empty function is allowed.
   std::function<void(std::size_t member, const status::StatusDocument&)> each;
-  // Receives the number of agents that have been asked, from one thread at a time. An empty function is
-  // allowed.
-  std::function<void(std::size_t asked)> progress;
+  // Shows the number of agents that have been asked, from one thread at a time; nullptr: nothing is shown.
+  Progress* progress = nullptr;
 };
 
 struct FleetAnswers {

@@ -138,7 +138,7 @@ int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& opt
   // Rows are made as documents come, so that a thousand documents need not be kept. Each thread writes the
   // rows of its own member only.
   std::vector<std::string> rows(options.results ? members.size() : 0);
-  FleetPollOptions poll{.name_space = options.query.name_space, .tokens = &tokens};
+  FleetPollOptions poll{.name_space = options.query.name_space, .tokens = &tokens, .progress = &progress};
   if (options.results) {
     poll.each = [&](std::size_t i, const status::StatusDocument& document) {
       rows[i] = screen::ResultRows(document, members[i].node, *options.results);
@@ -150,10 +150,6 @@ int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& opt
       page.Add(members[i].node, document);
     };
   }
-  poll.progress = [&](std::size_t asked) {
-    std::string count = std::to_string(asked);
-    progress.Show("asked " + count + " of " + std::to_string(members.size()) + " nodes", count);
-  };
   FleetAnswers answers = PollMembers(limited, api, members, poll);
   progress.Close();
   if (call.Stopped()) return kInterrupted;

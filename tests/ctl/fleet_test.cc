@@ -6,7 +6,7 @@
 #include <atomic>
 #include <map>
 #include <optional>
-#include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -152,10 +152,11 @@ TEST(FleetPollOptions, EachMemberIsHeardOrSaysWhyNot) {
   api.Answers("pod-stranger", std::string("<html>"));
   std::vector<FleetMember> members = Members(api);
   std::atomic<int> documents = 0;
-  std::set<std::size_t> progress;
+  std::ostringstream shown;
+  Progress progress(shown, {.interactive = true});
   FleetPollOptions poll{.name_space = "prefetchd",
                         .each = [&](std::size_t, const status::StatusDocument&) { documents++; },
-                        .progress = [&](std::size_t asked) { progress.insert(asked); }};
+                        .progress = &progress};
   FleetAnswers answers = PollMembers({}, api, members, poll);
   ASSERT_EQ(answers.nodes.size(), 5U);
   EXPECT_TRUE(answers.nodes[0].detail);
@@ -165,7 +166,9 @@ TEST(FleetPollOptions, EachMemberIsHeardOrSaysWhyNot) {
   EXPECT_LACKS(answers.nodes[2].message, "\"x\"") << "the same trouble reads the same";
   EXPECT_FALSE(answers.forbidden);
   EXPECT_EQ(documents, 1);
-  EXPECT_EQ(progress, (std::set<std::size_t>{1, 2, 3, 4, 5}));
+  for (const char* asked : {"1", "2", "3", "4", "5"}) {
+    EXPECT_HAS(shown.str(), std::string("asked ") + asked + " of 5 nodes");
+  }
 }
 
 TEST(FleetPollOptions, WhoIsLetInNowhereIsToldTheRight) {
