@@ -279,7 +279,7 @@ void AddForeign(const ListImportOptions& options, ImageCollector& collector, Mis
     file.mistakes = problems.Lines();
     AddFile(std::move(file), collector, left_out, mistakes);
     if (!images) continue;
-    for (const list::ForeignImage& image : *images)
+    for (const list::NamedImage& image : *images)
       collector.Add(image.reference, Place(problems.source(), image.at));
   }
 }
@@ -322,7 +322,7 @@ void AddMarked(const ListImportOptions& options, ImageCollector& collector, Mist
     if (!text || !base::IsUtf8(*text)) continue;  // folders contain programs and pictures as well
     for (const std::string& marker : options.markers) {
       doc::Problems problems(path.path);
-      for (const list::MarkedImage& image : list::ReadMarkedImages(*text, marker, problems)) {
+      for (const list::NamedImage& image : list::ReadMarkedImages(*text, marker, problems)) {
         // In a manifest, a marked image stands in `args` or `env`, and some program makes a container of it:
         // its policy is unknown.
         collector.Add(image.reference,

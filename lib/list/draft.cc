@@ -105,8 +105,8 @@ bool LooksLikeImage(const image::Reference& reference) {
 
 // Returns the first word that begins with a registry, or else the first one with a tag or digest: a word that
 // names its registry is hardly anything but an image.
-std::optional<MarkedImage> ImageIn(std::string_view line, std::uint32_t number) {
-  std::optional<MarkedImage> found;
+std::optional<NamedImage> ImageIn(std::string_view line, std::uint32_t number) {
+  std::optional<NamedImage> found;
   for (Word word : WordsOf(line)) {
     if (word.text.starts_with(kTransport)) {
       word.text.remove_prefix(kTransport.size());
@@ -115,7 +115,7 @@ std::optional<MarkedImage> ImageIn(std::string_view line, std::uint32_t number) 
     bool registry = image::NamesRegistry(word.text);
     auto reference = image::Reference::Parse(word.text);
     if (!reference || (!registry && (found || !LooksLikeImage(*reference)))) continue;
-    found = MarkedImage{*reference, {number, static_cast<std::uint32_t>(word.offset + 1)}};
+    found = NamedImage{*reference, {number, static_cast<std::uint32_t>(word.offset + 1)}};
     if (registry) break;
   }
   return found;
@@ -123,9 +123,9 @@ std::optional<MarkedImage> ImageIn(std::string_view line, std::uint32_t number) 
 
 }  // namespace
 
-std::vector<MarkedImage> ReadMarkedImages(std::string_view text, std::string_view marker,
-                                          doc::Problems& problems) {
-  std::vector<MarkedImage> images;
+std::vector<NamedImage> ReadMarkedImages(std::string_view text, std::string_view marker,
+                                         doc::Problems& problems) {
+  std::vector<NamedImage> images;
   if (marker.empty() || text.find(marker) == std::string_view::npos) return images;
   std::vector<std::string_view> lines = base::Split(text, '\n');
   for (std::size_t i = 0; i < lines.size(); i++) {
@@ -135,7 +135,7 @@ std::vector<MarkedImage> ReadMarkedImages(std::string_view text, std::string_vie
     // The marker itself may look like an image name. Blanks of equal length keep the columns right.
     std::string blanked(lines[i]);
     blanked.replace(at, marker.size(), marker.size(), ' ');
-    std::optional<MarkedImage> image = ImageIn(blanked, number);
+    std::optional<NamedImage> image = ImageIn(blanked, number);
     std::size_t next = i + 1;
     // A marker may stand in a comment line above the image, with blank lines between.
     while (!image && next < lines.size() && base::TrimSpace(lines[next]).empty()) next++;
@@ -257,7 +257,7 @@ class ForeignReader {
     }
   }
 
-  std::vector<ForeignImage> Take() {
+  std::vector<NamedImage> Take() {
     // Without this, a file of the wrong kind would become an empty list, and nobody would notice.
     if (images_.empty() && problems_.empty()) problems_.Add({}, "", "no image was found in it");
     return std::move(images_);
@@ -265,7 +265,7 @@ class ForeignReader {
 
  private:
   doc::Problems& problems_;
-  std::vector<ForeignImage> images_;
+  std::vector<NamedImage> images_;
 };
 
 // Plain lists have only names, so the first line that is no comment decides.
@@ -279,7 +279,7 @@ bool IsPlain(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::vector<ForeignImage>> ReadForeignList(std::string_view text, doc::Problems& problems) {
+std::optional<std::vector<NamedImage>> ReadForeignList(std::string_view text, doc::Problems& problems) {
   ForeignReader reader(problems);
   if (text.starts_with(doc::kByteOrderMark)) text.remove_prefix(doc::kByteOrderMark.size());
   const std::string_view begin = base::TrimSpace(text);

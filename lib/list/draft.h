@@ -45,32 +45,31 @@ class ListDraft {
 // text is no such document. Pure.
 std::vector<image::Reference> ReadCrictlImages(std::string_view json, doc::Problems& problems);
 
+// An image that is named in a file.
+struct NamedImage {
+  image::Reference reference;
+  doc::Position at;
+};
+
 // Reads the list of another tool: ImageCache, ImagePullJob, ImageListPullJob, NodeImage, PinnedImageSet,
 // Knative's Image, KubernetesImagePuller and its IMAGES, ImageSetConfiguration, a compose file, `crictl
 // images` as a table or as JSON, or a name a line as kubeadm prints them. Pure. nullopt: it is none of these,
 // but Kubernetes manifests. `problems` gets what cannot be read, and a text without any image.
-struct ForeignImage {
-  image::Reference reference;
-  doc::Position at;
-};
-std::optional<std::vector<ForeignImage>> ReadForeignList(std::string_view text, doc::Problems& problems);
+std::optional<std::vector<NamedImage>> ReadForeignList(std::string_view text, doc::Problems& problems);
 
-// An image that is named in a file of any kind, found by a marker that its author has put beside it:
+// Reads the images that are named in a file of any kind, found by a marker that its author has put beside
+// them:
 //
 //   FROM quay.io/acme/builder:v3      # prefetch
 //
 //   // prefetch
 //   const helper = "quay.io/acme/helper:v1"
-struct MarkedImage {
-  image::Reference reference;
-  doc::Position at;
-};
-
-// The first image name in each line that has `marker`, or, where that line has none, in the next line that is
-// not blank. A name is a word (between blanks, quotes, brackets, commas, semicolons and equals signs) that
-// begins with a registry, or has a tag or digest; names with a registry go first. A marker that has none is a
-// mistake, since an image would be forgotten silently.
-std::vector<MarkedImage> ReadMarkedImages(std::string_view text, std::string_view marker,
-                                          doc::Problems& problems);
+//
+// Returns the first image name in each line that has `marker`, or, where that line has none, in the next line
+// that is not blank. A name is a word (between blanks, quotes, brackets, commas, semicolons and equals signs)
+// that begins with a registry, or has a tag or digest; names with a registry go first. A marker that has none
+// is a mistake, since an image would be forgotten silently.
+std::vector<NamedImage> ReadMarkedImages(std::string_view text, std::string_view marker,
+                                         doc::Problems& problems);
 
 }  // namespace prefetch::list

@@ -433,7 +433,7 @@ TEST(ForeignTest, IsRead) {
     doc::Problems problems("x");
     const auto images = ReadForeignList(row.text, problems);
     std::string found = images ? "" : "manifests";
-    for (const ForeignImage& image : images.value_or(std::vector<ForeignImage>())) {
+    for (const NamedImage& image : images.value_or(std::vector<NamedImage>())) {
       found += std::to_string(image.at.line) + " " + image.reference.written() + " ";
     }
     EXPECT_EQ(found + base::Join(problems.Lines(), "|"), row.expect);
@@ -486,7 +486,7 @@ struct MarkedCase {
 TEST_TABLE(MarkedImagesTest, AreFound, MarkedCase) {
   doc::Problems problems("f");
   std::string found;
-  for (const MarkedImage& image : ReadMarkedImages(row.text, "prefetch:me", problems)) {
+  for (const NamedImage& image : ReadMarkedImages(row.text, "prefetch:me", problems)) {
     found += std::to_string(image.at.line) + ":" + std::to_string(image.at.column) + " " +
              image.reference.written() + "\n";
   }

@@ -210,19 +210,18 @@ Finding NamesInUse::AtSecond(const Name& name, const Name& first, std::string me
           .other_message = first.reference.written() + " is named here"};
 }
 
-// Finds one repository in several spellings, such as "nginx" and "docker.io/library/nginx".
-void NamesInUse::Spellings(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
+// Reports each name whose `part` no name before it has.
+void NamesInUse::Different(const std::vector<std::size_t>& names, const std::string& what,
+                           std::string_view (*part)(const image::Reference&),
+                           std::vector<Finding>& findings) const {
   const Name& first = names_[names.front()];
-  std::unordered_set<std::string_view> reported = {image::WrittenName(first.reference.written())};
+  std::unordered_set<std::string_view> reported = {part(first.reference)};
   for (std::size_t i : names) {
     const Name& name = names_[i];
-    if (!reported.insert(image::WrittenName(name.reference.written())).second || AreListed(first, name))
-      continue;
-    findings.push_back(
-        AtSecond(name, first,
-                 "one repository by two names: " + std::string(image::WrittenName(name.reference.written())) +
-                     " here, " + std::string(image::WrittenName(first.reference.written())) + " in " +
-                     first.place.file));
+    if (!reported.insert(part(name.reference)).second || AreListed(first, name)) continue;
+    findings.push_back(AtSecond(name, first,
+                                what + ": " + std::string(part(name.reference)) + " here, " +
+                                    std::string(part(first.reference)) + " in " + first.place.file));
   }
 }
 
@@ -239,19 +238,6 @@ void NamesInUse::TagAndDigest(const std::vector<std::size_t>& names, std::vector
                               first.reference.Repository() + " by " + (digest ? "digest" : "tag") +
                                   " here and by " + (digest ? "tag" : "digest") + " in " + first.place.file +
                                   ": " + name.reference.written() + ", " + first.reference.written()));
-}
-
-// Finds one image under the names of several repositories.
-void NamesInUse::SameDigest(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
-  const Name& first = names_[names.front()];
-  std::unordered_set<std::string_view> reported = {first.reference.Repository()};
-  for (std::size_t i : names) {
-    const Name& name = names_[i];
-    if (!reported.insert(name.reference.Repository()).second || AreListed(first, name)) continue;
-    findings.push_back(AtSecond(name, first,
-                                "the same digest in two repositories: " + name.reference.Repository() +
-                                    " here, " + first.reference.Repository() + " in " + first.place.file));
-  }
 }
 
 // Finds names that one image may have in two registries. Each name is compared with the earlier ones, and is
@@ -275,10 +261,17 @@ void NamesInUse::Mirrors(const std::vector<std::size_t>& names, std::vector<Find
 std::vector<Finding> NamesInUse::TwoNames() const {
   std::vector<Finding> findings;
   for (const auto& group : by_repository_) {
-    Spellings(group.second, findings);
+    // In several spellings, such as "nginx" and "docker.io/library/nginx".
+    Different(
+        group.second, "one repository by two names",
+        [](const image::Reference& name) { return image::WrittenName(name.written()); }, findings);
     TagAndDigest(group.second, findings);
   }
-  for (const auto& group : by_digest_) SameDigest(group.second, findings);
+  for (const auto& group : by_digest_) {
+    Different(
+        group.second, "the same digest in two repositories",
+        [](const image::Reference& name) { return std::string_view(name.Repository()); }, findings);
+  }
   for (const auto& group : by_last_part_and_tag_) Mirrors(group.second, findings);
   return findings;
 }

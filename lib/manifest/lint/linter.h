@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -45,9 +46,9 @@ class NamesInUse {
   static Finding AtSecond(const Name& name, const Name& first, std::string message);
   using Groups = std::unordered_map<std::string, std::vector<std::size_t>>;
 
-  void Spellings(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const;
+  void Different(const std::vector<std::size_t>& names, const std::string& what,
+                 std::string_view (*part)(const image::Reference&), std::vector<Finding>& findings) const;
   void TagAndDigest(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const;
-  void SameDigest(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const;
   void Mirrors(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const;
 
   std::vector<Name> names_;
