@@ -60,7 +60,7 @@ std::string ListDraft::Write(DraftOutput output, const std::vector<std::string>&
       case DraftOutput::kYaml:
         text += "- " + ImageMember(name) + (comment.empty() ? "" : "  # " + comment) + "\n";
         break;
-      case DraftOutput::kText:
+      case DraftOutput::kTxt:
         text += (comment.empty() ? "" : "# " + comment + "\n") + name + "\n";
         break;
       case DraftOutput::kJson:

@@ -16,7 +16,7 @@
 
 namespace prefetch::list {
 
-enum class DraftOutput { kYaml, kText, kJson };
+enum class DraftOutput { kYaml, kTxt, kJson };
 
 // Not thread-safe. Each spelling of a name appears once, since pods are judged by their spelling.
 class ListDraft {

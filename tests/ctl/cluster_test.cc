@@ -111,7 +111,7 @@ class FromCluster : public testing::Test {
         [&](auto& out, auto& err) { return ImportList({}, nullptr, api_.get(), options, out, err); });
   }
   static ListImportOptions Of(std::vector<std::string> namespaces = {}) {
-    return {.namespaces = std::move(namespaces), .output = list::DraftOutput::kText};
+    return {.namespaces = std::move(namespaces), .output = list::DraftOutput::kTxt};
   }
 
   tests::TempDir dir_;

@@ -200,7 +200,7 @@ Ran Import(const ListImportOptions& options, tests::FakeAgent* agent = nullptr) 
 TEST(ListImport, EachImageOnceWithAllItsPlaces) {
   tests::TempDir dir;
   const std::string pod = dir.Write("pod.yaml", kPod), list = dir.Write("a.txt", "q.io/b:v1\nq.io/a:v1\n");
-  Ran ran = Import({.manifests = {pod}, .lists = {list}, .output = list::DraftOutput::kText});
+  Ran ran = Import({.manifests = {pod}, .lists = {list}, .output = list::DraftOutput::kTxt});
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(ran.out, "# " + pod + ":5, a.txt:2\nq.io/a:v1\n# a.txt:1\nq.io/b:v1\n");
 }
@@ -209,7 +209,7 @@ TEST(ListImport, LeavesOutWhatAPatternMatches) {
   tests::TempDir dir;
   ListImportOptions options{.lists = {dir.Write("a.txt", "nginx:1\nq.io/b:v1\n")},
                             .exclude = {"docker.io/*"},
-                            .output = list::DraftOutput::kText};
+                            .output = list::DraftOutput::kTxt};
   Ran ran = Import(options);
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_LACKS(ran.out, "nginx") << "patterns are for normalised names";
@@ -243,7 +243,7 @@ TEST(ListImport, AnotherToolsOutputMayBeLongerThanAnyDocument) {
   std::string text = "---\n" + std::string(kPod);
   for (int i = 0; i < 12; i++) text += "---\n" + std::string(1 << 20, '#') + "\n";
   text += "---\napiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name: c, image: \"q.io/last:v1\"}\n";
-  Ran ran = Import({.foreign = {dir.Write("all.yaml", text)}, .output = list::DraftOutput::kText});
+  Ran ran = Import({.foreign = {dir.Write("all.yaml", text)}, .output = list::DraftOutput::kTxt});
   EXPECT_TRUE(Prints(ran, kOk, "\nq.io/a:v1\n"));
   EXPECT_HAS(ran.out, "\nq.io/last:v1\n");
 }
@@ -254,7 +254,7 @@ TEST(ListImport, WhatCrictlAndMarkersSay) {
       .crictl = {dir.Write("images.json", R"({"images":[{"id":"x","repoTags":["q.io/c:v1"]}]})")},
       .markers = {"# prefetch"},
       .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1 # prefetch\nFROM q.io/e:v1\n")},
-      .output = list::DraftOutput::kText};
+      .output = list::DraftOutput::kTxt};
   Ran ran = Import(options);
   EXPECT_TRUE(Prints(ran, kOk, "q.io/c:v1\n"));
   EXPECT_HAS(ran.out, "q.io/d:v1\n");
@@ -272,7 +272,7 @@ TEST(ListImport, ImagesInArgumentsAndVariablesByTheirMarkers) {
   ListImportOptions options{.manifests = {file},
                             .markers = {"-image=", "-entrypoint-image", "RELATED_IMAGE_"},
                             .marked = {file},
-                            .output = list::DraftOutput::kText};
+                            .output = list::DraftOutput::kTxt};
   const std::string seen = " (seen, policy unknown)\n";
   EXPECT_EQ(Import(options), (Ran{kOk,
                                   "# " + file + ":13" + seen + "q.io/entrypoint:v1\n# " + file + ":16" +
@@ -299,7 +299,7 @@ TEST(ListImport, AHelmReleaseWithItsHooks) {
   const std::string manifest = dir.Write("manifest.yaml", release), other = dir.Write("hooks.yaml", hooks);
   const std::string unread =
       manifest + ":24:1: Runner shop may run pods, and no image of it was found here (Runner.acme.example)";
-  EXPECT_EQ(Import({.foreign = {manifest, other}, .output = list::DraftOutput::kText}),
+  EXPECT_EQ(Import({.foreign = {manifest, other}, .output = list::DraftOutput::kTxt}),
             (Ran{kOk,
                  "# Not in this list:\n# " + unread + "\n# " + manifest + ":20\nq.io/db:17\n# " + other +
                      ":12\nq.io/wget:1\n",
@@ -309,7 +309,7 @@ TEST(ListImport, AHelmReleaseWithItsHooks) {
 TEST(ListImport, WhatANodeHas) {
   tests::FakeAgent agent;
   agent.Answers("/v1/status", 200, tests::kTwoImages);
-  EXPECT_EQ(Import({.output = list::DraftOutput::kText}, &agent),
+  EXPECT_EQ(Import({.output = list::DraftOutput::kTxt}, &agent),
             (Ran{kOk, "# node ci-7\nq.io/a:v1\n# node ci-7\nq.io/b:v1\n", ""}));
   agent.Goes(base::Unavailable("refused"));
   EXPECT_EQ(Import({}, &agent).exit, kUnreachable);

@@ -82,7 +82,7 @@ TEST(ListDraft, AsYaml) {
 }
 
 TEST(ListDraft, AsText) {
-  EXPECT_EQ(Draft().Write(DraftOutput::kText),
+  EXPECT_EQ(Draft().Write(DraftOutput::kTxt),
             "# a.yaml:9\ndocker.io/library/nginx:1.27\n"
             "# a.yaml:1\nnginx:1.27\n"
             "# odd - image: evil\nlocalhost/x\n"
@@ -92,7 +92,7 @@ TEST(ListDraft, AsText) {
 // The agent takes the printed list.
 TEST(ListDraft, IsAListInEveryForm) {
   for (const auto& [output, name] :
-       {std::pair(DraftOutput::kYaml, "l.yaml"), std::pair(DraftOutput::kText, "l.txt"),
+       {std::pair(DraftOutput::kYaml, "l.yaml"), std::pair(DraftOutput::kTxt, "l.txt"),
         std::pair(DraftOutput::kJson, "l.json")}) {
     auto content = DecodeSource(name, Draft().Write(output), {});
     ASSERT_TRUE(content.ok()) << content.error().message();

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -76,11 +75,9 @@ Command CheckCommand(CLI::App& command, Context& context) {
   command.add_option("-n,--namespace", options->default_namespace,
                      "Namespace of manifests without one [default; with a token, the pod's own]");
   ManifestFlagOptions(command, options->manifests);
-  const std::map<std::string, CheckOutput> names = {
-      {"text", CheckOutput::kText}, {"json", CheckOutput::kJson}, {"github", CheckOutput::kGithub}};
   command.add_option("--annotate", options->annotation_target,
                      "Show one line on the CI job's page: github, gitlab, buildkite, or a file");
-  OneOf(command.add_option("-o,--output", options->output, "Output format [text]"), names);
+  OneOf<CheckOutput>(command.add_option("-o,--output", options->output, "Output format [text]"));
   command.footer(kCheckFooter);
   return [&context, &command, options, words, unknown] {
     // The generated init container mounts its token there, so it needs no option.

@@ -10,10 +10,13 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/call.h"
+#include "base/enum_name.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "config/settings.h"
 #include "ctl/agent_client.h"
 #include "ctl/check.h"
@@ -197,6 +200,15 @@ CLI::Option* OneOf(CLI::Option* option, const std::map<std::string, E>& names) {
   for (const auto& [word, value] : names) words.push_back(word);
   // CLI11 runs the transformation that was added last first.
   return option->transform(CLI::CheckedTransformer(names))->transform(CLI::IsMember(words));
+}
+
+// The words are the names of the enumerators in small letters: kText is "text".
+template <typename E>
+CLI::Option* OneOf(CLI::Option* option) {
+  std::map<std::string, E> names;
+  for (std::string_view name : base::EnumNames<E>::kNames)
+    names[base::ToLower(name)] = *base::EnumNamed<E>(name);
+  return OneOf(option, names);
 }
 
 // Values that shell completion suggests. The command itself validates the value.

@@ -243,16 +243,13 @@ Command GenerateCommand(CLI::App& command, Context& context) {
                      "Namespace of the agents; default: prefetchd, or prefetchd-INSTANCE");
   command.add_option("--instance", options.instance,
                      "For several agents on one node: a suffix for names, label and directory");
-  const std::map<std::string, deploy::GatePart> parts = {{"label", deploy::GatePart::kLabel},
-                                                         {"condition", deploy::GatePart::kCondition},
-                                                         {"taint", deploy::GatePart::kTaint}};
-  OneOf(command
-            .add_option("--gate", options.gate,
-                        "A part that node-gate writes to the Node; default: all three, for an instance the "
-                        "label (repeatable)")
-            ->type_size(1)
-            ->allow_extra_args(false),
-        parts);
+  OneOf<deploy::GatePart>(
+      command
+          .add_option("--gate", options.gate,
+                      "A part that node-gate writes to the Node; default: all three, for an instance the "
+                      "label (repeatable)")
+          ->type_size(1)
+          ->allow_extra_args(false));
   command.add_option("--startup-taint-key", options.startup_taint_key,
                      "With --component node-gate: another key of the startup taint, such as one that the "
                      "autoscaler knows; see deploy/docs/new-nodes.md");

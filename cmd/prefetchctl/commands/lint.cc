@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <map>
 #include <memory>
 
 #include "commands/command.h"
@@ -22,11 +21,7 @@ Command LintCommand(CLI::App& command, Context& context) {
   command.add_option("--ignore", options->ignore, "Skip these rules");
   command.add_flag("--rules", *rules, "Print all rules, and the remedy for each");
   ManifestFlagOptions(command, options->manifests);
-  const std::map<std::string, LintOutput> names = {{"text", LintOutput::kText},
-                                                   {"json", LintOutput::kJson},
-                                                   {"github", LintOutput::kGithub},
-                                                   {"sarif", LintOutput::kSarif}};
-  OneOf(command.add_option("-o,--output", options->output, "Output format [text]"), names);
+  OneOf<LintOutput>(command.add_option("-o,--output", options->output, "Output format [text]"));
   command.footer(R"(
 Finds images on no list, unused entries, and pull policies that contact the registry for present images. The
 command reads manifests and lists only. It asks no cluster, registry or agent. Pipe rendered templates to

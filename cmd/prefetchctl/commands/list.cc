@@ -74,9 +74,7 @@ Command ListPrintCommand(CLI::App& command, Context&) {
   auto output = std::make_shared<ListOutput>(ListOutput::kYaml);
   command.add_option("FILE", *files, "List files, or directories of list files; - is standard input")
       ->required();
-  const std::map<std::string, ListOutput> names = {
-      {"yaml", ListOutput::kYaml}, {"json", ListOutput::kJson}, {"hash", ListOutput::kHash}};
-  OneOf(command.add_option("-o,--output", *output, "Output format [yaml]"), names);
+  OneOf<ListOutput>(command.add_option("-o,--output", *output, "Output format [yaml]"));
   auto sorted = std::make_shared<bool>(false);
   command.add_flag("--sorted", *sorted, "Sort by name");
   auto capabilities = std::make_shared<list::Capabilities>();
@@ -217,10 +215,7 @@ Command ListImportCommand(CLI::App& command, Context& context) {
   command.get_option("--in")->needs("--marker");
   RepeatableOption(command, "--exclude", options->exclude,
                    "Exclude images of this pattern, such as 'registry.k8s.io/*' (repeatable)");
-  const std::map<std::string, list::DraftOutput> names = {{"yaml", list::DraftOutput::kYaml},
-                                                          {"txt", list::DraftOutput::kText},
-                                                          {"json", list::DraftOutput::kJson}};
-  OneOf(command.add_option("-o,--output", options->output, "Output format [yaml]"), names);
+  OneOf<list::DraftOutput>(command.add_option("-o,--output", options->output, "Output format [yaml]"));
   command.footer(kImportHelp);
   return [&context, options, node, cluster] {
     bool any = *node || cluster->read || !options->manifests.empty() || !options->lists.empty() ||
