@@ -55,7 +55,7 @@ std::string RulesOfLint() {
   std::string table = "| id | name | severity | finding | effect, and what to do |\n|---|---|---|---|---|\n";
   for (const manifest::lint::Rule& rule : manifest::lint::kRules) {
     table += "| `" + std::string(rule.id) + "` | " + std::string(rule.name) + " | " +
-             std::string(SeverityName(rule.severity)) + " | " + std::string(rule.summary) + " | " +
+             SeverityName(rule.severity) + " | " + std::string(rule.summary) + " | " +
              CellText(std::string(rule.help)) + " |\n";
   }
   return table;

@@ -50,7 +50,7 @@ std::string LintSummary(const LintResult& result) {
   std::vector<std::string> parts;
   auto add = [&](Severity severity) {
     std::size_t count = result.counts[static_cast<std::size_t>(severity)];
-    const std::string name(SeverityName(severity));
+    const std::string name = SeverityName(severity);
     if (count > 0) parts.push_back(base::Plural(count, name, name + "s"));
   };
   add(Severity::kError);
@@ -312,7 +312,7 @@ std::string EscapeProperty(std::string_view text) {
   return base::ReplaceAll(base::ReplaceAll(EscapeData(text), ":", "%3A"), ",", "%2C");
 }
 
-std::string_view Level(Severity severity) {
+std::string Level(Severity severity) {
   return severity == Severity::kNote ? "notice" : SeverityName(severity);
 }
 

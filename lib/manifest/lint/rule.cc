@@ -2,21 +2,14 @@
 
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/text.h"
 #include "doc/problems.h"
 
 namespace prefetch::manifest::lint {
 
-std::string_view SeverityName(Severity severity) {
-  switch (severity) {
-    case Severity::kNote:
-      return "note";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kError:
-      return "error";
-  }
-  return "";
+std::string SeverityName(Severity severity) {
+  return base::ToLower(base::EnumName(severity));
 }
 
 const Rule* FindRule(std::string_view id) {

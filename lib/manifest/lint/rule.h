@@ -20,7 +20,7 @@
 namespace prefetch::manifest::lint {
 
 enum class Severity { kNote, kWarning, kError };
-std::string_view SeverityName(Severity severity);  // "note", "warning", "error"
+std::string SeverityName(Severity severity);  // "note", "warning", "error"
 
 // In the order of their ids.
 enum class RuleId {
