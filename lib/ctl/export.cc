@@ -36,7 +36,7 @@ std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,
   return names;
 }
 
-KubeletVersion Version(const ExportAllowlistOptions& options, std::vector<std::string>& mistakes) {
+KubeletVersion Version(const ExportOptions& options, std::vector<std::string>& mistakes) {
   // The newest known version.
   if (!options.kubelet_version) return {};
   // Those before it have no allowlist, which is said below.
@@ -54,7 +54,7 @@ bool IsFolder(const std::string& pattern) {
 }
 
 // The same list has other patterns for another kubelet, so the file states for which one it was made.
-std::string VersionComment(const ExportAllowlistOptions& options, KubeletVersion version) {
+std::string VersionComment(const ExportOptions& options, KubeletVersion version) {
   std::string text = "For kubelet " + version.ToString();
   if (!options.kubelet_version) text += ", the default without --kubelet-version";
   return text +
@@ -72,7 +72,7 @@ std::string FolderComment(const std::vector<std::string>& patterns) {
          "with a single / exempts a whole registry or organisation.\n";
 }
 
-std::string GateComment(const ExportAllowlistOptions& options, KubeletVersion version) {
+std::string GateComment(const ExportOptions& options, KubeletVersion version) {
   // With the gate off, kubelet does not start with these fields (K8).
   if (!kubelet::NeedsFeatureGate(version)) return "";
   if (options.output == AllowlistOutput::kYaml) {
@@ -120,7 +120,7 @@ std::string AsComment(const std::string& text) {
   return out;
 }
 
-std::string Head(const ExportAllowlistOptions& options, KubeletVersion version,
+std::string Head(const ExportOptions& options, KubeletVersion version,
                  const std::vector<std::string>& patterns) {
   std::string text =
       "Exempts the images of a list from kubelet's verification of pull credentials "
@@ -189,7 +189,7 @@ std::string OpenShift(const std::vector<std::string>& patterns) {
 
 }  // namespace
 
-int ExportAllowlist(const ExportAllowlistOptions& options, std::ostream& out, std::ostream& err) {
+int ExportAllowlist(const ExportOptions& options, std::ostream& out, std::ostream& err) {
   std::vector<std::string> mistakes;
   KubeletVersion version = Version(options, mistakes);
   std::vector<image::Reference> names = ReadNames(options.lists, mistakes);
@@ -236,7 +236,7 @@ std::set<std::string> Pinned(const std::vector<list::LoadedSource>& sources, Mis
   return names;
 }
 
-doc::Node Document(const ExportPinnedOptions& options, const std::set<std::string>& names) {
+doc::Node Document(const ExportOptions& options, const std::set<std::string>& names) {
   std::vector<doc::Node> images;
   for (const std::string& name : names) {
     images.push_back(doc::Node::Mapping().Set("name", doc::Node::String(name)));
@@ -250,7 +250,7 @@ doc::Node Document(const ExportPinnedOptions& options, const std::set<std::strin
 
 }  // namespace
 
-int ExportPinnedImageSet(const ExportPinnedOptions& options, std::ostream& out, std::ostream& err) {
+int ExportPinnedImageSet(const ExportOptions& options, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
   ListFiles files = ReadListFiles(options.lists, mistakes);
   std::set<std::string> names = Pinned(files.sources, mistakes);

@@ -19,7 +19,7 @@ struct Lists {
   std::string list, lock;
 };
 
-Ran Pin(const Lists& lists, ExportPinnedOptions options = {}) {
+Ran Pin(const Lists& lists, ExportOptions options = {}) {
   tests::TempDir dir;
   options.lists = {dir.Write("a.txt", lists.list)};
   if (!lists.lock.empty()) dir.Write("a.txt.lock", lists.lock);
@@ -70,7 +70,7 @@ TEST(PinnedImageSet, ALockThatIsNoneIsAMistake) {
   EXPECT_TRUE(Complains(Pin({"q.io/a:v1\n", "kind: X\n"}), kBadInput, "a.txt.lock:1:7: kind"));
 }
 
-Ran Allow(const std::string& list, ExportAllowlistOptions options) {
+Ran Allow(const std::string& list, ExportOptions options) {
   tests::TempDir dir;
   options.lists = {dir.Write("a.txt", list)};
   return tests::Run([&](auto& out, auto& err) { return ExportAllowlist(options, out, err); });
@@ -78,7 +78,7 @@ Ran Allow(const std::string& list, ExportAllowlistOptions options) {
 
 struct AllowCase {
   std::string name;
-  ExportAllowlistOptions options;
+  ExportOptions options;
   std::string has, has_not;
 };
 

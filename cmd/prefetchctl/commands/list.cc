@@ -283,14 +283,13 @@ namespace {
 struct ExportFlags {
   std::string target;  // "kubelet", "openshift", "policy"
   std::string output = "yaml";
-  ExportAllowlistOptions allowlist;
-  ExportPinnedOptions pinned;
+  ExportOptions options;
 };
 
 void AllowlistFlags(CLI::App& command, ExportFlags& flags) {
   constexpr const char* kGroup = "For kubelet";
   command
-      .add_option("--kubelet-version", flags.allowlist.kubelet_version,
+      .add_option("--kubelet-version", flags.options.kubelet_version,
                   "Version of the kubelet that will read it, 1.33 or later; default: " +
                       std::string(image::kNewestKnownName))
       ->group(kGroup);
@@ -304,17 +303,12 @@ void AllowlistFlags(CLI::App& command, ExportFlags& flags) {
 
 void PinnedFlags(CLI::App& command, ExportFlags& flags) {
   constexpr const char* kGroup = "For OpenShift";
-  command.add_option("--name", flags.pinned.name, "Name of the PinnedImageSet")
+  command.add_option("--name", flags.options.name, "Name of the PinnedImageSet")
       ->capture_default_str()
       ->group(kGroup);
-  command.add_option("--pool", flags.pinned.pool, "The MachineConfigPool whose nodes pin the images")
+  command.add_option("--pool", flags.options.pool, "The MachineConfigPool whose nodes pin the images")
       ->capture_default_str()
       ->group(kGroup);
-}
-
-int RunAllowlist(ExportFlags& flags) {
-  if (flags.output == "openshift") flags.allowlist.output = AllowlistOutput::kOpenShift;
-  return ExportAllowlist(flags.allowlist, std::cout, std::cerr);
 }
 
 // Returns the first given option that is for another target; empty if there is none. Without this check it
@@ -337,7 +331,7 @@ Command ListExportCommand(CLI::App& command, Context&) {
   command.add_option("--for", flags->target, "Target of the export")
       ->required()
       ->check(CLI::IsMember({"kubelet", "openshift", "policy"}));
-  MultiValueOption(command, "--list", flags->allowlist.lists,
+  MultiValueOption(command, "--list", flags->options.lists,
                    "A list file, or a directory of list files (repeatable)")
       ->required();
   AllowlistFlags(command, *flags);
@@ -367,10 +361,10 @@ Examples:
     if (std::string option = Misplaced(command, flags->target); !option.empty()) {
       return RejectInput({option + " cannot be used with --for " + flags->target}, std::cerr);
     }
-    if (flags->target == "kubelet") return RunAllowlist(*flags);
-    if (flags->target == "policy") return ExportPolicy(flags->allowlist.lists, std::cout, std::cerr);
-    flags->pinned.lists = flags->allowlist.lists;
-    return ExportPinnedImageSet(flags->pinned, std::cout, std::cerr);
+    if (flags->target == "policy") return ExportPolicy(flags->options.lists, std::cout, std::cerr);
+    if (flags->target == "openshift") return ExportPinnedImageSet(flags->options, std::cout, std::cerr);
+    if (flags->output == "openshift") flags->options.output = AllowlistOutput::kOpenShift;
+    return ExportAllowlist(flags->options, std::cout, std::cerr);
   };
 }
 
