@@ -72,8 +72,8 @@ Request ParseOptions(const base::Call& call, const CheckOptions& options, bool w
   ReadManifestFiles(
       call, FindManifests(options.files, mistakes), read,
       [&](ManifestFile file) {
-        std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
-        std::move(file.manifests.uses.begin(), file.manifests.uses.end(), std::back_inserter(uses));
+        std::ranges::move(file.mistakes, std::back_inserter(mistakes));
+        std::ranges::move(file.manifests.uses, std::back_inserter(uses));
         if (request.list.empty() && file.manifests.HasList()) request.list = file.name;
         for (const auto* images : {&file.manifests.references, &file.manifests.unresolved}) {
           for (const manifest::UnresolvedImage& image : *images) {
@@ -83,8 +83,7 @@ Request ParseOptions(const base::Call& call, const CheckOptions& options, bool w
         }
         // Objects that are not read fail the check further below, unless --allow-unread accepts them: they
         // may run pods.
-        std::move(file.manifests.unread.begin(), file.manifests.unread.end(),
-                  std::back_inserter(request.unread));
+        std::ranges::move(file.manifests.unread, std::back_inserter(request.unread));
       },
       mistakes);
   for (const CheckOptions::Image& image : options.images) {
@@ -172,7 +171,7 @@ std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
   for (image::PullPolicy policy :
        {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent, image::PullPolicy::kAlways}) {
     for (auto& [of, lane] : lanes) {
-      if (of.first == policy) std::move(lane.begin(), lane.end(), std::back_inserter(batches));
+      if (of.first == policy) std::ranges::move(lane, std::back_inserter(batches));
     }
   }
   return batches;

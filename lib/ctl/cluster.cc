@@ -1,5 +1,6 @@
 #include "ctl/cluster.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -154,7 +155,7 @@ kube::Answer<kube::Done> ReadWorkloads(const base::Call& call, kube::Api& api,
           [&](const kube::ListOptions& page) { return api.ListObjects(call, resource, name_space, page); },
           [&] { read.clear(); }, [&](const Node& object) { workloads.Add(object, options, problems, read); });
       if (!done) return std::move(done).failure();
-      std::move(read.begin(), read.end(), std::back_inserter(all));
+      std::ranges::move(read, std::back_inserter(all));
     }
   }
   for (manifest::Manifests& one : all) take(std::move(one));

@@ -1,5 +1,6 @@
 #include "ctl/lint.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <utility>
@@ -98,12 +99,12 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
         call, paths, read,
         [&](ManifestFile file) {
           for (const std::string& mistake : file.mistakes) unread.push_back({file.name, mistake});
-          std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
+          std::ranges::move(file.mistakes, std::back_inserter(mistakes));
           linter.Add(file.manifests, std::move(file.ignores));
         },
         unplaced);
     for (const std::string& mistake : unplaced) unread.push_back({"", mistake});
-    std::move(unplaced.begin(), unplaced.end(), std::back_inserter(mistakes));
+    std::ranges::move(unplaced, std::back_inserter(mistakes));
     if (call.Stopped()) return kInterrupted;
     result = linter.Finish();
     result.unread = std::move(unread);

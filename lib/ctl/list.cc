@@ -196,7 +196,7 @@ std::string NoReference(const manifest::ImageUse& use) {
 // Adds the images of one file. `left_out` gets the objects whose images are not known.
 void AddFile(ManifestFile file, ImageCollector& collector, Mistakes& left_out, Mistakes& mistakes) {
   if (file.manifests.HasList()) left_out.push_back(file.name + " is an image list: --list imports it");
-  std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
+  std::ranges::move(file.mistakes, std::back_inserter(mistakes));
   for (const manifest::ImageUse& use : file.manifests.uses) {
     std::string place = Place(file.name, use.key_at);
     // For objects from a cluster, the name says more than a line of the stream.

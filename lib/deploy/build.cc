@@ -90,9 +90,9 @@ class Builder {
       Objects own;
       auto applied = ApplyFolder(path, own, depth);
       if (!applied) return applied;
-      std::move(own.all.begin(), own.all.end(), std::back_inserter(objects.all));
-      std::move(own.references.begin(), own.references.end(), std::back_inserter(objects.references));
-      std::move(own.namespaces.begin(), own.namespaces.end(), std::back_inserter(objects.namespaces));
+      std::ranges::move(own.all, std::back_inserter(objects.all));
+      std::ranges::move(own.references, std::back_inserter(objects.references));
+      std::ranges::move(own.namespaces, std::back_inserter(objects.namespaces));
       return {};
     }
     auto documents = ReadDocuments(files_, path);
@@ -274,7 +274,7 @@ void MergeLists(const doc::Node& patch, const std::string& key, doc::Node& list)
     MergePatch(item, result);
     merged.push_back(std::move(result));
   }
-  std::move(list.items.begin(), list.items.end(), std::back_inserter(merged));
+  std::ranges::move(list.items, std::back_inserter(merged));
   list.items = std::move(merged);
 }
 

@@ -108,8 +108,7 @@ std::vector<std::string> RemovedSettings(const Node& installed, const std::vecto
   for (const Node& one : documents) {
     if (TextAt(one, {"kind"}) != "DaemonSet") continue;
     const Parts before = PartsOf(installed, same_config), after = PartsOf(one, same_config);
-    std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
-                        std::back_inserter(removed));
+    std::ranges::set_difference(before, after, std::back_inserter(removed));
     if (Affinity(PodSpec(installed)) != Affinity(PodSpec(one)))
       removed.emplace_back("the choice of nodes (--include-control-plane)");
   }

@@ -146,7 +146,7 @@ LintResult Linter::Finish() {
     const Ignores& ignores = known.second;
     comments.insert(comments.end(), ignores.Invalid().begin(), ignores.Invalid().end());
     Findings idle = ignores.Idle(selection_);
-    std::move(idle.begin(), idle.end(), std::back_inserter(comments));
+    std::ranges::move(idle, std::back_inserter(comments));
   }
   for (Finding& finding : comments) {
     if (selection_.Has(finding.rule)) Store(std::move(finding));
