@@ -219,18 +219,11 @@ void AddFile(ManifestFile file, ImageCollector& collector, Mistakes& left_out, M
   }
 }
 
-manifest::ReadOptions OptionsOf(const ListImportOptions& options) {
-  manifest::ReadOptions read;
-  read.allow_unread = options.allow_unread;
-  read.pod_template_paths = options.pod_template_paths;
-  return read;
-}
-
 void AddManifests(const base::Call& call, const ListImportOptions& options, ImageCollector& collector,
                   Mistakes& left_out, Mistakes& mistakes) {
   std::vector<ManifestPath> paths = FindManifests(options.manifests, mistakes);
   ReadManifestFiles(
-      call, paths, OptionsOf(options),
+      call, paths, options.read,
       [&](ManifestFile file) { AddFile(std::move(file), collector, left_out, mistakes); }, mistakes);
 }
 
@@ -270,7 +263,7 @@ void AddForeign(const ListImportOptions& options, ImageCollector& collector, Mis
     auto images = list::ReadForeignList(*text, problems);
     ManifestFile file{.name = problems.source(), .manifests = {}, .ignores = {}, .mistakes = {}};
     if (!images) {
-      const manifest::ReadOptions read = OptionsOf(options);
+      const manifest::ReadOptions& read = options.read;
       file.manifests = text->size() > read.limits.bytes
                            ? manifest::ReadLongManifests(
                                  *text, [](std::string&) { return false; }, problems, read)
@@ -290,7 +283,7 @@ int AddWorkloads(const base::Call& call, kube::Api& api, const ListImportOptions
                  ImageCollector& collector, Mistakes& left_out, std::ostream& err) {
   doc::Problems problems(kClusterSource);
   auto done = ReadWorkloads(
-      call, api, options.namespaces, OptionsOf(options), problems, [&](manifest::Manifests manifests) {
+      call, api, options.namespaces, options.read, problems, [&](manifest::Manifests manifests) {
         AddFile({.name = kClusterSource, .manifests = std::move(manifests), .ignores = {}, .mistakes = {}},
                 collector, left_out, left_out);
       });

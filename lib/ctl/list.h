@@ -12,6 +12,7 @@
 #include "kube/api.h"
 #include "list/draft.h"
 #include "list/image_list.h"
+#include "manifest/read.h"
 
 namespace prefetch::ctl {
 
@@ -51,8 +52,8 @@ int DiffListWithNode(const base::Call& call, const AgentClient& agent, const Lis
 // `prefetchctl list import`: a list from wherever images are named already.
 struct ListImportOptions {
   std::vector<std::string> manifests;  // files, folders, patterns; "-" is standard input
-  std::vector<std::string> pod_template_paths, allow_unread;
-  std::vector<std::string> lists;   // list files, plain ones too
+  manifest::ReadOptions read;          // of these, and of the cluster's workloads
+  std::vector<std::string> lists;      // list files, plain ones too
   std::vector<std::string> crictl;  // files with the output of `crictl images -o json`; "-" is standard input
   std::vector<std::string> foreign;  // files with lists of other tools
   std::vector<std::string> markers;

@@ -294,12 +294,10 @@ std::chrono::nanoseconds ParseTimeout(const std::string& text, Mistakes& mistake
 }
 
 manifest::ReadOptions ReadOptionsOf(const ManifestFlags& flags, Mistakes& mistakes) {
-  manifest::ReadOptions read;
-  read.policy = {flags.assume_always_pull,
-                 ParsePolicyOption(flags.default_policy, "--default-policy", mistakes),
-                 ParsePolicyOption(flags.default_check_policy, "--default-check-policy", mistakes)};
-  read.pod_template_paths = flags.pod_template_paths;
-  read.allow_unread = flags.allow_unread;
+  manifest::ReadOptions read = flags.read;
+  read.policy.default_policy = ParsePolicyOption(flags.default_policy, "--default-policy", mistakes);
+  read.policy.default_check_policy =
+      ParsePolicyOption(flags.default_check_policy, "--default-check-policy", mistakes);
   return read;
 }
 

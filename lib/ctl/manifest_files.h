@@ -53,8 +53,7 @@ base::Status ReadPieces(const std::string& path, const std::function<bool(std::s
 
 // How `check` and `lint` read manifests: options as written on the command line.
 struct ManifestFlags {
-  std::vector<std::string> pod_template_paths, allow_unread;
-  bool assume_always_pull = false;
+  manifest::ReadOptions read;  // but for the policies, which are checked with the other options
   std::optional<std::string> default_policy, default_check_policy;
 };
 manifest::ReadOptions ReadOptionsOf(const ManifestFlags& flags, Mistakes& mistakes);

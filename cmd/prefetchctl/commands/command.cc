@@ -66,14 +66,14 @@ void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds) {
 }
 
 void ManifestFlagOptions(CLI::App& command, ManifestFlags& flags) {
-  command.add_flag("--assume-always-pull", flags.assume_always_pull,
+  command.add_flag("--assume-always-pull", flags.read.policy.assume_always_pull,
                    "Treat every policy as Always, as the admission plugin AlwaysPullImages does");
   command.add_option("--default-policy", flags.default_policy,
                      "imagePullPolicy that a controller sets on containers without one");
   command.add_option("--default-check-policy", flags.default_check_policy,
                      "The same for the containers by which this controller checks images");
-  PodTemplatePathOption(command, flags.pod_template_paths);
-  AllowUnreadOption(command, flags.allow_unread);
+  PodTemplatePathOption(command, flags.read.pod_template_paths);
+  AllowUnreadOption(command, flags.read.allow_unread);
 }
 
 CLI::Option* MultiValueOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,

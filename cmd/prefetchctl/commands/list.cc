@@ -196,8 +196,8 @@ Command ListImportCommand(CLI::App& command, Context& context) {
   auto node = std::make_shared<bool>(false);
   auto cluster = std::make_shared<ImportClusterFlags>();
   FilenameOption(command, options->manifests);
-  PodTemplatePathOption(command, options->pod_template_paths);
-  AllowUnreadOption(command, options->allow_unread);
+  PodTemplatePathOption(command, options->read.pod_template_paths);
+  AllowUnreadOption(command, options->read.allow_unread);
   command.add_option("--list", options->lists, "Lists, also plain text; - is standard input (repeatable)");
   command.add_option("--crictl", options->crictl, "The output of crictl images -o json; - is standard input");
   RepeatableOption(
