@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/enum_name.h"
 #include "base/text.h"
 #include "screen/document_words.h"
 
@@ -163,10 +162,6 @@ void Count(const FleetNode& node, Fleet& fleet) {
 }
 
 }  // namespace
-
-std::string_view NodeStateName(NodeState state) {
-  return base::EnumName(state);
-}
 
 Tone ToneOf(const status::StatusImage& image) {
   if (!image.applies) return Tone::kNotListed;

@@ -19,7 +19,6 @@ namespace prefetch::screen {
 
 // A slow node has not failed, and neither has a node that does not report.
 enum class NodeState { kReady, kProgressing, kFailing };
-std::string_view NodeStateName(NodeState state);  // "Progressing"
 
 // State of an image on a node, worst first.
 enum class Tone {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ascii_output.h"
+#include "base/enum_name.h"
 #include "base/text.h"
 #include "doc/node.h"
 #include "doc/write.h"
@@ -178,7 +179,7 @@ std::string NodesText(const Fleet& fleet, const FleetTableOptions& options, std:
   std::string text =
       "\n" + PadRight("NODE", name) + "  " + PadRight("STATE", kStateColumns) + "  READY    LIST    WHY\n";
   for (const FleetNode* node : nodes) {
-    std::string state = base::ToLower(NodeStateName(node->state));
+    std::string state = base::ToLower(base::EnumName(node->state));
     std::string ratio =
         node->detail ? std::to_string(node->required_ready) + "/" + std::to_string(node->required) : "–";
     std::string line = PadRight(options.wide ? node->name : CutEnd(node->name, name), name) + "  " +
@@ -284,7 +285,7 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, WaitOutco
 namespace {
 
 void WriteGroup(doc::JsonWriter& out, const FleetGroup& group) {
-  out.Member("state", NodeStateName(group.state));
+  out.Member("state", base::EnumName(group.state));
   out.MemberBool("detail", group.detail);
   out.Member("reason", group.reason);
   out.MemberOrNull("image", group.image);
@@ -311,7 +312,7 @@ void WriteMissing(doc::JsonWriter& out, const FleetMissing& image, bool hidden) 
 void WriteNode(doc::JsonWriter& out, const FleetNode& node) {
   out.Object([&] {
     out.Member("node", node.name);
-    out.Member("state", NodeStateName(node.state));
+    out.Member("state", base::EnumName(node.state));
     out.MemberBool("ready", node.state == NodeState::kReady);
     out.MemberBool("detail", node.detail);
     out.MemberBool("publicOnly", node.public_only);
