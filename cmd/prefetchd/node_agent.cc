@@ -339,9 +339,8 @@ RegistryClients::RuntimeRegistryClients::RuntimeRegistryClients(
       http(HttpOptionsFor(config)),
       client(http, clock, ClientOptionsFor(config, *by)) {}
 
-std::shared_ptr<const registry::DecidedAccess> RegistryClients::Decided(
-    const pulling::RegistryQueryContext& runtime) {
-  return access_.For({runtime.name, runtime.version, runtime.registries});
+std::shared_ptr<const registry::DecidedAccess> RegistryClients::Decided(const image::RuntimeInfo& runtime) {
+  return access_.For(runtime);
 }
 
 std::shared_ptr<RegistryClients::RuntimeRegistryClients> RegistryClients::ClientsFor(
@@ -356,7 +355,7 @@ std::shared_ptr<RegistryClients::RuntimeRegistryClients> RegistryClients::Client
 pulling::RegistryResolver RegistryClients::Resolver() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const base::Call& call, const image::RegistryQuestion& question,
-                const pulling::RegistryQueryContext& runtime) -> image::RegistryAnswer {
+                const image::RuntimeInfo& runtime) -> image::RegistryAnswer {
     auto decided = Decided(runtime);
     if (image::IsOnlyByPull(decided->access, question.reference.domain())) {
       return {.kind = image::RegistryAnswerKind::kIndeterminate,
@@ -374,7 +373,7 @@ pulling::RegistryResolver RegistryClients::Resolver() {
 
 pulling::RegistryAccessFor RegistryClients::Access() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
-  return [this](const pulling::RegistryQueryContext& runtime) {
+  return [this](const image::RuntimeInfo& runtime) {
     auto decided = Decided(runtime);
     image::RegistryAccess access = decided->access;
     if (image::IsOnlyByPull(access, "*")) return access;
@@ -388,7 +387,7 @@ pulling::RegistryAccessFor RegistryClients::Access() {
 pulling::ContentSourceFor RegistryClients::Contents() {
   if (config_.mode != config::RegistryMode::kAuto) return nullptr;
   return [this](const image::Reference& reference,
-                const pulling::RegistryQueryContext& runtime) -> std::shared_ptr<image::ContentSource> {
+                const image::RuntimeInfo& runtime) -> std::shared_ptr<image::ContentSource> {
     auto decided = Decided(runtime);
     if (!registry::MayDownload(*decided, reference.domain())) return nullptr;
     std::shared_ptr<RuntimeRegistryClients> clients = ClientsFor(std::move(decided));
@@ -406,7 +405,7 @@ pulling::ContentSourceFor RegistryClients::Contents() {
 
 agent::RegistryHosts RegistryClients::Hosts() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
-  return [this](const image::Reference& reference, const pulling::RegistryQueryContext& runtime) {
+  return [this](const image::Reference& reference, const image::RuntimeInfo& runtime) {
     status::RegistryHostsView view;
     auto decided = Decided(runtime);
     const image::RegistryAccess& access = decided->access;

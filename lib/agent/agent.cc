@@ -232,7 +232,7 @@ void Agent::ProcessEntries() {
   pulls_->StartDue(settled_, !kubelet_ || kubelet_->polled());
   // StartDue, too, settles entries: those for which there will be no room.
   settled_ = entries_.Settled();
-  if (checks_.Start(runtime_.up(), runtime_.QueryContext())) runtime_.ReportAccess();
+  if (checks_.Start(runtime_.up(), runtime_.info())) runtime_.ReportAccess();
   runtime_.StartPollIfDue(poll_workers_, list_, list_epoch_,
                           [this](RuntimePolled polled) { return ApplyPoll(std::move(polled)); });
   pulls_->StartWatchIfDue(poll_workers_);

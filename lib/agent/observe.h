@@ -36,8 +36,8 @@ plan::DiskSpace ProbeDisk(const std::string& mountpoint);
 DiskProbe WithDeadline(DiskProbe probe);
 
 struct RuntimePoll {
-  std::optional<cri::RuntimeInfo> connected;  // a connection was made, or made anew
-  std::optional<cri::CallError> error;        // nothing below is known
+  std::optional<image::RuntimeInfo> connected;  // a connection was made, or made anew
+  std::optional<cri::CallError> error;          // nothing below is known
   // Nothing that concerns the list has changed since the previous poll; `locals` is then empty.
   bool unchanged = false;
   std::vector<std::optional<plan::Local>> locals;  // by index in the list

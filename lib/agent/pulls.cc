@@ -231,8 +231,8 @@ plan::StartFacts Pulls::StartFactsFor(const Entry& entry, const plan::PullCandid
 plan::ScheduleInput Pulls::ScheduleInputWithoutPulls(bool settled) const {
   plan::ScheduleInput input;
   input.settled = settled;
-  input.agent_downloads = parts_.fetcher != nullptr &&
-                          plan::MayFetch(runtime_.QueryContext().name, runtime_.QueryContext().version);
+  input.agent_downloads =
+      parts_.fetcher != nullptr && plan::MayFetch(runtime_.status().name, runtime_.status().version);
   input.disk_full_until = disk_full_until_;
   input.registries = registries_;
   input.delivering = delivered_;
@@ -385,7 +385,7 @@ void Pulls::Start(Entry& entry) {
   pulling::PullJob job{.reference = entry.desired->reference,
                        .credentials = lookups_.Take(*entry.desired),
                        .lease = run.lease,
-                       .runtime = runtime_.QueryContext()};
+                       .runtime = runtime_.info()};
   // Without it, CRI-O shares one pull between equal callers, and a cancel by the agent would fail kubelet's
   // pull (C32).
   if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPullCgroup;
@@ -527,7 +527,7 @@ bool Pulls::MayQuerySize(const Entry& entry) const {
   auto health = registries_.find(entry.desired->reference.domain());
   // A held registry gets no request at all, and sizes are the least urgent ones.
   if (health != registries_.end() && loop_.now() < health->second.not_before) return false;
-  return parts_.fetcher->MayQuerySize(entry.desired->reference, runtime_.QueryContext());
+  return parts_.fetcher->MayQuerySize(entry.desired->reference, runtime_.info());
 }
 
 // Asks for the sizes of images that wait, so that a large one does not start last. Each question costs one
@@ -560,7 +560,7 @@ void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount&
     pulling::PullJob job{.reference = entry.desired->reference,
                          .credentials = lookups_.Peek(*entry.desired),
                          .lease = {},
-                         .runtime = runtime_.QueryContext()};
+                         .runtime = runtime_.info()};
     loop_.Submit(
         workers_, "SizeQueryDone",
         [call = loop_.JobCall(), parts = parts_, job = std::move(job)] {

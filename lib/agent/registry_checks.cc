@@ -76,7 +76,7 @@ bool RegistryChecks::AwaitsProbe(const std::string& registry) const {
 
 // Collects the checks that are due and lets plan::ScheduleChecks choose. Absent images and running pulls need
 // no check, since the pull brings the newest answer.
-bool RegistryChecks::Start(bool runtime_up, const pulling::RegistryQueryContext& runtime) {
+bool RegistryChecks::Start(bool runtime_up, const image::RuntimeInfo& runtime) {
   loop_.Check();
   next_turn_ = base::TimePoint::max();
   // The runtime's version and configuration decide how a registry is asked.
@@ -131,7 +131,7 @@ bool RegistryChecks::Start(bool runtime_up, const pulling::RegistryQueryContext&
   return !checks.start.empty();
 }
 
-void RegistryChecks::StartCheck(Entry& entry, const pulling::RegistryQueryContext& runtime) {
+void RegistryChecks::StartCheck(Entry& entry, const image::RuntimeInfo& runtime) {
   plan::RegistryPace& pace = paces_[entry.desired->reference.domain()];
   pace = plan::AfterStart(std::move(pace), loop_.now());
   entry.checking = true;

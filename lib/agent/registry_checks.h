@@ -62,7 +62,7 @@ class RegistryChecks {
   // After a new list: plans questions about its changes.
   void OnDesiredChanged();
   // Call it once a turn. Returns true if a question starts.
-  bool Start(bool runtime_up, const pulling::RegistryQueryContext& runtime);
+  bool Start(bool runtime_up, const image::RuntimeInfo& runtime);
   // The next turn without an event.
   base::TimePoint NextTurn() const { return next_turn_; }
 
@@ -86,7 +86,7 @@ class RegistryChecks {
  private:
   plan::AnswerTime AnswerTimeNow() const;
   bool AwaitsProbe(const std::string& registry) const;
-  void StartCheck(Entry& entry, const pulling::RegistryQueryContext& runtime);
+  void StartCheck(Entry& entry, const image::RuntimeInfo& runtime);
   std::optional<RegistryHold> Apply(const std::string& name, const std::string& registry,
                                     const image::RegistryAnswer& answer);
   // `before`: the entry's, before the answer.

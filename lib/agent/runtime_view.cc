@@ -157,7 +157,7 @@ void RuntimeView::ApplyMounts(std::vector<std::string> stale) {
 // configuration may have appeared.
 void RuntimeView::ApplyAccess() {
   if (!access_ || status_.name.empty()) return;
-  image::RegistryAccess access = access_(QueryContext());
+  image::RegistryAccess access = access_(info());
   if (status_.access == access) return;
   status_.access = std::move(access);
   access_logged_ = false;

@@ -65,9 +65,7 @@ class RuntimeView {
   bool ever_up() const { return ever_up_; }
   // Returns the time since the runtime stopped answering; nullopt while it answers.
   std::optional<base::Duration> DownFor() const;
-  pulling::RegistryQueryContext QueryContext() const {
-    return {status_.name, status_.version, status_.registries};
-  }
+  image::RuntimeInfo info() const { return status_.Info(); }
   // Returns true if the runtime may keep a pull waiting for others, so that none of its bytes move:
   // containerd 2.1 and later.
   bool queues() const { return queues_; }

@@ -131,7 +131,7 @@ class GrpcImageService final : public ImageService {
 
   // Asks for everything that holds as long as the runtime's process: whether it serves this API, its name and
   // version, and its registries. A runtime that is not ready counts as down.
-  CallResult<RuntimeInfo> Connect(const base::Call& call) override {
+  CallResult<image::RuntimeInfo> Connect(const base::Call& call) override {
     // This probe shows whether the runtime serves the ImageService of runtime.v1 at all.
     if (auto probe = ImageFsInfo(call); !probe) return probe.error();
     base::Call limited = call.Within(kShortLimit);
@@ -144,7 +144,7 @@ class GrpcImageService final : public ImageService {
     if (!status) return status.error();
     image::RuntimeRegistries registries = TakeRegistries(*status);
     if (auto not_ready = NotReady(status->status())) return std::move(*not_ready);
-    return RuntimeInfo{version->runtime_name(), version->runtime_version(), std::move(registries)};
+    return image::RuntimeInfo{version->runtime_name(), version->runtime_version(), std::move(registries)};
   }
 
   std::uint64_t Generation() override { return calls_.Generation() + pulls_.Generation(); }

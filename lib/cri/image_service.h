@@ -36,14 +36,6 @@ struct CallError {
 template <typename T>
 using CallResult = base::Result<T, CallError>;
 
-struct RuntimeInfo {
-  std::string name;     // "containerd", "cri-o"
-  std::string version;  // as the runtime says it: "1.6.20~ds1"
-  image::RuntimeRegistries registries = {};
-
-  friend bool operator==(const RuntimeInfo&, const RuntimeInfo&) = default;
-};
-
 // Facts that ImageStatus(verbose) adds.
 struct ImageDetails {
   image::LocalImage image;
@@ -80,7 +72,7 @@ class ImageService {
 
   // Asks Version and Status, and ImageFsInfo as a probe that runtime.v1 is served. Called on connect and
   // whenever Generation has changed.
-  virtual CallResult<RuntimeInfo> Connect(const base::Call& call) = 0;
+  virtual CallResult<image::RuntimeInfo> Connect(const base::Call& call) = 0;
   // Returns another number than before once something has shown that the runtime may be another process than
   // the one that Connect has asked. Never blocks.
   virtual std::uint64_t Generation() = 0;

@@ -1,4 +1,4 @@
-// RuntimeRegistries: the container runtime's report about its registries.
+// RuntimeInfo: the container runtime. RuntimeRegistries: its report about its registries.
 // RegistryAccess: the consequences for questions without a pull (registry rules R34 to R36).
 // TableHosts: the hosts that a containerd's own tables name.
 // Values: lib/cri reads the report, lib/registry decides, lib/agent carries it, lib/status shows it. They are
@@ -25,6 +25,15 @@ struct RuntimeRegistries {
   bool discards_layers = false;  // discard_unpacked_layers: once they are unpacked, they need not stay
 
   friend bool operator==(const RuntimeRegistries&, const RuntimeRegistries&) = default;
+};
+
+// The runtime that is connected. It decides how the agent asks registries.
+struct RuntimeInfo {
+  std::string name;     // "containerd", "cri-o"; empty: none is connected yet
+  std::string version;  // as the runtime says it: "1.6.20~ds1"
+  RuntimeRegistries registries = {};
+
+  friend bool operator==(const RuntimeInfo&, const RuntimeInfo&) = default;
 };
 
 // Registry settings of one node and their sources: "declared" (to the agent), "runtime" (it tells, or it is

@@ -158,6 +158,7 @@ struct RuntimeStatus {
   // The way in which the agent asks them; none: it is not known yet, or no registry is asked.
   std::optional<image::RegistryAccess> access;
 
+  image::RuntimeInfo Info() const { return {name, version, registries}; }
   friend bool operator==(const RuntimeStatus&, const RuntimeStatus&) = default;
 };
 

@@ -200,7 +200,7 @@ FetchResult Fetcher::Fetch(const base::Call& call, const FetchJob& job) {
   return end;
 }
 
-bool Fetcher::MayQuerySize(const image::Reference& reference, const RegistryQueryContext& runtime) {
+bool Fetcher::MayQuerySize(const image::Reference& reference, const image::RuntimeInfo& runtime) {
   return source_for_ && plan::MayFetch(runtime.name, runtime.version) &&
          plan::MayQuerySize(HealthOf(reference.domain()), clock_.Now());
 }

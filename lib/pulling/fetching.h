@@ -173,13 +173,13 @@ class BlobDownloader {
 // Returns the source of the image's content; nullptr if only the runtime can follow this registry's settings.
 // Reads files, sends nothing. Any thread may call. If the function is empty, the agent never fetches.
 using ContentSourceFor = std::function<std::shared_ptr<image::ContentSource>(
-    const image::Reference& reference, const RegistryQueryContext& runtime)>;
+    const image::Reference& reference, const image::RuntimeInfo& runtime)>;
 
 struct FetchJob {
   image::Reference reference;
   std::string lease;
   std::vector<image::AuthConfig> credentials;  // in the order of a pull
-  RegistryQueryContext runtime;
+  image::RuntimeInfo runtime;
   // Called once the compressed size of the image is known, and before anything of it is written. Blocks while
   // it is decided whether there is room; if there is none, `call` is stopped.
   std::function<void(const base::Call& call, std::uint64_t bytes)> on_size = nullptr;
@@ -214,7 +214,7 @@ class Fetcher {
 
   // Returns true if the runtime is containerd 2.1 or later, and the registry is near, and lately has neither
   // failed nor denied such a question.
-  bool MayQuerySize(const image::Reference& reference, const RegistryQueryContext& runtime)
+  bool MayQuerySize(const image::Reference& reference, const image::RuntimeInfo& runtime)
       PREFETCH_EXCLUDES(mutex_);
   // Returns the compressed size of the image, by its manifest; 0 if it is not known. Blocks, and writes
   // nothing.

@@ -24,9 +24,9 @@ namespace prefetch::pulling {
 struct PullJob {
   image::Reference reference;
   std::shared_ptr<const credentials::Lookup> credentials;
-  std::string lease;                  // empty: the runtime knows no leases
-  RegistryQueryContext runtime = {};  // which it is
-  std::string sandbox_cgroup = {};    // as in cri::PullRequest
+  std::string lease;                // empty: the runtime knows no leases
+  image::RuntimeInfo runtime = {};  // which it is
+  std::string sandbox_cgroup = {};  // as in cri::PullRequest
   // Called on the worker if the lease cannot be created: the pull goes on without one.
   std::function<void(const cri::CallError&)> on_unprotected = nullptr;
   // Called on the worker. on_fetched: that of DownloadJob. on_returned: PullImage has succeeded.

@@ -56,23 +56,15 @@ class RejectedCredentials {
   std::map<std::string, Record> records_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// The runtime's own name and version, which decide how the agent asks registries. Empty if not known.
-struct RegistryQueryContext {
-  std::string name, version;
-  image::RuntimeRegistries registries = {};
-
-  friend bool operator==(const RegistryQueryContext&, const RegistryQueryContext&) = default;
-};
-
 // Asks without pulling. Blocks, at most a minute; any thread may call, many at once; whatever goes wrong is
 // an answer. Injected: main has the client for it, tests have registries that keep state. Empty: this agent
 // asks no registry.
 using RegistryResolver = std::function<image::RegistryAnswer(
-    const base::Call& call, const image::RegistryQuestion& question, const RegistryQueryContext& runtime)>;
+    const base::Call& call, const image::RegistryQuestion& question, const image::RuntimeInfo& runtime)>;
 
 // How registries are asked for such a runtime, with the source of that. Looks for folders; sends nothing.
 // Empty: as RegistryResolver.
-using RegistryAccessFor = std::function<image::RegistryAccess(const RegistryQueryContext& runtime)>;
+using RegistryAccessFor = std::function<image::RegistryAccess(const image::RuntimeInfo& runtime)>;
 
 // Returns true if the answer tells nothing about the registry: the question was stopped, or the agent's own
 // limits came first.
@@ -82,7 +74,7 @@ struct RegistryQueryJob {
   image::Reference reference;
   std::shared_ptr<const credentials::Lookup> credentials;  // those that a pull would try
   std::optional<plan::Local> local;                        // the image on the node, if any
-  RegistryQueryContext runtime;
+  image::RuntimeInfo runtime;
   bool untrusted_name = false;  // RegistryQuestion::untrusted_name
 };
 

@@ -4,7 +4,7 @@
 
 namespace prefetch::registry {
 
-std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime) {
+std::shared_ptr<const DecidedAccess> NodeAccess::For(const image::RuntimeInfo& runtime) {
   bool is_crio = runtime.name == kCrioRuntime;
   std::shared_ptr<const ContainerdSettings> containerd;
   std::shared_ptr<const RegistriesSettings> crio;
@@ -52,7 +52,7 @@ bool MayDownload(const DecidedAccess& decided, std::string_view registry) {
          !image::IsOnlyByPull(decided.access, registry);
 }
 
-std::string ByPullReason(const image::RegistryAccess& access, const RuntimeFacts& runtime) {
+std::string ByPullReason(const image::RegistryAccess& access, const image::RuntimeInfo& runtime) {
   if (access.by_pull_source == "declared")
     return "It is declared that only the runtime can follow its mirrors.";
   bool of_containerd = runtime.registries.known || !access.config_path_source.empty();
@@ -131,7 +131,7 @@ void FindConfigPath(const DeclaredAccess& declared, const std::string& version, 
 
 }  // namespace
 
-image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime,
+image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const image::RuntimeInfo& runtime,
                                    const FileFacts& files) {
   if (declared.by_pull) return OnlyByPull(kDeclared);
   if (runtime.name == kCrioRuntime) return CrioAccess(files.crio);

@@ -29,13 +29,6 @@ struct DeclaredAccess {
   bool split_config_path = false;  // a build of containerd that takes "a:b" for two folders everywhere
 };
 
-struct RuntimeFacts {
-  std::string name, version;  // empty: not connected yet
-  image::RuntimeRegistries registries;
-
-  friend bool operator==(const RuntimeFacts&, const RuntimeFacts&) = default;
-};
-
 // The facts of configuration files; {} where the agent does not read them.
 struct FileFacts {
   ContainerdSettings containerd;
@@ -44,12 +37,12 @@ struct FileFacts {
 
 // Decides how registries are asked: by the declared settings, else by those that the runtime reports or has
 // in its files. An unknown runtime is asked by pulls alone. Pure.
-image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime,
+image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const image::RuntimeInfo& runtime,
                                    const FileFacts& files);
 
 // A value.
 struct DecidedAccess {
-  RuntimeFacts runtime;
+  image::RuntimeInfo runtime;
   image::RegistryAccess access;
   RuntimeConfig hosts;                               // where its hosts.toml files are looked for
   std::shared_ptr<const RegistriesConf> registries;  // of CRI-O, where that can be followed; else nullptr
@@ -73,7 +66,7 @@ class NodeAccess {
   // Returns the same object while the decision is the same, so that callers can keep values derived from it.
   // Each call checks the files, and reads them again if one of them, or a folder of such files, has changed.
   // Blocks for disk reads only.
-  std::shared_ptr<const DecidedAccess> For(const RuntimeFacts& runtime) PREFETCH_EXCLUDES(mutex_);
+  std::shared_ptr<const DecidedAccess> For(const image::RuntimeInfo& runtime) PREFETCH_EXCLUDES(mutex_);
 
  private:
   const DeclaredAccess declared_;
@@ -94,6 +87,6 @@ class NodeAccess {
 bool MayDownload(const DecidedAccess& decided, std::string_view registry);
 
 // Returns a sentence about why a registry of this node is only asked by pulling.
-std::string ByPullReason(const image::RegistryAccess& access, const RuntimeFacts& runtime);
+std::string ByPullReason(const image::RegistryAccess& access, const image::RuntimeInfo& runtime);
 
 }  // namespace prefetch::registry

@@ -173,17 +173,16 @@ class Crowd : public testing::Test {
   Gate registry_;
   HeldApi api_;
   Retries retries_{board_, clock_, [](const std::vector<std::string>&) {}};
-  ImageQueryService image_queries_{board_,
-                                   runtime_,
-                                   runtime_,
-                                   keyring_,
-                                   clock_,
-                                   [this](const base::Call& call, const image::RegistryQuestion& question,
-                                          const pulling::RegistryQueryContext&) {
-                                     if (question.reference.domain().starts_with("slow"))
-                                       registry_.Pass(call);
-                                     return image::RegistryAnswer{.kind = image::RegistryAnswerKind::kMoved};
-                                   }};
+  ImageQueryService image_queries_{
+      board_,
+      runtime_,
+      runtime_,
+      keyring_,
+      clock_,
+      [this](const base::Call& call, const image::RegistryQuestion& question, const image::RuntimeInfo&) {
+        if (question.reference.domain().starts_with("slow")) registry_.Pass(call);
+        return image::RegistryAnswer{.kind = image::RegistryAnswerKind::kMoved};
+      }};
   ClientAuthenticator callers_{
       {.namespaces = {"*"}, .always = plan::AnswerSource::kAsk, .unlisted = plan::AnswerSource::kAsk},
       true,
@@ -616,12 +615,12 @@ TEST_F(PreflightRights, NoPullSecretOfTheAgentsIsUsedForAPod) {
                                                   .allow_repositories = {"reg.example.test"},
                                                   .sources = {"images.yaml"}}}},
                                clock_);
-  ImageQueryService asking(board_, runtime_, runtime_, keyring, clock_,
-                           [this](const base::Call&, const image::RegistryQuestion& question,
-                                  const pulling::RegistryQueryContext&) {
-                             asked_ = question;
-                             return image::RegistryAnswer{.kind = Kind::kSame};
-                           });
+  ImageQueryService asking(
+      board_, runtime_, runtime_, keyring, clock_,
+      [this](const base::Call&, const image::RegistryQuestion& question, const image::RuntimeInfo&) {
+        asked_ = question;
+        return image::RegistryAnswer{.kind = Kind::kSame};
+      });
   snapshot_.images[0].desired.Change([](plan::DesiredImage& desired) { desired.sources = {"images.yaml"}; });
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   auto users = [&](const Requester& asker) {
@@ -642,11 +641,10 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
        .kubelet_version = {1, 36}},
       clock_);
   EXPECT_EQ(keyring.problems(), std::vector<std::string>{});
-  ImageQueryService asking(
-      board_, runtime_, runtime_, keyring, clock_,
-      [](const base::Call&, const image::RegistryQuestion&, const pulling::RegistryQueryContext&) {
-        return image::RegistryAnswer{.kind = Kind::kAccessDenied};
-      });
+  ImageQueryService asking(board_, runtime_, runtime_, keyring, clock_,
+                           [](const base::Call&, const image::RegistryQuestion&, const image::RuntimeInfo&) {
+                             return image::RegistryAnswer{.kind = Kind::kAccessDenied};
+                           });
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   EXPECT_EQ(asking.Check({}, {.questions = {{kApp, kAlways, {}}}}, kAskingAlways).answers.at(0).result.text(),
             "Unknown");
@@ -656,7 +654,7 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
 TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
   SharedRegistryAnswers moment;
   const pulling::RegistryResolver unreachable = [this](const base::Call&, const image::RegistryQuestion&,
-                                                       const pulling::RegistryQueryContext&) {
+                                                       const image::RuntimeInfo&) {
     times_asked_++;
     return image::RegistryAnswer{.kind = Kind::kUnreachable};
   };
@@ -694,7 +692,7 @@ TEST_F(PreflightRights, ARegistryThatNoListNamesIsAStrangers) {
 // By it an answer in the background is kept from pods that could not have got it.
 TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
   const pulling::RegistryResolver asker = [](const base::Call&, const image::RegistryQuestion&,
-                                             const pulling::RegistryQueryContext&) {
+                                             const image::RuntimeInfo&) {
     return image::RegistryAnswer{.kind = Kind::kSame};
   };
   const image::Reference app = *image::Reference::Parse(kApp);

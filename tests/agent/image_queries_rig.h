@@ -87,18 +87,18 @@ class InquiryTest : public testing::Test {
   std::optional<image::RegistryQuestion> asked_;
   base::TimePoint deadline_;
   int times_asked_ = 0;
-  ImageQueryService asking_{board_,
-                            runtime_,
-                            runtime_,
-                            keyring_,
-                            clock_,
-                            [this](const base::Call& call, const image::RegistryQuestion& question,
-                                   const pulling::RegistryQueryContext&) {
-                              asked_ = question;
-                              deadline_ = call.deadline;
-                              times_asked_++;
-                              return says_;
-                            }};
+  ImageQueryService asking_{
+      board_,
+      runtime_,
+      runtime_,
+      keyring_,
+      clock_,
+      [this](const base::Call& call, const image::RegistryQuestion& question, const image::RuntimeInfo&) {
+        asked_ = question;
+        deadline_ = call.deadline;
+        times_asked_++;
+        return says_;
+      }};
   status::CheckAnswer Ask(const std::string& image, bool local = true, status::CheckIdentity identity = {},
                           PullPolicy policy = PullPolicy::kAlways) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));

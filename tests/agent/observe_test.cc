@@ -34,8 +34,8 @@ class Listing final : public tests::SerialImageService {
   std::uint64_t generation = 0;
   int restarts_in_list = 0;  // calls that find another process
 
-  cri::CallResult<cri::RuntimeInfo> Connect(const base::Call&) override {
-    return cri::RuntimeInfo{"listing", std::to_string(generation), {}};
+  cri::CallResult<image::RuntimeInfo> Connect(const base::Call&) override {
+    return image::RuntimeInfo{"listing", std::to_string(generation), {}};
   }
   std::uint64_t Generation() override { return generation; }
   cri::CallResult<std::vector<LocalImage>> ListImages(const base::Call&) override {

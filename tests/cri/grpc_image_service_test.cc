@@ -45,7 +45,7 @@ class GrpcImageServiceTest : public testing::Test {
 TEST_F(GrpcImageServiceTest, ConnectTellsWhoAnswers) {
   auto server = Serve();
   auto info = tests::Must(service_->Connect(For(std::chrono::seconds(5))));
-  EXPECT_EQ(*info, (RuntimeInfo{"scripted", "1.2.3~test"}));
+  EXPECT_EQ(*info, (image::RuntimeInfo{"scripted", "1.2.3~test"}));
   version_.not_ready_since = "loading plugins";
   const auto error = tests::MustFail(service_->Connect(For(std::chrono::seconds(5))));
   EXPECT_EQ(error, (CallError{ErrorClass::kRuntimeDown,

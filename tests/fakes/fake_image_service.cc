@@ -331,14 +331,14 @@ image::LocalImage FakeImageService::ToLocal(const StoredImage& stored) const {
   return local;
 }
 
-cri::CallResult<cri::RuntimeInfo> FakeImageService::Connect(const base::Call& call) {
+cri::CallResult<image::RuntimeInfo> FakeImageService::Connect(const base::Call& call) {
   base::Lock lock(mutex_);
   if (auto refusal = Refusal(call)) return std::move(*refusal);
   if (!ready_) {
     return cri::CallError{ErrorClass::kRuntimeDown,
                           "the runtime says that it is not ready: ContainerdNotReady: loading plugins"};
   }
-  cri::RuntimeInfo info = InfoOf(persona_);
+  image::RuntimeInfo info = InfoOf(persona_);
   if (!version_.empty()) {
     info.version = version_;
     info.registries = registries_;

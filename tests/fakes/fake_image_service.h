@@ -153,7 +153,7 @@ class FakeImageService : public SerialImageService, public cri::ContentService {
   std::uint64_t BytesUsed() const;
 
   // ---- cri::ImageService
-  cri::CallResult<cri::RuntimeInfo> Connect(const base::Call& call) override;
+  cri::CallResult<image::RuntimeInfo> Connect(const base::Call& call) override;
   std::uint64_t Generation() override;
   cri::CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) override;
   cri::CallResult<std::optional<cri::ImageDetails>> ImageStatus(const base::Call& call,

@@ -23,8 +23,9 @@ void FakeRegistries::Allow(const std::string& registry, std::optional<image::Pul
 }
 
 pulling::RegistryResolver FakeRegistries::Requester() {
-  return [this](const base::Call&, const image::RegistryQuestion& question,
-                const pulling::RegistryQueryContext&) { return Ask(question); };
+  return [this](const base::Call&, const image::RegistryQuestion& question, const image::RuntimeInfo&) {
+    return Ask(question);
+  };
 }
 
 class FakeRegistries::NearContent final : public image::ContentSource {
@@ -45,7 +46,7 @@ class FakeRegistries::NearContent final : public image::ContentSource {
 };
 
 pulling::ContentSourceFor FakeRegistries::NearContents() {
-  return [this](const image::Reference&, const pulling::RegistryQueryContext&) {
+  return [this](const image::Reference&, const image::RuntimeInfo&) {
     return std::make_shared<NearContent>(*this);
   };
 }

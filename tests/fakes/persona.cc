@@ -117,7 +117,7 @@ bool IsCrio(Persona persona) {
   return persona == Persona::kCrio || persona == Persona::kCrio134;
 }
 
-cri::RuntimeInfo InfoOf(Persona persona) {
+image::RuntimeInfo InfoOf(Persona persona) {
   switch (persona) {
     case Persona::kContainerd16:
       return {"containerd", "1.6.20~ds1", {true, "/etc/containerd/certs.d", {}}};

@@ -19,7 +19,7 @@ enum class Persona {
 
 bool IsCrio(Persona persona);
 
-cri::RuntimeInfo InfoOf(Persona persona);
+image::RuntimeInfo InfoOf(Persona persona);
 bool HasContentApi(Persona persona);
 // How often one PullImage sends a password that is refused (C7).
 int RefusedTries(Persona persona);

@@ -64,7 +64,7 @@ Schedule MakeSchedule(std::uint64_t seed, const std::vector<std::string>& images
 }
 
 std::string Describe(const Schedule& schedule, const std::vector<std::string>& images) {
-  const cri::RuntimeInfo runtime = InfoOf(schedule.runtime);
+  const image::RuntimeInfo runtime = InfoOf(schedule.runtime);
   std::string text =
       "seed " + std::to_string(schedule.seed) + " on " + runtime.name + " " + runtime.version + ":\n";
   for (const PlannedFault& fault : schedule.faults) {

@@ -18,9 +18,9 @@ class Hostile final : public tests::SerialImageService, public cri::ContentServi
  public:
   explicit Hostile(std::string_view text) : lines_(base::Split(text, '\n')) {}
 
-  cri::CallResult<cri::RuntimeInfo> Connect(const base::Call&) override {
+  cri::CallResult<image::RuntimeInfo> Connect(const base::Call&) override {
     if (Number() % 16 == 1) return Failure();
-    return cri::RuntimeInfo{.name = Next(), .version = Next()};
+    return image::RuntimeInfo{.name = Next(), .version = Next()};
   }
   std::uint64_t Generation() override { return Number() % 4; }
   cri::CallResult<std::vector<image::LocalImage>> ListImages(const base::Call&) override {

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr const char* kLease = "prefetchd-1";
-const RegistryQueryContext kRuntime{.name = "containerd", .version = "2.1.9"};
+const image::RuntimeInfo kRuntime{.name = "containerd", .version = "2.1.9"};
 
 class FetchingTest : public testing::Test {
  protected:
@@ -35,12 +35,12 @@ class FetchingTest : public testing::Test {
   }
   void Make(std::uint64_t bytes_per_second = 0) {
     fetcher_ = std::make_unique<Fetcher>(
-        store_, [this](const image::Reference&, const RegistryQueryContext&) { return source_; }, clock_,
+        store_, [this](const image::Reference&, const image::RuntimeInfo&) { return source_; }, clock_,
         image::Platform{"linux", "amd64", ""}, [this](std::uint64_t bytes) { fetched_bytes_ += bytes; },
         bytes_per_second);
   }
   bool Fetch(const std::string& name, const base::Call& call = {},
-             const RegistryQueryContext& runtime = kRuntime) {
+             const image::RuntimeInfo& runtime = kRuntime) {
     return fetcher_->Fetch(call, {Named(name), kLease, {}, runtime}).fetched;
   }
   // False also if that takes longer: the fetch is stopped then.

@@ -21,7 +21,7 @@ class NodeAccessTest : public testing::Test {
   void Write(const std::string& text) { dir_.Write("etc/containerd/config.toml", kHead + text); }
 
   tests::TempDir dir_;
-  RuntimeFacts runtime_{"containerd", "2.1.9", {}};
+  image::RuntimeInfo runtime_{"containerd", "2.1.9", {}};
 };
 
 TEST_F(NodeAccessTest, IsDecidedOnceAndAgainWhenTheFileChanges) {
@@ -59,7 +59,9 @@ TEST_F(NodeAccessTest, TheReleasesDefaultCountsWhereNothingIsWrittenAndPullsAreL
 
 TEST_F(NodeAccessTest, WhereContentMayBeDownloadedBesideTheRuntime) {
   NodeAccess access({}, {kFile, kRegistries}, dir_.path());
-  const auto may = [&](const RuntimeFacts& runtime) { return MayDownload(*access.For(runtime), "quay.io"); };
+  const auto may = [&](const image::RuntimeInfo& runtime) {
+    return MayDownload(*access.For(runtime), "quay.io");
+  };
   EXPECT_FALSE(may(runtime_)) << "nobody tells its settings";
   Write("");
   EXPECT_TRUE(may(runtime_));
@@ -90,7 +92,7 @@ TEST_F(NodeAccessTest, ABuildThatSplitsIsDeclared) {
 
 TEST_F(NodeAccessTest, OfCrioIsWhatRegistriesConfSays) {
   NodeAccess access({}, {kFile, kRegistries}, dir_.path());
-  const RuntimeFacts crio{"cri-o", "1.36.3", {}};
+  const image::RuntimeInfo crio{"cri-o", "1.36.3", {}};
   EXPECT_TRUE(image::IsOnlyByPull(access.For(crio)->access, "quay.io"));  // nothing is mounted
   dir_.Write("etc/containers/policy.json", "{}");
   auto plain = access.For(crio);
@@ -111,7 +113,7 @@ TEST(ByPullWords, SayWhy) {
   const struct {
     std::string name;
     DeclaredAccess declared;
-    RuntimeFacts runtime;
+    image::RuntimeInfo runtime;
     FileFacts file;
     std::string words;
   } rows[] = {
@@ -149,17 +151,17 @@ constexpr const char* kDefaultPath = "/etc/containerd/certs.d:/etc/docker/certs.
 struct AccessRow {
   std::string name;
   DeclaredAccess declared;
-  RuntimeFacts runtime;
+  image::RuntimeInfo runtime;
   RegistryAccess expect;
   ContainerdSettings file = {};
   RegistriesSettings crio = {};
 };
 
-RuntimeFacts Containerd(const std::string& version) {
+image::RuntimeInfo Containerd(const std::string& version) {
   return {"containerd", version, {}};
 }
 
-RuntimeFacts Tells(std::string config_path, std::vector<std::string> in_tables = {}) {
+image::RuntimeInfo Tells(std::string config_path, std::vector<std::string> in_tables = {}) {
   return {"containerd", "1.7.24", {true, std::move(config_path), std::move(in_tables)}};
 }
 
@@ -168,7 +170,7 @@ ContainerdSettings File(std::string config_path, std::vector<std::string> in_tab
   return {{true, std::move(config_path), std::move(in_tables), has_mirrors, local_pull}, {"a note"}};
 }
 
-RuntimeFacts Crio() {
+image::RuntimeInfo Crio() {
   return {"cri-o", "1.36.3", {}};
 }
 
@@ -210,7 +212,7 @@ TEST(AccessTest, IsAsDeclaredElseAsTold) {
        Tells("/etc/certs.d"), RegistryAccess{"", "", {"*"}, "declared", {}}},
       {"Crio", {}, {"cri-o", "1.34.2", {}}, {"", "", {"*"}, "runtime", {}}},
       {"CrioWithAPathDeclared", DeclaredAccess{.config_path = "/etc/certs.d"},
-       RuntimeFacts{"cri-o", "1.34.2", {}}, RegistryAccess{"", "", {"*"}, "runtime", {}}},
+       image::RuntimeInfo{"cri-o", "1.34.2", {}}, RegistryAccess{"", "", {"*"}, "runtime", {}}},
       {"NotConnectedYet", {}, {}, {"", "", {"*"}, "", {}}},
       {"Path", {}, Containerd("2.1.9"), {"/etc/hosts.d", "file", {}, "", {"a note"}}, File("/etc/hosts.d")},
       {"LocalPull", DeclaredAccess{}, Containerd("2.1.9"),

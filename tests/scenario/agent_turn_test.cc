@@ -60,9 +60,7 @@ struct Loop {
   // Makes the agent download images itself, from `registry`.
   void FetchFrom(const std::shared_ptr<image::ContentSource>& registry) {
     options.fetch = true;
-    parts.contents = [registry](const image::Reference&, const pulling::RegistryQueryContext&) {
-      return registry;
-    };
+    parts.contents = [registry](const image::Reference&, const image::RuntimeInfo&) { return registry; };
   }
   agent::Agent& Make() {
     agent = std::make_unique<agent::Agent>(std::move(options), parts);
@@ -192,7 +190,7 @@ TEST(AgentTurn, TheEndStopsAQuestionThatIsUnderWay) {
   Loop loop;
   loop.runtime.Preload(MakeImage("r.io/a:v1", 1'000'000));
   loop.parts.registry = [&](const base::Call& call, const image::RegistryQuestion&,
-                            const pulling::RegistryQueryContext&) {
+                            const image::RuntimeInfo&) {
     asked = true;
     stopped = !base::Pause(call, std::chrono::seconds(5));
     return image::RegistryAnswer{};

@@ -400,7 +400,7 @@ image::RegistryAnswer LiveRegistry::QueryNow(const base::Call& call, const plan:
   pulling::RegistryQueryJob job{.reference = desired.reference,
                                 .credentials = std::move(credentials),
                                 .local = std::nullopt,
-                                .runtime = {runtime.name, runtime.version, runtime.registries},
+                                .runtime = runtime.Info(),
                                 .untrusted_name = pod_answers_ != nullptr && !known};
   if (image.present) {
     job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};

@@ -246,10 +246,7 @@ Explanation ImageQueryService::Explain(const base::Call& call, const image::Refe
     image.phase = image.ready ? plan::Phase::kReady : plan::Phase::kFailing;
   }
   if (options.credentials) AddCredentials(call, image, document);
-  if (hosts_) {
-    const plan::RuntimeStatus& runtime = snapshot->runtime;
-    document.registry_hosts = hosts_(reference, {runtime.name, runtime.version, runtime.registries});
-  }
+  if (hosts_) document.registry_hosts = hosts_(reference, snapshot->runtime.Info());
   return {.known = listed != nullptr || image.present,
           .json = status::ImageJson(*snapshot, image, std::move(document), clock_.Wall())};
 }

@@ -23,7 +23,7 @@ namespace prefetch::agent {
 // The servers that would get the same question, in order. Only reads files. Empty: this agent asks no
 // registry.
 using RegistryHosts = std::function<status::RegistryHostsView(const image::Reference& reference,
-                                                              const pulling::RegistryQueryContext& runtime)>;
+                                                              const image::RuntimeInfo& runtime)>;
 
 struct ExplainOptions {
   bool credentials = true;  // look them up, which may run plugins
