@@ -399,33 +399,19 @@ constexpr std::chrono::seconds kIdleBeforeMemoryReturn{5};
 }  // namespace
 
 plan::ImageState Agent::EvaluateImage(const Entry& entry, base::WallTime wall) const {
-  std::optional<plan::RunningPull> run;
-  if (const ActivePull* current = entry.Current()) run = current->state;
+  const ActivePull* run = entry.Current();
   plan::ImageState state = plan::EvaluateImage(
-      {.desired = entry.desired,
-       .selection = entry.selection,
+      {.entry = entry,
        .labels_pending = entries_.labels().pending,
-       .observed = entry.observed,
-       .history = entry.history,
-       .action = entry.action,
-       .window_opens = entry.window_opens,
-       .run = run,
+       .progress = run == nullptr ? nullptr : &run->progress,
        // An unlisted image gets its verdict when a caller asks for it.
        .has_kubelet = entry.on_list && kubelet_,
        .learning = kubelet_ && kubelet_->status().learning,
-       .verdicts = entry.verdict.shown,
-       .spellings = entry.verdict.shown_spellings,
-       .no_disk_space = entry.no_disk_space,
-       .waits_for_disk_space = entry.waits_for_disk_space,
-       .disk_space_needed = plan::ReservationOfDue(entry.history.disk).min_space,
        .disk = pulls_->disk(),
        .limits = pulls_->limits(),
-       .refresh = checks_.AppliesTo(entry) ? &entry.refresh : nullptr,
-       .freshness = &*entry.freshness,
-       .hold_reason = entry.hold_reason,
+       .asks_registry = checks_.AppliesTo(entry),
        .looking_up = lookups_.StateOf(*entry.desired, loop_.now()).state == plan::LookupState::kUnderWay,
-       .pin_problem = pinning_.ProblemOf(entry),
-       .touch = entry.touch_status},
+       .pin_problem = pinning_.ProblemOf(entry)},
       loop_.now(), wall);
   state.requested_at = entry.requested_at;
   return state;

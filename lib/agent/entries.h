@@ -40,7 +40,8 @@ class AdmissionDecision;  // agent/loop.h
 struct ActivePull {
   std::uint64_t id = 0;
   std::stop_source stop;
-  plan::RunningPull state;
+  base::TimePoint started_at;
+  plan::ObservedProgress progress;
   std::string lease;  // under which its bytes are; empty: the runtime knows no leases
   // The usable image when it began: a poll may see the new one before the end.
   std::optional<plan::Local> before;
@@ -51,40 +52,25 @@ struct ActivePull {
   base::TimePoint cancel_at = base::TimePoint::max();  // a replaced one is cancelled a little later
 };
 
-struct Entry {
-  base::Shared<plan::DesiredImage> desired;  // the list's own
+struct Entry : plan::EntryState {
   // False: it is on no list, and exists because a preflight has asked for it (plan/check.h).
   bool on_list = true;
   base::TimePoint requested_at;     // the newest poll of the node behind a preflight's request
   base::TimePoint requested_until;  // when the newest request of a preflight for its pull expires
-  plan::Selection selection = plan::Selection::kApplies;
-  plan::Observation observed;
   // Polls with a sequence up to this one began before the agent's own pull changed the node.
   std::uint64_t ignore_polls_through = 0;
-  plan::History history;
-  std::vector<ActivePull> runs;    // the newest last; two only while one replaces another
-  plan::DebouncedVerdict verdict;  // of kubelet's, where there is one
+  std::vector<ActivePull> runs;  // the newest last; two only while one replaces another
   base::Shared<plan::TouchHistory> touch_history;
-  base::Shared<plan::TouchStatus> touch_status;  // for status
-  // The registry's answers; meaningful for entries with a registry check.
-  base::Shared<plan::Freshness> freshness;
-  plan::RefreshDecision refresh;
-  bool checking = false;         // it is being asked now
+  bool checking = false;         // its registry is being asked now
   bool desired_changed = false;  // the list describes it otherwise than before
-  plan::Action action;
-  // While its pull windows are closed and nothing asks for it.
-  std::optional<base::WallTime> window_opens;
-  bool size_requested = false;  // of its registry, before its pull; once
-  bool no_disk_space = false;
-  bool waits_for_disk_space = false;  // there may be room for it once others are done
-  // The hold of its registry or of the disk that a due pull waits for (plan::StartDecision::hold_reason), for
-  // status and IsIdle(). Null: none. Schedule enforces it.
-  std::optional<plan::Reason> hold_reason;
+  bool size_requested = false;   // of its registry, before its pull; once
 
   bool applies() const { return selection == plan::Selection::kApplies; }
   const std::string& name() const { return desired->reference.Normalized(); }
   // Returns true if kubelet's verdict is about the image that is here now.
-  bool IsJudged() const { return verdict.shown && observed.local && verdict.image_id == observed.local->id; }
+  bool IsJudged() const {
+    return verdict.shown.worst && observed.local && verdict.image_id == observed.local->id;
+  }
   const ActivePull* Current() const {
     return runs.empty() || runs.back().cancel_reason != CancelReason::kNone ? nullptr : &runs.back();
   }

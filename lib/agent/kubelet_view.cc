@@ -14,8 +14,8 @@ namespace {
 // Returns one entry's verdicts from a poll of kubelet's files. The entry's pods are the poll's images from
 // `first` to before `end`.
 plan::VerdictReadout SeenOf(const KubeletPoll& poll, std::size_t first, std::size_t end,
-                            const plan::DebouncedVerdict& past) {
-  plan::VerdictReadout seen{.verdicts = nullptr, .image_id = poll.question->images[first].image_id};
+                            const plan::EntryVerdicts& before) {
+  plan::VerdictReadout seen{.verdicts = {}, .image_id = poll.question->images[first].image_id};
   std::vector<plan::SpellingVerdicts> each;
   for (std::size_t i = first; i < end; i++) {
     const kubelet::ImageOnNode& asked = poll.question->images[i];
@@ -23,9 +23,7 @@ plan::VerdictReadout SeenOf(const KubeletPoll& poll, std::size_t first, std::siz
     seen.pull_under_way = seen.pull_under_way || poll.reading.pull_under_way[i];
     seen.files_changed = seen.files_changed || poll.reading.files_changed[i];
   }
-  plan::EntryVerdicts all = plan::WorstOf(std::move(each), {past.newest, past.newest_spellings});
-  seen.verdicts = std::move(all.worst);
-  seen.spellings = std::move(all.each);
+  seen.verdicts = plan::WorstOf(std::move(each), before);
   return seen;
 }
 
@@ -54,13 +52,13 @@ void KubeletView::ImageChanged(Entry& entry) {
   // An absent image gets its verdict without a poll: no file of kubelet's counts for it.
   auto absent = std::make_shared<const kubelet::Verdicts>(kubelet::DecideVerdicts(
       {.image = entry.desired->reference.written(), .image_id = "", .record = {}}, {}, {}));
-  ApplyVerdict(
-      entry, plan::AfterReading(entry.verdict, {.verdicts = std::move(absent), .image_id = ""}, loop_.now()));
+  ApplyVerdict(entry, plan::AfterReading(entry.verdict, {.verdicts = {std::move(absent)}, .image_id = ""},
+                                         loop_.now()));
 }
 
 void KubeletView::ApplyVerdict(Entry& entry, plan::DebouncedVerdict verdict) {
-  plan::VerdictsPtr before = std::exchange(entry.verdict, std::move(verdict)).shown;
-  const plan::VerdictsPtr& now = entry.verdict.shown;
+  plan::VerdictsPtr before = std::exchange(entry.verdict, std::move(verdict)).shown.worst;
+  const plan::VerdictsPtr& now = entry.verdict.shown.worst;
   // Pointers are compared: a poll without changes keeps the old verdicts.
   if (before == now) return;
   loop_.Changed();
@@ -178,7 +176,8 @@ KubeletView::News KubeletView::Handle(Polled polled, std::uint64_t list_epoch) {
     Entry& entry = entries_.all()[question.entries[i]];
     // The image was replaced while the poll ran; the next one is about the new id.
     if (!entry.observed.local || entry.observed.local->id != question.images[i].image_id) continue;
-    ApplyVerdict(entry, plan::AfterReading(entry.verdict, SeenOf(poll, i, next, entry.verdict), loop_.now()));
+    ApplyVerdict(entry,
+                 plan::AfterReading(entry.verdict, SeenOf(poll, i, next, entry.verdict.newest), loop_.now()));
   }
   return news;
 }

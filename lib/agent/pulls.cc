@@ -142,9 +142,8 @@ base::TimePoint Pulls::NextTurn() const {
     for (const ActivePull& run : entry.runs) {
       next = std::min(next, run.cancel_at);
       if (run.cancel_reason != CancelReason::kNone) continue;
-      base::TimePoint next_evaluation =
-          plan::NextEvaluation(run.state.progress, ReportsProgress(run), run.state.started_at,
-                               entry.desired->pull_timeout, limits_);
+      base::TimePoint next_evaluation = plan::NextEvaluation(
+          run.progress, ReportsProgress(run), run.started_at, entry.desired->pull_timeout, limits_);
       // A stalled pull waits for the credentials of its replacement, whose event wakes the loop.
       if (next_evaluation > loop_.now()) next = std::min(next, next_evaluation);
     }
@@ -167,7 +166,7 @@ void Pulls::EvaluateRuns() {
       }
       // A run that was asked to end is judged no more; its event may take seconds to come.
       if (run.cancel_reason != CancelReason::kNone) continue;
-      switch (plan::EvaluatePull(run.state.progress, ReportsProgress(run), run.state.started_at,
+      switch (plan::EvaluatePull(run.progress, ReportsProgress(run), run.started_at,
                                  entry.desired->pull_timeout, limits_, loop_.now())) {
         case plan::RunDecision::kContinue:
           break;
@@ -264,7 +263,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
     plan::PullCandidate pull = CandidateOf(i);
     // A run counts as running until its event has come: before that, its bytes and its slot are not free.
     if (!entry.runs.empty()) {
-      if (plan::IsDelivering(entry.runs.back().state.progress)) input.delivering.insert(pull.registry);
+      if (plan::IsDelivering(entry.runs.back().progress)) input.delivering.insert(pull.registry);
       input.running.push_back(std::move(pull));
     } else if (entry.applies()) {
       const plan::StartDecision decision =
@@ -367,8 +366,8 @@ void Pulls::SetCallbacks(pulling::PullJob& job, const RunId& id) {
 void Pulls::Start(Entry& entry) {
   ActivePull run;
   run.id = next_run_++;
-  run.state.started_at = loop_.now();
-  run.state.progress.last_progress_at = loop_.now();
+  run.started_at = loop_.now();
+  run.progress.last_progress_at = loop_.now();
   run.lease = LeaseFor(entry);
   // A poll may see the new image before the pull's own event comes. Without this copy, "image replaced" would
   // compare the new image with itself.
@@ -438,10 +437,10 @@ void Pulls::StartWatchIfDue(base::Workers& workers) {
     const ActivePull& run = entry.runs.back();
     // After PullImage has returned, the worker only verifies the new image, and no byte moves any more.
     if (!ReportsProgress(run) || run.returned) continue;
-    const base::Duration age = loop_.now() - run.state.started_at;
+    const base::Duration age = loop_.now() - run.started_at;
     close = close || age < kCloseWatch;
     if (age < kFirstWatch) {
-      next_watch_ = std::min(next_watch_, run.state.started_at + kFirstWatch);
+      next_watch_ = std::min(next_watch_, run.started_at + kFirstWatch);
     } else {
       targets.push_back({{entry.name(), run.id}, run.lease, entry.desired->reference});
     }
@@ -483,13 +482,12 @@ void Pulls::ApplyProgress(const ProgressPolled& seen) {
     const bool held_back = run->fetch == plan::FetchPhase::kAwaitsShared ||
                            run->fetch == plan::FetchPhase::kFetched ||
                            (parts_.fetcher != nullptr && parts_.fetcher->HoldsBack(run->lease));
-    plan::ObservedProgress& progress = run->state.progress;
+    plan::ObservedProgress& progress = run->progress;
     progress = plan::AfterProgress(progress, Facts(one.progress, may_be_queued, held_back), loop_.now());
     entry.history.disk = plan::AfterSize(entry.history.disk, progress.bytes_total);
     plan::Distance& distance = distances_[entry.desired->reference.domain()];
     // A manifest that is still missing after the first polls shows that the registry is far.
-    distance =
-        plan::AfterPollDuringPull(distance, progress.bytes_total > 0, loop_.now() - run->state.started_at);
+    distance = plan::AfterPollDuringPull(distance, progress.bytes_total > 0, loop_.now() - run->started_at);
     loop_.Changed();
   }
 }
@@ -747,7 +745,7 @@ std::optional<plan::PullFailure> FailureOf(const ActivePull& run, const pulling:
 // Returns how a run is counted. A pull that the agent ended itself counts as cancelled, unless its time was
 // up or it had stalled.
 PullEnd EndOf(const ActivePull& run, const pulling::PullOutcome& outcome, base::TimePoint now) {
-  PullEnd end{.result = PullResult::kCancelled, .took = now - run.state.started_at};
+  PullEnd end{.result = PullResult::kCancelled, .took = now - run.started_at};
   if (outcome.success && outcome.success->unpacked) {
     end.result = PullResult::kSucceeded;
     end.image_bytes = outcome.local ? outcome.local->size_bytes : 0;
@@ -800,9 +798,9 @@ void Pulls::Ended(const RunId& id, PullDone done) {
     return;
   }
   // A pull that ended before the runtime showed it has changed nothing of what its lease keeps.
-  if (entry->runs.empty() && !run->lease.empty() && run->state.progress.seen)
+  if (entry->runs.empty() && !run->lease.empty() && run->progress.seen)
     entry->history.disk.kept_bytes =
-        run->state.progress.bytes_done - std::min(run->state.progress.bytes_done, outcome.discarded);
+        run->progress.bytes_done - std::min(run->progress.bytes_done, outcome.discarded);
   if (outcome.verification_error) {
     // The next poll shows whether the image is here; nothing starts before.
     const cri::CallError& error = *outcome.verification_error;
@@ -830,7 +828,7 @@ void Pulls::Ended(const RunId& id, PullDone done) {
 void Pulls::Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome outcome) {
   // The factor of disk usage is updated before AfterSuccess, which clears what the history knows about room.
   const plan::PullSuccess& success = *outcome.success;
-  entry.history.disk = plan::AfterSize(entry.history.disk, run.state.progress.bytes_total);
+  entry.history.disk = plan::AfterSize(entry.history.disk, run.progress.bytes_total);
   disk_usage_ = plan::AfterEndedWell(disk_usage_, entry.history.disk);
   entry.history = plan::AfterSuccess(std::move(entry.history), success, loop_.now());
   entry.observed.known = true;
@@ -845,7 +843,7 @@ void Pulls::Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome 
   RecordRegistrySuccess(entry.desired->reference.domain());
   delivered_.insert(entry.desired->reference.domain());
   plan::Distance& distance = distances_[entry.desired->reference.domain()];
-  distance = plan::AfterPull(distance, loop_.now() - run.state.started_at);
+  distance = plan::AfterPull(distance, loop_.now() - run.started_at);
   // Another pull of the same name has nothing left to do.
   for (ActivePull& other : entry.runs) {
     other.cancel_reason = CancelReason::kReplaced;
@@ -854,7 +852,7 @@ void Pulls::Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome 
   base::LogFields fields = {{"image", entry.desired->reference.written()},
                             {"imageRef", success.id},
                             {"pulledWith", base::EnumName(success.with)},
-                            {"took", loop_.now() - run.state.started_at}};
+                            {"took", loop_.now() - run.started_at}};
   if (success.unpacked) {
     base::Info("image pulled", fields);
     checks_.Pulled(entry, run.before);
@@ -924,8 +922,8 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
   plan::PullFailure failure = given;
   const bool runtime_down = given.reason == plan::Reason::kRuntimeDown;
   if (runtime_down && MayHaveCrashedRuntime(entry, run)) {
-    const plan::InterruptedRun cut{.took = loop_.now() - run.state.started_at,
-                                   .bytes = run.state.progress.bytes_done,
+    const plan::InterruptedRun cut{.took = loop_.now() - run.started_at,
+                                   .bytes = run.progress.bytes_done,
                                    .beside_others = outage_.suspect_ran && outage_.others_ran};
     entry.history =
         plan::AfterRuntimeOutage(std::move(entry.history), given, cut, loop_.now(), loop_.Random());
@@ -939,7 +937,7 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
                             {"reason", plan::ReasonName(failure.reason)},
                             {"error", failure.error},
                             {"failures", entry.history.failures},
-                            {"took", loop_.now() - run.state.started_at}};
+                            {"took", loop_.now() - run.started_at}};
   if (entry.history.not_before == base::TimePoint::max()) {
     fields.emplace_back("retry", "when the list changes or a retry is requested");
   } else {
@@ -1017,11 +1015,11 @@ plan::PullCandidate Pulls::CandidateOf(std::size_t index) const {
     pull.disk = plan::ReservationOfDue(entry.history.disk, disk_factor_);
   } else if (const ActivePull* run = entry.Current()) {
     // Bytes that an earlier pull has left are reported only once the runtime shows this pull.
-    const plan::ObservedProgress& progress = run->state.progress;
+    const plan::ObservedProgress& progress = run->progress;
     pull.disk = plan::ReservationOfRunning(
         entry.history.disk, progress.seen ? progress.bytes_done : entry.history.disk.kept_bytes,
         disk_factor_);
-    pull.started_at = run->state.started_at;
+    pull.started_at = run->started_at;
     pull.fetch = run->fetch;
     pull.idle = ReportsProgress(*run) && plan::IsIdle(progress, pull.started_at, loop_.now());
     pull.being_verified = run->returned && loop_.now() - *run->returned < plan::kShortVerification;
@@ -1035,9 +1033,9 @@ plan::PullCandidate Pulls::CandidateOf(std::size_t index) const {
 std::uint64_t Pulls::RemainingDiskNeed(const Entry& entry) const {
   loop_.Check();
   const ActivePull* run = entry.Current();
-  const bool seen = run != nullptr && run->state.progress.seen;
+  const bool seen = run != nullptr && run->progress.seen;
   return plan::ExpectedDiskUse(entry.history.disk, disk_usage_,
-                               seen ? run->state.progress.bytes_done : entry.history.disk.kept_bytes);
+                               seen ? run->progress.bytes_done : entry.history.disk.kept_bytes);
 }
 
 // Runs that do not fit are stopped before their workers are released. Otherwise a worker might write before
@@ -1079,7 +1077,7 @@ void Pulls::EndPullsForDiskSpace() {
       entry.history.disk = plan::AfterOutOfDiskSpace(entry.history.disk, pull_to_end->competed, loop_.now());
       // The disk shows the room only later. Until then this keeps the next turn from ending another pull for
       // the same shortage.
-      space_release_ = plan::AfterEnding(space_release_, run.state.progress.bytes_done, loop_.now());
+      space_release_ = plan::AfterEnding(space_release_, run.progress.bytes_done, loop_.now());
       disk_usage_ = plan::AfterRemoval(disk_usage_);
     } else {
       base::Info("pull ended: others get the room first", fields);

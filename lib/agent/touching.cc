@@ -21,12 +21,12 @@ constexpr std::chrono::seconds kPodPollInterval{5};
 constexpr std::chrono::milliseconds kPodDeleteTimeout{500};
 
 // Returns the need of the judged pod that needs most.
-TouchNeed NeedBy(const Entry& entry, const plan::VerdictsPtr& verdicts, const plan::SpellingsPtr& spellings) {
+TouchNeed NeedBy(const Entry& entry, const plan::EntryVerdicts& verdicts) {
   // The verdict must be about this content: for a moment after a pull, it is still about the old one.
-  if (!verdicts || entry.verdict.image_id != entry.touch_history->image_id) return TouchNeed::kNone;
-  if (!spellings) return plan::NeedOf(entry.desired, *verdicts);
+  if (!verdicts.worst || entry.verdict.image_id != entry.touch_history->image_id) return TouchNeed::kNone;
+  if (!verdicts.each) return plan::NeedOf(entry.desired, *verdicts.worst);
   TouchNeed most = TouchNeed::kNone;
-  for (const plan::SpellingVerdicts& one : *spellings) {
+  for (const plan::SpellingVerdicts& one : *verdicts.each) {
     most = std::max(most, plan::NeedOf(entry.desired, *one.verdicts));
   }
   return most;
@@ -42,21 +42,17 @@ std::string TouchableId(const Entry& entry) {
 
 // The need by kubelet's files now. Readers may see an older verdict for a moment (plan/verdict_debounce.h).
 TouchNeed NeedNow(const Entry& entry) {
-  return NeedBy(entry, entry.verdict.newest, entry.verdict.newest_spellings);
-}
-
-TouchNeed NeedShown(const Entry& entry) {
-  return NeedBy(entry, entry.verdict.shown, entry.verdict.shown_spellings);
+  return NeedBy(entry, entry.verdict.newest);
 }
 
 // Returns the need of the pods of one spelling; none if the list has that spelling no more.
 TouchNeed NeedNow(const Entry& entry, const image::Reference& spelling) {
   // A list that dropped this spelling while the pod ran makes its result irrelevant.
   if (!plan::IsSpelled(entry.desired, spelling.written())) return TouchNeed::kNone;
-  if (!entry.verdict.newest_spellings) return NeedNow(entry);
+  if (!entry.verdict.newest.each) return NeedNow(entry);
   TouchNeed most = TouchNeed::kNone;
-  for (const plan::SpellingVerdicts& one : *entry.verdict.newest_spellings) {
-    if (one.image == spelling.written()) most = std::max(most, NeedBy(entry, one.verdicts, nullptr));
+  for (const plan::SpellingVerdicts& one : *entry.verdict.newest.each) {
+    if (one.image == spelling.written()) most = std::max(most, NeedBy(entry, {one.verdicts}));
   }
   return most;
 }
@@ -129,7 +125,7 @@ void Touching::Review(base::WallTime wall) {
   next_change_ = base::TimePoint::max();
   for (Entry& entry : entries_.all()) {
     SyncHistory(entry, now);
-    TouchNeed shown = NeedShown(entry);
+    TouchNeed shown = NeedBy(entry, entry.verdict.shown);
     // A kubelet that may not verify at all would never close the image, so there is nothing to keep open.
     if (shown == TouchNeed::kKeepOpen && !context_.kubelet_verifies) shown = TouchNeed::kNone;
     if (shown != TouchNeed::kNone && entry.touch_history->failures < plan::kTouchesWithoutEffect) {

@@ -28,15 +28,15 @@ std::string NoDiskSpace(const EntryFacts& facts) {
   std::string text = "the disk rule leaves " +
                      (usable == 0 ? std::string("nothing") : base::HumanBytes(usable)) +
                      " to images: " + DecidingLimit(facts.disk, facts.limits);
-  if (facts.disk_space_needed == 0) return text;
-  return "it needs at least " + base::HumanBytes(facts.disk_space_needed) + ", and " + text;
+  const std::uint64_t needed = ReservationOfDue(facts.entry.history.disk).min_space;
+  return needed == 0 ? text : "it needs at least " + base::HumanBytes(needed) + ", and " + text;
 }
 
 std::string WindowMessage(const EntryFacts& facts) {
   std::vector<std::string> windows;
-  for (const PullWindow& window : facts.desired->pull_windows) windows.push_back(TextOf(window));
+  for (const PullWindow& window : facts.entry.desired->pull_windows) windows.push_back(TextOf(window));
   std::string text = "waits for its pullWindow (" + base::Join(windows, "; ") + ")";
-  if (facts.window_opens) text += ", which opens at " + base::Rfc3339(*facts.window_opens);
+  if (facts.entry.window_opens) text += ", which opens at " + base::Rfc3339(*facts.entry.window_opens);
   return text;
 }
 
@@ -71,13 +71,13 @@ std::string MessageFor(Reason reason, const EntryFacts& facts) {
       return "not on the node yet";
     case Reason::kQueued:
       if (facts.looking_up) return "waits for its credentials";
-      return facts.waits_for_disk_space
+      return facts.entry.waits_for_disk_space
                  ? "waits for room on the disk: running pulls may need what is left of it"
                  : "waits for its turn";
     case Reason::kOutsidePullWindow:
       return WindowMessage(facts);
     case Reason::kPulling:
-      return facts.run ? Progress(facts.run->progress) : "the pull has started";
+      return facts.progress != nullptr ? Progress(*facts.progress) : "the pull has started";
     case Reason::kUnpacking:
       return "all bytes are here, the runtime unpacks them";
     case Reason::kDiskPressure:
@@ -85,7 +85,8 @@ std::string MessageFor(Reason reason, const EntryFacts& facts) {
     case Reason::kWrongPlatform:
     case Reason::kNotAnImage:
     case Reason::kNotUnpacked:
-      return ObstacleMessage(reason, facts.observed.local.value_or(Local{.platform = "another platform"}));
+      return ObstacleMessage(reason,
+                             facts.entry.observed.local.value_or(Local{.platform = "another platform"}));
     case Reason::kEvictedByKubelet:
       return "removed from the node again and again, most likely by kubelet's image garbage collection: "
              "give the image filesystem more room, or shorten the list";
@@ -104,25 +105,25 @@ std::string HoldMessage(Reason held) {
 // The failure that an operator can act on while the entry waits for its window; none: only the window holds
 // it. Evictions are no failed pulls, and do not count as such.
 std::optional<Reason> FailureBeforeWindow(const EntryFacts& facts) {
-  const History& past = facts.history;
-  const bool evicted = past.last_failure == Reason::kEvictedByKubelet && !facts.observed.local;
+  const History& past = facts.entry.history;
+  const bool evicted = past.last_failure == Reason::kEvictedByKubelet && !facts.entry.observed.local;
   return past.failures > 0 || evicted ? past.last_failure : std::nullopt;
 }
 
 bool OnlyAwaitsWindow(const EntryFacts& facts) {
-  return facts.action.reason == Reason::kOutsidePullWindow && !FailureBeforeWindow(facts);
+  return facts.entry.action.reason == Reason::kOutsidePullWindow && !FailureBeforeWindow(facts);
 }
 
 PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
-  const History& past = facts.history;
+  const History& past = facts.entry.history;
   PullStatus pull;
   pull.attempts = past.attempts;
   pull.started_at = past.started_at;
   pull.finished_at = past.finished_at;
   pull.last_error = past.last_error;
   pull.retry_requested_at = past.retry_requested_at;
-  if (facts.run) {
-    const ObservedProgress& progress = facts.run->progress;
+  if (facts.progress != nullptr) {
+    const ObservedProgress& progress = *facts.progress;
     pull.state = progress.unpacking ? PullState::kUnpacking : PullState::kPulling;
     pull.bytes_known = progress.seen;
     pull.bytes_done = progress.bytes_done;
@@ -131,28 +132,28 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
     pull.finished_at.reset();
     return pull;
   }
-  switch (facts.action.kind) {
+  switch (facts.entry.action.kind) {
     case ActionKind::kKeep:
-      pull.state = facts.action.reason == Reason::kWrongPlatform ? PullState::kFailed
-                   : past.pulled_id.empty()                      ? PullState::kNone
-                                                                 : PullState::kDone;
+      pull.state = facts.entry.action.reason == Reason::kWrongPlatform ? PullState::kFailed
+                   : past.pulled_id.empty()                            ? PullState::kNone
+                                                                       : PullState::kDone;
       break;
     case ActionKind::kPull:
       pull.state = PullState::kQueued;
-      pull.held = facts.hold_reason.has_value();
+      pull.held = facts.entry.hold_reason.has_value();
       break;
     case ActionKind::kWait:
-      if (facts.action.reason == Reason::kFactsUnknown) {
+      if (facts.entry.action.reason == Reason::kFactsUnknown) {
         pull.state = PullState::kNone;
-      } else if (facts.action.until == base::TimePoint::max()) {
+      } else if (facts.entry.action.until == base::TimePoint::max()) {
         pull.state = PullState::kFailed;
       } else {
         // A closed window is no failure: metrics and alerts must not count a retry.
-        pull.state = !OnlyAwaitsWindow(facts)                              ? PullState::kWaiting
-                     : IsUsable(facts.observed) && !past.pulled_id.empty() ? PullState::kDone
-                                                                           : PullState::kNone;
+        pull.state = !OnlyAwaitsWindow(facts)                                    ? PullState::kWaiting
+                     : IsUsable(facts.entry.observed) && !past.pulled_id.empty() ? PullState::kDone
+                                                                                 : PullState::kNone;
         pull.next_attempt_at =
-            wall + std::chrono::duration_cast<base::WallTime::duration>(facts.action.until - now);
+            wall + std::chrono::duration_cast<base::WallTime::duration>(facts.entry.action.until - now);
       }
       break;
   }
@@ -161,29 +162,30 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
 
 // Returns true if another try is not worth waiting for. `reason` is that of the state.
 bool IsNotWorthWaitingFor(const EntryFacts& facts, Reason reason) {
-  return facts.no_disk_space || facts.action.kind == ActionKind::kKeep ||
-         reason == Reason::kEvictedByKubelet || IsNotWorthWaitingFor(facts.history);
+  return facts.entry.no_disk_space || facts.entry.action.kind == ActionKind::kKeep ||
+         reason == Reason::kEvictedByKubelet || IsNotWorthWaitingFor(facts.entry.history);
 }
 
 // Reason and phase of an entry that is not on the node as it should be.
 void EvaluateAbsent(const EntryFacts& facts, ImageState& state) {
-  if (facts.run) {
-    state.reason = facts.run->progress.unpacking ? Reason::kUnpacking : Reason::kPulling;
+  if (facts.progress != nullptr) {
+    state.reason = facts.progress->unpacking ? Reason::kUnpacking : Reason::kPulling;
     state.phase = Phase::kProgressing;
-  } else if (facts.no_disk_space) {
+  } else if (facts.entry.no_disk_space) {
     state.reason = Reason::kDiskPressure;
     state.phase = Phase::kFailing;
-  } else if (facts.action.kind == ActionKind::kPull) {
+  } else if (facts.entry.action.kind == ActionKind::kPull) {
     // The entry's own failure comes first: the trouble of other images at its registry is not why it failed.
-    const bool has_failed = facts.history.failures > 0;
-    state.reason = has_failed ? *facts.history.last_failure : facts.hold_reason.value_or(Reason::kQueued);
-    state.phase = facts.hold_reason || has_failed ? Phase::kFailing : Phase::kProgressing;
+    const bool has_failed = facts.entry.history.failures > 0;
+    state.reason =
+        has_failed ? *facts.entry.history.last_failure : facts.entry.hold_reason.value_or(Reason::kQueued);
+    state.phase = facts.entry.hold_reason || has_failed ? Phase::kFailing : Phase::kProgressing;
   } else if (OnlyAwaitsWindow(facts)) {
-    state.reason = facts.action.reason;
+    state.reason = facts.entry.action.reason;
     state.phase = Phase::kProgressing;
   } else {
-    const bool outside = facts.action.reason == Reason::kOutsidePullWindow;
-    state.reason = outside ? *FailureBeforeWindow(facts) : facts.action.reason;
+    const bool outside = facts.entry.action.reason == Reason::kOutsidePullWindow;
+    state.reason = outside ? *FailureBeforeWindow(facts) : facts.entry.action.reason;
     state.phase = state.reason == Reason::kFactsUnknown ? Phase::kProgressing : Phase::kFailing;
   }
   // An entry that was ready once has settled in its history. If its image is gone and can come back, it is
@@ -191,15 +193,15 @@ void EvaluateAbsent(const EntryFacts& facts, ImageState& state) {
   if (state.phase == Phase::kFailing && !IsNotWorthWaitingFor(facts, state.reason)) state.settled = false;
   // The last error is only shown with the reason that it explains. An eviction has a fixed sentence with the
   // cure.
-  bool error_says_it = state.phase == Phase::kFailing && !facts.history.last_error.empty() &&
-                       facts.history.last_failure == state.reason &&
+  bool error_says_it = state.phase == Phase::kFailing && !facts.entry.history.last_error.empty() &&
+                       facts.entry.history.last_failure == state.reason &&
                        state.reason != Reason::kEvictedByKubelet;
-  state.message = error_says_it ? facts.history.last_error : MessageFor(state.reason, facts);
-  if (facts.action.kind == ActionKind::kPull && !facts.run && facts.hold_reason &&
-      facts.hold_reason != state.reason) {
-    state.message += "; " + HoldMessage(*facts.hold_reason);
+  state.message = error_says_it ? facts.entry.history.last_error : MessageFor(state.reason, facts);
+  if (facts.entry.action.kind == ActionKind::kPull && facts.progress == nullptr && facts.entry.hold_reason &&
+      facts.entry.hold_reason != state.reason) {
+    state.message += "; " + HoldMessage(*facts.entry.hold_reason);
   }
-  if (facts.action.reason == Reason::kOutsidePullWindow && state.reason != Reason::kOutsidePullWindow) {
+  if (facts.entry.action.reason == Reason::kOutsidePullWindow && state.reason != Reason::kOutsidePullWindow) {
     state.message += "; the next try " + WindowMessage(facts);
   }
 }
@@ -224,43 +226,44 @@ void EvaluateTouch(const TouchStatus& touch, ImageState& state) {
 // Judges a present, usable image by kubelet's verdict.
 void EvaluateVerdict(const EntryFacts& facts, ImageState& state) {
   // The runtime has the image, so a verdict of absence is older than the image, and says nothing.
-  if (!facts.verdicts || facts.verdicts->never.reason == kubelet::VerdictReason::kImageAbsent) {
+  const VerdictsPtr& verdicts = facts.entry.verdict.shown.worst;
+  if (!verdicts || verdicts->never.reason == kubelet::VerdictReason::kImageAbsent) {
     state.verdicts = nullptr;
     state.spellings = nullptr;
     state.reason = Reason::kFactsUnknown;
     state.message = "kubelet's verdict is not known yet";
     return;
   }
-  image::PullPolicy policy = facts.desired->ready_for;
+  image::PullPolicy policy = facts.entry.desired->ready_for;
   // For pods with Always, the registry decides the rest: EvaluateRegistry takes `ready` back unless it
   // agrees.
-  const bool registry_decides = policy == image::PullPolicy::kAlways && !facts.desired->also_for_never;
+  const bool registry_decides = policy == image::PullPolicy::kAlways && !facts.entry.desired->also_for_never;
   // The verdict for Never is the stricter one: such a pod may not fall back on a pull.
-  if (facts.desired->also_for_never) policy = image::PullPolicy::kNever;
+  if (facts.entry.desired->also_for_never) policy = image::PullPolicy::kNever;
   if (policy == image::PullPolicy::kAlways) policy = image::PullPolicy::kIfNotPresent;
   state.ready = registry_decides || IsReadyFor(state, policy, true);
   state.phase = state.ready ? Phase::kReady : Phase::kFailing;
-  const kubelet::Verdict& verdict = facts.verdicts->For(policy);
+  const kubelet::Verdict& verdict = verdicts->For(policy);
   state.reason = ReasonFor(verdict.reason);
   state.message = verdict.message;
   if (facts.learning && state.reason == Reason::kFactsUnknown) {
     state.phase = Phase::kProgressing;
     state.message = "the agent is still reading this node's kubelet settings";
   }
-  if (!state.ready) EvaluateTouch(facts.touch, state);
+  if (!state.ready) EvaluateTouch(facts.entry.touch_status, state);
 }
 
 // Applies the registry's objections to a present image that kubelet lets pods use.
 void EvaluateRegistry(const EntryFacts& facts, ImageState& state) {
   const RegistryView& registry_view = *state.registry;
-  bool for_always = facts.desired->ready_for == image::PullPolicy::kAlways;
-  if (!state.ready || (facts.refresh->ready && (!for_always || registry_view.agrees))) return;
+  bool for_always = facts.entry.desired->ready_for == image::PullPolicy::kAlways;
+  if (!state.ready || (facts.entry.refresh.ready && (!for_always || registry_view.agrees))) return;
   state.ready = false;
-  state.reason = facts.refresh->ready ? registry_view.always_reason : registry_view.reason;
-  state.message = facts.refresh->ready ? registry_view.always_message : registry_view.message;
+  state.reason = facts.entry.refresh.ready ? registry_view.always_reason : registry_view.reason;
+  state.message = facts.entry.refresh.ready ? registry_view.always_message : registry_view.message;
   // A first answer, or a running update, comes without any action of an operator.
   bool on_its_way = state.reason == Reason::kNotChecked || state.reason == Reason::kTagMissingUnconfirmed ||
-                    (facts.refresh->pull && facts.history.failures == 0);
+                    (facts.entry.refresh.pull && facts.entry.history.failures == 0);
   state.phase = on_its_way ? Phase::kProgressing : Phase::kFailing;
 }
 
@@ -277,13 +280,13 @@ void EvaluateUsable(const EntryFacts& facts, ImageState& state) {
   }
   if (state.registry) {
     EvaluateRegistry(facts, state);
-  } else if (state.ready && facts.desired->ready_for == image::PullPolicy::kAlways) {
+  } else if (state.ready && facts.entry.desired->ready_for == image::PullPolicy::kAlways) {
     state.ready = false;
     state.phase = Phase::kFailing;
     state.reason = Reason::kPolicyAlways;
     state.message = MessageFor(state.reason, facts);
   }
-  if (facts.action.reason == Reason::kOutsidePullWindow && !facts.run) {
+  if (facts.entry.action.reason == Reason::kOutsidePullWindow && facts.progress == nullptr) {
     state.message += "; an update " + WindowMessage(facts);
   }
 }
@@ -331,19 +334,20 @@ bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kube
 // Goes from the general to the particular: does the entry concern this node, is the image here, does kubelet
 // let pods use it, does the registry object. The first obstacle gives the reason that status shows.
 ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
-  ImageState state{.desired = facts.desired, .applies = facts.selection <= Selection::kLabelsUnknown};
-  state.settled = facts.history.settled && facts.touch->settled;
+  ImageState state{.desired = facts.entry.desired,
+                   .applies = facts.entry.selection <= Selection::kLabelsUnknown};
+  state.settled = facts.entry.history.settled && facts.entry.touch_status->settled;
   // An entry for other nodes counts as ready: nothing is to be done on this node, and it must not hold it
   // back.
   if (!state.applies) {
     state.ready = true;
     state.phase = Phase::kReady;
-    const bool other_platform = facts.selection == Selection::kOtherPlatform;
+    const bool other_platform = facts.entry.selection == Selection::kOtherPlatform;
     state.reason = other_platform ? Reason::kOtherPlatform : Reason::kNotSelected;
     state.message = MessageFor(state.reason, facts);
     return state;
   }
-  if (facts.selection == Selection::kLabelsUnknown) {
+  if (facts.entry.selection == Selection::kLabelsUnknown) {
     // Nobody knows whether pods of this node need it, so the node is not ready.
     state.reason = facts.labels_pending ? Reason::kFactsUnknown : Reason::kNodeLabelsUnknown;
     state.phase = facts.labels_pending ? Phase::kProgressing : Phase::kFailing;
@@ -353,30 +357,30 @@ ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::Wal
                         : kNoLabels;
     return state;
   }
-  if (facts.observed.local) {
-    state.present = facts.observed.local->runs_here;
-    SetLocal(*facts.observed.local, state);
+  if (facts.entry.observed.local) {
+    state.present = facts.entry.observed.local->runs_here;
+    SetLocal(*facts.entry.observed.local, state);
     state.pin_problem = facts.pin_problem;
     // Credentials are known for the agent's own pulls only. Another id means that kubelet or another client
     // has pulled it since.
-    if (state.image_id == facts.history.pulled_id) {
-      state.pulled_with = facts.history.pulled_with;
-      state.origin = facts.history.origin;
+    if (state.image_id == facts.entry.history.pulled_id) {
+      state.pulled_with = facts.entry.history.pulled_with;
+      state.origin = facts.entry.history.origin;
     }
   }
   state.pull = PullOf(facts, now, wall);
-  state.touch = facts.touch;
+  state.touch = facts.entry.touch_status;
   if (facts.has_kubelet) {
-    state.verdicts = facts.verdicts;
-    state.spellings = facts.spellings;
+    state.verdicts = facts.entry.verdict.shown.worst;
+    state.spellings = facts.entry.verdict.shown.each;
   }
-  if (facts.refresh != nullptr && facts.freshness != nullptr) {
-    const Local* local = facts.observed.local ? &*facts.observed.local : nullptr;
+  if (facts.asks_registry) {
+    const Local* local = facts.entry.observed.local ? &*facts.entry.observed.local : nullptr;
     state.registry = std::make_shared<const RegistryView>(
-        ViewOf(facts.desired, local, *facts.freshness, *facts.refresh, now, wall));
+        ViewOf(facts.entry.desired, local, facts.entry.freshness, facts.entry.refresh, now, wall));
   }
   // The registry's view is built first, for absent images as well, so that status shows its answers.
-  if (IsUsable(facts.observed)) {
+  if (IsUsable(facts.entry.observed)) {
     EvaluateUsable(facts, state);
   } else {
     EvaluateAbsent(facts, state);

@@ -15,40 +15,38 @@
 
 namespace prefetch::plan {
 
-// The pull that runs for an entry.
-struct RunningPull {
-  base::TimePoint started_at;
-  ObservedProgress progress;
+// What is known and decided about one entry from one turn of the loop to the next.
+struct EntryState {
+  base::Shared<DesiredImage> desired;  // the list's own
+  Selection selection = Selection::kApplies;
+  Observation observed;
+  History history;
+  DebouncedVerdict verdict{};                // of kubelet's, where there is one
+  base::Shared<TouchStatus> touch_status{};  // kNone where touching is off
+  base::Shared<Freshness> freshness{};       // the registry's answers, and
+  RefreshDecision refresh{};                 // their effect, where it is asked
+  Action action;
+  // While its pull windows are closed and nothing asks for it.
+  std::optional<base::WallTime> window_opens{};
+  bool no_disk_space = false;         // the disk rule holds it back
+  bool waits_for_disk_space = false;  // it could start, but for the room that running pulls may still need
+  // Why nothing starts for it although it is due: the hold of its registry or of the disk
+  // (StartDecision::hold_reason). None: its turn. Schedule enforces the hold.
+  std::optional<Reason> hold_reason{};
 };
 
-// All that is known about one entry. References outlive the call.
+// All that decides the state of one entry. References and pointers outlive the call.
 struct EntryFacts {
-  const base::Shared<DesiredImage>& desired;
-  Selection selection = Selection::kApplies;
-  bool labels_pending = false;  // of the Node; with kLabelsUnknown
-  const Observation& observed;
-  const History& history;
-  Action action;
-  std::optional<base::WallTime> window_opens{};  // its pull windows are closed until then
-  std::optional<RunningPull> run;
-  // kubelet's verdicts; null: not known yet. Without a kubelet, presence is the verdict.
-  bool has_kubelet = false;
-  bool learning = false;  // KubeletStatus::learning
-  VerdictsPtr verdicts;
-  SpellingsPtr spellings{};             // as DebouncedVerdict::shown_spellings
-  bool no_disk_space = false;           // the disk rule holds it back
-  bool waits_for_disk_space = false;    // it could start, but for the room that running pulls may still need
-  std::uint64_t disk_space_needed = 0;  // at least; 0: not known
+  const EntryState& entry;
+  bool labels_pending = false;                 // of the Node; with kLabelsUnknown
+  const ObservedProgress* progress = nullptr;  // of the pull that runs; null: none does
+  bool has_kubelet = false;                    // else presence is the verdict
+  bool learning = false;                       // KubeletStatus::learning
   DiskSpace disk{};
-  Limits limits{};  // of the disk rule
-  // The registry's answers; null: it is not asked.
-  const RefreshDecision* refresh = nullptr;
-  const Freshness* freshness = nullptr;
-  // Why nothing starts for it although it is due (its registry is held, the disk is full); none: its turn.
-  std::optional<Reason> hold_reason;
-  bool looking_up = false;          // its credentials are looked up; nothing else holds it back
-  std::string pin_problem{};        // Pinning::ProblemOf
-  base::Shared<TouchStatus> touch;  // kNone where touching is off
+  Limits limits{};             // of the disk rule
+  bool asks_registry = false;  // `entry.refresh` counts
+  bool looking_up = false;     // its credentials are looked up; nothing else holds it back
+  std::string pin_problem{};   // Pinning::ProblemOf
 };
 
 // Returns the message of an obstacle (ObstacleOf) of this image.

@@ -36,8 +36,10 @@ bool IsSpelled(const DesiredImage& desired, const std::string& written);
 
 // An entry's verdicts: the worst for each policy, and the verdicts behind it.
 struct EntryVerdicts {
-  VerdictsPtr worst;
-  SpellingsPtr each;
+  VerdictsPtr worst;    // null: not known yet
+  SpellingsPtr each{};  // null: the entry has one pod
+
+  friend bool operator==(const EntryVerdicts&, const EntryVerdicts&) = default;
 };
 // `each` must not be empty. Returns `before` unchanged if nothing differs, so that Snapshots share the old
 // objects.

@@ -21,24 +21,20 @@ bool SameResults(const Verdicts& a, const Verdicts& b) {
 }
 
 // Drops the verdicts of pods that are no longer in `pods`.
-void Narrow(const std::vector<PodProfile>& pods, VerdictsPtr& verdicts, SpellingsPtr& spellings) {
-  if (!spellings) return;
+void Narrow(const std::vector<PodProfile>& pods, EntryVerdicts& verdicts) {
+  if (!verdicts.each) return;
   std::vector<SpellingVerdicts> left;
   for (const PodProfile& pod : pods) {
-    auto known = std::find_if(spellings->begin(), spellings->end(), [&](const SpellingVerdicts& one) {
+    auto known = std::find_if(verdicts.each->begin(), verdicts.each->end(), [&](const SpellingVerdicts& one) {
       return one.image == pod.reference.written() && one.ready_as == pod.ready_as;
     });
-    if (known != spellings->end()) left.push_back(*known);
+    if (known != verdicts.each->end()) left.push_back(*known);
   }
-  if (left.empty()) return;
-  EntryVerdicts all = WorstOf(std::move(left));
-  verdicts = std::move(all.worst);
-  spellings = std::move(all.each);
+  if (!left.empty()) verdicts = WorstOf(std::move(left));
 }
 
 DebouncedVerdict Shown(DebouncedVerdict verdict) {
   verdict.shown = verdict.newest;
-  verdict.shown_spellings = verdict.newest_spellings;
   verdict.differs_since.reset();
   return verdict;
 }
@@ -48,15 +44,14 @@ DebouncedVerdict Shown(DebouncedVerdict verdict) {
 DebouncedVerdict AfterReading(DebouncedVerdict past, const VerdictReadout& seen, base::TimePoint now) {
   bool another_image = past.image_id != seen.image_id;
   past.newest = seen.verdicts;
-  past.newest_spellings = seen.spellings;
   past.image_id = seen.image_id;
   past.pull_under_way = seen.pull_under_way;
   if (seen.files_changed) past.changed_at = now;
   // Only changes of kubelet's files are debounced. A verdict about another image, or after a change of
   // settings, is shown at once, and so is one that replaces an unknown verdict.
-  bool holds = past.shown && !another_image && IsFirm(*past.shown) &&
+  bool holds = past.shown.worst && !another_image && IsFirm(*past.shown.worst) &&
                (seen.files_changed || seen.pull_under_way || past.differs_since.has_value());
-  if (!holds || SameResults(*past.shown, *past.newest)) return Shown(std::move(past));
+  if (!holds || SameResults(*past.shown.worst, *past.newest.worst)) return Shown(std::move(past));
   // The first difference counts, so that files that change all the time delay a verdict by kVerdictDebounce
   // at most.
   if (!past.differs_since) past.differs_since = now;
@@ -73,8 +68,8 @@ DebouncedVerdict AfterNewList(DebouncedVerdict past, const DesiredImage& was, co
   });
   // For a new pod nothing was read yet. Showing the others' verdicts would call the entry ready too early.
   if (!all_known) return {};
-  Narrow(pods, past.shown, past.shown_spellings);
-  Narrow(pods, past.newest, past.newest_spellings);
+  Narrow(pods, past.shown);
+  Narrow(pods, past.newest);
   return past;
 }
 

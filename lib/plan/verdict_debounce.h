@@ -21,8 +21,7 @@ constexpr std::chrono::milliseconds kFilesStableAfter{500};
 
 // One reading of kubelet's files for one image.
 struct VerdictReadout {
-  VerdictsPtr verdicts;      // never null; of several pods the worst
-  SpellingsPtr spellings{};  // what those were; null: the entry has one pod
+  EntryVerdicts verdicts;  // known
   std::string image_id;
   bool pull_under_way = false;  // kubelet has an intent for it
   bool files_changed = false;   // since the reading before
@@ -30,10 +29,8 @@ struct VerdictReadout {
 
 // The shown verdict of one image, and the last one read. A value.
 struct DebouncedVerdict {
-  VerdictsPtr shown;  // null: nothing is known yet
-  VerdictsPtr newest;
-  SpellingsPtr shown_spellings, newest_spellings;  // as VerdictReadout::spellings
-  std::string image_id;                            // that `shown` is about
+  EntryVerdicts shown, newest;
+  std::string image_id;  // that `shown` is about
   bool pull_under_way = false;
   base::TimePoint changed_at;                    // when the files changed last
   std::optional<base::TimePoint> differs_since;  // `newest` says otherwise than `shown` since then

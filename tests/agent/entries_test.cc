@@ -102,13 +102,13 @@ TEST_F(EntriesTest, TheVerdictOfOtherPodsIsForgotten) {
   entries.Replace(std::make_shared<const plan::ImageList>(list));
   for (Entry& entry : entries.all()) {
     entry.verdict.image_id = "id";
-    entry.verdict.shown = std::make_shared<const kubelet::Verdicts>();
+    entry.verdict.shown.worst = std::make_shared<const kubelet::Verdicts>();
   }
   list.images[0].ready_as = image::PodCredentialRefs{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
   list.images[1].priority++;
   entries.Replace(std::make_shared<const plan::ImageList>(list));
-  EXPECT_FALSE(entries.all()[0].verdict.shown);
-  EXPECT_TRUE(entries.all()[1].verdict.shown);
+  EXPECT_FALSE(entries.all()[0].verdict.shown.worst);
+  EXPECT_TRUE(entries.all()[1].verdict.shown.worst);
 }
 
 TEST_F(EntriesTest, WhatAListAsksOtherwiseIsMarked) {

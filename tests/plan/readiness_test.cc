@@ -30,10 +30,9 @@ struct EntryRig {
   DesiredImage desired = Want("r.io/a:v1");
   Observation seen{.known = true};
   History past;
-  std::optional<plan::RunningPull> run;
+  std::optional<ObservedProgress> progress;  // of a pull that runs
   bool no_disk_space = false;
   bool waits_for_disk_space = false;
-  std::uint64_t disk_space_needed = 0;
   DiskSpace disk;
   Limits limits;
   std::optional<Reason> held;
@@ -45,25 +44,25 @@ struct EntryRig {
   std::optional<base::WallTime> window_opens;  // set: its windows are closed
 
   ImageState Judged() const {
-    return EvaluateImage(
-        {.desired = desired,
-         .selection = selection,
-         .labels_pending = labels_pending,
-         .observed = seen,
-         .history = past,
-         .action = window_opens ? AwaitWindow({.kind = ActionKind::kPull}, kNow) : Decide(seen, past, kNow),
-         .window_opens = window_opens,
-         .run = run,
-         .has_kubelet = has_kubelet,
-         .verdicts = verdicts,
-         .no_disk_space = no_disk_space,
-         .waits_for_disk_space = waits_for_disk_space,
-         .disk_space_needed = disk_space_needed,
-         .disk = disk,
-         .limits = limits,
-         .hold_reason = held,
-         .touch = touch},
-        kNow, kWall);
+    const EntryState entry{
+        .desired = desired,
+        .selection = selection,
+        .observed = seen,
+        .history = past,
+        .verdict = {.shown = {verdicts}, .newest = {}, .image_id = ""},
+        .touch_status = touch,
+        .action = window_opens ? AwaitWindow({.kind = ActionKind::kPull}, kNow) : Decide(seen, past, kNow),
+        .window_opens = window_opens,
+        .no_disk_space = no_disk_space,
+        .waits_for_disk_space = waits_for_disk_space,
+        .hold_reason = held};
+    return EvaluateImage({.entry = entry,
+                          .labels_pending = labels_pending,
+                          .progress = progress ? &*progress : nullptr,
+                          .has_kubelet = has_kubelet,
+                          .disk = disk,
+                          .limits = limits},
+                         kNow, kWall);
   }
 };
 
@@ -210,20 +209,18 @@ TEST_F(ImageEvaluation, AnAbsentImageIsAbsentWhateverKubeletSays) {
 }
 
 TEST_F(ImageEvaluation, RunningShowsBytes) {
-  rig.run = plan::RunningPull{
-      .started_at = kNow,
-      .progress = {
-          .bytes_done = 412'000'000, .bytes_total = 680'000'000, .seen = true, .bytes_per_second = 38e6}};
+  rig.progress = {
+      .bytes_done = 412'000'000, .bytes_total = 680'000'000, .seen = true, .bytes_per_second = 38e6};
   ImageState state = rig.Judged();
   EXPECT_EQ(Short(state), (Said{false, Phase::kProgressing, Reason::kPulling, PullState::kPulling}));
   EXPECT_EQ(state.message, "412 MB of 680 MB, 38 MB/s");
-  rig.run->progress.unpacking = true;
+  rig.progress->unpacking = true;
   EXPECT_EQ(Short(rig.Judged()),
             (Said{false, Phase::kProgressing, Reason::kUnpacking, PullState::kUnpacking}));
 }
 
 TEST_F(ImageEvaluation, HonestAbsenceOfBytes) {
-  rig.run = plan::RunningPull{.started_at = kNow};
+  rig.progress = ObservedProgress();
   EXPECT_FALSE(rig.Judged().pull.bytes_known);
 }
 
@@ -284,11 +281,12 @@ TEST_F(ImageEvaluation, NoRoom) {
   rig.no_disk_space = true;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kDiskPressure, PullState::kQueued}));
   constexpr std::uint64_t kGB = 1'000'000'000;
+  rig.past.disk = {.compressed = kGB, .kept_bytes = kGB};  // it needs nothing that is known
   rig.disk = {.known = true, .capacity_bytes = 100 * kGB, .available_bytes = 19 * kGB};
   EXPECT_EQ(rig.Judged().message,
             "the disk rule leaves nothing to images: 19.0 GB of the image filesystem's 100 GB are free, and "
             "diskHighPercent (80 %) keeps 20.0 GB free");
-  rig.disk_space_needed = 12 * kGB;
+  rig.past.disk.proven_need = 13 * kGB;
   rig.disk.available_bytes = 40 * kGB;
   rig.limits = WithThreshold({}, 70);
   EXPECT_EQ(
@@ -562,15 +560,14 @@ ImageState Judged(const DesiredImage& desired, const RegistryStory& story, base:
   base::TimePoint now = RegistryStory::At(at);
   Observation seen{.known = true, .local = story.here};
   RefreshDecision refresh = DecideRefresh(desired, story.here, story.past, now);
-  std::optional<RunningPull> run;
-  if (pulling) run = RunningPull{.started_at = now, .progress = {}};
-  return EvaluateImage({.desired = desired,
-                        .observed = seen,
-                        .history = {},
-                        .action = Decide(seen, {}, refresh, now),
-                        .run = run,
-                        .refresh = &refresh,
-                        .freshness = &story.past},
+  const EntryState entry{.desired = desired,
+                         .observed = seen,
+                         .history = {},
+                         .freshness = story.past,
+                         .refresh = refresh,
+                         .action = Decide(seen, {}, refresh, now)};
+  const ObservedProgress progress;
+  return EvaluateImage({.entry = entry, .progress = pulling ? &progress : nullptr, .asks_registry = true},
                        now, base::WallTime(std::chrono::seconds(1785578400)));
 }
 
@@ -658,8 +655,8 @@ TEST(GateForAlways, SaysWhereNobodyIsAsked) {
   Observation seen{.known = true, .local = Local{.id = "i", .digest = "a"}};
   DesiredImage desired = JudgeRegistryWant();
   desired.refresh = Refresh::kIfNotPresent;
-  Snapshot snapshot = Of(EvaluateImage(
-      {.desired = desired, .observed = seen, .history = {}, .action = Decide(seen, {}, {})}, {}, {}));
+  const EntryState entry{.desired = desired, .observed = seen, .history = {}, .action = Decide(seen, {}, {})};
+  Snapshot snapshot = Of(EvaluateImage({.entry = entry}, {}, {}));
   ReadyAnswer answer =
       EvaluateReady(snapshot, {.policy = image::PullPolicy::kAlways, .hash = "", .source = ""});
   EXPECT_FALSE(answer.ready);

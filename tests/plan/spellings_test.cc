@@ -100,8 +100,7 @@ DesiredImage Want(const std::vector<std::string>& spellings) {
 }
 
 DebouncedVerdict Held(const std::vector<SpellingVerdicts>& each) {
-  EntryVerdicts all = WorstOf(each);
-  return AfterReading({}, {.verdicts = all.worst, .spellings = all.each, .image_id = "id"}, {});
+  return AfterReading({}, {.verdicts = WorstOf(each), .image_id = "id"}, {});
 }
 
 TEST(IsSpelled, AsAnyPodOfTheEntryWritesIt) {
@@ -114,17 +113,17 @@ TEST(IsSpelled, AsAnyPodOfTheEntryWritesIt) {
 TEST(AfterNewList, WhatStaysIsKnownAndWhatIsNewIsNot) {
   const DesiredImage both = Want({"nginx", "docker.io/library/nginx"});
   const DebouncedVerdict held = Held({{"nginx", Open()}, {"docker.io/library/nginx", Closed()}});
-  ASSERT_EQ(held.shown->never.result, VerdictResult::kRefused);
+  ASSERT_EQ(held.shown.worst->never.result, VerdictResult::kRefused);
 
   EXPECT_EQ(AfterNewList(held, both, both).shown, held.shown);
   DebouncedVerdict one = AfterNewList(held, both, Want({"nginx"}));
-  ASSERT_TRUE(one.shown);
-  EXPECT_EQ(one.shown->never.result, VerdictResult::kStarts);
-  EXPECT_EQ(one.newest->never.result, VerdictResult::kStarts);
-  EXPECT_FALSE(one.shown_spellings);
+  ASSERT_TRUE(one.shown.worst);
+  EXPECT_EQ(one.shown.worst->never.result, VerdictResult::kStarts);
+  EXPECT_EQ(one.newest.worst->never.result, VerdictResult::kStarts);
+  EXPECT_FALSE(one.shown.each);
   EXPECT_EQ(one.image_id, "id");
   // Otherwise it would be ready by what is known of the one alone.
-  EXPECT_FALSE(AfterNewList(one, Want({"nginx"}), both).shown);
+  EXPECT_FALSE(AfterNewList(one, Want({"nginx"}), both).shown.worst);
 }
 
 TEST(AfterNewList, AnotherPodIsNotKnown) {
@@ -132,18 +131,18 @@ TEST(AfterNewList, AnotherPodIsNotKnown) {
   with.ready_as = kWithPull;
   both.other_pods = {{both.reference, kWithPull}};
   const DebouncedVerdict held = Held({{"a", Closed()}, {"a", Open(), kWithPull}});
-  ASSERT_EQ(held.shown->never.result, VerdictResult::kRefused);
-  EXPECT_EQ(AfterNewList(held, both, with).shown->never.result, VerdictResult::kStarts);
-  EXPECT_EQ(AfterNewList(held, both, any).shown->never.result, VerdictResult::kRefused);
-  EXPECT_FALSE(AfterNewList(AfterNewList(held, both, with), with, any).shown);
+  ASSERT_EQ(held.shown.worst->never.result, VerdictResult::kRefused);
+  EXPECT_EQ(AfterNewList(held, both, with).shown.worst->never.result, VerdictResult::kStarts);
+  EXPECT_EQ(AfterNewList(held, both, any).shown.worst->never.result, VerdictResult::kRefused);
+  EXPECT_FALSE(AfterNewList(AfterNewList(held, both, with), with, any).shown.worst);
   EXPECT_EQ(SpellingsOf(both).size(), 1U);
   EXPECT_FALSE(HaveSamePods(any, with));
   EXPECT_TRUE(HaveSamePods(both, both));
 }
 
 TEST(AfterNewList, WhatIsAbsentIsAbsentUnderEachSpelling) {
-  DebouncedVerdict absent = AfterReading({}, {.verdicts = Closed(VerdictReason::kImageAbsent)}, {});
-  EXPECT_TRUE(AfterNewList(absent, Want({"a"}), Want({"a", "a:latest"})).shown);
+  DebouncedVerdict absent = AfterReading({}, {.verdicts = {Closed(VerdictReason::kImageAbsent)}}, {});
+  EXPECT_TRUE(AfterNewList(absent, Want({"a"}), Want({"a", "a:latest"})).shown.worst);
 }
 
 }  // namespace
