@@ -65,7 +65,8 @@ Agent::Agent(Options options, Parts parts)
       checks_({.resolver = parts_.registry,
                .node = options_.platform,
                .once = options_.once,
-               .hold_pulls = [this](const RegistryHold& hold) { pulls_->Hold(hold); }},
+               .hold_pulls = [this](const std::string& registry,
+                                    base::Duration wait) { pulls_->Hold(registry, wait); }},
               parts_.clock, loop_, entries_, lookups_, refusals_, metrics_),
       pinning_(cri::PinOwner(options_.instance), options_.unpin, parts_.content, loop_, entries_, runtime_),
       // Five kinds of blocking polls: of the runtime, of kubelet, of the progress of pulls, of leases and of

@@ -87,11 +87,11 @@ void Pulls::RuntimeReconnected() {
 }
 
 // A check has met the registry's limit. Pulls would meet it, too.
-void Pulls::Hold(const RegistryHold& hold) {
+void Pulls::Hold(const std::string& registry, base::Duration wait) {
   loop_.Check();
-  plan::RegistryHealth& health = registries_[hold.registry];
-  health = plan::AfterRegistryFailure(health, true, hold.wait, loop_.now(), loop_.Random());
-  registry_failures_[hold.registry] = plan::Reason::kRateLimited;
+  plan::RegistryHealth& health = registries_[registry];
+  health = plan::AfterRegistryFailure(health, true, wait, loop_.now(), loop_.Random());
+  registry_failures_[registry] = plan::Reason::kRateLimited;
 }
 
 namespace {

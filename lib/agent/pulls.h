@@ -76,7 +76,8 @@ class Pulls {
   void RuntimeReconnected();
   // Applies the room on the image filesystem from the poll with this sequence number.
   void ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll);
-  void Hold(const RegistryHold& hold);
+  // A check has met the registry's limit: as RegistryCheckOptions::hold_pulls.
+  void Hold(const std::string& registry, base::Duration wait);
 
   // Both are called once a turn, in this order. EvaluateRuns replaces or ends running pulls by their
   // progress. CheckDiskBudget ends those for which there is no disk space.

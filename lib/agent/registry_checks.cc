@@ -151,13 +151,17 @@ void RegistryChecks::StartCheck(Entry& entry, const image::RuntimeInfo& runtime)
   loop_.Submit(*workers_, "RegistryCheckDone", std::move(ask),
                [this, name = entry.name(),
                 registry = entry.desired->reference.domain()](const RegistryAnswer& answer) {
-                 if (auto hold = Apply(name, registry, answer)) options_.hold_pulls(*hold);
+                 Apply(name, registry, answer);
+                 // Only a limit holds pulls, too. A registry that is silent to the agent may well answer the
+                 // runtime, which may use another proxy.
+                 if (answer.kind == RegistryAnswerKind::kRateLimited && !pulling::IsLocalFailure(answer))
+                   options_.hold_pulls(registry, answer.retry_after.value_or(std::chrono::milliseconds(0)));
                });
 }
 
-// `name`: the entry's, normalised. Returns a hold for pulls if the registry limits requests.
-std::optional<RegistryHold> RegistryChecks::Apply(const std::string& name, const std::string& registry,
-                                                  const RegistryAnswer& answer) {
+// `name`: the entry's, normalised.
+void RegistryChecks::Apply(const std::string& name, const std::string& registry,
+                           const RegistryAnswer& answer) {
   loop_.Changed();
   Entry* entry = entries_.Find(name);
   // The entry may have been dropped by a list and brought back by the next one. The new one does not wait for
@@ -167,10 +171,10 @@ std::optional<RegistryHold> RegistryChecks::Apply(const std::string& name, const
   if (pulling::IsLocalFailure(answer)) {
     paces_[registry].running--;
     if (waited_for) CheckAt(*entry, loop_.now() + kRepeatAfterNoAnswer);
-    return std::nullopt;
+    return;
   }
-  std::optional<RegistryHold> hold = ApplyPace(registry, answer);
-  if (!waited_for || !AppliesTo(*entry)) return hold;  // the entry is gone, or a new list has brought it back
+  ApplyPace(registry, answer);
+  if (!waited_for || !AppliesTo(*entry)) return;  // the entry is gone, or a new list has brought it back
   const base::Shared<plan::Freshness> before = entry->freshness;
   plan::Local nothing;
   const plan::Local& local = entry->observed.local ? *entry->observed.local : nothing;
@@ -184,7 +188,6 @@ std::optional<RegistryHold> RegistryChecks::Apply(const std::string& name, const
     entry->history = plan::AfterUpdateObsolete(std::move(entry->history), loop_.now());
   }
   LogAnswer(*entry, answer, before);
-  return hold;
 }
 
 // Logs changes only, not each answer.
@@ -212,9 +215,7 @@ void RegistryChecks::LogAnswer(const Entry& entry, const RegistryAnswer& answer,
   }
 }
 
-// Returns a hold for pulls if the registry limits requests.
-std::optional<RegistryHold> RegistryChecks::ApplyPace(const std::string& registry,
-                                                      const RegistryAnswer& answer) {
+void RegistryChecks::ApplyPace(const std::string& registry, const RegistryAnswer& answer) {
   plan::RegistryPace& pace = paces_[registry];
   // Taken before AfterCheck, which clears it with the first answer.
   std::optional<base::TimePoint> away_since = pace.away_since;
@@ -225,12 +226,9 @@ std::optional<RegistryHold> RegistryChecks::ApplyPace(const std::string& registr
                                               {"answer", image::RegistryAnswerName(answer.kind)},
                                               {"message", answer.message}});
     }
-    // Only a limit holds pulls, too. A registry that is silent to the agent may well answer the runtime,
-    // which may use another proxy.
-    if (answer.kind != RegistryAnswerKind::kRateLimited) return std::nullopt;
-    return RegistryHold{registry, answer.retry_after.value_or(std::chrono::milliseconds(0))};
+    return;
   }
-  if (!away_since) return std::nullopt;
+  if (!away_since) return;
   base::Info("registry answers again", {{"registry", registry}, {"after", loop_.now() - *away_since}});
   // Only checks that readiness needs are repeated at once. The others keep their times: a registry that
   // comes back must not meet everything that was missed.
@@ -239,7 +237,6 @@ std::optional<RegistryHold> RegistryChecks::ApplyPace(const std::string& registr
     if (waits && AppliesTo(entry) && entry.desired->reference.domain() == registry)
       CheckAt(entry, loop_.now());
   }
-  return std::nullopt;
 }
 
 void RegistryChecks::OnPullThrottled(const std::string& registry, base::TimePoint until) {

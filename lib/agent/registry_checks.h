@@ -23,17 +23,13 @@
 
 namespace prefetch::agent {
 
-// A registry has limited this node's requests; pulls must wait as well (registry rule R27).
-struct RegistryHold {
-  std::string registry;
-  base::Duration wait{};  // as the registry stated it; zero if it did not
-};
-
 struct RegistryCheckOptions {
   pulling::RegistryResolver resolver;  // empty: no registry is asked
   image::Platform node;
   bool once = false;  // --once: all is asked at the start, and each pull taken that can be had
-  std::function<void(const RegistryHold& hold)> hold_pulls;
+  // A registry has limited this node's requests: pulls must wait as well (registry rule R27). `wait`: as the
+  // registry stated it; zero if it did not.
+  std::function<void(const std::string& registry, base::Duration wait)> hold_pulls;
 };
 
 // No lock: the loop's thread alone uses it, which Loop::Check checks. Arguments of the constructor outlive
@@ -87,12 +83,11 @@ class RegistryChecks {
   plan::AnswerTime AnswerTimeNow() const;
   bool AwaitsProbe(const std::string& registry) const;
   void StartCheck(Entry& entry, const image::RuntimeInfo& runtime);
-  std::optional<RegistryHold> Apply(const std::string& name, const std::string& registry,
-                                    const image::RegistryAnswer& answer);
+  void Apply(const std::string& name, const std::string& registry, const image::RegistryAnswer& answer);
   // `before`: the entry's, before the answer.
   void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer,
                  const plan::Freshness& before) const;
-  std::optional<RegistryHold> ApplyPace(const std::string& registry, const image::RegistryAnswer& answer);
+  void ApplyPace(const std::string& registry, const image::RegistryAnswer& answer);
 
   const RegistryCheckOptions options_;
   const base::Clock& clock_;
