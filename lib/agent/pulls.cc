@@ -746,9 +746,9 @@ std::optional<plan::PullFailure> FailureOf(const ActivePull& run, const pulling:
 // up or it had stalled.
 PullEnd EndOf(const ActivePull& run, const pulling::PullOutcome& outcome, base::TimePoint now) {
   PullEnd end{.result = PullResult::kCancelled, .took = now - run.started_at};
-  if (outcome.success && outcome.success->unpacked) {
+  if (outcome.success && outcome.success->local.unpacked) {
     end.result = PullResult::kSucceeded;
-    end.image_bytes = outcome.local ? outcome.local->size_bytes : 0;
+    end.image_bytes = outcome.success->local.size_bytes;
     return end;
   }
   // The runtime said that the pull went well. That nobody could look at the image afterwards makes it no
@@ -794,7 +794,7 @@ void Pulls::Ended(const RunId& id, PullDone done) {
       SetDisk(done.disk);
       ignore_disk_of_polls_through_ = runtime_.polls();
     }
-    Succeeded(*entry, *run, std::move(outcome));
+    Succeeded(*entry, *run, *outcome.success);
     return;
   }
   // A pull that ended before the runtime showed it has changed nothing of what its lease keeps.
@@ -825,14 +825,13 @@ void Pulls::Ended(const RunId& id, PullDone done) {
   }
 }
 
-void Pulls::Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome outcome) {
+void Pulls::Succeeded(Entry& entry, const ActivePull& run, const plan::PullSuccess& success) {
   // The factor of disk usage is updated before AfterSuccess, which clears what the history knows about room.
-  const plan::PullSuccess& success = *outcome.success;
   entry.history.disk = plan::AfterSize(entry.history.disk, run.progress.bytes_total);
   disk_usage_ = plan::AfterEndedWell(disk_usage_, entry.history.disk);
   entry.history = plan::AfterSuccess(std::move(entry.history), success, loop_.now());
   entry.observed.known = true;
-  entry.observed.local = std::move(outcome.local);
+  entry.observed.local = success.local;
   // A poll that began before the pull ended may report the image as absent. Believed, it would start the pull
   // again.
   entry.ignore_polls_through = runtime_.polls();
@@ -850,10 +849,10 @@ void Pulls::Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome 
     other.stop.request_stop();
   }
   base::LogFields fields = {{"image", entry.desired->reference.written()},
-                            {"imageRef", success.id},
-                            {"pulledWith", base::EnumName(success.with)},
+                            {"imageRef", success.local.id},
+                            {"pulledWith", base::EnumName(success.origin.with)},
                             {"took", loop_.now() - run.started_at}};
-  if (success.unpacked) {
+  if (success.local.unpacked) {
     base::Info("image pulled", fields);
     checks_.Pulled(entry, run.before);
   } else {

@@ -122,7 +122,7 @@ class Pulls {
   void ApplyDisk(const plan::DiskSpace& disk, const std::string& path);
   // How pulls end.
   void Ended(const RunId& id, PullDone done);
-  void Succeeded(Entry& entry, const ActivePull& run, pulling::PullOutcome outcome);
+  void Succeeded(Entry& entry, const ActivePull& run, const plan::PullSuccess& success);
   void Failed(Entry& entry, const ActivePull& run, const plan::PullFailure& failure);
   bool MayHaveCrashedRuntime(const Entry& entry, const ActivePull& run);
   void RecordRegistrySuccess(const std::string& registry);

@@ -145,17 +145,16 @@ History AfterRuntimeOutage(History past, const PullFailure& failure, const Inter
 
 History AfterSuccess(History past, const PullSuccess& success, base::TimePoint now) {
   // An image that was not unpacked is no full success: its failures go on counting.
-  if (success.unpacked) ForgetFailures(past, now);
+  if (success.local.unpacked) ForgetFailures(past, now);
   past.disk = AfterDiskSpaceFound(past.disk);
   past.retry_requested_at.reset();
   past.suspicious_outages = 0;
   past.bytes_at_last_outage = 0;
   past.second_chance_used = false;
-  past.pulled_id = success.id;
+  past.pulled_id = success.local.id;
   past.pulled_at = now;
-  past.pulled_with = success.with;
   past.origin = success.origin;
-  past.settled = past.settled || success.unpacked;
+  past.settled = past.settled || success.local.unpacked;
   return past;
 }
 

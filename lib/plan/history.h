@@ -11,6 +11,7 @@
 #include "base/token_bucket.h"
 #include "image/pull_error.h"
 #include "plan/disk_budget.h"
+#include "plan/observation.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::plan {
@@ -39,7 +40,6 @@ struct History {
   // The newest success.
   std::string pulled_id;  // the image id it brought; empty: none
   base::TimePoint pulled_at;
-  PulledWith pulled_with = PulledWith::kUnknown;
   PullOrigin origin;
 
   DiskHistory disk;  // its size, and its known need for room
@@ -91,10 +91,8 @@ History AfterRuntimeOutage(History past, const PullFailure& failure, const Inter
 bool IsCrashSuspect(const History& past);
 
 struct PullSuccess {
-  std::string id;
-  PulledWith with = PulledWith::kUnknown;
-  PullOrigin origin;
-  bool unpacked = true;
+  Local local;  // the image on the node now
+  PullOrigin origin{};
 };
 History AfterSuccess(History past, const PullSuccess& success, base::TimePoint now);
 

@@ -363,10 +363,7 @@ ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::Wal
     state.pin_problem = facts.pin_problem;
     // Credentials are known for the agent's own pulls only. Another id means that kubelet or another client
     // has pulled it since.
-    if (state.image_id == facts.entry.history.pulled_id) {
-      state.pulled_with = facts.entry.history.pulled_with;
-      state.origin = facts.entry.history.origin;
-    }
+    if (state.image_id == facts.entry.history.pulled_id) state.origin = facts.entry.history.origin;
   }
   state.pull = PullOf(facts, now, wall);
   state.touch = facts.entry.touch_status;

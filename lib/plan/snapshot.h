@@ -47,7 +47,8 @@ enum class PulledWith { kUnknown, kAnonymous, kProvider, kDockerConfig, kPullSec
 // is.
 struct PullOrigin {
   std::optional<base::WallTime> pulled_at;  // when that pull ended
-  std::string credential;                   // the name of the provider or file that worked: "acme-login"
+  PulledWith with = PulledWith::kUnknown;
+  std::string credential;         // the name of the provider or file that worked: "acme-login"
   bool exposed = false;           // pulled with a credential that is not the node's own, usable by every pod
   bool fetched_by_agent = false;  // the agent itself downloaded all of it, before PullImage (--fetch=auto)
 
@@ -108,7 +109,6 @@ struct ImageState {
   Phase phase = Phase::kProgressing;
   Reason reason = Reason::kFactsUnknown;
   std::string message;  // one sentence for a person
-  PulledWith pulled_with = PulledWith::kUnknown;
   PullOrigin origin;
   PullStatus pull;
   // Nothing is worth waiting for: History::settled, and its touch, too. False again while a vanished image

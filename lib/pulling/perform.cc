@@ -204,19 +204,17 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& pa
     return Failed(plan::Reason::kRuntimeError,
                   "the runtime said that the pull succeeded, but does not list the image under this name");
   }
-  PullOutcome outcome;
-  outcome.local = ToLocal(found.image, job.reference, index.NamesOf(found.image.id));
-  AddDetails(parts.node, found.platform, found.artifact, *outcome.local);
+  plan::Local local = ToLocal(found.image, job.reference, index.NamesOf(found.image.id));
+  AddDetails(parts.node, found.platform, found.artifact, local);
   // The runtime reports success for artifacts and for images that it has not unpacked (C22).
   auto starts = IsStartable(call.Within(kRuntimeCallTimeout), parts.content, found.image.id, found.chain_id,
                             IsForeign(parts.node, found));
-  const bool unpacked = !starts || *starts;  // a runtime that has gone tells once it is back
-  outcome.local->unpacked = unpacked;
-  outcome.success = plan::PullSuccess{.id = found.image.id,
-                                      .with = With(credential),
-                                      .origin = {.credential = credential == nullptr ? "" : credential->name,
-                                                 .exposed = credential != nullptr && credential->exposes},
-                                      .unpacked = unpacked};
+  local.unpacked = !starts || *starts;  // a runtime that has gone tells once it is back
+  PullOutcome outcome;
+  outcome.success = plan::PullSuccess{.local = std::move(local),
+                                      .origin = {.with = With(credential),
+                                                 .credential = credential == nullptr ? "" : credential->name,
+                                                 .exposed = credential != nullptr && credential->exposes}};
   return outcome;
 }
 

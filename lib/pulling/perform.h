@@ -15,7 +15,6 @@
 #include "cri/image_service.h"
 #include "image/platform.h"
 #include "plan/history.h"
-#include "plan/observation.h"
 #include "pulling/fetching.h"
 #include "pulling/query_registry.h"
 
@@ -46,7 +45,6 @@ struct PullOutcome {
   // answer in time: its error then (kRuntimeDown, kTimeout).
   std::optional<cri::CallError> verification_error;
 
-  std::optional<plan::Local> local;  // with success: the image on the node now
   // Bytes of the image that were discarded, since they could not become its blobs any more.
   std::uint64_t discarded = 0;
 };

@@ -208,7 +208,7 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
   shown.phase = image.phase;
   shown.reason = image.reason;
   shown.message = image.message;
-  shown.pulled_with = image.pulled_with;
+  shown.pulled_with = image.origin.with;
   shown.origin = image.origin;
   shown.aliases = image.aliases;
   shown.pinned = image.pinned;

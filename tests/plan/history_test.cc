@@ -85,20 +85,21 @@ TEST(AfterFailure, SettlesWhenNobodyNeedsToWait) {
 TEST(AfterSuccess, ForgetsFailures) {
   History past = AfterFailure({}, {.reason = Reason::kNotFound, .error = "gone"}, kNow, 0);
   past = AfterSuccess(
-      past, {.id = "sha256:a", .with = PulledWith::kProvider, .origin = {.credential = "acme"}}, kNow);
+      past, {.local = {.id = "sha256:a"}, .origin = {.with = PulledWith::kProvider, .credential = "acme"}},
+      kNow);
   EXPECT_EQ(past.failures, 0);
   EXPECT_EQ(past.last_error, "");
   EXPECT_EQ(past.pulled_id, "sha256:a");
-  EXPECT_EQ(past.pulled_with, PulledWith::kProvider);
+  EXPECT_EQ(past.origin.with, PulledWith::kProvider);
   EXPECT_EQ(past.origin.credential, "acme");
   EXPECT_TRUE(past.settled);
-  EXPECT_TRUE(AfterSuccess({}, {.id = "sha256:a"}, kNow).settled) << "one that never failed";
+  EXPECT_TRUE(AfterSuccess({}, {.local = {.id = "sha256:a"}}, kNow).settled) << "one that never failed";
 }
 
 TEST(AfterSuccess, WhatIsNotUnpackedIsNoSuccessToBuildOn) {
   History past;
   for (int i = 0; i < 3; i++) {
-    past = AfterSuccess(past, {.id = "sha256:a", .unpacked = false}, kNow);
+    past = AfterSuccess(past, {.local = {.id = "sha256:a", .unpacked = false}}, kNow);
     past = AfterFailure(past, {.reason = Reason::kNotUnpacked}, kNow, 1);
   }
   EXPECT_EQ(past.failures, 3);
@@ -202,7 +203,8 @@ TEST(AfterRetryRequested, SkipsTheBackoffOnce) {
   EXPECT_EQ(past.not_before, kNow + minutes(42)) << "its failures still count";
   EXPECT_EQ(past.retry_requested_at, std::nullopt);
   past = AfterRetryRequested(past, kNow + minutes(3), wall);
-  EXPECT_EQ(AfterSuccess(past, {.id = "sha256:aa"}, kNow + minutes(4)).retry_requested_at, std::nullopt);
+  EXPECT_EQ(AfterSuccess(past, {.local = {.id = "sha256:aa"}}, kNow + minutes(4)).retry_requested_at,
+            std::nullopt);
 }
 
 TEST(AfterRetryRequested, AlsoWhatWaitsForAnotherList) {

@@ -135,17 +135,18 @@ TEST_F(ImageEvaluation, PresentIsReady) {
   EXPECT_EQ(state.aliases, rig.seen.local->aliases);
   EXPECT_EQ(Short(state), (Said{true, Phase::kReady, Reason::kPresent, PullState::kNone}));
   EXPECT_TRUE(state.present);
-  EXPECT_EQ(state.pulled_with, PulledWith::kUnknown);
+  EXPECT_EQ(state.origin.with, PulledWith::kUnknown);
 }
 
 TEST_F(ImageEvaluation, SaysWithWhatItWasPulledOnlyOfWhatWePulled) {
   rig.past = AfterSuccess(
-      {}, {.id = "sha256:a", .with = PulledWith::kProvider, .origin = {.credential = "acme"}}, kNow);
+      {}, {.local = {.id = "sha256:a"}, .origin = {.with = PulledWith::kProvider, .credential = "acme"}},
+      kNow);
   rig.seen.local = Local{.id = "sha256:a"};
-  EXPECT_EQ(rig.Judged().pulled_with, PulledWith::kProvider);
+  EXPECT_EQ(rig.Judged().origin.with, PulledWith::kProvider);
   EXPECT_EQ(rig.Judged().pull.state, PullState::kDone);
   rig.seen.local->id = "sha256:b";
-  EXPECT_EQ(rig.Judged().pulled_with, PulledWith::kUnknown);
+  EXPECT_EQ(rig.Judged().origin.with, PulledWith::kUnknown);
 }
 
 struct VerdictRow {

@@ -31,7 +31,7 @@ struct NodeInTrouble {
 // The detail that agrees with the image: whatever pulled it still matches.
 status::ImageDocument DetailOf(const plan::ImageState& image, const kubelet::RecordReading& record) {
   status::ImageDocument detail = sample::DetailOf(image, record);
-  if (image.pulled_with == plan::PulledWith::kProvider) {
+  if (image.origin.with == plan::PulledWith::kProvider) {
     *detail.credentials = {
         {.source = "provider", .name = image.origin.credential, .match = image.desired->reference.domain()}};
   }

@@ -87,7 +87,7 @@ inline plan::ImageState Absent() {
 
 inline plan::ImageState Preloaded(const std::string& name) {
   plan::ImageState state = Ready(name, 4'261'550);
-  state.pulled_with = plan::PulledWith::kUnknown;
+  state.origin.with = plan::PulledWith::kUnknown;
   state.origin.credential.clear();
   return Judged(std::move(state));
 }

@@ -35,7 +35,7 @@ inline plan::ImageState Ready(const std::string& name, std::uint64_t size) {
   state.size_bytes = size;
   state.image_id = "sha256:1f2e3d4c5b6a79880102030405060708090a0b0c0d0e0f101112131415161718";
   state.digest = "sha256:9ab1c2d3e4f5061728394a5b6c7d8e9f00112233445566778899aabbccddeeff";
-  state.pulled_with = plan::PulledWith::kProvider;
+  state.origin.with = plan::PulledWith::kProvider;
   state.origin.credential = "acme-login";
   state.origin.pulled_at = At(-90);
   state.pull.state = plan::PullState::kDone;
