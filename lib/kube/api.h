@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account_token.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/secret.h"
@@ -114,16 +115,6 @@ struct ServiceAccountToken {
   base::WallTime expires;
 };
 
-// The API server's review of a caller's token.
-struct TokenReview {
-  bool authenticated = false;
-  std::vector<std::string> audiences;  // of those that were asked for, the ones that the token is for
-  std::string user, user_uid;          // "system:serviceaccount:NAMESPACE:NAME"
-  std::string node, pod, pod_uid;      // of the pod that the token is bound to; empty: not told
-
-  friend bool operator==(const TokenReview&, const TokenReview&) = default;
-};
-
 struct ServerVersion {
   std::string major, minor;  // "1", "36"; some providers append a "+"
   std::string git_version;   // "v1.36.2-gke.1"
@@ -197,8 +188,8 @@ class Api {
                                                   std::int64_t expiration_seconds) = 0;
 
   // create tokenreviews. Reports whether this cluster has issued the token for `audience`.
-  virtual Answer<TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
-                                          const std::string& audience) = 0;
+  virtual Answer<base::TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
+                                                const std::string& audience) = 0;
 
   // GET /openid/v1/jwks: for every ServiceAccount, unless the cluster's administrator has removed that. The
   // JSON Web Key Set that verifies this cluster's tokens, as it came.

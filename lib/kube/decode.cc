@@ -158,14 +158,14 @@ std::optional<ServiceAccount> DecodeServiceAccount(const doc::Node& object) {
   return account;
 }
 
-std::optional<TokenReview> DecodeTokenReview(const doc::Node& object) {
+std::optional<base::TokenReview> DecodeTokenReview(const doc::Node& object) {
   const doc::Node* status = doc::ValueAt(object, {"status"});
   // The kind is checked: another object must never count as an answer about a token.
   if (status == nullptr || TextAt(object, {"kind"}) != "TokenReview") return std::nullopt;
   const doc::Node* authenticated = status->Find("authenticated");
-  TokenReview review{.authenticated = authenticated != nullptr && authenticated->boolean,
-                     .user = TextAt(*status, {"user", "username"}),
-                     .user_uid = TextAt(*status, {"user", "uid"})};
+  base::TokenReview review{.authenticated = authenticated != nullptr && authenticated->boolean,
+                           .user = TextAt(*status, {"user", "username"}),
+                           .user_uid = TextAt(*status, {"user", "uid"})};
   for (const doc::Node& audience : doc::ItemsAt(*status, {"audiences"})) {
     review.audiences.push_back(audience.text);
   }

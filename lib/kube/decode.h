@@ -26,7 +26,7 @@ std::optional<Node> DecodeNode(const doc::Node& object);
 std::optional<Pod> DecodePod(const doc::Node& object);
 std::optional<PodEvent> DecodePodEvent(const doc::Node& object);
 std::optional<ServiceAccount> DecodeServiceAccount(const doc::Node& object);
-std::optional<TokenReview> DecodeTokenReview(const doc::Node& object);
+std::optional<base::TokenReview> DecodeTokenReview(const doc::Node& object);
 
 template <typename T>
 std::optional<Page<T>> DecodePage(const doc::Node& list, std::optional<T> (*decode)(const doc::Node&)) {

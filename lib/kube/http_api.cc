@@ -215,15 +215,15 @@ class HttpApi final : public Api {
     return ServiceAccountToken{std::move(token), *expires};
   }
 
-  Answer<TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
-                                  const std::string& audience) override {
+  Answer<base::TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
+                                        const std::string& audience) override {
     Verb verb{.verb = "create", .resource = "tokenreviews"};
     verb.group = "authentication.k8s.io";
     verb.max_body_bytes = kLongestReview;
     verb.content_type = kJson;
     verb.body = TokenReviewBody(token, audience);
     verb.secret = &token;
-    auto review = SendFor<TokenReview>(call, verb, &DecodeTokenReview);
+    auto review = SendFor<base::TokenReview>(call, verb, &DecodeTokenReview);
     // The token is another party's, and is needed for this request only.
     base::WipeString(verb.body);
     return review;

@@ -209,7 +209,7 @@ std::vector<std::string> Audiences(const doc::Node* claim) {
 
 }  // namespace
 
-std::optional<TokenClaims> ReadTokenClaims(std::string_view token) {
+std::optional<base::TokenClaims> ReadTokenClaims(std::string_view token) {
   // The bound comes before any copy of the text.
   if (token.size() > kLongestToken) return std::nullopt;
   const std::vector<std::string_view> parts = base::Split(token, '.');
@@ -221,9 +221,9 @@ std::optional<TokenClaims> ReadTokenClaims(std::string_view token) {
   // The text is untrusted and unverified, so bytes, depth and number of nodes are bounded.
   const auto body = doc::ParseJson(*json, problems, doc::JsonRules::kLenient, kClaimLimits);
   if (!body || body->kind != doc::Node::Kind::kMapping) return std::nullopt;
-  TokenClaims claims{.audiences = Audiences(body->Find("aud")),
-                     .node = doc::TextAt(*body, {"kubernetes.io", "node", "name"}),
-                     .pod_uid = doc::TextAt(*body, {"kubernetes.io", "pod", "uid"})};
+  base::TokenClaims claims{.audiences = Audiences(body->Find("aud")),
+                           .node = doc::TextAt(*body, {"kubernetes.io", "node", "name"}),
+                           .pod_uid = doc::TextAt(*body, {"kubernetes.io", "pod", "uid"})};
   const doc::Node* expires = body->Find("exp");
   // A claim of another type leaves the expiry unknown, and CheckClaims (plan/caller.h) then rejects the
   // token.

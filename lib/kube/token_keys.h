@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/account_token.h"
 
 namespace prefetch::kube {
 
@@ -41,18 +41,9 @@ class TokenKeys {
   std::vector<PublicKey> keys_;
 };
 
-// The unverified claims of a ServiceAccount token. They reject tokens without an API call; they never accept
-// one.
-
-struct TokenClaims {
-  std::vector<std::string> audiences;
-  std::optional<base::WallTime> expires;
-  std::string node, pod_uid;  // of the pod that it is bound to; empty: it is bound to none
-};
-
 // Reads the claims of a token without verifying it. Returns nullopt if it is no JSON Web Token of at most 16
 // KiB (RFC 7519; the private claim `kubernetes.io` is that of k8s.io/kubernetes
 // pkg/serviceaccount/claims.go). Pure.
-std::optional<TokenClaims> ReadTokenClaims(std::string_view token);
+std::optional<base::TokenClaims> ReadTokenClaims(std::string_view token);
 
 }  // namespace prefetch::kube

@@ -31,7 +31,7 @@ bool IsOfTheFleet(const Caller& caller, const AgentLocation& location) {
 
 // Returns the caller's identity as the API server states it, before its rights are judged. Users that are not
 // ServiceAccounts (certificates, OIDC) are rejected.
-std::variant<Caller, RejectionReason> CallerOf(const TokenReview& review) {
+std::variant<Caller, RejectionReason> CallerOf(const base::TokenReview& review) {
   if (!review.authenticated) return RejectionReason::kRejected;
   if (!Contains(review.audiences)) return RejectionReason::kOtherAudience;
   if (!review.user.starts_with(kAccountPrefix)) return RejectionReason::kNotAToken;
@@ -100,7 +100,7 @@ bool IsAboutTheToken(RejectionReason refusal) {
 
 // The claims are unverified. They may only reject: a forged claim that passes here still fails the API
 // server's review, and each rejection here saves the API server a call.
-std::optional<RejectionReason> CheckClaims(const TokenClaims& claims, CallerPurpose purpose,
+std::optional<RejectionReason> CheckClaims(const base::TokenClaims& claims, CallerPurpose purpose,
                                            std::string_view node, base::WallTime now) {
   if (!Contains(claims.audiences)) return RejectionReason::kOtherAudience;
   if (!claims.expires || *claims.expires + kClockSkew < now) return RejectionReason::kExpired;
@@ -111,7 +111,7 @@ std::optional<RejectionReason> CheckClaims(const TokenClaims& claims, CallerPurp
   return std::nullopt;
 }
 
-std::variant<Caller, RejectionReason> EvaluateReview(const TokenReview& review, CallerPurpose purpose,
+std::variant<Caller, RejectionReason> EvaluateReview(const base::TokenReview& review, CallerPurpose purpose,
                                                      const AgentLocation& location,
                                                      const CallerRules& rules) {
   auto caller = CallerOf(review);

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/account_token.h"
 #include "base/clock.h"
 #include "plan/check.h"
 
@@ -62,23 +63,6 @@ bool IsFleetAccount(std::string_view name);
 // ("prefetchd-prefetchd"). None: the agents' account has another name.
 std::vector<std::string> FleetAccountsBeside(std::string_view agent_account);
 
-// A token's own claims, before verification.
-struct TokenClaims {
-  std::vector<std::string> audiences;
-  std::optional<base::WallTime> expires;
-  std::string node;  // of the pod that it is bound to
-  std::string pod_uid;
-};
-
-// The API server's answer about a token.
-struct TokenReview {
-  bool authenticated = false;
-  std::vector<std::string> audiences;  // those of ours that the token is for
-  std::string user;                    // "system:serviceaccount:NAMESPACE:NAME"
-  std::string user_uid;
-  std::string node, pod, pod_uid;
-};
-
 // The pod behind a token, as the API server names it.
 struct Caller {
   std::string name_space, service_account, account_uid;
@@ -104,10 +88,10 @@ bool IsAboutTheToken(RejectionReason refusal);
 
 // Rejects tokens for other audiences, expired ones, and of pods those of other nodes. nullopt: the API server
 // is to be asked.
-std::optional<RejectionReason> CheckClaims(const TokenClaims& claims, CallerPurpose purpose,
+std::optional<RejectionReason> CheckClaims(const base::TokenClaims& claims, CallerPurpose purpose,
                                            std::string_view node, base::WallTime now);
 // `rules` are for pods; a fleet token needs none.
-std::variant<Caller, RejectionReason> EvaluateReview(const TokenReview& review, CallerPurpose purpose,
+std::variant<Caller, RejectionReason> EvaluateReview(const base::TokenReview& review, CallerPurpose purpose,
                                                      const AgentLocation& location, const CallerRules& rules);
 
 // This caller's rights. `listed`: the image that it asks about is on the list.

@@ -97,13 +97,13 @@ std::string TokenOf(const std::string& pod) {
 
 class HeldApi final : public tests::RefusingApi {
  public:
-  kube::Answer<kube::TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
+  kube::Answer<base::TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
                                               const std::string& audience) override {
     const std::string uid = kube::ReadTokenClaims(token.Reveal())->pod_uid;
     const std::string name_space = uid.substr(0, uid.find('.'));
     if (uid.find(".held") != std::string::npos) gate.Pass(call);
     if (uid.find(".late") != std::string::npos) return kube::Failure{.kind = kube::ApiError::kTimeout};
-    kube::TokenReview review;
+    base::TokenReview review;
     review.authenticated = true;
     review.audiences = {audience};
     review.user = "system:serviceaccount:" + name_space + ":" +

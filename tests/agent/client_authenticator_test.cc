@@ -594,11 +594,11 @@ class Api final : public tests::RefusingApi {
     if (failure) return *failure;
     return keys;
   }
-  kube::Answer<kube::TokenReview> ReviewToken(const base::Call&, const base::Secret& token,
+  kube::Answer<base::TokenReview> ReviewToken(const base::Call&, const base::Secret& token,
                                               const std::string& audience) override {
     reviews++;
     Allocate();
-    kube::TokenReview review;
+    base::TokenReview review;
     review.authenticated = token.Reveal() == File("rsa.jwt");
     review.audiences = {audience};
     review.user = "system:serviceaccount:ci:runner";

@@ -42,7 +42,7 @@ class RefusingApi : public kube::Api {
     return No();
   }
   kube::Answer<std::string> GetTokenKeys(const base::Call&) override { return No(); }
-  kube::Answer<kube::TokenReview> ReviewToken(const base::Call&, const base::Secret&,
+  kube::Answer<base::TokenReview> ReviewToken(const base::Call&, const base::Secret&,
                                               const std::string&) override {
     return No();
   }

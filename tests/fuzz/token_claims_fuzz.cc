@@ -11,10 +11,9 @@ FUZZ_TARGET(text) {
   auto claims = kube::ReadTokenClaims(text);
   if (!claims) return;
   if (claims->expires && *claims->expires < base::WallTime()) __builtin_trap();
-  const plan::TokenClaims said{claims->audiences, claims->expires, claims->node, claims->pod_uid};
   const auto now = base::WallTime(std::chrono::seconds(1'800'000'000));
-  const bool fleet = !plan::CheckClaims(said, plan::CallerPurpose::kFleet, "n1", now);
-  const bool worth_a_review = !plan::CheckClaims(said, plan::CallerPurpose::kPreflight, "n1", now);
+  const bool fleet = !plan::CheckClaims(*claims, plan::CallerPurpose::kFleet, "n1", now);
+  const bool worth_a_review = !plan::CheckClaims(*claims, plan::CallerPurpose::kPreflight, "n1", now);
   if (worth_a_review && !fleet) __builtin_trap();  // what is asked of any token is asked of a pod's
   if (worth_a_review && (claims->node != "n1" || claims->pod_uid.empty())) __builtin_trap();
 }

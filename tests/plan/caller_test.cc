@@ -15,18 +15,18 @@ const base::WallTime kNow{seconds(1'800'000'000)};
 
 const AgentLocation kPlace{"n1", "prefetchd"};
 
-TokenClaims Good() {
+base::TokenClaims Good() {
   return {.audiences = {"prefetchd"}, .expires = kNow + seconds(600), .node = "n1", .pod_uid = "p-uid"};
 }
 
 struct ClaimsCase {
   std::string name;
-  std::function<void(TokenClaims&)> change;
+  std::function<void(base::TokenClaims&)> change;
   std::optional<RejectionReason> expect;
 };
 
 TEST_TABLE(PrejudgeTest, Is, ClaimsCase) {
-  TokenClaims claims = Good();
+  base::TokenClaims claims = Good();
   row.change(claims);
   EXPECT_EQ(CheckClaims(claims, CallerPurpose::kPreflight, "n1", kNow), row.expect);
 }
@@ -47,7 +47,7 @@ TEST_ROWS(Tokens, PrejudgeTest, {"Good", [](auto&) {}, std::nullopt},
           {"OfNoPod", [](auto& c) { c.pod_uid.clear(); }, RejectionReason::kNotBound},
           {"OfAnotherNode", [](auto& c) { c.node = "n2"; }, RejectionReason::kOtherNode});
 
-TokenReview Reviewed() {
+base::TokenReview Reviewed() {
   return {.authenticated = true,
           .audiences = {"prefetchd"},
           .user = "system:serviceaccount:ci:runner",
@@ -59,12 +59,12 @@ TokenReview Reviewed() {
 
 struct ReviewCase {
   std::string name;
-  std::function<void(TokenReview&, CallerRules&)> change;
+  std::function<void(base::TokenReview&, CallerRules&)> change;
   std::optional<RejectionReason> expect;
 };
 
 TEST_TABLE(ReviewTest, Is, ReviewCase) {
-  TokenReview review = Reviewed();
+  base::TokenReview review = Reviewed();
   CallerRules rules{.namespaces = {"ci"}};
   row.change(review, rules);
   auto judged = EvaluateReview(review, CallerPurpose::kPreflight, kPlace, rules);
@@ -113,14 +113,14 @@ TEST_ROWS(Answers, ReviewTest, {"Good", [](auto&, auto&) {}, std::nullopt},
 
 struct FleetCase {
   std::string name;
-  std::function<void(TokenReview&)> change;
+  std::function<void(base::TokenReview&)> change;
   std::optional<RejectionReason> expect;
 };
 TEST_TABLE(FleetReviewTest, Is, FleetCase) {
-  TokenReview review{.authenticated = true,
-                     .audiences = {"prefetchd"},
-                     .user = "system:serviceaccount:prefetchd:prefetchd-fleet",
-                     .user_uid = "f-uid"};
+  base::TokenReview review{.authenticated = true,
+                           .audiences = {"prefetchd"},
+                           .user = "system:serviceaccount:prefetchd:prefetchd-fleet",
+                           .user_uid = "f-uid"};
   row.change(review);
   // Rules are of preflights: they neither admit nor refuse a fleet token.
   for (const CallerRules& rules : {CallerRules{}, CallerRules{.namespaces = {"*"}}}) {
@@ -131,7 +131,7 @@ TEST_TABLE(FleetReviewTest, Is, FleetCase) {
 }
 
 auto OfUser(const char* user) {
-  return [user](TokenReview& review) { review.user = user; };
+  return [user](base::TokenReview& review) { review.user = user; };
 }
 
 TEST_ROWS(Fleet, FleetReviewTest, {"Good", [](auto&) {}, std::nullopt},
@@ -178,15 +178,15 @@ TEST_ROWS(Names, FleetAccountsTest, {"prefetchd", {"prefetchd-fleet"}},
 
 // Which namespace is its own is not known: nobody's is.
 TEST(FleetReview, AdmitsNobodyWhereTheAgentHasNoNamespace) {
-  const TokenReview review{.authenticated = true,
-                           .audiences = {"prefetchd"},
-                           .user = "system:serviceaccount:prefetchd:prefetchd-fleet"};
+  const base::TokenReview review{.authenticated = true,
+                                 .audiences = {"prefetchd"},
+                                 .user = "system:serviceaccount:prefetchd:prefetchd-fleet"};
   EXPECT_TRUE(std::holds_alternative<RejectionReason>(
       EvaluateReview(review, CallerPurpose::kFleet, {"n1", ""}, {.namespaces = {"*"}})));
 }
 
 TEST(FleetReview, AFleetAccountAsksNoPreflight) {
-  TokenReview review = Reviewed();
+  base::TokenReview review = Reviewed();
   review.user = "system:serviceaccount:prefetchd:prefetchd-fleet";
   auto judged = EvaluateReview(review, CallerPurpose::kPreflight, kPlace, {.namespaces = {"*"}});
   ASSERT_TRUE(std::holds_alternative<RejectionReason>(judged));
@@ -194,10 +194,10 @@ TEST(FleetReview, AFleetAccountAsksNoPreflight) {
 }
 
 TEST(FleetClaims, NeedNoPodButAudienceAndEnd) {
-  auto judge = [](const TokenClaims& claims) {
+  auto judge = [](const base::TokenClaims& claims) {
     return CheckClaims(claims, CallerPurpose::kFleet, "n1", kNow);
   };
-  const TokenClaims good{.audiences = {"prefetchd"}, .expires = kNow + seconds(600)};
+  const base::TokenClaims good{.audiences = {"prefetchd"}, .expires = kNow + seconds(600)};
   EXPECT_EQ(judge(good), std::nullopt);
   EXPECT_EQ(judge({.audiences = {"other"}, .expires = good.expires}), RejectionReason::kOtherAudience);
   EXPECT_EQ(judge({.audiences = {"prefetchd"}, .expires = kNow - seconds(61)}), RejectionReason::kExpired);

@@ -35,16 +35,6 @@ constexpr std::string_view kBearer = "Bearer ";
 constexpr const char* kNoReview = "the API server could not be asked about the token";
 constexpr std::chrono::milliseconds kClientGoneCheckInterval{200};  // at whether the client is still there
 
-plan::TokenReview ToPlan(kube::TokenReview review) {
-  return {.authenticated = review.authenticated,
-          .audiences = std::move(review.audiences),
-          .user = std::move(review.user),
-          .user_uid = std::move(review.user_uid),
-          .node = std::move(review.node),
-          .pod = std::move(review.pod),
-          .pod_uid = std::move(review.pod_uid)};
-}
-
 CallerError NotReviewed(const kube::Failure& failure, plan::CallerPurpose purpose) {
   std::string why = failure.kind == kube::ApiError::kForbidden
                         ? "this agent may not review tokens: the component " +
@@ -248,7 +238,7 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
                {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});
     return error;
   }
-  Identity identity = plan::EvaluateReview(ToPlan(*std::move(review)), token.purpose, location_, rules_);
+  Identity identity = plan::EvaluateReview(*review, token.purpose, location_, rules_);
   Remember(token, identity);
   RecordAnswer(std::nullopt);
   ReportProblem("");
@@ -322,14 +312,12 @@ std::variant<ClientAuthenticator::Token, CallerError> ClientAuthenticator::Read(
   const std::string_view token = base::TrimSpace(authorization.substr(kBearer.size()));
   auto claims = kube::ReadTokenClaims(token);
   if (!claims) return Refuse(plan::RejectionReason::kNotAToken, purpose);
-  const plan::TokenClaims claimed{std::move(claims->audiences), claims->expires, std::move(claims->node),
-                                  std::move(claims->pod_uid)};
-  if (auto refusal = plan::CheckClaims(claimed, purpose, location_.node, clock_.Wall())) {
+  if (auto refusal = plan::CheckClaims(*claims, purpose, location_.node, clock_.Wall())) {
     return Refuse(*refusal, purpose);
   }
   // The key includes the purpose: an answer about a token holds for one purpose only.
   const char* kind = purpose == plan::CallerPurpose::kFleet ? "f" : "p";
-  return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *claimed.expires};
+  return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *claims->expires};
 }
 
 std::optional<std::variant<plan::Caller, CallerError>> ClientAuthenticator::Remembered(const Token& token) {
