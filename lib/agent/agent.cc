@@ -78,7 +78,7 @@ Agent::Agent(Options options, Parts parts)
   }
   if (options_.fetch && parts_.contents) {
     fetcher_.emplace(
-        parts_.content, parts_.contents, parts_.clock, options_.platform,
+        parts_.content, parts_.contents, parts_.clock,
         [this](std::uint64_t bytes) { metrics_.Fetched(bytes); }, options_.limits.download_bytes_per_second);
   }
   pulls_.emplace(

@@ -52,12 +52,10 @@ bool IsRegistryFault(const base::Error& error) {
 }  // namespace
 
 Fetcher::Fetcher(cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
-                 image::Platform platform, std::function<void(std::uint64_t)> fetched,
-                 std::uint64_t bytes_per_second)
+                 std::function<void(std::uint64_t)> fetched, std::uint64_t bytes_per_second)
     : content_(content),
       source_for_(std::move(source)),
       clock_(clock),
-      platform_(std::move(platform)),
       downloader_(content, std::move(fetched), bytes_per_second) {}
 
 plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
@@ -90,18 +88,18 @@ std::shared_ptr<image::ContentSource> Fetcher::ChooseSource(const base::Call& ca
                          .version = job.runtime.version,
                          .snapshotter = snapshotter ? *snapshotter : "",
                          .hosts_known = true,
-                         .health = HealthOf(job.reference.domain())};
+                         .health = HealthOf(job.question.reference.domain())};
   std::shared_ptr<image::ContentSource> source;
   plan::FetchReason reason = plan::ChooseFetch(facts, clock_.Now());
   if (reason == plan::FetchReason::kFar) {
     // This reads the node's configuration of registries, so it comes after all cheaper reasons.
-    source = source_for_(job.reference, job.runtime);
+    source = source_for_(job.question.reference, job.runtime);
     facts.hosts_known = source != nullptr;
     reason = plan::ChooseFetch(facts, clock_.Now());
   }
   if (reason == plan::FetchReason::kFar) return source;
   base::Debug("the runtime fetches",
-              {{"image", job.reference.written()}, {"reason", plan::FetchReasonName(reason)}});
+              {{"image", job.question.reference.written()}, {"reason", plan::FetchReasonName(reason)}});
   return nullptr;
 }
 
@@ -127,17 +125,16 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
 // decided, and nothing is downloaded before the documents show the size to the progress polls. Only blobs
 // have further tries (FetchWithRetries): if no server sends the manifest, the runtime takes over.
 base::Result<DownloadJob> Fetcher::PrepareDownload(const base::Call& call, const FetchJob& job,
-                                                   const image::RegistryQuestion& question,
                                                    const std::shared_ptr<image::ContentSource>& source) {
-  auto manifest = source->FetchManifest(call.Within(kManifestLimit), question);
+  auto manifest = source->FetchManifest(call.Within(kManifestLimit), job.question);
   // A wrong manifest is this image's fault. The code NotFound keeps it, here and below, from counting against
   // the registry (IsRegistryFault) and from counting as wrong bytes.
   if (!manifest && manifest.error().code() == base::Code::kInvalidArgument)
     return base::NotFound(manifest.error().message());
   if (!manifest) return std::move(manifest).error();
-  auto blobs = cri::BlobsOf(job.reference, manifest->index, manifest->manifest);
+  auto blobs = cri::BlobsOf(job.question.reference, manifest->index, manifest->manifest);
   if (!blobs) return base::NotFound("its manifest is not that of an image which can be fetched like this");
-  const std::string& registry = job.reference.domain();
+  const std::string& registry = job.question.reference.domain();
   // The manifest's own round trip shows whether the registry is near, so no request is made for that alone.
   const plan::FetchHealth health = ChangeHealth(registry, [&](const plan::FetchHealth& before) {
     return plan::AfterManifest(before, manifest->answer_time, manifest->round_trip, clock_.Now());
@@ -155,7 +152,7 @@ base::Result<DownloadJob> Fetcher::PrepareDownload(const base::Call& call, const
   }
   return DownloadJob{.lease = job.lease,
                      .blobs = std::move(blobs->blobs),
-                     .question = question,
+                     .question = job.question,
                      .source = source,
                      .on_fetched = job.on_fetched};
 }
@@ -163,7 +160,7 @@ base::Result<DownloadJob> Fetcher::PrepareDownload(const base::Call& call, const
 // The end of a download decides what happens to the registry's health: a limit holds it, a fault leaves it to
 // the runtime for a while, and a problem of the image or the store changes nothing.
 FetchResult Fetcher::Fetch(const base::Call& call, const FetchJob& job) {
-  const std::string& registry = job.reference.domain();
+  const std::string& registry = job.question.reference.domain();
   const std::shared_ptr<image::ContentSource> source = ChooseSource(call, job);
   if (source == nullptr) {
     // The registry may have limited the fetch of another image. The runtime must not ask it before that time
@@ -172,10 +169,8 @@ FetchResult Fetcher::Fetch(const base::Call& call, const FetchJob& job) {
     return left > base::Duration(0) ? FetchResult{.retry_after = left, .error = registry + " limits requests"}
                                     : FetchResult();
   }
-  const image::RegistryQuestion question{
-      .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
   // The documents are not kept while the blobs come: they may be as large as kManifestLimits.
-  auto download = PrepareDownload(call, job, question, source);
+  auto download = PrepareDownload(call, job, source);
   const base::Status fetched =
       download ? downloader_.Download(call, *std::move(download)) : std::move(download).error();
   if (fetched) return {.fetched = true};
@@ -186,7 +181,7 @@ FetchResult Fetcher::Fetch(const base::Call& call, const FetchJob& job) {
     return plan::AfterFetchFailed(before, now);
   };
   if (fetched.error().code() == base::Code::kResourceExhausted) {
-    end.retry_after = source->RetryAfter(question);
+    end.retry_after = source->RetryAfter(job.question);
     ChangeHealth(registry, [&](const plan::FetchHealth& before) {
       return plan::AfterLimited(before, end.retry_after, clock_.Now());
     });
@@ -196,7 +191,8 @@ FetchResult Fetcher::Fetch(const base::Call& call, const FetchJob& job) {
   // The source sent other bytes than were asked for, or serves no ranges. The blobs that it began are
   // aborted.
   end.cannot_continue = fetched.error().code() == base::Code::kInvalidArgument;
-  base::Debug("the runtime fetches the rest", {{"image", job.reference.written()}, {"error", end.error}});
+  base::Debug("the runtime fetches the rest",
+              {{"image", job.question.reference.written()}, {"error", end.error}});
   return end;
 }
 
@@ -206,15 +202,12 @@ bool Fetcher::MayQuerySize(const image::Reference& reference, const image::Runti
 }
 
 std::uint64_t Fetcher::QuerySize(const base::Call& call, const FetchJob& job) {
-  const std::string& registry = job.reference.domain();
-  const std::shared_ptr<image::ContentSource> source = source_for_(job.reference, job.runtime);
+  const std::string& registry = job.question.reference.domain();
+  const std::shared_ptr<image::ContentSource> source = source_for_(job.question.reference, job.runtime);
   if (source == nullptr) return 0;
-  auto manifest = source->FetchManifest(call.Within(kSizeLimit), {.reference = job.reference,
-                                                                  .local_digests = {},
-                                                                  .platform = platform_,
-                                                                  .credentials = job.credentials});
+  auto manifest = source->FetchManifest(call.Within(kSizeLimit), job.question);
   if (manifest) {
-    auto blobs = cri::BlobsOf(job.reference, manifest->index, manifest->manifest);
+    auto blobs = cri::BlobsOf(job.question.reference, manifest->index, manifest->manifest);
     return blobs ? blobs->size_bytes : 0;
   }
   if (call.Stopped()) return 0;

@@ -22,7 +22,6 @@
 #include "base/result.h"
 #include "base/token_bucket.h"
 #include "cri/content_service.h"
-#include "image/platform.h"
 #include "image/registry_question.h"
 #include "plan/fetch_order.h"
 #include "pulling/query_registry.h"
@@ -176,9 +175,8 @@ using ContentSourceFor = std::function<std::shared_ptr<image::ContentSource>(
     const image::Reference& reference, const image::RuntimeInfo& runtime)>;
 
 struct FetchJob {
-  image::Reference reference;
+  image::RegistryQuestion question;  // with the credentials in the order of a pull
   std::string lease;
-  std::vector<image::AuthConfig> credentials;  // in the order of a pull
   image::RuntimeInfo runtime;
   // Called once the compressed size of the image is known, and before anything of it is written. Blocks while
   // it is decided whether there is room; if there is none, `call` is stopped.
@@ -202,8 +200,7 @@ class Fetcher {
  public:
   // The arguments outlive it. `fetched` and `bytes_per_second` are those of its BlobDownloader.
   Fetcher(cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
-          image::Platform platform, std::function<void(std::uint64_t)> fetched,
-          std::uint64_t bytes_per_second = 0);
+          std::function<void(std::uint64_t)> fetched, std::uint64_t bytes_per_second = 0);
 
   // Fetches the content of the image, and blocks until that is over. A stop ends it immediately. Written
   // bytes stay under the lease.
@@ -226,7 +223,6 @@ class Fetcher {
   base::Status WriteDocument(const base::Call& call, const std::string& lease, const cri::BlobToWrite& blob,
                              const std::string& bytes);
   base::Result<DownloadJob> PrepareDownload(const base::Call& call, const FetchJob& job,
-                                            const image::RegistryQuestion& question,
                                             const std::shared_ptr<image::ContentSource>& source)
       PREFETCH_EXCLUDES(mutex_);
   plan::FetchHealth HealthOf(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
@@ -236,7 +232,6 @@ class Fetcher {
   cri::ContentService& content_;
   const ContentSourceFor source_for_;
   const base::Clock& clock_;
-  const image::Platform platform_;
   base::Mutex mutex_;
   // Registries with a fact that still counts: near, failed, denied or limited.
   std::map<std::string, plan::FetchHealth> registries_ PREFETCH_GUARDED_BY(mutex_);

@@ -220,18 +220,20 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& pa
 
 // Returns nullopt if the registry has rejected all credentials just now.
 std::optional<FetchJob> FetchJobFor(const PullDependencies& parts, const PullJob& job) {
-  FetchJob fetch{.reference = job.reference,
+  FetchJob fetch{.question = {.reference = job.reference,
+                              .local_digests = {},
+                              .platform = parts.node,
+                              .credentials = {}},
                  .lease = job.lease,
-                 .credentials = {},
                  .runtime = job.runtime,
                  .on_size = job.on_size,
                  .on_fetched = job.on_fetched};
   for (const credentials::Credential& credential : job.credentials->credentials) {
     if (parts.refusals.IsSuppressed(job.reference, credential.auth, parts.clock.Now())) continue;
-    fetch.credentials.push_back(credential.auth);
+    fetch.question.credentials.push_back(credential.auth);
   }
   // Going on without any would be an anonymous request, which a pull would not make (A20).
-  if (fetch.credentials.empty() && !job.credentials->credentials.empty()) return std::nullopt;
+  if (fetch.question.credentials.empty() && !job.credentials->credentials.empty()) return std::nullopt;
   return fetch;
 }
 

@@ -27,6 +27,16 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr const char* kLease = "prefetchd-1";
 const image::RuntimeInfo kRuntime{.name = "containerd", .version = "2.1.9"};
 
+FetchJob JobFor(const image::Reference& reference, std::string lease = kLease,
+                const image::RuntimeInfo& runtime = kRuntime) {
+  return {.question = {.reference = reference,
+                       .local_digests = {},
+                       .platform = {"linux", "amd64", ""},
+                       .credentials = {}},
+          .lease = std::move(lease),
+          .runtime = runtime};
+}
+
 class FetchingTest : public testing::Test {
  protected:
   FetchingTest() {
@@ -36,12 +46,11 @@ class FetchingTest : public testing::Test {
   void Make(std::uint64_t bytes_per_second = 0) {
     fetcher_ = std::make_unique<Fetcher>(
         store_, [this](const image::Reference&, const image::RuntimeInfo&) { return source_; }, clock_,
-        image::Platform{"linux", "amd64", ""}, [this](std::uint64_t bytes) { fetched_bytes_ += bytes; },
-        bytes_per_second);
+        [this](std::uint64_t bytes) { fetched_bytes_ += bytes; }, bytes_per_second);
   }
   bool Fetch(const std::string& name, const base::Call& call = {},
              const image::RuntimeInfo& runtime = kRuntime) {
-    return fetcher_->Fetch(call, {Named(name), kLease, {}, runtime}).fetched;
+    return fetcher_->Fetch(call, JobFor(Named(name), kLease, runtime)).fetched;
   }
   // False also if that takes longer: the fetch is stopped then.
   bool BringWithin(std::chrono::seconds limit, const std::string& name) {
@@ -88,14 +97,14 @@ TEST_F(FetchingTest, AllBlobsAreBroughtOnceAndCounted) {
 TEST_F(FetchingTest, ItsSizeIsToldBeforeAnythingIsWritten) {
   source_->Put("reg.example/app:v1", {large_, small_});
   std::stop_source stop;
-  FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
+  FetchJob job = JobFor(Named("reg.example/app:v1"));
   std::uint64_t told = 0;
   job.on_size = [&](const base::Call&, std::uint64_t bytes) { told = bytes; };
   EXPECT_TRUE(fetcher_->Fetch({}, job).fetched);
   EXPECT_EQ(told, source_->served());
   // There is no room.
   source_->Put("reg.example/other:v1", {large_ + "r"});
-  job.reference = Named("reg.example/other:v1");
+  job.question.reference = Named("reg.example/other:v1");
   job.on_size = [&](const base::Call&, std::uint64_t) { stop.request_stop(); };
   EXPECT_FALSE(fetcher_->Fetch({.stop = stop.get_token()}, job).fetched);
   EXPECT_EQ(source_->served(), told);
@@ -152,7 +161,7 @@ TEST_F(FetchingTest, AnImageWithoutLayersOfItsOwnLeftSaysSo) {
   std::atomic<bool> of_a = false, of_b = false;
   std::stop_source give_up;
   const auto fetch = [&](const base::Call& call, const std::string& name, std::atomic<bool>& told) {
-    FetchJob job{Named(name), kLease, {}, kRuntime};
+    FetchJob job = JobFor(Named(name));
     job.on_fetched = [&told](bool fetched) { told = fetched; };
     return fetcher_->Fetch(call, job).fetched;
   };
@@ -181,7 +190,7 @@ TEST_F(FetchingTest, ASharedLayerGoesOnUnderTheLeaseOfTheImageThatIsLeft) {
   EXPECT_TRUE(store_.EnsureLease({}, kLease + std::string("b"), 1h));
   std::atomic<bool> waits = false;
   std::jthread b([&] {
-    FetchJob job{Named("reg.example/b:v1"), kLease + std::string("b"), {}, kRuntime};
+    FetchJob job = JobFor(Named("reg.example/b:v1"), kLease + std::string("b"));
     job.on_fetched = [&](bool fetched) { waits = fetched; };
     EXPECT_TRUE(fetcher_->Fetch({}, job).fetched);
   });
@@ -205,7 +214,7 @@ TEST_F(FetchingTest, AnImageWhoseSharedLayerFailsSaysSo) {
   std::jthread a([&] { EXPECT_FALSE(Fetch("reg.example/a:v1")); });
   source_->AwaitRequests(1);
   std::vector<bool> told;
-  FetchJob job{Named("reg.example/b:v1"), kLease, {}, kRuntime};
+  FetchJob job = JobFor(Named("reg.example/b:v1"));
   job.on_fetched = [&](bool fetched) {
     told.push_back(fetched);
     source_->Release();
@@ -391,7 +400,7 @@ TEST_F(FetchingTest, AServerThatBreaksOffAgainAndAgainIsLeft) {
 TEST_F(FetchingTest, AnothersPullGoesFirst) {
   ASSERT_TRUE(store_.EnsureLease({}, "prefetchd-0", 1h));
   source_->Put("reg.example/earlier:v1", {small_});
-  ASSERT_TRUE(fetcher_->Fetch({}, {Named("reg.example/earlier:v1"), "prefetchd-0", {}, kRuntime}).fetched);
+  ASSERT_TRUE(fetcher_->Fetch({}, JobFor(Named("reg.example/earlier:v1"), "prefetchd-0")).fetched);
   source_->Put("reg.example/app:v1", {large_});
   source_->Hold(large_, 100'000);
   std::jthread fetch([&] { EXPECT_TRUE(Fetch("reg.example/app:v1")); });
@@ -494,7 +503,7 @@ TEST_F(FetchingTest, WhatEndsAFetchAndWhatTheRegistryHasToDoWithIt) {
 TEST_F(FetchingTest, PatienceThatTheRegistryAsksForIsForTheRuntimeToo) {
   source_->Put("reg.example/app:v1", {small_});
   source_->Fail(small_, base::ResourceExhausted("429 of a store that it redirects to"));
-  const FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
+  const FetchJob job = JobFor(Named("reg.example/app:v1"));
   FetchResult end = fetcher_->Fetch({}, job);
   EXPECT_FALSE(end.fetched);
   EXPECT_EQ(end.retry_after, std::nullopt);
@@ -528,7 +537,7 @@ TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
 TEST_F(FetchingTest, FaultsOfStoreAndImageAreNotBlamedOnTheRegistry) {
   source_->Put("reg.example/corrupt:v1", {small_});
   source_->Spoil(small_);
-  EXPECT_TRUE(fetcher_->Fetch({}, {Named("reg.example/corrupt:v1"), kLease, {}, kRuntime}).cannot_continue);
+  EXPECT_TRUE(fetcher_->Fetch({}, JobFor(Named("reg.example/corrupt:v1"))).cannot_continue);
   source_->Put("reg.example/app:v1", {large_});
   store_.SetDiskFull(true);
   EXPECT_FALSE(Fetch("reg.example/app:v1"));
@@ -565,7 +574,7 @@ TEST_F(FetchingTest, ANearRegistryMayBeBusy) {
 
 TEST_F(FetchingTest, ANearRegistryTellsSizes) {
   const image::Reference app = Named("reg.example/app:v1");
-  const FetchJob job{app, "", {}, kRuntime};
+  const FetchJob job = JobFor(app, "");
   source_->Put("reg.example/app:v1", {small_, large_});
   EXPECT_FALSE(fetcher_->MayQuerySize(app, kRuntime)) << "nobody knows yet how near it is";
   source_->AnswerIn(1ms);
@@ -577,7 +586,7 @@ TEST_F(FetchingTest, ANearRegistryTellsSizes) {
   EXPECT_EQ(fetcher_->QuerySize({}, job), small_.size() + large_.size() + config.size());
   EXPECT_EQ(source_->served(), 0U);
   // An image that is absent says nothing about the others.
-  EXPECT_EQ(fetcher_->QuerySize({}, {Named("reg.example/gone:v1"), "", {}, kRuntime}), 0U);
+  EXPECT_EQ(fetcher_->QuerySize({}, JobFor(Named("reg.example/gone:v1"), "")), 0U);
   EXPECT_TRUE(fetcher_->MayQuerySize(app, kRuntime));
 }
 
@@ -590,7 +599,7 @@ TEST_F(FetchingTest, ARegistryThatFailsIsNotAskedForSizes) {
     EXPECT_FALSE(Fetch("reg.example/app:v1"));
     ASSERT_TRUE(fetcher_->MayQuerySize(app, kRuntime)) << error.message();
     source_->FailManifests(error);
-    EXPECT_EQ(fetcher_->QuerySize({}, {app, "", {}, kRuntime}), 0U);
+    EXPECT_EQ(fetcher_->QuerySize({}, JobFor(app, "")), 0U);
     EXPECT_FALSE(fetcher_->MayQuerySize(app, kRuntime)) << error.message();
     source_->FailManifests(std::nullopt);
     clock_.Advance(plan::kSizeDeniedPeriod);
@@ -601,7 +610,7 @@ TEST_F(FetchingTest, WhatIsLeftToTheRuntimeFromTheBeginning) {
   source_->Put("reg.example/app:v1", {small_});
   EXPECT_FALSE(Fetch("reg.example/app:v1", {}, {.name = "containerd", .version = "1.7.24"}));
   EXPECT_FALSE(Fetch("reg.example/app:v1", {}, {.name = "cri-o", .version = "2.1.0"}));
-  EXPECT_FALSE(fetcher_->Fetch({}, {Named("reg.example/app:v1"), "", {}, kRuntime}).fetched);
+  EXPECT_FALSE(fetcher_->Fetch({}, JobFor(Named("reg.example/app:v1"), "")).fetched);
   EXPECT_EQ(source_->manifest_requests(), 0);
 }
 
