@@ -76,7 +76,6 @@ void Pulls::Forget(const std::set<std::string>& in_use) {
   });
   std::erase_if(distances_, [&](const auto& one) { return !in_use.contains(one.first); });
   std::erase_if(delivered_, [&](const std::string& one) { return !in_use.contains(one); });
-  std::erase_if(registry_failures_, [&](const auto& one) { return !registries_.contains(one.first); });
 }
 
 // An upgrade may have added what the previous process did not support, so the agent asks again.
@@ -90,8 +89,7 @@ void Pulls::RuntimeReconnected() {
 void Pulls::Hold(const std::string& registry, base::Duration wait) {
   loop_.Check();
   plan::RegistryHealth& health = registries_[registry];
-  health = plan::AfterRegistryFailure(health, true, wait, loop_.now(), loop_.Random());
-  registry_failures_[registry] = plan::Reason::kRateLimited;
+  health = plan::AfterRegistryFailure(health, plan::Reason::kRateLimited, wait, loop_.now(), loop_.Random());
 }
 
 namespace {
@@ -221,8 +219,7 @@ plan::StartFacts Pulls::StartFactsFor(const Entry& entry, const plan::PullCandid
                          .lease_being_deleted = leases_.IsBeingReleased(LeaseFor(entry))};
   if (auto health = registries_.find(pull.registry); health != registries_.end()) {
     facts.registry_held_until = health->second.not_before;
-    // Every place that sets the registry's health sets this reason, too.
-    facts.registry_failure = registry_failures_[pull.registry];
+    facts.registry_failure = health->second.failure;
   }
   return facts;
 }
@@ -884,10 +881,8 @@ void Pulls::RecordPullFailure(const Entry& entry, const plan::PullFailure& failu
   }
   delivered_.erase(registry);
   plan::RegistryHealth& health = registries_[registry];
-  registry_failures_[registry] = reason;
-  health = plan::AfterRegistryFailure(health, reason == plan::Reason::kRateLimited,
-                                      failure.retry_after.value_or(base::Duration(0)), loop_.now(),
-                                      loop_.Random());
+  health = plan::AfterRegistryFailure(health, reason, failure.retry_after.value_or(base::Duration(0)),
+                                      loop_.now(), loop_.Random());
   // The limit counts requests from this node, the runtime's and a pod's too (R27).
   if (reason == plan::Reason::kRateLimited) checks_.OnPullThrottled(registry, health.not_before);
 }

@@ -174,10 +174,9 @@ class Pulls {
 
   plan::Limits limits_;  // with kubelet's own thresholds, once they are known
   std::map<std::string, plan::RegistryHealth> registries_;
-  std::map<std::string, plan::Distance> distances_;        // of registries; not Fetcher's near and far
-  std::set<std::string> delivered_;                        // registries that have, and not failed since
-  std::map<std::string, plan::Reason> registry_failures_;  // the newest of each that had any
-  base::TimePoint first_at_;                               // startJitter
+  std::map<std::string, plan::Distance> distances_;  // of registries; not Fetcher's near and far
+  std::set<std::string> delivered_;                  // registries that have, and not failed since
+  base::TimePoint first_at_;                         // startJitter
   base::TimePoint next_start_ = base::TimePoint::max();
   std::uint64_t next_run_ = 1;
   // The last time that the runtime went away while pulls ran.

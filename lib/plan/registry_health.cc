@@ -17,9 +17,11 @@ bool CanDiscard(const RegistryHealth& health, base::TimePoint now) {
   return now >= std::max(health.not_before, health.limited_until) + kRegistryForgottenAfter;
 }
 
-RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
+RegistryHealth AfterRegistryFailure(RegistryHealth past, Reason reason, base::Duration retry_after,
                                     base::TimePoint now, double random) {
+  const bool rate_limited = reason == Reason::kRateLimited;
   past.failures++;
+  past.failure = reason;
   base::Duration delay{};
   if (rate_limited) {
     // Answers to pulls that ran side by side are one wave. Counted one by one, four pulls would double the

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "plan/reason.h"
 
 namespace prefetch::plan {
 
@@ -15,14 +16,15 @@ struct RegistryHealth {
   // Consecutive failures over all images: rate limited, unreachable, DNS, TLS, server error, timeout (the
   // runtime's, or the end of the pull's own deadline).
   int failures = 0;
+  Reason failure = Reason::kUnreachable;  // the newest of them
   int rate_limit_waves = 0;  // waves of 429 among these: answers to pulls that ran side by side are one wave
   base::TimePoint not_before;
   base::TimePoint limited_until;
 };
 
-// A pull has failed, and its registry is the cause. `retry_after`: 0 if the registry named no time. `random`
-// is uniform in [0, 1).
-RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
+// A pull has failed for `reason`, and its registry is the cause. `retry_after`: 0 if the registry named no
+// time. `random` is uniform in [0, 1).
+RegistryHealth AfterRegistryFailure(RegistryHealth past, Reason reason, base::Duration retry_after,
                                     base::TimePoint now, double random);
 
 // A request to pull an image of this registry now ends its hold. It shortens no rate limit: neither a

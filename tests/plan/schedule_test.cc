@@ -466,47 +466,51 @@ TEST(RegistryHealth, IsForgottenAnHourAfterItsHold) {
 }
 
 TEST(AfterRegistryFailure, OneMayBeChanceMoreSlowDown) {
-  RegistryHealth health = AfterRegistryFailure({}, false, {}, kNow, 1.0);
+  RegistryHealth health = AfterRegistryFailure({}, Reason::kUnreachable, {}, kNow, 1.0);
   EXPECT_LE(health.not_before, kNow);
-  health = AfterRegistryFailure(health, false, {}, kNow, 1.0);
+  health = AfterRegistryFailure(health, Reason::kUnreachable, {}, kNow, 1.0);
   EXPECT_EQ(health.not_before, kNow + seconds(1));
-  for (int i = 0; i < 20; i++) health = AfterRegistryFailure(health, false, {}, kNow, 1.0);
+  for (int i = 0; i < 20; i++) health = AfterRegistryFailure(health, Reason::kUnreachable, {}, kNow, 1.0);
   EXPECT_EQ(health.not_before, kNow + minutes(1));
 }
 
 TEST(AfterRegistryFailure, RateLimitHoldsAtOnceAndForLong) {
-  RegistryHealth health = AfterRegistryFailure({}, true, {}, kNow, 0);
+  RegistryHealth health = AfterRegistryFailure({}, Reason::kRateLimited, {}, kNow, 0);
   EXPECT_EQ(health.not_before, kNow + seconds(60));
-  EXPECT_EQ(AfterRegistryFailure({}, true, minutes(20), kNow, 0).not_before, kNow + minutes(20));
-  for (int i = 0; i < 20; i++) health = AfterRegistryFailure(health, true, {}, health.not_before, 0);
+  EXPECT_EQ(AfterRegistryFailure({}, Reason::kRateLimited, minutes(20), kNow, 0).not_before,
+            kNow + minutes(20));
+  for (int i = 0; i < 20; i++)
+    health = AfterRegistryFailure(health, Reason::kRateLimited, {}, health.not_before, 0);
   const base::TimePoint now = health.not_before;
-  EXPECT_EQ(AfterRegistryFailure(health, true, {}, now, 0).not_before, now + minutes(60));
+  EXPECT_EQ(AfterRegistryFailure(health, Reason::kRateLimited, {}, now, 0).not_before, now + minutes(60));
 }
 
 // Pulls that ran side by side are all told so.
 TEST(AfterRegistryFailure, OneWaveOfRateLimitsHoldsOnce) {
   RegistryHealth health;
-  for (int i = 0; i < 4; i++) health = AfterRegistryFailure(health, true, {}, kNow + seconds(i), 0);
+  for (int i = 0; i < 4; i++)
+    health = AfterRegistryFailure(health, Reason::kRateLimited, {}, kNow + seconds(i), 0);
   EXPECT_EQ(health.not_before, kNow + seconds(63));
-  health = AfterRegistryFailure(health, true, {}, kNow + seconds(64), 0);
+  health = AfterRegistryFailure(health, Reason::kRateLimited, {}, kNow + seconds(64), 0);
   EXPECT_EQ(health.not_before, kNow + seconds(64 + 120));
 }
 
 // A registry that was away for a moment is not limited for an hour.
 TEST(AfterRegistryFailure, SilenceBeforeARateLimitMakesItsHoldNoLonger) {
   RegistryHealth health;
-  for (int i = 0; i < 6; i++) health = AfterRegistryFailure(health, false, {}, kNow, 0);
-  EXPECT_EQ(AfterRegistryFailure(health, true, {}, kNow, 0).not_before, kNow + seconds(60));
+  for (int i = 0; i < 6; i++) health = AfterRegistryFailure(health, Reason::kUnreachable, {}, kNow, 0);
+  EXPECT_EQ(AfterRegistryFailure(health, Reason::kRateLimited, {}, kNow, 0).not_before, kNow + seconds(60));
 }
 
 TEST(AfterRetryRequested, EndsTheHoldOfARegistryButNotALimitOfItsRate) {
   RegistryHealth away;
-  for (int i = 0; i < 8; i++) away = AfterRegistryFailure(away, false, {}, kNow, 1);
+  for (int i = 0; i < 8; i++) away = AfterRegistryFailure(away, Reason::kUnreachable, {}, kNow, 1);
   ASSERT_GT(away.not_before, kNow);
   const RegistryHealth again = AfterRetryRequested(away, kNow);
   EXPECT_EQ(again.not_before, kNow);
   EXPECT_EQ(again.failures, away.failures) << "one pull at a time";
-  const RegistryHealth limited = AfterRegistryFailure({}, true, std::chrono::minutes(30), kNow, 0);
+  const RegistryHealth limited =
+      AfterRegistryFailure({}, Reason::kRateLimited, std::chrono::minutes(30), kNow, 0);
   EXPECT_EQ(AfterRetryRequested(limited, kNow).not_before, limited.not_before);
 }
 

@@ -162,7 +162,7 @@ void Fleet::EndCheck(int index, int tag_index) {
   RegistryAnswer answer = Answer();
   node.pace = plan::AfterCheck(std::move(node.pace), answer, now_, {}, Random());
   if (answer.kind == RegistryAnswerKind::kRateLimited) {
-    node.health = plan::AfterRegistryFailure(node.health, true, {}, now_, Random());
+    node.health = plan::AfterRegistryFailure(node.health, plan::Reason::kRateLimited, {}, now_, Random());
   }
   if (!tag.present) return;
   tag.fresh = plan::AfterAnswer(std::move(tag.fresh), options_.desired, here_, answer, {now_, {}}, Random());
@@ -183,7 +183,7 @@ void Fleet::EndPull(int index, int tag_index) {
   if (failed) {
     bool limited = failed == plan::Reason::kRateLimited;
     *tag.past = plan::AfterFailure(std::move(*tag.past), {.reason = *failed}, now_, Random());
-    node.health = plan::AfterRegistryFailure(node.health, limited, {}, now_, Random());
+    node.health = plan::AfterRegistryFailure(node.health, *failed, {}, now_, Random());
     if (limited) node.pace = plan::AfterPullThrottled(std::move(node.pace), node.health.not_before);
     return;
   }
