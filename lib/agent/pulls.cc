@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/enum_name.h"
+#include "base/find_with_default.h"
 #include "base/log.h"
 #include "plan/registry_health.h"
 
@@ -100,12 +101,15 @@ bool BroughtWrongPlatform(const Entry& entry) {
 
 }  // namespace
 
+bool Pulls::RegistryIsHeld(const Entry& entry) const {
+  return loop_.now() < base::FindWithDefault(registries_, entry.desired->reference.domain()).not_before;
+}
+
 bool Pulls::HasWaitToEnd(const Entry& entry) const {
   loop_.Check();
   if (!entry.runs.empty()) return false;
   // After its first failure an image waits for its registry only, and has no back-off of its own.
-  const auto health = registries_.find(entry.desired->reference.domain());
-  const bool held = health != registries_.end() && health->second.not_before > loop_.now();
+  const bool held = RegistryIsHeld(entry);
   // A full disk holds every pull, also those of entries that have not failed.
   const bool wants_pull = entry.action.kind == plan::ActionKind::kPull || !plan::IsUsable(entry.observed);
   return entry.history.not_before > loop_.now() || BroughtWrongPlatform(entry) || held ||
@@ -207,21 +211,19 @@ void Pulls::EvaluateRuns() {
 // plan::Schedule's.
 plan::StartFacts Pulls::StartFactsFor(const Entry& entry, const plan::PullCandidate& pull,
                                       std::uint64_t usable) {
-  plan::StartFacts facts{.fits = plan::MayFit(pull.disk, usable),
-                         .disk_held_until = disk_full_until_,
-                         .preflight_waits = pull.preflight_waits,
-                         .update = pull.update,
-                         .ready = entry.refresh.ready,
-                         .updates_wait = checks_.UpdatesWait(pull.registry),
-                         // The start jitter is for the first pull of an image only.
-                         .tried_before = entry.history.attempts > 0 || !entry.history.vanished.empty(),
-                         .first_at = first_at_,
-                         .lease_being_deleted = leases_.IsBeingReleased(LeaseFor(entry))};
-  if (auto health = registries_.find(pull.registry); health != registries_.end()) {
-    facts.registry_held_until = health->second.not_before;
-    facts.registry_failure = health->second.failure;
-  }
-  return facts;
+  const plan::RegistryHealth& health = base::FindWithDefault(registries_, pull.registry);
+  return {.fits = plan::MayFit(pull.disk, usable),
+          .disk_held_until = disk_full_until_,
+          .registry_held_until = health.not_before,
+          .registry_failure = health.failure,
+          .preflight_waits = pull.preflight_waits,
+          .update = pull.update,
+          .ready = entry.refresh.ready,
+          .updates_wait = checks_.UpdatesWait(pull.registry),
+          // The start jitter is for the first pull of an image only.
+          .tried_before = entry.history.attempts > 0 || !entry.history.vanished.empty(),
+          .first_at = first_at_,
+          .lease_being_deleted = leases_.IsBeingReleased(LeaseFor(entry))};
 }
 
 plan::ScheduleInput Pulls::ScheduleInputWithoutPulls(bool settled) const {
@@ -519,9 +521,8 @@ plan::PhaseCount Pulls::CountPhase() const {
 }
 
 bool Pulls::MayQuerySize(const Entry& entry) const {
-  auto health = registries_.find(entry.desired->reference.domain());
   // A held registry gets no request at all, and sizes are the least urgent ones.
-  if (health != registries_.end() && loop_.now() < health->second.not_before) return false;
+  if (RegistryIsHeld(entry)) return false;
   return parts_.fetcher->MayQuerySize(entry.desired->reference, runtime_.info());
 }
 
@@ -983,27 +984,23 @@ void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
     entry.history.disk = plan::AfterMeasure(entry.history.disk, usable, loop_.now());
 }
 
-bool Pulls::IsFar(const Entry& entry) const {
-  auto distance = distances_.find(entry.desired->reference.domain());
-  return distance != distances_.end() && distance->second == plan::Distance::kFar;
-}
-
 // The scheduler's view of a pull that runs or is due. plan::Schedule and the disk budget know entries only by
 // this, so that they stay pure.
 plan::PullCandidate Pulls::CandidateOf(std::size_t index) const {
   const Entry& entry = entries_.all()[index];
-  plan::PullCandidate pull{.entry = index,
-                           .registry = entry.desired->reference.domain(),
-                           .content = entry.desired->reference.digest(),
-                           .priority = entry.desired->priority,
-                           .update = plan::IsUsable(entry.observed),
-                           .preflight_waits = loop_.now() < entry.requested_until,
-                           .unlisted = !entry.on_list,
-                           .suspect = plan::IsCrashSuspect(entry.history),
-                           .stalled = entry.history.last_failure == plan::Reason::kStalled,
-                           .far = IsFar(entry),
-                           .failures = entry.history.failures,
-                           .bytes = entry.history.disk.compressed};
+  plan::PullCandidate pull{
+      .entry = index,
+      .registry = entry.desired->reference.domain(),
+      .content = entry.desired->reference.digest(),
+      .priority = entry.desired->priority,
+      .update = plan::IsUsable(entry.observed),
+      .preflight_waits = loop_.now() < entry.requested_until,
+      .unlisted = !entry.on_list,
+      .suspect = plan::IsCrashSuspect(entry.history),
+      .stalled = entry.history.last_failure == plan::Reason::kStalled,
+      .far = base::FindWithDefault(distances_, entry.desired->reference.domain()) == plan::Distance::kFar,
+      .failures = entry.history.failures,
+      .bytes = entry.history.disk.compressed};
   if (entry.runs.empty()) {
     pull.lookup = lookups_.StateOf(*entry.desired, loop_.now());
     pull.disk = plan::ReservationOfDue(entry.history.disk, disk_factor_);

@@ -125,13 +125,13 @@ class Pulls {
   void Succeeded(Entry& entry, const ActivePull& run, const plan::PullSuccess& success);
   void Failed(Entry& entry, const ActivePull& run, const plan::PullFailure& failure);
   bool MayHaveCrashedRuntime(const Entry& entry, const ActivePull& run);
+  bool RegistryIsHeld(const Entry& entry) const;
   void RecordRegistrySuccess(const std::string& registry);
   void RecordPullFailure(const Entry& entry, const plan::PullFailure& failure);
 
   // Room on the disk.
   void EndPullsForDiskSpace();
   plan::PullCandidate CandidateOf(std::size_t index) const;
-  bool IsFar(const Entry& entry) const;  // its registry
   std::uint64_t KeptBytes() const;
   void DiscardBytes(Entry& entry, cri::LeaseDeletion bytes, base::Duration after = {});
   void DropKeptBytes();

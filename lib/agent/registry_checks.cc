@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "agent/registry_checks.h"
+#include "base/find_with_default.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "plan/check.h"
@@ -63,15 +64,14 @@ bool RegistryChecks::HasAnswersToSettle(const Entry& entry) const {
 // With --once nothing is saved: there is no later pull to save it for.
 bool RegistryChecks::UpdatesWait(const std::string& registry) const {
   loop_.Check();
-  auto pace = paces_.find(registry);
-  return !options_.once && pace != paces_.end() && plan::UpdatesWait(pace->second, loop_.now());
+  return !options_.once && plan::UpdatesWait(base::FindWithDefault(paces_, registry), loop_.now());
 }
 
 // A registry whose hold has ended gets one probe first, even if no check is due yet: only its answer lets
 // others follow.
 bool RegistryChecks::AwaitsProbe(const std::string& registry) const {
-  auto pace = paces_.find(registry);
-  return pace != paces_.end() && pace->second.probing && loop_.now() >= pace->second.held_until;
+  const plan::RegistryPace& pace = base::FindWithDefault(paces_, registry);
+  return pace.probing && loop_.now() >= pace.held_until;
 }
 
 // Collects the checks that are due and lets plan::ScheduleChecks choose. Absent images and running pulls need
@@ -304,8 +304,7 @@ std::vector<plan::RegistryStatus> RegistryChecks::Statuses() const {
   std::vector<plan::RegistryStatus> all;
   for (auto& [name, status] : by_name) {
     status.name = name;
-    auto found = paces_.find(name);
-    const plan::RegistryPace pace = found == paces_.end() ? plan::RegistryPace{} : found->second;
+    const plan::RegistryPace& pace = base::FindWithDefault(paces_, name);
     status.requests_per_second = image::kRegistryRequests.per_second;
     status.requests_left = std::max(0.0, pace.budget.At(loop_.now()));
     status.requests = pace.requests;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/find_with_default.h"
 #include "base/mutex.h"
 
 namespace prefetch::base {
@@ -103,10 +104,7 @@ class FairQueue {
   }
 
  private:
-  std::size_t InProgress(const std::string& party) const {
-    const auto found = in_progress_.find(party);
-    return found == in_progress_.end() ? 0 : found->second;
-  }
+  std::size_t InProgress(const std::string& party) const { return FindWithDefault(in_progress_, party); }
 
   const std::size_t most_;
   std::list<Item> waiting_;                         // the oldest first

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/find_with_default.h"
 #include "base/fs.h"
 #include "base/scrub.h"
 #include "base/text.h"
@@ -505,8 +506,8 @@ std::vector<Question> Questions(std::vector<List>& lists) {
         list.now[reference.Normalized()] = reference.digest();
         continue;
       }
-      auto known = list.before.find(reference.Normalized());
-      questions.push_back({i, {reference, {list.name}, known == list.before.end() ? "" : known->second}});
+      questions.push_back(
+          {i, {reference, {list.name}, base::FindWithDefault(list.before, reference.Normalized())}});
     }
   }
   return questions;

@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/find_with_default.h"
+
 namespace prefetch::image {
 
 bool HasTagIn(const LocalImage& image, std::string_view repository) {
@@ -49,9 +51,7 @@ const LocalImage* LocalImageIndex::FindTagged(const Reference& reference) const 
 }
 
 const std::vector<std::string>& LocalImageIndex::NamesOf(const std::string& id) const {
-  static const std::vector<std::string> kNone;
-  auto found = names_by_id_.find(id);
-  return found == names_by_id_.end() ? kNone : found->second;
+  return base::FindWithDefault(names_by_id_, id);
 }
 
 }  // namespace prefetch::image

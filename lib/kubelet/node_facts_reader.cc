@@ -12,6 +12,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/find_with_default.h"
 #include "base/go_url.h"
 #include "base/process_stat.h"
 #include "base/text.h"
@@ -358,8 +359,7 @@ std::vector<KubeletProcess::Candidate> KubeletProcess::Scan() {
   for (const std::string& name : *names) {
     const auto pid = base::ParseUint(name);
     if (!pid) continue;
-    auto before = others_.find(*pid);
-    unsigned scans = before == others_.end() ? 0 : before->second;
+    unsigned scans = base::FindWithDefault(others_, *pid);
     if (examine_all || scans < kScansOfNewProcess) {
       if (std::optional<Candidate> found = Examine(name)) {
         all.push_back(*std::move(found));

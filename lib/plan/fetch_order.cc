@@ -59,16 +59,6 @@ FetchOrder::Shares FetchOrder::CountShares() const {
   return shares;
 }
 
-int FetchOrder::Shares::Of(const std::string& registry) const {
-  auto found = registries.find(registry);
-  return found == registries.end() ? 0 : found->second;
-}
-
-int FetchOrder::Shares::Of(ImageId image) const {
-  auto found = images.find(image);
-  return found == images.end() ? 0 : found->second;
-}
-
 // The blob's own stream fetches kPartSize bytes while parts come from behind them: from where it is when the
 // first part begins, and again behind each kMaxParts parts. It would be idle otherwise.
 std::uint64_t FetchOrder::NextPart(const Blob& blob) {

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/find_with_default.h"
 #include "plan/limits.h"
 
 namespace prefetch::plan {
@@ -236,8 +237,8 @@ class FetchOrder {
     std::map<std::string, int> registries;
     std::map<ImageId, int> images;
 
-    int Of(const std::string& registry) const;
-    int Of(ImageId image) const;
+    int Of(const std::string& registry) const { return base::FindWithDefault(registries, registry); }
+    int Of(ImageId image) const { return base::FindWithDefault(images, image); }
   };
 
   static ImageId ImageOf(const Blob& blob) { return blob.wanted_by.begin()->first; }

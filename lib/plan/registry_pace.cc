@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/find_with_default.h"
 #include "plan/history.h"
 
 namespace prefetch::plan {
@@ -152,10 +153,8 @@ ChecksToStart ScheduleChecks(std::vector<CheckCandidate> checks,
   for (const CheckCandidate& check : checks) {
     if (check.lookup.state == LookupState::kUnderWay) lookups_running[check.registry]++;
   }
-  static const RegistryPace kNew;
   for (const CheckCandidate& check : checks) {
-    auto found = paces.find(check.registry);
-    const RegistryPace& pace = found == paces.end() ? kNew : found->second;
+    const RegistryPace& pace = base::FindWithDefault(paces, check.registry);
     bool due = check.due <= now;
     // A due entry of a held registry gets its answer without a request, so that its directives can take
     // effect.

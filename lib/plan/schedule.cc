@@ -4,6 +4,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "base/find_with_default.h"
 #include "image/registry_answer.h"
 
 namespace prefetch::plan {
@@ -30,8 +31,7 @@ struct SlotsInUse {
   // Returns the total that counts for this registry: idle pulls of other registries keep nothing from it.
   // `delivers`: nor do those of registries that have delivered nothing yet.
   int TotalFor(const std::string& registry, bool delivers) const {
-    auto own = idle.find(registry);
-    return moving - (delivers ? unproven : 0) + (own == idle.end() ? 0 : own->second);
+    return moving - (delivers ? unproven : 0) + base::FindWithDefault(idle, registry);
   }
   void Take(const PullCandidate& pull, const ScheduleInput& input, const Limits& limits) {
     if (pull.being_verified) return;
@@ -65,10 +65,7 @@ class ReservedSlots {
     of_registry_[pull.registry]++;
   }
   int total() const { return total_; }
-  int of_registry(const std::string& registry) const {
-    auto found = of_registry_.find(registry);
-    return found == of_registry_.end() ? 0 : found->second;
-  }
+  int of_registry(const std::string& registry) const { return base::FindWithDefault(of_registry_, registry); }
 
  private:
   const PullCandidate* last_ = nullptr;
@@ -146,8 +143,7 @@ class RegistryLimits {
   }
 
   base::TimePoint HeldUntil(const std::string& registry) const {
-    auto health = input_.registries.find(registry);
-    return health == input_.registries.end() ? base::TimePoint() : health->second.not_before;
+    return base::FindWithDefault(input_.registries, registry).not_before;
   }
   int Of(const std::string& registry) const {
     // The last slot stays for another registry, so that one that hangs cannot stop all others. Each registry
@@ -158,11 +154,8 @@ class RegistryLimits {
 
  private:
   int Own(const std::string& registry) const {
-    auto health = input_.registries.find(registry);
-    bool on_probation =
-        health != input_.registries.end() && image::kPullCircuit.IsOpen(health->second.failures);
     // One probe at a time until the registry has answered well.
-    if (on_probation) return 1;
+    if (image::kPullCircuit.IsOpen(base::FindWithDefault(input_.registries, registry).failures)) return 1;
     return far_.contains(registry) ? std::max(limits_.per_registry_pulls, limits_.parallel_pulls_far)
                                    : limits_.per_registry_pulls;
   }

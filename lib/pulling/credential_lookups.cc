@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/find_with_default.h"
+
 namespace prefetch::pulling {
 
 CredentialLookups::CredentialLookups(credentials::Keyring& keyring,
@@ -142,8 +144,7 @@ bool CredentialLookupPool::MayShare(const Waiting& one) const {
   const int most = is_first ? kMaxLookupsPerPlugin : kMaxLookupsPerRegistry;
   return std::all_of(one.group.begin(), one.group.end(),
                      [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
-                       auto runs = of_plugin_.find(plugin);
-                       return runs == of_plugin_.end() || runs->second < most;
+                       return base::FindWithDefault(of_plugin_, plugin) < most;
                      });
 }
 

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/find_with_default.h"
 #include "base/log.h"
 #include "cri/pull_resources.h"
 
@@ -60,8 +61,7 @@ Fetcher::Fetcher(cri::ContentService& content, ContentSourceFor source, const ba
 
 plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
   base::Lock lock(mutex_);
-  auto found = registries_.find(registry);
-  return found == registries_.end() ? plan::FetchHealth() : found->second;
+  return base::FindWithDefault(registries_, registry);
 }
 
 // Under one lock, so that what another pull learns in the same moment is not lost. Keeps only registries with
