@@ -653,14 +653,16 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
 // The last of many images of a question gets what time is left.
 TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
   SharedRegistryAnswers moment;
+  LiveRuntime live(runtime_, runtime_, clock_);
   const pulling::RegistryResolver unreachable = [this](const base::Call&, const image::RegistryQuestion&,
                                                        const image::RuntimeInfo&) {
     times_asked_++;
     return image::RegistryAnswer{.kind = Kind::kUnreachable};
   };
   auto ask = [&](std::chrono::seconds left, const base::Call& call) {
-    LiveRegistry now(unreachable, keyring_, clock_, std::chrono::steady_clock::now() + left, &moment);
-    EXPECT_EQ(now.Ask(call, {}, snapshot_.images[0], true).kind, Kind::kUnreachable);
+    CheckRound now({live, keyring_, clock_, unreachable, moment}, snapshot_, kAskingAlways,
+                   std::chrono::steady_clock::now() + left);
+    EXPECT_EQ(now.AskRegistry(call, snapshot_.images[0], true).kind, Kind::kUnreachable);
   };
   ask(std::chrono::seconds(2), {});
   // Its turn came late.

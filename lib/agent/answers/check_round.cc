@@ -67,7 +67,7 @@ plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::R
 // Returns true if the question has credentials that are not the node's. A pod that asks with its own token
 // always has a service account, which counts as a credential only if a provider accepts it.
 bool CheckRound::HasOwnCredentials(const status::CheckQuestion& question, const image::Reference* reference) {
-  if (requester_.kind != Requester::Kind::kPod) return question.identity != status::CheckIdentity{};
+  if (!IsForPod()) return question.identity != status::CheckIdentity{};
   return !question.identity.secrets.empty() ||
          (reference != nullptr && !sources_.keyring.TokenProviderFor(*reference).empty());
 }
@@ -83,7 +83,7 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
                    .policy = question.policy,
                    .own_credentials = HasOwnCredentials(question, reference ? &*reference : nullptr),
                    .rights = requester_.Rights(listed != nullptr),
-                   .redact_messages = requester_.kind == Requester::Kind::kPod,
+                   .redact_messages = IsForPod(),
                    .listed = listed != nullptr,
                    .asks_registries = sources_.resolver != nullptr,
                    .runtime_down = snapshot_.readiness.reason == plan::Reason::kRuntimeDown,
@@ -109,8 +109,8 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
         break;
       case CheckNeed::kRegistry:
         if (scope_ == Scope::kNode) return {std::move(facts), std::move(step)};
-        facts.registry = registries_.Ask(call, snapshot_.runtime, *facts.runtime->image,
-                                         listed != nullptr || NamesRegistry(snapshot_, *reference));
+        facts.registry = AskRegistry(call, *facts.runtime->image,
+                                     listed != nullptr || NamesRegistry(snapshot_, *reference));
         break;
     }
   }
@@ -287,13 +287,6 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration lim
   return listing;
 }
 
-// The walk through the content store is expensive, so pods get the cheap check.
-cri::CallResult<bool> LiveRuntime::StartsNow(const base::Call& call, const std::string& id,
-                                             const cri::ImageDetails& details, bool search) const {
-  const bool only_unpacked = !search || pulling::IsForeign(image::Platform::Host(), details);
-  return pulling::IsStartable(call, content_, id, details.chain_id, only_unpacked);
-}
-
 cri::CallResult<bool> LiveRuntime::Find(const base::Call& call, const image::LocalImageIndex& index,
                                         bool search, const std::string& message,
                                         plan::ImageState& state) const {
@@ -305,7 +298,9 @@ cri::CallResult<bool> LiveRuntime::Find(const base::Call& call, const image::Loc
   auto details = images_.ImageStatus(call, reference.Normalized());
   if (!details) return details.error();
   if (!*details) return false;  // listed, and not found by name (C34)
-  auto starts = StartsNow(call, found->id, **details, search);
+  // The walk through the content store is expensive, so pods get the cheap check.
+  const bool only_unpacked = !search || pulling::IsForeign(image::Platform::Host(), **details);
+  auto starts = pulling::IsStartable(call, content_, found->id, (*details)->chain_id, only_unpacked);
   if (!starts) return starts.error();
   // A name without a repo digest may be an import that no container starts from. It does not count then.
   if (imported && !*starts) return false;
@@ -387,55 +382,56 @@ image::RegistryAnswer CredentialTimeoutAnswer(const std::string& registry, const
 
 }  // namespace
 
-image::RegistryAnswer LiveRegistry::QueryNow(const base::Call& call, const plan::RuntimeStatus& runtime,
-                                             const plan::ImageState& image, bool known) const {
+image::RegistryAnswer CheckRound::QueryNow(const base::Call& call, const plan::ImageState& image,
+                                           bool known) const {
   const plan::DesiredImage& desired = *image.desired;
   const base::Call lookup_call = call.Within(kCredentialTimeout);
   auto credentials = std::make_shared<const credentials::Lookup>(
-      pod_answers_ != nullptr ? keyring_.FindForAnyPod(lookup_call, desired.reference)
-                              : keyring_.Find(lookup_call, desired.reference, desired.sources));
+      IsForPod() ? sources_.keyring.FindForAnyPod(lookup_call, desired.reference)
+                 : sources_.keyring.Find(lookup_call, desired.reference, desired.sources));
   if (std::chrono::steady_clock::now() >= lookup_call.deadline) {
-    return CredentialTimeoutAnswer(desired.reference.domain(), *credentials, pod_answers_ != nullptr);
+    return CredentialTimeoutAnswer(desired.reference.domain(), *credentials, IsForPod());
   }
   pulling::RegistryQueryJob job{.reference = desired.reference,
                                 .credentials = std::move(credentials),
                                 .local = std::nullopt,
-                                .runtime = runtime.Info(),
-                                .untrusted_name = pod_answers_ != nullptr && !known};
+                                .runtime = snapshot_.runtime.Info(),
+                                .untrusted_name = IsForPod() && !known};
   if (image.present) {
     job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
   }
   // No refusals are counted: clients of preflights must not be able to hold back the node's credentials.
-  return pulling::QueryRegistry(call, {resolver_, nullptr, clock_, image::Platform::Host()}, job);
+  return pulling::QueryRegistry(call, {sources_.resolver, nullptr, sources_.clock, image::Platform::Host()},
+                                job);
 }
 
-image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
-                                        const plan::ImageState& image, bool known) {
+image::RegistryAnswer CheckRound::AskRegistry(const base::Call& call, const plan::ImageState& image,
+                                              bool known) {
   const std::string& registry = image.desired->reference.domain();
   // A request may name many images of one registry. If it is silent, the client waits for it once.
   if (auto silent = unresponsive_.find(registry); silent != unresponsive_.end()) return silent->second;
-  const base::Duration left = until_ - std::chrono::steady_clock::now();
-  const base::Duration limit = pod_answers_ != nullptr ? kPodQueryTimeout : kQueryTimeout;
+  const base::Duration left = registry_deadline_ - std::chrono::steady_clock::now();
+  const base::Duration limit = IsForPod() ? kPodQueryTimeout : kQueryTimeout;
   const base::Call within = call.Within(std::min<base::Duration>(limit, left));
   const auto on_timeout = [&] { return DeadlinePassedAnswer(registry); };
   image::RegistryAnswer answer;
   if (left <= base::Duration::zero()) {
     answer = on_timeout();
-  } else if (pod_answers_ == nullptr) {
-    answer = QueryNow(within, runtime, image, known);
+  } else if (!IsForPod()) {
+    answer = QueryNow(within, image, known);
   } else {
     const auto ask = [&]() -> SharedRegistryAnswers::Reply {
       // The turns of others may have taken part of the time.
       const bool hurried = within.HasShortDeadline(limit);
-      image::RegistryAnswer reply = QueryNow(within, runtime, image, known);
+      image::RegistryAnswer reply = QueryNow(within, image, known);
       // Silence that comes from this client's short time or departure must not be shared: another client may
       // have more time.
       const bool cut_short = hurried || call.Stopped();
       return {reply, !(cut_short && IsUnresponsive(reply))};
     };
-    answer = pod_answers_->Get(
-        within, {pod_namespace_, registry, image.desired->reference.Normalized() + " " + image.digest}, ask,
-        on_timeout);
+    answer = sources_.shared_answers.Get(
+        within, {requester_.name_space, registry, image.desired->reference.Normalized() + " " + image.digest},
+        ask, on_timeout);
   }
   if (IsUnresponsive(answer)) unresponsive_.emplace(registry, answer);
   return answer;

@@ -87,9 +87,6 @@ class LiveRuntime {
                                              const Listed& listed, bool search = true) const;
 
  private:
-  // pulling::IsStartable, without a walk through the runtime's content unless `search`.
-  cri::CallResult<bool> StartsNow(const base::Call& call, const std::string& id,
-                                  const cri::ImageDetails& details, bool search) const;
   // Returns false if `index` has no such image. Else `state` describes it: of no use, if no container starts
   // from it; `message` if one does.
   cri::CallResult<bool> Find(const base::Call& call, const image::LocalImageIndex& index, bool search,
@@ -173,43 +170,6 @@ class SharedRegistryAnswers {
   std::uint64_t next_ticket_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 
-// Asks registries now, for the questions of one preflight.
-
-// One thread's. A registry that is silent is waited for once, and no registry longer than the client has
-// time. Everything that it refers to outlives it.
-class LiveRegistry {
- public:
-  // `until`: real time, as a Call's deadline. `pod_answers`, if not null: the answer is for a pod, so only
-  // credentials count that kubelet would use for any pod of the node; pods that ask at the same time share
-  // it, and namespaces take turns.
-  LiveRegistry(const pulling::RegistryResolver& resolver, credentials::Keyring& keyring,
-               const base::Clock& clock, base::TimePoint until, SharedRegistryAnswers* pod_answers = nullptr,
-               std::string pod_namespace = "")
-      : resolver_(resolver),
-        keyring_(keyring),
-        clock_(clock),
-        until_(until),
-        pod_answers_(pod_answers),
-        pod_namespace_(std::move(pod_namespace)) {}
-
-  // With this node's credentials. Only if there is a client. `known`: some image of the list is of that
-  // registry.
-  image::RegistryAnswer Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
-                            const plan::ImageState& image, bool known);
-
- private:
-  image::RegistryAnswer QueryNow(const base::Call& call, const plan::RuntimeStatus& runtime,
-                                 const plan::ImageState& image, bool known) const;
-
-  const pulling::RegistryResolver& resolver_;
-  credentials::Keyring& keyring_;
-  const base::Clock& clock_;
-  const base::TimePoint until_;
-  SharedRegistryAnswers* const pod_answers_;
-  const std::string pod_namespace_;
-  std::map<std::string, image::RegistryAnswer> unresponsive_;  // by registry
-};
-
 // Sources of the facts of a check. All references must outlive it.
 struct CheckSources {
   LiveRuntime& runtime;
@@ -232,9 +192,7 @@ class CheckRound {
         sources_(sources),
         snapshot_(snapshot),
         requester_(requester),
-        registries_(sources.resolver, sources.keyring, sources.clock, registry_deadline,
-                    requester.kind == Requester::Kind::kPod ? &sources.shared_answers : nullptr,
-                    requester.name_space) {}
+        registry_deadline_(registry_deadline) {}
 
   struct Outcome {
     plan::CheckFacts facts;
@@ -243,6 +201,12 @@ class CheckRound {
   // `pull`: a pull may be the answer, where the client has the right to one.
   Outcome Decide(const base::Call& call, const status::CheckQuestion& question, bool pull);
 
+  // Asks the image's registry now, with this node's credentials. For a pod, only those count that kubelet
+  // would use for any pod of the node; pods that ask at the same time share the answer, and namespaces take
+  // turns. A registry that is silent is waited for once in a round, and none longer than the client has time.
+  // `known`: some image of the list is of that registry. Only if there is a client.
+  image::RegistryAnswer AskRegistry(const base::Call& call, const plan::ImageState& image, bool known);
+
   // When the runtime was asked, which is done with the first question that needs it.
   base::TimePoint observed_at() const { return observed_at_; }
 
@@ -250,12 +214,15 @@ class CheckRound {
   plan::CheckRuntime AskRuntime(const base::Call& call, const image::Reference& reference,
                                 const plan::ImageState* listed);
   bool HasOwnCredentials(const status::CheckQuestion& question, const image::Reference* reference);
+  image::RegistryAnswer QueryNow(const base::Call& call, const plan::ImageState& image, bool known) const;
+  bool IsForPod() const { return requester_.kind == Requester::Kind::kPod; }
 
   const Scope scope_;
   const CheckSources sources_;
   const plan::Snapshot& snapshot_;
   const Requester requester_;
-  LiveRegistry registries_;
+  const base::TimePoint registry_deadline_;
+  std::map<std::string, image::RegistryAnswer> unresponsive_;  // by registry
   LiveRuntime::Listing listing_;
   base::TimePoint observed_at_;
 };
