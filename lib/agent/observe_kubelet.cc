@@ -56,33 +56,28 @@ void AddVersion(const plan::VersionInForce& version, kubelet::NodeFacts& facts) 
 }  // namespace
 
 KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::Callback on_change)
-    : reader_(std::move(options.facts)),
-      watches_(options.watch),
-      version_(std::move(options.version)),
-      start_(std::move(options.start)),
-      learnt_settings_(std::move(options.learnt_settings)),
-      on_change_(std::move(on_change)) {}
+    : options_(std::move(options)), on_change_(std::move(on_change)) {}
 
 // Compares files and process only. A version or setting that other threads learn asks for a full poll itself
 // (RecordsChanged).
 bool KubeletObserver::HasChanged() {
   const base::SequenceChecker::Use use(sequence_checker_);
-  return reader_.HasChanged() || verdicts_.HasChanged();
+  return options_.facts.HasChanged() || verdicts_.HasChanged();
 }
 
 plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTime wall) {
-  const std::string before = std::exchange(process_, reader_.process());
-  if (!version_) return {};
-  const plan::NodeReport report = version_->Get();
+  const std::string before = std::exchange(process_, options_.facts.process());
+  if (!options_.version) return {};
+  const plan::NodeReport report = options_.version->Get();
   estimate_ = plan::AfterNodeReport(std::move(estimate_), report);
-  const std::optional<base::WallTime> began_at = reader_.process_started_at();
+  const std::optional<base::WallTime> began_at = options_.facts.process_started_at();
   // The first process that is seen may have just started, too. If its time of start is unknown, it counts as
   // old: otherwise each start of the agent would cost a minute.
   const bool started = before != process_ && !process_.empty() && (!before.empty() || began_at);
   if (started) {
     const plan::KubeletStart start{now, began_at.value_or(wall)};
     estimate_ = plan::AfterStart(std::move(estimate_), start);
-    if (start_) start_->Set(start);
+    if (options_.start) options_.start->Set(start);
     // Applied again after the start: the report may already come from the new process.
     estimate_ = plan::AfterNodeReport(std::move(estimate_), report);
   }
@@ -94,9 +89,10 @@ KubeletPoll KubeletObserver::Poll(std::shared_ptr<const KubeletQuestion> questio
   const base::SequenceChecker::Use use(sequence_checker_);
   // Read before everything else: a fact that is learnt later causes another poll, and until then this one
   // still counts as waiting for it.
-  const bool version_comes = version_ && version_->Pending();
-  const bool settings_pending = learnt_settings_ && learnt_settings_->Pending();
-  kubelet::NodeFacts facts = reader_.Read(learnt_settings_ ? learnt_settings_->Get() : nullptr);
+  const bool version_comes = options_.version && options_.version->Pending();
+  const bool settings_pending = options_.learnt_settings && options_.learnt_settings->Pending();
+  kubelet::NodeFacts facts =
+      options_.facts.Read(options_.learnt_settings ? options_.learnt_settings->Get() : nullptr);
   plan::VersionInForce version = Version(now, wall);
   if (!facts.settings.version) {
     AddVersion(version, facts);
@@ -111,7 +107,7 @@ KubeletPoll KubeletObserver::Poll(std::shared_ptr<const KubeletQuestion> questio
   // The root decides where records are, so it comes before they are read.
   if (facts.root != facts_.root) {
     verdicts_.SetRoot(facts.root);
-    if (watches_) watch_ = std::make_unique<kubelet::RecordWatch>(facts.root, on_change_);
+    if (options_.watch) watch_ = std::make_unique<kubelet::RecordWatch>(facts.root, on_change_);
   }
   const bool learning = (version_comes && !facts.settings.version) || version.awaited || settings_pending;
   bool same = question == last_ && facts == facts_;
@@ -122,9 +118,9 @@ KubeletPoll KubeletObserver::Poll(std::shared_ptr<const KubeletQuestion> questio
     possible_ = std::make_shared<const std::vector<kubelet::KubeletSettings>>(PossibleFor(facts_.settings));
   }
   KubeletPoll poll;
-  poll.process = reader_.process();
-  poll.provider_config = reader_.provider_config();
-  poll.provider_bin_dir = reader_.provider_bin_dir();
+  poll.process = options_.facts.process();
+  poll.provider_config = options_.facts.provider_config();
+  poll.provider_bin_dir = options_.facts.provider_bin_dir();
   poll.until = version.until;
   // `same` lets the reader skip images whose files have not changed.
   poll.reading = verdicts_.Read(question->images, *possible_, std::move(changes), same);

@@ -65,11 +65,7 @@ class KubeletObserver {
   plan::VersionInForce Version(base::TimePoint now, base::WallTime wall);
 
   base::SequenceChecker sequence_checker_;
-  kubelet::NodeFactsReader reader_;
-  const bool watches_;
-  const std::shared_ptr<const LatestNodeReport> version_;
-  const std::shared_ptr<LatestKubeletStart> start_;
-  const std::shared_ptr<const LatestKubeletSettings> learnt_settings_;
+  KubeletOptions options_;
   const kubelet::RecordWatch::Callback on_change_;
   std::shared_ptr<const KubeletQuestion> last_;
   std::string process_;  // of the last poll
