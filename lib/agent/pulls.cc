@@ -26,16 +26,6 @@ constexpr seconds kCloseWatch{3};
 // A stalled pull is cancelled this long after its replacement was started (C26: 100 ms).
 constexpr milliseconds kReplaceOverlap{300};
 
-plan::ProgressFacts Facts(const cri::PullProgress& seen, bool may_be_queued, bool held_back) {
-  return {.bytes_done = seen.bytes_done,
-          .bytes_total = seen.bytes_total,
-          .fingerprint = seen.fingerprint,
-          .active = seen.active,
-          .unpacking = seen.unpacking,
-          .may_be_queued = may_be_queued,
-          .held_back = held_back};
-}
-
 }  // namespace
 
 Pulls::Pulls(PullOptions options, const pulling::PullDependencies& parts, DiskProbe disk,
@@ -482,7 +472,8 @@ void Pulls::ApplyProgress(const ProgressPolled& seen) {
                            run->fetch == plan::FetchPhase::kFetched ||
                            (parts_.fetcher != nullptr && parts_.fetcher->HoldsBack(run->lease));
     plan::ObservedProgress& progress = run->progress;
-    progress = plan::AfterProgress(progress, Facts(one.progress, may_be_queued, held_back), loop_.now());
+    progress = plan::AfterProgress(progress, one.progress,
+                                   {.may_be_queued = may_be_queued, .held_back = held_back}, loop_.now());
     entry.history.disk = plan::AfterSize(entry.history.disk, progress.bytes_total);
     plan::Distance& distance = distances_[entry.desired->reference.domain()];
     // A manifest that is still missing after the first polls shows that the registry is far.

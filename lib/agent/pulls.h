@@ -111,7 +111,7 @@ class Pulls {
   struct ProgressPolled {
     struct One {
       RunId run;
-      cri::PullProgress progress;
+      image::PullProgress progress;
     };
     std::vector<One> pulls;
     bool unsupported = false;  // this runtime does not show progress

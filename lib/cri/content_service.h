@@ -23,21 +23,9 @@
 
 #include "base/call.h"
 #include "cri/image_service.h"
+#include "image/pull_progress.h"
 
 namespace prefetch::cri {
-
-// How far one pull is, seen through the resources of its lease.
-struct PullProgress {
-  std::uint64_t bytes_done = 0;   // committed blobs and bytes of active ingests
-  std::uint64_t bytes_total = 0;  // of the manifest for this platform; 0: not known yet
-  // A blob of it has been begun and is not complete. False while a pull waits in the runtime's own queue.
-  bool active = false;
-  bool unpacking = false;  // every blob of the manifest is here, the pull has not ended
-  // Changes whenever anything moved (bytes, blobs, snapshots); equal: nothing did.
-  std::uint64_t fingerprint = 0;
-
-  friend bool operator==(const PullProgress&, const PullProgress&) = default;
-};
 
 // The label of a name by which containerd's CRI knows a pinned image, and its value (C39).
 inline constexpr const char* kPinLabel = "io.cri-containerd.pinned";
@@ -146,8 +134,8 @@ class ContentService {
   // How far the pull of `reference` under `lease` is; no bytes before it has begun, or without such a lease.
   // It asks for every ingest (C25), so callers poll rarely. Where the runtime does not put a pull's content
   // into the lease by itself, this call names it there: so call it soon after the start.
-  virtual CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
-                                            const image::Reference& reference) = 0;
+  virtual CallResult<image::PullProgress> Progress(const base::Call& call, const std::string& lease,
+                                                   const image::Reference& reference) = 0;
   // Begins or resumes writing a blob under `lease`. `call` holds for the writer, too: a stop ends its calls.
   virtual CallResult<OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
                                           const BlobToWrite& blob) = 0;

@@ -360,8 +360,8 @@ class GrpcContentService final : public ContentService {
     return api_.SetImageLabels(call, **image, {{kPinLabel, ""}, {kPinOwnerLabel, ""}});
   }
 
-  CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
-                                    const image::Reference& reference) override {
+  CallResult<image::PullProgress> Progress(const base::Call& call, const std::string& lease,
+                                           const image::Reference& reference) override {
     PullFacts facts;
     auto resources = api_.ListResources(call, lease);
     if (!resources) return resources.error();

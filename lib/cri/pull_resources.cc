@@ -22,8 +22,8 @@ bool BelongsToManifest(const PullFacts& facts, const std::string& digest) {
 
 }  // namespace
 
-PullProgress ProgressFrom(const PullFacts& facts) {
-  PullProgress progress;
+image::PullProgress ProgressFrom(const PullFacts& facts) {
+  image::PullProgress progress;
   std::hash<std::string> of_text;
   for (const LeaseResource& resource : facts.resources) {
     for (const std::string* text : {&resource.type, &resource.id})

@@ -41,7 +41,7 @@ struct PullFacts {
 };
 
 // Returns the progress of a pull, in compressed bytes. Before the manifest is fetched, no byte counts.
-PullProgress ProgressFrom(const PullFacts& facts);
+image::PullProgress ProgressFrom(const PullFacts& facts);
 
 // The digest that an ingest fetches: "layer-sha256:ab…" gives "sha256:ab…"; empty if there is none.
 std::string_view DigestOfIngest(std::string_view ref);

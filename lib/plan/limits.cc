@@ -40,7 +40,8 @@ void Rate(ObservedProgress& progress, base::TimePoint now) {
 
 }  // namespace
 
-ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen, base::TimePoint now) {
+ObservedProgress AfterProgress(ObservedProgress past, const image::PullProgress& seen, PullWaits waits,
+                               base::TimePoint now) {
   if (!past.seen) {
     past.rate_window_start = now;
     past.rated_bytes = seen.bytes_done;
@@ -49,14 +50,14 @@ ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen,
   bool moved = !past.seen || seen.fingerprint != past.fingerprint;
   // The stall timer is paused during an unpack, in waits of the agent, and in the runtime's own download
   // queue (C28), since replacing such a pull would not help.
-  bool held = seen.unpacking || seen.held_back || (!seen.active && seen.may_be_queued);
+  bool held = seen.unpacking || waits.held_back || (!seen.active && waits.may_be_queued);
   if (moved || held) past.last_progress_at = now;
   const std::uint64_t came = seen.bytes_done - std::min(seen.bytes_done, past.bytes_done);
   const auto worth_it =
       static_cast<double>(kMinPullRate) *
       std::chrono::duration<double>(past.seen ? now - past.observed_at : kIdleAfter).count();
   if (held || static_cast<double>(came) >= worth_it) past.last_fast_at = now;
-  if (seen.held_back && past.seen) past.held_back_for += now - past.observed_at;
+  if (waits.held_back && past.seen) past.held_back_for += now - past.observed_at;
   past.observed_at = now;
   past.seen = true;
   past.fingerprint = seen.fingerprint;

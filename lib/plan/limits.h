@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "image/pull_progress.h"
 
 namespace prefetch::plan {
 
@@ -69,17 +70,13 @@ struct ObservedProgress {
   double bytes_per_second = 0;
   base::TimePoint last_fast_at;  // last time above kMinPullRate, or that the stall timer was paused
   base::TimePoint observed_at;
-  base::Duration held_back_for{0};    // ProgressFacts::held_back: no part of the pull's time
+  base::Duration held_back_for{0};    // PullWaits::held_back: no part of the pull's time
   base::TimePoint rate_window_start;  // since when, and from how many bytes, the rate is counted
   std::uint64_t rated_bytes = 0;
 };
 
-struct ProgressFacts {
-  std::uint64_t bytes_done = 0;
-  std::uint64_t bytes_total = 0;
-  std::uint64_t fingerprint = 0;
-  bool active = false;
-  bool unpacking = false;
+// What may keep the bytes of a pull from moving, though nothing is wrong.
+struct PullWaits {
   // The runtime lets few downloads through at a time, and others of ours or kubelet's move just now: this
   // one may be waiting in its queue (containerd 2.1 and later).
   bool may_be_queued = false;
@@ -89,7 +86,8 @@ struct ProgressFacts {
 };
 
 // The progress of a running pull was polled.
-ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen, base::TimePoint now);
+ObservedProgress AfterProgress(ObservedProgress past, const image::PullProgress& seen, PullWaits waits,
+                               base::TimePoint now);
 
 // Returns true if no bytes have come for kIdleAfter, or kFirstBytesWithin of its start, at a speed that is
 // worth a slot. A pull that has just begun has its slot like any other, so that the limit of parallel pulls

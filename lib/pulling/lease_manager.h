@@ -56,7 +56,7 @@ struct LeasesUpdated {
   std::vector<std::string> renewed;
   std::optional<std::vector<std::string>> found;  // all of ours, where that was asked for
   // Content of the leases of LeaseChanges::owners, where it is known.
-  std::map<std::string, cri::PullProgress> kept;
+  std::map<std::string, image::PullProgress> kept;
   bool unsupported = false;
   bool failed = false;  // something of it has to be tried again
 };

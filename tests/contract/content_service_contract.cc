@@ -95,7 +95,7 @@ TEST_P(ContentServiceContract, ProgressMovesToItsTotal) {
   EXPECT_EQ(ProgressOf(lease, app.name).bytes_total, 0u);
   world_->SetBandwidth(4 * kMegabyte);
   RunningPull pull(*world_, {app.name, Credential(), lease});
-  std::vector<cri::PullProgress> seen;
+  std::vector<image::PullProgress> seen;
   ASSERT_TRUE(world_->Until([&] {
     seen.push_back(ProgressOf(lease, app.name));
     return pull.done();
@@ -113,7 +113,7 @@ TEST_P(ContentServiceContract, ProgressMovesToItsTotal) {
   }
   EXPECT_GE(moved, 3);
   EXPECT_TRUE(active);
-  cri::PullProgress last = ProgressOf(lease, app.name);
+  image::PullProgress last = ProgressOf(lease, app.name);
   EXPECT_EQ(last.bytes_done, last.bytes_total);
   EXPECT_NEAR(static_cast<double>(last.bytes_total), 8e6, 1e5);
 }

@@ -114,10 +114,10 @@ class ImageServiceContract : public testing::TestWithParam<WorldKind> {
     EXPECT_TRUE(Failed(ours.Wait(), image::ErrorClass::kCancelled));
     return theirs.Wait();
   }
-  cri::PullProgress ProgressOf(const std::string& lease, const std::string& name) {
+  image::PullProgress ProgressOf(const std::string& lease, const std::string& name) {
     auto progress = world_->content().Progress(Soon(), lease, *image::Reference::Parse(name));
     EXPECT_TRUE(progress) << progress.error().message;
-    return progress ? *progress : cri::PullProgress{};
+    return progress ? *progress : image::PullProgress{};
   }
 
   std::unique_ptr<World> world_;

@@ -106,10 +106,10 @@ class PullProgressTest : public testing::Test {
     builder.RegisterService(static_cast<leases::Leases::Service*>(&store_));
     server_ = builder.BuildAndStart();
   }
-  PullProgress Look() {
+  image::PullProgress Look() {
     auto progress = service_->Progress({}, "lease", *image::Reference::Parse("r.example/app:v1"));
     EXPECT_TRUE(progress) << progress.error().message;
-    return progress ? *progress : PullProgress{};
+    return progress ? *progress : image::PullProgress{};
   }
 
   tests::TempDir dir_;
@@ -127,7 +127,7 @@ TEST_F(PullProgressTest, AsksAboutEachBlobUntilItIsComplete) {
   EXPECT_EQ(store_.Asked(kDone), done);
   EXPECT_EQ(store_.Asked(kComes), comes + 6);
   store_.Complete(kComes);
-  PullProgress all = Look();
+  image::PullProgress all = Look();
   EXPECT_GT(all.bytes_total, 0U);
   EXPECT_EQ(all.bytes_done, all.bytes_total);
   Look();

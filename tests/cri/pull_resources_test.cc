@@ -20,11 +20,11 @@ PullFacts Facts(std::map<std::string, std::uint64_t> ingests, std::set<std::stri
 struct Row {
   std::string name;
   PullFacts facts;
-  PullProgress expect;  // without the fingerprint
+  image::PullProgress expect;  // without the fingerprint
 };
 
 TEST_TABLE(ProgressTest, Counts, Row) {
-  PullProgress progress = ProgressFrom(row.facts);
+  image::PullProgress progress = ProgressFrom(row.facts);
   progress.fingerprint = 0;
   EXPECT_EQ(progress, row.expect);
 }
@@ -33,13 +33,13 @@ TEST_ROWS(Stages, ProgressTest, {"NothingYet", {}, {}},
           {"OthersOnly", {{}, {{"sha256:x", 5}}, std::nullopt, {}}, {}},
           {"Queued", Facts({}, {"sha256:c"}), {.bytes_done = 10, .bytes_total = 3010}},
           {"TwoLayersAtOnce", Facts({{"sha256:a", 300}, {"sha256:b", 200}}, {"sha256:c"}),
-           PullProgress{.bytes_done = 510, .bytes_total = 3010, .active = true}},
+           image::PullProgress{.bytes_done = 510, .bytes_total = 3010, .active = true}},
           {"BlobsOfOthersDoNotCount", Facts({{"sha256:x", 300}}, {"sha256:c", "sha256:a"}),
-           PullProgress{.bytes_done = 1010, .bytes_total = 3010}},
+           image::PullProgress{.bytes_done = 1010, .bytes_total = 3010}},
           {"CommittedWhileLookedAt", Facts({{"sha256:a", 1000}}, {"sha256:c", "sha256:a"}),
-           PullProgress{.bytes_done = 1010, .bytes_total = 3010}},
+           image::PullProgress{.bytes_done = 1010, .bytes_total = 3010}},
           {"Unpacking", Facts({}, {"sha256:c", "sha256:a", "sha256:b"}),
-           PullProgress{.bytes_done = 3010, .bytes_total = 3010, .unpacking = true}});
+           image::PullProgress{.bytes_done = 3010, .bytes_total = 3010, .unpacking = true}});
 
 TEST(ProgressTest, FingerprintMovesWithBytesBlobsAndSnapshots) {
   PullFacts facts = Facts({{"sha256:a", 300}}, {"sha256:c"});

@@ -134,9 +134,9 @@ void FakeImageService::LabelPin(const std::string& name, const std::string& valu
   TellOfImages();
 }
 
-cri::CallResult<cri::PullProgress> FakeImageService::Progress(const base::Call& call,
-                                                              const std::string& lease,
-                                                              const image::Reference& reference) {
+cri::CallResult<image::PullProgress> FakeImageService::Progress(const base::Call& call,
+                                                                const std::string& lease,
+                                                                const image::Reference& reference) {
   base::Lock lock(mutex_);
   counters_.progress_calls++;
   if (auto refusal = ContentRefusal(call)) return std::move(*refusal);

@@ -71,9 +71,9 @@ class Hostile final : public tests::SerialImageService, public cri::ContentServi
   cri::CallResult<bool> Unpin(const base::Call&, const std::string&, const std::string&) override {
     return Number() % 2 == 0;
   }
-  cri::CallResult<cri::PullProgress> Progress(const base::Call&, const std::string&,
-                                              const image::Reference&) override {
-    return cri::PullProgress{};
+  cri::CallResult<image::PullProgress> Progress(const base::Call&, const std::string&,
+                                                const image::Reference&) override {
+    return image::PullProgress{};
   }
   cri::CallResult<cri::OpenedBlob> OpenBlob(const base::Call&, const std::string&,
                                             const cri::BlobToWrite&) override {

@@ -245,9 +245,9 @@ const base::TimePoint kStart{seconds(1000)};
 struct Rig {
   ObservedProgress progress{.last_progress_at = kStart};
   base::TimePoint now = kStart;
-  void See(base::Duration later, ProgressFacts facts) {
+  void See(base::Duration later, const image::PullProgress& seen, PullWaits waits = {}) {
     now += later;
-    progress = AfterProgress(progress, facts, now);
+    progress = AfterProgress(progress, seen, waits, now);
   }
   RunDecision EvaluateImage(bool visible = true) {
     return EvaluatePull(progress, visible, kStart, minutes(60), {}, now);
@@ -289,18 +289,16 @@ TEST_F(Stall, UnpackingMayTakeItsTime) {
 
 TEST_F(Stall, WaitingInTheRuntimesQueueIsNoStall) {
   rig.See(seconds(1), {.fingerprint = 1});
-  rig.See(minutes(30), {.fingerprint = 1, .may_be_queued = true});
+  rig.See(minutes(30), {.fingerprint = 1}, {.may_be_queued = true});
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
-  rig.See(minutes(10), {.fingerprint = 1, .may_be_queued = false});
+  rig.See(minutes(10), {.fingerprint = 1});
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
 }
 
 TEST_F(Stall, AWaitOfTheAgentIsNoStall) {
-  const ProgressFacts part{.bytes_done = 5, .fingerprint = 1, .active = true};
+  const image::PullProgress part{.bytes_done = 5, .fingerprint = 1, .active = true};
   rig.See(seconds(1), part);
-  ProgressFacts waits = part;
-  waits.held_back = true;
-  rig.See(minutes(30), waits);
+  rig.See(minutes(30), part, {.held_back = true});
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
   rig.See(minutes(10), part);
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
@@ -308,7 +306,7 @@ TEST_F(Stall, AWaitOfTheAgentIsNoStall) {
 
 TEST_F(Stall, AWaitOfTheAgentIsNoPartOfThePullsTime) {
   rig.See(minutes(1), {.bytes_done = 1, .fingerprint = 1, .active = true});
-  rig.See(minutes(110), {.bytes_done = 1, .fingerprint = 1, .active = true, .held_back = true});
+  rig.See(minutes(110), {.bytes_done = 1, .fingerprint = 1, .active = true}, {.held_back = true});
   rig.See(minutes(118), {.bytes_done = 2, .fingerprint = 2, .active = true});
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
   rig.See(minutes(1), {.bytes_done = 3, .fingerprint = 3, .active = true});
@@ -349,7 +347,7 @@ TEST_F(Stall, APullIsIdleIfBytesComeTooSlowlyToBeWorthAPlace) {
   EXPECT_TRUE(idle());
   rig.See(seconds(2), {.bytes_done = 200'300, .fingerprint = 5, .active = true, .unpacking = true});
   EXPECT_FALSE(idle());
-  rig.See(seconds(6), {.bytes_done = 200'300, .fingerprint = 5, .may_be_queued = true});
+  rig.See(seconds(6), {.bytes_done = 200'300, .fingerprint = 5}, {.may_be_queued = true});
   EXPECT_FALSE(idle());
 }
 
@@ -358,7 +356,7 @@ TEST_F(Movement, DeliversIfBytesComeFasterThanATrickle) {
   EXPECT_FALSE(IsDelivering(rig.progress)) << "an earlier pull has left them";
   rig.See(seconds(1), {.bytes_done = 300'000, .fingerprint = 2, .active = true});
   EXPECT_TRUE(IsDelivering(rig.progress));
-  rig.See(minutes(1), {.bytes_done = 300'000, .fingerprint = 2, .may_be_queued = true});
+  rig.See(minutes(1), {.bytes_done = 300'000, .fingerprint = 2}, {.may_be_queued = true});
   EXPECT_FALSE(IsDelivering(rig.progress));
 }
 
