@@ -67,12 +67,19 @@ http::ServerResponse ErrorResponseFor(const CallerError& error) {
   return response;
 }
 
-// Answers a client by the token of `authorization`. Most worthless tokens are rejected here, without a
-// thread. A client whose token is remembered is answered at once; others wait for a review on another thread.
-http::HandlerResult WithCaller(ClientAuthenticator& authenticator, std::string_view authorization,
+// Answers a client by the token of `authorization`, if this agent admits any for the purpose. Most worthless
+// tokens are rejected here, without a thread. A client whose token is remembered is answered at once; others
+// wait for a review on another thread.
+http::HandlerResult WithCaller(ClientAuthenticator* authenticator, std::string_view authorization,
                                plan::CallerPurpose purpose, const std::string& peer,
                                std::function<http::HandlerResult(const plan::Caller&)> answer) {
-  auto token = authenticator.Read(authorization, purpose);
+  if (authenticator == nullptr || !authenticator->Admits(purpose)) {
+    return http::ErrorResponse(
+        403, purpose == plan::CallerPurpose::kFleet
+                 ? "this agent's configuration (fleetTokens) admits no token here"
+                 : "this agent's configuration (preflight) admits no pod that shows a token");
+  }
+  auto token = authenticator->Read(authorization, purpose);
   if (const auto* error = std::get_if<CallerError>(&token)) return ErrorResponseFor(*error);
   auto& read = std::get<ClientAuthenticator::Token>(token);
   auto respond = [answer = std::move(answer)](
@@ -80,17 +87,10 @@ http::HandlerResult WithCaller(ClientAuthenticator& authenticator, std::string_v
     if (const auto* error = std::get_if<CallerError>(&who)) return ErrorResponseFor(*error);
     return answer(std::get<plan::Caller>(who));
   };
-  if (auto caller = authenticator.Remembered(read)) return respond(*caller);
-  return {[&authenticator, read = std::move(read), peer, respond = std::move(respond)](
-              const base::Call& call) { return respond(authenticator.Identify(call, read, peer)); },
+  if (auto caller = authenticator->Remembered(read)) return respond(*caller);
+  return {[authenticator, read = std::move(read), peer, respond = std::move(respond)](
+              const base::Call& call) { return respond(authenticator->Identify(call, read, peer)); },
           http::JobKind::kAuthentication};
-}
-
-// Answers a fleet token with the full status.
-http::HandlerResult FleetStatus(const Board& board, const base::Clock& clock, std::string_view authorization,
-                                const std::string& peer, ClientAuthenticator& authenticator) {
-  return WithCaller(authenticator, authorization, plan::CallerPurpose::kFleet, peer,
-                    [&board, &clock](const plan::Caller&) { return Status(board, clock, View::kFull); });
 }
 
 http::HandlerResult Readyz(const Board& board, const http::ServerRequest& request, View view) {
@@ -194,11 +194,11 @@ http::HandlerResult AnswerPod(const base::Call& call, const ImageQueryService& i
 
 // Answers a pod that asks in its own name.
 http::HandlerResult PodCheck(const ImageQueryService& image_queries, const http::ServerRequest& request,
-                             std::string_view authorization, ClientAuthenticator& authenticator) {
-  auto answer = [&image_queries, &authenticator,
+                             std::string_view authorization, ClientAuthenticator* authenticator) {
+  auto answer = [&image_queries, authenticator,
                  body = request.body](const plan::Caller& caller) -> http::HandlerResult {
-    return {[&image_queries, &authenticator, caller, body](const base::Call& call) {
-              return AnswerPod(call, image_queries, authenticator, caller, body, false);
+    return {[&image_queries, authenticator, caller, body](const base::Call& call) {
+              return AnswerPod(call, image_queries, *authenticator, caller, body, false);
             },
             http::JobKind::kLocal, caller.name_space};
   };
@@ -231,10 +231,7 @@ http::HandlerResult Retry(Retries& retries, const http::ServerRequest& request, 
     return http::ErrorResponse(403,
                                "a retry is requested over the agent's local socket, or with a fleet token");
   }
-  if (authenticator == nullptr || !authenticator->Admits(plan::CallerPurpose::kFleet)) {
-    return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
-  }
-  return WithCaller(*authenticator, *authorization, plan::CallerPurpose::kFleet, request.peer,
+  return WithCaller(authenticator, *authorization, plan::CallerPurpose::kFleet, request.peer,
                     [job](const plan::Caller&) { return OnQuickThread(job); });
 }
 
@@ -279,12 +276,7 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const ImageQ
         return http::ErrorResponse(403, "a fleet token opens /v1/status and /v1/retry, and nothing else");
       }
       auto authorization = request.headers.Get("Authorization");
-      if (!local && authorization) {
-        if (authenticator != nullptr && authenticator->Admits(plan::CallerPurpose::kPreflight))
-          return PodCheck(image_queries, request, *authorization, *authenticator);
-        return http::ErrorResponse(403,
-                                   "this agent's configuration (preflight) admits no pod that shows a token");
-      }
+      if (!local && authorization) return PodCheck(image_queries, request, *authorization, authenticator);
       // Take returns a waiting time if the client must wait.
       if (local || !checks->Take(request.peer, clock.Now())) return Check(image_queries, request, local);
       http::ServerResponse refusal = http::ErrorResponse(429, "too many checks: ask again in a second");
@@ -308,10 +300,8 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const ImageQ
     if (path == "/v1/status") {
       auto authorization = request.headers.Get(plan::kFleetHeader);
       if (local || !authorization) return Status(board, clock, view);
-      if (authenticator != nullptr && authenticator->Admits(plan::CallerPurpose::kFleet)) {
-        return FleetStatus(board, clock, *authorization, request.peer, *authenticator);
-      }
-      return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
+      return WithCaller(authenticator, *authorization, plan::CallerPurpose::kFleet, request.peer,
+                        [&board, &clock](const plan::Caller&) { return Status(board, clock, View::kFull); });
     }
     return OneImage(image_queries, request);
   };
