@@ -69,9 +69,9 @@ plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
 template <typename Change>
 plan::FetchHealth Fetcher::ChangeHealth(const std::string& registry, const Change& change) {
   base::Lock lock(mutex_);
-  const plan::FetchHealth health = registries_[registry] = change(registries_[registry]);
-  std::erase_if(registries_,
-                [now = clock_.Now()](const auto& one) { return plan::CanDiscard(one.second, now); });
+  const base::TimePoint now = clock_.Now();
+  const plan::FetchHealth health = registries_[registry] = change(registries_[registry], now);
+  std::erase_if(registries_, [now](const auto& one) { return plan::CanDiscard(one.second, now); });
   return health;
 }
 
@@ -136,9 +136,10 @@ base::Result<DownloadJob> Fetcher::PrepareDownload(const base::Call& call, const
   if (!blobs) return base::NotFound("its manifest is not that of an image which can be fetched like this");
   const std::string& registry = job.question.reference.domain();
   // The manifest's own round trip shows whether the registry is near, so no request is made for that alone.
-  const plan::FetchHealth health = ChangeHealth(registry, [&](const plan::FetchHealth& before) {
-    return plan::AfterManifest(before, manifest->answer_time, manifest->round_trip, clock_.Now());
-  });
+  const plan::FetchHealth health =
+      ChangeHealth(registry, [&](const plan::FetchHealth& before, base::TimePoint now) {
+        return plan::AfterManifest(before, manifest->answer_time, manifest->round_trip, now);
+      });
   // Near registries are quicker through the runtime. Nothing has been written yet. This is no failure: the
   // code NotFound leaves the health of the registry as it is (IsRegistryFault).
   if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
@@ -177,16 +178,13 @@ FetchResult Fetcher::Fetch(const base::Call& call, const FetchJob& job) {
   // A stop says nothing about the registry.
   if (call.Stopped()) return {};
   FetchResult end{.error = fetched.error().message()};
-  const auto failed = [now = clock_.Now()](const plan::FetchHealth& before) {
-    return plan::AfterFetchFailed(before, now);
-  };
   if (fetched.error().code() == base::Code::kResourceExhausted) {
     end.retry_after = source->RetryAfter(job.question);
-    ChangeHealth(registry, [&](const plan::FetchHealth& before) {
-      return plan::AfterLimited(before, end.retry_after, clock_.Now());
+    ChangeHealth(registry, [&](const plan::FetchHealth& before, base::TimePoint now) {
+      return plan::AfterLimited(before, end.retry_after, now);
     });
   } else if (IsRegistryFault(fetched.error())) {
-    ChangeHealth(registry, failed);
+    ChangeHealth(registry, plan::AfterFetchFailed);
   }
   // The source sent other bytes than were asked for, or serves no ranges. The blobs that it began are
   // aborted.
@@ -213,11 +211,9 @@ std::uint64_t Fetcher::QuerySize(const base::Call& call, const FetchJob& job) {
   if (call.Stopped()) return 0;
   if (manifest.error().code() == base::Code::kPermissionDenied) {
     // The runtime's pulls find out which credentials the registry rejects; more questions would not.
-    ChangeHealth(registry,
-                 [now = clock_.Now()](const auto& before) { return plan::AfterSizeDenied(before, now); });
+    ChangeHealth(registry, plan::AfterSizeDenied);
   } else if (manifest.error().code() != base::Code::kInvalidArgument && IsRegistryFault(manifest.error())) {
-    ChangeHealth(registry,
-                 [now = clock_.Now()](const auto& before) { return plan::AfterFetchFailed(before, now); });
+    ChangeHealth(registry, plan::AfterFetchFailed);
   }
   return 0;
 }
