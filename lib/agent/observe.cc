@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/find_with_default.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mutex.h"
@@ -128,7 +129,7 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
     auto known = facts_.find(found->id);
     const bool untagged = found->repo_tags.empty();
     // An image that starts keeps starting while it is here, so old answers are kept over thousands of polls.
-    const bool holds = known != facts_.end() && (known->second.untagged || !untagged);
+    const bool holds = known != facts_.end() && !known->second.gone && (known->second.untagged || !untagged);
     ImageFacts& facts = now.emplace(found->id, holds ? known->second : ImageFacts{}).first->second;
     facts.untagged = untagged;
     if (holds) continue;
@@ -150,18 +151,16 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
       facts.artifact = details->artifact;
     }
   }
-  gone_.clear();
   for (auto& [id, facts] : now) {
-    if (facts.gone) gone_.insert(id);
-    if (facts.gone || facts.starts) continue;
-    auto starts = pulling::IsStartable(call, content_, id, facts.chain_id, facts.foreign);
-    if (!starts) return starts.error();
-    facts.starts = *starts;
-    // Without this, the next equal answer would be skipped as unchanged.
-    if (!facts.starts) last_.reset();  // completing it may change nothing in ListImages
+    if (!facts.gone && !facts.starts) {
+      auto starts = pulling::IsStartable(call, content_, id, facts.chain_id, facts.foreign);
+      if (!starts) return starts.error();
+      facts.starts = *starts;
+    }
+    // Without this, the next equal answer would be skipped as unchanged. Completing the image may change
+    // nothing in ListImages, and neither does a pull that gives it a name.
+    if (!facts.starts) last_.reset();
   }
-  for (const std::string& id : gone_) now.erase(id);
-  if (!gone_.empty()) last_.reset();  // and neither does a pull that gives it a name
   facts_ = std::move(now);
   return std::nullopt;
 }
@@ -171,12 +170,10 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
 const image::LocalImage* Observer::FindHere(const image::LocalImageIndex& index,
                                             const image::Reference& reference) const {
   if (const image::LocalImage* pulled = index.Find(reference)) {
-    return gone_.contains(pulled->id) ? nullptr : pulled;
+    return base::FindWithDefault(facts_, pulled->id).gone ? nullptr : pulled;
   }
   const image::LocalImage* tagged = index.FindTagged(reference);
-  if (tagged == nullptr) return nullptr;
-  auto facts = facts_.find(tagged->id);
-  return facts != facts_.end() && facts->second.starts ? tagged : nullptr;
+  return tagged != nullptr && base::FindWithDefault(facts_, tagged->id).starts ? tagged : nullptr;
 }
 
 // Returns the unlisted images, or null if none has come or gone. The comparison costs a hash for each name.

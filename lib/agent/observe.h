@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -100,8 +99,7 @@ class Observer {
   std::uint64_t generation_ = 0;   // of the runtime that was asked who it is
   std::string mountpoint_;
   std::optional<std::uint64_t> last_;        // hash of the newest answer; none: the answer was not applied
-  std::map<std::string, ImageFacts> facts_;  // by image id; those that are gone are dropped
-  std::set<std::string> gone_;               // ids that are listed, and that no name finds
+  std::map<std::string, ImageFacts> facts_;  // by image id; those of the newest answer
 };
 
 // Receives the runtime's image events on a thread of its own. A runtime without such events is asked for them
