@@ -97,8 +97,7 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
       continue;
     }
     for (ActivePull& run : gone.runs) {
-      run.cancel_reason = CancelReason::kRemovedFromList;
-      run.stop.request_stop();
+      run.Cancel(CancelReason::kRemovedFromList);
       // The runtime ends a cancelled pull later. Until then its lease is in use and must not be deleted.
       removed_runs_.push_back(std::move(run));
     }

@@ -50,6 +50,12 @@ struct ActivePull {
   std::shared_ptr<AdmissionDecision> unpack;           // for which its PullImage waits; null: for none
   std::optional<base::TimePoint> returned;             // when PullImage did
   base::TimePoint cancel_at = base::TimePoint::max();  // a replaced one is cancelled a little later
+
+  // Asks it to end.
+  void Cancel(CancelReason why) {
+    cancel_reason = why;
+    stop.request_stop();
+  }
 };
 
 struct Entry : plan::EntryState {

@@ -166,8 +166,7 @@ void Pulls::EvaluateRuns() {
           // A replacement would keep the reservation. Without one, images that wait get the room, and this
           // one goes behind them.
           if (disk_is_short_) {
-            run.cancel_reason = CancelReason::kStalled;
-            run.stop.request_stop();
+            run.Cancel(CancelReason::kStalled);
             break;
           }
           // While its replacement's credentials are looked up, it may move again.
@@ -180,8 +179,7 @@ void Pulls::EvaluateRuns() {
           to_replace.push_back(&entry);
           break;
         case plan::RunDecision::kEnd:
-          run.cancel_reason = CancelReason::kDeadlineExceeded;
-          run.stop.request_stop();
+          run.Cancel(CancelReason::kDeadlineExceeded);
           break;
       }
     }
@@ -833,10 +831,7 @@ void Pulls::Succeeded(Entry& entry, const ActivePull& run, const plan::PullSucce
   plan::Distance& distance = distances_[entry.desired->reference.domain()];
   distance = plan::AfterPull(distance, loop_.now() - run.started_at);
   // Another pull of the same name has nothing left to do.
-  for (ActivePull& other : entry.runs) {
-    other.cancel_reason = CancelReason::kReplaced;
-    other.stop.request_stop();
-  }
+  for (ActivePull& other : entry.runs) other.Cancel(CancelReason::kReplaced);
   base::LogFields fields = {{"image", entry.desired->reference.written()},
                             {"imageRef", success.local.id},
                             {"pulledWith", base::EnumName(success.origin.with)},
@@ -1055,7 +1050,7 @@ void Pulls::EndPullsForDiskSpace() {
                               {"available", usable}};
     if (pull_to_end->reason == plan::EndReason::kOutOfDiskSpace) {
       base::Warn("pull ended: not enough room", fields);
-      run.cancel_reason = CancelReason::kNoDiskSpace;
+      run.Cancel(CancelReason::kNoDiskSpace);
       entry.history.disk = plan::AfterOutOfDiskSpace(entry.history.disk, pull_to_end->competed, loop_.now());
       // The disk shows the room only later. Until then this keeps the next turn from ending another pull for
       // the same shortage.
@@ -1063,9 +1058,8 @@ void Pulls::EndPullsForDiskSpace() {
       disk_usage_ = plan::AfterRemoval(disk_usage_);
     } else {
       base::Info("pull ended: others get the room first", fields);
-      run.cancel_reason = CancelReason::kDeferred;
+      run.Cancel(CancelReason::kDeferred);
     }
-    run.stop.request_stop();
     loop_.Changed();
     std::erase_if(running, [&](const plan::PullCandidate& pull) { return pull.entry == pull_to_end->entry; });
   }
