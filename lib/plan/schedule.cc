@@ -11,11 +11,10 @@ namespace prefetch::plan {
 
 namespace {
 
-// The rank counts before the times and failures of pulls. A true `preflight_waits` and a higher priority come
-// first, so these two are compared the other way round.
-bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
-  return std::tie(a.stalled, a.update, b.preflight_waits, b.priority) <
-         std::tie(b.stalled, b.update, a.preflight_waits, a.priority);
+// Returns the rank of a pull, which counts before its time and failures: the lower the value, the higher the
+// rank.
+std::tuple<bool, bool, bool, std::int64_t> RankOf(const PullCandidate& pull) {
+  return {pull.stalled, pull.update, !pull.preflight_waits, -std::int64_t{pull.priority}};
 }
 
 struct SlotsInUse {
@@ -54,7 +53,7 @@ class ReservedSlots {
  public:
   // Moves on to `pull`. Candidates come in the order of Schedule.
   void MoveTo(const PullCandidate& pull) {
-    if (last_ && (IsOfHigherRank(*last_, pull) || IsOfHigherRank(pull, *last_))) {
+    if (last_ && RankOf(*last_) != RankOf(pull)) {
       total_ += same_rank_;
       same_rank_ = 0;
     }
@@ -266,8 +265,8 @@ void StartLookup(const PullCandidate& pull, const FreeSlot& slot, base::TimePoin
 }  // namespace
 
 bool ComesBefore(const PullCandidate& a, const PullCandidate& b) {
-  if (IsOfHigherRank(a, b) || IsOfHigherRank(b, a)) return IsOfHigherRank(a, b);
-  return std::tie(a.started_at, a.failures, a.entry) < std::tie(b.started_at, b.failures, b.entry);
+  return std::tuple(RankOf(a), a.started_at, a.failures, a.entry) <
+         std::tuple(RankOf(b), b.started_at, b.failures, b.entry);
 }
 
 // One pass over the due pulls, in their order. For each pull the questions are: may its registry be asked, is
@@ -310,7 +309,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     if (SameContentRuns(pull, running) || (pull.suspect && taken.suspects > 0)) continue;
     reserved.MoveTo(pull);
     const bool may_pass =
-        may_exceed_total && (first_waiting == nullptr || !IsOfHigherRank(*first_waiting, pull));
+        may_exceed_total && (first_waiting == nullptr || RankOf(pull) <= RankOf(*first_waiting));
     FreeSlot slot =
         FindSlot(pull, taken, registries.Of(pull.registry), slots.Of(pull.registry, now, output.next_turn_at),
                  reserved.total(), may_pass, may_pass && input.delivering.contains(pull.registry));
@@ -358,8 +357,7 @@ namespace {
 
 // Returns true if only its position in the list puts `a` before or behind `b`.
 bool HaveEqualOrder(const PullCandidate& a, const PullCandidate& b) {
-  return a.stalled == b.stalled && a.update == b.update && a.preflight_waits == b.preflight_waits &&
-         a.priority == b.priority && a.failures == b.failures;
+  return RankOf(a) == RankOf(b) && a.failures == b.failures;
 }
 
 using Candidates = std::vector<PullCandidate>::iterator;
