@@ -16,7 +16,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "agent/agent.h"
@@ -63,27 +62,26 @@ Examples:
 Each flag is also a field of the configuration file (camelCase) and an environment variable (PREFETCHD_ and the
 flag in capitals). Flags win. deploy/docs/reference/configuration.md lists further fields of the file. See also: prefetchctl --help)";
 
-// Each Bind gives CLI11 one flag whose value goes to one member, with the flag as its source.
-CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
-                  std::optional<config::SourcedValue<std::string>>& field) {
-  auto set = [&field, flag](const std::string& value) { field = {value, flag}; };
-  return app.add_option_function<std::string>(flag, set, help)->take_last();
-}
-
-CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
-                  std::optional<config::SourcedValue<bool>>& field) {
-  auto set = [&field, flag] { field = {true, flag}; };
-  return app.add_flag_callback(flag, set, help);
-}
-
-CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
-                  std::optional<config::SourcedValue<std::vector<std::string>>>& field) {
-  auto set = [&field, flag](const std::vector<std::string>& values) { field = {values, flag}; };
-  return app.add_option_function<std::vector<std::string>>(flag, set, help)
-      ->type_size(1)
-      // Allows the flag to be repeated, with one value each time.
-      ->expected(1, 1000)
-      ->allow_extra_args(false);
+// Gives CLI11 the flag of a setting. The value has the flag as its source.
+CLI::Option* Bind(CLI::App& app, const config::Setting& setting, config::RawConfig& raw) {
+  const std::string flag = config::FlagOf(setting), help = config::HelpOf(setting);
+  auto set = [&raw, &setting, flag]<typename T>(const T& value) {
+    raw.given[setting.name] = config::SourcedValue<T>{value, flag};
+  };
+  switch (setting.kind()) {
+    case config::SettingKind::kText:
+      return app.add_option_function<std::string>(flag, set, help)->take_last();
+    case config::SettingKind::kSwitch:
+      return app.add_flag_callback(
+          flag, [set] { set(true); }, help);
+    case config::SettingKind::kTexts:
+      return app.add_option_function<std::vector<std::string>>(flag, set, help)
+          ->type_size(1)
+          // Allows the flag to be repeated, with one value each time.
+          ->expected(1, 1000)
+          ->allow_extra_args(false);
+  }
+  std::abort();
 }
 
 // The parsed command line, or the exit code if there is nothing more to do (--help, --version, bad usage).
@@ -103,10 +101,7 @@ Flags ParseFlags(int argc, char** argv) {
   config::RawConfig& raw = flags.config;
   for (const config::SettingGroup& group : config::kSettingGroups) {
     for (const config::Setting& setting : group.settings) {
-      auto bind = [&](auto member) {
-        return Bind(app, config::FlagOf(setting), config::HelpOf(setting), raw.*member);
-      };
-      CLI::Option* option = std::visit(bind, setting.member);
+      CLI::Option* option = Bind(app, setting, raw);
       option->group(setting.place != config::SettingPlace::kFileFirst ? group.title : "");
     }
   }

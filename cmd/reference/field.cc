@@ -153,10 +153,10 @@ Field FieldOfSetting(const config::Setting& setting) {
   field.words = config::WordsOf(setting);
   field.pattern = setting.pattern;
   if (!field.words.empty()) field.form = Form::kWord;
-  if (std::holds_alternative<config::Setting::Switch>(setting.member)) {
+  if (setting.kind() == config::SettingKind::kSwitch) {
     field.form = Form::kBool;
     field.fallback = "false";
-  } else if (std::holds_alternative<config::Setting::Texts>(setting.member)) {
+  } else if (setting.kind() == config::SettingKind::kTexts) {
     field.form = Form::kTexts;
   }
   if (field.path == "auditIgnore") field.most_items = config::kMostAuditPatterns;

@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t kHighestPort = 65535;
 
 // Each of these returns an empty string if nothing is set.
-std::string AbsolutePath(const SourcedText& given, Mistakes& mistakes) {
+std::string AbsolutePath(const SourcedText* given, Mistakes& mistakes) {
   if (!given) return "";
   if (!given->value.starts_with('/')) mistakes.Add(given->source, "must be an absolute path");
   return given->value;
@@ -33,7 +33,7 @@ std::string AbsolutePath(const SourcedText& given, Mistakes& mistakes) {
 
 // Command lines and environments are visible to other processes, so a proxy's password is accepted from the
 // file only.
-std::string ProxyUrl(const SourcedText& given, Mistakes& mistakes) {
+std::string ProxyUrl(const SourcedText* given, Mistakes& mistakes) {
   if (!given) return "";
   bool url = given->value.starts_with("http://") || given->value.starts_with("https://");
   if (!url) mistakes.Add(given->source, "must be a URL such as http://proxy.acme.io:3128");
@@ -45,7 +45,7 @@ std::string ProxyUrl(const SourcedText& given, Mistakes& mistakes) {
 }
 
 // These return the default if nothing is set.
-std::string SocketPath(const SourcedText& given, Mistakes& mistakes) {
+std::string SocketPath(const SourcedText* given, Mistakes& mistakes) {
   if (!given) return kDefaultLocal;
   std::string path = AbsolutePath(given, mistakes);
   // The limit of unix(7) (C8).
@@ -54,7 +54,7 @@ std::string SocketPath(const SourcedText& given, Mistakes& mistakes) {
   return path;
 }
 
-ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes) {
+ListenAddress ListenAt(const SourcedText* given, Mistakes& mistakes) {
   if (auto address = ParseHostPort(given ? given->value : kDefaultListen)) return *address;
   mistakes.Add(given ? given->source : "--listen", "must be host:port, such as 127.0.0.1:9477 or [::1]:9477");
   return {};
@@ -62,7 +62,7 @@ ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes) {
 
 // Returns what `check` makes of the text; nullopt if nothing is set, or with a mistake added.
 template <typename T>
-std::optional<T> Checked(const SourcedText& given, base::Result<T> (*check)(std::string_view),
+std::optional<T> Checked(const SourcedText* given, base::Result<T> (*check)(std::string_view),
                          Mistakes& mistakes) {
   if (!given) return std::nullopt;
   base::Result<T> checked = check(given->value);
@@ -84,36 +84,35 @@ plan::GateOptions& PartOf(AgentConfig& config, const plan::GateOptions*) {
 
 // Sets the members that the rows of settings name. Absent settings leave the defaults.
 void SetAsGiven(const RawConfig& raw, AgentConfig& config) {
-  auto set = [&]<typename T, typename Part, typename U>(const std::optional<SourcedValue<T>> RawConfig::*from,
-                                                        U Part::*to) {
-    if constexpr (std::is_same_v<T, U>) {
-      if (raw.*from) PartOf(config, static_cast<const Part*>(nullptr)).*to = (raw.*from)->value;
-    }
+  auto set = [&]<typename T, typename Part>(T Part::*member, const GivenValue& given) {
+    PartOf(config, static_cast<const Part*>(nullptr)).*member = std::get<SourcedValue<T>>(given).value;
   };
-  for (const Setting& setting : Settings()) {
+  for (const auto& given : raw.given) {
     std::visit(
-        [&](auto from, auto to) {
-          if constexpr (!std::is_same_v<decltype(to), std::monostate>) set(from, to);
+        [&](auto member) {
+          if constexpr (!std::is_same_v<decltype(member), std::monostate>) set(member, given.second);
         },
-        setting.member, setting.sets);
+        SettingNamed(given.first).sets);
   }
 }
 
 // Rejects relative paths among those of these settings that SetAsGiven takes.
 void CheckPaths(const RawConfig& raw, std::span<const Setting> settings, Mistakes& mistakes) {
   for (const Setting& setting : settings) {
+    const auto given = raw.given.find(setting.name);
     const bool is_path = setting.sets.index() != 0 && std::string_view(setting.pattern) == kPath;
-    const Setting::Text* text = std::get_if<Setting::Text>(&setting.member);
-    if (is_path && text != nullptr) AbsolutePath(raw.**text, mistakes);
+    if (given == raw.given.end() || !is_path) continue;
+    if (const auto* text = std::get_if<SourcedText>(&given->second)) AbsolutePath(text, mistakes);
   }
 }
 
 // Returns the enumerator that has the name of the given word; nullopt if nothing is set, or if it is none of
 // the setting's words.
 template <typename E>
-std::optional<E> WordOf(const SourcedText& given, std::string_view setting, Mistakes& mistakes) {
+std::optional<E> WordOf(const RawConfig& raw, NameOf<SettingKind::kText> name, Mistakes& mistakes) {
+  const SourcedText* given = raw.Text(name);
   if (!given) return std::nullopt;
-  const std::vector<std::string> words = WordsOf(SettingNamed(setting));
+  const std::vector<std::string> words = WordsOf(SettingNamed(name.text));
   if (std::find(words.begin(), words.end(), given->value) != words.end())
     return base::EnumNamed<E>(given->value, base::EqualsIgnoreCase);
   mistakes.Add(given->source, "must be " + base::JoinOr({words.begin(), words.end()}));
@@ -122,58 +121,59 @@ std::optional<E> WordOf(const SourcedText& given, std::string_view setting, Mist
 
 void SetRegistry(const RawConfig& raw, RegistryConfig& config, Mistakes& mistakes) {
   // An unknown word counts as "none" for the rest of the validation, which then asks for nothing more.
-  config.mode = WordOf<RegistryMode>(raw.registry, "registry", mistakes)
-                    .value_or(raw.registry ? RegistryMode::kNone : RegistryMode::kAuto);
+  config.mode = WordOf<RegistryMode>(raw, "registry", mistakes)
+                    .value_or(raw.Text("registry") ? RegistryMode::kNone : RegistryMode::kAuto);
   if (!config.config_path.empty() && !config.config_path.starts_with('/')) {
-    mistakes.Add(raw.registry_config_path->source,
+    mistakes.Add(raw.Text("registry-config-path")->source,
                  "must be containerd's config_path: absolute, or several with :");
   }
   CheckPaths(raw, kRegistrySettings, mistakes);
-  config.http_proxy = ProxyUrl(raw.registry_http_proxy, mistakes);
-  config.https_proxy = ProxyUrl(raw.registry_https_proxy, mistakes);
+  config.http_proxy = ProxyUrl(raw.Text("registry-http-proxy"), mistakes);
+  config.https_proxy = ProxyUrl(raw.Text("registry-https-proxy"), mistakes);
 }
 
 KubeletMode KubeletModeOf(const RawConfig& raw, Mistakes& mistakes) {
-  if (WordOf<KubeletMode>(raw.kubelet, "kubelet", mistakes) != KubeletMode::kNone) return KubeletMode::kAuto;
+  if (WordOf<KubeletMode>(raw, "kubelet", mistakes) != KubeletMode::kNone) return KubeletMode::kAuto;
   // A declaration about a kubelet that does not exist shows a misunderstanding, so it is not ignored.
-  auto must_be_unset = [&](const auto& given) {
+  auto must_be_unset = [&](const auto* given) {
     if (given) mistakes.Add(given->source, "needs a kubelet, and --kubelet=none declares that there is none");
   };
-  must_be_unset(raw.kubelet_root);
-  must_be_unset(raw.kubelet_config);
-  must_be_unset(raw.kubelet_config_dir);
-  must_be_unset(raw.kubelet_verification);
-  must_be_unset(raw.kubelet_allowlist);
-  must_be_unset(raw.kubelet_proc);
+  must_be_unset(raw.Text("kubelet-root"));
+  must_be_unset(raw.Text("kubelet-config"));
+  must_be_unset(raw.Text("kubelet-config-dir"));
+  must_be_unset(raw.Text("kubelet-verification"));
+  must_be_unset(raw.Texts("kubelet-allowlist"));
+  must_be_unset(raw.Text("kubelet-proc"));
   // Only "true" is a contradiction; files for a whole fleet may state the default.
-  if (raw.kubelet_api && raw.kubelet_api->value) must_be_unset(raw.kubelet_api);
+  if (const SourcedSwitch* api = raw.Switch("kubelet-api"); api && api->value) must_be_unset(api);
   return KubeletMode::kNone;
 }
 
 // Judges the address of kubelet's own port and the authority of its certificate.
 void CheckKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
-  config.kubelet_ca = AbsolutePath(raw.kubelet_ca, mistakes);
-  if (raw.kubelet_address) {
-    auto address = ParseHostPort(raw.kubelet_address->value);
+  config.kubelet_ca = AbsolutePath(raw.Text("kubelet-ca"), mistakes);
+  if (const SourcedText* given = raw.Text("kubelet-address")) {
+    auto address = ParseHostPort(given->value);
     if (!address || address->host.empty() || address->port == 0) {
-      mistakes.Add(raw.kubelet_address->source, "must be host:port, such as 10.0.0.7:10250");
+      mistakes.Add(given->source, "must be host:port, such as 10.0.0.7:10250");
     } else {
       config.kubelet_address = *address;
     }
   }
   // Settings that have no effect are mistakes: the operator expects one.
   if (config.kubelet_api) return;
-  for (const SourcedText* given : {&raw.kubelet_address, &raw.kubelet_ca}) {
-    if (*given) mistakes.Add((*given)->source, "has a meaning only with --kubelet-api");
+  for (const SourcedText* given : {raw.Text("kubelet-address"), raw.Text("kubelet-ca")}) {
+    if (given) mistakes.Add(given->source, "has a meaning only with --kubelet-api");
   }
 }
 
 // Rejects declared settings with which no kubelet would start, an allowlist included.
 void CheckDeclared(const RawConfig& raw, const AgentConfig& config, Mistakes& mistakes) {
-  if (!raw.kubelet_verification && !raw.kubelet_allowlist) return;
-  if (raw.kubelet_allowlist && !raw.kubelet_verification) {
-    mistakes.Add(raw.kubelet_allowlist->source,
-                 "needs --kubelet-verification NeverVerifyAllowlistedImages beside it");
+  const SourcedText* verification = raw.Text("kubelet-verification");
+  const SourcedTexts* allowlist = raw.Texts("kubelet-allowlist");
+  if (!verification && !allowlist) return;
+  if (!verification) {
+    mistakes.Add(allowlist->source, "needs --kubelet-verification NeverVerifyAllowlistedImages beside it");
     return;
   }
   kubelet::SettingsFacts facts{.policy = config.kubelet_verification, .allowlist = config.kubelet_allowlist};
@@ -181,13 +181,11 @@ void CheckDeclared(const RawConfig& raw, const AgentConfig& config, Mistakes& mi
   if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) facts.version = *version;
   // kubelet itself would not start with these (K8), so the declaration cannot be true.
   if (auto possible = kubelet::PossibleSettings(facts); !possible) {
-    const std::string& source =
-        raw.kubelet_allowlist ? raw.kubelet_allowlist->source : raw.kubelet_verification->source;
-    mistakes.Add(source, possible.error().message());
+    mistakes.Add(allowlist ? allowlist->source : verification->source, possible.error().message());
   }
 }
 
-std::optional<std::chrono::nanoseconds> Timeout(const SourcedText& given, bool once, Mistakes& mistakes) {
+std::optional<std::chrono::nanoseconds> Timeout(const SourcedText* given, bool once, Mistakes& mistakes) {
   if (!given) return std::nullopt;
   std::optional<std::chrono::nanoseconds> timeout = doc::ParseDuration(given->value);
   if (!timeout || timeout->count() <= 0) {
@@ -201,40 +199,42 @@ std::optional<std::chrono::nanoseconds> Timeout(const SourcedText& given, bool o
 
 void SetTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   SetRegistry(raw, config.registry, mistakes);
-  config.fetch = WordOf<FetchMode>(raw.fetch, "fetch", mistakes).value_or(FetchMode::kRuntime);
+  config.fetch = WordOf<FetchMode>(raw, "fetch", mistakes).value_or(FetchMode::kRuntime);
   if (config.touch && config.kubelet == KubeletMode::kNone) {
-    mistakes.Add(raw.touch->source, "needs a kubelet, and --kubelet=none declares that there is none");
+    mistakes.Add(raw.Switch("touch")->source,
+                 "needs a kubelet, and --kubelet=none declares that there is none");
   }
   if (config.touch_image_volumes && !config.touch) {
-    mistakes.Add(raw.touch_image_volumes->source, "has a meaning only with --touch");
+    mistakes.Add(raw.Switch("touch-image-volumes")->source, "has a meaning only with --touch");
   }
 }
 
 // Sets what concerns the agent's own Node, and derives whether the API server is needed.
 void SetGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   // Labels of Kubernetes' own domains steer schedulers and controllers.
-  if (raw.node_result_label && !base::IsOwnLabelKey(config.gate.result_label)) {
-    mistakes.Add(raw.node_result_label->source, "must be a label of a domain of yours: example.com/name");
+  const SourcedText* label = raw.Text("node-result-label");
+  if (label && !base::IsOwnLabelKey(config.gate.result_label)) {
+    mistakes.Add(label->source, "must be a label of a domain of yours: example.com/name");
   }
-  if (raw.startup_taint_key) {
+  if (const SourcedText* key = raw.Text("startup-taint-key")) {
     if (!base::IsStartupTaintKey(config.gate.taint_key)) {
-      mistakes.Add(raw.startup_taint_key->source, base::kStartupTaintKeyRule);
+      mistakes.Add(key->source, base::kStartupTaintKeyRule);
     }
-    if (!config.gate.taint)
-      mistakes.Add(raw.startup_taint_key->source, "has a meaning only with --startup-taint");
+    if (!config.gate.taint) mistakes.Add(key->source, "has a meaning only with --startup-taint");
   }
   // Every feature that needs the API server turns it on; kube-api alone only reads kubelet's version.
   config.kube_api = config.kube_api || config.gate.Any() || config.kubelet_api ||
                     config.provider_service_account || config.touch || config.preflight.AdmitsAnybody() ||
                     config.fleet_tokens;
-  if (raw.instance && !base::IsLabelPart(config.gate.instance)) {
-    mistakes.Add(raw.instance->source,
+  if (const SourcedText* instance = raw.Text("instance"); instance && !base::IsLabelPart(instance->value)) {
+    mistakes.Add(instance->source,
                  "must be a label's name: at most 63 letters, digits, dots, dashes, underscores");
   }
-  if (!raw.gate_timeout) return;
-  std::optional<std::chrono::nanoseconds> timeout = doc::ParseDuration(raw.gate_timeout->value);
+  const SourcedText* given = raw.Text("gate-timeout");
+  if (!given) return;
+  std::optional<std::chrono::nanoseconds> timeout = doc::ParseDuration(given->value);
   if (!timeout || timeout->count() <= 0) {
-    mistakes.Add(raw.gate_timeout->source, "must be a duration such as \"15m\"");
+    mistakes.Add(given->source, "must be a duration such as \"15m\"");
   } else {
     // Rounded up: "500ms" must not become "no time".
     config.gate.timeout = std::chrono::ceil<std::chrono::seconds>(*timeout);
@@ -243,12 +243,12 @@ void SetGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
 
 void CheckAudit(const RawConfig& raw, const AgentConfig& config, Mistakes& mistakes) {
   if (config.audit_ignore.size() > kMostAuditPatterns) {
-    mistakes.Add(raw.audit_ignore->source,
+    mistakes.Add(raw.Texts("audit-ignore")->source,
                  "must be at most " + std::to_string(kMostAuditPatterns) + " patterns");
   }
   for (const std::string& pattern : config.audit_ignore) {
     if (base::Status good = image::CheckPattern(pattern); !good)
-      mistakes.Add(raw.audit_ignore->source, good.error().message());
+      mistakes.Add(raw.Texts("audit-ignore")->source, good.error().message());
   }
 }
 
@@ -260,21 +260,20 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   if (config.lists.empty() && !(config.unpin && config.once))
     mistakes.Add("--list", "at least one file or directory is needed");
   for (const std::string& path : config.lists) {
-    if (path.empty()) mistakes.Add(raw.list->source, "must not be empty");
+    if (path.empty()) mistakes.Add(raw.Texts("list")->source, "must not be empty");
   }
-  config.runtime_endpoint = RuntimeEndpoint(raw.runtime_endpoint, mistakes);
+  config.runtime_endpoint = RuntimeEndpoint(raw.Text("runtime-endpoint"), mistakes);
   CheckPaths(raw, kRuntimeSettings, mistakes);
   CheckProviderPair(raw, mistakes);
   for (const std::string& path : config.docker_configs) {
-    if (!path.starts_with('/')) mistakes.Add(raw.docker_config->source, "must be an absolute path");
+    if (!path.starts_with('/')) mistakes.Add(raw.Texts("docker-config")->source, "must be an absolute path");
   }
   config.kubelet = KubeletModeOf(raw, mistakes);
-  config.kubelet_version = Checked(raw.kubelet_version, CheckedKubeletVersion, mistakes).value_or("");
-  config.kubelet_rules = Checked(raw.kubelet_rules, CheckedKubeletRules, mistakes);
+  config.kubelet_version = Checked(raw.Text("kubelet-version"), CheckedKubeletVersion, mistakes).value_or("");
+  config.kubelet_rules = Checked(raw.Text("kubelet-rules"), CheckedKubeletRules, mistakes);
   CheckPaths(raw, kKubeletSettings, mistakes);
-  config.kubelet_verification =
-      WordOf<kubelet::VerificationPolicy>(raw.kubelet_verification, "kubelet-verification", mistakes);
-  config.kubelet_proc = AbsolutePath(raw.kubelet_proc, mistakes);
+  config.kubelet_verification = WordOf<kubelet::VerificationPolicy>(raw, "kubelet-verification", mistakes);
+  config.kubelet_proc = AbsolutePath(raw.Text("kubelet-proc"), mistakes);
   // After version and rules, since these decide which settings exist.
   if (config.kubelet == KubeletMode::kAuto) CheckDeclared(raw, config, mistakes);
   CheckKubeletApi(raw, config, mistakes);
@@ -284,12 +283,11 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   SetTouch(raw, config, mistakes);
   SetGate(raw, config, mistakes);
   CheckAudit(raw, config, mistakes);
-  config.listen = ListenAt(raw.listen, mistakes);
-  config.local = SocketPath(raw.local, mistakes);
-  config.timeout = Timeout(raw.timeout, config.once, mistakes);
-  config.log_level =
-      WordOf<base::LogLevel>(raw.log_level, "log-level", mistakes).value_or(base::LogLevel::kInfo);
-  config.log_format = WordOf<base::LogFormat>(raw.log_format, "log-format", mistakes);
+  config.listen = ListenAt(raw.Text("listen"), mistakes);
+  config.local = SocketPath(raw.Text("local"), mistakes);
+  config.timeout = Timeout(raw.Text("timeout"), config.once, mistakes);
+  config.log_level = WordOf<base::LogLevel>(raw, "log-level", mistakes).value_or(base::LogLevel::kInfo);
+  config.log_format = WordOf<base::LogFormat>(raw, "log-format", mistakes);
   config.pull_secrets = raw.pull_secrets.value_or(std::vector<PullSecret>());
   config.provider_environment = raw.provider_environment.value_or(PluginEnvironment());
   config.limits = raw.limits.value_or(plan::Limits());
@@ -307,8 +305,8 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
 }  // namespace
 
 void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
-  const SourcedText& config = raw.image_credential_provider_config;
-  const SourcedText& bin_dir = raw.image_credential_provider_bin_dir;
+  const SourcedText* config = raw.Text("image-credential-provider-config");
+  const SourcedText* bin_dir = raw.Text("image-credential-provider-bin-dir");
   if (config && !bin_dir) mistakes.Add(config->source, "needs --image-credential-provider-bin-dir beside it");
   if (bin_dir && !config) mistakes.Add(bin_dir->source, "needs --image-credential-provider-config beside it");
 }
@@ -428,8 +426,7 @@ constexpr std::size_t kMostFileBytes = 1 << 20;
 
 // Returns what `parse` makes of the file; an empty value if it cannot be read.
 template <typename T>
-T ReadNamedFile(const SourcedValue<std::string>& file, T (*parse)(std::string_view, doc::Problems&),
-                Mistakes& mistakes) {
+T ReadNamedFile(const SourcedText& file, T (*parse)(std::string_view, doc::Problems&), Mistakes& mistakes) {
   base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
   if (!bytes) {
     mistakes.Add(file.source, bytes.error().message());
@@ -449,8 +446,8 @@ std::optional<RawConfig> Gather(const RawConfig& flags, const GetEnv& get_env, M
   // Flags and environment come first, because one of them names the file.
   RawConfig raw = Overlay(ReadEnvironment(get_env, in_environment), flags);
   mistakes.AddAll(in_environment);
-  if (raw.config_file) {
-    std::optional<RawConfig> file = ReadNamedFile(*raw.config_file, ReadConfigFile, mistakes);
+  if (const SourcedText* path = raw.Text("config")) {
+    std::optional<RawConfig> file = ReadNamedFile(*path, ReadConfigFile, mistakes);
     if (!file) return std::nullopt;
     raw = Overlay(*file, raw);
   }
@@ -487,7 +484,7 @@ base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_
   return *std::move(raw);
 }
 
-std::string RuntimeEndpoint(const SourcedText& given, Mistakes& mistakes) {
+std::string RuntimeEndpoint(const SourcedText* given, Mistakes& mistakes) {
   if (!given) return "";
   auto path = base::ParseUnixSocket(given->value);
   if (!path) {

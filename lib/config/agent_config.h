@@ -66,10 +66,8 @@ void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes);
 
 // Each function below converts one raw value to its type, or adds a mistake that names its source. Pure.
 
-using SourcedText = std::optional<SourcedValue<std::string>>;
-
-// Returns an empty string if nothing is set.
-std::string RuntimeEndpoint(const SourcedText& given, Mistakes& mistakes);
+// Returns an empty string if nothing is set (nullptr).
+std::string RuntimeEndpoint(const SourcedText* given, Mistakes& mistakes);
 
 // "10.0.0.7:10250", "[::1]:9477", ":9477".
 std::optional<ListenAddress> ParseHostPort(const std::string& text);

@@ -27,23 +27,19 @@ std::string Place(const Reader& value) {
          value.path();
 }
 
-// Each Read takes one field into one member, if the document has it.
-void Read(ObjectReader& object, const std::string& key, std::optional<SourcedValue<std::string>>& field) {
-  std::optional<Reader> value = object.Find(key);
-  std::optional<std::string> text = value ? value->String() : std::nullopt;
-  if (text) field = SourcedValue<std::string>{*std::move(text), Place(*value)};
-}
-
-void Read(ObjectReader& object, const std::string& key, std::optional<SourcedValue<bool>>& field) {
-  std::optional<Reader> value = object.Find(key);
-  std::optional<bool> flag = value ? value->Bool() : std::nullopt;
-  if (flag) field = SourcedValue<bool>{*flag, Place(*value)};
-}
-
-void Read(ObjectReader& object, const std::string& key,
-          std::optional<SourcedValue<std::vector<std::string>>>& field) {
-  if (std::optional<Reader> value = object.Find(key)) {
-    field = SourcedValue<std::vector<std::string>>{value->Strings(), Place(*value)};
+// Takes the field of one setting, if the document has it.
+void Read(ObjectReader& object, const Setting& setting, RawConfig& raw) {
+  std::optional<Reader> value = object.Find(FieldOf(setting));
+  if (!value) return;
+  switch (setting.kind()) {
+    case SettingKind::kText:
+      if (auto text = value->String()) raw.given[setting.name] = SourcedText{*std::move(text), Place(*value)};
+      return;
+    case SettingKind::kSwitch:
+      if (auto flag = value->Bool()) raw.given[setting.name] = SourcedSwitch{*flag, Place(*value)};
+      return;
+    case SettingKind::kTexts:
+      raw.given[setting.name] = SourcedTexts{value->Strings(), Place(*value)};
   }
 }
 
@@ -188,7 +184,7 @@ ProviderServiceAccount ReadServiceAccount(ObjectReader object) {
 void ReadProviderEnvironment(const Reader& value, RawConfig& raw) {
   // A text is the path of an EnvironmentFile, a mapping the variables themselves.
   if (value.node().kind == doc::Node::Kind::kString) {
-    raw.provider_environment_file = SourcedValue<std::string>{value.node().text, Place(value)};
+    raw.provider_environment_file = SourcedText{value.node().text, Place(value)};
     return;
   }
   raw.provider_environment.emplace();
@@ -214,8 +210,7 @@ std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& p
   object.Expect("kind", "AgentConfiguration");
   // The table of settings is the only list of fields; those that only the file has follow below.
   for (const Setting& setting : Settings()) {
-    if (setting.place == SettingPlace::kNotInFile) continue;
-    std::visit([&](auto member) { Read(object, FieldOf(setting), raw.*member); }, setting.member);
+    if (setting.place != SettingPlace::kNotInFile) Read(object, setting, raw);
   }
   if (auto secrets = object.Find("pullSecrets")) raw.pull_secrets = ReadPullSecrets(*secrets);
   if (auto account = object.Object("providerServiceAccount")) {

@@ -1,8 +1,7 @@
-// Settings: the one place of what an operator may set. A setting is a member of RawConfig (its value and
-// source, as given), a member of AgentConfig (checked) and a row of its group. Flags, environment variables,
-// fields of the configuration file, the overlay of these sources, --help and the reference page all derive
-// from the row. A switch, path or text without a rule of its own is complete with these three; others have
-// their check in config/agent_config.cc. A member of RawConfig without a row does not compile.
+// Settings: the one place of what an operator may set. A setting is a row of its group and a member of
+// AgentConfig. Flags, environment variables, fields of the configuration file, the overlay of these sources,
+// --help and the reference page all derive from the row. A switch, path or text without a rule of its own is
+// complete with these two; others have their check in config/agent_config.cc.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <cstdlib>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,75 +53,6 @@ struct ProviderServiceAccount {
 
 // Environment of credential plugins; values may be secrets.
 using PluginEnvironment = std::vector<std::pair<std::string, base::Secret>>;
-
-// Settings of the configuration file alone.
-struct FileOnlyConfig {
-  std::optional<std::vector<PullSecret>> pull_secrets;
-  std::optional<ProviderServiceAccount> provider_service_account;
-  std::optional<PluginEnvironment> provider_environment;
-  std::optional<SourcedValue<std::string>> provider_environment_file;
-  std::optional<plan::Limits> limits;
-  std::optional<plan::CallerRules> preflight;
-};
-
-// Unvalidated settings from file, environment and flags. The three are laid over each other; then Validate
-// (config/agent_config.h) makes an AgentConfig of them.
-struct RawConfig : FileOnlyConfig {
-  std::optional<SourcedValue<std::string>> config_file;  // flag and environment only
-  std::optional<SourcedValue<std::vector<std::string>>> list;
-  std::optional<SourcedValue<std::string>> runtime_endpoint;
-  std::optional<SourcedValue<std::string>> image_credential_provider_config;
-  std::optional<SourcedValue<std::string>> image_credential_provider_bin_dir;
-  std::optional<SourcedValue<std::vector<std::string>>> docker_config;
-  std::optional<SourcedValue<std::string>> kubelet;
-  std::optional<SourcedValue<std::string>> kubelet_version;
-  std::optional<SourcedValue<std::string>> kubelet_rules;
-  std::optional<SourcedValue<std::string>> kubelet_root;
-  std::optional<SourcedValue<std::string>> kubelet_config;
-  std::optional<SourcedValue<std::string>> kubelet_config_dir;
-  std::optional<SourcedValue<std::string>> kubelet_verification;
-  std::optional<SourcedValue<std::vector<std::string>>> kubelet_allowlist;
-  std::optional<SourcedValue<std::string>> kubelet_proc;
-  std::optional<SourcedValue<bool>> kubelet_api;
-  std::optional<SourcedValue<std::string>> kubelet_address;
-  std::optional<SourcedValue<std::string>> kubelet_ca;
-  std::optional<SourcedValue<bool>> kube_api;
-  std::optional<SourcedValue<bool>> fleet_tokens;
-  std::optional<SourcedValue<std::string>> registry;
-  std::optional<SourcedValue<std::string>> registry_config_path;
-  std::optional<SourcedValue<std::string>> registry_containerd_config;
-  std::optional<SourcedValue<std::string>> registries_conf;
-  std::optional<SourcedValue<bool>> registry_split_config_path;
-  std::optional<SourcedValue<std::string>> registry_host_root;
-  std::optional<SourcedValue<std::string>> registry_ca;
-  std::optional<SourcedValue<std::string>> registry_http_proxy;
-  std::optional<SourcedValue<std::string>> registry_https_proxy;
-  std::optional<SourcedValue<std::string>> registry_no_proxy;
-  std::optional<SourcedValue<std::vector<std::string>>> registry_trusted_mirrors;
-  std::optional<SourcedValue<std::vector<std::string>>> registry_trusted_realms;
-  std::optional<SourcedValue<bool>> registry_skip_mirrors;
-  std::optional<SourcedValue<std::string>> fetch;
-  std::optional<SourcedValue<bool>> touch;
-  std::optional<SourcedValue<bool>> touch_image_volumes;
-  std::optional<SourcedValue<bool>> node_label;
-  std::optional<SourcedValue<std::string>> node_result_label;
-  std::optional<SourcedValue<bool>> node_condition;
-  std::optional<SourcedValue<bool>> startup_taint;
-  std::optional<SourcedValue<std::string>> startup_taint_key;
-  std::optional<SourcedValue<bool>> accept_fleet_wide_node_writes;
-  std::optional<SourcedValue<std::string>> gate_timeout;
-  std::optional<SourcedValue<std::string>> instance;
-  std::optional<SourcedValue<std::vector<std::string>>> audit_ignore;
-  std::optional<SourcedValue<bool>> check_pull;
-  std::optional<SourcedValue<std::string>> listen;
-  std::optional<SourcedValue<std::string>> local;
-  std::optional<SourcedValue<bool>> unpin;
-  std::optional<SourcedValue<bool>> once;
-  std::optional<SourcedValue<std::string>> timeout;
-  std::optional<SourcedValue<bool>> core_dumps;
-  std::optional<SourcedValue<std::string>> log_level;
-  std::optional<SourcedValue<std::string>> log_format;
-};
 
 // How the agent learns what the node's kubelet would do.
 enum class KubeletMode {
@@ -223,21 +154,24 @@ enum class SettingPlace {
   kFileFirst,  // rarely set: neither --help nor the reference shows its flag
 };
 
-struct Setting {
-  using Text = std::optional<SourcedValue<std::string>> RawConfig::*;
-  using Switch = std::optional<SourcedValue<bool>> RawConfig::*;
-  using Texts = std::optional<SourcedValue<std::vector<std::string>>> RawConfig::*;
+// The kinds of settings, in the order of GivenValue.
+enum class SettingKind { kText, kSwitch, kTexts };
 
-  // The member of AgentConfig that takes the value as it is, in the order of the types of `member`. A text
-  // whose pattern is kPath must be an absolute path. Empty: agent_config.cc takes the value.
+struct Setting {
+  // The member of AgentConfig that takes the value as it is: of each part of AgentConfig a text, a switch and
+  // texts. A text whose pattern is kPath must be an absolute path. Empty: agent_config.cc takes the value,
+  // which is a text.
   using Target = std::variant<std::monostate, std::string AgentConfig::*, bool AgentConfig::*,
                               std::vector<std::string> AgentConfig::*, std::string RegistryConfig::*,
                               bool RegistryConfig::*, std::vector<std::string> RegistryConfig::*,
                               std::string plan::GateOptions::*, bool plan::GateOptions::*,
                               std::vector<std::string> plan::GateOptions::*>;
 
+  constexpr SettingKind kind() const {
+    return sets.index() == 0 ? SettingKind::kText : static_cast<SettingKind>((sets.index() - 1) % 3);
+  }
+
   const char* name;  // "kubelet-version"; the flag, the variable and the field are spelled from it
-  std::variant<Text, Switch, Texts> member;
   Target sets = {};
   SettingPlace place = SettingPlace::kEverywhere;
   const char* fallback = "";  // the value if nothing is set, as the help shows it; empty: there is none
@@ -291,23 +225,19 @@ inline constexpr std::string_view kRulesExample = "), such as ";
 
 inline constexpr Setting kListSettings[] = {
     {.name = "list",
-     .member = &RawConfig::list,
      .sets = &AgentConfig::lists,
      .help = "An image list: a file, or a directory of files",
      .divider = ':',
      .pattern = kNotEmpty},
     {.name = "config",
-     .member = &RawConfig::config_file,
      .place = SettingPlace::kNotInFile,
      .help = "The configuration file, of kind AgentConfiguration"},
     {.name = "audit-ignore",
-     .member = &RawConfig::audit_ignore,
      .sets = &AgentConfig::audit_ignore,
      .place = SettingPlace::kFileFirst,
      .help = "A pattern of images that need no list, such as registry.k8s.io/*",
      .pattern = kImagePattern},
     {.name = "instance",
-     .member = &RawConfig::instance,
      .sets = &plan::GateOptions::instance,
      .fallback = "prefetchd",
      .help = "A name that distinguishes several agents on one node",
@@ -316,90 +246,71 @@ inline constexpr Setting kListSettings[] = {
 
 inline constexpr Setting kRuntimeSettings[] = {
     {.name = "runtime-endpoint",
-     .member = &RawConfig::runtime_endpoint,
      .fallback = "the usual sockets",
      .help = "The runtime's socket, unix:///…",
      .pattern = "^(unix:(//)?)?/"},
     {.name = "image-credential-provider-config",
-     .member = &RawConfig::image_credential_provider_config,
      .sets = &AgentConfig::image_credential_provider_config,
      .help = "Same as kubelet's flag: a file or a directory",
      .pattern = kPath},
     {.name = "image-credential-provider-bin-dir",
-     .member = &RawConfig::image_credential_provider_bin_dir,
      .sets = &AgentConfig::image_credential_provider_bin_dir,
      .help = "Same as kubelet's flag: the directory of the plugins",
      .pattern = kPath},
     {.name = "docker-config",
-     .member = &RawConfig::docker_config,
      .sets = &AgentConfig::docker_configs,
      .fallback = "kubelet's search paths",
      .help = "A docker config file",
      .divider = ':',
      .pattern = kPath},
     {.name = "unpin",
-     .member = &RawConfig::unpin,
      .sets = &AgentConfig::unpin,
      .help = "Take the pins of all agents off this node's images, and set none; with --once: exit then"},
 };
 
 inline constexpr Setting kKubeletSettings[] = {
     {.name = "kubelet",
-     .member = &RawConfig::kubelet,
      .fallback = "auto",
      .help = "auto: learn from kubelet's files and from declarations; none: this host has no kubelet, and "
              "presence alone decides",
      .words = "auto|none"},
     {.name = "kubelet-root",
-     .member = &RawConfig::kubelet_root,
      .sets = &AgentConfig::kubelet_root,
      .fallback = image::kDefaultKubeletRoot,
      .help = "kubelet's root directory",
      .pattern = kPath},
     {.name = "kubelet-config",
-     .member = &RawConfig::kubelet_config,
      .sets = &AgentConfig::kubelet_config,
      .fallback = "the usual paths",
      .help = "kubelet's KubeletConfiguration file",
      .pattern = kPath},
     {.name = "kubelet-config-dir",
-     .member = &RawConfig::kubelet_config_dir,
      .sets = &AgentConfig::kubelet_config_dir,
      .help = "kubelet's directory of drop-ins (*.conf)",
      .pattern = kPath},
-    {.name = "kubelet-proc",
-     .member = &RawConfig::kubelet_proc,
-     .help = "The host's /proc, to read kubelet's command line",
-     .pattern = kPath},
+    {.name = "kubelet-proc", .help = "The host's /proc, to read kubelet's command line", .pattern = kPath},
     {.name = "kubelet-version",
-     .member = &RawConfig::kubelet_version,
      .help = "Declares kubelet's version, 1.31 or later, instead of reading it from the Node",
      .pattern = kVersion},
     {.name = "kubelet-rules",
-     .member = &RawConfig::kubelet_rules,
      .help =
          base::ConstantText<kRulesHelp, image::kKnownKubelets, kRulesExample, image::kNewestKnownName>::kText,
      .pattern = kRules},
     {.name = "kubelet-verification",
-     .member = &RawConfig::kubelet_verification,
      .help = "Declares kubelet's imagePullCredentialsVerificationPolicy",
      .words = "NeverVerify|NeverVerifyPreloadedImages|NeverVerifyAllowlistedImages|AlwaysVerify"},
     {.name = "kubelet-allowlist",
-     .member = &RawConfig::kubelet_allowlist,
      .sets = &AgentConfig::kubelet_allowlist,
      .help = "Declares a pattern of kubelet's preloadedImagesVerificationAllowlist"},
     {.name = "kubelet-api",
-     .member = &RawConfig::kubelet_api,
      .sets = &AgentConfig::kubelet_api,
      .help = "Ask kubelet's own port for its settings (needs the rights nodes/configz and nodes/metrics)"},
     {.name = "kubelet-address",
-     .member = &RawConfig::kubelet_address,
      .place = SettingPlace::kFileFirst,
      .fallback = "port 10250 of this node",
      .help = "The address of kubelet's port",
      .pattern = kOtherHostPort},
     {.name = "kubelet-ca",
-     .member = &RawConfig::kubelet_ca,
      .place = SettingPlace::kFileFirst,
      .fallback = "the cluster's own authority",
      .help = "The authority (PEM) that signed kubelet's certificate",
@@ -408,82 +319,68 @@ inline constexpr Setting kKubeletSettings[] = {
 
 inline constexpr Setting kRegistrySettings[] = {
     {.name = "registry",
-     .member = &RawConfig::registry,
      .fallback = "auto",
      .help = "How to check tags for changes: auto: as the runtime would ask, and by pulling again if only "
              "the runtime can; pull: always by pulling again; none: never",
      .words = "auto|pull|none"},
     {.name = "registry-config-path",
-     .member = &RawConfig::registry_config_path,
      .sets = &RegistryConfig::config_path,
      .fallback = "containerd's own, else its release's default",
      .help = "containerd's config_path: the directory of its hosts.toml files",
      .pattern = "^(/|$)"},
     {.name = "registry-containerd-config",
-     .member = &RawConfig::registry_containerd_config,
      .sets = &RegistryConfig::containerd_config,
      .help = "containerd's configuration file, read with its imports: containerd 2 reports neither its "
              "config_path nor mirrors in its own tables",
      .pattern = kPath},
     {.name = "registries-conf",
-     .member = &RawConfig::registries_conf,
      .sets = &RegistryConfig::registries_conf,
      .help = "CRI-O's registries.conf, read with its drop-ins: mirrors, other locations, blocked registries "
              "and short names",
      .pattern = kPath},
     {.name = "registry-split-config-path",
-     .member = &RawConfig::registry_split_config_path,
      .sets = &RegistryConfig::split_config_path,
      .place = SettingPlace::kFileFirst,
      .help = "Assume that containerd splits a config_path of several directories for all pulls; from 2.1 on, "
              "releases do so for local pulls only"},
     {.name = "registry-host-root",
-     .member = &RawConfig::registry_host_root,
      .sets = &RegistryConfig::host_root,
      .place = SettingPlace::kFileFirst,
      .help = "The mount of the host's root directory, for hosts.toml files and the runtime's configuration",
      .pattern = kPath},
     {.name = "registry-ca",
-     .member = &RawConfig::registry_ca,
      .sets = &RegistryConfig::ca,
      .place = SettingPlace::kFileFirst,
      .fallback = "the system's",
      .help = "Authorities (PEM) of registries",
      .pattern = kPath},
     {.name = "registry-http-proxy",
-     .member = &RawConfig::registry_http_proxy,
      .place = SettingPlace::kFileFirst,
      .help = "The runtime's HTTP_PROXY",
      .pattern = kProxy},
     {.name = "registry-https-proxy",
-     .member = &RawConfig::registry_https_proxy,
      .place = SettingPlace::kFileFirst,
      .help = "The runtime's HTTPS_PROXY",
      .pattern = kProxy},
     {.name = "registry-no-proxy",
-     .member = &RawConfig::registry_no_proxy,
      .sets = &RegistryConfig::no_proxy,
      .place = SettingPlace::kFileFirst,
      .help = "The runtime's NO_PROXY"},
     {.name = "registry-trusted-mirrors",
-     .member = &RawConfig::registry_trusted_mirrors,
      .sets = &RegistryConfig::trusted_mirrors,
      .place = SettingPlace::kFileFirst,
      .help = "A mirror (host:port) that may receive the node's credentials",
      .flag_name = "registry-trusted-mirror"},
     {.name = "registry-trusted-realms",
-     .member = &RawConfig::registry_trusted_realms,
      .sets = &RegistryConfig::trusted_realms,
      .place = SettingPlace::kFileFirst,
      .help = "A token service (host) outside the registry's domain that may receive the node's credentials",
      .flag_name = "registry-trusted-realm"},
     {.name = "registry-skip-mirrors",
-     .member = &RawConfig::registry_skip_mirrors,
      .sets = &RegistryConfig::skip_mirrors,
      .place = SettingPlace::kFileFirst,
      .help = "Ask the registries themselves, never a mirror"},
     {.name = "fetch",
-     .member = &RawConfig::fetch,
      .fallback = "runtime",
      .help = "The downloader of images: runtime: always the container runtime; auto: the agent itself, where "
              "containerd 2.1 or later would be slower and the registry is not near",
@@ -492,12 +389,10 @@ inline constexpr Setting kRegistrySettings[] = {
 
 inline constexpr Setting kTouchSettings[] = {
     {.name = "touch",
-     .member = &RawConfig::touch,
      .sets = &AgentConfig::touch,
      .help = "Open closed images by pods in the namespace prefetchd-touch; every pod of this node may use "
              "them from then on"},
     {.name = "touch-image-volumes",
-     .member = &RawConfig::touch_image_volumes,
      .sets = &AgentConfig::touch_image_volumes,
      .place = SettingPlace::kFileFirst,
      .help = "Name the images of a touch as image volumes: faster, if kubelet and admission allow it"},
@@ -505,44 +400,36 @@ inline constexpr Setting kTouchSettings[] = {
 
 inline constexpr Setting kNodeSettings[] = {
     {.name = "kube-api",
-     .member = &RawConfig::kube_api,
      .sets = &AgentConfig::kube_api,
      .help =
          "Read this Node from the API server, with this pod's ServiceAccount, to learn kubelet's version"},
     {.name = "node-label",
-     .member = &RawConfig::node_label,
      .sets = &plan::GateOptions::label,
      .help = "Publish ready or notready in the label prefetchd.dev/INSTANCE of this Node"},
     {.name = "node-result-label",
-     .member = &RawConfig::node_result_label,
      .sets = &plan::GateOptions::result_label,
      .place = SettingPlace::kFileFirst,
      .help = "Publish succeeded or failed in this label of this Node, once the result is final",
      .pattern = kLabelKey},
     {.name = "node-condition",
-     .member = &RawConfig::node_condition,
      .sets = &plan::GateOptions::condition,
      .help = "Publish readiness in the condition ImagesPrefetched of this Node"},
     {.name = "startup-taint",
-     .member = &RawConfig::startup_taint,
      .sets = &plan::GateOptions::taint,
      .help =
          "Remove the taint prefetchd.dev/not-ready from this Node once it is ready, or after gateTimeout"},
     {.name = "startup-taint-key",
-     .member = &RawConfig::startup_taint_key,
      .sets = &plan::GateOptions::taint_key,
      .place = SettingPlace::kFileFirst,
      .help = "Another key of the startup taint, such as one that the autoscaler knows; "
              "prefetchd.dev/not-ready is removed as well",
      .pattern = kLabelKey},
     {.name = "gate-timeout",
-     .member = &RawConfig::gate_timeout,
      .place = SettingPlace::kFileFirst,
      .fallback = "15m",
      .help = "The maximum time for which startupTaint keeps the taint",
      .pattern = doc::kPositiveDurationPattern},
     {.name = "accept-fleet-wide-node-writes",
-     .member = &RawConfig::accept_fleet_wide_node_writes,
      .sets = &AgentConfig::accept_fleet_wide_node_writes,
      .place = SettingPlace::kFileFirst,
      .help = "Write to the Node although the cluster (before 1.30) cannot limit this agent to its own Node"},
@@ -550,48 +437,37 @@ inline constexpr Setting kNodeSettings[] = {
 
 inline constexpr Setting kEndpointsSettings[] = {
     {.name = "listen",
-     .member = &RawConfig::listen,
      .fallback = kDefaultListen,
      .help = "The TCP address of the endpoints, for probes, metrics and pods",
      .pattern = kHostPort},
     {.name = "local",
-     .member = &RawConfig::local,
      .fallback = kDefaultLocal,
      .help = "The Unix socket of the endpoints, for root of this node",
      .pattern = kPath},
     {.name = "check-pull",
-     .member = &RawConfig::check_pull,
      .sets = &AgentConfig::check_pull,
      .help = "Let `prefetchctl check --pull` on this node pull unlisted images; every pod of this node may "
              "use them from then on"},
     {.name = "fleet-tokens",
-     .member = &RawConfig::fleet_tokens,
      .sets = &AgentConfig::fleet_tokens,
      .help = "Show the full /v1/status over TCP to tokens of the ServiceAccount prefetchd-fleet in this "
              "pod's namespace (component fleet)"},
     {.name = "core-dumps",
-     .member = &RawConfig::core_dumps,
      .sets = &AgentConfig::core_dumps,
      .help = "Allow core dumps and debuggers; a dump contains the passwords of this node"},
     {.name = "log-level",
-     .member = &RawConfig::log_level,
      .fallback = "info",
      .help = "debug, info, warning or error",
      .words = "debug|info|warning|error"},
     {.name = "log-format",
-     .member = &RawConfig::log_format,
      .fallback = "plain on a terminal, else json",
      .help = "json, plain or auto",
      .words = "auto|json|plain"},
 };
 
 inline constexpr Setting kOnceSettings[] = {
-    {.name = "once",
-     .member = &RawConfig::once,
-     .sets = &AgentConfig::once,
-     .help = "Pull, print the result, exit"},
+    {.name = "once", .sets = &AgentConfig::once, .help = "Pull, print the result, exit"},
     {.name = "timeout",
-     .member = &RawConfig::timeout,
      .help = "The maximum time for --once: 90s, 10m, 1h",
      .pattern = doc::kPositiveDurationPattern},
 };
@@ -629,16 +505,66 @@ inline constexpr auto kSettings =
 constexpr std::span<const Setting> Settings() {
   return kSettings;
 }
+// The row of this name; it must exist.
+constexpr const Setting& SettingNamed(std::string_view name) {
+  for (const Setting& setting : kSettings) {
+    if (name == setting.name) return setting;
+  }
+  std::abort();
+}
 // The words of a setting, one by one; none: any value.
 std::vector<std::string> WordsOf(const Setting& setting);
-// The row of this name; it must exist.
-const Setting& SettingNamed(std::string_view name);
 
 std::string FlagOf(const Setting& setting);      // "--kubelet-version"
 std::string VariableOf(const Setting& setting);  // "PREFETCHD_KUBELET_VERSION"
 std::string FieldOf(const Setting& setting);     // "kubeletVersion"
 // One line for --help, with "(repeatable)" and the fallback.
 std::string HelpOf(const Setting& setting);
+
+using SourcedText = SourcedValue<std::string>;
+using SourcedSwitch = SourcedValue<bool>;
+using SourcedTexts = SourcedValue<std::vector<std::string>>;
+using GivenValue = std::variant<SourcedText, SourcedSwitch, SourcedTexts>;
+
+// The name of a setting of this kind. Any other word does not compile.
+template <SettingKind kKind>
+struct NameOf {
+  consteval NameOf(const char* name) : text(name) {  // NOLINT: of a literal
+    if (SettingNamed(name).kind() != kKind) std::abort();
+  }
+  std::string_view text;
+};
+
+// Settings of the configuration file alone.
+struct FileOnlyConfig {
+  std::optional<std::vector<PullSecret>> pull_secrets;
+  std::optional<ProviderServiceAccount> provider_service_account;
+  std::optional<PluginEnvironment> provider_environment;
+  std::optional<SourcedText> provider_environment_file;
+  std::optional<plan::Limits> limits;
+  std::optional<plan::CallerRules> preflight;
+};
+
+// Unvalidated settings from file, environment and flags. The three are laid over each other; then Validate
+// (config/agent_config.h) makes an AgentConfig of them.
+struct RawConfig : FileOnlyConfig {
+  // The values of the table's settings, by their names; each is of its setting's kind.
+  std::map<std::string_view, GivenValue> given;
+
+  // Each returns nullptr if nothing is set.
+  const SourcedText* Text(NameOf<SettingKind::kText> name) const { return Find<SourcedText>(name.text); }
+  const SourcedSwitch* Switch(NameOf<SettingKind::kSwitch> name) const {
+    return Find<SourcedSwitch>(name.text);
+  }
+  const SourcedTexts* Texts(NameOf<SettingKind::kTexts> name) const { return Find<SourcedTexts>(name.text); }
+
+ private:
+  template <typename T>
+  const T* Find(std::string_view name) const {
+    const auto found = given.find(name);
+    return found == given.end() ? nullptr : &std::get<T>(found->second);
+  }
+};
 
 // Returns `over`, with its missing settings from `under`.
 RawConfig Overlay(const RawConfig& under, RawConfig over);

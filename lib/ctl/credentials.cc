@@ -59,7 +59,7 @@ std::string PullSecretNote(const credentials::KeyringOptions& keyring, const Lin
 class Crio {
  public:
   Crio(const config::RawConfig& raw, const config::GetEnv& get_env, Lines& warnings) {
-    if (raw.registry_host_root) host_root_ = raw.registry_host_root->value;
+    if (const auto* root = raw.Text("registry-host-root")) host_root_ = root->value;
     if (host_root_ == "/") host_root_.clear();
     // Every pod has this variable (https://kubernetes.io/docs/concepts/containers/container-environment).
     const bool in_pod = get_env("KUBERNETES_SERVICE_HOST") != nullptr;
@@ -68,7 +68,8 @@ class Crio {
     if (!settings) warnings.push_back("CRI-O's configuration: " + settings.error().message());
     if (!settings || !*settings) return;
     settings_ = std::move(*settings);
-    const std::string file = raw.registries_conf ? raw.registries_conf->value : kRegistriesConf;
+    const auto* conf = raw.Text("registries-conf");
+    const std::string file = conf ? conf->value : kRegistriesConf;
     base::StampedFiles disk;
     const registry::RegistriesSettings read = registry::LoadRegistriesConf(file, host_root_, disk);
     if (read.conf) conf_ = read.conf;
@@ -116,10 +117,11 @@ void Print(LookupOutput found, bool json, const std::string& note, std::ostream&
 // Uses the agent's own loader, so the check finds what the agent would report.
 void CheckProviders(const config::RawConfig& raw, image::KubeletVersion version, Lines& good,
                     Lines& mistakes) {
-  if (!raw.image_credential_provider_config) return;
+  const auto* given = raw.Text("image-credential-provider-config");
+  if (!given) return;
   std::optional<std::string> bin_dir;
-  if (raw.image_credential_provider_bin_dir) bin_dir = raw.image_credential_provider_bin_dir->value;
-  const std::string& path = raw.image_credential_provider_config->value;
+  if (const auto* folder = raw.Text("image-credential-provider-bin-dir")) bin_dir = folder->value;
+  const std::string& path = given->value;
   credentials::ProviderConfig config = credentials::LoadProviderConfig(path, bin_dir, version);
   mistakes.insert(mistakes.end(), config.problems.begin(), config.problems.end());
   if (config.problems.empty()) {
@@ -169,12 +171,13 @@ credentials::LookupWords LookupOf(const status::ImageDocument& document, const i
 }
 
 std::string SettingsText(const config::RawConfig& raw) {
-  std::string words = raw.image_credential_provider_config
-                          ? "credential providers of " + raw.image_credential_provider_config->value
-                          : "no credential providers";
-  words += raw.docker_config ? ", docker config " + base::Join(raw.docker_config->value, ", ")
-                             : ", docker config in kubelet's search paths";
-  return words + (raw.config_file ? ", " + raw.config_file->value : ", no --config");
+  const auto* providers = raw.Text("image-credential-provider-config");
+  const auto* docker = raw.Texts("docker-config");
+  const auto* file = raw.Text("config");
+  return (providers ? "credential providers of " + providers->value : "no credential providers") +
+         (docker ? ", docker config " + base::Join(docker->value, ", ")
+                 : ", docker config in kubelet's search paths") +
+         (file ? ", " + file->value : ", no --config");
 }
 
 // Returns true if nothing listens at the address.
@@ -254,14 +257,13 @@ int CheckCredentials(const CredentialsOptions& options, const config::GetEnv& ge
   config::RawConfig raw = LoadCredentialConfig(options.flags, get_env, mistakes);
   image::KubeletVersion version = DeclaredKubeletVersion(raw, mistakes);
   CheckProviders(raw, version, good, mistakes);
-  if (raw.docker_config) {
-    for (const std::string& path : raw.docker_config->value)
-      CheckDockerConfig(path, good, warnings, mistakes);
+  if (const auto* configs = raw.Texts("docker-config")) {
+    for (const std::string& path : configs->value) CheckDockerConfig(path, good, warnings, mistakes);
   }
   if (raw.pull_secrets) {
     for (const config::PullSecret& secret : *raw.pull_secrets) CheckPullSecret(secret, good, mistakes);
   }
-  if (good.empty() && mistakes.empty() && !raw.config_file) {
+  if (good.empty() && mistakes.empty() && !raw.Text("config")) {
     mistakes.emplace_back(
         "there is nothing to check: name --image-credential-provider-config, --docker-config or --config");
   }

@@ -262,15 +262,17 @@ void SetFlag(std::string_view arg, config::RawConfig& raw) {
   for (const config::Setting& setting : config::Settings()) {
     if (config::FlagOf(setting) != flag) continue;
     const std::string by(flag);
-    if (const auto* text = std::get_if<config::Setting::Text>(&setting.member)) {
-      raw.*(*text) = {value, by};
-    } else if (const auto* on = std::get_if<config::Setting::Switch>(&setting.member)) {
-      // A switch may stand alone.
-      raw.*(*on) = {value.empty() || value == "true", by};
-    } else {
-      auto& values = raw.*std::get<config::Setting::Texts>(setting.member);
-      if (!values) values = {std::vector<std::string>(), by};
-      values->value.push_back(value);
+    switch (setting.kind()) {
+      case config::SettingKind::kText:
+        raw.given[setting.name] = config::SourcedText{value, by};
+        break;
+      case config::SettingKind::kSwitch:
+        // A switch may stand alone.
+        raw.given[setting.name] = config::SourcedSwitch{value.empty() || value == "true", by};
+        break;
+      case config::SettingKind::kTexts:
+        auto& values = raw.given.try_emplace(setting.name, config::SourcedTexts{{}, by}).first->second;
+        std::get<config::SourcedTexts>(values).value.push_back(value);
     }
   }
 }

@@ -35,10 +35,11 @@ config::RawConfig LoadCredentialConfig(const config::RawConfig& flags, const con
 }
 
 image::KubeletVersion DeclaredKubeletVersion(const config::RawConfig& raw, Lines& mistakes) {
-  if (!raw.kubelet_version) return {};
-  auto version = config::CheckedKubelet(raw.kubelet_version->value);
+  const auto* given = raw.Text("kubelet-version");
+  if (!given) return {};
+  auto version = config::CheckedKubelet(given->value);
   if (version) return *version;
-  mistakes.push_back(raw.kubelet_version->source + ": " + version.error().message());
+  mistakes.push_back(given->source + ": " + version.error().message());
   return {};
 }
 
@@ -47,13 +48,14 @@ credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw, Lines
   config::Mistakes unpaired;
   config::CheckProviderPair(raw, unpaired);
   if (!unpaired.empty()) AddLines(unpaired.ToError(), mistakes);
-  if (const auto& config = raw.image_credential_provider_config)
+  if (const auto* config = raw.Text("image-credential-provider-config"))
     options.provider_config = Absolute(config->value);
-  if (const auto& bin_dir = raw.image_credential_provider_bin_dir)
+  if (const auto* bin_dir = raw.Text("image-credential-provider-bin-dir"))
     options.provider_bin_dir = Absolute(bin_dir->value);
-  if (raw.kubelet_root) options.docker_config_search.kubelet_root = Absolute(raw.kubelet_root->value);
-  if (raw.docker_config) {
-    for (const std::string& path : raw.docker_config->value) options.docker_configs.push_back(Absolute(path));
+  if (const auto* root = raw.Text("kubelet-root"))
+    options.docker_config_search.kubelet_root = Absolute(root->value);
+  if (const auto* configs = raw.Texts("docker-config")) {
+    for (const std::string& path : configs->value) options.docker_configs.push_back(Absolute(path));
   }
   if (raw.provider_environment) {
     for (const auto& [name, value] : *raw.provider_environment) {

@@ -50,9 +50,9 @@ TEST(AgentConfig, Defaults) {
 TEST(AgentConfig, AKubeletIsLookedForUnlessThereIsNone) {
   RawConfig raw = Minimal();
   EXPECT_EQ(Validate(raw)->kubelet, KubeletMode::kNone);
-  raw.kubelet->value = "auto";
+  raw.given["kubelet"] = Flag("auto", "--kubelet");
   EXPECT_EQ(Validate(raw)->kubelet, KubeletMode::kAuto);
-  raw.kubelet.reset();
+  raw.given.erase("kubelet");
   EXPECT_EQ(Validate(raw)->kubelet, KubeletMode::kAuto);
 }
 
@@ -87,7 +87,7 @@ TEST(AgentConfig, EachPathOfTheTableMustBeAbsolute) {
     if (std::string_view(setting.pattern) != kPath) continue;
     paths++;
     RawConfig raw = Minimal();
-    raw.kubelet.reset();
+    raw.given.erase("kubelet");
     const auto error = tests::MustFail(LoadAgentConfig(raw, Environment({{VariableOf(setting), "no/root"}})));
     EXPECT_HAS(error.message(), VariableOf(setting) + ": must be an absolute path");
   }
@@ -109,7 +109,7 @@ TEST(AgentConfig, SwitchesAreOffUntilTurnedOn) {
                              config.registry.split_config_path};
   };
   RawConfig raw = Minimal();
-  raw.kubelet.reset();
+  raw.given.erase("kubelet");
   EXPECT_EQ(switches(*Validate(raw)), std::vector<bool>(11, false));
   auto config =
       tests::Must(LoadAgentConfig(raw, Environment({{"PREFETCHD_TOUCH", "true"},
@@ -162,17 +162,18 @@ TEST(AgentConfig, FetchMode) {
 
 TEST(AgentConfig, AProxysPasswordIsForFilesOnly) {
   RawConfig raw = Minimal();
-  raw.registry_https_proxy = Flag("http://user:word@proxy:3128", "--registry-https-proxy");
+  raw.given["registry-https-proxy"] = Flag("http://user:word@proxy:3128", "--registry-https-proxy");
   const auto error = tests::MustFail(Validate(raw));
   EXPECT_HAS(error.message(), "--registry-https-proxy: must not hold a password");
   EXPECT_LACKS(error.message(), "word@");
-  raw.registry_https_proxy->source = "agent.yaml:4:1: registryHttpsProxy";
+  raw.given["registry-https-proxy"] =
+      Flag("http://user:word@proxy:3128", "agent.yaml:4:1: registryHttpsProxy");
   EXPECT_TRUE(Validate(raw));
 }
 
 TEST(AgentConfig, TouchingIsOptedIntoAndNeedsTheApiServer) {
   RawConfig raw = Minimal();
-  raw.kubelet.reset();
+  raw.given.erase("kubelet");
   EXPECT_FALSE(Validate(raw)->touch);
   auto config = tests::Must(LoadAgentConfig(raw, Environment({{"PREFETCHD_TOUCH", "true"}})));
   EXPECT_TRUE(config->touch);
@@ -183,7 +184,7 @@ TEST(AgentConfig, TouchingIsOptedIntoAndNeedsTheApiServer) {
 
 TEST(AgentConfig, WhatIsDeclaredOfKubelet) {
   RawConfig raw = Minimal();
-  raw.kubelet.reset();
+  raw.given.erase("kubelet");
   GetEnv environment = Environment({{"PREFETCHD_KUBELET_VERSION", "1.36.2"},
                                     {"PREFETCHD_KUBELET_ROOT", "/r"},
                                     {"PREFETCHD_KUBELET_CONFIG", "/c.yaml"},
@@ -204,15 +205,15 @@ TEST(AgentConfig, WhatIsDeclaredOfKubelet) {
 
 TEST(AgentConfig, SpellingsOfOneThing) {
   RawConfig raw = Minimal();
-  raw.runtime_endpoint = Flag("/run/x.sock", "f");
-  raw.listen = Flag("[::1]:0", "f");
-  raw.kubelet_version = Flag("v1.36.2", "f");
+  raw.given["runtime-endpoint"] = Flag("/run/x.sock", "f");
+  raw.given["listen"] = Flag("[::1]:0", "f");
+  raw.given["kubelet-version"] = Flag("v1.36.2", "f");
   auto config = tests::Must(Validate(raw));
   EXPECT_EQ(config->runtime_endpoint, "unix:///run/x.sock");
   EXPECT_EQ(config->listen, (ListenAddress{"::1", 0}));
   EXPECT_EQ(config->kubelet_version, "1.36.2");
   for (const char* same : {"unix:/run/x.sock", "unix:///run/x.sock"}) {
-    raw.runtime_endpoint = Flag(same, "f");
+    raw.given["runtime-endpoint"] = Flag(same, "f");
     config = Validate(raw);
     ASSERT_TRUE(config) << config.error().message();
     EXPECT_EQ(config->runtime_endpoint, "unix:///run/x.sock");
@@ -390,7 +391,7 @@ TEST(AgentConfig, ALimitOfPullsIsOneForFarRegistriesToo) {
                                                           {"{perRegistryPulls: 2}", 4},
                                                           {"{parallelPulls: 2, parallelPullsFar: 6}", 6}}) {
     RawConfig flags = Minimal();
-    flags.config_file =
+    flags.given["config"] =
         Flag(root.Write("agent.yaml", std::string(kHead) + "limits: " + limits + "\n"), "--config");
     auto config = tests::Must(LoadAgentConfig(flags, Environment({})));
     EXPECT_EQ(config->limits.parallel_pulls_far, expected) << limits;
@@ -400,11 +401,11 @@ TEST(AgentConfig, ALimitOfPullsIsOneForFarRegistriesToo) {
 TEST(AgentConfig, FlagsOverEnvironmentOverFile) {
   tests::TempDir root;
   RawConfig flags = Minimal();
-  flags.config_file =
+  flags.given["config"] =
       Flag(root.Write("agent.yaml",
                       std::string(kHead) + "listen: a:1\nlocal: /file\nlogLevel: error\nlist: [/file]\n"),
            "--config");
-  flags.listen = Flag("c:3", "--listen");
+  flags.given["listen"] = Flag("c:3", "--listen");
   GetEnv environment = Environment({{"PREFETCHD_LISTEN", "b:2"},
                                     {"PREFETCHD_LOCAL", "/environment"},
                                     {"PREFETCHD_LOG_FORMAT", ""},
@@ -424,7 +425,7 @@ TEST(AgentConfig, FlagsOverEnvironmentOverFile) {
 TEST(AgentConfig, MistakesOfFileAndEnvironmentComeTogether) {
   tests::TempDir root;
   RawConfig flags;
-  flags.config_file = Flag(root.Write("agent.yaml", std::string(kHead) + R"(lists: [/a]
+  flags.given["config"] = Flag(root.Write("agent.yaml", std::string(kHead) + R"(lists: [/a]
 listen: nowhere
 kubelet: perhaps
 pullSecrets:
@@ -433,7 +434,7 @@ pullSecrets:
 providerEnvironment: {"A=B": hunter2, C: 5}
 limits: {parallelPulls: 0, parallelPullsWhenReady: 9, stallTimeout: 3h, diskHighPercent: 101}
 )"),
-                           "--config");
+                               "--config");
   const auto error = tests::MustFail(LoadAgentConfig(flags, Environment({{"PREFETCHD_ONCE", "1"}})));
   EXPECT_EQ(error.message(), R"(environment: PREFETCHD_ONCE: must be true or false
 agent.yaml:3:1: lists: unknown field; did you mean "list"?
@@ -459,7 +460,7 @@ TEST(AgentConfig, AdmittingPodsNeedsTheApiServerAndNobodyIsAdmittedByDefault) {
   tests::TempDir root;
   auto load = [&](const std::string& preflight) {
     RawConfig flags;
-    flags.config_file =
+    flags.given["config"] =
         Flag(root.Write("agent.yaml", std::string(kHead) + "list: [/a]\npreflight: " + preflight + "\n"),
              "--config");
     return LoadAgentConfig(flags, Environment({}));
@@ -495,7 +496,7 @@ TEST(AgentConfig, NoNewerKubeletIsRefused) {
 
 TEST(AgentConfig, KubeletRulesAreAVersionWhoseRulesAreKnown) {
   RawConfig raw = Minimal();
-  raw.kubelet_rules = Flag("v1.37.2", "--kubelet-rules");
+  raw.given["kubelet-rules"] = Flag("v1.37.2", "--kubelet-rules");
   auto config = tests::Must(LoadAgentConfig(raw, Environment({})));
   EXPECT_EQ(config->kubelet_rules, (image::KubeletVersion{1, 37}));
 }
@@ -503,10 +504,10 @@ TEST(AgentConfig, KubeletRulesAreAVersionWhoseRulesAreKnown) {
 TEST(AgentConfig, AFileThatCannotBeReadIsTheOnlyMistake) {
   tests::TempDir root;
   RawConfig flags;
-  flags.config_file = Flag(root / "none.yaml", "--config");
+  flags.given["config"] = Flag(root / "none.yaml", "--config");
   const auto error = tests::MustFail(LoadAgentConfig(flags, Environment({})));
   EXPECT_EQ(error.message(), "--config: open " + (root / "none.yaml") + ": No such file or directory");
-  flags.config_file = Flag(root.Write("bad.yaml", "a: [\n"), "--config");
+  flags.given["config"] = Flag(root.Write("bad.yaml", "a: [\n"), "--config");
   const auto broken = tests::MustFail(LoadAgentConfig(flags, Environment({})));
   EXPECT_LACKS(broken.message(), "--list");
 }
@@ -535,57 +536,59 @@ struct BadConfig {
 
 TEST(RefusedConfig, SaysWhoSaidIt) {
   const BadConfig rows[] = {
-      {"RegistryMode", [](RawConfig& raw) { raw.registry = Flag("always", "--registry"); },
+      {"RegistryMode", [](RawConfig& raw) { raw.given["registry"] = Flag("always", "--registry"); },
        "--registry: must be auto, pull or none"},
       {"RegistryProxy",
-       [](RawConfig& raw) { raw.registry_http_proxy = Flag("proxy:3128", "--registry-http-proxy"); },
+       [](RawConfig& raw) { raw.given["registry-http-proxy"] = Flag("proxy:3128", "--registry-http-proxy"); },
        "--registry-http-proxy: must be a URL such as http://proxy.acme.io:3128"},
-      {"NoList", [](RawConfig& raw) { raw.list.reset(); },
+      {"NoList", [](RawConfig& raw) { raw.given.erase("list"); },
        "--list: at least one file or directory is needed"},
-      {"EmptyList", [](RawConfig& raw) { raw.list->value = {""}; }, "--list: must not be empty"},
-      {"TcpEndpoint", [](RawConfig& raw) { raw.runtime_endpoint = Flag("tcp://h:1", "--runtime-endpoint"); },
+      {"EmptyList", [](RawConfig& raw) { raw.given["list"] = Flags({""}, "--list"); },
+       "--list: must not be empty"},
+      {"TcpEndpoint",
+       [](RawConfig& raw) { raw.given["runtime-endpoint"] = Flag("tcp://h:1", "--runtime-endpoint"); },
        "--runtime-endpoint: must be unix:// and the absolute path of the runtime's socket"},
       {"DoubledSlashes",
-       [](RawConfig& raw) { raw.runtime_endpoint = Flag("unix:////run/x", "--runtime-endpoint"); },
+       [](RawConfig& raw) { raw.given["runtime-endpoint"] = Flag("unix:////run/x", "--runtime-endpoint"); },
        "--runtime-endpoint: must be unix:// and the absolute path of the runtime's socket"},
       {"FolderAsEndpoint",
-       [](RawConfig& raw) { raw.runtime_endpoint = Flag("unix:///run/", "--runtime-endpoint"); },
+       [](RawConfig& raw) { raw.given["runtime-endpoint"] = Flag("unix:///run/", "--runtime-endpoint"); },
        "--runtime-endpoint: must be the path of a socket, not of a folder"},
       {"LongEndpoint",
        [](RawConfig& raw) {
-         raw.runtime_endpoint = Flag("unix:/" + std::string(107, 'x'), "--runtime-endpoint");
+         raw.given["runtime-endpoint"] = Flag("unix:/" + std::string(107, 'x'), "--runtime-endpoint");
        },
        "--runtime-endpoint: must have at most 107 bytes, as the path of any socket"},
       {"ProviderConfigAlone",
        [](RawConfig& raw) {
-         raw.image_credential_provider_config = Flag("/c", "--image-credential-provider-config");
+         raw.given["image-credential-provider-config"] = Flag("/c", "--image-credential-provider-config");
        },
        "--image-credential-provider-config: needs --image-credential-provider-bin-dir beside it"},
       {"BinDirAloneAndRelative",
        [](RawConfig& raw) {
-         raw.image_credential_provider_bin_dir = Flag("bin", "--image-credential-provider-bin-dir");
+         raw.given["image-credential-provider-bin-dir"] = Flag("bin", "--image-credential-provider-bin-dir");
        },
        "--image-credential-provider-bin-dir: must be an absolute path\n"
        "--image-credential-provider-bin-dir: needs --image-credential-provider-config beside it"},
       {"RelativeDockerConfig",
        [](RawConfig& raw) {
-         raw.docker_config = SourcedValue<std::vector<std::string>>{{"a"}, "--docker-config"};
+         raw.given["docker-config"] = SourcedTexts{{"a"}, "--docker-config"};
        },
        "--docker-config: must be an absolute path"},
       {"KubeletNoneWithFacts",
        [](RawConfig& raw) {
-         raw.kubelet_root = Flag("/r", "--kubelet-root");
-         raw.kubelet_verification = Flag("AlwaysVerify", "--kubelet-verification");
+         raw.given["kubelet-root"] = Flag("/r", "--kubelet-root");
+         raw.given["kubelet-verification"] = Flag("AlwaysVerify", "--kubelet-verification");
        },
        "--kubelet-root: needs a kubelet, and --kubelet=none declares that there is none\n"
        "--kubelet-verification: needs a kubelet, and --kubelet=none declares that there is none"},
       {"KubeletPathsRelative",
        [](RawConfig& raw) {
-         raw.kubelet.reset();
-         raw.kubelet_root = Flag("r", "--kubelet-root");
-         raw.kubelet_config = Flag("c", "--kubelet-config");
-         raw.kubelet_config_dir = Flag("d", "--kubelet-config-dir");
-         raw.kubelet_proc = Flag("p", "--kubelet-proc");
+         raw.given.erase("kubelet");
+         raw.given["kubelet-root"] = Flag("r", "--kubelet-root");
+         raw.given["kubelet-config"] = Flag("c", "--kubelet-config");
+         raw.given["kubelet-config-dir"] = Flag("d", "--kubelet-config-dir");
+         raw.given["kubelet-proc"] = Flag("p", "--kubelet-proc");
        },
        "--kubelet-root: must be an absolute path\n"
        "--kubelet-config: must be an absolute path\n"
@@ -593,111 +596,121 @@ TEST(RefusedConfig, SaysWhoSaidIt) {
        "--kubelet-proc: must be an absolute path"},
       {"KubeletVerification",
        [](RawConfig& raw) {
-         raw.kubelet.reset();
-         raw.kubelet_verification = Flag("Always", "--kubelet-verification");
+         raw.given.erase("kubelet");
+         raw.given["kubelet-verification"] = Flag("Always", "--kubelet-verification");
        },
        "--kubelet-verification: must be NeverVerify, NeverVerifyPreloadedImages, "
        "NeverVerifyAllowlistedImages or AlwaysVerify"},
       {"KubeletAddress",
        [](RawConfig& raw) {
-         raw.kubelet.reset();
-         raw.kubelet_api = SourcedValue<bool>{true, "--kubelet-api"};
-         raw.kubelet_address = Flag("10.0.0.7", "--kubelet-address");
+         raw.given.erase("kubelet");
+         raw.given["kubelet-api"] = SourcedSwitch{true, "--kubelet-api"};
+         raw.given["kubelet-address"] = Flag("10.0.0.7", "--kubelet-address");
        },
        "--kubelet-address: must be host:port, such as 10.0.0.7:10250"},
       {"KubeletAddressNotAsked",
        [](RawConfig& raw) {
-         raw.kubelet_address = Flag("10.0.0.7:1", "--kubelet-address");
-         raw.kubelet_ca = Flag("/ca", "--kubelet-ca");
+         raw.given["kubelet-address"] = Flag("10.0.0.7:1", "--kubelet-address");
+         raw.given["kubelet-ca"] = Flag("/ca", "--kubelet-ca");
        },
        "--kubelet-address: has a meaning only with --kubelet-api\n"
        "--kubelet-ca: has a meaning only with --kubelet-api"},
       {"KubeletAllowlistAlone",
        [](RawConfig& raw) {
-         raw.kubelet.reset();
-         raw.kubelet_allowlist = Flags({"r.io/*"}, "--kubelet-allowlist");
+         raw.given.erase("kubelet");
+         raw.given["kubelet-allowlist"] = Flags({"r.io/*"}, "--kubelet-allowlist");
        },
        "--kubelet-allowlist: needs --kubelet-verification NeverVerifyAllowlistedImages beside it"},
       {"KubeletAllowlistForAnotherPolicy",
        [](RawConfig& raw) {
-         raw.kubelet.reset();
-         raw.kubelet_verification = Flag("AlwaysVerify", "--kubelet-verification");
-         raw.kubelet_allowlist = Flags({"r.io/*"}, "--kubelet-allowlist");
+         raw.given.erase("kubelet");
+         raw.given["kubelet-verification"] = Flag("AlwaysVerify", "--kubelet-verification");
+         raw.given["kubelet-allowlist"] = Flags({"r.io/*"}, "--kubelet-allowlist");
        },
        "--kubelet-allowlist: an allowlist is allowed only with NeverVerifyAllowlistedImages"},
       {"AuditIgnore",
        [](RawConfig& raw) {
-         raw.audit_ignore = Flags({"ok/*", "a b"}, "--audit-ignore");
+         raw.given["audit-ignore"] = Flags({"ok/*", "a b"}, "--audit-ignore");
        },
        "--audit-ignore: must be a pattern of image names such as registry.k8s.io/*, of at most "
        "500 characters and 20 stars"},
       {"AuditIgnoreTooMany",
-       [](RawConfig& raw) { raw.audit_ignore = Flags(std::vector<std::string>(101, "a"), "--audit-ignore"); },
+       [](RawConfig& raw) {
+         raw.given["audit-ignore"] = Flags(std::vector<std::string>(101, "a"), "--audit-ignore");
+       },
        "--audit-ignore: must be at most 100 patterns"},
-      {"KubeletOther", [](RawConfig& raw) { raw.kubelet->value = "yes"; }, "--kubelet: must be auto or none"},
-      {"KubeletVersion", [](RawConfig& raw) { raw.kubelet_version = Flag("latest", "--kubelet-version"); },
+      {"KubeletOther", [](RawConfig& raw) { raw.given["kubelet"] = Flag("yes", "--kubelet"); },
+       "--kubelet: must be auto or none"},
+      {"KubeletVersion",
+       [](RawConfig& raw) { raw.given["kubelet-version"] = Flag("latest", "--kubelet-version"); },
        "--kubelet-version: must be a version such as 1.37 or 1.37.2"},
-      {"KubeletTooOld", [](RawConfig& raw) { raw.kubelet_version = Flag("v1.30.9", "--kubelet-version"); },
+      {"KubeletTooOld",
+       [](RawConfig& raw) { raw.given["kubelet-version"] = Flag("v1.30.9", "--kubelet-version"); },
        "--kubelet-version: must be 1.31 or later: the rules of older kubelets are not known"},
-      {"KubeletRulesTooNew", [](RawConfig& raw) { raw.kubelet_rules = Flag("1.99", "--kubelet-rules"); },
+      {"KubeletRulesTooNew",
+       [](RawConfig& raw) { raw.given["kubelet-rules"] = Flag("1.99", "--kubelet-rules"); },
        "--kubelet-rules: must be from " + std::string(image::kKnownKubelets) + ": other rules are not known"},
-      {"KubeletRulesTooOld", [](RawConfig& raw) { raw.kubelet_rules = Flag("1.30", "--kubelet-rules"); },
+      {"KubeletRulesTooOld",
+       [](RawConfig& raw) { raw.given["kubelet-rules"] = Flag("1.30", "--kubelet-rules"); },
        "--kubelet-rules: must be from " + std::string(image::kKnownKubelets) + ": other rules are not known"},
-      {"KubeletRules", [](RawConfig& raw) { raw.kubelet_rules = Flag("newest", "--kubelet-rules"); },
+      {"KubeletRules", [](RawConfig& raw) { raw.given["kubelet-rules"] = Flag("newest", "--kubelet-rules"); },
        "--kubelet-rules: must be a version such as 1.37"},
       {"TouchWithoutKubelet",
        [](RawConfig& raw) {
-         raw.touch = SourcedValue<bool>{true, "--touch"};
+         raw.given["touch"] = SourcedSwitch{true, "--touch"};
        },
        "--touch: needs a kubelet, and --kubelet=none declares that there is none"},
       {"TouchVolumesWithoutTouch",
        [](RawConfig& raw) {
-         raw.touch_image_volumes = SourcedValue<bool>{true, "--touch-image-volumes"};
+         raw.given["touch-image-volumes"] = SourcedSwitch{true, "--touch-image-volumes"};
        },
        "--touch-image-volumes: has a meaning only with --touch"},
       {"ResultLabelWithoutDomain",
-       [](RawConfig& raw) { raw.node_result_label = Flag("images", "--node-result-label"); },
+       [](RawConfig& raw) { raw.given["node-result-label"] = Flag("images", "--node-result-label"); },
        "--node-result-label: must be a label of a domain of yours: example.com/name"},
       {"ResultLabelOfKubernetes",
        [](RawConfig& raw) {
-         raw.node_result_label = Flag("node.kubernetes.io/images", "--node-result-label");
+         raw.given["node-result-label"] = Flag("node.kubernetes.io/images", "--node-result-label");
        },
        "--node-result-label: must be a label of a domain of yours: example.com/name"},
       {"StartupTaintOfKubernetes",
        [](RawConfig& raw) {
-         raw.startup_taint = SourcedValue<bool>{true, "--startup-taint"};
-         raw.startup_taint_key = Flag("node.kubernetes.io/not-ready", "--startup-taint-key");
+         raw.given["startup-taint"] = SourcedSwitch{true, "--startup-taint"};
+         raw.given["startup-taint-key"] = Flag("node.kubernetes.io/not-ready", "--startup-taint-key");
        },
        "--startup-taint-key: must be a key of a domain of yours, such as example.com/not-ready, or "
        "begin with startup-taint.cluster-autoscaler.kubernetes.io/"},
       {"StartupTaintKeyWithoutTheTaint",
-       [](RawConfig& raw) { raw.startup_taint_key = Flag("example.com/not-ready", "--startup-taint-key"); },
+       [](RawConfig& raw) {
+         raw.given["startup-taint-key"] = Flag("example.com/not-ready", "--startup-taint-key");
+       },
        "--startup-taint-key: has a meaning only with --startup-taint"},
-      {"Instance", [](RawConfig& raw) { raw.instance = Flag("a/b", "--instance"); },
+      {"Instance", [](RawConfig& raw) { raw.given["instance"] = Flag("a/b", "--instance"); },
        "--instance: must be a label's name: at most 63 letters, digits, dots, dashes, underscores"},
-      {"GateTimeout", [](RawConfig& raw) { raw.gate_timeout = Flag("0s", "--gate-timeout"); },
+      {"GateTimeout", [](RawConfig& raw) { raw.given["gate-timeout"] = Flag("0s", "--gate-timeout"); },
        "--gate-timeout: must be a duration such as \"15m\""},
-      {"ListenWithoutPort", [](RawConfig& raw) { raw.listen = Flag("localhost", "--listen"); },
+      {"ListenWithoutPort", [](RawConfig& raw) { raw.given["listen"] = Flag("localhost", "--listen"); },
        "--listen" + kListenError},
-      {"ListenBareV6", [](RawConfig& raw) { raw.listen = Flag("::1:9477", "--listen"); },
+      {"ListenBareV6", [](RawConfig& raw) { raw.given["listen"] = Flag("::1:9477", "--listen"); },
        "--listen" + kListenError},
-      {"ListenPort", [](RawConfig& raw) { raw.listen = Flag("a:65536", "PREFETCHD_LISTEN"); },
+      {"ListenPort", [](RawConfig& raw) { raw.given["listen"] = Flag("a:65536", "PREFETCHD_LISTEN"); },
        "PREFETCHD_LISTEN" + kListenError},
-      {"LongSocket", [](RawConfig& raw) { raw.local = Flag("/" + std::string(107, 'x'), "--local"); },
+      {"LongSocket",
+       [](RawConfig& raw) { raw.given["local"] = Flag("/" + std::string(107, 'x'), "--local"); },
        "--local: the path of a socket has at most 107 bytes"},
-      {"TimeoutWithoutOnce", [](RawConfig& raw) { raw.timeout = Flag("5m", "--timeout"); },
+      {"TimeoutWithoutOnce", [](RawConfig& raw) { raw.given["timeout"] = Flag("5m", "--timeout"); },
        "--timeout: has a meaning only with --once"},
       {"BadTimeout",
        [](RawConfig& raw) {
-         raw.timeout = Flag("5", "--timeout");
-         raw.once = SourcedValue<bool>{true, "--once"};
+         raw.given["timeout"] = Flag("5", "--timeout");
+         raw.given["once"] = SourcedSwitch{true, "--once"};
        },
        "--timeout: must be a duration such as \"90s\" or \"1h30m\""},
       {"SeveralAtOnce",
        [](RawConfig& raw) {
-         raw.log_level = Flag("loud", "--log-level");
-         raw.log_format = Flag("xml", "--log-format");
-         raw.local = Flag("x.sock", "--local");
+         raw.given["log-level"] = Flag("loud", "--log-level");
+         raw.given["log-format"] = Flag("xml", "--log-format");
+         raw.given["local"] = Flag("x.sock", "--local");
        },
        "--local: must be an absolute path\n--log-level: must be debug, info, warning or error\n"
        "--log-format: must be auto, json or plain"},
@@ -716,31 +729,30 @@ struct Given {
   std::string in_file, in_variable;
 };
 Given GivenFor(const Setting& setting) {
-  switch (setting.member.index()) {
-    case 0:
+  switch (setting.kind()) {
+    case SettingKind::kText:
       return {"word", "word"};
-    case 1:
+    case SettingKind::kSwitch:
       return {"true", "true"};
-    default:
+    case SettingKind::kTexts:
       return {"[a/b, c]", std::string("a/b") + setting.divider + "c"};
   }
+  std::abort();
 }
 
 std::string Held(const RawConfig& raw, const Setting& setting) {
-  if (auto* text = std::get_if<Setting::Text>(&setting.member))
-    return (raw.**text) ? (raw.**text)->value : "";
-  if (auto* flag = std::get_if<Setting::Switch>(&setting.member)) {
-    return (raw.**flag) && (raw.**flag)->value ? "true" : "";
-  }
-  const auto& texts = raw.*std::get<Setting::Texts>(setting.member);
-  if (!texts) return "";
+  const auto given = raw.given.find(setting.name);
+  if (given == raw.given.end()) return "";
+  EXPECT_EQ(given->second.index(), static_cast<std::size_t>(setting.kind())) << setting.name;
+  if (const auto* text = std::get_if<SourcedText>(&given->second)) return text->value;
+  if (const auto* flag = std::get_if<SourcedSwitch>(&given->second)) return flag->value ? "true" : "";
   std::string all;
-  for (const std::string& one : texts->value) all += "<" + one + ">";
+  for (const std::string& one : std::get<SourcedTexts>(given->second).value) all += "<" + one + ">";
   return all;
 }
 
 std::string Expected(const Setting& setting) {
-  return setting.member.index() == 2 ? "<a/b><c>" : GivenFor(setting).in_variable;
+  return setting.kind() == SettingKind::kTexts ? "<a/b><c>" : GivenFor(setting).in_variable;
 }
 
 // Only that setting is set, and Overlay keeps it from either side.

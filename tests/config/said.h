@@ -10,20 +10,21 @@
 namespace prefetch::tests {
 
 using config::RawConfig;
-using config::SourcedValue;
+using config::SourcedText;
+using config::SourcedTexts;
 
-inline SourcedValue<std::string> Flag(std::string value, std::string name) {
+inline SourcedText Flag(std::string value, std::string name) {
   return {std::move(value), std::move(name)};
 }
 
 inline RawConfig Minimal() {
   RawConfig raw;
-  raw.list = SourcedValue<std::vector<std::string>>{{"/etc/lists"}, "--list"};
-  raw.kubelet = Flag("none", "--kubelet");
+  raw.given["list"] = SourcedTexts{{"/etc/lists"}, "--list"};
+  raw.given["kubelet"] = Flag("none", "--kubelet");
   return raw;
 }
 
-inline SourcedValue<std::vector<std::string>> Flags(std::vector<std::string> values, std::string name) {
+inline SourcedTexts Flags(std::vector<std::string> values, std::string name) {
   return {std::move(values), std::move(name)};
 }
 

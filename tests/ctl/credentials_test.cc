@@ -27,7 +27,7 @@ constexpr const char* kLogin = R"({"auths":{"q.io":{"username":"ci","password":"
 class CredentialsTest : public testing::Test {
  protected:
   CredentialsTest() {
-    options_.flags.docker_config = tests::Flags({folder_.Write("config.json", kLogin)}, "f");
+    options_.flags.given["docker-config"] = tests::Flags({folder_.Write("config.json", kLogin)}, "f");
   }
 
   Ran Find(const std::vector<std::string>& images) {
@@ -89,7 +89,7 @@ TEST_F(CredentialsTest, TheAgentOfANodeTellsWhatItFinds) {
 
 // As in a pod of the agent's on a node of CRI-O.
 TEST_F(CredentialsTest, ASocketOfCrioWithoutItsSettingsIsToldOf) {
-  options_.flags.registry_host_root = {folder_.path(), "f"};
+  options_.flags.given["registry-host-root"] = Flag(folder_.path(), "f");
   EXPECT_LACKS(Find({"q.io/a:v1"}).out, "CRI-O");
   folder_.Write("run/crio/crio.sock", "");
   EXPECT_HAS(Find({"q.io/a:v1"}).out,
@@ -122,7 +122,7 @@ TEST_F(CredentialsTest, ANameThatIsNoneIsBadInput) {
 TEST_F(CredentialsTest, CheckTellsGoodFilesAndMistakes) {
   Ran ran = Check();
   EXPECT_TRUE(Prints(ran, kOk, "1 login"));
-  options_.flags.docker_config =
+  options_.flags.given["docker-config"] =
       tests::Flags({folder_.Write("broken.json", "{"), folder_ / "none.json"}, "f");
   ran = Check();
   EXPECT_TRUE(Complains(ran, kBadInput, "broken.json"));
@@ -130,7 +130,7 @@ TEST_F(CredentialsTest, CheckTellsGoodFilesAndMistakes) {
 }
 
 TEST_F(CredentialsTest, CheckOfNothingSaysWhatToName) {
-  options_.flags.docker_config.reset();
+  options_.flags.given.erase("docker-config");
   EXPECT_TRUE(Complains(Check(), kBadInput, "--docker-config"));
 }
 
@@ -138,9 +138,9 @@ using Lines = std::vector<std::string>;
 
 TEST(NodeCredentials, PathsAreAbsoluteForPluginsRunElsewhere) {
   config::RawConfig raw;
-  raw.image_credential_provider_config = Flag("c.yaml", "f");
-  raw.image_credential_provider_bin_dir = Flag("/bin", "f");
-  raw.docker_config = Flags({"config.json", "/d.json"}, "f");
+  raw.given["image-credential-provider-config"] = Flag("c.yaml", "f");
+  raw.given["image-credential-provider-bin-dir"] = Flag("/bin", "f");
+  raw.given["docker-config"] = Flags({"config.json", "/d.json"}, "f");
   Lines mistakes;
   credentials::KeyringOptions options = ToKeyringOptions(raw, mistakes);
   const std::string here = std::filesystem::current_path();
@@ -151,12 +151,12 @@ TEST(NodeCredentials, PathsAreAbsoluteForPluginsRunElsewhere) {
 }
 
 TEST(NodeCredentials, OneOfAPairNeedsTheOther) {
-  for (auto [member, other] : {std::pair(&config::RawConfig::image_credential_provider_config,
-                                         "f: needs --image-credential-provider-bin-dir beside it"),
-                               std::pair(&config::RawConfig::image_credential_provider_bin_dir,
-                                         "f: needs --image-credential-provider-config beside it")}) {
+  for (auto [name, other] : {std::pair("image-credential-provider-config",
+                                       "f: needs --image-credential-provider-bin-dir beside it"),
+                             std::pair("image-credential-provider-bin-dir",
+                                       "f: needs --image-credential-provider-config beside it")}) {
     config::RawConfig raw;
-    raw.*member = Flag("/x", "f");
+    raw.given[name] = Flag("/x", "f");
     Lines mistakes;
     (void)ToKeyringOptions(raw, mistakes);
     EXPECT_EQ(mistakes, Lines{other});
@@ -167,10 +167,10 @@ TEST(NodeCredentials, AVersionThatIsNoneNamesWhoSaidIt) {
   config::RawConfig raw;
   Lines mistakes;
   EXPECT_EQ(DeclaredKubeletVersion(raw, mistakes), image::KubeletVersion());
-  raw.kubelet_version = Flag("v1.35.2", "--kubelet-version");
+  raw.given["kubelet-version"] = Flag("v1.35.2", "--kubelet-version");
   EXPECT_EQ(DeclaredKubeletVersion(raw, mistakes), (image::KubeletVersion{1, 35}));
   EXPECT_EQ(mistakes, Lines());
-  raw.kubelet_version = Flag("1.2", "--kubelet-version");
+  raw.given["kubelet-version"] = Flag("1.2", "--kubelet-version");
   (void)DeclaredKubeletVersion(raw, mistakes);
   ASSERT_EQ(mistakes.size(), 1U);
   EXPECT_TRUE(mistakes[0].starts_with("--kubelet-version: ")) << mistakes[0];
@@ -179,22 +179,22 @@ TEST(NodeCredentials, AVersionThatIsNoneNamesWhoSaidIt) {
 TEST(NodeCredentials, BesideABrokenFileTheFlagsCount) {
   tests::TempDir dir;
   config::RawConfig flags;
-  flags.config_file = Flag(dir.Write("agent.yaml", "kind: X\n"), "--config");
-  flags.docker_config = Flags({"/d.json"}, "--docker-config");
+  flags.given["config"] = Flag(dir.Write("agent.yaml", "kind: X\n"), "--config");
+  flags.given["docker-config"] = Flags({"/d.json"}, "--docker-config");
   Lines mistakes;
   config::RawConfig raw = LoadCredentialConfig(flags, kNothing, mistakes);
   EXPECT_FALSE(mistakes.empty());
-  EXPECT_EQ(raw.docker_config->value, Lines{"/d.json"});
+  EXPECT_EQ(raw.Texts("docker-config")->value, Lines{"/d.json"});
 }
 
 TEST(NodeCredentials, TheFileFillsInWhatFlagsLeaveOpen) {
   tests::TempDir dir;
   config::RawConfig flags;
-  flags.config_file = Flag(dir.Write("agent.yaml",
-                                     "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n"
-                                     "dockerConfig: [/file.json]\nkubeletVersion: \"1.36\"\n"
-                                     "kubeletRoot: /data/kubelet\n"),
-                           "--config");
+  flags.given["config"] = Flag(dir.Write("agent.yaml",
+                                         "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n"
+                                         "dockerConfig: [/file.json]\nkubeletVersion: \"1.36\"\n"
+                                         "kubeletRoot: /data/kubelet\n"),
+                               "--config");
   Lines mistakes;
   config::RawConfig raw = LoadCredentialConfig(flags, kNothing, mistakes);
   EXPECT_EQ(mistakes, Lines());

@@ -55,8 +55,8 @@ void JudgeEndpoint(const std::string& text) {
   }
   // The configuration accepts the same text, and passes it on unchanged.
   config::Mistakes mistakes;
-  const std::string of_config = config::RuntimeEndpoint(
-      config::SourcedValue<std::string>{endpoint->ToString(), "--runtime-endpoint"}, mistakes);
+  const config::SourcedText given{endpoint->ToString(), "--runtime-endpoint"};
+  const std::string of_config = config::RuntimeEndpoint(&given, mistakes);
   if (of_config != endpoint->ToString() || !mistakes.empty()) std::abort();
 }
 
@@ -67,7 +67,7 @@ FUZZ_TARGET(input) {
   JudgeHostPort(text);
   JudgeEndpoint(text);
   config::Mistakes mistakes;
-  const std::string accepted =
-      config::RuntimeEndpoint(config::SourcedValue<std::string>{text, "--runtime-endpoint"}, mistakes);
+  const config::SourcedText given{text, "--runtime-endpoint"};
+  const std::string accepted = config::RuntimeEndpoint(&given, mistakes);
   if (mistakes.empty() && !accepted.starts_with("unix:///")) std::abort();
 }

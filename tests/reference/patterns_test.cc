@@ -35,7 +35,7 @@ bool IsRead(Document document, const std::string& json) {
   doc::Problems problems("agent.yaml");
   auto raw = config::ReadConfigFile(json, problems);
   if (!raw || !problems.empty()) return false;
-  raw->list = {{"/lists"}, "--list"};
+  raw->given["list"] = config::SourcedTexts{{"/lists"}, "--list"};
   return static_cast<bool>(config::Validate(*raw));
 }
 

@@ -12,37 +12,32 @@
 namespace prefetch::ctl {
 namespace {
 
-// Adds a flag of prefetchd. Errors of the configuration name this flag as the source.
-void Option(CLI::App& command, const std::string& flag,
-            std::optional<config::SourcedValue<std::string>>& field, const std::string& help) {
-  command.add_option_function<std::string>(
-      flag,
-      [&field, flag](const std::string& value) {
-        field = {value, flag};
-      },
-      help);
+// Adds the flag of one of prefetchd's settings. Errors of the configuration name this flag as the source.
+template <typename T>
+CLI::Option* Option(CLI::App& command, config::RawConfig& flags, std::string_view name,
+                    const std::string& help) {
+  const std::string flag = config::FlagOf(config::SettingNamed(name));
+  auto set = [&flags, name, flag](const T& value) {
+    flags.given[name] = config::SourcedValue<T>{value, flag};
+  };
+  return command.add_option_function<T>(flag, set, help);
 }
 
 }  // namespace
 
 void CredentialOptions(CLI::App& command, config::RawConfig& flags) {
-  Option(command, "--image-credential-provider-config", flags.image_credential_provider_config,
-         "Same as kubelet's flag: a file or a directory");
-  Option(command, "--image-credential-provider-bin-dir", flags.image_credential_provider_bin_dir,
-         "Same as kubelet's flag: the directory of the plugins");
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--docker-config",
-          [&flags](const std::vector<std::string>& paths) {
-            flags.docker_config = {paths, "--docker-config"};
-          },
-          "A docker config file; default: kubelet's search paths (repeatable)")
+  Option<std::string>(command, flags, "image-credential-provider-config",
+                      "Same as kubelet's flag: a file or a directory");
+  Option<std::string>(command, flags, "image-credential-provider-bin-dir",
+                      "Same as kubelet's flag: the directory of the plugins");
+  Option<std::vector<std::string>>(command, flags, "docker-config",
+                                   "A docker config file; default: kubelet's search paths (repeatable)")
       ->type_size(1)
       ->allow_extra_args(false);
-  Option(command, "--kubelet-version", flags.kubelet_version,
-         "Version of the kubelet whose rules apply, 1.31 or later");
-  Option(command, "--config", flags.config_file,
-         "A file of kind AgentConfiguration: pullSecrets, providerEnvironment");
+  Option<std::string>(command, flags, "kubelet-version",
+                      "Version of the kubelet whose rules apply, 1.31 or later");
+  Option<std::string>(command, flags, "config",
+                      "A file of kind AgentConfiguration: pullSecrets, providerEnvironment");
 }
 
 constexpr const char* kCredentialsHelp = R"(
@@ -83,13 +78,9 @@ Command CredentialsCommand(CLI::App& command, Context& context) {
   command.footer(kCredentialsHelp);
   return [&context, options]() -> int {
     if (options->check) return CheckCredentials(*options, config::ProcessEnv, std::cout, std::cerr);
-    const config::RawConfig& overrides = options->flags;
     // The agent knows the settings of its node. Any setting on the command line asks for an answer that the
     // agent cannot give.
-    const bool by_own_settings = overrides.config_file || overrides.docker_config ||
-                                 overrides.kubelet_version || overrides.image_credential_provider_config ||
-                                 overrides.image_credential_provider_bin_dir || !options->sources.empty();
-    if (!by_own_settings) {
+    if (options->flags.given.empty() && options->sources.empty()) {
       auto agent = context.Client();
       if (!agent) return Fail(agent.error(), std::cerr);
       auto exit_code =
