@@ -83,11 +83,6 @@ Fields WithPrefix(const std::string& path, Fields fields) {
   return fields;
 }
 
-// Returns the words of imagePullPolicy.
-std::vector<std::string> PolicyWords() {
-  return WordsOf(image::PullPolicy::kAlways, image::PullPolicyName);
-}
-
 }  // namespace
 
 std::string CellText(const std::string& text) {
@@ -334,7 +329,7 @@ Fields CheckRequestFields() {
       {.path = "checks[].policy",
        .form = Form::kWord,
        .help = "The pull policy of the container",
-       .words = PolicyWords(),
+       .words = base::NamesOf<image::PullPolicy>(),
        .fallback = "the policy that Kubernetes fills in"},
       {.path = "checks[].identity",
        .form = Form::kObject,
@@ -470,7 +465,7 @@ Field Directive(const char* path, const char* when, plan::OnFailure fallback) {
   return {.path = path,
           .form = Form::kWord,
           .help = std::string("Readiness of a present image ") + when,
-          .words = WordsOf(plan::OnFailure::kNotReady, base::EnumName<plan::OnFailure>),
+          .words = base::NamesOf<plan::OnFailure>(),
           .fallback = std::string(base::EnumName(fallback))};
 }
 
@@ -479,7 +474,7 @@ Fields RegistryFields(const plan::DesiredImage& standard) {
            .form = Form::kWord,
            .help = "When the agent pulls a present tag again. `IfDigestChanged`: when the registry names "
                    "another digest. `Always`: the same, and ready only while the registry agrees",
-           .words = WordsOf(plan::Refresh::kAlways, base::EnumName<plan::Refresh>),
+           .words = base::NamesOf<plan::Refresh>(),
            .fallback = std::string(base::EnumName(standard.refresh))},
           {.path = "refreshInterval",
            .form = Form::kDuration,
@@ -511,8 +506,8 @@ Fields CommonEntryFields() {
                    {.path = "readyFor",
                     .form = Form::kWord,
                     .help = "The pull policy of the pods for which the image must be ready",
-                    .words = PolicyWords(),
-                    .fallback = std::string(image::PullPolicyName(standard.ready_for))}};
+                    .words = base::NamesOf<image::PullPolicy>(),
+                    .fallback = std::string(base::EnumName(standard.ready_for))}};
   Append(fields, ReadyAs());
   Append(fields, RegistryFields(standard));
   Append(fields,
@@ -526,7 +521,7 @@ Fields CommonEntryFields() {
            .form = Form::kWord,
            .help = "When the agent touches the image, if it runs with `--touch`. `Auto`: closed images. "
                    "`Always`: also preloaded ones",
-           .words = WordsOf(plan::Open::kNever, base::EnumName<plan::Open>),
+           .words = base::NamesOf<plan::Open>(),
            .fallback = std::string(base::EnumName(standard.open))},
           {.path = "pullTimeout",
            .form = Form::kDuration,

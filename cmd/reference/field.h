@@ -13,7 +13,6 @@ using doc::Field;
 using doc::Fields;
 using doc::Form;
 using doc::FormatFields;
-using doc::WordsOf;
 
 void Append(Fields& fields, Fields more);
 

@@ -289,7 +289,7 @@ std::string Reasons() {
       text += std::string(text.empty() ? "## " : "\n## ") + TitleOf(row.group) +
               "\n\n| reason | shown as | tried again | what helps |\n|---|---|---|---|\n";
     }
-    text += "| `" + std::string(plan::ReasonName(row.reason)) + "` | " + std::string(row.state) + " | " +
+    text += "| `" + std::string(base::EnumName(row.reason)) + "` | " + std::string(row.state) + " | " +
             RetryWords(row) + " | " + std::string(row.advice) + " |\n";
   }
   return text;

@@ -496,7 +496,7 @@ void Agent::Publish() {
     was_ready_ = snapshot->readiness.ready;
     if (was_ready_) metrics_.ReadyAfter(loop_.now() - started_at_);
     base::Info(was_ready_ ? "node ready" : "node not ready",
-               {{"reason", plan::ReasonName(snapshot->readiness.reason)},
+               {{"reason", base::EnumName(snapshot->readiness.reason)},
                 {"message", snapshot->readiness.message},
                 {"hash", list_->hash}});
   }

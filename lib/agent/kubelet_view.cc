@@ -70,8 +70,8 @@ void KubeletView::ApplyVerdict(Entry& entry, plan::DebouncedVerdict verdict) {
   if (!about_this_image || (before && starts(before) == starts(now))) return;
   base::LogFields fields = {{"image", entry.desired->reference.written()},
                             {"imageRef", entry.verdict.image_id},
-                            {"verdict", kubelet::VerdictResultName(now->never.result)},
-                            {"reason", kubelet::VerdictReasonName(now->never.reason)},
+                            {"verdict", base::EnumName(now->never.result)},
+                            {"reason", base::EnumName(now->never.reason)},
                             {"message", now->never.message}};
   if (!starts(now)) {
     loop_.PublishAtOnce();  // the published Snapshot calls it open

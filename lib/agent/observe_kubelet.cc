@@ -29,9 +29,9 @@ plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
     return each.policy == possible.front().policy && each.gate == possible.front().gate;
   });
   if (one_policy && possible.front().gate) {
-    status.verification = kubelet::VerificationPolicyName(possible.front().policy);
+    status.verification = base::EnumName(possible.front().policy);
   } else if (facts.settings.policy) {
-    status.verification = kubelet::VerificationPolicyName(*facts.settings.policy);
+    status.verification = base::EnumName(*facts.settings.policy);
   }
   status.allowlist = facts.settings.allowlist;
   status.root = facts.root;

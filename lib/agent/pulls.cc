@@ -915,7 +915,7 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
   checks_.UpdateFailed(entry, failure);
   RecordPullFailure(entry, failure);
   base::LogFields fields = {{"image", entry.desired->reference.written()},
-                            {"reason", plan::ReasonName(failure.reason)},
+                            {"reason", base::EnumName(failure.reason)},
                             {"error", failure.error},
                             {"failures", entry.history.failures},
                             {"took", loop_.now() - run.started_at}};

@@ -194,7 +194,7 @@ void RegistryChecks::Apply(const std::string& name, const std::string& registry,
 void RegistryChecks::LogAnswer(const Entry& entry, const RegistryAnswer& answer,
                                const plan::Freshness& before) const {
   base::LogFields fields = {{"image", entry.desired->reference.written()},
-                            {"answer", image::RegistryAnswerName(answer.kind)},
+                            {"answer", base::EnumName(answer.kind)},
                             {"answeredBy", answer.answered_by}};
   bool moved = answer.kind == RegistryAnswerKind::kMoved && !answer.local_digest_unknown &&
                entry.freshness->remote_digest != before.remote_digest;
@@ -222,9 +222,9 @@ void RegistryChecks::ApplyPace(const std::string& registry, const RegistryAnswer
   pace = plan::AfterCheck(std::move(pace), answer, loop_.now(), loop_.Wall(), loop_.Random());
   if (IsSilence(answer.kind)) {
     if (!away_since) {
-      base::Warn("registry does not answer", {{"registry", registry},
-                                              {"answer", image::RegistryAnswerName(answer.kind)},
-                                              {"message", answer.message}});
+      base::Warn(
+          "registry does not answer",
+          {{"registry", registry}, {"answer", base::EnumName(answer.kind)}, {"message", answer.message}});
     }
     return;
   }
@@ -310,7 +310,7 @@ std::vector<plan::RegistryStatus> RegistryChecks::Statuses() const {
     status.requests = pace.requests;
     status.unreachable_since = pace.away_since_wall;
     if (pace.trouble) {
-      status.trouble = image::RegistryAnswerName(pace.trouble->kind);
+      status.trouble = base::EnumName(pace.trouble->kind);
       status.message = pace.trouble->message;
     }
     if (pace.held_until > loop_.now()) {

@@ -268,7 +268,7 @@ void Touching::ReportFailure(const TouchResult& result) {
   // An obstacle that lasts is logged once, and again when the agent gives up its quick retries.
   if (!news && was_hopeless == plan::IsLongObstacle(pod_health_)) return;
   base::Warn(plan::IsLongObstacle(pod_health_) ? "touches paused" : "touch failed",
-             {{"obstacle", plan::TouchObstacleName(result.obstacle)},
+             {{"obstacle", base::EnumName(result.obstacle)},
               {"error", result.why},
               {"retryIn", pod_health_.not_before - loop_.now()}});
 }
@@ -283,7 +283,7 @@ void Touching::ApplyBegun(TouchBegun report) {
     if (entry == nullptr || !IsFirst(parts, index)) continue;
     metrics_.Touched(result.obstacle);
     base::Warn("image not touched", {{"image", entry->desired->reference.written()},
-                                     {"obstacle", plan::TouchObstacleName(result.obstacle)},
+                                     {"obstacle", base::EnumName(result.obstacle)},
                                      {"error", result.why}});
     entry->touch_history =
         plan::AfterTouch(entry->touch_history, result, loop_.now(), loop_.Wall(), loop_.Random());
@@ -454,7 +454,7 @@ void Touching::Conclude() {
       base::Info("image touched", fields);
       continue;
     }
-    fields.emplace_back("obstacle", plan::TouchObstacleName(result.obstacle));
+    fields.emplace_back("obstacle", base::EnumName(result.obstacle));
     fields.emplace_back("error", result.why);
     fields.emplace_back("failures", entry->touch_history->failures);
     base::Warn("touch had no effect", fields);

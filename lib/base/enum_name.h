@@ -1,5 +1,6 @@
 // Names of enumerators as texts, from the compiler's spelling: Code::kNotFound is "NotFound". An enum whose
-// names are shown needs no table of them; renaming an enumerator then changes the text.
+// names are shown needs no table of them; renaming an enumerator then changes the text. The header of such an
+// enum includes this one.
 #pragma once
 
 #include <array>
@@ -7,8 +8,10 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace prefetch::base {
 
@@ -32,14 +35,14 @@ class EnumNames {
     return []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
       return (std::size_t{0} + ... + (EnumeratorName<static_cast<E>(kIndex)>().empty() ? 0 : 1));
     }
-    (std::make_index_sequence<64>());
+    (std::make_index_sequence<128>());
   }();
   static constexpr std::array<std::string_view, kCount> kNames =
       []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     return std::array{EnumeratorName<static_cast<E>(kIndex)>()...};
   }
   (std::make_index_sequence<kCount>());
-  static_assert(kCount > 0 && kCount < 64 && !kNames.back().empty(), "the values are not 0 to 62 in a row");
+  static_assert(kCount > 0 && kCount < 128 && !kNames.back().empty(), "the values are not 0 to 126 in a row");
 };
 
 template <typename E>
@@ -47,6 +50,12 @@ constexpr std::string_view EnumName(E value) {
   const auto index = static_cast<std::size_t>(value);
   if (index >= EnumNames<E>::kCount) std::abort();
   return EnumNames<E>::kNames[index];
+}
+
+// Returns all names, in the order of the values.
+template <typename E>
+std::vector<std::string> NamesOf() {
+  return {EnumNames<E>::kNames.begin(), EnumNames<E>::kNames.end()};
 }
 
 // `equal`: another comparison of names, such as EqualsIgnoreCase.

@@ -2,13 +2,7 @@
 
 #include <system_error>
 
-#include "base/enum_name.h"
-
 namespace prefetch::base {
-
-std::string_view CodeName(Code code) {
-  return EnumName(code);
-}
 
 // The context comes first, so that a message reads from the failed task to its cause.
 Error Error::Wrap(std::string_view context) && {

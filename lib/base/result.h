@@ -13,6 +13,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/enum_name.h"
+
 namespace prefetch::base {
 
 // A closed list: what a caller can do about a failure.
@@ -28,7 +30,6 @@ enum class Code {
 };
 
 // The name of a code, as it appears in logs: "NotFound".
-std::string_view CodeName(Code code);
 
 // The part at fault for a failure, named by the layer that saw it. Set only if a reaction depends on it.
 enum class Fault {

@@ -145,8 +145,8 @@ std::string Head(const ExportOptions& options, KubeletVersion version,
 doc::Node& SetVerification(doc::Node& node, const std::vector<std::string>& patterns) {
   return node
       .Set("imagePullCredentialsVerificationPolicy",
-           doc::Node::String(std::string(
-               kubelet::VerificationPolicyName(kubelet::VerificationPolicy::kNeverVerifyAllowlistedImages))))
+           doc::Node::String(
+               std::string(base::EnumName(kubelet::VerificationPolicy::kNeverVerifyAllowlistedImages))))
       .Set("preloadedImagesVerificationAllowlist", doc::Node::Strings(patterns));
 }
 

@@ -100,7 +100,7 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
   }
   std::vector<deploy::CheckedImage> images;
   for (const manifest::UsedImage& image : manifest::CombineUses(uses)) {
-    images.push_back({image.image, std::string(image::PullPolicyName(image.policy))});
+    images.push_back({image.image, std::string(base::EnumName(image.policy))});
   }
   return images;
 }
@@ -281,8 +281,7 @@ int PrintContainer(const InitContainerFlags& flags, ParsedFlags parsed, Mistakes
     }
     auto policy = image.policy ? ParsePolicyOption(image.policy, "--policy", mistakes)
                                : image::DefaultPullPolicy(*reference);
-    parsed.container.images.push_back(
-        {image.image, std::string(policy ? image::PullPolicyName(*policy) : "")});
+    parsed.container.images.push_back({image.image, std::string(policy ? base::EnumName(*policy) : "")});
   }
   if (!mistakes.empty()) return RejectInput(mistakes, err);
   parsed.container.pod_secrets = flags.pod_secrets;

@@ -450,8 +450,7 @@ Failures RecordAnswers(const std::vector<Question>& questions, const std::vector
     (refused && !answer.only_by_pull ? failures.refused : failures.unreachable) = true;
     // A denial, a missing tag or a manifest that nothing takes is about one image, and is always printed.
     if (!refused && silent[tag.reference.domain()]++ > 0) continue;
-    err << tag.reference.written() << ": " << image::RegistryAnswerName(answer.kind) << ": " << answer.message
-        << "\n";
+    err << tag.reference.written() << ": " << base::EnumName(answer.kind) << ": " << answer.message << "\n";
   }
   for (const auto& [registry, images] : silent) {
     if (images > 1) err << registry << ": " << images - 1 << " more of its images could not be asked for\n";

@@ -281,7 +281,7 @@ base::Status ReadPieces(const std::string& path, const std::function<bool(std::s
 std::optional<image::PullPolicy> ParsePolicyOption(const std::optional<std::string>& text, const char* flag,
                                                    Mistakes& mistakes) {
   if (!text) return std::nullopt;
-  auto policy = image::ParsePullPolicy(*text);
+  auto policy = base::EnumNamed<image::PullPolicy>(*text);
   if (!policy) mistakes.push_back(std::string(flag) + " must be Never, IfNotPresent or Always");
   return policy;
 }

@@ -31,7 +31,7 @@ kubelet::SettingsFacts FromFile(const std::string& path, Mistakes& mistakes) {
 kubelet::SettingsFacts FromFlags(const VerdictOptions& options, Mistakes& mistakes) {
   kubelet::SettingsFacts facts{.allowlist = options.allowlist};
   if (!options.verification) return facts;
-  facts.policy = kubelet::ParseVerificationPolicy(*options.verification);
+  facts.policy = base::EnumNamed<kubelet::VerificationPolicy>(*options.verification);
   if (!facts.policy) {
     mistakes.emplace_back(
         "--verification must be NeverVerify, NeverVerifyPreloadedImages, NeverVerifyAllowlistedImages or "
@@ -95,22 +95,21 @@ std::string Root(const VerdictOptions& options, Mistakes& mistakes) {
 // Without --pull-policy, all three verdicts are printed: they differ for the same image.
 std::vector<PullPolicy> Policies(const VerdictOptions& options) {
   if (!options.pull_policy) return {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways};
-  auto only = image::ParsePullPolicy(*options.pull_policy);
+  auto only = base::EnumNamed<image::PullPolicy>(*options.pull_policy);
   return only ? std::vector<PullPolicy>{*only} : std::vector<PullPolicy>{};
 }
 
 doc::Node ToNode(const kubelet::Verdict& verdict) {
-  return doc::Node::Mapping(
-      {{"result", doc::Node::String(std::string(kubelet::VerdictResultName(verdict.result)))},
-       {"reason", doc::Node::String(std::string(kubelet::VerdictReasonName(verdict.reason)))},
-       {"rule", doc::Node::String(verdict.rule)},
-       {"message", doc::Node::String(verdict.message)}});
+  return doc::Node::Mapping({{"result", doc::Node::String(std::string(base::EnumName(verdict.result)))},
+                             {"reason", doc::Node::String(std::string(base::EnumName(verdict.reason)))},
+                             {"rule", doc::Node::String(verdict.rule)},
+                             {"message", doc::Node::String(verdict.message)}});
 }
 
 std::string ToJson(const VerdictOptions& options, const kubelet::Verdicts& verdicts) {
   doc::Node by_policy = doc::Node::Mapping();
   for (PullPolicy policy : Policies(options)) {
-    by_policy.Set(std::string(image::PullPolicyName(policy)), ToNode(verdicts.For(policy)));
+    by_policy.Set(std::string(base::EnumName(policy)), ToNode(verdicts.For(policy)));
   }
   return doc::WritePrettyJson(
       doc::Node::Mapping({{"image", doc::Node::String(base::ToUtf8(options.image))},
@@ -122,9 +121,8 @@ std::string ToText(const VerdictOptions& options, const kubelet::Verdicts& verdi
   std::string text;
   for (PullPolicy policy : Policies(options)) {
     const kubelet::Verdict& verdict = verdicts.For(policy);
-    text += std::string(image::PullPolicyName(policy)) + ": " +
-            std::string(kubelet::VerdictResultName(verdict.result)) + " (" +
-            std::string(kubelet::VerdictReasonName(verdict.reason)) + ", rule " + verdict.rule + ")\n  " +
+    text += std::string(base::EnumName(policy)) + ": " + std::string(base::EnumName(verdict.result)) + " (" +
+            std::string(base::EnumName(verdict.reason)) + ", rule " + verdict.rule + ")\n  " +
             verdict.message + "\n";
   }
   return text;

@@ -107,7 +107,7 @@ class FleetWatch {
                                   : response.error().code() == base::Code::kInvalidArgument;
     err_ << "prefetchctl: the webhook "
          << (response ? "answers " + std::to_string(response->status)
-                      : "cannot be reached (" + std::string(base::CodeName(response.error().code())) + ")")
+                      : "cannot be reached (" + std::string(base::EnumName(response.error().code())) + ")")
          << (needs_user_action_ ? ": correct the URL in --webhook-file, and start again"
              : options_.once    ? ""
                                 : "; the news is sent again in the next round")

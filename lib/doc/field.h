@@ -42,14 +42,6 @@ struct Field {
 
 using Fields = std::vector<Field>;
 
-// The words of an enum, from the first enumerator to `last`.
-template <typename E, typename Name>
-std::vector<std::string> WordsOf(E last, Name name) {
-  std::vector<std::string> words;
-  for (int i = 0; i <= static_cast<int>(last); i++) words.emplace_back(name(static_cast<E>(i)));
-  return words;
-}
-
 // The members that each document begins with.
 inline Fields FormatFields(std::string_view version, std::string_view kind) {
   return {{.path = "apiVersion",

@@ -1,7 +1,7 @@
 // ErrorClass: what can go wrong with a pull, as a closed list. cri/ classifies, plan/ decides by it.
 #pragma once
 
-#include <string_view>
+#include "base/enum_name.h"
 
 namespace prefetch::image {
 
@@ -36,7 +36,6 @@ enum class ErrorClass {
   kBadCredentialFormat,
   kUnknown,
 };
-std::string_view ErrorClassName(ErrorClass error_class);  // "AccessDenied"
 
 // Returns true if the registry has refused the credential that was sent, so that the next one may be tried.
 bool IsCredentialRefusal(ErrorClass error_class);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/enum_name.h"
 #include "base/text.h"
 
 namespace prefetch::image {
@@ -296,14 +295,6 @@ base::Status CheckPattern(std::string_view pattern) {
         "must be a pattern of image names such as registry.k8s.io/*, of at most 500 characters and 20 stars");
   }
   return {};
-}
-
-std::string_view PullPolicyName(PullPolicy policy) {
-  return base::EnumName(policy);
-}
-
-std::optional<PullPolicy> ParsePullPolicy(std::string_view exact_name) {
-  return base::EnumNamed<PullPolicy>(exact_name);
 }
 
 PullPolicy DefaultPullPolicy(const Reference& reference) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_name.h"
 #include "base/result.h"
 
 namespace prefetch::image {
@@ -108,9 +109,6 @@ base::Status CheckPattern(std::string_view pattern);
 
 // Kubernetes' imagePullPolicy, in order of strength: a pod with a later one asks for more.
 enum class PullPolicy { kNever, kIfNotPresent, kAlways };
-
-std::string_view PullPolicyName(PullPolicy policy);                      // "IfNotPresent"
-std::optional<PullPolicy> ParsePullPolicy(std::string_view exact_name);  // case matters, as in Kubernetes
 
 // The policy that a container gets which names none (kubelet's rule K2): kAlways if its tag is exactly
 // "latest", written or implied, even beside a digest; kIfNotPresent otherwise.

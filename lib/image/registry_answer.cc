@@ -1,12 +1,6 @@
 #include "image/registry_answer.h"
 
-#include "base/enum_name.h"
-
 namespace prefetch::image {
-
-std::string_view RegistryAnswerName(RegistryAnswerKind kind) {
-  return base::EnumName(kind);
-}
 
 bool IsTransient(const RegistryAnswer& answer) {
   const RegistryDetail& detail = answer.detail;
@@ -20,7 +14,6 @@ bool IsTransient(const RegistryAnswer& answer) {
 
 std::string RegistryDetail::name() const {
   if (code_ == kNone) return "";
-  if (code_ == kNotQueried) return "NotAsked";
   std::string name(base::EnumName(code_));
   return code_ == kStatus ? name + std::to_string(status_) : name;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/enum_name.h"
 #include "base/token_bucket.h"
 
 namespace prefetch::image {
@@ -47,7 +48,7 @@ class RegistryDetail {
     kNoToken,
     kNotARegistry,
     kNotAcceptable,
-    kNotQueried,
+    kNotAsked,
     kNotSent,
     kOnHold,
     kOnPull,
@@ -99,8 +100,6 @@ enum class RegistryAnswerKind {
   kServerError,    // an answer that says nothing about the tag: 5xx, a login page
   kIndeterminate,  // an answer that cannot be compared
 };
-
-std::string_view RegistryAnswerName(RegistryAnswerKind kind);  // "TagMissing"
 
 // The pulls that a registry still allows this node, if its answers have the figure (Docker Hub's do; R28).
 struct PullAllowance {

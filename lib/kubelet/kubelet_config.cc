@@ -173,7 +173,7 @@ void DecodePolicy(Layers& layers, KubeletConfig& config) {
   bool empty = !field.value || (name && name->empty());
   config.policy_cleared = empty && field.by_patch;
   if (empty || !name) return;
-  config.policy.value = ParseVerificationPolicy(*name);
+  config.policy.value = base::EnumNamed<kubelet::VerificationPolicy>(*name);
   if (!config.policy.value) field.value->Fail("is not a verification policy");
 }
 

@@ -121,7 +121,7 @@ std::vector<std::string> PendingChanges(const SettingsFacts& in_force, const Set
   };
   auto policy = [](const SettingsFacts& facts) {
     return std::string(
-        VerificationPolicyName(facts.policy.value_or(VerificationPolicy::kNeverVerifyPreloadedImages)));
+        base::EnumName(facts.policy.value_or(VerificationPolicy::kNeverVerifyPreloadedImages)));
   };
   if (policy(in_force) != policy(written)) add("verification", policy(in_force), policy(written));
   if (in_force.allowlist != written.allowlist) {
@@ -153,7 +153,7 @@ std::optional<bool> GateOf(const SettingsFacts& settings) {
 std::string PolicyContradiction(VerificationPolicy policy, const KubeletConfig& config,
                                 const CommandLine& flags, const SettingsFacts& settings) {
   const std::string declared_words =
-      "declared verification " + std::string(VerificationPolicyName(policy)) + ", but ";
+      "declared verification " + std::string(base::EnumName(policy)) + ", but ";
   // The gate comes first: while it is off, no policy has any effect (K7).
   if (GateOf(settings) == std::optional<bool>(false)) {
     bool by_flags = flags.gates != FeatureGates{};
@@ -162,7 +162,7 @@ std::string PolicyContradiction(VerificationPolicy policy, const KubeletConfig& 
   }
   VerificationPolicy actual = settings.policy.value_or(VerificationPolicy::kNeverVerifyPreloadedImages);
   if (actual == policy) return "";
-  const std::string name(VerificationPolicyName(actual));
+  const std::string name(base::EnumName(actual));
   if (!settings.policy)
     return declared_words + SourceText(config.policy.from) + " leaves it at kubelet's default, " + name;
   return declared_words + SourceText(config.policy.from) + " says " + name;

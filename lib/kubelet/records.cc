@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "base/enum_name.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "doc/duration.h"
@@ -120,10 +119,6 @@ Reading DecodeIntent(std::string_view content, std::string_view image, KubeletVe
 
 std::string FileNameFor(std::string_view image_ref_or_image) {
   return "sha256-" + base::Sha256Hex(image_ref_or_image);
-}
-
-std::string_view ReadingName(Reading reading) {
-  return base::EnumName(reading);
 }
 
 std::string RecordMismatchReason(std::string_view name, std::string_view version) {

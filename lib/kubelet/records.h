@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_name.h"
 #include "base/secret.h"
 #include "image/kubelet_version.h"
 #include "image/pod_coordinates.h"
@@ -43,7 +44,6 @@ enum class Reading {
   kUnreadable,   // we could not read it; kubelet perhaps can
   kFound,
 };
-std::string_view ReadingName(Reading reading);
 
 struct RecordReading {
   Reading reading = Reading::kAbsent;

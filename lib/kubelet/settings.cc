@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "base/enum_name.h"
 #include "base/text.h"
 
 namespace prefetch::kubelet {
@@ -94,14 +93,6 @@ void AddSettings(const SettingsFacts& facts, KubeletVersion version, std::vector
 }
 
 }  // namespace
-
-std::string_view VerificationPolicyName(VerificationPolicy policy) {
-  return base::EnumName(policy);
-}
-
-std::optional<VerificationPolicy> ParseVerificationPolicy(std::string_view exact_name) {
-  return base::EnumNamed<VerificationPolicy>(exact_name);
-}
 
 std::optional<KubeletVersion> RulesFor(const SettingsFacts& facts) {
   bool newer = facts.version && image::IsNewerThanKnown(*facts.version);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_name.h"
 #include "base/result.h"
 #include "image/kubelet_version.h"
 #include "image/reference.h"
@@ -78,9 +79,6 @@ enum class VerificationPolicy {
   kNeverVerifyAllowlistedImages,
   kAlwaysVerify,
 };
-
-std::string_view VerificationPolicyName(VerificationPolicy policy);
-std::optional<VerificationPolicy> ParseVerificationPolicy(std::string_view exact_name);
 
 // All that a verdict depends on but files, image and pod. A kubelet without the gate reads no record.
 struct KubeletSettings {

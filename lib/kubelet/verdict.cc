@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/enum_name.h"
 #include "base/scrub.h"
 #include "base/text.h"
 
@@ -411,16 +410,6 @@ Verdicts DecideVerdicts(const VerdictFacts& facts, const PodIdentity& pod, const
   Verdict always{VerdictResult::kPulls, Reason::kPolicyAlways, "0: policy Always",
                  "imagePullPolicy Always asks the registry at every start, whatever is on the node."};
   return {ToVerdict(finding, PullPolicy::kNever), ToVerdict(finding, PullPolicy::kIfNotPresent), always};
-}
-
-// Names of the verdict enums.
-
-std::string_view VerdictResultName(VerdictResult result) {
-  return base::EnumName(result);
-}
-
-std::string_view VerdictReasonName(VerdictReason reason) {
-  return base::EnumName(reason);
 }
 
 // A file that this process may not read is no absent file: kubelet may read it.

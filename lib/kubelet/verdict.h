@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_name.h"
 #include "image/reference.h"
 #include "kubelet/records.h"
 #include "kubelet/settings.h"
@@ -44,9 +45,6 @@ enum class VerdictReason {
   kKubeletNewer,            // kubelet is newer than the rules that are known here
   kFactsUnknown,            // it depends on unknown facts about kubelet
 };
-
-std::string_view VerdictResultName(VerdictResult result);  // "Starts"
-std::string_view VerdictReasonName(VerdictReason reason);  // "OpenToNode"
 
 struct Verdict {
   VerdictResult result = VerdictResult::kUnknown;

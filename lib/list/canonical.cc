@@ -35,7 +35,7 @@ Node CanonicalEntry(const plan::DesiredImage& image) {
     text(key, value != standard, base::EnumName(value));
   };
   if (image.required != kDefault.required) node.Set("required", Node::Bool(image.required));
-  text("readyFor", image.ready_for != kDefault.ready_for, image::PullPolicyName(image.ready_for));
+  text("readyFor", image.ready_for != kDefault.ready_for, base::EnumName(image.ready_for));
   text("refresh", image.refresh != kDefault.refresh, base::EnumName(image.refresh));
   text("refreshInterval", image.refresh_interval != kDefault.refresh_interval,
        doc::FormatDuration(image.refresh_interval));

@@ -416,7 +416,7 @@ class ObjectVisitor {
     }
     ImageUse use{.image = resolved.text, .kind = UseKind::kField, .name = field.path};
     use.reference = *std::move(reference);
-    if (field.policy != nullptr) use.explicit_policy = image::ParsePullPolicy(field.policy->text);
+    if (field.policy != nullptr) use.explicit_policy = base::EnumNamed<image::PullPolicy>(field.policy->text);
     // The controller decides about the policy, so it is known only if it stands in the manifest, or if the
     // cluster overrides all policies.
     use.policy_known = use.explicit_policy.has_value() || options_.policy.assume_always_pull;

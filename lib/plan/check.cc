@@ -253,7 +253,7 @@ bool IsOwnSentence(Reason reason) {
 }
 
 std::string FixedSentence(Reason reason) {
-  return "the agent reports " + std::string(ReasonName(reason));
+  return "the agent reports " + std::string(base::EnumName(reason));
 }
 
 // Returns the same without texts of registries, runtimes, plugins and API servers. Such a text may repeat
@@ -327,22 +327,15 @@ std::optional<CheckDecision> EvaluateRequestedPull(const CheckFacts& facts, cons
 
 }  // namespace
 
-std::vector<std::string> ReasonNames() {
-  std::vector<std::string> names;
-  for (const ReasonRow& row : kReasons) names.emplace_back(ReasonName(row.reason));
-  return names;
-}
-
 std::vector<std::string> CheckReasonNames() {
-  std::vector<std::string> names = ReasonNames();
+  std::vector<std::string> names = base::NamesOf<Reason>();
   names.insert(names.end(), base::EnumNames<PodReason>::kNames.begin(),
                base::EnumNames<PodReason>::kNames.end());
   return names;
 }
 
 std::string_view CheckReasonName(CheckReason reason) {
-  if (const Reason* usual = std::get_if<Reason>(&reason)) return ReasonName(*usual);
-  return base::EnumName(std::get<PodReason>(reason));
+  return std::visit([](auto one) { return base::EnumName(one); }, reason);
 }
 
 CheckReason CheckReasonFor(VerdictReason reason) {

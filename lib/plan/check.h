@@ -28,8 +28,7 @@ enum class PodReason {
 // Why. A closed set: it is a field of JSON, and scripts decide by it.
 using CheckReason = std::variant<Reason, PodReason>;
 std::string_view CheckReasonName(CheckReason reason);  // "ImageAbsent"
-// All of them: those of images and nodes, and with those of one pod alone.
-std::vector<std::string> ReasonNames();
+// The names of all reasons: those of images and nodes, and of one pod alone.
 std::vector<std::string> CheckReasonNames();
 CheckReason CheckReasonFor(kubelet::VerdictReason reason);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/enum_name.h"
 #include "base/text.h"
 
 namespace prefetch::plan {
@@ -358,11 +357,6 @@ bool FetchOrder::LacksNoneOfItsOwn(ImageId image) const {
                      [&](const std::string& digest) { return ImageOf(blobs_.at(digest)) < image; });
 }
 
-std::string_view FetchReasonName(FetchReason reason) {
-  if (reason == FetchReason::kFailedLately) return "Trouble";
-  return base::EnumName(reason);
-}
-
 bool MayFetch(std::string_view runtime, std::string_view version) {
   return runtime == "containerd" && base::IsAtLeast(version, {2, 1});
 }
@@ -373,7 +367,7 @@ FetchReason ChooseFetch(const FetchFacts& facts, base::TimePoint now) {
   if (!MayFetch(facts.runtime, facts.version)) return FetchReason::kRuntime;
   if (facts.snapshotter != "overlayfs") return FetchReason::kSnapshotter;
   if (!facts.hosts_known) return FetchReason::kHosts;
-  if (now < facts.health.failed_until) return FetchReason::kFailedLately;
+  if (now < facts.health.failed_until) return FetchReason::kTrouble;
   if (now < facts.health.near_until) return FetchReason::kNear;
   return FetchReason::kFar;
 }

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/enum_name.h"
 #include "base/find_with_default.h"
 #include "plan/limits.h"
 
@@ -40,14 +41,13 @@ namespace prefetch::plan {
 
 // Why the runtime downloads; kFar: the agent does.
 enum class FetchReason {
-  kRuntime,       // not containerd 2.1 or later
-  kSnapshotter,   // not overlayfs: others fetch by themselves, or lazily
-  kHosts,         // only the runtime can follow this registry's settings
-  kFailedLately,  // a download or size question of the agent failed within kFetchFailedPeriod
-  kNear,          // it answers so quickly that the runtime's downloads are not the limit
-  kFar,           // no obstacle: the registry is far, or its distance is not known yet
+  kRuntime,      // not containerd 2.1 or later
+  kSnapshotter,  // not overlayfs: others fetch by themselves, or lazily
+  kHosts,        // only the runtime can follow this registry's settings
+  kTrouble,      // a download or size question of the agent failed within kFetchFailedPeriod
+  kNear,         // it answers so quickly that the runtime's downloads are not the limit
+  kFar,          // no obstacle: the registry is far, or its distance is not known yet
 };
-std::string_view FetchReasonName(FetchReason reason);
 
 // A registry whose manifest (or index, if that is quicker) arrives within this time is near. `Distance` in
 // plan/registry_health.h is another measure: it sets the number of parallel pulls.

@@ -91,13 +91,13 @@ std::string MessageFor(Reason reason, const EntryFacts& facts) {
       return "removed from the node again and again, most likely by kubelet's image garbage collection: "
              "give the image filesystem more room, or shorten the list";
     default:  // the others come with a text of their own, or are the node's
-      return std::string(ReasonName(reason));
+      return std::string(base::EnumName(reason));
   }
 }
 
 // Returns what keeps the next try of a failed image from starting.
 std::string HoldMessage(Reason held) {
-  std::string name(ReasonName(held));
+  std::string name(base::EnumName(held));
   if (held == Reason::kDiskFull) return "the next try waits until the disk has room again (" + name + ")";
   return "the next try waits, since the registry has trouble with other images, too (" + name + ")";
 }
@@ -457,7 +457,7 @@ std::string MessageFor(Reason reason, const DesiredImage& desired, const Local* 
       return "the tag has changed, and the runtime rejects the new image: " + past.update_error;
     default:  // a failed pull's reasons, which are the runtime's words
       if (past.update_failure) return "the tag has changed, and could not be pulled: " + past.update_error;
-      return std::string(ReasonName(reason));
+      return std::string(base::EnumName(reason));
   }
 }
 

@@ -65,7 +65,8 @@ DesiredGate DesiredGateFor(const Snapshot& snapshot, const GateOptions& options,
   } else if (OnlyFailuresAreLeft(snapshot)) {
     desired.result = "failed";
   }
-  desired.condition = {StatusFor(readiness), std::string(ReasonName(readiness.reason)), MessageFor(snapshot)};
+  desired.condition = {StatusFor(readiness), std::string(base::EnumName(readiness.reason)),
+                       MessageFor(snapshot)};
   bool time_is_over = running_for >= options.timeout;
   // A node must not stay without pods for ever because of an image that cannot come.
   desired.may_remove_taint = readiness.ready || OnlyFailuresAreLeft(snapshot) || time_is_over;
@@ -107,7 +108,7 @@ std::vector<GateEvent> EventsFor(const Snapshot& snapshot, std::size_t most) {
   for (const ImageState& image : snapshot.images) {
     if (events.size() == most) break;
     if (!image.applies || !image.desired->required || image.ready || !IsWorthAnEvent(image.reason)) continue;
-    events.push_back({image.desired->reference.written(), std::string(ReasonName(image.reason)),
+    events.push_back({image.desired->reference.written(), std::string(base::EnumName(image.reason)),
                       base::Truncate(image.message, kLongestMessage)});
   }
   return events;

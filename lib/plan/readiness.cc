@@ -87,7 +87,7 @@ Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images
     if (first_failing != nullptr) {
       message += ", " + std::to_string(failing) + " failing: first " +
                  first_failing->desired->reference.written() + " (" +
-                 std::string(ReasonName(first_failing->reason)) + ")";
+                 std::string(base::EnumName(first_failing->reason)) + ")";
     }
     return NotReady(out, failing > 0 ? Phase::kFailing : Phase::kProgressing, Reason::kImagesNotReady,
                     message);
@@ -169,7 +169,7 @@ std::string MissingMessage(const ImageState& first, std::size_t missing, const R
     if (!first.registry->agrees) reason = first.registry->always_reason;
   }
   return base::Plural(missing, "required image is", "required images are") + " not ready: first " +
-         first.desired->reference.written() + " (" + std::string(ReasonName(reason)) + ")";
+         first.desired->reference.written() + " (" + std::string(base::EnumName(reason)) + ")";
 }
 
 }  // namespace
@@ -201,11 +201,11 @@ ReadyAnswer EvaluateReady(const Snapshot& snapshot, const ReadyQuestion& query) 
                               (!query.source.empty() && snapshot.readiness.reason == Reason::kListInvalid);
   if (!only_entries_missing) {
     return NotReadyAnswer(answer, snapshot.readiness.message,
-                          std::string(ReasonName(snapshot.readiness.reason)));
+                          std::string(base::EnumName(snapshot.readiness.reason)));
   }
   if (!snapshot.readiness.node_problem.empty()) {
     return NotReadyAnswer(answer, snapshot.readiness.node_problem,
-                          std::string(ReasonName(snapshot.readiness.node_reason)));
+                          std::string(base::EnumName(snapshot.readiness.node_reason)));
   }
   std::size_t missing = 0;
   const ImageState* first = nullptr;

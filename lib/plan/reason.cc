@@ -6,23 +6,22 @@
 #include <initializer_list>
 #include <utility>
 
-#include "base/enum_name.h"
-
 namespace prefetch::plan {
 
 namespace {
 
-template <std::size_t... kIndex>
-constexpr auto NamesOf(std::index_sequence<kIndex...>) {
-  // RowOf uses a Reason as an index into kReasons. A row in the wrong place would give another reason's retry
-  // rule, so the order is checked when the program is compiled.
-  static_assert(((static_cast<std::size_t>(kReasons[kIndex].reason) == kIndex) && ...),
-                "a row of kReasons is out of order");
-  return std::array{base::EnumeratorName<static_cast<Reason>(kIndex)>()...};
+constexpr auto& kNames = base::EnumNames<Reason>::kNames;
+static_assert(kNames.size() == kReasons.size(), "a Reason has no row in kReasons");
+
+// RowOf uses a Reason as an index into kReasons. A row in the wrong place would give another reason's retry
+// rule.
+constexpr bool AreInOrder() {
+  for (std::size_t i = 0; i < kReasons.size(); i++) {
+    if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
+  }
+  return true;
 }
-constexpr auto kNames = NamesOf(std::make_index_sequence<kReasons.size()>());
-static_assert(base::EnumeratorName<static_cast<Reason>(kReasons.size())>().empty(),
-              "a Reason has no row in kReasons");
+static_assert(AreInOrder(), "a row of kReasons is out of order");
 
 // Returns the reason of each value of an enum: the one of the same name, or of `others`. A value without one
 // does not compile.
@@ -47,10 +46,6 @@ constexpr auto ReasonsOf(std::initializer_list<std::pair<E, Reason>> others) {
 }
 
 }  // namespace
-
-std::string_view ReasonName(Reason reason) {
-  return kNames[static_cast<std::size_t>(reason)];
-}
 
 Reason ReasonFor(image::ErrorClass error_class) {
   using image::ErrorClass;

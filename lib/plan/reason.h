@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "base/enum_name.h"
 #include "image/pull_error.h"
 #include "kubelet/verdict.h"
 
@@ -250,7 +251,6 @@ inline constexpr auto kReasons = [] {
 constexpr const ReasonRow& RowOf(Reason reason) {
   return kReasons[static_cast<std::size_t>(reason)];
 }
-std::string_view ReasonName(Reason reason);  // the enumerator without its k: "AccessDenied"
 constexpr Retry RetryFor(Reason reason) {
   return RowOf(reason).retry;
 }

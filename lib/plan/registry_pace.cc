@@ -126,7 +126,7 @@ image::RegistryAnswer AnswerWhileHeld(const RegistryPace& pace) {
   // A hold without a known cause is shown as silence: a default RegistryAnswer would say that the answer
   // could not be compared.
   if (answer.kind == RegistryAnswerKind::kIndeterminate) answer.kind = RegistryAnswerKind::kUnreachable;
-  answer.detail = image::RegistryDetail::kNotQueried;
+  answer.detail = image::RegistryDetail::kNotAsked;
   answer.retry_after.reset();
   answer.requests = 0;
   return answer;

@@ -5,7 +5,6 @@
 #include <initializer_list>
 #include <utility>
 
-#include "base/enum_name.h"
 #include "base/redactor.h"
 #include "base/text.h"
 #include "plan/history.h"
@@ -36,7 +35,7 @@ enum class RetryKind { kCounted, kTransient, kNever };
 
 RetryKind RetryKindFor(TouchObstacle obstacle) {
   switch (obstacle) {
-    case TouchObstacle::kRegistryProblem:
+    case TouchObstacle::kRegistryTrouble:
     case TouchObstacle::kApiServer:
       return RetryKind::kTransient;
     case TouchObstacle::kPullSecret:
@@ -97,11 +96,6 @@ bool IsClosed(const kubelet::Verdict& verdict) {
 }
 
 }  // namespace
-
-std::string_view TouchObstacleName(TouchObstacle obstacle) {
-  if (obstacle == TouchObstacle::kRegistryProblem) return "RegistryTrouble";
-  return base::EnumName(obstacle);
-}
 
 TouchNeed NeedOf(const DesiredImage& desired, const kubelet::Verdicts& verdicts) {
   switch (desired.open) {
@@ -289,7 +283,7 @@ TouchObstacle ObstacleFor(image::ErrorClass error) {
     case Retry::kTransient:
       return error == image::ErrorClass::kUnknown || error == image::ErrorClass::kRuntimeError
                  ? TouchObstacle::kPullFailed
-                 : TouchObstacle::kRegistryProblem;
+                 : TouchObstacle::kRegistryTrouble;
     case Retry::kSlow:
       return error == image::ErrorClass::kAccessDenied ? TouchObstacle::kNoNodeCredentials
                                                        : TouchObstacle::kPullFailed;
@@ -324,7 +318,7 @@ ContainerEvaluation EvaluateContainer(const ContainerObservation& seen) {
   TouchResult result{TouchObstacle::kPullFailed, Words(seen.waiting_reason, seen.waiting_message)};
   bool by_the_text = IsOneOf(seen.waiting_reason, {"ErrImagePull", "ImagePullBackOff"});
   if (by_the_text) result.obstacle = ObstacleFor(seen.error);
-  if (seen.waiting_reason == "RegistryUnavailable") result.obstacle = TouchObstacle::kRegistryProblem;
+  if (seen.waiting_reason == "RegistryUnavailable") result.obstacle = TouchObstacle::kRegistryTrouble;
   return {Fate::kFailed, std::move(result)};
 }
 

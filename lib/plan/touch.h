@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/enum_name.h"
 #include "image/pull_error.h"
 #include "kubelet/verdict.h"
 #include "plan/desired.h"
@@ -40,7 +41,7 @@ enum class TouchObstacle {
   kPullSecret,         // we pulled it with a mounted pull secret, which kubelet does not have
   kTokenProvider,    // a matching credential provider has tokenAttributes: the record would name the touch's
                      // own service account and shut out everybody else
-  kRegistryProblem,  // the registry could not be reached, or failed: passing
+  kRegistryTrouble,  // the registry could not be reached, or failed: passing
   kPullFailed,       // kubelet's pull failed in another way
   kNotRecorded,      // kubelet went through the pod, and its records say the same as before
   kRecordsNeverMatch,  // with this runtime kubelet's records never match (K18)
@@ -52,8 +53,6 @@ enum class TouchObstacle {
   kApiServer,         // the API server could not be reached, or failed: passing
   kPodNeverRan,       // kubelet did not take the pod up, or refused it
 };
-inline constexpr TouchObstacle kLastTouchObstacle = TouchObstacle::kPodNeverRan;
-std::string_view TouchObstacleName(TouchObstacle obstacle);  // "NoNodeCredentials"; "None"
 
 struct TouchStatus {
   TouchState state = TouchState::kNone;

@@ -99,7 +99,7 @@ std::shared_ptr<image::ContentSource> Fetcher::ChooseSource(const base::Call& ca
   }
   if (reason == plan::FetchReason::kFar) return source;
   base::Debug("the runtime fetches",
-              {{"image", job.question.reference.written()}, {"reason", plan::FetchReasonName(reason)}});
+              {{"image", job.question.reference.written()}, {"reason", base::EnumName(reason)}});
   return nullptr;
 }
 

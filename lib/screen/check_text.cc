@@ -298,7 +298,7 @@ void Write(doc::JsonWriter& json, const CheckRow& row) {
   const CheckItem& item = *row.item;
   const status::CheckAnswer* answer = row.answer;
   json.Member("image", item.question.image);
-  json.Member("policy", image::PullPolicyName(item.question.policy));
+  json.Member("policy", base::EnumName(item.question.policy));
   json.MemberBool("ok", answer != nullptr && answer->ok);
   json.MemberBool("listed", answer != nullptr && answer->listed);
   // Members are the same for all items, so that programs need no cases.
@@ -345,7 +345,7 @@ std::string CheckGithub(const std::vector<CheckItem>& items, const status::Check
   for (const CheckRow& row : rows) {
     if (row.mark == Mark::kOk) continue;
     const CheckItem& item = *row.item;
-    std::string policy = std::string(image::PullPolicyName(item.question.policy)) + " (" + item.origin + ")";
+    std::string policy = std::string(base::EnumName(item.question.policy)) + " (" + item.origin + ")";
     text += GithubCommand(
         // Without a decision there is no fault in the manifest that GitHub should mark as an error.
         row.mark == Mark::kUndecided ? "warning" : "error", {item.file, item.at},
@@ -408,9 +408,9 @@ std::string OriginOf(const ImageUse& use, const manifest::PolicyRules& rules) {
   std::string origin = OwnOrigin(use, rules);
   if (!CheckedByDefault(use, rules) || *rules.default_check_policy == use.policy) return origin;
   if (*rules.default_check_policy < use.policy) {
-    return origin + "; checks have " + std::string(PullPolicyName(*rules.default_check_policy));
+    return origin + "; checks have " + std::string(base::EnumName(*rules.default_check_policy));
   }
-  return "assumed for checks; the pod has " + std::string(PullPolicyName(use.policy));
+  return "assumed for checks; the pod has " + std::string(base::EnumName(use.policy));
 }
 
 // Names the other uses of the image, and a check among them that asks less.
@@ -422,7 +422,7 @@ std::string OtherUsesText(const std::vector<ImageUse>& uses, const ImageUse& str
     return is_weaker(use) && manifest::IsCheckContainer(use) && !NameOf(use).empty();
   });
   if (check == uses.end()) return " by " + name;
-  return " by " + name + "; " + NameOf(*check) + " has " + std::string(PullPolicyName(check->policy));
+  return " by " + name + "; " + NameOf(*check) + " has " + std::string(base::EnumName(check->policy));
 }
 
 // `uses` are those of one spelling and identity.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_name.h"
 #include "screen/wait_view.h"
 #include "status/documents.h"
 #include "status/words.h"

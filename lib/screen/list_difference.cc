@@ -58,7 +58,7 @@ std::string DemandDifferences(const plan::DesiredImage& desired, const status::S
                                         : "optional here, required on the node");
   }
   if (!has.ready_for.empty() && has.ready_for != desired.ready_for) {
-    parts.push_back("readyFor: " + std::string(image::PullPolicyName(desired.ready_for)) + " here, " +
+    parts.push_back("readyFor: " + std::string(base::EnumName(desired.ready_for)) + " here, " +
                     has.ready_for.text() + " on the node");
   }
   // Unknown is not equal: the difference is reported as hidden.

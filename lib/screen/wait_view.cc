@@ -360,7 +360,7 @@ void ApplyPolicy(status::StatusImage& image, image::PullPolicy policy) {
   }
   if (!met) {
     MarkNotReady(image, "NotForPolicy",
-                 "pods with " + std::string(image::PullPolicyName(policy)) + " cannot rely on it");
+                 "pods with " + std::string(base::EnumName(policy)) + " cannot rely on it");
     return;
   }
   image.ready = true;

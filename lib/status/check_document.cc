@@ -78,7 +78,7 @@ CheckQuestion ReadQuestion(const Reader& item, bool of_pod) {
   question.policy = manifest::EffectivePolicy(
       std::nullopt, reference ? std::optional<image::Reference>(*reference) : std::nullopt, {});
   if (std::optional<std::string> policy = object.String("policy")) {
-    auto known = image::ParsePullPolicy(*policy);
+    auto known = base::EnumNamed<image::PullPolicy>(*policy);
     if (!known) object.Fail("policy", "must be Never, IfNotPresent or Always");
     if (known) question.policy = *known;
   }
@@ -193,7 +193,7 @@ doc::Node ToNode(const CheckRequest& request) {
   for (const CheckQuestion& question : request.questions) {
     doc::Node item = doc::Node::Mapping();
     item.Set("image", doc::Node::String(question.image));
-    item.Set("policy", doc::Node::String(std::string(image::PullPolicyName(question.policy))));
+    item.Set("policy", doc::Node::String(std::string(base::EnumName(question.policy))));
     doc::Node identity = doc::Node::Mapping();
     std::vector<doc::Node> secrets;
     for (const Coordinates& secret : question.identity.secrets) {
@@ -235,7 +235,7 @@ static void Rows(V&& v, const CheckAnswer*) {
   v("pending", &CheckAnswer::pending, kPublic | kLater, "Whether the agent is pulling the image: ask again");
   v("result", &CheckAnswer::result, kPublic,
     "kubelet's decision. `Undecided`: `prefetchctl check` had no answer in time", [] {
-      std::vector<std::string> words = VerdictResultText::Names();
+      std::vector<std::string> words = base::NamesOf<kubelet::VerdictResult>();
       words.emplace_back("Undecided");
       return words;
     });

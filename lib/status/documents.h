@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/enum_name.h"
 #include "base/result.h"
 #include "doc/enum_text.h"
 #include "doc/field.h"
@@ -34,19 +33,18 @@
 
 namespace prefetch::status {
 
-using VerdictResultText = doc::EnumText<kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName>;
-using VerificationText =
-    doc::EnumText<kubelet::VerificationPolicy::kAlwaysVerify, kubelet::VerificationPolicyName>;
-using PolicyText = doc::EnumText<image::PullPolicy::kAlways, image::PullPolicyName>;
-using PhaseText = doc::EnumText<plan::Phase::kFailing, base::EnumName<plan::Phase>>;
-using ReasonText = doc::EnumText<plan::kReasons.back().reason, plan::ReasonName>;
-using PullStateText = doc::EnumText<plan::PullState::kFailed, base::EnumName<plan::PullState>>;
-using PulledWithText = doc::EnumText<plan::PulledWith::kPullSecret, base::EnumName<plan::PulledWith>>;
-using RefreshText = doc::EnumText<plan::Refresh::kAlways, base::EnumName<plan::Refresh>>;
-using OpenText = doc::EnumText<plan::Open::kNever, base::EnumName<plan::Open>>;
-using TouchStateText = doc::EnumText<plan::TouchState::kIneffective, base::EnumName<plan::TouchState>>;
-using ObstacleText = doc::EnumText<plan::kLastTouchObstacle, plan::TouchObstacleName>;
-using AnswerText = doc::EnumText<image::RegistryAnswerKind::kIndeterminate, image::RegistryAnswerName>;
+using VerdictResultText = doc::EnumText<kubelet::VerdictResult>;
+using VerificationText = doc::EnumText<kubelet::VerificationPolicy>;
+using PolicyText = doc::EnumText<image::PullPolicy>;
+using PhaseText = doc::EnumText<plan::Phase>;
+using ReasonText = doc::EnumText<plan::Reason>;
+using PullStateText = doc::EnumText<plan::PullState>;
+using PulledWithText = doc::EnumText<plan::PulledWith>;
+using RefreshText = doc::EnumText<plan::Refresh>;
+using OpenText = doc::EnumText<plan::Open>;
+using TouchStateText = doc::EnumText<plan::TouchState>;
+using ObstacleText = doc::EnumText<plan::TouchObstacle>;
+using AnswerText = doc::EnumText<image::RegistryAnswerKind>;
 
 // The pods that may use the image under one repository's name, by kubelet's record.
 struct RecordedUse {
@@ -58,7 +56,7 @@ struct RecordedUse {
 };
 
 // How kubelet's file about the image reads.
-using ReadingText = doc::EnumText<kubelet::Reading::kFound, kubelet::ReadingName>;
+using ReadingText = doc::EnumText<kubelet::Reading>;
 
 struct RecordView {
   ReadingText state = kubelet::Reading::kNotAsked;
@@ -299,7 +297,7 @@ struct StatusDocument {
 // kubelet's verdict under one pull policy, and the step of its procedure that decides.
 struct Reasoning {
   VerdictResultText result;
-  doc::EnumText<kubelet::VerdictReason::kFactsUnknown, kubelet::VerdictReasonName> reason;
+  doc::EnumText<kubelet::VerdictReason> reason;
   std::string rule, message;
 
   friend bool operator==(const Reasoning&, const Reasoning&) = default;

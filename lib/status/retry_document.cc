@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/enum_name.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/reader.h"
@@ -12,10 +11,6 @@
 #include "status/rows.h"
 
 namespace prefetch::status {
-
-std::string_view RetryStateName(RetryState state) {
-  return base::EnumName(state);
-}
 
 // An empty body asks for all images that wait.
 base::Result<RetryRequest> ParseRetryRequest(std::string_view json) {

@@ -24,8 +24,7 @@ enum class RetryState {
   kNotWaiting,  // nothing that a request ends holds it: it is here, is being pulled, or is due
   kNotListed,   // it is on no list of the node
 };
-std::string_view RetryStateName(RetryState state);  // "Requested"
-using RetryStateText = doc::EnumText<RetryState::kNotListed, RetryStateName>;
+using RetryStateText = doc::EnumText<RetryState>;
 
 struct RetriedImage {
   std::string image;

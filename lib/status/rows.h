@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/enum_name.h"
 #include "base/result.h"
 #include "base/scrub.h"
 #include "base/text.h"
@@ -51,11 +52,11 @@ class Members {
     if (const doc::Node* value = Find(name, doc::Node::Kind::kString, "a string"))
       field = base::WithoutControls(value->text);
   }
-  template <auto kLast, auto kName>
-  void Read(const char* name, doc::EnumText<kLast, kName>& field) const {
+  template <typename E>
+  void Read(const char* name, doc::EnumText<E>& field) const {
     std::string text = field.text();
     Read(name, text);
-    field = doc::EnumText<kLast, kName>(std::move(text));
+    field = doc::EnumText<E>(std::move(text));
   }
   void Read(const char* name, bool& field) const {
     if (const doc::Node* value = Find(name, doc::Node::Kind::kBool, "true or false")) field = value->boolean;
@@ -190,8 +191,10 @@ struct IsList<std::vector<T>> : std::true_type {
 };
 template <typename T>
 struct IsEnumText : std::false_type {};
-template <auto kLast, auto kName>
-struct IsEnumText<doc::EnumText<kLast, kName>> : std::true_type {};
+template <typename E>
+struct IsEnumText<doc::EnumText<E>> : std::true_type {
+  using Enum = E;
+};
 // The type of the member's value if it is not null.
 template <typename M>
 using Value = typename IsOptional<M>::Item;
@@ -242,8 +245,8 @@ class MemberWriter {
 
  private:
   void Write(const std::string& text) const { out_.String(text); }
-  template <auto kLast, auto kName>
-  void Write(const doc::EnumText<kLast, kName>& value) const {
+  template <typename E>
+  void Write(const doc::EnumText<E>& value) const {
     out_.String(value.text());
   }
   void Write(bool value) const { out_.Bool(value); }
@@ -367,7 +370,7 @@ struct Describer {
                   EnumWords words = nullptr) const {
     const bool shown = hidden || (flags & kPublic) != 0;
     if constexpr (IsEnumText<Value<M>>::value) {
-      if (words == nullptr) words = Value<M>::Names;
+      if (words == nullptr) words = base::NamesOf<typename IsEnumText<Value<M>>::Enum>;
     }
     fields.push_back({.path = below + name,
                       .form = words != nullptr ? doc::Form::kWord : FormOf<M>(),

@@ -88,7 +88,7 @@ StatusVerdicts VerdictsOf(const kubelet::Verdicts& verdicts) {
 StatusVerdicts ByPresence(const plan::ImageState& image) {
   auto shown = [&](image::PullPolicy policy) {
     const plan::PresenceVerdict says = plan::VerdictWithoutKubelet(image, policy);
-    return StatusVerdict{says.result, std::string(plan::ReasonName(says.reason))};
+    return StatusVerdict{says.result, std::string(base::EnumName(says.reason))};
   };
   return {shown(image::PullPolicy::kNever), shown(image::PullPolicy::kIfNotPresent),
           shown(image::PullPolicy::kAlways)};
@@ -342,7 +342,7 @@ std::string EntryLine(const plan::ImageState& image, View view) {
   line += image.desired->reference.written();
   if (!image.desired->required) line += " (optional)";
   line += " ";
-  line += plan::ReasonName(image.reason);
+  line += base::EnumName(image.reason);
   // Messages may name registries and credentials, so the public view has only the reason.
   return view == View::kPublic ? line + "\n" : line + ": " + OneLine(image.message) + "\n";
 }

@@ -76,19 +76,19 @@ std::string SplitCamelCase(std::string_view reason) {
 }  // namespace
 
 ReasonDescription WordsFor(std::string_view reason) {
-  for (const plan::ReasonRow& row : plan::kReasons) {
-    if (plan::ReasonName(row.reason) == reason) return {std::string(row.state), std::string(row.advice)};
-  }
-  return {SplitCamelCase(reason), ""};
+  const auto known = base::EnumNamed<Reason>(reason);
+  if (!known) return {SplitCamelCase(reason), ""};
+  const plan::ReasonRow& row = plan::RowOf(*known);
+  return {std::string(row.state), std::string(row.advice)};
 }
 
 Actor ActorOf(std::string_view reason) {
-  auto row = std::find_if(plan::kReasons.begin(), plan::kReasons.end(),
-                          [&](const plan::ReasonRow& one) { return plan::ReasonName(one.reason) == reason; });
-  if (row == plan::kReasons.end()) return Actor::kNone;
+  const auto known = base::EnumNamed<Reason>(reason);
+  if (!known) return Actor::kNone;
+  const plan::ReasonRow& row = plan::RowOf(*known);
   // The retry rule tells more than the group: what is retried at once is expected to pass.
-  if (row->retry == plan::Retry::kTransient) return Actor::kRegistry;
-  switch (row->group) {
+  if (row.retry == plan::Retry::kTransient) return Actor::kRegistry;
+  switch (row.group) {
     case plan::ReasonGroup::kFine:
     case plan::ReasonGroup::kUnderWay:
       return Actor::kNone;
@@ -122,7 +122,7 @@ std::string CrioSignatureRemediation(const std::string& error) {
     return "it is signed, but not as the rule demands: compare key and signedIdentity of the rule with the "
            "signature";
   }
-  return WordsFor(plan::ReasonName(plan::Reason::kSignatureRejected)).advice;
+  return WordsFor(base::EnumName(plan::Reason::kSignatureRejected)).advice;
 }
 
 }  // namespace
@@ -227,7 +227,7 @@ std::string TouchRemediation(plan::TouchObstacle obstacle) {
       return "exempt the name from verification (prefetchctl list export --for kubelet prints the setting): "
              "the "
              "provider's credentials are for one service account";
-    case TouchObstacle::kRegistryProblem:
+    case TouchObstacle::kRegistryTrouble:
       return "check the way from kubelet to the registry; the agent repeats the touch";
     case TouchObstacle::kPullFailed:
       return "find the error of kubelet's pull; the agent repeats the touch when the content or a credential "
@@ -266,7 +266,7 @@ std::vector<std::string> TouchRemediations(const plan::ImageState& image) {
 std::vector<std::string> RemediationFor(const plan::ImageState& image, const plan::RuntimeStatus& runtime) {
   // Advice about an image would rest on facts from before the outage.
   if (!runtime.up && !runtime.error.empty()) {
-    return {WordsFor(plan::ReasonName(Reason::kRuntimeDown)).advice};
+    return {WordsFor(base::EnumName(Reason::kRuntimeDown)).advice};
   }
   if (image.ready) return {};
   switch (image.reason) {
@@ -302,7 +302,7 @@ std::vector<std::string> RemediationFor(const plan::ImageState& image, const pla
       }
       [[fallthrough]];
     default: {  // a failed pull: advice beside the table
-      std::string advice = WordsFor(plan::ReasonName(image.reason)).advice;
+      std::string advice = WordsFor(base::EnumName(image.reason)).advice;
       if (advice.empty()) return {};
       return {advice};
     }

@@ -41,7 +41,7 @@ class KubeletAskerTest : public testing::Test {
   std::string Policy() const {
     auto told = word_->Get();
     if (!told || !told->config || !told->config->policy.value) return "nothing";
-    return std::string(kubelet::VerificationPolicyName(*told->config->policy.value));
+    return std::string(base::EnumName(*told->config->policy.value));
   }
   static std::string Config(const std::string& policy) {
     return "{\"imagePullCredentialsVerificationPolicy\":\"" + policy + "\"}";

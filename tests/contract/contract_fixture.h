@@ -60,8 +60,8 @@ template <typename T>
 testing::AssertionResult Failed(const cri::CallResult<T>& result, image::ErrorClass expected) {
   if (result) return testing::AssertionFailure() << "it went well";
   if (result.error().error_class == expected) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << image::ErrorClassName(result.error().error_class) << " instead of "
-                                     << image::ErrorClassName(expected) << ": " << result.error().message;
+  return testing::AssertionFailure() << base::EnumName(result.error().error_class) << " instead of "
+                                     << base::EnumName(expected) << ": " << result.error().message;
 }
 
 enum class Runtime { kContainerd, kCrio };

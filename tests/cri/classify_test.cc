@@ -28,8 +28,7 @@ struct Row {
 };
 
 TEST_TABLE(ClassifyTest, HasItsClass, Row) {
-  EXPECT_EQ(image::ErrorClassName(Classify(row.code, row.message, row.names)),
-            image::ErrorClassName(row.expect))
+  EXPECT_EQ(base::EnumName(Classify(row.code, row.message, row.names)), base::EnumName(row.expect))
       << row.message;
 }
 
@@ -457,7 +456,7 @@ constexpr std::size_t kTexts = 75;
 std::string ClassOf(const std::string& code, const std::string& text, const std::string& name) {
   static const std::map<std::string, RpcCode> kCodes = {{"Unknown", RpcCode::kUnknown},
                                                         {"Canceled", RpcCode::kCancelled}};
-  return std::string(image::ErrorClassName(Classify(kCodes.at(code), text, {name})));
+  return std::string(base::EnumName(Classify(kCodes.at(code), text, {name})));
 }
 
 TEST(CrioTexts, EachThatWasSeenHasItsClass) {
@@ -506,8 +505,7 @@ std::string Http(const std::string& status) {
 
 TEST_TABLE(CrioShapeTest, StepAndStatusDecide, Shape) {
   const std::string text = Said(row.step, row.cause);
-  EXPECT_EQ(ClassOf("Unknown", text, "reg.example/a:v1"), std::string(image::ErrorClassName(row.expect)))
-      << text;
+  EXPECT_EQ(ClassOf("Unknown", text, "reg.example/a:v1"), std::string(base::EnumName(row.expect))) << text;
 }
 
 TEST_ROWS(StatusesOfTheManifest, CrioShapeTest, {kManifest, "denied", ErrorClass::kAccessDenied},

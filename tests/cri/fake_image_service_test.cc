@@ -17,7 +17,7 @@ using image::ErrorClass;
 TEST_TABLE(PersonaTest, SaysWhatTheClassifierUnderstands, std::tuple<Persona, ErrorClass>) {
   auto [persona, error_class] = row;
   cri::CallError error = Say(persona, error_class, "reg.example/x/denied:toomanyrequests");
-  EXPECT_EQ(image::ErrorClassName(error.error_class), image::ErrorClassName(error_class)) << error.message;
+  EXPECT_EQ(base::EnumName(error.error_class), base::EnumName(error_class)) << error.message;
 }
 
 INSTANTIATE_TEST_SUITE_P(

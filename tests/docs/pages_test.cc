@@ -146,7 +146,7 @@ TEST(Pages, TheRetryTableHasEachReasonOfAFailedPull) {
     const char* words = WordsOf(reason.retry);
     // No pull fails for kWrongPlatform: plan/decide keeps such an image. Its row has other words.
     if (words == nullptr || reason.reason == plan::Reason::kWrongPlatform) continue;
-    const std::string name = "`" + std::string(plan::ReasonName(reason.reason)) + "`";
+    const std::string name = "`" + std::string(base::EnumName(reason.reason)) + "`";
     EXPECT_TRUE(std::any_of(rows.begin(), rows.end(),
                             [&](const std::string& row) {
                               return row.find(name) < row.find(" | ", 2) &&

@@ -114,7 +114,7 @@ void Observer::LookAtImage(const plan::ImageState& image, base::TimePoint now) {
     Say(name + " has failed, and nothing is said of it for " + In(*time));
   if (image.phase != plan::Phase::kFailing) return;
   if (!MayBeTheCause(image))
-    Say(name + " fails for " + std::string(plan::ReasonName(image.reason)) + ", which nothing has caused");
+    Say(name + " fails for " + std::string(base::EnumName(image.reason)) + ", which nothing has caused");
   if (image.message.empty()) Say(name + " fails without a word");
 }
 
@@ -135,7 +135,7 @@ void Observer::LookAtCause(const plan::ImageState& image, base::TimePoint now) {
   const bool runs = image.reason == Reason::kPulling || image.reason == Reason::kUnpacking;
   if (auto time = unsaid->second.See(hit && !runs && kind.causes.count(image.reason) == 0, now))
     Say(name + " is not usable, and for " + In(*time) + " its reason is " +
-        std::string(plan::ReasonName(image.reason)));
+        std::string(base::EnumName(image.reason)));
 }
 
 void Observer::LookAtTries(const plan::ImageState& image) {

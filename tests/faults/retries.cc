@@ -36,7 +36,7 @@ bool IsSlow(Reason reason) {
 std::string After(base::WallTime::duration time, Reason reason) {
   char text[64];
   std::snprintf(text, sizeof text, "%.1f s after ", std::chrono::duration<double>(time).count());
-  return text + std::string(plan::ReasonName(reason));
+  return text + std::string(base::EnumName(reason));
 }
 
 }  // namespace

@@ -172,8 +172,8 @@ void AwaitRecovery(const Schedule& schedule, const std::vector<FaultKind>& kinds
     std::string why = snapshot->readiness.message;
     for (const plan::ImageState& image : snapshot->images) {
       if (!image.ready)
-        why += "; " + image.desired->reference.written() + ": " +
-               std::string(plan::ReasonName(image.reason)) + ", " + image.message;
+        why += "; " + image.desired->reference.written() + ": " + std::string(base::EnumName(image.reason)) +
+               ", " + image.message;
     }
     for (const std::string& image : world.listed())
       why += "; " + image + (world.Has(image) ? " is here" : " is absent") +
@@ -191,7 +191,7 @@ void AwaitRecovery(const Schedule& schedule, const std::vector<FaultKind>& kinds
     for (const plan::ImageState& image : world.node.Snapshot()->images) {
       if (image.reason != Reason::kOpenToNode)
         observer.Say(image.desired->reference.written() + " is not touched " + In(kTouched) +
-                     " later: " + std::string(plan::ReasonName(image.reason)) + ", " + image.touch->why);
+                     " later: " + std::string(base::EnumName(image.reason)) + ", " + image.touch->why);
     }
   }
   world.node.RunUntil(look, kTidyUp);

@@ -6,7 +6,7 @@
 FUZZ_TARGET(text) {
   for (prefetch::cri::RpcCode code : {prefetch::cri::RpcCode::kUnknown, prefetch::cri::RpcCode::kNotFound,
                                       prefetch::cri::RpcCode::kUnavailable}) {
-    if (prefetch::image::ErrorClassName(prefetch::cri::Classify(code, text, {"reg.example/app:v1"})).empty())
+    if (prefetch::base::EnumName(prefetch::cri::Classify(code, text, {"reg.example/app:v1"})).empty())
       std::abort();
   }
   const prefetch::cri::ParsedFailure reading = prefetch::cri::ParseFailure(text);

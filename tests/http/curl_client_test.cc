@@ -168,7 +168,7 @@ TEST_TABLE(AnswerTest, IsTakenOrExplained, AnswerCase) {
   ScriptedServer server(Answers(row.answer));
   CurlClient client;
   auto got = client.Send(Patient(), {.url = server.Url("/p?t0ken"), .max_body_bytes = 10});
-  std::string status = got ? std::to_string(got->status) : std::string(base::CodeName(got.error().code()));
+  std::string status = got ? std::to_string(got->status) : std::string(base::EnumName(got.error().code()));
   EXPECT_EQ(status, row.status) << (got ? got->body : got.error().message());
   if (got) {
     EXPECT_EQ(got->body, row.body);
@@ -832,7 +832,7 @@ class ClientTlsTest : public testing::Test {
     Request request{.url = "https://" + Host() + "/"};
     request.tls = std::make_shared<const Tls>(std::move(tls));
     auto got = client_.Send(base::Call{}.Within(std::chrono::seconds(20)), request);
-    return got ? got->body : std::string(base::CodeName(got.error().code()));
+    return got ? got->body : std::string(base::EnumName(got.error().code()));
   }
 
   tests::TempDir dir_;

@@ -15,10 +15,10 @@ namespace {
 
 TEST(PullPolicy, NamesAreExact) {
   for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
-    EXPECT_EQ(ParsePullPolicy(PullPolicyName(policy)), policy);
+    EXPECT_EQ(base::EnumNamed<image::PullPolicy>(base::EnumName(policy)), policy);
   }
   for (const char* text : {"", "never", "ALWAYS", "IfNotPresent ", "ifNotPresent"}) {
-    EXPECT_EQ(ParsePullPolicy(text), std::nullopt) << text;
+    EXPECT_EQ(base::EnumNamed<image::PullPolicy>(text), std::nullopt) << text;
   }
   EXPECT_LT(PullPolicy::kNever, PullPolicy::kIfNotPresent);
   EXPECT_LT(PullPolicy::kIfNotPresent, PullPolicy::kAlways);
@@ -48,11 +48,11 @@ TEST(PullPolicy, DefaultFollowsTheTag) {
 TEST(ErrorClass, EachHasANameOfItsOwn) {
   std::set<std::string> names;
   for (int i = 0; i <= static_cast<int>(ErrorClass::kUnknown); i++) {
-    std::string name(ErrorClassName(static_cast<ErrorClass>(i)));
+    std::string name(base::EnumName(static_cast<ErrorClass>(i)));
     EXPECT_FALSE(name.empty()) << i;
     EXPECT_TRUE(names.insert(name).second) << name;
   }
-  EXPECT_EQ(ErrorClassName(ErrorClass::kAccessDenied), "AccessDenied");
+  EXPECT_EQ(base::EnumName(ErrorClass::kAccessDenied), "AccessDenied");
 }
 
 // The next credential is tried when this one was refused, never when the registry is down.
@@ -61,7 +61,7 @@ TEST(ErrorClass, OnlyARefusedCredentialIsACredentialRefusal) {
     auto error_class = static_cast<ErrorClass>(i);
     bool refusal =
         error_class == ErrorClass::kAccessDenied || error_class == ErrorClass::kBadCredentialFormat;
-    EXPECT_EQ(IsCredentialRefusal(error_class), refusal) << ErrorClassName(error_class);
+    EXPECT_EQ(IsCredentialRefusal(error_class), refusal) << base::EnumName(error_class);
   }
 }
 

@@ -13,14 +13,14 @@ namespace {
 
 // The names stand in status, metrics and documents of others.
 TEST(RegistryAnswer, EachKindHasTheNameThatTheSpecificationGivesIt) {
-  EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kSame), "Same");
-  EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kMoved), "Moved");
-  EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kTagMissing), "TagMissing");
-  EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kAccessDenied), "AccessDenied");
-  EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kRateLimited), "RateLimited");
-  EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kUnreachable), "Unreachable");
-  EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kServerError), "ServerError");
-  EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kIndeterminate), "Indeterminate");
+  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kSame), "Same");
+  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kMoved), "Moved");
+  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kTagMissing), "TagMissing");
+  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kAccessDenied), "AccessDenied");
+  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kRateLimited), "RateLimited");
+  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kUnreachable), "Unreachable");
+  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kServerError), "ServerError");
+  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kIndeterminate), "Indeterminate");
 }
 
 TEST(IsTransient, Table) {
@@ -48,7 +48,7 @@ TEST(IsTransient, Table) {
   };
   for (const Row& row : rows) {
     EXPECT_EQ(IsTransient({.kind = row.kind, .detail = row.detail}), row.passes)
-        << RegistryAnswerName(row.kind) << " " << row.detail.name();
+        << base::EnumName(row.kind) << " " << row.detail.name();
   }
 }
 

@@ -44,7 +44,7 @@ std::string Describe(const kubelet::KubeletConfig& config, const kubelet::Kubele
   if (settings.gate) {
     std::vector<std::string> quoted;
     for (const std::string& pattern : allowlist) quoted.push_back(Quoted(pattern));
-    out += ",\"policy\":" + Quoted(kubelet::VerificationPolicyName(settings.policy)) + ",\"allowlist\":[" +
+    out += ",\"policy\":" + Quoted(base::EnumName(settings.policy)) + ",\"allowlist\":[" +
            base::Join(quoted, ",") + "]";
   }
   return out + "}";

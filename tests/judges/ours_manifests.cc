@@ -48,7 +48,7 @@ Node NodeOf(const manifest::ImageUse& use) {
   node.Set("Kind", Node::String(pod.kind)).Set("Namespace", Node::String(pod.object_namespace));
   node.Set("Name", Node::String(pod.name)).Set("Container", Node::String(use.name));
   node.Set("Image", Node::String(use.image));
-  node.Set("Policy", Node::String(std::string(image::PullPolicyName(use.policy))));
+  node.Set("Policy", Node::String(std::string(base::EnumName(use.policy))));
   node.Set("Secrets", Node::Sequence(std::move(secrets)));
   node.Set("Account", Node::String(pod.service_account_name));
   return node;

@@ -95,7 +95,7 @@ std::string ReadPull(std::string_view text, const std::vector<std::string>& argu
                                                                  .credentials = CredentialsOf(*scenario),
                                                                  .fetches_manifest = true});
   if (answer.digest.empty() || http.type.empty()) {
-    return Error(std::string(image::RegistryAnswerName(answer.kind)) + " " + answer.detail.name() + ": " +
+    return Error(std::string(base::EnumName(answer.kind)) + " " + answer.detail.name() + ": " +
                  answer.message + (answer.only_by_pull ? " (a pull decides)" : ""));
   }
   return Value("{\"digest\":" + Quoted(answer.digest) + ",\"mediaType\":" + Quoted(http.type) + "}");

@@ -48,7 +48,7 @@ inline std::optional<CommandLine> Line(const std::vector<std::string>& flags) {
 inline const std::optional<CommandLine> kUnseen;
 
 inline std::string PolicyLine(Policy policy) {
-  return "imagePullCredentialsVerificationPolicy: " + std::string(VerificationPolicyName(policy)) + "\n";
+  return "imagePullCredentialsVerificationPolicy: " + std::string(base::EnumName(policy)) + "\n";
 }
 
 inline const std::string kAllowed = PolicyLine(Policy::kNeverVerifyAllowlistedImages) +
@@ -62,7 +62,7 @@ inline std::string Show(const SettingsFacts& settings) {
   if (gate) words.emplace_back(*gate ? "gate:on" : "gate:off");
   if (all_alpha) words.emplace_back(*all_alpha ? "alpha:on" : "alpha:off");
   if (all_beta) words.emplace_back(*all_beta ? "beta:on" : "beta:off");
-  if (settings.policy) words.emplace_back(VerificationPolicyName(*settings.policy));
+  if (settings.policy) words.emplace_back(base::EnumName(*settings.policy));
   words.insert(words.end(), settings.allowlist.begin(), settings.allowlist.end());
   return base::Join(words, " ");
 }

@@ -40,12 +40,11 @@ struct Row {
 void Check(const FakeNode& node, const Expected& expected) {
   kubelet::Verdicts verdicts = node.Ask(expected.image, expected.pod);
   bool starts = expected.result == "Starts";
-  EXPECT_EQ(kubelet::VerdictResultName(verdicts.if_not_present.result), expected.result)
+  EXPECT_EQ(base::EnumName(verdicts.if_not_present.result), expected.result)
       << verdicts.if_not_present.message;
-  EXPECT_EQ(kubelet::VerdictResultName(verdicts.never.result), starts ? "Starts" : "Refused");
-  EXPECT_EQ(kubelet::VerdictReasonName(verdicts.never.reason), expected.reason) << verdicts.never.message;
-  EXPECT_EQ(kubelet::VerdictResultName(verdicts.always.result),
-            expected.result == "Refused" ? "Refused" : "Pulls");
+  EXPECT_EQ(base::EnumName(verdicts.never.result), starts ? "Starts" : "Refused");
+  EXPECT_EQ(base::EnumName(verdicts.never.reason), expected.reason) << verdicts.never.message;
+  EXPECT_EQ(base::EnumName(verdicts.always.result), expected.result == "Refused" ? "Refused" : "Pulls");
   EXPECT_EQ(node.kubelet.Admits(expected.image, node.IdOf(expected.image), expected.pod), starts)
       << expected.image;
 }

@@ -97,7 +97,7 @@ std::string Text(const std::string& value) {
   return value;
 }
 std::string Text(VerificationPolicy value) {
-  return std::string(VerificationPolicyName(value));
+  return std::string(base::EnumName(value));
 }
 std::string Text(std::chrono::nanoseconds value) {
   return doc::FormatDuration(value);

@@ -23,13 +23,14 @@ TEST(Probes, EveryAnswerOfARealKubeletIsComputed) {
   std::vector<tests::Probe> probes = tests::ReadProbes();
   ASSERT_EQ(probes.size(), 298U);
   for (const tests::Probe& probe : probes) {
-    SettingsFacts facts{.policy = ParseVerificationPolicy(probe.verification), .allowlist = probe.allowlist};
+    SettingsFacts facts{.policy = base::EnumNamed<kubelet::VerificationPolicy>(probe.verification),
+                        .allowlist = probe.allowlist};
     facts.version = *image::KubeletVersion::Parse(probe.version);
     auto possible = PossibleSettings(facts);
     ASSERT_TRUE(possible.ok()) << probe.id;
     Verdicts verdicts = VerdictsFor(probe.question, *possible);
-    const Verdict& verdict = verdicts.For(*image::ParsePullPolicy(probe.pull_policy));
-    EXPECT_EQ(VerdictResultName(verdict.result), probe.observed)
+    const Verdict& verdict = verdicts.For(*base::EnumNamed<image::PullPolicy>(probe.pull_policy));
+    EXPECT_EQ(base::EnumName(verdict.result), probe.observed)
         << probe.id << " " << probe.verification << " " << probe.pull_policy << ": " << verdict.message;
   }
 }

@@ -21,7 +21,7 @@ std::vector<std::string> Words(const SettingsFacts& facts) {
   std::vector<std::string> words;
   for (const KubeletSettings& each : *possible) {
     words.push_back(each.version.ToString() + ":" +
-                    (each.gate ? std::string(VerificationPolicyName(each.policy)) : "off"));
+                    (each.gate ? std::string(base::EnumName(each.policy)) : "off"));
   }
   return words;
 }
@@ -142,9 +142,9 @@ TEST(Settings, NothingKnownIsEveryKubeletFrom131OnAndANewerOne) {
 TEST(Settings, PoliciesHaveNamesThatReadBack) {
   for (Policy policy : {Policy::kNeverVerify, Policy::kNeverVerifyPreloadedImages,
                         Policy::kNeverVerifyAllowlistedImages, Policy::kAlwaysVerify}) {
-    EXPECT_EQ(ParseVerificationPolicy(VerificationPolicyName(policy)), policy);
+    EXPECT_EQ(base::EnumNamed<kubelet::VerificationPolicy>(base::EnumName(policy)), policy);
   }
-  EXPECT_FALSE(ParseVerificationPolicy("alwaysverify"));
+  EXPECT_FALSE(base::EnumNamed<kubelet::VerificationPolicy>("alwaysverify"));
 }
 
 // K12: which patterns kubelet starts with.

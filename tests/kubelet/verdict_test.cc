@@ -109,10 +109,10 @@ struct VerdictCase {
 TEST_TABLE(VerdictTest, IsKubelets, VerdictCase) {
   const World& world = row.world;
   Verdicts verdicts = DecideVerdicts(world.facts, world.pod, world.settings);
-  EXPECT_EQ(VerdictResultName(verdicts.never.result), row.never) << verdicts.never.message;
-  EXPECT_EQ(VerdictResultName(verdicts.if_not_present.result), row.if_not_present);
+  EXPECT_EQ(base::EnumName(verdicts.never.result), row.never) << verdicts.never.message;
+  EXPECT_EQ(base::EnumName(verdicts.if_not_present.result), row.if_not_present);
   for (const Verdict& verdict : {verdicts.never, verdicts.if_not_present}) {
-    EXPECT_EQ(VerdictReasonName(verdict.reason), row.reason) << verdict.message;
+    EXPECT_EQ(base::EnumName(verdict.reason), row.reason) << verdict.message;
     EXPECT_EQ(verdict.rule.substr(0, verdict.rule.find(':')), row.rule) << verdict.message;
     EXPECT_TRUE(verdict.message.ends_with(".")) << verdict.message;
   }
@@ -381,8 +381,8 @@ TEST_TABLE(PossibleVerdictsTest, IsFirmOnlyIfAllAgree, PossibleCase) {
   auto possible = PossibleSettings(row.facts);
   ASSERT_TRUE(possible.ok());
   Verdicts verdicts = VerdictsFor(row.question, *possible);
-  EXPECT_EQ(std::string(VerdictResultName(verdicts.never.result)) + "/" +
-                std::string(VerdictReasonName(verdicts.never.reason)),
+  EXPECT_EQ(std::string(base::EnumName(verdicts.never.result)) + "/" +
+                std::string(base::EnumName(verdicts.never.reason)),
             row.never)
       << verdicts.never.message;
   EXPECT_HAS(verdicts.never.message, row.declares);
@@ -473,7 +473,7 @@ TEST(PossibleVerdicts, FollowAnUpgrade) {
         Row{37, "RecordedUnderOtherName"}, Row{99, "KubeletNewer"}}) {
     auto possible =
         PossibleSettings({.version = image::KubeletVersion{1, row.minor}, .configuration_known = true});
-    EXPECT_EQ(VerdictReasonName(VerdictsFor(question, *possible).never.reason), row.reason) << row.minor;
+    EXPECT_EQ(base::EnumName(VerdictsFor(question, *possible).never.reason), row.reason) << row.minor;
   }
 }
 

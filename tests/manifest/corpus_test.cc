@@ -92,8 +92,9 @@ ReadOptions Options(std::string_view text) {
     std::string key = word.substr(0, equals);
     std::string value = equals == word.size() ? "" : word.substr(equals + 1);
     if (key == "assume-always-pull") options.policy.assume_always_pull = true;
-    if (key == "default-policy") options.policy.default_policy = image::ParsePullPolicy(value);
-    if (key == "default-check-policy") options.policy.default_check_policy = image::ParsePullPolicy(value);
+    if (key == "default-policy") options.policy.default_policy = base::EnumNamed<image::PullPolicy>(value);
+    if (key == "default-check-policy")
+      options.policy.default_check_policy = base::EnumNamed<image::PullPolicy>(value);
     if (key == "pod-template-path") options.pod_template_paths.push_back(value);
   }
   return options;

@@ -93,7 +93,7 @@ TEST_TABLE(StrongestTest, Is, StrongestCase) {
   ASSERT_TRUE(problems.empty()) << base::Join(problems.Lines(), "\n");
   std::vector<std::string> got;
   for (const UsedImage& wanted : CombineUses(manifests.uses)) {
-    std::string line = wanted.image + " " + std::string(image::PullPolicyName(wanted.policy)) + ":";
+    std::string line = wanted.image + " " + std::string(base::EnumName(wanted.policy)) + ":";
     for (const ImageUse& use : wanted.uses) line += " " + use.name;
     got.push_back(line);
   }

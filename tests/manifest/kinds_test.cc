@@ -18,7 +18,7 @@ std::string Found(const KindCase& row) {
   const Manifests found = ReadManifests(row.text, problems, row.options);
   std::string text;
   for (const ImageUse& use : found.uses) {
-    text += use.image + " " + std::string(image::PullPolicyName(use.policy)) +
+    text += use.image + " " + std::string(base::EnumName(use.policy)) +
             (use.explicit_policy ? "!"
              : use.policy_known  ? ""
                                  : "?") +

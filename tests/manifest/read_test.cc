@@ -19,7 +19,7 @@ struct ReadCase {
 // unknown one.
 std::string Shown(const ImageUse& use) {
   return std::to_string(use.at.line) + ":" + std::to_string(use.at.column) + " " + use.image + " " +
-         std::string(image::PullPolicyName(use.policy)) +
+         std::string(base::EnumName(use.policy)) +
          (use.explicit_policy ? "! "
           : use.policy_known  ? " "
                               : "? ") +

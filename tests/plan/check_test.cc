@@ -294,7 +294,7 @@ TEST(CheckReason, HasTheNamesOfKubeletsVerdict) {
   std::set<std::string> names;
   for (int i = 0; i <= static_cast<int>(VerdictReason::kFactsUnknown); i++) {
     auto reason = static_cast<VerdictReason>(i);
-    EXPECT_EQ(CheckReasonName(CheckReasonFor(reason)), kubelet::VerdictReasonName(reason));
+    EXPECT_EQ(CheckReasonName(CheckReasonFor(reason)), base::EnumName(reason));
     names.insert(std::string(CheckReasonName(CheckReasonFor(reason))));
   }
   EXPECT_EQ(names.size(), static_cast<std::size_t>(VerdictReason::kFactsUnknown) + 1);
@@ -306,7 +306,7 @@ TEST(CheckReason, HasTheNamesOfARegistrysAnswer) {
                     Kind::kServerError, Kind::kIndeterminate}) {
     CheckFacts facts = Here(kAlways);
     Says(facts, kind);
-    EXPECT_EQ(CheckReasonName(DecideCheck(facts).decision.reason), image::RegistryAnswerName(kind));
+    EXPECT_EQ(CheckReasonName(DecideCheck(facts).decision.reason), base::EnumName(kind));
   }
 }
 

@@ -11,7 +11,7 @@ inline std::string Told(const plan::CheckDecision& decision) {
   return std::string(decision.pending ? "pending"
                      : decision.ok    ? "yes"
                                       : "no") +
-         " " + std::string(kubelet::VerdictResultName(decision.result)) + " " +
+         " " + std::string(base::EnumName(decision.result)) + " " +
          std::string(plan::CheckReasonName(decision.reason));
 }
 

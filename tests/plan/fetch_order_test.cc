@@ -505,7 +505,7 @@ TEST_ROWS(
     {"NoSnapshotter", But([](FetchFacts& facts) { facts.snapshotter = ""; }), FetchReason::kSnapshotter},
     {"Tables", But([](FetchFacts& facts) { facts.hosts_known = false; }), FetchReason::kHosts},
     {"FailedJustNow", But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow); }),
-     FetchReason::kFailedLately},
+     FetchReason::kTrouble},
     {"FailedLongAgo",
      But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow - kFetchFailedPeriod); }),
      FetchReason::kFar},
@@ -554,12 +554,12 @@ TEST(FetchHealthTest, EachFailureLeavesARegistryToTheRuntimeForAMinute) {
 }
 
 TEST(FetchReasonTest, EachHasAName) {
-  EXPECT_EQ(FetchReasonName(FetchReason::kRuntime), "Runtime");
-  EXPECT_EQ(FetchReasonName(FetchReason::kSnapshotter), "Snapshotter");
-  EXPECT_EQ(FetchReasonName(FetchReason::kHosts), "Hosts");
-  EXPECT_EQ(FetchReasonName(FetchReason::kFailedLately), "Trouble");
-  EXPECT_EQ(FetchReasonName(FetchReason::kNear), "Near");
-  EXPECT_EQ(FetchReasonName(FetchReason::kFar), "Far");
+  EXPECT_EQ(base::EnumName(FetchReason::kRuntime), "Runtime");
+  EXPECT_EQ(base::EnumName(FetchReason::kSnapshotter), "Snapshotter");
+  EXPECT_EQ(base::EnumName(FetchReason::kHosts), "Hosts");
+  EXPECT_EQ(base::EnumName(FetchReason::kTrouble), "Trouble");
+  EXPECT_EQ(base::EnumName(FetchReason::kNear), "Near");
+  EXPECT_EQ(base::EnumName(FetchReason::kFar), "Far");
 }
 
 struct GivingWayTest : testing::Test {

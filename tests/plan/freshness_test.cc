@@ -156,7 +156,7 @@ TEST(AfterPulled, AnotherImageIsAChangeWithItsTime) {
 TEST(Words, NoImageIsEverCalledNewer) {
   for (const ReasonRow& row : kReasons) {
     if (row.reason == Reason::kKubeletNewer) continue;
-    EXPECT_EQ(ReasonName(row.reason).find("ewer"), std::string_view::npos) << ReasonName(row.reason);
+    EXPECT_EQ(base::EnumName(row.reason).find("ewer"), std::string_view::npos) << base::EnumName(row.reason);
   }
 }
 

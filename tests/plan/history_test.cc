@@ -110,9 +110,9 @@ TEST(AfterSuccess, WhatIsNotUnpackedIsNoSuccessToBuildOn) {
 TEST(AfterNewCredentials, WhatWasDeniedIsDueAndNothingElse) {
   for (Reason reason : {Reason::kAccessDenied, Reason::kBadCredentialFormat, Reason::kNotFound}) {
     History past = AfterFailure({}, {.reason = reason}, kNow, 0.5);
-    ASSERT_GT(past.not_before, kNow) << ReasonName(reason);
+    ASSERT_GT(past.not_before, kNow) << base::EnumName(reason);
     bool due = AfterNewCredentials(past, kNow + seconds(1)).not_before <= kNow + seconds(1);
-    EXPECT_EQ(due, reason != Reason::kNotFound) << ReasonName(reason);
+    EXPECT_EQ(due, reason != Reason::kNotFound) << base::EnumName(reason);
   }
 }
 

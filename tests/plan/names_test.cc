@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "base/enum_name.h"
@@ -14,7 +14,7 @@ namespace {
 TEST(ReasonFor, EveryErrorClassHasOne) {
   for (int i = 0; i <= static_cast<int>(image::ErrorClass::kUnknown); i++) {
     Reason reason = ReasonFor(static_cast<image::ErrorClass>(i));
-    EXPECT_FALSE(ReasonName(reason).empty());
+    EXPECT_FALSE(base::EnumName(reason).empty());
   }
   EXPECT_EQ(ReasonFor(image::ErrorClass::kAccessDenied), Reason::kAccessDenied);
   EXPECT_EQ(ReasonFor(image::ErrorClass::kRuntimeProgressTimeout), Reason::kStalled);
@@ -26,7 +26,7 @@ TEST(ReasonFor, AVerdictsReasonKeepsItsName) {
   for (int i = 0; i <= static_cast<int>(VerdictReason::kFactsUnknown); i++) {
     auto reason = static_cast<VerdictReason>(i);
     if (reason == VerdictReason::kInvalidImageName) continue;  // a list cannot hold such a name
-    EXPECT_EQ(ReasonName(ReasonFor(reason)), kubelet::VerdictReasonName(reason));
+    EXPECT_EQ(base::EnumName(ReasonFor(reason)), base::EnumName(reason));
   }
 }
 
@@ -36,15 +36,12 @@ TEST(RefreshName, IsTheWordOfLists) {
 }
 
 // Labels of metrics and fields of the log: operators' queries hold them.
-TEST(TouchObstacleName, IsTheOneOfItsConstant) {
-  std::vector<std::string_view> names;
-  for (int i = 0; i <= static_cast<int>(kLastTouchObstacle); i++) {
-    names.push_back(TouchObstacleName(static_cast<TouchObstacle>(i)));
-  }
-  EXPECT_EQ(names, (std::vector<std::string_view>{
-                       "None", "NoNodeCredentials", "PullSecret", "TokenProvider", "RegistryTrouble",
-                       "PullFailed", "NotRecorded", "RecordsNeverMatch", "Admission", "Quota",
-                       "NamespaceMissing", "Forbidden", "ApiServer", "PodNeverRan"}));
+TEST(TouchObstacleNames, AreTheOnesOfTheirConstants) {
+  EXPECT_EQ(
+      base::NamesOf<TouchObstacle>(),
+      (std::vector<std::string>{"None", "NoNodeCredentials", "PullSecret", "TokenProvider", "RegistryTrouble",
+                                "PullFailed", "NotRecorded", "RecordsNeverMatch", "Admission", "Quota",
+                                "NamespaceMissing", "Forbidden", "ApiServer", "PodNeverRan"}));
 }
 
 }  // namespace

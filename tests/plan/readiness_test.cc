@@ -402,7 +402,7 @@ TEST(SummarizeTest, Row) {
                               row.images);
     EXPECT_EQ(out.ready, row.ready);
     EXPECT_EQ(out.phase, row.phase);
-    EXPECT_EQ(ReasonName(out.reason), ReasonName(row.reason));
+    EXPECT_EQ(base::EnumName(out.reason), base::EnumName(row.reason));
     EXPECT_FALSE(out.message.empty());
   }
 }

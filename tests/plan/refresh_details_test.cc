@@ -129,7 +129,7 @@ struct AlwaysCase {
 
 TEST_TABLE(ForAlwaysTest, Row, AlwaysCase) {
   RefreshDecision decision = row.story.Decided(row.now);
-  EXPECT_EQ(ReasonName(decision.always_reason), ReasonName(row.why));
+  EXPECT_EQ(base::EnumName(decision.always_reason), base::EnumName(row.why));
   EXPECT_EQ(decision.agrees, row.why == Reason::kUpToDate);
 }
 

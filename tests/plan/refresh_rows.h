@@ -65,7 +65,7 @@ struct Said {
 };
 inline void PrintTo(const Said& said, std::ostream* out) {
   *out << (said.ready ? "ready" : "not ready") << (said.fresh ? ", fresh" : ", not fresh")
-       << (said.pull == Pulls::kYes ? ", pull, " : ", ") << ReasonName(said.reason);
+       << (said.pull == Pulls::kYes ? ", pull, " : ", ") << base::EnumName(said.reason);
 }
 inline Said Ready(Reason reason) {
   return {true, true, Pulls::kNegative, reason};

@@ -200,7 +200,7 @@ TEST(ScheduleChecks, UrgentOnesFirstThenTheLongestDue) {
 TEST(Held, TheAnswerNamesTheTroubleAndCostsNothing) {
   RegistryAnswer answer = AnswerWhileHeld(Silent(5));
   EXPECT_EQ(answer.kind, RegistryAnswerKind::kUnreachable);
-  EXPECT_EQ(answer.detail, image::RegistryDetail::kNotQueried);
+  EXPECT_EQ(answer.detail, image::RegistryDetail::kNotAsked);
   EXPECT_EQ(answer.requests, 0);
 }
 

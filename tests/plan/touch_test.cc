@@ -121,12 +121,12 @@ TEST_ROWS(Touch, ContainerTest, {"NoWordYet", {}, ContainerOutcome::kUndecided},
            ContainerOutcome::kFailed, TouchObstacle::kNoNodeCredentials},
           {"RegistryAway",
            ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kUnreachable},
-           ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
+           ContainerOutcome::kFailed, TouchObstacle::kRegistryTrouble},
           {"RegistryAwayAsCriSaysIt", ContainerObservation{.waiting_reason = "RegistryUnavailable"},
-           ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
+           ContainerOutcome::kFailed, TouchObstacle::kRegistryTrouble},
           {"RateLimited",
            ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kRateLimited},
-           ContainerOutcome::kFailed, TouchObstacle::kRegistryProblem},
+           ContainerOutcome::kFailed, TouchObstacle::kRegistryTrouble},
           {"TagGone", ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kNotFound},
            ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
           {"NobodyKnowsWhy", ContainerObservation{.waiting_reason = "ErrImagePull"},
@@ -223,22 +223,22 @@ TEST(AfterTouch, WhereKubeletsPullFailedTheFourthComesAnHourLater) {
 TEST(AfterTouch, WhatCannotHelpIsNotTriedTwice) {
   for (TouchObstacle obstacle :
        {TouchObstacle::kTokenProvider, TouchObstacle::kPullSecret, TouchObstacle::kRecordsNeverMatch}) {
-    EXPECT_EQ(Touched({}, obstacle).not_before, base::TimePoint::max()) << TouchObstacleName(obstacle);
+    EXPECT_EQ(Touched({}, obstacle).not_before, base::TimePoint::max()) << base::EnumName(obstacle);
   }
 }
 
 TEST(AfterTouch, ARegistryThatIsAwayIsNoReasonToGiveUp) {
   TouchHistory past;
-  for (int i = 0; i < 50; i++) past = Touched(past, TouchObstacle::kRegistryProblem);
+  for (int i = 0; i < 50; i++) past = Touched(past, TouchObstacle::kRegistryTrouble);
   EXPECT_EQ(past.not_before, kNow + minutes(5));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kWaiting);
 }
 
 TEST(AfterTouch, TransientFailuresCountInARow) {
   TouchHistory past;
-  for (int i = 0; i < 4; i++) past = Touched(past, TouchObstacle::kRegistryProblem);
+  for (int i = 0; i < 4; i++) past = Touched(past, TouchObstacle::kRegistryTrouble);
   past = Touched(past, TouchObstacle::kNotRecorded);
-  past = Touched(past, TouchObstacle::kRegistryProblem);
+  past = Touched(past, TouchObstacle::kRegistryTrouble);
   EXPECT_EQ(past.not_before, kNow + seconds(5));
 }
 
@@ -317,12 +317,12 @@ TEST(StatusOf, SixPassingFailuresSettle) {
   TouchPodHealth pod_health;
   EXPECT_FALSE(settled(past, pod_health)) << "not tried yet";
   for (int i = 0; i < 5; i++) {
-    past = AfterTouch(past, {TouchObstacle::kRegistryProblem, "away"}, kNow, kWall, 0);
+    past = AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0);
     pod_health = AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0);
   }
   EXPECT_FALSE(settled(past, pod_health));
   EXPECT_TRUE(
-      settled(AfterTouch(past, {TouchObstacle::kRegistryProblem, "away"}, kNow, kWall, 0), pod_health));
+      settled(AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0), pod_health));
   EXPECT_TRUE(settled(past, AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0)));
 }
 
@@ -364,7 +364,7 @@ TEST(NextTouch, WhatFailedBeforeDoesNotHoldUpTheRest) {
 TEST(TouchNames, AreDistinct) {
   std::set<std::string_view> names;
   for (int i = 0; i <= static_cast<int>(TouchObstacle::kPodNeverRan); i++) {
-    EXPECT_TRUE(names.insert(TouchObstacleName(static_cast<TouchObstacle>(i))).second);
+    EXPECT_TRUE(names.insert(base::EnumName(static_cast<TouchObstacle>(i))).second);
   }
   for (int i = 1; i <= static_cast<int>(TouchState::kIneffective); i++) {
     EXPECT_TRUE(names.insert(base::EnumName(static_cast<TouchState>(i))).second);

@@ -20,7 +20,7 @@ std::string Choose(const std::vector<std::string>& entries, const image::Platfor
   std::string list;
   for (const std::string& entry : entries) list += (list.empty() ? "" : ",") + entry;
   auto chosen = ChooseManifest(R"({"schemaVersion":2,"manifests":[)" + list + "]}", node);
-  return chosen ? chosen->substr(7, 1) : std::string(base::CodeName(chosen.error().code()));
+  return chosen ? chosen->substr(7, 1) : std::string(base::EnumName(chosen.error().code()));
 }
 
 const image::Platform kAmd64{"linux", "amd64", ""}, kArm64{"linux", "arm64", ""},

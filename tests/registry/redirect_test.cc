@@ -26,7 +26,7 @@ TEST(IsRedirect, FiveOfThem) {
 TEST(FollowRedirect, WhereTo) {
   auto follow = [](const std::string& from, const std::string& location) -> std::string {
     auto next = FollowRedirect({Url(from)}, location);
-    return next ? next->ToString() : std::string(base::CodeName(next.error().code()));
+    return next ? next->ToString() : std::string(base::EnumName(next.error().code()));
   };
   EXPECT_EQ(follow("https://a/v2/x", "https://cdn/y?sig=1"), "https://cdn/y?sig=1");
   EXPECT_EQ(follow("https://a/v2/x", "/v2/y"), "https://a/v2/y");

@@ -31,7 +31,7 @@ inline image::AuthConfig User(const std::string& user, const std::string& passwo
 
 // "Moved", "AccessDenied BadCredentials"
 inline std::string Word(const image::RegistryAnswer& answer) {
-  std::string word(image::RegistryAnswerName(answer.kind));
+  std::string word(base::EnumName(answer.kind));
   return answer.detail.name().empty() ? word : word + " " + answer.detail.name();
 }
 

@@ -10,7 +10,7 @@ namespace prefetch::rig {
 template <typename StatusOrResult>
 testing::AssertionResult IsOk(const StatusOrResult& outcome) {
   if (outcome.ok()) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << base::CodeName(outcome.error().code()) << ": "
+  return testing::AssertionFailure() << base::EnumName(outcome.error().code()) << ": "
                                      << outcome.error().message();
 }
 

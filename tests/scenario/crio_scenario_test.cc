@@ -70,7 +70,7 @@ TEST(CrioAnswers, EachImageHasTheReasonOfItsOwnAnswer) {
   for (std::size_t i = 0; i < names.size(); i++) {
     const plan::Reason reason = node.ReasonOf(names[i]);
     EXPECT_TRUE(reason == rows[i].reason || (!rows[i].for_good && reason == plan::Reason::kPulling))
-        << rows[i].status << ": " << plan::ReasonName(reason);
+        << rows[i].status << ": " << base::EnumName(reason);
     if (!rows[i].for_good) continue;
     good++;
     const std::string request = "GET /v2/a" + std::to_string(i) + "/manifests/v1";

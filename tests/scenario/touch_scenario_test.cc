@@ -417,7 +417,7 @@ TEST_F(TouchScenario, ARegistryThatIsAwayIsWaitedFor) {
   PodPulls(kApp, {.secret = SecretOf("team")});
   node.runtime.SetRegistry(RegistryState::kDown);
   node.RunFor(hours(2));
-  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kRegistryProblem) << TouchOf().why;
+  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kRegistryTrouble) << TouchOf().why;
   EXPECT_NE(node.ReasonOf(kApp), Reason::kTouchIneffective);
   EXPECT_LE(PodsCreated(), 40);
   node.runtime.SetRegistry(RegistryState::kUp);
@@ -627,7 +627,7 @@ TEST_F(TouchScenario, APodThatHasOurNameMeanwhileIsTakenAwayAndTheTouchGoesOn) {
 std::string Story(Node& node, const std::function<int()>& pods) {
   node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kOpenToNode; }, minutes(5));
   node.RunFor(minutes(1));
-  return std::string(plan::ReasonName(node.ReasonOf(kApp))) + ", " + std::to_string(pods()) + " pods left, " +
+  return std::string(base::EnumName(node.ReasonOf(kApp))) + ", " + std::to_string(pods()) + " pods left, " +
          std::to_string(node.LogLines("touch pod found")) + " found";
 }
 constexpr const char* kStory = "OpenToNode, 0 pods left, 1 found";

@@ -39,7 +39,7 @@ std::vector<CheckItem> ItemsOf(const std::string& text, const manifest::PolicyRu
 
 std::string Line(const CheckItem& item) {
   return item.containers + " | " + item.question.image + " | " +
-         std::string(image::PullPolicyName(item.question.policy)) + " | " + item.origin;
+         std::string(base::EnumName(item.question.policy)) + " | " + item.origin;
 }
 
 struct ItemsCase {

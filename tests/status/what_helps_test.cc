@@ -21,7 +21,7 @@ using plan::TouchObstacle;
 
 constexpr TouchObstacle kAll[] = {
     TouchObstacle::kNoNodeCredentials, TouchObstacle::kPullSecret, TouchObstacle::kTokenProvider,
-    TouchObstacle::kRegistryProblem,   TouchObstacle::kPullFailed, TouchObstacle::kNotRecorded,
+    TouchObstacle::kRegistryTrouble,   TouchObstacle::kPullFailed, TouchObstacle::kNotRecorded,
     TouchObstacle::kRecordsNeverMatch, TouchObstacle::kAdmission,  TouchObstacle::kQuota,
     TouchObstacle::kNamespaceMissing,  TouchObstacle::kForbidden,  TouchObstacle::kApiServer,
     TouchObstacle::kPodNeverRan};
@@ -38,10 +38,9 @@ TEST(WhatHelps, EachObstacleOfATouchHasASentenceOfItsOwn) {
   for (TouchObstacle obstacle : kAll) {
     for (plan::Reason reason : {plan::Reason::kTouchIneffective, plan::Reason::kTouching}) {
       std::vector<std::string> helps = RemediationFor(InVain(reason, obstacle), {.up = true});
-      ASSERT_EQ(helps.size(), 1U) << plan::TouchObstacleName(obstacle);
+      ASSERT_EQ(helps.size(), 1U) << base::EnumName(obstacle);
       auto other = said.emplace(helps[0], obstacle).first->second;
-      EXPECT_EQ(other, obstacle) << plan::TouchObstacleName(other) << " and "
-                                 << plan::TouchObstacleName(obstacle);
+      EXPECT_EQ(other, obstacle) << base::EnumName(other) << " and " << base::EnumName(obstacle);
     }
   }
   EXPECT_TRUE(RemediationFor(InVain(plan::Reason::kTouching, TouchObstacle::kNone), {.up = true}).empty())
@@ -128,7 +127,7 @@ TEST(WhatHelps, TheGuideHasARowForEachObstacle) {
     }
   }
   std::vector<std::string> known = {"obstacle"};
-  for (TouchObstacle obstacle : kAll) known.emplace_back(plan::TouchObstacleName(obstacle));
+  for (TouchObstacle obstacle : kAll) known.emplace_back(base::EnumName(obstacle));
   std::sort(rows.begin(), rows.end());
   std::sort(known.begin(), known.end());
   EXPECT_EQ(rows, known);
@@ -136,7 +135,7 @@ TEST(WhatHelps, TheGuideHasARowForEachObstacle) {
 
 TEST(ReasonWords, EveryReasonHasAWordThatFits) {
   for (const plan::ReasonRow& row : plan::kReasons) {
-    ReasonDescription words = WordsFor(plan::ReasonName(row.reason));
+    ReasonDescription words = WordsFor(base::EnumName(row.reason));
     EXPECT_FALSE(words.state.empty());
     EXPECT_LE(words.state.size(), 11U) << words.state;
   }

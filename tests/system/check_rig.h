@@ -23,7 +23,7 @@ using tests::Serve;
 // Answers by an image's tag: "good" starts, "closed" is refused, "odd" is not known; Always is a no.
 inline status::CheckAnswer AnswerTo(const status::CheckQuestion& question) {
   status::CheckAnswer answer{.image = question.image,
-                             .policy = std::string(image::PullPolicyName(question.policy)),
+                             .policy = std::string(base::EnumName(question.policy)),
                              .listed = true,
                              .result = "Refused",
                              .reason = "RecordedForOthers",

@@ -25,7 +25,7 @@ WaitOptions ReadFlags(const WaitFlags& flags, Mistakes& mistakes) {
                       .demand = {.hash = flags.hash},
                       .fail_fast = flags.fail_fast,
                       .timeout = ParseTimeout(flags.timeout, mistakes)};
-  if (!flags.policy.empty()) options.demand.policy = image::ParsePullPolicy(flags.policy);
+  if (!flags.policy.empty()) options.demand.policy = base::EnumNamed<image::PullPolicy>(flags.policy);
   if (flags.lists.empty()) return options;
   options.demand.list = ReadListFiles(flags.lists, mistakes).list;
   return options;

@@ -103,7 +103,7 @@ http::HandlerResult Readyz(const Board& board, const http::ServerRequest& reques
   }
   plan::ReadyQuestion query;
   if (auto policy = request.Query("policy")) {
-    query.policy = image::ParsePullPolicy(*policy);
+    query.policy = base::EnumNamed<image::PullPolicy>(*policy);
     if (!query.policy) return http::ErrorResponse(400, "policy must be Never, IfNotPresent or Always");
   }
   query.hash = request.Query("hash").value_or("");

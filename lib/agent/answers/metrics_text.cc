@@ -113,7 +113,7 @@ std::string_view YesOrNo(bool value) {
 void ShowReadiness(const plan::Readiness& readiness, Families& out) {
   out.Set(Id::kReady, readiness.ready);
   out.Set(Id::kReadinessInfo, 1,
-          {{"phase", base::EnumName(readiness.phase)}, {"reason", plan::ReasonName(readiness.reason)}});
+          {{"phase", base::EnumName(readiness.phase)}, {"reason", base::EnumName(readiness.reason)}});
 }
 
 void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<plan::ImageState>& requested,
@@ -132,7 +132,7 @@ void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<
     const auto& [phase, reason, required] = key;
     out.Set(Id::kEntries, count,
             {{"state", base::EnumName(phase)},
-             {"reason", plan::ReasonName(reason)},
+             {"reason", base::EnumName(reason)},
              {"required", YesOrNo(required)}});
   }
   out.Set(Id::kEntriesExposed, exposed);
@@ -148,7 +148,7 @@ void ShowTouches(const std::vector<plan::ImageState>& images, Families& out) {
   }
   for (const auto& [key, count] : entries) {
     out.Set(Id::kEntriesTouch, count,
-            {{"state", base::EnumName(key.first)}, {"obstacle", plan::TouchObstacleName(key.second)}});
+            {{"state", base::EnumName(key.first)}, {"obstacle", base::EnumName(key.second)}});
   }
 }
 
@@ -182,7 +182,7 @@ void ShowFreshness(const plan::Snapshot& snapshot, Families& out) {
   }
   for (const auto& [key, count] : entries) {
     out.Set(Id::kEntriesFresh, count,
-            {{"fresh", YesOrNo(key.first)}, {"reason", plan::ReasonName(key.second)}});
+            {{"fresh", YesOrNo(key.first)}, {"reason", base::EnumName(key.second)}});
   }
   if (snapshot.registries.empty()) return;
   auto away =
@@ -222,9 +222,9 @@ void ShowVerdicts(const std::vector<plan::ImageState>& images, Families& out) {
   for (const auto& [key, count] : entries) {
     const auto& [policy, result, reason] = key;
     out.Set(Id::kImageVerdicts, count,
-            {{"policy", image::PullPolicyName(policy)},
-             {"result", kubelet::VerdictResultName(result)},
-             {"reason", kubelet::VerdictReasonName(reason)}});
+            {{"policy", base::EnumName(policy)},
+             {"result", base::EnumName(result)},
+             {"reason", base::EnumName(reason)}});
   }
 }
 
@@ -276,7 +276,7 @@ void ShowCounts(const Counts& counts, Families& out) {
   for (const auto& [key, count] : counts.pulls) {
     const auto& [result, reason] = key;
     out.Set(Id::kPulls, static_cast<double>(count),
-            {{"result", PullResultName(result)}, {"class", reason ? plan::ReasonName(*reason) : "None"}});
+            {{"result", PullResultName(result)}, {"class", reason ? base::EnumName(*reason) : "None"}});
   }
   for (const auto& [result, seconds] : counts.pull_seconds) {
     out.Set(Id::kPullDuration, seconds, {{"result", PullResultName(result)}});
@@ -284,7 +284,7 @@ void ShowCounts(const Counts& counts, Families& out) {
   out.Set(Id::kPullBytes, counts.pull_bytes);
   out.Set(Id::kFetchedBytes, static_cast<double>(counts.fetched_bytes));
   for (const auto& [answer, count] : counts.registry_answers) {
-    out.Set(Id::kRegistryChecks, static_cast<double>(count), {{"answer", image::RegistryAnswerName(answer)}});
+    out.Set(Id::kRegistryChecks, static_cast<double>(count), {{"answer", base::EnumName(answer)}});
   }
   // An agent that asks no registry has no series about it.
   if (!counts.registry_answers.empty()) {
@@ -303,10 +303,10 @@ void ShowCounts(const Counts& counts, Families& out) {
             static_cast<double>(count), {{"result", result}});
   }
   for (const auto& [obstacle, count] : counts.touches) {
-    out.Set(Id::kTouches, static_cast<double>(count), {{"obstacle", plan::TouchObstacleName(obstacle)}});
+    out.Set(Id::kTouches, static_cast<double>(count), {{"obstacle", base::EnumName(obstacle)}});
   }
   for (const auto& [obstacle, count] : counts.touch_pods) {
-    out.Set(Id::kTouchPods, static_cast<double>(count), {{"obstacle", plan::TouchObstacleName(obstacle)}});
+    out.Set(Id::kTouchPods, static_cast<double>(count), {{"obstacle", base::EnumName(obstacle)}});
   }
 }
 

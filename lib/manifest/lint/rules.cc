@@ -37,9 +37,8 @@ Finding WeakerCheck(const ImageUse& weak, const std::string& strong, image::Pull
                     const Place& strong_place) {
   std::string name = weak.name.empty() ? "this container" : "container \"" + weak.name + "\"";
   return AtPolicy(RuleId::kWeakerCheck, weak,
-                  name + " has " + std::string(image::PullPolicyName(weak.policy)) + " where " + strong +
-                      " has " + std::string(image::PullPolicyName(policy)) +
-                      ", for the same image: " + weak.image,
+                  name + " has " + std::string(base::EnumName(weak.policy)) + " where " + strong + " has " +
+                      std::string(base::EnumName(policy)) + ", for the same image: " + weak.image,
                   strong_place, "the stronger policy");
 }
 
