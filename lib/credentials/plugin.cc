@@ -4,7 +4,6 @@
 
 #include "base/enum_name.h"
 #include "base/fs.h"
-#include "base/log.h"
 #include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/subprocess.h"
@@ -95,17 +94,6 @@ namespace {
 
 constexpr std::string_view kResponseKind = "CredentialProviderResponse";
 
-// Returns a JSON string as Go's encoder writes it, which also escapes the characters of HTML. So the request
-// has the same bytes as kubelet's.
-std::string Quoted(std::string_view text) {
-  std::string out;
-  base::AppendJsonEscaped(out, text);
-  out = base::ReplaceAll(out, "<", "\\u003c");
-  out = base::ReplaceAll(out, ">", "\\u003e");
-  out = base::ReplaceAll(out, "&", "\\u0026");
-  return "\"" + out + "\"";
-}
-
 image::AuthConfig DecodeEntry(const doc::Reader& value, doc::UnknownKeys unknown) {
   image::AuthConfig auth;
   if (value.IsNull()) return auth;
@@ -137,16 +125,17 @@ constexpr doc::GoField kResponse[] = {{"cacheKeyType", doc::GoType::kText},
 
 }  // namespace
 
-// The result is a secret, since the token of a service account is a credential.
+// The request has the same bytes as kubelet's. It is a secret, since the token of a service account is a
+// credential.
 base::Secret EncodeRequest(const PluginRequest& request) {
-  std::string out = R"({"kind":"CredentialProviderRequest","apiVersion":)" + Quoted(request.api_version) +
-                    R"(,"image":)" + Quoted(request.image);
+  std::string out = R"({"kind":"CredentialProviderRequest","apiVersion":)" +
+                    doc::GoString(request.api_version) + R"(,"image":)" + doc::GoString(request.image);
   if (!request.service_account_token.empty()) {
-    out += R"(,"serviceAccountToken":)" + Quoted(request.service_account_token.Reveal());
+    out += R"(,"serviceAccountToken":)" + doc::GoString(request.service_account_token.Reveal());
   }
   std::string annotations;
   for (const auto& [key, value] : request.service_account_annotations) {
-    annotations += (annotations.empty() ? "" : ",") + Quoted(key) + ":" + Quoted(value);
+    annotations += (annotations.empty() ? "" : ",") + doc::GoString(key) + ":" + doc::GoString(value);
   }
   if (!annotations.empty()) out += R"(,"serviceAccountAnnotations":{)" + annotations + "}";
   return base::Secret(out + "}\n");

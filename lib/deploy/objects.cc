@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/sha256.h"
-#include "base/text.h"
+#include "doc/go_types.h"
 
 namespace prefetch::deploy {
 
@@ -188,29 +188,6 @@ constexpr std::string_view kHexDigits = "0123456789abcdef";
 // kustomize replaces some, to prevent words and digits that look like letters.
 constexpr std::string_view kHashDigits = "gh2k456789mbcdtf";
 
-// Go escapes these characters by default, also U+2028 and U+2029. Any difference would change the hash, and
-// with it the name of the ConfigMap.
-void AppendGoString(std::string& out, std::string_view text) {
-  out += '"';
-  for (std::size_t i = 0; i < text.size(); i++) {
-    auto c = static_cast<unsigned char>(text[i]);
-    std::string_view rest = text.substr(i);
-    if (rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9")) {
-      out += rest[2] == '\xA8' ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else if (c == '"' || c == '\\') {
-      (out += '\\') += text[i];
-    } else if (c == '\n' || c == '\r' || c == '\t') {
-      (out += '\\') += c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
-    } else if (c < 0x20 || c == '<' || c == '>' || c == '&') {
-      ((out += "\\u00") += kHexDigits[c >> 4]) += kHexDigits[c & 15];
-    } else {
-      out += text[i];
-    }
-  }
-  out += '"';
-}
-
 // Writes {"data":…,"kind":"ConfigMap","name":…} as Go's encoding/json does: with sorted keys, and with the
 // special characters of HTML escaped. kustomize hashes exactly this text.
 std::string GoJson(const doc::Node& config_map) {
@@ -222,9 +199,7 @@ std::string GoJson(const doc::Node& config_map) {
   std::string out = "{\"data\":{";
   for (std::size_t i = 0; i < data.size(); i++) {
     if (i > 0) out += ',';
-    AppendGoString(out, data[i].first);
-    out += ':';
-    AppendGoString(out, data[i].second);
+    out += doc::GoString(data[i].first) + ":" + doc::GoString(data[i].second);
   }
   return out + "},\"kind\":\"ConfigMap\",\"name\":\"\"}";
 }

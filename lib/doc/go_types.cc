@@ -155,6 +155,29 @@ std::string GoText(const Reader& object, std::string_view key) {
   return text;
 }
 
+std::string GoString(std::string_view text) {
+  static constexpr std::string_view kHexDigits = "0123456789abcdef";
+  const std::string clean = base::ToUtf8(text);
+  std::string out = "\"";
+  for (std::size_t i = 0; i < clean.size(); i++) {
+    auto c = static_cast<unsigned char>(clean[i]);
+    std::string_view rest = std::string_view(clean).substr(i);
+    if (rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9")) {
+      out += rest[2] == '\xA8' ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else if (c == '"' || c == '\\') {
+      (out += '\\') += clean[i];
+    } else if (c == '\n' || c == '\r' || c == '\t') {
+      (out += '\\') += c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
+    } else if (c < 0x20 || c == '<' || c == '>' || c == '&') {
+      ((out += "\\u00") += kHexDigits[c >> 4]) += kHexDigits[c & 15];
+    } else {
+      out += clean[i];
+    }
+  }
+  return out + "\"";
+}
+
 std::vector<std::string> GoTexts(const Reader& sequence) {
   std::vector<std::string> texts;
   for (const Reader& item : sequence.Items()) {

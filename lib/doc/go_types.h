@@ -1,4 +1,5 @@
 // The types that Go's decoders demand of a document, and where they find its type.
+// GoString: a string in JSON, as Go's encoder writes it.
 #pragma once
 
 #include <span>
@@ -63,6 +64,9 @@ void ForEachGoMember(const Reader& object, std::string_view key, const Take& tak
 // Returns the last text of these members that is not null; empty if there is none. Another type than a string
 // is a problem.
 std::string GoText(const Reader& object, std::string_view key);
+
+// Returns a JSON string as Go's encoder writes it: the characters of HTML, U+2028 and U+2029 are escaped.
+std::string GoString(std::string_view text);
 
 // A sequence of strings; null counts as an empty one.
 std::vector<std::string> GoTexts(const Reader& sequence);

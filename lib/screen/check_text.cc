@@ -85,7 +85,7 @@ std::vector<CheckRow> RowsOf(const std::vector<CheckItem>& items, const status::
     // Texts come from manifests and agents, and must not break the table or control the terminal.
     row.cells = {
         base::InOneLine(item.containers), base::InOneLine(item.question.image),
-        std::string(image::PullPolicyName(item.question.policy)) + " (" + base::InOneLine(item.origin) + ")"};
+        std::string(base::EnumName(item.question.policy)) + " (" + base::InOneLine(item.origin) + ")"};
     rows.push_back(std::move(row));
   }
   return rows;
