@@ -23,7 +23,9 @@ constexpr const char* kDefaultAuthFiles[] = {"/run/containers/0/auth.json",
 
 // Docker Hub has several names in these files; config.go (normalizeRegistry).
 std::string NormalizedHub(const std::string& registry) {
-  return registry == "docker.io" || registry == "registry-1.docker.io" ? "index.docker.io" : registry;
+  return registry == image::kDockerHub || registry == image::kDockerHubServer
+             ? std::string(image::kDockerHubIndex)
+             : registry;
 }
 
 // "https://quay.io/v1/" is "quay.io", and in a bare file "quay.io/v1/", too; config.go

@@ -87,8 +87,6 @@ std::string DisplayKey(std::string_view key) {
 
 namespace {
 
-constexpr std::string_view kDefaultRegistryKey = "index.docker.io";
-
 // Returns "quay.io" for "https://quay.io/v1/" (A16); nullopt if the key cannot be parsed.
 std::optional<std::string> IndexKey(std::string_view key) {
   for (std::string_view scheme : {"https://", "http://"}) {
@@ -133,7 +131,7 @@ std::vector<const KeyIndex::Entry*> KeyIndex::Match(const Target& target) const 
 std::vector<const KeyIndex::Entry*> KeyIndex::DefaultRegistry() const {
   std::vector<const Entry*> found;
   for (const Entry& entry : entries_) {
-    if (entry.index_key == kDefaultRegistryKey) found.push_back(&entry);
+    if (entry.index_key == image::kDockerHubIndex) found.push_back(&entry);
   }
   return found;
 }
@@ -161,7 +159,7 @@ bool IsDefaultRegistry(std::string_view repository) {
   // A name without a registry ("nginx") means Docker Hub.
   if (slash == std::string_view::npos) return true;
   std::string_view first = repository.substr(0, slash);
-  return first == "docker.io" || first == kDefaultRegistryKey ||
+  return first == image::kDockerHub || first == image::kDockerHubIndex ||
          first.find_first_of(".:") == std::string_view::npos;
 }
 

@@ -17,7 +17,6 @@ constexpr std::size_t kLongestTag = 128;
 constexpr std::size_t kLongestHost = 253;  // of DNS, as is the next
 constexpr std::size_t kLongestLabel = 63;
 constexpr std::uint64_t kHighestPort = 65535;
-constexpr std::string_view kLegacyDefaultDomain = "index.docker.io";
 constexpr std::string_view kOfficialPrefix = "library/";
 constexpr std::string_view kDefaultTag = "latest";
 
@@ -163,7 +162,7 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
   if (slash != std::string_view::npos && LooksLikeDomain(written.substr(0, slash))) {
     std::string_view first = written.substr(0, slash);
     // The old name of Docker Hub means the same registry, and runtimes normalise it in the same way.
-    out.domain = first == kLegacyDefaultDomain ? kDockerHub : first;
+    out.domain = first == kDockerHubIndex ? kDockerHub : first;
     rest = written.substr(slash + 1);
   }
 

@@ -16,11 +16,13 @@
 
 namespace prefetch::image {
 
-// The domain of Docker Hub's images, and the server that has them. Returns true for that server's names.
+// The domain of Docker Hub's images, its name in older files, and the server that has them. Returns true for
+// that server's names.
 inline constexpr std::string_view kDockerHub = "docker.io";
+inline constexpr std::string_view kDockerHubIndex = "index.docker.io";
 inline constexpr std::string_view kDockerHubServer = "registry-1.docker.io";
 constexpr bool IsDockerHubServer(std::string_view host) {
-  return host == kDockerHubServer || host == "index.docker.io";
+  return host == kDockerHubServer || host == kDockerHubIndex;
 }
 
 // A value. Three spellings matter, and they are not the same:

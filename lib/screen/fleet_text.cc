@@ -19,6 +19,8 @@ namespace prefetch::screen {
 
 namespace {
 
+using status::kStateColumns;
+
 constexpr std::size_t kMostGroups = 12;
 constexpr std::size_t kMostLists = 3;
 constexpr std::size_t kLongestMessage = 300;

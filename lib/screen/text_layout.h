@@ -9,8 +9,6 @@ namespace prefetch::screen {
 
 // Narrower than this no screen is laid out: longer lines beat unreadable columns.
 inline constexpr std::size_t kLeastWidth = 60;
-// The maximum width of ReasonDescription::state (status/words.h).
-inline constexpr std::size_t kStateColumns = 11;
 
 // Columns that a terminal gives it: two for East Asian wide characters and emoji, none for combining marks
 // and changes of colours.

@@ -15,6 +15,8 @@ namespace prefetch::screen {
 
 namespace {
 
+using status::kStateColumns;
+
 bool IsMissing(const status::StatusImage& image) {
   return image.required && image.applies && !image.ready;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdlib>
 #include <set>
 #include <utility>
@@ -58,8 +57,6 @@ std::string TransferWords(std::uint64_t done, std::uint64_t total, std::uint64_t
 namespace {
 
 using plan::Reason;
-
-constexpr std::size_t kStateColumns = 11;
 
 std::string SplitCamelCase(std::string_view reason) {
   std::string words;

@@ -1,6 +1,7 @@
 // Reasons, progress and advice in words. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,9 +11,12 @@
 
 namespace prefetch::status {
 
+// Maximum width of ReasonDescription::state.
+inline constexpr std::size_t kStateColumns = 11;
+
 // Text for a reason: a short state for a table column, and advice.
 struct ReasonDescription {
-  std::string state;   // "denied": at most 11 columns
+  std::string state;   // "denied"
   std::string advice;  // empty: nothing needs to be done, or the message says it already
 };
 
