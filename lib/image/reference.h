@@ -112,6 +112,24 @@ base::Status CheckPattern(std::string_view pattern);
 // Kubernetes' imagePullPolicy, in order of strength: a pod with a later one asks for more.
 enum class PullPolicy { kNever, kIfNotPresent, kAlways };
 
+// A value for each pull policy.
+template <typename T>
+struct PerPolicy {
+  T never{}, if_not_present{}, always{};
+
+  const T& For(PullPolicy policy) const {
+    if (policy == PullPolicy::kNever) return never;
+    return policy == PullPolicy::kIfNotPresent ? if_not_present : always;
+  }
+  // Returns what `convert` makes of each value.
+  template <typename F>
+  auto Map(F convert) const {
+    return PerPolicy<decltype(convert(never))>{convert(never), convert(if_not_present), convert(always)};
+  }
+
+  friend bool operator==(const PerPolicy&, const PerPolicy&) = default;
+};
+
 // The policy that a container gets which names none (kubelet's rule K2): kAlways if its tag is exactly
 // "latest", written or implied, even beside a digest; kIfNotPresent otherwise.
 PullPolicy DefaultPullPolicy(const Reference& reference);

@@ -385,18 +385,6 @@ Verdicts InvalidName(const std::string& complaint) {
 
 }  // namespace
 
-const Verdict& Verdicts::For(PullPolicy policy) const {
-  switch (policy) {
-    case PullPolicy::kNever:
-      return never;
-    case PullPolicy::kIfNotPresent:
-      return if_not_present;
-    case PullPolicy::kAlways:
-      return always;
-  }
-  return never;
-}
-
 PodIdentity IdentityOf(const image::PodCredentialRefs& pod) {
   PodIdentity identity{.service_account = pod.service_account};
   for (const Coordinates& secret : pod.secrets) identity.secrets.push_back({secret, base::Secret()});

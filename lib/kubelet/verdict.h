@@ -58,16 +58,7 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
-struct Verdicts {
-  Verdict never;
-  Verdict if_not_present;
-  Verdict always;
-
-  // Returns the verdict under this pull policy.
-  const Verdict& For(image::PullPolicy policy) const;
-
-  friend bool operator==(const Verdicts&, const Verdicts&) = default;
-};
+using Verdicts = image::PerPolicy<Verdict>;
 
 // Whose pod it is. The default has no secret and no service account that a provider would use. A secret or
 // service account without UID is one that a manifest or a list names: kubelet compares UIDs, so what the

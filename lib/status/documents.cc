@@ -19,11 +19,12 @@ static void Rows(V&& v, const StatusVerdict*) {
   v("reason", &StatusVerdict::reason, kPublic | kMore, "The rule behind the result", plan::CheckReasonNames);
 }
 
-template <typename V>
-static void Rows(V&& v, const StatusVerdicts*) {
-  v("Never", &StatusVerdicts::never, kPublic, "For a pod with imagePullPolicy Never");
-  v("IfNotPresent", &StatusVerdicts::if_not_present, kPublic, "For a pod with imagePullPolicy IfNotPresent");
-  v("Always", &StatusVerdicts::always, kPublic, "For a pod with imagePullPolicy Always");
+template <typename V, typename T>
+static void Rows(V&& v, const image::PerPolicy<T>*) {
+  using Each = image::PerPolicy<T>;
+  v("Never", &Each::never, kPublic, "For a pod with imagePullPolicy Never");
+  v("IfNotPresent", &Each::if_not_present, kPublic, "For a pod with imagePullPolicy IfNotPresent");
+  v("Always", &Each::always, kPublic, "For a pod with imagePullPolicy Always");
 }
 
 template <typename V>
@@ -300,13 +301,6 @@ static void Rows(V&& v, const Reasoning*) {
   v("reason", &Reasoning::reason, 0, "kubelet's own reason");
   v("rule", &Reasoning::rule, 0, "The step of kubelet's procedure that decides");
   v("message", &Reasoning::message, 0, "The same as a sentence");
-}
-
-template <typename V>
-static void Rows(V&& v, const ImageReasoning*) {
-  v("Never", &ImageReasoning::never, 0, "For a pod with imagePullPolicy Never");
-  v("IfNotPresent", &ImageReasoning::if_not_present, 0, "For a pod with imagePullPolicy IfNotPresent");
-  v("Always", &ImageReasoning::always, 0, "For a pod with imagePullPolicy Always");
 }
 
 template <typename V>

@@ -117,12 +117,7 @@ struct StatusVerdict {
   friend bool operator==(const StatusVerdict&, const StatusVerdict&) = default;
 };
 
-// One for each imagePullPolicy.
-struct StatusVerdicts {
-  StatusVerdict never, if_not_present, always;
-
-  friend bool operator==(const StatusVerdicts&, const StatusVerdicts&) = default;
-};
+using StatusVerdicts = image::PerPolicy<StatusVerdict>;
 
 struct StatusPull {
   PullStateText state;
@@ -303,11 +298,7 @@ struct Reasoning {
   friend bool operator==(const Reasoning&, const Reasoning&) = default;
 };
 
-struct ImageReasoning {
-  Reasoning never, if_not_present, always;
-
-  friend bool operator==(const ImageReasoning&, const ImageReasoning&) = default;
-};
+using ImageReasoning = image::PerPolicy<Reasoning>;
 
 // Kind ImageStatus: the facts about one image, beside its line in the status document. GET /v1/images/REF,
 // and prefetchctl explain.

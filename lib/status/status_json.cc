@@ -78,11 +78,10 @@ StatusRegistryServer ServerOf(const plan::RegistryStatus& registry, base::WallTi
 
 // The verdicts of a pod with each policy.
 StatusVerdicts VerdictsOf(const kubelet::Verdicts& verdicts) {
-  auto shown = [](const kubelet::Verdict& verdict) {
+  return verdicts.Map([](const kubelet::Verdict& verdict) {
     return StatusVerdict{verdict.result,
                          std::string(plan::CheckReasonName(plan::CheckReasonFor(verdict.reason)))};
-  };
-  return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
+  });
 }
 
 StatusVerdicts ByPresence(const plan::ImageState& image) {
@@ -305,10 +304,9 @@ std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time
 }
 
 ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts) {
-  auto shown = [](const kubelet::Verdict& verdict) {
+  return verdicts.Map([](const kubelet::Verdict& verdict) {
     return Reasoning{verdict.result, verdict.reason, std::string(verdict.rule), verdict.message};
-  };
-  return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
+  });
 }
 
 ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image, ImageDocument found,
