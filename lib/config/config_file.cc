@@ -94,12 +94,6 @@ void ReadLimit(ObjectReader& object, const LimitField& field, T& limit) {
   }
 }
 
-void ReadLimit(ObjectReader& object, const LimitField& field, std::optional<int>& limit) {
-  if (auto value = object.Int(field.name, {.least = field.least, .most = field.most})) {
-    limit = static_cast<int>(*value);
-  }
-}
-
 void ReadLimit(ObjectReader& object, const LimitField& field, seconds& limit) {
   if (auto value =
           object.Duration(field.name, {.least = seconds(field.least), .most = seconds(field.most)})) {

@@ -40,7 +40,7 @@ LookupWords WordsOf(const Lookup& lookup) {
                                  credential.match, credential.auth.username});
   }
   for (const ProviderReport& report : lookup.providers) {
-    words.providers.push_back({report.name, std::string(ProviderOutcomeName(report.outcome)), report.pattern,
+    words.providers.push_back({report.name, ProviderOutcomeName(report.outcome), report.pattern,
                                report.error, report.matched});
   }
   return words;

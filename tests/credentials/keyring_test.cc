@@ -47,7 +47,7 @@ class KeyringTest : public testing::Test {
   std::string Outcomes() const {
     std::string text;
     for (const ProviderReport& of : lookup_.providers)
-      text += (text.empty() ? "" : " ") + of.name + "=" + std::string(ProviderOutcomeName(of.outcome));
+      text += (text.empty() ? "" : " ") + of.name + "=" + ProviderOutcomeName(of.outcome);
     return text;
   }
   std::string Problems() const { return base::Join(keyring_->problems(), "\n"); }

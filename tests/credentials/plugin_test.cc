@@ -482,7 +482,7 @@ class TokenProviderTest : public testing::Test {
     Lookup lookup = keyring_->Find({}, *image::Reference::Parse("r.io/app:v1"));
     EXPECT_TRUE(lookup.providers.at(0).token_attributes);
     if (lookup.credentials.empty()) {
-      return std::string(ProviderOutcomeName(lookup.providers[0].outcome)) + " " + lookup.providers[0].error;
+      return ProviderOutcomeName(lookup.providers[0].outcome) + " " + lookup.providers[0].error;
     }
     exposes_ = lookup.credentials[0].exposes;
     const image::AuthConfig& auth = lookup.credentials[0].auth;

@@ -199,7 +199,7 @@ void ImageQueryService::AddCredentials(const base::Call& call, const plan::Image
   }
   for (const credentials::ProviderReport& provider : lookup.providers) {
     document.providers.push_back({.name = provider.name,
-                                  .outcome = std::string(credentials::ProviderOutcomeName(provider.outcome)),
+                                  .outcome = credentials::ProviderOutcomeName(provider.outcome),
                                   .error = provider.error,
                                   .matched = provider.matched});
   }
