@@ -30,13 +30,6 @@ bool IsBlank(std::string_view line) {
   return IndentOf(line) == line.size();
 }
 
-const Member* MemberOf(const Node& mapping, std::string_view key) {
-  for (const Member& member : mapping.members) {
-    if (member.key == key) return &member;
-  }
-  return nullptr;
-}
-
 // Returns the first line of the comments right above `line`. They describe what begins there, so new lines go
 // before them.
 std::size_t AboveComments(std::size_t line, const Lines& lines) {
@@ -110,11 +103,11 @@ std::optional<LineEdit> EditEmptyKey(const Member& there, const NamedItem& put, 
 
 // Returns nullopt if the text is written in a way that lines cannot change, such as flow style.
 std::optional<LineEdit> EditFor(const NamedItem& put, const Lines& lines) {
-  if (const Member* there = MemberOf(*put.mapping, put.key)) {
+  if (const Member* there = put.mapping->FindMember(put.key)) {
     return there->value.items.empty() ? EditEmptyKey(*there, put, lines)
                                       : EditSequence(there->value, put.item, lines);
   }
-  const Member* next = MemberOf(*put.mapping, put.before);
+  const Member* next = put.mapping->FindMember(put.before);
   if (next == nullptr || next->at.line == 0 || next->at.line > lines.size()) return std::nullopt;
   const std::size_t indent = next->at.column - 1;
   if (IndentOf(lines[next->at.line - 1]) != indent) return std::nullopt;

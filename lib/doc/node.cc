@@ -54,12 +54,16 @@ Node& Node::Set(std::string key, Node value) {
   return *this;
 }
 
-const Node* Node::Find(const std::string& key) const {
+const Member* Node::FindMember(std::string_view key) const {
   // The last of duplicate keys counts, as in most parsers.
-  for (auto member = members.rbegin(); member != members.rend(); ++member) {
-    if (member->key == key) return &member->value;
-  }
-  return nullptr;
+  auto found =
+      std::find_if(members.rbegin(), members.rend(), [&](const Member& member) { return member.key == key; });
+  return found == members.rend() ? nullptr : &*found;
+}
+
+const Node* Node::Find(std::string_view key) const {
+  const Member* member = FindMember(key);
+  return member == nullptr ? nullptr : &member->value;
 }
 
 const char* KindName(Node::Kind kind) {
@@ -108,7 +112,7 @@ bool SameContent(const Node& a, const Node& b) {
 const Node* ValueAt(const Node& root, Path path) {
   const Node* value = &root;
   for (std::string_view key : path) {
-    value = value->Find(std::string(key));
+    value = value->Find(key);
     if (value == nullptr) return nullptr;
   }
   return value;

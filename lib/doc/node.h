@@ -50,8 +50,9 @@ struct Node {
   // Appends a member to a mapping and gives it back, so that calls chain.
   Node& Set(std::string key, Node value);
 
-  // The value of the last member named `key`, exactly; nullptr if there is none, or this is no mapping.
-  const Node* Find(const std::string& key) const;
+  // The last member named `key`, exactly, or its value; nullptr if there is none, or this is no mapping.
+  const Member* FindMember(std::string_view key) const;
+  const Node* Find(std::string_view key) const;
 };
 
 struct Member {

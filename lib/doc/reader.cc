@@ -144,14 +144,6 @@ ObjectReader::ObjectReader(Reader reader) : reader_(std::move(reader)) {
   if (kind != Node::Kind::kMapping) reader_.Fail(std::string("must be a mapping, not ") + KindName(kind));
 }
 
-const Member* ObjectReader::Lookup(std::string_view key) const {
-  const std::vector<Member>& members = reader_.node().members;
-  // The last of duplicate keys counts.
-  auto found =
-      std::find_if(members.rbegin(), members.rend(), [&](const Member& member) { return member.key == key; });
-  return found == members.rend() ? nullptr : &*found;
-}
-
 std::string ObjectReader::PathOf(std::string_view key) const {
   return Append(reader_.path(), key);
 }
@@ -159,7 +151,7 @@ std::string ObjectReader::PathOf(std::string_view key) const {
 std::optional<Reader> ObjectReader::Find(std::string_view key, Need need) {
   // Every key that is asked for is a known one, so the code that reads a document is also its list of fields.
   known_.emplace_back(key);
-  const Member* member = Lookup(key);
+  const Member* member = reader_.node().FindMember(key);
   if (member != nullptr && member->value.kind != Node::Kind::kNull) {
     return Reader(member->value, reader_.problems(), PathOf(key));
   }
@@ -169,45 +161,9 @@ std::optional<Reader> ObjectReader::Find(std::string_view key, Need need) {
 }
 
 std::optional<Position> ObjectReader::KeyAt(std::string_view key) const {
-  const Member* member = Lookup(key);
+  const Member* member = reader_.node().FindMember(key);
   if (member == nullptr || member->value.kind == Node::Kind::kNull) return std::nullopt;
   return member->at;
-}
-
-std::optional<std::string> ObjectReader::String(std::string_view key, Need need) {
-  std::optional<Reader> value = Find(key, need);
-  return value ? value->String() : std::nullopt;
-}
-
-std::optional<bool> ObjectReader::Bool(std::string_view key, Need need) {
-  std::optional<Reader> value = Find(key, need);
-  return value ? value->Bool() : std::nullopt;
-}
-
-std::optional<std::int64_t> ObjectReader::Int(std::string_view key, IntRange range, Need need) {
-  std::optional<Reader> value = Find(key, need);
-  return value ? value->Int(range) : std::nullopt;
-}
-
-std::optional<std::chrono::nanoseconds> ObjectReader::Duration(std::string_view key, DurationRange range,
-                                                               Need need) {
-  std::optional<Reader> value = Find(key, need);
-  return value ? value->Duration(range) : std::nullopt;
-}
-
-std::vector<Reader> ObjectReader::Items(std::string_view key, Need need) {
-  std::optional<Reader> value = Find(key, need);
-  return value ? value->Items() : std::vector<Reader>();
-}
-
-std::vector<std::string> ObjectReader::Strings(std::string_view key, Need need) {
-  std::optional<Reader> value = Find(key, need);
-  return value ? value->Strings() : std::vector<std::string>();
-}
-
-std::vector<std::pair<std::string, std::string>> ObjectReader::StringMap(std::string_view key) {
-  std::optional<Reader> value = Find(key);
-  return value ? value->StringMap() : std::vector<std::pair<std::string, std::string>>();
 }
 
 std::optional<ObjectReader> ObjectReader::Object(std::string_view key, Need need) {
@@ -224,7 +180,7 @@ void ObjectReader::Expect(std::string_view key, std::string_view value) {
 }
 
 void ObjectReader::Fail(std::string_view key, std::string_view message) const {
-  const Member* member = Lookup(key);
+  const Member* member = reader_.node().FindMember(key);
   Position at = member != nullptr ? member->value.at : reader_.node().at;
   reader_.problems().Add(at, PathOf(key), message);
 }

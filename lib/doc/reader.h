@@ -10,11 +10,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -99,24 +101,36 @@ class ObjectReader {
   std::optional<Reader> Find(std::string_view key, Need need = Need::kOptional);
   bool Has(std::string_view key) { return Find(key).has_value(); }
 
-  std::optional<std::string> String(std::string_view key, Need need = Need::kOptional);
-  std::optional<bool> Bool(std::string_view key, Need need = Need::kOptional);
-  std::optional<std::int64_t> Int(std::string_view key, IntRange range = {}, Need need = Need::kOptional);
+  std::optional<std::string> String(std::string_view key, Need need = Need::kOptional) {
+    return Read(key, need, &Reader::String);
+  }
+  std::optional<bool> Bool(std::string_view key, Need need = Need::kOptional) {
+    return Read(key, need, &Reader::Bool);
+  }
+  std::optional<std::int64_t> Int(std::string_view key, IntRange range = {}, Need need = Need::kOptional) {
+    return Read(key, need, &Reader::Int, range);
+  }
   std::optional<std::chrono::nanoseconds> Duration(std::string_view key, DurationRange range = {},
-                                                   Need need = Need::kOptional);
+                                                   Need need = Need::kOptional) {
+    return Read(key, need, &Reader::Duration, range);
+  }
   template <typename E>
   std::optional<E> Enum(std::string_view key, EnumNames<E> names, Need need = Need::kOptional) {
-    std::optional<Reader> value = Find(key, need);
-    return value ? value->Enum<E>(names) : std::nullopt;
+    return Read(key, need, [&](const Reader& value) { return value.Enum<E>(names); });
   }
   template <typename E>
   std::optional<E> Enum(std::string_view key, Need need = Need::kOptional) {
-    std::optional<Reader> value = Find(key, need);
-    return value ? value->Enum<E>() : std::nullopt;
+    return Read(key, need, [](const Reader& value) { return value.Enum<E>(); });
   }
-  std::vector<Reader> Items(std::string_view key, Need need = Need::kOptional);
-  std::vector<std::string> Strings(std::string_view key, Need need = Need::kOptional);
-  std::vector<std::pair<std::string, std::string>> StringMap(std::string_view key);
+  std::vector<Reader> Items(std::string_view key, Need need = Need::kOptional) {
+    return Read(key, need, &Reader::Items);
+  }
+  std::vector<std::string> Strings(std::string_view key, Need need = Need::kOptional) {
+    return Read(key, need, &Reader::Strings);
+  }
+  std::vector<std::pair<std::string, std::string>> StringMap(std::string_view key) {
+    return Read(key, Need::kOptional, &Reader::StringMap);
+  }
   std::optional<ObjectReader> Object(std::string_view key, Need need = Need::kOptional);
 
   // The two fields that every Kubernetes-like file begins with; a mistake unless they are exactly these.
@@ -135,7 +149,14 @@ class ObjectReader {
   const Reader& reader() const { return reader_; }
 
  private:
-  const Member* Lookup(std::string_view key) const;
+  // Returns nothing if the value is missing.
+  template <typename Function, typename... Range>
+  std::invoke_result_t<Function, const Reader&, Range...> Read(std::string_view key, Need need, Function read,
+                                                               Range... range) {
+    const std::optional<Reader> value = Find(key, need);
+    if (!value) return {};
+    return std::invoke(read, *value, range...);
+  }
   bool IsKnown(const std::string& key) const;
   std::string PathOf(std::string_view key) const;
 

@@ -280,7 +280,7 @@ class ObjectVisitor {
   bool ReadTemplate(const FoundTemplate& found, const Pod& pod, const Reader& object, Claimed* claimed) {
     const Node* image = nullptr;
     if (found.shape == TemplateShape::kImage)
-      image = found.value.node().Find(std::string(found.place->image));
+      image = found.value.node().Find(found.place->image);
     if (claimed != nullptr &&
         (claimed->contains(&found.value.node()) || (image != nullptr && claimed->contains(image))))
       return false;
