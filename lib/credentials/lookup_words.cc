@@ -10,14 +10,14 @@ namespace {
 
 using doc::Node;
 
-Node ToNode(const LookupWords::Credential& credential) {
+Node ToNode(const image::CredentialWords& credential) {
   return Node::Mapping({{"source", Node::String(credential.source)},
                         {"name", Node::String(credential.name)},
                         {"match", Node::String(credential.match)},
                         {"username", Node::String(credential.username)}});
 }
 
-Node ToNode(const LookupWords::Provider& report) {
+Node ToNode(const image::ProviderWords& report) {
   return Node::Mapping({{"name", Node::String(report.name)},
                         {"matched", Node::Bool(report.matched)},
                         {"outcome", Node::String(report.outcome)},
@@ -40,8 +40,8 @@ LookupWords WordsOf(const Lookup& lookup) {
                                  credential.match, credential.auth.username});
   }
   for (const ProviderReport& report : lookup.providers) {
-    words.providers.push_back({report.name, ProviderOutcomeName(report.outcome), report.pattern,
-                               report.error, report.matched});
+    words.providers.push_back(
+        {report.name, ProviderOutcomeName(report.outcome), report.error, report.matched, report.pattern});
   }
   return words;
 }
@@ -57,7 +57,7 @@ namespace {
 
 using Row = base::TableRow;
 
-std::string OutcomeText(const LookupWords::Provider& report) {
+std::string OutcomeText(const image::ProviderWords& report) {
   if (!report.matched) return "no entry of matchImages matches";
   const std::string matches = report.pattern + " matches";
   if (report.outcome == ProviderOutcomeName(ProviderOutcome::kOk)) return matches;
@@ -73,7 +73,7 @@ std::string OutcomeText(const LookupWords::Provider& report) {
 std::string LookupText(const std::string& image, const LookupWords& lookup) {
   std::string text = image + "\n";
   std::vector<Row> attempts;
-  for (const LookupWords::Credential& credential : lookup.credentials) {
+  for (const image::CredentialWords& credential : lookup.credentials) {
     const std::string& user = credential.username;
     attempts.push_back({std::to_string(attempts.size() + 1) + ".", credential.source, credential.name,
                         user.empty() ? "no user name" : "as " + user, "by " + credential.match});
@@ -81,7 +81,7 @@ std::string LookupText(const std::string& image, const LookupWords& lookup) {
   text += attempts.empty() ? "  anonymous: no credential of this node matches\n"
                            : base::Table(std::move(attempts), "  ");
   std::vector<Row> providers;
-  for (const LookupWords::Provider& report : lookup.providers) {
+  for (const image::ProviderWords& report : lookup.providers) {
     providers.push_back({"provider", report.name, report.outcome, OutcomeText(report)});
   }
   return text + base::Table(std::move(providers), "  ");

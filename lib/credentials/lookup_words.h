@@ -7,21 +7,15 @@
 
 #include "credentials/keyring.h"
 #include "doc/node.h"
+#include "image/credential_words.h"
 
 namespace prefetch::credentials {
 
-// The same values as words: those of this program, or of an agent's answer, which may be of a newer version.
+// The same values as words.
 struct LookupWords {
-  struct Credential {
-    std::string source, name, match, username;
-  };
-  struct Provider {
-    std::string name, outcome, pattern, error;
-    bool matched = false;
-  };
   std::string repository;
-  std::vector<Credential> credentials;
-  std::vector<Provider> providers;
+  std::vector<image::CredentialWords> credentials;
+  std::vector<image::ProviderWords> providers;
 };
 LookupWords WordsOf(const Lookup& lookup);
 

@@ -157,17 +157,9 @@ void CheckPullSecret(const config::PullSecret& secret, Lines& good, Lines& mista
 
 // Returns the agent's result in its own words: a newer agent may have others.
 credentials::LookupWords LookupOf(const status::ImageDocument& document, const image::Reference& image) {
-  credentials::LookupWords lookup{.repository = image.Repository(), .credentials = {}, .providers = {}};
-  if (document.credentials) {
-    for (const status::CredentialView& view : *document.credentials) {
-      lookup.credentials.push_back({view.source, view.name, view.match, view.username});
-    }
-  }
-  for (const status::ProviderView& view : document.providers) {
-    // An agent does not tell the pattern.
-    lookup.providers.push_back({view.name, view.outcome, "", view.error, view.matched});
-  }
-  return lookup;
+  // An agent does not tell the providers' patterns.
+  return {image.Repository(), document.credentials.value_or(std::vector<image::CredentialWords>()),
+          document.providers};
 }
 
 std::string SettingsText(const config::RawConfig& raw) {

@@ -321,7 +321,7 @@ void AddVerdicts(const status::ImageDocument& document, LabelledPage& page) {
   }
 }
 
-std::string SourceText(const status::CredentialView& credential) {
+std::string SourceText(const image::CredentialWords& credential) {
   if (credential.source == "provider") return "credential provider " + credential.name;
   if (credential.source == "docker-config") return "login from " + credential.name;
   if (credential.source == "pull-secret") return "mounted pull secret " + credential.name;
@@ -379,13 +379,13 @@ void AddCredentials(const status::ImageDocument& document, LabelledPage& page) {
   if (!document.credentials) return;
   page.Section("credentials");
   int number = 0;
-  for (const status::CredentialView& credential : *document.credentials) {
+  for (const image::CredentialWords& credential : *document.credentials) {
     std::string user = credential.username.empty() ? "" : " as " + credential.username;
     page.AddMarked(std::to_string(++number) + ".",
                    SourceText(credential) + user + ", for " + credential.match);
   }
   if (number == 0) page.Add("none of this node matches: it would be pulled anonymously");
-  for (const status::ProviderView& provider : document.providers) {
+  for (const image::ProviderWords& provider : document.providers) {
     if (!provider.error.empty()) {
       const std::string what = provider.outcome == "skipped" ? " was skipped: " : " failed: ";
       page.Add("Provider " + provider.name + what + provider.error);

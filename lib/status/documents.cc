@@ -319,19 +319,19 @@ static void Rows(V&& v, const RecordView*) {
 }
 
 template <typename V>
-static void Rows(V&& v, const CredentialView*) {
-  v("source", &CredentialView::source, 0, "Kind of the credential's source");
-  v("name", &CredentialView::name, 0, "Name of the provider or file");
-  v("match", &CredentialView::match, 0, "The pattern that matched the image");
-  v("username", &CredentialView::username, 0, "Its user name");
+static void Rows(V&& v, const image::CredentialWords*) {
+  v("source", &image::CredentialWords::source, 0, "Kind of the credential's source");
+  v("name", &image::CredentialWords::name, 0, "Name of the provider or file");
+  v("match", &image::CredentialWords::match, 0, "The pattern that matched the image");
+  v("username", &image::CredentialWords::username, 0, "Its user name");
 }
 
 template <typename V>
-static void Rows(V&& v, const ProviderView*) {
-  v("name", &ProviderView::name, 0, "Name of the credential provider");
-  v("matched", &ProviderView::matched, 0, "Whether its `matchImages` names the image");
-  v("outcome", &ProviderView::outcome, 0, "Outcome of its newest run");
-  v("error", &ProviderView::error, 0, "Why it failed");
+static void Rows(V&& v, const image::ProviderWords*) {
+  v("name", &image::ProviderWords::name, 0, "Name of the credential provider");
+  v("matched", &image::ProviderWords::matched, 0, "Whether its `matchImages` names the image");
+  v("outcome", &image::ProviderWords::outcome, 0, "Outcome of its newest run");
+  v("error", &image::ProviderWords::error, 0, "Why it failed");
 }
 
 template <typename V>

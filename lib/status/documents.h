@@ -20,6 +20,7 @@
 #include "doc/enum_text.h"
 #include "doc/field.h"
 #include "doc/write.h"
+#include "image/credential_words.h"
 #include "image/pod_coordinates.h"
 #include "image/reference.h"
 #include "image/registry_access.h"
@@ -61,14 +62,6 @@ using ReadingText = doc::EnumText<kubelet::Reading>;
 struct RecordView {
   ReadingText state = kubelet::Reading::kNotAsked;
   std::vector<RecordedUse> uses;
-};
-
-struct CredentialView {
-  std::string source, name, match, username;
-};
-struct ProviderView {
-  std::string name, outcome, error;
-  bool matched = false;
 };
 
 // One server that is asked for the image's tag.
@@ -315,8 +308,8 @@ struct ImageDocument {
   ReadingText intent = kubelet::Reading::kNotAsked;  // kubelet's intent to pull it
   std::string record_key;  // under which kubelet looks the image up in the record; empty: not known
   // In the order of attempts; empty: anonymous. None: they were not asked for.
-  std::optional<std::vector<CredentialView>> credentials;
-  std::vector<ProviderView> providers;
+  std::optional<std::vector<image::CredentialWords>> credentials;
+  std::vector<image::ProviderWords> providers;
   std::optional<RegistryHostsView> registry_hosts;  // none: this agent does not ask registries
   std::vector<std::string> listed_aliases;          // of the image's other names, those that are on the list
   std::vector<std::string> remediation;             // advice, the best first

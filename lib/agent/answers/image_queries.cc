@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/on_exit.h"
+#include "credentials/lookup_words.h"
 #include "kubelet/records.h"
 #include "kubelet/settings.h"
 #include "kubelet/verdict_reader.h"
@@ -189,20 +190,10 @@ plan::VerdictsPtr AddKubeletFiles(const plan::Snapshot& snapshot, const plan::Im
 
 void ImageQueryService::AddCredentials(const base::Call& call, const plan::ImageState& image,
                                        status::ImageDocument& document) const {
-  credentials::Lookup lookup = keyring_.Find(call, image.desired->reference, image.desired->sources);
-  document.credentials.emplace();
-  for (const credentials::Credential& credential : lookup.credentials) {
-    document.credentials->push_back({.source = std::string(credentials::SourceName(credential.source)),
-                                     .name = credential.name,
-                                     .match = credential.match,
-                                     .username = credential.auth.username});
-  }
-  for (const credentials::ProviderReport& provider : lookup.providers) {
-    document.providers.push_back({.name = provider.name,
-                                  .outcome = credentials::ProviderOutcomeName(provider.outcome),
-                                  .error = provider.error,
-                                  .matched = provider.matched});
-  }
+  credentials::LookupWords lookup =
+      credentials::WordsOf(keyring_.Find(call, image.desired->reference, image.desired->sources));
+  document.credentials = std::move(lookup.credentials);
+  document.providers = std::move(lookup.providers);
 }
 
 // A listed image is answered from the Snapshot, so that the page agrees with status. For other images the
