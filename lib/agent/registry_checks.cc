@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "agent/registry_checks.h"
@@ -295,18 +297,20 @@ void RegistryChecks::UpdateFailed(Entry& entry, const plan::PullFailure& failure
 std::vector<plan::RegistryStatus> RegistryChecks::Statuses() const {
   loop_.Check();
   std::map<std::string, plan::RegistryStatus> by_name;
+  std::map<std::string, double> checks_per_hour;
   for (const Entry& entry : entries_.all()) {
     if (!AppliesTo(entry)) continue;
-    plan::RegistryStatus& status = by_name[entry.desired->reference.domain()];
-    status.entries++;
-    status.checks_per_hour += 3600.0 / static_cast<double>(entry.desired->refresh_interval.count());
+    const std::string& name = entry.desired->reference.domain();
+    by_name[name].entries++;
+    checks_per_hour[name] += 3600.0 / static_cast<double>(entry.desired->refresh_interval.count());
   }
   std::vector<plan::RegistryStatus> all;
   for (auto& [name, status] : by_name) {
     status.name = name;
     const plan::RegistryPace& pace = base::FindWithDefault(paces_, name);
-    status.requests_per_second = image::kRegistryRequests.per_second;
-    status.requests_left = std::max(0.0, pace.budget.At(loop_.now()));
+    status.checks_per_hour = static_cast<std::uint64_t>(std::ceil(checks_per_hour[name]));
+    status.requests_per_second = static_cast<std::uint64_t>(image::kRegistryRequests.per_second);
+    status.requests_left = static_cast<std::uint64_t>(std::max(0.0, pace.budget.At(loop_.now())));
     status.requests = pace.requests;
     status.unreachable_since = pace.away_since_wall;
     if (pace.trouble) {
@@ -317,7 +321,10 @@ std::vector<plan::RegistryStatus> RegistryChecks::Statuses() const {
       status.held_until =
           loop_.Wall() + std::chrono::duration_cast<base::WallTime::duration>(pace.held_until - loop_.now());
     }
-    status.allowance = pace.allowance;
+    if (pace.allowance) {
+      status.pulls_left = pace.allowance->remaining;
+      status.pulls_allowed = pace.allowance->limit;
+    }
     status.updates_wait = plan::UpdatesWait(pace, loop_.now());
     all.push_back(std::move(status));
   }

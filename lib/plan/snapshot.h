@@ -136,18 +136,21 @@ const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const PodProfile
 // One registry, as this node asks it.
 struct RegistryStatus {
   std::string name;
-  std::size_t entries = 0;         // whose digest it is asked for
-  double checks_per_hour = 0;      // of these, as planned
-  double requests_per_second = 0;  // at most
-  double requests_left = 0;        // that may be sent at once
-  std::uint64_t requests = 0;      // since the start
+  std::uint64_t entries = 0;              // whose digest it is asked for
+  std::uint64_t checks_per_hour = 0;      // of these, as planned; rounded up
+  std::uint64_t requests_per_second = 0;  // at most
+  std::uint64_t requests_left = 0;        // that may be sent at once
+  std::uint64_t requests = 0;             // since the start
   // Since when it does not answer; none: it does, or was not asked.
   std::optional<base::WallTime> unreachable_since;
-  std::string trouble;                       // "Unreachable"; empty: none
-  std::string message;                       // of the newest trouble
-  std::optional<base::WallTime> held_until;  // it is not asked before
-  std::optional<image::PullAllowance> allowance;
-  bool updates_wait = false;  // updates wait, since few of these are left
+  std::optional<std::uint64_t> unreachable_for_seconds;    // in a document, at its time
+  std::string trouble;                                     // "Unreachable"; empty: none
+  std::string message;                                     // of the newest trouble
+  std::optional<base::WallTime> held_until;                // it is not asked before
+  std::optional<std::uint64_t> pulls_left, pulls_allowed;  // none: it does not report them
+  bool updates_wait = false;                               // updates wait, since few pulls are left
+
+  friend bool operator==(const RegistryStatus&, const RegistryStatus&) = default;
 };
 
 struct RuntimeStatus {

@@ -146,7 +146,7 @@ std::vector<std::string> RegistryText(const status::StatusImage& image,
 std::vector<std::string> UnreachableText(const status::StatusDocument& document) {
   std::vector<std::string> words;
   std::size_t more = 0;
-  for (const status::StatusRegistryServer& registry : document.registries) {
+  for (const plan::RegistryStatus& registry : document.registries) {
     if (registry.trouble.empty() || !registry.unreachable_since) continue;
     // An outage of the network would otherwise fill the screen with registries.
     if (words.size() == kMaxUnreachableShown && ++more > 0) continue;

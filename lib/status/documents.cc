@@ -237,8 +237,8 @@ static void Rows(V&& v, const plan::DiskStatus*) {
 }
 
 template <typename V>
-static void Rows(V&& v, const StatusRegistryServer*) {
-  using Server = StatusRegistryServer;
+static void Rows(V&& v, const plan::RegistryStatus*) {
+  using Server = plan::RegistryStatus;
   v("name", &Server::name, 0, "Name of the registry");
   v("entries", &Server::entries, 0, "Images that it is asked for");
   v("checksPerHour", &Server::checks_per_hour, 0, "Planned checks for these");

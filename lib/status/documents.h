@@ -154,20 +154,6 @@ struct StatusRegistry {
   friend bool operator==(const StatusRegistry&, const StatusRegistry&) = default;
 };
 
-// One registry, as the node asks it.
-struct StatusRegistryServer {
-  std::string name;
-  std::uint64_t entries = 0, checks_per_hour = 0, requests_per_second = 0, requests_left = 0, requests = 0;
-  std::string trouble, message;  // trouble empty: it answers, or was not asked
-  std::optional<base::WallTime> unreachable_since;
-  std::optional<std::uint64_t> unreachable_for_seconds;
-  std::optional<base::WallTime> held_until;
-  std::optional<std::uint64_t> pulls_left, pulls_allowed;
-  bool updates_wait = false;
-
-  friend bool operator==(const StatusRegistryServer&, const StatusRegistryServer&) = default;
-};
-
 // One of several pods that the entry is to be ready for.
 struct StatusSpelling {
   std::string image;  // as such pods write it
@@ -266,7 +252,7 @@ struct StatusDocument {
   plan::RuntimeStatus runtime;  // without its own report about registries
   StatusKubelet kubelet;
   std::optional<plan::DiskStatus> disk;  // none: the agent cannot measure it
-  std::vector<StatusRegistryServer> registries;
+  std::vector<plan::RegistryStatus> registries;
   std::vector<std::string> problems;
   std::vector<StatusImage> images;
   std::optional<std::vector<plan::UnlistedImage>> unlisted;  // none: not known yet

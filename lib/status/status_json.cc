@@ -1,7 +1,6 @@
 #include "status/status_json.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.h"
 #include "plan/check.h"
@@ -55,25 +54,6 @@ StatusKubelet KubeletOf(const std::optional<plan::KubeletStatus>& kubelet) {
                       .warnings = kubelet->gc_warnings};
   }
   return shown;
-}
-
-StatusRegistryServer ServerOf(const plan::RegistryStatus& registry, base::WallTime time) {
-  StatusRegistryServer server{.name = registry.name, .entries = registry.entries};
-  server.checks_per_hour = static_cast<std::uint64_t>(std::ceil(registry.checks_per_hour));
-  server.requests_per_second = static_cast<std::uint64_t>(registry.requests_per_second);
-  server.requests_left = static_cast<std::uint64_t>(registry.requests_left);
-  server.requests = registry.requests;
-  server.trouble = registry.trouble;
-  server.message = registry.message;
-  server.unreachable_since = registry.unreachable_since;
-  server.unreachable_for_seconds = SecondsSince(registry.unreachable_since, time);
-  server.held_until = registry.held_until;
-  if (registry.allowance) {
-    server.pulls_left = registry.allowance->remaining;
-    server.pulls_allowed = registry.allowance->limit;
-  }
-  server.updates_wait = registry.updates_wait;
-  return server;
 }
 
 // The verdicts of a pod with each policy.
@@ -258,7 +238,10 @@ StatusDocument HeadOf(const plan::Snapshot& snapshot, base::WallTime time) {
   document.runtime = snapshot.runtime;
   document.kubelet = KubeletOf(snapshot.kubelet);
   if (snapshot.disk_known) document.disk = snapshot.disk;
-  for (const auto& registry : snapshot.registries) document.registries.push_back(ServerOf(registry, time));
+  document.registries = snapshot.registries;
+  for (plan::RegistryStatus& registry : document.registries) {
+    registry.unreachable_for_seconds = SecondsSince(registry.unreachable_since, time);
+  }
   document.problems = snapshot.problems;
   AddUnlisted(snapshot.unlisted.get(), document);
   return document;

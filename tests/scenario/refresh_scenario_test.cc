@@ -368,6 +368,7 @@ TEST_F(RefreshScenario, AShorterIntervalCountsFromTheListThatSaysSo) {
     desired.refresh_interval = hours(48);
   });
   node.RunFor(hours(1));
+  EXPECT_EQ(node.Snapshot()->registries.at(0).checks_per_hour, 1U);  // rounded up
   int asked = node.registries.requests();
   node.List({kTag}, [](plan::DesiredImage& desired) {
     Refreshed(desired);

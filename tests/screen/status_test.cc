@@ -360,7 +360,7 @@ TEST(StatusDocument, ExtremeValuesAreReadBack) {
   plan::Snapshot snapshot = sample::Node({sample::Ready("q.io/a:v1", 1)});
   snapshot.images[0].size_bytes = UINT64_MAX;
   snapshot.registries.push_back({.name = "q.io"});
-  snapshot.registries[0].allowance = image::PullAllowance{.limit = UINT64_MAX, .remaining = UINT64_MAX - 1};
+  snapshot.registries[0].pulls_left = UINT64_MAX - 1;
   snapshot.problems = {"a\x1b[2Jb\nc"};
   auto read = tests::Must(status::ParseStatusDocument(status::StatusJson(snapshot)));
   EXPECT_EQ(read->registries.at(0).pulls_left, UINT64_MAX - 1);
@@ -392,15 +392,16 @@ plan::Snapshot WithRegistry() {
   snapshot.images[0].registry = std::make_shared<const plan::RegistryView>(Stale());
   snapshot.registries = {{.name = "ghcr.io",
                           .entries = 1,
-                          .checks_per_hour = 0.5,
+                          .checks_per_hour = 1,
                           .requests_per_second = 5,
-                          .requests_left = 9.4,
+                          .requests_left = 9,
                           .requests = 12,
                           .unreachable_since = sample::At(-180),
                           .trouble = "Unreachable",
                           .message = "no such host",
                           .held_until = sample::At(60),
-                          .allowance = image::PullAllowance{100, 76, std::chrono::seconds(21'600)}}};
+                          .pulls_left = 76,
+                          .pulls_allowed = 100}};
   return snapshot;
 }
 

@@ -176,7 +176,7 @@ TEST(Steering, OfAStatusDocument) {
 TEST(Steering, OfAnImageDocument) {
   plan::ImageState image = sample::PlantedImage();
   status::ImageDocument detail = sample::DetailOf(image);
-  detail.providers = {{"provider", "error", "said", true}};
+  detail.providers = {{"provider", "error", "said", true, ""}};
   *detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"}};
   auto document = tests::Must(status::ParseImageDocument(
       Hostile(status::ImageJson(sample::KubeletNodeOf({image}), image, detail),

@@ -117,7 +117,7 @@ void ReportBuilder::NotePull(const std::string& node, const status::StatusImage&
 }
 
 void ReportBuilder::NoteRegistries(const status::StatusDocument& document) {
-  for (const status::StatusRegistryServer& registry : document.registries) {
+  for (const plan::RegistryStatus& registry : document.registries) {
     if (registry.trouble.empty() || !registry.unreachable_since) continue;
     UnreachableRegistry& away = unreachable_[Cut(registry.name)];
     std::chrono::seconds time{0};

@@ -184,7 +184,7 @@ inline Report HostileFleet() {
     document.reason = text;
     document.message = text;
     document.registries.push_back(
-        {.name = text, .trouble = text, .message = text, .unreachable_since = sample::At(-60)});
+        {.name = text, .unreachable_since = sample::At(-60), .trouble = text, .message = text});
     for (status::StatusImage& image : document.images) {
       if (!image.ready) image.message = text, image.reason = text, image.phase = text;
       if (image.registry) image.registry->message = text, image.registry->reason = text;
