@@ -32,6 +32,7 @@ struct Field {
   std::string help;                // sentences, without the default
   bool required = false;           // the document must have it; of the program's documents: always there
   bool nullable = false;           // may be null; in input, every field that is not required may
+  bool hidden = false;             // of the program's documents: only known callers see it, and all below it
   std::vector<std::string> words;  // of kWord, and of the items of kTexts; empty: any
   bool more_words = false;         // later versions may know more of them
   std::string fallback;            // the value that counts if the field is missing, or words for it

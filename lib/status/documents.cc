@@ -408,7 +408,9 @@ base::Result<ImageDocument> ParseImageDocument(std::string_view json) {
 const std::vector<std::string>& HiddenMembers() {
   static const std::vector<std::string> kHidden = [] {
     std::vector<std::string> paths;
-    Rows(Hidden<StatusDocument>{"", paths}, static_cast<const StatusDocument*>(nullptr));
+    for (const doc::Field& field : StatusFields()) {
+      if (field.hidden) paths.push_back(base::ReplaceAll(field.path, "[]", ""));
+    }
     std::sort(paths.begin(), paths.end());
     return paths;
   }();

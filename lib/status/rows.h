@@ -325,26 +325,6 @@ class MemberReader {
   T& of_;
 };
 
-// Collects the paths of members that are not public, but for what is below such a one.
-template <typename T>
-struct Hidden {
-  const std::string below;
-  std::vector<std::string>& paths;
-
-  template <typename M>
-  void operator()(const char* name, M T::*, unsigned flags, const char*, EnumWords = nullptr) const {
-    if ((flags & kPublic) == 0) {
-      paths.push_back(below + name);
-    } else if constexpr (HasRows<Struct<M>>) {
-      Rows(Hidden<Struct<M>>{below + name + ".", paths}, static_cast<const Struct<M>*>(nullptr));
-    }
-  }
-  template <typename M>
-  void Inline(M T::*) const {
-    Rows(Hidden<M>{below, paths}, static_cast<const M*>(nullptr));
-  }
-};
-
 template <typename M>
 doc::Form FormOf() {
   using V = Value<M>;
@@ -377,6 +357,7 @@ struct Describer {
                       .help = help,
                       .required = shown && (flags & (kLeftOut | kLater | kKubelet)) == 0,
                       .nullable = (flags & kNull) != 0,
+                      .hidden = !shown,
                       .words = words != nullptr ? words() : std::vector<std::string>(),
                       .more_words = (flags & kMore) != 0});
     if constexpr (HasRows<Struct<M>>) {
