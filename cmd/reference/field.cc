@@ -284,7 +284,7 @@ Fields LimitsFields() {
 
 Fields AgentFields() {
   Fields fields = FormatFields("prefetchd.dev/v1alpha1", "AgentConfiguration");
-  for (const config::Setting& setting : config::Settings()) {
+  for (const config::Setting& setting : config::kSettings) {
     if (setting.place != config::SettingPlace::kNotInFile) fields.push_back(FieldOfSetting(setting));
   }
   Append(fields, CredentialFields());

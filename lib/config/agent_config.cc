@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <variant>
 
@@ -71,21 +72,11 @@ std::optional<T> Checked(const SourcedText* given, base::Result<T> (*check)(std:
   return std::nullopt;
 }
 
-// Each PartOf returns the part of the configuration that has the members of its last parameter's class.
-AgentConfig& PartOf(AgentConfig& config, const AgentConfig*) {
-  return config;
-}
-RegistryConfig& PartOf(AgentConfig& config, const RegistryConfig*) {
-  return config.registry;
-}
-plan::GateOptions& PartOf(AgentConfig& config, const plan::GateOptions*) {
-  return config.gate;
-}
-
 // Sets the members that the rows of settings name. Absent settings leave the defaults.
 void SetAsGiven(const RawConfig& raw, AgentConfig& config) {
+  const auto parts = std::tie(config, config.registry, config.gate);
   auto set = [&]<typename T, typename Part>(T Part::*member, const GivenValue& given) {
-    PartOf(config, static_cast<const Part*>(nullptr)).*member = std::get<SourcedValue<T>>(given).value;
+    std::get<Part&>(parts).*member = std::get<SourcedValue<T>>(given).value;
   };
   for (const auto& given : raw.given) {
     std::visit(

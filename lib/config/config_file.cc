@@ -203,7 +203,7 @@ std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& p
   object.Expect("apiVersion", "prefetchd.dev/v1alpha1");
   object.Expect("kind", "AgentConfiguration");
   // The table of settings is the only list of fields; those that only the file has follow below.
-  for (const Setting& setting : Settings()) {
+  for (const Setting& setting : kSettings) {
     if (setting.place != SettingPlace::kNotInFile) Read(object, setting, raw);
   }
   if (auto secrets = object.Find("pullSecrets")) raw.pull_secrets = ReadPullSecrets(*secrets);

@@ -94,7 +94,7 @@ RawConfig Overlay(const RawConfig& fallback, RawConfig over) {
 
 RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems) {
   RawConfig raw;
-  for (const Setting& setting : Settings()) {
+  for (const Setting& setting : kSettings) {
     if (auto text = Variable(get, VariableOf(setting))) Read(*std::move(text), setting, raw, problems);
   }
   // crictl's variable, which many nodes have.

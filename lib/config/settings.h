@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -489,22 +488,21 @@ inline constexpr SettingGroup kSettingGroups[] = {
     {"One run", kOnceSettings},
 };
 
-// Returns the settings of all groups, in their order.
-template <std::size_t... kSizes>
-constexpr auto InOneTable(const Setting (&... groups)[kSizes]) {
-  std::array<Setting, (kSizes + ...)> all{};
+// The settings of all groups, in their order.
+inline constexpr auto kSettings = [] {
+  constexpr std::size_t kCount = [] {
+    std::size_t count = 0;
+    for (const SettingGroup& group : kSettingGroups) count += group.settings.size();
+    return count;
+  }();
+  std::array<Setting, kCount> all{};
   auto* end = all.data();
-  ((end = std::copy(std::begin(groups), std::end(groups), end)), ...);
+  for (const SettingGroup& group : kSettingGroups) {
+    end = std::copy(group.settings.begin(), group.settings.end(), end);
+  }
   return all;
-}
+}();
 
-inline constexpr auto kSettings =
-    InOneTable(kListSettings, kRuntimeSettings, kKubeletSettings, kRegistrySettings, kTouchSettings,
-               kNodeSettings, kEndpointsSettings, kOnceSettings);
-
-constexpr std::span<const Setting> Settings() {
-  return kSettings;
-}
 // The row of this name; it must exist.
 constexpr const Setting& SettingNamed(std::string_view name) {
   for (const Setting& setting : kSettings) {

@@ -259,7 +259,7 @@ std::string AgentYaml(const std::vector<doc::Node>& documents) {
 void SetFlag(std::string_view arg, config::RawConfig& raw) {
   const std::string_view flag = arg.substr(0, arg.find('='));
   const std::string value(arg.substr(std::min(arg.size(), flag.size() + 1)));
-  for (const config::Setting& setting : config::Settings()) {
+  for (const config::Setting& setting : config::kSettings) {
     if (config::FlagOf(setting) != flag) continue;
     const std::string by(flag);
     switch (setting.kind()) {

@@ -83,7 +83,7 @@ TEST(AgentConfig, TheNodeGateIsOptedIntoPartByPart) {
 
 TEST(AgentConfig, EachPathOfTheTableMustBeAbsolute) {
   int paths = 0;
-  for (const Setting& setting : Settings()) {
+  for (const Setting& setting : kSettings) {
     if (std::string_view(setting.pattern) != kPath) continue;
     paths++;
     RawConfig raw = Minimal();
@@ -757,7 +757,7 @@ std::string Expected(const Setting& setting) {
 
 // Only that setting is set, and Overlay keeps it from either side.
 void ExpectAlone(const RawConfig& raw, const Setting& setting) {
-  for (const Setting& other : Settings()) {
+  for (const Setting& other : kSettings) {
     EXPECT_EQ(Held(raw, other), &other == &setting ? Expected(setting) : "") << other.name;
   }
   EXPECT_EQ(Held(Overlay(raw, {}), setting), Expected(setting));
@@ -788,7 +788,7 @@ TEST_P(EachSetting, IsReadFromItsVariableAlone) {
   ExpectAlone(raw, setting);
 }
 
-INSTANTIATE_TEST_SUITE_P(Settings, EachSetting, testing::ValuesIn(Settings().begin(), Settings().end()),
+INSTANTIATE_TEST_SUITE_P(Settings, EachSetting, testing::ValuesIn(kSettings),
                          [](const auto& row) { return FieldOf(row.param); });
 
 TEST(Settings, NamesAreSpelledAsTheContractHasThem) {
@@ -806,18 +806,9 @@ TEST(Settings, NamesAreSpelledAsTheContractHasThem) {
 
 TEST(Settings, NoTwoShareAName) {
   std::set<std::string> names;
-  for (const Setting& setting : Settings()) {
+  for (const Setting& setting : kSettings) {
     EXPECT_TRUE(names.insert(FlagOf(setting)).second) << setting.name;
   }
-}
-
-// A group that is missing in one of the two tables would have no flags, or no section.
-TEST(Settings, AreTheGroupsOneAfterTheOther) {
-  std::size_t count = 0;
-  for (const SettingGroup& group : kSettingGroups) {
-    for (const Setting& setting : group.settings) EXPECT_STREQ(setting.name, Settings()[count++].name);
-  }
-  EXPECT_EQ(count, Settings().size());
 }
 
 }  // namespace
