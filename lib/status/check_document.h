@@ -78,7 +78,7 @@ doc::Node ToNode(const CheckRequest& request);
 
 struct CheckAnswer {
   std::string image;  // as it was asked for
-  PolicyText policy;
+  doc::EnumText<image::PullPolicy> policy;
   bool ok = false;  // the pod starts with the local images; the registry need not answer
   bool listed = false;
   bool pending = false;      // it is being pulled, and nothing is decided: ask again

@@ -35,17 +35,8 @@
 namespace prefetch::status {
 
 using VerdictResultText = doc::EnumText<kubelet::VerdictResult>;
-using VerificationText = doc::EnumText<kubelet::VerificationPolicy>;
-using PolicyText = doc::EnumText<image::PullPolicy>;
 using PhaseText = doc::EnumText<plan::Phase>;
 using ReasonText = doc::EnumText<plan::Reason>;
-using PullStateText = doc::EnumText<plan::PullState>;
-using PulledWithText = doc::EnumText<plan::PulledWith>;
-using RefreshText = doc::EnumText<plan::Refresh>;
-using OpenText = doc::EnumText<plan::Open>;
-using TouchStateText = doc::EnumText<plan::TouchState>;
-using ObstacleText = doc::EnumText<plan::TouchObstacle>;
-using AnswerText = doc::EnumText<image::RegistryAnswerKind>;
 
 // The pods that may use the image under one repository's name, by kubelet's record.
 struct RecordedUse {
@@ -113,7 +104,7 @@ struct StatusVerdict {
 using StatusVerdicts = image::PerPolicy<StatusVerdict>;
 
 struct StatusPull {
-  PullStateText state;
+  doc::EnumText<plan::PullState> state;
   std::uint64_t attempts = 0;
   std::optional<std::uint64_t> bytes_done, bytes_total, bytes_per_second;
   std::optional<base::WallTime> started_at, finished_at;
@@ -124,9 +115,9 @@ struct StatusPull {
 };
 
 struct StatusTouch {
-  TouchStateText state;  // empty: never touched, and not to be
+  doc::EnumText<plan::TouchState> state;  // empty: never touched, and not to be
   std::uint64_t attempts = 0;
-  ObstacleText obstacle;  // of the newest touch without effect
+  doc::EnumText<plan::TouchObstacle> obstacle;  // of the newest touch without effect
   std::string why;
   std::optional<base::WallTime> last_at, next_attempt_at;
 
@@ -135,7 +126,7 @@ struct StatusTouch {
 
 // The registry's answers about an image.
 struct StatusRegistry {
-  AnswerText answer;  // empty: not asked since the agent started
+  doc::EnumText<image::RegistryAnswerKind> answer;  // empty: not asked since the agent started
   std::string detail, digest;
   std::optional<base::WallTime> checked_at;
   bool fresh = false;
@@ -167,9 +158,9 @@ struct StatusImage {
   std::string image;  // as the list writes it; of several spellings the first
   std::string normalized_name;
   bool required = true;
-  PolicyText ready_for;
+  doc::EnumText<image::PullPolicy> ready_for;
   image::PodCredentialRefs ready_as;  // empty, too, where `spellings` differ in it
-  RefreshText refresh;
+  doc::EnumText<plan::Refresh> refresh;
   std::int64_t priority = 0;
   bool applies = true, present = false;
   bool usable = true;  // false: absent, or no container would run from it (not unpacked)
@@ -180,7 +171,7 @@ struct StatusImage {
   PhaseText phase;
   ReasonText reason;
   std::string message;
-  PulledWithText pulled_with;
+  doc::EnumText<plan::PulledWith> pulled_with;
   plan::PullOrigin origin;  // its members stand beside the others
   std::vector<std::string> aliases;
   bool pinned = false;  // in the runtime: kubelet's garbage collection leaves it alone
@@ -193,7 +184,7 @@ struct StatusImage {
   std::optional<StatusRegistry> registry;  // none: its registry is not asked
   std::string registry_reason;
   StatusPull pull;
-  OpenText open;
+  doc::EnumText<plan::Open> open;
   StatusTouch touch;
   std::vector<std::string> from;
 
@@ -221,7 +212,7 @@ struct StatusKubelet {
   // "none": it was declared that there is no kubelet here. Empty: not known.
   std::string version;
   std::string rules;  // the version whose rules count; empty: its own
-  VerificationText verification;
+  doc::EnumText<kubelet::VerificationPolicy> verification;
   std::vector<std::string> allowlist;
   std::string root;
   std::vector<std::pair<std::string, std::string>> sources;  // {"version", "declared"}

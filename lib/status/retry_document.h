@@ -24,11 +24,10 @@ enum class RetryState {
   kNotWaiting,  // nothing that a request ends holds it: it is here, is being pulled, or is due
   kNotListed,   // it is on no list of the node
 };
-using RetryStateText = doc::EnumText<RetryState>;
 
 struct RetriedImage {
   std::string image;
-  RetryStateText state;
+  doc::EnumText<RetryState> state;
 
   friend bool operator==(const RetriedImage&, const RetriedImage&) = default;
 };

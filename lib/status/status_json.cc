@@ -34,7 +34,7 @@ StatusKubelet KubeletOf(const std::optional<plan::KubeletStatus>& kubelet) {
   }
   shown = {.version = kubelet->version,
            .rules = kubelet->rules,
-           .verification = VerificationText(kubelet->verification),
+           .verification = kubelet->verification,
            .allowlist = kubelet->allowlist,
            .root = kubelet->root,
            .sources = kubelet->sources,
@@ -122,7 +122,7 @@ std::string_view NotAskedReason(const plan::ImageState& image) {
 }
 
 StatusRegistry RegistryOf(const plan::RegistryView& view, base::WallTime time) {
-  return {.answer = view.answer ? AnswerText(*view.answer) : AnswerText(),
+  return {.answer = view.answer ? doc::EnumText(*view.answer) : doc::EnumText<image::RegistryAnswerKind>(),
           .detail = view.detail,
           .digest = view.digest,
           .checked_at = view.checked_at,
