@@ -69,7 +69,7 @@ ImageDocument FullDetail(const plan::ImageState& image) {
       sample::DetailOf(image, sample::Recorded("quay.io/acme/runner", sample::ForTwoSecrets()));
   detail.record.uses[0].identities = {"secret team/pull"};
   *detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"}};
-  detail.providers = {{"ecr-credential-provider", "error", "its program exited with 3: no region", true}};
+  detail.providers = {{"ecr-credential-provider", "error", "its program exited with 3: no region", true, ""}};
   detail.listed_aliases = {"quay.io/acme/app:v1"};
   return detail;
 }
