@@ -240,21 +240,10 @@ std::string Metrics() {
 // The page of reasons.
 
 const char* TitleOf(plan::ReasonGroup group) {
-  switch (group) {
-    case plan::ReasonGroup::kFine:
-      return "Nothing is wrong";
-    case plan::ReasonGroup::kUnderWay:
-      return "Work is under way";
-    case plan::ReasonGroup::kPull:
-      return "A pull failed, or cannot start";
-    case plan::ReasonGroup::kClosed:
-      return "The image is on the node, and kubelet keeps it from pods";
-    case plan::ReasonGroup::kRegistry:
-      return "The registry's answer about an image on the node";
-    case plan::ReasonGroup::kNode:
-      return "The list, the node, garbage collection";
-  }
-  std::abort();
+  return base::EnumWord(
+      group, {"Nothing is wrong", "Work is under way", "A pull failed, or cannot start",
+              "The image is on the node, and kubelet keeps it from pods",
+              "The registry's answer about an image on the node", "The list, the node, garbage collection"});
 }
 
 // Returns when a failed pull is tried again. Some reasons have a rule beside their class.

@@ -52,6 +52,16 @@ constexpr std::string_view EnumName(E value) {
   return EnumNames<E>::kNames[index];
 }
 
+// Returns the word of `value` among those of all values, in their order, for words that are not the names.
+// Another number of words does not compile.
+template <typename E, std::size_t kCount>
+constexpr const char* EnumWord(E value, const char* const (&words)[kCount]) {
+  static_assert(kCount == EnumNames<E>::kCount, "each value has one word");
+  const auto index = static_cast<std::size_t>(value);
+  if (index >= kCount) std::abort();
+  return words[index];
+}
+
 // Returns all names, in the order of the values.
 template <typename E>
 std::vector<std::string> NamesOf() {

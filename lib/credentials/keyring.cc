@@ -119,15 +119,7 @@ std::optional<PluginIdentity> IdentityOf(const base::Call& call, const Provider&
 }  // namespace
 
 std::string_view SourceName(Source source) {
-  switch (source) {
-    case Source::kProvider:
-      return "provider";
-    case Source::kDockerConfig:
-      return "docker-config";
-    case Source::kPullSecret:
-      return "pull-secret";
-  }
-  return "";
+  return base::EnumWord(source, {"provider", "docker-config", "pull-secret"});
 }
 
 std::string ProviderOutcomeName(ProviderOutcome outcome) {

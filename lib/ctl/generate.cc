@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -72,15 +71,7 @@ std::string SourceNameOf(const ListPath& file) {
 }
 
 std::string_view EndingOf(list::SourceFormat form) {
-  switch (form) {
-    case list::SourceFormat::kPlain:
-      return ".txt";
-    case list::SourceFormat::kYaml:
-      return ".yaml";
-    case list::SourceFormat::kJson:
-      return ".json";
-  }
-  std::abort();
+  return base::EnumWord(form, {".txt", ".yaml", ".json"});
 }
 
 // Returns the file's key in the ConfigMap. The agent finds it in a folder, and reads only files there that

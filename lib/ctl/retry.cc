@@ -1,7 +1,6 @@
 #include "ctl/retry.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,15 +22,7 @@ namespace {
 using status::RetryState;
 
 std::string_view StateText(RetryState state) {
-  switch (state) {
-    case RetryState::kRequested:
-      return "retry requested";
-    case RetryState::kNotWaiting:
-      return "nothing to retry";
-    case RetryState::kNotListed:
-      return "not on the list";
-  }
-  std::abort();
+  return base::EnumWord(state, {"retry requested", "nothing to retry", "not on the list"});
 }
 
 Mistakes CheckImages(const std::vector<std::string>& images) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/enum_name.h"
+
 namespace prefetch::doc {
 
 Node Node::String(std::string text) {
@@ -67,23 +69,8 @@ const Node* Node::Find(std::string_view key) const {
 }
 
 const char* KindName(Node::Kind kind) {
-  switch (kind) {
-    case Node::Kind::kNull:
-      return "null";
-    case Node::Kind::kBool:
-      return "a boolean";
-    case Node::Kind::kInt:
-      return "an integer";
-    case Node::Kind::kDouble:
-      return "a number";
-    case Node::Kind::kString:
-      return "a string";
-    case Node::Kind::kSequence:
-      return "a sequence";
-    case Node::Kind::kMapping:
-      return "a mapping";
-  }
-  return "";
+  return base::EnumWord(
+      kind, {"null", "a boolean", "an integer", "a number", "a string", "a sequence", "a mapping"});
 }
 
 bool SameContent(const Node& a, const Node& b) {

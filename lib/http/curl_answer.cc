@@ -294,19 +294,9 @@ namespace {
 constexpr std::size_t kMaxTlsText = 200;
 
 const char* RefusedBy(AddressPolicy policy) {
-  switch (policy) {
-    case AddressPolicy::kAny:
-      break;
-    case AddressPolicy::kAllowLoopback:
-      return "link-local, multicast";
-    case AddressPolicy::kNoLoopback:
-      return "link-local, loopback, multicast";
-    case AddressPolicy::kOtherHosts:
-      return "link-local, loopback, multicast, of this node";
-    case AddressPolicy::kPublic:
-      return "link-local, loopback, multicast, private, of this node";
-  }
-  return "none";
+  return base::EnumWord(policy, {"none", "link-local, multicast", "link-local, loopback, multicast",
+                                 "link-local, loopback, multicast, of this node",
+                                 "link-local, loopback, multicast, private, of this node"});
 }
 
 base::Error ConnectFailed(const CurlFailure& failure) {

@@ -51,17 +51,10 @@ VerdictResult ResultOf(Outcome outcome, PullPolicy policy) {
 }
 
 std::string Consequence(VerdictResult result) {
-  switch (result) {
-    case VerdictResult::kStarts:
-      return "so kubelet uses the image that is here";
-    case VerdictResult::kPulls:
-      return "so kubelet asks the registry with the pod's and the node's credentials";
-    case VerdictResult::kRefused:
-      return "so kubelet refuses the container (ErrImageNeverPull)";
-    case VerdictResult::kUnknown:
-      return "so kubelet's decision cannot be predicted";
-  }
-  return "";
+  return base::EnumWord(result, {"so kubelet uses the image that is here",
+                                 "so kubelet asks the registry with the pod's and the node's credentials",
+                                 "so kubelet refuses the container (ErrImageNeverPull)",
+                                 "so kubelet's decision cannot be predicted"});
 }
 
 // Returns a name out of a file or a flag, fit for a terminal: no control characters, not endless.

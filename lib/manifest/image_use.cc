@@ -16,19 +16,7 @@ std::string PodTitle(const Pod& pod) {
 }
 
 std::string_view UseKindName(UseKind kind) {
-  switch (kind) {
-    case UseKind::kContainer:
-      return "container";
-    case UseKind::kInitContainer:
-      return "init";
-    case UseKind::kEphemeralContainer:
-      return "ephemeral";
-    case UseKind::kImageVolume:
-      return "volume";
-    case UseKind::kField:
-      return "field";
-  }
-  return "";
+  return base::EnumWord(kind, {"container", "init", "ephemeral", "volume", "field"});
 }
 
 std::string UnreadTitle(const UnreadObject& object) {

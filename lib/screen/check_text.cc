@@ -32,15 +32,7 @@ struct CheckRow {
 };
 
 const char* MarkText(Mark mark) {
-  switch (mark) {
-    case Mark::kOk:
-      return "ok";
-    case Mark::kUndecided:
-      return "OPEN";
-    case Mark::kFail:
-      return "FAIL";
-  }
-  return "";
+  return base::EnumWord(mark, {"ok", "OPEN", "FAIL"});
 }
 
 std::string ResultWords(const status::CheckAnswer& answer) {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace prefetch::base {
 namespace {
@@ -28,6 +30,15 @@ TEST(EnumName, AndBack) {
   EXPECT_EQ(EnumNamed<Colour>("DarkBlue"), Colour::kDarkBlue);
   EXPECT_EQ(EnumNamed<Colour>("darkBlue"), std::nullopt);
   EXPECT_EQ(EnumNamed<Colour>(""), std::nullopt);
+}
+
+TEST(EnumName, AllOfThem) {
+  EXPECT_EQ(NamesOf<Colour>(), (std::vector<std::string>{"Red", "DarkBlue"}));
+}
+
+TEST(EnumWord, StandsAtThePlaceOfItsValue) {
+  EXPECT_STREQ(EnumWord(Colour::kRed, {"red", "dark blue"}), "red");
+  EXPECT_STREQ(EnumWord(Colour::kDarkBlue, {"red", "dark blue"}), "dark blue");
 }
 
 TEST(EnumNameDeathTest, AValueWithoutAnEnumeratorEndsTheProgram) {

@@ -164,21 +164,7 @@ void WriteHeader(Html& out, const Report& report, base::WallTime time) {
 }  // namespace
 
 std::string_view ToneName(Tone tone) {
-  switch (tone) {
-    case Tone::kFailing:
-      return "failing";
-    case Tone::kProgressing:
-      return "moving";
-    case Tone::kOptional:
-      return "optional";
-    case Tone::kStale:
-      return "stale";
-    case Tone::kReady:
-      return "ready";
-    case Tone::kNotListed:
-      return "none";
-  }
-  std::abort();
+  return base::EnumWord(tone, {"failing", "moving", "optional", "stale", "ready", "none"});
 }
 
 const NodeLook& LookOf(const FleetNode& node) {
