@@ -94,15 +94,7 @@ std::string GcSource(const KubeletConfig& config, const CommandLine& flags) {
 }
 
 std::string OriginName(ConfigReading::Origin origin) {
-  switch (origin) {
-    case ConfigReading::Origin::kDeclared:
-      return kDeclaredSource;
-    case ConfigReading::Origin::kCommandLine:
-      return kCommandLineSource;
-    case ConfigReading::Origin::kWellKnown:
-      return kDefaultSource;
-  }
-  return "";
+  return base::EnumWord(origin, {kDeclaredSource, kCommandLineSource, kDefaultSource});
 }
 
 std::string FileOf(const ConfigReading& reading) {

@@ -252,10 +252,8 @@ std::string TouchRemediation(plan::TouchObstacle obstacle) {
   std::abort();
 }
 
-std::vector<std::string> TouchRemediations(const plan::ImageState& image) {
-  std::string help = TouchRemediation(image.touch->obstacle);
-  if (help.empty()) return {};
-  return {std::move(help)};
+std::vector<std::string> OnlyIfAny(std::string advice) {
+  return advice.empty() ? std::vector<std::string>() : std::vector{std::move(advice)};
 }
 
 }  // namespace
@@ -278,7 +276,7 @@ std::vector<std::string> RemediationFor(const plan::ImageState& image, const pla
       return AmbiguousSecretRemediation(image);
     case Reason::kTouching:  // what its newest try met, if it met anything
     case Reason::kTouchIneffective:
-      return TouchRemediations(image);
+      return OnlyIfAny(TouchRemediation(image.touch->obstacle));
     case Reason::kRecordUnreadable:
       return {
           "let the agent read kubelet's folder (root, and the folder mounted), or remove a record that "
@@ -298,11 +296,8 @@ std::vector<std::string> RemediationFor(const plan::ImageState& image, const pla
             "finds the repaired file"};
       }
       [[fallthrough]];
-    default: {  // a failed pull: advice beside the table
-      std::string advice = WordsFor(base::EnumName(image.reason)).advice;
-      if (advice.empty()) return {};
-      return {advice};
-    }
+    default:  // a failed pull: advice beside the table
+      return OnlyIfAny(WordsFor(base::EnumName(image.reason)).advice);
   }
 }
 
