@@ -17,88 +17,78 @@ constexpr const char* kTime = R"(^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$)";
 // accept them.
 constexpr const char* kFutureWordPattern = "^[A-Z][A-Za-z0-9]*$";
 
-// Returns a type, or the type and null.
-Node Type(const char* type, bool null) {
-  return null ? Node::Strings({type, "null"}) : Node::String(type);
+Node Type(const char* type) {
+  return Node::Mapping({{"type", Node::String(type)}});
 }
 
-Node WordsSchema(const Field& field, bool null) {
-  Node words = Node::Strings(field.words);
+// Returns the schema of the same values and null. The first member of each schema says which these are.
+Node WithNull(Node schema) {
+  doc::Member& first = schema.members.front();
+  if (first.key == "type") first.value = Node::Strings({first.value.text, "null"});
   // The schema of an enum has no "type", so null must be among the words.
-  if (null) words.items.emplace_back();
-  Node known = Node::Mapping({{"enum", std::move(words)}});
-  if (!field.more_words) return known;
-  const Node later =
-      Node::Mapping({{"type", Node::String("string")}, {"pattern", Node::String(kFutureWordPattern)}});
-  return Node::Mapping({{"anyOf", Node::Sequence({known, later})}});
+  if (first.key == "enum") first.value.items.emplace_back();
+  if (first.key == "anyOf") first.value.items.front() = WithNull(first.value.items.front());
+  return schema;
 }
 
-Node TextSchema(const std::string& pattern, bool null) {
-  Node schema = Node::Mapping();
-  schema.Set("type", Type("string", null));
+Node WordsSchema(const Field& field) {
+  Node known = Node::Mapping({{"enum", Node::Strings(field.words)}});
+  if (!field.more_words) return known;
+  return Node::Mapping(
+      {{"anyOf", Node::Sequence({known, Type("string").Set("pattern", Node::String(kFutureWordPattern))})}});
+}
+
+Node TextSchema(const std::string& pattern) {
+  Node schema = Type("string");
   if (!pattern.empty()) schema.Set("pattern", Node::String(pattern));
   return schema;
 }
 
 // `pattern`: of each value.
-Node MapSchema(const std::string& pattern, bool null) {
-  return Node::Mapping(
-      {{"type", Type("object", null)}, {"additionalProperties", TextSchema(pattern, false)}});
+Node MapSchema(const std::string& pattern) {
+  return Type("object").Set("additionalProperties", TextSchema(pattern));
 }
 
-Node ListSchema(const Field& field, Node item, bool null) {
-  Node schema = Node::Mapping();
-  schema.Set("type", Type("array", null));
+Node ListSchema(const Field& field, Node item) {
+  Node schema = Type("array");
   if (field.least_items != 0) schema.Set("minItems", Node::Int(static_cast<std::int64_t>(field.least_items)));
   if (field.most_items != 0) schema.Set("maxItems", Node::Int(static_cast<std::int64_t>(field.most_items)));
   schema.Set("items", std::move(item));
   return schema;
 }
 
-Node IntSchema(const Field& field, bool null) {
-  Node schema = Node::Mapping();
-  schema.Set("type", Type("integer", null));
+Node IntSchema(const Field& field) {
+  Node schema = Type("integer");
   if (field.least) schema.Set("minimum", Node::Int(*field.least));
   if (field.most) schema.Set("maximum", Node::Int(*field.most));
   return schema;
 }
 
-Node EitherSchema(bool null) {
-  return Node::Mapping({{"anyOf", Node::Sequence({TextSchema("", null), MapSchema("", false)})}});
-}
-
-Node WithNull(Node schema, bool null) {
-  // "type" is the first member of each schema of an object.
-  if (null) schema.members.front().value = Type("object", true);
-  return schema;
-}
-
-// Returns the schema of a field without description and default.
-Node BareSchema(const Field& field, const Fields& all, Openness openness, bool null) {
+// Returns the schema of a field without null, description and default.
+Node BareSchema(const Field& field, const Fields& all, Openness openness) {
   switch (field.form) {
     case Form::kObject:
-      return WithNull(ObjectSchema(all, field.path + ".", openness), null);
+      return ObjectSchema(all, field.path + ".", openness);
     case Form::kObjects:
-      return ListSchema(field, ObjectSchema(all, field.path + "[].", openness), null);
+      return ListSchema(field, ObjectSchema(all, field.path + "[].", openness));
     case Form::kTexts:
-      return ListSchema(
-          field, field.words.empty() ? TextSchema(field.pattern, false) : WordsSchema(field, false), null);
+      return ListSchema(field, field.words.empty() ? TextSchema(field.pattern) : WordsSchema(field));
     case Form::kMap:
-      return MapSchema(field.pattern, null);
+      return MapSchema(field.pattern);
     case Form::kTextOrMap:
-      return EitherSchema(null);
+      return Node::Mapping({{"anyOf", Node::Sequence({TextSchema(""), MapSchema("")})}});
     case Form::kText:
-      return TextSchema(field.pattern, null);
+      return TextSchema(field.pattern);
     case Form::kWord:
-      return WordsSchema(field, null);
+      return WordsSchema(field);
     case Form::kBool:
-      return Node::Mapping().Set("type", Type("boolean", null));
+      return Type("boolean");
     case Form::kInt:
-      return IntSchema(field, null);
+      return IntSchema(field);
     case Form::kDuration:
-      return TextSchema(field.pattern.empty() ? doc::kDurationPattern : field.pattern, null);
+      return TextSchema(field.pattern.empty() ? doc::kDurationPattern : field.pattern);
     case Form::kTime:
-      return TextSchema(kTime, null).Set("format", Node::String("date-time"));
+      return TextSchema(kTime).Set("format", Node::String("date-time"));
   }
   std::abort();
 }
@@ -109,6 +99,11 @@ Node DefaultOf(const Field& field) {
   return Node::String(field.fallback);
 }
 
+Node Joined(Node head, Node schema) {
+  for (doc::Member& member : schema.members) head.members.push_back(std::move(member));
+  return head;
+}
+
 Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
   // The agent reads null in its input as "not given".
   const bool null = field.nullable || (openness == Openness::kStrict && !field.required);
@@ -117,9 +112,8 @@ Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
   // "default" may only be a value. Words about the default go into the description.
   if (!field.fallback.empty() && !IsValue(field)) help += ". Default: " + field.fallback;
   schema.Set("description", Node::String(help + (help.ends_with('.') ? "" : ".")));
-  for (doc::Member& member : BareSchema(field, all, openness, null).members) {
-    schema.members.push_back(std::move(member));
-  }
+  const Node bare = BareSchema(field, all, openness);
+  schema = Joined(std::move(schema), null ? WithNull(bare) : bare);
   if (IsValue(field)) schema.Set("default", DefaultOf(field));
   return schema;
 }
@@ -133,15 +127,10 @@ Node Titled(const char* name, const char* title, const char* description) {
                         {"description", Node::String(description)}});
 }
 
-Node Joined(Node head, Node schema) {
-  for (doc::Member& member : schema.members) head.members.push_back(std::move(member));
-  return head;
-}
-
 Node ListSchemaDocument() {
   // null, since an empty file is a list without images.
   return Joined(Titled("v1alpha1/list", "ImageList of prefetchd", "The images to keep on the nodes."),
-                WithNull(ObjectSchema(ListFields(), "", Openness::kStrict), true));
+                WithNull(ObjectSchema(ListFields(), "", Openness::kStrict)));
 }
 
 Node AgentSchemaDocument() {
