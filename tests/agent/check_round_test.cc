@@ -341,31 +341,6 @@ TEST(SharedAnswers, ARegistryThatHangsLeavesAnEndToOthersWaiting) {
   EXPECT_EQ(moment.Get({}, {"ci", "r.io", "third"}, Same, Late).kind, RegistryAnswerKind::kSame);
 }
 
-// Both of its questions would hang.
-TEST(SharedAnswers, ANamespaceWhoseQuestionsHangLeavesAPlaceToOthers) {
-  SharedRegistryAnswers moment;
-  std::atomic<std::size_t> begun = 0;
-  std::latch done(1);
-  std::vector<std::jthread> hanging;
-  for (int i = 0; i < SharedRegistryAnswers::kMaxQueries; i++) {
-    hanging.emplace_back([&, i] {
-      moment.Get(
-          {}, {"ci", "r.io", std::to_string(i)},
-          [&] {
-            begun++;
-            done.wait();
-            return Same();
-          },
-          Late);
-    });
-  }
-  while (begun == 0 || begun + moment.waiting() < SharedRegistryAnswers::kMaxQueries)
-    std::this_thread::yield();
-  EXPECT_EQ(moment.Get({}, {"other", "r.io", "tag"}, Same, Late).kind, RegistryAnswerKind::kSame);
-  EXPECT_EQ(begun, 1U);
-  done.count_down();
-}
-
 // The agent's own questions, and those for pods and users of the socket, leave places to each other.
 TEST(SharedAnswers, RegistriesHaveRoomForTheAgentsOwnQuestions) {
   EXPECT_EQ(registry::kClientChecks, kPodNetworkThreads + http::ServerLimits().deferred_threads);
@@ -446,19 +421,9 @@ const Requester kAsking{
 const Requester kAskingAlways{.kind = Requester::Kind::kPod,
                               .rules = {.namespaces = {"ci"}, .always = AnswerSource::kAsk}};
 
-struct RightsCase {
-  std::string name;
-  Requester asker;
-  std::string image;
-  PullPolicy policy;
-  Kind says;
-  std::string expect;  // "yes Starts Preloaded", and "asked" where the registry was
-};
-
-template <typename Row>
-class RightsTestOf : public InquiryTest, public testing::WithParamInterface<Row> {
+class PreflightRights : public InquiryTest {
  protected:
-  RightsTestOf() {
+  PreflightRights() {
     plan::ImageState gone;
     gone.desired = plan::DesiredImage{.reference = *image::Reference::Parse(kGone)};
     gone.reason = plan::Reason::kQueued;
@@ -466,6 +431,7 @@ class RightsTestOf : public InquiryTest, public testing::WithParamInterface<Row>
     snapshot_.images.push_back(gone);
   }
 
+  // "yes Starts Preloaded", and "asked" where the registry was.
   std::string Told(const Requester& asker, const std::string& image, PullPolicy policy) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
     status::CheckAnswer answer = asking_.Check({}, {.questions = {{image, policy, {}}}}, asker).answers.at(0);
@@ -473,44 +439,6 @@ class RightsTestOf : public InquiryTest, public testing::WithParamInterface<Row>
            (times_asked_ > 0 ? " asked" : "");
   }
 };
-
-using RightsTest = RightsTestOf<RightsCase>;
-
-TEST_P(RightsTest, Is) {
-  says_ = {.kind = GetParam().says};
-  EXPECT_EQ(Told(GetParam().asker, GetParam().image, GetParam().policy), GetParam().expect);
-}
-
-TEST_ROWS(
-    Table, RightsTest,
-    // Anybody may know that a listed image is present.
-    {"NeighbourListed", kAnonymous, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
-    {"PodListed", kPod, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
-    {"NodeListed", kNode, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
-    {"PodListedIfNotPresent", kPod, kApp, kIfNotPresent, Kind::kUnreachable, "yes Starts Preloaded"},
-    {"PodListedAndNotHere", kPod, kGone, kNever, Kind::kSame, "no Refused ImageAbsent"},
-    // The agent asks the registry only for callers that the configuration allows to ask.
-    {"NeighbourAlways", kAnonymous, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
-    {"PodAlways", kPod, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
-    {"AskingAlways", kAskingAlways, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},
-    {"AskingAlwaysMoved", kAskingAlways, kApp, kAlways, Kind::kMoved, "yes Pulls TagMoved asked"},
-    {"AskingAlwaysGone", kAskingAlways, kApp, kAlways, Kind::kTagMissing, "no Refused TagMissing asked"},
-    {"AskingAlwaysDenied", kAskingAlways, kApp, kAlways, Kind::kAccessDenied,
-     "no Refused AccessDenied asked"},
-    {"AskingAlwaysDown", kAskingAlways, kApp, kAlways, Kind::kUnreachable, "no Unknown Unreachable asked"},
-    {"NodeAlways", kNode, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},
-    {"AskingIfNotPresentAndNotHere", kAskingAlways, kGone, kIfNotPresent, Kind::kMoved,
-     "yes Pulls ImageAbsent asked"},
-    {"PodIfNotPresentAndNotHere", kPod, kGone, kIfNotPresent, Kind::kMoved, "no Pulls ImageAbsent"},
-    // Images on no list.
-    {"NeighbourUnlisted", kAnonymous, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
-    {"PodUnlisted", kPod, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
-    {"AlwaysIsNoRightToUnlisted", kAskingAlways, kUnlisted, kAlways, Kind::kSame, "no Unknown NotListed"},
-    {"AskingUnlisted", kAsking, kUnlisted, kNever, Kind::kSame, "yes Starts Preloaded"},
-    {"AskingUnlistedAlways", kAsking, kUnlisted, kAlways, Kind::kTagMissing, "no Refused TagMissing asked"},
-    {"AskingNowhere", kAsking, kNowhere, kNever, Kind::kSame, "no Refused ImageAbsent"},
-    {"PodNowhere", kPod, kNowhere, kNever, Kind::kSame, "no Unknown NotListed"},
-    {"NoName", kPod, "Upper/Case", kNever, Kind::kSame, "no Refused InvalidImageName"});
 
 // The whole table, of images that no refresh has asked for.
 struct TableCell {
@@ -537,7 +465,8 @@ std::vector<TableCell> WholeTable() {
   const Cells gone{absent, "no Pulls ImageAbsent", "no Pulls ImageAbsent", "no Pulls PolicyAlways",
                    "no Pulls PolicyAlways"};
   const Cells gone_asked{absent, "yes Pulls ImageAbsent asked", down, "yes Pulls ImageAbsent asked", down};
-  std::vector<TableCell> table;
+  std::vector<TableCell> table = {
+      {"NoName", kPod, "Upper/Case", kNever, true, "no Refused InvalidImageName"}};
   auto add = [&](const std::string& name, const Requester& asker, const std::string& image,
                  const Cells& cells) {
     table.push_back({name + "Never", asker, image, kNever, true, cells[0]});
@@ -565,18 +494,13 @@ std::vector<TableCell> WholeTable() {
   return table;
 }
 
-class WholeTableTest : public RightsTestOf<TableCell> {};
-
-TEST_P(WholeTableTest, Is) {
-  const TableCell& cell = GetParam();
-  const bool is_here = cell.image == kApp || cell.image == kUnlisted;
-  says_ = {.kind = !cell.registry_is_up ? Kind::kUnreachable : is_here ? Kind::kSame : Kind::kMoved};
-  EXPECT_EQ(Told(cell.asker, cell.image, cell.policy), cell.expect);
+TEST_TABLE_F(WholeTableTest, Is, PreflightRights, TableCell) {
+  const bool is_here = row.image == kApp || row.image == kUnlisted;
+  says_ = {.kind = !row.registry_is_up ? Kind::kUnreachable : is_here ? Kind::kSame : Kind::kMoved};
+  EXPECT_EQ(Told(row.asker, row.image, row.policy), row.expect);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, WholeTableTest, testing::ValuesIn(WholeTable()), tests::kRowName);
-
-using PreflightRights = RightsTest;
 
 TEST_F(PreflightRights, PodsThatAskTogetherAreOneQuestionToTheRegistry) {
   says_ = {.kind = Kind::kSame};

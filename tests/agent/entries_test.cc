@@ -35,19 +35,6 @@ struct EntriesTest : testing::Test {
   Entries entries{kNode};
 };
 
-TEST_F(EntriesTest, WhatStaysKeepsWhatIsKnown) {
-  entries.Replace(List({"r.io/a:1", "r.io/b:1"}));
-  entries.all()[1].history.attempts = 3;
-  entries.all()[1].runs.push_back(RunNumber(7));
-  entries.Replace(List({"r.io/c:1", "r.io/b:1"}));
-  ASSERT_EQ(entries.all().size(), 2U);
-  EXPECT_EQ(entries.all()[1].name(), "r.io/b:1");
-  EXPECT_EQ(entries.all()[1].history.attempts, 3);
-  ASSERT_EQ(entries.all()[1].runs.size(), 1U);
-  EXPECT_FALSE(entries.all()[1].runs[0].stop.stop_requested());
-  EXPECT_EQ(entries.Find("r.io/a:1"), nullptr);
-}
-
 TEST_F(EntriesTest, AreFoundByNameInAnyOrderOfTheList) {
   entries.Replace(List({"r.io/c:1", "r.io/a:1", "r.io/b:1"}));
   for (Entry& entry : entries.all()) EXPECT_EQ(entries.Find(entry.name()), &entry);
@@ -59,23 +46,6 @@ TEST_F(EntriesTest, ShareWhatTheListSaysOfThem) {
   ListPtr list = List({"r.io/a:1", "r.io/b:1"});
   entries.Replace(list);
   for (std::size_t i = 0; i < 2; i++) EXPECT_EQ(&*entries.all()[i].desired, &list->images[i]);
-}
-
-TEST_F(EntriesTest, WhatGoesIsAskedToStop) {
-  entries.Replace(List({"r.io/a:1"}));
-  entries.all()[0].runs.push_back(RunNumber(7));
-  std::stop_token token = entries.all()[0].runs[0].stop.get_token();
-  entries.Replace(List({}));
-  EXPECT_TRUE(token.stop_requested());
-  EXPECT_TRUE(entries.TakeRun("r.io/a:1", 7));
-  EXPECT_FALSE(entries.TakeRun("r.io/a:1", 7));
-}
-
-TEST_F(EntriesTest, ANewListGivesANewChance) {
-  entries.Replace(List({"r.io/a:1"}));
-  entries.all()[0].history.not_before = base::TimePoint::max();
-  entries.Replace(List({"r.io/a:1", "r.io/b:1"}));
-  EXPECT_LT(entries.all()[0].history.not_before, base::TimePoint::max());
 }
 
 // A new line number or a neighbour is no change of the entry.
@@ -153,21 +123,6 @@ TEST_F(EntriesTest, WhatWasAskedForIsBesideTheList) {
   EXPECT_TRUE(entries.listed()[0].on_list);
   ASSERT_EQ(entries.listed()[0].runs.size(), 1U);
   EXPECT_FALSE(token.stop_requested());
-}
-
-TEST_F(EntriesTest, WhatWasAskedForIsForgottenOnceNobodyWaits) {
-  const base::TimePoint now{std::chrono::hours(100)};
-  entries.Replace(List({"r.io/a:1"}));
-  for (const char* name : {"r.io/x:1", "r.io/y:1", "r.io/z:1"}) entries.Request(Name(name), now);
-  entries.Find("r.io/x:1")->requested_until = now;
-  entries.Find("r.io/y:1")->requested_until = now;
-  entries.Find("r.io/y:1")->runs.push_back(RunNumber(7));
-  entries.Find("r.io/z:1")->requested_until = now + std::chrono::seconds(1);
-  EXPECT_TRUE(entries.ForgetRequested(now));
-  EXPECT_EQ(entries.Find("r.io/x:1"), nullptr);
-  ASSERT_NE(entries.Find("r.io/y:1"), nullptr) << "it is being pulled";
-  EXPECT_EQ(entries.Find("r.io/z:1")->name(), "r.io/z:1");
-  EXPECT_FALSE(entries.ForgetRequested(now));
 }
 
 TEST_F(EntriesTest, SoManyAreKeptInMindAtOnce) {

@@ -8,13 +8,6 @@
 namespace prefetch::agent::image_queries_test {
 namespace {
 
-TEST_F(InquiryTest, APreloadedImageStarts) {
-  status::CheckAnswer answer = Check(kApp, PullPolicy::kNever);
-  EXPECT_TRUE(answer.ok) << answer.message;
-  EXPECT_EQ(answer.reason, "Preloaded");
-  EXPECT_TRUE(answer.listed);
-}
-
 // As `ctr images import` leaves it: kubelet has no record of it, and a pod with Never starts.
 TEST_F(InquiryTest, AnImportedImageStarts) {
   const std::string imported = "reg.example.test/imported:v1";
@@ -37,18 +30,6 @@ TEST_F(InquiryTest, AnImportedArtifactIsNoImage) {
   chart.unpackable = false;
   runtime_.Import(chart);
   EXPECT_EQ(Check(chart.name, PullPolicy::kNever).reason, "ImageAbsent");
-}
-
-TEST_F(InquiryTest, AClosedImageIsANoForBothPoliciesWithTheRule) {
-  Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
-  status::CheckAnswer never = Check(kApp, PullPolicy::kNever);
-  EXPECT_FALSE(never.ok);
-  EXPECT_EQ(never.result.text(), "Refused");
-  EXPECT_EQ(never.reason, "RecordedForOthers");
-  EXPECT_NE(never.rule, "");
-  status::CheckAnswer if_not_present = Check(kApp, PullPolicy::kIfNotPresent);
-  EXPECT_FALSE(if_not_present.ok);
-  EXPECT_EQ(if_not_present.result.text(), "Pulls");
 }
 
 TEST_F(InquiryTest, ThePodsOwnSecretOpensWhatItClosed) {
@@ -148,17 +129,6 @@ TEST_F(InquiryTest, OfAnEntryWithTwoSpellingsEachAnswersForItself) {
   }
 }
 
-TEST_F(InquiryTest, UnlistedImagesAreForLocalEarsOnly) {
-  EXPECT_TRUE(Check("reg.example.test/unlisted:v1", PullPolicy::kNever).ok);
-  EXPECT_FALSE(Check("reg.example.test/unlisted:v1", PullPolicy::kNever).listed);
-  EXPECT_EQ(Check("reg.example.test/absent:v1", PullPolicy::kNever).reason, "ImageAbsent");
-  for (const char* name : {"reg.example.test/unlisted:v1", "reg.example.test/absent:v1"}) {
-    status::CheckAnswer answer = Check(name, PullPolicy::kNever, false);
-    EXPECT_EQ(answer.reason, "NotListed") << name;
-    EXPECT_FALSE(answer.ok);
-  }
-}
-
 TEST_F(InquiryTest, AnImageIsKnownIfItIsListedOrHere) {
   snapshot_.images[0].present = snapshot_.images[0].usable = false;
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
@@ -173,13 +143,6 @@ TEST_F(InquiryTest, AnImageIsKnownIfItIsListedOrHere) {
 TEST_F(InquiryTest, BeforeKubeletWasLookedAtNothingIsKnown) {
   snapshot_.possible_kubelets = nullptr;
   EXPECT_EQ(Check(kApp, PullPolicy::kNever).result.text(), "Unknown");
-}
-
-TEST_F(InquiryTest, WithoutAKubeletPresenceCounts) {
-  snapshot_.kubelet.reset();
-  EXPECT_TRUE(Check(kApp, PullPolicy::kNever).ok);
-  runtime_.Remove(kApp);
-  EXPECT_FALSE(Check(kApp, PullPolicy::kNever).ok);
 }
 
 // The last look is up to eight seconds old.
@@ -226,8 +189,11 @@ TEST_F(InquiryTest, KubeletsFilesAreReadNow) {
   snapshot_.images[0].verdicts = tests::Open();  // as of the last look
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
   for (bool local : {true, false}) {
-    EXPECT_EQ(Check(kApp, PullPolicy::kNever, local).reason, "RecordedForOthers");
+    const status::CheckAnswer never = Check(kApp, PullPolicy::kNever, local);
+    EXPECT_EQ(never.result.text(), "Refused");
+    EXPECT_EQ(never.reason, "RecordedForOthers");
   }
+  EXPECT_NE(Check(kApp, PullPolicy::kNever).rule, "");
 }
 
 // Any pod is a neighbour.
@@ -241,11 +207,6 @@ TEST_F(InquiryTest, NeighboursHaveTheRuntimeAskedTwiceASecondAtMost) {
   EXPECT_EQ(asked() - before, 2);
   Check(kApp, PullPolicy::kNever, true);
   EXPECT_EQ(asked() - before, 3) << "the node's own have it asked each time";
-}
-
-TEST_F(InquiryTest, ARuntimeThatIsAwayIsSaid) {
-  runtime_.SetRuntimeUp(false);
-  EXPECT_EQ(Check("reg.example.test/unlisted:v1", PullPolicy::kNever).reason, "RuntimeDown");
 }
 
 // A node that starts, or that never reached its runtime: "absent" would be a guess.
@@ -286,8 +247,9 @@ TEST_F(InquiryTest, WhatARuntimeToldThatIsAwayForLongSaysNothing) {
   EXPECT_EQ(Check(kApp, PullPolicy::kNever).reason, "RuntimeDown");
 }
 
-TEST_F(InquiryTest, ExplainOfAnUnlistedImageDoesNotGuessWithoutTheRuntime) {
+TEST_F(InquiryTest, NobodyGuessesAnUnlistedImageWithoutTheRuntime) {
   runtime_.SetRuntimeUp(false);
+  EXPECT_EQ(Check("reg.example.test/unlisted:v1", PullPolicy::kNever).reason, "RuntimeDown");
   doc::Node root = Explain("reg.example.test/unlisted:v1");
   EXPECT_EQ(root.Find("reasoning")->kind, doc::Node::Kind::kNull);
   EXPECT_EQ(root.Find("reason")->text, "FactsUnknown");
@@ -466,6 +428,9 @@ TEST_F(InquiryTest, AlwaysAsksTheRegistryNow) {
   EXPECT_FALSE(asked_->fetches_manifest);
   ASSERT_EQ(asked_->credentials.size(), 1U);
   EXPECT_EQ(asked_->credentials[0].username, "ann");
+  Ask("reg.example.test/absent:v1");
+  EXPECT_TRUE(asked_->local_digests.empty());
+  EXPECT_TRUE(asked_->fetches_manifest);
 }
 
 // A provider that kubelet has and the agent was not given would perhaps have opened it.
@@ -488,43 +453,23 @@ providers:
   EXPECT_EQ(Ask(kApp).message.find(named), std::string::npos) << Ask(kApp).message;
 }
 
-TEST_F(InquiryTest, AlwaysOfAnAbsentImageWaitsForAPull) {
-  says_ = {.kind = Kind::kMoved, .local_digest_unknown = true};
-  status::CheckAnswer answer = Ask("reg.example.test/absent:v1");
-  EXPECT_TRUE(answer.ok) << "a pod with IfNotPresent would start as well";
-  EXPECT_EQ(answer.reason, "ImageAbsent");
-  EXPECT_TRUE(asked_->local_digests.empty());
-  EXPECT_TRUE(asked_->fetches_manifest);
-}
-
-TEST_F(InquiryTest, NeverAndIfNotPresentAskNoRegistry) {
-  board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-  for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent}) {
-    EXPECT_TRUE(asking_.Check({}, {.questions = {{kApp, policy, {}}}}, kNode).ok);
-  }
-  EXPECT_FALSE(asked_);
-}
-
-// IfNotPresent where kubelet would pull: absent, or closed to the pod.
+// IfNotPresent where kubelet would pull, since the image is closed to the pod.
 TEST_F(InquiryTest, IfNotPresentAsksWhetherThePodCouldPull) {
   says_ = {.kind = Kind::kSame};
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
-  for (const std::string& image : {kApp, std::string("reg.example.test/absent:v1")}) {
-    asked_.reset();
-    status::CheckAnswer answer = Ask(image, true, {}, PullPolicy::kIfNotPresent);
-    EXPECT_TRUE(answer.ok) << answer.message;
-    EXPECT_EQ(answer.result.text(), "Pulls");
-    EXPECT_EQ(answer.reason, image == kApp ? "RecordedForOthers" : "ImageAbsent");
-    ASSERT_TRUE(asked_);
-    EXPECT_EQ(asked_->reference.Normalized(), image);
-    EXPECT_EQ(asked_->credentials.size(), 1U);
-    // Neighbours hear what kubelet would do, and nobody is asked for them.
-    asked_.reset();
-    EXPECT_FALSE(Ask(image, false, {}, PullPolicy::kIfNotPresent).ok);
-    // Never pulls nothing, whoever could.
-    EXPECT_FALSE(Ask(image, true, {}, PullPolicy::kNever).ok);
-    EXPECT_FALSE(asked_);
-  }
+  status::CheckAnswer answer = Ask(kApp, true, {}, PullPolicy::kIfNotPresent);
+  EXPECT_TRUE(answer.ok) << answer.message;
+  EXPECT_EQ(answer.result.text(), "Pulls");
+  EXPECT_EQ(answer.reason, "RecordedForOthers");
+  ASSERT_TRUE(asked_);
+  EXPECT_EQ(asked_->reference.Normalized(), kApp);
+  EXPECT_EQ(asked_->credentials.size(), 1U);
+  // Neighbours hear what kubelet would do, and nobody is asked for them.
+  asked_.reset();
+  EXPECT_FALSE(Ask(kApp, false, {}, PullPolicy::kIfNotPresent).ok);
+  // Never pulls nothing, whoever could.
+  EXPECT_FALSE(Ask(kApp, true, {}, PullPolicy::kNever).ok);
+  EXPECT_FALSE(asked_);
 }
 
 // A request's questions wait once for a registry that is silent.

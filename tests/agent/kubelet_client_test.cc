@@ -328,20 +328,6 @@ TEST_F(VersionReaderTest, AnApiServerThatIsAwayAtTheStartIsWaitedForForAMinute) 
   EXPECT_FALSE(word_->Get().refused);
 }
 
-TEST_F(VersionReaderTest, WhatWasReadStaysWhileTheApiServerIsAway) {
-  reader_.Turn({});
-  const base::TimePoint left_at = clock_.Now();
-  api_.failing = kube::ApiError::kTimeout;
-  RunFor(minutes(10));
-  EXPECT_EQ(word_->Get().version_text, "1.36.2");
-  EXPECT_EQ(word_->Get().trouble, "Timeout");
-  EXPECT_LE(*word_->Get().silent_since, left_at + seconds(66));
-  api_.failing.reset();
-  RunFor(seconds(66));
-  EXPECT_FALSE(word_->Get().silent_since);
-  EXPECT_EQ(word_->Get().trouble, "");
-}
-
 TEST_F(VersionReaderTest, ANodeThatSaysNoVersionIsNotWaitedFor) {
   api_.node.kubelet_version = "";
   reader_.Turn({});

@@ -157,13 +157,6 @@ TEST(Metrics, SourceNamesMayBeAnyBytes) {
   EXPECT_EQ(Promtool(text), std::pair(std::string(), 0));
 }
 
-TEST(Metrics, NoImageIsNamed) {
-  std::string text = EverythingAsText();
-  for (const char* word : {"ghcr.io", "quay.io", "busybox", "acme/"}) {
-    EXPECT_EQ(text.find(word), std::string::npos) << word;
-  }
-}
-
 TEST(Metrics, OperatorsPageExplainsEach) {
   std::string page = tests::TextOf(Root() + "deploy/docs/reference/metrics.md");
   std::istringstream text(EverythingAsText());
@@ -200,11 +193,6 @@ TEST(Logs, OperatorsPageExplainsEach) {
   for (const std::string& message : messages) {
     EXPECT_NE(page.find("| `" + message + "` |"), std::string::npos) << message;
   }
-}
-
-TEST(Metrics, UnlistedImagesThatAreStillThere) {
-  std::string text = MetricsText(sample::PeacefulNode(), Counts(), {}, "1.2.3", status::View::kFull);
-  EXPECT_NE(text.find("\nprefetchd_unlisted_images 1\n"), std::string::npos) << text;
 }
 
 TEST(Metrics, BeforeTheFirstLook) {
@@ -252,22 +240,7 @@ TEST_ROWS(Metrics, KubeletTest,
            plan::KubeletStatus{.version = "1.35", .records_readable = false},
            {R"(prefetchd_kubelet_info{version="1.35",verification="unknown"} 1)",
             "prefetchd_kubelet_records_readable 0"},
-           {}},
-          {"OneImageClosed",
-           plan::KubeletStatus{.records_readable = true},
-           {R"(prefetchd_image_verdicts{policy="Never",result="Starts",reason="Preloaded"} 16)",
-            R"(prefetchd_image_verdicts{policy="Never",result="Starts",reason="OpenToNode"} 1)",
-            R"(prefetchd_image_verdicts{policy="Never",result="Refused",reason="RecordedForOthers"} 1)",
-            R"(prefetchd_image_verdicts{policy="IfNotPresent",result="Pulls",reason="RecordedForOthers"} 1)",
-            R"(prefetchd_image_verdicts{policy="Always",result="Pulls",reason="PolicyAlways"} 18)"},
            {}});
-
-TEST(Metrics, OnlyTheFirstReadinessCounts) {
-  Metrics metrics;
-  metrics.ReadyAfter(seconds(3));
-  metrics.ReadyAfter(seconds(9));
-  EXPECT_EQ(metrics.Copy().time_to_ready, base::Duration(seconds(3)));
-}
 
 struct LookupCase {
   std::string name;

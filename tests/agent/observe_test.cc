@@ -84,19 +84,6 @@ TEST(Observer, AnotherOrderIsNoChange) {
   }
 }
 
-TEST(Observer, ASignOfAnotherProcessIsAReasonToAskWhoItIs) {
-  Listing runtime;
-  Observer observer = ObserverOf(runtime);
-  EXPECT_TRUE(observer.Poll({}, {}, false, {}).connected);
-  EXPECT_FALSE(observer.Poll({}, {}, false, {}).connected);
-  runtime.generation++;
-  RuntimePoll poll = observer.Poll({}, {}, false, {});
-  ASSERT_TRUE(poll.connected);
-  EXPECT_EQ(poll.connected->version, "1");
-  EXPECT_FALSE(poll.unchanged);
-  EXPECT_FALSE(observer.Poll({}, {}, false, {}).connected);
-}
-
 TEST(Observer, ASignDuringTheLookIsOne) {
   Listing runtime;
   Observer observer = ObserverOf(runtime);

@@ -50,7 +50,6 @@ class OneNode final : public tests::RefusingApi {
     if (auto failure = Next()) return *failure;
     if (auto failure = Refused("label")) return *failure;
     writes++;
-    if (after_label) std::exchange(after_label, nullptr)();
     node.labels[key] = *value;
     Touch();
     return kube::Done{};
@@ -114,7 +113,6 @@ class OneNode final : public tests::RefusingApi {
   std::optional<kube::ApiError> failing;  // every call, until it is cleared
   // Calls that fail, and how: "version", "condition", "label", "taints", "events".
   std::map<std::string, kube::ApiError> refusing;
-  std::function<void()> after_label;
   int gets = 0, writes = 0;
   base::Duration patience{0};  // of the newest question for the Node
   tests::FakeClock* clock = nullptr;
