@@ -95,35 +95,15 @@ TEST(AgentConfig, EachPathOfTheTableMustBeAbsolute) {
 }
 
 TEST(AgentConfig, SwitchesAreOffUntilTurnedOn) {
-  auto switches = [](const AgentConfig& config) {
-    return std::vector<bool>{config.touch,
-                             config.touch_image_volumes,
-                             config.check_pull,
-                             config.core_dumps,
-                             config.fleet_tokens,
-                             config.kubelet_api,
-                             config.gate.label,
-                             config.gate.condition,
-                             config.gate.taint,
-                             config.accept_fleet_wide_node_writes,
-                             config.registry.split_config_path};
-  };
   RawConfig raw = Minimal();
   raw.given.erase("kubelet");
-  EXPECT_EQ(switches(*Validate(raw)), std::vector<bool>(11, false));
-  auto config =
-      tests::Must(LoadAgentConfig(raw, Environment({{"PREFETCHD_TOUCH", "true"},
-                                                    {"PREFETCHD_TOUCH_IMAGE_VOLUMES", "true"},
-                                                    {"PREFETCHD_CHECK_PULL", "true"},
-                                                    {"PREFETCHD_CORE_DUMPS", "true"},
-                                                    {"PREFETCHD_FLEET_TOKENS", "true"},
-                                                    {"PREFETCHD_KUBELET_API", "true"},
-                                                    {"PREFETCHD_NODE_LABEL", "true"},
-                                                    {"PREFETCHD_NODE_CONDITION", "true"},
-                                                    {"PREFETCHD_STARTUP_TAINT", "true"},
-                                                    {"PREFETCHD_ACCEPT_FLEET_WIDE_NODE_WRITES", "true"},
-                                                    {"PREFETCHD_REGISTRY_SPLIT_CONFIG_PATH", "true"}})));
-  EXPECT_EQ(switches(*config), std::vector<bool>(11, true));
+  const auto config = tests::Must(Validate(raw));
+  for (bool on :
+       {config->touch, config->touch_image_volumes, config->check_pull, config->core_dumps,
+        config->fleet_tokens, config->kubelet_api, config->gate.label, config->gate.condition,
+        config->gate.taint, config->accept_fleet_wide_node_writes, config->registry.split_config_path}) {
+    EXPECT_FALSE(on);
+  }
 }
 
 TEST(AgentConfig, LeasesBelongToOnePathAndInstance) {
@@ -139,14 +119,9 @@ TEST(AgentConfig, LeasesBelongToOnePathAndInstance) {
   EXPECT_NE(owner("/run/a.sock", "team-a"), owner("/run/b.sock", "team-a"));
 }
 
-TEST(AgentConfig, RegistriesByEnvironment) {
-  auto config =
-      tests::Must(LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_REGISTRY", "none"},
-                                                          {"PREFETCHD_REGISTRY_TRUSTED_MIRRORS", "a:1,b"},
-                                                          {"PREFETCHD_REGISTRY_SKIP_MIRRORS", "true"}})));
+TEST(AgentConfig, RegistriesAreLeftAlone) {
+  auto config = tests::Must(LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_REGISTRY", "none"}})));
   EXPECT_EQ(config->registry.mode, RegistryMode::kNone);
-  EXPECT_EQ(config->registry.trusted_mirrors, (std::vector<std::string>{"a:1", "b"}));
-  EXPECT_TRUE(config->registry.skip_mirrors);
 }
 
 TEST(AgentConfig, FetchMode) {
@@ -180,27 +155,6 @@ TEST(AgentConfig, TouchingIsOptedIntoAndNeedsTheApiServer) {
   EXPECT_TRUE(config->kube_api);
   EXPECT_FALSE(config->touch_image_volumes);
   EXPECT_FALSE(config->check_pull);
-}
-
-TEST(AgentConfig, WhatIsDeclaredOfKubelet) {
-  RawConfig raw = Minimal();
-  raw.given.erase("kubelet");
-  GetEnv environment = Environment({{"PREFETCHD_KUBELET_VERSION", "1.36.2"},
-                                    {"PREFETCHD_KUBELET_ROOT", "/r"},
-                                    {"PREFETCHD_KUBELET_CONFIG", "/c.yaml"},
-                                    {"PREFETCHD_KUBELET_CONFIG_DIR", "/c.d"},
-                                    {"PREFETCHD_KUBELET_PROC", "/host/proc"},
-                                    {"PREFETCHD_KUBELET_VERIFICATION", "NeverVerifyAllowlistedImages"},
-                                    {"PREFETCHD_AUDIT_IGNORE", "*/pause,r.io/x:*"},
-                                    {"PREFETCHD_KUBELET_ALLOWLIST", "reg:5000/a/*,r.io/b"}});
-  auto config = tests::Must(LoadAgentConfig(raw, environment));
-  EXPECT_EQ(config->kubelet_root, "/r");
-  EXPECT_EQ(config->kubelet_config, "/c.yaml");
-  EXPECT_EQ(config->kubelet_config_dir, "/c.d");
-  EXPECT_EQ(config->kubelet_proc, "/host/proc");
-  EXPECT_EQ(config->kubelet_verification, kubelet::VerificationPolicy::kNeverVerifyAllowlistedImages);
-  EXPECT_EQ(config->kubelet_allowlist, (std::vector<std::string>{"reg:5000/a/*", "r.io/b"}));
-  EXPECT_EQ(config->audit_ignore, (std::vector<std::string>{"*/pause", "r.io/x:*"}));
 }
 
 TEST(AgentConfig, SpellingsOfOneThing) {
@@ -267,6 +221,8 @@ registryTrustedRealms: [auth.io]
 registrySkipMirrors: true
 touch: true
 touchImageVolumes: true
+coreDumps: true
+fleetTokens: true
 checkPull: true
 nodeLabel: true
 nodeResultLabel: image-prefetcher.stackrox.io/my-images
@@ -349,6 +305,8 @@ preflight:
   EXPECT_TRUE(config->touch);
   EXPECT_TRUE(config->touch_image_volumes);
   EXPECT_TRUE(config->check_pull);
+  EXPECT_TRUE(config->core_dumps);
+  EXPECT_TRUE(config->fleet_tokens);
   EXPECT_EQ(config->gate,
             (plan::GateOptions{.instance = "team-a",
                                .label = true,
@@ -582,18 +540,6 @@ TEST(RefusedConfig, SaysWhoSaidIt) {
        },
        "--kubelet-root: needs a kubelet, and --kubelet=none declares that there is none\n"
        "--kubelet-verification: needs a kubelet, and --kubelet=none declares that there is none"},
-      {"KubeletPathsRelative",
-       [](RawConfig& raw) {
-         raw.given.erase("kubelet");
-         raw.given["kubelet-root"] = Flag("r", "--kubelet-root");
-         raw.given["kubelet-config"] = Flag("c", "--kubelet-config");
-         raw.given["kubelet-config-dir"] = Flag("d", "--kubelet-config-dir");
-         raw.given["kubelet-proc"] = Flag("p", "--kubelet-proc");
-       },
-       "--kubelet-root: must be an absolute path\n"
-       "--kubelet-config: must be an absolute path\n"
-       "--kubelet-config-dir: must be an absolute path\n"
-       "--kubelet-proc: must be an absolute path"},
       {"KubeletVerification",
        [](RawConfig& raw) {
          raw.given.erase("kubelet");
@@ -689,11 +635,7 @@ TEST(RefusedConfig, SaysWhoSaidIt) {
        "--instance: must be a label's name: at most 63 letters, digits, dots, dashes, underscores"},
       {"GateTimeout", [](RawConfig& raw) { raw.given["gate-timeout"] = Flag("0s", "--gate-timeout"); },
        "--gate-timeout: must be a duration such as \"15m\""},
-      {"ListenWithoutPort", [](RawConfig& raw) { raw.given["listen"] = Flag("localhost", "--listen"); },
-       "--listen" + kListenError},
-      {"ListenBareV6", [](RawConfig& raw) { raw.given["listen"] = Flag("::1:9477", "--listen"); },
-       "--listen" + kListenError},
-      {"ListenPort", [](RawConfig& raw) { raw.given["listen"] = Flag("a:65536", "PREFETCHD_LISTEN"); },
+      {"ListenPort", [](RawConfig& raw) { raw.listen = Flag("a:65536", "PREFETCHD_LISTEN"); },
        "PREFETCHD_LISTEN" + kListenError},
       {"LongSocket",
        [](RawConfig& raw) { raw.given["local"] = Flag("/" + std::string(107, 'x'), "--local"); },
