@@ -1,6 +1,9 @@
 #include "sim/fleet.h"
 
 #include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
 
 namespace prefetch::sim {
 namespace {
@@ -306,6 +309,12 @@ double Fleet::Fresh() const {
     }
   }
   return fresh / (options_.nodes * options_.tags);
+}
+
+int NodesFromEnvironment() {
+  const char* text = std::getenv("PREFETCH_SIM_NODES");
+  auto nodes = text == nullptr ? std::nullopt : base::ParseUint(text);
+  return nodes ? static_cast<int>(*nodes) : 200;
 }
 
 }  // namespace prefetch::sim

@@ -121,6 +121,9 @@ class Fleet {
   base::TimePoint list_since_ = start_;
 };
 
+// $PREFETCH_SIM_NODES, else 200.
+int NodesFromEnvironment();
+
 // The load as a picture: requests a second over time, with what is allowed as a line.
 std::string LoadCurve(const std::vector<Second>& load, double allowed, const std::string& title);
 

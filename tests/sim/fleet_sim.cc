@@ -8,7 +8,6 @@
 #include <fstream>
 #include <iostream>
 
-#include "base/text.h"
 #include "sim/fleet.h"
 
 namespace prefetch::sim {
@@ -20,14 +19,8 @@ using std::chrono::minutes;
 // Requests a second that the registry allows 5,000 nodes with 100 tags. Hourly checks take 139 of them.
 constexpr double kAllowedFor5000 = 2000;
 
-int Nodes() {
-  const char* text = std::getenv("PREFETCH_SIM_NODES");
-  auto nodes = text == nullptr ? std::nullopt : base::ParseUint(text);
-  return nodes ? static_cast<int>(*nodes) : 200;
-}
-
 FleetOptions Options() {
-  FleetOptions options{.nodes = Nodes(), .tags = 100};
+  FleetOptions options{.nodes = NodesFromEnvironment(), .tags = 100};
   options.allowed_per_second = kAllowedFor5000 * options.nodes / 5000;
   options.desired.refresh = plan::Refresh::kIfDigestChanged;
   options.limits.start_jitter = hours(1);

@@ -10,7 +10,6 @@
 #include <tuple>
 #include <vector>
 
-#include "base/text.h"
 #include "rows.h"
 #include "sim/fleet.h"
 
@@ -41,14 +40,8 @@ struct Row {
   double bytes = 0, bytes_a_second = 0;
 };
 
-int NodesOfTable() {
-  const char* text = std::getenv("PREFETCH_SIM_NODES");
-  auto nodes = text == nullptr ? std::nullopt : base::ParseUint(text);
-  return nodes ? static_cast<int>(*nodes) : 200;
-}
-
 FleetOptions OptionsOf(const Case& one) {
-  FleetOptions options{.nodes = NodesOfTable(), .tags = kTags};
+  FleetOptions options{.nodes = NodesFromEnvironment(), .tags = kTags};
   const double part = options.nodes / 5000.0;
   options.allowed_per_second = kAllowed * part;
   options.desired.refresh = plan::Refresh::kIfDigestChanged;
@@ -130,7 +123,7 @@ TEST_TABLE(FleetTable, MirrorsAmongTheNodesTakeTheBytesOffTheRegistry, std::tupl
   EXPECT_LE(peers.most, alone.most + minutes(2));
   // Nothing is sent twice.
   const int tags = event == Event::kColdStart ? kTags : kNewTags;
-  EXPECT_NEAR(alone.bytes, NodesOfTable() * tags * kImageBytes, kImageBytes);
+  EXPECT_NEAR(alone.bytes, NodesFromEnvironment() * tags * kImageBytes, kImageBytes);
 }
 
 std::string NameOf(const testing::TestParamInfo<FleetTable::ParamType>& row) {
@@ -156,22 +149,6 @@ TEST(FleetTime, AColdStartTakesAsLongAsTheRegistryNeedsToSend) {
   const double seconds_to_send = 5000.0 * kTags * kImageBytes / kSent;
   EXPECT_GE(Minutes(row.most) * 60, 0.95 * seconds_to_send);
   EXPECT_LE(Minutes(row.most) * 60, 1.3 * seconds_to_send);
-}
-
-TEST(Uplink, IsSharedEvenly) {
-  const base::TimePoint start{hours(1)};
-  Uplink uplink(100, 80);
-  EXPECT_EQ(uplink.NextEnd(), std::nullopt);
-  uplink.Begin({.node = 1}, 400, start);
-  EXPECT_EQ(uplink.NextEnd(), start + seconds(5)) << "one gets no more than a node can take";
-  uplink.Begin({.node = 2}, 100, start + seconds(2));  // 240 are left of the first; 50 a second for each
-  EXPECT_EQ(uplink.NextEnd(), start + seconds(4));
-  EXPECT_EQ(uplink.End().node, 2);
-  EXPECT_EQ(uplink.NextEnd(), start + std::chrono::milliseconds(5750));  // 140 are left, 80 a second
-  EXPECT_EQ(uplink.End().node, 1);
-  EXPECT_EQ(uplink.running(), 0U);
-  EXPECT_EQ(uplink.bytes(), 500);
-  EXPECT_EQ(uplink.most_a_second(), 100);
 }
 
 }  // namespace

@@ -27,7 +27,6 @@ class Uplink {
 
   double bytes() const { return bytes_; }         // of all that have begun
   double most_a_second() const { return most_; }  // the highest rate so far
-  std::size_t running() const { return ends_.size(); }
 
  private:
   struct Ends {
