@@ -245,6 +245,22 @@ TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {
   EXPECT_FALSE(present());
 }
 
+// A blob of a manifest.
+struct BlobOf {
+  std::string digest;
+  std::uint64_t bytes = 0;
+};
+
+image::ImageManifest ManifestOf(const BlobOf& config, const BlobOf& layer, base::Duration answer_time) {
+  const auto descriptor = [](const std::string& type, const BlobOf& blob) {
+    return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" + blob.digest +
+           R"(","size":)" + std::to_string(blob.bytes) + "}";
+  };
+  return {.manifest = R"({"config":)" + descriptor("config.v1+json", config) + R"(,"layers":[)" +
+                      descriptor("layer.v1.tar", layer) + "]}",
+          .answer_time = answer_time};
+}
+
 // A far registry, with an image of one layer that nobody gets a byte of.
 class RegistryOfOne final : public image::ContentSource {
  public:
@@ -252,14 +268,8 @@ class RegistryOfOne final : public image::ContentSource {
 
   base::Result<image::ImageManifest> FetchManifest(const base::Call&,
                                                    const image::RegistryQuestion&) override {
-    const auto descriptor = [](const std::string& type, char digit, std::uint64_t bytes) {
-      return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
-             std::string(64, digit) + R"(","size":)" + std::to_string(bytes) + "}";
-    };
-    return image::ImageManifest{.manifest = R"({"config":)" + descriptor("config.v1+json", 'c', 100) +
-                                            R"(,"layers":[)" + descriptor("layer.v1.tar", 'a', layer_bytes_) +
-                                            "]}",
-                                .answer_time = std::chrono::milliseconds(100)};
+    return ManifestOf({std::string(64, 'c'), 100}, {std::string(64, 'a'), layer_bytes_},
+                      std::chrono::milliseconds(100));
   }
   base::Status FetchBytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
                           const std::function<bool(std::string_view part)>&) override {
@@ -323,14 +333,9 @@ class RegistryOfOneLayer final : public image::ContentSource {
  public:
   base::Result<image::ImageManifest> FetchManifest(const base::Call&,
                                                    const image::RegistryQuestion& image) override {
-    const auto descriptor = [](const std::string& type, const std::string& bytes) {
-      return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
-             base::Sha256Hex(bytes) + R"(","size":)" + std::to_string(bytes.size()) + "}";
-    };
-    return image::ImageManifest{.manifest = R"({"config":)" +
-                                            descriptor("config.v1+json", image.reference.Normalized()) +
-                                            R"(,"layers":[)" + descriptor("layer.v1.tar", kLayer) + "]}",
-                                .answer_time = std::chrono::milliseconds(100)};
+    const std::string& config = image.reference.Normalized();
+    return ManifestOf({base::Sha256Hex(config), config.size()}, {base::Sha256Hex(kLayer), kLayer.size()},
+                      std::chrono::milliseconds(100));
   }
   base::Status FetchBytes(const base::Call& call, const image::RegistryQuestion& image,
                           const image::BlobRange& range,
@@ -340,15 +345,16 @@ class RegistryOfOneLayer final : public image::ContentSource {
       if (call.stop.stop_requested()) return base::Unavailable("stopped");
       std::this_thread::yield();
     }
-    sink(is_layer ? kLayer : image.reference.Normalized());
+    sink(is_layer ? kLayer : std::string_view(image.reference.Normalized()));
     configs_ += is_layer ? 0 : 1;
     return {};
   }
   void Release() { released_ = true; }
   int configs() const { return configs_; }  // that were sent
 
+  static constexpr std::string_view kLayer = "layer";
+
  private:
-  static constexpr const char* kLayer = "layer";
   std::atomic<bool> released_ = false;
   std::atomic<int> configs_ = 0;
 };
@@ -405,34 +411,6 @@ TEST(AgentTurn, ADenialAfterTheDownloadCostsNoByte) {
   EXPECT_EQ(registry->configs(), 1);
 }
 
-// A far registry, whose images are a config with their name. Sends no byte before two are asked for.
-class RegistryOfPairs final : public image::ContentSource {
- public:
-  base::Result<image::ImageManifest> FetchManifest(const base::Call&,
-                                                   const image::RegistryQuestion& image) override {
-    const std::string& config = image.reference.Normalized();
-    return image::ImageManifest{
-        .index = {},
-        .manifest = R"({"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:)" +
-                    base::Sha256Hex(config) + R"(","size":)" + std::to_string(config.size()) +
-                    R"(},"layers":[]})",
-        .answer_time = std::chrono::milliseconds(100)};
-  }
-  base::Status FetchBytes(const base::Call& call, const image::RegistryQuestion& image,
-                          const image::BlobRange&,
-                          const std::function<bool(std::string_view part)>& sink) override {
-    for (asked_++; asked_ < 2;) {
-      if (call.stop.stop_requested()) return base::Unavailable("stopped");
-      std::this_thread::yield();
-    }
-    sink(image.reference.Normalized());
-    return {};
-  }
-
- private:
-  std::atomic<int> asked_ = 0;
-};
-
 // The thread sanitizer watches it: the workers of both pulls measure the disk once their sizes are known, and
 // write into the store, while the loop goes on.
 TEST(AgentTurn, TwoImagesAreDownloadedSideBySide) {
@@ -440,9 +418,12 @@ TEST(AgentTurn, TwoImagesAreDownloadedSideBySide) {
   const std::vector<std::string> names = {"one.io/a:v1", "two.io/a:v1"};
   for (const std::string& name : names) loop.runtime.Push(MakeImage(name, 1000));
   loop.parts.disk = {};  // the agent measures the machine's
-  loop.FetchFrom(std::make_shared<RegistryOfPairs>());
+  auto registry = std::make_shared<RegistryOfOneLayer>();
+  loop.FetchFrom(registry);
   agent::Agent& agent = loop.Start(names);
-  const std::uint64_t all = names[0].size() + names[1].size();
+  loop.TurnUntil([&] { return registry->configs() == 2; });
+  registry->Release();
+  const std::uint64_t all = names[0].size() + names[1].size() + RegistryOfOneLayer::kLayer.size();
   auto brought = [&] { return agent.metrics().Copy().fetched_bytes; };
   loop.TurnUntil([&] { return brought() >= all; });
   EXPECT_EQ(brought(), all);
@@ -508,13 +489,8 @@ class NearRegistry final : public image::ContentSource {
   base::Result<image::ImageManifest> FetchManifest(const base::Call& call,
                                                    const image::RegistryQuestion& question) override {
     if (question.reference.Normalized() > Name(3)) WaitForTurn(call);
-    const auto descriptor = [](const std::string& type, char digit) {
-      return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
-             std::string(64, digit) + R"(","size":1000})";
-    };
-    return image::ImageManifest{.manifest = R"({"config":)" + descriptor("config.v1+json", 'c') +
-                                            R"(,"layers":[)" + descriptor("layer.v1.tar", 'a') + "]}",
-                                .answer_time = std::chrono::milliseconds(1)};
+    return ManifestOf({std::string(64, 'c'), 1000}, {std::string(64, 'a'), 1000},
+                      std::chrono::milliseconds(1));
   }
   base::Status FetchBytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
                           const std::function<bool(std::string_view part)>&) override {
