@@ -150,8 +150,10 @@ class Node {
   plan::Reason ReasonOf(const std::string& name) { return Image(name).reason; }
   // Lets kubelet do something, and tells the agent that files have changed, as the watch would.
   void Kubelet(const std::function<void(FakeKubelet&)>& act);
-  // Would kubelet let a pod without secrets, and with policy Never, use the image that is here?
-  bool Admits(const std::string& image) { return kubelet_.Admits(image, IdOf(image), {}); }
+  // Would kubelet let a pod, by default one without secrets, with policy Never use the image that is here?
+  bool Admits(const std::string& image, const kubelet::PodIdentity& pod = {}) {
+    return kubelet_.Admits(image, IdOf(image), pod);
+  }
   std::string KubeletRoot() const { return dir_ / "kubelet"; }
   std::string KubeletConfigFile() const { return dir_ / "kubelet.yaml"; }
   // Files of the node have changed and nobody tells.

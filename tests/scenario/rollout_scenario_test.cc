@@ -10,7 +10,7 @@
 #include "doc/node.h"
 #include "doc/write.h"
 #include "fakes/fake_daemon_set.h"
-#include "scenario/node.h"
+#include "scenario/touch_scenario.h"
 
 namespace prefetch::tests::rollout_scenario_test {
 namespace {
@@ -132,20 +132,14 @@ TEST_F(Rollout, OnAnEphemeralClusterReachesAllNodesAtOnce) {
 // The touch without any right for the agent: the DaemonSets that `prefetchctl generate touch-daemonset`
 // prints, their pods run by kubelet, and an agent that only looks.
 
-const std::string kApp = "reg.example.test/team/app:v1";
-
-class TouchDaemonSetScenario : public testing::Test {
+class TouchDaemonSetScenario : public TouchScenario {
  protected:
-  Node& Make(VerificationPolicy policy, const std::vector<std::string>& images = {kApp}) {
-    NodeOptions options;
-    options.kubelet = kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36}, .policy = policy};
+  Node& MakeAgent(VerificationPolicy policy, const std::vector<std::string>& images = {kApp}) {
+    NodeOptions options = WithoutTouch(policy);
     options.runs_pods = true;
-    node_.emplace(std::move(options));
-    node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}, .policy = policy}); });
-    for (const std::string& image : images) node_->runtime.Push(MakeImage(image, 10'000'000));
-    node_->List(images);
-    node_->RunFor(minutes(1));
-    return *node_;
+    Node& node = Make(std::move(options), images);
+    node.RunFor(minutes(1));
+    return node;
   }
 
   // As the DaemonSet controller and the scheduler: a pod of each on this node, where the objects allow it.
@@ -165,25 +159,15 @@ class TouchDaemonSetScenario : public testing::Test {
     }
   }
   // A pod with a secret of its own makes kubelet pull.
-  void PodPulls(const std::string& image) {
-    kubelet::HashedSecret secret{{.uid = "u", .namespace_name = "team", .name = "pull"},
-                                 base::Secret("hash")};
-    node_->Kubelet([&](FakeKubelet& kubelet) {
-      kubelet.BeginPull(image);
-      kubelet.EndPull(image, node_->IdOf(image), {.secret = secret});
-    });
+  void PodPullsApp() {
+    PodPulls(kApp, {.secret = SecretOf("team")});
     node_->RunFor(seconds(5));
   }
-  bool Opens(base::Duration limit, const std::string& image = kApp) {
-    return node_->RunUntil([&] { return node_->ReasonOf(image) == Reason::kOpenToNode; }, limit);
-  }
-
-  std::optional<Node> node_;
 };
 
 TEST_F(TouchDaemonSetScenario, WhatKubeletVerifiesAlwaysIsOpenWithinSecondsTwentyImagesAPod) {
   std::vector<std::string> images = Numbered("reg.example.test/a", 45);
-  Node& node = Make(VerificationPolicy::kAlwaysVerify, images);
+  Node& node = MakeAgent(VerificationPolicy::kAlwaysVerify, images);
   ASSERT_FALSE(node.Ready());
   ApplyDaemonSets(images);
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
@@ -192,19 +176,19 @@ TEST_F(TouchDaemonSetScenario, WhatKubeletVerifiesAlwaysIsOpenWithinSecondsTwent
 }
 
 TEST_F(TouchDaemonSetScenario, WhatAPodsSecretClosesIsOpenAgainWithinFiveMinutes) {
-  Node& node = Make(VerificationPolicy::kNeverVerifyPreloadedImages);
+  Node& node = MakeAgent(VerificationPolicy::kNeverVerifyPreloadedImages);
   ApplyDaemonSets({kApp});
   node.RunFor(hours(1));
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kPreloaded) << "what is merely preloaded is never touched";
-  PodPulls(kApp);
+  PodPullsApp();
   ASSERT_EQ(node.ReasonOf(kApp), Reason::kRecordedForOthers);
   EXPECT_TRUE(Opens(minutes(5) + seconds(1)));
-  PodPulls(kApp);
+  PodPullsApp();
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kOpenToNode) << "for good";
 }
 
 TEST_F(TouchDaemonSetScenario, AnotherContentBehindTheTagIsTouchedAgain) {
-  Node& node = Make(VerificationPolicy::kAlwaysVerify);
+  Node& node = MakeAgent(VerificationPolicy::kAlwaysVerify);
   ApplyDaemonSets({kApp});
   ASSERT_TRUE(Opens(seconds(10)));
   node.RunFor(hours(1));
@@ -216,7 +200,7 @@ TEST_F(TouchDaemonSetScenario, AnotherContentBehindTheTagIsTouchedAgain) {
 }
 
 TEST_F(TouchDaemonSetScenario, WithoutNodeCredentialsItOpensNothingAndHarmsNothing) {
-  Node& node = Make(VerificationPolicy::kAlwaysVerify);
+  Node& node = MakeAgent(VerificationPolicy::kAlwaysVerify);
   node.runtime.Push(Private(MakeImage(kApp, 10'000'000), "ada"));
   ApplyDaemonSets({kApp});
   EXPECT_FALSE(Opens(hours(1)));

@@ -28,26 +28,14 @@ class SpellingScenario : public TouchScenario {
   bool ReadyFor(const std::string& source) {
     return plan::EvaluateReady(*node_->Snapshot(), {.policy = {}, .hash = {}, .source = source}).ready;
   }
-  // Returns whether kubelet would now start a pod without any secret and with policy Never.
-  bool Starts(const std::string& image) {
-    bool starts = false;
-    node_->Kubelet([&](FakeKubelet& kubelet) { starts = kubelet.Admits(image, node_->IdOf(kFull), {}); });
-    return starts;
-  }
 };
 
-NodeOptions WithKubelet() {
-  NodeOptions options = WithTouch();
-  options.touch = false;
-  return options;
-}
-
 TEST_F(SpellingScenario, PodsOfOneSourceAreRefusedAndItsReadinessSaysSo) {
-  Node& node = With(WithKubelet(), {kFull + "\n", kShort + "\n"});
+  Node& node = With(WithoutTouch(), {kFull + "\n", kShort + "\n"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
   NodePulls(kFull);
-  ASSERT_TRUE(Starts(kFull));
-  ASSERT_FALSE(Starts(kShort));
+  ASSERT_TRUE(node.Admits(kFull));
+  ASSERT_FALSE(node.Admits(kShort));
   EXPECT_TRUE(node.RunUntil([&] { return !node.Ready(); }, seconds(10)));
   EXPECT_FALSE(ReadyFor("b.txt"));
   EXPECT_FALSE(ReadyFor("a.txt")) << "one entry, and the worst verdict counts";
@@ -61,7 +49,7 @@ TEST_F(SpellingScenario, PodsOfOneSourceAreRefusedAndItsReadinessSaysSo) {
 }
 
 TEST_F(SpellingScenario, OneSourceMayListBoth) {
-  Node& node = With(WithKubelet(), {kFull + "\n" + kShort + "\n"});
+  Node& node = With(WithoutTouch(), {kFull + "\n" + kShort + "\n"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
   EXPECT_EQ(node.Snapshot()->images.size(), 1U);
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
@@ -70,7 +58,7 @@ TEST_F(SpellingScenario, OneSourceMayListBoth) {
 }
 
 TEST_F(SpellingScenario, ASourceThatGoesTakesItsSpellingAlong) {
-  Node& node = With(WithKubelet(), {kFull + "\n", kShort + "\n"});
+  Node& node = With(WithoutTouch(), {kFull + "\n", kShort + "\n"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
   NodePulls(kFull);
   ASSERT_TRUE(node.RunUntil([&] { return !node.Ready(); }, seconds(10)));
@@ -89,8 +77,8 @@ TEST_F(SpellingScenario, ASourceThatGoesTakesItsSpellingAlong) {
 TEST_F(SpellingScenario, EachSpellingIsTouched) {
   Node& node = With(WithTouch(VerificationPolicy::kAlwaysVerify), {kFull + "\n", kShort + "\n"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready() && PodsThere() == 0; }, minutes(1)));
-  EXPECT_TRUE(Starts(kFull));
-  EXPECT_TRUE(Starts(kShort));
+  EXPECT_TRUE(node.Admits(kFull));
+  EXPECT_TRUE(node.Admits(kShort));
   EXPECT_EQ(PodsCreated(), 1) << "one pod for both";
   EXPECT_EQ(TouchOf(kFull).state, plan::TouchState::kDone);
   EXPECT_EQ(TouchOf(kFull).attempts, 1);
@@ -103,7 +91,7 @@ TEST_F(SpellingScenario, OnlyTheClosedSpellingIsTouched) {
   NodePulls(kFull);
   ASSERT_TRUE(node.RunUntil([&] { return !node.Ready(); }, seconds(10)));
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
-  EXPECT_TRUE(Starts(kShort));
+  EXPECT_TRUE(node.Admits(kShort));
   EXPECT_EQ(PodsCreated(), 1);
 }
 
@@ -120,7 +108,7 @@ TEST_F(SpellingScenario, MoreThanAPodHolds) {
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)))
       << node.Snapshot()->images.at(0).message;
   EXPECT_EQ(node.Snapshot()->images.size(), 1U);
-  EXPECT_TRUE(Starts("nginx:mainline@" + digest));
+  EXPECT_TRUE(node.Admits("nginx:mainline@" + digest));
   EXPECT_LE(PodsCreated(), 2);
 }
 

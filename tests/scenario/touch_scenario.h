@@ -32,6 +32,14 @@ inline NodeOptions WithTouch(
   return options;
 }
 
+// The same kubelet, and no touch.
+inline NodeOptions WithoutTouch(
+    kubelet::VerificationPolicy policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages) {
+  NodeOptions options = WithTouch(policy);
+  options.touch = false;
+  return options;
+}
+
 inline void OpenAlways(plan::DesiredImage& desired) {
   desired.open = plan::Open::kAlways;
 }

@@ -49,6 +49,8 @@ TEST_F(TouchScenario, WhileItIsTouchedItIsOnItsWayAndNotFailed) {
   EXPECT_EQ(node.Image(kApp).phase, plan::Phase::kProgressing);
   EXPECT_FALSE(node.Image(kApp).settled);
   EXPECT_HAS(node.Image(kApp).message, "1 secret");
+  ASSERT_TRUE(node.RunUntil([&] { return node.Image(kApp).settled; }, minutes(1)));
+  EXPECT_TRUE(node.Ready());
 }
 
 TEST_F(TouchScenario, AlwaysVerifyWithTwoHundredEntries) {
@@ -147,14 +149,6 @@ TEST_F(TouchScenario, AKubeletThatIsTooOldToCareIsNotTouched) {
   node.RunFor(minutes(10));
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(PodsCreated(), 0);
-}
-
-TEST_F(TouchScenario, OnceWaitsForTheTouch) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  ASSERT_TRUE(node.RunUntil([&] { return node.Image(kApp).present; }, minutes(1)));
-  EXPECT_FALSE(node.Image(kApp).settled);
-  ASSERT_TRUE(node.RunUntil([&] { return node.Image(kApp).settled; }, minutes(1)));
-  EXPECT_TRUE(node.Ready());
 }
 
 // After any history of pods with secrets an entry with open: Always stays open, from its first touch on.
@@ -348,19 +342,19 @@ TEST_F(TouchScenario, AKubeletThatHasNoRoomForThePodSaysSo) {
   Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
   node.Cluster().pods.Refuse("OutOfpods", "Node didn't have enough resource: pods");
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_HAS(TouchOf().why, "OutOfpods");
+  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kPodNeverRan);
+  EXPECT_HAS(TouchOf().why, "OutOfpods: Node didn't");
 }
 
 struct RefusalCase {
   std::string name;
   FakeApiServer::Refusal refusal;
-  TouchObstacle expect;
 };
 TEST_TABLE_F(TouchRefused, IsIneffectiveAfterThreeAndGoesOnWhenItIsMended, TouchScenario, RefusalCase) {
   Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
   node.Cluster().server.SetRefusal([&](const doc::Node&) { return row.refusal; });
   ASSERT_TRUE(node.RunUntil([&] { return node.ReasonOf(kApp) == Reason::kTouchIneffective; }, minutes(10)));
-  EXPECT_EQ(TouchOf().obstacle, row.expect) << TouchOf().why;
+  EXPECT_EQ(TouchOf().obstacle, TouchObstacle::kAdmission) << TouchOf().why;
   EXPECT_HAS(TouchOf().why, row.refusal.message);
   EXPECT_EQ(PodsCreated(), 0) << "the dry run was refused already";
   std::size_t before = node.Cluster().server.Requests().size();
@@ -370,26 +364,14 @@ TEST_TABLE_F(TouchRefused, IsIneffectiveAfterThreeAndGoesOnWhenItIsMended, Touch
   EXPECT_TRUE(Opens(minutes(15)));
 }
 TEST_ROWS(Touch, TouchRefused,
-          {"Quota",
-           {403, "Forbidden",
-            "pods \"x\" is forbidden: exceeded quota: prefetchd-touch, requested: pods=1, used: "
-            "pods=1000, limited: pods=1000"},
-           TouchObstacle::kQuota},
-          {"NamespaceMissing",
-           {404, "NotFound", "namespaces \"prefetchd-touch\" not found"},
-           TouchObstacle::kNamespaceMissing},
           {"PodSecurity",
-           {403, "Forbidden", "pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\""},
-           TouchObstacle::kAdmission},
+           {403, "Forbidden", "pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\""}},
           {"Policy",
            {403, "Forbidden",
-            "pods \"x\" is forbidden: ValidatingAdmissionPolicy 'prefetchd-touch' denied request"},
-           TouchObstacle::kAdmission},
+            "pods \"x\" is forbidden: ValidatingAdmissionPolicy 'prefetchd-touch' denied request"}},
           {"WebhookThatKnowsNoDryRun",
-           {400, "BadRequest", "admission webhook \"w\" does not support dry run"},
-           TouchObstacle::kAdmission});
+           {400, "BadRequest", "admission webhook \"w\" does not support dry run"}});
 
-// The same two, by what is shipped and not by what a server would say.
 TEST_F(TouchScenario, WithoutItsNamespaceItSaysSoAndGoesOnWhenDeployTouchIsApplied) {
   Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
   node.Cluster().server.RemoveNamespace("prefetchd-touch");
@@ -493,24 +475,19 @@ TEST_F(TouchScenario, AnAgentThatIsReplacedMidwayLeavesNothingBehind) {
   EXPECT_EQ(PodsThere(), 0);
 }
 
+// And the agent does not wait for an API server that hangs.
 TEST_F(TouchScenario, SigtermTakesThePodAway) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  node.Cluster().pods.SetSpeed(hours(1), seconds(1));
-  ASSERT_TRUE(node.RunUntil([&] { return PodsThere() == 1; }, minutes(1)));
-  auto started = std::chrono::steady_clock::now();
-  node.StopAgent();
-  EXPECT_LE(std::chrono::steady_clock::now() - started, seconds(1));
-  EXPECT_EQ(PodsThere(), 0);
-}
-
-TEST_F(TouchScenario, SigtermDoesNotWaitForAnApiServerThatHangs) {
-  Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
-  node.Cluster().pods.SetSpeed(hours(1), seconds(1));
-  ASSERT_TRUE(node.RunUntil([&] { return PodsThere() == 1; }, minutes(1)));
-  node.Cluster().server.Fail({.hang = true, .times = 100});
-  auto started = std::chrono::steady_clock::now();
-  node.StopAgent();
-  EXPECT_LE(std::chrono::steady_clock::now() - started, seconds(1));
+  for (bool hangs : {false, true}) {
+    Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify));
+    node.Cluster().pods.SetSpeed(hours(1), seconds(1));
+    ASSERT_TRUE(node.RunUntil([&] { return PodsThere() == 1; }, minutes(1)));
+    if (hangs) node.Cluster().server.Fail({.hang = true, .times = 100});
+    auto started = std::chrono::steady_clock::now();
+    node.StopAgent();
+    EXPECT_LE(std::chrono::steady_clock::now() - started, seconds(1)) << hangs;
+    EXPECT_TRUE(hangs || PodsThere() == 0);
+    node_.reset();
+  }
 }
 
 TEST_F(TouchScenario, APodThatCouldNotBeDeletedIsDeletedLater) {
@@ -681,12 +658,6 @@ kubelet::HashedSecret Recreated() {
   return {{.uid = "u-ci-2", .namespace_name = "ci", .name = "pull"}, base::Secret("hash-ci-2")};
 }
 
-NodeOptions WithoutTouch() {
-  NodeOptions options = WithTouch();
-  options.touch = false;
-  return options;
-}
-
 class ReadyAsScenario : public TouchScenario {
  protected:
   // The image is here, and a pod of namespace ci has made kubelet pull it.
@@ -698,12 +669,6 @@ class ReadyAsScenario : public TouchScenario {
     node.RunFor(seconds(10));
     return node;
   }
-  // Returns whether kubelet would now start `pod` with policy Never.
-  bool Starts(const kubelet::PodIdentity& pod) {
-    bool starts = false;
-    node_->Kubelet([&](FakeKubelet& kubelet) { starts = kubelet.Admits(kApp, node_->IdOf(kApp), pod); });
-    return starts;
-  }
 };
 
 TEST_F(ReadyAsScenario, ReadyThoughItIsClosedToAllOthers) {
@@ -711,8 +676,8 @@ TEST_F(ReadyAsScenario, ReadyThoughItIsClosedToAllOthers) {
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kAssumedForPod);
   EXPECT_HAS(node.Image(kApp).message, "assumes");
-  EXPECT_TRUE(Starts({.secrets = {SecretOf("ci")}, .service_account = {}}));
-  EXPECT_FALSE(Starts({}));
+  EXPECT_TRUE(node.Admits(kApp, {.secrets = {SecretOf("ci")}, .service_account = {}}));
+  EXPECT_FALSE(node.Admits(kApp));
   EXPECT_EQ(node.LogLines("node not ready"), 0);
 
   node.Sources({ListFor("{namespace: ci, name: pull, uid: u-ci}")});

@@ -13,7 +13,7 @@
 #include "fakes/fake_kubelet.h"
 #include "fakes/rbac.h"
 #include "scenario/gated_node.h"
-#include "scenario/node.h"
+#include "scenario/touch_scenario.h"
 
 namespace prefetch::tests::version_scenario_test {
 namespace {
@@ -59,13 +59,6 @@ class VersionScenario : public testing::Test {
 
   std::optional<GatedNode> one_;
 };
-
-TEST_F(VersionScenario, ItIsReadAtTheStart) {
-  Prepare();
-  EXPECT_TRUE(Ready());
-  EXPECT_EQ(Version(), "1.36.2");
-  EXPECT_FALSE(HasProblem("version"));
-}
 
 // The host's processes are not mounted, and no runtime is kubelet's own.
 TEST_F(VersionScenario, AnUpgradeThatShowsNoSignCountsWithinAMinute) {
@@ -119,6 +112,9 @@ TEST_F(EmbeddedKubelet, AReportBeforeTheSignWasSeenConfirmsIt) {
 
 TEST_F(VersionScenario, ARestartThatIsConfirmedAtOnceChangesNothing) {
   Prepare();
+  EXPECT_TRUE(Ready());
+  EXPECT_EQ(Version(), "1.36.2");
+  EXPECT_FALSE(HasProblem("version"));
   one_->node.KubeletRuns("200");
   one_->RunFor(seconds(1));
   one_->KubeletReports("v1.36.2");
@@ -279,6 +275,7 @@ TEST_F(VersionScenario, AnUpgradeBeyondTheRulesIsToldAtOnce) {
 // Readiness where there is a kubelet: what its records and settings make of images that are here.
 
 const std::string kVerdictApp = "reg.example.test/team/app:v1";
+const std::string kConfig = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
 const std::string kMirror = "mirror.example.test/team/app:v1";
 
 NodeOptions WithKubelet(
@@ -289,11 +286,7 @@ NodeOptions WithKubelet(
   return options;
 }
 
-kubelet::HashedSecret SecretOf(const std::string& team, const std::string& hash) {
-  return {{.uid = "u-" + team, .namespace_name = team, .name = "pull"}, base::Secret(hash)};
-}
-
-class VerdictScenario : public testing::Test {
+class VerdictScenario : public TouchScenario {
  protected:
   // A node with the image of kApp, pulled by the agent, and a kubelet of these settings.
   void Prepare(NodeOptions options, const kubelet::KubeletSettings& settings = {.version = {1, 36}}) {
@@ -303,18 +296,10 @@ class VerdictScenario : public testing::Test {
     node_->RunFor(seconds(30));
     ASSERT_FALSE(node_->IdOf(kVerdictApp).empty());
   }
-  // A pod with a secret of its own and policy Always makes kubelet pull.
-  void PodPulls(const std::string& image, const PullCredential& credential) {
-    node_->Kubelet([&](FakeKubelet& kubelet) {
-      kubelet.BeginPull(image);
-      kubelet.EndPull(image, node_->IdOf(image), credential);
-    });
-  }
   VerdictResult Never(const std::string& image = kVerdictApp) {
     const plan::ImageState& state = node_->Image(image);
     return state.verdicts ? state.verdicts->never.result : VerdictResult::kUnknown;
   }
-  std::optional<Node> node_;
 };
 
 TEST_F(VerdictScenario, APreloadedImageIsReadyAndSaysThatItIsNoMore) {
@@ -389,7 +374,7 @@ TEST_F(VerdictScenario, AReplacedRecordsFolderCostsARunningPullNoByte) {
 TEST_F(VerdictScenario, ClosedByAPodsPullAndReopenedByTheNodes) {
   Prepare(WithKubelet());
   base::Duration before = node_->Elapsed();
-  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  PodPulls(kVerdictApp, {.secret = SecretOf("team")});
   ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
   EXPECT_LE(node_->Elapsed() - before, seconds(3));
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordedForOthers);
@@ -398,13 +383,17 @@ TEST_F(VerdictScenario, ClosedByAPodsPullAndReopenedByTheNodes) {
   EXPECT_EQ(node_->LogLines("image closed to pods"), 1);
   EXPECT_EQ(node_->LogLines("node not ready"), 1);
   EXPECT_EQ(node_->Image(kVerdictApp).verdicts->if_not_present.result, VerdictResult::kPulls);
+  node_->RestartAgent();
+  node_->RunFor(seconds(5));
+  EXPECT_FALSE(node_->Ready());
+  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordedForOthers) << "a new agent knows it again";
   PodPulls(kVerdictApp, {});  // a touch: kubelet's own pull with node credentials
   ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(10)));
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kOpenToNode);
   EXPECT_EQ(node_->LogLines("image open to pods"), 1);
 
   // Open for good: later pulls with secrets do not close it (K30).
-  PodPulls(kVerdictApp, {.secret = SecretOf("other", "h2")});
+  PodPulls(kVerdictApp, {.secret = SecretOf("other")});
   node_->RunFor(minutes(1));
   EXPECT_TRUE(node_->Ready());
 }
@@ -425,7 +414,7 @@ TEST_F(VerdictScenario, AnotherNameOfTheSameImageClosesIt) {
   EXPECT_HAS(node_->Image(kMirror).message, "reg.example.test/team/app");
 }
 
-TEST_F(VerdictScenario, AShortPullOfKubeletsDoesNotFlap) {
+TEST_F(VerdictScenario, AShortPullOfKubeletsDoesNotFlapAndALongOneIsSaid) {
   Prepare(WithKubelet());
   node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.BeginPull(kVerdictApp); });
   node_->RunFor(seconds(2));
@@ -434,10 +423,6 @@ TEST_F(VerdictScenario, AShortPullOfKubeletsDoesNotFlap) {
   node_->RunFor(minutes(1));
   EXPECT_TRUE(node_->Ready());
   EXPECT_EQ(node_->LogLines("node not ready"), 0);
-}
-
-TEST_F(VerdictScenario, ALongPullOfKubeletsIsSaid) {
-  Prepare(WithKubelet());
   node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.BeginPull(kVerdictApp); });
   ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPullInterrupted);
@@ -449,7 +434,7 @@ TEST_F(VerdictScenario, IfNotPresentIsContentWithAManifestCheck) {
   Prepare(WithKubelet());
   node_->List({kVerdictApp},
               [](plan::DesiredImage& desired) { desired.ready_for = image::PullPolicy::kIfNotPresent; });
-  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  PodPulls(kVerdictApp, {.secret = SecretOf("team")});
   node_->RunFor(seconds(30));
   EXPECT_TRUE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordedForOthers);
@@ -511,7 +496,7 @@ TEST_F(VerdictScenario, AVanishedImageIsSaidAtOnceAndJudgedAnewWhenItIsBack) {
 
 TEST_F(VerdictScenario, AGarbageCollectionThatPrunesRecordsOpensOrCloses) {
   Prepare(WithKubelet());
-  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  PodPulls(kVerdictApp, {.secret = SecretOf("team")});
   ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
   node_->clock.Advance(seconds(2));
   node_->Kubelet([](FakeKubelet& kubelet) { kubelet.GarbageCollect({}); });  // K34
@@ -521,7 +506,7 @@ TEST_F(VerdictScenario, AGarbageCollectionThatPrunesRecordsOpensOrCloses) {
 TEST_F(VerdictScenario, TheRecordsFolderComesWithAnUpgrade) {
   // 1.34: no gate, no folder. The version is declared anew with each restart, as a DaemonSet's rollout does.
   Prepare(WithKubelet({1, 34}, std::nullopt), {.version = {1, 34}, .gate = false});
-  node_->WriteKubeletConfig("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n");
+  node_->WriteKubeletConfig(kConfig);
   node_->RestartAgent();
   node_->RunFor(seconds(20));
   EXPECT_TRUE(node_->Ready());
@@ -536,7 +521,7 @@ TEST_F(VerdictScenario, TheRecordsFolderComesWithAnUpgrade) {
     ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(30))) << minor;
     EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kPreloaded) << minor;
   }
-  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  PodPulls(kVerdictApp, {.secret = SecretOf("team")});
   EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
 }
 
@@ -559,7 +544,7 @@ TEST_F(VerdictScenario, ARecordsFolderThatComesWhileTheVersionIsNotDeclared) {
   options.kubelet->version.reset();
   options.kubelet->rules = image::KubeletVersion{1, 37};
   Prepare(std::move(options), {.version = {1, 34}, .gate = false});
-  node_->WriteKubeletConfig("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n");
+  node_->WriteKubeletConfig(kConfig);
   node_->RestartAgent();
   ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(20)));
   for (unsigned minor : {35U, 36U}) {
@@ -571,7 +556,7 @@ TEST_F(VerdictScenario, ARecordsFolderThatComesWhileTheVersionIsNotDeclared) {
     EXPECT_TRUE(node_->Ready()) << minor;
   }
   // Here a kubelet without the gate and one with it part ways.
-  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  PodPulls(kVerdictApp, {.secret = SecretOf("team")});
   ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kFactsUnknown);
 }
@@ -579,8 +564,7 @@ TEST_F(VerdictScenario, ARecordsFolderThatComesWhileTheVersionIsNotDeclared) {
 TEST_F(VerdictScenario, TheDiskRuleGoesByKubeletsThresholdFromTheFirstPullOn) {
   node_.emplace(WithKubelet({1, 36}, std::nullopt));
   node_->Kubelet([](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}}); });
-  const std::string head = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
-  node_->WriteKubeletConfig(head + "imageGCHighThresholdPercent: 60\nimageGCLowThresholdPercent: 50\n");
+  node_->WriteKubeletConfig(kConfig + "imageGCHighThresholdPercent: 60\nimageGCLowThresholdPercent: 50\n");
   node_->RestartAgent();
   node_->disk = {.known = true, .capacity_bytes = 100ULL << 30, .available_bytes = 45ULL << 30};
   node_->PushAndList(kVerdictApp, 10'000'000);
@@ -588,23 +572,21 @@ TEST_F(VerdictScenario, TheDiskRuleGoesByKubeletsThresholdFromTheFirstPullOn) {
   EXPECT_EQ(node_->runtime.counters().pull_calls, 0);
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kDiskPressure);
   EXPECT_EQ(node_->Snapshot()->kubelet->gc->low_percent, 50);
-  node_->WriteKubeletConfig(head);
+  node_->WriteKubeletConfig(kConfig);
   EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
 }
 
 TEST_F(VerdictScenario, AConfigurationThatChangesIsPickedUpAndContradictionsAreSaid) {
   NodeOptions options = WithKubelet();
   Prepare(options);
-  node_->WriteKubeletConfig(
-      "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
-      "imagePullCredentialsVerificationPolicy: AlwaysVerify\n");
+  node_->WriteKubeletConfig(kConfig + "imagePullCredentialsVerificationPolicy: AlwaysVerify\n");
   node_->RestartAgent();
   node_->RunFor(seconds(20));
   EXPECT_FALSE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kVerificationAlways);
   EXPECT_EQ(node_->Snapshot()->kubelet->contradictions.size(), 1U);
   EXPECT_FALSE(node_->Snapshot()->problems.empty());
-  node_->WriteKubeletConfig("kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n");
+  node_->WriteKubeletConfig(kConfig);
   EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(20)));
   EXPECT_TRUE(node_->Snapshot()->kubelet->contradictions.empty());
 }
@@ -612,17 +594,16 @@ TEST_F(VerdictScenario, AConfigurationThatChangesIsPickedUpAndContradictionsAreS
 // kubelet comes back from a restart within seconds, and applies what it reads then.
 TEST_F(VerdictScenario, AStricterConfigurationClosesWithinThreeSeconds) {
   Prepare(WithKubelet({1, 36}, std::nullopt));
-  const std::string head = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n";
-  node_->WriteKubeletConfig(head);
+  node_->WriteKubeletConfig(kConfig);
   node_->RestartAgent();
   node_->RunFor(seconds(30));
   for (int offset = 0; offset < 8; offset++) {
     ASSERT_TRUE(node_->Ready());
     node_->RunFor(seconds(offset));
-    node_->WriteKubeletConfig(head + "imagePullCredentialsVerificationPolicy: AlwaysVerify\n");
+    node_->WriteKubeletConfig(kConfig + "imagePullCredentialsVerificationPolicy: AlwaysVerify\n");
     EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(3))) << offset;
     EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kVerificationAlways);
-    node_->WriteKubeletConfig(head);
+    node_->WriteKubeletConfig(kConfig);
     ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
   }
 }
@@ -654,7 +635,7 @@ TEST_F(VerdictScenario, WhenTheRootIsGoneNothingIsKnown) {
   EXPECT_EQ(node_->Snapshot()->kubelet->records_readable, false);
   std::filesystem::rename(node_->KubeletRoot() + ".away", node_->KubeletRoot());
   EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, seconds(30)));
-  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
+  PodPulls(kVerdictApp, {.secret = SecretOf("team")});
   EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10))) << "the folder is read again";
 }
 
@@ -674,20 +655,10 @@ TEST_F(VerdictScenario, ARecordThatKubeletCannotDecodeIsARefusal) {
 TEST_F(VerdictScenario, ARecordThatIsRewrittenAllTheTimeHasAVerdictAllTheSame) {
   Prepare(WithKubelet());
   for (int i = 0; i < 400; i++) {  // 4 s, a hundred a second
-    PodPulls(kVerdictApp, {.secret = SecretOf("team" + std::to_string(i), "h" + std::to_string(i))});
+    PodPulls(kVerdictApp, {.secret = SecretOf("team" + std::to_string(i))});
     node_->RunFor(milliseconds(10));
     EXPECT_TRUE(i >= 250 || node_->Ready()) << i;
   }
-  EXPECT_FALSE(node_->Ready());
-  EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordedForOthers);
-}
-
-TEST_F(VerdictScenario, ARestartedAgentKnowsItAgain) {
-  Prepare(WithKubelet());
-  PodPulls(kVerdictApp, {.secret = SecretOf("team", "h1")});
-  ASSERT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, seconds(10)));
-  node_->RestartAgent();
-  node_->RunFor(seconds(5));
   EXPECT_FALSE(node_->Ready());
   EXPECT_EQ(node_->ReasonOf(kVerdictApp), Reason::kRecordedForOthers);
 }
