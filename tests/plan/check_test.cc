@@ -300,16 +300,6 @@ TEST(CheckReason, HasTheNamesOfKubeletsVerdict) {
   EXPECT_EQ(names.size(), static_cast<std::size_t>(VerdictReason::kFactsUnknown) + 1);
 }
 
-// …and from a registry's answer, as the status document has them.
-TEST(CheckReason, HasTheNamesOfARegistrysAnswer) {
-  for (Kind kind : {Kind::kTagMissing, Kind::kAccessDenied, Kind::kRateLimited, Kind::kUnreachable,
-                    Kind::kServerError, Kind::kIndeterminate}) {
-    CheckFacts facts = Here(kAlways);
-    Says(facts, kind);
-    EXPECT_EQ(CheckReasonName(DecideCheck(facts).decision.reason), base::EnumName(kind));
-  }
-}
-
 TEST(CheckTest, APodHearsNoWordOfAStranger) {
   const std::string words = "STRANGER";
   int reached = 0;

@@ -90,13 +90,6 @@ TEST(DiskHistory, WhatOthersGiveBackIsNotItsNeed) {
   EXPECT_TRUE(MayFit(ReservationOfDue(past), 310 * kGiB));
 }
 
-// CRI-O tells no sizes.
-TEST(DiskHistory, WhatOthersGiveBackIsNotTheNeedOfAnImageOfUnknownSize) {
-  DiskHistory past = AfterMeasure(AfterOutOfDiskSpace({}, false, kNow), 90 * kGiB, kNow + seconds(8));
-  EXPECT_TRUE(MayFit(ReservationOfDue(past), 18 * kGiB));
-  EXPECT_FALSE(MayFit(ReservationOfDue(past), 17 * kGiB));
-}
-
 // A look may come before the bytes have gone, and the next one late.
 TEST(DiskHistory, TheFirstMeasurementAfterItsBytesHaveGoneCountsHoweverLateItComes) {
   DiskHistory past = AfterMeasure(AfterOutOfDiskSpace(Sized(8), false, kNow), kGiB, kNow);
@@ -157,16 +150,6 @@ TEST(ExpectedDiskUse, LeavesOutWhatIsOnTheDiskAlready) {
   EXPECT_EQ(ExpectedDiskUse(Sized(6), {}, 5 * kGiB), 19 * kGiB);
   EXPECT_EQ(ExpectedDiskUse(Sized(6), {}, 60 * kGiB), 0U);
   EXPECT_EQ(ExpectedDiskUse({.compressed = ~0ULL}, {}, 0), ~0ULL);
-}
-
-// Kubelet removes unused images just when the disk is full.
-TEST(DiskHistory, WhatBecomesFreeRightAfterATryIsNotWhatItHad) {
-  DiskHistory past = Sized(8);
-  past.kept_bytes = 2 * kGiB;
-  past = AfterOutOfDiskSpace(AfterBegin(past, 28 * kGiB, {}), false, kNow);
-  past = AfterMeasure(past, 330 * kGiB, kNow + seconds(10));
-  EXPECT_EQ(ExpectedDiskUse(past, {}, 0), 33 * kGiB);
-  EXPECT_TRUE(MayFit(ReservationOfDue(past), 330 * kGiB));
 }
 
 // A tenth more than the free room of that moment is there soon, and was its own.

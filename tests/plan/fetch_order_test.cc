@@ -403,36 +403,6 @@ TEST_F(FetchOrderTest, WithOneStreamThereIsNothingToHalve) {
   EXPECT_FALSE(order.RateLimited("a", now + seconds(5)));
 }
 
-TEST_F(FetchOrderTest, ASharedLayerIsFetchedOnceForAllItsImages) {
-  order.Add(1, "r", {{"shared", 10}});
-  order.Add(2, "r", {{"shared", 10}, {"own", 5}});
-  EXPECT_EQ(Next(), "shared");
-  EXPECT_EQ(Next(), "own");
-  EXPECT_EQ(Next(), "-");
-  order.Done("shared");
-  EXPECT_EQ(order.ProgressOf(1), Progress::kComplete);
-  EXPECT_EQ(order.ProgressOf(2), Progress::kUnderWay);
-  order.Done("own");
-  EXPECT_EQ(order.ProgressOf(2), Progress::kComplete);
-}
-
-TEST_F(FetchOrderTest, ASharedLayerIsTheFirstImagesOwn) {
-  order.Add(1, "r", {{"shared", 10}});
-  order.Add(2, "r", {{"shared", 10}, {"own", 5}});
-  EXPECT_FALSE(order.LacksNoneOfItsOwn(2));
-  order.Done("own");
-  EXPECT_TRUE(order.LacksNoneOfItsOwn(2));
-  EXPECT_FALSE(order.LacksNoneOfItsOwn(1));
-  order.Remove(1);
-  EXPECT_FALSE(order.LacksNoneOfItsOwn(2)) << "it is the first one now";
-  order.Done("shared");
-  EXPECT_TRUE(order.LacksNoneOfItsOwn(2));
-  order.Add(3, "r", {{"other", 10}});
-  order.Failed("other");
-  EXPECT_FALSE(order.LacksNoneOfItsOwn(3));
-  EXPECT_FALSE(order.LacksNoneOfItsOwn(4));
-}
-
 TEST_F(FetchOrderTest, AFailureIsThatOfTheImagesWhichNeedTheBlob) {
   order.Add(1, "r", {{"shared", 10}});
   order.Add(2, "r", {{"shared", 10}, {"own", 5}});
@@ -450,15 +420,6 @@ TEST_F(FetchOrderTest, ImagesThatAreGivenUpTakeTheirBlobsAlong) {
   EXPECT_FALSE(order.Wants("a"));
   EXPECT_EQ(Next(), "shared");
   EXPECT_EQ(order.ProgressOf(1), Progress::kFailed);
-}
-
-TEST_F(FetchOrderTest, WhatAnotherWriterHasIsTriedAgain) {
-  order.Add(1, "r", {{"a", 10}});
-  EXPECT_EQ(Next(), "a");
-  order.Postponed("a");
-  EXPECT_EQ(Next(), "-");
-  order.Reopen();
-  EXPECT_EQ(Next(), "a");
 }
 
 const base::TimePoint kNow = base::TimePoint{} + std::chrono::hours(5);

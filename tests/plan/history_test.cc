@@ -158,19 +158,6 @@ TEST(AfterRuntimeEnd, AFailureThatTheRuntimeSurvivesEndsTheRowAndNoSuspicion) {
   EXPECT_TRUE(IsCrashSuspect(AfterFailure(std::move(past), missing, kNow, 0)));
 }
 
-TEST(AfterVanished, TwiceIsPulledAtOnceThriceSlowsDown) {
-  History past = AfterVanished({}, kNow);
-  EXPECT_LE(past.not_before, kNow);
-  past = AfterVanished(past, kNow + minutes(10));
-  EXPECT_FALSE(IsEvictedRepeatedly(past));
-  past = AfterVanished(past, kNow + minutes(20));
-  EXPECT_TRUE(IsEvictedRepeatedly(past));
-  EXPECT_EQ(past.last_failure, Reason::kEvictedByKubelet);
-  EXPECT_EQ(past.not_before, kNow + minutes(25));
-  past = AfterVanished(past, kNow + minutes(30));
-  EXPECT_EQ(past.not_before, kNow + minutes(40));
-}
-
 // kubelet takes it away a minute after each pull.
 TEST(AfterVanished, ALoopSlowsDownToAnHourAndStaysThere) {
   History past;
@@ -178,16 +165,12 @@ TEST(AfterVanished, ALoopSlowsDownToAnHourAndStaysThere) {
   for (base::TimePoint now = kNow; pauses.size() < 9; now = std::max(now, past.not_before) + minutes(1)) {
     past = AfterVanished(past, now);
     pauses.push_back(std::chrono::duration_cast<minutes>(past.not_before - now));
+    EXPECT_EQ(IsEvictedRepeatedly(past), pauses.size() > 2);
   }
+  EXPECT_EQ(past.last_failure, Reason::kEvictedByKubelet);
   using M = minutes;
   EXPECT_EQ(pauses, (std::vector<M>{M(0), M(0), M(5), M(10), M(20), M(40), M(60), M(60), M(60)}));
   past = AfterVanished(past, past.not_before + hours(3));
-  EXPECT_FALSE(IsEvictedRepeatedly(past));
-}
-
-TEST(AfterVanished, OldOnesAreForgotten) {
-  History past;
-  for (int i = 0; i < 10; i++) past = AfterVanished(past, kNow + hours(3 * i));
   EXPECT_FALSE(IsEvictedRepeatedly(past));
 }
 
@@ -259,26 +242,6 @@ struct Stall : testing::Test {
 };
 using Movement = Stall;
 
-TEST_F(Stall, ATrickleOfTwelveMinutesIsNotKilled) {
-  for (std::uint64_t i = 1; i <= 72; i++) {
-    rig.See(seconds(10), {.bytes_done = i, .bytes_total = 1000, .fingerprint = i, .active = true});
-    EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
-  }
-}
-
-TEST_F(Stall, TenMinutesWithoutAByteAreReplaced) {
-  rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
-  rig.See(minutes(10) - seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
-  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
-  rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
-  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
-}
-
-TEST_F(Stall, ARegistryThatNeverAnswersIsAStallToo) {
-  rig.now += minutes(10);
-  EXPECT_EQ(rig.EvaluateImage(), RunDecision::kReplace);
-}
-
 TEST_F(Stall, UnpackingMayTakeItsTime) {
   rig.See(seconds(1), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
   rig.See(minutes(25), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
@@ -311,13 +274,6 @@ TEST_F(Stall, AWaitOfTheAgentIsNoPartOfThePullsTime) {
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kContinue);
   rig.See(minutes(1), {.bytes_done = 3, .fingerprint = 3, .active = true});
   EXPECT_EQ(rig.EvaluateImage(), RunDecision::kEnd);
-}
-
-TEST_F(Stall, WithoutSightOnlyThePullTimeoutCounts) {
-  rig.now = kStart + minutes(59);
-  EXPECT_EQ(rig.EvaluateImage(false), RunDecision::kContinue);
-  rig.now = kStart + minutes(60);
-  EXPECT_EQ(rig.EvaluateImage(false), RunDecision::kEnd);
 }
 
 TEST_F(Stall, NextJudgementIsWhenTheVerdictMayChange) {

@@ -37,17 +37,6 @@ Snapshot Node(std::vector<ImageState> images) {
 
 const GateOptions kAll{.label = true, .condition = true, .taint = true};
 
-TEST(NodeGate, AReadyNode) {
-  DesiredGate wish =
-      DesiredGateFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintHistory::kNotKnown);
-  EXPECT_EQ(wish.label, "ready");
-  EXPECT_EQ(wish.condition.status, ConditionStatus::kTrue);
-  EXPECT_EQ(wish.condition.reason, "AllReady");
-  EXPECT_EQ(wish.condition.message, "1 of 1 required images ready (list sha256:3f9c21): all good");
-  EXPECT_TRUE(wish.may_remove_taint);
-  EXPECT_FALSE(wish.gave_up);
-}
-
 TEST(NodeGate, ANodeThatIsStillPullingKeepsItsTaint) {
   DesiredGate wish =
       DesiredGateFor(Node({Image("r.io/a:1", false)}), kAll, minutes(14), TaintHistory::kNotKnown);
@@ -110,30 +99,9 @@ TEST(NodeGate, OnlyDifferencesAreWrittenAndOnlyWhatIsOptedInto) {
   EXPECT_FALSE(WritesFor(wish, other, {}).Any());
   EXPECT_TRUE(WritesFor(wish, other, {.label = true}).label);
   EXPECT_FALSE(WritesFor(wish, other, {.label = true}).remove_taint);
-}
-
-TEST(NodeGate, TheResultIsSaidOnceItIsOne) {
-  ImageState missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true);
-  auto result = [](std::vector<ImageState> images) {
-    return DesiredGateFor(Node(std::move(images)), kAll, seconds(5), TaintHistory::kNotKnown).result;
-  };
-  EXPECT_EQ(result({Image("r.io/a:1", true)}), "succeeded");
-  EXPECT_EQ(result({Image("r.io/a:1", true), missing}), "failed");
-  EXPECT_EQ(result({Image("r.io/a:1", false), missing}), std::nullopt) << "slow is not failed";
-
-  const GateOptions options{.result_label = "example.com/images"};
-  DesiredGate wish{.result = "failed"};
-  EXPECT_TRUE(WritesFor(wish, {.result = std::nullopt}, options).result);
-  EXPECT_TRUE(WritesFor(wish, {.result = "succeeded"}, options).result);
-  EXPECT_TRUE(WritesFor({}, {.result = "succeeded"}, options).result) << "it is taken away";
-  EXPECT_FALSE(WritesFor(wish, {.result = "failed"}, options).Any());
-  EXPECT_FALSE(WritesFor(wish, {.result = std::nullopt}, kAll).result);
-}
-
-TEST(NodeGate, ANodeThatIsNotReadyAnyMoreKeepsItsTaintOff) {
-  DesiredGate wish = DesiredGateFor(Node({Image("r.io/a:1", false)}), kAll, minutes(60), TaintHistory::kGone);
-  EXPECT_FALSE(WritesFor(wish, {.label = "ready"}, kAll).remove_taint);
-  EXPECT_EQ(WritesFor(wish, {.label = "ready"}, kAll).label, "notready");
+  wish = {.result = "failed"};
+  EXPECT_FALSE(WritesFor(wish, {.result = "failed"}, {.result_label = "example.com/images"}).Any());
+  EXPECT_FALSE(WritesFor(wish, {}, kAll).result);
 }
 
 TEST(NodeGate, EventsAreForRequiredImagesInTroubleThatSomebodyMustMend) {

@@ -21,15 +21,6 @@ DesiredPin Wish(const std::string& name, const std::string& id, std::uint64_t si
   return {.name = name, .id = id, .size_bytes = size, .reported = reported};
 }
 
-TEST(DecidePins, PinsPresentImagesOnce) {
-  const std::vector<DesiredPin> wishes = {Wish("a", "1"), Wish("b", ""), Wish("c", "2", kGB, true)};
-  PinDecision decision = DecidePins(wishes, {}, kDisk, kLimits);
-  EXPECT_EQ(decision.pin, Names{"a"}) << "b is absent, and another client has pinned c";
-  EXPECT_EQ(decision.unpin, Names{});
-  EXPECT_EQ(DecidePins(wishes, {"a"}, kDisk, kLimits), PinDecision())
-      << "the runtime reports it a moment later";
-}
-
 TEST(DecidePins, UnpinsItsOwnThatNothingAsksFor) {
   // b is being pulled again: its label stays.
   PinDecision decision =
@@ -172,13 +163,6 @@ TEST(Unlisted, WhatGoesIsKeptAndSaidToBeGone) {
   EXPECT_EQ(again.arrived_at, At(24));
   EXPECT_EQ(again.image_id, "2");
   EXPECT_EQ(again.size_bytes, 8U);
-}
-
-TEST(Unlisted, WhatIsListedLaterIsForgotten) {
-  Arrivals arrivals = AfterPoll({}, {}, {}, {}, At(0));
-  arrivals = AfterPoll(std::move(arrivals), {Image("1", {kA})}, {}, {}, At(8));
-  arrivals = AfterPoll(std::move(arrivals), {Image("1", {kA})}, List({kA}), {}, At(16));
-  EXPECT_TRUE(arrivals.unlisted->images.empty());
 }
 
 TEST(Unlisted, WhatCameListedIsNoFindingWhenTheListDropsIt) {

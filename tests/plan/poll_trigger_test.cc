@@ -32,11 +32,6 @@ std::vector<int> Looks(const std::vector<int>& told, milliseconds took = {}) {
   return looks;
 }
 
-TEST(PollTrigger, NothingToldIsNoLook) {
-  EXPECT_EQ(NextPoll({}), base::TimePoint::max());
-  EXPECT_EQ(Looks({}), std::vector<int>{});
-}
-
 // CRI's list follows the events later, by events of its own: one look may come too early.
 TEST(PollTrigger, AChangeIsLookedAtTwiceWithinASecond) {
   EXPECT_EQ(Looks({50}), (std::vector<int>{150, 900}));
@@ -44,15 +39,6 @@ TEST(PollTrigger, AChangeIsLookedAtTwiceWithinASecond) {
 
 TEST(PollTrigger, SeveralEventsOfOneChangeAreOne) {
   EXPECT_EQ(Looks({50, 52, 60}), (std::vector<int>{150, 910}));
-}
-
-TEST(PollTrigger, AFloodIsLookedAtTwiceASecond) {
-  std::vector<int> told;
-  for (int at = 0; at < 10'000; at++) told.push_back(at);
-  std::vector<int> looks = Looks(told);
-  EXPECT_LE(looks.size(), 22U);
-  EXPECT_GE(looks.size(), 19U);
-  EXPECT_GE(looks.back(), 10'749);  // and once when it is over
 }
 
 TEST(PollTrigger, LooksThatTakeLongAreSeldom) {
@@ -116,14 +102,6 @@ TEST(KubeletPolls, NewsAreLookedAtInFullAndAtOnce) {
   KubeletPollsLooks looks = During(14, {3, 4});
   EXPECT_EQ(looks.full, (std::vector<int>{0, 3, 4, 12}));
   EXPECT_EQ(looks.glances, (std::vector<int>{2, 6, 8, 10}));
-}
-
-TEST(KubeletPolls, NoneIsNone) {
-  KubeletPolls looks{kStart + seconds(1), kStart + seconds(5)};
-  KubeletPolls same = AfterKubeletPollBegan(looks, PollDepth::kNone, kStart);
-  EXPECT_EQ(same.next_quick, looks.next_quick);
-  EXPECT_EQ(same.next_full, looks.next_full);
-  EXPECT_EQ(NextKubeletPoll(looks), looks.next_quick);
 }
 
 }  // namespace

@@ -89,25 +89,6 @@ TEST_F(ImageEvaluation, AClosedImageThatIsBeingTouchedIsOnItsWay) {
     rig.touch.state = state;
     EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kTouching, PullState::kNone}));
   }
-  rig.touch = {.state = TouchState::kIneffective,
-               .obstacle = TouchObstacle::kNoNodeCredentials,
-               .why = "ErrImagePull: 401"};
-  ImageState given_up = rig.Judged();
-  EXPECT_EQ(Short(given_up), (Said{false, Phase::kFailing, Reason::kTouchIneffective, PullState::kNone}));
-  EXPECT_NE(given_up.message.find("ErrImagePull: 401"), std::string::npos);
-  EXPECT_EQ(given_up.touch, rig.touch);
-  rig.past.settled = true;
-  for (bool settled : {true, false}) {
-    rig.touch.settled = settled;
-    EXPECT_EQ(rig.Judged().settled, settled);
-  }
-  // An image that pods may use is ready, whatever becomes of a touch that only keeps it so.
-  rig.verdicts = tests::Open();
-  EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kPreloaded, PullState::kNone}));
-}
-
-TEST_F(ImageEvaluation, Absent) {
-  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
 }
 
 TEST_F(ImageEvaluation, ToldWhatItWaitsFor) {
@@ -115,13 +96,6 @@ TEST_F(ImageEvaluation, ToldWhatItWaitsFor) {
   rig.waits_for_disk_space = true;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
   EXPECT_EQ(rig.Judged().message, "waits for room on the disk: running pulls may need what is left of it");
-}
-
-TEST_F(ImageEvaluation, ToldWhenItsWindowOpens) {
-  rig.desired.pull_windows = {{.start = hours(22), .end = hours(6)}};
-  rig.window_opens = kWall;
-  EXPECT_EQ(rig.Judged().message,
-            "waits for its pullWindow (22:00 to 06:00 UTC), which opens at 2026-08-01T10:00:00Z");
 }
 
 TEST_F(ImageEvaluation, NotLookedAtYet) {
@@ -220,11 +194,6 @@ TEST_F(ImageEvaluation, RunningShowsBytes) {
             (Said{false, Phase::kProgressing, Reason::kUnpacking, PullState::kUnpacking}));
 }
 
-TEST_F(ImageEvaluation, HonestAbsenceOfBytes) {
-  rig.progress = ObservedProgress();
-  EXPECT_FALSE(rig.Judged().pull.bytes_known);
-}
-
 TEST_F(ImageEvaluation, DeniedSaysTheRegistrysWordsAndWhenItIsTriedAgain) {
   rig.past = AfterFailure({}, {.reason = Reason::kAccessDenied, .error = "401 from r.io"}, kNow, 0);
   ImageState state = rig.Judged();
@@ -252,30 +221,6 @@ TEST_F(ImageEvaluation, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) 
   rig.held.reset();
   rig.no_disk_space = true;
   EXPECT_TRUE(rig.Judged().settled);
-}
-
-TEST_F(ImageEvaluation, FailedPermanently) {
-  rig.past = AfterFailure({}, {.reason = Reason::kPlatformMismatch, .error = "no match"}, kNow, 0);
-  EXPECT_EQ(Short(rig.Judged()),
-            (Said{false, Phase::kFailing, Reason::kPlatformMismatch, PullState::kFailed}));
-}
-
-TEST_F(ImageEvaluation, WrongPlatformIsNotPresent) {
-  rig.seen.local = Local{.id = "sha256:a", .runs_here = false, .platform = "linux/arm64"};
-  rig.past.pulled_id = "sha256:a";
-  ImageState state = rig.Judged();
-  EXPECT_EQ(Short(state), (Said{false, Phase::kFailing, Reason::kWrongPlatform, PullState::kFailed}));
-  EXPECT_FALSE(state.present);
-  EXPECT_NE(state.message.find("linux/arm64"), std::string::npos);
-}
-
-TEST_F(ImageEvaluation, AnArtifactIsNoImage) {
-  rig.seen.local = Local{.id = "sha256:a", .artifact = true};
-  rig.past.not_before = kNow + seconds(1);
-  ImageState state = rig.Judged();
-  EXPECT_EQ(state.reason, Reason::kNotAnImage);
-  EXPECT_FALSE(state.usable);
-  EXPECT_EQ(state.message, "the runtime has an OCI artifact under this name: no container starts from it");
 }
 
 TEST_F(ImageEvaluation, NoRoom) {
@@ -309,32 +254,6 @@ TEST_F(ImageEvaluation, HeldByItsRegistry) {
       "no route; the next try waits, since the registry has trouble with other images, too (RateLimited)");
   rig.held = Reason::kDiskFull;
   EXPECT_EQ(rig.Judged().message, "no route; the next try waits until the disk has room again (DiskFull)");
-}
-
-TEST_F(ImageEvaluation, OtherNodesAskForNothing) {
-  rig.selection = Selection::kNotSelected;
-  EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kNotSelected, PullState::kNone}));
-  EXPECT_FALSE(rig.Judged().applies);
-}
-
-// A node that may need the image is never called ready without it.
-TEST_F(ImageEvaluation, UnknownLabelsAreNotReady) {
-  rig.selection = Selection::kLabelsUnknown;
-  rig.labels_pending = true;
-  ImageState state = rig.Judged();
-  EXPECT_EQ(Short(state), (Said{false, Phase::kProgressing, Reason::kFactsUnknown, PullState::kNone}));
-  EXPECT_TRUE(state.applies);
-  EXPECT_FALSE(state.settled) << "worth waiting for";
-  rig.labels_pending = false;
-  state = rig.Judged();
-  EXPECT_EQ(Short(state), (Said{false, Phase::kFailing, Reason::kNodeLabelsUnknown, PullState::kNone}));
-  EXPECT_TRUE(state.settled);
-  EXPECT_NE(state.message.find("cannot read the labels of its Node"), std::string::npos) << state.message;
-}
-
-TEST_F(ImageEvaluation, OtherPlatformsAskForNothing) {
-  rig.selection = Selection::kOtherPlatform;
-  EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kOtherPlatform, PullState::kNone}));
 }
 
 ImageList List(std::vector<ListSource> sources) {
@@ -422,12 +341,7 @@ TEST(Summarize, ANodeWhoseKubeletWouldExitIsNotReady) {
                  .runtime_ever_up = true,
                  .credentials_error = "p.yaml:4:3: providers[0].matchImages: is required"};
   Readiness out = Summarize(node, {State(true)});
-  EXPECT_FALSE(out.ready);
-  EXPECT_EQ(out.phase, Phase::kFailing);
   EXPECT_EQ(out.reason, Reason::kCredentialsInvalid);
-  EXPECT_EQ(out.message,
-            "the credential provider configuration cannot be used: p.yaml:4:3: providers[0].matchImages: is "
-            "required");
   // A list that cannot be used, and a runtime that is away, come first.
   node.runtime_ever_up = false;
   node.runtime_error = "refused";
@@ -556,8 +470,7 @@ DesiredImage JudgeRegistryWant() {
   return desired;
 }
 
-ImageState Judged(const DesiredImage& desired, const RegistryStory& story, base::Duration at,
-                  bool pulling = false) {
+ImageState Judged(const DesiredImage& desired, const RegistryStory& story, base::Duration at) {
   base::TimePoint now = RegistryStory::At(at);
   Observation seen{.known = true, .local = story.here};
   RefreshDecision refresh = DecideRefresh(desired, story.here, story.past, now);
@@ -567,45 +480,8 @@ ImageState Judged(const DesiredImage& desired, const RegistryStory& story, base:
                          .freshness = story.past,
                          .refresh = refresh,
                          .action = Decide(seen, {}, refresh, now)};
-  const ObservedProgress progress;
-  return EvaluateImage({.entry = entry, .progress = pulling ? &progress : nullptr, .asks_registry = true},
+  return EvaluateImage({.entry = entry, .asks_registry = true},
                        now, base::WallTime(std::chrono::seconds(1785578400)));
-}
-
-TEST(JudgeRegistry, AnUpdateLeavesTheOldImageInUse) {
-  ImageState state =
-      Judged(JudgeRegistryWant(), RegistryStory(JudgeRegistryWant()).Moved("b", hours(1)), hours(1), true);
-  EXPECT_TRUE(state.ready);
-  EXPECT_TRUE(state.usable);
-  EXPECT_EQ(state.reason, Reason::kPresent);
-  EXPECT_EQ(state.pull.state, PullState::kPulling);
-  EXPECT_FALSE(state.registry->fresh);
-  EXPECT_EQ(state.registry->reason, Reason::kTagMoved);
-  EXPECT_EQ(state.registry->digest, "b");
-  EXPECT_EQ(state.digest, "a");
-  EXPECT_NE(state.registry->message.find("has changed"), std::string::npos);
-}
-
-TEST(JudgeRegistry, AnOutageChangesFreshNotReady) {
-  RegistryStory story(JudgeRegistryWant());
-  story.Same("a", {}).Unreachable(hours(1)).Unreachable(hours(2));
-  ImageState state = Judged(JudgeRegistryWant(), story, hours(6));
-  EXPECT_TRUE(state.ready);
-  EXPECT_FALSE(state.registry->fresh);
-  EXPECT_EQ(state.registry->answer, image::RegistryAnswerKind::kUnreachable);
-}
-
-TEST(JudgeRegistry, UnlessADirectiveSaysSo) {
-  DesiredImage desired = JudgeRegistryWant();
-  desired.on_unreachable = OnFailure::kNotReady;
-  RegistryStory story(desired);
-  story.Same("a", {}).Unreachable(hours(1)).Unreachable(hours(2));
-  ImageState state = Judged(desired, story, hours(2));
-  EXPECT_FALSE(state.ready);
-  EXPECT_TRUE(state.usable);
-  EXPECT_EQ(state.phase, Phase::kFailing);
-  EXPECT_EQ(state.reason, Reason::kUnreachable);
-  EXPECT_EQ(state.message, state.registry->message);
 }
 
 TEST(JudgeRegistry, ReadyForAlwaysWaitsForTheFirstAnswer) {

@@ -30,13 +30,6 @@ std::vector<PullCandidate> Slots(std::size_t count) {
   return slots;
 }
 
-TEST(Schedule, FourAtATimeThenTwo) {
-  EXPECT_EQ(Schedule({.due = Slots(10)}, {}, kNow).start, (Starts{0, 1, 2, 3}));
-  EXPECT_EQ(Schedule({.due = Slots(10), .settled = true}, {}, kNow).start, (Starts{0, 1}));
-  EXPECT_EQ(Schedule({.due = Slots(10), .running = {Slot(20), Slot(21), Slot(22)}}, {}, kNow).start,
-            (Starts{0}));
-}
-
 TEST(Schedule, FromAFarRegistryEightAtATime) {
   std::vector<PullCandidate> due = Slots(10);
   for (PullCandidate& slot : due) slot.far = true;
@@ -214,13 +207,6 @@ TEST(Schedule, AHeldRegistryWaitsAndSaysUntilWhen) {
   EXPECT_TRUE(output.start.empty());
   EXPECT_EQ(output.next_turn_at, kNow + seconds(9));
   EXPECT_EQ(Schedule(input, {}, kNow + seconds(9)).start, (Starts{0}));
-}
-
-TEST(Schedule, NothingStartsWhileTheNodeHolds) {
-  ScheduleOutput output = Schedule({.due = Slots(2), .disk_full_until = kNow + minutes(5)}, {}, kNow);
-  EXPECT_TRUE(output.start.empty());
-  EXPECT_EQ(output.next_turn_at, kNow + minutes(5));
-  EXPECT_EQ(Schedule({.due = Slots(2), .disk_full_until = kNow}, {}, kNow).start, (Starts{0, 1}));
 }
 
 TEST(Schedule, SameContentWaitsForTheFirst) {

@@ -173,15 +173,6 @@ TEST(EvaluatePod, OneThatMovesHasItsTime) {
       << "kubelet ran it: what is left is the image's";
 }
 
-TEST(EvaluatePod, OneThatKubeletRefusedSaysWhy) {
-  PodObservation seen{
-      .phase = "Failed", .reason = "OutOfpods", .message = "Node didn't have enough resource: pods"};
-  PodEvaluation judged = EvaluatePod(seen, {}, {});
-  EXPECT_TRUE(judged.over);
-  EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
-  EXPECT_NE(judged.pod.why.find("OutOfpods: Node didn't"), std::string::npos) << judged.pod.why;
-}
-
 TEST(EvaluatePod, OneThatSomebodyDeletedIsOver) {
   PodEvaluation judged = EvaluatePod({.gone = true}, {}, {});
   EXPECT_TRUE(judged.over);
@@ -227,13 +218,6 @@ TEST(AfterTouch, WhatCannotHelpIsNotTriedTwice) {
   }
 }
 
-TEST(AfterTouch, ARegistryThatIsAwayIsNoReasonToGiveUp) {
-  TouchHistory past;
-  for (int i = 0; i < 50; i++) past = Touched(past, TouchObstacle::kRegistryTrouble);
-  EXPECT_EQ(past.not_before, kNow + minutes(5));
-  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kWaiting);
-}
-
 TEST(AfterTouch, TransientFailuresCountInARow) {
   TouchHistory past;
   for (int i = 0; i < 4; i++) past = Touched(past, TouchObstacle::kRegistryTrouble);
@@ -249,14 +233,6 @@ TEST(AfterTouch, OneWithEffectForgetsTheOthers) {
   EXPECT_EQ(StatusOf({TouchNeed::kNone, false, past, {}}, kNow, kWall).state, TouchState::kDone);
   // Closed again, by a garbage collection of records say: touched again, at once.
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kDue);
-}
-
-TEST(ForContent, AnotherContentIsANewBeginning) {
-  TouchHistory past = ForContent({}, "sha256:a", kNow);
-  for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNotRecorded);
-  EXPECT_EQ(ForContent(past, "sha256:a", kNow).failures, 3);
-  EXPECT_EQ(ForContent(past, "sha256:b", kNow).failures, 0);
-  EXPECT_EQ(ForContent(past, "sha256:b", kNow).not_before, kNow);
 }
 
 // As while a tag's new content is pulled, which then does not come.
@@ -298,14 +274,6 @@ TEST(AfterPod, TheGroundIsTriedAtLongIntervalsAndCalledHopelessAfterThree) {
   EXPECT_EQ(status.next_attempt_at, kWall + minutes(10));
   pod_health = AfterPod(pod_health, {}, kNow, 0);
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, {}, pod_health}, kNow, kWall).state, TouchState::kDue);
-}
-
-TEST(AfterPod, AnApiServerThatIsAwayIsNeverHopeless) {
-  TouchPodHealth pod_health;
-  for (int i = 0; i < 50; i++)
-    pod_health = AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0);
-  EXPECT_FALSE(IsLongObstacle(pod_health));
-  EXPECT_LE(pod_health.not_before, kNow + minutes(5));
 }
 
 // Nobody waits any longer then.

@@ -59,16 +59,6 @@ TEST(VerdictHold, APullThatTakesLongerIsShown) {
   EXPECT_EQ(held.shown.worst->never.result, kubelet::VerdictResult::kRefused);
 }
 
-TEST(VerdictHold, FilesThatNeverRestAreBelievedAfterThreeSeconds) {
-  DebouncedVerdict held = OpenSince(kNow);
-  for (int i = 0; i < 31; i++) {
-    base::TimePoint now = kNow + milliseconds(100 * i);
-    held = AfterReading(held, Changed(Closed()), now);
-    bool shown = held.shown.worst->never.result == kubelet::VerdictResult::kRefused;
-    EXPECT_EQ(shown, i == 30) << i;
-  }
-}
-
 TEST(VerdictHold, AnotherReasonForTheSameIsShownAtOnce) {
   DebouncedVerdict held =
       AfterReading(OpenSince(kNow), Changed(Open(kubelet::VerdictReason::kOpenToNode)), kNow);

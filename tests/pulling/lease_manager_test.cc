@@ -119,15 +119,6 @@ TEST_F(LeaseManagerTest, APullThatBeginsMeanwhileKeepsItInTheBook) {
   EXPECT_EQ(rig.Dropped(), Names{"l"});
 }
 
-TEST_F(LeaseManagerTest, WhoseEntryNeedsNothingMoreGoes) {
-  rig.uses = {{"a", IdleLeaseUse::kHoldsBytes}, {"b", IdleLeaseUse::kNoBytesSeen}};
-  rig.book.Begin("la", "a", rig.now);
-  rig.book.Begin("lb", "b", rig.now);
-  EXPECT_EQ(rig.Dropped(), Names{});
-  rig.uses["a"] = IdleLeaseUse::kNone;  // somebody else has brought it
-  EXPECT_EQ(rig.Dropped(), Names{"la"});
-}
-
 TEST_F(LeaseManagerTest, WhatKeepsBytesOrRunsIsRenewed) {
   rig.uses = {
       {"a", IdleLeaseUse::kHoldsBytes}, {"b", IdleLeaseUse::kNoBytesSeen}, {"c", IdleLeaseUse::kNoBytesSeen}};

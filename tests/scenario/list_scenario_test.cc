@@ -8,18 +8,6 @@ namespace {
 
 using ListScenario = NodeTest;
 
-TEST_F(ListScenario, AnEntryThatGoesIsCancelledAndItsBytesGo) {
-  node.runtime.SetBandwidth(10 * kMB);
-  node.runtime.Push(MakeImage("r.io/a:v1", 1000 * kMB));
-  node.runtime.Push(MakeImage("r.io/b:v1", 10 * kMB));
-  node.List({"r.io/a:v1"});
-  node.RunFor(seconds(10));
-  node.List({"r.io/b:v1"});
-  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(20)));
-  node.RunFor(seconds(10));
-  EXPECT_LT(node.runtime.BytesStored(), 20 * kMB);
-}
-
 TEST_F(ListScenario, WhatStaysGoesOn) {
   node.runtime.SetBandwidth(10 * kMB);
   node.runtime.Push(MakeImage("r.io/a:v1", 300 * kMB));
@@ -53,6 +41,8 @@ TEST_F(ListScenario, EntriesOfOtherPlatformsAreLeftAlone) {
   });
   node.RunFor(seconds(10));
   EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.ReasonOf("r.io/arm:v1"), plan::Reason::kOtherPlatform);
+  EXPECT_EQ(node.Snapshot()->readiness.required, 0U);
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
 }
 
@@ -80,6 +70,8 @@ TEST(ListScenarioWithOptions, EntriesOfOtherPoolsAreLeftAloneUntilALabelChanges)
   node.RunFor(seconds(30));
   EXPECT_FALSE(node.Ready()) << "it may be needed here";
   EXPECT_EQ(node.Snapshot()->readiness.phase, plan::Phase::kProgressing);
+  EXPECT_EQ(node.ReasonOf("r.io/gpu:v1"), plan::Reason::kFactsUnknown);
+  EXPECT_FALSE(node.Image("r.io/gpu:v1").settled) << "worth waiting for";
   node.Labels(image::NodeLabels{{"pool", "ci"}});
   node.RunFor(seconds(2));
   EXPECT_TRUE(node.Ready());
@@ -110,6 +102,9 @@ TEST_F(ListScenario, EntriesWithANodeSelectorAreNeverReadyWithoutLabels) {
   node.RunFor(minutes(1));
   EXPECT_FALSE(node.Ready());
   EXPECT_EQ(node.Snapshot()->readiness.phase, plan::Phase::kFailing);
+  EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kNodeLabelsUnknown);
+  EXPECT_TRUE(node.Image("r.io/a:v1").settled);
+  EXPECT_HAS(node.Image("r.io/a:v1").message, "cannot read the labels of its Node");
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
   const std::vector<std::string>& problems = node.Snapshot()->problems;
   ASSERT_EQ(problems.size(), 1U);
@@ -121,15 +116,6 @@ TEST_F(ListScenario, EntriesWithANodeSelectorAreNeverReadyWithoutLabels) {
 // Keeping what is there.
 
 using KeepingScenario = NodeTest;
-
-TEST_F(KeepingScenario, AVanishedImageIsNoticedWithinTenSecondsAndPulledAgain) {
-  node.PushAndList("r.io/a:v1", kMB);
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
-  node.RunFor(minutes(5));
-  node.runtime.Remove("r.io/a:v1");
-  EXPECT_TRUE(node.RunUntil([&] { return node.LogLines("image vanished") == 1; }, seconds(10)));
-  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
-}
 
 TEST_F(KeepingScenario, EvictedAgainAndAgainSlowsDownAndSaysSo) {
   node.PushAndList("r.io/a:v1", kMB);

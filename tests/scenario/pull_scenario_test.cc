@@ -171,6 +171,9 @@ TEST_F(PullScenario, AStallIsReplacedAndNoByteIsLost) {
   node.runtime.SetRegistry(RegistryState::kUp);
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(30)));
   EXPECT_LT(node.runtime.counters().bytes_served, 1010 * kMB);
+  auto pulls = node.Metrics().Copy().pulls;
+  EXPECT_GE((pulls[{agent::PullResult::kCancelled, plan::Reason::kStalled}]), 1U);
+  EXPECT_EQ((pulls[{agent::PullResult::kSucceeded, std::nullopt}]), 1U);
 }
 
 TEST(PullScenarioWithOptions, WithoutSightOnlyThePullTimeoutEndsAPull) {
@@ -184,6 +187,7 @@ TEST(PullScenarioWithOptions, WithoutSightOnlyThePullTimeoutEndsAPull) {
   node.RunFor(minutes(3));
   EXPECT_GE(node.runtime.counters().pull_calls, 2);
   EXPECT_EQ(node.LogLines("pull failed"), 1);
+  EXPECT_EQ((node.Metrics().Copy().pulls[{agent::PullResult::kFailed, plan::Reason::kTimeout}]), 1U);
 }
 
 TEST_F(PullScenario, BytesAreShown) {
@@ -242,6 +246,8 @@ TEST(PullScenarioWithOptions, AnArtifactOfCrioIsNotAnImage) {
   node.RunFor(minutes(2));
   EXPECT_FALSE(node.Ready());
   EXPECT_EQ(node.ReasonOf("r.io/chart:v1"), plan::Reason::kNotAnImage);
+  EXPECT_FALSE(node.Image("r.io/chart:v1").usable);
+  EXPECT_HAS(node.Image("r.io/chart:v1").message, "an OCI artifact under this name");
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
   node.RestartAgent();
   node.RunFor(minutes(2));
@@ -257,7 +263,11 @@ TEST_F(PullScenario, ForeignPlatformIsNotPresent) {
   node.List({"r.io/arm:v1"});
   node.RunFor(minutes(2));
   EXPECT_FALSE(node.Ready());
-  EXPECT_EQ(node.ReasonOf("r.io/arm:v1"), plan::Reason::kWrongPlatform);
+  const plan::ImageState& image = node.Image("r.io/arm:v1");
+  EXPECT_EQ(image.reason, plan::Reason::kWrongPlatform);
+  EXPECT_HAS(image.message, "linux/arm64");
+  EXPECT_EQ(image.pull.state, plan::PullState::kFailed);
+  EXPECT_FALSE(image.present);
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 

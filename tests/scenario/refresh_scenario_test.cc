@@ -41,6 +41,12 @@ TEST_F(RefreshScenario, AMovedTagIsPulledWhileTheOldImageServes) {
   bool always_ready = true;
   ASSERT_TRUE(
       node.RunUntil([&] { return node.Image(kTag).registry->reason == Reason::kTagMoved; }, hours(2)));
+  EXPECT_HAS(node.Image(kTag).registry->message, "has changed");
+  EXPECT_EQ(node.Image(kTag).registry->digest, Version("two", 600 * kMB).digest);
+  EXPECT_FALSE(Fresh(node));
+  node.RunFor(seconds(30));
+  EXPECT_EQ(node.ReasonOf(kTag), Reason::kPresent);
+  EXPECT_EQ(node.Image(kTag).pull.state, plan::PullState::kPulling);
   EXPECT_TRUE(node.RunUntil(
       [&] {
         always_ready = always_ready && node.Ready() && !node.IdOf(kTag).empty();
