@@ -45,11 +45,14 @@ TEST_F(CredentialsScenario, ABadConfigurationIsNotReadyAndSaysWhy) {
   EXPECT_EQ(Readiness().reason, plan::Reason::kCredentialsInvalid);
   EXPECT_EQ(Readiness().phase, plan::Phase::kFailing);
   EXPECT_FALSE(Readiness().ready);
+  EXPECT_HAS(Readiness().message, "the credential provider configuration cannot be used: ");
   EXPECT_HAS(Readiness().message, "matchImages");
   ASSERT_EQ(snapshot_->problems.size(), 1U);
   EXPECT_HAS(snapshot_->problems[0], "providers.yaml:4:");
   // The agent still pulls images that need no plugin.
   EXPECT_TRUE(node_->Image("r.io/a:v1").ready);
+  node_->RunFor(hours(24));
+  EXPECT_EQ(node_->LogLines("credentials"), 1) << "once, not with every look";
 }
 
 // kubelet has a provider that nobody gave to the agent.
@@ -112,16 +115,18 @@ TEST_F(ForgottenProvider, IsToldWhereItsFileIsNotMounted) {
   EXPECT_EQ(node_.Snapshot()->providers_not_given, 1U);
 }
 
+FakeImage Hidden() {
+  FakeImage image = Private(MakeImage("r.io/team/app:v1", kMB), "ci", "pw");
+  image.hidden = true;
+  return image;
+}
+
 // Some registries hide by 404 what a credential may not see. kubelet goes on to the next one, and so does the
 // agent.
 TEST(HiddenImage, IsPulledWithTheSecondCredential) {
   Node node({.docker_config = R"({"auths":{"r.io/team":{"username":"other","password":"pw"},
                                            "r.io":{"username":"ci","password":"pw"}}})"});
-  FakeImage hidden = MakeImage("r.io/team/app:v1", kMB);
-  hidden.username = "ci";
-  hidden.password = "pw";
-  hidden.hidden = true;
-  node.runtime.Push(hidden);
+  node.runtime.Push(Hidden());
   node.List({"r.io/team/app:v1"});
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)))
       << node.Image("r.io/team/app:v1").message;
@@ -132,10 +137,7 @@ TEST(HiddenImage, ARefusalIsNotForgottenForTheNextCredentials404) {
   for (bool refused_first : {true, false}) {
     Node node({.docker_config = R"({"auths":{"r.io/team":{"username":"one","password":"pw"},
                                              "r.io":{"username":"two","password":"pw"}}})"});
-    FakeImage hidden = MakeImage("r.io/team/app:v1", kMB);
-    hidden.username = "ci";
-    hidden.password = "pw";
-    hidden.hidden = true;
+    FakeImage hidden = Hidden();
     hidden.refused_user = refused_first ? "one" : "two";
     node.runtime.Push(hidden);
     node.List({"r.io/team/app:v1"});
@@ -199,12 +201,6 @@ TEST_F(CredentialsScenario, OneThatBreaksLaterTakesNothingAwayAndIsSaid) {
   EXPECT_TRUE(node_->RunUntil([&] { return !node_->Snapshot()->problems.empty(); }, seconds(10)));
   EXPECT_TRUE(node_->Ready());
   EXPECT_HAS(node_->Snapshot()->problems[0], "last good");
-  EXPECT_EQ(node_->LogLines("credentials"), 1);
-}
-
-TEST_F(CredentialsScenario, ABadOneIsSaidOnceNotWithEveryLook) {
-  Start(kBad);
-  node_->RunFor(hours(24));
   EXPECT_EQ(node_->LogLines("credentials"), 1);
 }
 

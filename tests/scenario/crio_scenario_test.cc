@@ -216,16 +216,12 @@ TEST(CrioNames, ANameThatIsRemovedIsMissedAndTheOthersStay) {
 
 // `crictl pull` of the same image is another pull: that the agent ends does not end it (C32).
 TEST(CrioPulls, AreTheAgentsOwn) {
-  Node crio({.persona = Persona::kCrio});
-  crio.runtime.Push(Version("r.io/a:v1", "a"));
-  crio.List({"r.io/a:v1"});
-  ASSERT_TRUE(crio.RunUntil([&] { return crio.Ready(); }, minutes(1)));
-  EXPECT_EQ(crio.runtime.SandboxCgroups(), std::set<std::string>{cri::kOwnPullCgroup});
-  Node containerd;
-  containerd.runtime.Push(Version("r.io/a:v1", "a"));
-  containerd.List({"r.io/a:v1"});
-  ASSERT_TRUE(containerd.RunUntil([&] { return containerd.Ready(); }, minutes(1)));
-  EXPECT_EQ(containerd.runtime.SandboxCgroups(), std::set<std::string>{""});
+  for (const bool crio : {true, false}) {
+    Node node({.persona = crio ? Persona::kCrio : Persona::kContainerd16});
+    node.PushAndList("r.io/a:v1", kMB);
+    ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
+    EXPECT_EQ(node.runtime.SandboxCgroups(), std::set<std::string>{crio ? cri::kOwnPullCgroup : ""});
+  }
 }
 
 // Told to stop, CRI-O takes its socket away, and ends its pulls all the same.

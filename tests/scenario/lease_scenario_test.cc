@@ -75,15 +75,16 @@ TEST_F(LeaseScenario, TheLeaseOfAnInterruptedPullLastsAnHour) {
   EXPECT_EQ(node.runtime.Leases(), std::vector<std::string>{});
 }
 
-TEST_F(LeaseScenario, ALivingAgentKeepsTheLeaseOfALongPull) {
+TEST_F(LeaseScenario, APullThatTakesAsLongAsItsPullTimeoutKeepsItsLease) {
   node.runtime.SetBandwidth(kMB);
-  node.runtime.Push(MakeImage(kImage, 6000 * kMB));  // 100 minutes
-  node.List({kImage});
-  for (int i = 0; i < 19; i++) {
+  node.PushAndList(kImage, 9000 * kMB,  // 150 minutes
+                   [](plan::DesiredImage& desired) { desired.pull_timeout = hours(24); });
+  for (int i = 0; i < 29; i++) {
     node.RunFor(minutes(5));
     ASSERT_EQ(node.runtime.Leases(), std::vector<std::string>{Lease()}) << i;
   }
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
   node.RunFor(seconds(10));
   EXPECT_EQ(node.runtime.Leases(), std::vector<std::string>{});
 }
@@ -143,15 +144,6 @@ TEST_F(LeaseScenario, AMovingPullWithoutALeaseIsNoStall) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(16)));
   EXPECT_EQ(node.LogLines("pull stalled, started anew"), 0);
   EXPECT_EQ(node.LogLines("pull without a lease: an interruption loses its bytes"), 1);
-  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
-}
-
-// 150 minutes of bytes that come.
-TEST_F(LeaseScenario, APullMayTakeAsLongAsItsPullTimeout) {
-  node.runtime.SetBandwidth(kMB);
-  node.runtime.Push(MakeImage(kImage, 9000 * kMB));
-  node.List({kImage}, [](plan::DesiredImage& desired) { desired.pull_timeout = hours(24); });
-  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(3)));
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }
 
@@ -233,20 +225,8 @@ TEST(PackedScenario, WhatCannotStartIsNotReadyWhicheverAgentLooks) {
 }
 
 // Its layers are none: no container can start from it.
-TEST_TABLE(ArtifactScenario, AnImportedOneIsNoImage, Persona) {
+TEST_TABLE(ArtifactScenario, WhatAFailedPullLeavesIsNoImageUntilOneIsImported, Persona) {
   Node node({.persona = row});
-  node.runtime.SetRegistry(RegistryState::kDown);
-  FakeImage chart = MakeImage("r.io/chart:v1", kMB);
-  chart.unpackable = false;
-  node.runtime.Import(chart);
-  node.List({"r.io/chart:v1"});
-  node.RunFor(minutes(10));
-  EXPECT_FALSE(node.Ready());
-  EXPECT_FALSE(node.Image("r.io/chart:v1").present);
-}
-
-TEST_P(ArtifactScenario, WhatAFailedPullLeavesIsNoImageUntilOneIsImported) {
-  Node node({.persona = GetParam()});
   FakeImage chart = MakeImage("r.io/chart:v1", kMB);
   chart.unpackable = false;
   node.runtime.Push(chart);
@@ -269,6 +249,7 @@ TEST_P(ArtifactScenario, ContentThatComesLaterIsNoticed) {
   node.List({kTag});
   node.RunFor(minutes(1));
   EXPECT_FALSE(node.Ready());
+  EXPECT_FALSE(node.Image(kTag).present);
   image.unpackable = true;
   node.runtime.Import(image);
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));

@@ -210,19 +210,24 @@ class LearntVersion : public testing::Test {
     });
     one.node.List({"r.io/a:v1"});
   }
+  // The taint stays until the node is ready.
+  static void ExpectReady(GatedNode& one, base::Duration limit) {
+    EXPECT_TRUE(one.RunUntil(
+        [&] {
+          EXPECT_TRUE(one.Taints() == kBoth || one.node.Ready()) << one.node.Snapshot()->readiness.message;
+          EXPECT_NE(one.Condition(), "Unknown FactsUnknown");
+          return one.node.Ready() && one.Taints() == kTheirs;
+        },
+        limit));
+    EXPECT_EQ(one.Label(), "ready");
+  }
 };
 
 TEST_F(LearntVersion, TheTaintStaysUntilAClosedImageIsOpen) {
   GatedNode one(Options());
   Closed(one);
-  const bool ready = one.RunUntil(
-      [&] {
-        EXPECT_TRUE(one.Taints() == kBoth || one.node.Ready()) << one.node.Snapshot()->readiness.message;
-        return one.node.Ready() && one.Taints() == kTheirs;
-      },
-      minutes(2));
-  EXPECT_TRUE(ready);
-  EXPECT_EQ(one.Label(), "ready");
+  EXPECT_TRUE(one.RunUntil([&] { return one.node.Snapshot()->kubelet->version == "1.36.2"; }, seconds(4)));
+  ExpectReady(one, minutes(2));
 }
 
 // The agent has given up learning when the API server comes back. Until then, it published states for an
@@ -234,21 +239,7 @@ TEST_F(LearntVersion, AnApiServerThatComesLateIsNotToldOfAKubeletThatNobodyKnew)
   one.RunFor(seconds(90));
   EXPECT_FALSE(one.node.Snapshot()->kubelet->learning);
   one.server.ComeBack();
-  const bool ready = one.RunUntil(
-      [&] {
-        EXPECT_TRUE(one.Taints() == kBoth || one.node.Ready()) << one.node.Snapshot()->readiness.message;
-        EXPECT_NE(one.Condition(), "Unknown FactsUnknown");
-        return one.node.Ready() && one.Taints() == kTheirs;
-      },
-      minutes(7));
-  EXPECT_TRUE(ready);
-  EXPECT_EQ(one.Label(), "ready");
-}
-
-TEST_F(LearntVersion, ItIsUsedAtOnce) {
-  GatedNode one(Options());
-  Closed(one);
-  EXPECT_TRUE(one.RunUntil([&] { return one.node.Snapshot()->kubelet->version == "1.36.2"; }, seconds(4)));
+  ExpectReady(one, minutes(7));
 }
 
 TEST_F(LearntVersion, AnApiServerThatRefusesOrIsAwayIsNotWaitedForForever) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rows.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::order_scenario_test {
@@ -36,6 +37,7 @@ int HereBeforeLarge(Node& node, const std::vector<std::string>& names) {
                                         [&](const std::string& name) { return !node.IdOf(name).empty(); }));
 }
 
+// Sizes cost one request for each image that still waits once half of the list is here or under way.
 TEST(OrderScenario, TheLargestBeginsOnceHalfAreHere) {
   Node node(WithNearRegistries());
   const std::vector<std::string> names = SmallThenLarge(node, 28);
@@ -43,7 +45,10 @@ TEST(OrderScenario, TheLargestBeginsOnceHalfAreHere) {
   const int here = HereBeforeLarge(node, names);
   EXPECT_GE(here, 15);
   EXPECT_LE(here, 19) << "four may have ended meanwhile";
-  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
+  EXPECT_LE(node.registries.manifests(), 4 + 15) << "up to four of the first pulls have asked, too";
+  EXPECT_GE(node.registries.manifests(), 11);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 29);
 }
 
 TEST(OrderScenario, AHigherPriorityStillGoesFirst) {
@@ -53,17 +58,6 @@ TEST(OrderScenario, AHigherPriorityStillGoesFirst) {
     if (desired.reference.Normalized() != kLarge) desired.priority = 1;
   });
   EXPECT_GE(HereBeforeLarge(node, names), 24);
-}
-
-// Only images that still wait once half of the list is here or under way, each once.
-TEST(OrderScenario, SizesCostOneRequestEach) {
-  Node node(WithNearRegistries());
-  const std::vector<std::string> names = SmallThenLarge(node, 28);
-  node.List(names);
-  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
-  EXPECT_LE(node.registries.manifests(), 4 + 15) << "up to four of the first pulls have asked, too";
-  EXPECT_GE(node.registries.manifests(), 11);
-  EXPECT_EQ(node.runtime.counters().pull_calls, 29);
 }
 
 TEST(OrderScenario, NobodyAsksForSizesWhereTheRuntimeFetches) {
@@ -104,12 +98,6 @@ TEST(OrderScenario, AnImageThatCannotFitIsNotBegun) {
 // is here or under way.
 
 using Change = std::function<void(plan::DesiredImage&)>;
-
-NodeOptions Fetching() {
-  NodeOptions options{.persona = Persona::kContainerd23};
-  options.near_registries = true;
-  return options;
-}
 
 std::string App(int i) {
   return "near.test/app" + std::to_string(i) + ":v1";
@@ -169,24 +157,20 @@ class SizeScenario : public testing::Test {
     node_.RunFor(seconds(1));
   }
 
-  Node node_{Fetching()};
+  Node node_{WithNearRegistries()};
 };
 
-TEST_F(SizeScenario, TheLastOneIsNotAskedAbout) {
-  EXPECT_EQ(AskedAtFirst(Push(0, 5)), 0);
+struct SizesRow {
+  std::string name;
+  int images, asked;
+};
+
+TEST_TABLE_F(SizesAsked, AtFirst, SizeScenario, SizesRow) {
+  EXPECT_EQ(AskedAtFirst(Push(0, row.images)), row.asked);
 }
 
-TEST_F(SizeScenario, TheLastTwoAre) {
-  EXPECT_EQ(AskedAtFirst(Push(0, 6)), 2);
-}
-
-TEST_F(SizeScenario, HalfOfThemAreUnderWay) {
-  EXPECT_EQ(AskedAtFirst(Push(0, 8)), 4);
-}
-
-TEST_F(SizeScenario, LessThanHalfAreUnderWay) {
-  EXPECT_EQ(AskedAtFirst(Push(0, 9)), 0);
-}
+TEST_ROWS(Order, SizesAsked, {"TheLastOneIsNotAskedAbout", 5, 0}, {"TheLastTwoAre", 6, 2},
+          {"HalfOfThemAreUnderWay", 8, 4}, {"LessThanHalfAreUnderWay", 9, 0});
 
 TEST_F(SizeScenario, ImagesThatWereHereDoNotCount) {
   std::vector<std::string> names = Push(0, 8);

@@ -93,6 +93,10 @@ TEST(PinScenario, AnImageThatComesBackAndALabelThatIsRemoved) {
   node.runtime.LabelPin("r.io/a:v1", "");
   node.RunFor(minutes(3));
   EXPECT_TRUE(node.Image("r.io/a:v1").pinned);
+  // Another agent, or an operator, takes all pins off.
+  ASSERT_EQ(pulling::UnpinAll({}, node.runtime).unpinned.size(), 1U);
+  node.RunFor(minutes(3));
+  EXPECT_TRUE(node.Image("r.io/a:v1").pinned);
 }
 
 // CRI pins by one value of the label, and ignores others.
@@ -205,16 +209,6 @@ TEST(PinScenario, AllPinsComeOffWhoseverTheyAre) {
   const auto images = runtime.ListImages({});
   ASSERT_TRUE(images);
   EXPECT_EQ(std::count_if(images->begin(), images->end(), [](const auto& image) { return image.pinned; }), 1);
-}
-
-// Another agent, or an operator, has taken all pins off.
-TEST(PinScenario, ARunningAgentSetsItsPinsAgain) {
-  Node node(NewContainerd());
-  node.PushAndList("r.io/a:v1", kMB, Pinned);
-  node.RunFor(minutes(1));
-  ASSERT_EQ(pulling::UnpinAll({}, node.runtime).unpinned.size(), 1U);
-  node.RunFor(minutes(1));
-  EXPECT_TRUE(node.Image("r.io/a:v1").pinned);
 }
 
 TEST(PinScenario, UnpinSetsNone) {
