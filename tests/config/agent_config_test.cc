@@ -635,7 +635,7 @@ TEST(RefusedConfig, SaysWhoSaidIt) {
        "--instance: must be a label's name: at most 63 letters, digits, dots, dashes, underscores"},
       {"GateTimeout", [](RawConfig& raw) { raw.given["gate-timeout"] = Flag("0s", "--gate-timeout"); },
        "--gate-timeout: must be a duration such as \"15m\""},
-      {"ListenPort", [](RawConfig& raw) { raw.listen = Flag("a:65536", "PREFETCHD_LISTEN"); },
+      {"ListenPort", [](RawConfig& raw) { raw.given["listen"] = Flag("a:65536", "PREFETCHD_LISTEN"); },
        "PREFETCHD_LISTEN" + kListenError},
       {"LongSocket",
        [](RawConfig& raw) { raw.given["local"] = Flag("/" + std::string(107, 'x'), "--local"); },

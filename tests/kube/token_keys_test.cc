@@ -40,7 +40,6 @@ TEST(TokenKeys, Judge) {
   const auto keys = TokenKeys::Parse(File("jwks.json"));
   const auto newer = TokenKeys::Parse(File("jwks_new.json"));
   ASSERT_TRUE(keys && newer);
-  EXPECT_EQ(keys->keys().size(), 4U);
   const std::string rsa = File("rsa.jwt");
   for (const char* name : {"rsa", "p256", "p384", "p521"}) {
     const std::string token = File(std::string(name) + ".jwt");

@@ -116,10 +116,9 @@ int main(int argc, char** argv) {
   auto pushed = Push(options);
   if (!pushed) Fail(pushed.error().message(), 1);
   if (!options.quiet) {
-    std::printf("%s/%s:%s %s %llu bytes, %llu sent\n", options.registry.c_str(),
-                options.spec.repository.c_str(), options.spec.tag.c_str(), pushed->digest.c_str(),
-                static_cast<unsigned long long>(pushed->bytes),
-                static_cast<unsigned long long>(pushed->uploaded));
+    std::printf("%s/%s:%s %s %llu bytes\n", options.registry.c_str(), options.spec.repository.c_str(),
+                options.spec.tag.c_str(), pushed->digest.c_str(),
+                static_cast<unsigned long long>(pushed->bytes));
   }
   return 0;
 }
