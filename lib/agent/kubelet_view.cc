@@ -120,6 +120,8 @@ void KubeletView::StartPollIfDue(base::Workers& workers, std::uint64_t list_epoc
         if (depth == plan::PollDepth::kQuick && !observer_.HasChanged()) return std::nullopt;
         KubeletPoll poll = observer_.Poll(question, changes, now, wall);
         keyring_.SetKubeletRoot(poll.status.root);
+        const auto version = image::KubeletVersion::Parse(poll.status.version);
+        if (version) keyring_.SetKubeletVersion(*version);
         keyring_.SetKubeletProviders({poll.provider_config, poll.provider_bin_dir});
         return poll;
       },

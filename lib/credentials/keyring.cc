@@ -23,6 +23,7 @@ inline constexpr std::chrono::seconds kFilesTimeout{1};
 struct Keyring::Sources {
   base::StampedFiles own;       // that were read, or would have been: the agent's sources of credentials
   base::StampedFiles kubelets;  // only to compare with
+  image::KubeletVersion kubelet_version;
   std::vector<std::shared_ptr<CachingProvider>> providers;
   bool provider_config_is_bad = false;
   bool had_good_provider_config = false;  // now or before: its providers are in force
@@ -129,7 +130,9 @@ std::string ProviderOutcomeName(ProviderOutcome outcome) {
 Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      search_{.docker_config = options_.docker_config_search},
+      search_{.docker_config = options_.docker_config_search,
+              .kubelets = {},
+              .kubelet_version = options_.kubelet_version},
       sources_(std::make_shared<const Sources>(Sources{.never_read = true})) {
   // The first reading has a time limit, too: an NFS mount that is gone must not keep the agent from starting.
   // `first_read_late_` makes the late result count as a change, so that images that were denied meanwhile are
@@ -219,7 +222,7 @@ std::optional<Lookup> Keyring::Collect(const Question& question) {
   Layer plugins;
   // A18, A19: up to 1.32, docker configuration and plugins are one keyring, so that the longer key wins over
   // the source. From 1.33 on, each source has its own, and the docker configuration comes first.
-  Layer& provider_layer = options_.kubelet_version >= kFirstWithSeparateKeyrings ? plugins : node;
+  Layer& provider_layer = sources->kubelet_version >= kFirstWithSeparateKeyrings ? plugins : node;
   for (const std::shared_ptr<CachingProvider>& provider : sources->providers) {
     AnswerCache::Answer answer;
     std::optional<ProviderReport> report = Ask(*provider, question, answer);
@@ -333,9 +336,10 @@ void Keyring::CheckFiles(base::TimePoint now) {
   // bad one is read again at each look.
   const bool was_bad = before->provider_config_is_bad;
   const bool changed = base::StampedFiles(OwnFiles(search)) != before->own;
-  const bool kubelets_changed = base::StampedFiles(KubeletsFiles(search.kubelets)) != before->kubelets;
+  const bool kubelets_changed = base::StampedFiles(KubeletsFiles(search)) != before->kubelets;
   const bool settled = before->own.settled() && before->kubelets.settled();
-  read = read || changed || kubelets_changed || was_bad || !settled;
+  const bool other_version = search.kubelet_version != before->kubelet_version;
+  read = read || changed || kubelets_changed || was_bad || !settled || other_version;
   std::shared_ptr<const Sources> sources = read ? Read(search, before.get()) : before;
   base::Lock lock(mutex_);
   if (search == search_) checked_at_ = now;  // else the next caller reads the files again
@@ -358,6 +362,12 @@ void Keyring::SetKubeletRoot(const std::string& root) {
 void Keyring::SetKubeletProviders(const KubeletProviderFlags& providers) {
   base::Lock lock(mutex_);
   if (std::exchange(search_.kubelets, providers) == providers) return;
+  checked_at_ = base::TimePoint();
+}
+
+void Keyring::SetKubeletVersion(const image::KubeletVersion& version) {
+  base::Lock lock(mutex_);
+  if (std::exchange(search_.kubelet_version, version) == version) return;
   checked_at_ = base::TimePoint();
 }
 
@@ -422,14 +432,15 @@ std::vector<std::string> Keyring::OwnFiles(const Search& search) const {
   for (const PullSecret& secret : options_.pull_secrets) {
     for (std::string& file : PullSecretFiles(secret)) files.push_back(std::move(file));
   }
-  AddProviderFiles(options_.provider_config, options_.kubelet_version, files);
+  AddProviderFiles(options_.provider_config, search.kubelet_version, files);
   return files;
 }
 
-std::vector<std::string> Keyring::KubeletsFiles(const KubeletProviderFlags& kubelets) const {
+std::vector<std::string> Keyring::KubeletsFiles(const Search& search) const {
+  const KubeletProviderFlags& kubelets = search.kubelets;
   std::vector<std::string> files;
   if (kubelets.config.empty()) return files;
-  AddProviderFiles(kubelets.config, options_.kubelet_version, files);
+  AddProviderFiles(kubelets.config, search.kubelet_version, files);
   // A program that comes, goes or is replaced shows in its folder.
   for (const std::string& folder : {kubelets.bin_dir, options_.provider_bin_dir}) {
     if (!folder.empty()) files.push_back(folder);
@@ -439,9 +450,9 @@ std::vector<std::string> Keyring::KubeletsFiles(const KubeletProviderFlags& kube
 
 std::shared_ptr<const Keyring::Sources> Keyring::Read(const Search& search, const Sources* before) const {
   // The files are stamped before they are read: a file that changes in between is read once more.
-  auto now =
-      std::make_shared<Sources>(Sources{.own = base::StampedFiles(OwnFiles(search)),
-                                        .kubelets = base::StampedFiles(KubeletsFiles(search.kubelets))});
+  auto now = std::make_shared<Sources>(Sources{.own = base::StampedFiles(OwnFiles(search)),
+                                               .kubelets = base::StampedFiles(KubeletsFiles(search)),
+                                               .kubelet_version = search.kubelet_version});
   now->docker_config = ReadFirstDockerConfig(DockerConfigPaths(search));
   for (const std::string& problem : now->docker_config.problems)
     now->problems.push_back(problem + "; the file is left out, as kubelet does, until it is mended");
@@ -461,7 +472,7 @@ std::shared_ptr<const Keyring::Sources> Keyring::Read(const Search& search, cons
 
 void Keyring::ReadProviders(Sources& now, const Sources* before) const {
   ProviderConfig config =
-      LoadProviderConfig(options_.provider_config, options_.provider_bin_dir, options_.kubelet_version);
+      LoadProviderConfig(options_.provider_config, options_.provider_bin_dir, now.kubelet_version);
   now.provider_config_hash = config.hash;
   now.provider_config_is_bad = !config.problems.empty();
   now.had_good_provider_config =
@@ -477,12 +488,14 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
   for (Provider& provider : config.providers) {
     // A provider whose configuration did not change keeps its cached answers. Otherwise each change of any
     // file would run all plugins again.
-    std::shared_ptr<CachingProvider> kept = before != nullptr ? before->AnswersOf(provider) : nullptr;
+    const bool may_keep = before != nullptr && before->kubelet_version == now.kubelet_version;
+    std::shared_ptr<CachingProvider> kept = may_keep ? before->AnswersOf(provider) : nullptr;
     now.providers.push_back(kept ? kept
-                                 : std::make_shared<CachingProvider>(std::move(provider), MakePluginContext(),
+                                 : std::make_shared<CachingProvider>(std::move(provider),
+                                                                     MakePluginContext(now.kubelet_version),
                                                                      clock_, options_.run_plugin));
   }
-  if (options_.kubelet_version < kFirstWithSeparateKeyrings) {
+  if (now.kubelet_version < kFirstWithSeparateKeyrings) {
     std::sort(now.providers.begin(), now.providers.end(), ByName);
   }
 }
@@ -493,21 +506,21 @@ void Keyring::Compare(const KubeletProviderFlags& kubelets, Sources& now) const 
   if (kubelets.config.empty()) return;
   AgentProviders own{.config = options_.provider_config, .bin_dir = options_.provider_bin_dir};
   if (!own.config.empty()) {
-    const ProviderConfig config = LoadProviderConfig(own.config, std::nullopt, options_.kubelet_version);
+    const ProviderConfig config = LoadProviderConfig(own.config, std::nullopt, now.kubelet_version);
     for (const Provider& provider : config.providers) {
       own.entries.push_back({provider.name, CompareProgram(own.bin_dir, kubelets.bin_dir, provider.name),
                              provider.match_images});
     }
   }
   now.missing_on_agent = FindMissingProviders(
-      kubelets, LoadProviderConfig(kubelets.config, std::nullopt, options_.kubelet_version), own);
+      kubelets, LoadProviderConfig(kubelets.config, std::nullopt, now.kubelet_version), own);
   for (std::string& problem : ProblemsOf(now.missing_on_agent)) now.problems.push_back(std::move(problem));
 }
 
-PluginContext Keyring::MakePluginContext() const {
+PluginContext Keyring::MakePluginContext(const image::KubeletVersion& version) const {
   return {.bin_dir = options_.provider_bin_dir,
           .environment = options_.provider_environment,
-          .kubelet_version = options_.kubelet_version};
+          .kubelet_version = version};
 }
 
 }  // namespace prefetch::credentials

@@ -102,8 +102,8 @@ struct KeyringOptions {
   // from. Without one, a provider that requires an account is skipped, and one that does not is asked
   // without.
   std::optional<ServiceAccountName> service_account;
-  GrantSource grants;  // empty: the API server is not asked here
-  image::KubeletVersion kubelet_version;
+  GrantSource grants;                     // empty: the API server is not asked here
+  image::KubeletVersion kubelet_version;  // until SetKubeletVersion
 };
 
 // A resource. Owned by main; any thread may call, many at once. `clock` outlives it.
@@ -161,6 +161,8 @@ class Keyring {
   // kubelet's root directory, as learnt from the node. If the configuration names no docker config,
   // config.json is looked for there.
   void SetKubeletRoot(const std::string& root) PREFETCH_EXCLUDES(mutex_);
+  // kubelet's version, as learnt from the node: how files are read, and in which order credentials are tried.
+  void SetKubeletVersion(const image::KubeletVersion& version) PREFETCH_EXCLUDES(mutex_);
   // A provider that kubelet has and the agent lacks is a problem. Every lookup that would use it has that
   // problem, too.
   void SetKubeletProviders(const KubeletProviderFlags& providers) PREFETCH_EXCLUDES(mutex_);
@@ -171,6 +173,7 @@ class Keyring {
   struct Search {
     DockerConfigSearch docker_config;
     KubeletProviderFlags kubelets;
+    image::KubeletVersion kubelet_version;
 
     friend bool operator==(const Search&, const Search&) = default;
   };
@@ -189,9 +192,9 @@ class Keyring {
   std::vector<std::string> DockerConfigPaths(const Search& search) const;
   void ReadProviders(Sources& now, const Sources* before) const;
   void Compare(const KubeletProviderFlags& kubelets, Sources& now) const;
-  PluginContext MakePluginContext() const;
+  PluginContext MakePluginContext(const image::KubeletVersion& version) const;
   std::vector<std::string> OwnFiles(const Search& search) const;
-  std::vector<std::string> KubeletsFiles(const KubeletProviderFlags& kubelets) const;
+  std::vector<std::string> KubeletsFiles(const Search& search) const;
 
   const KeyringOptions options_;
   const base::Clock& clock_;

@@ -1,5 +1,6 @@
 #include "credentials/lookup_words.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -51,6 +52,32 @@ doc::Node LookupJson(const std::string& image, const LookupWords& lookup) {
                         {"repository", Node::String(lookup.repository)},
                         {"credentials", ToSequence(lookup.credentials)},
                         {"providers", ToSequence(lookup.providers)}});
+}
+
+bool AnyProviderFailed(const Lookup& lookup) {
+  return std::ranges::any_of(lookup.providers, [](const ProviderReport& provider) {
+    return provider.matched && provider.outcome == ProviderOutcome::kError;
+  });
+}
+
+bool LacksCredential(const Lookup& lookup) {
+  return lookup.credentials.empty() && AnyProviderFailed(lookup);
+}
+
+std::string ProviderTrouble(const Lookup& lookup, bool for_pods) {
+  std::string text;
+  for (const ProviderReport& provider : lookup.providers) {
+    if (!provider.matched || provider.outcome == ProviderOutcome::kOk) continue;
+    text += (text.empty() ? "provider \"" : "; provider \"") + provider.name + "\" ";
+    if (provider.outcome == ProviderOutcome::kEmpty) {
+      text += "had none";
+    } else if (provider.outcome == ProviderOutcome::kSkipped) {
+      text += "was skipped: " + provider.error;
+    } else {
+      text += for_pods ? "failed" : "failed: " + provider.error;
+    }
+  }
+  return text;
 }
 
 namespace {

@@ -19,6 +19,17 @@ struct LookupWords {
 };
 LookupWords WordsOf(const Lookup& lookup);
 
+// Returns true if a matching provider was run and gave no answer: kubelet's own run may give a credential.
+bool AnyProviderFailed(const Lookup& lookup);
+// Returns true if the lookup is empty for that reason. A registry that denies access then has seen no
+// credential of this node.
+bool LacksCredential(const Lookup& lookup);
+
+// Names the matching providers that gave no credential, which may be why a registry denies access:
+// `provider "acme" had none; provider "gar" was skipped: ...`. Empty: there is none.
+// `for_pods`: without the errors of plugins, which may describe the node.
+std::string ProviderTrouble(const Lookup& lookup, bool for_pods = false);
+
 // Some lines, columns aligned, the last one with its line break:
 //
 //   quay.io/acme/app:v1

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "credentials/lookup_words.h"
 #include "pulling/image_facts.h"
 #include "pulling/lease_manager.h"
 
@@ -49,36 +50,6 @@ std::string Describe(const credentials::Credential& credential) {
       return "pull secret \"" + credential.name + "\"";
   }
   std::abort();
-}
-
-// Describes providers that gave no credential, because a denial by the registry may be their fault.
-std::string CredentialProblem(const credentials::Lookup& lookup) {
-  std::string text;
-  for (const credentials::ProviderReport& provider : lookup.providers) {
-    if (!provider.matched || provider.outcome == credentials::ProviderOutcome::kOk) continue;
-    text += text.empty() ? "" : "; ";
-    text += "provider \"" + provider.name + "\" ";
-    switch (provider.outcome) {
-      case credentials::ProviderOutcome::kOk:
-        break;
-      case credentials::ProviderOutcome::kEmpty:
-        text += "had none";
-        break;
-      case credentials::ProviderOutcome::kError:
-        text += "failed: " + provider.error;
-        break;
-      case credentials::ProviderOutcome::kSkipped:
-        text += "was skipped: " + provider.error;
-        break;
-    }
-  }
-  return text;
-}
-
-bool AnyPluginFailed(const credentials::Lookup& lookup) {
-  return std::any_of(lookup.providers.begin(), lookup.providers.end(), [](const auto& provider) {
-    return provider.matched && provider.outcome == credentials::ProviderOutcome::kError;
-  });
 }
 
 struct Attempt {
@@ -156,8 +127,10 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
 // `fetched`: the agent has the content, so the registry has accepted one of them before.
 PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& lookup, bool fetched) {
   PullOutcome outcome = Failed(attempt.error);
-  outcome.failure->keeps_bytes =
-      image::IsCredentialRefusal(attempt.error.error_class) && (fetched || AnyPluginFailed(lookup));
+  outcome.failure->keeps_bytes = image::IsCredentialRefusal(attempt.error.error_class) &&
+                                 (fetched || credentials::AnyProviderFailed(lookup));
+  outcome.failure->lacks_credential =
+      image::IsCredentialRefusal(attempt.error.error_class) && credentials::LacksCredential(lookup);
   std::string& text = outcome.failure->error;
   if (!attempt.refusals.empty() && image::IsCredentialRefusal(attempt.error.error_class)) {
     text = attempt.refusals;
@@ -165,7 +138,7 @@ PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& loo
   if (image::IsCredentialRefusal(attempt.error.error_class) && attempt.credential == nullptr) {
     text = "no credential of this node matches, asked anonymously: " + text;
   }
-  if (std::string trouble = CredentialProblem(lookup);
+  if (std::string trouble = credentials::ProviderTrouble(lookup);
       !trouble.empty() && image::IsCredentialRefusal(attempt.error.error_class)) {
     text += " (" + trouble + ")";
   }

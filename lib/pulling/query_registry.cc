@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "credentials/lookup_words.h"
 
 namespace prefetch::pulling {
 
@@ -66,12 +67,8 @@ image::RegistryAnswer QueryRegistry(const base::Call& call, const RegistryQueryD
   image::RegistryAnswer answer = parts.resolver(call.Within(kQueryTimeout), question, job.runtime);
   answer.restricted = restricted;
   if (answer.kind == image::RegistryAnswerKind::kAccessDenied) {
-    for (const credentials::ProviderReport& provider : lookup.providers) {
-      // The denial may be due to a provider that this agent does not have, though kubelet has.
-      if (provider.missing_on_agent) {
-        answer.message += " (provider \"" + provider.name + "\" was skipped: " + provider.error + ")";
-      }
-    }
+    const std::string trouble = credentials::ProviderTrouble(lookup, job.for_pods);
+    if (!trouble.empty()) answer.message += " (" + trouble + ")";
   }
   bool about_credentials = answer.kind == image::RegistryAnswerKind::kAccessDenied &&
                            answer.detail == image::RegistryDetail::kBadCredentials;
@@ -79,6 +76,10 @@ image::RegistryAnswer QueryRegistry(const base::Call& call, const RegistryQueryD
     for (const image::AuthConfig& auth : question.credentials) {
       parts.refusals->RecordRejection(job.reference, auth, parts.clock.Now());
     }
+  }
+  if (answer.kind == image::RegistryAnswerKind::kAccessDenied && credentials::LacksCredential(lookup)) {
+    answer.kind = image::RegistryAnswerKind::kUnreachable;
+    answer.detail = image::RegistryDetail::kCredentials;
   }
   return answer;
 }

@@ -76,6 +76,7 @@ struct RegistryQueryJob {
   std::optional<plan::Local> local;                        // the image on the node, if any
   image::RuntimeInfo runtime;
   bool untrusted_name = false;  // RegistryQuestion::untrusted_name
+  bool for_pods = false;        // the answer is for a pod: without the errors of plugins
 };
 
 // All that a question needs. Everything outlives the worker that uses it.
@@ -86,7 +87,8 @@ struct RegistryQueryDependencies {
   image::Platform node;
 };
 
-// Never shows a registry a credential that it has refused for several images just now.
+// A denial counts as no answer (kUnreachable, kCredentials) if no credential was found, and a provider
+// has failed. Never shows a registry a credential that it has refused for several images just now.
 image::RegistryAnswer QueryRegistry(const base::Call& call, const RegistryQueryDependencies& parts,
                                     const RegistryQueryJob& job);
 

@@ -243,6 +243,20 @@ TEST_F(KeyringTest, ImagesOfAProviderThatOnlyKubeletsMatches) {
   EXPECT_TRUE(lookup_.providers[1].missing_on_agent);
 }
 
+// Up to 1.32, the configuration may have unknown fields, and the longer key wins over the source (A3, A19).
+TEST_F(KeyringTest, TheVersionThatIsLearntDecidesHowFilesAreRead) {
+  Docker("r.io", "node");
+  folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io/team", "u", "p"));
+  folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]") + "  someNewField: 1\n");
+  Open();
+  EXPECT_HAS(Problems(), "someNewField");
+  keyring_->SetKubeletVersion({.major = 1, .minor = 31});
+  EXPECT_EQ(Problems(), "");
+  EXPECT_EQ(Find("r.io/team/app"), "provider/a/r.io/team/u:p docker-config/file/r.io/node:p");
+  keyring_->SetKubeletVersion({.major = 1, .minor = 36});
+  EXPECT_HAS(Problems(), "someNewField");
+}
+
 // kubelet does not start with one of the two.
 TEST_F(KeyringTest, AConfigWithoutPluginsDirectoryIsAProblem) {
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));

@@ -68,23 +68,39 @@ TEST_ROWS(Refusals, WordsTest, {"Basic", "unexpected status code https://r/v2/a:
           {"APort", "dial tcp 10.0.0.1:4013: connection refused", false},
           {"OneRepository", "denied: requested access to the resource is denied: 401", false});
 
-// A provider that only kubelet has may be what a denial lacks; it is no help against another failure.
-TEST(QueryRegistry, ADenialNamesTheProviderThatOnlyKubeletHas) {
-  RegistryQueryJob job{.reference = Ref("r.io/a")};
-  job.credentials = std::make_shared<const credentials::Lookup>(credentials::Lookup{
-      .providers = {{.name = "own", .error = "no pattern matched"},
-                    {.name = "acme", .error = "kubelet uses it", .missing_on_agent = true}}});
+struct ProviderCase {
+  credentials::ProviderReport provider;
+  RegistryAnswerKind answer, expect;
+  const char* message;
+  bool for_pods = false;
+};
+// A provider without a credential may be what a denial lacks; it is no help against another answer. One that
+// failed may have a credential that the registry has not seen.
+TEST_TABLE(DeniedWithoutTest, NamesTheProviderThatGaveNone, ProviderCase) {
+  RegistryQueryJob job{.reference = Ref("r.io/a"), .for_pods = row.for_pods};
+  job.credentials = std::make_shared<const credentials::Lookup>(
+      credentials::Lookup{.providers = {{.name = "own", .error = "no pattern matched"}, row.provider}});
+  const RegistryResolver resolver = [&](const auto&, const auto&, const auto&) {
+    return image::RegistryAnswer{.kind = row.answer, .message = "no"};
+  };
   const tests::FakeClock clock;
-  for (const auto& [kind, message] :
-       {std::pair(RegistryAnswerKind::kAccessDenied, "no (provider \"acme\" was skipped: kubelet uses it)"),
-        std::pair(RegistryAnswerKind::kTagMissing, "no")}) {
-    const RegistryResolver resolver = [kind = kind](const auto&, const auto&, const auto&) {
-      return image::RegistryAnswer{.kind = kind, .message = "no"};
-    };
-    EXPECT_EQ(QueryRegistry({}, {.resolver = resolver, .refusals = nullptr, .clock = clock}, job).message,
-              message);
-  }
+  const auto answer = QueryRegistry({}, {.resolver = resolver, .refusals = nullptr, .clock = clock}, job);
+  EXPECT_EQ(answer.kind, row.expect);
+  EXPECT_EQ(answer.message, row.message);
 }
+const credentials::ProviderReport kMissing{
+    .name = "acme", .matched = true, .error = "kubelet uses it", .missing_on_agent = true};
+const credentials::ProviderReport kBroken{
+    .name = "acme", .matched = true, .outcome = credentials::ProviderOutcome::kError, .error = "exit code 1"};
+TEST_ROWS(Providers, DeniedWithoutTest,
+          {kMissing, RegistryAnswerKind::kAccessDenied, RegistryAnswerKind::kAccessDenied,
+           "no (provider \"acme\" was skipped: kubelet uses it)"},
+          {kMissing, RegistryAnswerKind::kTagMissing, RegistryAnswerKind::kTagMissing, "no"},
+          {kBroken, RegistryAnswerKind::kAccessDenied, RegistryAnswerKind::kUnreachable,
+           "no (provider \"acme\" failed: exit code 1)"},
+          {kBroken, RegistryAnswerKind::kAccessDenied, RegistryAnswerKind::kUnreachable,
+           "no (provider \"acme\" failed)", true},
+          {kBroken, RegistryAnswerKind::kMoved, RegistryAnswerKind::kMoved, "no"});
 
 TEST(Refusals, ThreeImagesThenItIsHeldForFiveMinutes) {
   RejectedCredentials refusals;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/on_exit.h"
+#include "credentials/lookup_words.h"
 #include "image/platform.h"
 #include "kubelet/verdict_reader.h"
 #include "plan/image_readiness.h"
@@ -356,6 +357,9 @@ constexpr std::chrono::seconds kCredentialTimeout{5};
 // Returns true if the server would answer any question like this: it is away, or another server in front of
 // it answers.
 bool IsUnresponsive(const image::RegistryAnswer& reply) {
+  // A plugin that failed at once says nothing about other images of the registry; one that hangs takes their
+  // time, too.
+  if (reply.detail == image::RegistryDetail::kCredentials && reply.requests > 0) return false;
   return reply.kind == image::RegistryAnswerKind::kUnreachable || image::IsTransient(reply);
 }
 
@@ -370,11 +374,8 @@ image::RegistryAnswer DeadlinePassedAnswer(const std::string& registry) {
 image::RegistryAnswer CredentialTimeoutAnswer(const std::string& registry, const credentials::Lookup& lookup,
                                               bool for_pods) {
   std::string message = registry + " was not asked: the credentials for it were not found in time";
-  for (const credentials::ProviderReport& provider : lookup.providers) {
-    // A plugin's error text may describe the node, so pods do not get it.
-    if (for_pods || provider.outcome != credentials::ProviderOutcome::kError) continue;
-    message += "; provider \"" + provider.name + "\" " + provider.error;
-  }
+  const std::string trouble = credentials::ProviderTrouble(lookup, for_pods);
+  if (!trouble.empty()) message += " (" + trouble + ")";
   return {.kind = image::RegistryAnswerKind::kUnreachable,
           .detail = image::RegistryDetail::kCredentials,
           .message = std::move(message)};
@@ -396,7 +397,8 @@ image::RegistryAnswer CheckRound::QueryNow(const base::Call& call, const plan::I
                                 .credentials = std::move(credentials),
                                 .local = std::nullopt,
                                 .runtime = snapshot_.runtime.Info(),
-                                .untrusted_name = IsForPod() && !known};
+                                .untrusted_name = IsForPod() && !known,
+                                .for_pods = IsForPod()};
   if (image.present) {
     job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
   }
