@@ -30,9 +30,6 @@ constexpr seconds kOnceRuntimeGrace{10};
 constexpr seconds kMaxTurnInterval{12};
 // Interval at which state of unreferenced registries is discarded.
 constexpr std::chrono::minutes kForgetEvery{10};
-// Time in which an operator's request for a retry waives pull windows. A request that starts no pull, for
-// want of room, must not waive them for days.
-constexpr std::chrono::hours kRequestWaivesWindows{1};
 
 DiskProbe ProbeOf(const Parts& parts) {
   return parts.disk ? parts.disk : WithDeadline(ProbeDisk);
@@ -329,9 +326,8 @@ void Agent::DecideAll() {
 
 // Windows spread work that nobody waits for: here an operator or a preflight does, or the process of --once.
 bool Agent::MayPullAnyTime(const Entry& entry) const {
-  const std::optional<base::WallTime>& retry = entry.history.retry_requested_at;
   return options_.once || loop_.now() < entry.requested_until ||
-         (retry && loop_.Wall() - *retry < kRequestWaivesWindows);
+         (entry.history.retry_requested_at && loop_.now() < entry.history.windows_waived_until);
 }
 
 base::Duration Agent::DelayOfOpening(const Entry& entry) {

@@ -210,7 +210,7 @@ bool Entries::IsIdle() const {
   thread_.Check();
   return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
     return entry.runs.empty() && entry.action.kind == plan::ActionKind::kKeep && !entry.no_disk_space &&
-           !entry.hold_reason;
+           !entry.hold;
   });
 }
 

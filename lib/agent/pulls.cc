@@ -238,10 +238,10 @@ void Pulls::StartDue(bool settled, bool may_start) {
     Entry& entry = all[i];
     bool had_no_disk_space = std::exchange(entry.no_disk_space, false);
     bool waited_for_disk_space = std::exchange(entry.waits_for_disk_space, false);
-    std::optional<plan::Reason> previous_hold_reason = std::exchange(entry.hold_reason, std::nullopt);
+    const std::optional<plan::Hold> previous_hold = std::exchange(entry.hold, std::nullopt);
     const bool pulls = entry.action.kind == plan::ActionKind::kPull;
     if (entry.runs.empty() && !pulls) {  // most of them, most of the time
-      if (had_no_disk_space || waited_for_disk_space || previous_hold_reason) loop_.Changed();
+      if (had_no_disk_space || waited_for_disk_space || previous_hold) loop_.Changed();
       // Slots are kept for registries whose pulls are due soon, so that a slow one does not take all.
       if (plan::IsDueSoon(entry.action, plan::IsUsable(entry.observed), loop_.now()))
         input.soon.insert(entry.desired->reference.domain());
@@ -256,12 +256,11 @@ void Pulls::StartDue(bool settled, bool may_start) {
       const plan::StartDecision decision =
           plan::EvaluateStart(StartFactsFor(entry, pull, input.usable), loop_.now());
       entry.no_disk_space = decision.no_disk_space;
-      entry.hold_reason = decision.hold_reason;
+      entry.hold = decision.hold;
       if (decision.may_start) input.due.push_back(std::move(pull));
     }
     if (waited_for_disk_space) waited.insert(i);
-    if (had_no_disk_space != entry.no_disk_space || previous_hold_reason != entry.hold_reason)
-      loop_.Changed();
+    if (had_no_disk_space != entry.no_disk_space || previous_hold != entry.hold) loop_.Changed();
   }
   next_start_ = base::TimePoint::max();
   disk_is_short_ = false;

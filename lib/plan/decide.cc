@@ -90,10 +90,11 @@ Action AwaitWindow(const Action& action, base::TimePoint opens_at) {
 
 StartDecision EvaluateStart(const StartFacts& facts, base::TimePoint now) {
   StartDecision decision{.no_disk_space = !facts.fits};
-  // If both hold the entry, the registry's trouble is reported rather than the disk's. `hold_reason` is for
-  // status; Schedule enforces the hold.
-  if (now < facts.disk_held_until) decision.hold_reason = Reason::kDiskFull;
-  if (now < facts.registry_held_until) decision.hold_reason = facts.registry_failure;
+  // If both hold the entry, the registry's trouble is reported rather than the disk's. `hold` is for status;
+  // Schedule enforces it.
+  const base::TimePoint until = std::max(facts.disk_held_until, facts.registry_held_until);
+  if (now < facts.disk_held_until) decision.hold = {Reason::kDiskFull, until};
+  if (now < facts.registry_held_until) decision.hold = {facts.registry_failure, until};
   // An update that readiness waits for may use one of the last pulls.
   const bool waits_as_update = facts.update && facts.ready && !facts.preflight_waits && facts.updates_wait;
   // startJitter spreads the first pulls of a fleet. A pull that was tried, or that a client waits for, is no

@@ -77,16 +77,24 @@ struct StartFacts {
   bool lease_being_deleted = false;  // a lease of this name is being deleted
 };
 
+// What keeps the pulls of several images from starting, such as trouble at their registry or a full disk.
+struct Hold {
+  Reason reason;
+  base::TimePoint until;
+
+  friend bool operator==(const Hold&, const Hold&) = default;
+};
+
 // The decision about one start.
 struct StartDecision {
   bool may_start = false;
   bool no_disk_space = false;
-  std::optional<Reason> hold_reason;  // the hold of the registry or the disk, for status; nullopt: none
+  std::optional<Hold> hold;  // of the registry or the disk, for status
 
   friend bool operator==(const StartDecision&, const StartDecision&) = default;
 };
 
-// Reports a hold of the disk or the registry (StartDecision::hold_reason), and does not decide by it.
+// Reports a hold of the disk or the registry (StartDecision::hold), and does not decide by it.
 StartDecision EvaluateStart(const StartFacts& facts, base::TimePoint now);
 
 // Returns true if the entry waits now and its next try is due within kSoonDue. Such an entry of an image that

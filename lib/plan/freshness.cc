@@ -45,7 +45,7 @@ void ResetFailures(Freshness& past) {
 }
 
 // The registry named a digest, so the tag exists, whatever earlier answers said.
-void ApplyTagFound(Freshness& past, const std::string& digest) {
+void ApplyTagFound(Freshness& past, const std::string& digest, AnswerTime when) {
   ResetFailures(past);
   past.missing = false;
   past.missing_since.reset();
@@ -55,6 +55,7 @@ void ApplyTagFound(Freshness& past, const std::string& digest) {
     past.update_error.clear();
   }
   past.remote_digest = digest;
+  past.named = when;
 }
 
 // The image on the node is the registry's version. Earlier doubts end with that: changed credentials, a
@@ -62,6 +63,7 @@ void ApplyTagFound(Freshness& past, const std::string& digest) {
 void Confirm(Freshness& past, AnswerTime when) {
   past.confirmed_at = when.at;
   past.confirmed_wall = when.wall;
+  past.age_from = when.at;  // an earlier denial no longer counts
   past.invalidated_at.reset();
   past.update_failure.reset();
   past.update_error.clear();
@@ -146,12 +148,11 @@ std::optional<RegistryAnswerKind> AnswerOf(Reason failure) {
 void ApplyAnswer(Freshness& past, const DesiredImage& desired, const RegistryAnswer& answer, AnswerTime when,
                  double random) {
   past.newest = answer;
-  past.answered_at = when.at;
   past.answered_wall = when.wall;
   switch (answer.kind) {
     case RegistryAnswerKind::kSame:
     case RegistryAnswerKind::kMoved:
-      ApplyTagFound(past, answer.digest);
+      ApplyTagFound(past, answer.digest, when);
       past.next_check = when.at + Jittered(desired.refresh_interval, random);
       return;
     case RegistryAnswerKind::kTagMissing:
@@ -241,7 +242,9 @@ Freshness AfterAnswer(Freshness past, const DesiredImage& desired, const Local& 
 
 Freshness AfterSkippedCheck(Freshness past, const DesiredImage& desired, const RegistryAnswer& why,
                             AnswerTime when, double random) {
+  const std::optional<base::WallTime> asked = past.answered_wall;
   ApplyAnswer(past, desired, why, when, random);
+  past.answered_wall = asked;
   // The registry gets its probes anyway. Entries that can wait ask a full interval later, so that a registry
   // that comes back does not meet all missed checks at once.
   if (!ReadinessNeedsAnswers(desired)) past.next_check = when.at + Jittered(desired.refresh_interval, random);
@@ -271,7 +274,7 @@ Freshness AfterPulled(Freshness past, const DesiredImage& desired, const std::op
     past.next_check = when.at + Spread(kConfirmAfter, random);
     return past;
   }
-  ApplyTagFound(past, now_local.digest);
+  ApplyTagFound(past, now_local.digest, when);
   Confirm(past, when);
   return past;
 }
@@ -296,7 +299,7 @@ Freshness AfterUpdateFailed(Freshness past, const DesiredImage& desired, Reason 
 Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::TimePoint now) {
   if (past.next_check == base::TimePoint()) return past;
   if (HasDigest(now_local, past.remote_digest)) {  // the registry's version, so it was confirmed then
-    Confirm(past, {past.answered_at, past.answered_wall.value_or(base::WallTime())});
+    Confirm(past, past.named);
     return past;
   }
   // The registry's answer is older than this image, and no reason to replace it.

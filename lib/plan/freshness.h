@@ -25,14 +25,19 @@ constexpr std::chrono::hours kUndecidedPullInterval{24};
 // The first check of an entry that is not ready before the registry was asked.
 constexpr std::chrono::seconds kFirstUrgentCheck{10};
 
+struct AnswerTime {
+  base::TimePoint at;
+  base::WallTime wall;
+};
+
 struct Freshness {
   // ---- the newest answer
   std::optional<image::RegistryAnswer> newest;
-  base::TimePoint answered_at;
-  std::optional<base::WallTime> answered_wall;
+  std::optional<base::WallTime> answered_wall;  // of the newest for which the registry was asked
 
   // ---- state derived from the answers
   std::string remote_digest;  // the tag's target, by the registry's last answer; empty: not known
+  AnswerTime named;           // when the registry named it
   bool denied = false;        // until a registry answers something else
   bool missing = false;       // confirmed
   bool undecided = false;
@@ -88,11 +93,6 @@ Freshness PlanFirstCheck(Freshness past, const DesiredImage& desired, base::Time
 // The entry's demands have changed: asks again within the new interval at the latest.
 Freshness AfterDesiredChanged(Freshness past, const DesiredImage& desired, base::TimePoint now,
                               double random);
-
-struct AnswerTime {
-  base::TimePoint at;
-  base::WallTime wall;
-};
 
 // The registry has answered about the tag, or has stayed silent. `random` is uniform in [0, 1).
 Freshness AfterAnswer(Freshness past, const DesiredImage& desired, const Local& local,

@@ -34,6 +34,10 @@ constexpr minutes kMinProgressTime{1};
 // Others were pulled at the time as well, so most suspects are none: each is soon tried alone.
 constexpr seconds kBeforeTriedAlone{10};
 
+// Time in which an operator's request for a retry waives pull windows. A request that starts no pull, for
+// want of room, must not waive them for days.
+constexpr std::chrono::hours kRequestWaivesWindows{1};
+
 base::Duration Delay(Retry retry, int failures, double random) {
   switch (retry) {
     case Retry::kNoRetryRule:
@@ -78,13 +82,15 @@ bool IsRetriedLate(Reason reason) {
 
 bool IsNotWorthWaitingFor(const History& past) {
   if (past.failures == 0) return false;
-  return past.failures >= kFailuresUntilSettled || (past.last_failure && IsRetriedLate(*past.last_failure));
+  return past.failures >= kFailuresUntilSettled ||
+         (past.last_failure && IsRetriedLate(*past.last_failure) && !past.lacked_credential);
 }
 
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random) {
   past.last_error = failure.error;
   past.last_failure = failure.reason;
-  Retry retry = RetryFor(failure.reason);
+  past.lacked_credential = failure.lacks_credential;
+  const Retry retry = failure.lacks_credential ? Retry::kTransient : RetryFor(failure.reason);
   // The runtime is gone, which is not the image's fault. No failure is counted, and the pull goes on at once.
   if (retry == Retry::kAtOnce || retry == Retry::kNoRetryRule) {
     past.not_before = now;
@@ -159,9 +165,11 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
 }
 
 History AfterNewCredentials(History past, base::TimePoint now) {
-  // Every other failure keeps its pause: new credentials change nothing about it.
-  bool for_its_credential =
-      past.last_failure == Reason::kAccessDenied || past.last_failure == Reason::kBadCredentialFormat;
+  // Every other failure keeps its pause: new credentials change nothing about it. A registry may answer 404
+  // for what a login may not see (R23).
+  const bool for_its_credential = past.last_failure == Reason::kAccessDenied ||
+                                  past.last_failure == Reason::kBadCredentialFormat ||
+                                  past.last_failure == Reason::kNotFound;
   if (for_its_credential && past.not_before > now) past.not_before = now;
   return past;
 }
@@ -169,6 +177,7 @@ History AfterNewCredentials(History past, base::TimePoint now) {
 History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wall) {
   if (past.not_before > now) past.not_before = std::max(now, past.retry_after_until);
   past.retry_requested_at = wall;
+  past.windows_waived_until = now + kRequestWaivesWindows;
   return past;
 }
 

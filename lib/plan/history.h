@@ -24,7 +24,8 @@ struct History {
   std::uint64_t bytes_at_last_outage = 0;  // that the image had when the runtime went away last
   bool second_chance_used = false;         // a suspect's pull was cut while others ran that may be why
   std::optional<Reason> last_failure;
-  std::string last_error;  // scrubbed
+  std::string last_error;          // scrubbed
+  bool lacked_credential = false;  // PullFailure::lacks_credential of the newest
   // No pull of this entry before; max(): not before the list changes or a retry is requested.
   base::TimePoint not_before;
   // The agent has pulled the image, or it was usable and judged by kubelet once, with the registry's answer
@@ -36,6 +37,7 @@ struct History {
   base::TimePoint retry_after_until;  // the end of a Retry-After: a request does not shorten it
   // A request to pull it at once that neither the end of a pull nor another client's image has answered yet.
   std::optional<base::WallTime> retry_requested_at;
+  base::TimePoint windows_waived_until;  // by that request
 
   // The newest success.
   std::string pulled_id;  // the image id it brought; empty: none
@@ -60,6 +62,9 @@ struct PullFailure {
   // The next try may have another credential, and go on where this one ended: a credential plugin gave no
   // answer, or the credential expired while the agent downloaded.
   bool keeps_bytes = false;
+  // The registry denied access to a request without a credential, since a credential plugin has failed. That
+  // is retried like an outage.
+  bool lacks_credential = false;
 };
 
 // Returns true if pulls that failed for this reason are retried slowly, hourly or never: too late for

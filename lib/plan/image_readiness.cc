@@ -95,11 +95,13 @@ std::string MessageFor(Reason reason, const EntryFacts& facts) {
   }
 }
 
-// Returns what keeps the next try of a failed image from starting.
-std::string HoldMessage(Reason held) {
-  std::string name(base::EnumName(held));
-  if (held == Reason::kDiskFull) return "the next try waits until the disk has room again (" + name + ")";
-  return "the next try waits, since the registry has trouble with other images, too (" + name + ")";
+// Returns what keeps the first try of an image, or the next one of a failed image, from starting.
+std::string HoldMessage(Reason held, bool has_failed) {
+  const std::string name(base::EnumName(held));
+  const std::string waits = has_failed ? "the next try waits" : "waits";
+  if (held == Reason::kDiskFull) return waits + " until the disk has room again (" + name + ")";
+  const std::string too = has_failed ? ", too" : "";
+  return waits + ", since the registry has trouble with other images" + too + " (" + name + ")";
 }
 
 // The failure that an operator can act on while the entry waits for its window; none: only the window holds
@@ -132,6 +134,9 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
     pull.finished_at.reset();
     return pull;
   }
+  const auto wall_of = [&](base::TimePoint at) {
+    return wall + std::chrono::duration_cast<base::WallTime::duration>(at - now);
+  };
   switch (facts.entry.action.kind) {
     case ActionKind::kKeep:
       pull.state = facts.entry.action.reason == Reason::kWrongPlatform ? PullState::kFailed
@@ -139,8 +144,9 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
                                                                        : PullState::kDone;
       break;
     case ActionKind::kPull:
-      pull.state = PullState::kQueued;
-      pull.held = facts.entry.hold_reason.has_value();
+      pull.held = facts.entry.hold.has_value();
+      pull.state = pull.held && past.failures > 0 ? PullState::kWaiting : PullState::kQueued;
+      if (pull.held) pull.next_attempt_at = wall_of(facts.entry.hold->until);
       break;
     case ActionKind::kWait:
       if (facts.entry.action.reason == Reason::kFactsUnknown) {
@@ -152,8 +158,7 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
         pull.state = !OnlyAwaitsWindow(facts)                                    ? PullState::kWaiting
                      : IsUsable(facts.entry.observed) && !past.pulled_id.empty() ? PullState::kDone
                                                                                  : PullState::kNone;
-        pull.next_attempt_at =
-            wall + std::chrono::duration_cast<base::WallTime::duration>(facts.entry.action.until - now);
+        pull.next_attempt_at = wall_of(facts.entry.action.until);
       }
       break;
   }
@@ -168,6 +173,7 @@ bool IsNotWorthWaitingFor(const EntryFacts& facts, Reason reason) {
 
 // Reason and phase of an entry that is not on the node as it should be.
 void EvaluateAbsent(const EntryFacts& facts, ImageState& state) {
+  const std::optional<Hold>& hold = facts.entry.hold;
   if (facts.progress != nullptr) {
     state.reason = facts.progress->unpacking ? Reason::kUnpacking : Reason::kPulling;
     state.phase = Phase::kProgressing;
@@ -177,9 +183,8 @@ void EvaluateAbsent(const EntryFacts& facts, ImageState& state) {
   } else if (facts.entry.action.kind == ActionKind::kPull) {
     // The entry's own failure comes first: the trouble of other images at its registry is not why it failed.
     const bool has_failed = facts.entry.history.failures > 0;
-    state.reason =
-        has_failed ? *facts.entry.history.last_failure : facts.entry.hold_reason.value_or(Reason::kQueued);
-    state.phase = facts.entry.hold_reason || has_failed ? Phase::kFailing : Phase::kProgressing;
+    state.reason = has_failed ? *facts.entry.history.last_failure : hold ? hold->reason : Reason::kQueued;
+    state.phase = hold || has_failed ? Phase::kFailing : Phase::kProgressing;
   } else if (OnlyAwaitsWindow(facts)) {
     state.reason = facts.entry.action.reason;
     state.phase = Phase::kProgressing;
@@ -196,11 +201,12 @@ void EvaluateAbsent(const EntryFacts& facts, ImageState& state) {
   bool error_says_it = state.phase == Phase::kFailing && !facts.entry.history.last_error.empty() &&
                        facts.entry.history.last_failure == state.reason &&
                        state.reason != Reason::kEvictedByKubelet;
-  state.message = error_says_it ? facts.entry.history.last_error : MessageFor(state.reason, facts);
-  if (facts.entry.action.kind == ActionKind::kPull && facts.progress == nullptr && facts.entry.hold_reason &&
-      facts.entry.hold_reason != state.reason) {
-    state.message += "; " + HoldMessage(*facts.entry.hold_reason);
-  }
+  const bool is_held = facts.entry.action.kind == ActionKind::kPull && facts.progress == nullptr && hold;
+  const bool held_alone = is_held && facts.entry.history.failures == 0 && hold->reason == state.reason;
+  state.message = error_says_it ? facts.entry.history.last_error
+                  : held_alone  ? HoldMessage(hold->reason, false)
+                                : MessageFor(state.reason, facts);
+  if (is_held && hold->reason != state.reason) state.message += "; " + HoldMessage(hold->reason, true);
   if (facts.entry.action.reason == Reason::kOutsidePullWindow && state.reason != Reason::kOutsidePullWindow) {
     state.message += "; the next try " + WindowMessage(facts);
   }

@@ -30,9 +30,8 @@ struct EntryState {
   std::optional<base::WallTime> window_opens{};
   bool no_disk_space = false;         // the disk rule holds it back
   bool waits_for_disk_space = false;  // it could start, but for the room that running pulls may still need
-  // Why nothing starts for it although it is due: the hold of its registry or of the disk
-  // (StartDecision::hold_reason). None: its turn. Schedule enforces the hold.
-  std::optional<Reason> hold_reason{};
+  // Why nothing starts for it although it is due (StartDecision::hold). None: its turn.
+  std::optional<Hold> hold{};
 };
 
 // All that decides the state of one entry. References and pointers outlive the call.

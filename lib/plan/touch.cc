@@ -182,10 +182,11 @@ TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::Time
       break;
   }
   if (past.failures < kTouchesWithoutEffect) return past;
-  // A tag that was gone may be back, and nothing on the node reports it. All other causes change with
-  // something that the agent sees.
-  past.not_before = result.obstacle == TouchObstacle::kPullFailed ? now + Spread(kGivenUpPause, random)
-                                                                  : base::TimePoint::max();
+  // A tag that was gone may be back, and a registry may have given access: nothing on the node reports it.
+  // All other causes change with something that the agent sees.
+  const bool is_elsewhere =
+      result.obstacle == TouchObstacle::kPullFailed || result.obstacle == TouchObstacle::kNoNodeCredentials;
+  past.not_before = is_elsewhere ? now + Spread(kGivenUpPause, random) : base::TimePoint::max();
   return past;
 }
 

@@ -191,7 +191,7 @@ TEST_TABLE(JudgeStartTest, Row, StartRow) {
   const StartDecision decision = EvaluateStart(row.facts, kNow);
   EXPECT_EQ(decision.may_start, row.expect.may_start);
   EXPECT_EQ(decision.no_disk_space, row.expect.no_disk_space);
-  EXPECT_EQ(decision.hold_reason, row.expect.hold_reason);
+  EXPECT_EQ(decision.hold, row.expect.hold);
 }
 
 constexpr StartDecision kMay{.may_start = true};
@@ -201,18 +201,18 @@ TEST_ROWS(
     , JudgeStartTest, {"NothingAgainstIt", {}, kMay},
     {"DoesNotFit", {.fits = false}, {.no_disk_space = true}},
     // Held, and among those that may: Schedule knows when the hold ends.
-    {"DiskFull", {.disk_held_until = kLater}, {.may_start = true, .hold_reason = Reason::kDiskFull}},
+    {"DiskFull", {.disk_held_until = kLater}, {.may_start = true, .hold = Hold{Reason::kDiskFull, kLater}}},
     {"DiskFullNoMore", {.disk_held_until = kNow}, kMay},
     {"RegistryHeld",
      {.registry_held_until = kLater, .registry_failure = Reason::kRateLimited},
-     {.may_start = true, .hold_reason = Reason::kRateLimited}},
+     {.may_start = true, .hold = Hold{Reason::kRateLimited, kLater}}},
     {"RegistryHeldNoMore", {.registry_held_until = kNow}, kMay},
     {"OfBothTheRegistryIsTold",
      {.disk_held_until = kLater, .registry_held_until = kLater, .registry_failure = Reason::kDnsFailure},
-     {.may_start = true, .hold_reason = Reason::kDnsFailure}},
+     {.may_start = true, .hold = Hold{Reason::kDnsFailure, kLater}}},
     {"WithoutRoomAndHeld",
      {.fits = false, .disk_held_until = kLater},
-     {.no_disk_space = true, .hold_reason = Reason::kDiskFull}},
+     {.no_disk_space = true, .hold = Hold{Reason::kDiskFull, kLater}}},
     {"AnUpdateNobodyWaitsForIsSpared", {.update = true, .ready = true, .updates_wait = true}, kMayNot},
     {"PullsAreNotSaved", {.update = true, .ready = true}, kMay},
     {"AnUpdateForReadiness", {.update = true, .updates_wait = true}, kMay},

@@ -83,7 +83,7 @@ TEST(NextCheck, ADemandThatChangesIsMetWithinItsInterval) {
   story.Same("a", kStart);
   DesiredImage sooner = Keeps();
   sooner.refresh_interval = minutes(10);
-  base::TimePoint now = story.past.answered_at + minutes(1);
+  base::TimePoint now = story.past.named.at + minutes(1);
   EXPECT_EQ(AfterDesiredChanged(story.past, sooner, now, 0.5).next_check, now + minutes(5));
   EXPECT_EQ(AfterDesiredChanged(story.past, sooner, now, 0.5).confirmed_at, story.past.confirmed_at);
 }
@@ -120,7 +120,7 @@ TEST(Lag, BacksOffUpToSixHours) {
 TEST(NextRefreshChange, IsWhenTimeAloneChangesTheDecision) {
   RegistryStory story(WithMaxAge(Fails(), hours(24)));
   story.Same("a", kStart);
-  base::TimePoint start = story.past.answered_at;
+  base::TimePoint start = story.past.named.at;
   EXPECT_EQ(NextRefreshChange(Fails(), story.past, start), start + hours(2));
   story.Unreachable(hours(1)).Unreachable(hours(1) + seconds(30));
   EXPECT_EQ(NextRefreshChange(Fails(), story.past, start + hours(1) + seconds(30)), start + minutes(61));
@@ -134,6 +134,29 @@ TEST(NextRefreshChange, IsWhenTimeAloneChangesTheDecision) {
   silent.past.lag_until = start + hours(3);
   EXPECT_EQ(NextRefreshChange(WithMaxAge(Fails(), hours(24)), silent.past, start + hours(2)),
             start + hours(3));
+}
+
+TEST(TooOld, ADenialThatIsOverEndsNoAge) {
+  RegistryStory story(WithMaxAge(Fails(), hours(1)));
+  story.Denied(kStart).Same("a", minutes(10)).NewCredentials(minutes(12));
+  story.ServerError(minutes(13)).ServerError(minutes(15));
+  EXPECT_NE(story.Decided(minutes(16)).reason, Reason::kStale);
+  EXPECT_EQ(story.Decided(minutes(73)).reason, Reason::kStale);
+}
+
+// An image that another client brings is as current as the answer that named it, not as later silence.
+TEST(AfterReplacedByOthers, IsConfirmedWhenTheRegistryNamedIt) {
+  RegistryStory story(Keeps());
+  story.Moved("b", minutes(1)).ServerError(minutes(70)).Replaced("b", minutes(71));
+  EXPECT_EQ(story.past.confirmed_at, RegistryStory::At(minutes(1)));
+}
+
+TEST(AfterSkippedCheck, WasNoQuestion) {
+  RegistryStory story(Keeps());
+  story.Same("a", kStart);
+  story.past.answered_wall = base::WallTime(hours(5));
+  story.NotAsked(minutes(70));
+  EXPECT_EQ(story.past.answered_wall, base::WallTime(hours(5)));
 }
 
 TEST(Digests, OfTheSameRepositoryAllCount) {

@@ -82,6 +82,16 @@ TEST(AfterFailure, SettlesWhenNobodyNeedsToWait) {
   EXPECT_TRUE(AfterFailure(past, {.reason = Reason::kUnreachable}, kNow, 0).settled);
 }
 
+// A plugin that failed is asked again within seconds, as by kubelet; six failures settle it all the same.
+TEST(AfterFailure, ADenialWithoutThePluginsCredentialPasses) {
+  const PullFailure failure{.reason = Reason::kAccessDenied, .lacks_credential = true};
+  History past = AfterFailure({}, failure, kNow, 0);
+  EXPECT_EQ(past.not_before, kNow);
+  EXPECT_FALSE(past.settled);
+  for (int i = 1; i < 6; i++) past = AfterFailure(past, failure, kNow, 0);
+  EXPECT_TRUE(past.settled);
+}
+
 TEST(AfterSuccess, ForgetsFailures) {
   History past = AfterFailure({}, {.reason = Reason::kNotFound, .error = "gone"}, kNow, 0);
   past = AfterSuccess(
@@ -107,12 +117,13 @@ TEST(AfterSuccess, WhatIsNotUnpackedIsNoSuccessToBuildOn) {
   EXPECT_FALSE(past.settled);
 }
 
-TEST(AfterNewCredentials, WhatWasDeniedIsDueAndNothingElse) {
-  for (Reason reason : {Reason::kAccessDenied, Reason::kBadCredentialFormat, Reason::kNotFound}) {
+TEST(AfterNewCredentials, WhatWasDeniedOrHiddenIsDueAndNothingElse) {
+  for (Reason reason :
+       {Reason::kAccessDenied, Reason::kBadCredentialFormat, Reason::kNotFound, Reason::kNotAnImage}) {
     History past = AfterFailure({}, {.reason = reason}, kNow, 0.5);
     ASSERT_GT(past.not_before, kNow) << base::EnumName(reason);
     bool due = AfterNewCredentials(past, kNow + seconds(1)).not_before <= kNow + seconds(1);
-    EXPECT_EQ(due, reason != Reason::kNotFound) << base::EnumName(reason);
+    EXPECT_EQ(due, reason != Reason::kNotAnImage) << base::EnumName(reason);
   }
 }
 

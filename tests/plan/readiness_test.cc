@@ -35,7 +35,7 @@ struct EntryRig {
   bool waits_for_disk_space = false;
   DiskSpace disk;
   Limits limits;
-  std::optional<Reason> held;
+  std::optional<Hold> held;
   Selection selection = Selection::kApplies;
   bool labels_pending = false;
   bool has_kubelet = false;
@@ -55,7 +55,7 @@ struct EntryRig {
         .window_opens = window_opens,
         .no_disk_space = no_disk_space,
         .waits_for_disk_space = waits_for_disk_space,
-        .hold_reason = held};
+        .hold = held};
     return EvaluateImage({.entry = entry,
                           .labels_pending = labels_pending,
                           .progress = progress ? &*progress : nullptr,
@@ -215,7 +215,7 @@ TEST_F(ImageEvaluation, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) 
     rig.past = AfterFailure(rig.past, {.reason = Reason::kServerError, .error = "500"}, kNow, 0.5);
   EXPECT_TRUE(rig.Judged().settled);
   rig.past = {.settled = true};
-  rig.held = Reason::kUnreachable;
+  rig.held = Hold{Reason::kUnreachable, kNow + minutes(9)};
   EXPECT_EQ(rig.Judged().phase, Phase::kFailing);
   EXPECT_FALSE(rig.Judged().settled) << "others' trouble";
   rig.held.reset();
@@ -246,13 +246,16 @@ TEST_F(ImageEvaluation, NoRoom) {
 }
 
 TEST_F(ImageEvaluation, HeldByItsRegistry) {
-  rig.held = Reason::kRateLimited;
+  rig.held = Hold{Reason::kRateLimited, kNow + minutes(9)};
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kRateLimited, PullState::kQueued}));
+  EXPECT_EQ(rig.Judged().message, "waits, since the registry has trouble with other images (RateLimited)");
   rig.past = AfterFailure({}, {.reason = Reason::kUnreachable, .error = "no route"}, kNow, 0);
   EXPECT_EQ(
       rig.Judged().message,
       "no route; the next try waits, since the registry has trouble with other images, too (RateLimited)");
-  rig.held = Reason::kDiskFull;
+  EXPECT_EQ(rig.Judged().pull.state, PullState::kWaiting);
+  EXPECT_EQ(rig.Judged().pull.next_attempt_at, kWall + minutes(9));
+  rig.held = Hold{Reason::kDiskFull, kNow + minutes(9)};
   EXPECT_EQ(rig.Judged().message, "no route; the next try waits until the disk has room again (DiskFull)");
 }
 
@@ -480,8 +483,8 @@ ImageState Judged(const DesiredImage& desired, const RegistryStory& story, base:
                          .freshness = story.past,
                          .refresh = refresh,
                          .action = Decide(seen, {}, refresh, now)};
-  return EvaluateImage({.entry = entry, .asks_registry = true},
-                       now, base::WallTime(std::chrono::seconds(1785578400)));
+  return EvaluateImage({.entry = entry, .asks_registry = true}, now,
+                       base::WallTime(std::chrono::seconds(1785578400)));
 }
 
 TEST(JudgeRegistry, ReadyForAlwaysWaitsForTheFirstAnswer) {

@@ -186,12 +186,12 @@ TouchHistory Touched(TouchHistory past, TouchObstacle obstacle, base::TimePoint 
 
 TEST(AfterTouch, ThreeWithoutEffectAreTheLast) {
   TouchHistory past = ForContent({}, "sha256:a", kNow);
-  past = Touched(past, TouchObstacle::kNoNodeCredentials);
+  past = Touched(past, TouchObstacle::kNotRecorded);
   EXPECT_EQ(past.not_before, kNow + seconds(30));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).why, "why");
   past = Touched(past, TouchObstacle::kNotRecorded);
   EXPECT_EQ(past.not_before, kNow + minutes(2));
-  past = Touched(past, TouchObstacle::kNoNodeCredentials);
+  past = Touched(past, TouchObstacle::kNotRecorded);
   EXPECT_EQ(past.not_before, base::TimePoint::max());
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kIneffective);
 }

@@ -261,6 +261,38 @@ TEST_F(PluginScenario, APluginThatHangsInMidPullLosesNoByte) {
   EXPECT_LE(node_->runtime.counters().bytes_served, 2 * kMB + kMB / 10);
 }
 
+// A plugin that fails tells nothing about the registry, so a node that is ready stays ready.
+TEST_F(PluginScenario, APluginThatFailsTakesNoReadyNodeAway) {
+  Start({1, 1}, [](plan::DesiredImage& desired) {
+    desired.refresh = plan::Refresh::kIfDigestChanged;
+    desired.refresh_interval = minutes(10);
+  });
+  Know(1, Good());
+  List();
+  ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
+  Hang(1);
+  const auto said = [&] {
+    const auto& registry = node_->Image(names_[0]).registry;
+    return registry && registry->message.find("provider \"true\" failed: ") != std::string::npos;
+  };
+  ASSERT_TRUE(node_->RunUntil(said, minutes(30)));
+  EXPECT_EQ(node_->LogLines("pull failed"), 0);
+  EXPECT_FALSE(node_->RunUntil([&] { return !node_->Ready(); }, hours(1)));
+}
+
+// A new node whose plugin fails at first gets its private images as soon as the plugin answers.
+TEST_F(PluginScenario, APluginThatFailsAtTheStartIsAskedAgainSoon) {
+  Start({1, 1});
+  Know(1, Good());
+  Hang(1);
+  List();
+  ASSERT_TRUE(
+      node_->RunUntil([&] { return node_->ReasonOf(names_[0]) == plan::Reason::kAccessDenied; }, minutes(1)));
+  EXPECT_FALSE(node_->Image(names_[0]).settled);
+  node_->plugins.Hang(Host(0), false);
+  EXPECT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(2)));
+}
+
 // The registries of the images that are here are asked, too.
 TEST_F(PluginScenario, OtherRegistriesAreAskedWhilePluginsHang) {
   Start({16, 16}, [](plan::DesiredImage& desired) {
