@@ -137,10 +137,12 @@ TEST(NextRefreshChange, IsWhenTimeAloneChangesTheDecision) {
 }
 
 TEST(TooOld, ADenialThatIsOverEndsNoAge) {
-  RegistryStory story(WithMaxAge(Fails(), hours(1)));
+  DesiredImage desired = WithMaxAge(Keeps(), hours(1));
+  desired.on_stale = OnFailure::kNotReady;
+  RegistryStory story(desired);
   story.Denied(kStart).Same("a", minutes(10)).NewCredentials(minutes(12));
   story.ServerError(minutes(13)).ServerError(minutes(15));
-  EXPECT_NE(story.Decided(minutes(16)).reason, Reason::kStale);
+  EXPECT_TRUE(story.Decided(minutes(16)).ready);
   EXPECT_EQ(story.Decided(minutes(73)).reason, Reason::kStale);
 }
 

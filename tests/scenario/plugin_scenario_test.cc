@@ -271,6 +271,7 @@ TEST_F(PluginScenario, APluginThatFailsTakesNoReadyNodeAway) {
   List();
   ASSERT_TRUE(node_->RunUntil([&] { return node_->Ready(); }, minutes(1)));
   Hang(1);
+  node_->registries.Set(Host(0), RegistryMood::kDenying);
   const auto said = [&] {
     const auto& registry = node_->Image(names_[0]).registry;
     return registry && registry->message.find("provider \"true\" failed: ") != std::string::npos;
@@ -278,6 +279,8 @@ TEST_F(PluginScenario, APluginThatFailsTakesNoReadyNodeAway) {
   ASSERT_TRUE(node_->RunUntil(said, minutes(30)));
   EXPECT_EQ(node_->LogLines("pull failed"), 0);
   EXPECT_FALSE(node_->RunUntil([&] { return !node_->Ready(); }, hours(1)));
+  node_->plugins.Hang(Host(0), false);
+  EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, hours(1))) << "its credential is denied";
 }
 
 // A new node whose plugin fails at first gets its private images as soon as the plugin answers.
