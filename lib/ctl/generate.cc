@@ -142,6 +142,24 @@ std::string FileNameFor(const doc::Node& document, std::size_t index) {
          doc::TextAt(document, {"metadata", "name"}) + ".yaml";
 }
 
+// Fails if the folder has manifests of another run, which `kubectl apply -f FOLDER` would apply, too: an old
+// DaemonSet, with a higher number, even last.
+base::Status CheckFolder(const std::vector<doc::Node>& documents, const std::string& folder) {
+  auto names = base::ListDirectory(folder, kMostFiles);
+  if (!names) return base::InvalidArgument(names.error().message());
+  std::set<std::string> written;
+  for (std::size_t i = 0; i < documents.size(); i++) written.insert(FileNameFor(documents[i], i));
+  std::erase_if(*names, [&](const std::string& name) {
+    const std::size_t digits = name.find_first_not_of("0123456789");
+    const bool numbered = digits != 0 && digits != std::string::npos && name[digits] == '-';
+    return !numbered || !name.ends_with(".yaml") || written.contains(name);
+  });
+  if (names->empty()) return {};
+  return base::InvalidArgument("-o " + folder +
+                               ": the folder has manifests of another run: remove them, or name an " +
+                               "empty folder: " + base::Join(*names, ", "));
+}
+
 // Writes one file for each object.
 base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::string& folder) {
   if (!base::KindOf(folder) && ::mkdir(folder.c_str(), 0755) != 0) {
@@ -149,6 +167,7 @@ base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::str
     return base::InvalidArgument("-o " + folder +
                                  ": the folder cannot be made; the one above it has to be there");
   }
+  if (auto checked = CheckFolder(documents, folder); !checked) return checked;
   for (std::size_t i = 0; i < documents.size(); i++) {
     auto written =
         base::WriteFileAtomically(folder + "/" + FileNameFor(documents[i], i), doc::WriteYaml(documents[i]));

@@ -78,6 +78,17 @@ TEST(Generate, AFolderHasAFileForEachObjectInOrder) {
   EXPECT_EQ(names.back().substr(2), "-daemonset-prefetchd.yaml");
 }
 
+// Numbers and ConfigMaps' hashes differ between runs, and an old DaemonSet could be applied last.
+TEST(Generate, AFolderWithManifestsOfAnotherRunIsRefused) {
+  tests::TempDir dir;
+  const GenerateFlags flags{.output = dir / "out/"};
+  EXPECT_EQ(Make(flags).exit, kOk);
+  dir.Write("out/kustomization.yaml", "");
+  EXPECT_EQ(Make(flags).exit, kOk);
+  dir.Write("out/16-daemonset-prefetchd.yaml", "");
+  EXPECT_TRUE(OnlyComplains(Make(flags), kBadInput, "name an empty folder: 16-daemonset-prefetchd.yaml\n"));
+}
+
 TEST(Generate, AFileHasWhatStandardOutputHas) {
   tests::TempDir dir;
   EXPECT_EQ(Make({.output = dir / "all.yaml"}), (Ran{kOk, "", Make({}).err}));
