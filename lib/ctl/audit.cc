@@ -14,8 +14,6 @@
 namespace prefetch::ctl {
 namespace {
 
-// Pods are large objects; pages bound the memory and the size of one answer.
-constexpr int kPodsPerPage = 250;
 // Reasons without findings. They must not look like a clean audit.
 constexpr const char* kNotShown =
     "cannot list new images yet: its agent has just started, or its runtime is away; ask again in a moment";
@@ -65,8 +63,7 @@ class FromCluster {
 
   void Pods(const base::Call& call, std::vector<screen::PodImage>& images) {
     auto done = ForEachObject<kube::Pod>(
-        call, {.limit = kPodsPerPage},
-        [&](const kube::ListOptions& options) { return api_.ListPods(call, "", options); },
+        call, {}, [&](const kube::ListOptions& options) { return api_.ListPods(call, "", options); },
         // A list that begins anew must not count its first pages twice.
         [&] { images.clear(); }, [&](const kube::Pod& pod) { AddImages(pod, images); });
     if (!done) Note(done.failure(), "the pods that brought them are not known");

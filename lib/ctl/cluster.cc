@@ -90,9 +90,6 @@ constexpr kube::Resource kWorkloads[] = {
     {"Pod", "", "pods"},
 };
 
-// A pod has some 20 KB, and an answer of the API server 4 MiB at most.
-constexpr int kObjectsPerPage = 50;
-
 std::string GroupOf(const std::string& api_version) {
   return api_version.substr(0, api_version.find('/'));
 }
@@ -151,7 +148,7 @@ kube::Answer<kube::Done> ReadWorkloads(const base::Call& call, kube::Api& api,
     for (const kube::Resource& resource : kWorkloads) {
       std::vector<manifest::Manifests> read;
       auto done = ForEachObject<Node>(
-          call, {.label_selector = "", .field_selector = "", .limit = kObjectsPerPage, .continue_token = ""},
+          call, {},
           [&](const kube::ListOptions& page) { return api.ListObjects(call, resource, name_space, page); },
           [&] { read.clear(); }, [&](const Node& object) { workloads.Add(object, options, problems, read); });
       if (!done) return std::move(done).failure();

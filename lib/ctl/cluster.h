@@ -62,7 +62,7 @@ http::CurlOptions EnvironmentProxies(const config::GetEnv& get_env);
 template <typename T>
 using ListPage = std::function<kube::Answer<kube::Page<T>>(const kube::ListOptions&)>;
 
-inline constexpr int kMostPages = 2000;  // of a list: a million objects in pages of 500
+inline constexpr int kMostPages = 6000;  // of a list: 300,000 objects; Kubernetes supports 150,000 pods
 
 inline constexpr std::chrono::minutes kListTimeout{5};  // however slowly its pages come
 

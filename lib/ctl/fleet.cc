@@ -190,9 +190,6 @@ FleetAnswers PollMembers(const base::Call& call, kube::Api& api, const std::vect
 
 namespace {
 
-// A Node holds the names of 50 images and its managed fields: some 30 KB, of 4 MiB that an answer may have.
-constexpr int kNodesPerPage = 100;
-constexpr int kAgentsPerPage = 250;
 constexpr std::uint16_t kDefaultPort = 9477;
 
 std::uint16_t PortOf(const kube::Pod& pod) {
@@ -320,12 +317,12 @@ void NoteLeftOut(std::size_t left_out, std::ostream& err) {
 kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, const FleetQuery& query,
                                       const std::set<std::string>& had_agents) {
   auto nodes =
-      ListAll<kube::Node>(call, {.label_selector = query.nodes, .limit = kNodesPerPage},
+      ListAll<kube::Node>(call, {.label_selector = query.nodes},
                           [&](const kube::ListOptions& options) { return api.ListNodes(call, options); });
   if (!nodes) return std::move(nodes).failure();
-  auto pods = ListAll<kube::Pod>(
-      call, {.label_selector = query.pods, .limit = kAgentsPerPage},
-      [&](const kube::ListOptions& options) { return api.ListPods(call, query.name_space, options); });
+  auto pods = ListAll<kube::Pod>(call, {.label_selector = query.pods}, [&](const kube::ListOptions& options) {
+    return api.ListPods(call, query.name_space, options);
+  });
   if (!pods) return std::move(pods).failure();
   std::map<std::string, const kube::Pod*> by_node;
   for (const kube::Pod& pod : *pods) {

@@ -166,7 +166,9 @@ TEST_F(FleetCommand, ManyNodesAreAskedThirtyTwoAtATimeAndListedInPages) {
   server_.HoldPodAnswersUntil(32);
   ExpectHas(Run(0, {"status", "--fleet"}).out, {"250 nodes   250 ready\n"});
   EXPECT_EQ(server_.most_at_once(), 32);
-  EXPECT_EQ(CountOf(server_.Requests(), "GET /api/v1/nodes?limit=100"), 3U);
+  for (const char* list : {"nodes", "namespaces/prefetchd/pods"}) {
+    EXPECT_EQ(CountOf(server_.Requests(), "GET /api/v1/" + std::string(list) + "?limit=50"), 5U) << list;
+  }
   EXPECT_EQ(CountOf(server_.Requests(), "/proxy/v1/status"), 250U);
 }
 
