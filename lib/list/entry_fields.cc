@@ -156,10 +156,6 @@ class FieldReader {
   FieldNames own_;
 };
 
-bool AsksRegistry(const plan::DesiredImage& image) {
-  return image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
-}
-
 // Defaults about registries do not apply to entries that are never checked, nor to strict ones (refresh:
 // Always). They are reset here, so that the canonical form is a list with the same meaning.
 void ResetUnusedRegistryFields(plan::DesiredImage& image) {
@@ -190,6 +186,10 @@ void CheckRegistryFields(const ObjectReader& object, const FieldNames& own, cons
 }
 
 }  // namespace
+
+bool AsksRegistry(const plan::DesiredImage& image) {
+  return image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
+}
 
 FieldNames ReadFields(ObjectReader& object, const Capabilities& capabilities, plan::DesiredImage& image) {
   return FieldReader(object, capabilities, image).Read();

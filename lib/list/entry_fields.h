@@ -33,6 +33,9 @@ bool CheckStrict(const doc::ObjectReader& object, const FieldNames& own, const p
 void CheckContradictions(const doc::ObjectReader& object, const FieldNames& own,
                          const plan::DesiredImage& image);
 
+// Returns false if fields about the registry have no effect in this entry.
+bool AsksRegistry(const plan::DesiredImage& image);
+
 // Resets the fields that have no effect in this entry. Runs after the checks.
 void DropUnusedDefaults(plan::DesiredImage& image);
 

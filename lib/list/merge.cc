@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "image/pod_coordinates.h"
 #include "list/canonical.h"
+#include "list/entry_fields.h"
 
 namespace prefetch::list {
 namespace {
@@ -90,6 +91,21 @@ void MergeReadyFor(DesiredImage& image, const DesiredImage& other) {
   }
 }
 
+// Merges what entries demand of their registry. An entry that never asks it demands nothing: it has these
+// fields' defaults. Comes before the merge of `refresh` and `ready_for`, by which entries ask.
+void MergeRegistryFields(DesiredImage& image, const DesiredImage& other) {
+  if (!AsksRegistry(other)) return;
+  const auto merge = [&, first = !AsksRegistry(image)](auto field, auto stricter) {
+    image.*field = first ? other.*field : stricter(image.*field, other.*field);
+  };
+  merge(&DesiredImage::refresh_interval, [](auto a, auto b) { return std::min(a, b); });
+  merge(&DesiredImage::max_age, Shorter);
+  for (auto field : {&DesiredImage::on_unreachable, &DesiredImage::on_access_denied,
+                     &DesiredImage::on_tag_missing, &DesiredImage::on_stale}) {
+    merge(field, Stricter);
+  }
+}
+
 // Merges an entry of another source into the image. Sources may belong to different teams, so each value must
 // satisfy both; where that is impossible, a warning names both places.
 void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::string>& warnings) {
@@ -100,14 +116,9 @@ void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::
   }
   // Refresh and the other enumerations are ordered from weak to strong, so that max is the stronger demand.
   image.required = image.required || other.required;
+  MergeRegistryFields(image, other);
   MergeReadyFor(image, other);
   image.refresh = std::max(image.refresh, other.refresh);
-  image.refresh_interval = std::min(image.refresh_interval, other.refresh_interval);
-  image.max_age = Shorter(image.max_age, other.max_age);
-  image.on_unreachable = Stricter(image.on_unreachable, other.on_unreachable);
-  image.on_access_denied = Stricter(image.on_access_denied, other.on_access_denied);
-  image.on_tag_missing = Stricter(image.on_tag_missing, other.on_tag_missing);
-  image.on_stale = Stricter(image.on_stale, other.on_stale);
   image.pin = image.pin || other.pin;
   image.priority = std::max(image.priority, other.priority);
   image.open = StricterOpen(image.open, other.open);

@@ -176,6 +176,21 @@ TEST(Merge, ADirectiveOfOneIsADirectiveOfAll) {
   }
 }
 
+TEST(Merge, AnEntryThatNeverAsksTheRegistryDemandsNothingOfIt) {
+  const LoadedSource asks = Source("a.yaml",
+                                   "- {image: a, refresh: IfDigestChanged, refreshInterval: 6h, maxAge: 24h, "
+                                   "onAccessDenied: Keep, onStale: NotReady}\n");
+  const LoadedSource never = Source("b.yaml", "- {image: a}\n");
+  for (const auto& sources : {std::vector{asks, never}, {never, asks}, {never, asks, never}}) {
+    const plan::ImageList list = Merge(sources);
+    const plan::DesiredImage& image = list.images.at(0);
+    EXPECT_EQ(image.refresh_interval, std::chrono::hours(6));
+    EXPECT_EQ(image.max_age, std::chrono::hours(24));
+    EXPECT_EQ(image.on_access_denied, plan::OnFailure::kKeep);
+    EXPECT_EQ(image.on_stale, plan::OnFailure::kNotReady);
+  }
+}
+
 TEST(Merge, NeverTouchBeatsAlwaysAndIsSaid) {
   plan::ImageList list = Merge(
       {Source("a.yaml", "- {image: a, open: Always}\n"), Source("b.yaml", "- {image: a, open: Never}\n")});
