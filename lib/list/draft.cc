@@ -121,6 +121,22 @@ std::optional<NamedImage> ImageIn(std::string_view line, std::uint32_t number) {
   return found;
 }
 
+// Returns the image between a marker, which ends at `from`, and the next one, whose place `next` becomes. A
+// marker's text within the name is a part of it: "-image=q.io/my-image:v1".
+std::optional<MarkedImage> ImageBehind(std::string_view line, std::uint32_t number, std::string_view marker,
+                                       std::size_t from, std::size_t& next) {
+  const auto before = [&](std::size_t end) {
+    std::optional<MarkedImage> image = ImageIn(line.substr(from, end - from), number);
+    if (image) image->at.column += static_cast<std::uint32_t>(from);
+    return image;
+  };
+  for (next = line.find(marker, from);; next = line.find(marker, next + 1)) {
+    const std::optional<MarkedImage> image = before(line.find_first_of(kSeparators, next));
+    const std::size_t start = image ? image->at.column - 1 : next;
+    if (start >= next || start + image->reference.written().size() <= next) return before(next);
+  }
+}
+
 }  // namespace
 
 std::vector<NamedImage> ReadMarkedImages(std::string_view text, std::string_view marker,
@@ -132,6 +148,20 @@ std::vector<NamedImage> ReadMarkedImages(std::string_view text, std::string_view
     std::size_t at = lines[i].find(marker);
     if (at == std::string_view::npos) continue;
     auto number = static_cast<std::uint32_t>(i + 1);
+    const std::size_t known = images.size();
+    std::vector<std::size_t> without;  // places of markers with no image behind them
+    for (std::size_t marked = at, next = 0; marked != std::string_view::npos; marked = next) {
+      auto image = ImageBehind(lines[i], number, marker, marked + marker.size(), next);
+      if (image) images.push_back(*std::move(image));
+      if (!image) without.push_back(marked);
+    }
+    if (images.size() > known) {
+      for (std::size_t marked : without) {
+        problems.Add({number, static_cast<std::uint32_t>(marked + 1)}, "",
+                     "no image name stands behind this marker, as behind others of its line");
+      }
+      continue;
+    }
     // The marker itself may look like an image name. Blanks of equal length keep the columns right.
     std::string blanked(lines[i]);
     blanked.replace(at, marker.size(), marker.size(), ' ');

@@ -509,6 +509,12 @@ TEST_ROWS(All, MarkedImagesTest,
            "f:1:40: no image name stands in the line of this marker, nor in the next one\n"},
           {"TheEnd", "x\n# prefetch:me\n",
            "f:2:3: no image name stands in the line of this marker, nor in the next one\n"},
+          {"SeveralInALine",
+           "[\"prefetch:me\", \"q.io/a\", \"--prefetch:me=q.io/b-prefetch:me\", q.io/c:v1]\n",
+           "1:18 q.io/a\n1:42 q.io/b-prefetch:me\n"},
+          {"OneOfThemWithout", "- prefetch:me=q.io/a:v1 prefetch:me=$B\n",
+           "1:15 q.io/a:v1\nf:1:25: no image name stands behind this marker, as behind others of its line\n"},
+          {"BehindBeforeInFront", "FROM q.io/a AS q.io/b  # prefetch:me q.io/c\n", "1:38 q.io/c\n"},
           {"NoMarker", "quay.io/acme/x:v1\n", ""},
           {"WindowsLines", "FROM quay.io/a:v1 # prefetch:me\r\n", "1:6 quay.io/a:v1\n"});
 

@@ -172,7 +172,7 @@ void ImportClusterOptions(CLI::App& command, ImportClusterFlags& flags, ListImpo
 
 constexpr const char* kImportHelp = R"(
 Prints a list of all images in the inputs, each once, with the places that name it. With --marker, the image
-name is in each line with the marker, or in the next line.
+name is behind each marker of a line, or elsewhere in its line, or in the next line.
 
 With --from-cluster, the command reads the Deployments, StatefulSets, DaemonSets, CronJobs and Jobs of the
 namespaces, and Pods that none of them makes. The comments name the workloads. With --configmap, a ConfigMap
