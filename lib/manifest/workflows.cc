@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -66,7 +68,7 @@ std::optional<std::string> TextOf(const Node& item, const char* key) {
 }
 
 // Sets the values of parameters, [{name, KEY: text}], by the first key that each has. A value that contains
-// an unknown variable stays unset, and its uses stay unknown.
+// an unknown variable unsets an earlier one, and its uses stay unknown.
 void SetParameters(const std::optional<Reader>& list, std::initializer_list<const char*> keys,
                    const std::string& prefix, const Variables& scope, Variables& variables) {
   for (const Reader& item : ItemsOf(list)) {
@@ -75,6 +77,7 @@ void SetParameters(const std::optional<Reader>& list, std::initializer_list<cons
       const std::optional<std::string> text = TextOf(item.node(), key);
       if (!text) continue;
       Variables::Resolved value = scope.Resolve(*text);
+      if (value.unresolved) variables.Unset(prefix + name);
       if (!value.unresolved) variables.Set(prefix + name, std::move(value.text));
       break;
     }
@@ -121,6 +124,14 @@ class WorkflowFinder {
       SetParameters(At(*arguments, "parameters"), {"value", "default"}, "workflow.parameters.", scope,
                     common);
     }
+    for (const char* calls : {"templates.dag.tasks", "templates.steps"}) {
+      for (const Reader& call : AtPath(spec, calls)) {
+        for (const Reader& parameter : AtPath(call, "arguments.parameters")) {
+          const std::string name = TextOf(parameter.node(), "name").value_or("");
+          given_[TextOf(call.node(), "template").value_or("")].insert(name);
+        }
+      }
+    }
     const SharedVariables shared = std::make_shared<const Variables>(common);
     const std::optional<Reader> defaults = At(spec, "templateDefaults");
     if (defaults && defaults->node().kind == Node::Kind::kMapping) {
@@ -163,8 +174,11 @@ class WorkflowFinder {
     if (auto inputs = At(value, "inputs")) {
       SetParameters(At(*inputs, "parameters"), {"value", "default"}, "inputs.parameters.", common, variables);
     }
-    const SharedVariables shared = std::make_shared<const Variables>(std::move(variables));
     const Node& node = value.node();
+    if (const auto given = given_.find(TextOf(node, "name").value_or("")); given != given_.end()) {
+      for (const std::string& name : given->second) variables.Unset("inputs.parameters." + name);
+    }
+    const SharedVariables shared = std::make_shared<const Variables>(std::move(variables));
     if (Is(node, "container", Node::Kind::kMapping) || Is(node, "script", Node::Kind::kMapping) ||
         Is(node, "containerSet", Node::Kind::kMapping)) {
       Add(value, TemplateShape::kArgo, shared);
@@ -184,6 +198,9 @@ class WorkflowFinder {
 
   const Variables& outer_;
   Workflow& found_;
+  // Names of Argo's templates -> the parameters to which a step or task gives a value. It may differ for each
+  // of them, so these are unknown.
+  std::map<std::string, std::set<std::string>> given_;
 };
 
 }  // namespace

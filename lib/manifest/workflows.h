@@ -14,6 +14,7 @@ class Variables {
  public:
   // A later value of the same name replaces the earlier one.
   void Set(const std::string& name, std::string value) { values_[name] = std::move(value); }
+  void Unset(const std::string& name) { values_.erase(name); }
 
   struct Resolved {
     std::string text;         // with the values of all variables that have one

@@ -177,6 +177,12 @@ TEST(KindsTest, AreSeen) {
               "[{name: j, value: $(params.i)}], taskSpec: {params: [{name: j}], steps: [{name: s, image: "
               "$(params.j)}]}}]}}]}}"),
        "q.io/run:1 IfNotPresent\n"},
+      {"AGivenValueThatIsUnknown",
+       Object("tekton.dev/v1/Pipeline",
+              "{params: [{name: image}], tasks: [{name: t, params: [{name: image, value: $(params.image)}], "
+              "taskSpec: {params: [{name: image, default: 'q.io/a:1'}], steps: [{name: s, image: "
+              "$(params.image)}]}}]}"),
+       "open: container \"s\" of Pipeline x has a variable for its image: $(params.image)\n"},
       {"ARunOfAnotherTask", Object("tekton.dev/v1/TaskRun", "{taskRef: {name: t}}"),
        "open: TaskRun x names no image here: they are in the objects that it refers to\n"},
       {"DefaultsOfTemplates",
@@ -192,6 +198,19 @@ TEST(KindsTest, AreSeen) {
               "'{{inputs.parameters.none}}'}}]}"),
        "q.io/a:v2 IfNotPresent\n"
        "open: container \"b\" of Workflow x has a variable for its image: {{inputs.parameters.none}}\n"},
+      {"ParametersThatStepsGive",
+       Object(
+           "argoproj.io/v1alpha1/Workflow",
+           "{templates: [{name: main, steps: [[{name: s, template: a, arguments: {parameters: [{name: img, "
+           "value: 'q.io/given:1'}]}}]]}, {name: dag, dag: {tasks: [{name: t, template: b, arguments: "
+           "{parameters: [{name: img, value: 'q.io/given:1'}]}}]}}, {name: a, inputs: {parameters: [{name: "
+           "img, default: 'q.io/a:1'}]}, container: {image: '{{inputs.parameters.img}}'}}, {name: b, "
+           "inputs: {parameters: [{name: img, value: 'q.io/a:1'}, {name: tag, value: v1}]}, script: "
+           "{image: '{{inputs.parameters.img}}'}, sidecars: [{name: c, image: "
+           "'q.io/c:{{inputs.parameters.tag}}'}]}]}"),
+       "q.io/c:v1 IfNotPresent\n"
+       "open: container \"a\" of Workflow x has a variable for its image: {{inputs.parameters.img}}\n"
+       "open: container \"b\" of Workflow x has a variable for its image: {{inputs.parameters.img}}\n"},
       {"AManifestOfAResource",
        Object("argoproj.io/v1alpha1/Workflow",
               "{templates: [{name: r, resource: {action: create, manifest: \"apiVersion: v1\\nkind: "
