@@ -24,7 +24,7 @@ using image::KubeletVersion;
 // is two names (K13).
 std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,
                                         std::vector<std::string>& mistakes) {
-  ListFiles files = ReadListFiles(paths, mistakes, {});
+  ListFiles files = ReadListFiles(paths, mistakes);
   std::vector<image::Reference> names;
   for (const list::LoadedSource& source : files.sources) {
     for (const list::ListEntry& entry : source.content->entries) names.push_back(entry.image.reference);

@@ -100,6 +100,14 @@ TEST_ROWS(Rows, Allowlist, {"ExactNamesSince136", {.kubelet_version = "1.36"}, "
            "kind: KubeletConfig\n",
            "featureGates:"});
 
+TEST(AllowlistInput, IsForAgentsThatTouchAndAskRegistries) {
+  const Ran ran = Allow(
+      "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n"
+      "- {image: 'q.io/team/app:v1', open: Always, refresh: Always}\n",
+      {});
+  EXPECT_TRUE(Prints(ran, kOk, "- q.io/team/app\n"));
+}
+
 TEST(AllowlistRefusal, SaysAllMistakesAtOnce) {
   Ran ran = Allow("q.io/A\n", {.kubelet_version = "1.36.x"});
   EXPECT_TRUE(OnlyComplains(ran, kBadInput, "--kubelet-version must be a version such as "));
