@@ -404,7 +404,7 @@ base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::v
                                          images.begin() + static_cast<std::ptrdiff_t>(to)}));
   }
   out.notes.emplace_back(
-      "every pod of a node may use these images from then on, with or without credentials: see Touching in "
+      "every pod of a node may use these images from then on, with or without credentials: see "
       "deploy/docs/touch.md");
   return out;
 }
