@@ -498,12 +498,17 @@ base::Status ForGitlab(const std::string& line, const config::GetEnv& get_env) {
   return WriteInPlace((folder.empty() ? "" : folder + "/") + kGitlabFile, doc::WriteJson(report) + "\n");
 }
 
-// Returns the variables by which buildkite-agent knows its job.
+// Variables by which buildkite-agent knows its job and reaches its server.
+constexpr std::string_view kBuildkiteVariables[] = {
+    "BUILDKITE",    "PATH=",     "HOME=",     "HTTP_PROXY=",    "http_proxy=",  "HTTPS_PROXY=",
+    "https_proxy=", "NO_PROXY=", "no_proxy=", "SSL_CERT_FILE=", "SSL_CERT_DIR="};
+
 std::vector<std::string> BuildkiteEnvironment() {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; entry++) {
     const std::string_view one = *entry;
-    if (one.starts_with("BUILDKITE") || one.starts_with("PATH=") || one.starts_with("HOME=")) {
+    if (std::any_of(std::begin(kBuildkiteVariables), std::end(kBuildkiteVariables),
+                    [&](std::string_view variable) { return one.starts_with(variable); })) {
       environment.emplace_back(one);
     }
   }

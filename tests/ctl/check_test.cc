@@ -309,11 +309,14 @@ TEST_F(AnnotateTest, BuildkitesAgentIsGivenTheLine) {
   EXPECT_EQ(Tell("buildkite").error().message(), "there is no buildkite-agent on PATH");
   HasBuildkiteAgent(0);
   ::setenv("BUILDKITE_JOB_ID", "job-1", 1);
+  ::setenv("SSL_CERT_DIR", "/certs", 1);
   ::setenv("OTHER_SECRET", "s3cr3t", 1);
   EXPECT_TRUE(Tell("buildkite"));
   EXPECT_EQ(Written("bin/args"), "annotate --style error --context prefetchd\n");
   EXPECT_EQ(Written("bin/line"), std::string(kLine) + "\n");
   EXPECT_HAS(Written("bin/env"), "BUILDKITE_JOB_ID=job-1");
+  EXPECT_HAS(Written("bin/env"), "SSL_CERT_DIR=/certs");
+  ::unsetenv("SSL_CERT_DIR");
   EXPECT_LACKS(Written("bin/env"), "s3cr3t");
   HasBuildkiteAgent(1);
   auto failed = Tell("buildkite");
