@@ -214,5 +214,34 @@ TEST_F(Renderings, AnEarlierOneIsUpgradedPrunedAndUninstalled) {
   EXPECT_EQ(Left(), "");
 }
 
+// As the README of stackrox/image-prefetcher has it applied. The page says: without --server-side, which
+// would keep the old init container, whose name the new container has.
+TEST_F(Renderings, AMigratedDaemonSetLosesItsInitContainer) {
+  Kubectl({"create", "namespace", "prefetch-images"});
+  const std::string earlier = scratch_.Write(
+      "prefetcher.yaml",
+      "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: my-images, namespace: prefetch-images}\n"
+      "spec:\n  selector: {matchLabels: {app: my-images}}\n  template:\n"
+      "    metadata: {labels: {app: my-images}}\n    spec:\n      initContainers:\n"
+      "      - {name: prefetch, image: 'quay.io/acme/prefetcher:v1', args: [fetch]}\n      containers:\n"
+      "      - {name: sleep, image: 'quay.io/acme/prefetcher:v1', args: [sleep]}\n");
+  auto made = rig::RunProgram({{std::getenv("PREFETCHCTL"), "migrate", "image-prefetcher", "my-images",
+                                "--namespace", "prefetch-images", "--image", "quay.io/acme/prefetchd:v1"},
+                               {}},
+                              std::chrono::minutes(1));
+  ASSERT_TRUE(made && made->exit == rig::Exit{}) << (made ? made->err : "");
+  const std::string now = scratch_.Write("migrated.yaml", made->out);
+  for (const std::string& file : {earlier, now}) {
+    rig::Ran applied = Kubectl({"apply", "-n", "prefetch-images", "-f", file});
+    EXPECT_TRUE(applied.exit == rig::Exit{}) << applied.err;
+  }
+  rig::Ran names =
+      Kubectl({"get", "daemonset", "-n", "prefetch-images", "my-images", "-o",
+               "jsonpath={.spec.template.spec.initContainers}{.spec.template.spec.containers[*].name}"});
+  EXPECT_EQ(names.out, "prefetch") << names.err;
+  Remove(now);
+  Kubectl({"delete", "namespace", "prefetch-images", "--timeout=60s"});
+}
+
 }  // namespace
 }  // namespace prefetch::cluster::renderings_test

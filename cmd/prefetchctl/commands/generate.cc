@@ -318,13 +318,14 @@ Command MigrateCommand(CLI::App& command, Context&) {
   ManifestOutput(command, flags->output);
   command.footer(R"(
 Prints manifests that replace an installation of stackrox/image-prefetcher. They keep its names and its pull
-secret, and use its ConfigMap as the list. Read deploy/docs/lists.md first.
+secret, and use its ConfigMap as the list. Read deploy/docs/lists.md first. Apply them without --server-side, which
+would keep the old init container.
 
 Exit code: 0 written, 2 bad input.
 
 Examples:
   prefetchctl migrate image-prefetcher my-images --namespace prefetch-images --secret pull-secret \
-      --k8s-flavor ocp --image registry.example/prefetchd:0.1.0 | kubectl apply --server-side -f -)");
+      --k8s-flavor ocp --image registry.example/prefetchd:0.1.0 | kubectl apply -f -)");
   return [flags, &command, &common] {
     if (auto good = CheckImageIsGiven(command); !good) return Fail(kBadInput, good.error(), std::cerr);
     common.platform = PlatformFor(*flags);
