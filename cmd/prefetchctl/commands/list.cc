@@ -80,7 +80,8 @@ Command ListPrintCommand(CLI::App& command, Context&) {
   auto capabilities = std::make_shared<list::Capabilities>();
   TouchOption(command, *capabilities);
   command.footer(R"(
-Prints the canonical form of a list, or the hashes that the agent shows.
+Prints the canonical form of a list, or the hashes that the agent shows. The first hash is that of all sources
+together. With the component preflight, agents have one more source, their own image: use wait --list, not --hash.
 
 Exit code: 0 printed, 2 bad input.
 
