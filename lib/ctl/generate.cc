@@ -142,9 +142,10 @@ std::string FileNameFor(const doc::Node& document, std::size_t index) {
          doc::TextAt(document, {"metadata", "name"}) + ".yaml";
 }
 
-// Fails if the folder has manifests of another run, which `kubectl apply -f FOLDER` would apply, too: an old
-// DaemonSet, with a higher number, even last.
-base::Status CheckFolder(const std::vector<doc::Node>& documents, const std::string& folder) {
+// Returns the numbered files of earlier runs that this one does not replace. `kubectl apply -f FOLDER` would
+// apply them, too: an old DaemonSet, with a higher number, even last. Fails if one is not from such a run.
+base::Result<std::vector<std::string>> FilesOfEarlierRuns(const std::vector<doc::Node>& documents,
+                                                          const std::string& folder) {
   auto names = base::ListDirectory(folder, kMostFiles);
   if (!names) return base::InvalidArgument(names.error().message());
   std::set<std::string> written;
@@ -154,30 +155,44 @@ base::Status CheckFolder(const std::vector<doc::Node>& documents, const std::str
     const bool numbered = digits != 0 && digits != std::string::npos && name[digits] == '-';
     return !numbered || !name.ends_with(".yaml") || written.contains(name);
   });
-  if (names->empty()) return {};
-  return base::InvalidArgument("-o " + folder +
-                               ": the folder has manifests of another run: remove them, or name an " +
-                               "empty folder: " + base::Join(*names, ", "));
+  for (const std::string& name : *names) {
+    const auto text = base::ReadFile(folder + name, 2 * deploy::kMostConfigMapBytes);
+    if (text && text->find("\n    app.kubernetes.io/name: prefetchd\n") != std::string::npos) continue;
+    return base::InvalidArgument("-o " + folder + ": " + name +
+                                 " is not from here, and would be applied, too: remove it, or name another "
+                                 "folder");
+  }
+  return *std::move(names);
 }
 
-// Writes one file for each object.
-base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::string& folder) {
+// Writes one file for each object. The path ends with "/".
+base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::string& folder,
+                         std::ostream& err) {
   if (!base::KindOf(folder) && ::mkdir(folder.c_str(), 0755) != 0) {
     // Only the last folder is made. A whole path that does not exist is more probably a typing error.
     return base::InvalidArgument("-o " + folder +
                                  ": the folder cannot be made; the one above it has to be there");
   }
-  if (auto checked = CheckFolder(documents, folder); !checked) return checked;
+  const auto earlier = FilesOfEarlierRuns(documents, folder);
+  if (!earlier) return earlier.status();
   for (std::size_t i = 0; i < documents.size(); i++) {
     auto written =
-        base::WriteFileAtomically(folder + "/" + FileNameFor(documents[i], i), doc::WriteYaml(documents[i]));
+        base::WriteFileAtomically(folder + FileNameFor(documents[i], i), doc::WriteYaml(documents[i]));
     if (!written) return base::InvalidArgument(written.error().message());
+  }
+  for (const std::string& name : *earlier) {
+    const std::string path = folder + name;
+    if (::unlink(path.c_str()) != 0) return base::InvalidArgument(path + " cannot be removed");
+    err << "note: removed " << path << ", which an earlier run wrote\n";
   }
   return {};
 }
 
-base::Status Write(const std::vector<doc::Node>& documents, const std::string& output, std::ostream& out) {
-  if (!output.empty() && IsFolderPath(output)) return WriteFolder(documents, output);
+base::Status Write(const std::vector<doc::Node>& documents, const std::string& output, std::ostream& out,
+                   std::ostream& err) {
+  if (!output.empty() && IsFolderPath(output)) {
+    return WriteFolder(documents, output.ends_with('/') ? output : output + "/", err);
+  }
   std::string text;
   for (const doc::Node& document : documents) text += "---\n" + doc::WriteYaml(document);
   if (output.empty()) {
@@ -378,7 +393,7 @@ void NoteLatest(const std::string& image, std::ostream& err) {
 int Print(const base::Result<deploy::Generated>& generated, const std::string& output, std::ostream& out,
           std::ostream& err) {
   if (!generated) return Fail(kBadInput, generated.error(), err);
-  if (auto written = Write(generated->documents, output, out); !written) {
+  if (auto written = Write(generated->documents, output, out, err); !written) {
     return Fail(kBadInput, written.error(), err);
   }
   for (const std::string& note : generated->notes) err << "note: " << note << "\n";

@@ -123,15 +123,15 @@ std::optional<NamedImage> ImageIn(std::string_view line, std::uint32_t number) {
 
 // Returns the image between a marker, which ends at `from`, and the next one, whose place `next` becomes. A
 // marker's text within the name is a part of it: "-image=q.io/my-image:v1".
-std::optional<MarkedImage> ImageBehind(std::string_view line, std::uint32_t number, std::string_view marker,
-                                       std::size_t from, std::size_t& next) {
+std::optional<NamedImage> ImageBehind(std::string_view line, std::uint32_t number, std::string_view marker,
+                                      std::size_t from, std::size_t& next) {
   const auto before = [&](std::size_t end) {
-    std::optional<MarkedImage> image = ImageIn(line.substr(from, end - from), number);
+    std::optional<NamedImage> image = ImageIn(line.substr(from, end - from), number);
     if (image) image->at.column += static_cast<std::uint32_t>(from);
     return image;
   };
   for (next = line.find(marker, from);; next = line.find(marker, next + 1)) {
-    const std::optional<MarkedImage> image = before(line.find_first_of(kSeparators, next));
+    const std::optional<NamedImage> image = before(line.find_first_of(kSeparators, next));
     const std::size_t start = image ? image->at.column - 1 : next;
     if (start >= next || start + image->reference.written().size() <= next) return before(next);
   }

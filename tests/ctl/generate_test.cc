@@ -79,14 +79,27 @@ TEST(Generate, AFolderHasAFileForEachObjectInOrder) {
 }
 
 // Numbers and ConfigMaps' hashes differ between runs, and an old DaemonSet could be applied last.
-TEST(Generate, AFolderWithManifestsOfAnotherRunIsRefused) {
+TEST(Generate, AFolderLosesWhatAnEarlierRunWroteThereAndNothingElse) {
   tests::TempDir dir;
-  const GenerateFlags flags{.output = dir / "out/"};
+  GenerateFlags flags{.output = dir / "out/"};
+  flags.options.components = {"monitoring"};
   EXPECT_EQ(Make(flags).exit, kOk);
   dir.Write("out/kustomization.yaml", "");
-  EXPECT_EQ(Make(flags).exit, kOk);
-  dir.Write("out/16-daemonset-prefetchd.yaml", "");
-  EXPECT_TRUE(OnlyComplains(Make(flags), kBadInput, "name an empty folder: 16-daemonset-prefetchd.yaml\n"));
+  flags.options.components.clear();
+  const Ran again = Make(flags);
+  EXPECT_EQ(again.exit, kOk);
+  EXPECT_HAS(again.err, "note: removed ");
+  tests::TempDir fresh;
+  const auto files_of = [](const std::string& folder) {
+    const std::vector<std::string> names = *base::ListDirectory(folder, 100);
+    return std::set<std::string>(names.begin(), names.end());
+  };
+  EXPECT_EQ(Make({.output = fresh / "out/"}).exit, kOk);
+  std::set<std::string> expect = files_of(fresh / "out");
+  expect.insert("kustomization.yaml");
+  EXPECT_EQ(files_of(dir / "out"), expect);
+  dir.Write("out/16-mine.yaml", "kind: Namespace\n");
+  EXPECT_TRUE(OnlyComplains(Make(flags), kBadInput, "remove it, or name another folder\n"));
 }
 
 TEST(Generate, AFileHasWhatStandardOutputHas) {
