@@ -1,4 +1,4 @@
-// What a ServiceAccount token says, and what the API server says of it. Values: lib/kube reads them, lib/plan
+// The claims of a ServiceAccount token, and the API server's review of it. Values: lib/kube reads them, lib/plan
 // judges them. They are here since these folders do not know each other.
 #pragma once
 

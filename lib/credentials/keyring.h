@@ -177,7 +177,7 @@ class Keyring {
 
     friend bool operator==(const Search&, const Search&) = default;
   };
-  // What a lookup is asked for.
+  // The question of one lookup.
   struct Question {
     Target target;
     const base::Call* call;                        // nullptr: no plugin may run, nor any call be waited for

@@ -142,27 +142,26 @@ std::string FileNameFor(const doc::Node& document, std::size_t index) {
          doc::TextAt(document, {"metadata", "name"}) + ".yaml";
 }
 
-// Returns the numbered files of earlier runs that this one does not replace. `kubectl apply -f FOLDER` would
-// apply them, too: an old DaemonSet, with a higher number, even last. Fails if one is not from such a run.
-base::Result<std::vector<std::string>> FilesOfEarlierRuns(const std::vector<doc::Node>& documents,
-                                                          const std::string& folder) {
+// Returns true for a name as FileNameFor makes them: "09-daemonset-prefetchd.yaml".
+bool IsOurFileName(std::string_view name) {
+  const std::vector<std::string_view> parts = base::Split(name, '-');
+  return parts.size() >= 3 && parts[0].find_first_not_of("0123456789") == std::string_view::npos &&
+         (parts[2] == "prefetchd" || parts[2] == "prefetchd.yaml") && name.ends_with(".yaml");
+}
+
+// Removes what an earlier run wrote and this one did not: `kubectl apply -f FOLDER` would apply it, too, an
+// old DaemonSet with a higher number even last.
+base::Status RemoveFilesOfEarlierRuns(const std::string& folder, const std::set<std::string>& written,
+                                      std::ostream& err) {
   auto names = base::ListDirectory(folder, kMostFiles);
   if (!names) return base::InvalidArgument(names.error().message());
-  std::set<std::string> written;
-  for (std::size_t i = 0; i < documents.size(); i++) written.insert(FileNameFor(documents[i], i));
-  std::erase_if(*names, [&](const std::string& name) {
-    const std::size_t digits = name.find_first_not_of("0123456789");
-    const bool numbered = digits != 0 && digits != std::string::npos && name[digits] == '-';
-    return !numbered || !name.ends_with(".yaml") || written.contains(name);
-  });
   for (const std::string& name : *names) {
-    const auto text = base::ReadFile(folder + name, 2 * deploy::kMostConfigMapBytes);
-    if (text && text->find("\n    app.kubernetes.io/name: prefetchd\n") != std::string::npos) continue;
-    return base::InvalidArgument("-o " + folder + ": " + name +
-                                 " is not from here, and would be applied, too: remove it, or name another "
-                                 "folder");
+    if (!IsOurFileName(name) || written.contains(name)) continue;
+    const std::string path = folder + name;
+    if (::unlink(path.c_str()) != 0) return base::InvalidArgument(path + " cannot be removed");
+    err << "note: removed " << path << ", which an earlier run wrote\n";
   }
-  return *std::move(names);
+  return {};
 }
 
 // Writes one file for each object. The path ends with "/".
@@ -173,19 +172,13 @@ base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::str
     return base::InvalidArgument("-o " + folder +
                                  ": the folder cannot be made; the one above it has to be there");
   }
-  const auto earlier = FilesOfEarlierRuns(documents, folder);
-  if (!earlier) return earlier.status();
+  std::set<std::string> names;
   for (std::size_t i = 0; i < documents.size(); i++) {
-    auto written =
-        base::WriteFileAtomically(folder + FileNameFor(documents[i], i), doc::WriteYaml(documents[i]));
+    const std::string& name = *names.insert(FileNameFor(documents[i], i)).first;
+    auto written = base::WriteFileAtomically(folder + name, doc::WriteYaml(documents[i]));
     if (!written) return base::InvalidArgument(written.error().message());
   }
-  for (const std::string& name : *earlier) {
-    const std::string path = folder + name;
-    if (::unlink(path.c_str()) != 0) return base::InvalidArgument(path + " cannot be removed");
-    err << "note: removed " << path << ", which an earlier run wrote\n";
-  }
-  return {};
+  return RemoveFilesOfEarlierRuns(folder, names, err);
 }
 
 base::Status Write(const std::vector<doc::Node>& documents, const std::string& output, std::ostream& out,

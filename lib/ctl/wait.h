@@ -22,7 +22,7 @@ struct WaitOptions {
   // Folder of the socket, which the first agent of a node creates. If it is missing, Wait fails at once with
   // kUnreachable. Empty: Wait waits for an agent in any case.
   std::string folder;
-  // Of a fleet: pause between two rounds; as long as a round if that takes longer.
+  // Pause between two rounds of a fleet; as long as a round if that takes longer.
   std::chrono::nanoseconds pause = std::chrono::seconds(2);
   std::chrono::nanoseconds list_every = std::chrono::seconds(5);  // nodes of a fleet come and go
 };

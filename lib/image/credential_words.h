@@ -10,11 +10,11 @@ struct CredentialWords {
   std::string source, name, match, username;
 };
 
-// What a credential provider gave.
+// The outcome of one credential provider.
 struct ProviderWords {
   std::string name, outcome, error;
   bool matched = false;
-  std::string pattern;  // the entry of matchImages that matched; agents do not tell it
+  std::string pattern;  // the entry of matchImages that matched; empty in an agent's answer
 };
 
 }  // namespace prefetch::image

@@ -53,7 +53,7 @@ class Identity {
     base::Secret token, key_pem;
   };
 
-  // What the configuration itself has.
+  // Material that the configuration itself has.
   Material ConfiguredMaterial() const;
   bool FilesAreDue(const std::vector<base::FileStamp>& stamps) const PREFETCH_REQUIRES(mutex_);
   base::Status ReadFiles(bool force) PREFETCH_REQUIRES(mutex_);

@@ -118,7 +118,7 @@ MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
 // Returns the field `key`, or the field `key` of the object `within`. Lists and scalars replace each other
 // whole; objects merge field by field.
 MergedField Find(Layers& layers, const std::string& key, const std::string& within = "") {
-  // Where no file speaks, kubelet's default counts. Its source is the main file, which could have said
+  // If no file has the field, kubelet's default counts. Its source is the main file, which could have said
   // otherwise.
   MergedField field;
   if (!layers.empty() && !layers.front().is_patch) field.from = layers.front().problems.source();

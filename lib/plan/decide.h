@@ -77,7 +77,7 @@ struct StartFacts {
   bool lease_being_deleted = false;  // a lease of this name is being deleted
 };
 
-// What keeps the pulls of several images from starting, such as trouble at their registry or a full disk.
+// A cause that keeps the pulls of several images from starting: trouble at their registry, or a full disk.
 struct Hold {
   Reason reason;
   base::TimePoint until;

@@ -15,7 +15,7 @@
 
 namespace prefetch::plan {
 
-// What is known and decided about one entry from one turn of the loop to the next.
+// All that is known and decided about one entry from one turn of the loop to the next.
 struct EntryState {
   base::Shared<DesiredImage> desired;  // the list's own
   Selection selection = Selection::kApplies;

@@ -75,7 +75,7 @@ struct ObservedProgress {
   std::uint64_t rated_bytes = 0;
 };
 
-// What may keep the bytes of a pull from moving, though nothing is wrong.
+// Facts that may keep the bytes of a pull from moving, though nothing is wrong.
 struct PullWaits {
   // The runtime lets few downloads through at a time, and others of ours or kubelet's move just now: this
   // one may be waiting in its queue (containerd 2.1 and later).

@@ -281,6 +281,7 @@ def main():
             failed += 1
             print(f"FAILED differences.txt: no text needs this row any more: {row.family.pattern} {row.ours.pattern}")
     print(f"{passed} passed, {failed} failed")
+    return failed > 0
 
 
-main()
+sys.exit(main())
