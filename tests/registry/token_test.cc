@@ -57,7 +57,9 @@ struct TokenCase {
 TEST_TABLE(TokenResponseTest, Table, TokenCase) {
   auto token = ParseTokenResponse(row.body);
   ASSERT_EQ(token.ok(), row.lifetime != 0);
-  if (token) EXPECT_EQ(token->lifetime, seconds(row.lifetime));
+  if (token) {
+    EXPECT_EQ(token->lifetime, seconds(row.lifetime));
+  }
 }
 
 TEST_ROWS(Tokens, TokenResponseTest,
