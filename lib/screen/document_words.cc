@@ -225,6 +225,16 @@ std::optional<PodKey> MatchingProfile(const PodKey& wanted, const PodKeys& judge
   return judged.contains(anybody) ? std::optional(anybody) : std::nullopt;
 }
 
+bool IsForOtherNodes(const plan::DesiredImage& desired, const status::StatusImage& image) {
+  if (image.applies) return false;
+  // The platform is the reason only if it excludes the node from each source that has the entry.
+  const bool by_platform = image.reason == plan::Reason::kOtherPlatform;
+  const auto differs = [&](const plan::NodeScope& scope) {
+    return scope.platforms.empty() && (by_platform || scope.node_selector.empty());
+  };
+  return differs(desired.nodes) || std::ranges::any_of(desired.other_nodes, differs);
+}
+
 std::set<std::string> SpellingsOf(const PodKeys& pods) {
   std::set<std::string> names;
   for (const PodKey& pod : pods) names.insert(pod.first);

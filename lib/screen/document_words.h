@@ -73,6 +73,10 @@ std::optional<PodKey> MatchingProfile(const PodKey& wanted, const PodKeys& judge
 std::set<std::string> SpellingsOf(const PodKeys& pods);
 std::set<std::string> ReadyAsTexts(const PodKeys& pods);
 
+// Returns true if the agent's entry leaves its node out for a reason (platforms, nodeSelector) that `desired`
+// does not have. Another value of either is not noticed: the document has neither.
+bool IsForOtherNodes(const plan::DesiredImage& desired, const status::StatusImage& image);
+
 // "judged for pods with secret ci/pull (readyAs)"; empty: for pods without credentials of their own, as
 // everywhere.
 std::string ReadyAsText(const status::StatusImage& image);

@@ -57,17 +57,21 @@ std::string DemandDifferences(const plan::DesiredImage& desired, const status::S
     parts.emplace_back(desired.required ? "required here, optional on the node"
                                         : "optional here, required on the node");
   }
-  if (!has.ready_for.empty() && has.ready_for != desired.ready_for) {
-    parts.push_back("readyFor: " + std::string(base::EnumName(desired.ready_for)) + " here, " +
-                    has.ready_for.text() + " on the node");
-  }
+  const auto add = [&](const char* field, auto here, const auto& there) {
+    if (there.empty() || there == here) return;
+    parts.push_back(field + (": " + std::string(base::EnumName(here))) + " here, " + there.text() +
+                    " on the node");
+  };
+  add("readyFor", desired.ready_for, has.ready_for);
+  add("refresh", desired.refresh, has.refresh);
+  if (IsForOtherNodes(desired, has)) parts.emplace_back("for other nodes here than on the node");
   // Unknown is not equal: the difference is reported as hidden.
   if (has.ready_as_hidden) {
     parts.emplace_back("readyAs on the node is hidden from callers without a token");
   } else {
     AddPods(desired, has, parts);
   }
-  // An entry that does not apply to this node's platform is rightly absent.
+  // An entry for other nodes is rightly absent.
   if (has.applies && !has.present) {
     parts.push_back("not on the node" + (has.message.empty() ? "" : ": " + has.message));
   }

@@ -17,8 +17,7 @@ struct ListDifference {
 
 // From a list to the list that a node's agent has in force, and to the node's images: entries that
 // the agent lacks, entries that only it has, absent images, demands that it lacks, and other
-// spellings if kubelet distinguishes them. An entry that is not for this node's platform need not be
-// there.
+// spellings if kubelet distinguishes them. An entry for other nodes need not be there.
 std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const status::StatusDocument& node);
 
 // A line each, and one that counts: "2 added, 1 removed". Empty list: "no difference".

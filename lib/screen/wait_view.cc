@@ -317,9 +317,14 @@ status::StatusImage ApplyDemand(status::StatusImage image, const plan::DesiredIm
   image = NarrowToPods(std::move(image), desired);
   // The agent's list asks for less than this list, so its "ready" does not answer the question.
   bool weaker = (desired.required && !image.required) ||
+                image.refresh.value().value_or(plan::Refresh::kIfNotPresent) < desired.refresh ||
+                IsForOtherNodes(desired, image) ||
                 (image.ready && image.applies && !IsReadyFor(image, desired.ready_for));
   image.required = desired.required;
-  if (weaker) MarkNotReady(image, kWeakerDemand, "the agent's list asks less of it than the list waited for");
+  if (!weaker) return image;
+  // This list is not in force yet, and may not leave the node out.
+  image.applies = true;
+  MarkNotReady(image, kWeakerDemand, "the agent's list asks less of it than the list waited for");
   return image;
 }
 

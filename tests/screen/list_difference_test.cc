@@ -38,6 +38,7 @@ TEST(DiffWithNode, SaysWhatIsWhere) {
   node.images[2].present = false;
   node.images[2].message = "waiting for the registry";
   node.images[5].applies = node.images[5].present = false;
+  list.images[5].nodes.platforms = {{.os = "windows", .architecture = "amd64", .variant = ""}};
   EXPECT_EQ(
       ListDifferencesText(DiffWithNode(list, node)),
       "~ q.io/absent:v1  not on the node: waiting for the registry\n"
@@ -45,6 +46,20 @@ TEST(DiffWithNode, SaysWhatIsWhere) {
       "- q.io/new:v1     not on the list of node ci-7\n"
       "~ q.io/other:v1   optional here, required on the node; readyFor: Always here, Never on the node\n"
       "1 added, 1 removed, 2 changed\n");
+}
+
+TEST(DiffWithNode, SaysThatAnEntryIsForOtherNodesOrRefreshed) {
+  plan::ImageList list;
+  list.images = {Want("q.io/pool:v1"), Want("q.io/tag:v1")};
+  list.images[1].refresh = plan::Refresh::kAlways;
+  status::StatusDocument node{.node = "ci-7"};
+  node.images = {Has("q.io/pool:v1"), Has("q.io/tag:v1")};
+  node.images[0].applies = node.images[0].present = false;
+  node.images[1].refresh = "IfNotPresent";
+  EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
+            "~ q.io/pool:v1  for other nodes here than on the node\n"
+            "~ q.io/tag:v1   refresh: Always here, IfNotPresent on the node\n"
+            "2 changed\n");
 }
 
 // kubelet judges pods by what they write.

@@ -327,6 +327,51 @@ TEST(NarrowTo, AWeakerDemandOfTheAgentIsNotEnough) {
       << document.images[0].message;
 }
 
+// What the agent says of its entry, and the nodes and refresh of the entry that is waited for.
+struct InForceCase {
+  std::string name;
+  bool applies;
+  std::string reason, refresh;
+  std::vector<plan::NodeScope> scopes;
+  plan::Refresh desired;
+  bool expect;
+};
+TEST_TABLE(InForceTest, AnEntryForOtherNodesOrWithLessRefreshIsAnotherOne, InForceCase) {
+  status::StatusImage image = Shown("r.io/a:1", true);
+  image.applies = row.applies;
+  image.reason = row.reason;
+  image.refresh = row.refresh;
+  plan::ImageList list = List({"r.io/a:1"});
+  list.images[0].nodes = row.scopes.front();
+  list.images[0].other_nodes.assign(row.scopes.begin() + 1, row.scopes.end());
+  list.images[0].refresh = row.desired;
+  const status::StatusDocument document = NarrowTo(Document({image}, true, "AllReady"), {.list = list});
+  EXPECT_EQ(document.ready, row.expect);
+  EXPECT_EQ(document.required, row.expect && !row.applies ? 0U : 1U);
+  EXPECT_EQ(document.images[0].reason.text() == "WeakerDemand", !row.expect);
+}
+
+using Scopes = std::vector<plan::NodeScope>;
+using plan::Refresh;
+const plan::NodeScope kEveryNode{},
+    kArm{.platforms = {{.os = "linux", .architecture = "arm64", .variant = ""}}},
+    kGpu{.node_selector = {{"pool", "gpu"}}};
+
+TEST_ROWS(Rows, InForceTest,
+          {"ForEveryNode", false, "NotSelected", "IfNotPresent", Scopes{kEveryNode}, {}, false},
+          {"ForEveryNodeByAnotherFile", false, "NotSelected", "", Scopes{kGpu, kEveryNode}, {}, false},
+          {"ForEveryPlatform", false, "OtherPlatform", "IfNotPresent", Scopes{kEveryNode}, {}, false},
+          {"ByLabelsAndNotByPlatform", false, "OtherPlatform", "", Scopes{kGpu}, {}, false},
+          {"ForOtherLabels", false, "NotSelected", "IfNotPresent", Scopes{kGpu}, {}, true},
+          {"ForAnotherPlatform", false, "OtherPlatform", "IfNotPresent", Scopes{kArm}, {}, true},
+          {"ForAnotherPlatformAndByAnotherListForLabels", false, "NotSelected", "", Scopes{kArm}, {}, true},
+          {"LessRefresh", true, "Present", "IfNotPresent", Scopes{kEveryNode}, Refresh::kAlways, false},
+          {"LessRefreshElsewhere", false, "NotSelected", "IfDigestChanged", Scopes{kGpu}, Refresh::kAlways,
+           false},
+          {"RefreshIsNotKnown", true, "Present", "", Scopes{kEveryNode}, Refresh::kIfDigestChanged, false},
+          {"MoreRefresh", true, "Present", "Always", Scopes{kEveryNode}, Refresh::kIfDigestChanged, true},
+          {"SameRefresh", true, "Present", "Always", Scopes{kEveryNode}, Refresh::kAlways, true});
+
 TEST(NarrowTo, ARuntimeThatIsAwayIsEverybodysBusiness) {
   EXPECT_FALSE(
       NarrowTo(Document({Shown("r.io/a:1", true)}, false, "RuntimeDown"), {.list = List({"r.io/a:1"})})
