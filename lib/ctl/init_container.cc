@@ -83,7 +83,7 @@ std::optional<seconds> DeadlineOf(const manifest::PodInTree& pod) {
   return deadline;
 }
 
-// Returns the strongest pull policy for each image of the pod, except for the image of the check itself.
+// Returns the questions about the images of the pod, except for the image of the check itself.
 std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const std::string& file,
                                            Mistakes& mistakes) {
   std::vector<manifest::ImageUse> uses;
@@ -99,7 +99,8 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
     uses.push_back(use);
   }
   std::vector<deploy::CheckedImage> images;
-  for (const manifest::UsedImage& image : manifest::CombineUses(uses)) {
+  const auto policy_of = [](const manifest::ImageUse& use) { return use.policy; };
+  for (const manifest::UsedImage& image : manifest::CombineUses(uses, policy_of)) {
     images.push_back({image.image, std::string(base::EnumName(image.policy))});
   }
   return images;

@@ -1,6 +1,8 @@
 #include "manifest/image_use.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -69,21 +71,58 @@ std::string KeyOf(const ImageUse& use) {
   return use.reference ? use.reference->Normalized() : " " + use.image;
 }
 
+// kubelet pulls the images of volumes first, then starts init containers one after the other, then the
+// others.
+constexpr int kLastStage = 2;
+int StageOf(const ImageUse& use) {
+  if (use.kind == UseKind::kImageVolume) return 0;
+  return use.kind == UseKind::kInitContainer ? 1 : kLastStage;
+}
+
+// The first uses that pull: by pod and spelling, with their stage and place.
+using FirstPulls = std::map<std::pair<const Pod*, std::string_view>, std::pair<int, std::size_t>>;
+
+FirstPulls FirstPullsOf(const std::vector<ImageUse>& uses, const PolicyOfUse& policy_of) {
+  FirstPulls first;
+  for (std::size_t i = 0; i < uses.size(); i++) {
+    if (policy_of(uses[i]) == image::PullPolicy::kNever) continue;
+    const std::pair<int, std::size_t> when{StageOf(uses[i]), i};
+    auto [known, is_new] = first.emplace(std::pair(uses[i].pod.get(), std::string_view(uses[i].image)), when);
+    known->second = std::min(known->second, when);
+  }
+  return first;
+}
+
+// Returns true if an earlier container of the same pod pulls the image of this use. Containers that start
+// side by side count, too: kubelet tries a container with Never again.
+bool IsPulledBefore(const FirstPulls& first, const ImageUse& use, std::size_t place) {
+  auto found = first.find({use.pod.get(), use.image});
+  if (found == first.end()) return false;
+  const int stage = StageOf(use);
+  return found->second < std::pair(stage, place) || (stage == kLastStage && found->second.first == stage);
+}
+
 }  // namespace
 
-std::vector<UsedImage> CombineUses(const std::vector<ImageUse>& uses) {
-  std::vector<UsedImage> wanted;
-  std::unordered_map<std::string, std::size_t> index;  // of an image in `wanted`
-  for (const ImageUse& use : uses) {
-    auto [known, is_new] = index.emplace(KeyOf(use), wanted.size());
-    if (is_new) wanted.push_back({use.image, use.policy, {}});
-    UsedImage& image = wanted[known->second];
-    if (use.policy > image.policy) {
-      image.image = use.image;
-      image.policy = use.policy;
-    }
-    image.uses.push_back(use);
+std::vector<UsedImage> CombineUses(const std::vector<ImageUse>& uses, const PolicyOfUse& policy_of) {
+  const FirstPulls first_pulls = FirstPullsOf(uses, policy_of);
+  std::vector<std::vector<UsedImage>> images;
+  std::unordered_map<std::string, std::size_t> index;  // of an image in `images`
+  for (std::size_t i = 0; i < uses.size(); i++) {
+    const ImageUse& use = uses[i];
+    auto [known, is_new] = index.emplace(KeyOf(use), images.size());
+    if (is_new) images.emplace_back();
+    std::vector<UsedImage>& questions = images[known->second];
+    const bool never = policy_of(use) == image::PullPolicy::kNever && !IsPulledBefore(first_pulls, use, i);
+    auto same = std::ranges::find_if(questions, [&](const UsedImage& other) {
+      return other.image == use.image && other.must_be_present == never;
+    });
+    if (same == questions.end()) same = questions.insert(same, {use.image, policy_of(use), never, {}});
+    same->policy = std::max(same->policy, policy_of(use));
+    same->uses.push_back(use);
   }
+  std::vector<UsedImage> wanted;
+  for (std::vector<UsedImage>& questions : images) std::ranges::move(questions, std::back_inserter(wanted));
   return wanted;
 }
 

@@ -4,6 +4,7 @@
 // Values and pure functions.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -130,16 +131,20 @@ image::PullPolicy EffectivePolicy(std::optional<image::PullPolicy> explicit_poli
                                   const std::optional<image::Reference>& reference, const PolicyRules& rules,
                                   Purpose purpose = Purpose::kWork);
 
-// The uses of one image by several containers.
+// The uses of one image by several containers, for one question about it.
 struct UsedImage {
-  std::string image;  // as the first use with the strongest policy has written it
+  std::string image;  // as these uses have written it
   image::PullPolicy policy = image::PullPolicy::kIfNotPresent;
-  std::vector<ImageUse> uses;  // never empty; in the order in which they were given
+  bool must_be_present = false;  // before anything of the pod pulls it
+  std::vector<ImageUse> uses;    // never empty; in the order in which they were given
 };
 
-// Returns each image of `uses` once, with the strongest policy of its uses (Always > IfNotPresent > Never),
-// in the order of first use. Two spellings of one normalised name are one image; invalid names are the same
-// if their bytes are. Pure.
-std::vector<UsedImage> CombineUses(const std::vector<ImageUse>& uses);
+using PolicyOfUse = std::function<image::PullPolicy(const ImageUse&)>;
+
+// Returns each spelling of an image once with the strongest policy of its uses (Always > IfNotPresent >
+// Never). Uses with Never stand apart unless something that starts before them in their pod pulls the image:
+// no pull helps them. Images are in the order of first use; spellings of one normalised name stand together.
+// Pure.
+std::vector<UsedImage> CombineUses(const std::vector<ImageUse>& uses, const PolicyOfUse& policy_of);
 
 }  // namespace prefetch::manifest

@@ -417,7 +417,7 @@ std::string OtherUsesText(const std::vector<ImageUse>& uses, const ImageUse& str
   return " by " + name + "; " + NameOf(*check) + " has " + std::string(base::EnumName(check->policy));
 }
 
-// `uses` are those of one spelling and identity.
+// `uses` are those of one question (manifest::CombineUses) and identity.
 CheckItem ItemOf(const std::vector<ImageUse>& uses, const manifest::PolicyRules& rules,
                  const status::CheckIdentity& identity) {
   const ImageUse& strongest =
@@ -452,16 +452,14 @@ struct CheckGroup {
   std::vector<ImageUse> uses;  // never empty
 };
 
-// Groups the uses of one image by spelling and secrets, in the order of first use.
-std::vector<CheckGroup> GroupedBySpelling(const std::vector<ImageUse>& uses,
+// Groups the uses of one question by secrets, in the order of first use.
+std::vector<CheckGroup> GroupedByIdentity(const std::vector<ImageUse>& uses,
                                           const status::CheckIdentity& given,
                                           const std::string& default_namespace) {
   std::vector<CheckGroup> all;
   for (const ImageUse& use : uses) {
     status::CheckIdentity identity = IdentityOf(use, given, default_namespace);
-    auto known = std::ranges::find_if(all, [&](const CheckGroup& others) {
-      return others.uses.front().image == use.image && others.identity == identity;
-    });
+    auto known = std::ranges::find(all, identity, &CheckGroup::identity);
     if (known == all.end()) known = all.insert(all.end(), CheckGroup{std::move(identity), {}});
     known->uses.push_back(use);
   }
@@ -486,8 +484,9 @@ std::vector<CheckItem> CheckItems(const std::vector<ImageUse>& uses, const manif
                                   const status::CheckIdentity& identity,
                                   const std::string& default_namespace) {
   std::vector<CheckItem> items;
-  for (const manifest::UsedImage& wanted : manifest::CombineUses(uses)) {
-    for (const CheckGroup& same : GroupedBySpelling(wanted.uses, identity, default_namespace)) {
+  const auto policy_of = [&](const ImageUse& use) { return PolicyOf(use, rules); };
+  for (const manifest::UsedImage& wanted : manifest::CombineUses(uses, policy_of)) {
+    for (const CheckGroup& same : GroupedByIdentity(wanted.uses, identity, default_namespace)) {
       items.push_back(ItemOf(same.uses, rules, same.identity));
     }
   }

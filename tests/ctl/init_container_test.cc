@@ -83,7 +83,7 @@ TEST_F(InitContainer, TheExampleIsItsOutputOnEachPlatform) {
   }
 }
 
-TEST_F(InitContainer, AsksForEachImageOnceAsItsStrongestUserDoes) {
+TEST_F(InitContainer, AsksForEachImageAsItsStrongestUserDoesAndForNeverBeforeThat) {
   Ran ran = MakeOf(
       "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  imagePullSecrets:\n  - name: team\n"
       "  volumes:\n  - name: models\n    image: {reference: \"quay.io/models:v1\", pullPolicy: Never}\n"
@@ -93,8 +93,8 @@ TEST_F(InitContainer, AsksForEachImageOnceAsItsStrongestUserDoes) {
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(ArgumentsIn(ran.out),
             (Words{"check", "--agent=http://[$(NODE_IP)]:9477", "--timeout=60s", "--image=quay.io/a:v1",
-                   "--policy=Always", "--image=postgres", "--policy=Always", "--image=quay.io/models:v1",
-                   "--policy=Never", "--pod-secret=team"}));
+                   "--policy=Never", "--image=quay.io/a:v1", "--policy=Always", "--image=postgres",
+                   "--policy=Always", "--image=quay.io/models:v1", "--policy=Never", "--pod-secret=team"}));
   EXPECT_HAS(ran.err, "the component preflight");
 }
 

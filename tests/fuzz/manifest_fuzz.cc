@@ -20,7 +20,8 @@ FUZZ_TARGET(bytes) {
       if (always && use.policy != image::PullPolicy::kAlways) std::abort();
     }
     std::size_t uses = 0;
-    for (const manifest::UsedImage& wanted : manifest::CombineUses(read.uses)) {
+    for (const manifest::UsedImage& wanted :
+         manifest::CombineUses(read.uses, [](const manifest::ImageUse& use) { return use.policy; })) {
       uses += wanted.uses.size();
       for (const manifest::ImageUse& use : wanted.uses) {
         if (use.policy > wanted.policy) std::abort();

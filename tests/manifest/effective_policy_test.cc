@@ -74,6 +74,7 @@ const std::string kStrongestDigest = "sha256:" + std::string(64, 'a');
 
 struct Asked {
   std::string image, policy;
+  bool init = false;
 };
 struct StrongestCase {
   std::string name;
@@ -82,9 +83,11 @@ struct StrongestCase {
 };
 
 TEST_TABLE(StrongestTest, Is, StrongestCase) {
-  std::string text = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n";
-  int n = 0;
+  std::string text = "apiVersion: v1\nkind: Pod\nspec:\n";
+  std::size_t n = 0;
   for (const Asked& asked : row.asked) {
+    if (n == 0 || asked.init != row.asked[n - 1].init)
+      text += asked.init ? "  initContainers:\n" : "  containers:\n";
     text += "  - {name: c" + std::to_string(n++) + ", image: \"" + asked.image +
             "\", imagePullPolicy: " + asked.policy + "}\n";
   }
@@ -92,7 +95,8 @@ TEST_TABLE(StrongestTest, Is, StrongestCase) {
   Manifests manifests = ReadManifests(text, problems);
   ASSERT_TRUE(problems.empty()) << base::Join(problems.Lines(), "\n");
   std::vector<std::string> got;
-  for (const UsedImage& wanted : CombineUses(manifests.uses)) {
+  for (const UsedImage& wanted :
+       CombineUses(manifests.uses, [](const ImageUse& use) { return use.policy; })) {
     std::string line = wanted.image + " " + std::string(base::EnumName(wanted.policy)) + ":";
     for (const ImageUse& use : wanted.uses) line += " " + use.name;
     got.push_back(line);
@@ -100,28 +104,33 @@ TEST_TABLE(StrongestTest, Is, StrongestCase) {
   EXPECT_EQ(got, row.expect);
 }
 
-TEST_ROWS(Uses, StrongestTest, {"None", {}, {}},
-          {"AlwaysBeatsIfNotPresent",
-           {{"a:1", "IfNotPresent"}, {"a:1", "Always"}, {"a:1", "IfNotPresent"}},
-           {"a:1 Always: c0 c1 c2"}},
-          {"IfNotPresentBeatsNever",
-           {{"a:1", "Never"}, {"a:1", "IfNotPresent"}},
-           {"a:1 IfNotPresent: c0 c1"}},
-          {"AlwaysBeatsNever", {{"a:1", "Always"}, {"a:1", "Never"}}, {"a:1 Always: c0 c1"}},
-          {"NeverAlone", {{"a:1", "Never"}, {"a:1", "Never"}}, {"a:1 Never: c0 c1"}},
-          {"InOrderOfFirstUse",
-           {{"b:1", "Never"}, {"a:1", "Always"}, {"b:1", "Always"}},
-           {"b:1 Always: c0 c2", "a:1 Always: c1"}},
-          {"TwoSpellingsOfOneName",
-           {{"nginx", "Never"}, {"docker.io/library/nginx:latest", "Always"}, {"nginx:latest", "Always"}},
-           {"docker.io/library/nginx:latest Always: c0 c1 c2"}},
-          {"ATagBesideADigestDoesNotMatter",
-           {{"a:1@" + kStrongestDigest, "Never"}, {"a@" + kStrongestDigest, "Never"}, {"a:1", "Never"}},
-           {"a:1@" + kStrongestDigest + " Never: c0 c1", "a:1 Never: c2"}},
-          {"OtherTags", {{"a:1", "Never"}, {"a:2", "Always"}}, {"a:1 Never: c0", "a:2 Always: c1"}},
-          {"WhatIsNoReferenceIsItself",
-           {{"A", "Never"}, {"A", "Always"}, {"B", "Never"}},
-           {"A Always: c0 c1", "B Never: c2"}});
+TEST_ROWS(
+    Uses, StrongestTest, {"None", {}, {}},
+    {"AlwaysBeatsIfNotPresent",
+     {{"a:1", "IfNotPresent"}, {"a:1", "Always"}, {"a:1", "IfNotPresent"}},
+     {"a:1 Always: c0 c1 c2"}},
+    {"IfNotPresentPullsForNever", {{"a:1", "Never"}, {"a:1", "IfNotPresent"}}, {"a:1 IfNotPresent: c0 c1"}},
+    {"AlwaysPullsForNever", {{"a:1", "Always"}, {"a:1", "Never"}}, {"a:1 Always: c0 c1"}},
+    {"AnInitContainerPullsForNever",
+     {{"a:1", "IfNotPresent", true}, {"a:1", "Never", true}, {"a:1", "Never"}},
+     {"a:1 IfNotPresent: c0 c1 c2"}},
+    {"NothingPullsForTheFirstInitContainer",
+     {{"a:1", "Never", true}, {"a:1", "Always", true}, {"a:1", "Never"}},
+     {"a:1 Never: c0", "a:1 Always: c1 c2"}},
+    {"NeverAlone", {{"a:1", "Never"}, {"a:1", "Never"}}, {"a:1 Never: c0 c1"}},
+    {"InOrderOfFirstUse",
+     {{"b:1", "Never"}, {"a:1", "Always"}, {"b:1", "Always"}},
+     {"b:1 Always: c0 c2", "a:1 Always: c1"}},
+    {"TwoSpellingsOfOneName",
+     {{"nginx", "Never"}, {"docker.io/library/nginx:latest", "Always"}, {"nginx:latest", "Always"}},
+     {"nginx Never: c0", "docker.io/library/nginx:latest Always: c1", "nginx:latest Always: c2"}},
+    {"SpellingsStandTogether",
+     {{"a:1@" + kStrongestDigest, "Never"}, {"a:1", "Never"}, {"a@" + kStrongestDigest, "Never"}},
+     {"a:1@" + kStrongestDigest + " Never: c0", "a@" + kStrongestDigest + " Never: c2", "a:1 Never: c1"}},
+    {"OtherTags", {{"a:1", "Never"}, {"a:2", "Always"}}, {"a:1 Never: c0", "a:2 Always: c1"}},
+    {"WhatIsNoReferenceIsItself",
+     {{"A", "Never"}, {"A", "Always"}, {"B", "Never"}},
+     {"A Always: c0 c1", "B Never: c2"}});
 
 std::string Shown(const NodeDemand& nodes) {
   std::string text = base::Join(nodes.operating_systems, ",") + "/" + base::Join(nodes.architectures, ",");

@@ -20,9 +20,9 @@ const std::string kPod = R"(apiVersion: v1
 kind: Pod
 metadata: {name: web}
 spec:
-  initContainers:
-  - {name: setup, image: "quay.io/acme/app:v1", imagePullPolicy: Never}
+  volumes: []
   containers:
+  - {name: setup, image: "quay.io/acme/app:v1", imagePullPolicy: Never}
   - {name: app, image: "quay.io/acme/app:v1"}
   - {name: worker, image: quay.io/acme/worker}
   - {name: tool, image: "quay.io/acme/tool:v9", imagePullPolicy: Never}
@@ -54,16 +54,16 @@ TEST_TABLE(CheckItemsTest, AsksOnceAndAsStronglyAsAnybody, ItemsCase) {
 }
 TEST_ROWS(All, CheckItemsTest,
           {"AsKubernetesDefaults", manifest::PolicyRules{},
-           Strings{"setup (init), app | quay.io/acme/app:v1 | IfNotPresent | default by app",
+           Strings{"setup, app | quay.io/acme/app:v1 | IfNotPresent | default by app",
                    "worker | quay.io/acme/worker | Always | default for :latest",
                    "tool | quay.io/acme/tool:v9 | Never | stated"}},
           {"AlwaysPullImages", manifest::PolicyRules{.assume_always_pull = true, .default_policy = {}},
-           Strings{"setup (init), app | quay.io/acme/app:v1 | Always | AlwaysPullImages",
+           Strings{"setup, app | quay.io/acme/app:v1 | Always | AlwaysPullImages",
                    "worker | quay.io/acme/worker | Always | AlwaysPullImages",
                    "tool | quay.io/acme/tool:v9 | Always | AlwaysPullImages"}},
           {"AControllersDefault",
            manifest::PolicyRules{.assume_always_pull = false, .default_policy = PullPolicy::kNever},
-           Strings{"setup (init), app | quay.io/acme/app:v1 | Never | stated",
+           Strings{"setup, app | quay.io/acme/app:v1 | Never | stated",
                    "worker | quay.io/acme/worker | Never | assumed default",
                    "tool | quay.io/acme/tool:v9 | Never | stated"}});
 
@@ -72,10 +72,11 @@ TEST(CheckItems, ImagesByThemselves) {
                                           StandaloneUse("a/c", PullPolicy::kNever, {}),
                                           StandaloneUse("a/b:v1", PullPolicy::kNever, {})};
   std::vector<CheckItem> items = CheckItems(uses, {}, {});
-  ASSERT_EQ(items.size(), 3U);
+  ASSERT_EQ(items.size(), 4U);
   EXPECT_EQ(Line(items[0]), "– | a/b:v1 | IfNotPresent | default");
-  EXPECT_EQ(Line(items[1]), "– | a/b | Always | default for :latest");
-  EXPECT_EQ(Line(items[2]), "– | a/c | Never | stated");
+  EXPECT_EQ(Line(items[1]), "– | a/b:v1 | Never | stated");
+  EXPECT_EQ(Line(items[2]), "– | a/b | Always | default for :latest");
+  EXPECT_EQ(Line(items[3]), "– | a/c | Never | stated");
 }
 
 TEST(CheckItems, EachSpellingIsAnImageToKubelet) {
@@ -83,9 +84,10 @@ TEST(CheckItems, EachSpellingIsAnImageToKubelet) {
       CheckItems({StandaloneUse("tool:v1", PullPolicy::kNever, {}),
                   StandaloneUse("docker.io/library/tool:v1", {}, {}), StandaloneUse("tool:v1", {}, {})},
                  {}, {});
-  ASSERT_EQ(items.size(), 2U);
-  EXPECT_EQ(Line(items[0]), "– | tool:v1 | IfNotPresent | default");
+  ASSERT_EQ(items.size(), 3U);
+  EXPECT_EQ(Line(items[0]), "– | tool:v1 | Never | stated");
   EXPECT_EQ(Line(items[1]), "– | docker.io/library/tool:v1 | IfNotPresent | default");
+  EXPECT_EQ(Line(items[2]), "– | tool:v1 | IfNotPresent | default");
 }
 
 TEST(CheckItems, APodsOwnPullSecretsAreItsIdentity) {
