@@ -432,8 +432,10 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
     err << "note: images of objects that are not read are not checked; --allow-unread KIND accepts them\n";
   status::CheckResult result;
   if (request.items.empty()) {
-    result.ok = request.unread.empty();
+    // Manifests of pods whose images are all elsewhere are no success: nothing of them was checked.
+    result.ok = request.unread.empty() && request.notes.empty();
     if (result.ok) err << "note: no pod of these manifests names an image: nothing to check\n";
+    if (!request.notes.empty()) err << "note: no image could be checked: name them with --image\n";
     // JSON is printed in any case, since a program parses it.
     const bool github = options.output == CheckOutput::kGithub && !result.ok;
     if (options.output == CheckOutput::kJson || github) Print(request, result, options, out);

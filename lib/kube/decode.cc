@@ -379,6 +379,7 @@ SavedPods::SavedPods()
       }) {}
 
 void SavedPods::Add(const doc::Node& object) {
+  (IsPod(object) ? has_pods_ : has_others_) = true;
   if (!IsPod(object)) return;
   if (auto pod = DecodePod(object)) pods_.push_back(*std::move(pod));
 }
@@ -398,9 +399,12 @@ base::Result<std::vector<Pod>> SavedPods::Take() {
   const auto root = doc::ParseJson(items_.rest(), problems_, doc::JsonRules::kLenient, kLimits);
   if (!root || !problems_.empty()) return base::Error(problems_.ToStatus().error());
   const doc::Node* list = root->Find("items");
-  if (list == nullptr && doc::TextAt(*root, {"kind"}) == "Pod") {
+  const std::string kind = doc::TextAt(*root, {"kind"});
+  const bool holds_pods = kind.empty() || kind == "List" || kind == "PodList";
+  if (list == nullptr && kind == "Pod") {
     Add(*root);
-  } else if (list == nullptr || list->kind != doc::Node::Kind::kSequence) {
+  } else if (list == nullptr || list->kind != doc::Node::Kind::kSequence || !holds_pods ||
+             (has_others_ && !has_pods_)) {
     return base::InvalidArgument("this is no list of pods, as kubectl get pods -o json prints it");
   }
   return std::move(pods_);

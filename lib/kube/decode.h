@@ -90,7 +90,7 @@ class SavedPods {
   // Returns false when further bytes are useless: there are more than doc::kMostSavedBytes.
   bool Feed(std::string_view bytes);
   // Returns the pods. Returns InvalidArgument if the text is no JSON, is longer than doc::kMostSavedBytes, or
-  // holds no list of objects.
+  // holds no list of pods. Other objects beside pods are left out.
   base::Result<std::vector<Pod>> Take();
 
  private:
@@ -98,6 +98,8 @@ class SavedPods {
 
   doc::Problems problems_{"pods"};
   std::vector<Pod> pods_;
+  bool has_pods_ = false;
+  bool has_others_ = false;
   std::size_t bytes_ = 0;
   doc::JsonItems items_;
 };

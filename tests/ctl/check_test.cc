@@ -181,6 +181,20 @@ TEST_F(CheckTest, AManifestNamesTheImages) {
   EXPECT_TRUE(Complains(Ask(options), kOk, "nothing to check"));
 }
 
+TEST_F(CheckTest, ManifestsOfWhichNoImageCouldBeCheckedDoNotPass) {
+  CheckOptions options = Options();
+  options.images.clear();
+  options.output = CheckOutput::kJson;
+  options.files = {folder_.Write("task.yaml",
+                                 "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec:\n"
+                                 "  params: [{name: image}]\n  steps:\n"
+                                 "  - {name: s, image: $(params.image)}\n")};
+  const Ran ran = Ask(options);
+  EXPECT_EQ(ran.exit, kNegative) << ran;
+  EXPECT_HAS(ran.err, "no image could be checked");
+  EXPECT_HAS(ran.out, "\"ok\": false");
+}
+
 TEST_F(CheckTest, AnImageListIsNoManifest) {
   Says(200, kYes);
   CheckOptions options = Options();

@@ -43,7 +43,9 @@ TEST_ROWS(
      {}});
 
 TEST(SavedPods, WhatIsNoneIsRefused) {
-  for (const char* text : {"", "pods", "[]", "{}", R"({"items":7})", R"({"kind":"Service"})"}) {
+  for (const char* text : {"", "pods", "[]", "{}", R"({"items":7})", R"({"kind":"Service"})",
+                           R"({"kind":"DeploymentList","items":[{"metadata":{"name":"d"}}]})",
+                           R"({"kind":"List","items":[{"kind":"Deployment"}]})"}) {
     auto pods = ReadSavedPods(text);
     ASSERT_FALSE(pods) << text;
     EXPECT_EQ(pods.error().code(), base::Code::kInvalidArgument) << text;

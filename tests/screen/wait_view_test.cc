@@ -327,7 +327,7 @@ TEST(NarrowTo, AWeakerDemandOfTheAgentIsNotEnough) {
       << document.images[0].message;
 }
 
-// What the agent says of its entry, and the nodes and refresh of the entry that is waited for.
+// The agent's entry, and the nodes and refresh of the entry that is waited for.
 struct InForceCase {
   std::string name;
   bool applies;
