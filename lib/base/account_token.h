@@ -1,5 +1,5 @@
-// The claims of a ServiceAccount token, and the API server's review of it. Values: lib/kube reads them, lib/plan
-// judges them. They are here since these folders do not know each other.
+// The claims of a ServiceAccount token, and the API server's review of it. Values: lib/kube reads them,
+// lib/plan judges them. They are here since these folders do not know each other.
 #pragma once
 
 #include <optional>

@@ -279,8 +279,7 @@ class ObjectVisitor {
   // Returns true if there is a pod. Adds its nodes to `claimed`, so that no other search looks at them.
   bool ReadTemplate(const FoundTemplate& found, const Pod& pod, const Reader& object, Claimed* claimed) {
     const Node* image = nullptr;
-    if (found.shape == TemplateShape::kImage)
-      image = found.value.node().Find(found.place->image);
+    if (found.shape == TemplateShape::kImage) image = found.value.node().Find(found.place->image);
     if (claimed != nullptr &&
         (claimed->contains(&found.value.node()) || (image != nullptr && claimed->contains(image))))
       return false;

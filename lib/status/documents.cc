@@ -60,7 +60,8 @@ static void Rows(V&& v, const StatusRegistry*) {
   v("detail", &StatusRegistry::detail, kNull, "Class of a failure: `Tls`");
   v("digest", &StatusRegistry::digest, kNull, "The digest that the tag names");
   v("checkedAt", &StatusRegistry::checked_at, kNull, "When the agent asked last");
-  v("fresh", &StatusRegistry::fresh, kPublic, "Whether it agreed within maxAge; without one, within 2 x refreshInterval");
+  v("fresh", &StatusRegistry::fresh, kPublic,
+    "Whether it agreed within maxAge; without one, within 2 x refreshInterval");
   v("acceptable", &StatusRegistry::acceptable, kPublic | kLater,
     "Whether its answers let the entry be ready");
   v("reason", &StatusRegistry::reason, kPublic | kMore, "Why the image is not fresh, or not ready");

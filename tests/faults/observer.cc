@@ -141,8 +141,9 @@ void Observer::LookAtCause(const plan::ImageState& image, base::TimePoint now) {
 void Observer::LookAtTries(const plan::ImageState& image) {
   auto wrong = retries_.See(image);
   if (!wrong || Has("clock")) return;  // which makes the status's times worthless
-  // Without its credentials an image is denied, and tried again once there are others.
-  const bool denied = wrong->find("AccessDenied") != std::string::npos;
+  // Without its credentials an image is denied, or hidden, and tried again once there are others.
+  const bool denied =
+      wrong->find("AccessDenied") != std::string::npos || wrong->find("NotFound") != std::string::npos;
   if (!denied || !(Has("plugin") || Has("docker config")))
     Say(image.desired->reference.written() + " " + *wrong);
 }
