@@ -34,7 +34,7 @@ FUZZ_TARGET(text) {
   base::Secret line = credentials::EncodeRequest(request);
   if (line.Reveal().find('\n') != line.Reveal().size() - 1) std::abort();
   doc::Problems problems("request");
-  auto root = doc::ParseJson(line.Reveal(), problems);
+  auto root = doc::ParseJson(line.Reveal(), problems, doc::JsonRules::kGo);
   if (!root || !Says(root->Find("image"), request.image)) std::abort();
   if (!request.service_account_token.empty()) {
     const auto& [key, value] = *request.service_account_annotations.begin();
