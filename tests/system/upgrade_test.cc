@@ -104,6 +104,8 @@ TEST_F(Upgrade, WhatWasPulledServesOnAndWhatIsAskedIsAskedOfTheNewOne) {
 TEST_F(Upgrade, AmidAPullLosesNoByte) {
   constexpr std::uint64_t kBytes = 12 * kMegabyte;
   constexpr std::uint64_t kDocuments = 20'000;  // headers, manifest and config, stored or asked for again
+  // The proxy may count what it still sends to the runtime that has gone.
+  constexpr std::uint64_t kInFlight = 256'000;
   std::string big = registry_->Push("big", "v1", {{3, kBytes / 2}, {4, kBytes / 2}});
   node_.HasList({big});
   registry_->proxy().LimitBandwidth(6 * kMegabyte);
@@ -116,7 +118,7 @@ TEST_F(Upgrade, AmidAPullLosesNoByte) {
   ASSERT_OK(node_.containerd().Start());
   ASSERT_TRUE(BecomesReady()) << node_.AgentLog();
   EXPECT_TRUE(node_.Has(big));
-  EXPECT_LE(registry_->proxy().BytesToClients() - before, kBytes - stored + kDocuments);
+  EXPECT_LE(registry_->proxy().BytesToClients() - before, kBytes - stored + kDocuments + kInFlight);
 }
 
 }  // namespace
