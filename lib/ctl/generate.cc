@@ -149,17 +149,16 @@ bool IsOurFileName(std::string_view name) {
          (parts[2] == "prefetchd" || parts[2] == "prefetchd.yaml") && name.ends_with(".yaml");
 }
 
-// Removes what an earlier run wrote and this one did not: `kubectl apply -f FOLDER` would apply it, too, an
-// old DaemonSet with a higher number even last.
-base::Status RemoveFilesOfEarlierRuns(const std::string& folder, const std::set<std::string>& written,
-                                      std::ostream& err) {
+// Names files that look like those of an earlier run: `kubectl apply -f FOLDER` applies them, too, an old
+// DaemonSet with a higher number even last. They may be another instance's, so the user decides.
+base::Status NoteOtherFiles(const std::string& folder, const std::set<std::string>& written,
+                            std::ostream& err) {
   auto names = base::ListDirectory(folder, kMostFiles);
   if (!names) return base::InvalidArgument(names.error().message());
   for (const std::string& name : *names) {
     if (!IsOurFileName(name) || written.contains(name)) continue;
-    const std::string path = folder + name;
-    if (::unlink(path.c_str()) != 0) return base::InvalidArgument(path + " cannot be removed");
-    err << "note: removed " << path << ", which an earlier run wrote\n";
+    err << "note: " << folder << name
+        << " is not from this run, and would be applied, too: remove it if an earlier run wrote it\n";
   }
   return {};
 }
@@ -178,7 +177,7 @@ base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::str
     auto written = base::WriteFileAtomically(folder + name, doc::WriteYaml(documents[i]));
     if (!written) return base::InvalidArgument(written.error().message());
   }
-  return RemoveFilesOfEarlierRuns(folder, names, err);
+  return NoteOtherFiles(folder, names, err);
 }
 
 base::Status Write(const std::vector<doc::Node>& documents, const std::string& output, std::ostream& out,
