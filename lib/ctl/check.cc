@@ -36,8 +36,8 @@ namespace {
 struct Request {
   std::vector<screen::CheckItem> items;
   std::chrono::nanoseconds timeout{};
-  std::vector<std::string> notes;  // sentences about images that are not asked about
-  std::vector<manifest::UnreadObject> unread;
+  std::vector<manifest::UnseenImage> not_asked;  // images behind variables or in other objects
+  std::vector<manifest::UnseenImage> unread;     // what nobody has accepted as unread: the check fails
   std::string list;  // the first file with an image list of ours, which has no pods
 };
 
@@ -75,14 +75,8 @@ Request ParseOptions(const base::Call& call, const CheckOptions& options, bool w
         std::ranges::move(file.mistakes, std::back_inserter(mistakes));
         std::ranges::move(file.manifests.uses, std::back_inserter(uses));
         if (request.list.empty() && file.manifests.HasList()) request.list = file.name;
-        for (const auto* images : {&file.manifests.references, &file.manifests.unresolved}) {
-          for (const manifest::UnresolvedImage& image : *images) {
-            request.notes.push_back(file.name + ":" + std::to_string(image.at.line) + ": " +
-                                    base::InOneLine(image.why) + ", which is not checked");
-          }
-        }
-        // Objects that are not read fail the check further below, unless --allow-unread accepts them: they
-        // may run pods.
+        for (auto* images : {&file.manifests.references, &file.manifests.unresolved})
+          std::ranges::move(*images, std::back_inserter(request.not_asked));
         std::ranges::move(file.manifests.unread, std::back_inserter(request.unread));
       },
       mistakes);
@@ -419,7 +413,10 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
   agent.UseToken(options.token_file);
   Request request = ParseOptions(call, options, agent.UsesToken(), mistakes);
   if (!mistakes.empty()) return RejectInput(mistakes, err);
-  for (const std::string& note : request.notes) err << "note: " << note << "\n";
+  for (const manifest::UnseenImage& image : request.not_asked) {
+    err << "note: " << base::InOneLine(image.pod->source) << ":" << image.at.line << ": "
+        << base::InOneLine(image.why) << ", which is not checked\n";
+  }
   // A gate that checks nothing must not look like one that passed.
   if (request.items.empty() && !request.list.empty()) {
     return RejectInput(
@@ -427,18 +424,21 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
          " is an image list, which has no pods: name manifests with -f, or images with --image"},
         err);
   }
-  for (const manifest::UnreadObject& object : request.unread) err << UnreadLine(object) << "\n";
+  for (const manifest::UnseenImage& object : request.unread) err << UnseenLine(object) << "\n";
   if (!request.unread.empty())
     err << "note: images of objects that are not read are not checked; --allow-unread KIND accepts them\n";
   status::CheckResult result;
   if (request.items.empty()) {
+    if (!request.not_asked.empty()) err << "note: no image could be checked: name them with --image\n";
     // Manifests of pods whose images are all elsewhere are no success: nothing of them was checked.
-    result.ok = request.unread.empty() && request.notes.empty();
+    std::ranges::move(request.not_asked, std::back_inserter(request.unread));
+    result.ok = request.unread.empty();
     if (result.ok) err << "note: no pod of these manifests names an image: nothing to check\n";
-    if (!request.notes.empty()) err << "note: no image could be checked: name them with --image\n";
     // JSON is printed in any case, since a program parses it.
     const bool github = options.output == CheckOutput::kGithub && !result.ok;
     if (options.output == CheckOutput::kJson || github) Print(request, result, options, out);
+    AnnotateResult(call, options, result.ok ? "" : "no image was checked: " + request.unread.front().why, out,
+                   err);
     return result.ok ? kOk : kNegative;
   }
   base::Status asked =

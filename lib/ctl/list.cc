@@ -213,11 +213,8 @@ void AddFile(ManifestFile file, ImageCollector& collector, Mistakes& left_out, M
       mistakes.push_back(place + ":" + std::to_string(use.key_at.column) + ": " + NoReference(use));
     }
   }
-  for (const manifest::UnreadObject& object : file.manifests.unread) left_out.push_back(UnreadLine(object));
-  for (const manifest::UnresolvedImage& image : file.manifests.unresolved) {
-    left_out.push_back(Place(file.name, image.at) + ":" + std::to_string(image.at.column) + ": " +
-                       base::InOneLine(image.why));
-  }
+  for (const auto* unseen : {&file.manifests.unread, &file.manifests.unresolved})
+    std::ranges::transform(*unseen, std::back_inserter(left_out), UnseenLine);
 }
 
 void AddManifests(const base::Call& call, const ListImportOptions& options, ImageCollector& collector,

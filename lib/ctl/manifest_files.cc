@@ -319,10 +319,10 @@ void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& 
   }
 }
 
-std::string UnreadLine(const manifest::UnreadObject& object) {
-  return base::InOneLine(object.pod->source) + ":" + std::to_string(object.at.line) + ":" +
-         std::to_string(object.at.column) + ": " + base::InOneLine(UnreadTitle(object)) + " (" +
-         base::InOneLine(object.type) + ")";
+std::string UnseenLine(const manifest::UnseenImage& image) {
+  const std::string type = image.type.empty() ? "" : " (" + base::InOneLine(image.type) + ")";
+  return base::InOneLine(image.pod->source) + ":" + std::to_string(image.at.line) + ":" +
+         std::to_string(image.at.column) + ": " + base::InOneLine(image.why) + type;
 }
 
 namespace {

@@ -78,8 +78,8 @@ void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& 
                        const manifest::ReadOptions& options, const std::function<void(ManifestFile)>& take,
                        std::vector<std::string>& mistakes);
 
-// "app.yaml:3:7: JobSet shop/js may run pods, and …"
-std::string UnreadLine(const manifest::UnreadObject& object);
+// "app.yaml:3:7: JobSet shop/js may run pods, and … (JobSet.jobset.x-k8s.io)"
+std::string UnseenLine(const manifest::UnseenImage& image);
 
 // All features of agents: each agent itself judges whether it has those that a list needs.
 inline constexpr list::Capabilities kAllCapabilities{.refresh = true, .touch = true, .registry_checks = true};

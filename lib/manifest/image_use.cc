@@ -21,10 +21,6 @@ std::string_view UseKindName(UseKind kind) {
   return base::EnumWord(kind, {"container", "init", "ephemeral", "volume", "field"});
 }
 
-std::string UnreadTitle(const UnreadObject& object) {
-  return PodTitle(*object.pod) + " " + object.why;
-}
-
 namespace {
 
 constexpr std::string_view kCheckWords[] = {"check",    "checker", "precheck", "preflight", "prepull",

@@ -75,11 +75,13 @@ struct ImageUse {
 };
 
 // An image that its manifest does not name: a variable stands for it, or nothing, or another object has it.
-struct UnresolvedImage {
+// Or an object that may run pods, and in which no image was found.
+struct UnseenImage {
   std::string why;                 // `container "app" has a variable for its image: $(params.image)`
-  doc::Position at;                // of the key
-  doc::Position holder_at;         // where the container begins
-  std::shared_ptr<const Pod> pod;  // never null
+  doc::Position at;                // of the key; of an object, of its kind
+  doc::Position holder_at;         // where the container, or the object, begins
+  std::shared_ptr<const Pod> pod;  // never null; of an object, its owner, kind and name
+  std::string type;                // of an object: "JobSet.jobset.x-k8s.io"; else empty
 };
 
 // The images that a manifest's pods use, in the order of the text.
@@ -87,20 +89,9 @@ struct PodImages {
   std::vector<ImageUse> uses;
   // Steps of Tekton Tasks that take their images from StepActions: objects of their own, perhaps in another
   // repository.
-  std::vector<UnresolvedImage> references;
-  std::vector<UnresolvedImage> unresolved;
+  std::vector<UnseenImage> references;
+  std::vector<UnseenImage> unresolved;
 };
-
-// An object that may run pods, and in which no image was found.
-struct UnreadObject {
-  std::string type;                // "JobSet.jobset.x-k8s.io"
-  std::string why;                 // behind its title: "may run pods, and …"
-  doc::Position at;                // of its kind
-  std::shared_ptr<const Pod> pod;  // never null; its owner, kind and name
-};
-
-// "JobSet shop/js may run pods, and …"
-std::string UnreadTitle(const UnreadObject& object);
 
 // Returns whether this container checks the images of other containers before those start. A name is the only
 // sign: that of the container or of its pod has one of the words check, precheck, preflight, prepull,

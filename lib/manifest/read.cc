@@ -263,17 +263,11 @@ class ObjectVisitor {
     // A run or a pipeline that only names other objects is complete. A Task has its own steps, so one without
     // images is unread.
     const bool refers = workflow && type.kind != "Task" && type.kind != "ClusterTask";
-    if (refers) return AddReferring(object, pod);
-    AddUnread(object, type, pod, "may run pods, and no image of it was found here");
-  }
-
-  // Records an object whose pods are those of another object that it names.
-  void AddReferring(ObjectReader& object, const Pod& pod) {
-    manifests_.unresolved.push_back(
-        {.why = PodTitle(pod) + " names no image here: they are in the objects that it refers to",
-         .at = object.KeyAt("kind").value_or(object.reader().node().at),
-         .holder_at = object.reader().node().at,
-         .pod = std::make_shared<const Pod>(pod)});
+    if (!refers) return AddUnread(object, type, pod, "may run pods, and no image of it was found here");
+    if (!MayStayUnread(type)) {
+      manifests_.unresolved.push_back(
+          Unseen(object, pod, "names no image here: they are in the objects that it refers to"));
+    }
   }
 
   // Returns true if there is a pod. Adds its nodes to `claimed`, so that no other search looks at them.
@@ -300,15 +294,24 @@ class ObjectVisitor {
   }
 
   void AddUnread(ObjectReader& object, const ObjectType& type, const Pod& pod, const std::string& why) {
-    const std::string name = TypeName(type);
-    const bool allowed = std::ranges::any_of(options_.allow_unread, [&](const std::string& pattern) {
-      return pattern == type.kind || image::MatchesPattern(pattern, name);
+    if (MayStayUnread(type)) return;
+    manifests_.unread.push_back(Unseen(object, pod, why));
+    manifests_.unread.back().type = base::Truncate(TypeName(type), kLongestTypeShown);
+  }
+
+  bool MayStayUnread(const ObjectType& type) const {
+    return std::ranges::any_of(options_.allow_unread, [&](const std::string& pattern) {
+      return pattern == type.kind || image::MatchesPattern(pattern, TypeName(type));
     });
-    if (allowed) return;
-    manifests_.unread.push_back({.type = base::Truncate(name, kLongestTypeShown),
-                                 .why = why,
-                                 .at = object.KeyAt("kind").value_or(object.reader().node().at),
-                                 .pod = std::make_shared<const Pod>(pod)});
+  }
+
+  // Returns the whole object as one without an image. `why` follows its title.
+  static UnseenImage Unseen(ObjectReader& object, const Pod& pod, const std::string& why) {
+    const doc::Position begin = object.reader().node().at;
+    return {.why = PodTitle(pod) + " " + why,
+            .at = object.KeyAt("kind").value_or(begin),
+            .holder_at = begin,
+            .pod = std::make_shared<const Pod>(pod)};
   }
 
   // Returns a number that grows with everything that was found. Callers compare it to learn whether an object

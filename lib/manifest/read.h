@@ -35,7 +35,7 @@ struct ReadOptions {
 
 struct Manifests : PodImages {
   std::size_t pods = 0;  // pods and pod templates
-  std::vector<UnreadObject> unread;
+  std::vector<UnseenImage> unread;
   std::set<std::string> matched_paths;  // those of pod_template_paths that led to a pod
   // Objects without pods, how many of each type: {"Service", 2}, {"Certificate.cert-manager.io", 1}.
   std::map<std::string, std::size_t> skipped;

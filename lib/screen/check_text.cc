@@ -144,6 +144,7 @@ std::string FailureCauses(const Tally& tally) {
 std::string Summary(const std::vector<CheckRow>& rows, const std::string& node) {
   const Tally tally = CountAnswers(rows);
   const std::size_t all = rows.size();
+  if (all == 0) return "no image was checked";
   std::string where = node.empty() ? "" : " on node " + base::InOneLine(node);
   std::string text;
   // Only if all failures are certain does the summary say "will not start".
@@ -313,7 +314,7 @@ void Write(doc::JsonWriter& json, const CheckRow& row) {
 }  // namespace
 
 std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                            const std::vector<manifest::UnreadObject>& unread) {
+                            const std::vector<manifest::UnseenImage>& unread) {
   return status::JsonDocument("CheckResult", [&](doc::JsonWriter& json) {
     json.Member("node", result.node);
     json.MemberOrNull("time", result.time);
@@ -321,17 +322,17 @@ std::string CheckReportJson(const std::vector<CheckItem>& items, const status::C
     json.Objects("results", RowsOf(items, result, false), [&](const CheckRow& row) { Write(json, row); });
     if (unread.empty()) return;
     json.Array("unread", [&] {
-      for (const manifest::UnreadObject& object : unread) WriteUnread(json, object, UnreadTitle(object));
+      for (const manifest::UnseenImage& object : unread) WriteUnread(json, object, object.why);
     });
   });
 }
 
 std::string CheckGithub(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                        bool unknown_passes, const std::vector<manifest::UnreadObject>& unread) {
+                        bool unknown_passes, const std::vector<manifest::UnseenImage>& unread) {
   std::string text;
-  for (const manifest::UnreadObject& object : unread) {
+  for (const manifest::UnseenImage& object : unread) {
     text += GithubCommand("error", {object.pod->source, object.at}, "prefetchctl check does not see this",
-                          UnreadTitle(object));
+                          object.why);
   }
   const std::vector<CheckRow> rows = RowsOf(items, result, unknown_passes);
   for (const CheckRow& row : rows) {

@@ -69,12 +69,12 @@ std::string CheckText(const std::vector<CheckItem>& items, const status::CheckRe
 // image without an answer in time has the result "Undecided". `unread` are objects whose images are not among
 // the items. One line with a newline.
 std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                            const std::vector<manifest::UnreadObject>& unread = {});
+                            const std::vector<manifest::UnseenImage>& unread = {});
 
 // GitHub's workflow commands: an error for each image that does not pass, a warning for each that was not
 // decided, at its place in the manifests; then a line that sums up.
 std::string CheckGithub(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                        bool unknown_passes, const std::vector<manifest::UnreadObject>& unread = {});
+                        bool unknown_passes, const std::vector<manifest::UnseenImage>& unread = {});
 
 // Returns advice about an image that fails a preflight, as one sentence without its full stop. It is empty if
 // the answer's own message says everything. Advice is chosen by the answer's reason, which may be one of a

@@ -152,10 +152,10 @@ void Write(doc::JsonWriter& json, const manifest::lint::Unread& unread) {
 
 }  // namespace
 
-void WriteUnread(doc::JsonWriter& json, const manifest::UnreadObject& object, std::string_view message) {
+void WriteUnread(doc::JsonWriter& json, const manifest::UnseenImage& object, std::string_view message) {
   json.Object([&] {
     Write(json, Place{object.pod->source, object.at});
-    json.Member("kind", base::InOneLine(object.type));
+    json.Member("kind", base::InOneLine(object.type.empty() ? object.pod->kind : object.type));
     json.MemberOrNull("namespace", base::InOneLine(object.pod->object_namespace));
     json.MemberOrNull("name", base::InOneLine(object.pod->name));
     json.Member("message", base::InOneLine(message));
@@ -170,8 +170,8 @@ std::string LintJson(const manifest::lint::LintResult& result) {
     json.Array("unread", [&] {
       for (const manifest::lint::Unread& unread : result.unread) Write(json, unread);
       // Objects that were not read may run pods, so they are reported like unreadable files.
-      for (const manifest::UnreadObject& object : result.objects) {
-        WriteUnread(json, object, UnreadTitle(object) + " (" + object.type + ")");
+      for (const manifest::UnseenImage& object : result.objects) {
+        WriteUnread(json, object, object.why + " (" + object.type + ")");
       }
     });
     json.Object("summary", [&] {

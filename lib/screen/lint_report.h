@@ -21,8 +21,8 @@ struct LintTextOptions {
 };
 std::string LintText(const manifest::lint::LintResult& result, const LintTextOptions& options);
 
-// Writes an object that may run pods and was not read: its place, kind and name, and `message` about it.
-void WriteUnread(doc::JsonWriter& json, const manifest::UnreadObject& object, std::string_view message);
+// Writes an object of which an image is not seen: its place, kind and name, and `message` about it.
+void WriteUnread(doc::JsonWriter& json, const manifest::UnseenImage& object, std::string_view message);
 
 // {"apiVersion": "prefetchd.dev/v1", "kind": "LintReport", "findings": […], "summary": {…}}; one line.
 std::string LintJson(const manifest::lint::LintResult& result);

@@ -189,10 +189,29 @@ TEST_F(CheckTest, ManifestsOfWhichNoImageCouldBeCheckedDoNotPass) {
                                  "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: t}\nspec:\n"
                                  "  params: [{name: image}]\n  steps:\n"
                                  "  - {name: s, image: $(params.image)}\n")};
-  const Ran ran = Ask(options);
+  options.annotation_target = folder_ / "line";
+  const std::string why = "container \"s\" of Task t has a variable for its image: $(params.image)";
+  Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_HAS(ran.err, "no image could be checked");
   EXPECT_HAS(ran.out, "\"ok\": false");
+  EXPECT_HAS(ran.out, "\"kind\": \"Task\"");
+  EXPECT_EQ(*base::ReadFile(options.annotation_target, 1 << 20), "no image was checked: " + why + "\n");
+  options.output = CheckOutput::kGithub;
+  ran = Ask(options);
+  EXPECT_HAS(ran.out, why + "\nno image was checked\n");
+  EXPECT_TRUE(ran.out.starts_with("::error file=")) << ran;
+}
+
+TEST_F(CheckTest, ARunOfAnotherObjectMayBeAcceptedAsUnread) {
+  CheckOptions options = Options();
+  options.images.clear();
+  options.files = {folder_.Write("run.yaml",
+                                 "apiVersion: tekton.dev/v1\nkind: TaskRun\nmetadata: {name: r}\n"
+                                 "spec: {taskRef: {name: t}}\n")};
+  EXPECT_TRUE(Complains(Ask(options), kNegative, "TaskRun r names no image here"));
+  options.manifests.read.allow_unread = {"TaskRun"};
+  EXPECT_TRUE(Complains(Ask(options), kOk, "nothing to check"));
 }
 
 TEST_F(CheckTest, AnImageListIsNoManifest) {

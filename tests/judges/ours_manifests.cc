@@ -11,7 +11,7 @@ namespace {
 
 using doc::Node;
 
-// The types of Kubernetes itself that have pods, as manifest::UnreadObject names them.
+// The types of Kubernetes itself that have pods, as manifest::UnseenImage names them.
 constexpr std::string_view kOwn[] = {"Pod",
                                      "PodTemplate",
                                      "CronJob.batch",
@@ -86,10 +86,10 @@ std::string ReadManifests(std::string_view text, const std::vector<std::string>&
     if (!use.reference) return Error("the image has no valid name");
     uses.push_back(NodeOf(use));
   }
-  for (const manifest::UnresolvedImage& open : manifests.unresolved) {
+  for (const manifest::UnseenImage& open : manifests.unresolved) {
     if (IsOwnKind(open.pod->kind)) return Error(open.why);
   }
-  for (const manifest::UnreadObject& unread : manifests.unread) {
+  for (const manifest::UnseenImage& unread : manifests.unread) {
     if (std::find(std::begin(kOwn), std::end(kOwn), unread.type) != std::end(kOwn)) return Error(unread.why);
   }
   return Value(Node::Sequence(std::move(uses)));

@@ -24,9 +24,9 @@ std::string Found(const KindCase& row) {
                                  : "?") +
             "\n";
   }
-  for (const UnresolvedImage& image : found.unresolved) text += "open: " + image.why + "\n";
-  for (const UnreadObject& object : found.unread) {
-    text += "unread: " + std::to_string(object.at.line) + " " + UnreadTitle(object) + "\n";
+  for (const UnseenImage& image : found.unresolved) text += "open: " + image.why + "\n";
+  for (const UnseenImage& object : found.unread) {
+    text += "unread: " + std::to_string(object.at.line) + " " + object.why + "\n";
   }
   for (const std::string& line : problems.Lines()) text += line + "\n";
   return text;

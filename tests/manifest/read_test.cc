@@ -38,13 +38,13 @@ std::string Shown(const Manifests& manifests) {
   std::string text;
   for (const ImageUse& use : manifests.uses) text += Shown(use) + "\n";
   for (const auto* images : {&manifests.references, &manifests.unresolved}) {
-    for (const UnresolvedImage& image : *images) {
+    for (const UnseenImage& image : *images) {
       text += std::to_string(image.at.line) + ":" + std::to_string(image.at.column) + " " + image.why + "\n";
     }
   }
-  for (const UnreadObject& object : manifests.unread) {
+  for (const UnseenImage& object : manifests.unread) {
     text += std::to_string(object.at.line) + ":" + std::to_string(object.at.column) +
-            " unread: " + UnreadTitle(object) + "\n";
+            " unread: " + object.why + "\n";
   }
   for (const auto& passed : manifests.skipped) {
     text += "passed over: " + std::to_string(passed.second) + " " + passed.first + "\n";

@@ -37,18 +37,17 @@ void Linter::Add(const Manifests& manifests, Ignores ignores) {
   file_order_.emplace(ignores.file(), file_order_.size());
   Findings findings;
   for (const ImageUse& use : manifests.uses) CheckUse(use, listed_, findings);
-  for (const UnresolvedImage& image : manifests.references)
-    ImageNotNamed(RuleId::kStepAction, image, findings);
-  for (const UnresolvedImage& image : manifests.unresolved)
+  for (const UnseenImage& image : manifests.references) ImageNotNamed(RuleId::kStepAction, image, findings);
+  for (const UnseenImage& image : manifests.unresolved)
     ImageNotNamed(RuleId::kUnresolvedImage, image, findings);
-  for (const UnreadObject& object : manifests.unread) AddUnreadObject(object, ignores);
+  for (const UnseenImage& object : manifests.unread) AddUnreadObject(object, ignores);
   Pods(manifests.uses, findings);
   AddFindings(std::move(findings), &ignores);
   if (!ignores.empty()) ignores_.emplace(ignores.file(), std::move(ignores));
 }
 
 // Also reports the object's type, namespace and name one by one, if the finding counts.
-void Linter::AddUnreadObject(const UnreadObject& object, Ignores& ignores) {
+void Linter::AddUnreadObject(const UnseenImage& object, Ignores& ignores) {
   Findings finding;
   ObjectNotRead(object, finding);
   const bool counts = selection_.Has(RuleId::kNotRead) && !ignores.Covers(finding.front());

@@ -71,7 +71,7 @@ struct LintResult {
   std::size_t dropped = 0;              // findings beyond kMostFindings, which are only counted
   std::size_t files = 0, pods = 0, uses = 0;  // that were looked at
   std::vector<Unread> unread;                 // filled in by the reader of the files
-  std::vector<UnreadObject> objects;          // of PF107
+  std::vector<UnseenImage> objects;           // of PF107
 
   // An error or a warning: exit code 1. Notes do not count.
   bool Fails() const { return counts[1] + counts[2] > 0; }
@@ -99,7 +99,7 @@ class Linter {
     std::string subject;
   };
 
-  void AddUnreadObject(const UnreadObject& object, Ignores& ignores);
+  void AddUnreadObject(const UnseenImage& object, Ignores& ignores);
   void Pods(const std::vector<ImageUse>& uses, Findings& findings);
   void Remember(const ImageUse& use, bool weak_in_pod);
   void ListedOnly(Findings& findings) const;

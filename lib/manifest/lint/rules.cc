@@ -281,14 +281,14 @@ bool IsMovingTag(std::string_view tag) {
   return std::ranges::find(kMovingTags, base::ToLower(tag)) != std::end(kMovingTags);
 }
 
-void ObjectNotRead(const UnreadObject& object, Findings& findings) {
+void ObjectNotRead(const UnseenImage& object, Findings& findings) {
   findings.push_back({.rule = RuleId::kNotRead,
                       .place = {object.pod->source, object.at},
                       .block = object.at,
-                      .message = UnreadTitle(object) + " (" + object.type + ")"});
+                      .message = object.why + " (" + object.type + ")"});
 }
 
-void ImageNotNamed(RuleId rule, const UnresolvedImage& image, Findings& findings) {
+void ImageNotNamed(RuleId rule, const UnseenImage& image, Findings& findings) {
   findings.push_back(
       {.rule = rule,
        .place = {image.pod->source, image.at},

@@ -51,9 +51,9 @@ using Findings = std::vector<Finding>;
 // Adds what the rules find about one container or image volume by itself.
 void CheckUse(const ImageUse& use, const ListedImages& listed, Findings& findings);
 // PF107.
-void ObjectNotRead(const UnreadObject& object, Findings& findings);
+void ObjectNotRead(const UnseenImage& object, Findings& findings);
 // PF106 and PF108.
-void ImageNotNamed(RuleId rule, const UnresolvedImage& image, Findings& findings);
+void ImageNotNamed(RuleId rule, const UnseenImage& image, Findings& findings);
 
 // A tag whose name suggests that it moves: latest, main, nightly, edge … Versions, also short ones
 // ("v1"), are taken at their word.
