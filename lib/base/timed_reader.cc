@@ -12,69 +12,39 @@ std::atomic<int> running_jobs = 0;
 
 }  // namespace
 
-TimedReader::~TimedReader() {
-  std::thread last;
-  {
-    Lock lock(mutex_);
-    ending_ = true;
-    changed_.notify_all();
-    // The thread is joined without the lock, which it needs to end.
-    last = std::move(thread_);
-  }
-  if (last.joinable()) last.join();
-}
-
 bool TimedReader::Run(std::function<void()> job, Duration timeout) {
   Lock lock(mutex_);
-  const bool mine = !job_;
+  const bool mine = !is_busy_;
   if (mine) {
-    if (!HasThread()) return false;
-    job_ = std::move(job);
+    try {
+      thread_.Submit([this, job = std::move(job)] {
+        running_jobs++;
+        job();
+        running_jobs--;
+        Lock inside(mutex_);
+        is_busy_ = false;
+        changed_.notify_all();
+      });
+    } catch (const std::system_error&) {
+      return false;
+    }
+    is_busy_ = true;
     jobs_++;
     began_ = std::chrono::steady_clock::now();
-    running_jobs++;
-    changed_.notify_all();
   }
   const std::uint64_t awaited = jobs_;
   // The limit counts from the start of the job that is awaited, so ten callers of one hanging job do not wait
   // ten times.
   const TimePoint limit = began_ + timeout;
   const bool ended = changed_.wait_until(
-      mutex_, limit, [&]() PREFETCH_REQUIRES(mutex_) { return !job_ || jobs_ != awaited; });
+      mutex_, limit, [&]() PREFETCH_REQUIRES(mutex_) { return !is_busy_ || jobs_ != awaited; });
   // The job of another caller has read other files, or older ones.
   return mine && ended;
 }
 
-bool TimedReader::HasThread() {
-  try {
-    if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
-    return true;
-  } catch (const std::system_error&) {
-    return false;
-  }
-}
-
-void TimedReader::Work() {
-  for (;;) {
-    std::function<void()> job;
-    {
-      Lock lock(mutex_);
-      changed_.wait(mutex_, [&]() PREFETCH_REQUIRES(mutex_) { return job_ || ending_; });
-      if (!job_) return;
-      // job_ stays set while the job runs: it marks the thread as busy.
-      job = job_;
-    }
-    job();
-    Lock lock(mutex_);
-    job_ = nullptr;
-    running_jobs--;
-    changed_.notify_all();
-  }
-}
-
 bool TimedReader::Hangs(Duration timeout) const {
   Lock lock(mutex_);
-  return job_ && std::chrono::steady_clock::now() - began_ >= timeout;
+  return is_busy_ && std::chrono::steady_clock::now() - began_ >= timeout;
 }
 
 int TimedReader::Running() {

@@ -4,19 +4,18 @@
 
 #include <cstdint>
 #include <functional>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/workers.h"
 
 namespace prefetch::base {
 
 // Any thread may call.
 class TimedReader {
  public:
+  // The destructor waits for a job under way, however long it takes: see Running().
   TimedReader() = default;
-  // Waits for a job under way, however long it takes: see Running().
-  ~TimedReader();
   TimedReader(const TimedReader&) = delete;
   TimedReader& operator=(const TimedReader&) = delete;
 
@@ -32,17 +31,12 @@ class TimedReader {
   static int Running();
 
  private:
-  // Starts the thread with the first job, since most readers never get one that hangs.
-  bool HasThread() PREFETCH_REQUIRES(mutex_);
-  void Work() PREFETCH_EXCLUDES(mutex_);
-
   mutable Mutex mutex_;
   Condition changed_;
-  std::function<void()> job_ PREFETCH_GUARDED_BY(mutex_);  // empty: none is under way
-  std::uint64_t jobs_ PREFETCH_GUARDED_BY(mutex_) = 0;     // number of jobs that have begun
-  TimePoint began_ PREFETCH_GUARDED_BY(mutex_);            // start of the newest job
-  bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
-  std::thread thread_ PREFETCH_GUARDED_BY(mutex_);  // from the first job on
+  bool is_busy_ PREFETCH_GUARDED_BY(mutex_) = false;    // a job is under way
+  std::uint64_t jobs_ PREFETCH_GUARDED_BY(mutex_) = 0;  // number of jobs that have begun
+  TimePoint began_ PREFETCH_GUARDED_BY(mutex_);         // start of the newest job
+  Workers thread_{1};                                   // last: its thread uses what stands above
 };
 
 }  // namespace prefetch::base

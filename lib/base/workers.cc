@@ -28,10 +28,10 @@ void Workers::Submit(std::function<void()> job) {
   {
     Lock lock(mutex_);
     if (stopping_) return;
-    queue_.push_back(std::move(job));
     // Idle threads are counted against the whole queue, since a thread that was notified may not have taken
-    // its job yet.
-    if (queue_.size() > idle_ && threads_.size() < max_threads_) AddThread();
+    // its job yet. A job for which there is no thread is not queued.
+    if (queue_.size() >= idle_ && threads_.size() < max_threads_) AddThread();
+    queue_.push_back(std::move(job));
   }
   condition_.notify_one();
 }

@@ -22,7 +22,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Queues the job, and makes a thread for it if need be.
+  // Queues the job, and makes a thread for it if need be. Throws std::system_error, and does not queue it, if
+  // there is no thread and none can be made.
   void Submit(std::function<void()> job) PREFETCH_EXCLUDES(mutex_);
 
  private:
