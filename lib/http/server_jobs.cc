@@ -43,9 +43,11 @@ ServerJobs::ServerJobs(const Limits& limits, int wake) : limits_(limits), wake_(
   base::Lock lock(mutex_);
   for (Lane& lane : lanes_) lane.most_threads = limits.threads;
   LaneFor(JobKind::kCompute).most_threads = 1;
+  for (Lane& lane : lanes_) lane.workers.emplace(static_cast<int>(lane.most_threads));
 }
 
-void ServerJobs::Wake() const {
+void ServerJobs::Finish(std::uint64_t id, ServerResponse response) {
+  done_.push_back({id, std::move(response)});
   std::uint64_t one = 1;
   [[maybe_unused]] auto written = ::write(wake_, &one, sizeof one);
 }
@@ -56,17 +58,11 @@ void ServerJobs::Close() {
   ending_ = true;
   // A job owns what its handler gave it, and its destructor may take a lock of the handler's.
   dropped.swap(waiting_);
-  for (Lane& lane : lanes_) lane.changed.notify_all();
 }
 
 ServerJobs::~ServerJobs() {
   Close();
-  std::vector<std::thread> threads;
-  {
-    base::Lock lock(mutex_);
-    threads.swap(threads_);  // none is added from now on
-  }
-  for (std::thread& thread : threads) thread.join();
+  for (Lane& lane : lanes_) lane.workers.reset();  // without the lock, which their threads need to end
 }
 
 bool ServerJobs::Submit(Job job) {
@@ -74,20 +70,12 @@ bool ServerJobs::Submit(Job job) {
   return Admit(std::move(job));
 }
 
-// The job is queued before a thread is made for it, since EnsureThread counts waiting jobs. If no thread can
-// be made, the job is taken back.
 bool ServerJobs::Admit(Job job) {
   const JobKind kind = job.kind;
   if (ending_ || !EvictFor(job)) return false;
   job.turn = ++turns_;
   waiting_.push_back(std::move(job));
-  EnsureThread(kind);
-  if (LaneFor(kind).threads == 0) {  // the process may have no more threads
-    // No thread would ever take the job.
-    waiting_.pop_back();
-    return false;
-  }
-  LaneFor(kind).changed.notify_one();
+  BeginWaiting(kind);
   return true;
 }
 
@@ -121,22 +109,27 @@ bool ServerJobs::EvictFor(const Job& newest) {
   };
   // The newest of them goes: the others have waited longer.
   const auto last = std::find_if(waiting_.rbegin(), waiting_.rend(), of_largest);
-  done_.push_back({last->id, OverloadedResponse()});
+  Finish(last->id, OverloadedResponse());
   waiting_.erase(std::next(last).base());
-  Wake();
   return true;
 }
 
-void ServerJobs::EnsureThread(JobKind kind) {
+// A waiting job may belong to a client that has its share. It begins when one of that client's jobs ends.
+void ServerJobs::BeginWaiting(JobKind kind) {
   Lane& lane = LaneFor(kind);
-  const auto waiting = static_cast<unsigned>(
-      std::count_if(waiting_.begin(), waiting_.end(), [kind](const Job& job) { return job.kind == kind; }));
-  // Threads are created when there is work for one more, since most servers never defer an answer.
-  if (lane.threads >= lane.most_threads || waiting + lane.running <= lane.threads) return;
-  try {
-    threads_.emplace_back([this, kind] { Work(kind); });
-    lane.threads++;
-  } catch (const std::system_error&) {  // the process may have no more threads: those that are there must do
+  while (!ending_ && lane.running < lane.most_threads) {
+    const auto next = Next(kind);
+    if (next == waiting_.end()) return;
+    // The job leaves the queue and begins under one lock, so that Drop finds it either waiting or running.
+    const auto job = std::make_shared<Job>(std::move(*next));
+    waiting_.erase(next);
+    Begin(*job);
+    try {
+      lane.workers->Submit([this, job] { Perform(*job); });
+    } catch (const std::system_error&) {  // the process may have no more threads
+      End(*job);
+      Finish(job->id, OverloadedResponse());
+    }
   }
 }
 
@@ -211,43 +204,25 @@ void ServerJobs::End(const Job& job) {
   }
 }
 
-void ServerJobs::Work(JobKind kind) {
-  while (true) {
-    Job job;
-    {
-      base::Lock lock(mutex_);
-      auto next = Next(kind);
-      // A waiting job may belong to a client that has its share. It begins when one of that client's jobs
-      // ends.
-      while (next == waiting_.end() && !ending_) {
-        LaneFor(kind).changed.wait(mutex_);
-        next = Next(kind);
-      }
-      if (ending_) return;
-      // The job leaves the queue and begins under one lock, so that Drop finds it either waiting or running.
-      job = std::move(*next);
-      waiting_.erase(next);
-      Begin(job);
-    }
-    HandlerResult answer = Run(job.work, job.call);
-    job.work = nullptr;  // it is gone, with all that it holds, before its answer is seen
-    base::Lock lock(mutex_);
-    End(job);
-    LaneFor(kind).changed.notify_one();  // for a client that had its share
-    if (answer.deferred()) {
-      Job rest{.id = job.id,
-               .call = job.call,
-               .kind = answer.kind(),
-               .address = job.address,
-               .group = answer.group()};
-      rest.work = std::move(answer).TakeJob();
-      // The next step belongs to another kind, and waits for a thread of that kind like a new job.
-      if (!job.call.Stopped() && Admit(std::move(rest))) continue;
-      answer = OverloadedResponse();
-    }
-    done_.push_back({job.id, std::move(answer).TakeResponse()});
-    Wake();
+void ServerJobs::Perform(Job& job) {
+  HandlerResult answer = Run(job.work, job.call);
+  job.work = nullptr;  // it is gone, with all that it holds, before its answer is seen
+  base::Lock lock(mutex_);
+  End(job);
+  bool goes_on = false;
+  if (answer.deferred()) {
+    Job rest{.id = job.id,
+             .call = job.call,
+             .kind = answer.kind(),
+             .address = job.address,
+             .group = answer.group()};
+    rest.work = std::move(answer).TakeJob();
+    // The next step belongs to another kind, and waits for a thread of that kind like a new job.
+    goes_on = !job.call.Stopped() && Admit(std::move(rest));
+    answer = OverloadedResponse();
   }
+  if (!goes_on) Finish(job.id, std::move(answer).TakeResponse());
+  BeginWaiting(job.kind);
 }
 
 }  // namespace prefetch::http

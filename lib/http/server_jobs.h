@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/call.h"
 #include "base/mutex.h"
+#include "base/workers.h"
 #include "http/handler.h"
 
 namespace prefetch::http {
@@ -66,35 +67,35 @@ class ServerJobs {
   std::vector<Done> TakeDone() PREFETCH_EXCLUDES(mutex_);
 
  private:
+  // The jobs of one kind.
   struct Lane {
     unsigned most_threads = 0;
-    unsigned threads = 0;
     unsigned running = 0;
     std::map<std::string, unsigned> running_by_client;  // running jobs, by Clients()
-    base::Condition changed;
+    std::optional<base::Workers> workers;               // gets no more jobs than it has threads
   };
   using Waiting = std::list<Job>;
 
-  void Work(JobKind kind) PREFETCH_EXCLUDES(mutex_);
   Lane& LaneFor(JobKind kind) PREFETCH_REQUIRES(mutex_) { return lanes_[static_cast<std::size_t>(kind)]; }
-  // Takes it into the queue and sees to a thread.
+  // Takes it into the queue, and begins what may begin.
   bool Admit(Job job) PREFETCH_REQUIRES(mutex_);
   bool EvictFor(const Job& newest) PREFETCH_REQUIRES(mutex_);
-  void EnsureThread(JobKind kind) PREFETCH_REQUIRES(mutex_);
+  void BeginWaiting(JobKind kind) PREFETCH_REQUIRES(mutex_);
+  // Runs a job that has begun, on a thread of its lane.
+  void Perform(Job& job) PREFETCH_EXCLUDES(mutex_);
   // The job that begins next; end(): none may begin now.
   Waiting::iterator Next(JobKind kind) PREFETCH_REQUIRES(mutex_);
   void Begin(const Job& job) PREFETCH_REQUIRES(mutex_);
   void End(const Job& job) PREFETCH_REQUIRES(mutex_);
   // Reports whether a client that has `running` threads of the lane may get one more.
   bool MayBegin(const Lane& lane, JobKind kind, unsigned running) const PREFETCH_REQUIRES(mutex_);
-  void Wake() const;
+  void Finish(std::uint64_t id, ServerResponse response) PREFETCH_REQUIRES(mutex_);
 
   const Limits limits_;
   const int wake_;
 
   mutable base::Mutex mutex_;
   std::array<Lane, kJobKinds> lanes_ PREFETCH_GUARDED_BY(mutex_);
-  std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
   Waiting waiting_ PREFETCH_GUARDED_BY(mutex_);  // the oldest first
   std::uint64_t turns_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::vector<Done> done_ PREFETCH_GUARDED_BY(mutex_);
