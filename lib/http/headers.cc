@@ -1,8 +1,8 @@
 #include "http/headers.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <ctime>
 
 #include "base/text.h"
 
@@ -38,53 +38,24 @@ bool IsFieldValue(std::string_view value) {
   });
 }
 
-namespace {
-
-std::optional<unsigned> MonthOf(std::string_view word) {
-  static constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  for (unsigned i = 0; i < kMonths.size(); i++) {
-    if (base::EqualsIgnoreCase(word, kMonths[i])) return i + 1;
+std::optional<base::WallTime> ParseDate(std::string_view text) {
+  text = base::TrimSpace(text);
+  const std::string date(text.substr(std::min(text.find(' '), text.size())));  // without the day of the week
+  // The last one is asctime's: no zone, means UTC.
+  for (const char* spelling : {" %d %b %Y %T GMT", " %d-%b-%y %T GMT", " %d-%b-%Y %T GMT", " %b %d %T %Y"}) {
+    std::tm time{};
+    if (::strptime(date.c_str(), spelling, &time) != date.c_str() + date.size()) continue;
+    int year = time.tm_year + 1900;
+    // A year of two digits (RFC 850) is in this century, or in the last one if it would be far in the future.
+    if (year == 1969 && date.find("1969") == std::string::npos) year = 2069;
+    const std::chrono::year_month_day day{std::chrono::year(year),
+                                          std::chrono::month(static_cast<unsigned>(time.tm_mon + 1)),
+                                          std::chrono::day(static_cast<unsigned>(time.tm_mday))};
+    if (!day.ok() || year < 1970 || year > 2200) return std::nullopt;  // what fits a clock in nanoseconds
+    return std::chrono::sys_days(day) + std::chrono::hours(time.tm_hour) + std::chrono::minutes(time.tm_min) +
+           std::chrono::seconds(time.tm_sec);
   }
   return std::nullopt;
-}
-
-std::optional<std::chrono::seconds> TimeOfDay(std::string_view text) {
-  std::vector<std::string_view> parts = base::Split(text, ':');
-  if (parts.size() != 3) return std::nullopt;
-  auto hour = base::ParseUint(parts[0]), minute = base::ParseUint(parts[1]),
-       second = base::ParseUint(parts[2]);
-  if (!hour || !minute || !second || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
-  return std::chrono::hours(*hour) + std::chrono::minutes(*minute) + std::chrono::seconds(*second);
-}
-
-std::optional<base::WallTime> At(std::string_view year, std::string_view month, std::string_view day,
-                                 std::string_view time) {
-  auto y = base::ParseUint(year), d = base::ParseUint(day);
-  auto m = MonthOf(month);
-  auto of_day = TimeOfDay(time);
-  if (!y || !m || !d || !of_day || *y > 9999 || *d > 31) return std::nullopt;
-  // A year of two digits (RFC 850) is in this century, or in the last one if it would be far in the future.
-  int full = static_cast<int>(*y) + (year.size() == 2 ? (*y >= 70 ? 1900 : 2000) : 0);
-  if (full < 1970 || full > 2200) return std::nullopt;  // what fits a clock in nanoseconds
-  std::chrono::year_month_day date{std::chrono::year(full), std::chrono::month(*m),
-                                   std::chrono::day(static_cast<unsigned>(*d))};
-  if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date) + *of_day;
-}
-
-}  // namespace
-
-std::optional<base::WallTime> ParseDate(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (std::string_view word : base::Split(base::TrimSpace(text), ' ')) {
-    if (!word.empty()) words.push_back(word);
-  }
-  if (words.size() == 6 && words[5] == "GMT") return At(words[3], words[2], words[1], words[4]);
-  if (words.size() == 5) return At(words[4], words[1], words[2], words[3]);  // asctime: no zone, means UTC
-  if (words.size() != 4 || words[3] != "GMT") return std::nullopt;
-  std::vector<std::string_view> day = base::Split(words[1], '-');
-  return day.size() == 3 ? At(day[2], day[1], day[0], words[2]) : std::nullopt;
 }
 
 }  // namespace prefetch::http
