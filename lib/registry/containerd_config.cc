@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/find_with_default.h"
 #include "base/go_url.h"
 #include "base/secret.h"
 #include "base/text.h"
@@ -158,53 +159,45 @@ bool IsUrl(const toml::key& name) {
   return base::ParseGoUrl(FromAsciiToml(name.str())).has_value();
 }
 
+// How keys are found: go-toml matches those of containerd's structures in any case. Keys that are carried
+// over from version 2 count as they are written.
+enum class KeyCase { kAny, kAsWritten };
+
 // Walks over tables, and stops at the first mistake. One mistake keeps containerd or its plugin from
 // starting, so further ones do not matter.
 class ShapeCheck {
  public:
-  // Finds keys in any case of their letters, as Go's decoder does. A key that is there twice is a mistake.
-  base::Status Members(const toml::table& table, std::span<const Member> members) {
-    return ForEachKey(members, [&](std::string_view key, const Member& member) -> base::Status {
-      auto node = GoMember(table, key);
-      if (!node) return node.status();
-      if (*node == nullptr) return {};
-      other_case_ |= table.get(key) == nullptr;
-      return Value(**node, key, member);
-    });
-  }
-
-  // The same for tables whose keys count only as they are spelled.
-  base::Status Exact(const toml::table& table, std::span<const Member> members) {
-    return ForEachKey(members, [&](std::string_view key, const Member& member) {
-      const toml::node* node = table.get(key);
-      return node == nullptr ? base::Status() : Value(*node, key, member);
-    });
-  }
-
-  // A key of Members() had other letters than containerd's.
-  bool other_case() const { return other_case_; }
-
- private:
-  template <typename Check>
-  static base::Status ForEachKey(std::span<const Member> members, const Check& check) {
-    for (const Member& member : members) {
-      for (std::string_view key : base::Split(member.keys, ' ')) {
-        if (base::Status checked = check(key, member); !checked) return checked;
+  // A key that is there twice, in different spellings, is a mistake.
+  base::Status Members(const toml::table& table, std::initializer_list<std::span<const Member>> all,
+                       KeyCase key_case = KeyCase::kAny) {
+    for (std::span<const Member> members : all) {
+      for (const Member& member : members) {
+        for (std::string_view key : base::Split(member.keys, ' ')) {
+          auto node = key_case == KeyCase::kAny ? GoMember(table, key) : table.get(key);
+          if (!node) return node.status();
+          if (*node == nullptr) continue;
+          other_case_ |= table.get(key) == nullptr;
+          if (base::Status checked = Value(**node, key, member); !checked) return checked;
+        }
       }
     }
     return {};
   }
 
+  // A key had other letters than containerd's.
+  bool other_case() const { return other_case_; }
+
+ private:
   // Checks the type of one value, and then the members of a table.
   base::Status Value(const toml::node& node, std::string_view key, const Member& member) {
     if (const char* mistake = Mistake(node, member.kind)) return TomlError(node, std::string(key) + mistake);
-    if (member.kind == Shape::kTable) return Members(*node.as_table(), member.members);
+    if (member.kind == Shape::kTable) return Members(*node.as_table(), {member.members});
     if (member.kind != Shape::kTables && member.kind != Shape::kTablesOfUrls) return {};
     for (const auto& [name, one] : *node.as_table()) {
       const std::string which = "an entry of " + std::string(key);
       if (!one.is_table()) return TomlError(one, which + " is no table");
       if (member.kind == Shape::kTablesOfUrls && !IsUrl(name)) return TomlError(one, which + " is no URL");
-      if (base::Status checked = Members(*one.as_table(), member.members); !checked) return checked;
+      if (base::Status checked = Members(*one.as_table(), {member.members}); !checked) return checked;
     }
     return {};
   }
@@ -216,11 +209,8 @@ class ShapeCheck {
 // until all files are merged, it is another key than that of another file.
 base::Result<bool> CheckImages(const toml::table& images) {
   ShapeCheck check;
-  for (std::span<const Member> members :
-       {std::span<const Member>(kCommonMembers), std::span<const Member>(kSnapshotsMembers),
-        std::span<const Member>(kNewMembers)}) {
-    if (base::Status checked = check.Members(images, members); !checked) return checked.error();
-  }
+  base::Status checked = check.Members(images, {kCommonMembers, kSnapshotsMembers, kNewMembers});
+  if (!checked) return std::move(checked).error();
   return check.other_case();
 }
 
@@ -228,19 +218,15 @@ base::Result<bool> CheckImages(const toml::table& images) {
 // the keys within them in any letters.
 base::Result<bool> CheckOldPlugin(const toml::table& cri) {
   ShapeCheck check;
-  if (base::Status checked = check.Exact(cri, kCommonMembers); !checked) return checked.error();
-  if (base::Status checked = check.Exact(cri, kOldMembers); !checked) return checked.error();
-  if (const toml::node* containerd = cri.get("containerd")) {
-    const toml::table& table = *containerd->as_table();
-    if (base::Status checked = check.Exact(table, kRuntimesMembers); !checked) return checked.error();
-    if (base::Status checked = check.Exact(table, kSnapshotsMembers); !checked) return checked.error();
+  base::Status checked = check.Members(cri, {kCommonMembers, kOldMembers}, KeyCase::kAsWritten);
+  const toml::node* containerd = cri.get("containerd");
+  if (checked && containerd != nullptr) {
+    checked =
+        check.Members(*containerd->as_table(), {kRuntimesMembers, kSnapshotsMembers}, KeyCase::kAsWritten);
   }
+  if (!checked) return std::move(checked).error();
   return check.other_case();
 }
-
-// How keys are found: go-toml matches those of containerd's structures in any case. ShapeCheck rejects a key
-// that is there twice. Keys that are carried over from version 2 count as they are written.
-enum class KeyCase { kAny, kAsWritten };
 
 // Each function below reads a table whose types are checked.
 const toml::node* Find(const toml::table& table, std::string_view key, KeyCase key_case = KeyCase::kAny) {
@@ -255,12 +241,6 @@ const toml::table* FindTable(const toml::table& table, std::string_view key,
                              KeyCase key_case = KeyCase::kAny) {
   const toml::node* node = Find(table, key, key_case);
   return node == nullptr ? nullptr : node->as_table();
-}
-
-template <typename T>
-std::optional<T> Value(const toml::table& table, std::string_view key, KeyCase key_case) {
-  const toml::node* node = Find(table, key, key_case);
-  return node == nullptr ? std::nullopt : node->value_exact<T>();
 }
 
 bool HasEntries(const toml::table& entry, std::string_view key) {
@@ -307,73 +287,69 @@ RegistryTable ReadRegistry(const toml::table& table) {
   return registry;
 }
 
-// Reads the fields that both plugins' tables have.
+// Keys of numbers and booleans that matter here, in both versions of the configuration.
+constexpr std::string_view kCommonKeys[] = {"max_concurrent_downloads", "image_pull_with_sync_fs"};
+// Those of the table `containerd` in version 2, and of the plugin's own table in version 3.
+constexpr std::string_view kSnapshotsKeys[] = {"disable_snapshot_annotations", "discard_unpacked_layers"};
+constexpr std::string_view kNewKeys[] = {"use_local_image_pull"};
+
+void ReadNumbers(const toml::table& table, std::span<const std::string_view> keys, KeyCase key_case,
+                 ImagesTable& images) {
+  for (std::string_view key : keys) {
+    const toml::node* node = Find(table, key, key_case);
+    if (node == nullptr) continue;
+    const auto* boolean = node->as_boolean();
+    images.numbers[key] = boolean != nullptr ? boolean->get() : node->as_integer()->get();
+  }
+}
+
+// Reads the members that both plugins' tables have.
 ImagesTable ReadCommon(const toml::table& table, KeyCase key_case) {
   ImagesTable images;
   if (const toml::table* registry = FindTable(table, "registry", key_case)) {
     images.registry = ReadRegistry(*registry);
   }
-  images.max_concurrent_downloads = Value<std::int64_t>(table, "max_concurrent_downloads", key_case);
-  images.image_pull_with_sync_fs = Value<bool>(table, "image_pull_with_sync_fs", key_case);
+  ReadNumbers(table, kCommonKeys, key_case, images);
   return images;
-}
-
-void ReadSnapshots(const toml::table& table, ImagesTable& images, KeyCase key_case) {
-  images.disable_snapshot_annotations = Value<bool>(table, "disable_snapshot_annotations", key_case);
-  images.discard_unpacked_layers = Value<bool>(table, "discard_unpacked_layers", key_case);
 }
 
 ImagesTable ReadOldPlugin(const toml::table& table) {
   ImagesTable images = ReadCommon(table, KeyCase::kAsWritten);
   if (const toml::table* containerd = FindTable(table, "containerd", KeyCase::kAsWritten)) {
     images.has_runtimes = containerd->contains("runtimes");
-    ReadSnapshots(*containerd, images, KeyCase::kAsWritten);
+    ReadNumbers(*containerd, kSnapshotsKeys, KeyCase::kAsWritten, images);
   }
   return images;
 }
 
 ImagesTable ReadNewPlugin(const toml::table& table) {
   ImagesTable images = ReadCommon(table, KeyCase::kAny);
-  ReadSnapshots(table, images, KeyCase::kAny);
-  images.use_local_image_pull = Value<bool>(table, "use_local_image_pull", KeyCase::kAny);
+  ReadNumbers(table, kSnapshotsKeys, KeyCase::kAny, images);
+  ReadNumbers(table, kNewKeys, KeyCase::kAny, images);
   return images;
 }
 
 // Nested tables are merged key by key. A later value replaces the earlier one, even by an empty one.
-template <typename T>
-void Override(std::optional<T>& target, const std::optional<T>& overlay) {
-  if (overlay) target = overlay;
-}
-
-void Override(RegistryTable& target, const RegistryTable& overlay) {
-  Override(target.config_path, overlay.config_path);
-  target.hosts.Add(overlay.hosts);
-  target.has_mirrors |= overlay.has_mirrors;
-  target.has_credentials |= overlay.has_credentials;
-}
-
 void Override(ImagesTable& target, const ImagesTable& overlay) {
   if (overlay.registry) {
     if (!target.registry) target.registry.emplace();
-    Override(*target.registry, *overlay.registry);
+    if (overlay.registry->config_path) target.registry->config_path = overlay.registry->config_path;
+    target.registry->hosts.Add(overlay.registry->hosts);
+    target.registry->has_mirrors |= overlay.registry->has_mirrors;
+    target.registry->has_credentials |= overlay.registry->has_credentials;
   }
-  Override(target.max_concurrent_downloads, overlay.max_concurrent_downloads);
-  Override(target.image_pull_with_sync_fs, overlay.image_pull_with_sync_fs);
-  Override(target.use_local_image_pull, overlay.use_local_image_pull);
-  Override(target.disable_snapshot_annotations, overlay.disable_snapshot_annotations);
-  Override(target.discard_unpacked_layers, overlay.discard_unpacked_layers);
+  for (const auto& [key, number] : overlay.numbers) target.numbers[key] = number;
   target.has_runtimes |= overlay.has_runtimes;
 }
 
 // Migrates from version 2 to 3: members of the old table replace those of the new one, and a `registry` is
 // replaced as a whole.
 void Migrate(const ImagesTable& cri, ImagesTable& images) {
-  Override(images.max_concurrent_downloads, cri.max_concurrent_downloads);
-  Override(images.image_pull_with_sync_fs, cri.image_pull_with_sync_fs);
   if (cri.registry) images.registry = cri.registry;
-  if (!cri.has_runtimes) return;
-  Override(images.disable_snapshot_annotations, cri.disable_snapshot_annotations);
-  Override(images.discard_unpacked_layers, cri.discard_unpacked_layers);
+  for (const auto& [key, number] : cri.numbers) {
+    const bool of_snapshots = std::ranges::find(kSnapshotsKeys, key) != std::end(kSnapshotsKeys);
+    if (!of_snapshots || cri.has_runtimes) images.numbers[key] = number;
+  }
 }
 
 base::Status ReadPlugins(const toml::table& plugins, ContainerdConfig& config) {
@@ -400,8 +376,8 @@ base::Status ReadPlugins(const toml::table& plugins, ContainerdConfig& config) {
   }
   if (short_node != nullptr) old_node = short_node;
   if (old_node != nullptr) config.cri = ReadOldPlugin(*old_node->as_table());
-  const ImagesTable nothing{.has_runtimes = config.cri.has_runtimes};
-  if (config.version >= kImagesVersion && config.cri != nothing) note_ignored(old_node);
+  const bool matters = config.cri.registry || !config.cri.numbers.empty();
+  if (config.version >= kImagesVersion && matters) note_ignored(old_node);
   if (new_node != nullptr) config.images = ReadNewPlugin(*new_node->as_table());
   return {};
 }
@@ -448,10 +424,14 @@ ImagesTable MigrateThenMerge(const std::vector<NamedConfig>& files) {
 
 // Returns whether one of the settings keeps pulls from the transfer service (runtime rule C29).
 bool PullsLocally(const ImagesTable& images, const RegistryTable& registry) {
-  return images.use_local_image_pull.value_or(false) || !images.disable_snapshot_annotations.value_or(true) ||
-         images.discard_unpacked_layers.value_or(false) || images.image_pull_with_sync_fs.value_or(false) ||
-         images.max_concurrent_downloads.value_or(kDefaultDownloads) != kDefaultDownloads ||
-         registry.has_mirrors || registry.has_credentials;
+  const auto differs = [&](std::string_view key, std::int64_t from) {
+    const auto found = images.numbers.find(key);
+    return found != images.numbers.end() && found->second != from;
+  };
+  return differs("use_local_image_pull", 0) || differs("disable_snapshot_annotations", 1) ||
+         differs("discard_unpacked_layers", 0) || differs("image_pull_with_sync_fs", 0) ||
+         differs("max_concurrent_downloads", kDefaultDownloads) || registry.has_mirrors ||
+         registry.has_credentials;
 }
 
 image::RuntimeRegistries ToRuntimeRegistries(const ImagesTable& images) {
@@ -465,7 +445,7 @@ image::RuntimeRegistries ToRuntimeRegistries(const ImagesTable& images) {
   known.hosts_in_tables = registry.hosts.Hosts();
   known.has_mirrors = registry.has_mirrors;
   known.local_pull = PullsLocally(images, registry);
-  known.discards_layers = images.discard_unpacked_layers.value_or(false);
+  known.discards_layers = base::FindWithDefault(images.numbers, "discard_unpacked_layers") != 0;
   return known;
 }
 
@@ -600,9 +580,9 @@ base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text) {
   auto toml = Toml::Parse(text);
   if (!toml) return std::move(toml).error();
   const toml::table& root = toml->root();
-  if (base::Status checked = ShapeCheck().Members(root, kServerMembers); !checked) return checked.error();
+  if (base::Status checked = ShapeCheck().Members(root, {kServerMembers}); !checked) return checked.error();
   ContainerdConfig config;
-  config.version = Value<std::int64_t>(root, "version", KeyCase::kAny).value_or(0);
+  if (const toml::node* version = Find(root, "version")) config.version = version->as_integer()->get();
   if (config.version < 0 || config.version > kNewestVersion) {
     return TomlError(*Find(root, "version"), "no version from 0 to " + std::to_string(kNewestVersion));
   }

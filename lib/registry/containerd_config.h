@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,20 +30,13 @@ struct RegistryTable {
   image::TableHosts hosts;       // those that its tables configure
   bool has_mirrors = false;      // any in `mirrors`
   bool has_credentials = false;  // any in `configs` or `auths`, empty ones too
-
-  friend bool operator==(const RegistryTable&, const RegistryTable&) = default;
 };
 
-// The fields of a plugin's table that matter here; absent ones stay open.
+// The members of a plugin's table that matter here, those that it has.
 struct ImagesTable {
   std::optional<RegistryTable> registry;
-  std::optional<std::int64_t> max_concurrent_downloads;
-  std::optional<bool> image_pull_with_sync_fs, use_local_image_pull;
-  // In the table of version 2 these two are in its sub-table `containerd`.
-  std::optional<bool> disable_snapshot_annotations, discard_unpacked_layers;
-  bool has_runtimes = false;  // of version 2: without them the two above are not carried over
-
-  friend bool operator==(const ImagesTable&, const ImagesTable&) = default;
+  std::map<std::string_view, std::int64_t> numbers;  // by key; a boolean is 0 or 1
+  bool has_runtimes = false;  // of version 2: without them the keys of snapshots are not carried over
 };
 
 struct ContainerdConfig {
