@@ -1,5 +1,7 @@
 #include "cri/grpc_content_service.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -8,14 +10,32 @@
 #include "base/clock.h"
 #include "base/lru_map.h"
 #include "base/mutex.h"
-#include "cri/containerd_api.h"
+#include "containerd_content_v1.grpc.pb.h"
+#include "containerd_events_v1.grpc.pb.h"
+#include "containerd_images_v1.grpc.pb.h"
+#include "containerd_leases_v1.grpc.pb.h"
+#include "containerd_snapshots_v1.grpc.pb.h"
 #include "cri/content_writer.h"
 #include "cri/pull_resources.h"
-#include "cri/runtime_json.h"
+#include "cri/rpc.h"
 #include "doc/image_manifest.h"
+#include "runtime_v1.grpc.pb.h"
 
 namespace prefetch::cri {
 namespace {
+
+namespace content = ::containerd::services::content::v1;
+namespace events = ::containerd::services::events::v1;
+namespace names = ::containerd::services::images::v1;
+namespace leases = ::containerd::services::leases::v1;
+namespace snapshots = ::containerd::services::snapshots::v1;
+using image::ErrorClass;
+
+constexpr std::chrono::seconds kLimit{10};
+// Larger than any event of an image. A longer message ends the stream.
+constexpr int kLongestEvent = 256 * 1024;
+// Without this filter, the stream has every namespace's events, whatever the header says (C33).
+constexpr const char* kImageEvents = "namespace==\"k8s.io\",topic~=\"^/images/\"";
 
 // The label that bounds a lease's life, RFC 3339 (containerd's garbage collector reads it).
 constexpr const char* kExpireLabel = "containerd.io/gc.expire";
@@ -26,28 +46,306 @@ constexpr std::chrono::minutes kCollection{1};
 // Ends the name of a lease that stands in for another one for the moment in which that is made anew.
 constexpr std::string_view kRenewalSuffix = "-renewal";
 
-constexpr std::uint64_t kLargestManifest = 8 * 1024 * 1024;
+constexpr std::int64_t kLargestManifest = 8 * 1024 * 1024;
 // Time for which a blob may be neither an ingest nor content: its commit syncs a file and a database.
 constexpr std::chrono::seconds kLongestCommit{5};
 constexpr std::string_view kSnapshotterFolder = "io.containerd.snapshotter.v1.";
 constexpr const char* kUsualSnapshotter = "overlayfs";
 
+CallError Unsupported() {
+  return {ErrorClass::kRuntimeUnsupported, "this container runtime has no content API of containerd's"};
+}
+
+struct IngestInfo {
+  std::uint64_t written = 0;
+  std::uint64_t total = 0;  // of the complete blob, as its first writer expected it; 0: not told
+};
+
+// The containerd-native calls that we make, one function a call. Any thread may call. Absent things are false
+// or nullopt, not errors. Every call but WatchImages ends within 10 s.
+class ContainerdApi {
+ public:
+  // Events have a channel of their own, so that the stream, which stays open, shares no connection with short
+  // calls.
+  explicit ContainerdApi(const Endpoint& endpoint)
+      : channel_(endpoint, "content"),
+        events_channel_(endpoint, "events", kLongestEvent),
+        content_(content::Content::NewStub(channel_.grpc())),
+        events_(events::Events::NewStub(events_channel_.grpc())),
+        leases_(leases::Leases::NewStub(channel_.grpc())),
+        names_(names::Images::NewStub(channel_.grpc())),
+        snapshots_(snapshots::Snapshots::NewStub(channel_.grpc())),
+        images_(::runtime::v1::ImageService::NewStub(channel_.grpc())) {}
+
+  // Returns another number than before if another daemon may be at the other end.
+  std::uint64_t Generation() { return channel_.Generation(); }
+
+  // Makes a lease that expires at `expires` (RFC 3339). Returns false if it exists already.
+  CallResult<bool> CreateLease(const base::Call& call, const std::string& id, const std::string& expires) {
+    leases::CreateRequest request;
+    request.set_id(id);
+    (*request.mutable_labels())[kExpireLabel] = expires;
+    return Succeeds(call, "Leases.Create", *leases_, &leases::Leases::Stub::Create, request,
+                    grpc::StatusCode::ALREADY_EXISTS);
+  }
+  // Returns false if there is no such lease.
+  CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
+                               LeaseDeletion deletion = LeaseDeletion::kAsync) {
+    leases::DeleteRequest request;
+    request.set_id(id);
+    request.set_sync(deletion == LeaseDeletion::kSync);
+    return Succeeds(call, "Leases.Delete", *leases_, &leases::Leases::Stub::Delete, request);
+  }
+  CallResult<leases::ListResponse> ListLeases(const base::Call& call) {
+    return Ask(call, "Leases.List", *leases_, &leases::Leases::Stub::List, leases::ListRequest());
+  }
+  // Returns nullopt if there is no such lease.
+  CallResult<std::optional<std::set<LeaseResource>>> ListResources(const base::Call& call,
+                                                                   const std::string& id) {
+    leases::ListResourcesRequest request;
+    request.set_id(id);
+    auto found = Find(call, "Leases.ListResources", *leases_, &leases::Leases::Stub::ListResources, request);
+    if (!found) return found.error();
+    if (!*found) return std::optional<std::set<LeaseResource>>();
+    std::set<LeaseResource> resources;
+    for (const leases::Resource& resource : (*found)->resources())
+      resources.insert({resource.type(), resource.id()});
+    return std::optional(std::move(resources));
+  }
+  // Returns false if there is no such lease. A resource may be added again, and before it exists.
+  CallResult<bool> AddResource(const base::Call& call, const std::string& id, const LeaseResource& resource) {
+    leases::AddResourceRequest request;
+    request.set_id(id);
+    request.mutable_resource()->set_type(resource.type);
+    request.mutable_resource()->set_id(resource.id);
+    return Succeeds(call, "Leases.AddResource", *leases_, &leases::Leases::Stub::AddResource, request);
+  }
+
+  // Returns nullopt if the store does not have the content.
+  CallResult<std::optional<content::InfoResponse>> Info(const base::Call& call, const std::string& digest) {
+    content::InfoRequest request;
+    request.set_digest(digest);
+    return Find(call, "Content.Info", *content_, &content::Content::Stub::Info, request);
+  }
+  // Returns all content that has `label`, with that value if it is not empty.
+  CallResult<std::vector<content::Info>> ListWithLabel(const base::Call& call, const std::string& label,
+                                                       const std::string& value = "") {
+    content::ListContentRequest request;
+    request.add_filters(LabelFilter(label, value));
+    std::vector<content::Info> all;
+    auto failed = Run(call, "Content.List", [&](grpc::ClientContext& context) {
+      // A repeated call begins with an empty result, not with the first part of the broken one.
+      all.clear();
+      auto reader = content_->List(&context, request);
+      content::ListContentResponse response;
+      while (reader->Read(&response)) all.insert(all.end(), response.info().begin(), response.info().end());
+      return reader->Finish();
+    });
+    if (failed) return std::move(*failed);
+    return all;
+  }
+  CallResult<std::string> Read(const base::Call& call, const std::string& digest) {
+    content::ReadContentRequest request;
+    request.set_digest(digest);
+    std::string bytes;
+    auto failed = Run(call, "Content.Read", [&](grpc::ClientContext& context) {
+      // This call may run twice, too.
+      bytes.clear();
+      auto reader = content_->Read(&context, request);
+      content::ReadContentResponse response;
+      while (reader->Read(&response)) bytes += response.data();
+      return reader->Finish();
+    });
+    if (failed) return std::move(*failed);
+    return bytes;
+  }
+  // Returns all blobs that are being fetched, by the ref of their ingest: "layer-sha256:…".
+  CallResult<std::map<std::string, IngestInfo>> Ingests(const base::Call& call) {
+    auto reply = Ask(call, "Content.ListStatuses", *content_, &content::Content::Stub::ListStatuses,
+                     content::ListStatusesRequest());
+    if (!reply) return reply.error();
+    const auto bytes = [](std::int64_t reported) {
+      return static_cast<std::uint64_t>(std::max<std::int64_t>(reported, 0));
+    };
+    std::map<std::string, IngestInfo> ingests;
+    for (const content::Status& status : reply->statuses())
+      ingests[status.ref()] = {bytes(status.offset()), bytes(status.total())};
+    return ingests;
+  }
+
+  // Returns nullopt if there is no such name.
+  CallResult<std::optional<names::ImageResponse>> GetImage(const base::Call& call, const std::string& name) {
+    names::GetImageRequest request;
+    request.set_name(name);
+    return Find(call, "Images.Get", *names_, &names::Images::Stub::Get, request);
+  }
+  // Returns the names that have all of these labels with their values; an empty value stands for any.
+  CallResult<std::set<std::string>> ImagesWithLabels(const base::Call& call,
+                                                     const std::map<std::string, std::string>& labels) {
+    names::ListImagesRequest request;
+    // containerd finds what matches any filter of several, and every selector of one filter.
+    std::string filter;
+    for (const auto& [label, value] : labels)
+      filter += (filter.empty() ? "" : ",") + LabelFilter(label, value);
+    request.add_filters(std::move(filter));
+    auto reply = Ask(call, "Images.List", *names_, &names::Images::Stub::List, request);
+    if (!reply) return reply.error();
+    std::set<std::string> found;
+    for (const names::Image& image : reply->images()) found.insert(image.name());
+    return found;
+  }
+  // Sets these labels, and removes those without a value; the others stay. Returns false if there is no such
+  // name.
+  CallResult<bool> SetImageLabels(const base::Call& call, const names::Image& image,
+                                  const std::map<std::string, std::string>& labels) {
+    // An update without a target would end the daemon (C39).
+    if (image.target().empty()) {
+      return CallError{ErrorClass::kRuntimeError, "containerd's image has no target"};
+    }
+    names::UpdateImageRequest request;
+    request.mutable_image()->set_name(image.name());
+    request.mutable_image()->set_target(image.target());
+    for (const auto& [label, value] : labels) {
+      // Each label has its own path in the mask: containerd then leaves everything else as it is, and removes
+      // a label whose value is empty.
+      (*request.mutable_image()->mutable_labels())[label] = value;
+      request.mutable_update_mask()->add_paths("labels." + label);
+    }
+    return Succeeds(call, "Images.Update", *names_, &names::Images::Stub::Update, request);
+  }
+
+  // Has no limit but the Call's.
+  CallError WatchImages(const base::Call& call, const std::function<void()>& changed) {
+    events::SubscribeRequest request;
+    request.add_filters(kImageEvents);
+    const RpcSubject subject{.method = "Events.Subscribe"};
+    auto failed = RunRpc(events_channel_, call, subject, [&](grpc::ClientContext& context) {
+      context.AddMetadata(kNamespaceHeader, kKubernetesNamespace);
+      auto reader = events_->Subscribe(&context, request);
+      changed();
+      events::Envelope event;
+      while (reader->Read(&event)) changed();
+      return reader->Finish();
+    });
+    // A stream that ends well ends with the daemon, too (C33).
+    if (!failed) return {ErrorClass::kRuntimeDown, "the stream of events has ended"};
+    return failed->error_class == ErrorClass::kRuntimeUnsupported ? Unsupported() : *std::move(failed);
+  }
+
+  CallResult<bool> SnapshotExists(const base::Call& call, const std::string& snapshotter,
+                                  const std::string& key) {
+    snapshots::StatSnapshotRequest request;
+    request.set_snapshotter(snapshotter);
+    request.set_key(key);
+    return Succeeds(call, "Snapshots.Stat", *snapshots_, &snapshots::Snapshots::Stub::Stat, request);
+  }
+  // Makes an empty snapshot, which the garbage collector removes. Returns false if there is one already.
+  CallResult<bool> PrepareSnapshot(const base::Call& call, const std::string& snapshotter,
+                                   const std::string& key) {
+    snapshots::PrepareSnapshotRequest request;
+    request.set_snapshotter(snapshotter);
+    request.set_key(key);
+    return Succeeds(call, "Snapshots.Prepare", *snapshots_, &snapshots::Snapshots::Stub::Prepare, request,
+                    grpc::StatusCode::ALREADY_EXISTS);
+  }
+  // Returns the folder in which CRI keeps the default snapshotter's data.
+  CallResult<std::string> ImageFsMountpoint(const base::Call& call) {
+    auto reply = Ask(call, "ImageFsInfo", *images_, &::runtime::v1::ImageService::Stub::ImageFsInfo,
+                     ::runtime::v1::ImageFsInfoRequest());
+    if (!reply) return reply.error();
+    const auto& filesystems = reply->image_filesystems();
+    return filesystems.empty() ? std::string() : filesystems[0].fs_id().mountpoint();
+  }
+
+ private:
+  // Selects what has `label`, with that value if it is not empty.
+  static std::string LabelFilter(const std::string& label, const std::string& value) {
+    return "labels.\"" + label + "\"" + (value.empty() ? "" : "==\"" + value + "\"");
+  }
+
+  // Runs one call in the Kubernetes namespace, with a time limit, and remembers if the runtime does not have
+  // these services.
+  template <typename Invoke>
+  std::optional<CallError> Run(const base::Call& call, std::string_view method, Invoke invoke) {
+    const std::uint64_t generation = channel_.Generation();
+    // A runtime without these services is asked once for each connection (C24). Another daemon may have them.
+    if (unsupported_generation_ == generation) return Unsupported();
+    // Each of these calls may be made twice: if the first one had its effect, the second one finds it.
+    const RpcSubject subject{.method = method, .idempotent = true};
+    auto failed = RunRpc(channel_, call.Within(kLimit), subject, [&](grpc::ClientContext& context) {
+      context.AddMetadata(kNamespaceHeader, kKubernetesNamespace);
+      return invoke(context);
+    });
+    if (!failed || failed->error_class != ErrorClass::kRuntimeUnsupported) return failed;
+    // A containerd whose images service is disabled still has leases.
+    if (!method.starts_with("Images.")) unsupported_generation_ = generation;
+    return Unsupported();
+  }
+  // Makes a call with one answer. nullopt: it ended with `absence`, the one failure that is an answer.
+  template <typename Stub, typename Request, typename Response>
+  CallResult<std::optional<Response>> Find(const base::Call& call, std::string_view name, Stub& stub,
+                                           UnaryMethod<Stub, Request, Response> method,
+                                           const Request& request,
+                                           grpc::StatusCode absence = grpc::StatusCode::NOT_FOUND) {
+    std::optional<Response> response;
+    auto failed = Run(call, name, [&](grpc::ClientContext& context) {
+      const grpc::Status status = (stub.*method)(&context, request, &response.emplace());
+      if (status.error_code() != absence) return status;
+      response.reset();
+      return grpc::Status();
+    });
+    if (failed) return *std::move(failed);
+    return response;
+  }
+  // Makes a call whose every failure is one.
+  template <typename Stub, typename Request, typename Response>
+  CallResult<Response> Ask(const base::Call& call, std::string_view name, Stub& stub,
+                           UnaryMethod<Stub, Request, Response> method, const Request& request) {
+    Response response;
+    auto failed = Run(call, name, [&](grpc::ClientContext& context) {
+      return (stub.*method)(&context, request, &response);
+    });
+    if (failed) return *std::move(failed);
+    return response;
+  }
+  // Makes a call whose answer says nothing. Returns false if it ended with `absence`.
+  template <typename Stub, typename Request, typename Response>
+  CallResult<bool> Succeeds(const base::Call& call, std::string_view name, Stub& stub,
+                            UnaryMethod<Stub, Request, Response> method, const Request& request,
+                            grpc::StatusCode absence = grpc::StatusCode::NOT_FOUND) {
+    auto found = Find(call, name, stub, method, request, absence);
+    if (!found) return found.error();
+    return found->has_value();
+  }
+
+  RpcChannel channel_, events_channel_;
+  std::unique_ptr<content::Content::Stub> content_;
+  std::unique_ptr<events::Events::Stub> events_;
+  std::unique_ptr<leases::Leases::Stub> leases_;
+  std::unique_ptr<names::Images::Stub> names_;
+  std::unique_ptr<snapshots::Snapshots::Stub> snapshots_;
+  std::unique_ptr<::runtime::v1::ImageService::Stub> images_;
+  // The generation that does not have these calls; else a number that none has.
+  std::atomic<std::uint64_t> unsupported_generation_{~std::uint64_t{0}};
+};
+
 // Only a document with such labels is read: layers of gigabytes lie in the same store.
-bool MayBeManifest(const ContentInfo& info) {
-  auto label = info.labels.lower_bound(kReferenceLabel);
-  return info.size_bytes <= kLargestManifest && label != info.labels.end() &&
-         label->first.starts_with(kReferenceLabel);
+bool MayBeManifest(const content::Info& info) {
+  return info.size() <= kLargestManifest &&
+         std::any_of(info.labels().begin(), info.labels().end(),
+                     [](const auto& label) { return label.first.starts_with(kReferenceLabel); });
 }
 
 std::string ExpiresAfter(std::chrono::seconds lifetime) {
   return base::Rfc3339(std::chrono::system_clock::now() + lifetime);
 }
 
-std::optional<CallError> Copy(const base::Call& call, ContainerdApi& api, const LeaseInfo& to,
-                              const std::set<LeaseResource>& what) {
-  if (auto made = api.CreateLease(call, to); !made) return made.error();
-  for (const LeaseResource& resource : what) {
-    if (auto added = api.AddResource(call, to.id, resource); !added) return added.error();
+// Makes the lease `id` with these resources.
+std::optional<CallError> MakeLease(const base::Call& call, ContainerdApi& api, const std::string& id,
+                                   const std::string& expires, const std::set<LeaseResource>& resources) {
+  if (auto made = api.CreateLease(call, id, expires); !made) return made.error();
+  for (const LeaseResource& resource : resources) {
+    if (auto added = api.AddResource(call, id, resource); !added) return added.error();
   }
   return std::nullopt;
 }
@@ -61,11 +359,11 @@ std::optional<CallError> Renew(const base::Call& call, ContainerdApi& api, const
   if (!resources) return resources.error();
   std::set<LeaseResource> held = resources->value_or(std::set<LeaseResource>());
   // A second lease holds everything while the first is away.
-  LeaseInfo bridge{id + std::string(kRenewalSuffix), {{kExpireLabel, expires}}};
-  if (auto failed = Copy(call, api, bridge, held)) return failed;
+  const std::string bridge = id + std::string(kRenewalSuffix);
+  if (auto failed = MakeLease(call, api, bridge, expires, held)) return failed;
   if (auto deleted = api.DeleteLease(call, id); !deleted) return deleted.error();
-  if (auto failed = Copy(call, api, {id, {{kExpireLabel, expires}}}, held)) return failed;
-  if (auto deleted = api.DeleteLease(call, bridge.id); !deleted) return deleted.error();
+  if (auto failed = MakeLease(call, api, id, expires, held)) return failed;
+  if (auto deleted = api.DeleteLease(call, bridge); !deleted) return deleted.error();
   return std::nullopt;
 }
 
@@ -90,7 +388,7 @@ class PullStore {
     auto candidates = Candidates(call, reference, resources);
     if (!candidates) return candidates.error();
     std::optional<StoredManifest> complete;
-    for (const ContentInfo& candidate : *candidates) {
+    for (const content::Info& candidate : *candidates) {
       auto manifest = ReadManifest(call, candidate);
       if (!manifest) return manifest.error();
       if (!*manifest) continue;
@@ -103,7 +401,7 @@ class PullStore {
       }
       // An older manifest of the same repository may be complete as well. It is this pull's only if its lease
       // holds it.
-      if (resources.count({"content", candidate.digest}) != 0) complete = std::move(*manifest);
+      if (resources.count({"content", candidate.digest()}) != 0) complete = std::move(*manifest);
     }
     return complete;
   }
@@ -208,26 +506,26 @@ class PullStore {
  private:
   // Returns nothing for content that is no manifest of an image. That is no failure: an index has such
   // labels, too.
-  CallResult<std::optional<StoredManifest>> ReadManifest(const base::Call& call, const ContentInfo& info) {
+  CallResult<std::optional<StoredManifest>> ReadManifest(const base::Call& call, const content::Info& info) {
     if (!MayBeManifest(info)) return std::optional<StoredManifest>();
-    auto bytes = api_.Read(call, info.digest);
+    auto bytes = api_.Read(call, info.digest());
     if (!bytes) return bytes.error();
     std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
     if (!manifest) return std::optional<StoredManifest>();
-    return std::optional<StoredManifest>({info.digest, std::move(manifest->blobs)});
+    return std::optional<StoredManifest>({info.digest(), std::move(manifest->blobs)});
   }
 
   // Returns the content that may be this pull's manifest. Its lease is the best source; without it, all
   // content of the same repository comes into question.
-  CallResult<std::vector<ContentInfo>> Candidates(const base::Call& call, const image::Reference& reference,
-                                                  const std::set<LeaseResource>& resources)
+  CallResult<std::vector<content::Info>> Candidates(const base::Call& call, const image::Reference& reference,
+                                                    const std::set<LeaseResource>& resources)
       PREFETCH_EXCLUDES(mutex_) {
-    std::vector<ContentInfo> candidates;
+    std::vector<content::Info> candidates;
     for (const LeaseResource& resource : resources) {
       if (resource.type != "content") continue;
       auto info = api_.Info(call, resource.id);
       if (!info) return info.error();
-      if (*info) candidates.push_back(std::move(**info));
+      if (*info) candidates.push_back((*info)->info());
     }
     if (!candidates.empty()) return candidates;
     {
@@ -239,8 +537,9 @@ class PullStore {
     std::string label = SourceLabel(reference.domain());
     auto listed = api_.ListWithLabel(call, label);
     if (!listed) return listed.error();
-    for (ContentInfo& info : *listed) {
-      if (ListsRepository(info.labels[label], reference.path())) candidates.push_back(std::move(info));
+    for (content::Info& info : *listed) {
+      const std::string& repositories = (*info.mutable_labels())[label];
+      if (ListsRepository(repositories, reference.path())) candidates.push_back(std::move(info));
     }
     return candidates;
   }
@@ -292,15 +591,15 @@ class GrpcContentService final : public ContentService {
                                std::chrono::seconds lifetime) override {
     pulls_.Forget(id);  // the tag may have moved since the last pull
     std::string expires = ExpiresAfter(lifetime);
-    auto made = api_.CreateLease(call, {id, {{kExpireLabel, expires}}});
+    auto made = api_.CreateLease(call, id, expires);
     // A lease that was there is from a killed agent, or from an earlier pull. Its bytes are the point of
     // keeping it.
     if (!made || *made) return made;
     auto all = api_.ListLeases(call);
     if (!all) return all.error();
-    for (LeaseInfo& lease : *all) {
+    for (leases::Lease& lease : *all->mutable_leases()) {
       // RFC 3339 in UTC, so text compares as time does.
-      if (lease.id != id || lease.labels[kExpireLabel] >= ExpiresAfter(lifetime / 2)) continue;
+      if (lease.id() != id || (*lease.mutable_labels())[kExpireLabel] >= ExpiresAfter(lifetime / 2)) continue;
       if (auto failed = Renew(call, api_, id, expires)) return std::move(*failed);
     }
     return false;
@@ -321,10 +620,10 @@ class GrpcContentService final : public ContentService {
     if (!all) return all.error();
     // The prefix is that of all agents of this node. Callers choose their own by LeasePrefix(instance).
     std::vector<std::string> ours;
-    for (LeaseInfo& lease : *all) {
+    for (const leases::Lease& lease : all->leases()) {
       // Stand-ins expire by themselves; another pull may need them now.
-      if (lease.id.starts_with(kLeasePrefix) && !lease.id.ends_with(kRenewalSuffix))
-        ours.push_back(std::move(lease.id));
+      if (lease.id().starts_with(kLeasePrefix) && !lease.id().ends_with(kRenewalSuffix))
+        ours.push_back(lease.id());
     }
     return ours;
   }
@@ -335,10 +634,11 @@ class GrpcContentService final : public ContentService {
 
   CallResult<PinResult> Pin(const base::Call& call, const std::string& name,
                             const std::string& owner) override {
-    auto image = api_.GetImageName(call, name);
-    if (!image) return image.error();
-    if (!*image) return PinResult::kAbsent;
-    const auto& labels = (*image)->labels;
+    auto found = api_.GetImage(call, name);
+    if (!found) return found.error();
+    if (!*found) return PinResult::kAbsent;
+    const names::Image& image = (*found)->image();
+    const auto& labels = image.labels();
     const auto by = labels.find(kPinOwnerLabel);
     const auto pin = labels.find(kPinLabel);
     // With an owner's label, the pin would look like ours, and be taken off one day. CRI ignores other
@@ -346,18 +646,19 @@ class GrpcContentService final : public ContentService {
     const bool foreign =
         by == labels.end() ? pin != labels.end() && pin->second == kPinValue : by->second != owner;
     if (foreign) return PinResult::kForeign;
-    auto set = api_.SetImageLabels(call, **image, {{kPinLabel, kPinValue}, {kPinOwnerLabel, owner}});
+    auto set = api_.SetImageLabels(call, image, {{kPinLabel, kPinValue}, {kPinOwnerLabel, owner}});
     if (!set) return set.error();
     return *set ? PinResult::kPinned : PinResult::kAbsent;
   }
 
   CallResult<bool> Unpin(const base::Call& call, const std::string& name, const std::string& owner) override {
-    auto image = api_.GetImageName(call, name);
-    if (!image) return image.error();
-    if (!*image) return false;
-    const auto by = (*image)->labels.find(kPinOwnerLabel);
-    if (by == (*image)->labels.end() || (!owner.empty() && by->second != owner)) return false;
-    return api_.SetImageLabels(call, **image, {{kPinLabel, ""}, {kPinOwnerLabel, ""}});
+    auto found = api_.GetImage(call, name);
+    if (!found) return found.error();
+    if (!*found) return false;
+    const names::Image& image = (*found)->image();
+    const auto by = image.labels().find(kPinOwnerLabel);
+    if (by == image.labels().end() || (!owner.empty() && by->second != owner)) return false;
+    return api_.SetImageLabels(call, image, {{kPinLabel, ""}, {kPinOwnerLabel, ""}});
   }
 
   CallResult<image::PullProgress> Progress(const base::Call& call, const std::string& lease,
@@ -372,7 +673,10 @@ class GrpcContentService final : public ContentService {
     // and it is then found as content. The other way round, it could be missed in both.
     auto ingests = api_.Ingests(call);
     if (!ingests) return ingests.error();
-    facts.ingests = std::move(*ingests);
+    for (const auto& [ref, ingest] : *ingests) {
+      // Two pulls of one blob share its ingest, so the digest is enough as a key.
+      if (std::string digest(DigestOfIngest(ref)); !digest.empty()) facts.ingests[digest] = ingest.written;
+    }
     auto manifest = pulls_.Manifest(call, lease, reference, facts.resources);
     if (!manifest) return manifest.error();
     if (*manifest) {
@@ -398,7 +702,7 @@ class GrpcContentService final : public ContentService {
     if (!resources) return resources.error();
     std::uint64_t discarded = 0;
     if (!*resources) return discarded;
-    auto ingests = api_.IngestsByRef(call);
+    auto ingests = api_.Ingests(call);
     if (!ingests) return ingests.error();
     for (const LeaseResource& resource : **resources) {
       auto ingest = ingests->find(resource.id);
@@ -420,18 +724,18 @@ class GrpcContentService final : public ContentService {
   // Returns the ingests that no lease of the agent holds. The list is read before and after the leases: an
   // ingest that ends in between leaves both, and must not be taken for another client's.
   CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call& call) override {
-    auto all = api_.IngestsByRef(call);
+    auto all = api_.Ingests(call);
     if (!all) return all.error();
     std::map<std::string, std::uint64_t> ingests;
     for (const auto& [ref, ingest] : *all) ingests[ref] = ingest.written;
     // Usually there is no ingest. This question comes four times a second while the agent fetches, so the
     // leases are then not asked for.
     if (ingests.empty()) return ingests;
-    auto leases = api_.ListLeases(call);
-    if (!leases) return leases.error();
-    for (const LeaseInfo& lease : *leases) {
-      if (!lease.id.starts_with(kLeasePrefix) || ingests.empty()) continue;
-      auto resources = api_.ListResources(call, lease.id);
+    auto held = api_.ListLeases(call);
+    if (!held) return held.error();
+    for (const leases::Lease& lease : held->leases()) {
+      if (!lease.id().starts_with(kLeasePrefix) || ingests.empty()) continue;
+      auto resources = api_.ListResources(call, lease.id());
       if (!resources) return resources.error();
       if (!*resources) continue;
       for (const LeaseResource& resource : **resources) {
@@ -440,7 +744,7 @@ class GrpcContentService final : public ContentService {
     }
     if (ingests.empty()) return ingests;
     // An ingest that has ended meanwhile has left its lease, too, and may have been the agent's.
-    auto still = api_.IngestsByRef(call);
+    auto still = api_.Ingests(call);
     if (!still) return still.error();
     std::erase_if(ingests, [&](const auto& ingest) { return !still->contains(ingest.first); });
     for (auto& [ref, written] : ingests) written = still->at(ref).written;
@@ -469,14 +773,14 @@ class GrpcContentService final : public ContentService {
     }
     auto manifests = api_.ListWithLabel(call, kReferenceLabel + "config", id);
     if (!manifests) return manifests.error();
-    for (const ContentInfo& info : *manifests) {
+    for (const content::Info& info : *manifests) {
       // A document of this size is no manifest, and would be read into memory.
-      if (info.size_bytes > kLargestManifest) continue;
-      auto bytes = api_.Read(call, info.digest);
+      if (info.size() > kLargestManifest) continue;
+      auto bytes = api_.Read(call, info.digest());
       if (!bytes) return bytes.error();
       const std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
       if (!manifest || !manifest->can_be_unpacked) continue;
-      auto committed = pulls_.Committed(call, {info.digest, manifest->blobs}, {}, {});
+      auto committed = pulls_.Committed(call, {info.digest(), manifest->blobs}, {}, {});
       if (!committed) return committed.error();
       if (committed->size() == manifest->blobs.size()) return true;
     }
@@ -496,8 +800,7 @@ class GrpcContentService final : public ContentService {
   std::optional<CallError> CollectSnapshots(const base::Call& call, const std::string& id) {
     auto snapshotter = pulls_.Snapshotter(call);
     if (!snapshotter) return snapshotter.error();
-    if (auto made = api_.CreateLease(call, {id, {{kExpireLabel, ExpiresAfter(kCollection)}}}); !made)
-      return made.error();
+    if (auto made = api_.CreateLease(call, id, ExpiresAfter(kCollection)); !made) return made.error();
     // A snapshotter that makes none has its own ways: the lease goes in any case.
     (void)api_.PrepareSnapshot(call, *snapshotter, id);
     if (auto deleted = api_.DeleteLease(call, id, LeaseDeletion::kSync); !deleted) return deleted.error();
