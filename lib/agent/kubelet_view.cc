@@ -190,7 +190,7 @@ void AddGcOutlook(plan::Snapshot& snapshot) {
   std::set<std::string> seen;  // several names may be one image
   for (const plan::ImageState& state : snapshot.images) {
     if (!state.present || !seen.insert(state.image_id).second) continue;
-    kubelet::GcImage image{.id = state.image_id, .size_bytes = state.size_bytes, .pinned = state.pinned};
+    kubelet::GcImage image{.id = state.image_id, .pinned = state.pinned};
     // Images that the agent did not pull are older than all that it pulled.
     image.first_seen_age =
         state.origin.pulled_at ? snapshot.time - *state.origin.pulled_at : snapshot.time.time_since_epoch();
@@ -201,13 +201,10 @@ void AddGcOutlook(plan::Snapshot& snapshot) {
     disk = {.capacity_bytes = snapshot.disk.capacity_bytes, .available_bytes = snapshot.disk.available_bytes};
   }
   kubelet::GcForecast forecast = kubelet::ForecastGc(*snapshot.kubelet->gc, disk, images);
-  if (forecast.space || !forecast.by_age.empty()) {
-    std::unordered_map<std::string, std::size_t> order;
-    for (const std::string& id : forecast.order) order.emplace(id, order.size() + 1);
-    for (plan::ImageState& state : snapshot.images) {
-      if (auto at = order.find(state.image_id); state.present && at != order.end())
-        state.gc_order = at->second;
-    }
+  std::unordered_map<std::string, std::size_t> order;
+  for (const std::string& id : forecast.order) order.emplace(id, order.size() + 1);
+  for (plan::ImageState& state : snapshot.images) {
+    if (auto at = order.find(state.image_id); state.present && at != order.end()) state.gc_order = at->second;
   }
   snapshot.kubelet->gc_warnings = std::move(forecast.warnings);
 }

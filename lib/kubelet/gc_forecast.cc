@@ -22,19 +22,12 @@ std::uint64_t Percent(std::uint64_t bytes, int percent) {
 Candidates InOrder(const std::vector<GcImage>& images) {
   Candidates order;
   for (const GcImage& image : images) {
-    // An image of unknown use counts as unused: a forecast must not leave out an image that kubelet may take.
-    if (!image.pinned && !image.in_use.value_or(false)) order.push_back(&image);
+    if (!image.pinned) order.push_back(&image);
   }
   // K42: kubelet takes images in the order in which it saw them.
   std::stable_sort(order.begin(), order.end(),
                    [](const GcImage* a, const GcImage* b) { return a->first_seen_age > b->first_seen_age; });
   return order;
-}
-
-std::vector<std::string> Ids(const Candidates& images) {
-  std::vector<std::string> ids;
-  for (const GcImage* image : images) ids.push_back(image->id);
-  return ids;
 }
 
 // Returns the least that is available while kubelet does not collect. With one byte less, usage rounded up to
@@ -54,17 +47,13 @@ GcSpacePass PassFor(const GcRules& rules, const ImageDisk& disk, const Candidate
   std::uint64_t available_then = available - std::min(available, pass.bytes_to_high);
   std::uint64_t target = Percent(disk.capacity_bytes, 100 - rules.low_percent);
   pass.target_bytes = target - std::min(target, available_then);
-  std::uint64_t surely_freed = 0;
-  for (const GcImage* image : order) {
-    if (surely_freed >= pass.target_bytes) break;
-    // imageMinimumGCAge protects an image only for a collection that runs now. In a later one it will be old
-    // enough.
-    if (due && image->first_seen_age < rules.minimum_age) continue;
-    pass.removed_ids.push_back(image->id);
-    // An image of unknown use may stay. It frees nothing for certain, so the forecast goes on to the next
-    // one.
-    if (image->in_use.has_value()) surely_freed += image->size_bytes;
-  }
+  if (pass.target_bytes == 0) return pass;
+  // imageMinimumGCAge protects an image only for a collection that runs now. In a later one it will be old
+  // enough.
+  const auto is_old_enough = [&](const GcImage* image) {
+    return !due || image->first_seen_age >= rules.minimum_age;
+  };
+  pass.images = static_cast<std::size_t>(std::count_if(order.begin(), order.end(), is_old_enough));
   return pass;
 }
 
@@ -78,7 +67,7 @@ std::string SpaceWarning(const GcRules& rules, const GcSpacePass& pass) {
                          : base::HumanBytes(pass.bytes_to_high) +
                                " more bring the image disk to kubelet's high threshold of ";
   return when + std::to_string(rules.high_percent) + " %: it then removes images that no container uses, " +
-         base::HumanBytes(pass.target_bytes) + " in all, and " + Images(pass.removed_ids.size()) +
+         base::HumanBytes(pass.target_bytes) + " in all, and " + Images(pass.images) +
          " may be among the first.";
 }
 
@@ -91,22 +80,20 @@ std::string AgeWarning(const GcRules& rules, std::size_t count) {
          age + ".";
 }
 
-std::vector<std::string> Warnings(const GcRules& rules, const ImageDisk& disk, const GcForecast& forecast,
-                                  const Candidates& order) {
+std::vector<std::string> Warnings(const GcRules& rules, const ImageDisk& disk, const GcForecast& forecast) {
   std::vector<std::string> out;
   bool near = forecast.space && forecast.space->bytes_to_high <= Percent(disk.capacity_bytes, kNearPercent);
-  if (near && !forecast.space->removed_ids.empty()) out.push_back(SpaceWarning(rules, *forecast.space));
+  if (near && forecast.space->images > 0) out.push_back(SpaceWarning(rules, *forecast.space));
   // K34: such a collection deletes records even of images that stay.
   if (near) {
     out.emplace_back(
         "A collection for space also drops kubelet's records of images that stay, in use or not, so that the "
         "verdict on them may change.");
   }
-  if (!forecast.by_age.empty()) out.push_back(AgeWarning(rules, forecast.by_age.size()));
-  auto unknown = std::count_if(order.begin(), order.end(), [](auto* image) { return !image->in_use; });
-  if (unknown > 0 && !out.empty()) {
-    out.push_back("Whether a container uses " + Images(static_cast<std::size_t>(unknown)) +
-                  " is not known; they are counted as unused.");
+  const std::size_t count = forecast.order.size();
+  if (rules.maximum_age.count() > 0 && count > 0) out.push_back(AgeWarning(rules, count));
+  if (count > 0 && !out.empty()) {
+    out.push_back("Whether a container uses " + Images(count) + " is not known; they are counted as unused.");
   }
   return out;
 }
@@ -114,15 +101,17 @@ std::vector<std::string> Warnings(const GcRules& rules, const ImageDisk& disk, c
 }  // namespace
 
 GcForecast ForecastGc(const GcRules& rules, const ImageDisk& disk, const std::vector<GcImage>& images) {
-  Candidates order = InOrder(images);
-  GcForecast forecast{.order = Ids(order)};
-  bool ages = rules.maximum_age.count() > 0;
+  GcForecast forecast;
+  const bool ages = rules.maximum_age.count() > 0;
+  const Candidates order = InOrder(images);
   // With both switched off kubelet does not look at all; with the maximum age alone it collects on a full
   // disk, too.
-  bool looks = rules.high_percent < 100 || ages;
-  if (looks && disk.capacity_bytes > 0) forecast.space = PassFor(rules, disk, order);
-  if (ages) forecast.by_age = forecast.order;
-  if (!images.empty()) forecast.warnings = Warnings(rules, disk, forecast, order);
+  if (disk.capacity_bytes > 0 && (rules.high_percent < 100 || ages)) {
+    forecast.space = PassFor(rules, disk, order);
+  }
+  if (!forecast.space && !ages) return forecast;
+  for (const GcImage* image : order) forecast.order.push_back(image->id);
+  if (!images.empty()) forecast.warnings = Warnings(rules, disk, forecast);
   return forecast;
 }
 

@@ -28,39 +28,35 @@ struct ImageDisk {
 
 struct GcImage {
   std::string id;
-  std::uint64_t size_bytes = 0;
   bool pinned = false;
-  // A container of the node has it, running or exited. Without a value it is not known.
-  std::optional<bool> in_use;
   // For how long kubelet, since its own start, has known the image.
   std::chrono::nanoseconds first_seen_age{0};
 };
 
-// One collection for space, computed as if kubelet could remove these images only.
+// One collection for space.
 struct GcSpacePass {
   std::uint64_t bytes_to_high = 0;  // further bytes in use at which it runs; 0: it runs at the next check
   std::uint64_t target_bytes = 0;   // the bytes it then tries to free
-  std::vector<std::string> removed_ids;  // ids, first to last
+  std::size_t images = 0;           // that may be among the first
 };
 
 struct GcForecast {
-  // Ids of all that kubelet may take, first to last: neither pinned nor known to be in use.
+  // Ids of all that kubelet may take, first to last. Empty while it collects nothing. Where a maximum age is
+  // set, all of them also go for their age: to kubelet, an image that no container has used is older than
+  // any. It happens at the first look after kubelet has been up for longer than the maximum age, and again
+  // after each pull from then on.
   std::vector<std::string> order;
   // Without a value where there is no collection for space, or the disk is not known.
   std::optional<GcSpacePass> space;
-  // Ids that go for their age: all of `order` where a maximum age is set, for to kubelet an image that no
-  // container has used is older than any. It happens at the first look after kubelet has been up for longer
-  // than the maximum age, and again after each pull from then on. Empty where none is set.
-  std::vector<std::string> by_age;
   // Warnings for operators, one sentence each; none while kubelet leaves the images alone.
   std::vector<std::string> warnings;
 };
 
-// Every image is taken to be one that no container has used since kubelet's start: such go first, in the
-// order in which kubelet saw them. Where the use of some is not known, `order`, `by_age` and the space pass
-// have every image that can be hit, whichever of them are in use; so the pass may then have more than it
-// wants. Images that are too young are passed over only if the pass is due now: later they are old enough.
-// The percentages are kubelet's: it rounds usage up, so that 84.1 % is 85 %.
+// The agent does not know which images containers use. Every image is taken to be one that no container has
+// used since kubelet's start: such go first, in the order in which kubelet saw them. So the forecast has
+// every image that can be hit, whichever of them are in use. Images that are too young are passed over only
+// if the pass is due now: later they are old enough. The percentages are kubelet's: it rounds usage up, so
+// that 84.1 % is 85 %.
 GcForecast ForecastGc(const GcRules& rules, const ImageDisk& disk, const std::vector<GcImage>& images);
 
 }  // namespace prefetch::kubelet
