@@ -705,7 +705,7 @@ constexpr std::chrono::seconds kPullEnds{1};
 // same. All others are about one image or this node.
 bool IsRegistryFailure(plan::Reason reason) {
   using enum plan::Reason;
-  return plan::IsOneOf(reason, {kRateLimited, kUnreachable, kDnsFailure, kTlsError, kServerError, kTimeout});
+  return base::IsOneOf(reason, {kRateLimited, kUnreachable, kDnsFailure, kTlsError, kServerError, kTimeout});
 }
 
 // Returns the failure of a pull that brought no image; nullopt if the agent ended it for a reason that is not

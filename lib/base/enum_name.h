@@ -3,13 +3,16 @@
 // enum includes this one.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -75,6 +78,12 @@ constexpr std::optional<E> EnumNamed(std::string_view name, Equal equal = {}) {
     if (equal(EnumNames<E>::kNames[i], name)) return static_cast<E>(i);
   }
   return std::nullopt;
+}
+
+// Returns true if `value` is one of these: a question of two sides, whose list need not grow with the enum.
+template <typename E>
+constexpr bool IsOneOf(E value, std::initializer_list<std::type_identity_t<E>> values) {
+  return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 }  // namespace prefetch::base

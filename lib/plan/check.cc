@@ -248,8 +248,9 @@ CheckDecision PullIsPending(const CheckFacts& facts, const ImageState& image) {
 // is safe, so a new Reason is hidden from pods until it is added.
 bool IsOwnSentence(Reason reason) {
   using enum Reason;
-  return IsOneOf(reason, {kPresent, kQueued, kPulling, kUnpacking, kImageAbsent, kFactsUnknown, kNotUnpacked,
-                          kNotAnImage, kDiskPressure, kEvictedByKubelet, kOutsidePullWindow});
+  return base::IsOneOf(reason,
+                       {kPresent, kQueued, kPulling, kUnpacking, kImageAbsent, kFactsUnknown, kNotUnpacked,
+                        kNotAnImage, kDiskPressure, kEvictedByKubelet, kOutsidePullWindow});
 }
 
 std::string FixedSentence(Reason reason) {
@@ -356,21 +357,9 @@ std::optional<CheckDecision> DecisionForPull(const CheckFacts& facts, const Imag
   return EvaluateRequestedPull(facts, facts.redact_messages ? RedactForPods(*image) : *image);
 }
 
-bool IsWorthAnotherCheck(image::RegistryAnswerKind kind) {
-  using image::RegistryAnswerKind;
-  switch (kind) {
-    case RegistryAnswerKind::kTagMissing:
-    case RegistryAnswerKind::kAccessDenied:
-    case RegistryAnswerKind::kRateLimited:
-    case RegistryAnswerKind::kUnreachable:
-    case RegistryAnswerKind::kServerError:
-      return true;
-    case RegistryAnswerKind::kSame:
-    case RegistryAnswerKind::kMoved:
-    case RegistryAnswerKind::kIndeterminate:
-      return false;
-  }
-  std::abort();
+bool IsWorthAnotherCheck(RegistryAnswerKind kind) {
+  using enum RegistryAnswerKind;
+  return base::IsOneOf(kind, {kTagMissing, kAccessDenied, kRateLimited, kUnreachable, kServerError});
 }
 
 bool AwaitsRetry(const ImageState& image) {

@@ -67,17 +67,7 @@ void ForgetFailures(History& past, base::TimePoint now) {
 }  // namespace
 
 bool IsRetriedLate(Reason reason) {
-  switch (RetryFor(reason)) {
-    case Retry::kNoRetryRule:
-    case Retry::kAtOnce:
-    case Retry::kTransient:
-      return false;
-    case Retry::kSlow:
-    case Retry::kHourly:
-    case Retry::kNever:
-      return true;
-  }
-  std::abort();
+  return base::IsOneOf(RetryFor(reason), {Retry::kSlow, Retry::kHourly, Retry::kNever});
 }
 
 bool IsNotWorthWaitingFor(const History& past) {

@@ -45,8 +45,8 @@ std::string Known(const std::string& digest) {
 
 bool IsWorthAnEvent(Reason reason) {
   using enum Reason;
-  return IsOneOf(reason, {kAccessDenied, kNotFound, kTagMissing, kEvictedByKubelet, kRecordedForOthers,
-                          kRecordedForNobody, kRecordedUnderOtherName, kTouchIneffective});
+  return base::IsOneOf(reason, {kAccessDenied, kNotFound, kTagMissing, kEvictedByKubelet, kRecordedForOthers,
+                                kRecordedForNobody, kRecordedUnderOtherName, kTouchIneffective});
 }
 
 }  // namespace

@@ -3,10 +3,8 @@
 // with the enum when it is compiled.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <initializer_list>
 #include <string_view>
 
 #include "base/enum_name.h"
@@ -253,10 +251,6 @@ constexpr const ReasonRow& RowOf(Reason reason) {
 }
 constexpr Retry RetryFor(Reason reason) {
   return RowOf(reason).retry;
-}
-// Returns true if `reason` is one of these: a question of two sides, whose list need not grow with the enum.
-constexpr bool IsOneOf(Reason reason, std::initializer_list<Reason> reasons) {
-  return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
 }
 // Returns true if it says nothing about the image: nobody has looked, or a fact is missing.
 constexpr bool IsUnknown(Reason reason) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <initializer_list>
 #include <utility>
 
 #include "base/redactor.h"
@@ -34,58 +33,23 @@ constexpr int kTransientUntilSettled = 6;
 enum class RetryKind { kCounted, kTransient, kNever };
 
 RetryKind RetryKindFor(TouchObstacle obstacle) {
-  switch (obstacle) {
-    case TouchObstacle::kRegistryTrouble:
-    case TouchObstacle::kApiServer:
-      return RetryKind::kTransient;
-    case TouchObstacle::kPullSecret:
-    case TouchObstacle::kTokenProvider:
-    // Every further touch has the same result: kubelet has no secret for it, would record the account of the
-    // touch pod, or never finds its records with this runtime (K18).
-    case TouchObstacle::kRecordsNeverMatch:
-      return RetryKind::kNever;
-    case TouchObstacle::kNone:
-    case TouchObstacle::kNoNodeCredentials:
-    case TouchObstacle::kPullFailed:
-    case TouchObstacle::kNotRecorded:
-    case TouchObstacle::kAdmission:
-    case TouchObstacle::kQuota:
-    case TouchObstacle::kNamespaceMissing:
-    case TouchObstacle::kForbidden:
-    case TouchObstacle::kPodNeverRan:
-      return RetryKind::kCounted;
-  }
-  std::abort();
+  using enum TouchObstacle;
+  if (base::IsOneOf(obstacle, {kRegistryTrouble, kApiServer})) return RetryKind::kTransient;
+  // Every further touch has the same result: kubelet has no secret for it, would record the account of the
+  // touch pod, or never finds its records with this runtime (K18).
+  const bool is_hopeless = base::IsOneOf(obstacle, {kPullSecret, kTokenProvider, kRecordsNeverMatch});
+  return is_hopeless ? RetryKind::kNever : RetryKind::kCounted;
 }
 
-// Returns true if a record for the whole node would open the image.
+// Returns true if a record for the whole node would open the image. A kubelet that is newer than the rules is
+// not among these: no known rule says what it does with a record (K51).
 bool RecordLifts(VerdictReason reason) {
-  switch (reason) {
-    case VerdictReason::kRecordedForOthers:
-    case VerdictReason::kSecretAmbiguous:  // the right one then need not be known
-    case VerdictReason::kRecordedForNobody:
-    case VerdictReason::kRecordedUnderOtherName:
-    case VerdictReason::kPullInterrupted:
-    case VerdictReason::kVerificationAlways:
-    case VerdictReason::kNotAllowlisted:
-    case VerdictReason::kRecordUnreadable:  // a pull by kubelet writes it anew (K20)
-      return true;
-    case VerdictReason::kInvalidImageName:
-    case VerdictReason::kPolicyAlways:
-    case VerdictReason::kImageAbsent:
-    case VerdictReason::kGateOff:
-    case VerdictReason::kVerificationNever:
-    case VerdictReason::kPreloaded:
-    case VerdictReason::kAllowlisted:
-    case VerdictReason::kOpenToNode:
-    case VerdictReason::kRecordedForPod:
-    case VerdictReason::kAssumedForPod:
-    // No known rule says what a newer kubelet does with a record (K51).
-    case VerdictReason::kKubeletNewer:
-    case VerdictReason::kFactsUnknown:
-      return false;
-  }
-  std::abort();
+  using enum VerdictReason;
+  // kSecretAmbiguous: the right secret then need not be known. kRecordUnreadable: a pull by kubelet writes
+  // the record anew (K20).
+  return base::IsOneOf(reason,
+                       {kRecordedForOthers, kSecretAmbiguous, kRecordedForNobody, kRecordedUnderOtherName,
+                        kPullInterrupted, kVerificationAlways, kNotAllowlisted, kRecordUnreadable});
 }
 
 bool IsClosed(const kubelet::Verdict& verdict) {
@@ -271,28 +235,14 @@ namespace {
 
 constexpr std::size_t kLongestWhy = 500;
 
-bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // The retry rule of the agent's own pulls says what passes: these obstacles are retried without end. An error
 // that nobody understands is no reason for that.
 TouchObstacle ObstacleFor(image::ErrorClass error) {
-  switch (RetryFor(ReasonFor(error))) {
-    case Retry::kNoRetryRule:
-    case Retry::kAtOnce:
-    case Retry::kTransient:
-      return error == image::ErrorClass::kUnknown || error == image::ErrorClass::kRuntimeError
-                 ? TouchObstacle::kPullFailed
-                 : TouchObstacle::kRegistryTrouble;
-    case Retry::kSlow:
-      return error == image::ErrorClass::kAccessDenied ? TouchObstacle::kNoNodeCredentials
-                                                       : TouchObstacle::kPullFailed;
-    case Retry::kHourly:
-    case Retry::kNever:
-      return TouchObstacle::kPullFailed;
-  }
-  std::abort();
+  using image::ErrorClass;
+  if (error == ErrorClass::kAccessDenied) return TouchObstacle::kNoNodeCredentials;
+  const bool passes = !IsRetriedLate(ReasonFor(error)) &&
+                      !base::IsOneOf(error, {ErrorClass::kUnknown, ErrorClass::kRuntimeError});
+  return passes ? TouchObstacle::kRegistryTrouble : TouchObstacle::kPullFailed;
 }
 
 // Returns "ErrImagePull: 401 Unauthorized" in one line. The text is another program's, so it is scrubbed and
@@ -308,18 +258,19 @@ std::string Words(std::string_view reason, std::string_view message) {
 
 ContainerEvaluation EvaluateContainer(const ContainerObservation& seen) {
   using Fate = ContainerOutcome;
+  const std::string_view reason = seen.waiting_reason;
   // A container that ended has run, so its image was there.
   if (!seen.terminated_reason.empty()) return {Fate::kPulled, {}};
-  if (IsOneOf(seen.waiting_reason, {"", "ContainerCreating", "PodInitializing"})) return {};
+  if (base::IsOneOf(reason, {"", "ContainerCreating", "PodInitializing"})) return {};
   // Its image is there, and it cannot run: just as it should be (kubelet's rules K37 and K38).
-  if (IsOneOf(seen.waiting_reason, {"CreateContainerError", "CreateContainerConfigError", "RunContainerError",
-                                    "PreStartHookError", "StartError", "CrashLoopBackOff"})) {
+  if (base::IsOneOf(reason, {"CreateContainerError", "CreateContainerConfigError", "RunContainerError",
+                             "PreStartHookError", "StartError", "CrashLoopBackOff"})) {
     return {Fate::kPulled, {}};
   }
-  TouchResult result{TouchObstacle::kPullFailed, Words(seen.waiting_reason, seen.waiting_message)};
-  bool by_the_text = IsOneOf(seen.waiting_reason, {"ErrImagePull", "ImagePullBackOff"});
+  TouchResult result{TouchObstacle::kPullFailed, Words(reason, seen.waiting_message)};
+  bool by_the_text = base::IsOneOf(reason, {"ErrImagePull", "ImagePullBackOff"});
   if (by_the_text) result.obstacle = ObstacleFor(seen.error);
-  if (seen.waiting_reason == "RegistryUnavailable") result.obstacle = TouchObstacle::kRegistryTrouble;
+  if (reason == "RegistryUnavailable") result.obstacle = TouchObstacle::kRegistryTrouble;
   return {Fate::kFailed, std::move(result)};
 }
 
