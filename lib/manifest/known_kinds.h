@@ -43,8 +43,7 @@ enum class PlaceForm {
 // A place of pods or images in a kind of a controller.
 struct KnownPlace {
   std::string_view kind, group;
-  std::string_view path;    // names with dots between them; sequences are walked through; "*" is every key
-  std::string_view source;  // where the controller's own types are written
+  std::string_view path;  // names with dots between them; sequences are walked through; "*" is every key
   PlaceForm form = PlaceForm::kPod;
   PolicyDefault policy_default = PolicyDefault::kKubernetes;
   std::string_view policy_path = "";  // of the mapping that has the policy; "": the image's own

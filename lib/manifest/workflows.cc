@@ -146,7 +146,7 @@ class WorkflowFinder {
   }
 
  private:
-  static constexpr KnownPlace kContainer{"", "", "", "", PlaceForm::kImage};
+  static constexpr KnownPlace kContainer{"", "", "", PlaceForm::kImage};
 
   void Add(const Reader& value, TemplateShape shape, SharedVariables variables) {
     found_.templates.push_back(
