@@ -228,7 +228,7 @@ std::string KindOf(const status::MetricRow& row) {
 
 std::string Metrics() {
   std::string table = "| metric | type, labels | meaning | alert when |\n|---|---|---|---|\n";
-  for (const status::MetricRow& row : status::AllMetrics()) {
+  for (const status::MetricRow& row : status::kMetrics) {
     std::string help = row.help;
     // The texts of /metrics are sentences; cells of a table are phrases.
     if (help.ends_with('.')) help.pop_back();

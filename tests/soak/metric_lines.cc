@@ -27,7 +27,7 @@ std::string_view FamilyOf(std::string_view line) {
 }
 
 bool IsCounted(std::string_view family) {
-  for (const status::MetricRow& row : status::AllMetrics()) {
+  for (const status::MetricRow& row : status::kMetrics) {
     const std::string_view name = row.name;
     if (row.kind == status::MetricKind::kGauge || !family.starts_with(name)) continue;
     const std::string_view rest = family.substr(name.size());

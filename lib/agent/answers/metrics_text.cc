@@ -31,8 +31,8 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 using status::MetricKind;
+using status::MetricNamed;
 using status::MetricRow;
-using Id = status::MetricId;
 
 constexpr std::size_t kMostRegistriesAway = 20;  // shown by name; the count covers all
 constexpr image::PullPolicy kPolicies[] = {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent,
@@ -52,29 +52,29 @@ MetricType TypeOf(MetricKind kind) {
 
 using Labels = std::vector<std::pair<const char*, std::string_view>>;
 
-// Collects the values of one scrape. Names and help texts come from status::AllMetrics, from which the
+// Collects the values of one scrape. Names and help texts come from status::kMetrics, from which the
 // reference page is made, too.
 class Families {
  public:
   Families() {
-    for (const MetricRow& row : status::AllMetrics())
+    for (const MetricRow& row : status::kMetrics)
       families_.push_back({row.name, row.help, TypeOf(row.kind), {}});
   }
 
-  void Set(Id id, double value, const Labels& labels = {}) {
-    ClientMetric& metric = Add(id, labels);
-    if (Family(id).type == MetricType::Counter) {
+  void Set(MetricNamed of, double value, const Labels& labels = {}) {
+    ClientMetric& metric = Add(of, labels);
+    if (Family(of).type == MetricType::Counter) {
       metric.counter.value = value;
     } else {
       metric.gauge.value = value;
     }
   }
   template <typename Number>
-  void SetIfKnown(Id id, const std::optional<Number>& value) {
-    if (value) Set(id, static_cast<double>(*value));
+  void SetIfKnown(MetricNamed of, const std::optional<Number>& value) {
+    if (value) Set(of, static_cast<double>(*value));
   }
-  void Set(Id id, const Histogram& values, const Labels& labels = {}) {
-    ClientMetric::Histogram& out = Add(id, labels).histogram;
+  void Set(MetricNamed of, const Histogram& values, const Labels& labels = {}) {
+    ClientMetric::Histogram& out = Add(of, labels).histogram;
     for (std::size_t i = 0; i < values.counts().size(); i++) {
       // Prometheus' buckets are cumulative; Histogram's counts are not.
       out.sample_count += values.counts()[i];
@@ -95,9 +95,9 @@ class Families {
   }
 
  private:
-  MetricFamily& Family(Id id) { return families_[static_cast<std::size_t>(id)]; }
-  ClientMetric& Add(Id id, const Labels& labels) {
-    ClientMetric& metric = Family(id).metric.emplace_back();
+  MetricFamily& Family(MetricNamed of) { return families_[of.index]; }
+  ClientMetric& Add(MetricNamed of, const Labels& labels) {
+    ClientMetric& metric = Family(of).metric.emplace_back();
     // One byte that is not UTF-8 (in a file's name, say) would make Prometheus refuse the whole scrape.
     for (const auto& [name, value] : labels) metric.label.push_back({name, base::ToUtf8(value)});
     return metric;
@@ -111,8 +111,8 @@ std::string_view YesOrNo(bool value) {
 }
 
 void ShowReadiness(const plan::Readiness& readiness, Families& out) {
-  out.Set(Id::kReady, readiness.ready);
-  out.Set(Id::kReadinessInfo, 1,
+  out.Set("prefetchd_ready", readiness.ready);
+  out.Set("prefetchd_readiness_info", 1,
           {{"phase", base::EnumName(readiness.phase)}, {"reason", base::EnumName(readiness.reason)}});
 }
 
@@ -130,15 +130,15 @@ void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<
   for (const plan::ImageState& image : requested) pulls[image.pull.state]++;
   for (const auto& [key, count] : entries) {
     const auto& [phase, reason, required] = key;
-    out.Set(Id::kEntries, count,
+    out.Set("prefetchd_entries", count,
             {{"state", base::EnumName(phase)},
              {"reason", base::EnumName(reason)},
              {"required", YesOrNo(required)}});
   }
-  out.Set(Id::kEntriesExposed, exposed);
-  out.Set(Id::kPullsRunning, pulls[plan::PullState::kPulling] + pulls[plan::PullState::kUnpacking]);
-  out.Set(Id::kPullsQueued, pulls[plan::PullState::kQueued]);
-  out.Set(Id::kRetriesWaiting, pulls[plan::PullState::kWaiting]);
+  out.Set("prefetchd_entries_exposed", exposed);
+  out.Set("prefetchd_pulls_running", pulls[plan::PullState::kPulling] + pulls[plan::PullState::kUnpacking]);
+  out.Set("prefetchd_pulls_queued", pulls[plan::PullState::kQueued]);
+  out.Set("prefetchd_retries_waiting", pulls[plan::PullState::kWaiting]);
 }
 
 void ShowTouches(const std::vector<plan::ImageState>& images, Families& out) {
@@ -147,7 +147,7 @@ void ShowTouches(const std::vector<plan::ImageState>& images, Families& out) {
     if (image.touch->state != plan::TouchState::kNone) entries[{image.touch->state, image.touch->obstacle}]++;
   }
   for (const auto& [key, count] : entries) {
-    out.Set(Id::kEntriesTouch, count,
+    out.Set("prefetchd_entries_touch", count,
             {{"state", base::EnumName(key.first)}, {"obstacle", base::EnumName(key.second)}});
   }
 }
@@ -162,7 +162,7 @@ void ShowTimes(const plan::Snapshot& snapshot, Families& out) {
   std::size_t away = 0;
   for (const plan::RegistryStatus& registry : snapshot.registries) {
     if (!registry.unreachable_since || away++ >= kMostRegistriesAway) continue;
-    out.Set(Id::kRegistryUnreachableSince, UnixSeconds(*registry.unreachable_since),
+    out.Set("prefetchd_registry_away_since_timestamp_seconds", UnixSeconds(*registry.unreachable_since),
             {{"registry", registry.name}});
   }
   std::optional<base::WallTime> longest_ago;
@@ -172,7 +172,7 @@ void ShowTimes(const plan::Snapshot& snapshot, Families& out) {
       longest_ago = image.registry->confirmed_at;
     }
   }
-  if (longest_ago) out.Set(Id::kRegistryAgreed, UnixSeconds(*longest_ago));
+  if (longest_ago) out.Set("prefetchd_registry_agreed_timestamp_seconds", UnixSeconds(*longest_ago));
 }
 
 void ShowFreshness(const plan::Snapshot& snapshot, Families& out) {
@@ -181,21 +181,21 @@ void ShowFreshness(const plan::Snapshot& snapshot, Families& out) {
     if (image.registry) entries[{image.registry->fresh, image.registry->reason}]++;
   }
   for (const auto& [key, count] : entries) {
-    out.Set(Id::kEntriesFresh, count,
+    out.Set("prefetchd_entries_fresh", count,
             {{"fresh", YesOrNo(key.first)}, {"reason", base::EnumName(key.second)}});
   }
   if (snapshot.registries.empty()) return;
   auto away =
       std::count_if(snapshot.registries.begin(), snapshot.registries.end(),
                     [](const plan::RegistryStatus& one) { return one.unreachable_since.has_value(); });
-  out.Set(Id::kRegistriesUnreachable, static_cast<double>(away));
+  out.Set("prefetchd_registries_away", static_cast<double>(away));
   ShowTimes(snapshot, out);
 }
 
 void ShowRuntime(const plan::RuntimeStatus& runtime, Families& out) {
-  out.Set(Id::kRuntimeUp, runtime.up);
+  out.Set("prefetchd_runtime_up", runtime.up);
   if (runtime.name.empty()) return;
-  out.Set(Id::kRuntimeInfo, 1, {{"name", runtime.name}, {"version", runtime.version}});
+  out.Set("prefetchd_runtime_info", 1, {{"name", runtime.name}, {"version", runtime.version}});
 }
 
 std::string_view OrUnknown(const std::string& fact) {
@@ -203,11 +203,11 @@ std::string_view OrUnknown(const std::string& fact) {
 }
 
 void ShowKubelet(const plan::KubeletStatus& kubelet, Families& out) {
-  out.Set(Id::kKubeletInfo, 1,
+  out.Set("prefetchd_kubelet_info", 1,
           {{"version", OrUnknown(kubelet.version)}, {"verification", OrUnknown(kubelet.verification)}});
-  if (!kubelet.version.empty()) out.Set(Id::kKubeletNewer, kubelet.newer);
-  out.SetIfKnown(Id::kKubeletRecordsReadable, kubelet.records_readable);
-  out.Set(Id::kKubeletContradictions, static_cast<double>(kubelet.contradictions.size()));
+  if (!kubelet.version.empty()) out.Set("prefetchd_kubelet_newer", kubelet.newer);
+  out.SetIfKnown("prefetchd_kubelet_records_readable", kubelet.records_readable);
+  out.Set("prefetchd_kubelet_contradictions", static_cast<double>(kubelet.contradictions.size()));
 }
 
 void ShowVerdicts(const std::vector<plan::ImageState>& images, Families& out) {
@@ -221,7 +221,7 @@ void ShowVerdicts(const std::vector<plan::ImageState>& images, Families& out) {
   }
   for (const auto& [key, count] : entries) {
     const auto& [policy, result, reason] = key;
-    out.Set(Id::kImageVerdicts, count,
+    out.Set("prefetchd_image_verdicts", count,
             {{"policy", base::EnumName(policy)},
              {"result", base::EnumName(result)},
              {"reason", base::EnumName(reason)}});
@@ -229,27 +229,27 @@ void ShowVerdicts(const std::vector<plan::ImageState>& images, Families& out) {
 }
 
 void ShowList(const plan::ImageList& list, Families& out) {
-  if (!list.hash.empty()) out.Set(Id::kListInfo, 1, {{"hash", list.hash}});
+  if (!list.hash.empty()) out.Set("prefetchd_list_info", 1, {{"hash", list.hash}});
   for (const plan::ListSource& source : list.sources) {
     Labels name = {{"source", source.name}};
     if (source.loaded_at) {
       std::chrono::duration<double> loaded = source.loaded_at->time_since_epoch();
-      out.Set(Id::kSourceInfo, 1, {{"source", source.name}, {"hash", source.hash}});
-      out.Set(Id::kSourceLoaded, loaded.count(), name);
+      out.Set("prefetchd_list_source_info", 1, {{"source", source.name}, {"hash", source.hash}});
+      out.Set("prefetchd_list_source_loaded_timestamp_seconds", loaded.count(), name);
     }
-    out.Set(Id::kSourceEntries, static_cast<double>(source.entries), name);
-    out.Set(Id::kSourceInForce, source.loaded_at.has_value(), name);
-    out.Set(Id::kSourceError, !source.error.empty(), name);
+    out.Set("prefetchd_list_source_entries", static_cast<double>(source.entries), name);
+    out.Set("prefetchd_list_source_in_force", source.loaded_at.has_value(), name);
+    out.Set("prefetchd_list_source_error", !source.error.empty(), name);
   }
 }
 
 void ShowDisk(const plan::DiskStatus& disk, bool is_known, Families& out) {
   if (is_known) {
-    out.Set(Id::kDiskCapacity, static_cast<double>(disk.capacity_bytes));
-    out.Set(Id::kDiskAvailable, static_cast<double>(disk.available_bytes));
+    out.Set("prefetchd_disk_capacity_bytes", static_cast<double>(disk.capacity_bytes));
+    out.Set("prefetchd_disk_available_bytes", static_cast<double>(disk.available_bytes));
   }
-  out.Set(Id::kDiskNeeded, static_cast<double>(disk.needed_bytes));
-  out.Set(Id::kDiskPressure, disk.pressure);
+  out.Set("prefetchd_disk_needed_bytes", static_cast<double>(disk.needed_bytes));
+  out.Set("prefetchd_disk_pressure", disk.pressure);
 }
 
 // Shows plugins by provider; in the public view all providers together, since a provider's name shows the
@@ -259,64 +259,68 @@ void ShowPlugins(const Counts& counts, status::View view, Families& out) {
   for (const auto& [key, seconds] : counts.plugin_seconds) {
     const auto& [provider, outcome] = key;
     if (view == status::View::kFull) {
-      out.Set(Id::kPluginDuration, seconds,
+      out.Set("prefetchd_credential_provider_duration_seconds", seconds,
               {{"provider", provider}, {"outcome", credentials::ProviderOutcomeName(outcome)}});
       continue;
     }
     together.try_emplace(outcome, Histogram(seconds.bounds())).first->second.Add(seconds);
   }
   for (const auto& [outcome, seconds] : together) {
-    out.Set(Id::kPluginDuration, seconds, {{"outcome", credentials::ProviderOutcomeName(outcome)}});
+    out.Set("prefetchd_credential_provider_duration_seconds", seconds,
+            {{"outcome", credentials::ProviderOutcomeName(outcome)}});
   }
 }
 
 void ShowCounts(const Counts& counts, Families& out) {
   if (counts.time_to_ready)
-    out.Set(Id::kTimeToReady, std::chrono::duration<double>(*counts.time_to_ready).count());
+    out.Set("prefetchd_time_to_ready_seconds", std::chrono::duration<double>(*counts.time_to_ready).count());
   for (const auto& [key, count] : counts.pulls) {
     const auto& [result, reason] = key;
-    out.Set(Id::kPulls, static_cast<double>(count),
+    out.Set("prefetchd_pulls_total", static_cast<double>(count),
             {{"result", PullResultName(result)}, {"class", reason ? base::EnumName(*reason) : "None"}});
   }
   for (const auto& [result, seconds] : counts.pull_seconds) {
-    out.Set(Id::kPullDuration, seconds, {{"result", PullResultName(result)}});
+    out.Set("prefetchd_pull_duration_seconds", seconds, {{"result", PullResultName(result)}});
   }
-  out.Set(Id::kPullBytes, counts.pull_bytes);
-  out.Set(Id::kFetchedBytes, static_cast<double>(counts.fetched_bytes));
+  out.Set("prefetchd_pull_bytes", counts.pull_bytes);
+  out.Set("prefetchd_fetched_bytes_total", static_cast<double>(counts.fetched_bytes));
   for (const auto& [answer, count] : counts.registry_answers) {
-    out.Set(Id::kRegistryChecks, static_cast<double>(count), {{"answer", base::EnumName(answer)}});
+    out.Set("prefetchd_registry_checks_total", static_cast<double>(count),
+            {{"answer", base::EnumName(answer)}});
   }
   // An agent that asks no registry has no series about it.
   if (!counts.registry_answers.empty()) {
-    out.Set(Id::kRegistryRequests, static_cast<double>(counts.registry_requests));
-    out.Set(Id::kRegistryDuration, counts.registry_seconds);
+    out.Set("prefetchd_registry_requests_total", static_cast<double>(counts.registry_requests));
+    out.Set("prefetchd_registry_check_duration_seconds", counts.registry_seconds);
   }
   for (const auto& [key, count] : counts.lookups) {
     const auto& [source, outcome] = key;
-    out.Set(Id::kCredentialLookups, static_cast<double>(count),
+    out.Set("prefetchd_credential_lookups_total", static_cast<double>(count),
             {{"source", credentials::SourceName(source)},
              {"outcome", credentials::ProviderOutcomeName(outcome)}});
   }
   for (const auto& [key, count] : counts.callers) {
     const auto& [purpose, result] = key;
-    out.Set(purpose == plan::CallerPurpose::kFleet ? Id::kFleetCallers : Id::kPreflightCallers,
+    out.Set(purpose == plan::CallerPurpose::kFleet ? MetricNamed("prefetchd_fleet_callers_total")
+                                                   : MetricNamed("prefetchd_preflight_callers_total"),
             static_cast<double>(count), {{"result", result}});
   }
   for (const auto& [obstacle, count] : counts.touches) {
-    out.Set(Id::kTouches, static_cast<double>(count), {{"obstacle", base::EnumName(obstacle)}});
+    out.Set("prefetchd_touches_total", static_cast<double>(count), {{"obstacle", base::EnumName(obstacle)}});
   }
   for (const auto& [obstacle, count] : counts.touch_pods) {
-    out.Set(Id::kTouchPods, static_cast<double>(count), {{"obstacle", base::EnumName(obstacle)}});
+    out.Set("prefetchd_touch_pods_total", static_cast<double>(count),
+            {{"obstacle", base::EnumName(obstacle)}});
   }
 }
 
 void ShowProcess(const ProcessFacts& process, Families& out) {
-  out.SetIfKnown(Id::kProcessCpu, process.cpu_seconds);
-  out.SetIfKnown(Id::kProcessStart, process.start_time_seconds);
-  out.SetIfKnown(Id::kProcessResident, process.resident_bytes);
-  out.SetIfKnown(Id::kProcessVirtual, process.virtual_bytes);
-  out.SetIfKnown(Id::kProcessOpenFds, process.open_fds);
-  out.SetIfKnown(Id::kProcessMaxFds, process.max_fds);
+  out.SetIfKnown("process_cpu_seconds_total", process.cpu_seconds);
+  out.SetIfKnown("process_start_time_seconds", process.start_time_seconds);
+  out.SetIfKnown("process_resident_memory_bytes", process.resident_bytes);
+  out.SetIfKnown("process_virtual_memory_bytes", process.virtual_bytes);
+  out.SetIfKnown("process_open_fds", process.open_fds);
+  out.SetIfKnown("process_max_fds", process.max_fds);
 }
 
 }  // namespace
@@ -324,7 +328,7 @@ void ShowProcess(const ProcessFacts& process, Families& out) {
 std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, const ProcessFacts& process,
                         std::string_view version, status::View view) {
   Families out;
-  out.Set(Id::kBuildInfo, 1, {{"version", version}});
+  out.Set("prefetchd_build_info", 1, {{"version", version}});
   ShowReadiness(snapshot.readiness, out);
   ShowEntries(snapshot.images, snapshot.requested, out);
   ShowTouches(snapshot.images, out);
@@ -334,7 +338,7 @@ std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, co
   ShowRuntime(snapshot.runtime, out);
   if (snapshot.kubelet) {
     ShowKubelet(*snapshot.kubelet, out);
-    out.Set(Id::kProvidersMissing, static_cast<double>(snapshot.providers_not_given));
+    out.Set("prefetchd_kubelet_providers_not_given", static_cast<double>(snapshot.providers_not_given));
     ShowVerdicts(snapshot.images, out);
   }
   ShowList(snapshot.list, out);
@@ -343,9 +347,9 @@ std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, co
     const auto& images = snapshot.unlisted->images;
     auto present = std::count_if(images.begin(), images.end(),
                                  [](const plan::UnlistedImage& image) { return image.present; });
-    out.Set(Id::kUnlisted, static_cast<double>(present));
+    out.Set("prefetchd_unlisted_images", static_cast<double>(present));
   }
-  out.Set(Id::kProblems, static_cast<double>(snapshot.problems.size()));
+  out.Set("prefetchd_problems", static_cast<double>(snapshot.problems.size()));
   ShowProcess(process, out);
   return std::move(out).Text();
 }
