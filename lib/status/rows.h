@@ -34,123 +34,8 @@
 
 namespace prefetch::status {
 
-// Members: reads an answer of an agent, which may be older or newer, or of another server. Internal to
-// status/.
-
 // "2026-08-01T10:00:00Z", as base::Rfc3339 writes it; fractions of a second are dropped.
 std::optional<base::WallTime> ParseTime(const std::string& text);
-
-// Reads members of one mapping into fields. The first mistake is kept; null and missing leave the default.
-class Members {
- public:
-  Members(const doc::Node& node, std::string path, std::string& error)
-      : node_(node), path_(std::move(path)), error_(error) {
-    if (node.kind != doc::Node::Kind::kMapping) Fail("", "an object");
-  }
-
-  void Read(const char* name, std::string& field) const {
-    if (const doc::Node* value = Find(name, doc::Node::Kind::kString, "a string"))
-      field = base::WithoutControls(value->text);
-  }
-  template <typename E>
-  void Read(const char* name, doc::EnumText<E>& field) const {
-    std::string text = field.text();
-    Read(name, text);
-    field = doc::EnumText<E>(std::move(text));
-  }
-  void Read(const char* name, bool& field) const {
-    if (const doc::Node* value = Find(name, doc::Node::Kind::kBool, "true or false")) field = value->boolean;
-  }
-  void Read(const char* name, std::uint64_t& field) const {
-    const doc::Node* found = node_.Find(name);
-    // A registry may count beyond what the parser has as an integer.
-    if (found != nullptr && found->kind == doc::Node::Kind::kDouble) {
-      if (std::optional<std::uint64_t> large = base::ParseUint(found->text)) {
-        field = *large;
-        return;
-      }
-    }
-    const doc::Node* value = Find(name, doc::Node::Kind::kInt, "a whole number");
-    if (value == nullptr) return;
-    if (value->integer < 0) return Fail(name, "a number from 0");
-    field = static_cast<std::uint64_t>(value->integer);
-  }
-  void Read(const char* name, std::int64_t& field) const {
-    if (const doc::Node* value = Find(name, doc::Node::Kind::kInt, "a whole number")) field = value->integer;
-  }
-  void Read(const char* name, std::vector<std::pair<std::string, std::string>>& field) const {
-    const doc::Node* value = Find(name, doc::Node::Kind::kMapping, "an object");
-    if (value == nullptr) return;
-    // A later version may add what is no text.
-    for (const doc::Member& member : value->members) {
-      if (member.value.kind != doc::Node::Kind::kString) continue;
-      field.emplace_back(base::WithoutControls(member.key), base::WithoutControls(member.value.text));
-    }
-  }
-  void Read(const char* name, base::WallTime& field) const {
-    const doc::Node* value = Find(name, doc::Node::Kind::kString, "a time");
-    const std::optional<base::WallTime> time = value != nullptr ? ParseTime(value->text) : std::nullopt;
-    if (value != nullptr && !time) Fail(name, "a time");
-    field = time.value_or(field);
-  }
-  template <typename T>
-  void Read(const char* name, std::optional<T>& field) const {
-    const doc::Node* found = node_.Find(name);
-    if (found != nullptr && found->kind != doc::Node::Kind::kNull) Read(name, field.emplace());
-  }
-  void Read(const char* name, std::vector<std::string>& field) const {
-    EachItem(name, [&](const doc::Node& item, const std::string& path) {
-      if (item.kind == doc::Node::Kind::kString) {
-        field.push_back(base::WithoutControls(item.text));
-      } else {
-        FailAt(path, "a string");
-      }
-    });
-  }
-  // Calls `read` with the members of the object of that name, if it is there.
-  template <typename Function>
-  bool Object(const char* name, Function read) const {
-    const doc::Node* value = Find(name, doc::Node::Kind::kMapping, "an object");
-    if (value != nullptr) read(Members(*value, At(name), error_));
-    return value != nullptr;
-  }
-  // Calls `read` likewise for each object of the list of that name. Returns false if there is no such list.
-  template <typename Function>
-  bool Objects(const char* name, Function read) const {
-    return EachItem(
-        name, [&](const doc::Node& item, const std::string& path) { read(Members(item, path, error_)); });
-  }
-
- private:
-  std::string At(std::string_view name) const {
-    if (path_.empty() || name.empty()) return path_ + std::string(name);
-    return path_ + "." + std::string(name);
-  }
-  void FailAt(const std::string& path, std::string_view expected) const {
-    if (error_.empty()) error_ = (path.empty() ? "the document" : path) + " is not " + std::string(expected);
-  }
-  void Fail(std::string_view name, std::string_view expected) const { FailAt(At(name), expected); }
-  const doc::Node* Find(const char* name, doc::Node::Kind kind, std::string_view expected) const {
-    const doc::Node* value = node_.Find(name);
-    if (value == nullptr || value->kind == doc::Node::Kind::kNull) return nullptr;
-    if (value->kind == kind) return value;
-    Fail(name, expected);
-    return nullptr;
-  }
-  template <typename Function>
-  bool EachItem(const char* name, Function read) const {
-    const doc::Node* list = Find(name, doc::Node::Kind::kSequence, "a list");
-    if (list == nullptr) return false;
-    for (std::size_t i = 0; i < list->items.size() && error_.empty(); i++) {
-      read(list->items[i], At(name) + "[" + std::to_string(i) + "]");
-    }
-    return true;
-  }
-
-  const doc::Node& node_;
-  const std::string path_;
-  std::string& error_;
-};
 
 // How a member is written. Without kPublic, callers that the agent does not know never see it: a new member
 // is hidden until its row says otherwise.
@@ -289,41 +174,110 @@ class MemberWriter {
   const ImageSource* const images_;  // of T; nullptr: its own member has them
 };
 
-// Reads them: a missing member, and null, leave the default.
-template <typename T>
-class MemberReader {
+// Reads one value of an answer of an agent, which may be older or newer, or of another server, into a field.
+// The first mistake of the whole answer is kept.
+class ValueReader {
  public:
-  MemberReader(const Members& in, T& of) : in_(in), of_(of) {}
+  ValueReader(const doc::Node& node, std::string path, std::string& error)
+      : node_(node), path_(std::move(path)), error_(error) {}
 
+  // Reads the member of that name of this object. Null and missing leave the default.
   template <typename M>
-  void operator()(const char* name, M T::*member, unsigned, const char*, EnumWords = nullptr) const {
-    M& value = of_.*member;
-    if constexpr (!HasRows<Struct<M>>) {
-      in_.Read(name, value);
-    } else if constexpr (IsList<Value<M>>::value) {
-      Value<M> items;
-      const bool there = in_.Objects(name, [&](const Members& in) { items.push_back(One<Struct<M>>(in)); });
-      if (there) value = std::move(items);
-    } else {
-      in_.Object(name, [&](const Members& in) { value = One<Struct<M>>(in); });
+  void Member(const char* name, M& field) const {
+    const doc::Node* value = node_.Find(name);
+    if (value == nullptr || value->kind == doc::Node::Kind::kNull) return;
+    ValueReader(*value, path_.empty() ? name : path_ + "." + name, error_).Read(field);
+  }
+
+  void Read(std::string& field) const {
+    if (Is(doc::Node::Kind::kString, "a string")) field = base::WithoutControls(node_.text);
+  }
+  template <typename E>
+  void Read(doc::EnumText<E>& field) const {
+    std::string text = field.text();
+    Read(text);
+    field = doc::EnumText<E>(std::move(text));
+  }
+  void Read(bool& field) const {
+    if (Is(doc::Node::Kind::kBool, "true or false")) field = node_.boolean;
+  }
+  void Read(std::uint64_t& field) const {
+    // A registry may count beyond what the parser has as an integer.
+    const bool is_double = node_.kind == doc::Node::Kind::kDouble;
+    if (std::optional<std::uint64_t> large = is_double ? base::ParseUint(node_.text) : std::nullopt) {
+      field = *large;
+    } else if (Is(doc::Node::Kind::kInt, "a whole number")) {
+      if (node_.integer < 0) return Fail("a number from 0");
+      field = static_cast<std::uint64_t>(node_.integer);
     }
   }
+  void Read(std::int64_t& field) const {
+    if (Is(doc::Node::Kind::kInt, "a whole number")) field = node_.integer;
+  }
+  void Read(std::vector<std::pair<std::string, std::string>>& field) const {
+    if (!Is(doc::Node::Kind::kMapping, "an object")) return;
+    // A later version may add what is no text.
+    for (const doc::Member& member : node_.members) {
+      if (member.value.kind != doc::Node::Kind::kString) continue;
+      field.emplace_back(base::WithoutControls(member.key), base::WithoutControls(member.value.text));
+    }
+  }
+  void Read(base::WallTime& field) const {
+    if (!Is(doc::Node::Kind::kString, "a time")) return;
+    const std::optional<base::WallTime> time = ParseTime(node_.text);
+    if (!time) Fail("a time");
+    field = time.value_or(field);
+  }
   template <typename M>
-  void Inline(M T::*member) const {
-    of_.*member = One<M>(in_);
+  void Read(std::optional<M>& field) const {
+    Read(field.emplace());
+  }
+  template <typename M>
+  void Read(std::vector<M>& items) const {
+    if (!Is(doc::Node::Kind::kSequence, "a list")) return;
+    for (std::size_t i = 0; i < node_.items.size() && error_.empty(); i++) {
+      ValueReader(node_.items[i], path_ + "[" + std::to_string(i) + "]", error_).Read(items.emplace_back());
+    }
+  }
+  template <HasRows M>
+  void Read(M& object) const;
+
+  // Reports a value of another kind.
+  bool Is(doc::Node::Kind kind, const char* expected) const {
+    if (node_.kind != kind) Fail(expected);
+    return node_.kind == kind;
   }
 
  private:
-  template <typename M>
-  static M One(const Members& in) {
-    M read;
-    Rows(MemberReader<M>(in, read), static_cast<const M*>(nullptr));
-    return read;
+  void Fail(const char* expected) const {
+    if (error_.empty()) error_ = (path_.empty() ? "the document" : path_) + " is not " + expected;
   }
 
-  const Members& in_;
-  T& of_;
+  const doc::Node& node_;
+  const std::string path_;
+  std::string& error_;
 };
+
+// Reads the members of one struct.
+template <typename T>
+struct MemberReader {
+  const ValueReader& in;
+  T& of;
+
+  template <typename M>
+  void operator()(const char* name, M T::*member, unsigned, const char*, EnumWords = nullptr) const {
+    in.Member(name, of.*member);
+  }
+  template <typename M>
+  void Inline(M T::*member) const {
+    Rows(MemberReader<M>{in, of.*member}, static_cast<const M*>(nullptr));
+  }
+};
+
+template <HasRows M>
+void ValueReader::Read(M& object) const {
+  if (Is(doc::Node::Kind::kMapping, "an object")) Rows(MemberReader<M>{*this, object}, &object);
+}
 
 template <typename M>
 doc::Form FormOf() {
@@ -394,16 +348,18 @@ base::Result<T> ParseDocument(std::string_view json, std::string_view kind, cons
   auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient, limits);
   if (!root) return base::Error(problems.ToStatus().error());
   std::string error, api_version, its_kind;
-  const Members in(*root, "", error);
-  in.Read("apiVersion", api_version);
-  in.Read("kind", its_kind);
-  // Checked before anything else: members of another document would give confusing errors.
-  if (error.empty() && (api_version != kStatusApiVersion || its_kind != kind)) {
-    error = "it is no " + std::string(kind) + " of " + std::string(kStatusApiVersion);
-  }
   T document;
-  // Members keeps the first error, so reading goes on without a check after each member.
-  if (error.empty()) Rows(MemberReader<T>(in, document), &document);
+  const ValueReader in(*root, "", error);
+  if (in.Is(doc::Node::Kind::kMapping, "an object")) {
+    in.Member("apiVersion", api_version);
+    in.Member("kind", its_kind);
+    // Checked before anything else: members of another document would give confusing errors.
+    if (error.empty() && (api_version != kStatusApiVersion || its_kind != kind)) {
+      error = "it is no " + std::string(kind) + " of " + std::string(kStatusApiVersion);
+    }
+    // ValueReader keeps the first error, so reading goes on without a check after each member.
+    if (error.empty()) in.Read(document);
+  }
   if (!error.empty()) return base::InvalidArgument(what + ": " + error);
   return document;
 }
