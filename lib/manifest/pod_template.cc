@@ -57,90 +57,63 @@ std::optional<Reader> BuiltInTemplate(const Reader& object, const BuiltInKind& k
 
 namespace {
 
+using doc::Node;
 using doc::ObjectReader;
 using Values = std::vector<std::string>;
+using PlatformPart = Values NodeDemand::*;
 
-bool IsOsLabel(std::string_view label) {
-  return label == "kubernetes.io/os" || label == "beta.kubernetes.io/os";
+// Returns the part of a demand that a label is; nullptr if it is no label of platforms.
+PlatformPart PartOf(std::string_view label) {
+  if (label == "kubernetes.io/os" || label == "beta.kubernetes.io/os") return &NodeDemand::operating_systems;
+  if (label == "kubernetes.io/arch" || label == "beta.kubernetes.io/arch") return &NodeDemand::architectures;
+  return nullptr;
 }
 
-bool IsArchitectureLabel(std::string_view label) {
-  return label == "kubernetes.io/arch" || label == "beta.kubernetes.io/arch";
-}
-
-void ReadSelector(ObjectReader& spec, NodeDemand& nodes) {
-  for (auto& [label, value] : spec.StringMap("nodeSelector")) {
-    nodes.labels[label] = value;
-    if (!IsOsLabel(label) && !IsArchitectureLabel(label)) continue;
-    (IsOsLabel(label) ? nodes.operating_systems : nodes.architectures) = {value};
-    nodes.at = spec.KeyAt("nodeSelector");
-  }
-}
-
-// The values that one term of the affinity allows; nullopt if it allows any value.
-struct Term {
-  std::optional<Values> operating_systems, architectures;
-};
-
-Term ReadTerm(const Reader& item) {
-  Term term;
-  for (const Reader& part : ObjectReader(item).Items("matchExpressions")) {
-    ObjectReader expression(part);
-    std::string key = expression.String("key").value_or("");
-    // Other operators only exclude values, and so leave more than one platform possible.
-    bool in = expression.String("operator").value_or("") == "In";
-    if (!in || (!IsOsLabel(key) && !IsArchitectureLabel(key))) continue;
-    (IsOsLabel(key) ? term.operating_systems : term.architectures) = expression.Strings("values");
-  }
-  return term;
-}
-
-// The terms are alternatives, so a term without this label allows every value.
-Values AnyOf(const std::vector<Term>& terms, std::optional<Values> Term::*part) {
+// Returns the values that the terms of an affinity allow; empty: any. The terms are alternatives, so a term
+// without such a label allows every value.
+Values AllowedBy(const std::vector<Node>& terms, PlatformPart part) {
   Values allowed;
-  for (const Term& term : terms) {
-    if (!(term.*part)) return {};
-    for (const std::string& value : *(term.*part)) {
-      if (std::ranges::find(allowed, value) == allowed.end()) allowed.push_back(value);
+  for (const Node& term : terms) {
+    const std::vector<Node>* values = nullptr;
+    for (const Node& expression : doc::ItemsAt(term, {"matchExpressions"})) {
+      // Other operators only exclude values, and so leave more than one platform possible.
+      const bool in = doc::TextAt(expression, {"operator"}) == "In";
+      if (in && PartOf(doc::TextAt(expression, {"key"})) == part)
+        values = &doc::ItemsAt(expression, {"values"});
+    }
+    if (values == nullptr) return {};
+    for (const Node& value : *values) {
+      const bool is_new = std::ranges::find(allowed, value.text) == allowed.end();
+      if (value.kind == Node::Kind::kString && is_new) allowed.push_back(value.text);
     }
   }
   return allowed;
 }
 
-// Only the required affinity counts. A preferred one leaves the scheduler free to choose other nodes.
-void ReadAffinity(ObjectReader& spec, NodeDemand& nodes) {
-  auto affinity = spec.Object("affinity");
-  auto node = affinity ? affinity->Object("nodeAffinity") : std::nullopt;
-  auto required = node ? node->Object("requiredDuringSchedulingIgnoredDuringExecution") : std::nullopt;
-  if (!required) return;
-  std::vector<Term> terms;
-  for (const Reader& item : required->Items("nodeSelectorTerms")) terms.push_back(ReadTerm(item));
-  auto add = [&](Values& values, std::optional<Values> Term::*part) {
-    if (!values.empty()) return;  // nodeSelector binds as well, and allows a single value.
-    values = AnyOf(terms, part);
-    if (!values.empty() && !nodes.at) nodes.at = spec.KeyAt("affinity");
-  };
-  add(nodes.operating_systems, &Term::operating_systems);
-  add(nodes.architectures, &Term::architectures);
-}
-
-void ReadOs(ObjectReader& spec, NodeDemand& nodes) {
-  auto os = spec.Object("os");
-  std::string name = os ? os->String("name").value_or("") : "";
-  if (name.empty()) return;
-  nodes.operating_systems = {name};
-  if (!nodes.at) nodes.at = spec.KeyAt("os");
-}
-
 }  // namespace
 
-NodeDemand ReadNodeDemand(const doc::Node& node) {
-  doc::Problems ignored_problems("");
-  ObjectReader spec(Reader(node, ignored_problems));
+NodeDemand ReadNodeDemand(const Node& spec) {
   NodeDemand nodes;
-  ReadSelector(spec, nodes);
-  ReadAffinity(spec, nodes);
-  ReadOs(spec, nodes);
+  auto set = [&](PlatformPart part, Values values, const char* key) {
+    if (values.empty()) return;
+    nodes.*part = std::move(values);
+    if (!nodes.at) nodes.at = spec.FindMember(key)->at;
+  };
+  for (const doc::Member& label : doc::MembersAt(spec, {"nodeSelector"})) {
+    if (label.value.kind != Node::Kind::kString) continue;
+    nodes.labels[label.key] = label.value.text;
+    if (PlatformPart part = PartOf(label.key)) set(part, {label.value.text}, "nodeSelector");
+  }
+  // Only the required affinity counts. A preferred one leaves the scheduler free to choose other nodes.
+  const std::vector<Node>& terms = doc::ItemsAt(
+      spec,
+      {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
+  for (PlatformPart part : {&NodeDemand::operating_systems, &NodeDemand::architectures}) {
+    // nodeSelector binds as well, and allows a single value.
+    if ((nodes.*part).empty()) set(part, AllowedBy(terms, part), "affinity");
+  }
+  const std::string os = doc::TextAt(spec, {"os", "name"});
+  if (!os.empty()) set(&NodeDemand::operating_systems, {os}, "os");
   return nodes;
 }
 
@@ -243,8 +216,6 @@ void ReadRunnerConfig(std::string_view text, doc::Position at, const Pod& owner,
 // Finds pods, objects and images in custom resources by their shape.
 
 namespace {
-
-using doc::Node;
 
 constexpr std::string_view kListsOfPods[] = {"containers", "initContainers", "ephemeralContainers",
                                              "volumes"};
