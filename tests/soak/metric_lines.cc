@@ -85,7 +85,8 @@ std::size_t MostCounted(std::size_t providers) {
   ProvidersRun(providers, metrics);
   for (int i = 0; i <= static_cast<int>(RegistryAnswerKind::kIndeterminate); i++)
     metrics.RegistryChecked({.kind = static_cast<RegistryAnswerKind>(i)}, std::chrono::seconds(1));
-  return LinesOf(agent::MetricsText({}, metrics.Copy(), {.cpu_seconds = 1.0}, "1.0", status::View::kFull))
+  return LinesOf(agent::MetricsText({}, metrics.Copy(), {{"process_cpu_seconds_total", 1.0}}, "1.0",
+                                    status::View::kFull))
       .counted;
 }
 

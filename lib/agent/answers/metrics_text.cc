@@ -7,11 +7,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,10 +54,36 @@ MetricType TypeOf(MetricKind kind) {
   std::abort();
 }
 
-using Labels = std::vector<std::pair<const char*, std::string_view>>;
+// Returns a label's value as texts show it.
+std::string LabelOf(std::same_as<bool> auto value) {
+  return value ? "true" : "false";
+}
+std::string LabelOf(std::string_view text) {
+  return std::string(text);
+}
+std::string LabelOf(PullResult result) {
+  return PullResultName(result);
+}
+std::string LabelOf(credentials::Source source) {
+  return std::string(credentials::SourceName(source));
+}
+std::string LabelOf(credentials::ProviderOutcome outcome) {
+  return credentials::ProviderOutcomeName(outcome);
+}
+template <typename Enum>
+std::string LabelOf(Enum value) requires std::is_enum_v<Enum> {
+  return std::string(base::EnumName(value));
+}
+std::string LabelOf(std::optional<plan::Reason> reason) {
+  return reason ? LabelOf(*reason) : "None";
+}
+// This text leaves the label out.
+std::optional<std::string> LabelOf(std::nullopt_t /*none*/) {
+  return std::nullopt;
+}
 
-// Collects the values of one scrape. Names and help texts come from status::kMetrics, from which the
-// reference page is made, too.
+// Collects the values of one scrape. Names, help texts and labels come from status::kMetrics, from which
+// the reference page is made, too.
 class Families {
  public:
   Families() {
@@ -61,20 +91,20 @@ class Families {
       families_.push_back({row.name, row.help, TypeOf(row.kind), {}});
   }
 
-  void Set(MetricNamed of, double value, const Labels& labels = {}) {
-    ClientMetric& metric = Add(of, labels);
-    if (Family(of).type == MetricType::Counter) {
-      metric.counter.value = value;
-    } else {
-      metric.gauge.value = value;
-    }
+  // `labels`: their values, in the order of the metric's row.
+  template <typename Number, typename... Labels>
+  void Set(MetricNamed of, Number value, const Labels&... labels) requires std::is_arithmetic_v<Number> {
+    ClientMetric& metric = Add(of, {LabelOf(labels)...});
+    const bool counts = Family(of).type == MetricType::Counter;
+    (counts ? metric.counter.value : metric.gauge.value) = static_cast<double>(value);
   }
   template <typename Number>
   void SetIfKnown(MetricNamed of, const std::optional<Number>& value) {
-    if (value) Set(of, static_cast<double>(*value));
+    if (value) Set(of, *value);
   }
-  void Set(MetricNamed of, const Histogram& values, const Labels& labels = {}) {
-    ClientMetric::Histogram& out = Add(of, labels).histogram;
+  template <typename... Labels>
+  void Set(MetricNamed of, const Histogram& values, const Labels&... labels) {
+    ClientMetric::Histogram& out = Add(of, {LabelOf(labels)...}).histogram;
     for (std::size_t i = 0; i < values.counts().size(); i++) {
       // Prometheus' buckets are cumulative; Histogram's counts are not.
       out.sample_count += values.counts()[i];
@@ -83,6 +113,17 @@ class Families {
           {out.sample_count, last ? std::numeric_limits<double>::infinity() : values.bounds()[i]});
     }
     out.sample_sum = values.sum();
+  }
+  // A key is the value of the only label, or a tuple of the values of all.
+  template <typename Key, typename Value>
+  void SetEach(MetricNamed of, const std::map<Key, Value>& values) {
+    for (const auto& one : values) {
+      if constexpr (requires { std::tuple_size<Key>::value; }) {
+        std::apply([&](const auto&... labels) { Set(of, one.second, labels...); }, one.first);
+      } else {
+        Set(of, one.second, one.first);
+      }
+    }
   }
 
   // Leaves out a metric without a value, with its name and help. An absent metric means "not known", which 0
@@ -96,24 +137,22 @@ class Families {
 
  private:
   MetricFamily& Family(MetricNamed of) { return families_[of.index]; }
-  ClientMetric& Add(MetricNamed of, const Labels& labels) {
+  ClientMetric& Add(MetricNamed of, const std::vector<std::optional<std::string>>& labels) {
     ClientMetric& metric = Family(of).metric.emplace_back();
-    // One byte that is not UTF-8 (in a file's name, say) would make Prometheus refuse the whole scrape.
-    for (const auto& [name, value] : labels) metric.label.push_back({name, base::ToUtf8(value)});
+    const auto names = base::Split(status::kMetrics[of.index].labels, ' ');
+    for (std::size_t i = 0; i < labels.size(); i++) {
+      // One byte that is not UTF-8 (in a file's name, say) would make Prometheus refuse the whole scrape.
+      if (labels[i]) metric.label.push_back({std::string(names.at(i)), base::ToUtf8(*labels[i])});
+    }
     return metric;
   }
 
   std::vector<MetricFamily> families_;
 };
 
-std::string_view YesOrNo(bool value) {
-  return value ? "true" : "false";
-}
-
 void ShowReadiness(const plan::Readiness& readiness, Families& out) {
   out.Set("prefetchd_ready", readiness.ready);
-  out.Set("prefetchd_readiness_info", 1,
-          {{"phase", base::EnumName(readiness.phase)}, {"reason", base::EnumName(readiness.reason)}});
+  out.Set("prefetchd_readiness_info", 1, readiness.phase, readiness.reason);
 }
 
 void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<plan::ImageState>& requested,
@@ -128,13 +167,7 @@ void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<
   }
   // Pulls for preflights count as pulls, but they are no entries of the list.
   for (const plan::ImageState& image : requested) pulls[image.pull.state]++;
-  for (const auto& [key, count] : entries) {
-    const auto& [phase, reason, required] = key;
-    out.Set("prefetchd_entries", count,
-            {{"state", base::EnumName(phase)},
-             {"reason", base::EnumName(reason)},
-             {"required", YesOrNo(required)}});
-  }
+  out.SetEach("prefetchd_entries", entries);
   out.Set("prefetchd_entries_exposed", exposed);
   out.Set("prefetchd_pulls_running", pulls[plan::PullState::kPulling] + pulls[plan::PullState::kUnpacking]);
   out.Set("prefetchd_pulls_queued", pulls[plan::PullState::kQueued]);
@@ -146,10 +179,7 @@ void ShowTouches(const std::vector<plan::ImageState>& images, Families& out) {
   for (const plan::ImageState& image : images) {
     if (image.touch->state != plan::TouchState::kNone) entries[{image.touch->state, image.touch->obstacle}]++;
   }
-  for (const auto& [key, count] : entries) {
-    out.Set("prefetchd_entries_touch", count,
-            {{"state", base::EnumName(key.first)}, {"obstacle", base::EnumName(key.second)}});
-  }
+  out.SetEach("prefetchd_entries_touch", entries);
 }
 
 double UnixSeconds(base::WallTime time) {
@@ -163,7 +193,7 @@ void ShowTimes(const plan::Snapshot& snapshot, Families& out) {
   for (const plan::RegistryStatus& registry : snapshot.registries) {
     if (!registry.unreachable_since || away++ >= kMostRegistriesAway) continue;
     out.Set("prefetchd_registry_away_since_timestamp_seconds", UnixSeconds(*registry.unreachable_since),
-            {{"registry", registry.name}});
+            registry.name);
   }
   std::optional<base::WallTime> longest_ago;
   for (const plan::ImageState& image : snapshot.images) {
@@ -180,22 +210,17 @@ void ShowFreshness(const plan::Snapshot& snapshot, Families& out) {
   for (const plan::ImageState& image : snapshot.images) {
     if (image.registry) entries[{image.registry->fresh, image.registry->reason}]++;
   }
-  for (const auto& [key, count] : entries) {
-    out.Set("prefetchd_entries_fresh", count,
-            {{"fresh", YesOrNo(key.first)}, {"reason", base::EnumName(key.second)}});
-  }
+  out.SetEach("prefetchd_entries_fresh", entries);
   if (snapshot.registries.empty()) return;
-  auto away =
-      std::count_if(snapshot.registries.begin(), snapshot.registries.end(),
-                    [](const plan::RegistryStatus& one) { return one.unreachable_since.has_value(); });
-  out.Set("prefetchd_registries_away", static_cast<double>(away));
+  out.Set("prefetchd_registries_away",
+          std::count_if(snapshot.registries.begin(), snapshot.registries.end(),
+                        [](const plan::RegistryStatus& one) { return one.unreachable_since.has_value(); }));
   ShowTimes(snapshot, out);
 }
 
 void ShowRuntime(const plan::RuntimeStatus& runtime, Families& out) {
   out.Set("prefetchd_runtime_up", runtime.up);
-  if (runtime.name.empty()) return;
-  out.Set("prefetchd_runtime_info", 1, {{"name", runtime.name}, {"version", runtime.version}});
+  if (!runtime.name.empty()) out.Set("prefetchd_runtime_info", 1, runtime.name, runtime.version);
 }
 
 std::string_view OrUnknown(const std::string& fact) {
@@ -203,11 +228,10 @@ std::string_view OrUnknown(const std::string& fact) {
 }
 
 void ShowKubelet(const plan::KubeletStatus& kubelet, Families& out) {
-  out.Set("prefetchd_kubelet_info", 1,
-          {{"version", OrUnknown(kubelet.version)}, {"verification", OrUnknown(kubelet.verification)}});
+  out.Set("prefetchd_kubelet_info", 1, OrUnknown(kubelet.version), OrUnknown(kubelet.verification));
   if (!kubelet.version.empty()) out.Set("prefetchd_kubelet_newer", kubelet.newer);
   out.SetIfKnown("prefetchd_kubelet_records_readable", kubelet.records_readable);
-  out.Set("prefetchd_kubelet_contradictions", static_cast<double>(kubelet.contradictions.size()));
+  out.Set("prefetchd_kubelet_contradictions", kubelet.contradictions.size());
 }
 
 void ShowVerdicts(const std::vector<plan::ImageState>& images, Families& out) {
@@ -219,108 +243,67 @@ void ShowVerdicts(const std::vector<plan::ImageState>& images, Families& out) {
       entries[{policy, verdict.result, verdict.reason}]++;
     }
   }
-  for (const auto& [key, count] : entries) {
-    const auto& [policy, result, reason] = key;
-    out.Set("prefetchd_image_verdicts", count,
-            {{"policy", base::EnumName(policy)},
-             {"result", base::EnumName(result)},
-             {"reason", base::EnumName(reason)}});
-  }
+  out.SetEach("prefetchd_image_verdicts", entries);
 }
 
 void ShowList(const plan::ImageList& list, Families& out) {
-  if (!list.hash.empty()) out.Set("prefetchd_list_info", 1, {{"hash", list.hash}});
+  if (!list.hash.empty()) out.Set("prefetchd_list_info", 1, list.hash);
   for (const plan::ListSource& source : list.sources) {
-    Labels name = {{"source", source.name}};
     if (source.loaded_at) {
-      std::chrono::duration<double> loaded = source.loaded_at->time_since_epoch();
-      out.Set("prefetchd_list_source_info", 1, {{"source", source.name}, {"hash", source.hash}});
-      out.Set("prefetchd_list_source_loaded_timestamp_seconds", loaded.count(), name);
+      out.Set("prefetchd_list_source_info", 1, source.name, source.hash);
+      out.Set("prefetchd_list_source_loaded_timestamp_seconds", UnixSeconds(*source.loaded_at), source.name);
     }
-    out.Set("prefetchd_list_source_entries", static_cast<double>(source.entries), name);
-    out.Set("prefetchd_list_source_in_force", source.loaded_at.has_value(), name);
-    out.Set("prefetchd_list_source_error", !source.error.empty(), name);
+    out.Set("prefetchd_list_source_entries", source.entries, source.name);
+    out.Set("prefetchd_list_source_in_force", source.loaded_at.has_value(), source.name);
+    out.Set("prefetchd_list_source_error", !source.error.empty(), source.name);
   }
 }
 
 void ShowDisk(const plan::DiskStatus& disk, bool is_known, Families& out) {
   if (is_known) {
-    out.Set("prefetchd_disk_capacity_bytes", static_cast<double>(disk.capacity_bytes));
-    out.Set("prefetchd_disk_available_bytes", static_cast<double>(disk.available_bytes));
+    out.Set("prefetchd_disk_capacity_bytes", disk.capacity_bytes);
+    out.Set("prefetchd_disk_available_bytes", disk.available_bytes);
   }
-  out.Set("prefetchd_disk_needed_bytes", static_cast<double>(disk.needed_bytes));
+  out.Set("prefetchd_disk_needed_bytes", disk.needed_bytes);
   out.Set("prefetchd_disk_pressure", disk.pressure);
 }
 
 // Shows plugins by provider; in the public view all providers together, since a provider's name shows the
 // owner of the node's credentials.
 void ShowPlugins(const Counts& counts, status::View view, Families& out) {
+  if (view == status::View::kFull)
+    return out.SetEach("prefetchd_credential_provider_duration_seconds", counts.plugin_seconds);
   std::map<credentials::ProviderOutcome, Histogram> together;
   for (const auto& [key, seconds] : counts.plugin_seconds) {
-    const auto& [provider, outcome] = key;
-    if (view == status::View::kFull) {
-      out.Set("prefetchd_credential_provider_duration_seconds", seconds,
-              {{"provider", provider}, {"outcome", credentials::ProviderOutcomeName(outcome)}});
-      continue;
-    }
-    together.try_emplace(outcome, Histogram(seconds.bounds())).first->second.Add(seconds);
+    together.try_emplace(key.second, Histogram(seconds.bounds())).first->second.Add(seconds);
   }
-  for (const auto& [outcome, seconds] : together) {
-    out.Set("prefetchd_credential_provider_duration_seconds", seconds,
-            {{"outcome", credentials::ProviderOutcomeName(outcome)}});
-  }
+  for (const auto& [outcome, seconds] : together)
+    out.Set("prefetchd_credential_provider_duration_seconds", seconds, std::nullopt, outcome);
 }
 
 void ShowCounts(const Counts& counts, Families& out) {
   if (counts.time_to_ready)
     out.Set("prefetchd_time_to_ready_seconds", std::chrono::duration<double>(*counts.time_to_ready).count());
-  for (const auto& [key, count] : counts.pulls) {
-    const auto& [result, reason] = key;
-    out.Set("prefetchd_pulls_total", static_cast<double>(count),
-            {{"result", PullResultName(result)}, {"class", reason ? base::EnumName(*reason) : "None"}});
-  }
-  for (const auto& [result, seconds] : counts.pull_seconds) {
-    out.Set("prefetchd_pull_duration_seconds", seconds, {{"result", PullResultName(result)}});
-  }
+  out.SetEach("prefetchd_pulls_total", counts.pulls);
+  out.SetEach("prefetchd_pull_duration_seconds", counts.pull_seconds);
   out.Set("prefetchd_pull_bytes", counts.pull_bytes);
-  out.Set("prefetchd_fetched_bytes_total", static_cast<double>(counts.fetched_bytes));
-  for (const auto& [answer, count] : counts.registry_answers) {
-    out.Set("prefetchd_registry_checks_total", static_cast<double>(count),
-            {{"answer", base::EnumName(answer)}});
-  }
+  out.Set("prefetchd_fetched_bytes_total", counts.fetched_bytes);
+  out.SetEach("prefetchd_registry_checks_total", counts.registry_answers);
   // An agent that asks no registry has no series about it.
   if (!counts.registry_answers.empty()) {
-    out.Set("prefetchd_registry_requests_total", static_cast<double>(counts.registry_requests));
+    out.Set("prefetchd_registry_requests_total", counts.registry_requests);
     out.Set("prefetchd_registry_check_duration_seconds", counts.registry_seconds);
   }
-  for (const auto& [key, count] : counts.lookups) {
-    const auto& [source, outcome] = key;
-    out.Set("prefetchd_credential_lookups_total", static_cast<double>(count),
-            {{"source", credentials::SourceName(source)},
-             {"outcome", credentials::ProviderOutcomeName(outcome)}});
-  }
+  out.SetEach("prefetchd_credential_lookups_total", counts.lookups);
   for (const auto& [key, count] : counts.callers) {
     const auto& [purpose, result] = key;
-    out.Set(purpose == plan::CallerPurpose::kFleet ? MetricNamed("prefetchd_fleet_callers_total")
-                                                   : MetricNamed("prefetchd_preflight_callers_total"),
-            static_cast<double>(count), {{"result", result}});
+    const bool fleet = purpose == plan::CallerPurpose::kFleet;
+    out.Set(fleet ? MetricNamed("prefetchd_fleet_callers_total")
+                  : MetricNamed("prefetchd_preflight_callers_total"),
+            count, result);
   }
-  for (const auto& [obstacle, count] : counts.touches) {
-    out.Set("prefetchd_touches_total", static_cast<double>(count), {{"obstacle", base::EnumName(obstacle)}});
-  }
-  for (const auto& [obstacle, count] : counts.touch_pods) {
-    out.Set("prefetchd_touch_pods_total", static_cast<double>(count),
-            {{"obstacle", base::EnumName(obstacle)}});
-  }
-}
-
-void ShowProcess(const ProcessFacts& process, Families& out) {
-  out.SetIfKnown("process_cpu_seconds_total", process.cpu_seconds);
-  out.SetIfKnown("process_start_time_seconds", process.start_time_seconds);
-  out.SetIfKnown("process_resident_memory_bytes", process.resident_bytes);
-  out.SetIfKnown("process_virtual_memory_bytes", process.virtual_bytes);
-  out.SetIfKnown("process_open_fds", process.open_fds);
-  out.SetIfKnown("process_max_fds", process.max_fds);
+  out.SetEach("prefetchd_touches_total", counts.touches);
+  out.SetEach("prefetchd_touch_pods_total", counts.touch_pods);
 }
 
 }  // namespace
@@ -328,7 +311,7 @@ void ShowProcess(const ProcessFacts& process, Families& out) {
 std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, const ProcessFacts& process,
                         std::string_view version, status::View view) {
   Families out;
-  out.Set("prefetchd_build_info", 1, {{"version", version}});
+  out.Set("prefetchd_build_info", 1, version);
   ShowReadiness(snapshot.readiness, out);
   ShowEntries(snapshot.images, snapshot.requested, out);
   ShowTouches(snapshot.images, out);
@@ -338,19 +321,19 @@ std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, co
   ShowRuntime(snapshot.runtime, out);
   if (snapshot.kubelet) {
     ShowKubelet(*snapshot.kubelet, out);
-    out.Set("prefetchd_kubelet_providers_not_given", static_cast<double>(snapshot.providers_not_given));
+    out.Set("prefetchd_kubelet_providers_not_given", snapshot.providers_not_given);
     ShowVerdicts(snapshot.images, out);
   }
   ShowList(snapshot.list, out);
   ShowDisk(snapshot.disk, snapshot.disk_known, out);
   if (snapshot.unlisted) {
     const auto& images = snapshot.unlisted->images;
-    auto present = std::count_if(images.begin(), images.end(),
-                                 [](const plan::UnlistedImage& image) { return image.present; });
-    out.Set("prefetchd_unlisted_images", static_cast<double>(present));
+    out.Set("prefetchd_unlisted_images",
+            std::count_if(images.begin(), images.end(),
+                          [](const plan::UnlistedImage& image) { return image.present; }));
   }
-  out.Set("prefetchd_problems", static_cast<double>(snapshot.problems.size()));
-  ShowProcess(process, out);
+  out.Set("prefetchd_problems", snapshot.problems.size());
+  for (const ProcessFact& fact : process) out.Set(fact.metric, fact.value);
   return std::move(out).Text();
 }
 
@@ -384,22 +367,24 @@ std::optional<double> StartTime() {
 ProcessFacts ReadProcessFacts() {
   ProcessFacts facts;
   if (rusage usage{}; ::getrusage(RUSAGE_SELF, &usage) == 0) {
-    facts.cpu_seconds = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+    facts.push_back({"process_cpu_seconds_total", Seconds(usage.ru_utime) + Seconds(usage.ru_stime)});
   }
   // Once: on a node with many CPUs the kernel takes milliseconds to write /proc/stat.
   static const std::optional<double> kStarted = StartTime();
-  facts.start_time_seconds = kStarted;
+  if (kStarted) facts.push_back({"process_start_time_seconds", *kStarted});
   if (auto memory = base::ReadFile("/proc/self/statm", kMaxProcFile)) {
-    auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    if (auto pages = Field(*memory, 0)) facts.virtual_bytes = *pages * page;
-    if (auto pages = Field(*memory, 1)) facts.resident_bytes = *pages * page;
+    const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+    if (auto pages = Field(*memory, 0))
+      facts.push_back({"process_virtual_memory_bytes", static_cast<double>(*pages) * page});
+    if (auto pages = Field(*memory, 1))
+      facts.push_back({"process_resident_memory_bytes", static_cast<double>(*pages) * page});
   }
   // One of these is the descriptor that reads the folder.
   if (auto open = base::ListDirectory("/proc/self/fd", kMaxFds); open && !open->empty()) {
-    facts.open_fds = open->size() - 1;
+    facts.push_back({"process_open_fds", static_cast<double>(open->size() - 1)});
   }
   if (rlimit limit{}; ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    facts.max_fds = limit.rlim_cur;
+    facts.push_back({"process_max_fds", static_cast<double>(limit.rlim_cur)});
   }
   return facts;
 }

@@ -1,27 +1,24 @@
 // MetricsText: the current state and the counters, as GET /metrics.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "agent/metrics.h"
 #include "plan/snapshot.h"
+#include "status/metrics_table.h"
 #include "status/status_json.h"
 
 namespace prefetch::agent {
 
-// This process's use of the node, under the names that every Prometheus client uses. A value. Figures that
-// /proc lacks are left out.
-struct ProcessFacts {
-  std::optional<double> cpu_seconds;
-  std::optional<double> start_time_seconds;  // since the epoch
-  std::optional<std::uint64_t> resident_bytes;
-  std::optional<std::uint64_t> virtual_bytes;
-  std::optional<std::uint64_t> open_fds;
-  std::optional<std::uint64_t> max_fds;
+// This process's use of the node, under the names that every Prometheus client uses. Figures that /proc lacks
+// are left out.
+struct ProcessFact {
+  status::MetricNamed metric;
+  double value = 0;
 };
+using ProcessFacts = std::vector<ProcessFact>;
 
 // Reads /proc/self and /proc/stat, which costs no disk. Any thread may call.
 ProcessFacts ReadProcessFacts();
