@@ -184,11 +184,10 @@ bool Agent::IsFinished(base::TimePoint started) const {
   // Verdicts are not final while kubelet's settings are still being read.
   if (kubelet_ && kubelet_->status().learning) return false;
   // An image is undecided while its verdict is held, or before kubelet's verdict on a new image is known.
-  bool undecided =
-      std::any_of(entries_.listed().begin(), entries_.listed().end(), [this](const Entry& entry) {
-        if (!kubelet_ || !entry.applies() || !entry.observed.local) return false;
-        return !entry.touch_status->settled || entry.verdict.differs_since || !entry.IsJudged();
-      });
+  bool undecided = std::ranges::any_of(entries_.listed(), [this](const Entry& entry) {
+    if (!kubelet_ || !entry.applies() || !entry.observed.local) return false;
+    return !entry.touch_status->settled || entry.verdict.differs_since || !entry.IsJudged();
+  });
   return list_epoch_ > 0 && settled_ && !undecided && pinning_.IsSettled();
 }
 
@@ -338,7 +337,7 @@ base::Duration Agent::DelayOfOpening(const Entry& entry) {
 
 // An image that is still to be pulled may share the touch pod.
 bool Agent::MorePullsToCome() const {
-  return std::any_of(entries_.listed().begin(), entries_.listed().end(), [](const Entry& entry) {
+  return std::ranges::any_of(entries_.listed(), [](const Entry& entry) {
     if (!entry.applies()) return false;
     return !entry.runs.empty() || entry.action.kind == plan::ActionKind::kPull ||
            (entry.observed.local && !entry.IsJudged());
@@ -525,7 +524,7 @@ void Agent::ApplyList(std::shared_ptr<const plan::ImageList> list) {
   if (kubelet_) kubelet_->ListChanged();
   loop_.PublishAtOnce();  // the Snapshot of the list before must not stay
   for (const std::string& warning : list_->warnings) {
-    if (std::count(known.begin(), known.end(), warning) == 0) base::Warn("list", {{"warning", warning}});
+    if (std::ranges::count(known, warning) == 0) base::Warn("list", {{"warning", warning}});
   }
   if (!same_hash) {
     base::Info(
@@ -593,8 +592,7 @@ bool Agent::ApplyNodeLabels(std::optional<image::NodeLabels> labels) {
   loop_.Changed();
   if (!entries_.SetLabels(std::move(seen))) return true;
   base::Info("node labels select other entries",
-             {{"entries", std::count_if(entries_.listed().begin(), entries_.listed().end(),
-                                        [](const Entry& entry) { return entry.applies(); })}});
+             {{"entries", std::ranges::count_if(entries_.listed(), &Entry::applies)}});
   checks_.OnDesiredChanged();
   if (kubelet_) kubelet_->ListChanged();
   loop_.PublishAtOnce();  // the node may not have what its labels ask for now

@@ -49,9 +49,8 @@ bool Entries::SetLabels(plan::ObservedLabels labels) {
 }
 
 std::size_t Entries::CountUnselected() const {
-  return static_cast<std::size_t>(std::count_if(listed().begin(), listed().end(), [](const Entry& entry) {
-    return entry.selection == plan::Selection::kLabelsUnknown;
-  }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      listed(), [](const Entry& entry) { return entry.selection == plan::Selection::kLabelsUnknown; }));
 }
 
 // The new vector has the order of the new list, since answers of the runtime are matched to entries by that
@@ -143,7 +142,7 @@ bool Entries::ForgetRequested(base::TimePoint now) {
 void Entries::RebuildIndex() {
   by_name_.resize(entries_.size());
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
-  std::sort(by_name_.begin(), by_name_.end(), [this](std::size_t a, std::size_t b) {
+  std::ranges::sort(by_name_, [this](std::size_t a, std::size_t b) {
     thread_.Check();
     return entries_[a].name() < entries_[b].name();
   });
@@ -162,8 +161,7 @@ Entry* Entries::Find(const std::string& name) {
 std::optional<ActivePull> Entries::TakeRun(const std::string& name, std::uint64_t run) {
   thread_.Check();
   auto take = [run](std::vector<ActivePull>& from) -> std::optional<ActivePull> {
-    auto found =
-        std::find_if(from.begin(), from.end(), [run](const ActivePull& one) { return one.id == run; });
+    auto found = std::ranges::find(from, run, &ActivePull::id);
     if (found == from.end()) return std::nullopt;
     std::optional<ActivePull> taken(std::move(*found));
     from.erase(found);
@@ -198,17 +196,22 @@ std::set<std::string> Entries::LeasesInUse() const {
   return leases;
 }
 
+bool Entries::HasRuns() const {
+  thread_.Check();
+  return std::ranges::any_of(entries_, [](const Entry& entry) { return !entry.runs.empty(); });
+}
+
 std::size_t Entries::Pulls() const {
   thread_.Check();
-  return static_cast<std::size_t>(std::count_if(
-      entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.Current() != nullptr; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(entries_, [](const Entry& entry) { return entry.Current() != nullptr; }));
 }
 
 // A quiet loop may ignore a poll without news (Agent::ApplyPoll). An entry that waits for room or for
 // its registry is not quiet, since the poll's figures may let it start.
 bool Entries::IsIdle() const {
   thread_.Check();
-  return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+  return std::ranges::all_of(entries_, [](const Entry& entry) {
     return entry.runs.empty() && entry.action.kind == plan::ActionKind::kKeep && !entry.no_disk_space &&
            !entry.hold;
   });
@@ -216,7 +219,7 @@ bool Entries::IsIdle() const {
 
 bool Entries::Settled() const {
   thread_.Check();
-  return std::all_of(listed().begin(), listed().end(), [this](const Entry& entry) {
+  return std::ranges::all_of(listed(), [this](const Entry& entry) {
     thread_.Check();
     if (entry.selection == plan::Selection::kLabelsUnknown) return !labels_.pending;
     return !entry.applies() || entry.history.settled;

@@ -140,6 +140,8 @@ class Entries {
   // Removes and returns a run that has ended. Returns nullopt if no such run is known.
   std::optional<ActivePull> TakeRun(const std::string& name, std::uint64_t run);
 
+  // Returns true if a pull of any entry runs, or still ends.
+  bool HasRuns() const;
   // Entries that are being pulled, by runs that were not asked to end.
   std::size_t Pulls() const;
   // Returns true if no entry is being pulled or waits to be.

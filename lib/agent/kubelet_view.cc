@@ -40,8 +40,7 @@ KubeletView::KubeletView(Loop& loop, Entries& entries, credentials::Keyring& key
       }) {}
 
 bool KubeletView::Verifies() const {
-  return possible_ && std::all_of(possible_->begin(), possible_->end(),
-                                  [](const kubelet::KubeletSettings& settings) { return settings.gate; });
+  return possible_ && std::ranges::all_of(*possible_, &kubelet::KubeletSettings::gate);
 }
 
 void KubeletView::ImageChanged(Entry& entry) {

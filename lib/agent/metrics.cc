@@ -78,8 +78,8 @@ void Metrics::CredentialsFound(const credentials::Lookup& lookup) {
   base::Lock lock(mutex_);
   // A lookup reports all providers of the configuration: others were in an earlier one.
   std::erase_if(counts_.plugin_seconds, [&](const auto& one) {
-    return std::none_of(lookup.providers.begin(), lookup.providers.end(),
-                        [&](const auto& provider) { return provider.name == one.first.first; });
+    return std::ranges::none_of(lookup.providers,
+                                [&](const auto& provider) { return provider.name == one.first.first; });
   });
   for (const credentials::ProviderReport& provider : lookup.providers) {
     if (!provider.matched) continue;
@@ -90,9 +90,8 @@ void Metrics::CredentialsFound(const credentials::Lookup& lookup) {
     seconds->second.Observe(Seconds(*provider.ran_for));
   }
   for (Source source : {Source::kDockerConfig, Source::kPullSecret}) {
-    bool found = std::any_of(lookup.credentials.begin(), lookup.credentials.end(),
-                             [source](const credentials::Credential& one) { return one.source == source; });
-    counts_.lookups[{source, found ? ProviderOutcome::kOk : ProviderOutcome::kEmpty}]++;
+    const auto found = std::ranges::count(lookup.credentials, source, &credentials::Credential::source);
+    counts_.lookups[{source, found > 0 ? ProviderOutcome::kOk : ProviderOutcome::kEmpty}]++;
   }
 }
 

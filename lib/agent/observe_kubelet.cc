@@ -25,7 +25,7 @@ plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
   status.newer = rules && image::IsNewerThanKnown(*rules);
   if (rules != facts.settings.version) status.rules = rules->ToString();
   // The settings may not be known in full. The policy is stated if every possible kubelet has the same one.
-  bool one_policy = std::all_of(possible.begin(), possible.end(), [&](const kubelet::KubeletSettings& each) {
+  bool one_policy = std::ranges::all_of(possible, [&](const kubelet::KubeletSettings& each) {
     return each.policy == possible.front().policy && each.gate == possible.front().gate;
   });
   if (one_policy && possible.front().gate) {
@@ -38,8 +38,7 @@ plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
   status.sources = facts.sources;
   status.records_readable =
       access == kubelet::RecordsAccess::kReadable || access == kubelet::RecordsAccess::kNoFolder;
-  const bool gate_is_on =
-      std::all_of(possible.begin(), possible.end(), [](const auto& each) { return each.gate; });
+  const bool gate_is_on = std::ranges::all_of(possible, &kubelet::KubeletSettings::gate);
   status.records_note = plan::RecordsNote(facts.root, access, gate_is_on);
   status.contradictions = facts.contradictions;
   status.gc = facts.gc;

@@ -68,10 +68,9 @@ void Pinning::StartIfDue(base::Workers& workers, const plan::DiskSpace& disk, co
                    [](const auto& a, const auto& b) { return a.first == b.first; });
     loop_.ChangedIf(!same);
     refused_ = std::move(decision.refused);
-    const bool unreported =
-        std::any_of(desired.begin(), desired.end(), [this](const plan::DesiredPin& candidate) {
-          return !candidate.id.empty() && !candidate.reported && ours_.contains(candidate.name);
-        });
+    const bool unreported = std::ranges::any_of(desired, [this](const plan::DesiredPin& candidate) {
+      return !candidate.id.empty() && !candidate.reported && ours_.contains(candidate.name);
+    });
     if (!unreported) {
       check_at_ = base::TimePoint::max();
       checked_ = false;

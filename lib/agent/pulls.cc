@@ -363,9 +363,8 @@ void Pulls::Start(Entry& entry) {
   entry.history.started_at = loop_.Wall();
   if (entry.runs.empty())
     entry.history.disk = plan::AfterBegin(entry.history.disk, plan::Usable(disk_, limits_), space_release_);
-  const std::vector<Entry>& all = entries_.all();
   // The room that images take can be measured only against a time at which no pull was writing.
-  if (std::all_of(all.begin(), all.end(), [](const Entry& one) { return one.runs.empty(); }))
+  if (!entries_.HasRuns())
     disk_usage_ = plan::AfterFirstBegin(disk_usage_, disk_.known ? disk_.available_bytes : 0);
   pulling::PullJob job{.reference = entry.desired->reference,
                        .credentials = lookups_.Take(*entry.desired),
@@ -398,8 +397,7 @@ void Pulls::Start(Entry& entry) {
 ActivePull* Pulls::FindRun(const RunId& id) {
   Entry* entry = entries_.Find(id.entry);
   if (entry == nullptr) return nullptr;
-  auto found = std::find_if(entry->runs.begin(), entry->runs.end(),
-                            [&](const ActivePull& run) { return run.id == id.run; });
+  auto found = std::ranges::find(entry->runs, id.run, &ActivePull::id);
   return found == entry->runs.end() ? nullptr : &*found;
 }
 
@@ -458,8 +456,8 @@ void Pulls::ApplyProgress(const ProgressPolled& seen) {
   if (seen.disk.known) ApplyDisk(seen.disk, disk_path_);
   // From 2.1 on, containerd has one queue of downloads for all pulls (C28). While any pull moves, one that
   // does not may just be waiting in it.
-  bool any_active = std::any_of(seen.pulls.begin(), seen.pulls.end(),
-                                [](const ProgressPolled::One& one) { return one.progress.active; });
+  bool any_active =
+      std::ranges::any_of(seen.pulls, [](const ProgressPolled::One& one) { return one.progress.active; });
   const bool may_be_queued = runtime_.queues() && any_active;
   for (const ProgressPolled::One& one : seen.pulls) {
     ActivePull* run = FindRun(one.run);
@@ -637,7 +635,7 @@ void Pulls::ApplyLeases(const pulling::LeasesUpdated& done) {
       runtime_.PollNow();
     }
     for (Entry& entry : entries_.all()) {
-      if (std::find(done.dropped.begin(), done.dropped.end(), LeaseFor(entry)) != done.dropped.end())
+      if (std::ranges::find(done.dropped, LeaseFor(entry)) != done.dropped.end())
         entry.history.disk = plan::AfterBytesGone(entry.history.disk, loop_.now());
     }
   }
@@ -949,11 +947,9 @@ void Pulls::ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll) {
 
 // Sets the figures by which pulls are admitted.
 void Pulls::SetDisk(const plan::DiskSpace& disk) {
-  const std::vector<Entry>& all = entries_.all();
   // The message of each image without room states these figures.
-  loop_.ChangedIf(
-      disk.available_bytes != disk_.available_bytes &&
-      std::any_of(all.begin(), all.end(), [](const Entry& entry) { return entry.no_disk_space; }));
+  loop_.ChangedIf(disk.available_bytes != disk_.available_bytes &&
+                  std::ranges::any_of(entries_.all(), &Entry::no_disk_space));
   disk_ = disk;
 }
 
@@ -1027,7 +1023,7 @@ void Pulls::EndPullsForDiskSpace() {
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   std::vector<Entry>& all = entries_.all();
   // The factor is fixed for the whole turn, so that all reservations are comparable.
-  disk_factor_ = plan::FactorFor(disk_usage_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {
+  disk_factor_ = plan::FactorFor(disk_usage_, std::ranges::any_of(all, [](const Entry& entry) {
                                    return plan::NeedsMoreThanUsual(entry.history.disk);
                                  }));
   std::vector<plan::PullCandidate> running;
@@ -1072,9 +1068,7 @@ bool Pulls::HandleDiskFull(Entry& entry, const std::string& error) {
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
   // A full disk ends all pulls that write, at about the same moment. Their events come one after the other,
   // so a pull that ended just now counts as a competitor.
-  bool competed = space_release_.at_least || loop_.now() < disk_full_until_ ||
-                  std::any_of(entries_.all().begin(), entries_.all().end(),
-                              [](const Entry& one) { return !one.runs.empty(); });
+  bool competed = space_release_.at_least || loop_.now() < disk_full_until_ || entries_.HasRuns();
   base::Warn(
       "pull ended: not enough room",
       {{"image", entry.desired->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});
@@ -1117,9 +1111,8 @@ void Pulls::DropKeptBytes() {
 void Pulls::SettleWithoutDiskSpace() {
   // Room is on its way back, so an image without room may still fit.
   if (space_release_.pending) return;
-  std::vector<Entry>& all = entries_.all();
-  if (std::any_of(all.begin(), all.end(), [](const Entry& entry) { return !entry.runs.empty(); })) return;
-  for (Entry& entry : all) {
+  if (entries_.HasRuns()) return;
+  for (Entry& entry : entries_.all()) {
     if (!entry.no_disk_space) continue;
     loop_.ChangedIf(!entry.history.settled);
     entry.history.settled = true;

@@ -101,7 +101,7 @@ Entry* Touching::EntryOf(const Part& part) const {
 
 bool Touching::InPod(const Entry& entry) const {
   auto has = [&](const std::vector<Part>& parts) {
-    return std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
+    return std::ranges::any_of(parts, [&](const Part& part) {
       return part.name == entry.name() && part.image_id == entry.touch_history->image_id;
     });
   };
@@ -340,7 +340,7 @@ void Touching::ApplyObserved(TouchObserved report) {
 // come.
 void Touching::EvaluatePod() {
   if (pod_->ended_at != base::TimePoint::max()) return;
-  bool all_open = std::all_of(pod_->parts.begin(), pod_->parts.end(), [&](const Part& part) {
+  bool all_open = std::ranges::all_of(pod_->parts, [&](const Part& part) {
     const Entry* entry = EntryOf(part);
     // An entry that is gone, or has other content, must not hold up the pod.
     return entry == nullptr || NeedNow(*entry, part.reference) == TouchNeed::kNone;

@@ -142,10 +142,9 @@ bool CredentialLookupPool::MayShare(const Waiting& one) const {
   // The first lookup of a registry may use threads that further ones of the same registry may not: a registry
   // for which a plugin hangs cannot take all of them.
   const int most = is_first ? kMaxLookupsPerPlugin : kMaxLookupsPerRegistry;
-  return std::all_of(one.group.begin(), one.group.end(),
-                     [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
-                       return base::FindWithDefault(of_plugin_, plugin) < most;
-                     });
+  return std::ranges::all_of(one.group, [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
+    return base::FindWithDefault(of_plugin_, plugin) < most;
+  });
 }
 
 // A stopped lookup may always run, since it ends at once and must report.
@@ -184,8 +183,8 @@ void CredentialLookupPool::Ended(const Group& group, const std::string& registry
 void CredentialLookupPool::StartWaiting() {
   while (true) {
     // In the order of arrival, but one that may not run yet holds up no other.
-    auto next = std::find_if(waiting_.begin(), waiting_.end(),
-                             [this](const Waiting& one) PREFETCH_REQUIRES(mutex_) { return MayRun(one); });
+    auto next = std::ranges::find_if(
+        waiting_, [this](const Waiting& one) PREFETCH_REQUIRES(mutex_) { return MayRun(one); });
     if (next == waiting_.end()) return;
     Waiting one = std::move(*next);
     waiting_.erase(next);

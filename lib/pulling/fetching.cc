@@ -240,8 +240,7 @@ constexpr std::chrono::seconds kWriteInterval{1};
 constexpr std::chrono::seconds kCloseTimeout{2};
 
 bool Lists(const DownloadJob& job, const std::string& digest) {
-  return std::any_of(job.blobs.begin(), job.blobs.end(),
-                     [&](const cri::BlobToWrite& blob) { return blob.digest == digest; });
+  return std::ranges::find(job.blobs, digest, &cri::BlobToWrite::digest) != job.blobs.end();
 }
 
 // Returns the rate. After a pause, the bytes of a tenth of a second pass at once.
@@ -273,8 +272,7 @@ BlobDownloader::~BlobDownloader() {
 void BlobDownloader::StartThreads() {
   // A thread that has left its loop takes no lock any more, so joining it does not block.
   for (const std::thread::id& id : std::exchange(left_, {})) {
-    auto thread = std::find_if(threads_.begin(), threads_.end(),
-                               [&](const std::thread& one) { return one.get_id() == id; });
+    auto thread = std::ranges::find_if(threads_, [&](const std::thread& one) { return one.get_id() == id; });
     thread->join();
     threads_.erase(thread);
   }
@@ -419,8 +417,7 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
 bool BlobDownloader::HoldsBack(const std::string& lease) {
   base::Lock lock(mutex_);
   return yield_policy_.ShouldYield(steady_clock::now()) &&
-         std::any_of(jobs_.begin(), jobs_.end(),
-                     [&](const auto& one) { return one.second.job->lease == lease; });
+         std::ranges::any_of(jobs_, [&](const auto& one) { return one.second.job->lease == lease; });
 }
 
 void BlobDownloader::StopUnwanted() {
@@ -493,9 +490,7 @@ void BlobDownloader::Stream() {
 // fails. nullopt: the writer is open, where the bytes in the store end.
 std::optional<base::Result<BlobDownloader::TransferResult>> BlobDownloader::OpenBlob(Transfer& transfer) {
   const auto& blobs = transfer.job->blobs;
-  const auto blob = std::find_if(blobs.begin(), blobs.end(), [&](const cri::BlobToWrite& one) {
-    return one.digest == transfer.step.digest;
-  });
+  const auto blob = std::ranges::find(blobs, transfer.step.digest, &cri::BlobToWrite::digest);
   auto opened = content_.OpenBlob({.stop = transfer.stop.get_token()}, transfer.job->lease, *blob);
   if (!opened) return ToStoreError(opened.error());
   if (opened->state == cri::BlobState::kExists) return TransferResult::kDone;
@@ -617,7 +612,7 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
     } else {
       // The last stream goes on in small bursts. If all of them ended, no image of the agent would advance
       // while others pull.
-      transfer.preempted = std::any_of(transfers_.begin(), transfers_.end(), [&](const auto& other) {
+      transfer.preempted = std::ranges::any_of(transfers_, [&](const auto& other) {
         return other.second.get() != &transfer && !other.second->preempted;
       });
       if (transfer.preempted) return false;

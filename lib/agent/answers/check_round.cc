@@ -35,7 +35,7 @@ plan::CheckKubelet KubeletOf(const plan::Snapshot& snapshot) {
 // Returns true if an image of the list is in this registry. The operator then trusts the registry, whichever
 // image a pod names there.
 bool NamesRegistry(const plan::Snapshot& snapshot, const image::Reference& reference) {
-  return std::any_of(snapshot.images.begin(), snapshot.images.end(), [&](const plan::ImageState& image) {
+  return std::ranges::any_of(snapshot.images, [&](const plan::ImageState& image) {
     return image.desired->reference.domain() == reference.domain();
   });
 }
@@ -230,7 +230,7 @@ constexpr std::chrono::seconds kListTimeoutWhileAway{1};
 
 bool HasName(const image::LocalImageIndex& index, const plan::ImageState& entry) {
   const std::vector<std::string>& names = index.NamesOf(entry.image_id);
-  return std::find(names.begin(), names.end(), entry.desired->reference.Normalized()) != names.end();
+  return std::ranges::find(names, entry.desired->reference.Normalized()) != names.end();
 }
 
 // Describes an image that was there at the last poll and is gone.

@@ -89,8 +89,7 @@ status::CheckResult ImageQueryService::Check(const base::Call& call, const statu
     if (newer == snapshot) break;
     snapshot = std::move(newer);
   }
-  result.ok = std::all_of(result.answers.begin(), result.answers.end(),
-                          [](const status::CheckAnswer& answer) { return answer.ok; });
+  result.ok = std::ranges::all_of(result.answers, &status::CheckAnswer::ok);
   return result;
 }
 
@@ -157,7 +156,7 @@ JudgedPod WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image
     each.push_back({written, all.back().verdicts, pod.ready_as});
   }
   plan::VerdictsPtr worst = plan::WorstOf(std::move(each)).worst;
-  auto decisive = std::find_if(all.begin(), all.end(), [&](const JudgedPod& one) {
+  auto decisive = std::ranges::find_if(all, [&](const JudgedPod& one) {
     return one.verdicts->never.result == worst->never.result &&
            one.verdicts->never.reason == worst->never.reason;
   });

@@ -213,8 +213,9 @@ void ShowFreshness(const plan::Snapshot& snapshot, Families& out) {
   out.SetEach("prefetchd_entries_fresh", entries);
   if (snapshot.registries.empty()) return;
   out.Set("prefetchd_registries_away",
-          std::count_if(snapshot.registries.begin(), snapshot.registries.end(),
-                        [](const plan::RegistryStatus& one) { return one.unreachable_since.has_value(); }));
+          std::ranges::count_if(snapshot.registries, [](const plan::RegistryStatus& one) {
+            return one.unreachable_since.has_value();
+          }));
   ShowTimes(snapshot, out);
 }
 
@@ -328,9 +329,7 @@ std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, co
   ShowDisk(snapshot.disk, snapshot.disk_known, out);
   if (snapshot.unlisted) {
     const auto& images = snapshot.unlisted->images;
-    out.Set("prefetchd_unlisted_images",
-            std::count_if(images.begin(), images.end(),
-                          [](const plan::UnlistedImage& image) { return image.present; }));
+    out.Set("prefetchd_unlisted_images", std::ranges::count_if(images, &plan::UnlistedImage::present));
   }
   out.Set("prefetchd_problems", snapshot.problems.size());
   for (const ProcessFact& fact : process) out.Set(fact.metric, fact.value);

@@ -113,9 +113,7 @@ void ClientAuthenticator::Remember(const Token& token, const Identity& identity)
     std::erase_if(known_, [&](const auto& one) { return one.second.until <= now; });
   }
   if (known_.size() >= kMostKnown) {
-    known_.erase(std::min_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) {
-      return a.second.until < b.second.until;
-    }));
+    known_.erase(std::ranges::min_element(known_, {}, [](const auto& one) { return one.second.until; }));
   }
   known_.insert_or_assign(token.key, Known{.identity = identity,
                                            .until = now + at_most(kRemembered),
@@ -161,9 +159,8 @@ std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAu
 bool ClientAuthenticator::IsApiServerDown(base::TimePoint now) const {
   if (!outage_) return false;
   // A renewal that began before the outage may take long to fail, and tries nothing.
-  return now < outage_->until || std::any_of(in_review_.begin(), in_review_.end(), [](const auto& one) {
-           return one.second == ReviewKind::kCaller;
-         });
+  return now < outage_->until ||
+         std::ranges::any_of(in_review_, [](const auto& one) { return one.second == ReviewKind::kCaller; });
 }
 
 std::optional<base::Duration> ClientAuthenticator::TakeReview(plan::CallerPurpose purpose,

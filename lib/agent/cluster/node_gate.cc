@@ -138,7 +138,7 @@ plan::ObservedGate NodeGate::Observe(const kube::Node& node) const {
     seen.condition = plan::GateCondition{status.value_or(plan::ConditionStatus::kUnknown), condition.reason,
                                          condition.message};
   }
-  seen.tainted = std::any_of(node.taints.begin(), node.taints.end(), [this](const kube::Taint& taint) {
+  seen.tainted = std::ranges::any_of(node.taints, [this](const kube::Taint& taint) {
     return plan::IsStartupTaint(taint.key, options_.gate.taint_key);
   });
   return seen;

@@ -91,8 +91,8 @@ void OwnAddresses::ResolveAll(base::TimePoint now) {
 }
 
 bool OwnAddresses::IsUnknown() const {
-  return std::any_of(seen_.begin(), seen_.end(),
-                     [](const auto& one) { return one.second.empty() && one.first != kService; });
+  return std::ranges::any_of(seen_,
+                             [](const auto& one) { return one.second.empty() && one.first != kService; });
 }
 
 std::optional<std::vector<std::string>> OwnAddresses::Resolved(const base::Call& call) {
@@ -124,13 +124,11 @@ std::optional<std::vector<std::string>> OwnAddresses::Get(const base::Call& call
   const std::optional<std::vector<std::string>> resolved = Resolved(call);
   if (!resolved) return std::nullopt;
   const std::vector<std::string> here = http::InterfaceAddresses();
-  const auto is_here = [&](const std::string& each) {
-    return std::find(here.begin(), here.end(), each) != here.end();
-  };
+  const auto is_here = [&](const std::string& each) { return std::ranges::find(here, each) != here.end(); };
   base::Lock lock(mutex_);
   std::vector<std::string> all;
   // On the node's own network, gateways are other machines. The CNI plugin may set them late.
-  if (std::none_of(node_.begin(), node_.end(), is_here))
+  if (std::ranges::none_of(node_, is_here))
     all = GatewaysOf(ReadOrNothing(route_), ReadOrNothing(ipv6_route_));
   all.insert(all.end(), node_.begin(), node_.end());
   all.insert(all.end(), api_server_.begin(), api_server_.end());
