@@ -144,50 +144,39 @@ Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
 
 Keyring::~Keyring() = default;
 
-Lookup Keyring::Find(const base::Call& call, const image::Reference& reference,
-                     const std::vector<std::string>& list_sources) {
-  return Collect({Target(reference.Repository()), &call, &list_sources}).value_or(Lookup{});
+Lookup Keyring::Find(const base::Call& call, const LookupQuestion& question) {
+  return Collect(&call, question).value_or(Lookup{});
 }
 
-Lookup Keyring::FindForAnyPod(const base::Call& call, const image::Reference& reference) {
-  return Collect({Target(reference.Repository()), &call, nullptr}).value_or(Lookup{});
-}
-
-std::optional<Lookup> Keyring::TryFind(const image::Reference& reference,
-                                       const std::vector<std::string>& list_sources) {
-  return Collect({Target(reference.Repository()), nullptr, &list_sources});
-}
-
-std::optional<Lookup> Keyring::TryFindForAnyPod(const image::Reference& reference) {
-  return Collect({Target(reference.Repository()), nullptr, nullptr});
+std::optional<Lookup> Keyring::TryFind(const LookupQuestion& question) {
+  return Collect(nullptr, question);
 }
 
 // Asks one provider; its answer goes to `answer`. nullopt if that would have to wait, and may not.
-std::optional<ProviderReport> Keyring::Ask(CachingProvider& provider, const Question& question,
+std::optional<ProviderReport> Keyring::Ask(const base::Call* call, CachingProvider& provider,
+                                           const Target& target, bool for_any_pod,
                                            AnswerCache::Answer& answer) const {
   const Provider& asked = provider.provider();
   ProviderReport report;
   report.name = asked.name;
   // Patterns come before the program: a provider is never run for an image that it does not serve.
-  const Pattern* pattern = FirstMatch(asked.match_images, question.target);
+  const Pattern* pattern = FirstMatch(asked.match_images, target);
   if (pattern == nullptr) return report;
   report.matched = true;
   report.pattern = pattern->text();
-  if (question.list_sources == nullptr && asked.token_attributes) {
+  if (for_any_pod && asked.token_attributes) {
     // The credential of such a provider is that of the configured account. kubelet would not use it for any
     // pod.
     report.error = "it serves pods of one service account";
     return report;
   }
   // A token comes from the API server, which is a call that may block.
-  if (question.call == nullptr && NeedsGrant(asked, options_)) return std::nullopt;
-  auto identity =
-      IdentityOf(question.call == nullptr ? base::Call() : *question.call, asked, options_, report);
+  if (call == nullptr && NeedsGrant(asked, options_)) return std::nullopt;
+  auto identity = IdentityOf(call == nullptr ? base::Call() : *call, asked, options_, report);
   if (!identity) return report;
-  const std::string& repository = question.target.repository();
   std::optional<base::Result<AnswerCache::Answer>> result =
-      question.call == nullptr ? provider.TryGet(repository, *identity)
-                               : provider.Get(*question.call, repository, &report.ran_for, *identity);
+      call == nullptr ? provider.TryGet(target.repository(), *identity)
+                      : provider.Get(*call, target.repository(), &report.ran_for, *identity);
   if (!result) return std::nullopt;
   if (!*result) {
     report.outcome = ProviderOutcome::kError;
@@ -202,15 +191,15 @@ std::optional<ProviderReport> Keyring::Ask(CachingProvider& provider, const Ques
 // Collects the credentials for one target in kubelet's order (A18). An earlier credential is tried first by
 // every pull, so another order would pull with another one than kubelet. Returns nullopt if a plugin would
 // have to run and may not.
-std::optional<Lookup> Keyring::Collect(const Question& question) {
-  const Target& target = question.target;
+std::optional<Lookup> Keyring::Collect(const base::Call* call, const LookupQuestion& question) {
+  const Target target(question.reference.Repository());
   std::shared_ptr<const Sources> sources = Current();
   Lookup lookup;
   lookup.repository = target.repository();
 
   Layer secrets, node;
   for (const LoadedPullSecret& secret : sources->pull_secrets) {
-    if (question.list_sources != nullptr && secret.Serves(target, *question.list_sources)) {
+    if (!question.for_any_pod && secret.Serves(target, question.sources)) {
       secrets.Add(secret.index, Source::kPullSecret, secret.declared.name, true);
     }
   }
@@ -225,7 +214,7 @@ std::optional<Lookup> Keyring::Collect(const Question& question) {
   Layer& provider_layer = sources->kubelet_version >= kFirstWithSeparateKeyrings ? plugins : node;
   for (const std::shared_ptr<CachingProvider>& provider : sources->providers) {
     AnswerCache::Answer answer;
-    std::optional<ProviderReport> report = Ask(*provider, question, answer);
+    std::optional<ProviderReport> report = Ask(call, *provider, target, question.for_any_pod, answer);
     if (!report) return std::nullopt;
     lookup.providers.push_back(*std::move(report));
     if (!answer) continue;

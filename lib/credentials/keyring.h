@@ -71,6 +71,16 @@ struct Lookup {
   std::vector<ProviderReport> providers;  // all of them, in the order of asking
 };
 
+// An image, and the pods for which credentials for it are looked up. A value.
+struct LookupQuestion {
+  image::Reference reference;
+  // Names of the list's sources that have the entry: a pull secret serves only the sources that it names.
+  std::vector<std::string> sources = {};
+  // Only what kubelet would use for any pod of this node: neither mounted pull secrets nor providers that
+  // serve one service account.
+  bool for_any_pod = false;
+};
+
 // The problems of the files that a Keyring reads. A value.
 struct KeyringHealth {
   std::vector<std::string> problems;  // one sentence each with file and place; empty: nothing
@@ -120,23 +130,13 @@ class Keyring {
   Keyring& operator=(const Keyring&) = delete;
   ~Keyring();
 
-  // Blocks while plugins run, at most a minute each. `list_sources` are the names of the list's sources that
-  // have the entry: a pull secret serves only the sources that it names. Never fails: `providers` and
-  // problems() report a source that fails.
-  Lookup Find(const base::Call& call, const image::Reference& reference,
-              const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
-
-  // The credentials that kubelet would use for any pod of this node: neither mounted pull secrets nor
-  // providers that serve one service account.
-  Lookup FindForAnyPod(const base::Call& call, const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
-
-  // FindForAnyPod without waiting, as TryFind.
-  std::optional<Lookup> TryFindForAnyPod(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
+  // Blocks while plugins run, at most a minute each. Never fails: `providers` and problems() report a source
+  // that fails.
+  Lookup Find(const base::Call& call, const LookupQuestion& question) PREFETCH_EXCLUDES(mutex_);
 
   // Returns what Find would, if that neither runs a plugin nor waits for another call; else nullopt. Blocks
   // as a disk does.
-  std::optional<Lookup> TryFind(const image::Reference& reference,
-                                const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
+  std::optional<Lookup> TryFind(const LookupQuestion& question) PREFETCH_EXCLUDES(mutex_);
 
   // The first provider with tokenAttributes that is for this image: what kubelet gets of it is for pods of
   // one service account. Empty: none. Runs no plugin; blocks as a disk does.
@@ -177,15 +177,11 @@ class Keyring {
 
     friend bool operator==(const Search&, const Search&) = default;
   };
-  // The question of one lookup.
-  struct Question {
-    Target target;
-    const base::Call* call;                        // nullptr: no plugin may run, nor any call be waited for
-    const std::vector<std::string>* list_sources;  // nullptr: for any pod of the node
-  };
-  std::optional<Lookup> Collect(const Question& question) PREFETCH_EXCLUDES(mutex_);
-  std::optional<ProviderReport> Ask(CachingProvider& provider, const Question& question,
-                                    AnswerCache::Answer& answer) const;
+  // `call` null: no plugin may run, nor any call be waited for.
+  std::optional<Lookup> Collect(const base::Call* call, const LookupQuestion& question)
+      PREFETCH_EXCLUDES(mutex_);
+  std::optional<ProviderReport> Ask(const base::Call* call, CachingProvider& provider, const Target& target,
+                                    bool for_any_pod, AnswerCache::Answer& answer) const;
   std::shared_ptr<const Sources> Current() PREFETCH_EXCLUDES(mutex_);
   void CheckFiles(base::TimePoint now) PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<const Sources> Read(const Search& search, const Sources* before) const;

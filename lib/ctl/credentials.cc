@@ -226,7 +226,7 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
   for (const std::string& problem : warnings) err << "warning: " << problem << "\n";
   LookupOutput found;
   for (const RequestedImage& image : images) {
-    credentials::Lookup lookup = keyring.Find(call, image.reference, options.sources);
+    credentials::Lookup lookup = keyring.Find(call, {image.reference, options.sources});
     found.Add(image.name, credentials::WordsOf(lookup));
     if (auto logins = crio.LoginsFor(image.reference, !lookup.credentials.empty())) {
       for (const std::string& problem : logins->problems) err << "warning: CRI-O: " << problem << "\n";

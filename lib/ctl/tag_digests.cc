@@ -117,7 +117,7 @@ class TagResolver {
     question.fetches_manifest = true;  // a lock of what no node can pull would be worse than none
     // With the known digest, the client answers "same" or "moved", as for an image on a node.
     if (!asked.known_digest.empty()) question.local_digests.push_back(asked.known_digest);
-    credentials::Lookup lookup = keyring_.Find(call_, asked.reference, asked.sources);
+    credentials::Lookup lookup = keyring_.Find(call_, {asked.reference, asked.sources});
     for (credentials::Credential& credential : lookup.credentials) {
       question.credentials.push_back(std::move(credential.auth));
     }

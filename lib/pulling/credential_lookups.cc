@@ -1,8 +1,8 @@
 #include "pulling/credential_lookups.h"
 
 #include <algorithm>
-
-#include "base/find_with_default.h"
+#include <iterator>
+#include <utility>
 
 namespace prefetch::pulling {
 
@@ -16,8 +16,8 @@ plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& desi
   auto found = pending_.find(desired.reference.Normalized());
   // Mounted pull secrets are for certain sources only, so a result for other sources may hold a credential
   // that this image must not use, or lack one.
-  if (found == pending_.end() || found->second.sources != desired.sources ||
-      found->second.for_any_pod != desired.for_any_pod) {
+  if (found == pending_.end() || found->second.question.sources != desired.sources ||
+      found->second.question.for_any_pod != desired.for_any_pod) {
     return {plan::LookupState::kNeeded, {}};
   }
   const PendingLookup& pending = found->second;
@@ -31,15 +31,12 @@ bool CredentialLookups::StartIfNeeded(const plan::DesiredImage& desired, base::T
   if (StateOf(desired, now).state != plan::LookupState::kNeeded) return false;
   const std::string& name = desired.reference.Normalized();
   PendingLookup pending{.id = next_id_++,
-                        .sources = desired.sources,
-                        .for_any_pod = desired.for_any_pod,
+                        .question = {desired.reference, desired.sources, desired.for_any_pod},
                         .since = now,
                         .found = nullptr,
                         .stop = {}};
   LookupJob job{.call = {.stop = pending.stop.get_token()},
-                .reference = desired.reference,
-                .sources = desired.sources,
-                .for_any_pod = desired.for_any_pod,
+                .question = pending.question,
                 .done = [on_finished = on_finished_, name, id = pending.id](credentials::Lookup lookup) {
                   on_finished({name, id, std::make_shared<const credentials::Lookup>(std::move(lookup))});
                 }};
@@ -89,28 +86,16 @@ void CredentialLookups::RetainOnly(const std::function<bool(const std::string& n
   if (dropped > 0) pool_.DropStopped();
 }
 
-namespace {
-
-template <typename Key>
-void CountDown(std::map<Key, int>& counts, const Key& key) {
-  auto found = counts.find(key);
-  if (--found->second == 0) counts.erase(found);
-}
-
-}  // namespace
-
 CredentialLookupPool::CredentialLookupPool(credentials::Keyring& keyring)
     : keyring_(keyring), plugins_(kLookupThreads), files_(1) {}
 
 void CredentialLookupPool::Start(LookupJob job) {
   // Most images need only files or an answer that a plugin gave before. Those never wait behind a plugin.
   files_.Submit([this, job = std::move(job)]() mutable {
-    auto lookup = job.for_any_pod ? keyring_.TryFindForAnyPod(job.reference)
-                                  : keyring_.TryFind(job.reference, job.sources);
-    if (lookup) {
+    if (auto lookup = keyring_.TryFind(job.question)) {
       job.done(*std::move(lookup));
     } else {
-      Group group = keyring_.ProvidersFor(job.reference);
+      Group group = keyring_.ProvidersFor(job.question.reference);
       Begin({std::move(group), std::move(job)});
     }
   });
@@ -126,57 +111,52 @@ int CredentialLookupPool::queued() const {
   return static_cast<int>(waiting_.size());
 }
 
-void CredentialLookupPool::Begin(Waiting one) {
+void CredentialLookupPool::Begin(PluginLookup lookup) {
   base::Lock lock(mutex_);
-  if (MayRun(one)) {
-    Run(std::move(one));
-  } else {
-    waiting_.push_back(std::move(one));
-  }
+  waiting_.push_back(std::move(lookup));
+  if (MayRun(waiting_.back())) Run(std::prev(waiting_.end()));
 }
 
 // Returns true if the lookup may take one of the shared threads. Otherwise it needs a thread of its own.
-bool CredentialLookupPool::MayShare(const Waiting& one) const {
-  if (running_ - running_on_own_threads_ >= kPluginsAtOnce) return false;
-  const bool is_first = of_registry_.count({one.group, one.job.reference.domain()}) == 0;
+bool CredentialLookupPool::MayShare(const PluginLookup& lookup) const {
+  if (std::ranges::count(running_, false, &PluginLookup::has_own_thread) >= kPluginsAtOnce) return false;
+  const bool is_first = std::ranges::none_of(running_, [&](const PluginLookup& one) {
+    return one.group == lookup.group &&
+           one.job.question.reference.domain() == lookup.job.question.reference.domain();
+  });
   // The first lookup of a registry may use threads that further ones of the same registry may not: a registry
   // for which a plugin hangs cannot take all of them.
   const int most = is_first ? kMaxLookupsPerPlugin : kMaxLookupsPerRegistry;
-  return std::ranges::all_of(one.group, [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
-    return base::FindWithDefault(of_plugin_, plugin) < most;
+  return std::ranges::all_of(lookup.group, [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
+    return std::ranges::count_if(running_, [&](const PluginLookup& one) {
+             return std::ranges::find(one.group, plugin) != one.group.end();
+           }) < most;
   });
 }
 
 // A stopped lookup may always run, since it ends at once and must report.
-bool CredentialLookupPool::MayRun(const Waiting& one) const {
-  if (running_ >= kLookupThreads) return false;
+bool CredentialLookupPool::MayRun(const PluginLookup& lookup) const {
+  if (running_.size() >= kLookupThreads) return false;
   // The first lookup of a group always runs, so that no plugin is kept from its images by another one.
-  return of_group_.count(one.group) == 0 || one.job.call.Stopped() || MayShare(one);
+  return std::ranges::find(running_, lookup.group, &PluginLookup::group) == running_.end() ||
+         lookup.job.call.Stopped() || MayShare(lookup);
 }
 
-void CredentialLookupPool::Run(Waiting one) {
-  const bool has_own = !MayShare(one);
-  running_++;
-  running_on_own_threads_ += has_own ? 1 : 0;
-  of_group_[one.group]++;
-  of_registry_[{one.group, one.job.reference.domain()}]++;
-  for (const std::string& plugin : one.group) of_plugin_[plugin]++;
-  plugins_.Submit([this, has_own, group = std::move(one.group), job = std::move(one.job)] {
-    credentials::Lookup lookup = job.for_any_pod ? keyring_.FindForAnyPod(job.call, job.reference)
-                                                 : keyring_.Find(job.call, job.reference, job.sources);
+void CredentialLookupPool::Run(PluginLookups::iterator lookup) {
+  lookup->has_own_thread = !MayShare(*lookup);
+  running_.splice(running_.end(), waiting_, lookup);
+  plugins_.Submit([this, lookup] {
+    credentials::Lookup found = keyring_.Find(lookup->job.call, lookup->job.question);
+    const auto done = std::move(lookup->job.done);
     // Before the event, so that its receiver finds the thread free.
-    Ended(group, job.reference.domain(), has_own);
-    job.done(std::move(lookup));
+    Ended(lookup);
+    done(std::move(found));
   });
 }
 
-void CredentialLookupPool::Ended(const Group& group, const std::string& registry, bool has_own) {
+void CredentialLookupPool::Ended(PluginLookups::iterator lookup) {
   base::Lock lock(mutex_);
-  running_--;
-  running_on_own_threads_ -= has_own ? 1 : 0;
-  CountDown(of_group_, group);
-  CountDown(of_registry_, {group, registry});
-  for (const std::string& plugin : group) CountDown(of_plugin_, plugin);
+  running_.erase(lookup);
   StartWaiting();
 }
 
@@ -184,11 +164,9 @@ void CredentialLookupPool::StartWaiting() {
   while (true) {
     // In the order of arrival, but one that may not run yet holds up no other.
     auto next = std::ranges::find_if(
-        waiting_, [this](const Waiting& one) PREFETCH_REQUIRES(mutex_) { return MayRun(one); });
+        waiting_, [this](const PluginLookup& one) PREFETCH_REQUIRES(mutex_) { return MayRun(one); });
     if (next == waiting_.end()) return;
-    Waiting one = std::move(*next);
-    waiting_.erase(next);
-    Run(std::move(one));
+    Run(next);
   }
 }
 

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/call.h"
@@ -16,7 +15,6 @@
 #include "base/mutex.h"
 #include "base/workers.h"
 #include "credentials/keyring.h"
-#include "image/reference.h"
 #include "plan/credential_lookup.h"
 #include "plan/desired.h"
 
@@ -44,9 +42,7 @@ constexpr int kLookupThreads = 16;
 
 struct LookupJob {
   base::Call call;  // `call.stop` ends it; it reports all the same
-  image::Reference reference;
-  std::vector<std::string> sources;  // of the entry: a mounted pull secret may be for some of them only
-  bool for_any_pod = false;          // DesiredImage::for_any_pod
+  credentials::LookupQuestion question;
   // Called once with the result, on one of the pool's threads.
   std::function<void(credentials::Lookup)> done;
 };
@@ -68,26 +64,25 @@ class CredentialLookupPool {
 
  private:
   using Group = std::vector<std::string>;  // names of plugins
-  struct Waiting {
+  // A lookup that needs plugins.
+  struct PluginLookup {
     Group group;
     LookupJob job;
+    bool has_own_thread = false;  // it runs, on a thread that was made for it
   };
+  using PluginLookups = std::list<PluginLookup>;
 
-  void Begin(Waiting one) PREFETCH_EXCLUDES(mutex_);
-  void Ended(const Group& group, const std::string& registry, bool has_own) PREFETCH_EXCLUDES(mutex_);
-  bool MayRun(const Waiting& one) const PREFETCH_REQUIRES(mutex_);
-  bool MayShare(const Waiting& one) const PREFETCH_REQUIRES(mutex_);
-  void Run(Waiting one) PREFETCH_REQUIRES(mutex_);
+  void Begin(PluginLookup lookup) PREFETCH_EXCLUDES(mutex_);
+  bool MayRun(const PluginLookup& lookup) const PREFETCH_REQUIRES(mutex_);
+  bool MayShare(const PluginLookup& lookup) const PREFETCH_REQUIRES(mutex_);
+  void Run(PluginLookups::iterator lookup) PREFETCH_REQUIRES(mutex_);
+  void Ended(PluginLookups::iterator lookup) PREFETCH_EXCLUDES(mutex_);
   void StartWaiting() PREFETCH_REQUIRES(mutex_);
 
   credentials::Keyring& keyring_;
   mutable base::Mutex mutex_;
-  std::deque<Waiting> waiting_ PREFETCH_GUARDED_BY(mutex_);
-  std::map<Group, int> of_group_ PREFETCH_GUARDED_BY(mutex_);
-  std::map<std::string, int> of_plugin_ PREFETCH_GUARDED_BY(mutex_);
-  std::map<std::pair<Group, std::string>, int> of_registry_ PREFETCH_GUARDED_BY(mutex_);
-  int running_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  int running_on_own_threads_ PREFETCH_GUARDED_BY(mutex_) = 0;  // of these
+  PluginLookups waiting_ PREFETCH_GUARDED_BY(mutex_);
+  PluginLookups running_ PREFETCH_GUARDED_BY(mutex_);
   // Last: their threads use what stands above. The first hands on to the second, so it ends before.
   base::Workers plugins_;
   base::Workers files_;
@@ -140,8 +135,7 @@ class CredentialLookups {
  private:
   struct PendingLookup {
     std::uint64_t id = 0;
-    std::vector<std::string> sources;
-    bool for_any_pod = false;
+    credentials::LookupQuestion question;
     base::TimePoint since;  // begun, or found
     LookupPtr found;
     std::stop_source stop;

@@ -54,10 +54,10 @@ void WarmLookup(benchmark::State& state) {
   base::SystemClock clock;
   credentials::Keyring keyring(folder.Options(), clock);
   std::vector<image::Reference> images = Images();
-  for (int i = 0; i < kProviders; i++) keyring.Find({}, images[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < kProviders; i++) keyring.Find({}, {images[static_cast<std::size_t>(i)]});
   for (auto _ : state) {
     std::size_t found = 0;
-    for (const image::Reference& image : images) found += keyring.Find({}, image).credentials.size();
+    for (const image::Reference& image : images) found += keyring.Find({}, {image}).credentials.size();
     if (found != kImages) state.SkipWithError("not every image has its credential");
   }
   for (int i = 0; i < kProviders; i++) {

@@ -33,7 +33,7 @@ class KeyringTest : public testing::Test {
   }
   // "source/name/match/user:password", one each.
   std::string Find(const std::string& image, const std::vector<std::string>& sources = {}) {
-    lookup_ = keyring_->Find({}, Ref(image), sources);
+    lookup_ = keyring_->Find({}, {Ref(image), sources});
     std::string text;
     for (const Credential& credential : lookup_.credentials) {
       std::string name = credential.source == Source::kDockerConfig ? "file" : credential.name;
@@ -121,7 +121,8 @@ TEST_F(KeyringTest, ForAnyPodNeitherPullSecretsNorAnAccountsTokensCount) {
   ASSERT_EQ(Problems(), "");
   ASSERT_NE(Find("r.io/team/app:v1", {"team.yaml"}).find("account"), std::string::npos);
   const auto app = *image::Reference::Parse("r.io/team/app:v1");
-  for (const Lookup& lookup : {keyring_->FindForAnyPod({}, app), keyring_->TryFindForAnyPod(app).value()}) {
+  const LookupQuestion question{.reference = app, .sources = {"team.yaml"}, .for_any_pod = true};
+  for (const Lookup& lookup : {keyring_->Find({}, question), keyring_->TryFind(question).value()}) {
     ASSERT_EQ(lookup.credentials.size(), 2U);
     EXPECT_EQ(lookup.credentials[0].auth.username + lookup.credentials[1].auth.username, "nodeplugin");
     EXPECT_EQ(lookup.providers.at(0).outcome, ProviderOutcome::kSkipped);
@@ -514,9 +515,9 @@ TEST_F(KeyringTest, WarmLookupsRunNoPlugin) {
     images.push_back(
         Ref("registry" + std::to_string(i % 10) + ".example.com/team/app-" + std::to_string(i) + ":v1"));
   }
-  for (int i = 0; i < 10; i++) keyring_->Find({}, images[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 10; i++) keyring_->Find({}, {images[static_cast<std::size_t>(i)]});
   std::size_t found = 0;
-  for (const image::Reference& image : images) found += keyring_->Find({}, image).credentials.size();
+  for (const image::Reference& image : images) found += keyring_->Find({}, {image}).credentials.size();
   EXPECT_EQ(found, 1000U);
   for (int i = 0; i < 10; i++) EXPECT_EQ(folder_.Runs("p" + std::to_string(i)), 1);
 }
@@ -527,13 +528,13 @@ TEST_F(KeyringTest, WhatNeedsNoPluginIsFoundNow) {
                     PluginFolder::Answer("Registry", "r.io", "u", "p", "\"cacheDuration\":\"1m\","));
   folder_.WriteConfig(PluginFolder::Provider("plugin", "[r.io]"));
   Open();
-  EXPECT_FALSE(keyring_->TryFind(Ref("r.io/a")));
+  EXPECT_FALSE(keyring_->TryFind({Ref("r.io/a")}));
   EXPECT_EQ(folder_.Runs("plugin"), 0);
-  auto other = keyring_->TryFind(Ref("q.io/a"));
+  auto other = keyring_->TryFind({Ref("q.io/a")});
   ASSERT_TRUE(other);
   EXPECT_TRUE(other->credentials.empty());
   Find("r.io/a");
-  auto now = keyring_->TryFind(Ref("r.io/b"));
+  auto now = keyring_->TryFind({Ref("r.io/b")});
   ASSERT_TRUE(now);
   EXPECT_EQ(now->credentials.size(), lookup_.credentials.size());
   EXPECT_EQ(now->credentials.size(), 2U);
@@ -567,10 +568,10 @@ TEST(KeyringStart, WithoutFilesThatAnswerHasNoCredentialsUntilTheyDo) {
   KeyringHealth health = keyring.Health();
   ASSERT_EQ(health.problems.size(), 1U);
   EXPECT_HAS(health.problems[0], "none was read since the start");
-  EXPECT_TRUE(keyring.Find({}, app).credentials.empty());
+  EXPECT_TRUE(keyring.Find({}, {app}).credentials.empty());
   clock.GoOn();
   while (!(health = keyring.Health()).problems.empty()) std::this_thread::yield();
-  EXPECT_EQ(keyring.Find({}, app).credentials.size(), 1U);
+  EXPECT_EQ(keyring.Find({}, {app}).credentials.size(), 1U);
   EXPECT_EQ(health.changes, 1U) << "what was denied meanwhile is worth another try";
 }
 

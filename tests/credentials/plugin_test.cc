@@ -479,7 +479,7 @@ class TokenProviderTest : public testing::Test {
   // "user:password" of the first credential, or what became of the provider.
   std::string Find() {
     if (!keyring_) keyring_ = std::make_unique<Keyring>(options_, clock_);
-    Lookup lookup = keyring_->Find({}, *image::Reference::Parse("r.io/app:v1"));
+    Lookup lookup = keyring_->Find({}, {*image::Reference::Parse("r.io/app:v1")});
     EXPECT_TRUE(lookup.providers.at(0).token_attributes);
     if (lookup.credentials.empty()) {
       return ProviderOutcomeName(lookup.providers[0].outcome) + " " + lookup.providers[0].error;

@@ -67,7 +67,7 @@ providers:
       auto reference = image::Reference::Parse(registry + "/app" + std::to_string(i));
       ASSERT_TRUE(reference.ok());
       pool_.Start({.call = {.stop = stop.get_token()},
-                   .reference = *reference,
+                   .question = {*reference},
                    .done = [this, registry](const credentials::Lookup&) {
                      base::Lock lock(mutex_);
                      done_[registry]++;

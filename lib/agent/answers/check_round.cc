@@ -388,8 +388,7 @@ image::RegistryAnswer CheckRound::QueryNow(const base::Call& call, const plan::I
   const plan::DesiredImage& desired = *image.desired;
   const base::Call lookup_call = call.Within(kCredentialTimeout);
   auto credentials = std::make_shared<const credentials::Lookup>(
-      IsForPod() ? sources_.keyring.FindForAnyPod(lookup_call, desired.reference)
-                 : sources_.keyring.Find(lookup_call, desired.reference, desired.sources));
+      sources_.keyring.Find(lookup_call, {desired.reference, desired.sources, IsForPod()}));
   if (std::chrono::steady_clock::now() >= lookup_call.deadline) {
     return CredentialTimeoutAnswer(desired.reference.domain(), *credentials, IsForPod());
   }

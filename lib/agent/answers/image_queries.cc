@@ -190,7 +190,7 @@ plan::VerdictsPtr AddKubeletFiles(const plan::Snapshot& snapshot, const plan::Im
 void ImageQueryService::AddCredentials(const base::Call& call, const plan::ImageState& image,
                                        status::ImageDocument& document) const {
   credentials::LookupWords lookup =
-      credentials::WordsOf(keyring_.Find(call, image.desired->reference, image.desired->sources));
+      credentials::WordsOf(keyring_.Find(call, {image.desired->reference, image.desired->sources}));
   document.credentials = std::move(lookup.credentials);
   document.providers = std::move(lookup.providers);
 }
