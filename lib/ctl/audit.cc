@@ -145,15 +145,15 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   // One element for each member: the threads that ask write without a lock, each to its own.
   facts.nodes.resize(members.size());
   base::Mutex mutex;
-  FleetTokens tokens;
-  FleetPollOptions poll{.name_space = options.query.name_space, .tokens = &tokens, .progress = &progress};
+  FleetAgents agents(api, options.query.name_space);
+  FleetPollOptions poll{.progress = &progress};
   poll.each = [&](std::size_t i, const status::StatusDocument& document) {
     facts.nodes[i] = screen::AuditNodeOf(document, members[i].node);
     base::Lock lock(mutex);
     // Nodes may have different lists: an image counts as listed if any node lists it.
     facts.listed.merge(screen::ListedNames(document));
   };
-  FleetAnswers answers = PollMembers(call, api, members, poll);
+  FleetAnswers answers = PollMembers(call, agents, members, poll);
   std::size_t answered = 0;
   for (std::size_t i = 0; i < facts.nodes.size(); i++) {
     answered += facts.nodes[i].HasReported() ? 1 : 0;

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/mutex.h"
 #include "base/scrub.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/workers.h"
 #include "ctl/agent_client.h"
@@ -26,60 +26,8 @@ constexpr seconds kRenewAfter{kTokenSeconds * 8 / 10};
 constexpr seconds kRefusalTtl{60};
 constexpr seconds kTokenTimeout{5};
 
-}  // namespace
-
-const base::Secret* FleetTokens::TokenOf(const base::Call& call, kube::Api& api,
-                                         const std::string& name_space,
-                                         const std::vector<std::string>& accounts) {
-  for (const std::string& account : accounts) {
-    auto cached = cache_.find(account);
-    if (cached == cache_.end() || steady_clock::now() >= cached->second.until) {
-      auto created = api.CreateToken(call.Within(kTokenTimeout), name_space, account,
-                                     std::string(plan::kCallerAudience), kTokenSeconds);
-      // A refusal is remembered for a while, too: a watch must not ask for the missing right every two
-      // seconds.
-      CachedToken fresh{std::nullopt, steady_clock::now() + kRefusalTtl};
-      if (created) fresh = {std::move(created->token), steady_clock::now() + kRenewAfter};
-      cached = cache_.insert_or_assign(account, std::move(fresh)).first;
-    }
-    if (cached->second.token) return &*cached->second.token;
-  }
-  return nullptr;
-}
-
-FleetTokens::Headers FleetTokens::For(const base::Call& call, kube::Api& api, const std::string& name_space,
-                                      const std::vector<FleetMember>& members) {
-  Headers headers;
-  std::set<std::string> seen;
-  for (const FleetMember& member : members) {
-    // Agents of one fleet nearly always share one account, and so one token.
-    if (member.pod.empty() || !seen.insert(member.account).second) continue;
-    const base::Secret* token = TokenOf(call, api, name_space, plan::FleetAccountsBeside(member.account));
-    if (token == nullptr) continue;
-    headers.emplace(member.account,
-                    http::SecretHeader{std::string(plan::kFleetHeader),
-                                       base::Secret("Bearer " + std::string(token->Reveal()))});
-  }
-  return headers;
-}
-
-namespace {
-
 constexpr seconds kMemberTimeout{10};
 constexpr seconds kMaxRetryAfter{5};  // with a server that says 429
-
-kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std::string& name_space,
-                              const FleetMember& member, const std::optional<http::SecretHeader>& token) {
-  auto get = [&] {
-    return api.PodProxyGet(call.Within(kMemberTimeout), name_space, member.pod, member.port, "/v1/status",
-                           token);
-  };
-  auto body = get();
-  // Tries once more, after the time that the busy API server names.
-  if (body || body.failure().kind != kube::ApiError::kTooManyRequests) return body;
-  base::Pause(call, std::min(body.failure().retry_after.value_or(seconds(1)), kMaxRetryAfter));
-  return get();
-}
 
 // Returns true if the agent may have rejected the token; it may still answer without one. A 403 may be the
 // API server's as well, which then repeats it.
@@ -88,12 +36,64 @@ bool MayBeTokenError(kube::ApiError error) {
          error == kube::ApiError::kTooManyRequests || error == kube::ApiError::kServerError;
 }
 
+}  // namespace
+
+std::optional<http::SecretHeader> FleetAgents::TokenFor(const base::Call& call,
+                                                        const std::string& agents_account) {
+  base::Lock lock(mutex_);
+  for (const std::string& account : plan::FleetAccountsBeside(agents_account)) {
+    auto cached = tokens_.find(account);
+    if (cached == tokens_.end() || steady_clock::now() >= cached->second.until) {
+      auto created = api_.CreateToken(call.Within(kTokenTimeout), name_space_, account,
+                                      std::string(plan::kCallerAudience), kTokenSeconds);
+      // A refusal is remembered for a while, too: a watch must not ask for the missing right every two
+      // seconds.
+      CachedToken fresh{std::nullopt, steady_clock::now() + kRefusalTtl};
+      if (created) {
+        base::Secret bearer("Bearer " + std::string(created->token.Reveal()));
+        fresh = {http::SecretHeader{std::string(plan::kFleetHeader), std::move(bearer)},
+                 steady_clock::now() + kRenewAfter};
+      }
+      cached = tokens_.insert_or_assign(account, std::move(fresh)).first;
+    }
+    if (cached->second.header) return cached->second.header;
+  }
+  return std::nullopt;
+}
+
+kube::Answer<std::string> FleetAgents::FetchStatus(const base::Call& call, const FleetMember& member) {
+  const auto get = [&](const std::optional<http::SecretHeader>& token) {
+    return api_.PodProxyGet(call.Within(kMemberTimeout), name_space_, member.pod, member.port, "/v1/status",
+                            token);
+  };
+  const auto get_patiently = [&](const std::optional<http::SecretHeader>& token) {
+    auto body = get(token);
+    // Tries once more, after the time that the busy API server names.
+    if (body || body.failure().kind != kube::ApiError::kTooManyRequests) return body;
+    base::Pause(call, std::min(body.failure().retry_after.value_or(seconds(1)), kMaxRetryAfter));
+    return get(token);
+  };
+  if (auto token = TokenFor(call, member.account)) {
+    auto body = get_patiently(token);
+    if (body || !MayBeTokenError(body.failure().kind)) return body;
+  }
+  return get_patiently(std::nullopt);
+}
+
+kube::Answer<std::string> FleetAgents::PostRetry(const base::Call& call, const FleetMember& member,
+                                                 const std::string& body) {
+  auto token = TokenFor(call, member.account);
+  return api_.PodProxyPost(call.Within(kAnswerTimeout), name_space_, member.pod, member.port, "/v1/retry",
+                           body, std::move(token));
+}
+
+namespace {
+
 // The answers of all agents. Several threads ask.
 class FleetPoll {
  public:
-  FleetPoll(kube::Api& api, const std::vector<FleetMember>& members, const FleetPollOptions& poll,
-            FleetTokens::Headers tokens)
-      : api_(api), members_(members), poll_(poll), tokens_(std::move(tokens)) {
+  FleetPoll(FleetAgents& agents, const std::vector<FleetMember>& members, const FleetPollOptions& poll)
+      : agents_(agents), members_(members), poll_(poll) {
     answers_.nodes.resize(members.size());
   }
 
@@ -122,21 +122,13 @@ class FleetPoll {
     return screen::NodeWithoutDetail(member.node, facts);
   }
 
-  kube::Answer<std::string> FetchStatus(const base::Call& call, const FleetMember& member) const {
-    if (auto token = tokens_.find(member.account); token != tokens_.end()) {
-      auto body = Get(call, api_, poll_.name_space, member, token->second);
-      if (body || !MayBeTokenError(body.failure().kind)) return body;
-    }
-    return Get(call, api_, poll_.name_space, member, std::nullopt);
-  }
-
   screen::FleetNode PollMember(const base::Call& call, std::size_t i) {
     const FleetMember& member = members_[i];
     if (member.pod.empty()) return WithoutDetail(member, "");
     // A dead node would cost the whole time limit of one question.
     if (member.facts.is_dead) return WithoutDetail(member, "its node is dead: " + member.facts.leaving);
     if (call.Stopped()) return WithoutDetail(member, "it was not asked");
-    auto body = FetchStatus(call, member);
+    auto body = agents_.FetchStatus(call, member);
     {
       base::Lock lock(mutex_);
       if (!body && body.failure().kind == kube::ApiError::kForbidden) {
@@ -159,11 +151,10 @@ class FleetPoll {
     return node;
   }
 
-  kube::Api& api_;
+  FleetAgents& agents_;
   const std::vector<FleetMember>& members_;
   const FleetPollOptions& poll_;
-  const FleetTokens::Headers tokens_;  // by the agents' account
-  FleetAnswers answers_;               // a thread writes only the nodes that it has taken
+  FleetAnswers answers_;  // a thread writes only the nodes that it has taken
   base::Mutex mutex_;
   std::size_t done_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::size_t authorized_ PREFETCH_GUARDED_BY(mutex_) = 0;
@@ -179,11 +170,9 @@ std::string ConnectionFailureReason(const kube::Failure& failure, const std::str
   return end == std::string::npos ? failure.message : failure.message.substr(end + 2);
 }
 
-FleetAnswers PollMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
+FleetAnswers PollMembers(const base::Call& call, FleetAgents& agents, const std::vector<FleetMember>& members,
                          const FleetPollOptions& poll) {
-  FleetPoll poller(api, members, poll,
-                   poll.tokens == nullptr ? FleetTokens::Headers()
-                                          : poll.tokens->For(call, api, poll.name_space, members));
+  FleetPoll poller(agents, members, poll);
   base::ParallelFor(kParallelRequests, members.size(), [&](std::size_t i) { poller.Poll(call, i); });
   return poller.Take();
 }

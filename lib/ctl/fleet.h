@@ -1,6 +1,6 @@
-// FleetTokens: the tokens that --fleet sends to agents to get full answers.
 // ListMembers: the nodes of a fleet, and the agent's pod on each.
-// PollMembers: the status of all agents, through the API server's pod proxy.
+// FleetAgents: asks these agents through the API server's pod proxy, with the tokens that get full answers.
+// PollMembers: the status of all agents.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/call.h"
-#include "base/secret.h"
+#include "base/mutex.h"
 #include "ctl/terminal.h"
 #include "http/client.h"
 #include "kube/api.h"
@@ -22,31 +22,6 @@
 #include "screen/wait_view.h"
 
 namespace prefetch::ctl {
-
-struct FleetMember;
-
-// The tokens that --fleet sends to agents to get full answers: those of the component fleet's ServiceAccount
-// (plan::FleetAccountsBeside). Owned by one command, on its main thread. A token is requested once for each
-// account of the agents, and anew before it expires. Without the component, or without the right, there is
-// none; the agents are asked all the same.
-class FleetTokens {
- public:
-  // Tokens by the agents' account, of those that are to be had. Blocks while the API server is asked.
-  using Headers = std::map<std::string, http::SecretHeader>;
-  Headers For(const base::Call& call, kube::Api& api, const std::string& name_space,
-              const std::vector<FleetMember>& members);
-
- private:
-  // Returns the token of the first of `accounts` that gives one; null if none does.
-  const base::Secret* TokenOf(const base::Call& call, kube::Api& api, const std::string& name_space,
-                              const std::vector<std::string>& accounts);
-
-  struct CachedToken {
-    std::optional<base::Secret> token;  // none: it was refused
-    std::chrono::steady_clock::time_point until;
-  };
-  std::map<std::string, CachedToken> cache_;  // by the fleet's account
-};
 
 // The nodes that take agents, unless a selector is given.
 inline constexpr const char* kDefaultNodeSelector = "kubernetes.io/os=linux";
@@ -88,14 +63,43 @@ bool NeedsUserAction(const kube::Failure& failure);
 // A line about nodes that were left out; none if there are none.
 void NoteLeftOut(std::size_t left_out, std::ostream& err);
 
+// Asks the agents of one namespace through the API server's pod proxy, each with a token of the component
+// fleet's ServiceAccount (plan::FleetAccountsBeside), so that it hides nothing. A token is requested when the
+// first agent of an account is asked, and anew before it expires. Without the component, or without the right
+// to its tokens, the agents are asked all the same. Owned by one command; any thread may ask.
+class FleetAgents {
+ public:
+  FleetAgents(kube::Api& api, std::string name_space) : api_(api), name_space_(std::move(name_space)) {}
+
+  // Returns the agent's status document. Asks once more if the API server is busy, and without a token if the
+  // agent may have rejected it.
+  kube::Answer<std::string> FetchStatus(const base::Call& call, const FleetMember& member);
+  // Sends a request for retries, with or without a token. Returns the body of the answer.
+  kube::Answer<std::string> PostRetry(const base::Call& call, const FleetMember& member,
+                                      const std::string& body);
+
+ private:
+  // Returns the token for agents of this account; nullopt if there is none. While the API server is asked for
+  // one, other threads wait.
+  std::optional<http::SecretHeader> TokenFor(const base::Call& call, const std::string& agents_account)
+      PREFETCH_EXCLUDES(mutex_);
+
+  struct CachedToken {
+    std::optional<http::SecretHeader> header;  // none: it was refused
+    std::chrono::steady_clock::time_point until;
+  };
+
+  kube::Api& api_;
+  const std::string name_space_;
+  base::Mutex mutex_;
+  std::map<std::string, CachedToken> tokens_ PREFETCH_GUARDED_BY(mutex_);  // by the fleet's account
+};
+
 // Agents that are asked at the same time: enough for two thousand nodes in seconds, and no burden for an API
 // server, which counts no proxied request for its priority and fairness.
 inline constexpr std::size_t kParallelRequests = 32;
 
 struct FleetPollOptions {
-  std::string name_space;
-  // Shown to the agents, so that they hide nothing; nullptr: the agents answer with the public view.
-  FleetTokens* tokens = nullptr;
   // Narrows documents to these images; nullptr: as the agents see it.
   const screen::WaitDemand* demand = nullptr;
   // Each document as it came, before it is narrowed, by the member's index. On the threads that ask, at once
@@ -116,7 +120,7 @@ struct FleetAnswers {
 std::string ConnectionFailureReason(const kube::Failure& failure, const std::string& verb = "get");
 
 // Ends by `call`; members that were not asked by then have no detail.
-FleetAnswers PollMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
+FleetAnswers PollMembers(const base::Call& call, FleetAgents& agents, const std::vector<FleetMember>& members,
                          const FleetPollOptions& poll);
 
 }  // namespace prefetch::ctl

@@ -157,19 +157,14 @@ int RetryFleet(const base::Call& call, kube::Api& api, const FleetQuery& query,
   auto roster = ListMembers(call, api, query);
   if (call.Stopped()) return kInterrupted;
   if (!roster) return Fail(kUnreachable, ToUserError(roster.failure()), err);
-  FleetTokens tokens;
-  const FleetTokens::Headers headers = tokens.For(call, api, query.name_space, roster->members);
+  FleetAgents agents(api, query.name_space);
   const std::string body = doc::WriteJson(status::ToNode({images}));
   FleetRetries retries(images);
   base::ParallelFor(kParallelRequests, roster->members.size(), [&](std::size_t i) {
     const FleetMember& member = roster->members[i];
     // No agent runs on this Node that could be asked.
     if (member.pod.empty() || member.facts.is_dead) return;
-    auto token = headers.find(member.account);
-    std::optional<http::SecretHeader> header;
-    if (token != headers.end()) header = token->second;
-    retries.Add(member, api.PodProxyPost(call.Within(kAnswerTimeout), query.name_space, member.pod,
-                                         member.port, "/v1/retry", body, std::move(header)));
+    retries.Add(member, agents.PostRetry(call, member, body));
   });
   if (call.Stopped()) return kInterrupted;
   NoteLeftOut(roster->left_out, err);

@@ -104,13 +104,12 @@ class FleetPage {
 
 // Returns the screen of one round of a watch. Failures are text as well: an API server that is away for a
 // moment comes back.
-std::string Round(const base::Call& call, kube::Api& api, const StatusOptions& options, FleetTokens& tokens,
+std::string Round(const base::Call& call, kube::Api& api, const StatusOptions& options, FleetAgents& agents,
                   const Terminal& terminal) {
   const base::Call limited = call.Within(kFleetTimeout);
   auto roster = ListMembers(limited, api, options.query);
   if (!roster) return ToUserError(roster.failure()).message() + "\n";
-  FleetAnswers answers =
-      PollMembers(limited, api, roster->members, {.name_space = options.query.name_space, .tokens = &tokens});
+  FleetAnswers answers = PollMembers(limited, agents, roster->members, {});
   if (answers.forbidden) return ToUserError(*answers.forbidden).message() + "\n";
   auto screen = Screen(screen::GatherFleet(std::move(answers.nodes)), options, terminal);
   return screen ? *std::move(screen) : screen.error().message() + "\n";
@@ -121,10 +120,10 @@ std::string Round(const base::Call& call, kube::Api& api, const StatusOptions& o
 int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& options, std::ostream& out,
                 std::ostream& err) {
   // Kept over all rounds of a watch, so that a token is requested once.
-  FleetTokens tokens;
+  FleetAgents agents(api, options.query.name_space);
   if (options.watch) {
     return WatchScreen(call, kFleetRefresh, out,
-                       [&](const Terminal& terminal) { return Round(call, api, options, tokens, terminal); });
+                       [&](const Terminal& terminal) { return Round(call, api, options, agents, terminal); });
   }
   base::Call limited = call.Within(kFleetTimeout);
   Progress progress(err, StderrTerminal(), true);
@@ -138,7 +137,7 @@ int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& opt
   // Rows are made as documents come, so that a thousand documents need not be kept. Each thread writes the
   // rows of its own member only.
   std::vector<std::string> rows(options.results ? members.size() : 0);
-  FleetPollOptions poll{.name_space = options.query.name_space, .tokens = &tokens, .progress = &progress};
+  FleetPollOptions poll{.progress = &progress};
   if (options.results) {
     poll.each = [&](std::size_t i, const status::StatusDocument& document) {
       rows[i] = screen::ResultRows(document, members[i].node, *options.results);
@@ -150,7 +149,7 @@ int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& opt
       page.Add(members[i].node, document);
     };
   }
-  FleetAnswers answers = PollMembers(limited, api, members, poll);
+  FleetAnswers answers = PollMembers(limited, agents, members, poll);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
   // Without the right to ask pods, an empty screen would look like a fleet without agents.

@@ -109,7 +109,8 @@ bool HasDemand(const screen::WaitDemand& demand) {
 // The state of the nodes, from one round to the next.
 class FleetPoller {
  public:
-  FleetPoller(kube::Api& api, const WaitOptions& options) : api_(api), options_(options) {}
+  FleetPoller(kube::Api& api, const WaitOptions& options)
+      : api_(api), options_(options), agents_(api, options.query.name_space) {}
 
   // Takes one round. A failure is the API server's: of listing, or of asking any agent.
   std::optional<kube::Failure> Poll(const base::Call& call) {
@@ -129,10 +130,8 @@ class FleetPoller {
       listed_at_ = now;
     }
     std::vector<FleetMember> due = Due(now);
-    FleetAnswers answers = PollMembers(call, api_, due,
-                                       {.name_space = options_.query.name_space,
-                                        .tokens = &tokens_,
-                                        .demand = HasDemand(options_.demand) ? &options_.demand : nullptr});
+    FleetAnswers answers =
+        PollMembers(call, agents_, due, {.demand = HasDemand(options_.demand) ? &options_.demand : nullptr});
     if (answers.forbidden) return std::move(answers.forbidden);
     for (screen::FleetNode& node : answers.nodes) {
       LastAnswer& known = last_answers_[node.name];
@@ -175,7 +174,7 @@ class FleetPoller {
 
   kube::Api& api_;
   const WaitOptions& options_;
-  FleetTokens tokens_;
+  FleetAgents agents_;
   std::optional<steady_clock::time_point> listed_at_;
   std::vector<FleetMember> members_;
   std::size_t left_out_ = 0;

@@ -48,6 +48,7 @@ class FleetWatch {
              std::ostream& err)
       : call_(call),
         api_(api),
+        agents_(api, options.query.name_space),
         client_(EnvironmentProxies(get_env)),
         options_(options),
         url_(std::move(url)),
@@ -68,13 +69,11 @@ class FleetWatch {
   // round. News counts as delivered only after the webhook has accepted it, so a failed request is repeated
   // with the next round's news.
   int Round() {
-    const FleetQuery& query = options_.query;
-    auto roster = ListMembers(call_, api_, query, news_.announced());
+    auto roster = ListMembers(call_, api_, options_.query, news_.announced());
     if (call_.Stopped()) return kInterrupted;
     if (!roster) return Unreachable(roster.failure());
     if (std::exchange(left_out_, roster->left_out) != roster->left_out) NoteLeftOut(left_out_, err_);
-    FleetAnswers answers =
-        PollMembers(call_, api_, roster->members, {.name_space = query.name_space, .tokens = &tokens_});
+    FleetAnswers answers = PollMembers(call_, agents_, roster->members, {});
     if (call_.Stopped()) return kInterrupted;
     if (answers.forbidden) return Unreachable(*answers.forbidden);
     const screen::FleetNotice notice = news_.Compare(screen::GatherFleet(std::move(answers.nodes)));
@@ -117,13 +116,13 @@ class FleetWatch {
 
   const base::Call& call_;
   kube::Api& api_;
+  FleetAgents agents_;
   http::CurlClient client_;
   const WatchOptions& options_;
   const base::Secret url_, key_;
   std::ostream& out_;
   std::ostream& err_;
   base::SystemClock clock_;
-  FleetTokens tokens_;
   screen::FleetNews news_;
   std::size_t left_out_ = 0;
   bool needs_user_action_ = false;  // the last failure lasts until a user changes something

@@ -154,10 +154,10 @@ TEST(FleetPollOptions, EachMemberIsHeardOrSaysWhyNot) {
   std::atomic<int> documents = 0;
   std::ostringstream shown;
   Progress progress(shown, {.interactive = true});
-  FleetPollOptions poll{.name_space = "prefetchd",
-                        .each = [&](std::size_t, const status::StatusDocument&) { documents++; },
+  FleetPollOptions poll{.each = [&](std::size_t, const status::StatusDocument&) { documents++; },
                         .progress = &progress};
-  FleetAnswers answers = PollMembers({}, api, members, poll);
+  FleetAgents agents(api, "prefetchd");
+  FleetAnswers answers = PollMembers({}, agents, members, poll);
   ASSERT_EQ(answers.nodes.size(), 5U);
   EXPECT_TRUE(answers.nodes[0].detail);
   for (std::size_t i = 1; i < 5; i++) EXPECT_FALSE(answers.nodes[i].detail) << answers.nodes[i].name;
@@ -178,9 +178,10 @@ TEST(FleetPollOptions, WhoIsLetInNowhereIsToldTheRight) {
     api.AddPod(node, std::string("pod-") + node);
   }
   std::vector<FleetMember> members = Members(api);
-  EXPECT_TRUE(PollMembers({}, api, members, {}).forbidden);
+  FleetAgents agents(api, "prefetchd");
+  EXPECT_TRUE(PollMembers({}, agents, members, {}).forbidden);
   api.Answers("pod-n2", tests::kTwoImages);
-  EXPECT_FALSE(PollMembers({}, api, members, {}).forbidden) << "let in somewhere";
+  EXPECT_FALSE(PollMembers({}, agents, members, {}).forbidden) << "let in somewhere";
 }
 
 TEST(FleetPollOptions, PatienceIsAskedForOnce) {
@@ -190,7 +191,8 @@ TEST(FleetPollOptions, PatienceIsAskedForOnce) {
   api.Answers("busy", kube::Failure{.kind = ApiError::kTooManyRequests,
                                     .message = "busy",
                                     .retry_after = std::chrono::seconds(0)});
-  EXPECT_FALSE(PollMembers({}, api, Members(api), {}).nodes[0].detail);
+  FleetAgents agents(api, "prefetchd");
+  EXPECT_FALSE(PollMembers({}, agents, Members(api), {}).nodes[0].detail);
   EXPECT_EQ(api.asked(), 2);
 }
 
@@ -202,7 +204,8 @@ TEST(FleetPollOptions, AStopAsksNobody) {
   stop.request_stop();
   base::Call call;
   call.stop = stop.get_token();
-  EXPECT_FALSE(PollMembers(call, api, Members(api), {}).nodes[0].detail);
+  FleetAgents agents(api, "prefetchd");
+  EXPECT_FALSE(PollMembers(call, agents, Members(api), {}).nodes[0].detail);
   EXPECT_EQ(api.asked(), 0);
 }
 
@@ -219,12 +222,10 @@ class FleetTokensTest : public testing::Test {
       api_.Answers(std::string("pod-") + node, kHidden);
     }
   }
-  FleetAnswers Ask() {
-    return PollMembers({}, api_, Members(api_), {.name_space = "prefetchd-ci", .tokens = &tokens_});
-  }
+  FleetAnswers Ask() { return PollMembers({}, agents_, Members(api_), {}); }
 
   FleetApi api_;
-  FleetTokens tokens_;
+  FleetAgents agents_{api_, "prefetchd-ci"};
 };
 
 TEST_F(FleetTokensTest, OneIsRequestedForAllAgentsAndShownToEach) {
@@ -246,7 +247,8 @@ TEST_F(FleetTokensTest, OfAnAgentsAccountWithTheNameInItTwiceEachReadingIsTried)
   api.Answers("pod-n1", kHidden);
   api.AnswersToToken("pod-n1", tests::kTwoImages);
   api.HasFleet("prefetchd-prefetchd-fleet-ci");
-  const FleetAnswers answers = PollMembers({}, api, Members(api), {.tokens = &tokens_});
+  FleetAgents agents(api, "prefetchd-ci");
+  const FleetAnswers answers = PollMembers({}, agents, Members(api), {});
   EXPECT_FALSE(answers.nodes[0].public_only);
   EXPECT_EQ(api.requested(), 2);
 }
