@@ -1,5 +1,6 @@
 #include "deploy/daemon_set.h"
 
+#include <array>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -160,18 +161,10 @@ std::optional<Label> LabelOf(const std::string& text) {
 
 // Alerts are expressions of PromQL, so their names are replaced as text.
 void ReplaceInAlerts(std::string_view from, const std::string& to, Objects& objects) {
+  constexpr std::array kExpressions = {"spec", "groups", "rules", "expr"};
   for (Object& object : objects.all) {
-    doc::Node* groups = ValueAt(object.body, {"spec", "groups"});
-    if (groups == nullptr) continue;
-    for (doc::Node& group : groups->items) {
-      doc::Node* rules = Find(group, "rules");
-      if (rules == nullptr) continue;
-      for (doc::Node& rule : rules->items) {
-        if (doc::Node* expression = Find(rule, "expr")) {
-          expression->text = base::ReplaceAll(expression->text, std::string(from), to);
-        }
-      }
-    }
+    ForEachAt(object.body, kExpressions, 0,
+              [&](doc::Node& expression) { expression.text = base::ReplaceAll(expression.text, from, to); });
   }
 }
 
@@ -256,19 +249,13 @@ doc::Node NodeOf(const Toleration& toleration) {
 // Returns whether the affinity keeps pods off nodes with this label. A node must match only one of the terms,
 // so a term that asks for the label outweighs those that exclude it.
 bool ExcludesNodesWith(const doc::Node& pod_spec, const std::string& key) {
-  const doc::Node* terms = doc::ValueAt(
-      pod_spec,
-      {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
-  bool against = false;
-  for (const doc::Node& term : terms != nullptr ? terms->items : std::vector<doc::Node>()) {
-    const doc::Node* expressions = term.Find("matchExpressions");
-    for (const doc::Node& one : expressions != nullptr ? expressions->items : std::vector<doc::Node>()) {
-      if (doc::TextAt(one, {"key"}) != key) continue;
-      if (doc::TextAt(one, {"operator"}) == "Exists") return false;
-      against = against || doc::TextAt(one, {"operator"}) == "DoesNotExist";
-    }
-  }
-  return against;
+  bool demanded = false, excluded = false;
+  ForEachAt(pod_spec, kNodeAffinity, 0, [&](const doc::Node& one) {
+    if (TextAt(one, {"key"}) != key) return;
+    demanded = demanded || TextAt(one, {"operator"}) == "Exists";
+    excluded = excluded || TextAt(one, {"operator"}) == "DoesNotExist";
+  });
+  return excluded && !demanded;
 }
 
 }  // namespace

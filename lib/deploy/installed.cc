@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/text.h"
 #include "deploy/objects.h"
 
 namespace prefetch::deploy {
@@ -50,19 +51,13 @@ void AddSource(const Node& source, bool same_config, Parts& words) {
 // meaning.
 std::string Affinity(const Node& pod) {
   std::vector<std::string> expressions;
-  for (const Node& term :
-       ItemsAt(pod, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
-                     "nodeSelectorTerms"})) {
-    for (const Node& one : ItemsAt(term, {"matchExpressions"})) {
-      std::string text = TextAt(one, {"key"}) + " " + TextAt(one, {"operator"});
-      for (const Node& value : ItemsAt(one, {"values"})) text += " " + value.text;
-      expressions.push_back(text);
-    }
-  }
+  doc::ForEachAt(pod, kNodeAffinity, 0, [&](const Node& one) {
+    std::string text = TextAt(one, {"key"}) + " " + TextAt(one, {"operator"});
+    for (const Node& value : ItemsAt(one, {"values"})) text += " " + value.text;
+    expressions.push_back(text);
+  });
   std::ranges::sort(expressions);
-  std::string all;
-  for (const std::string& one : expressions) all += one + "\n";
-  return all;
+  return base::Join(expressions, "\n");
 }
 
 // Returns the settings that an operator chooses by options, each in the words of a message. The words are

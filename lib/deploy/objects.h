@@ -3,6 +3,7 @@
 // Internal to deploy/.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,11 @@ struct Objects {
   // The kustomization's `configurations` add these to those that every cluster has.
   std::vector<Reference> references, namespaces;
 };
+
+// The way from a pod's spec to the expressions of the node affinity that it requires.
+inline constexpr std::array kNodeAffinity = {"affinity", "nodeAffinity",
+                                             "requiredDuringSchedulingIgnoredDuringExecution",
+                                             "nodeSelectorTerms", "matchExpressions"};
 
 // Finds an object by kind and first name; nullptr if there is none.
 Object* FindObject(Objects& objects, std::string_view kind, std::string_view original_name);
