@@ -9,45 +9,43 @@ namespace prefetch::deploy {
 
 namespace {
 
-constexpr std::string_view kClusterWide[] = {"ClusterRole",
-                                             "ClusterRoleBinding",
-                                             "ClusterRules",
-                                             "Namespace",
-                                             "PriorityClass",
-                                             "SecurityContextConstraints",
-                                             "ValidatingAdmissionPolicy",
-                                             "ValidatingAdmissionPolicyBinding"};
+struct KindRow {
+  std::string_view kind;
+  bool cluster_wide = false;  // its objects have no namespace
+};
 
-// Objects come after those that they use; a quota comes before the objects that it limits.
-constexpr std::string_view kOrder[] = {"Namespace",
-                                       "PriorityClass",
-                                       "ServiceAccount",
-                                       "SecurityContextConstraints",
-                                       "ClusterRole",
-                                       "Role",
-                                       "ValidatingAdmissionPolicy",
-                                       "ValidatingAdmissionPolicyBinding",
-                                       "ClusterRoleBinding",
-                                       "RoleBinding",
-                                       "ResourceQuota",
-                                       "ConfigMap",
-                                       "Service",
-                                       "NetworkPolicy",
-                                       "DaemonSet"};
+// Kinds of this tree in the order of creation: objects come after those that they use, and a quota before the
+// objects that it limits.
+constexpr KindRow kKinds[] = {{"Namespace", true},
+                              {"PriorityClass", true},
+                              {"ServiceAccount"},
+                              {"SecurityContextConstraints", true},
+                              {"ClusterRole", true},
+                              {"Role"},
+                              {"ValidatingAdmissionPolicy", true},
+                              {"ValidatingAdmissionPolicyBinding", true},
+                              {"ClusterRoleBinding", true},
+                              {"RoleBinding"},
+                              {"ResourceQuota"},
+                              {"ConfigMap"},
+                              {"Service"},
+                              {"NetworkPolicy"},
+                              {"DaemonSet"}};
+
+const KindRow* RowOf(const std::string& kind) {
+  return std::ranges::find(kKinds, kind, &KindRow::kind);
+}
 
 // Returns whether objects of this kind have no namespace. Knows the kinds that this tree has.
 bool IsClusterWide(const std::string& kind) {
-  return std::ranges::find(kClusterWide, kind) != std::end(kClusterWide);
-}
-
-const std::vector<std::string>& PodSpec() {
-  static const std::vector<std::string> kPath = {"spec", "template", "spec"};
-  return kPath;
+  const KindRow* row = RowOf(kind);
+  // ClusterRules are those of Google's Prometheus.
+  return row == std::end(kKinds) ? kind == "ClusterRules" : row->cluster_wide;
 }
 
 // Returns the path of a field in a DaemonSet's pod.
 std::vector<std::string> InPod(std::vector<std::string> rest) {
-  std::vector<std::string> path = PodSpec();
+  std::vector<std::string> path = {"spec", "template", "spec"};
   path.insert(path.end(), rest.begin(), rest.end());
   return path;
 }
@@ -168,10 +166,8 @@ void FinishNames(Objects& objects) {
 }
 
 void SortForCreation(Objects& objects) {
-  auto rank = [](const Object& object) {
-    return std::ranges::find(kOrder, object.Kind()) - std::begin(kOrder);
-  };
-  std::ranges::stable_sort(objects.all, [&](const Object& a, const Object& b) { return rank(a) < rank(b); });
+  // Kinds that are not in the table come last.
+  std::ranges::stable_sort(objects.all, {}, [](const Object& object) { return RowOf(object.Kind()); });
 }
 
 Object* FindObject(Objects& objects, std::string_view kind, std::string_view original_name) {
