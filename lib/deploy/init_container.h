@@ -12,7 +12,6 @@
 namespace prefetch::deploy {
 
 inline constexpr const char* kCheckContainer = "check-images";  // its name
-inline constexpr const char* kTokenVolume = "prefetchd-token";  // the name of the volume that it needs
 
 struct CheckedImage {
   std::string image;   // as the pod writes it
@@ -28,8 +27,9 @@ struct InitContainerOptions {
   std::vector<std::string> pod_secrets;  // names of Secrets that the pod pulls with
 };
 
-// Returns an init container that meets the Pod Security Standard "restricted". It asks the node's own address
-// without DNS, and presents the token of TokenVolume().
+// Returns the init container of deploy/examples/check-init-container.yaml with this image and these
+// questions. It meets the Pod Security Standard "restricted", asks the node's own address without DNS, and
+// presents the token of TokenVolume().
 doc::Node InitContainer(const InitContainerOptions& options);
 // Returns a volume with a token of the pod for the audience of the agents. It is valid for ten minutes;
 // kubelet renews it.

@@ -54,7 +54,8 @@ struct Kustomization {
 // Returns InvalidArgument with everything that is not understood, a line each. Pure.
 base::Result<Kustomization> DecodeKustomization(const std::string& path, std::string_view text);
 
-// Returns the tree deploy/ as it was when this was built: base, parts, components, overlays, and the schemas.
+// Returns the tree deploy/ as it was when this was built: base, parts, components, overlays, the schemas, and
+// the example of an init container.
 // It lives as long as the program. Any thread may call.
 const Files& EmbeddedFiles();
 // The documents that have a JSON Schema there: schemas/list.json.
