@@ -23,12 +23,15 @@ constexpr std::chrono::seconds kRefresh{1};
 constexpr std::chrono::seconds kFleetRefresh{2};
 constexpr std::chrono::minutes kFleetTimeout{2};  // of one round
 
+std::string PageOf(screen::report::ReportBuilder builder, screen::Fleet fleet) {
+  return screen::report::Page(std::move(builder).Take(std::move(fleet)), base::SystemClock().Wall());
+}
+
 // Makes the page about many nodes for a single one.
 std::string PageOf(const status::StatusDocument& document) {
   screen::report::ReportBuilder builder;
   builder.Add(document.node, document);
-  screen::Fleet fleet = screen::GatherFleet({screen::SummarizeStatus(document, document.node)});
-  return screen::report::Page(std::move(builder).Take(std::move(fleet)), base::SystemClock().Wall());
+  return PageOf(std::move(builder), screen::GatherFleet({screen::SummarizeStatus(document, document.node)}));
 }
 
 // Returns the screen of one request.
@@ -84,24 +87,6 @@ base::Result<std::string> Screen(const screen::Fleet& fleet, const StatusOptions
                                     .color = terminal.color});
 }
 
-// Documents come on several threads.
-class FleetPage {
- public:
-  void Add(const std::string& node, const status::StatusDocument& document) {
-    base::Lock lock(mutex_);
-    builder_.Add(node, document);
-  }
-  // After all threads have ended.
-  std::string Page(screen::Fleet fleet) {
-    base::Lock lock(mutex_);
-    return screen::report::Page(std::move(builder_).Take(std::move(fleet)), base::SystemClock().Wall());
-  }
-
- private:
-  base::Mutex mutex_;
-  screen::report::ReportBuilder builder_ PREFETCH_GUARDED_BY(mutex_);
-};
-
 // Returns the screen of one round of a watch. Failures are text as well: an API server that is away for a
 // moment comes back.
 std::string Round(const base::Call& call, kube::Api& api, const StatusOptions& options, FleetAgents& agents,
@@ -143,10 +128,12 @@ int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& opt
       rows[i] = screen::ResultRows(document, members[i].node, *options.results);
     };
   }
-  FleetPage page;
+  base::Mutex mutex;
+  screen::report::ReportBuilder builder;
   if (options.output == "html") {
     poll.each = [&](std::size_t i, const status::StatusDocument& document) {
-      page.Add(members[i].node, document);
+      base::Lock lock(mutex);  // documents come on several threads
+      builder.Add(members[i].node, document);
     };
   }
   FleetAnswers answers = PollMembers(limited, agents, members, poll);
@@ -165,8 +152,8 @@ int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& opt
     return kOk;
   }
   screen::Fleet fleet = screen::GatherFleet(std::move(answers.nodes));
-  auto screen =
-      options.output == "html" ? page.Page(std::move(fleet)) : Screen(fleet, options, StdoutTerminal());
+  auto screen = options.output == "html" ? PageOf(std::move(builder), std::move(fleet))
+                                         : Screen(fleet, options, StdoutTerminal());
   if (!screen) return Fail(kUnreachable, screen.error(), err);
   out << *screen << std::flush;
   return kOk;

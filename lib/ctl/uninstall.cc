@@ -160,11 +160,15 @@ struct Task {
   Traces found;
 };
 
+std::string Count(std::size_t count) {
+  return base::Plural(count, "node", "nodes");
+}
+
 // Clears nodes, on several threads.
 class NodeCleaner {
  public:
   NodeCleaner(kube::Api& api, const std::vector<Task>& tasks, std::ostream& out, std::ostream& err)
-      : api_(api), tasks_(tasks), out_(out), progress_(err, StderrTerminal(), true) {}
+      : api_(api), tasks_(tasks), out_(out), err_(err), progress_(err, StderrTerminal(), true) {}
 
   void Run(const base::Call& call) PREFETCH_EXCLUDES(mutex_) {
     base::ParallelFor(kAtOnce, tasks_.size(), [&](std::size_t i) {
@@ -172,15 +176,26 @@ class NodeCleaner {
     });
   }
 
-  // Call these after Run.
-  std::size_t cleared() PREFETCH_EXCLUDES(mutex_) {
+  // Call it after Run; returns the exit code. `nodes`: how many were looked at. Failures come first and are
+  // bounded, so that the summary stays visible. Pins are noted in any case, because the API server does not
+  // know of them.
+  int Summarize(const base::Call& call, std::size_t nodes) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
+    for (std::size_t i = 0; i < std::min(failures_.size(), kMaxFailuresShown); i++) {
+      err_ << "prefetchctl: " << failures_[i] << "\n";
+    }
+    if (failures_.size() > kMaxFailuresShown) {
+      err_ << "prefetchctl: … and " << Count(failures_.size() - kMaxFailuresShown) << " more\n";
+    }
     progress_.Close();
-    return cleared_;
-  }
-  std::vector<std::string> failures() PREFETCH_EXCLUDES(mutex_) {
-    base::Lock lock(mutex_);
-    return failures_;
+    out_ << "cleared " << Count(cleared_) << "; " << nodes - tasks_.size() << " of " << Count(nodes)
+         << " had nothing of ours\n";
+    err_ << kPinsNote;
+    if (cleared_ == tasks_.size()) return kOk;
+    err_ << "prefetchctl: " << (call.Stopped() ? "stopped: " : "")
+         << base::Plural(tasks_.size() - cleared_, "node is", "nodes are")
+         << " not cleared; run it again: it goes on with the rest\n";
+    return kNegative;
   }
 
  private:
@@ -204,36 +219,11 @@ class NodeCleaner {
   const std::vector<Task>& tasks_;
   base::Mutex mutex_;
   std::ostream& out_ PREFETCH_GUARDED_BY(mutex_);
+  std::ostream& err_ PREFETCH_GUARDED_BY(mutex_);
   Progress progress_ PREFETCH_GUARDED_BY(mutex_);
   std::size_t cleared_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> failures_ PREFETCH_GUARDED_BY(mutex_);
 };
-
-std::string Count(std::size_t count) {
-  return base::Plural(count, "node", "nodes");
-}
-
-// Failures come first and are bounded, so that the summary stays visible. Pins are noted in any case, because
-// the API server does not know of them.
-int Summarize(const base::Call& call, NodeCleaner& cleaner, std::size_t nodes, std::size_t tasks,
-              std::ostream& out, std::ostream& err) {
-  std::vector<std::string> failures = cleaner.failures();
-  for (std::size_t i = 0; i < std::min(failures.size(), kMaxFailuresShown); i++) {
-    err << "prefetchctl: " << failures[i] << "\n";
-  }
-  if (failures.size() > kMaxFailuresShown) {
-    err << "prefetchctl: … and " << Count(failures.size() - kMaxFailuresShown) << " more\n";
-  }
-  std::size_t cleared = cleaner.cleared();
-  out << "cleared " << Count(cleared) << "; " << nodes - tasks << " of " << Count(nodes)
-      << " had nothing of ours\n";
-  err << kPinsNote;
-  if (cleared == tasks) return kOk;
-  std::size_t left = tasks - cleared;
-  err << "prefetchctl: " << (call.Stopped() ? "stopped: " : "") << base::Plural(left, "node is", "nodes are")
-      << " not cleared; run it again: it goes on with the rest\n";
-  return kNegative;
-}
 
 }  // namespace
 
@@ -259,7 +249,7 @@ int Uninstall(const base::Call& call, kube::Api& api, const UninstallOptions& op
   }
   NodeCleaner cleaner(api, tasks, out, err);
   cleaner.Run(call);
-  return Summarize(call, cleaner, nodes->size(), tasks.size(), out, err);
+  return cleaner.Summarize(call, nodes->size());
 }
 
 }  // namespace prefetch::ctl

@@ -43,8 +43,7 @@ constexpr std::chrono::seconds kJustBegun{3};
 }  // namespace
 
 std::string PullDurationText(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
-  const bool runs = pull.state == plan::PullState::kPulling || pull.state == plan::PullState::kUnpacking;
-  if (!runs || pull.bytes_done || !pull.started_at || !now) return {};
+  if (!pull.IsRunning() || pull.bytes_done || !pull.started_at || !now) return {};
   const auto took = std::chrono::duration_cast<std::chrono::seconds>(*now - *pull.started_at);
   return took < kJustBegun ? "" : base::HumanTime(took);
 }
@@ -75,6 +74,11 @@ std::string PercentText(const status::StatusPull& pull) {
   return std::to_string(static_cast<int>(share * 100)) + " %";
 }
 
+std::string ElapsedText(const std::optional<base::WallTime>& from, const std::optional<base::WallTime>& to) {
+  if (!from || !to) return "";
+  return base::HumanTime(std::chrono::duration_cast<std::chrono::seconds>(*to - *from));
+}
+
 std::string RetryText(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
   if (pull.attempts == 0 || pull.state == plan::PullState::kDone) return {};
   std::string words = "tried " + (pull.attempts == 1 ? "once" : std::to_string(pull.attempts) + " times");
@@ -85,23 +89,14 @@ std::string RetryText(const status::StatusPull& pull, const std::optional<base::
   } else if (pull.state == plan::PullState::kFailed) {
     words += ", not again by itself";
   }
-  if (pull.retry_requested_at && now) {
-    auto ago = std::chrono::duration_cast<std::chrono::seconds>(*now - *pull.retry_requested_at);
-    words += ", retry requested " + base::HumanTime(std::max(ago, std::chrono::seconds(0))) + " ago";
-  }
+  const std::string ago = ElapsedText(pull.retry_requested_at, now);
+  if (!ago.empty()) words += ", retry requested " + ago + " ago";
   return words;
 }
 
 namespace {
 
 constexpr std::size_t kMaxUnreachableShown = 5;  // by name
-
-// Returns "20 s". Both times are the node's clock's, which may have been set back in between.
-std::string Elapsed(std::optional<base::WallTime> earlier, std::optional<base::WallTime> later) {
-  if (!earlier || !later) return "";
-  auto time = std::chrono::duration_cast<std::chrono::seconds>(*later - *earlier);
-  return base::HumanTime(std::max(time, std::chrono::seconds(0)));
-}
 
 bool IsUnreachable(const status::StatusRegistry& registry) {
   return registry.reason == plan::Reason::kUnreachable || registry.reason == plan::Reason::kServerError ||
@@ -110,8 +105,8 @@ bool IsUnreachable(const status::StatusRegistry& registry) {
 
 // "agreed 2 h ago, asked again in 40 min".
 std::string CheckTimesText(const status::StatusRegistry& registry, const status::StatusDocument& document) {
-  std::string agreed = Elapsed(registry.confirmed_at, document.time);
-  std::string next = Elapsed(document.time, registry.next_check_at);
+  std::string agreed = ElapsedText(registry.confirmed_at, document.time);
+  std::string next = ElapsedText(document.time, registry.next_check_at);
   if (registry.answer.empty()) {
     return "not asked since the agent started" + (next.empty() ? "" : ", asked in " + next);
   }
@@ -137,7 +132,7 @@ std::vector<std::string> RegistryText(const status::StatusImage& image,
   if (wrong) words.push_back("not current: " + registry.message);
   if (wide) words.push_back("registry: " + CheckTimesText(registry, document));
   if (wide && !registry.changed_from.empty()) {
-    words.push_back("changed " + Elapsed(registry.changed_at, document.time) + " ago, from " +
+    words.push_back("changed " + ElapsedText(registry.changed_at, document.time) + " ago, from " +
                     registry.changed_from);
   }
   return words;
@@ -151,7 +146,8 @@ std::vector<std::string> UnreachableText(const status::StatusDocument& document)
     // An outage of the network would otherwise fill the screen with registries.
     if (words.size() == kMaxUnreachableShown && ++more > 0) continue;
     std::string text = registry.name + " has not answered for " +
-                       Elapsed(registry.unreachable_since, document.time) + " (" + registry.trouble + "): ";
+                       ElapsedText(registry.unreachable_since, document.time) + " (" + registry.trouble +
+                       "): ";
     if (!registry.message.empty()) text += registry.message + "; ";
     text += base::Plural(registry.entries, "image is", "images are") + " asked for there";
     words.push_back(text + ", and what is here stays in use");

@@ -37,6 +37,10 @@ std::string PercentText(const status::StatusPull& pull);
 // document's own time.
 std::string RetryText(const status::StatusPull& pull, const std::optional<base::WallTime>& now);
 
+// "20 s": the time from one moment to another; "0 s" if a clock was set back in between, and empty if either
+// is not known.
+std::string ElapsedText(const std::optional<base::WallTime>& from, const std::optional<base::WallTime>& to);
+
 // Names the parts that a document for unknown callers lacks (status::StatusDocument::hidden).
 inline constexpr const char* kHiddenText =
     "hidden from callers without a token (component fleet): messages, problems, sizes, digests, credentials, "

@@ -1,7 +1,6 @@
 #include "screen/explain_text.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -71,10 +70,8 @@ std::string PulledText(const status::StatusImage& image, const std::optional<bas
     return "this agent has not pulled it since it started";
   }
   std::string words = "pulled by this agent";
-  if (image.origin.pulled_at && now) {
-    const auto ago = std::chrono::duration_cast<std::chrono::seconds>(*now - *image.origin.pulled_at);
-    words += " " + base::HumanTime(ago) + " ago";
-  }
+  const std::string ago = ElapsedText(image.origin.pulled_at, now);
+  if (!ago.empty()) words += " " + ago + " ago";
   if (image.pulled_with == plan::PulledWith::kAnonymous) return words + " without a credential";
   if (image.pulled_with == plan::PulledWith::kProvider)
     return words + " with credential provider " + image.origin.credential;
@@ -345,10 +342,8 @@ std::string ConfigPathText(const status::RegistryHostsView& view) {
 void AddRegistry(const status::ImageDocument& document, LabelledPage& page) {
   if (const auto& registry = document.image.registry) {
     std::string words = registry->answer.empty() ? "not asked since this agent started" : registry->message;
-    if (registry->checked_at && document.time) {
-      auto ago = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *registry->checked_at);
-      words += " (" + registry->answer.text() + ", " + base::HumanTime(ago) + " ago)";
-    }
+    const std::string ago = ElapsedText(registry->checked_at, document.time);
+    if (!ago.empty()) words += " (" + registry->answer.text() + ", " + ago + " ago)";
     page.Section("registry", words);
   }
   if (!document.registry_hosts) return;

@@ -46,9 +46,7 @@ Rank RankOf(const status::StatusImage& image) {
   if (image.ready) return Rank::kReady;
   // Optional images do not count for readiness, so their failures come second.
   if (image.phase == plan::Phase::kFailing) return image.required ? Rank::kFailing : Rank::kFailingOptional;
-  return image.pull.state == plan::PullState::kPulling || image.pull.state == plan::PullState::kUnpacking
-             ? Rank::kProgressing
-             : Rank::kQueued;
+  return image.pull.IsRunning() ? Rank::kProgressing : Rank::kQueued;
 }
 
 struct TableRow {
@@ -246,10 +244,8 @@ std::string ListPiece(const status::StatusDocument& document) {
   }
   std::string piece = "list " + ShortHash(document.list.hash) + " (" +
                       base::Plural(document.list.sources.size(), "source", "sources");
-  if (newest && document.time) {
-    auto age = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *newest);
-    piece += ", " + base::HumanTime(age) + " old";
-  }
+  const std::string age = ElapsedText(newest, document.time);
+  if (!age.empty()) piece += ", " + age + " old";
   return piece + ")";
 }
 

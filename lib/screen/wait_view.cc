@@ -17,19 +17,15 @@ namespace {
 
 using status::kStateColumns;
 
-bool IsMissing(const status::StatusImage& image) {
-  return image.required && image.applies && !image.ready;
+bool IsNotWorthWaitingFor(const status::StatusImage* image) {
+  return plan::KeepsFailing(image->settled, image->phase.value());
 }
 
-bool IsNotWorthWaitingFor(const status::StatusImage& image) {
-  return plan::KeepsFailing(image.settled, image.phase.value());
-}
-
-// Returns the missing images, failures before slow pulls.
+// Returns the required images that are missing, failures before slow pulls.
 std::vector<const status::StatusImage*> MissingImages(const status::StatusDocument& document) {
   std::vector<const status::StatusImage*> missing;
   for (const status::StatusImage& image : document.images) {
-    if (IsMissing(image)) missing.push_back(&image);
+    if (image.required && image.applies && !image.ready) missing.push_back(&image);
   }
   std::stable_partition(missing.begin(), missing.end(), [](const status::StatusImage* image) {
     return image->phase == plan::Phase::kFailing;
@@ -81,20 +77,18 @@ struct MissingTally {
 
 MissingTally CountMissing(const status::StatusDocument& document) {
   MissingTally tally;
-  for (const status::StatusImage& image : document.images) {
-    if (!IsMissing(image)) continue;
-    if (image.phase == plan::Phase::kFailing) {
+  for (const status::StatusImage* image : MissingImages(document)) {
+    if (image->phase == plan::Phase::kFailing) {
       tally.failing++;
-      if (tally.first_failing == nullptr) tally.first_failing = &image;
+      if (tally.first_failing == nullptr) tally.first_failing = image;
       // A settled image is named before one that is still worth waiting for.
       if (!IsNotWorthWaitingFor(image)) continue;
-      if (tally.settled++ == 0) tally.first_failing = &image;
-    } else if (image.pull.state == plan::PullState::kPulling ||
-               image.pull.state == plan::PullState::kUnpacking) {
+      if (tally.settled++ == 0) tally.first_failing = image;
+    } else if (image->pull.IsRunning()) {
       tally.pulling++;
-    } else if (AwaitsWindow(image)) {
+    } else if (AwaitsWindow(*image)) {
       tally.outside++;
-      const std::optional<base::WallTime>& opens = image.pull.next_attempt_at;
+      const std::optional<base::WallTime>& opens = image->pull.next_attempt_at;
       if (opens && (!tally.opens_at || *opens < *tally.opens_at)) tally.opens_at = opens;
     } else {
       tally.queued++;
@@ -156,14 +150,9 @@ std::vector<std::string> WaitDetails(const status::StatusDocument& document, std
                                      std::size_t most) {
   std::vector<std::string> lines;
   std::vector<const status::StatusImage*> images = MissingImages(document);
-  images.erase(std::remove_if(images.begin(), images.end(),
-                              [](const status::StatusImage* image) {
-                                return image->phase != plan::Phase::kFailing &&
-                                       image->pull.state != plan::PullState::kPulling &&
-                                       image->pull.state != plan::PullState::kUnpacking &&
-                                       !AwaitsWindow(*image);
-                              }),
-               images.end());
+  std::erase_if(images, [](const status::StatusImage* image) {
+    return image->phase != plan::Phase::kFailing && !image->pull.IsRunning() && !AwaitsWindow(*image);
+  });
   for (const status::StatusImage* image : images) {
     // The last line counts the rest.
     if (lines.size() + 1 == most && images.size() > most) {
@@ -213,20 +202,13 @@ std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, 
 }
 
 bool AllMissingSettled(const status::StatusDocument& document) {
-  bool any = false;
-  for (const status::StatusImage& image : document.images) {
-    if (!IsMissing(image)) continue;
-    // One image that may still come is worth waiting for.
-    if (!IsNotWorthWaitingFor(image)) return false;
-    any = true;
-  }
-  return any;
+  const std::vector<const status::StatusImage*> missing = MissingImages(document);
+  // One image that may still come is worth waiting for.
+  return !missing.empty() && std::ranges::all_of(missing, IsNotWorthWaitingFor);
 }
 
 bool AnyMissingSettled(const status::StatusDocument& document) {
-  return std::ranges::any_of(document.images, [](const status::StatusImage& image) {
-    return IsMissing(image) && IsNotWorthWaitingFor(image);
-  });
+  return std::ranges::any_of(MissingImages(document), IsNotWorthWaitingFor);
 }
 
 namespace {
@@ -239,11 +221,13 @@ constexpr const char* kReadyAsHidden =
 constexpr const char* kNotListed = "NotListed";
 constexpr const char* kWeakerDemand = "WeakerDemand";
 
-void SetNotReady(status::StatusDocument& document, status::ReasonText reason, std::string message) {
-  document.ready = false;
-  document.phase = plan::Phase::kProgressing;
-  document.reason = std::move(reason);
-  document.message = std::move(message);
+// `judged` is a document or an image.
+template <typename T>
+void SetNotReady(T& judged, status::ReasonText reason, std::string message) {
+  judged.ready = false;
+  judged.phase = plan::Phase::kProgressing;
+  judged.reason = std::move(reason);
+  judged.message = std::move(message);
 }
 
 status::StatusImage MissingEntry(const plan::DesiredImage& desired) {
@@ -272,12 +256,9 @@ bool IsReadyFor(const status::StatusImage& image, image::PullPolicy policy) {
 }
 
 void MarkNotReady(status::StatusImage& image, status::ReasonText reason, std::string message) {
-  image.ready = false;
+  SetNotReady(image, std::move(reason), std::move(message));
   // The agent's `settled` was about its own demand.
   image.settled = false;
-  image.phase = plan::Phase::kProgressing;
-  image.reason = std::move(reason);
-  image.message = std::move(message);
 }
 
 std::string NotJudgedReason(const PodKey& wanted, const PodKeys& judged) {

@@ -111,6 +111,10 @@ struct StatusPull {
   std::string last_error;
   std::optional<base::WallTime> next_attempt_at, retry_requested_at;
 
+  bool IsRunning() const {
+    return state == plan::PullState::kPulling || state == plan::PullState::kUnpacking;
+  }
+
   friend bool operator==(const StatusPull&, const StatusPull&) = default;
 };
 
