@@ -18,8 +18,8 @@
 namespace prefetch::ctl::list_test {
 namespace {
 
-Ran Check(const std::vector<std::string>& paths, const list::Capabilities& capabilities = kAllCapabilities) {
-  return tests::Run([&](auto& out, auto& err) { return ListCheck(paths, capabilities, out, err); });
+Ran Check(const std::vector<std::string>& paths) {
+  return tests::Run([&](auto& out, auto& err) { return ListCheck(paths, kAllCapabilities, out, err); });
 }
 Ran Print(const std::vector<std::string>& paths, ListOutput output, ListOrder order = ListOrder::kAsListed) {
   return tests::Run(
@@ -48,15 +48,6 @@ TEST(ListCheck, TellsAllMistakesAndStillWhatIsGood) {
        {"bad.txt:1:1: ", "bad.txt:2:1: ", "none.txt: there is no such file or folder\n"}) {
     EXPECT_HAS(ran.err, mistake);
   }
-}
-
-TEST(ListCheck, JudgesForTheAgentsThatWillReadIt) {
-  tests::TempDir dir;
-  std::string list = dir.Write("a.yaml",
-                               "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n"
-                               "- {image: q.io/a:v1, open: Always}\n");
-  EXPECT_EQ(Check({list}).exit, kOk);
-  EXPECT_TRUE(Complains(Check({list}, {}), kBadInput, "a.yaml:4:"));
 }
 
 TEST(ListCheck, AFolderWithoutListsIsAMistake) {
@@ -124,12 +115,6 @@ TEST(ListFiles, StandardInputHasFourNames) {
   for (const char* name : {"", "stdin", "/dev/fd/3", "./-"}) EXPECT_FALSE(IsStdin(name)) << name;
 }
 
-TEST(ListFiles, NoPathsAreNoMistake) {
-  Mistakes mistakes;
-  EXPECT_TRUE(ReadListFiles({}, mistakes).sources.empty());
-  EXPECT_TRUE(mistakes.empty());
-}
-
 const std::string kHead = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n";
 
 struct DiffCase {
@@ -150,10 +135,6 @@ TEST_TABLE(TwoLists, Differ, DiffCase) {
 TEST_ROWS(Rows, TwoLists, {"Same", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n", kOk, "no difference\n"},
           {"AnotherOrder", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
            "- image: q.io/b:v1\n- image: q.io/a:v1\n", kOk, "no difference\n"},
-          {"Added", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n- image: q.io/b:v1\n", kNegative,
-           "+ q.io/b:v1  to.yaml:5\n1 added\n"},
-          {"Removed", "- image: q.io/a:v1\n- image: q.io/b:v1\n", "- image: q.io/b:v1\n", kNegative,
-           "- q.io/a:v1  from.yaml:4\n1 removed\n"},
           {"Changed", "- image: q.io/a:v1\n", "- {image: q.io/a:v1, priority: 3}\n", kNegative,
            "~ q.io/a:v1  priority: default → 3\n1 changed\n"},
           {"AllAtOnce", "- image: q.io/a:v1\n- {image: q.io/b:v1, priority: 3}\n",
@@ -197,14 +178,6 @@ Ran Import(const ListImportOptions& options, tests::FakeAgent* agent = nullptr) 
   });
 }
 
-TEST(ListImport, EachImageOnceWithAllItsPlaces) {
-  tests::TempDir dir;
-  const std::string pod = dir.Write("pod.yaml", kPod), list = dir.Write("a.txt", "q.io/b:v1\nq.io/a:v1\n");
-  Ran ran = Import({.manifests = {pod}, .lists = {list}, .output = list::DraftOutput::kTxt});
-  EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_EQ(ran.out, "# " + pod + ":5, a.txt:2\nq.io/a:v1\n# a.txt:1\nq.io/b:v1\n");
-}
-
 TEST(ListImport, LeavesOutWhatAPatternMatches) {
   tests::TempDir dir;
   ListImportOptions options{.lists = {dir.Write("a.txt", "nginx:1\nq.io/b:v1\n")},
@@ -246,19 +219,6 @@ TEST(ListImport, AnotherToolsOutputMayBeLongerThanAnyDocument) {
   Ran ran = Import({.foreign = {dir.Write("all.yaml", text)}, .output = list::DraftOutput::kTxt});
   EXPECT_TRUE(Prints(ran, kOk, "\nq.io/a:v1\n"));
   EXPECT_HAS(ran.out, "\nq.io/last:v1\n");
-}
-
-TEST(ListImport, WhatCrictlAndMarkersSay) {
-  tests::TempDir dir;
-  ListImportOptions options{
-      .crictl = {dir.Write("images.json", R"({"images":[{"id":"x","repoTags":["q.io/c:v1"]}]})")},
-      .markers = {"# prefetch"},
-      .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1 # prefetch\nFROM q.io/e:v1\n")},
-      .output = list::DraftOutput::kTxt};
-  Ran ran = Import(options);
-  EXPECT_TRUE(Prints(ran, kOk, "q.io/c:v1\n"));
-  EXPECT_HAS(ran.out, "q.io/d:v1\n");
-  EXPECT_LACKS(ran.out, "q.io/e:v1");
 }
 
 TEST(ListImport, ImagesInArgumentsAndVariablesByTheirMarkers) {
@@ -364,23 +324,11 @@ Ran Lock(const ListLockOptions& options) {
   return tests::Run([&](auto& out, auto& err) { return LockLists({}, options, nothing, out, err); });
 }
 
-TEST(ListLock, ADigestIsItsOwnLock) {
-  tests::TempDir dir;
-  const std::string list = dir.Write("a.txt", "q.io/a@" + kOne + "\n");
-  Ran ran = Lock({.files = {list}});
-  EXPECT_EQ(ran,
-            (Ran{kOk, "+ q.io/a@" + kOne + "  sha256:111111111111\na.txt: 1 image locked, 1 changed\n", ""}));
-  auto lock = base::ReadFile(list + ".lock", 1 << 20);
-  ASSERT_TRUE(lock);
-  EXPECT_HAS(*lock, kOne);
-  EXPECT_EQ(Lock({.files = {list}, .check = true}),
-            (Ran{kOk, "a.txt: 1 image, 0 changed since it was locked\n", ""}));
-}
-
 TEST(ListLock, CheckTellsWhatIsOtherAndWritesNothing) {
   tests::TempDir dir;
   const std::string list = dir.Write("a.txt", "q.io/a@" + kOne + "\n");
-  ASSERT_EQ(Lock({.files = {list}}).exit, kOk);
+  ASSERT_EQ(Lock({.files = {list}}),
+            (Ran{kOk, "+ q.io/a@" + kOne + "  sha256:111111111111\na.txt: 1 image locked, 1 changed\n", ""}));
   const std::string before = *base::ReadFile(list + ".lock", 1 << 20);
   dir.Write("a.txt", "q.io/a@" + kTwo + "\n");
   Ran ran = Lock({.files = {list}, .check = true});
@@ -464,7 +412,7 @@ TEST_F(LockOfARegistry, WhatCannotBeReadHereIsNoRefusalOfTheRegistry) {
 struct LockMistake {
   std::string name;
   std::string timeout;
-  std::string file;  // of a.txt, bad.txt, locked.txt, -
+  std::string file;  // of a.txt, bad.txt, locked.txt
   std::string says;
 };
 
@@ -474,16 +422,14 @@ TEST_TABLE(LockRefused, WithASentence, LockMistake) {
   dir.Write("bad.txt", "q.io/A\n");
   dir.Write("locked.txt", "q.io/a@" + kOne + "\n");
   dir.Write("locked.txt.lock", "kind: X\n");
-  const std::string& file = row.file;
-  Ran ran = Lock({.files = {file == "-" ? file : dir / file}, .timeout = row.timeout});
+  Ran ran = Lock({.files = {dir / row.file}, .timeout = row.timeout});
   EXPECT_TRUE(OnlyComplains(ran, kBadInput, row.says));
   EXPECT_FALSE(base::KindOf(dir / "a.txt.lock"));
 }
 
 TEST_ROWS(Rows, LockRefused, {"NoDuration", "x", "a.txt", "--timeout must be a duration such as 90s or 5m"},
           {"NoTime", "0s", "a.txt", "--timeout must be"}, {"BadList", "5m", "bad.txt", "bad.txt:1:1: "},
-          {"BadLock", "5m", "locked.txt", "locked.txt.lock:1:7: kind"},
-          {"StandardInput", "5m", "-", "a lock is written beside its list"});
+          {"BadLock", "5m", "locked.txt", "locked.txt.lock:1:7: kind"});
 
 }  // namespace
 }  // namespace prefetch::ctl::list_test
