@@ -107,16 +107,6 @@ TEST_F(CheckTest, TheLineForTheJobsPage) {
   EXPECT_TRUE(Complains(Ask(options), kNegative, "warning: --annotate"));
 }
 
-TEST_F(CheckTest, AnAgentThatCannotBeAsked) {
-  agent_.Goes(base::NotFound("no such file"));
-  EXPECT_TRUE(Complains(Ask(Options()), kUnreachable, "no such file"));
-}
-
-TEST_F(CheckTest, AnAgentThatIsBusyToTheEndIsATimeout) {
-  Says(429, "");
-  EXPECT_EQ(Ask(Options()).exit, kTimedOut);
-}
-
 TEST_F(CheckTest, AnAgentThatDoesNotAnswerTheQuestion) {
   struct Row {
     int status;
@@ -129,8 +119,9 @@ TEST_F(CheckTest, AnAgentThatDoesNotAnswerTheQuestion) {
     Says(row.status, "");
     EXPECT_TRUE(OnlyComplains(Ask(Options()), row.exit, row.says));
   }
-  for (const base::Error& gone : {base::Unavailable("connection refused"), base::DeadlineExceeded("silent"),
-                                  base::ResourceExhausted("longer body than allowed")}) {
+  for (const base::Error& gone :
+       {base::Unavailable("connection refused"), base::NotFound("no such file"),
+        base::DeadlineExceeded("silent"), base::ResourceExhausted("longer body than allowed")}) {
     agent_.Goes(gone);
     EXPECT_TRUE(OnlyComplains(Ask(Options()), kUnreachable, gone.message())) << "after its second";
   }
@@ -167,18 +158,6 @@ TEST_F(CheckTest, EveryMistakeOfTheCommandLineIsToldAndNobodyAsked) {
   options = Options();
   options.images.clear();
   EXPECT_EQ(Ask(options).exit, kBadInput);
-}
-
-TEST_F(CheckTest, AManifestNamesTheImages) {
-  Says(200, kYes);
-  CheckOptions options = Options();
-  options.images.clear();
-  options.files = {folder_.Write("pod.yaml",
-                                 "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n"
-                                 "  - {name: c, image: 'q.io/a:v1', imagePullPolicy: Never}\n")};
-  EXPECT_EQ(Ask(options).exit, kOk);
-  options.files = {folder_.Write("service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n")};
-  EXPECT_TRUE(Complains(Ask(options), kOk, "nothing to check"));
 }
 
 TEST_F(CheckTest, ManifestsOfWhichNoImageCouldBeCheckedDoNotPass) {
@@ -223,17 +202,6 @@ TEST_F(CheckTest, AnImageListIsNoManifest) {
   EXPECT_EQ(Ask(options).exit, kOk) << "there is --image, too";
   options.images.clear();
   EXPECT_TRUE(OnlyComplains(Ask(options), kBadInput, "images.yaml is an image list, which has no pods"));
-}
-
-TEST_F(CheckTest, FormsOfOutput) {
-  Says(200, kNoThere);
-  CheckOptions options = Options();
-  options.output = CheckOutput::kJson;
-  EXPECT_TRUE(Ask(options).out.starts_with("{"));
-  options.output = CheckOutput::kGithub;
-  Ran ran = Ask(options);
-  EXPECT_TRUE(ran.out.starts_with("::error")) << ran;
-  EXPECT_EQ(ran.exit, kNegative);
 }
 
 // `prefetchctl check` and an agent that asks for patience.

@@ -34,32 +34,6 @@ plan::ImageState GoneForGood() {
   return image;
 }
 
-struct EndCase {
-  std::string name;
-  std::vector<plan::ImageState> images;
-  bool fail_fast;
-  int exit;
-  std::string says;
-};
-
-TEST_TABLE(End, HasItsCode, EndCase) {
-  tests::FakeAgent agent;
-  agent.Answers("/v1/status", 200, Status(row.images));
-  Ran ran = tests::Run([&](auto& out, auto& err) {
-    return Wait({}, agent.Client(), {.fail_fast = row.fail_fast, .timeout = milliseconds(600)}, out, err);
-  });
-  EXPECT_TRUE(Prints(ran, row.exit, row.says));
-  EXPECT_EQ(ran.err, "");
-}
-
-TEST_ROWS(Rows, End, {"Ready", {sample::Ready("q.io/a:v1", 1000)}, false, kOk, "ready"},
-          {"TimeIsOver", {sample::Queued("q.io/a:v1")}, false, kTimedOut, "q.io/a:v1"},
-          {"AllHasFailed", {GoneForGood()}, false, kTimedOut, "q.io/gone:v1"},
-          {"AllHasFailedFast", {GoneForGood()}, true, kNegative, "q.io/gone:v1"},
-          {"OneFailsAndAnotherIsPulled", {GoneForGood(), sample::Queued("q.io/a:v1")}, false, kTimedOut, ""},
-          {"FailFast", {GoneForGood(), sample::Queued("q.io/a:v1")}, true, kNegative, "q.io/gone:v1"},
-          {"NothingIsListed", {}, false, kOk, ""});
-
 // An agent that goes from pulling to ready, or away and back.
 class ChangingAgent : public http::Client {
  public:
