@@ -63,11 +63,6 @@ TEST_F(AuditTest, OfANodeThatIsCleanAndOfOneThatIsNot) {
   EXPECT_TRUE(ran.out.starts_with("{")) << ran;
 }
 
-TEST_F(AuditTest, SavedPodsTellWhoBroughtIt) {
-  NodeHas({"q.io/stray:v1"});
-  EXPECT_TRUE(Prints(OfNode({.pods_file = folder_.Write("pods.json", kPods)}), kNegative, "job-1"));
-}
-
 // They are read in pieces, as they are no document that is held.
 TEST_F(AuditTest, SavedPodsMayBeLongerThanAnyDocument) {
   NodeHas({"q.io/stray:v1"});

@@ -44,13 +44,6 @@ class CredentialsTest : public testing::Test {
   CredentialsOptions options_;
 };
 
-TEST_F(CredentialsTest, EachImageHasOneOrTheExitCodeSaysNo) {
-  Ran ran = Find({"q.io/a:v1"});
-  EXPECT_TRUE(Prints(ran, kOk, "config.json"));
-  ran = Find({"q.io/a:v1", "ghcr.io/b:v1"});
-  EXPECT_TRUE(Prints(ran, kNegative, "ghcr.io/b:v1"));
-}
-
 // The agent has its own settings, which a person's shell has not.
 TEST_F(CredentialsTest, TheAgentOfANodeTellsWhatItFinds) {
   tests::FakeAgent agent;
@@ -96,27 +89,6 @@ TEST_F(CredentialsTest, ASocketOfCrioWithoutItsSettingsIsToldOf) {
              "CRI-O may send logins of its own: there is no /etc/crio/crio.conf here");
   options_.json = true;
   EXPECT_HAS(Find({"q.io/a:v1"}).out, "\"unseenFiles\"");
-}
-
-TEST_F(CredentialsTest, NoPasswordIsPrinted) {
-  for (bool json : {false, true}) {
-    options_.json = json;
-    Ran ran = Find({"q.io/a:v1"});
-    EXPECT_LACKS(ran.out + ran.err, "s3cr3t");
-  }
-}
-
-TEST_F(CredentialsTest, JsonIsAnObjectForOneAndAnArrayForSeveral) {
-  options_.json = true;
-  EXPECT_TRUE(Find({"q.io/a:v1"}).out.starts_with("{"));
-  EXPECT_TRUE(Find({"q.io/a:v1", "q.io/b:v1"}).out.starts_with("["));
-}
-
-TEST_F(CredentialsTest, ANameThatIsNoneIsBadInput) {
-  Ran ran = Find({"q.io/A"});
-  EXPECT_EQ(ran.exit, kBadInput) << ran;
-  EXPECT_EQ(ran.out, "");
-  EXPECT_EQ(Find({}).exit, kBadInput);
 }
 
 TEST_F(CredentialsTest, CheckTellsGoodFilesAndMistakes) {

@@ -90,15 +90,7 @@ TEST_TABLE(Allowlist, IsForItsKubelet, AllowCase) {
 
 TEST_ROWS(Rows, Allowlist, {"ExactNamesSince136", {.kubelet_version = "1.36"}, "- q.io/team/app\n", "/*\n"},
           {"FoldersBefore", {.kubelet_version = "v1.35.2"}, "- \"q.io/team/*\"\n", "team/app\n"},
-          {"TheNextMajor", {.kubelet_version = "2.0"}, "- q.io/team/app\n", "/*\n"},
-          {"TheGateWhereItIsOff",
-           {.kubelet_version = "1.34"},
-           "featureGates:\n  KubeletEnsureSecretPulledImages: true\n",
-           "kind: KubeletConfig\n"},
-          {"ForOpenShift",
-           {.kubelet_version = "1.34", .output = AllowlistOutput::kOpenShift},
-           "kind: KubeletConfig\n",
-           "featureGates:"});
+          {"TheNextMajor", {.kubelet_version = "2.0"}, "- q.io/team/app\n", "/*\n"});
 
 TEST(AllowlistInput, IsForAgentsThatTouchAndAskRegistries) {
   const Ran ran = Allow(

@@ -43,11 +43,6 @@ TEST_F(RetryTest, SaysWhatIsRetried) {
                 {"ci-7", {{"q.io/a:v1", RetryState::kRequested}, {"q.io/b:v1", RetryState::kNotWaiting}}}));
 }
 
-TEST_F(RetryTest, NothingWaits) {
-  Says({});
-  EXPECT_EQ(Ask({}), (Ran{kOk, "nothing to retry: no image of this node waits for its next attempt\n", ""}));
-}
-
 TEST_F(RetryTest, AnUnlistedImageIsANo) {
   Says({{"q.io/x:v1", RetryState::kNotListed}});
   EXPECT_EQ(Ask({"q.io/x:v1"}), (Ran{kNegative, "not on the list: q.io/x:v1\n", ""}));

@@ -54,11 +54,6 @@ TEST_F(StatusTest, WhatIsNoStatusIsNotPassedOn) {
   }
 }
 
-TEST_F(StatusTest, WithoutAnAgentItSaysWhatHelps) {
-  agent_.Goes(base::NotFound("no such file"));
-  EXPECT_TRUE(Complains(Show("table"), kUnreachable, "--agent"));
-}
-
 TEST_F(StatusTest, ResultsAreARowForEachImage) {
   Says(status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000), sample::Queued("q.io/b:v1")})));
   Ran ran = tests::Run([&](auto& out, auto& err) {

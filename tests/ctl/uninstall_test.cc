@@ -145,14 +145,6 @@ TEST_F(UninstallNodes, ADryRunOnlyTells) {
   for (const std::string& request : server_.Requests()) EXPECT_TRUE(request.starts_with("GET ")) << request;
 }
 
-TEST_F(UninstallNodes, OnlySelectedNodes) {
-  server_.Put("nodes/n1", kTold);
-  server_.Put("nodes/n2", R"({"metadata":{"labels":{"prefetchd.dev/prefetchd":"ready","pool":"prod"}}})");
-  ExpectClear({.selector = "pool=ci"});
-  EXPECT_TRUE(IsClear("n1"));
-  EXPECT_TRUE(Has("n2", "prefetchd.dev/prefetchd"));
-}
-
 TEST_F(UninstallNodes, ManyNodesOnSeveralPagesThroughAServerInTrouble) {
   for (int i = 0; i < 600; i++) server_.Put("nodes/n" + std::to_string(i), kTold);
   server_.Fail({.status = 503, .times = 2});

@@ -125,6 +125,8 @@ TEST_ROWS(All, VerdictCommandTest, {"EmptyIdIsAbsent", {"--image-id", ""}, 0, "R
            0, "Starts/Preloaded", ""},
           {"RulesThatAreNotKnown", With({"--kubelet-rules", "1.99"}), 2, "",
            "--kubelet-rules must be from 1.31 to "},
+          {"SettingsOfTheFile", With({"--kubelet-config", "ROOT/config.yaml", "--kubelet-version", "1.36"}),
+           0, "Refused/VerificationAlways", ""},
           {"BrokenConfig", With({"--kubelet-config", "ROOT/broken.yaml"}), 2, "", "apiVersion"},
           {"ConfigThatKubeletRefuses",
            With({"--kubelet-config", "ROOT/config.yaml", "--kubelet-version", "1.34"}), 2, "",
