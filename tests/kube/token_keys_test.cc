@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "golden.h"
 #include "must.h"
@@ -99,11 +97,7 @@ TEST(TokenKeys, OfHostileSets) {
 }
 
 std::string Token(const std::string& claims) {
-  std::string payload = base::Base64Encode(claims);
-  std::replace(payload.begin(), payload.end(), '+', '-');
-  std::replace(payload.begin(), payload.end(), '/', '_');
-  payload.resize(payload.find_last_not_of('=') + 1);
-  return "eyJhbGciOiJSUzI1NiJ9." + payload + ".c2ln";
+  return "eyJhbGciOiJSUzI1NiJ9." + Encoded(claims) + ".c2ln";
 }
 
 TEST(TokenClaims, OfAPodsProjectedToken) {
