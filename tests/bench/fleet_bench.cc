@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "fakes/fake_api_server.h"
+#include "fakes/rbac.h"
 #include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
@@ -21,20 +22,9 @@ namespace {
 constexpr int kNodes = 2000;
 constexpr int kImages = 40;
 
-constexpr const char* kRights = R"yaml(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: viewer}
-rules:
-- {apiGroups: [""], resources: [nodes, pods], verbs: [list]}
-- {apiGroups: [""], resources: [pods/proxy], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: viewer}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: viewer}
-subjects: [{kind: User, name: viewer}]
-)yaml";
+const std::string kRights = tests::ClusterRights("{kind: User, name: viewer}", R"([
+ {apiGroups: [""], resources: [nodes, pods], verbs: [list]},
+ {apiGroups: [""], resources: [pods/proxy], verbs: [get]}])");
 
 void Fill(tests::FakeApiServer& server) {
   std::vector<plan::ImageState> images;

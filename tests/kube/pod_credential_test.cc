@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "fakes/fake_api_server.h"
 #include "fakes/fake_clock.h"
+#include "fakes/rbac.h"
 #include "http/curl_client.h"
 #include "kube/http_api.h"
 #include "must.h"
@@ -24,19 +25,9 @@ base::Call Patient() {
   return base::Call{}.Within(std::chrono::seconds(20));
 }
 
-constexpr std::string_view kRbac = R"yaml(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: user}
-rules:
-- {apiGroups: [""], resources: [pods/proxy], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: user}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: user}
-subjects: [{kind: ServiceAccount, name: user, namespace: prefetchd}]
-)yaml";
+const std::string kRbac =
+    tests::ClusterRights("{kind: ServiceAccount, name: user, namespace: prefetchd}", R"([
+ {apiGroups: [""], resources: [pods/proxy], verbs: [get]}])");
 
 // A user whose credential comes from an exec plugin, as a kubeconfig of a cloud has it; and one pod.
 class PodCredentialTest : public testing::Test {

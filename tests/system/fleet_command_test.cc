@@ -382,20 +382,9 @@ TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {
 // the nodes.
 
 constexpr const char* kImage = "quay.io/acme/runner:v3";
-constexpr const char* kFleetRights = R"yaml(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: viewer}
-rules:
-- {apiGroups: [""], resources: [nodes, pods, events], verbs: [list]}
-- {apiGroups: [""], resources: [pods/proxy], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: viewer}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: viewer}
-subjects: [{kind: User, name: viewer}]
-)yaml";
+const std::string kFleetRights = tests::ClusterRights("{kind: User, name: viewer}", R"([
+ {apiGroups: [""], resources: [nodes, pods, events], verbs: [list]},
+ {apiGroups: [""], resources: [pods/proxy], verbs: [get]}])");
 
 std::string Status() {
   plan::Snapshot snapshot = sample::KubeletNode();
