@@ -11,6 +11,7 @@
 #include "doc/yaml.h"
 #include "fakes/wire_server.h"
 #include "must.h"
+#include "rig/expect_ok.h"
 #include "rig/port.h"
 #include "rows.h"
 #include "system/check_rig.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "must.h"
 #include "rig/binary.h"
-#include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
 #include "serve.h"
@@ -66,9 +66,7 @@ class Check : public testing::Test {
     return command;
   }
   rig::Ran Run(const std::string& agent, const Words& more) {
-    auto ran = rig::RunProgram(Command(agent, more), std::chrono::seconds(30));
-    EXPECT_OK(ran);
-    return ran ? *ran : rig::Ran{};
+    return *tests::Must(rig::RunProgram(Command(agent, more), std::chrono::seconds(30)));
   }
 
   rig::Scratch scratch_;

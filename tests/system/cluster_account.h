@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "fakes/fake_api_server.h"
+#include "must.h"
 #include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
@@ -48,9 +49,7 @@ class ClusterAccount : public testing::Test {
   }
   // It ends with `exit`, and shows no token.
   static rig::Ran RunToEnd(int exit, const rig::Command& command, std::chrono::seconds limit) {
-    auto ran = rig::RunProgram(command, limit);
-    EXPECT_OK(ran);
-    if (!ran) return {};
+    auto ran = tests::Must(rig::RunProgram(command, limit));
     EXPECT_EQ(ran->exit, (rig::Exit{exit, 0})) << ran->out << ran->err;
     EXPECT_EQ((ran->out + ran->err).find("fake-"), std::string::npos) << "a token shows";
     return *std::move(ran);

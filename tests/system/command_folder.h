@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "must.h"
 #include "rig/binary.h"
-#include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
 #include "text_of.h"
@@ -36,9 +36,7 @@ class CommandFolder : public testing::Test {
     rig::Command command{{"sh", "-c", script, "sh", rig::Prefetchctl()},
                          {{"HOME", scratch_.path()}, {"http_proxy", ""}, {"HTTP_PROXY", ""}}};
     command.argv.insert(command.argv.end(), words.begin(), words.end());
-    auto ran = rig::RunProgram(command, std::chrono::seconds(60));
-    EXPECT_OK(ran);
-    return ran ? *ran : rig::Ran{};
+    return *tests::Must(rig::RunProgram(command, std::chrono::seconds(60)));
   }
   std::string TextOf(const std::string& name) { return tests::TextSoFar(scratch_ / name); }
 

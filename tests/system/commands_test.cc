@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "must.h"
 #include "rig/binary.h"
-#include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
 #include "rows.h"
@@ -41,9 +41,7 @@ struct Help {
 
 // Returns the output of a call that ends well.
 std::string Output(Words argv) {
-  auto ran = rig::RunProgram({std::move(argv), {}}, std::chrono::seconds(30));
-  EXPECT_OK(ran);
-  if (!ran) return "";
+  const auto ran = tests::Must(rig::RunProgram({std::move(argv), {}}, std::chrono::seconds(30)));
   EXPECT_EQ(ran->exit, (rig::Exit{0, 0})) << ran->out << ran->err;
   EXPECT_EQ(ran->err, "");
   return ran->out;
@@ -342,8 +340,7 @@ TEST(Wrong, IsASentence) {
     SCOPED_TRACE(row.name);
     Words argv = row.words;
     argv.insert(argv.begin(), rig::Prefetchctl());
-    auto ran = rig::RunProgram({argv, {}}, std::chrono::seconds(20));
-    ASSERT_OK(ran);
+    const auto ran = tests::Must(rig::RunProgram({argv, {}}, std::chrono::seconds(20)));
     EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
     EXPECT_EQ(ran->out, "");
     EXPECT_EQ(ran->err, "prefetchctl: " + row.says + " (see prefetchctl " + row.help + "--help)\n");
@@ -362,8 +359,7 @@ TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
   EXPECT_EQ(help.find("prefetchctl "), std::string::npos) << help;
   EXPECT_EQ(Output({plugin, "completion", "--help"}).find("/usr/local/bin/kubectl prefetch"),
             std::string::npos);
-  auto wrong = rig::RunProgram({{plugin, "list", "chek"}, {}}, std::chrono::seconds(20));
-  ASSERT_OK(wrong);
+  const auto wrong = tests::Must(rig::RunProgram({{plugin, "list", "chek"}, {}}, std::chrono::seconds(20)));
   EXPECT_NE(wrong->err.find("(see kubectl prefetch list --help)"), std::string::npos) << wrong->err;
 }
 
@@ -494,19 +490,17 @@ TEST(PagesForPeople, HaveCommands) {
 
 // `command` is run by bash, with @ for the program.
 rig::Ran Shell(const std::string& command) {
-  auto ran = rig::RunProgram({{"bash", "-c", base::ReplaceAll(command, "@", rig::Prefetchctl())}, {}},
-                             std::chrono::seconds(30));
-  EXPECT_OK(ran);
-  return ran ? *ran : rig::Ran{};
+  return *tests::Must(rig::RunProgram(
+      {{"bash", "-c", base::ReplaceAll(command, "@", rig::Prefetchctl())}, {}}, std::chrono::seconds(30)));
 }
 
 TEST(AgentFlags, ThatAreRarelySetWorkAndAreNotInTheHelp) {
   const std::string agent = std::getenv("PREFETCHD");
-  auto ran = rig::RunProgram({{agent, "--list", "none.txt", "--kubelet=none", "--registry-skip-mirrors",
-                               "--gate-timeout", "never", "--registry-trusted-mirror", "m:1"},
-                              {}},
-                             std::chrono::seconds(30));
-  ASSERT_OK(ran);
+  const auto ran =
+      tests::Must(rig::RunProgram({{agent, "--list", "none.txt", "--kubelet=none", "--registry-skip-mirrors",
+                                    "--gate-timeout", "never", "--registry-trusted-mirror", "m:1"},
+                                   {}},
+                                  std::chrono::seconds(30)));
   EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
   EXPECT_EQ(ran->err, "prefetchd: --gate-timeout: must be a duration such as \"15m\"\n");
   const std::string help = Output({agent, "--help"});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "must.h"
 #include "rig/binary.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
@@ -74,13 +75,11 @@ TEST_F(CoreDump, TheAgentLeavesOneWhereSomebodyDebugs) {
 TEST_F(CoreDump, TheSocketIsForTheAgentsOwnUser) {
   StartAgent({});
   const auto asked_as = [&](const std::string& user) {
-    auto ran = rig::RunProgram(
-        {{"setpriv", "--reuid", user, "--regid", user, "--clear-groups", "curl", "--silent", "--max-time",
-          "10", "--output", "/dev/null", "--unix-socket", scratch_ / "agent.sock", "http://localhost/livez"},
-         {}},
-        seconds(20));
-    EXPECT_OK(ran);
-    return ran ? ran->exit : rig::Exit{-1};
+    const rig::Command command{
+        {"setpriv", "--reuid", user, "--regid", user, "--clear-groups", "curl", "--silent", "--max-time",
+         "10", "--output", "/dev/null", "--unix-socket", scratch_ / "agent.sock", "http://localhost/livez"},
+        {}};
+    return tests::Must(rig::RunProgram(command, seconds(20)))->exit;
   };
   EXPECT_EQ(asked_as("65534"), rig::Exit{});
   EXPECT_EQ(asked_as("65533"), (rig::Exit{7, 0})) << "curl(1): 7, it could not connect";

@@ -7,8 +7,8 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "must.h"
 #include "rig/binary.h"
-#include "rig/expect_ok.h"
 #include "rig/process.h"
 #include "rig/scratch.h"
 #include "rows.h"
@@ -95,8 +95,7 @@ TEST_P(CredentialsCommand, Row) {
   for (std::string_view word : base::Split(arguments, ' ')) {
     if (!word.empty()) command.argv.emplace_back(word);
   }
-  auto ran = rig::RunProgram(command, std::chrono::seconds(20));
-  ASSERT_OK(ran);
+  const auto ran = tests::Must(rig::RunProgram(command, std::chrono::seconds(20)));
   scratch_.Write("command.log", ran->out + ran->err);
   EXPECT_EQ(ran->exit, (rig::Exit{row.exit, 0})) << ran->out << ran->err;
   std::string out = base::ReplaceAll(ran->out, scratch_.path(), "@");

@@ -453,13 +453,12 @@ class VersionSkew : public testing::Test {
 
   rig::Ran Run(Words words) const {
     words.insert(words.begin(), rig::Prefetchctl());
-    auto ran = rig::RunProgram({words,
-                                {{"NO_COLOR", "1"},
-                                 {"KUBECONFIG", dir_ / "kubeconfig"},
-                                 {"PREFETCHD_AGENT", "http://127.0.0.1:" + std::to_string(agent_->port())}}},
-                               seconds(30));
-    EXPECT_OK(ran);
-    return ran ? *ran : rig::Ran{};
+    return *tests::Must(
+        rig::RunProgram({words,
+                         {{"NO_COLOR", "1"},
+                          {"KUBECONFIG", dir_ / "kubeconfig"},
+                          {"PREFETCHD_AGENT", "http://127.0.0.1:" + std::to_string(agent_->port())}}},
+                        seconds(30)));
   }
   std::vector<Words> Commands() const {
     return {{"status"},

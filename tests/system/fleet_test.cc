@@ -9,6 +9,7 @@
 #include "cri/endpoint.h"
 #include "cri/grpc_image_service.h"
 #include "fakes/fake_api_server.h"
+#include "must.h"
 #include "rig/expect_ok.h"
 #include "system/cluster.h"
 #include "system/cluster_account.h"
@@ -89,12 +90,10 @@ TEST_F(FleetTokens, OpenWhatIsHiddenFromStrangers) {
 
   // Without the header, and with a token that is not the fleet's.
   auto over_tcp = [&](const std::string& header) {
-    auto answer = rig::RunProgram(
-        {{"curl", "--silent", "--max-time", "10", "--header", header, node_.NeighbourUrl() + "/v1/status"},
-         {}},
-        seconds(20));
-    EXPECT_OK(answer);
-    return answer ? answer->out : "";
+    const rig::Command command{
+        {"curl", "--silent", "--max-time", "10", "--header", header, node_.NeighbourUrl() + "/v1/status"},
+        {}};
+    return tests::Must(rig::RunProgram(command, seconds(20)))->out;
   };
   EXPECT_TRUE(Has(over_tcp("X-Nothing: 1"), "\"hidden\":["));
   EXPECT_FALSE(Has(over_tcp("X-Nothing: 1"), unlisted_));

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "must.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
 
@@ -134,9 +135,7 @@ TEST_F(Once, AResultThatCannotBePrintedIsOne) {
   auto to_full = [&](const std::vector<std::string>& more) {
     rig::Command command = node_.Agent(more);
     command.argv.insert(command.argv.begin(), {"sh", "-c", "exec \"$0\" \"$@\" >/dev/full"});
-    auto ran = rig::RunProgram(command, std::chrono::minutes(1));
-    EXPECT_OK(ran);
-    return ran ? *ran : rig::Ran{};
+    return *tests::Must(rig::RunProgram(command, std::chrono::minutes(1)));
   };
   ExpectExit(1, to_full({"--once"}), "standard output cannot be written to");
   ExpectExit(1, to_full({"--version"}), "standard output cannot be written to");

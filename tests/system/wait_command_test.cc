@@ -9,6 +9,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "must.h"
 #include "rig/binary.h"
 #include "rig/expect_has.h"
 #include "rig/expect_ok.h"
@@ -43,9 +44,7 @@ class WaitCommand : public testing::Test {
     return {words, {{"NO_COLOR", "1"}, {"TERM", "xterm"}}};
   }
   std::string Out(int exit, const std::vector<std::string>& words) const {
-    auto ran = rig::RunProgram(Command(words), seconds(30));
-    EXPECT_OK(ran);
-    if (!ran) return "";
+    const auto ran = tests::Must(rig::RunProgram(Command(words), seconds(30)));
     EXPECT_EQ(ran->exit, (rig::Exit{exit, 0})) << ran->out << ran->err;
     return ran->out + ran->err;
   }
