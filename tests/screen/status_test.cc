@@ -215,16 +215,6 @@ TEST(StatusTable, AQueuedImageShowsWhatElseItWaitsFor) {
   EXPECT_LACKS(table, "waits for its turn");
 }
 
-TEST(AllMissingSettled, OnlyWhenNothingElseCanHelp) {
-  plan::Snapshot snapshot = sample::Node(
-      {sample::Failing("a/b:1", plan::Reason::kNotFound, "no such tag", 2), sample::Queued("a/c:1")});
-  snapshot.images[0].settled = true;
-  EXPECT_FALSE(AllMissingSettled(*status::ParseStatusDocument(status::StatusJson(snapshot))));
-  snapshot.images.pop_back();
-  EXPECT_TRUE(AllMissingSettled(*status::ParseStatusDocument(status::StatusJson(snapshot))));
-  EXPECT_FALSE(AllMissingSettled(*status::ParseStatusDocument(status::StatusJson(sample::PeacefulNode()))));
-}
-
 TEST(StatusDocument, AListOfThousandsComesThrough) {
   std::vector<plan::ImageState> images;
   for (int i = 0; i < 5000; i++)
