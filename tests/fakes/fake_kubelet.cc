@@ -16,7 +16,6 @@ using kubelet::HashedSecret;
 using kubelet::Reading;
 using kubelet::VerificationPolicy;
 
-constexpr KubeletVersion kRemembers{1, 34};
 constexpr KubeletVersion kTagsServiceAccounts{1, 34};
 constexpr KubeletVersion kMigrates{1, 35};
 constexpr std::size_t kMostSecrets = 100;
@@ -30,30 +29,19 @@ bool HasName(const image::LocalImage& image, const std::string& name) {
 
 }  // namespace
 
-// A decision, and the entry that is written down with it.
-struct FakeKubelet::Admission {
-  bool admitted = false;
-  CredentialEntry news;
-};
-
-FakeKubelet::FakeKubelet(std::string root, const base::Clock& clock, std::size_t max_pods)
-    : root_(std::move(root)), clock_(clock), max_pods_(max_pods) {}
+FakeKubelet::FakeKubelet(std::string root, const base::Clock& clock)
+    : root_(std::move(root)), clock_(clock) {}
 
 void FakeKubelet::Start(const kubelet::KubeletSettings& settings,
                         const std::vector<image::LocalImage>& images) {
   settings_ = settings;
   running_ = true;
   if (!settings.gate) return;
-  KubeletVersion version = settings.version;
-  std::size_t room = version < kRemembers ? 0 : max_pods_;
   std::string folder = root_ + "/image_manager";
-  pulled_.Open(folder + "/pulled", std::min<std::size_t>(2000, 5 * room), [=](const std::string& content) {
-    return StoredRecord::Decode(content, version).has_value();
-  });
-  pulling_.Open(folder + "/pulling", std::min<std::size_t>(1024, 2 * room),
-                [=](const std::string& content) { return IntendedImage(content, version).has_value(); });
+  pulled_.Open(folder + "/pulled");
+  pulling_.Open(folder + "/pulling");
   std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
-  if (version >= kMigrates) Migrate();
+  if (settings.version >= kMigrates) Migrate();
   AdoptLeftovers(images);
 }
 
@@ -109,18 +97,6 @@ void FakeKubelet::FailPull(const std::string& image) {
   if (Active()) EndAttempt(image);
 }
 
-bool FakeKubelet::Admits(const std::string& image, const std::string& image_id,
-                         const kubelet::PodIdentity& pod) const {
-  return Decide(image, image_id, pod).admitted;
-}
-
-bool FakeKubelet::StartPod(const std::string& image, const std::string& image_id,
-                           const kubelet::PodIdentity& pod) {
-  Admission admission = Decide(image, image_id, pod);
-  if (!admission.news.secrets.empty()) Record(image, image_id, admission.news);
-  return admission.admitted;
-}
-
 void FakeKubelet::GarbageCollect(const std::set<std::string>& remaining) {
   if (!Active()) return;
   const std::string now = base::Rfc3339(clock_.Wall());
@@ -129,7 +105,6 @@ void FakeKubelet::GarbageCollect(const std::set<std::string>& remaining) {
     if (!stored || stored->updated >= now || remaining.contains(stored->record.image_ref)) continue;
     pulled_.Remove(name);
   }
-  pulled_.Relist();
 }
 
 kubelet::RecordReading FakeKubelet::ReadRecord(const std::string& image_ref) const {
@@ -189,39 +164,34 @@ bool FakeKubelet::Exempt(const std::string& image, bool tracked) const {
   return false;
 }
 
-FakeKubelet::Admission FakeKubelet::Decide(const std::string& image, const std::string& image_id,
-                                           const kubelet::PodIdentity& pod) const {
+bool FakeKubelet::Admits(const std::string& image, const std::string& image_id,
+                         const kubelet::PodIdentity& pod) const {
   auto reference = image::Reference::Parse(image);
-  if (!reference || image_id.empty()) return {};
-  if (!settings_.gate) return {.admitted = true};
+  if (!reference || image_id.empty()) return false;
+  if (!settings_.gate) return true;
   kubelet::RecordReading read = ReadRecord(image_id);
-  if (read.reading == Reading::kUndecodable) return {};
+  if (read.reading == Reading::kUndecodable) return false;
   bool found = read.reading == Reading::kFound;
   Reading intent = found ? Reading::kAbsent : ReadIntent(image);
-  if (intent == Reading::kUndecodable) return {};
-  if (Exempt(image, found || intent == Reading::kFound)) return {.admitted = true};
-  if (!found) return {};
+  if (intent == Reading::kUndecodable) return false;
+  if (Exempt(image, found || intent == Reading::kFound)) return true;
+  if (!found) return false;
   auto entry = read.record.mapping.find(kubelet::TrimmedImage(*reference, settings_.version));
-  return entry == read.record.mapping.end() ? Admission{} : DecideByEntry(entry->second, pod);
+  return entry != read.record.mapping.end() && AdmitsByEntry(entry->second, pod);
 }
 
-FakeKubelet::Admission FakeKubelet::DecideByEntry(const CredentialEntry& entry,
-                                                  const kubelet::PodIdentity& pod) const {
-  if (entry.node_pods_accessible) return {.admitted = true};
+bool FakeKubelet::AdmitsByEntry(const CredentialEntry& entry, const kubelet::PodIdentity& pod) const {
+  if (entry.node_pods_accessible) return true;
   bool room = entry.secrets.size() < kMostSecrets;
   for (const HashedSecret& mine : pod.secrets) {
     for (const HashedSecret& recorded : entry.secrets) {
       bool same_hash = !recorded.hash.empty() && recorded.hash.SameAs(mine.hash);
-      bool same_secret = recorded.secret == mine.secret;
-      if (!same_hash && !(same_secret && room)) continue;
-      bool write = room && !(same_hash && same_secret);
-      return {.admitted = true, .news = write ? CredentialEntry{.secrets = {mine}} : CredentialEntry{}};
+      if (same_hash || (room && recorded.secret == mine.secret)) return true;
     }
   }
-  bool account = settings_.version >= kTagsServiceAccounts && pod.service_account &&
-                 std::find(entry.service_accounts.begin(), entry.service_accounts.end(),
-                           *pod.service_account) != entry.service_accounts.end();
-  return {.admitted = account};
+  return settings_.version >= kTagsServiceAccounts && pod.service_account &&
+         std::find(entry.service_accounts.begin(), entry.service_accounts.end(), *pod.service_account) !=
+             entry.service_accounts.end();
 }
 
 }  // namespace prefetch::tests

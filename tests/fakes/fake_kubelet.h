@@ -26,15 +26,14 @@ struct PullCredential {
 };
 
 // Records lie in real files below `<root>/image_manager`, so that the product's readers can be shown them.
-// The state that kubelet keeps in memory (its cache, the number of running pulls of a name) is kept here and
-// gone with Stop. One thread. The clock outlives it.
+// The number of running pulls of a name, which kubelet keeps in memory, is kept here and gone with Stop. One
+// thread. The clock outlives it.
 //
 // The decision is written a second time here, from the rules, so that the product's verdict has something to
 // be compared with. They share the decoders, the file names and the trimming of names.
 class FakeKubelet {
  public:
-  // `max_pods` sizes its memory: 5 records and 2 intents for each.
-  FakeKubelet(std::string root, const base::Clock& clock, std::size_t max_pods = 110);
+  FakeKubelet(std::string root, const base::Clock& clock);
 
   // A kubelet of these settings starts, as a first one, an upgrade or a downgrade. Without the gate it
   // touches nothing. With it: folders, migration to v1beta1 (from 1.35 on), and an intent that is left over
@@ -52,8 +51,6 @@ class FakeKubelet {
 
   // Whether a pod would start with the image that is here; `image_id` is empty if none is. Changes nothing.
   bool Admits(const std::string& image, const std::string& image_id, const kubelet::PodIdentity& pod) const;
-  // The same for a pod that does start: an accepted secret that the record has not seen is written down.
-  bool StartPod(const std::string& image, const std::string& image_id, const kubelet::PodIdentity& pod);
 
   // After a collection for space that began now: records of other images than `remaining` go if they are
   // older. As kubelet is built, `remaining` are only the candidates that it looked at and kept, which leaves
@@ -61,8 +58,6 @@ class FakeKubelet {
   void GarbageCollect(const std::set<std::string>& remaining);
 
  private:
-  struct Admission;
-
   bool Active() const { return running_ && settings_.gate; }
   void Migrate();
   void AdoptLeftovers(const std::vector<image::LocalImage>& images);
@@ -73,13 +68,10 @@ class FakeKubelet {
   kubelet::CredentialEntry EntryFor(const PullCredential& credential) const;
   void EndAttempt(const std::string& image);
   bool Exempt(const std::string& image, bool tracked) const;
-  Admission Decide(const std::string& image, const std::string& image_id,
-                   const kubelet::PodIdentity& pod) const;
-  Admission DecideByEntry(const kubelet::CredentialEntry& entry, const kubelet::PodIdentity& pod) const;
+  bool AdmitsByEntry(const kubelet::CredentialEntry& entry, const kubelet::PodIdentity& pod) const;
 
   std::string root_;
   const base::Clock& clock_;
-  std::size_t max_pods_;
   bool running_ = false;
   kubelet::KubeletSettings settings_;
   FakeKubeletFolder pulled_, pulling_;

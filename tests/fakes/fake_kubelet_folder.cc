@@ -1,9 +1,7 @@
 #include "fakes/fake_kubelet_folder.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <utility>
 
 #include "text_of.h"
 
@@ -19,19 +17,14 @@ std::optional<std::string> ReadPlainFile(const fs::path& path) {
 
 }  // namespace
 
-void FakeKubeletFolder::Open(const std::string& path, std::size_t capacity, Decodes decodes) {
+void FakeKubeletFolder::Open(const std::string& path) {
   path_ = path;
-  capacity_ = capacity;
-  decodes_ = std::move(decodes);
   fs::create_directories(path_);
   fs::permissions(path_, fs::perms::owner_all);
-  Remember();
 }
 
 std::optional<std::string> FakeKubeletFolder::Read(const std::string& name) const {
-  if (!authoritative_) return ReadPlainFile(path_ + "/" + name);
-  auto found = memory_.find(name);
-  return found == memory_.end() ? std::nullopt : std::optional(found->second);
+  return ReadPlainFile(path_ + "/" + name);
 }
 
 void FakeKubeletFolder::Write(const std::string& name, const std::string& content) {
@@ -43,14 +36,10 @@ void FakeKubeletFolder::Write(const std::string& name, const std::string& conten
   file << content;
   file.close();
   fs::rename(temporary, final);
-  if (!authoritative_) return;
-  memory_[name] = content;
-  if (memory_.size() > capacity_) authoritative_ = false;
 }
 
 void FakeKubeletFolder::Remove(const std::string& name) {
   fs::remove(path_ + "/" + name);
-  memory_.erase(name);
 }
 
 std::map<std::string, std::string> FakeKubeletFolder::List() const {
@@ -61,17 +50,6 @@ std::map<std::string, std::string> FakeKubeletFolder::List() const {
     if (auto content = ReadPlainFile(entry.path())) files[name] = *std::move(content);
   }
   return files;
-}
-
-void FakeKubeletFolder::Relist() {
-  if (!authoritative_) Remember();
-}
-
-void FakeKubeletFolder::Remember() {
-  memory_ = List();
-  authoritative_ =
-      memory_.size() < capacity_ &&
-      std::all_of(memory_.begin(), memory_.end(), [&](const auto& file) { return decodes_(file.second); });
 }
 
 }  // namespace prefetch::tests

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/sha256.h"
 #include "doc/node.h"
 #include "image/reference.h"
 
@@ -30,13 +29,6 @@ std::string SpecImage(const std::string& image) {
   return reference ? reference->SpecImage() : image;
 }
 
-kubelet::HashedSecret Hashed(const std::string& name_space, const std::string& name,
-                             const image::AuthConfig& auth) {
-  std::string text = auth.username + "\n" + std::string(auth.password.Reveal());
-  return {{.uid = "uid-of-" + name, .namespace_name = name_space, .name = name},
-          base::Secret(base::Sha256Hex(text))};
-}
-
 }  // namespace
 
 FakePodRunner::FakePodRunner(FakeApiServer& api, FakeKubelet& kubelet, const base::Clock& clock,
@@ -47,24 +39,13 @@ FakePodRunner::FakePodRunner(FakeApiServer& api, FakeKubelet& kubelet, const bas
       node_name_(std::move(node)),
       runtime_(std::move(runtime)) {}
 
-void FakePodRunner::AddSecret(const std::string& name_space, const std::string& name,
-                              image::AuthConfig auth) {
-  secrets_[name_space + "/" + name] = std::move(auth);
-}
-
 void FakePodRunner::Refuse(std::string reason, std::string message) {
   refusal_reason_ = std::move(reason);
   refusal_message_ = std::move(message);
 }
 
 FakePodRunner::Running FakePodRunner::Read(const doc::Node& pod) const {
-  Running running{.uid = TextAt(pod, {"metadata", "uid"}),
-                  .name_space = TextAt(pod, {"metadata", "namespace"})};
-  for (const doc::Node& secret : ItemsAt(pod, {"spec", "imagePullSecrets"})) {
-    // One that is not there is passed over.
-    auto found = secrets_.find(running.name_space + "/" + TextAt(secret, {"name"}));
-    if (found != secrets_.end()) running.secrets.emplace_back(TextAt(secret, {"name"}), found->second);
-  }
+  Running running{.uid = TextAt(pod, {"metadata", "uid"})};
   std::map<std::string, std::pair<std::string, std::string>> volumes;
   for (const doc::Node& volume : ItemsAt(pod, {"spec", "volumes"})) {
     volumes[TextAt(volume, {"name"})] = {TextAt(volume, {"image", "reference"}),
@@ -136,7 +117,7 @@ void FakePodRunner::Advance(const std::string& path, Running& pod) {
   // Containers that have failed come again in the next round, and with them those that are restarted.
   auto is_over = [&pod](const Container& one) { return one.fate == Fate::kPulled && !pod.restarts; };
   while (pod.next < pod.containers.size() && is_over(pod.containers[pod.next])) pod.next++;
-  if (pod.next < pod.containers.size()) Work(pod, pod.containers[pod.next++]);
+  if (pod.next < pod.containers.size()) Work(pod.containers[pod.next++]);
   pod.due = clock_.Now() + image_;
   if (pod.next >= pod.containers.size()) {
     bool all_over = std::all_of(pod.containers.begin(), pod.containers.end(), is_over);
@@ -148,73 +129,27 @@ void FakePodRunner::Advance(const std::string& path, Running& pod) {
   api_.SetStatus(path, pod.uid, StatusOf(pod));
 }
 
-void FakePodRunner::Work(const Running& pod, Container& container) {
+void FakePodRunner::Work(Container& container) {
   container.fate = Fate::kPulled;
   for (const auto& [image, policy] : container.images) {
-    if (Get(pod, image, policy, container)) continue;
+    if (Get(image, policy, container)) continue;
     container.fate = Fate::kFailed;
     return;
   }
 }
 
-kubelet::PodIdentity FakePodRunner::IdentityOf(const Running& pod) const {
-  kubelet::PodIdentity identity;
-  for (const auto& [name, auth] : pod.secrets) identity.secrets.push_back(Hashed(pod.name_space, name, auth));
-  return identity;
-}
-
-bool FakePodRunner::Get(const Running& pod, const std::string& image, const std::string& policy,
-                        Container& container) {
-  if (!image::Reference::Parse(image)) {
-    container.reason = "InvalidImageName";
-    container.message = "Failed to apply default image tag \"" + image + "\"";
-    return false;
-  }
-  if (policy != "Always") {
-    std::string id = runtime_.id_of(SpecImage(image));
-    if (!id.empty() && kubelet_.StartPod(image, id, IdentityOf(pod))) return true;
-    if (policy == "Never") {
-      container.reason = "ErrImageNeverPull";
-      container.message = "Container image \"" + image + "\" is not present with pull policy of Never";
-      return false;
-    }
-  }
-  return Pull(pod, image, container);
-}
-
-void FakePodRunner::Pulled(const std::string& image, const std::string& id,
-                           const PullCredential& credential) {
-  if (records_) {
-    kubelet_.EndPull(image, id, credential);
+bool FakePodRunner::Get(const std::string& image, const std::string& policy, Container& container) {
+  if (policy != "Always" && kubelet_.Admits(image, runtime_.id_of(SpecImage(image)), {})) return true;
+  kubelet_.BeginPull(image);
+  auto id = runtime_.pull(SpecImage(image), node_ ? &*node_ : nullptr);
+  if (id && records_) {
+    kubelet_.EndPull(image, *id, {});
   } else {
     kubelet_.FailPull(image);
   }
-}
-
-bool FakePodRunner::Pull(const Running& pod, const std::string& image, Container& container) {
-  kubelet_.BeginPull(image);
-  std::string errors;
-  // The first that succeeds ends it, and is what is recorded.
-  for (const auto& [name, auth] : pod.secrets) {
-    auto id = runtime_.pull(SpecImage(image), &auth);
-    if (id) {
-      Pulled(image, *id, {.secret = Hashed(pod.name_space, name, auth)});
-      return true;
-    }
-    errors += id.error().message() + " ";
-  }
-  // Anonymous only where there is no credential at all.
-  if (node_ || pod.secrets.empty()) {
-    auto id = runtime_.pull(SpecImage(image), node_ ? &*node_ : nullptr);
-    if (id) {
-      Pulled(image, *id, {});
-      return true;
-    }
-    errors += id.error().message();
-  }
-  kubelet_.FailPull(image);
+  if (id) return true;
   container.reason = "ErrImagePull";
-  container.message = errors;
+  container.message = id.error().message();
   return false;
 }
 

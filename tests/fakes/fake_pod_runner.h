@@ -1,8 +1,8 @@
-// FakePodRunner: what kubelet does with the pods of its node: takes them up, gets their images by policy,
-// records and credentials, and says in their status how it went (kubelet's rules K4 to K6 and K36 to K40,
-// credentials' rule A20). Records are FakeKubelet's, pods FakeApiServer's; no process ever runs: a container
-// whose image is there ends with StartError, as one with an absent command does. Those of a pod that restarts
-// them come again, later each time and every five minutes at last.
+// FakePodRunner: what kubelet does with the pods of its node that touch images: takes them up, gets their
+// images by policy (Always or IfNotPresent), records and the node's credentials, and says in their status how
+// it went (kubelet's rules K4 to K6 and K36 to K40). Records are FakeKubelet's, pods FakeApiServer's; no
+// process ever runs: a container whose image is there ends with StartError, as one with an absent command
+// does. Those of a pod that restarts them come again, later each time and every five minutes at last.
 #pragma once
 
 #include <functional>
@@ -34,9 +34,8 @@ class FakePodRunner {
   FakePodRunner(FakeApiServer& api, FakeKubelet& kubelet, const base::Clock& clock, std::string node,
                 PodRuntime runtime);
 
-  // Node credentials (a plugin's or a docker config's); none: what has no secret is pulled anonymously.
+  // Node credentials (a plugin's or a docker config's); none: images are pulled anonymously.
   void SetNodeCredential(std::optional<image::AuthConfig> credential) { node_ = std::move(credential); }
-  void AddSecret(const std::string& name_space, const std::string& name, image::AuthConfig auth);
   // How long a pod takes to start, and each image of it.
   void SetSpeed(base::Duration start, base::Duration image) { start_ = start, image_ = image; }
   // False: what kubelet pulls leaves no record, as when its folder cannot be written.
@@ -62,8 +61,6 @@ class FakePodRunner {
   };
   struct Running {
     std::string uid;
-    std::vector<std::pair<std::string, image::AuthConfig>> secrets;  // by name
-    std::string name_space;
     std::vector<Container> containers;
     std::size_t next = 0;
     base::TimePoint due;
@@ -74,12 +71,9 @@ class FakePodRunner {
   bool TakeUp();
   Running Read(const doc::Node& pod) const;
   void Advance(const std::string& path, Running& pod);
-  void Work(const Running& pod, Container& container);
+  void Work(Container& container);
   // False: `container` has failed with it.
-  bool Get(const Running& pod, const std::string& image, const std::string& policy, Container& container);
-  bool Pull(const Running& pod, const std::string& image, Container& container);
-  void Pulled(const std::string& image, const std::string& id, const PullCredential& credential);
-  kubelet::PodIdentity IdentityOf(const Running& pod) const;
+  bool Get(const std::string& image, const std::string& policy, Container& container);
   doc::Node StatusOf(const Running& pod) const;
 
   FakeApiServer& api_;
@@ -88,7 +82,6 @@ class FakePodRunner {
   const std::string node_name_;
   const PodRuntime runtime_;
   std::optional<image::AuthConfig> node_;
-  std::map<std::string, image::AuthConfig> secrets_;  // by "namespace/name"
   base::Duration start_ = std::chrono::milliseconds(400), image_ = std::chrono::milliseconds(60);
   bool runs_ = true, records_ = true;
   std::string refusal_reason_, refusal_message_;

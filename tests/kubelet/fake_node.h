@@ -23,8 +23,7 @@ struct FakeNode {
   kubelet::KubeletSettings settings;
   std::map<std::string, std::string> here;  // what the runtime has: a name as kubelet sends it -> image id
 
-  explicit FakeNode(const kubelet::KubeletSettings& first = {}, std::size_t max_pods = 110)
-      : kubelet(root.path(), clock, max_pods) {
+  explicit FakeNode(const kubelet::KubeletSettings& first = {}) : kubelet(root.path(), clock) {
     Become(first);
   }
 

@@ -145,7 +145,7 @@ TEST_F(VerdictOnNode, ARecordThatIsRewrittenAThousandTimesASecond) {
   ASSERT_EQ(::mount("tmpfs", (RecordsFolder() + "/pulled").c_str(), "tmpfs", 0, nullptr), 0);
   StartReady();
   tests::FakeKubeletFolder records;
-  records.Open(RecordsFolder() + "/pulled", 0, [](const std::string&) { return true; });
+  records.Open(RecordsFolder() + "/pulled");
   const std::string name = kubelet::FileNameFor(id_);
   const std::string texts[] = {
       tests::RecordText(id_, "registry.example.test/app", tests::kSecretEntry),
