@@ -1,6 +1,7 @@
 // The API server's client before a server that answers anything at all: each call ends, and gives objects
 // with a name or a failure in words that a log can hold.
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,35 @@ void CheckPage(const kube::Answer<kube::Page<T>>& answer) {
   }
 }
 
+using base::Call;
+using kube::Api;
+constexpr void (*kAsks[])(Api&, const Call&) = {
+    [](Api& api, const Call& call) { Check(api.GetServerVersion(call)); },
+    [](Api& api, const Call& call) { CheckNamed(api.GetNode(call, "n1")); },
+    [](Api& api, const Call& call) { CheckPage(api.ListNodes(call, {})); },
+    [](Api& api, const Call& call) { Check(api.SetNodeLabel(call, "n1", "prefetchd.dev/ready", "true")); },
+    [](Api& api, const Call& call) { CheckNamed(api.SetNodeTaints(call, "n1", "7", {})); },
+    [](Api& api, const Call& call) { Check(api.SetNodeCondition(call, "n1", {})); },
+    [](Api& api, const Call& call) { Check(api.CreateEvent(call, {})); },
+    [](Api& api, const Call& call) { CheckNamed(api.GetServiceAccount(call, "apps", "puller")); },
+    [](Api& api, const Call& call) { Check(api.ListPodEvents(call, "apps", "Pulled", {})); },
+    [](Api& api, const Call& call) { Check(api.CreateToken(call, "apps", "puller", "sts", 3600)); },
+    [](Api& api, const Call& call) { Check(api.ReviewToken(call, base::Secret(kToken), "prefetchd")); },
+    [](Api& api, const Call& call) { CheckPage(api.ListPods(call, "apps", {})); },
+    [](Api& api, const Call& call) {
+      CheckNamed(api.CreatePod(call, "apps", doc::Node(), kube::DryRun::kYes));
+    },
+    [](Api& api, const Call& call) {
+      Check(api.PodProxyGet(call, "prefetchd", "p1", 9477, "/v1/status", std::nullopt));
+    },
+    [](Api& api, const Call& call) {
+      Check(api.RemoveNodeCondition(call, "n1", "prefetchd.dev/ImagesReady"));
+    },
+    [](Api& api, const Call& call) { Check(api.UpdateEvent(call, {.name = "e1", .node = "n1"})); },
+    [](Api& api, const Call& call) { CheckNamed(api.GetPod(call, "apps", "p1")); },
+    [](Api& api, const Call& call) { Check(api.DeletePod(call, "apps", "p1", "u1")); },
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -48,62 +78,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   base::SystemClock clock;
   kube::Identity identity({.server = "https://api.example.test", .token = base::Secret(kToken)}, clock);
   const auto api = kube::MakeHttpApi(server, identity, clock);
-  const base::Call call;
-  switch (data[0] % 18) {
-    case 0:
-      Check(api->GetServerVersion(call));
-      break;
-    case 1:
-      CheckNamed(api->GetNode(call, "n1"));
-      break;
-    case 2:
-      CheckPage(api->ListNodes(call, {}));
-      break;
-    case 3:
-      Check(api->SetNodeLabel(call, "n1", "prefetchd.dev/ready", "true"));
-      break;
-    case 4:
-      CheckNamed(api->SetNodeTaints(call, "n1", "7", {}));
-      break;
-    case 5:
-      Check(api->SetNodeCondition(call, "n1", {}));
-      break;
-    case 6:
-      Check(api->CreateEvent(call, {}));
-      break;
-    case 7:
-      CheckNamed(api->GetServiceAccount(call, "apps", "puller"));
-      break;
-    case 8:
-      Check(api->ListPodEvents(call, "apps", "Pulled", {}));
-      break;
-    case 9:
-      Check(api->CreateToken(call, "apps", "puller", "sts", 3600));
-      break;
-    case 10:
-      Check(api->ReviewToken(call, base::Secret(kToken), "prefetchd"));
-      break;
-    case 11:
-      CheckPage(api->ListPods(call, "apps", {}));
-      break;
-    case 12:
-      CheckNamed(api->CreatePod(call, "apps", doc::Node(), kube::DryRun::kYes));
-      break;
-    case 14:
-      Check(api->RemoveNodeCondition(call, "n1", "prefetchd.dev/ImagesReady"));
-      break;
-    case 15:
-      Check(api->UpdateEvent(call, {.name = "e1", .node = "n1"}));
-      break;
-    case 16:
-      CheckNamed(api->GetPod(call, "apps", "p1"));
-      break;
-    case 17:
-      Check(api->DeletePod(call, "apps", "p1", "u1"));
-      break;
-    case 13:
-      Check(api->PodProxyGet(call, "prefetchd", "p1", 9477, "/v1/status", std::nullopt));
-      break;
-  }
+  kAsks[data[0] % std::size(kAsks)](*api, {});
   return 0;
 }

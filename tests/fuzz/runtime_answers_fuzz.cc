@@ -1,22 +1,26 @@
 // A runtime that lists anything: looks at it end, each entry of the list has its answer, and the audit stays
 // bounded.
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "agent/observe.h"
 #include "base/text.h"
-#include "fakes/serial_image_service.h"
+#include "fakes/fake_image_service.h"
 #include "fuzz/target.h"
 
 namespace {
 
 using namespace prefetch;
 
+struct Time {
+  tests::FakeClock clock;
+};
+
 // Lines of the input, one after the other, as fields of messages that were decoded already.
-class Hostile final : public tests::SerialImageService, public cri::ContentService {
+class Hostile final : Time, public tests::FakeImageService {
  public:
-  explicit Hostile(std::string_view text) : lines_(base::Split(text, '\n')) {}
+  explicit Hostile(std::string_view text)
+      : FakeImageService(clock, tests::Persona::kContainerd16), lines_(base::Split(text, '\n')) {}
 
   cri::CallResult<image::RuntimeInfo> Connect(const base::Call&) override {
     if (Number() % 16 == 1) return Failure();
@@ -45,49 +49,11 @@ class Hostile final : public tests::SerialImageService, public cri::ContentServi
     details.artifact = Number() % 4 == 1;
     return std::optional(details);
   }
-  cri::CallResult<std::string> PullImage(const base::Call&, const cri::PullRequest&) override {
-    return Next();
-  }
   cri::CallResult<std::vector<cri::ImageFilesystem>> ImageFsInfo(const base::Call&) override {
     std::vector<cri::ImageFilesystem> all(Number() % 3);
     for (cri::ImageFilesystem& one : all) one.mountpoint = Next();
     return all;
   }
-  cri::CallResult<bool> EnsureLease(const base::Call&, const std::string&, std::chrono::seconds) override {
-    return true;
-  }
-  cri::CallResult<bool> DeleteLease(const base::Call&, const std::string&, cri::LeaseDeletion) override {
-    return true;
-  }
-  cri::CallResult<std::vector<std::string>> ListLeases(const base::Call&) override {
-    return std::vector<std::string>{Next()};
-  }
-  cri::CallResult<std::set<std::string>> ListPins(const base::Call&, const std::string&) override {
-    return std::set<std::string>{Next()};
-  }
-  cri::CallResult<cri::PinResult> Pin(const base::Call&, const std::string&, const std::string&) override {
-    return static_cast<cri::PinResult>(Number() % 3);
-  }
-  cri::CallResult<bool> Unpin(const base::Call&, const std::string&, const std::string&) override {
-    return Number() % 2 == 0;
-  }
-  cri::CallResult<image::PullProgress> Progress(const base::Call&, const std::string&,
-                                                const image::Reference&) override {
-    return image::PullProgress{};
-  }
-  cri::CallResult<cri::OpenedBlob> OpenBlob(const base::Call&, const std::string&,
-                                            const cri::BlobToWrite&) override {
-    return Failure();
-  }
-  cri::CallResult<std::uint64_t> FinishIngests(const base::Call&, const std::string&,
-                                               cri::PartialIngests) override {
-    return Failure();
-  }
-  cri::CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call&) override {
-    return std::map<std::string, std::uint64_t>();
-  }
-  cri::CallResult<std::string> Snapshotter(const base::Call&) override { return Next(); }
-  cri::CallError WatchImages(const base::Call&, const std::function<void()>&) override { return Failure(); }
   cri::CallResult<bool> IsUnpacked(const base::Call&, const std::string&) override {
     return Number() % 2 == 0;
   }
