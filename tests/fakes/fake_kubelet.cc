@@ -18,7 +18,6 @@ using kubelet::VerificationPolicy;
 
 constexpr KubeletVersion kTagsServiceAccounts{1, 34};
 constexpr KubeletVersion kMigrates{1, 35};
-constexpr std::size_t kMostSecrets = 100;
 
 bool HasName(const image::LocalImage& image, const std::string& name) {
   auto in = [&](const std::vector<std::string>& names) {
@@ -182,11 +181,10 @@ bool FakeKubelet::Admits(const std::string& image, const std::string& image_id,
 
 bool FakeKubelet::AdmitsByEntry(const CredentialEntry& entry, const kubelet::PodIdentity& pod) const {
   if (entry.node_pods_accessible) return true;
-  bool room = entry.secrets.size() < kMostSecrets;
   for (const HashedSecret& mine : pod.secrets) {
     for (const HashedSecret& recorded : entry.secrets) {
       bool same_hash = !recorded.hash.empty() && recorded.hash.SameAs(mine.hash);
-      if (same_hash || (room && recorded.secret == mine.secret)) return true;
+      if (same_hash || recorded.secret == mine.secret) return true;
     }
   }
   return settings_.version >= kTagsServiceAccounts && pod.service_account &&
