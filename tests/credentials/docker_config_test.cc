@@ -5,8 +5,6 @@
 
 #include <string>
 
-#include "base/redactor.h"
-#include "base/text.h"
 #include "temp_dir.h"
 
 namespace prefetch::credentials::docker_config_test {
@@ -76,19 +74,6 @@ TEST(DockerConfig, FirstThatExistsAndParsesWins) {
 }
 
 // A stranger may repeat it before it was ever sent from here.
-TEST(DockerConfig, APasswordThatWasReadIsNeverRepeated) {
-  const std::string encoded = base::Base64Encode("bob:n0t-yet-s3nt-encoded");
-  ASSERT_TRUE(DecodeDockerConfig(
-      R"({"auths":{"a.test":{"username":"ann","password":"n0t-yet-s3nt-plain"},"b.test":{"auth":")" +
-          encoded + "\"}}}",
-      DockerConfigFormat::kAuths));
-  for (const std::string& text : {std::string("you have n0t-yet-s3nt-plain"),
-                                  std::string("you have n0t-yet-s3nt-encoded"), "you have " + encoded}) {
-    EXPECT_EQ(base::Redact(text).find("s3nt"), std::string::npos) << base::Redact(text);
-    EXPECT_NE(base::Redact(text), text);
-  }
-}
-
 TEST(DockerConfig, AFileThatIsNoneDoesNotBlock) {
   tests::TempDir dir;
   ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);

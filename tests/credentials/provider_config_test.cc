@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "credentials/missing_providers.h"
@@ -142,13 +141,6 @@ TEST(IsQualifiedName, AsKubernetes) {
   for (const char* name : {"", "-a", "a-", "/a", "a/", "a/b/c", "a..b/c", "ex_ample/c", "a b"}) {
     EXPECT_FALSE(IsQualifiedName(name)) << name;
   }
-}
-
-TEST(DecodeProviderConfig, ASecretOfAPluginIsRemembered) {
-  doc::Problems problems("c.yaml");
-  DecodeProviderConfig(With("env", "[{name: REGISTRY_PASSWORD, value: of-this-test-alone}]"), {}, problems);
-  ASSERT_TRUE(problems.empty());
-  EXPECT_LACKS(base::Redact("login with of-this-test-alone failed"), "of-this-test-alone");
 }
 
 TEST(DecodeProviderConfig, AllMistakesAtOnceWithTheirPlaces) {
