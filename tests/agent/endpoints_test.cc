@@ -216,11 +216,6 @@ INSTANTIATE_TEST_SUITE_P(Endpoints, MethodTest,
                                                           http::Method::kPatch, http::Method::kDelete,
                                                           http::Method::kOptions)));
 
-// The server leaves out the body; for us it is a GET, so a prober may use either.
-TEST(Endpoints, HeadIsAGet) {
-  EXPECT_EQ(http::ParseMethod("HEAD"), http::Method::kGet);
-}
-
 // A neighbour is not even told that the path exists.
 TEST(Endpoints, NeighboursPostToAnImageIsNotFound) {
   EXPECT_EQ(World().Ask(Audience::kPodNetwork, "/v1/images/busybox:1.36", {}, http::Method::kPost).status,

@@ -194,18 +194,6 @@ TEST_ROWS(Deferred, WireTest, {"Get", GetText("/a"), "200", "/a \n"},
           {"TheThreadTakesNoSignal", GetText("/mask"), "200", "blocked\n"},
           {"TooLongABody", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\nabc", "413", ""});
 
-TEST(Deferred, HeadIsGetWithoutTheBody) {
-  Jobs jobs;
-  jobs.Open();
-  auto server = Start(jobs);
-  RawClient client(server->port());
-  client.Send("HEAD /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  std::string answer = client.ReadAll();
-  EXPECT_EQ(Status(answer), "200");
-  EXPECT_NE(answer.find("Content-Length: 4"), std::string::npos) << answer;
-  EXPECT_EQ(Body(answer), "");
-}
-
 TEST(Deferred, PipelinedRequestsAreAnsweredInOrder) {
   Jobs jobs;
   auto server = Start(jobs);

@@ -153,51 +153,12 @@ TEST(Server, TheLimitItselfFits) {
   EXPECT_EQ(FirstLine(Ask(*server, head + "101\r\n\r\n" + std::string(101, 'a'))).substr(9, 3), "413");
 }
 
-TEST(Server, PipelinedRequestsAreAnsweredInOrder) {
-  auto server = StartTcp();
-  std::string answer = Ask(*server,
-                           "GET /1 HTTP/1.1\r\nHost: x\r\n\r\n"
-                           "POST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
-                           "GET /3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  std::size_t one = answer.find("GET /1 tcp"), two = answer.find("POST /2 body=3 tcp");
-  std::size_t three = answer.find("GET /3 tcp");
-  EXPECT_LT(one, two);
-  EXPECT_LT(two, three);
-  EXPECT_NE(three, std::string::npos) << answer;
-}
-
 TEST(Server, AHalfClosedClientIsAnswered) {
   auto server = StartTcp();
   RawClient client(server->port());
   client.Send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   client.CloseSending();
   EXPECT_EQ(Body(client.ReadAll()), "GET /a tcp\n");
-}
-
-TEST(Server, DribblingClientsDelayNobodyAndAreCut) {
-  auto server = StartTcp({.request_time = std::chrono::milliseconds(2000)});
-  std::vector<std::unique_ptr<RawClient>> slow;
-  for (int i = 0; i < 200; i++) {
-    slow.push_back(std::make_unique<RawClient>(server->port()));
-    ASSERT_TRUE(slow.back()->Send("GET /readyz HTTP/1.1\r\nHost: x\r\nX-"));
-  }
-  auto begin = std::chrono::steady_clock::now();
-  int answered = 0;
-  for (int i = 0; i < 50; i++) {
-    for (auto& client : slow) client->Send("a");  // each stays lively; it does not help
-    answered += FirstLine(Get(*server, "/readyz")) == "HTTP/1.1 200 OK";
-  }
-  EXPECT_EQ(answered, 50);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
-  for (auto& client : slow) EXPECT_EQ(client->ReadAll(10).find("(timeout)"), std::string::npos);
-}
-
-TEST(Server, AnIdleConnectionIsCutToo) {
-  auto server = StartTcp({.request_time = std::chrono::milliseconds(200)});
-  RawClient client(server->port());
-  client.Send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_NE(client.ReadUntil("GET /a tcp\n").find("GET /a tcp\n"), std::string::npos);
-  EXPECT_EQ(client.ReadAll(), "");
 }
 
 TEST(Server, AnAnswerGrantsNewTime) {
