@@ -460,6 +460,8 @@ std::shared_ptr<const Keyring::Sources> Keyring::Read(const Search& search, cons
 }
 
 void Keyring::ReadProviders(Sources& now, const Sources* before) const {
+  // A kubelet of another version has read the configuration for itself, by its own rules.
+  if (before != nullptr && before->kubelet_version != now.kubelet_version) before = nullptr;
   ProviderConfig config =
       LoadProviderConfig(options_.provider_config, options_.provider_bin_dir, now.kubelet_version);
   now.provider_config_hash = config.hash;
@@ -477,8 +479,7 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
   for (Provider& provider : config.providers) {
     // A provider whose configuration did not change keeps its cached answers. Otherwise each change of any
     // file would run all plugins again.
-    const bool may_keep = before != nullptr && before->kubelet_version == now.kubelet_version;
-    std::shared_ptr<CachingProvider> kept = may_keep ? before->AnswersOf(provider) : nullptr;
+    std::shared_ptr<CachingProvider> kept = before != nullptr ? before->AnswersOf(provider) : nullptr;
     now.providers.push_back(kept ? kept
                                  : std::make_shared<CachingProvider>(std::move(provider),
                                                                      MakePluginContext(now.kubelet_version),

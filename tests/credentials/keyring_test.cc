@@ -255,8 +255,8 @@ TEST_F(KeyringTest, TheVersionThatIsLearntDecidesHowFilesAreRead) {
   EXPECT_EQ(Find("r.io/team/app"), "provider/a/r.io/team/u:p docker-config/file/r.io/node:p");
   EXPECT_EQ(Problems(), "");
   keyring_->SetKubeletVersion({.major = 1, .minor = 36});
-  Find("r.io/team/app");
-  EXPECT_HAS(Problems(), "someNewField");
+  EXPECT_EQ(Find("r.io/team/app"), "docker-config/file/r.io/node:p") << "it was never good for this kubelet";
+  EXPECT_HAS(keyring_->Health().unusable_provider_config, "someNewField");
 }
 
 // kubelet does not start with one of the two.
