@@ -149,7 +149,8 @@ TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::Time
   // A tag that was gone may be back, and a registry may have given access: nothing on the node reports it.
   // All other causes change with something that the agent sees.
   const bool is_elsewhere =
-      result.obstacle == TouchObstacle::kPullFailed || result.obstacle == TouchObstacle::kNoNodeCredentials;
+      base::IsOneOf(result.obstacle, {TouchObstacle::kPullFailed, TouchObstacle::kNoNodeCredentials}) ||
+      RetryKindFor(result.obstacle) == RetryKind::kTransient;
   past.not_before = is_elsewhere ? now + Spread(kGivenUpPause, random) : base::TimePoint::max();
   return past;
 }

@@ -209,6 +209,7 @@ TEST(AfterTouch, WhereKubeletsPullFailedTheFourthComesAnHourLater) {
     EXPECT_EQ(AfterKubeletRestart(past, kNow).not_before, past.not_before) << "it may restart all the time";
     past = Touched(past, TouchObstacle::kPullFailed);
   }
+  EXPECT_EQ(Touched(past, TouchObstacle::kRegistryTrouble).not_before, kNow + minutes(60)) << "it will pass";
 }
 
 TEST(AfterTouch, WhatCannotHelpIsNotTriedTwice) {
