@@ -18,11 +18,12 @@ using image::RegistryAnswerKind;
 // Time after which a check is repeated that was stopped, or that the agent's own limits held back.
 constexpr std::chrono::seconds kRepeatAfterNoAnswer{10};
 
-// A denial or a missing tag is an answer; these kinds are not. A rate limit is one of them, since it says
-// nothing of the tag.
-bool IsSilence(RegistryAnswerKind kind) {
-  return kind == RegistryAnswerKind::kUnreachable || kind == RegistryAnswerKind::kServerError ||
-         kind == RegistryAnswerKind::kRateLimited;
+// A denial or a missing tag shows that the registry is up; these kinds do not. A rate limit is one of them,
+// since it says nothing of the tag.
+bool IsSilence(const RegistryAnswer& answer) {
+  return base::IsOneOf(answer.kind, {RegistryAnswerKind::kUnreachable, RegistryAnswerKind::kServerError,
+                                     RegistryAnswerKind::kRateLimited}) &&
+         !image::IsUncountedDenial(answer);
 }
 
 void CheckAt(Entry& entry, base::TimePoint at) {
@@ -222,7 +223,7 @@ void RegistryChecks::ApplyPace(const std::string& registry, const RegistryAnswer
   // Taken before AfterCheck, which clears it with the first answer.
   std::optional<base::TimePoint> away_since = pace.away_since;
   pace = plan::AfterCheck(std::move(pace), answer, loop_.now(), loop_.Wall(), loop_.Random());
-  if (IsSilence(answer.kind)) {
+  if (IsSilence(answer)) {
     if (!away_since) {
       base::Warn(
           "registry does not answer",
@@ -290,8 +291,8 @@ void RegistryChecks::UpdateFailed(Entry& entry, const plan::PullFailure& failure
   // The runtime's end says nothing of the registry or the new image.
   if (failure.reason == plan::Reason::kRuntimeDown) return;
   if (!AppliesTo(entry) || !plan::IsUsable(entry.observed)) return;
-  entry.freshness = plan::AfterUpdateFailed(entry.freshness, entry.desired, failure.reason, failure.error,
-                                            AnswerTimeNow(), loop_.Random());
+  entry.freshness =
+      plan::AfterUpdateFailed(entry.freshness, entry.desired, failure, AnswerTimeNow(), loop_.Random());
 }
 
 std::vector<plan::RegistryStatus> RegistryChecks::Statuses() const {

@@ -1,5 +1,7 @@
 #include "image/registry_answer.h"
 
+#include <algorithm>
+
 namespace prefetch::image {
 
 bool IsTransient(const RegistryAnswer& answer) {
@@ -10,6 +12,17 @@ bool IsTransient(const RegistryAnswer& answer) {
   }
   // R25: these three come from a gateway that lacks what is behind it.
   return answer.kind == RegistryAnswerKind::kServerError && detail.status() >= 502 && detail.status() <= 504;
+}
+
+bool IsUncountedDenial(const RegistryAnswer& answer) {
+  // Without a request, the credentials themselves were not found in time.
+  return answer.detail == RegistryDetail::kCredentials && answer.requests > 0;
+}
+
+void MakeUncountedDenial(RegistryAnswer& answer) {
+  answer.kind = RegistryAnswerKind::kUnreachable;
+  answer.detail = RegistryDetail::kCredentials;
+  answer.requests = std::max(answer.requests, 1);
 }
 
 std::string RegistryDetail::name() const {

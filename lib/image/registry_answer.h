@@ -136,6 +136,11 @@ struct RegistryAnswer {
 // time, a connection that broke, a gateway without what is behind it.
 bool IsTransient(const RegistryAnswer& answer);
 
+// A denial of a request without a credential, since a credential plugin has failed. It is no answer about the
+// tag (kUnreachable, kCredentials), although it shows that the registry is up.
+bool IsUncountedDenial(const RegistryAnswer& answer);
+void MakeUncountedDenial(RegistryAnswer& answer);
+
 // Limits of a node's requests to one registry, and its pauses after failures (registry rules R27 and R29).
 // The agent's checks and pulls (lib/plan) and the registry client (lib/registry) use the same figures. They
 // are here because those two do not know each other.

@@ -213,13 +213,14 @@ CheckStep DecideNonAlways(const CheckFacts& facts, const ImageState& image) {
 }
 
 // Returns true if a pod that pulls by itself would fare no better than this node's failed pull.
-bool HoldsForPods(const CheckFacts& facts, Reason reason) {
+bool HoldsForPods(const CheckFacts& facts, const ImageState& image) {
   if (facts.policy == PullPolicy::kNever) return true;  // it does not pull
-  if (reason == Reason::kAccessDenied || reason == Reason::kBadCredentialFormat) {
+  if (image.pull.lacked_credential) return false;       // kubelet's own run of the plugin may succeed
+  if (image.reason == Reason::kAccessDenied || image.reason == Reason::kBadCredentialFormat) {
     // Only the pod's own credentials could succeed where the node's were denied.
     return !facts.own_credentials;
   }
-  return IsRetriedLate(reason);
+  return IsRetriedLate(image.reason);
 }
 
 CheckDecision Pending(const CheckFacts& facts, Reason reason, std::string message) {
@@ -318,8 +319,7 @@ std::optional<CheckDecision> EvaluateRequestedPull(const CheckFacts& facts, cons
       return std::nullopt;
     case RequestedState::kFailed:
       return MakeDecision(
-          facts, HoldsForPods(facts, image.reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
-          image.reason,
+          facts, HoldsForPods(facts, image) ? VerdictResult::kRefused : VerdictResult::kUnknown, image.reason,
           "it is not on the node, and this node could not pull it" +
               (facts.redact_messages ? "" : ": " + image.message));
   }
@@ -410,8 +410,9 @@ RequestedState StateOfRequested(const ImageState& image) {
   // Room on the disk may come at any time or never. A client that waits should hear of it now.
   if (image.reason == Reason::kDiskPressure) return RequestedState::kFailed;
   // Its next try is due, so the last failure is not the last word.
-  if (image.pull.state == PullState::kQueued) return RequestedState::kPending;
-  return IsRetriedLate(image.reason) || image.settled ? RequestedState::kFailed : RequestedState::kPending;
+  if (image.pull.state == PullState::kQueued || image.pull.held) return RequestedState::kPending;
+  const bool retried_late = IsRetriedLate(image.reason) && !image.pull.lacked_credential;
+  return retried_late || image.settled ? RequestedState::kFailed : RequestedState::kPending;
 }
 
 }  // namespace prefetch::plan

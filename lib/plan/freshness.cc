@@ -124,8 +124,9 @@ void ApplyIndeterminate(Freshness& past, const DesiredImage& desired, const Regi
 
 // Returns the answer that a check would have got, if the failed pull shows it. nullopt: the runtime itself
 // failed, which says nothing about the registry.
-std::optional<RegistryAnswerKind> AnswerOf(Reason failure) {
-  switch (failure) {
+std::optional<RegistryAnswerKind> AnswerOf(const PullFailure& failure) {
+  if (failure.lacks_credential) return RegistryAnswerKind::kUnreachable;
+  switch (failure.reason) {
     case Reason::kAccessDenied:
       return RegistryAnswerKind::kAccessDenied;
     case Reason::kNotFound:
@@ -279,27 +280,29 @@ Freshness AfterPulled(Freshness past, const DesiredImage& desired, const std::op
   return past;
 }
 
-Freshness AfterUpdateFailed(Freshness past, const DesiredImage& desired, Reason reason,
-                            const std::string& error, AnswerTime when, double random) {
+Freshness AfterUpdateFailed(Freshness past, const DesiredImage& desired, const PullFailure& failure,
+                            AnswerTime when, double random) {
   if (past.undecided) past.pulled_undecided_at = when.at;
   past.pull_due = false;
-  std::optional<RegistryAnswerKind> answer_kind = AnswerOf(reason);
-  if (answer_kind) {
-    ApplyAnswer(past, desired,
-                {.kind = *answer_kind, .detail = image::RegistryDetail::kOnPull, .message = error}, when,
-                random);
+  if (std::optional<RegistryAnswerKind> kind = AnswerOf(failure)) {
+    RegistryAnswer answer{.kind = *kind, .detail = image::RegistryDetail::kOnPull, .message = failure.error};
+    if (failure.lacks_credential) image::MakeUncountedDenial(answer);
+    ApplyAnswer(past, desired, answer, when, random);
     return past;
   }
   // The reason is the runtime's own. It is kept beside the registry's answers, which it does not contradict.
-  past.update_failure = reason;
-  past.update_error = error;
+  past.update_failure = failure.reason;
+  past.update_error = failure.error;
   return past;
 }
 
 Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::TimePoint now) {
   if (past.next_check == base::TimePoint()) return past;
-  if (HasDigest(now_local, past.remote_digest)) {  // the registry's version, so it was confirmed then
-    Confirm(past, past.named);
+  if (HasDigest(now_local, past.remote_digest)) {
+    // The registry's version, so it was confirmed when the registry named it: unless a later denial, or new
+    // credentials, have taken that back.
+    const bool taken_back = past.denied || (past.invalidated_at && past.named.at < *past.invalidated_at);
+    if (!taken_back) Confirm(past, past.named);
     return past;
   }
   // The registry's answer is older than this image, and no reason to replace it.

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "image/registry_answer.h"
 #include "plan/desired.h"
+#include "plan/history.h"
 #include "plan/observation.h"
 #include "plan/reason.h"
 
@@ -105,8 +106,8 @@ Freshness AfterPulled(Freshness past, const DesiredImage& desired, const std::op
                       const Local& now_local, AnswerTime when, double random);
 // A pull that should have replaced the local image has failed. If the registry is the reason, the failure
 // counts as that answer to a check, and plans the next one.
-Freshness AfterUpdateFailed(Freshness past, const DesiredImage& desired, Reason reason,
-                            const std::string& error, AnswerTime when, double random);
+Freshness AfterUpdateFailed(Freshness past, const DesiredImage& desired, const PullFailure& failure,
+                            AnswerTime when, double random);
 // Another program has put another image under the name (kubelet, for a pod with Always; an operator).
 Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::TimePoint now);
 // The node's credentials have changed: confirmations by the old ones must be repeated, now.

@@ -124,6 +124,7 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
   pull.finished_at = past.finished_at;
   pull.last_error = past.last_error;
   pull.retry_requested_at = past.retry_requested_at;
+  pull.lacked_credential = past.lacked_credential;
   if (facts.progress != nullptr) {
     const ObservedProgress& progress = *facts.progress;
     pull.state = progress.unpacking ? PullState::kUnpacking : PullState::kPulling;
@@ -456,6 +457,9 @@ std::string MessageFor(Reason reason, const DesiredImage& desired, const Local* 
     case Reason::kRateLimited:
       return "the registry limits the rate of requests" + AnswerWords(past);
     case Reason::kUnreachable:
+      if (past.newest && image::IsUncountedDenial(*past.newest))
+        return "the registry denies access without the credential of a plugin that has failed" +
+               AnswerWords(past);
       return "the registry does not answer" + AnswerWords(past);
     case Reason::kServerError:
       return "the registry answers with errors" + AnswerWords(past);

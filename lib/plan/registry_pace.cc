@@ -64,9 +64,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
   past.requests += static_cast<std::uint64_t>(std::max(answer.requests, 0));
   past.budget.Take(std::max(answer.requests - 1, 0), now);
   ApplyAllowance(past, answer, now);
-  // A denial that counts as silence since a credential plugin has failed: the registry did answer.
-  const bool denied = answer.detail == image::RegistryDetail::kCredentials && answer.requests > 0;
-  switch (denied ? RegistryAnswerKind::kAccessDenied : answer.kind) {
+  switch (image::IsUncountedDenial(answer) ? RegistryAnswerKind::kAccessDenied : answer.kind) {
     // Every answer about the tag, even a denial, shows that the registry is up.
     case RegistryAnswerKind::kSame:
     case RegistryAnswerKind::kMoved:

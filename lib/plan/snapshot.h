@@ -70,6 +70,7 @@ struct PullStatus {
   // It is queued, and waits for the end of a hold: its registry's, or that of a full disk.
   bool held = false;
   std::optional<base::WallTime> retry_requested_at;  // by an operator or a preflight, and not over yet
+  bool lacked_credential = false;                    // History::lacked_credential
 };
 
 // The registry's answers about one image.

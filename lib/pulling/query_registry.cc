@@ -77,10 +77,8 @@ image::RegistryAnswer QueryRegistry(const base::Call& call, const RegistryQueryD
       parts.refusals->RecordRejection(job.reference, auth, parts.clock.Now());
     }
   }
-  if (answer.kind == image::RegistryAnswerKind::kAccessDenied && credentials::LacksCredential(lookup)) {
-    answer.kind = image::RegistryAnswerKind::kUnreachable;
-    answer.detail = image::RegistryDetail::kCredentials;
-  }
+  if (answer.kind == image::RegistryAnswerKind::kAccessDenied && credentials::LacksCredential(lookup))
+    image::MakeUncountedDenial(answer);
   return answer;
 }
 

@@ -98,7 +98,10 @@ namespace {
 
 constexpr std::size_t kMaxUnreachableShown = 5;  // by name
 
+// Such registries are listed by UnreachableText. One that has denied access, since a credential plugin had
+// failed, is not among them.
 bool IsUnreachable(const status::StatusRegistry& registry) {
+  if (registry.detail == image::RegistryDetail(image::RegistryDetail::kCredentials).name()) return false;
   return registry.reason == plan::Reason::kUnreachable || registry.reason == plan::Reason::kServerError ||
          registry.reason == plan::Reason::kRateLimited;
 }

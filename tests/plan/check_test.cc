@@ -405,6 +405,9 @@ TEST_ROWS(Rows, PullVerdictTest, {"Here", kCheckPullNever, [](F&, I& i) { i.usab
           {"DeniedToANever", kCheckPullNever,
            [](F& f, I& i) { Failed(i, Reason::kAccessDenied), f.own_credentials = true; },
            "no Refused AccessDenied"},
+          {"DeniedForAPlugin", kCheckPullIfNotPresent,
+           [](F&, I& i) { Failed(i, Reason::kAccessDenied), i.pull.lacked_credential = i.settled = true; },
+           "no Unknown AccessDenied"},
           {"DeniedToTheNode", kCheckPullIfNotPresent,
            [](F& f, I& i) { Failed(i, Reason::kAccessDenied), f.own_credentials = true; },
            "no Unknown AccessDenied"},
@@ -532,6 +535,20 @@ StateCase InterruptedOften() {
   row.image.pull.attempts = 7;
   return row;
 }
+StateCase DeniedAndHeld() {
+  StateCase row = State("DeniedAndHeld", Phase::kFailing, Reason::kAccessDenied, PullState::kWaiting,
+                        RequestedState::kPending);
+  row.image.pull.held = true;
+  return row;
+}
+StateCase DeniedForItsPlugin(bool settled) {
+  StateCase row = State(settled ? "DeniedForItsPluginForLong" : "DeniedForItsPlugin", Phase::kFailing,
+                        Reason::kAccessDenied, PullState::kWaiting,
+                        settled ? RequestedState::kFailed : RequestedState::kPending);
+  row.image.pull.lacked_credential = true;
+  row.image.settled = settled;
+  return row;
+}
 StateCase OnOtherNodes() {
   StateCase row = State("OnOtherNodesOnly", Phase::kReady, Reason::kOtherPlatform, PullState::kNone,
                         RequestedState::kFailed);
@@ -550,7 +567,7 @@ TEST_ROWS(
           RequestedState::kFailed),
     State("AwayForAMoment", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting,
           RequestedState::kPending),
-    GivenUp(),
+    GivenUp(), DeniedAndHeld(), DeniedForItsPlugin(false), DeniedForItsPlugin(true),
     State("NoRoom", Phase::kFailing, Reason::kDiskPressure, PullState::kQueued, RequestedState::kFailed),
     State("OfAnotherPlatform", Phase::kFailing, Reason::kWrongPlatform, PullState::kFailed,
           RequestedState::kFailed));

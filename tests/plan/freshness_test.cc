@@ -153,6 +153,16 @@ TEST(AfterReplacedByOthers, IsConfirmedWhenTheRegistryNamedIt) {
   EXPECT_EQ(story.past.confirmed_at, RegistryStory::At(minutes(1)));
 }
 
+TEST(AfterReplacedByOthers, GivesNothingBackThatALaterAnswerOrNewCredentialsHaveTaken) {
+  RegistryStory denied(Keeps());
+  denied.Moved("b", minutes(1)).Denied(minutes(2)).Replaced("b", minutes(3));
+  EXPECT_FALSE(denied.past.confirmed_at);
+  EXPECT_EQ(denied.past.age_from, base::TimePoint::min());
+  RegistryStory doubted(Keeps());
+  doubted.Moved("b", minutes(1)).NewCredentials(minutes(2)).Replaced("b", minutes(3));
+  EXPECT_TRUE(doubted.past.invalidated_at);
+}
+
 TEST(AfterSkippedCheck, WasNoQuestion) {
   RegistryStory story(Keeps());
   story.Same("a", kStart);

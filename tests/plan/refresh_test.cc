@@ -129,6 +129,11 @@ TEST_ROWS(
      minutes(2), Stale(Reason::kAccessDenied)},
     {"Denied", RegistryStory(Fails()).Moved("b", kStart).PullFailed(Reason::kAccessDenied, minutes(1)),
      minutes(2), NotReady(Reason::kAccessDenied)},
+    {"DeniedWithoutTheCredentialOfAPlugin",
+     RegistryStory(Fails())
+         .Moved("b", kStart)
+         .PullFailed({.reason = Reason::kAccessDenied, .error = "x", .lacks_credential = true}, minutes(1)),
+     minutes(1), Stale(Reason::kUnreachable, Pulls::kYes)},
     {"NotFoundOnceIsAskedAgain",
      RegistryStory(Fails()).Moved("b", kStart).PullFailed(Reason::kNotFound, minutes(1)), minutes(2),
      Stale(Reason::kTagMissingUnconfirmed)},

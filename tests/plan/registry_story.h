@@ -66,7 +66,10 @@ class RegistryStory {
     return *this;
   }
   RegistryStory& PullFailed(Reason reason, base::Duration at) {
-    past = AfterUpdateFailed(std::move(past), want_, reason, "it failed", {At(at), {}}, random_);
+    return PullFailed(PullFailure{.reason = reason, .error = "it failed"}, at);
+  }
+  RegistryStory& PullFailed(const PullFailure& failure, base::Duration at) {
+    past = AfterUpdateFailed(std::move(past), want_, failure, {At(at), {}}, random_);
     return *this;
   }
   RegistryStory& NewCredentials(base::Duration at) {

@@ -278,6 +278,7 @@ TEST_F(PluginScenario, APluginThatFailsTakesNoReadyNodeAway) {
   };
   ASSERT_TRUE(node_->RunUntil(said, minutes(30)));
   EXPECT_EQ(node_->LogLines("pull failed"), 0);
+  EXPECT_EQ(node_->LogLines("registry does not answer"), 0) << "it did";
   EXPECT_FALSE(node_->RunUntil([&] { return !node_->Ready(); }, hours(1)));
   node_->plugins.Hang(Host(0), false);
   EXPECT_TRUE(node_->RunUntil([&] { return !node_->Ready(); }, hours(1))) << "its credential is denied";

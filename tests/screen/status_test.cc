@@ -435,6 +435,18 @@ TEST(RegistryWords, ManyRegistriesThatAreAwayAreAFewLines) {
   EXPECT_HAS(table, "! 1 more registry does not answer\n");
 }
 
+// Its registry is up, so that no line of the node's tells of it.
+TEST(RegistryWords, AnImageWhoseDenialDoesNotCountIsNotCurrent) {
+  plan::Snapshot snapshot = WithRegistry();
+  plan::RegistryView view = Stale();
+  view.detail = "Credentials";
+  view.message = "the registry denies access";
+  snapshot.images[0].registry = std::make_shared<const plan::RegistryView>(view);
+  snapshot.registries[0].trouble.clear();
+  EXPECT_HAS(StatusTable(*status::ParseStatusDocument(status::StatusJson(snapshot)), {.width = 160}),
+             "not current: the registry denies access");
+}
+
 TEST(RegistryJson, TheBudgetOfEachRegistry) {
   std::string json = status::StatusJson(WithRegistry());
   EXPECT_HAS(json,

@@ -359,7 +359,7 @@ constexpr std::chrono::seconds kCredentialTimeout{5};
 bool IsUnresponsive(const image::RegistryAnswer& reply) {
   // A plugin that failed at once says nothing about other images of the registry; one that hangs takes their
   // time, too.
-  if (reply.detail == image::RegistryDetail::kCredentials && reply.requests > 0) return false;
+  if (image::IsUncountedDenial(reply)) return false;
   return reply.kind == image::RegistryAnswerKind::kUnreachable || image::IsTransient(reply);
 }
 
