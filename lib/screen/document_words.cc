@@ -32,7 +32,7 @@ std::string KubeletDetail(const status::StatusKubelet& kubelet) {
                                               : kubelet.version + SourceSuffix(kubelet.SourceOf("version"));
   if (!kubelet.rules.empty()) words += ", by the rules of " + kubelet.rules;
   if (kubelet.verification.empty()) return words;
-  return words + ", " + kubelet.verification.text() + SourceSuffix(kubelet.SourceOf("verification"));
+  return words + ", " + kubelet.verification + SourceSuffix(kubelet.SourceOf("verification"));
 }
 
 namespace {

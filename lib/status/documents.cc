@@ -209,21 +209,21 @@ static void Rows(V&& v, const StatusImageGc*) {
 
 template <typename V>
 static void Rows(V&& v, const StatusKubelet*) {
-  v("version", &StatusKubelet::version, kPublic | kNull, "Its version; `none` with `--kubelet=none`");
-  v("rules", &StatusKubelet::rules, kPublic | kNull | kKubelet,
+  using Kubelet = StatusKubelet;
+  v("version", &Kubelet::version, kPublic | kNull, "Its version; `none` with `--kubelet=none`");
+  v("rules", &Kubelet::rules, kPublic | kNull | kKubelet,
     "The version whose rules the agent applies, if the operator chose one");
-  v("verification", &StatusKubelet::verification, kPublic | kNull | kMore,
-    "Its `imagePullCredentialsVerificationPolicy`");
-  v("allowlist", &StatusKubelet::allowlist, kKubelet, "Its `preloadedImagesVerificationAllowlist`");
-  v("root", &StatusKubelet::root, kNull | kKubelet, "Its root directory");
-  v("sources", &StatusKubelet::sources, 0, "Where each fact is from: a file, or `declared`");
-  v("recordsReadable", &StatusKubelet::records_readable, kNull,
+  v("verification", &Kubelet::verification, kPublic | kNull | kMore,
+    "Its `imagePullCredentialsVerificationPolicy`", base::NamesOf<kubelet::VerificationPolicy>);
+  v("allowlist", &Kubelet::allowlist, kKubelet, "Its `preloadedImagesVerificationAllowlist`");
+  v("root", &Kubelet::root, kNull | kKubelet, "Its root directory");
+  v("sources", &Kubelet::sources, 0, "Where each fact is from: a file, or `declared`");
+  v("recordsReadable", &Kubelet::records_readable, kNull,
     "Whether the agent can read its records of pulls; null: not looked yet");
-  v("recordsNote", &StatusKubelet::records_note, kNull | kKubelet, "The problem with its records");
-  v("runtimeNote", &StatusKubelet::runtime_note, kNull | kKubelet,
-    "Why its records do not work with this runtime");
-  v("contradictions", &StatusKubelet::contradictions, kKubelet, "Declarations that the node contradicts");
-  v("imageGC", &StatusKubelet::image_gc, kNull | kKubelet, "Its image garbage collection; null: not known");
+  v("recordsNote", &Kubelet::records_note, kNull | kKubelet, "The problem with its records");
+  v("runtimeNote", &Kubelet::runtime_note, kNull | kKubelet, "Why its records do not work with this runtime");
+  v("contradictions", &Kubelet::contradictions, kKubelet, "Declarations that the node contradicts");
+  v("imageGC", &Kubelet::image_gc, kNull | kKubelet, "Its image garbage collection; null: not known");
 }
 
 template <typename V>

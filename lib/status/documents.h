@@ -25,7 +25,6 @@
 #include "image/reference.h"
 #include "image/registry_access.h"
 #include "image/registry_answer.h"
-#include "kubelet/settings.h"
 #include "kubelet/verdict.h"
 #include "plan/desired.h"
 #include "plan/reason.h"
@@ -212,17 +211,9 @@ struct StatusImageGc {
   friend bool operator==(const StatusImageGc&, const StatusImageGc&) = default;
 };
 
-struct StatusKubelet {
-  // "none": it was declared that there is no kubelet here. Empty: not known.
-  std::string version;
-  std::string rules;  // the version whose rules count; empty: its own
-  doc::EnumText<kubelet::VerificationPolicy> verification;
-  std::vector<std::string> allowlist;
-  std::string root;
-  std::vector<std::pair<std::string, std::string>> sources;  // {"version", "declared"}
-  std::optional<bool> records_readable;
-  std::string records_note, runtime_note;  // problems of its records; empty: none
-  std::vector<std::string> contradictions;
+// What the agent knows of it. A document lacks `newer`, `learning` and what it has in `image_gc`. The version
+// "none": it was declared that there is no kubelet here.
+struct StatusKubelet : plan::KubeletStatus {
   std::optional<StatusImageGc> image_gc;
 
   bool None() const { return version == "none"; }

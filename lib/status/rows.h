@@ -7,8 +7,8 @@
 //   void Rows(V&& v, const T*) {
 //     v("name", &T::name, kPublic | kNull, "Help, for the reference page", WordsOfAnEnum);
 //   }
-// `v` is one of the interpreters, and the pointer only selects the struct. The rows are in the order in which
-// the members are written.
+// `v` is one of the interpreters, and the pointer only selects the struct. Members may be those of a base.
+// The rows are in the order in which the members are written.
 #pragma once
 
 #include <concepts>
@@ -105,8 +105,8 @@ class MemberWriter {
   MemberWriter(doc::JsonWriter& out, View view, const T& of, const ImageSource* images = nullptr)
       : out_(out), view_(view), of_(of), images_(images) {}
 
-  template <typename M>
-  void operator()(const char* name, M T::*member, unsigned flags, const char*, EnumWords = nullptr) const {
+  template <typename M, typename Base>
+  void operator()(const char* name, M Base::*member, unsigned flags, const char*, EnumWords = nullptr) const {
     const M& value = of_.*member;
     if (view_ == View::kPublic && (flags & kPublic) == 0) return;
     if constexpr (std::is_same_v<T, StatusKubelet>) {
@@ -264,8 +264,8 @@ struct MemberReader {
   const ValueReader& in;
   T& of;
 
-  template <typename M>
-  void operator()(const char* name, M T::*member, unsigned, const char*, EnumWords = nullptr) const {
+  template <typename M, typename Base>
+  void operator()(const char* name, M Base::*member, unsigned, const char*, EnumWords = nullptr) const {
     in.Member(name, of.*member);
   }
   template <typename M>
@@ -299,8 +299,8 @@ struct Describer {
   const bool hidden;  // callers that see one of these members see all of them
   doc::Fields& fields;
 
-  template <typename M>
-  void operator()(const char* name, M T::*, unsigned flags, const char* help,
+  template <typename M, typename Base>
+  void operator()(const char* name, M Base::*, unsigned flags, const char* help,
                   EnumWords words = nullptr) const {
     const bool shown = hidden || (flags & kPublic) != 0;
     if constexpr (IsEnumText<Value<M>>::value) {

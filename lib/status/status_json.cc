@@ -25,24 +25,9 @@ std::uint64_t WholeRate(double per_second) {
 }
 
 StatusKubelet KubeletOf(const std::optional<plan::KubeletStatus>& kubelet) {
-  StatusKubelet shown;
   // A Snapshot lacks a kubelet only if the operator declared that there is none.
-  if (!kubelet) {
-    shown.version = "none";
-    shown.sources = {{"version", "declared"}};
-    return shown;
-  }
-  shown = {.version = kubelet->version,
-           .rules = kubelet->rules,
-           .verification = kubelet->verification,
-           .allowlist = kubelet->allowlist,
-           .root = kubelet->root,
-           .sources = kubelet->sources,
-           .records_readable = kubelet->records_readable,
-           .records_note = kubelet->records_note,
-           .runtime_note = kubelet->runtime_note,
-           .contradictions = kubelet->contradictions,
-           .image_gc = {}};
+  if (!kubelet) return {{.version = "none", .sources = {{"version", "declared"}}}, {}};
+  StatusKubelet shown{*kubelet, {}};
   if (const auto& gc = kubelet->gc) {
     auto seconds = [](std::chrono::nanoseconds age) {
       return std::chrono::duration_cast<std::chrono::seconds>(age).count();

@@ -64,7 +64,7 @@ TEST_F(ClusterTest, KubeletsOwnWordDecidesTheVerdict) {
   node_.StartAgent(cluster.KubeletFlags());
   ASSERT_TRUE(rig::Eventually(seconds(60), [&] {
     status::StatusDocument status = node_.Status();
-    return status.kubelet.verification.text() == "AlwaysVerify" && !status.images.empty() &&
+    return status.kubelet.verification == "AlwaysVerify" && !status.images.empty() &&
            status.images[0].present && status.kubelet.version == "1.36.2";  // the version is the Node's
   })) << node_.AgentLog();
   ASSERT_TRUE(rig::Eventually(seconds(20),
