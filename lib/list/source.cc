@@ -98,19 +98,19 @@ ListSources::Found ListSources::Inspect(const std::string& path) {
   return {{path}, ""};
 }
 
-void ListSources::Fail(Source& source, std::string error) {
+void ListSources::Fail(Source& source, const std::string& error) {
   // The same error at every poll is no change, so that callers are not woken and logs are not filled.
-  if (source.error != error) changed_ = true;
-  source.error = std::move(error);
+  if (std::exchange(source.loaded.info.error, error) != error) changed_ = true;
 }
 
 base::Result<std::string> ListSources::ReadBytes(Source& source) const {
-  auto kind = base::KindOf(source.path);
+  const std::string& path = source.loaded.info.path;
+  auto kind = base::KindOf(path);
   // Only pipes that the process was started with are read. Any other FIFO could block the agent for as long
   // as nobody writes to it.
-  bool piped = source.is_explicit && kind && *kind == base::FileKind::kOther && IsOwnDescriptor(source.path);
-  return piped ? source.pipe.Read(source.path, kMaxSourceBytes, pipe_timeout_)
-               : base::ReadFile(source.path, kMaxSourceBytes);
+  bool piped = source.is_explicit && kind && *kind == base::FileKind::kOther && IsOwnDescriptor(path);
+  return piped ? source.pipe.Read(path, kMaxSourceBytes, pipe_timeout_)
+               : base::ReadFile(path, kMaxSourceBytes);
 }
 
 // Returns true until the file has been blank for blank_grace_.
@@ -135,23 +135,22 @@ void ListSources::Load(Source& source, base::WallTime now, base::TimePoint at) {
   }
   // A writer that truncates a file and fills it later leaves it blank for a moment. Until it has been blank
   // for long enough, it replaces neither entries nor an error.
-  const bool lists_nothing = source.content && source.content->entries.empty() && source.error.empty();
-  if (IsWithinBlankGrace(source.path, IsBlank(*bytes), at) && !lists_nothing) return;
+  auto& [info, content] = source.loaded;
+  const bool lists_nothing = content && content->entries.empty() && info.error.empty();
+  if (IsWithinBlankGrace(info.path, IsBlank(*bytes), at) && !lists_nothing) return;
   // The name is part of the hash because error messages contain it: a changed name needs another decoding.
-  std::string bytes_hash = base::Sha256Hex(source.name + "\n" + *bytes);
+  std::string bytes_hash = base::Sha256Hex(info.name + "\n" + *bytes);
   if (bytes_hash == source.bytes_hash) return;
   source.bytes_hash = bytes_hash;
   changed_ = true;
-  base::Result<SourceContent> content = DecodeSource(source.name, *bytes, capabilities_);
+  base::Result<SourceContent> decoded = DecodeSource(info.name, *bytes, capabilities_);
   // The last valid content stays in force, beside the error.
-  if (!content) {
-    source.error = content.error().message();
-    return;
-  }
-  source.content = std::make_shared<const SourceContent>(*std::move(content));
-  source.content_hash = SourceHash(*source.content);
-  source.loaded_at = now;
-  source.error.clear();
+  info.error = decoded ? "" : decoded.error().message();
+  if (!decoded) return;
+  content = std::make_shared<const SourceContent>(*std::move(decoded));
+  info.hash = SourceHash(*content);
+  info.entries = content->entries.size();
+  info.loaded_at = now;
 }
 
 // Returns whether anything has changed: the files, their order, their names, contents or errors. Files that
@@ -192,22 +191,17 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
   loaded_.clear();
   for (std::size_t i = 0; i < order.size(); i++) {
     Source& source = sources_[order[i]];
-    source.path = order[i];
+    plan::ListSource& info = source.loaded.info;
+    info.path = order[i];
     source.is_explicit = std::ranges::find(paths_, order[i]) != paths_.end();
-    if (std::exchange(source.name, names[i]) != names[i]) changed_ = true;
+    if (std::exchange(info.name, names[i]) != names[i]) changed_ = true;
     if (auto error = path_errors.find(order[i]); error != path_errors.end()) {
       source.bytes_hash.clear();
       Fail(source, error->second);
     } else if (!being_written.contains(order[i])) {
       Load(source, now, at);
     }
-    plan::ListSource info{.name = source.name,
-                          .path = source.path,
-                          .hash = source.content_hash,
-                          .entries = source.content ? source.content->entries.size() : 0,
-                          .loaded_at = source.loaded_at,
-                          .error = source.error};
-    loaded_.push_back({std::move(info), source.content});
+    loaded_.push_back(source.loaded);
   }
   return std::exchange(changed_, false);
 }

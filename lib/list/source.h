@@ -84,13 +84,8 @@ class ListSources {
 
  private:
   struct Source {
-    std::string path;
-    std::string name;
-    std::string bytes_hash;  // of the newest version that could be read; empty if none
-    std::shared_ptr<const SourceContent> content;
-    std::string content_hash;
-    std::optional<base::WallTime> loaded_at;
-    std::string error;
+    LoadedSource loaded;
+    std::string bytes_hash;    // of the newest version that could be read; empty if none
     bool is_explicit = false;  // itself, and not by its directory
     PipedList pipe;
   };
@@ -106,7 +101,7 @@ class ListSources {
   base::Result<std::string> ReadBytes(Source& source) const;
   bool IsWithinBlankGrace(const std::string& path, bool blank, base::TimePoint at);
   void Load(Source& source, base::WallTime now, base::TimePoint at);
-  void Fail(Source& source, std::string error);
+  void Fail(Source& source, const std::string& error);
 
   base::SequenceChecker sequence_checker_;
   std::vector<std::string> paths_;
