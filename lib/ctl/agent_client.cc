@@ -38,9 +38,8 @@ std::string Advice(const base::Error& error) {
 
 // Returns the text of {"error":"…"}, without control characters that a terminal would obey.
 std::string ErrorOf(const http::Response& response) {
-  doc::Problems problems("answer");
-  auto root = doc::ParseJson(response.body, problems, doc::JsonRules::kLenient);
-  const doc::Node* error = root ? root->Find("error") : nullptr;
+  const doc::Node root = doc::ParseOrNull(response.body, {});
+  const doc::Node* error = root.Find("error");
   return error != nullptr ? base::WithoutControls(error->text) : "it does not say why";
 }
 

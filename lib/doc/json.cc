@@ -321,9 +321,8 @@ std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRul
   return read(*checked);
 }
 
-Node ParseOrNull(std::string_view text) {
+Node ParseOrNull(std::string_view text, const Limits& limits) {
   Problems ignored("document");
-  const Limits limits{.bytes = text.size(), .depth = 64, .nodes = 100'000};
   return ParseJson(text, ignored, JsonRules::kLenient, limits).value_or(Node());
 }
 

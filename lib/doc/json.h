@@ -41,8 +41,12 @@ std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRul
                               bool* beyond_limits = nullptr);
 
 // Reads another program's document (a runtime's, a registry's) as kLenient: only a few of its members count.
-// Returns null for what cannot be read, nests deeper than 64 or has more than 100,000 values. Pure.
-Node ParseOrNull(std::string_view text);
+// Returns null for what cannot be read or exceeds `limits`. Pure.
+Node ParseOrNull(std::string_view text, const Limits& limits);
+// Likewise for a text of any length that nests to 64 levels and has 100,000 values at most.
+inline Node ParseOrNull(std::string_view text) {
+  return ParseOrNull(text, {.bytes = text.size(), .depth = 64, .nodes = 100'000});
+}
 
 class JsonParser;
 

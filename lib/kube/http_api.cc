@@ -334,12 +334,11 @@ class HttpApi final : public Api {
     if (!response) return std::move(response).failure();
     using Turn = base::LargeTextLock;
     const Turn turn(response->body.size(), Turn::kLarge, Turn::Writer::kApiServer);
-    doc::Problems problems("answer");
-    const auto tree = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
-    if (!tree || tree->kind != doc::Node::Kind::kMapping) {
+    const doc::Node tree = doc::ParseOrNull(response->body, kAnswerLimits);
+    if (tree.kind != doc::Node::Kind::kMapping) {
       return Malformed(verb.Attempt(), "the server's answer is no JSON object");
     }
-    std::optional<T> value = decode(*tree);
+    std::optional<T> value = decode(tree);
     if (!value) return Malformed(verb.Attempt(), "the server's answer is " + std::string(object));
     return *std::move(value);
   }

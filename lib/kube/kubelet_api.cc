@@ -77,9 +77,8 @@ Answer<http::Response> KubeletApi::Get(const base::Call& call, const KubeletAddr
 Answer<std::string> KubeletApi::GetConfig(const base::Call& call, const KubeletAddress& kubelet) {
   auto response = Get(call, kubelet, "/configz", "application/json");
   if (!response) return std::move(response).failure();
-  doc::Problems problems("answer");
-  auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient);
-  const doc::Node* config = object ? object->Find("kubeletconfig") : nullptr;
+  const doc::Node object = doc::ParseOrNull(response->body, {});
+  const doc::Node* config = object.Find("kubeletconfig");
   if (config == nullptr || config->kind != doc::Node::Kind::kMapping) {
     return Malformed("get /configz of the kubelet on " + kubelet.host, "the answer has no kubeletconfig");
   }

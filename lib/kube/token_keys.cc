@@ -147,11 +147,9 @@ bool Verifies(const PublicKey& key, std::string_view message, std::string_view s
 }  // namespace
 
 std::optional<TokenKeys> TokenKeys::Parse(std::string_view json) {
-  doc::Problems problems("keys");
-  const auto set = doc::ParseJson(json, problems, doc::JsonRules::kLenient, kKeyLimits);
-  if (!set || set->kind != doc::Node::Kind::kMapping) return std::nullopt;
+  const doc::Node set = doc::ParseOrNull(json, kKeyLimits);
   TokenKeys keys;
-  for (const doc::Node& item : doc::ItemsAt(*set, {"keys"})) {
+  for (const doc::Node& item : doc::ItemsAt(set, {"keys"})) {
     // A part of the keys would make the others' tokens look forged.
     if (keys.keys_.size() >= kMostKeys) return std::nullopt;
     if (item.kind == doc::Node::Kind::kMapping) keys.keys_.push_back(ReadKey(item));
@@ -166,11 +164,10 @@ Signature TokenKeys::Verify(std::string_view token) const {
   const auto head = base::Base64UrlDecode(parts[0]);
   const auto signature = base::Base64UrlDecode(parts[2]);
   if (!head || !signature) return Signature::kForged;
-  doc::Problems problems("token");
-  const auto header = doc::ParseJson(*head, problems, doc::JsonRules::kLenient, kHeaderLimits);
-  if (!header || header->kind != doc::Node::Kind::kMapping) return Signature::kForged;
-  const std::string id = doc::TextAt(*header, {"kid"});
-  const std::string algorithm = doc::TextAt(*header, {"alg"});
+  const doc::Node header = doc::ParseOrNull(*head, kHeaderLimits);
+  if (header.kind != doc::Node::Kind::kMapping) return Signature::kForged;
+  const std::string id = doc::TextAt(header, {"kid"});
+  const std::string algorithm = doc::TextAt(header, {"alg"});
   // The same key may be listed for several algorithms, and keys without an id fit every token.
   bool named = false, verifiable = true;
   // The signature covers the two parts as they are encoded (RFC 7515 section 5.2).
@@ -217,14 +214,13 @@ std::optional<base::TokenClaims> ReadTokenClaims(std::string_view token) {
   if (parts.size() != 3 || parts[2].empty()) return std::nullopt;
   const std::optional<std::string> json = base::Base64UrlDecode(parts[1]);
   if (!json) return std::nullopt;
-  doc::Problems problems("token");
   // The text is untrusted and unverified, so bytes, depth and number of nodes are bounded.
-  const auto body = doc::ParseJson(*json, problems, doc::JsonRules::kLenient, kClaimLimits);
-  if (!body || body->kind != doc::Node::Kind::kMapping) return std::nullopt;
-  base::TokenClaims claims{.audiences = Audiences(body->Find("aud")),
-                           .node = doc::TextAt(*body, {"kubernetes.io", "node", "name"}),
-                           .pod_uid = doc::TextAt(*body, {"kubernetes.io", "pod", "uid"})};
-  const doc::Node* expires = body->Find("exp");
+  const doc::Node body = doc::ParseOrNull(*json, kClaimLimits);
+  if (body.kind != doc::Node::Kind::kMapping) return std::nullopt;
+  base::TokenClaims claims{.audiences = Audiences(body.Find("aud")),
+                           .node = doc::TextAt(body, {"kubernetes.io", "node", "name"}),
+                           .pod_uid = doc::TextAt(body, {"kubernetes.io", "pod", "uid"})};
+  const doc::Node* expires = body.Find("exp");
   // A claim of another type leaves the expiry unknown, and CheckClaims (plan/caller.h) then rejects the
   // token.
   if (expires != nullptr && expires->kind == doc::Node::Kind::kInt && expires->integer >= 0) {

@@ -54,9 +54,8 @@ std::optional<Rank> RankOf(const image::Platform& node, const std::optional<imag
 
 base::Result<std::string> ChooseManifest(std::string_view index, const image::Platform& node) {
   const base::LargeTextLock turn(index.size());
-  doc::Problems problems("index");
-  auto root = doc::ParseJson(index, problems, doc::JsonRules::kLenient, kManifestLimits);
-  const doc::Node* manifests = root ? root->Find("manifests") : nullptr;
+  const doc::Node root = doc::ParseOrNull(index, kManifestLimits);
+  const doc::Node* manifests = root.Find("manifests");
   if (manifests == nullptr || manifests->kind != doc::Node::Kind::kSequence) {
     return base::InvalidArgument("this is no index of manifests");
   }

@@ -182,13 +182,10 @@ constexpr doc::Limits kErrorLimits{.bytes = 16 * 1024, .depth = 32, .nodes = 200
 }  // namespace
 
 OciError ParseOciError(std::string_view body) {
-  doc::Problems problems("answer");
-  auto root = doc::ParseJson(body, problems, doc::JsonRules::kLenient, kErrorLimits);
-  if (!root || root->kind != doc::Node::Kind::kMapping) return {};
-  const doc::Node* errors = root->Find("errors");
-  if (errors == nullptr || errors->kind != doc::Node::Kind::kSequence || errors->items.empty()) return {};
-  const doc::Node& first = errors->items.front();
-  if (first.kind != doc::Node::Kind::kMapping) return {};
+  const doc::Node root = doc::ParseOrNull(body, kErrorLimits);
+  const std::vector<doc::Node>& errors = doc::ItemsAt(root, {"errors"});
+  if (errors.empty()) return {};
+  const doc::Node& first = errors.front();
   OciError error{.code = doc::TextAt(first, {"code"}), .message = doc::TextAt(first, {"message"})};
   // Codes are compared in capitals, as the specification has them.
   std::transform(error.code.begin(), error.code.end(), error.code.begin(),
