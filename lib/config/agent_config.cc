@@ -269,7 +269,7 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   if (config.kubelet == KubeletMode::kAuto) CheckDeclared(raw, config, mistakes);
   CheckKubeletApi(raw, config, mistakes);
   config.provider_service_account = raw.provider_service_account;
-  config.preflight = raw.preflight.value_or(plan::CallerRules());
+  config.preflight = raw.preflight;
   // Before the gate, which derives from its result whether the API server is needed.
   SetTouch(raw, config, mistakes);
   SetGate(raw, config, mistakes);
@@ -279,9 +279,9 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   config.timeout = Timeout(raw.Text("timeout"), config.once, mistakes);
   config.log_level = WordOf<base::LogLevel>(raw, "log-level", mistakes).value_or(base::LogLevel::kInfo);
   config.log_format = WordOf<base::LogFormat>(raw, "log-format", mistakes);
-  config.pull_secrets = raw.pull_secrets.value_or(std::vector<PullSecret>());
+  config.pull_secrets = raw.pull_secrets;
   config.provider_environment = raw.provider_environment.value_or(PluginEnvironment());
-  config.limits = raw.limits.value_or(plan::Limits());
+  config.limits = raw.limits;
   using Rows = std::span<const Setting>;
   for (Rows others : {Rows(kListSettings), Rows(kTouchSettings), Rows(kNodeSettings),
                       Rows(kEndpointsSettings), Rows(kOnceSettings)}) {

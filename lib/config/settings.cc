@@ -45,11 +45,6 @@ std::vector<std::string> WordsOf(const Setting& setting) {
 
 namespace {
 
-template <typename T>
-void InheritValue(const std::optional<T>& fallback, std::optional<T>& over) {
-  if (!over) over = fallback;
-}
-
 std::optional<SourcedText> Variable(const GetEnv& get, const std::string& name) {
   const char* value = get(name.c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;
@@ -80,15 +75,9 @@ void Read(SourcedText text, const Setting& setting, RawConfig& raw, doc::Problem
 
 }  // namespace
 
-RawConfig Overlay(const RawConfig& fallback, RawConfig over) {
-  over.given.insert(fallback.given.begin(), fallback.given.end());
-  // The table has only settings with flags; these are of the file alone.
-  InheritValue(fallback.pull_secrets, over.pull_secrets);
-  InheritValue(fallback.provider_service_account, over.provider_service_account);
-  InheritValue(fallback.provider_environment, over.provider_environment);
-  InheritValue(fallback.provider_environment_file, over.provider_environment_file);
-  InheritValue(fallback.limits, over.limits);
-  InheritValue(fallback.preflight, over.preflight);
+RawConfig Overlay(const RawConfig& under, RawConfig over) {
+  over.given.insert(under.given.begin(), under.given.end());
+  static_cast<FileOnlyConfig&>(over) = under;
   return over;
 }
 

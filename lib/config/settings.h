@@ -535,12 +535,12 @@ struct NameOf {
 
 // Settings of the configuration file alone.
 struct FileOnlyConfig {
-  std::optional<std::vector<PullSecret>> pull_secrets;
+  std::vector<PullSecret> pull_secrets;
   std::optional<ProviderServiceAccount> provider_service_account;
   std::optional<PluginEnvironment> provider_environment;
   std::optional<SourcedText> provider_environment_file;
-  std::optional<plan::Limits> limits;
-  std::optional<plan::CallerRules> preflight;
+  plan::Limits limits;
+  plan::CallerRules preflight;
 };
 
 // Unvalidated settings from file, environment and flags. The three are laid over each other; then Validate
@@ -564,7 +564,8 @@ struct RawConfig : FileOnlyConfig {
   }
 };
 
-// Returns `over`, with its missing settings from `under`.
+// Returns `over`, with its missing settings from `under`. A file lies under all else, so those that only it
+// has are those of `under`.
 RawConfig Overlay(const RawConfig& under, RawConfig over);
 
 // Reads environment variables (config/settings.h); an empty one counts as unset. CONTAINER_RUNTIME_ENDPOINT

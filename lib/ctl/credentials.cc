@@ -252,9 +252,7 @@ int CheckCredentials(const CredentialsOptions& options, const config::GetEnv& ge
   if (const auto* configs = raw.Texts("docker-config")) {
     for (const std::string& path : configs->value) CheckDockerConfig(path, good, warnings, mistakes);
   }
-  if (raw.pull_secrets) {
-    for (const config::PullSecret& secret : *raw.pull_secrets) CheckPullSecret(secret, good, mistakes);
-  }
+  for (const config::PullSecret& secret : raw.pull_secrets) CheckPullSecret(secret, good, mistakes);
   if (good.empty() && mistakes.empty() && !raw.Text("config")) {
     mistakes.emplace_back(
         "there is nothing to check: name --image-credential-provider-config, --docker-config or --config");

@@ -62,7 +62,7 @@ credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw, Lines
       options.provider_environment[name] = std::string(value.Reveal());
     }
   }
-  if (raw.pull_secrets) options.pull_secrets = *raw.pull_secrets;
+  options.pull_secrets = raw.pull_secrets;
   options.kubelet_version = DeclaredKubeletVersion(raw, mistakes);
   return options;
 }
