@@ -38,25 +38,20 @@ std::vector<Pattern> UncoveredPatterns(const std::vector<Pattern>& own,
 
 // The problem with this one.
 std::string MissingReason(const MissingProviders& all, const MissingProviders::Missing& one) {
-  switch (one.cause) {
-    case MissingProviders::Cause::kNoConfig:
-    case MissingProviders::Cause::kNotConfigured:
-      return AgentConfigText(one.cause == MissingProviders::Cause::kNoConfig);
-    case MissingProviders::Cause::kNoProgram:
+  switch (one.gap) {
+    case ProviderGap::kNoConfig:
+    case ProviderGap::kNotConfigured:
+      return AgentConfigText(one.gap == ProviderGap::kNoConfig);
+    case ProviderGap::kNoProgram:
       return "the agent has no program " + base::JoinPath(all.bin_dir, one.provider.name);
-    case MissingProviders::Cause::kDifferentProgram:
+    case ProviderGap::kDifferentProgram:
       return "the agent runs " + base::JoinPath(all.bin_dir, one.provider.name) +
              ", which is another program than " + base::JoinPath(all.kubelets.bin_dir, one.provider.name);
-    case MissingProviders::Cause::kFewerImages:
+    case ProviderGap::kFewerImages:
       return "the agent's provider of that name, from " + all.own_config +
              ", does not match all of its images";
   }
   std::abort();
-}
-
-MissingProviders::Cause CauseFor(ProgramComparison program) {
-  return program == ProgramComparison::kAbsent ? MissingProviders::Cause::kNoProgram
-                                               : MissingProviders::Cause::kDifferentProgram;
 }
 
 std::string ShownPatterns(const MissingProviders::Missing& one) {
@@ -92,13 +87,13 @@ MissingProviders FindMissingProviders(const KubeletProviderFlags& kubelets, cons
     auto given = std::find_if(own.entries.begin(), own.entries.end(),
                               [&](const AgentProviders::Entry& one) { return one.name == provider.name; });
     if (given == own.entries.end()) {
-      missing.providers.push_back({provider, own.config.empty() ? MissingProviders::Cause::kNoConfig
-                                                                : MissingProviders::Cause::kNotConfigured});
-    } else if (given->program != ProgramComparison::kSame) {
+      missing.providers.push_back(
+          {provider, own.config.empty() ? ProviderGap::kNoConfig : ProviderGap::kNotConfigured});
+    } else if (given->program) {
       // The order is that of certainty: another program makes a comparison of the patterns pointless.
-      missing.providers.push_back({provider, CauseFor(given->program)});
+      missing.providers.push_back({provider, *given->program});
     } else if (!UncoveredPatterns(given->match_images, provider.match_images).empty()) {
-      missing.providers.push_back({provider, MissingProviders::Cause::kFewerImages, given->match_images});
+      missing.providers.push_back({provider, ProviderGap::kFewerImages, given->match_images});
     }
   }
   return missing.providers.empty() ? MissingProviders{} : missing;
@@ -121,8 +116,7 @@ std::vector<std::string> ProblemsOf(const MissingProviders& missing) {
   std::vector<std::string> problems;
   for (const MissingProviders::Missing& one : missing.providers) {
     // Another program may know these registries; another provider of the agent's may match these images.
-    const bool perhaps = one.cause == MissingProviders::Cause::kDifferentProgram ||
-                         one.cause == MissingProviders::Cause::kFewerImages;
+    const bool perhaps = one.gap == ProviderGap::kDifferentProgram || one.gap == ProviderGap::kFewerImages;
     const char* refused = perhaps ? " may be refused (401); " : " will be refused (401); ";
     problems.push_back("kubelet uses the credential provider \"" + one.provider.name + "\" from " +
                        missing.kubelets.config + "; " + MissingReason(missing, one) + ": images of " +
@@ -144,7 +138,7 @@ std::vector<SkippedProvider> SkippedProviders(const MissingProviders& missing, c
     // The agent's provider of that name serves this image.
     const Pattern* pattern = FirstMatch(one.provider.match_images, target);
     if (pattern == nullptr || FirstMatch(one.own_images, target) != nullptr) continue;
-    const bool other = one.cause == MissingProviders::Cause::kDifferentProgram;
+    const bool other = one.gap == ProviderGap::kDifferentProgram;
     skipped.push_back(
         {other ? base::JoinPath(missing.kubelets.bin_dir, one.provider.name) : one.provider.name,
          pattern->text(),
@@ -181,19 +175,19 @@ bool HaveSameBytes(const std::string& a, const std::string& b) {
 }  // namespace
 
 // The checks go from cheap to expensive: paths, file stamps, sizes, and only then the bytes.
-ProgramComparison CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
-                                 const std::string& provider) {
+std::optional<ProviderGap> CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
+                                          const std::string& provider) {
   const std::string own = base::JoinPath(own_bin_dir, provider);
-  if (own_bin_dir.empty() || !IsProgramFile(own)) return ProgramComparison::kAbsent;
-  if (kubelets_bin_dir.empty() || kubelets_bin_dir == own_bin_dir) return ProgramComparison::kSame;
+  if (own_bin_dir.empty() || !IsProgramFile(own)) return ProviderGap::kNoProgram;
+  if (kubelets_bin_dir.empty() || kubelets_bin_dir == own_bin_dir) return std::nullopt;
   const std::string kubelets = base::JoinPath(kubelets_bin_dir, provider);
   const base::FileStamp here = base::StampOf(own), there = base::StampOf(kubelets);
   // kubelet's program is not visible here, which proves no difference.
-  if (there.error != 0) return ProgramComparison::kSame;
+  if (there.error != 0) return std::nullopt;
   // One file, mounted twice: the usual case, without reading it.
-  if (here.device == there.device && here.inode == there.inode) return ProgramComparison::kSame;
+  if (here.device == there.device && here.inode == there.inode) return std::nullopt;
   const bool same = here.size == there.size && HaveSameBytes(own, kubelets);
-  return same ? ProgramComparison::kSame : ProgramComparison::kDifferent;
+  return same ? std::nullopt : std::optional(ProviderGap::kDifferentProgram);
 }
 
 }  // namespace prefetch::credentials

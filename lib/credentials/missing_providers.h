@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,17 +13,20 @@
 
 namespace prefetch::credentials {
 
-// Result of comparing the agent's program for a credential provider with kubelet's.
-enum class ProgramComparison {
-  kSame,       // or kubelet's is not to be seen here
-  kAbsent,     // the agent has none
-  kDifferent,  // it has other bytes than kubelet's
+// Why the agent lacks a provider of kubelet's.
+enum class ProviderGap {
+  kNoConfig,          // the agent has no configuration at all
+  kNotConfigured,     // its configuration has others
+  kNoProgram,         // its folder does not have the program
+  kDifferentProgram,  // its program has other bytes than kubelet's
+  kFewerImages,       // its provider of that name does not match all of these images
 };
 
-// Folders as they are reached here; kubelet's may be empty. Blocks as a disk does, and reads both programs
-// where they are two files of one size.
-ProgramComparison CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
-                                 const std::string& provider);
+// Returns kNoProgram or kDifferentProgram; nullopt if the agent's program for the provider is kubelet's, or
+// kubelet's is not to be seen here. Folders as they are reached here; kubelet's may be empty. Blocks as a
+// disk does, and reads both programs where they are two files of one size.
+std::optional<ProviderGap> CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
+                                          const std::string& provider);
 
 // kubelet's flags, as their paths are reached here. Empty: none, or not known.
 struct KubeletProviderFlags {
@@ -35,7 +39,7 @@ struct KubeletProviderFlags {
 struct AgentProviders {
   struct Entry {
     std::string name;
-    ProgramComparison program = ProgramComparison::kSame;  // beside kubelet's
+    std::optional<ProviderGap> program = {};  // of CompareProgram
     std::vector<Pattern> match_images{};
   };
 
@@ -45,16 +49,9 @@ struct AgentProviders {
 };
 
 struct MissingProviders {
-  enum class Cause {
-    kNoConfig,          // the agent has no configuration at all
-    kNotConfigured,     // its configuration has others
-    kNoProgram,         // its folder does not have the program
-    kDifferentProgram,  // its program is another one
-    kFewerImages,       // its provider of that name does not match all of these images
-  };
   struct Missing {
     Provider provider;  // kubelet's
-    Cause cause = Cause::kNoConfig;
+    ProviderGap gap = ProviderGap::kNoConfig;
     std::vector<Pattern> own_images{};  // if kFewerImages
   };
 

@@ -281,7 +281,7 @@ MissingProviders Find(const std::string& kubelets, const ProviderConfig& there, 
 }
 
 AgentProviders::Entry ForImages(const std::string& name, const std::vector<std::string>& patterns) {
-  return {name, ProgramComparison::kSame, Patterns(patterns)};
+  return {name, std::nullopt, Patterns(patterns)};
 }
 
 struct NotGivenCase {
@@ -315,12 +315,12 @@ TEST_ROWS(Rows, NotGivenTest, {"KubeletHasNone", "", {}, "", {}, {}},
           {"OneOfTwo", "/k/c.yaml", kThere, "/own/p.yaml", std::vector<AgentProviders::Entry>{{"acme"}},
            Strings{base::ReplaceAll(kEcr, "given none", "given others")}},
           {"TheSameFileAndNoProgram", "/k/c.yaml", kThere, "/k/c.yaml",
-           std::vector<AgentProviders::Entry>{{"acme"}, {"ecr", ProgramComparison::kAbsent}},
+           std::vector<AgentProviders::Entry>{{"acme"}, {"ecr", ProviderGap::kNoProgram}},
            Strings{
                "kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent has no program "
                "/own/bin/ecr: images of *.dkr.ecr.*.amazonaws.com, public.ecr.aws will be refused (401)"}},
           {"AnotherProgram", "/k/c.yaml", kThere, "/own/p.yaml",
-           std::vector<AgentProviders::Entry>{{"acme"}, {"ecr", ProgramComparison::kDifferent}},
+           std::vector<AgentProviders::Entry>{{"acme"}, {"ecr", ProviderGap::kDifferentProgram}},
            Strings{"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent runs "
                    "/own/bin/ecr, which is another program than /k/bin/ecr: images of "
                    "*.dkr.ecr.*.amazonaws.com, public.ecr.aws may be refused (401)"}},
@@ -381,13 +381,12 @@ TEST(SkippedProviders, AProviderIsToldOnceWithTheFirstOfItsPatternsThatMatch) {
 
 TEST(SkippedProviders, AProgramThatIsMissingOrAnother) {
   const std::string image = "public.ecr.aws/app";
-  EXPECT_EQ(
-      SkippedProvider(Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProgramComparison::kAbsent}}),
-                      image),
-      "ecr (public.ecr.aws): kubelet uses it, from /k/c.yaml; the agent has no program /own/bin/ecr\n");
+  EXPECT_EQ(SkippedProvider(
+                Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProviderGap::kNoProgram}}), image),
+            "ecr (public.ecr.aws): kubelet uses it, from /k/c.yaml; the agent has no program /own/bin/ecr\n");
   EXPECT_EQ(
       SkippedProvider(
-          Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProgramComparison::kDifferent}}), image),
+          Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProviderGap::kDifferentProgram}}), image),
       "/k/bin/ecr (public.ecr.aws): kubelet runs it; the agent runs /own/bin/ecr, which is another "
       "program\n");
 }

@@ -181,25 +181,24 @@ credentials::ProviderConfig EcrFor(const std::vector<std::string>& images) {
   for (const std::string& image : images) ecr.match_images.push_back(*credentials::Pattern::Parse(image));
   return {.providers = {ecr}, .problems = {}, .hash = ""};
 }
-NodeInTrouble WithProgram(credentials::ProgramComparison program) {
+NodeInTrouble WithProgram(credentials::ProviderGap program) {
   const credentials::ProviderConfig there = EcrFor({"*.dkr.ecr.*.amazonaws.com"});
   return WithoutProvider(credentials::FindMissingProviders(
       {"/etc/eks/config.json", "/etc/eks"}, there,
       {"/etc/eks/config.json", "/opt/plugins", {{kEcr, program, there.providers[0].match_images}}}));
 }
 NodeInTrouble ProviderWithoutProgram() {
-  return WithProgram(credentials::ProgramComparison::kAbsent);
+  return WithProgram(credentials::ProviderGap::kNoProgram);
 }
 NodeInTrouble ProviderWithOtherProgram() {
-  return WithProgram(credentials::ProgramComparison::kDifferent);
+  return WithProgram(credentials::ProviderGap::kDifferentProgram);
 }
 NodeInTrouble ProviderOfFewerImages() {
   return WithoutProvider(credentials::FindMissingProviders(
       {"/etc/eks/config.json", "/etc/eks"}, EcrFor({"*.dkr.ecr.*.amazonaws.com", "public.ecr.aws"}),
       {"/etc/prefetchd/providers.yaml",
        "/etc/eks",
-       {{kEcr, credentials::ProgramComparison::kSame,
-         EcrFor({"public.ecr.aws"}).providers[0].match_images}}}));
+       {{kEcr, std::nullopt, EcrFor({"public.ecr.aws"}).providers[0].match_images}}}));
 }
 NodeInTrouble ProvidersUnreadable(const credentials::AgentProviders& own) {
   return WithoutProvider(credentials::FindMissingProviders(
