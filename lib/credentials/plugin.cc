@@ -63,10 +63,7 @@ std::string StderrText(const base::ProcessResult& result, const Provider& provid
 base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& provider,
                                        const PluginContext& context, const std::string& image,
                                        const PluginIdentity& identity) {
-  base::Secret request = EncodeRequest({.api_version = provider.api_version,
-                                        .image = image,
-                                        .service_account_token = identity.token,
-                                        .service_account_annotations = identity.annotations});
+  base::Secret request = EncodeRequest(provider.api_version, image, identity);
   // The request may carry a token. It goes through stdin, never into arguments or variables, which other
   // processes can read.
   const base::Call limited = call.Within(context.timeout);
@@ -127,14 +124,15 @@ constexpr doc::GoField kResponse[] = {{"cacheKeyType", doc::GoType::kText},
 
 // The request has the same bytes as kubelet's. It is a secret, since the token of a service account is a
 // credential.
-base::Secret EncodeRequest(const PluginRequest& request) {
-  std::string out = R"({"kind":"CredentialProviderRequest","apiVersion":)" +
-                    doc::GoString(request.api_version) + R"(,"image":)" + doc::GoString(request.image);
-  if (!request.service_account_token.empty()) {
-    out += R"(,"serviceAccountToken":)" + doc::GoString(request.service_account_token.Reveal());
+base::Secret EncodeRequest(std::string_view api_version, std::string_view image,
+                           const PluginIdentity& identity) {
+  std::string out = R"({"kind":"CredentialProviderRequest","apiVersion":)" + doc::GoString(api_version) +
+                    R"(,"image":)" + doc::GoString(image);
+  if (!identity.token.empty()) {
+    out += R"(,"serviceAccountToken":)" + doc::GoString(identity.token.Reveal());
   }
   std::string annotations;
-  for (const auto& [key, value] : request.service_account_annotations) {
+  for (const auto& [key, value] : identity.annotations) {
     annotations += (annotations.empty() ? "" : ",") + doc::GoString(key) + ":" + doc::GoString(value);
   }
   if (!annotations.empty()) out += R"(,"serviceAccountAnnotations":{)" + annotations + "}";

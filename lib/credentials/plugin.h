@@ -1,5 +1,5 @@
 // RunPlugin: one execution of a credential plugin (A8).
-// PluginRequest: kubelet's protocol with plugins (A9, A10).
+// EncodeRequest, DecodeResponse: kubelet's protocol with plugins (A9, A10).
 // PluginIdentity: the service account that a plugin is asked for (A24, A26, A27).
 #pragma once
 
@@ -19,18 +19,6 @@
 #include "image/kubelet_version.h"
 
 namespace prefetch::credentials {
-
-// A CredentialProviderRequest of v1alpha1, v1beta1 or v1 (A9, A10).
-struct PluginRequest {
-  std::string api_version;  // "credentialprovider.kubelet.k8s.io/v1"
-  std::string image;        // the repository: "docker.io/library/nginx"
-  // Only in v1, and only for a provider with tokenAttributes.
-  base::Secret service_account_token;
-  std::map<std::string, std::string> service_account_annotations;
-};
-
-// Compact JSON and a line break. A secret, since it may carry a token.
-base::Secret EncodeRequest(const PluginRequest& request);
 
 // The images for which an answer holds.
 enum class CacheKeyType { kImage, kRegistry, kGlobal };
@@ -76,6 +64,12 @@ struct PluginIdentity {
   // hash. Empty: no account.
   std::string cache_key;
 };
+
+// The CredentialProviderRequest of v1alpha1, v1beta1 or v1 (A9, A10) for `image`, a repository: compact JSON
+// and a line break. Token and annotations are only in v1, and only for a provider with tokenAttributes. A
+// secret, since it may carry a token.
+base::Secret EncodeRequest(std::string_view api_version, std::string_view image,
+                           const PluginIdentity& identity = {});
 
 // Returns the identity for which the plugin is asked. Returns NotFound if the account lacks an annotation
 // that the provider requires: the provider then has nothing for it.

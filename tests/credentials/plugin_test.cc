@@ -560,13 +560,13 @@ TEST_F(TokenProviderTest, WhyThereIsNoTokenIsSaid) {
 constexpr char kV1[] = "credentialprovider.kubelet.k8s.io/v1";
 
 TEST(EncodeRequest, AsKubeletEmitsIt) {
-  PluginRequest request{.api_version = kV1, .image = "reg.io/team/app"};
-  EXPECT_EQ(EncodeRequest(request).Reveal(),
+  EXPECT_EQ(EncodeRequest(kV1, "reg.io/team/app").Reveal(),
             "{\"kind\":\"CredentialProviderRequest\",\"apiVersion\":\"credentialprovider.kubelet.k8s.io/v1\","
             "\"image\":\"reg.io/team/app\"}\n");
-  request.service_account_token = base::Secret("<jwt>");
-  request.service_account_annotations = {{"k", "v"}, {"b", "\""}};
-  EXPECT_EQ(EncodeRequest(request).Reveal(),
+  PluginIdentity identity;
+  identity.token = base::Secret("<jwt>");
+  identity.annotations = {{"k", "v"}, {"b", "\""}};
+  EXPECT_EQ(EncodeRequest(kV1, "reg.io/team/app", identity).Reveal(),
             "{\"kind\":\"CredentialProviderRequest\",\"apiVersion\":\"credentialprovider.kubelet.k8s.io/v1\","
             "\"image\":\"reg.io/team/app\",\"serviceAccountToken\":\"\\u003cjwt\\u003e\","
             "\"serviceAccountAnnotations\":{\"b\":\"\\\"\",\"k\":\"v\"}}\n");
