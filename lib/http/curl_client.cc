@@ -6,14 +6,17 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <system_error>
 
 #include "base/redactor.h"
-#include "http/curl_answer.h"
+#include "base/text.h"
+#include "http/addresses.h"
 #include "http/curl_request.h"
 #include "http/url.h"
 
@@ -28,6 +31,358 @@ constexpr std::size_t kMinIdleHandles = 2;
 constexpr long kMaxIdleConnections = 4;           // of one handle
 constexpr long kStalledBelow = 64;                // bytes a second (registry rule R39)
 constexpr std::chrono::seconds kLongestPoll{60};  // only so that it fits libcurl's int
+
+// An answer of libcurl's as it arrives.
+struct CurlAnswer {
+  const Request& request;  // its limits hold
+  CURL* easy = nullptr;
+  Response response = {};
+  std::size_t body_bytes = 0;    // that came
+  bool aborted_by_sink = false;  // the sink said so
+  std::size_t header_bytes = 0;
+  int status = 0;                 // of the header block under way
+  bool http_1_0 = false;          // the same
+  bool headers_complete = false;  // the blank line at their end came
+  Fault too_long = Fault::kNone;  // or kLongHeaders, or kTooLong
+  bool malformed = false;         // a field is one that Go's client refuses
+  bool request_sent = false;      // the request goes out; headers before it are a proxy's, for CONNECT
+  bool error_body_cut = false;    // enough of an error's body was read
+  bool checks_addresses = false;
+  bool address_refused = false;
+  bool no_subject_alt_name = false;  // the peer's certificate has no name where names belong
+};
+
+// Collects the answer within its bounds, and rejects forbidden peers before anything is sent.
+
+constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
+constexpr std::size_t kMaxHeaderFields = 100;
+
+// "HTTP/1.1 404 Not Found" -> 404
+int StatusOf(std::string_view status_line) {
+  std::size_t space = status_line.find(' ');
+  if (space == std::string_view::npos) return 0;
+  return static_cast<int>(base::ParseUint(status_line.substr(space + 1, 3)).value_or(0));
+}
+
+bool IsContentLength(std::string_view value) {
+  const std::optional<std::uint64_t> length = base::ParseUint(value);
+  return length && *length <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+}
+
+bool IsLengthHeader(std::string_view name) {
+  return base::EqualsIgnoreCase(name, "Content-Length") || base::EqualsIgnoreCase(name, "Transfer-Encoding");
+}
+
+// Returns whether Go's client takes the field after those before it. It refuses the answer otherwise, and
+// libcurl passes over much of it. A runtime would fail where we would go on.
+bool IsAcceptedByGo(const CurlAnswer& answer, std::string_view name, std::string_view value) {
+  const Headers& before = answer.response.headers;
+  std::string without_blanks(name);
+  std::erase(without_blanks, ' ');  // which names the field otherwise, and is no mistake
+  if (!IsFieldName(without_blanks) || !IsFieldValue(value)) return false;
+  if (base::EqualsIgnoreCase(name, "Transfer-Encoding")) {
+    return answer.http_1_0 || (base::EqualsIgnoreCase(value, "chunked") && !before.Has(name));
+  }
+  if (!base::EqualsIgnoreCase(name, "Content-Length")) return true;
+  return IsContentLength(value) && before.Get(name).value_or(value) == value;
+}
+
+// libcurl calls this for each header line, also for those of a 1xx answer, a proxy's answer and a trailer.
+// Only the fields of the final answer are kept.
+std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
+  CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
+  const std::string_view raw(data, size);
+  std::string_view line = base::TrimSpace(raw);
+  answer.header_bytes += size;
+  if (line.starts_with("HTTP/")) {  // one more block, after a 1xx
+    answer.response.headers = {};
+    answer.status = StatusOf(line);
+    answer.headers_complete = false;
+    answer.http_1_0 = line.starts_with("HTTP/1.0");
+  }
+  std::size_t colon = line.find(':');
+  const bool folded = raw.starts_with(' ') || raw.starts_with('\t');
+  // A field behind the blank line is a trailer. No request asks for one.
+  const bool head = !line.starts_with("HTTP/") && !line.empty() && !answer.headers_complete;
+  if (line.empty() && !folded) answer.headers_complete = true;
+  const bool field = head && !folded && colon != std::string_view::npos;
+  if (answer.header_bytes > kMaxHeaderBytes ||
+      (field && answer.response.headers.fields().size() == kMaxHeaderFields)) {
+    answer.too_long = Fault::kLongHeaders;
+    return 0;
+  }
+  if (!head) return size;
+  Headers& headers = answer.response.headers;
+  if (folded && !headers.fields().empty() && IsFieldValue(line) &&
+      !IsLengthHeader(headers.fields().back().first)) {
+    headers.ContinueLast(line);
+    return size;
+  }
+  const std::string_view name = line.substr(0, colon), value = base::TrimSpace(line.substr(colon + 1));
+  answer.malformed = answer.request.headers_as_go && (!field || !IsAcceptedByGo(answer, name, value));
+  if (answer.malformed) return 0;
+  if (field && IsFieldName(name) && IsFieldValue(value)) headers.Add(std::string(name), std::string(value));
+  return size;
+}
+
+// A return value other than `size` ends the transfer.
+std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
+  CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
+  // A sink gets content only: the body of any other status is a text about a failure.
+  const bool is_content = answer.status == 200 || answer.status == 206;
+  // Only the beginning of an error's body is of use. The exchange ends there, and that is no failure
+  // (`error_body_cut`). A body for a sink may be as large as a layer, so none is kept here.
+  const bool is_error = answer.status >= 300 || (answer.request.sink && !is_content);
+  if (is_error && answer.request.max_error_body_bytes > 0) {
+    const std::size_t room = answer.request.max_error_body_bytes - answer.response.body.size();
+    answer.response.body.append(data, std::min(size, room));
+    answer.body_bytes += std::min(size, room);
+    answer.error_body_cut = size > room;
+    return answer.error_body_cut ? 0 : size;
+  }
+  // A body that is too long fails, since half a document must not be taken for one.
+  if (size > answer.request.max_body_bytes - answer.body_bytes) {
+    answer.too_long = Fault::kTooLong;
+    return 0;
+  }
+  answer.body_bytes += size;
+  if (answer.request.sink && is_content) {
+    answer.response.status = answer.status;
+    answer.aborted_by_sink = !answer.request.sink(answer.response, {data, size});
+    return answer.aborted_by_sink ? 0 : size;
+  }
+  answer.response.body.append(data, size);
+  return size;
+}
+
+curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
+  CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
+  // R41: the address is checked here, after the name was resolved, for each connection. A check of the name
+  // before would not see what DNS answers this time.
+  const std::optional<in6_addr> ip = ToIpv6(address->addr);  // none: not a family of IP's
+  answer.address_refused =
+      ip && !IsAllowed(answer.request.address_policy, *ip, answer.request.excluded_addresses);
+  if (answer.address_refused) return CURL_SOCKET_BAD;
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+// Called when the connection stands and nothing has been sent, also if it was made for an earlier request,
+// which may go where this one may not. Go programs, runtimes included, reject certificates with their name in
+// the subject alone (R42); OpenSSL accepts them. A connection that is used again has no chain to look at: it
+// has passed before.
+int OnConnected(void* self, char* peer, char*, int, int) {
+  CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
+  // A proxy has answered CONNECT by now, and libcurl passes its headers on like the server's.
+  answer.request_sent = true;
+  answer.header_bytes = 0;
+  answer.headers_complete = false;
+  const std::optional<in6_addr> address = ToIpv6(std::string_view(peer));
+  if (answer.checks_addresses &&
+      !(address && IsAllowed(answer.request.address_policy, *address, answer.request.excluded_addresses))) {
+    answer.address_refused = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  curl_certinfo* chain = nullptr;
+  curl_easy_getinfo(answer.easy, CURLINFO_CERTINFO, &chain);
+  if (chain == nullptr || chain->num_of_certs == 0) return CURL_PREREQFUNC_OK;
+  for (const curl_slist* line = chain->certinfo[0]; line != nullptr; line = line->next) {
+    if (std::string_view(line->data).starts_with("X509v3 Subject Alternative Name:"))
+      return CURL_PREREQFUNC_OK;
+  }
+  answer.no_subject_alt_name = true;
+  return CURL_PREREQFUNC_ABORT;
+}
+
+// Puts headers and body into `answer`, which outlives the exchange.
+void Receive(CURL* easy, CurlAnswer& answer) {
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnHeader);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &answer);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &answer);
+  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &OnConnected);
+  curl_easy_setopt(easy, CURLOPT_PREREQDATA, &answer);
+}
+
+// How an exchange ended: in success, or where it broke and in which words.
+struct CurlEnd {
+  base::Status status;
+  Fault fault = Fault::kNone;
+};
+
+constexpr std::size_t kMaxTlsText = 200;
+
+const char* RefusedBy(AddressPolicy policy) {
+  return base::EnumWord(policy, {"none", "link-local, multicast", "link-local, loopback, multicast",
+                                 "link-local, loopback, multicast, of this node",
+                                 "link-local, loopback, multicast, private, of this node"});
+}
+
+// An exchange that libcurl could not complete.
+struct CurlFailure {
+  CURLcode code = CURLE_OK;  // another one
+  const CurlAnswer& answer;
+  std::string_view tls_text;  // libcurl's own words; used for TLS failures only
+  std::string peer;           // "registry.example:443" or the socket's path; holds no secret
+
+  // Certificates were given with the request.
+  bool HasOwnTrust() const { return answer.request.tls != nullptr; }
+  template <typename T>
+  T Info(CURLINFO info) const {
+    T value = 0;
+    curl_easy_getinfo(answer.easy, info, &value);
+    return value;
+  }
+  // The status of a proxy's answer to CONNECT, or 0.
+  long ProxyStatus() const { return Info<long>(CURLINFO_HTTP_CONNECTCODE); }
+};
+
+base::Error ConnectFailed(const CurlFailure& failure) {
+  if (failure.answer.address_refused) {
+    return base::Unavailable(failure.peer + " has an address that is not connected to (" +
+                             RefusedBy(failure.answer.request.address_policy) + ")");
+  }
+  std::string message = "cannot connect to " + failure.peer;
+  const int error = static_cast<int>(failure.Info<long>(CURLINFO_OS_ERRNO));
+  if (error == 0) return base::Unavailable(std::move(message));
+  message += ": " + std::generic_category().message(error);
+  if (error == ENOENT) return base::NotFound(std::move(message));
+  if (error == EACCES || error == EPERM) return base::PermissionDenied(std::move(message));
+  return base::Unavailable(std::move(message));
+}
+
+// Owners of certificates get a code of their own for these: new files may have replaced the ones that were
+// sent.
+bool IsCertificateError(CURLcode code) {
+  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CERTPROBLEM ||
+         code == CURLE_SSL_CACERT_BADFILE;
+}
+
+// With TLS 1.3, a server refuses a client's certificate only after the handshake, when the client begins to
+// read.
+bool IsTlsAlert(const CurlFailure& failure) {
+  return (failure.code == CURLE_RECV_ERROR || failure.code == CURLE_SEND_ERROR) &&
+         base::ContainsIgnoreCase(failure.tls_text, "alert");
+}
+
+base::Error TlsFailed(const CurlFailure& failure) {
+  std::string message = "TLS with " + failure.peer + " failed";
+  if (!failure.tls_text.empty())
+    message += ": " + base::SanitizedText(failure.tls_text, kMaxTlsText);  // quotes certificates
+  // The request brought its own certificates, so their owner can read newer ones and try again.
+  if (failure.HasOwnTrust() && IsCertificateError(failure.code))
+    return base::PermissionDenied(std::move(message));
+  return base::Unavailable(std::move(message));
+}
+
+Fault ProxyFault(const CurlFailure& failure) {
+  return failure.ProxyStatus() == 407 ? Fault::kProxyAuth : Fault::kProxy;
+}
+
+CurlEnd ProxyRefused(const CurlFailure& failure) {
+  std::string message = "the proxy refused to connect to " + failure.peer;
+  const long status = failure.ProxyStatus();
+  if (status != 0) message += " (status " + std::to_string(status) + ")";
+  return {base::Unavailable(std::move(message)), ProxyFault(failure)};
+}
+
+CurlEnd ToEnd(const CurlFailure& failure) {
+  const std::string& peer = failure.peer;
+  switch (failure.code) {
+    case CURLE_URL_MALFORMAT:
+      return {base::InvalidArgument("this is no http or https URL"), Fault::kRequest};
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return {base::Unavailable("the name of " + peer + " cannot be resolved"), Fault::kDns};
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return {base::Unavailable("the name of the proxy cannot be resolved"), ProxyFault(failure)};
+    case CURLE_COULDNT_CONNECT:
+      return {ConnectFailed(failure),
+              failure.answer.address_refused ? Fault::kExcludedAddress : Fault::kConnect};
+    case CURLE_OPERATION_TIMEDOUT:
+      // Without a connection, another try may help. A server that took the request and is silent is another
+      // failure.
+      return {failure.Info<curl_off_t>(CURLINFO_PRETRANSFER_TIME_T) > 0
+                  ? base::DeadlineExceeded(peer + " did not answer in time")
+                  : base::Unavailable("no connection to " + peer + " in time"),
+              Fault::kTimeout};
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+      return {TlsFailed(failure), Fault::kTls};
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return {TlsFailed(failure), Fault::kUntrustedCertificate};
+    case CURLE_SSL_CACERT_BADFILE:
+      return {failure.HasOwnTrust()
+                  ? TlsFailed(failure)
+                  : base::InvalidArgument("the file of certificate authorities cannot be read"),
+              Fault::kUntrustedCertificate};
+    case CURLE_GOT_NOTHING:
+      return {base::Unavailable(peer + " closed the connection without an answer"),
+              failure.ProxyStatus() >= 300 ? ProxyFault(failure) : Fault::kReset};
+    case CURLE_PARTIAL_FILE:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+      // libcurl reports a CONNECT that a proxy refused as a broken connection. The proxy's status tells the
+      // two apart.
+      if (failure.ProxyStatus() >= 300) return ProxyRefused(failure);
+      if (IsTlsAlert(failure)) return {TlsFailed(failure), Fault::kTls};
+      return {base::Unavailable("the connection to " + peer + " broke before the answer was complete"),
+              Fault::kReset};
+    case CURLE_UNSUPPORTED_PROTOCOL:  // of the answer ("HTTP/0.9"): the URL's was checked before
+    case CURLE_WEIRD_SERVER_REPLY:
+      return {base::Unavailable(peer + " answered something that is not HTTP"), Fault::kNotHttp};
+    case CURLE_BAD_CONTENT_ENCODING:
+      return {base::Unavailable(peer + " answered with a Content-Encoding that cannot be undone"),
+              Fault::kEncoding};
+    case CURLE_PROXY:
+      return ProxyRefused(failure);
+    case CURLE_OUT_OF_MEMORY:
+      return {base::ResourceExhausted("out of memory"), Fault::kRequest};
+    default:
+      return {base::Internal("libcurl: " + std::string(curl_easy_strerror(failure.code))), Fault::kRequest};
+  }
+}
+
+// Returns how the exchange ended: the failure in one sentence, what can be done about it, and its place. The
+// URL is not in it: the caller wraps it. `code` and `tls_text` are libcurl's. No other code knows libcurl's
+// failures. `answer.easy` must still have the exchange.
+//
+// The order goes from the client's own verdicts to libcurl's code: when a callback ends a transfer, libcurl
+// reports the same code for every reason.
+CurlEnd EndOf(CURLcode code, const CurlAnswer& answer, std::string_view tls_text) {
+  // Only for a failure: all secrets are searched for in it.
+  const auto peer = [&] { return PeerOf(answer.request); };
+  // libcurl reports a field beyond its own limit (100 kB) as a lack of memory; from 8.6 on as
+  // CURLE_TOO_LARGE, which the headers of older ones do not have.
+  constexpr int kTooLarge = 100;
+  const bool long_field =
+      (code == CURLE_OUT_OF_MEMORY || static_cast<int>(code) == kTooLarge) && !answer.headers_complete;
+  const Fault too_long = long_field ? Fault::kLongHeaders : answer.too_long;
+  if (too_long != Fault::kNone) {
+    const char* part = too_long == Fault::kLongHeaders ? "longer headers" : "a longer body";
+    return {base::ResourceExhausted(peer() + " answered with " + part + " than allowed"), too_long};
+  }
+  if (answer.malformed && answer.request_sent) {
+    return {base::Unavailable(peer() + " answered with headers that are not HTTP"), Fault::kMalformed};
+  }
+  if (answer.malformed) {
+    return {base::Unavailable("the proxy answered for " + peer() + " with headers that are not HTTP"),
+            Fault::kProxy};
+  }
+  // The answer's own verdicts come before libcurl's code, which only reports that a callback has ended the
+  // transfer.
+  if (answer.aborted_by_sink) return {base::Cancelled(peer() + " was interrupted"), Fault::kStopped};
+  // If a connection ends amid the headers of an answer to HEAD, libcurl takes that for the answer's end.
+  if (code == CURLE_OK && !answer.headers_complete) code = CURLE_PARTIAL_FILE;
+  if (code == CURLE_OK || answer.error_body_cut) return {};
+  if (answer.no_subject_alt_name) {
+    std::string message = "TLS with " + peer() + " failed: the certificate has no subject alternative name";
+    return {answer.request.tls ? base::PermissionDenied(message) : base::Unavailable(message),
+            Fault::kUntrustedCertificate};
+  }
+  if (code == CURLE_ABORTED_BY_CALLBACK && answer.address_refused) code = CURLE_COULDNT_CONNECT;
+  return ToEnd({.code = code, .answer = answer, .tls_text = tls_text, .peer = peer()});
+}
 
 curl_blob Blob(std::string_view bytes) {
   return {const_cast<char*>(bytes.data()), bytes.size(), CURL_BLOB_NOCOPY};
@@ -78,8 +433,7 @@ class CurlClient::Handle {
  private:
   void Prepare(const Request& request, const CurlOptions& options, curl_slist* lines, CurlAnswer& answer);
   void Trust(const Tls& tls);
-  CurlEnd Transfer(const base::Call& call, const Request& request, const CurlAnswer& answer);
-  CurlEnd Finish(CURLcode code, const Request& request, const CurlAnswer& answer) const;
+  CurlEnd Transfer(const base::Call& call, const CurlAnswer& answer);
   template <typename T>
   void Set(CURLoption option, T value) {
     curl_easy_setopt(easy_, option, value);
@@ -88,7 +442,6 @@ class CurlClient::Handle {
   CURLM* multi_;
   CURL* easy_;
   char tls_text_[CURL_ERROR_SIZE] = "";
-  bool own_trust_ = false;  // did the request under way bring certificates?
 };
 
 void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& options, curl_slist* lines,
@@ -112,7 +465,7 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   Set(CURLOPT_SSL_VERIFYPEER, 1L);
   Set(CURLOPT_SSL_VERIFYHOST, 2L);
   if (request.url.starts_with("https://") && (request.tls == nullptr || request.tls->verify)) {
-    RequireSubjectAltName(easy_);
+    Set(CURLOPT_CERTINFO, 1L);  // for OnConnected
   }
   if (!options.ca_file.empty()) {
     Set(CURLOPT_CAINFO, options.ca_file.c_str());
@@ -124,7 +477,9 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   Set(CURLOPT_NOPROXY, "");
   // With a proxy, the address of the connection is the proxy's, which an operator has chosen.
   if (*proxy == '\0' && request.unix_socket.empty() && request.address_policy != AddressPolicy::kAny) {
-    CheckAddresses(easy_, answer);
+    Set(CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
+    Set(CURLOPT_OPENSOCKETDATA, &answer);
+    answer.checks_addresses = true;
   }
   Set(CURLOPT_USERAGENT, options.user_agent.c_str());
   Set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_timeout.count()));
@@ -170,7 +525,6 @@ ExchangeResult CurlClient::Handle::Send(const base::Call& call, const Request& r
   HeaderLines lines, connect_to;
   AddHeaders(request, override_name, lines);
   CurlAnswer answer{.request = request, .easy = easy_};
-  own_trust_ = request.tls != nullptr;
   Prepare(request, options, lines.get(), answer);
   if (request.tls) Trust(*request.tls);
   if (!override_name.url.empty()) {
@@ -181,7 +535,7 @@ ExchangeResult CurlClient::Handle::Send(const base::Call& call, const Request& r
   if (curl_multi_add_handle(multi_, easy_) != CURLM_OK) {
     return {base::Internal("libcurl took no request"), Fault::kRequest};
   }
-  CurlEnd end = Transfer(call, request, answer);
+  CurlEnd end = Transfer(call, answer);
   // Through a proxy, the round trip is that to the proxy, and says nothing about the registry.
   const bool direct = request.unix_socket.empty() && *ProxyFor(options, request.url) == '\0';
   const std::optional<base::Duration> round_trip =
@@ -201,16 +555,15 @@ ExchangeResult CurlClient::Handle::Send(const base::Call& call, const Request& r
 
 // Drives the transfer until it ends, the deadline passes or the call is stopped. Each wait has the deadline
 // as its limit, and a stop wakes it.
-CurlEnd CurlClient::Handle::Transfer(const base::Call& call, const Request& request,
-                                     const CurlAnswer& answer) {
+CurlEnd CurlClient::Handle::Transfer(const base::Call& call, const CurlAnswer& answer) {
   // A stop ends the wait at once; without it, the poll below would last up to a minute.
   std::stop_callback wake(call.stop, [this] { curl_multi_wakeup(multi_); });
   while (true) {
     if (call.Stopped())
-      return {base::Cancelled("stopped while waiting for " + PeerOf(request)), Fault::kStopped};
+      return {base::Cancelled("stopped while waiting for " + PeerOf(answer.request)), Fault::kStopped};
     auto now = std::chrono::steady_clock::now();
     if (now >= call.deadline) {
-      return {base::DeadlineExceeded(PeerOf(request) + " did not answer in time"), Fault::kTimeout};
+      return {base::DeadlineExceeded(PeerOf(answer.request) + " did not answer in time"), Fault::kTimeout};
     }
     int running = 0;
     if (curl_multi_perform(multi_, &running) != CURLM_OK) {
@@ -218,61 +571,13 @@ CurlEnd CurlClient::Handle::Transfer(const base::Call& call, const Request& requ
     }
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
-      if (message->msg == CURLMSG_DONE) return Finish(message->data.result, request, answer);
+      if (message->msg == CURLMSG_DONE) return EndOf(message->data.result, answer, tls_text_);
     }
     auto wait = std::min<base::Duration>(call.deadline - now, kLongestPoll);
     // Rounded up, so that the last wait ends behind the deadline and not a moment before.
     auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
     curl_multi_poll(multi_, nullptr, 0, static_cast<int>(milliseconds), nullptr);
   }
-}
-
-// Finds out how the exchange ended. The order goes from the client's own verdicts to libcurl's code: when a
-// callback ends a transfer, libcurl reports the same code for every reason.
-CurlEnd CurlClient::Handle::Finish(CURLcode code, const Request& request, const CurlAnswer& answer) const {
-  // Only for a failure: all secrets are searched for in it.
-  const auto peer = [&request] { return PeerOf(request); };
-  // libcurl reports a field beyond its own limit (100 kB) as a lack of memory; from 8.6 on as
-  // CURLE_TOO_LARGE, which the headers of older ones do not have.
-  constexpr int kTooLarge = 100;
-  const bool long_field =
-      (code == CURLE_OUT_OF_MEMORY || static_cast<int>(code) == kTooLarge) && !answer.headers_complete;
-  const Fault too_long = long_field ? Fault::kLongHeaders : answer.too_long;
-  if (too_long != Fault::kNone) {
-    const char* part = too_long == Fault::kLongHeaders ? "longer headers" : "a longer body";
-    return {base::ResourceExhausted(peer() + " answered with " + part + " than allowed"), too_long};
-  }
-  if (answer.malformed && answer.request_sent) {
-    return {base::Unavailable(peer() + " answered with headers that are not HTTP"), Fault::kMalformed};
-  }
-  if (answer.malformed) {
-    return {base::Unavailable("the proxy answered for " + peer() + " with headers that are not HTTP"),
-            Fault::kProxy};
-  }
-  // The answer's own verdicts come before libcurl's code, which only reports that a callback has ended the
-  // transfer.
-  if (answer.aborted_by_sink) return {base::Cancelled(peer() + " was interrupted"), Fault::kStopped};
-  // If a connection ends amid the headers of an answer to HEAD, libcurl takes that for the answer's end.
-  if (code == CURLE_OK && !answer.headers_complete) code = CURLE_PARTIAL_FILE;
-  if (code == CURLE_OK || answer.error_body_cut) return {};
-  if (answer.no_subject_alt_name) {
-    std::string message = "TLS with " + peer() + " failed: the certificate has no subject alternative name";
-    return {own_trust_ ? base::PermissionDenied(message) : base::Unavailable(message),
-            Fault::kUntrustedCertificate};
-  }
-  const bool refused = code == CURLE_ABORTED_BY_CALLBACK && answer.address_refused;
-  const std::string name = peer();
-  CurlFailure failure{.code = refused ? CURLE_COULDNT_CONNECT : code,
-                      .tls_text = tls_text_,
-                      .peer = name,
-                      .own_trust = own_trust_};
-  if (answer.address_refused) failure.refused_by = request.address_policy;
-  curl_off_t connect_time = 0;
-  curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &failure.os_error);
-  curl_easy_getinfo(easy_, CURLINFO_PRETRANSFER_TIME_T, &connect_time);
-  curl_easy_getinfo(easy_, CURLINFO_HTTP_CONNECTCODE, &failure.proxy_status);
-  failure.connected = connect_time > 0;
-  return EndOf(failure);
 }
 
 CurlClient::CurlClient(CurlOptions options) : options_(WithNormalizedProxies(std::move(options))) {

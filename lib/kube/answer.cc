@@ -90,7 +90,7 @@ ApiError KindOf(base::Code code) {
     case base::Code::kUnavailable:
     case base::Code::kNotFound:
       return ApiError::kUnreachable;
-    // http/ gives this code only for certificates that came with the request (curl_answer.cc).
+    // http/ gives this code only for certificates that came with the request (curl_client.cc).
     case base::Code::kPermissionDenied:
       return ApiError::kTlsError;
     case base::Code::kDeadlineExceeded:

@@ -1,24 +1,17 @@
-#include "http/curl_answer.h"
-
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
-#include <sys/un.h>
+
+#include "http/addresses.h"
 
 namespace prefetch::http::peers_test {
 namespace {
 
-sockaddr_storage Address(const std::string& text) {
-  sockaddr_storage storage{};
-  if (text.find(':') == std::string::npos) {
-    storage.ss_family = AF_INET;
-    EXPECT_EQ(::inet_pton(AF_INET, text.c_str(), &reinterpret_cast<sockaddr_in&>(storage).sin_addr), 1);
-  } else {
-    storage.ss_family = AF_INET6;
-    EXPECT_EQ(::inet_pton(AF_INET6, text.c_str(), &reinterpret_cast<sockaddr_in6&>(storage).sin6_addr), 1);
-  }
-  return storage;
+in6_addr Address(std::string_view text) {
+  const auto address = ToIpv6(text);
+  EXPECT_TRUE(address) << text;
+  return address.value_or(in6_addr{});
 }
 
 TEST(Peers, WhichAddresses) {
@@ -62,8 +55,7 @@ TEST(Peers, WhichAddresses) {
       {"64:ff9b:1::c0:2:ff00:0", true, true},
   };
   for (const auto& row : rows) {
-    sockaddr_storage storage = Address(row.address);
-    const sockaddr& address = reinterpret_cast<const sockaddr&>(storage);
+    const in6_addr address = Address(row.address);
     EXPECT_TRUE(IsAllowed(AddressPolicy::kAny, address)) << row.address;
     EXPECT_EQ(IsAllowed(AddressPolicy::kAllowLoopback, address), row.loopback_too) << row.address;
     EXPECT_EQ(IsAllowed(AddressPolicy::kNoLoopback, address), row.elsewhere) << row.address;
@@ -112,8 +104,7 @@ TEST(Peers, WhichAddressesOfAStranger) {
       {"2002:c000:201::1", true, true},
   };
   for (const auto& row : rows) {
-    sockaddr_storage storage = Address(row.address);
-    const sockaddr& address = reinterpret_cast<const sockaddr&>(storage);
+    const in6_addr address = Address(row.address);
     EXPECT_EQ(IsAllowed(AddressPolicy::kOtherHosts, address, {"192.0.2.77", "198.51.100.7"}), row.others)
         << row.address;
     EXPECT_EQ(IsAllowed(AddressPolicy::kPublic, address, {"192.0.2.77", "198.51.100.7"}), row.publicly)
@@ -124,20 +115,15 @@ TEST(Peers, WhichAddressesOfAStranger) {
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
     const bool ip = one->ifa_addr != nullptr &&
                     (one->ifa_addr->sa_family == AF_INET || one->ifa_addr->sa_family == AF_INET6);
-    EXPECT_FALSE(ip && IsAllowed(AddressPolicy::kOtherHosts, *one->ifa_addr)) << one->ifa_name;
+    EXPECT_FALSE(ip && IsAllowed(AddressPolicy::kOtherHosts, *ToIpv6(*one->ifa_addr))) << one->ifa_name;
     if (!ip || one->ifa_addr->sa_family != AF_INET) continue;
     char text[INET_ADDRSTRLEN] = "";
     ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof text);
-    sockaddr_storage wrapped = Address("64:ff9b::" + std::string(text));
-    EXPECT_FALSE(IsAllowed(AddressPolicy::kOtherHosts, reinterpret_cast<const sockaddr&>(wrapped))) << text;
+    EXPECT_FALSE(IsAllowed(AddressPolicy::kOtherHosts, Address("64:ff9b::" + std::string(text)))) << text;
   }
   ::freeifaddrs(all);
-  sockaddr_storage server = Address("2001:db8::7");
-  EXPECT_FALSE(
-      IsAllowed(AddressPolicy::kOtherHosts, reinterpret_cast<const sockaddr&>(server), {"2001:db8::7"}));
-  sockaddr_storage plain = Address("192.0.2.77");
-  EXPECT_FALSE(IsAllowed(AddressPolicy::kOtherHosts, reinterpret_cast<const sockaddr&>(plain),
-                         {"64:ff9b::192.0.2.77"}));
+  EXPECT_FALSE(IsAllowed(AddressPolicy::kOtherHosts, Address("2001:db8::7"), {"2001:db8::7"}));
+  EXPECT_FALSE(IsAllowed(AddressPolicy::kOtherHosts, Address("192.0.2.77"), {"64:ff9b::192.0.2.77"}));
 }
 
 }  // namespace
