@@ -1,8 +1,9 @@
 #include "base/go_url.h"
 
 #include <algorithm>
-#include <vector>
+#include <filesystem>
 
+#include "base/fs.h"
 #include "base/text.h"
 
 namespace prefetch::base {
@@ -120,19 +121,7 @@ HostAndPort SplitHostPort(std::string_view text) {
 }
 
 std::string CleanedPath(std::string_view path) {
-  if (path.empty()) return "";
-  bool rooted = path.front() == '/';
-  std::vector<std::string> kept;
-  for (std::string_view part : Split(path, '/')) {
-    if (part.empty() || part == ".") continue;
-    if (part == ".." && !kept.empty() && kept.back() != "..") {
-      kept.pop_back();
-    } else if (part != ".." || !rooted) {
-      kept.emplace_back(part);
-    }
-  }
-  std::string cleaned = (rooted ? "/" : "") + Join(kept, "/");
-  return cleaned.empty() ? "." : cleaned;
+  return WithoutTrailingSlashes(std::filesystem::path(path).lexically_normal().string());
 }
 
 std::string EscapedPath(std::string_view path) {
