@@ -1,5 +1,6 @@
 #include "base/sha256.h"
 
+#include <nettle/base16.h>
 #include <nettle/hmac.h>
 #include <nettle/sha2.h>
 #include <sys/random.h>
@@ -14,12 +15,8 @@ namespace {
 using Sum = std::array<std::uint8_t, SHA256_DIGEST_SIZE>;
 
 std::string Hex(const Sum& sum) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string text;
-  for (std::uint8_t byte : sum) {
-    text += kHex[byte >> 4];
-    text += kHex[byte & 15];
-  }
+  std::string text(BASE16_ENCODE_LENGTH(sum.size()), '\0');
+  ::base16_encode_update(text.data(), sum.size(), sum.data());
   return text;
 }
 

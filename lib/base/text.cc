@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <nettle/base64.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -155,18 +157,8 @@ std::string Truncate(std::string_view text, std::size_t bytes) {
 }
 
 std::string Base64Encode(std::string_view bytes) {
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::size_t have = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; k++) {
-      group = group << 8 | (k < have ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; k++) {
-      out += k <= have ? kBase64[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
+  std::string out(BASE64_ENCODE_RAW_LENGTH(bytes.size()), '\0');
+  ::base64_encode_raw(out.data(), bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
   return out;
 }
 
