@@ -22,6 +22,7 @@
 
 #include "base/fs.h"
 #include "base/mutex.h"
+#include "base/on_exit.h"
 #include "base/text.h"
 
 namespace prefetch::base {
@@ -106,52 +107,38 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// posix_spawn's attributes and file actions, released together.
-class SpawnPlan {
- public:
-  SpawnPlan() {
-    posix_spawnattr_init(&attributes_);
-    posix_spawn_file_actions_init(&actions_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  ~SpawnPlan() {
-    posix_spawnattr_destroy(&attributes_);
-    posix_spawn_file_actions_destroy(&actions_);
-  }
-
-  // Returns an errno.
-  int Fill(const std::string& directory, int in, int out, int err) {
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    // A process group of its own lets one kill reach the child's children as well.
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    int error = 0;
-    auto then = [&](int next) { error = error != 0 ? error : next; };
-    then(posix_spawn_file_actions_adddup2(&actions_, in, STDIN_FILENO));
-    then(posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO));
-    then(posix_spawn_file_actions_adddup2(&actions_, err, STDERR_FILENO));
-    // Other threads may open descriptors without O_CLOEXEC, and a plugin must not inherit them.
-    then(posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1));
-    if (!directory.empty()) then(posix_spawn_file_actions_addchdir_np(&actions_, directory.c_str()));
-    return error;
-  }
-
-  int Spawn(pid_t& pid, const Command& command) {
-    std::vector<char*> argv = Pointers(command.argv);
-    std::vector<char*> environment = Pointers(command.environment);
-    return posix_spawn(&pid, argv[0], &actions_, &attributes_, argv.data(), environment.data());
-  }
-
- private:
-  posix_spawnattr_t attributes_;
-  posix_spawn_file_actions_t actions_;
-};
+// Starts the command with these as its stdin, stdout and stderr. Returns an errno.
+int Spawn(const Command& command, int in, int out, int err, pid_t& pid) {
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_init(&actions);
+  const OnExit release([&] {
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+  });
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  // A process group of its own lets one kill reach the child's children as well.
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  int error = 0;
+  auto then = [&](int next) { error = error != 0 ? error : next; };
+  then(posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO));
+  then(posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO));
+  then(posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO));
+  // Other threads may open descriptors without O_CLOEXEC, and a plugin must not inherit them.
+  then(posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1));
+  if (!command.directory.empty())
+    then(posix_spawn_file_actions_addchdir_np(&actions, command.directory.c_str()));
+  if (error != 0) return error;
+  std::vector<char*> argv = Pointers(command.argv), environment = Pointers(command.environment);
+  return posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environment.data());
+}
 
 // Rounded up, since a poll(2) of 0 ms before the deadline would spin. An hour at most: poll(2) takes an int.
 int MillisecondsUntil(TimePoint deadline) {
@@ -335,11 +322,9 @@ Status Child::Start() {
   for (const Fd* ours : {&in.write, &out.read, &err.read}) {
     if (Status set = MakeNonBlocking(*ours); !set) return set;
   }
-  SpawnPlan plan;
-  int error = plan.Fill(command_.directory, in.read.get(), out.write.get(), err.write.get());
-  if (error == 0) {
-    error = StartChild([&](pid_t& pid) { return plan.Spawn(pid, command_); }, pid_);
-  }
+  const int error = StartChild(
+      [&](pid_t& pid) { return Spawn(command_, in.read.get(), out.write.get(), err.write.get(), pid); },
+      pid_);
   if (error != 0) return FromErrno(error, "start " + command_.argv[0]);
   // A pidfd becomes readable when the child ends, so one poll(2) waits for the pipes, the child and a stop
   // alike.
