@@ -1,6 +1,7 @@
 #include "kube/answer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/enum_name.h"
 #include "base/redactor.h"
@@ -10,6 +11,47 @@
 #include "kube/decode.h"
 
 namespace prefetch::kube {
+
+namespace {
+
+// When a failed call is made again (NextTry).
+enum class Again {
+  kWithNewCredential,  // at once, and then after a back-off
+  kAtOnce,             // likewise
+  kLater,              // after a back-off
+  kWhenRepaired,
+  kNever,
+};
+
+struct KindRow {
+  ApiError kind;
+  base::Code code;  // leads to the same reaction as the kind: Unavailable is tried again
+  Again again;
+  int status = 0;  // the status of HTTP with this meaning; 0: none, or several
+};
+constexpr std::array kKinds = std::to_array<KindRow>({
+    {ApiError::kUnauthorized, base::Code::kPermissionDenied, Again::kWithNewCredential, 401},
+    {ApiError::kForbidden, base::Code::kPermissionDenied, Again::kWhenRepaired, 403},
+    {ApiError::kNotFound, base::Code::kNotFound, Again::kLater, 404},
+    {ApiError::kConflict, base::Code::kUnavailable, Again::kAtOnce, 409},
+    {ApiError::kGone, base::Code::kUnavailable, Again::kAtOnce, 410},
+    {ApiError::kTooManyRequests, base::Code::kUnavailable, Again::kLater, 429},
+    {ApiError::kServerError, base::Code::kUnavailable, Again::kLater},
+    {ApiError::kUnreachable, base::Code::kUnavailable, Again::kLater},
+    {ApiError::kTlsError, base::Code::kUnavailable, Again::kWithNewCredential},
+    {ApiError::kTimeout, base::Code::kDeadlineExceeded, Again::kLater},
+    {ApiError::kMalformed, base::Code::kInternal, Again::kWhenRepaired},
+    {ApiError::kInvalid, base::Code::kInvalidArgument, Again::kNever},
+    {ApiError::kNoCredential, base::Code::kPermissionDenied, Again::kLater},
+    {ApiError::kCancelled, base::Code::kCancelled, Again::kNever},
+});
+static_assert(kKinds.size() == base::EnumNames<ApiError>::kCount, "each kind has a row");
+
+const KindRow& RowOf(ApiError kind) {
+  return *std::find_if(kKinds.begin(), kKinds.end(), [&](const KindRow& row) { return row.kind == kind; });
+}
+
+}  // namespace
 
 // Returns true if the same request would fail again. A 401 is no refusal: credentials rotate, and the next
 // one may be accepted.
@@ -23,40 +65,8 @@ std::string_view ApiErrorName(ApiError error) {
   return base::EnumName(error);
 }
 
-namespace {
-
-// The codes have to lead to the same reaction as the kinds: Unavailable is tried again.
-base::Code CodeOf(ApiError error) {
-  switch (error) {
-    case ApiError::kUnauthorized:
-    case ApiError::kForbidden:
-    case ApiError::kNoCredential:
-      return base::Code::kPermissionDenied;
-    case ApiError::kNotFound:
-      return base::Code::kNotFound;
-    case ApiError::kConflict:
-    case ApiError::kGone:
-    case ApiError::kTooManyRequests:
-    case ApiError::kServerError:
-    case ApiError::kUnreachable:
-    case ApiError::kTlsError:
-      return base::Code::kUnavailable;
-    case ApiError::kTimeout:
-      return base::Code::kDeadlineExceeded;
-    case ApiError::kInvalid:
-      return base::Code::kInvalidArgument;
-    case ApiError::kCancelled:
-      return base::Code::kCancelled;
-    case ApiError::kMalformed:
-      return base::Code::kInternal;
-  }
-  return base::Code::kInternal;
-}
-
-}  // namespace
-
 base::Error ToError(const Failure& failure) {
-  return {CodeOf(failure.kind), failure.message};
+  return {RowOf(failure.kind).code, failure.message};
 }
 
 namespace {
@@ -65,24 +75,12 @@ constexpr std::size_t kLongestMessage = 500;
 constexpr std::size_t kLongestStatus = 64 * 1024;  // a Status object is not longer; else it is not looked at
 
 ApiError KindOf(int status) {
-  switch (status) {
-    case 401:
-      return ApiError::kUnauthorized;
-    case 403:
-      return ApiError::kForbidden;
-    case 404:
-      return ApiError::kNotFound;
-    case 409:
-      return ApiError::kConflict;
-    case 410:
-      return ApiError::kGone;
-    case 429:
-      return ApiError::kTooManyRequests;
-    default:
-      // Other statuses below 400 are redirects, which an API server never sends to an API call.
-      if (status >= 500) return ApiError::kServerError;
-      return status >= 400 ? ApiError::kInvalid : ApiError::kMalformed;
+  for (const KindRow& row : kKinds) {
+    if (status != 0 && row.status == status) return row.kind;
   }
+  // Other statuses below 400 are redirects, which an API server never sends to an API call.
+  if (status >= 500) return ApiError::kServerError;
+  return status >= 400 ? ApiError::kInvalid : ApiError::kMalformed;
 }
 
 ApiError KindOf(base::Code code) {
@@ -196,30 +194,21 @@ milliseconds BackOffOrRetryAfter(const Failure& failure, unsigned failures, doub
 }  // namespace
 
 Retry NextTry(const Failure& failure, unsigned failures, double spread) {
-  switch (failure.kind) {
-    case ApiError::kUnauthorized:
-    case ApiError::kTlsError:
+  switch (RowOf(failure.kind).again) {
+    case Again::kWithNewCredential:
       // The first 401 is most likely a rotated token, whose successor is on the disk already.
       if (failures <= 1 && !failure.from_pod) return {Step::kReadCredentialAgain, milliseconds(0)};
       return {Step::kSendAgain, BackOff(failures, spread)};
-    case ApiError::kConflict:
-    case ApiError::kGone:
+    case Again::kAtOnce:
       // Another writer was faster. With the new version, the same change most likely succeeds at once.
       if (failures <= 1 && !failure.retry_after) return {Step::kSendAgain, milliseconds(0)};
       return {Step::kSendAgain, BackOffOrRetryAfter(failure, failures, spread)};
-    case ApiError::kTooManyRequests:
-    case ApiError::kServerError:
-    case ApiError::kUnreachable:
-    case ApiError::kTimeout:
-    case ApiError::kNotFound:
-    case ApiError::kNoCredential:
+    case Again::kLater:
       return {Step::kSendAgain, BackOffOrRetryAfter(failure, failures, spread)};
-    case ApiError::kForbidden:
-    case ApiError::kMalformed:
+    case Again::kWhenRepaired:
       // An administrator must change something, and nothing reports when it is done.
       return {Step::kSendAgain, kSlow / 2 + Scale(kSlow / 2, spread)};
-    case ApiError::kInvalid:
-    case ApiError::kCancelled:
+    case Again::kNever:
       return {Step::kGiveUp, milliseconds(0)};
   }
   return {};
