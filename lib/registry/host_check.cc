@@ -204,7 +204,8 @@ class HostCheck {
     // A server may refuse the HEAD of one repository only. containerd always sends it, so a prediction does,
     // too; CRI-O never does.
     const bool gets = !IsForContainerd() && !CountsGetAsPull(host_.host, question_.reference);
-    const bool skips_head = question_.fetches_manifest ? gets : state_.host_states.HeadFails(origin_);
+    const bool skips_head =
+        question_.fetches_manifest ? gets : state_.host_states.Knows(HostState::Fact::kHeadFails, origin_);
     std::string method = skips_head ? "GET" : "HEAD";
     login_.Begin(credential);
     Reply reply = AskWithChallenge(method, question_.reference);
@@ -259,7 +260,7 @@ class HostCheck {
     // containerd fails at a 501, and CRI-O sends no HEAD.
     if (head && (response.status == 405 || (response.status == 501 && !IsForContainerd()))) {
       // Remembered for a day, so that later checks save the HEAD (R6).
-      state_.host_states.NoteHeadFails(origin_);
+      state_.host_states.Learn(HostState::Fact::kHeadFails, origin_);
       return GetInstead(RequestPurpose::kGetForHead);
     }
     // containerd asks no other host after such a status.
@@ -357,7 +358,7 @@ class HostCheck {
       return NextHostAnswer(RegistryDetail::kManifestTooLarge, "has a manifest that is too large");
     }
     if (auto mistake = CheckType(descriptor)) return *std::move(mistake);
-    state_.host_states.NoteRegistry(origin_);
+    state_.host_states.Learn(HostState::Fact::kIsRegistry, origin_);
     const std::string& reported = descriptor.digest;
     if (is_reported) {
       if (auto mistake = CheckReportedDescriptor(descriptor)) return *std::move(mistake);
@@ -426,7 +427,7 @@ class HostCheck {
     RegistryAnswer answer = GetInstead(RequestPurpose::kGetForDigest);
     // Remembered only if GET gave a digest. A login page that answers both requests shows nothing about the
     // HEAD of the registry behind it.
-    if (!answer.digest.empty()) state_.host_states.NoteHeadFails(origin_);
+    if (!answer.digest.empty()) state_.host_states.Learn(HostState::Fact::kHeadFails, origin_);
     return answer;
   }
 
@@ -587,7 +588,7 @@ class HostCheck {
   // A 404 is only trustworthy from a known registry (R23): a captive portal or a wrong address answers 404 as
   // well. Every registry has "/v2/".
   RegistryAnswer NotFoundAnswer(RegistryAnswer answer) {
-    if (!state_.host_states.IsRegistry(origin_)) {
+    if (!state_.host_states.Knows(HostState::Fact::kIsRegistry, origin_)) {
       Reply root = login_.Ask({.method = "GET",
                                .url = ApiRootUrl(host_.host, question_.reference),
                                .accept = "application/json",
@@ -598,7 +599,7 @@ class HostCheck {
                 .message =
                     host_.host.server.Authority() + " answered 404, and knows no /v2/ either: no registry"};
       }
-      if (root.response) state_.host_states.NoteRegistry(origin_);
+      if (root.response) state_.host_states.Learn(HostState::Fact::kIsRegistry, origin_);
     }
     // Some registries answer 404 for images that the caller may not see. Without a challenge, no credential
     // was sent, so the 404 is uncertain.

@@ -24,6 +24,10 @@ bool IsDockerHub(std::string_view server) {
   return image::IsDockerHubServer(server.substr(server.find("://") + 3));
 }
 
+std::string KeyOf(HostState::Fact fact, const std::string& server, const std::string& identity) {
+  return std::to_string(static_cast<int>(fact)) + "\n" + server + "\n" + identity;
+}
+
 }  // namespace
 
 std::optional<RegistryAnswer> HostState::HoldReason(const std::string& server, const std::string& identity) {
@@ -117,48 +121,16 @@ void HostState::NoteSuccess(const std::string& server, const std::string& identi
     state.rate_limits.erase(rate_limit);
 }
 
-bool HostState::HeadFails(const std::string& server) {
+bool HostState::Knows(Fact fact, const std::string& server, const std::string& identity) {
   base::Lock lock(mutex_);
-  return clock_.Now() < servers_.GetOrCreate(server).head_fails_until;
-}
-
-void HostState::NoteHeadFails(const std::string& server) {
-  base::Lock lock(mutex_);
-  servers_.GetOrCreate(server).head_fails_until = clock_.Now() + kHeadFailsTtl;
-}
-
-bool HostState::PostFails(const std::string& service, const std::string& identity) {
-  base::Lock lock(mutex_);
-  const base::TimePoint* until = post_fails_until_.Find(service + "\n" + identity);
+  const base::TimePoint* until = known_until_.Find(KeyOf(fact, server, identity));
   return until != nullptr && clock_.Now() < *until;
 }
 
-void HostState::NotePostFails(const std::string& service, const std::string& identity) {
+void HostState::Learn(Fact fact, const std::string& server, const std::string& identity) {
   base::Lock lock(mutex_);
-  post_fails_until_.GetOrCreate(service + "\n" + identity) = clock_.Now() + kFactTtl;
-}
-
-bool HostState::IsRegistry(const std::string& server) {
-  base::Lock lock(mutex_);
-  return clock_.Now() < servers_.GetOrCreate(server).registry_until;
-}
-
-void HostState::NoteRegistry(const std::string& server) {
-  base::Lock lock(mutex_);
-  servers_.GetOrCreate(server).registry_until = clock_.Now() + kFactTtl;
-}
-
-HostState::Protocol HostState::ProtocolOf(const std::string& server) {
-  base::Lock lock(mutex_);
-  ServerState& state = servers_.GetOrCreate(server);
-  return clock_.Now() < state.protocol_until ? state.protocol : Protocol::kUnknown;
-}
-
-void HostState::NoteProtocol(const std::string& server, Protocol protocol) {
-  base::Lock lock(mutex_);
-  ServerState& state = servers_.GetOrCreate(server);
-  state.protocol = protocol;
-  state.protocol_until = clock_.Now() + kFactTtl;
+  known_until_.GetOrCreate(KeyOf(fact, server, identity)) =
+      clock_.Now() + (fact == Fact::kHeadFails ? kHeadFailsTtl : kFactTtl);
 }
 
 std::optional<Challenge> HostState::ChallengeOf(const std::string& server, const std::string& path) {

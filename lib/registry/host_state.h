@@ -102,20 +102,19 @@ class HostState {
   // that began in the meantime.
   void NoteSuccess(const std::string& server, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
 
-  // HeadFails returns true for 24 hours after NoteHeadFails: HEAD does not work there, so GET is used.
-  bool HeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
-  void NoteHeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
-  // PostFails returns true for an hour after NotePostFails: the token service gives this identity tokens by
-  // GET alone, so it gets no POST.
-  bool PostFails(const std::string& service, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
-  void NotePostFails(const std::string& service, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
-  // IsRegistry returns true for an hour after NoteRegistry: the server is a registry, so its 404 counts.
-  bool IsRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
-  void NoteRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
-  // The protocol of a server that may speak either; remembered for an hour.
-  enum class Protocol { kUnknown, kHttps, kHttp };
-  Protocol ProtocolOf(const std::string& server) PREFETCH_EXCLUDES(mutex_);
-  void NoteProtocol(const std::string& server, Protocol protocol) PREFETCH_EXCLUDES(mutex_);
+  // Facts about a server. Knows() returns true for an hour after Learn(), since the server may change;
+  // kHeadFails holds for 24 hours.
+  enum class Fact {
+    kHeadFails,    // HEAD does not work there, so GET is used
+    kPostFails,    // the token service gives this identity tokens by GET alone, so it gets no POST
+    kIsRegistry,   // the server is a registry, so its 404 counts
+    kSpeaksHttps,  // of a server that may speak either; it counts before kSpeaksHttp
+    kSpeaksHttp,
+  };
+  bool Knows(Fact fact, const std::string& server, const std::string& identity = "")
+      PREFETCH_EXCLUDES(mutex_);
+  void Learn(Fact fact, const std::string& server, const std::string& identity = "")
+      PREFETCH_EXCLUDES(mutex_);
 
   // The last challenge of `server` for a repository, which it will probably repeat.
   std::optional<Challenge> ChallengeOf(const std::string& server, const std::string& path)
@@ -129,8 +128,6 @@ class HostState {
     int consecutive = 0;
   };
   struct ServerState {
-    base::TimePoint head_fails_until, registry_until, protocol_until;
-    Protocol protocol = Protocol::kUnknown;
     int failures = 0;  // in a row
     base::TimePoint circuit_open_until;
     bool probing = false;
@@ -148,7 +145,7 @@ class HostState {
   base::Mutex mutex_;
   base::LruMap<ServerState> servers_ PREFETCH_GUARDED_BY(mutex_){256};
   base::LruMap<Challenge> challenges_ PREFETCH_GUARDED_BY(mutex_){4096};
-  base::LruMap<base::TimePoint> post_fails_until_ PREFETCH_GUARDED_BY(mutex_){1024};
+  base::LruMap<base::TimePoint> known_until_ PREFETCH_GUARDED_BY(mutex_){2048};  // by KeyOf()
 };
 
 }  // namespace prefetch::registry

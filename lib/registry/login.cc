@@ -200,13 +200,13 @@ bool Login::AnswersBearer(const Challenge& challenge, Reply& reply) {
                        .credential = credential_};
   const std::string service = request.realm.url.ToString(), identity = IdentityOf(credential_);
   request.post_first = credential_ != nullptr && state_.options.IsForContainerd() &&
-                       !state_.host_states.PostFails(service, identity);
+                       !state_.host_states.Knows(HostState::Fact::kPostFails, service, identity);
   sent_credential_ |= credential_ != nullptr;
   std::string key = TokenKey(challenge);
   TokenOutcome outcome =
       // Threads that need the same token at once share one request.
       state_.tokens.Fetch(call_, key, [&] { return RequestToken(session_, request, state_.clock.Wall()); });
-  if (outcome.post_fails) state_.host_states.NotePostFails(service, identity);
+  if (outcome.post_fails) state_.host_states.Learn(HostState::Fact::kPostFails, service, identity);
   if (!outcome.token) return Refuse(reply, std::move(outcome.refusal));
   authorization_ = {.value = http::BearerAuthorization(outcome.token->text), .token_key = std::move(key)};
   return true;

@@ -13,6 +13,7 @@ namespace prefetch::registry {
 namespace {
 
 using image::RegistryDetail;
+using Fact = HostState::Fact;
 using Kind = image::RegistryAnswerKind;
 
 // Error bodies are only read for a code and a message.
@@ -70,8 +71,10 @@ Session::Session(const ClientState& state, const base::Call& call, const Chained
 
 http::AbsoluteUrl Session::Server() const {
   const http::AbsoluteUrl& server = host_.host.server;
-  bool plain = state_.host_states.ProtocolOf(server.Origin()) == HostState::Protocol::kHttp;
-  return host_.host.https_first && !plain ? OverHttps(host_.host, server) : server;
+  const std::string origin = server.Origin();
+  const bool secure = state_.host_states.Knows(Fact::kSpeaksHttps, origin) ||
+                      !state_.host_states.Knows(Fact::kSpeaksHttp, origin);
+  return host_.host.https_first && secure ? OverHttps(host_.host, server) : server;
 }
 
 // Limits the addresses to which a request may go (R41). A registry that the operator wrote may have any
@@ -169,18 +172,18 @@ Reply Session::Follow(const SessionRequest& request, OwnHeaders own_headers) {
 // spoken https is not asked by plain http.
 Reply Session::RequestWithSchemeFallback(const SessionRequest& request) {
   const std::string origin = host_.host.server.Origin();
-  HostState::Protocol protocol = state_.host_states.ProtocolOf(origin);
-  if (protocol != HostState::Protocol::kHttp) {
+  const bool is_https = state_.host_states.Knows(Fact::kSpeaksHttps, origin);
+  if (is_https || !state_.host_states.Knows(Fact::kSpeaksHttp, origin)) {
     SessionRequest secure = request;
     secure.url = OverHttps(host_.host, request.url);
     int before = requests_;
     Reply reply = Follow(secure, OwnHeaders::kSend);
-    if (reply.response) state_.host_states.NoteProtocol(origin, HostState::Protocol::kHttps);
-    if (protocol == HostState::Protocol::kHttps || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
+    if (reply.response) state_.host_states.Learn(Fact::kSpeaksHttps, origin);
+    if (is_https || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
     requests_ = before;  // The server has not received a request yet.
   }
   Reply reply = Follow(request, OwnHeaders::kSend);
-  if (reply.response) state_.host_states.NoteProtocol(origin, HostState::Protocol::kHttp);
+  if (reply.response) state_.host_states.Learn(Fact::kSpeaksHttp, origin);
   return reply;
 }
 

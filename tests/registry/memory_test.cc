@@ -117,17 +117,26 @@ TEST_F(HostBookTest, WhatSaysNothingAboutTheServer) {
 }
 
 TEST_F(HostBookTest, WhatIsKnownAgesAway) {
-  book_.NoteHeadFails("https://a");
-  book_.NoteRegistry("https://a");
-  book_.NoteProtocol("http://a:5000", HostState::Protocol::kHttp);
-  EXPECT_TRUE(book_.HeadFails("https://a"));
-  EXPECT_FALSE(book_.HeadFails("https://b"));
-  clock_.Advance(hours(1));
-  EXPECT_FALSE(book_.IsRegistry("https://a"));
-  EXPECT_EQ(book_.ProtocolOf("http://a:5000"), HostState::Protocol::kUnknown);
-  EXPECT_TRUE(book_.HeadFails("https://a"));
+  using Fact = HostState::Fact;
+  book_.Learn(Fact::kHeadFails, "https://a");
+  book_.Learn(Fact::kIsRegistry, "https://a");
+  book_.Learn(Fact::kSpeaksHttp, "http://a:5000");
+  book_.Learn(Fact::kPostFails, "https://a", "x");
+  EXPECT_TRUE(book_.Knows(Fact::kHeadFails, "https://a"));
+  EXPECT_FALSE(book_.Knows(Fact::kHeadFails, "https://b"));
+  EXPECT_FALSE(book_.Knows(Fact::kSpeaksHttps, "http://a:5000"));
+  EXPECT_TRUE(book_.Knows(Fact::kPostFails, "https://a", "x"));
+  EXPECT_FALSE(book_.Knows(Fact::kPostFails, "https://a", "y"));
+  clock_.Advance(hours(1) - seconds(1));
+  EXPECT_TRUE(book_.Knows(Fact::kIsRegistry, "https://a"));
+  EXPECT_TRUE(book_.Knows(Fact::kSpeaksHttp, "http://a:5000"));
+  clock_.Advance(seconds(1));
+  EXPECT_FALSE(book_.Knows(Fact::kIsRegistry, "https://a"));
+  EXPECT_FALSE(book_.Knows(Fact::kSpeaksHttp, "http://a:5000"));
+  EXPECT_FALSE(book_.Knows(Fact::kPostFails, "https://a", "x"));
+  EXPECT_TRUE(book_.Knows(Fact::kHeadFails, "https://a"));
   clock_.Advance(hours(23));
-  EXPECT_FALSE(book_.HeadFails("https://a"));
+  EXPECT_FALSE(book_.Knows(Fact::kHeadFails, "https://a"));
 }
 
 TokenOutcome Given(const std::string& text, seconds lifetime = seconds(300)) {
