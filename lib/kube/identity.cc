@@ -24,18 +24,17 @@ std::vector<std::string> FilesOf(const Cluster& cluster) {
 Identity::Identity(Cluster cluster, const base::Clock& clock)
     : cluster_(std::move(cluster)), clock_(clock), files_(FilesOf(cluster_)) {
   base::Lock lock(mutex_);
-  SetFileMaterial(ConfiguredMaterial());
+  from_files_ = ConfiguredMaterial();
+  Rebuild();
 }
 
 Identity::Material Identity::ConfiguredMaterial() const {
-  return {.ca_pem = cluster_.ca_pem,
-          .certificate_pem = cluster_.certificate_pem,
-          .token = cluster_.token,
-          .key_pem = cluster_.key_pem};
-}
-
-bool Identity::FilesAreDue(const std::vector<base::FileStamp>& stamps) const {
-  return !read_at_ || stamps != stamps_ || clock_.Now() - *read_at_ >= kForcedReadInterval;
+  return {.tls = {.ca_pem = cluster_.ca_pem,
+                  .server_name = cluster_.tls_server_name,
+                  .verify = cluster_.verify,
+                  .certificate_pem = cluster_.certificate_pem,
+                  .key_pem = cluster_.key_pem},
+          .token = cluster_.token};
 }
 
 // Starts from what the configuration itself has, and replaces it by what the files have.
@@ -57,9 +56,9 @@ base::Result<Identity::Material> Identity::ReadMaterial() const {
        [&](std::string& text) { material.token = base::Secret(std::string(base::TrimSpace(text))); });
   // kubectl, too, uses the token beside the file's name until the file can be read.
   if (!cluster_.token.empty() && !read_at_) read_all = {};
-  also(cluster_.ca_file, [&](std::string& text) { material.ca_pem = text; });
-  also(cluster_.certificate_file, [&](std::string& text) { material.certificate_pem = text; });
-  also(cluster_.key_file, [&](std::string& text) { material.key_pem = base::Secret(text); });
+  also(cluster_.ca_file, [&](std::string& text) { material.tls.ca_pem = text; });
+  also(cluster_.certificate_file, [&](std::string& text) { material.tls.certificate_pem = text; });
+  also(cluster_.key_file, [&](std::string& text) { material.tls.key_pem = base::Secret(text); });
   if (!read_all) return std::move(read_all).error();
   return material;
 }
@@ -68,7 +67,8 @@ base::Status Identity::ReadFiles(bool force) {
   if (files_.empty()) return {};
   // Stamps are taken before the files are read, so that a change in between shows next time.
   std::vector<base::FileStamp> stamps = base::StampsOf(files_);
-  if (!force && !FilesAreDue(stamps)) return {};
+  const bool due = !read_at_ || stamps != stamps_ || clock_.Now() - *read_at_ >= kForcedReadInterval;
+  if (!force && !due) return {};
   auto material = ReadMaterial();
   if (!material) {
     if (read_at_) return {};  // the last version stays in use
@@ -76,17 +76,9 @@ base::Status Identity::ReadFiles(bool force) {
   }
   stamps_ = std::move(stamps);
   read_at_ = clock_.Now();
-  SetFileMaterial(*std::move(material));
+  from_files_ = *std::move(material);
+  Rebuild();
   return {};
-}
-
-void Identity::SetFileMaterial(Material material) {
-  bool same = auth_.tls && material.ca_pem == from_files_.ca_pem &&
-              material.certificate_pem == from_files_.certificate_pem &&
-              material.token.SameAs(from_files_.token) && material.key_pem.SameAs(from_files_.key_pem);
-  from_files_ = std::move(material);
-  // The generation changes only with the content. Replacement() relies on that.
-  if (!same) Rebuild();
 }
 
 void Identity::SetPluginCredential(ExecCredential credential) {
@@ -96,32 +88,20 @@ void Identity::SetPluginCredential(ExecCredential credential) {
     auto left = std::chrono::duration_cast<base::Duration>(*credential.expires - clock_.Wall());
     plugin_expires_ = clock_.Now() + left;
   }
-  bool same = from_plugin_ && from_plugin_->token.SameAs(credential.token) &&
-              from_plugin_->certificate_pem == credential.certificate_pem &&
-              from_plugin_->key_pem.SameAs(credential.key_pem);
   from_plugin_ = std::move(credential);
-  if (!same) Rebuild();
+  Rebuild();
 }
 
 // Makes the proof that requests carry. Its generation tells a caller whether another credential came since
-// its own request was refused.
+// its own request was refused, so it changes only with the content.
 void Identity::Rebuild() {
-  base::RememberSecret(from_files_.token);
-  base::RememberSecret(from_files_.key_pem);
-  base::RememberSecret(cluster_.password);
-  auto tls = std::make_shared<http::Tls>();
-  tls->ca_pem = from_files_.ca_pem;
-  tls->server_name = cluster_.tls_server_name;
-  tls->verify = cluster_.verify;
-  tls->certificate_pem = from_files_.certificate_pem;
-  tls->key_pem = from_files_.key_pem;
-  base::Secret token = from_files_.token;
+  auto [tls, token] = from_files_;
   if (from_plugin_) {
     // A plugin may give a token, a certificate, or both, which then replace those of the file.
     if (!from_plugin_->token.empty()) token = from_plugin_->token;
     if (!from_plugin_->certificate_pem.empty()) {
-      tls->certificate_pem = from_plugin_->certificate_pem;
-      tls->key_pem = from_plugin_->key_pem;
+      tls.certificate_pem = from_plugin_->certificate_pem;
+      tls.key_pem = from_plugin_->key_pem;
     }
   }
   base::Secret authorization;
@@ -130,8 +110,16 @@ void Identity::Rebuild() {
   } else if (!cluster_.username.empty()) {
     authorization = http::BasicAuthorization(cluster_.username, cluster_.password);
   }
-  auth_ = {
-      .tls = std::move(tls), .authorization = std::move(authorization), .generation = auth_.generation + 1};
+  const bool same = auth_.tls && tls.ca_pem == auth_.tls->ca_pem &&
+                    tls.certificate_pem == auth_.tls->certificate_pem &&
+                    tls.key_pem.SameAs(auth_.tls->key_pem) && authorization.SameAs(auth_.authorization);
+  if (same) return;
+  base::RememberSecret(from_files_.token);
+  base::RememberSecret(from_files_.tls.key_pem);
+  base::RememberSecret(cluster_.password);
+  auth_ = {.tls = std::make_shared<const http::Tls>(std::move(tls)),
+           .authorization = std::move(authorization),
+           .generation = auth_.generation + 1};
 }
 
 bool Identity::PluginIsDue() const {

@@ -47,18 +47,16 @@ class Identity {
       PREFETCH_EXCLUDES(mutex_);
 
  private:
-  // The credentials from files and plugin.
+  // The credentials from the configuration and its files.
   struct Material {
-    std::string ca_pem, certificate_pem;
-    base::Secret token, key_pem;
+    http::Tls tls;
+    base::Secret token;
   };
 
   // Material that the configuration itself has.
   Material ConfiguredMaterial() const;
-  bool FilesAreDue(const std::vector<base::FileStamp>& stamps) const PREFETCH_REQUIRES(mutex_);
   base::Status ReadFiles(bool force) PREFETCH_REQUIRES(mutex_);
   base::Result<Material> ReadMaterial() const PREFETCH_REQUIRES(mutex_);
-  void SetFileMaterial(Material material) PREFETCH_REQUIRES(mutex_);
   void Rebuild() PREFETCH_REQUIRES(mutex_);
 
   bool PluginIsDue() const PREFETCH_REQUIRES(mutex_);
