@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <utility>
@@ -525,33 +524,9 @@ std::string Redact(std::string_view text, const std::vector<const Secret*>& also
   return marks.Redacted();
 }
 
-namespace {
-
-struct LockState {
-  std::mutex& mutex;
-  int& depth;  // by this thread
-};
-
-LockState LockStateOf(LargeTextLock::Writer writer) {
-  static auto* turns = new std::mutex[2];  // lives as long as detached threads do
-  thread_local int held[2] = {0, 0};
-  const std::size_t at = writer == LargeTextLock::Writer::kApiServer ? 1 : 0;
-  return {turns[at], held[at]};
-}
-
-}  // namespace
-
-LargeTextLock::LargeTextLock(std::size_t bytes, std::size_t large, Writer writer)
-    : large_(bytes > large), writer_(writer) {
-  if (!large_) return;
-  const LockState state = LockStateOf(writer_);
-  if (state.depth++ == 0) state.mutex.lock();
-}
-
-LargeTextLock::~LargeTextLock() {
-  if (!large_) return;
-  const LockState state = LockStateOf(writer_);
-  if (--state.depth == 0) state.mutex.unlock();
+LargeTextLock::LargeTextLock(std::size_t bytes, std::size_t large, Writer writer) {
+  static auto* turns = new std::recursive_mutex[2];  // lives as long as detached threads do
+  if (bytes > large) lock_ = std::unique_lock(turns[writer == Writer::kApiServer ? 1 : 0]);
 }
 
 namespace {

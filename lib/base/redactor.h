@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,13 +47,11 @@ class LargeTextLock {
   enum class Writer { kUntrusted, kApiServer };
 
   explicit LargeTextLock(std::size_t bytes, std::size_t large = kLarge, Writer writer = Writer::kUntrusted);
-  ~LargeTextLock();
   LargeTextLock(const LargeTextLock&) = delete;
   LargeTextLock& operator=(const LargeTextLock&) = delete;
 
  private:
-  const bool large_;
-  const Writer writer_;
+  std::unique_lock<std::recursive_mutex> lock_;  // of nothing for a shorter text
 };
 
 // The functions below handle the text of other programs, which may quote secrets and steer terminals. They
