@@ -149,6 +149,19 @@ base::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
   return {};
 }
 
+// Returns an owner that removes the socket file which `made` describes. Another process may have replaced the
+// file, and then it is that process' to remove.
+std::shared_ptr<const void> RemovedAtEnd(const std::string& path, const struct stat& made) {
+  const auto remove = [path](const struct stat* ours) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) == 0 && info.st_dev == ours->st_dev && info.st_ino == ours->st_ino) {
+      ::unlink(path.c_str());
+    }
+    delete ours;
+  };
+  return std::shared_ptr<const struct stat>(new struct stat(made), remove);
+}
+
 }  // namespace
 
 base::Result<Listener> Listener::Tcp(const std::string& address) {
@@ -188,34 +201,14 @@ base::Result<Listener> Listener::Unix(const std::string& path, unsigned mode) {
       ::bind(listener.fd(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     return ListenFailed(errno, path);
   }
-  struct stat info {};
-  if (::lstat(path.c_str(), &info) != 0) return base::FromErrno(errno, "look at " + path);
-  listener.path_ = path;
-  // Device and inode name the file that this process has made, for the destructor.
-  listener.device_ = info.st_dev;
-  listener.inode_ = info.st_ino;
+  struct stat made {};
+  if (::lstat(path.c_str(), &made) != 0) return base::FromErrno(errno, "look at " + path);
+  listener.file_ = RemovedAtEnd(path, made);
   listener.address_ = "unix://" + path;
   if (::chmod(path.c_str(), mode) != 0 || ::listen(listener.fd(), kBacklog) != 0) {
     return ListenFailed(errno, path);
   }
   return listener;
-}
-
-Listener::Listener(Listener&& other) noexcept
-    : fd_(std::move(other.fd_)),
-      address_(std::move(other.address_)),
-      port_(other.port_),
-      path_(std::exchange(other.path_, {})),
-      device_(other.device_),
-      inode_(other.inode_) {}
-
-Listener::~Listener() {
-  if (path_.empty()) return;
-  struct stat info {};
-  // Another process may have replaced the file, and then it is that process' to remove.
-  if (::lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_) {
-    ::unlink(path_.c_str());
-  }
 }
 
 }  // namespace prefetch::http

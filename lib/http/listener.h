@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/fs.h"
@@ -23,12 +24,8 @@ class Listener {
   // than a socket address can hold.
   static base::Result<Listener> Unix(const std::string& path, unsigned mode);
 
-  Listener(Listener&& other) noexcept;
-  Listener& operator=(Listener&&) = delete;
-  ~Listener();
-
   int fd() const { return fd_.get(); }
-  bool local() const { return !path_.empty(); }
+  bool local() const { return file_ != nullptr; }
   std::uint16_t port() const { return port_; }             // 0 for a unix socket
   const std::string& address() const { return address_; }  // "127.0.0.1:34567", "unix:///run/x.sock"
 
@@ -38,8 +35,7 @@ class Listener {
   base::Fd fd_;
   std::string address_;
   std::uint16_t port_ = 0;
-  std::string path_;                      // of the socket file; empty: TCP
-  std::uint64_t device_ = 0, inode_ = 0;  // of the socket file that we made
+  std::shared_ptr<const void> file_;  // the socket file, removed when this is destroyed; nullptr: TCP
 };
 
 }  // namespace prefetch::http
