@@ -31,7 +31,7 @@ bool IsOfTheFleet(const Caller& caller, const AgentLocation& location) {
 
 // Returns the caller's identity as the API server states it, before its rights are judged. Users that are not
 // ServiceAccounts (certificates, OIDC) are rejected.
-std::variant<Caller, RejectionReason> CallerOf(const base::TokenReview& review) {
+base::Result<Caller, RejectionReason> CallerOf(const base::TokenReview& review) {
   if (!review.authenticated) return RejectionReason::kRejected;
   if (!Contains(review.audiences)) return RejectionReason::kOtherAudience;
   if (!review.user.starts_with(kAccountPrefix)) return RejectionReason::kNotAToken;
@@ -111,13 +111,13 @@ std::optional<RejectionReason> CheckClaims(const base::TokenClaims& claims, Call
   return std::nullopt;
 }
 
-std::variant<Caller, RejectionReason> EvaluateReview(const base::TokenReview& review, CallerPurpose purpose,
+base::Result<Caller, RejectionReason> EvaluateReview(const base::TokenReview& review, CallerPurpose purpose,
                                                      const AgentLocation& location,
                                                      const CallerRules& rules) {
   auto caller = CallerOf(review);
-  if (std::holds_alternative<RejectionReason>(caller)) return caller;
+  if (!caller) return caller;
   // The review repeats the checks of CheckClaims with verified values.
-  const bool of_the_fleet = IsOfTheFleet(std::get<Caller>(caller), location);
+  const bool of_the_fleet = IsOfTheFleet(*caller, location);
   if (purpose == CallerPurpose::kFleet) {
     if (!of_the_fleet) return RejectionReason::kNotAdmitted;
     return caller;
@@ -126,7 +126,7 @@ std::variant<Caller, RejectionReason> EvaluateReview(const base::TokenReview& re
   if (review.node != location.node) return RejectionReason::kOtherNode;
   // A pattern of the configuration may match the fleet's account, too. That account is for the status alone,
   // so it is rejected here whatever the patterns say.
-  if (of_the_fleet || !Admits(rules, std::get<Caller>(caller))) return RejectionReason::kNotAdmitted;
+  if (of_the_fleet || !Admits(rules, *caller)) return RejectionReason::kNotAdmitted;
   return caller;
 }
 

@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/account_token.h"
 #include "base/clock.h"
+#include "base/result.h"
 #include "plan/check.h"
 
 namespace prefetch::plan {
@@ -91,7 +91,7 @@ bool IsAboutTheToken(RejectionReason refusal);
 std::optional<RejectionReason> CheckClaims(const base::TokenClaims& claims, CallerPurpose purpose,
                                            std::string_view node, base::WallTime now);
 // `rules` are for pods; a fleet token needs none.
-std::variant<Caller, RejectionReason> EvaluateReview(const base::TokenReview& review, CallerPurpose purpose,
+base::Result<Caller, RejectionReason> EvaluateReview(const base::TokenReview& review, CallerPurpose purpose,
                                                      const AgentLocation& location, const CallerRules& rules);
 
 // This caller's rights. `listed`: the image that it asks about is on the list.

@@ -30,21 +30,19 @@ const PodToken kJob{"ci", "runner", "n1", "job-1"};
 
 class CallersTest : public testing::Test {
  protected:
-  std::variant<plan::Caller, CallerError> Identify(
+  base::Result<plan::Caller, CallerError> Identify(
       ClientAuthenticator& callers, const std::string& authorization,
       plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) const {
     auto token = callers.Read(authorization, purpose);
-    if (auto* away = std::get_if<CallerError>(&token)) return *away;
-    return callers.Identify({}, std::get<ClientAuthenticator::Token>(token), peer);
+    if (!token) return token.error();
+    return callers.Identify({}, *token, peer);
   }
   // "Admitted ci/runner", or the status and how long to wait.
   std::string Ask(const std::string& authorization,
                   plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) {
     auto who = Identify(callers, authorization, purpose);
-    if (const auto* caller = std::get_if<plan::Caller>(&who)) {
-      return "Admitted " + caller->name_space + "/" + caller->service_account + " of " + caller->pod;
-    }
-    const CallerError& away = std::get<CallerError>(who);
+    if (who) return "Admitted " + who->name_space + "/" + who->service_account + " of " + who->pod;
+    const CallerError& away = who.error();
     EXPECT_FALSE(away.message.empty());
     EXPECT_EQ(away.message.find("eyJ"), std::string::npos) << away.message;
     return std::to_string(away.status) +
@@ -259,11 +257,10 @@ TEST_F(CallersTest, AnOutageShutsNewCallersOutForHalfAMinuteAtMost) {
 // Its question waited so long that no time is left for a review, which shows nothing about the API server.
 TEST_F(CallersTest, ACallerWhoseTimeIsOverTurnsNobodyElseAway) {
   auto token = callers.Read(TokenOf("job-1"), plan::CallerPurpose::kPreflight);
-  ASSERT_TRUE(std::holds_alternative<ClientAuthenticator::Token>(token));
-  auto who =
-      callers.Identify(base::Call{}.Within(seconds(0)), std::get<ClientAuthenticator::Token>(token), peer);
-  ASSERT_TRUE(std::holds_alternative<CallerError>(who));
-  EXPECT_EQ(std::get<CallerError>(who).status, 503);
+  ASSERT_TRUE(token);
+  auto who = callers.Identify(base::Call{}.Within(seconds(0)), *token, peer);
+  ASSERT_FALSE(who);
+  EXPECT_EQ(who.error().status, 503);
   EXPECT_EQ(Ask(TokenOf("job-2")), "Admitted ci/runner of job-2");
 }
 
@@ -297,9 +294,7 @@ TEST_F(CallersTest, ARenewalThatAnOutageDropsIsMadeUpFor) {
 
 TEST_F(CallersTest, AfterAnOutageOneRenewalTriesWhetherTheApiServerIsBack) {
   ClientAuthenticator ours({.namespaces = {"ci"}}, true, {"n1", "prefetchd"}, api, metrics, clock);
-  const auto admitted = [&](const std::string& header) {
-    return std::holds_alternative<plan::Caller>(Identify(ours, header));
-  };
+  const auto admitted = [&](const std::string& header) { return Identify(ours, header).ok(); };
   std::vector<std::string> headers;
   for (int i = 0; i < 4; i++) {
     headers.push_back(TokenOf("job-" + std::to_string(i)));
@@ -390,7 +385,7 @@ TEST_F(CallersTest, AfterAnOutageOneTokenTriesWhetherTheApiServerIsBack) {
   std::stop_source gone;
   gone.request_stop();
   auto token = callers.Read(TokenOf("gone"), plan::CallerPurpose::kPreflight);
-  (void)callers.Identify({.stop = gone.get_token()}, std::get<ClientAuthenticator::Token>(token), peer);
+  (void)callers.Identify({.stop = gone.get_token()}, *token, peer);
   std::promise<void> tried, others_have_asked;
   server.SetWatcher([&](const std::string&) {
     tried.set_value();
@@ -415,7 +410,7 @@ TEST_F(CallersTest, QuestionsWithOneTokenThatComeTogetherAreOneReview) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 8; i++) {
       threads.emplace_back([&] {
-        if (std::holds_alternative<plan::Caller>(Identify(callers, header))) admitted++;
+        if (Identify(callers, header)) admitted++;
       });
     }
   }
@@ -439,9 +434,9 @@ TEST_F(CallersTest, AMissingRightIsToldUntilItIsGranted) {
   ours.OnProblem([&](std::string problem) { told.push_back(std::move(problem)); });
   for (int i = 0; i < 3; i++) {
     auto who = Identify(ours, TokenOf("pod-" + std::to_string(i)));
-    ASSERT_TRUE(std::holds_alternative<CallerError>(who));
-    EXPECT_EQ(std::get<CallerError>(who).status, 503);
-    EXPECT_NE(std::get<CallerError>(who).message.find("component preflight grants"), std::string::npos);
+    ASSERT_FALSE(who);
+    EXPECT_EQ(who.error().status, 503);
+    EXPECT_NE(who.error().message.find("component preflight grants"), std::string::npos);
     clock.Advance(minutes(1));
   }
   ASSERT_EQ(told.size(), 1U) << "in status once";
@@ -451,8 +446,8 @@ TEST_F(CallersTest, AMissingRightIsToldUntilItIsGranted) {
   ASSERT_TRUE(server.LoadRbac(tests::ClusterRights(
       "{kind: ServiceAccount, name: another, namespace: prefetchd}",
       "[{apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}]")));
-  Identify(ours, TokenOf("pod-4"));
-  Identify(ours, TokenOf("pod-5"));
+  (void)Identify(ours, TokenOf("pod-4"));
+  (void)Identify(ours, TokenOf("pod-5"));
   ASSERT_EQ(told.size(), 2U);
   EXPECT_EQ(told[1], "");
 }
@@ -543,8 +538,8 @@ TEST_F(FleetTokens, OpenNothingOfAPreflightAndAPodsTokenNoStatus) {
   EXPECT_EQ(AskFleet(bound), "Admitted prefetchd/prefetchd-fleet of p");
   ClientAuthenticator all{{.namespaces = {"*"}}, true, {"n1", "prefetchd"}, api, metrics, clock};
   auto who = Identify(all, bound);
-  ASSERT_TRUE(std::holds_alternative<CallerError>(who)) << "whatever namespaces preflights are for";
-  EXPECT_EQ(std::get<CallerError>(who).status, 403);
+  ASSERT_FALSE(who) << "whatever namespaces preflights are for";
+  EXPECT_EQ(who.error().status, 403);
 
   const std::string pod = "Bearer " + server.AddPodToken(kJob, "prefetchd");
   EXPECT_EQ(Ask(pod), "Admitted ci/runner of job-1");
@@ -623,10 +618,9 @@ class IssuerKeysTest : public testing::Test {
  protected:
   std::string Ask(const std::string& token) {
     auto read = callers.Read("Bearer " + token, plan::CallerPurpose::kPreflight);
-    if (const auto* away = std::get_if<CallerError>(&read)) return std::to_string(away->status);
-    auto who = callers.Identify({}, std::get<ClientAuthenticator::Token>(read), "10.0.0.1");
-    if (const auto* away = std::get_if<CallerError>(&who)) return std::to_string(away->status);
-    return std::get<plan::Caller>(who).pod;
+    if (!read) return std::to_string(read.error().status);
+    auto who = callers.Identify({}, *read, "10.0.0.1");
+    return who ? who->pod : std::to_string(who.error().status);
   }
   // With another signature of the same length.
   static std::string Forged(int i) {
@@ -672,9 +666,8 @@ TEST_F(IssuerKeysTest, ACallerThatLeavesEndsNoReading) {
   gone.request_stop();
   for (int i = 0; i < 50; i++) {
     auto read = callers.Read("Bearer " + Forged(i), plan::CallerPurpose::kPreflight);
-    auto who =
-        callers.Identify({.stop = gone.get_token()}, std::get<ClientAuthenticator::Token>(read), "10.0.0.1");
-    EXPECT_EQ(std::get<CallerError>(who).status, 401);
+    auto who = callers.Identify({.stop = gone.get_token()}, *read, "10.0.0.1");
+    EXPECT_EQ(who.error().status, 401);
   }
   EXPECT_EQ(api.keys_read, 1);
 }

@@ -80,16 +80,15 @@ http::HandlerResult WithCaller(ClientAuthenticator* authenticator, std::string_v
                  : "this agent's configuration (preflight) admits no pod that shows a token");
   }
   auto token = authenticator->Read(authorization, purpose);
-  if (const auto* error = std::get_if<CallerError>(&token)) return ErrorResponseFor(*error);
-  auto& read = std::get<ClientAuthenticator::Token>(token);
+  if (!token) return ErrorResponseFor(token.error());
   auto respond = [answer = std::move(answer)](
-                     const std::variant<plan::Caller, CallerError>& who) -> http::HandlerResult {
-    if (const auto* error = std::get_if<CallerError>(&who)) return ErrorResponseFor(*error);
-    return answer(std::get<plan::Caller>(who));
+                     const base::Result<plan::Caller, CallerError>& who) -> http::HandlerResult {
+    if (!who) return ErrorResponseFor(who.error());
+    return answer(*who);
   };
-  if (auto caller = authenticator->Remembered(read)) return respond(*caller);
-  return {[authenticator, read = std::move(read), peer, respond = std::move(respond)](
-              const base::Call& call) { return respond(authenticator->Identify(call, read, peer)); },
+  if (auto caller = authenticator->Remembered(*token)) return respond(*caller);
+  return {[authenticator, token = *std::move(token), peer, respond = std::move(respond)](
+              const base::Call& call) { return respond(authenticator->Identify(call, token, peer)); },
           http::JobKind::kAuthentication};
 }
 
@@ -208,15 +207,13 @@ http::HandlerResult PodCheck(const ImageQueryService& image_queries, const http:
 http::ServerResponse AnswerRetry(Retries& retries, const std::string& body) {
   auto request = status::ParseRetryRequest(body);
   if (!request) return http::ErrorResponse(400, request.error().message());
-  const std::variant<status::RetryResult, base::Duration> answer = retries.Request(*request);
-  if (const auto* result = std::get_if<status::RetryResult>(&answer)) {
-    return http::JsonResponse(200, status::RetryResultJson(*result));
-  }
-  const auto wait = std::chrono::ceil<std::chrono::seconds>(std::get<base::Duration>(answer));
-  http::ServerResponse refusal = http::ErrorResponse(
-      429, "too many retries: the agent takes another one in " + std::to_string(wait.count()) + " s");
-  refusal.headers.Add("Retry-After", std::to_string(wait.count()));
-  return refusal;
+  const base::Result<status::RetryResult, base::Duration> result = retries.Request(*request);
+  if (result) return http::JsonResponse(200, status::RetryResultJson(*result));
+  const auto wait = std::chrono::ceil<std::chrono::seconds>(result.error());
+  return ErrorResponseFor(
+      {.status = 429,
+       .message = "too many retries: the agent takes another one in " + std::to_string(wait.count()) + " s",
+       .retry_after = wait});
 }
 
 // 1. Root of the node, or a fleet token. 2. Another thread parses: a request names up to a thousand images.
@@ -279,9 +276,9 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const ImageQ
       if (!local && authorization) return PodCheck(image_queries, request, *authorization, authenticator);
       // Take returns a waiting time if the client must wait.
       if (local || !checks->Take(request.peer, clock.Now())) return Check(image_queries, request, local);
-      http::ServerResponse refusal = http::ErrorResponse(429, "too many checks: ask again in a second");
-      refusal.headers.Add("Retry-After", "1");
-      return refusal;
+      return ErrorResponseFor({.status = 429,
+                               .message = "too many checks: ask again in a second",
+                               .retry_after = std::chrono::seconds(1)});
     }
     if (path == kRetry) {
       if (request.method == http::Method::kPost) return Retry(retries, request, local, authenticator);
@@ -320,7 +317,7 @@ RetryState StateOf(const plan::Snapshot& snapshot, const std::string& image) {
 
 }  // namespace
 
-std::variant<status::RetryResult, base::Duration> Retries::Request(const status::RetryRequest& request) {
+base::Result<status::RetryResult, base::Duration> Retries::Request(const status::RetryRequest& request) {
   const plan::SnapshotPtr snapshot = board_.Latest();
   status::RetryResult result{.node = snapshot->node, .images = {}};
   for (const std::string& image : request.images) {

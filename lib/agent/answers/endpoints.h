@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "agent/answers/image_queries.h"
@@ -12,6 +11,7 @@
 #include "agent/metrics.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/result.h"
 #include "base/token_bucket.h"
 #include "http/handler.h"
 #include "plan/check.h"
@@ -32,8 +32,9 @@ class Retries {
       : board_(board), clock_(clock), retry_(std::move(retry)) {}
 
   // Requests a retry of these images of the list that wait for one, by the newest Snapshot. A request that
-  // finds none costs no token. The time until the agent takes another request, if there were too many.
-  std::variant<status::RetryResult, base::Duration> Request(const status::RetryRequest& request)
+  // finds none costs no token. The error is the time until the agent takes another request, if there were
+  // too many.
+  base::Result<status::RetryResult, base::Duration> Request(const status::RetryRequest& request)
       PREFETCH_EXCLUDES(mutex_);
 
  private:

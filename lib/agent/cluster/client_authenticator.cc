@@ -72,16 +72,15 @@ CallerError ClientAuthenticator::Refuse(plan::RejectionReason refusal, plan::Cal
 }
 
 // Takes one question from the namespace's budget, so that one namespace cannot use up the agent's threads.
-std::variant<plan::Caller, CallerError> ClientAuthenticator::Admit(Identity identity,
+base::Result<plan::Caller, CallerError> ClientAuthenticator::Admit(Identity identity,
                                                                    plan::CallerPurpose purpose) {
-  if (const auto* refusal = std::get_if<plan::RejectionReason>(&identity)) return Refuse(*refusal, purpose);
-  plan::Caller& caller = std::get<plan::Caller>(identity);
+  if (!identity) return Refuse(identity.error(), purpose);
   const bool fleet = purpose == plan::CallerPurpose::kFleet;
   base::Lock lock(mutex_);
-  const auto wait = budgets_.Take(fleet ? "" : caller.name_space, clock_.Now());
+  const auto wait = budgets_.Take(fleet ? "" : identity->name_space, clock_.Now());
   if (!wait) {
     metrics_.CallerAdmitted(purpose);
-    return std::move(caller);
+    return *std::move(identity);
   }
   metrics_.CallerRejected(purpose, "TooMany");
   return CallerError{.status = 429,
@@ -102,10 +101,9 @@ std::optional<ClientAuthenticator::Identity> ClientAuthenticator::Recall(const s
 
 void ClientAuthenticator::Remember(const Token& token, const Identity& identity) {
   // The end of a rejected token is a claim that nobody has checked, so it does not limit the memory.
-  const bool refused = std::holds_alternative<plan::RejectionReason>(identity);
   const auto at_most = [&](seconds limit) {
-    return refused ? base::Duration(limit)
-                   : std::clamp<base::Duration>(token.expires - clock_.Wall(), base::Duration::zero(), limit);
+    return identity ? std::clamp<base::Duration>(token.expires - clock_.Wall(), base::Duration::zero(), limit)
+                    : base::Duration(limit);
   };
   base::Lock lock(mutex_);
   const base::TimePoint now = clock_.Now();
@@ -124,7 +122,7 @@ void ClientAuthenticator::Remember(const Token& token, const Identity& identity)
 // Returns nullopt if this client has to make the review itself. The order of the checks keeps load from the
 // API server: wait for a review of the same token, use a known answer, respect an outage, and only then take
 // one from the budget.
-std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAuthenticator::AwaitReview(
+std::optional<base::Result<ClientAuthenticator::Identity, CallerError>> ClientAuthenticator::AwaitReview(
     const base::Call& call, const Token& token, const std::string& peer) {
   const auto real_now = [] { return std::chrono::steady_clock::now(); };
   base::Lock lock(mutex_);
@@ -144,7 +142,7 @@ std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAu
     const auto wait = std::chrono::ceil<seconds>(outage_->until - now);
     return CallerError{.status = 503, .message = outage_->why, .retry_after = std::max(wait, seconds(1))};
   }
-  if (auto wait = TakeReview(token.purpose, peer, now)) {
+  if (auto wait = ReviewsFor(token.purpose).Take(peer, now)) {
     metrics_.CallerRejected(token.purpose, "TooManyReviews");
     return CallerError{.status = 429,
                        .message = "too many tokens to review: ask again in a moment",
@@ -161,19 +159,6 @@ bool ClientAuthenticator::IsApiServerDown(base::TimePoint now) const {
   // A renewal that began before the outage may take long to fail, and tries nothing.
   return now < outage_->until ||
          std::ranges::any_of(in_review_, [](const auto& one) { return one.second == ReviewKind::kCaller; });
-}
-
-std::optional<base::Duration> ClientAuthenticator::TakeReview(plan::CallerPurpose purpose,
-                                                              const std::string& peer, base::TimePoint now) {
-  return (purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_).Take(peer, now);
-}
-
-// A rejected token costs the budget of its address more than a good one, so that forged tokens use up the
-// address's budget and not the API server's time.
-void ClientAuthenticator::ChargeForForgery(plan::CallerPurpose purpose, const std::string& peer) {
-  base::Lock lock(mutex_);
-  (purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_)
-      .Penalize(peer, kRejectionCost - 1, clock_.Now());
 }
 
 void ClientAuthenticator::EndReview(const std::string& key) {
@@ -201,19 +186,21 @@ void ClientAuthenticator::ReportProblem(std::string problem) {
   report_(std::move(problem));
 }
 
-std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Review(
+base::Result<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Review(
     const base::Call& call, const Token& token, const std::string& peer) {
   if (auto decided = AwaitReview(call, token, peer)) return *std::move(decided);
   auto reviewed = ReviewNow(call.Within(kReviewLimit), token, ReviewKind::kCaller);
-  if (std::holds_alternative<CallerError>(reviewed)) metrics_.CallerRejected(token.purpose, "NotReviewed");
-  const auto* identity = std::get_if<Identity>(&reviewed);
-  const auto* refusal = identity == nullptr ? nullptr : std::get_if<plan::RejectionReason>(identity);
-  if (refusal != nullptr && *refusal == plan::RejectionReason::kRejected)
-    ChargeForForgery(token.purpose, peer);
+  if (!reviewed) metrics_.CallerRejected(token.purpose, "NotReviewed");
+  // A rejected token costs the budget of its address more than a good one, so that forged tokens use up the
+  // address's budget and not the API server's time.
+  if (reviewed && !*reviewed && reviewed->error() == plan::RejectionReason::kRejected) {
+    base::Lock lock(mutex_);
+    ReviewsFor(token.purpose).Penalize(peer, kRejectionCost - 1, clock_.Now());
+  }
   return reviewed;
 }
 
-std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::ReviewNow(
+base::Result<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::ReviewNow(
     const base::Call& call, const Token& token, ReviewKind review_kind) {
   const base::OnExit end([&] { EndReview(token.key); });
   const base::TimePoint began = clock_.Now();
@@ -246,12 +233,12 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
 // outage of the API server does not lock them out at once.
 void ClientAuthenticator::RenewIfDue(const Token& token, Known& known) {
   const base::TimePoint now = clock_.Now();
-  const auto* caller = std::get_if<plan::Caller>(&known.identity);
-  if (caller == nullptr || known.renewing || now < known.renew_at) return;
+  if (!known.identity || known.renewing || now < known.renew_at) return;
   if (in_review_.contains(token.key) || IsApiServerDown(now)) return;
-  if (renewal_rate_.Take(caller->name_space, now)) return;
+  const std::string& name_space = known.identity->name_space;
+  if (renewal_rate_.Take(name_space, now)) return;
   known.renewing = true;
-  if (auto dropped = renewals_.Add(caller->name_space, token)) {
+  if (auto dropped = renewals_.Add(name_space, token)) {
     if (auto found = known_.find(dropped->value.key); found != known_.end()) {
       found->second.renewing = false;
       found->second.renew_at = now + kDefaultRetryAfter;
@@ -290,7 +277,7 @@ void ClientAuthenticator::RenewOne() {
   bool failed = false;
   if (renewal) {
     const base::Call call = base::Call{.stop = stop_.get_token()}.Within(renewal->limit);
-    failed = std::holds_alternative<CallerError>(ReviewNow(call, next->value, renewal->kind));
+    failed = !ReviewNow(call, next->value, renewal->kind);
   }
   base::Lock lock(mutex_);
   renewals_.Done(next->party);
@@ -300,7 +287,7 @@ void ClientAuthenticator::RenewOne() {
   }
 }
 
-std::variant<ClientAuthenticator::Token, CallerError> ClientAuthenticator::Read(
+base::Result<ClientAuthenticator::Token, CallerError> ClientAuthenticator::Read(
     std::string_view authorization, plan::CallerPurpose purpose) const {
   if (authorization.size() < kBearer.size() ||
       !base::EqualsIgnoreCase(authorization.substr(0, kBearer.size()), kBearer)) {
@@ -317,7 +304,7 @@ std::variant<ClientAuthenticator::Token, CallerError> ClientAuthenticator::Read(
   return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *claims->expires};
 }
 
-std::optional<std::variant<plan::Caller, CallerError>> ClientAuthenticator::Remembered(const Token& token) {
+std::optional<base::Result<plan::Caller, CallerError>> ClientAuthenticator::Remembered(const Token& token) {
   std::optional<Identity> identity;
   {
     base::Lock lock(mutex_);
@@ -341,15 +328,15 @@ std::optional<CallerError> ClientAuthenticator::RefuseForged(const Token& token)
   return std::nullopt;
 }
 
-std::variant<plan::Caller, CallerError> ClientAuthenticator::Identify(const base::Call& call,
+base::Result<plan::Caller, CallerError> ClientAuthenticator::Identify(const base::Call& call,
                                                                       const Token& token,
                                                                       const std::string& peer) {
   if (auto remembered = Remembered(token)) return *std::move(remembered);
   // Forged tokens must not use up the reviews, since those are limited for all clients together.
   if (auto error = RefuseForged(token)) return *std::move(error);
   auto reviewed = Review(call, token, peer);
-  if (auto* error = std::get_if<CallerError>(&reviewed)) return std::move(*error);
-  return Admit(std::get<Identity>(std::move(reviewed)), token.purpose);
+  if (!reviewed) return std::move(reviewed).error();
+  return Admit(*std::move(reviewed), token.purpose);
 }
 
 namespace {

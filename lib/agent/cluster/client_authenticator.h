@@ -19,13 +19,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "agent/metrics.h"
 #include "base/call.h"
 #include "base/channel.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/result.h"
 #include "base/secret.h"
 #include "base/sha256.h"
 #include "base/token_bucket.h"
@@ -130,19 +130,19 @@ class ClientAuthenticator {
   };
   // Parses the header's value. Rejects malformed tokens, and tokens of other audiences or nodes, without an
   // API call. Never blocks.
-  std::variant<Token, CallerError> Read(std::string_view authorization, plan::CallerPurpose purpose) const;
+  base::Result<Token, CallerError> Read(std::string_view authorization, plan::CallerPurpose purpose) const;
 
   // Returns Identify's result if the answer about the token is remembered, else nullopt. Never blocks. If the
   // answer is half a minute old, starts another review in the background.
-  std::optional<std::variant<plan::Caller, CallerError>> Remembered(const Token& token)
+  std::optional<base::Result<plan::Caller, CallerError>> Remembered(const Token& token)
       PREFETCH_EXCLUDES(mutex_);
   // Blocks while the API server is asked, for 8 s at most. A token that this cluster has not signed costs no
   // review once the cluster's keys are known. `peer`: the address that it came from.
-  std::variant<plan::Caller, CallerError> Identify(const base::Call& call, const Token& token,
+  base::Result<plan::Caller, CallerError> Identify(const base::Call& call, const Token& token,
                                                    const std::string& peer) PREFETCH_EXCLUDES(mutex_);
 
  private:
-  using Identity = std::variant<plan::Caller, plan::RejectionReason>;
+  using Identity = base::Result<plan::Caller, plan::RejectionReason>;
   struct Known {
     Identity identity;
     base::TimePoint until;
@@ -162,15 +162,13 @@ class ClientAuthenticator {
 
   // Returns the error for a token that is forged or cannot be judged yet; nullopt if it is worth a review.
   std::optional<CallerError> RefuseForged(const Token& token);
-  std::variant<Identity, CallerError> Review(const base::Call& call, const Token& token,
+  base::Result<Identity, CallerError> Review(const base::Call& call, const Token& token,
                                              const std::string& peer) PREFETCH_EXCLUDES(mutex_);
-  std::variant<plan::Caller, CallerError> Admit(Identity identity, plan::CallerPurpose purpose)
+  base::Result<plan::Caller, CallerError> Admit(Identity identity, plan::CallerPurpose purpose)
       PREFETCH_EXCLUDES(mutex_);
-  // Charges the address for a token that the API server has rejected.
-  void ChargeForForgery(plan::CallerPurpose purpose, const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   // Asks the API server. AwaitReview or BeginRenewal must have admitted the caller; this ends that review. A
   // failed renewal does not reject new callers.
-  std::variant<Identity, CallerError> ReviewNow(const base::Call& call, const Token& token, ReviewKind kind)
+  base::Result<Identity, CallerError> ReviewNow(const base::Call& call, const Token& token, ReviewKind kind)
       PREFETCH_EXCLUDES(mutex_);
   // Submits the token of a remembered client to a worker, if its next review is due.
   void RenewIfDue(const Token& token, Known& known) PREFETCH_REQUIRES(mutex_);
@@ -183,12 +181,14 @@ class ClientAuthenticator {
   std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
   // The remembered answer, or the answer to another question about the same token, for which it waits.
   // nullopt: send this one to the API server now, then call EndReview.
-  std::optional<std::variant<Identity, CallerError>> AwaitReview(const base::Call& call, const Token& token,
+  std::optional<base::Result<Identity, CallerError>> AwaitReview(const base::Call& call, const Token& token,
                                                                  const std::string& peer)
       PREFETCH_EXCLUDES(mutex_);
-  // Returns nullopt if one more review may be sent, else the time to wait.
-  std::optional<base::Duration> TakeReview(plan::CallerPurpose purpose, const std::string& peer,
-                                           base::TimePoint now) PREFETCH_REQUIRES(mutex_);
+  // Returns the rates at which tokens of that purpose are sent to the API server, by the addresses that they
+  // come from.
+  base::PeerRateLimiter& ReviewsFor(plan::CallerPurpose purpose) PREFETCH_REQUIRES(mutex_) {
+    return purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_;
+  }
   // The API server did not answer, and is left alone for a while.
   struct Outage {
     base::TimePoint until;
