@@ -185,17 +185,11 @@ image::RegistryAnswer SharedRegistryAnswers::Get(const base::Call& call, const Q
                     [](const auto& one) { return !one.second.in_flight && one.second.until <= RealNow(); });
     }
     const auto own = waiting_.insert(waiting_.end(), {&question, ++next_ticket_});
-    std::optional<image::RegistryAnswer> answer;
-    try {
-      answer = AwaitTurn(call, *own, until, on_timeout);
-    } catch (...) {
+    const base::OnExit leave([&]() PREFETCH_REQUIRES(mutex_) {
       waiting_.erase(own);
-      changed_.notify_all();
-      throw;
-    }
-    waiting_.erase(own);
-    changed_.notify_all();  // another thread may be next now
-    if (answer) return *std::move(answer);
+      changed_.notify_all();  // another thread may be next now
+    });
+    if (auto answer = AwaitTurn(call, *own, until, on_timeout)) return *std::move(answer);
   }
   const base::OnExit end([&] { EndQuery(question); });
   Reply reply = ask();
