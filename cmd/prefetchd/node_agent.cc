@@ -7,7 +7,6 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "image/kubelet_version.h"
 #include "kube/cluster.h"
 #include "kube/kubelet_api.h"
 
@@ -31,15 +30,15 @@ credentials::KeyringOptions KeyringOptionsFor(const config::AgentConfig& config,
     options.provider_environment[name] = std::string(value.Reveal());
   }
   options.docker_configs = config.docker_configs;
-  if (!config.kubelet_root.empty()) options.docker_config_search.kubelet_root = config.kubelet_root;
+  const kubelet::KubeletDeclarations& declared = config.declared;
+  if (!declared.root.empty()) options.docker_config_search.kubelet_root = declared.root;
   options.pull_secrets = config.pull_secrets;
   if (config.provider_service_account) {
     options.service_account = {config.provider_service_account->name_space,
                                config.provider_service_account->name};
   }
   if (cluster != nullptr) options.grants = cluster->Grants();
-  // Validated with the configuration.
-  if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) options.kubelet_version = *version;
+  if (declared.version) options.kubelet_version = *declared.version;
   return options;
 }
 
@@ -48,14 +47,7 @@ std::optional<agent::KubeletOptions> KubeletOptionsFor(
     std::shared_ptr<const agent::LatestNodeReport> version, std::shared_ptr<agent::LatestKubeletStart> start,
     std::shared_ptr<const agent::LatestKubeletSettings> learnt_settings) {
   if (config.kubelet == config::KubeletMode::kNone) return std::nullopt;
-  kubelet::KubeletDeclarations declared;
-  if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) declared.version = *version;
-  declared.rules = config.kubelet_rules;
-  declared.policy = config.kubelet_verification;
-  declared.allowlist = config.kubelet_allowlist;
-  declared.root = config.kubelet_root;
-  declared.config_file = config.kubelet_config;
-  declared.config_dir = config.kubelet_config_dir;
+  kubelet::KubeletDeclarations declared = config.declared;
   declared.start_file = kubelet::StartFileOf(runtime.socket_path);
   return agent::KubeletOptions{.facts = kubelet::NodeFactsReader(std::move(declared), config.kubelet_proc,
                                                                  kubelet::WellKnownConfigs()),

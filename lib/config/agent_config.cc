@@ -74,7 +74,7 @@ std::optional<T> Checked(const SourcedText* given, base::Result<T> (*check)(std:
 
 // Sets the members that the rows of settings name. Absent settings leave the defaults.
 void SetAsGiven(const RawConfig& raw, AgentConfig& config) {
-  const auto parts = std::tie(config, config.registry, config.gate);
+  const auto parts = std::tie(config, config.registry, config.gate, config.declared);
   auto set = [&]<typename T, typename Part>(T Part::*member, const GivenValue& given) {
     std::get<Part&>(parts).*member = std::get<SourcedValue<T>>(given).value;
   };
@@ -167,9 +167,9 @@ void CheckDeclared(const RawConfig& raw, const AgentConfig& config, Mistakes& mi
     mistakes.Add(allowlist->source, "needs --kubelet-verification NeverVerifyAllowlistedImages beside it");
     return;
   }
-  kubelet::SettingsFacts facts{.policy = config.kubelet_verification, .allowlist = config.kubelet_allowlist};
-  facts.rules = config.kubelet_rules;
-  if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) facts.version = *version;
+  kubelet::SettingsFacts facts{.policy = config.declared.policy, .allowlist = config.declared.allowlist};
+  facts.rules = config.declared.rules;
+  facts.version = config.declared.version;
   // kubelet itself would not start with these (K8), so the declaration cannot be true.
   if (auto possible = kubelet::PossibleSettings(facts); !possible) {
     mistakes.Add(allowlist ? allowlist->source : verification->source, possible.error().message());
@@ -260,10 +260,10 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
     if (!path.starts_with('/')) mistakes.Add(raw.Texts("docker-config")->source, "must be an absolute path");
   }
   config.kubelet = KubeletModeOf(raw, mistakes);
-  config.kubelet_version = Checked(raw.Text("kubelet-version"), CheckedKubeletVersion, mistakes).value_or("");
-  config.kubelet_rules = Checked(raw.Text("kubelet-rules"), CheckedKubeletRules, mistakes);
+  config.declared.version = Checked(raw.Text("kubelet-version"), CheckedKubelet, mistakes);
+  config.declared.rules = Checked(raw.Text("kubelet-rules"), CheckedKubeletRules, mistakes);
   CheckPaths(raw, kKubeletSettings, mistakes);
-  config.kubelet_verification = WordOf<kubelet::VerificationPolicy>(raw, "kubelet-verification", mistakes);
+  config.declared.policy = WordOf<kubelet::VerificationPolicy>(raw, "kubelet-verification", mistakes);
   config.kubelet_proc = AbsolutePath(raw.Text("kubelet-proc"), mistakes);
   // After version and rules, since these decide which settings exist.
   if (config.kubelet == KubeletMode::kAuto) CheckDeclared(raw, config, mistakes);
@@ -340,12 +340,6 @@ base::Result<image::KubeletVersion> CheckedKubelet(std::string_view text) {
                                  " or later: the rules of older kubelets are not known");
   }
   return *parsed;
-}
-
-base::Result<std::string> CheckedKubeletVersion(std::string_view text) {
-  auto version = CheckedKubelet(text);
-  if (!version) return version.error();
-  return WithoutSuffix(text);
 }
 
 base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text) {

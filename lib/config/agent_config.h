@@ -31,10 +31,7 @@ base::Result<AgentConfig> LoadAgentConfig(const RawConfig& flags, const GetEnv& 
 // environment.
 base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_env);
 
-// "v1.34.9", "1.34", "1.34.1-eks-a1b2" -> "1.34.9" and so on. InvalidArgument if it is no version, or older
-// than 1.31. Pure.
-base::Result<std::string> CheckedKubeletVersion(std::string_view text);
-// Returns the same version as a value, or the same InvalidArgument.
+// Parses "v1.34.9", "1.34", "1.34.1-eks-a1b2". InvalidArgument if it is no version, or older than 1.31. Pure.
 base::Result<image::KubeletVersion> CheckedKubelet(std::string_view text);
 // Parses the version whose rules count for a newer kubelet. InvalidArgument if its rules are not known.
 base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text);

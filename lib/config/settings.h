@@ -26,7 +26,7 @@
 #include "doc/problems.h"
 #include "image/kubelet_version.h"
 #include "image/pull_secret.h"
-#include "kubelet/settings.h"
+#include "kubelet/node_facts.h"
 #include "plan/caller.h"
 #include "plan/limits.h"
 #include "plan/node_gate.h"
@@ -103,15 +103,8 @@ struct AgentConfig {
   std::string image_credential_provider_bin_dir;
   std::vector<std::string> docker_configs;
   KubeletMode kubelet = KubeletMode::kAuto;
-  // Declarations about it; empty: none.
-  std::string kubelet_version;  // "1.36" or "1.36.2"
-  std::optional<image::KubeletVersion> kubelet_rules;
-  std::string kubelet_root;
-  std::string kubelet_config;
-  std::string kubelet_config_dir;
-  std::optional<kubelet::VerificationPolicy> kubelet_verification;
-  std::vector<std::string> kubelet_allowlist;
-  std::string kubelet_proc;  // where the host's /proc is mounted
+  kubelet::KubeletDeclarations declared;  // about it
+  std::string kubelet_proc;               // where the host's /proc is mounted
   // Ask kubelet's own port for its settings (kube/kubelet_api.h).
   bool kubelet_api = false;
   ListenAddress kubelet_address{"", 10250};  // empty host: this node's
@@ -160,11 +153,12 @@ struct Setting {
   // The member of AgentConfig that takes the value as it is: of each part of AgentConfig a text, a switch and
   // texts. A text whose pattern is kPath must be an absolute path. Empty: agent_config.cc takes the value,
   // which is a text.
-  using Target = std::variant<std::monostate, std::string AgentConfig::*, bool AgentConfig::*,
-                              std::vector<std::string> AgentConfig::*, std::string RegistryConfig::*,
-                              bool RegistryConfig::*, std::vector<std::string> RegistryConfig::*,
-                              std::string plan::GateOptions::*, bool plan::GateOptions::*,
-                              std::vector<std::string> plan::GateOptions::*>;
+  using Target = std::variant<
+      std::monostate, std::string AgentConfig::*, bool AgentConfig::*,
+      std::vector<std::string> AgentConfig::*, std::string RegistryConfig::*, bool RegistryConfig::*,
+      std::vector<std::string> RegistryConfig::*, std::string plan::GateOptions::*, bool plan::GateOptions::*,
+      std::vector<std::string> plan::GateOptions::*, std::string kubelet::KubeletDeclarations::*,
+      bool kubelet::KubeletDeclarations::*, std::vector<std::string> kubelet::KubeletDeclarations::*>;
 
   constexpr SettingKind kind() const {
     return sets.index() == 0 ? SettingKind::kText : static_cast<SettingKind>((sets.index() - 1) % 3);
@@ -274,17 +268,17 @@ inline constexpr Setting kKubeletSettings[] = {
              "presence alone decides",
      .words = "auto|none"},
     {.name = "kubelet-root",
-     .sets = &AgentConfig::kubelet_root,
+     .sets = &kubelet::KubeletDeclarations::root,
      .fallback = image::kDefaultKubeletRoot,
      .help = "kubelet's root directory",
      .pattern = kPath},
     {.name = "kubelet-config",
-     .sets = &AgentConfig::kubelet_config,
+     .sets = &kubelet::KubeletDeclarations::config_file,
      .fallback = "the usual paths",
      .help = "kubelet's KubeletConfiguration file",
      .pattern = kPath},
     {.name = "kubelet-config-dir",
-     .sets = &AgentConfig::kubelet_config_dir,
+     .sets = &kubelet::KubeletDeclarations::config_dir,
      .help = "kubelet's directory of drop-ins (*.conf)",
      .pattern = kPath},
     {.name = "kubelet-proc", .help = "The host's /proc, to read kubelet's command line", .pattern = kPath},
@@ -299,7 +293,7 @@ inline constexpr Setting kKubeletSettings[] = {
      .help = "Declares kubelet's imagePullCredentialsVerificationPolicy",
      .words = "NeverVerify|NeverVerifyPreloadedImages|NeverVerifyAllowlistedImages|AlwaysVerify"},
     {.name = "kubelet-allowlist",
-     .sets = &AgentConfig::kubelet_allowlist,
+     .sets = &kubelet::KubeletDeclarations::allowlist,
      .help = "Declares a pattern of kubelet's preloadedImagesVerificationAllowlist"},
     {.name = "kubelet-api",
      .sets = &AgentConfig::kubelet_api,

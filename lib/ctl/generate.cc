@@ -124,7 +124,7 @@ base::Status CheckImageAndVersion(const deploy::GenerateOptions& options) {
   }
   if (!options.kubelet_version.empty()) {
     // The same check as in prefetchd, so that no manifest is printed with which an agent would not start.
-    auto version = config::CheckedKubeletVersion(options.kubelet_version);
+    auto version = config::CheckedKubelet(options.kubelet_version);
     if (!version) return base::InvalidArgument("--kubelet-version " + version.error().message());
   }
   return {};

@@ -165,7 +165,7 @@ TEST(AgentConfig, SpellingsOfOneThing) {
   auto config = tests::Must(Validate(raw));
   EXPECT_EQ(config->runtime_endpoint, "unix:///run/x.sock");
   EXPECT_EQ(config->listen, (ListenAddress{"::1", 0}));
-  EXPECT_EQ(config->kubelet_version, "1.36.2");
+  EXPECT_EQ(config->declared.version->ToString(), "1.36.2");
   for (const char* same : {"unix:/run/x.sock", "unix:///run/x.sock"}) {
     raw.given["runtime-endpoint"] = Flag(same, "f");
     config = Validate(raw);
@@ -271,12 +271,13 @@ preflight:
   EXPECT_EQ(config->image_credential_provider_config, "/etc/c.yaml");
   EXPECT_EQ(config->image_credential_provider_bin_dir, "/opt/bin");
   EXPECT_EQ(config->docker_configs, (std::vector<std::string>{"/root/.docker/config.json"}));
-  EXPECT_EQ(config->kubelet_version, "1.36");
-  EXPECT_EQ(config->kubelet_root, "/k");
-  EXPECT_EQ(config->kubelet_config, "/k/config.yaml");
-  EXPECT_EQ(config->kubelet_config_dir, "/k/config.d");
-  EXPECT_EQ(config->kubelet_verification, kubelet::VerificationPolicy::kNeverVerifyAllowlistedImages);
-  EXPECT_EQ(config->kubelet_allowlist, (std::vector<std::string>{"reg.example/team/*"}));
+  ASSERT_TRUE(config->declared.version);
+  EXPECT_EQ(config->declared.version->ToString(), "1.36");
+  EXPECT_EQ(config->declared.root, "/k");
+  EXPECT_EQ(config->declared.config_file, "/k/config.yaml");
+  EXPECT_EQ(config->declared.config_dir, "/k/config.d");
+  EXPECT_EQ(config->declared.policy, kubelet::VerificationPolicy::kNeverVerifyAllowlistedImages);
+  EXPECT_EQ(config->declared.allowlist, (std::vector<std::string>{"reg.example/team/*"}));
   EXPECT_EQ(config->audit_ignore, (std::vector<std::string>{"registry.k8s.io/*"}));
   EXPECT_EQ(config->kubelet_proc, "/host/proc");
   EXPECT_TRUE(config->kubelet_api);
@@ -440,15 +441,15 @@ TEST(AgentConfig, AdmittingPodsNeedsTheApiServerAndNobodyIsAdmittedByDefault) {
 }
 
 TEST(AgentConfig, KubeletVersionsOfDistributions) {
-  EXPECT_EQ(*CheckedKubeletVersion("v1.34.1-eks-a1b2"), "1.34.1");
-  EXPECT_EQ(*CheckedKubeletVersion("1.31.4+k3s1"), "1.31.4");
-  EXPECT_EQ(*CheckedKubeletVersion("v1.37.0-gke.1"), "1.37.0");
-  EXPECT_FALSE(CheckedKubeletVersion("0.34"));
+  EXPECT_EQ(CheckedKubelet("v1.34.1-eks-a1b2")->ToString(), "1.34.1");
+  EXPECT_EQ(CheckedKubelet("1.31.4+k3s1")->ToString(), "1.31.4");
+  EXPECT_EQ(CheckedKubelet("v1.37.0-gke.1")->ToString(), "1.37.0");
+  EXPECT_FALSE(CheckedKubelet("0.34"));
 }
 
 TEST(AgentConfig, NoNewerKubeletIsRefused) {
   for (const char* version : {"1.37", "1.38.1", "1.99", "2.0"}) {
-    EXPECT_EQ(*CheckedKubeletVersion(version), version);
+    EXPECT_EQ(CheckedKubelet(version)->ToString(), version);
   }
 }
 
@@ -456,7 +457,7 @@ TEST(AgentConfig, KubeletRulesAreAVersionWhoseRulesAreKnown) {
   RawConfig raw = Minimal();
   raw.given["kubelet-rules"] = Flag("v1.37.2", "--kubelet-rules");
   auto config = tests::Must(LoadAgentConfig(raw, Environment({})));
-  EXPECT_EQ(config->kubelet_rules, (image::KubeletVersion{1, 37}));
+  EXPECT_EQ(config->declared.rules, (image::KubeletVersion{1, 37}));
 }
 
 TEST(AgentConfig, AFileThatCannotBeReadIsTheOnlyMistake) {
