@@ -186,8 +186,12 @@ void NodeAgent::Watch() {
 
 // Starts the threads that talk to the API server and to kubelet, one for each part.
 void NodeAgent::WatchCluster() {
+  const auto run = [this](auto& part) -> agent::PeriodicThread& {
+    return threads_.emplace_back([&part](const base::Call& call) { return part.Turn(call); });
+  };
+  // Without a kubelet, it reads the labels of the Node.
   version_reader_.emplace(cluster_->node(), version_, start_, cluster_->api(), clock_);
-  version_reader_->Start();  // without a kubelet, for the labels of the Node
+  start_->OnChange(run(*version_reader_).Waker());
   if (config_.gate.Any()) {
     gate_.emplace(agent::NodeGateOptions{.gate = config_.gate,
                                          .node = cluster_->node(),
@@ -198,11 +202,11 @@ void NodeAgent::WatchCluster() {
                                                agent_.ReportProblem(std::move(component), std::move(problem));
                                              }},
                   cluster_->api(), agent_.board(), clock_);
-    gate_->Start();
+    run(*gate_);
   }
   if (!config_.kubelet_api) return;
   kubelet_client_.emplace(cluster_->Kubelet(keyring_), learnt_settings_, start_, clock_);
-  kubelet_client_->Start();
+  start_->OnChange(run(*kubelet_client_).Waker());
 }
 
 namespace {

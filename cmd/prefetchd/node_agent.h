@@ -1,6 +1,7 @@
 // NodeAgent: makes the parts of prefetchd from its configuration, in the order in which they need each other.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "agent/cluster/kubelet_readers.h"
 #include "agent/cluster/node_gate.h"
 #include "agent/cluster/own_addresses.h"
+#include "agent/cluster/periodic_thread.h"
 #include "agent/observe.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -151,10 +153,11 @@ class NodeAgent {
   std::optional<agent::ClientAuthenticator> authenticator_;  // where the configuration admits any
   std::unique_ptr<http::Server> local_, pod_network_;
   std::optional<list::ListWatcher> lists_;
-  // The threads that talk to the API server and to kubelet.
+  // They talk to the API server and to kubelet.
   std::optional<agent::VersionReader> version_reader_;
   std::optional<agent::NodeGate> gate_;
   std::optional<agent::KubeletClient> kubelet_client_;
+  std::list<agent::PeriodicThread> threads_;  // of these three
   std::optional<agent::ImageWatch> images_watch_;
 };
 

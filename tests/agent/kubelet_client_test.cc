@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/cluster/periodic_thread.h"
 #include "agent/one_node.h"
 #include "fakes/fake_clock.h"
 
@@ -337,16 +338,18 @@ TEST_F(VersionReaderTest, ANodeThatSaysNoVersionIsNotWaitedFor) {
 
 TEST_F(VersionReaderTest, ANewProcessWakesTheThread) {
   base::SystemClock clock;
-  auto reader = std::make_unique<VersionReader>("n1", word_, start_, api_, clock, 1);
+  VersionReader reader("n1", word_, start_, api_, clock, 1);
   base::Channel<std::string> told;
   word_->OnChange([&] { told.Push(word_->Get().version_text); });
-  reader->Start();
+  std::optional<PeriodicThread> thread(std::in_place,
+                                       [&](const base::Call& call) { return reader.Turn(call); });
+  start_->OnChange(thread->Waker());
   const auto deadline = [] { return std::chrono::steady_clock::now() + seconds(20); };
   EXPECT_EQ(told.PopUntil(deadline()), "1.36.2");
   api_.node.kubelet_version = "v1.37.0";  // the thread sleeps for most of a minute
   start_->Set(plan::KubeletStart{.seen_at = clock.Now(), .began_at = clock.Wall()});
   EXPECT_EQ(told.PopUntil(deadline()), "1.37.0");
-  reader.reset();
+  thread.reset();
   start_->Set(std::nullopt);  // nobody is there to be woken any more
 }
 

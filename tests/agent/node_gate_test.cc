@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "agent/cluster/periodic_thread.h"
 #include "agent/one_node.h"
 #include "base/log.h"
 #include "fakes/fake_clock.h"
@@ -333,9 +334,10 @@ TEST_F(NodeGateTest, WithoutAnOptionItOnlyReads) {
 
 TEST_F(NodeGateTest, TheThreadEndsAtOnce) {
   NodeGate& gate = Gate();
-  gate.Start();
+  std::optional<PeriodicThread> thread(std::in_place,
+                                       [&](const base::Call& call) { return gate.Turn(call); });
   auto started = std::chrono::steady_clock::now();
-  gate_.reset();
+  thread.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - started, seconds(5));
 }
 

@@ -44,11 +44,6 @@ KubeletClient::KubeletClient(KubeletPort port, std::shared_ptr<LatestKubeletSett
       next_config_(now_),
       next_metrics_(now_) {}
 
-void KubeletClient::Start() {
-  thread_.emplace([this](const base::Call& call) { return Turn(call); });
-  start_->OnChange(thread_->Waker());
-}
-
 base::Duration KubeletClient::Failed(const kube::Failure& failure) {
   // The agent stops; kubelet has not failed.
   if (failure.kind == kube::ApiError::kCancelled) return kAskConfigAgain;
@@ -186,11 +181,6 @@ VersionReader::VersionReader(std::string node, std::shared_ptr<LatestNodeReport>
       random_(seed),
       now_(started_at_),
       next_(started_at_) {}
-
-void VersionReader::Start() {
-  thread_.emplace([this](const base::Call& call) { return Turn(call); });
-  start_->OnChange(thread_->Waker());
-}
 
 bool VersionReader::AwaitsConfirmation() const {
   return kubelet_ && now_ < kubelet_->seen_at + plan::kConfirmationTimeout &&

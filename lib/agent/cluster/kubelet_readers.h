@@ -9,7 +9,6 @@
 #include <random>
 #include <string>
 
-#include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -57,7 +56,7 @@ struct KubeletPort {
 // other settings. A kubelet that was seen to start is asked each second until it answers, for at most a
 // minute. A lasting failure is logged once.
 //
-// Owned by main. One thread alone calls Turn: the one that Start starts, or a test's.
+// Owned by main. One thread alone calls Turn: its PeriodicThread, or a test's.
 class KubeletClient {
  public:
   // `clock` outlives it, and so does whatever `port` uses.
@@ -66,9 +65,6 @@ class KubeletClient {
                 std::uint64_t seed = std::random_device{}());
   KubeletClient(const KubeletClient&) = delete;
   KubeletClient& operator=(const KubeletClient&) = delete;
-
-  // Starts the thread. Call it once.
-  void Start();
 
   // Asks the questions that are due. Returns the time of the next call.
   base::TimePoint Turn(const base::Call& call);
@@ -95,7 +91,6 @@ class KubeletClient {
   kube::KubeletMetrics metrics_;
   unsigned failures_ = 0;
   std::string last_failure_;
-  std::optional<PeriodicThread> thread_;  // last: it uses what stands above
 };
 
 // ---- VersionReader
@@ -106,7 +101,7 @@ class KubeletClient {
 // and less often, as kube/answer.h has it. One that answered slowly gets more time for each question, until
 // it answers fast or fails to answer in that time. A lasting failure is logged once.
 //
-// Owned by main. One thread alone calls Turn: the one that Start starts, or a test's.
+// Owned by main. One thread alone calls Turn: its PeriodicThread, or a test's.
 class VersionReader {
  public:
   // All arguments outlive it. `learnt` is pending until the Node was read, reading it was refused, or
@@ -116,9 +111,6 @@ class VersionReader {
                 std::uint64_t seed = std::random_device{}());
   VersionReader(const VersionReader&) = delete;
   VersionReader& operator=(const VersionReader&) = delete;
-
-  // Starts the thread. Call it once.
-  void Start();
 
   // Asks if that is due. Returns when to come again, unless `start` changes before.
   base::TimePoint Turn(const base::Call& call);
@@ -146,7 +138,6 @@ class VersionReader {
   unsigned failures_ = 0;
   bool slow_ = false;  // the newest answer took long
   std::string last_failure_;
-  std::optional<PeriodicThread> thread_;  // last: it uses what stands above
 };
 
 }  // namespace prefetch::agent

@@ -39,10 +39,6 @@ NodeGate::NodeGate(NodeGateOptions options, kube::Api& api, const Board& board, 
       not_before_(started_at_),
       next_read_(started_at_) {}
 
-void NodeGate::Start() {
-  thread_.emplace([this](const base::Call& call) { return Turn(call); });
-}
-
 bool NodeGate::Failed(Part part, const kube::Failure& failure) {
   using kube::ApiError;
   if (failure.kind == ApiError::kCancelled) return false;

@@ -11,7 +11,6 @@
 
 #include "agent/board.h"
 #include "agent/cluster/kubelet_readers.h"
-#include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -41,16 +40,13 @@ struct NodeGateOptions {
 // first. A refused write (a missing right, a policy) holds up nothing else: a taint goes though the
 // condition may not be written.
 //
-// Owned by main. One thread alone calls Turn: the one that Start starts, or a test's.
+// Owned by main. One thread alone calls Turn: its PeriodicThread, or a test's.
 class NodeGate {
  public:
   // All arguments outlive it.
   NodeGate(NodeGateOptions options, kube::Api& api, const Board& board, const base::Clock& clock);
   NodeGate(const NodeGate&) = delete;
   NodeGate& operator=(const NodeGate&) = delete;
-
-  // Starts the thread. Call it once.
-  void Start();
 
   // Compares the newest Snapshot with the Node, and writes to the Node if that is due. Returns the time of
   // the next call.
@@ -117,7 +113,6 @@ class NodeGate {
   std::array<WriteBackoff, kParts> backoffs_;
   std::map<std::string, ReportedEvent> reported_events_;     // by reason and image
   std::map<std::string, base::TimePoint> reported_changes_;  // by image and message
-  std::optional<PeriodicThread> thread_;                     // last: it uses what stands above
 };
 
 }  // namespace prefetch::agent
