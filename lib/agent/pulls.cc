@@ -730,23 +730,15 @@ std::optional<plan::PullFailure> FailureOf(const ActivePull& run, const pulling:
 // up or it had stalled.
 PullEnd EndOf(const ActivePull& run, const pulling::PullOutcome& outcome, base::TimePoint now) {
   PullEnd end{.result = PullResult::kCancelled, .took = now - run.started_at};
-  if (outcome.success && outcome.success->local.unpacked) {
+  if (outcome.verification_error || (outcome.success && outcome.success->local.unpacked)) {
+    // If the runtime said that the pull went well, it is no failure that nobody could look at the image
+    // afterwards.
     end.result = PullResult::kSucceeded;
-    end.image_bytes = outcome.success->local.size_bytes;
-    return end;
-  }
-  // The runtime said that the pull went well. That nobody could look at the image afterwards makes it no
-  // failure.
-  if (outcome.verification_error) {
-    end.result = PullResult::kSucceeded;
-    return end;
-  }
-  if (outcome.success) {
+    if (outcome.success) end.image_bytes = outcome.success->local.size_bytes;
+  } else if (outcome.success) {
     end.result = PullResult::kFailed;
     end.reason = plan::Reason::kNotUnpacked;
-    return end;
-  }
-  if (auto failure = FailureOf(run, outcome)) {
+  } else if (auto failure = FailureOf(run, outcome)) {
     end.result = PullResult::kFailed;
     end.reason = failure->reason;
   } else if (run.cancel_reason == CancelReason::kNoDiskSpace ||

@@ -127,21 +127,14 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
 // `fetched`: the agent has the content, so the registry has accepted one of them before.
 PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& lookup, bool fetched) {
   PullOutcome outcome = Failed(attempt.error);
-  outcome.failure->keeps_bytes = image::IsCredentialRefusal(attempt.error.error_class) &&
-                                 (fetched || credentials::AnyProviderFailed(lookup));
-  outcome.failure->lacks_credential =
-      image::IsCredentialRefusal(attempt.error.error_class) && credentials::LacksCredential(lookup);
+  if (!image::IsCredentialRefusal(attempt.error.error_class)) return outcome;
+  outcome.failure->keeps_bytes = fetched || credentials::AnyProviderFailed(lookup);
+  outcome.failure->lacks_credential = credentials::LacksCredential(lookup);
   std::string& text = outcome.failure->error;
-  if (!attempt.refusals.empty() && image::IsCredentialRefusal(attempt.error.error_class)) {
-    text = attempt.refusals;
-  }
-  if (image::IsCredentialRefusal(attempt.error.error_class) && attempt.credential == nullptr) {
-    text = "no credential of this node matches, asked anonymously: " + text;
-  }
-  if (std::string trouble = credentials::ProviderTrouble(lookup);
-      !trouble.empty() && image::IsCredentialRefusal(attempt.error.error_class)) {
+  if (!attempt.refusals.empty()) text = attempt.refusals;
+  if (attempt.credential == nullptr) text = "no credential of this node matches, asked anonymously: " + text;
+  if (const std::string trouble = credentials::ProviderTrouble(lookup); !trouble.empty())
     text += " (" + trouble + ")";
-  }
   return outcome;
 }
 
