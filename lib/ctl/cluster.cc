@@ -4,8 +4,10 @@
 #include <set>
 #include <utility>
 
+#include "ctl/exit_code.h"
 #include "doc/node.h"
-#include "kube/cluster.h"
+#include "kube/http_api.h"
+#include "kube/identity.h"
 #include "kube/kubeconfig.h"
 
 extern char** environ;
@@ -41,15 +43,13 @@ http::CurlOptions ProxiesFor(const kube::Cluster& cluster, const config::GetEnv&
   return options;
 }
 
-Cluster::Cluster(kube::Cluster cluster)
-    : client_(ProxiesFor(cluster, config::ProcessEnv)),
-      identity_(std::move(cluster), clock_),
-      api_(kube::MakeHttpApi(client_, identity_, clock_)) {}
-
-base::Result<std::unique_ptr<Cluster>> Cluster::Open(const ClusterOptions& options) {
-  auto found = Find(options);
-  if (!found) return std::move(found).error();
-  return std::unique_ptr<Cluster>(new Cluster(*std::move(found)));
+int WithCluster(const ClusterOptions& options, std::ostream& err, const std::function<int(kube::Api&)>& use) {
+  auto cluster = Find(options);
+  if (!cluster) return Fail(cluster.error(), err);
+  base::SystemClock clock;
+  http::CurlClient client(ProxiesFor(*cluster, config::ProcessEnv));
+  kube::Identity identity(*std::move(cluster), clock);
+  return use(*kube::MakeHttpApi(client, identity, clock));
 }
 
 base::Error ToUserError(const kube::Failure& failure, const std::string& example) {

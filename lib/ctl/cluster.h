@@ -1,5 +1,5 @@
-// Cluster: the connection to the API server, by a user's kubeconfig or a pod's account, for the commands that
-// look at all nodes.
+// WithCluster: the connection to the API server, by a user's kubeconfig or a pod's account, for the commands
+// that look at all nodes.
 // EnvironmentProxies: the proxies that the environment names.
 // ListAll and ForEachObject: every page of a collection.
 // ReadWorkloads: the workloads of a cluster, read as manifests are.
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,11 +16,9 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "config/settings.h"
-#include "ctl/agent_client.h"
 #include "http/curl_client.h"
 #include "kube/api.h"
-#include "kube/http_api.h"
-#include "kube/identity.h"
+#include "kube/cluster.h"
 #include "manifest/read.h"
 
 namespace prefetch::ctl {
@@ -33,22 +31,9 @@ struct ClusterOptions {
 // The cluster's own proxy for every URL, else those of the environment.
 http::CurlOptions ProxiesFor(const kube::Cluster& cluster, const config::GetEnv& get_env);
 
-// Owned by the command. Any thread may use api().
-class Cluster {
- public:
-  // Errors name the searched places.
-  static base::Result<std::unique_ptr<Cluster>> Open(const ClusterOptions& options);
-
-  kube::Api& api() { return *api_; }
-
- private:
-  explicit Cluster(kube::Cluster cluster);
-
-  base::SystemClock clock_;
-  http::CurlClient client_;
-  kube::Identity identity_;
-  std::unique_ptr<kube::Api> api_;
-};
+// Calls `use` with the API server, which any thread may ask meanwhile, and returns its exit code. If no
+// cluster is known, prints the searched places to `err`, and returns the exit code for that.
+int WithCluster(const ClusterOptions& options, std::ostream& err, const std::function<int(kube::Api&)>& use);
 
 // Converts a failed call to the final message of a command: one sentence, which names the right that is
 // missing if one is, and the file of deploy/examples that grants it.

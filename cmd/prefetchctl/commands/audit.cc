@@ -47,7 +47,7 @@ int RunAudit(Context& context, const AuditFlags& flags) {
   }
   if (!options.lists.empty()) return AuditOfPods(options, std::cout, std::cerr);
   if (flags.fleet.fleet) {
-    return WithCluster(flags.fleet, [&](kube::Api& api) {
+    return WithCluster(flags.fleet.cluster, std::cerr, [&](kube::Api& api) {
       return AuditOfFleet(context.call, api, options, std::cout, std::cerr);
     });
   }

@@ -314,10 +314,4 @@ void UnreadyOption(CLI::App& command, FleetFlags& flags) {
       ->group(kFleetGroup);
 }
 
-int WithCluster(const FleetFlags& flags, const std::function<int(kube::Api&)>& use) {
-  auto cluster = Cluster::Open(flags.cluster);
-  if (!cluster) return Fail(cluster.error(), std::cerr);
-  return use((*cluster)->api());
-}
-
 }  // namespace prefetch::ctl

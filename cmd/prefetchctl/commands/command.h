@@ -233,7 +233,4 @@ void FleetOptions(CLI::App& command, FleetFlags& flags);
 // --include-unready, of commands that count nodes.
 void UnreadyOption(CLI::App& command, FleetFlags& flags);
 
-// Opens the cluster for `use`.
-int WithCluster(const FleetFlags& flags, const std::function<int(kube::Api&)>& use);
-
 }  // namespace prefetch::ctl

@@ -90,9 +90,10 @@ base::Status CheckRequired(const GenerateFlags& flags) {
 
 // Takes the image from the installation that runs, unless the command line names another.
 int UseInstalledImage(const base::Call& call, Flags& flags, const CLI::App& command) {
-  auto cluster = Cluster::Open(flags.cluster);
-  if (!cluster) return Fail(cluster.error(), std::cerr);
-  if (int exit = ReadInstalled(call, (*cluster)->api(), flags.generate, std::cerr); exit != kOk) return exit;
+  const int exit = WithCluster(flags.cluster, std::cerr, [&](kube::Api& api) {
+    return ReadInstalled(call, api, flags.generate, std::cerr);
+  });
+  if (exit != kOk) return exit;
   if (command.count("--image") != 0) return kOk;
   flags.generate.options.image = deploy::ImageOfAgent(*flags.generate.installed);
   std::cerr << "note: --image is " << flags.generate.options.image << ", as the cluster runs it\n";
@@ -118,13 +119,15 @@ struct TouchDaemonSetFlags {
   std::string output;
 };
 
-const CLI::App* TouchDaemonSetCommand(CLI::App& generate, TouchDaemonSetFlags& flags) {
+Subcommand TouchDaemonSetCommand(CLI::App& generate) {
+  auto flags = std::make_shared<TouchDaemonSetFlags>();
   CLI::App* command = generate.add_subcommand(
       "touch-daemonset",
       "Generate DaemonSets that make kubelet record a list's images for every pod of a node");
-  RepeatableOption(*command, "--list", flags.lists, "A list file, or a directory of list files (repeatable)");
-  NodeOptions(*command, flags.nodes);
-  command->add_option("-o,--output", flags.output, "A file, or a directory; default: standard output");
+  RepeatableOption(*command, "--list", flags->lists,
+                   "A list file, or a directory of list files (repeatable)");
+  NodeOptions(*command, flags->nodes);
+  command->add_option("-o,--output", flags->output, "A file, or a directory; default: standard output");
   command->footer(R"(
 For clusters in which the agent may not create pods (prefetchd --touch). DaemonSets whose containers never run
 have the same effect: every pod of a node may use the images from then on, with any credential or none. Entries
@@ -134,7 +137,9 @@ Exit code: 0 written, 2 bad input.
 
 Examples:
   prefetchctl generate touch-daemonset --list images.yaml | kubectl apply -f -)");
-  return command;
+  return {command, [flags] {
+            return GenerateTouchDaemonSet(flags->lists, flags->nodes, flags->output, std::cout, std::cerr);
+          }};
 }
 
 constexpr const char* kGenerateHelp = R"(
@@ -221,7 +226,6 @@ Subcommand InitContainerCommand(CLI::App& generate) {
 
 Command GenerateCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<Flags>();
-  auto touch_flags = std::make_shared<TouchDaemonSetFlags>();
   deploy::GenerateOptions& options = flags->generate.options;
   RepeatableOption(
       command, "--list", flags->generate.lists,
@@ -261,13 +265,13 @@ Command GenerateCommand(CLI::App& command, Context& context) {
         actions);
   ManifestOutput(command, flags->generate.output);
   command.footer(kGenerateHelp);
-  const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
-  return [flags, &command, &context, touch, touch_flags, init = InitContainerCommand(command)] {
+  const std::vector<Subcommand> below = {TouchDaemonSetCommand(command), InitContainerCommand(command)};
+  return [flags, &command, &context, below] {
     // `generate` is parsed for its subcommands, too.
-    if (init.app->parsed()) return init.run();
-    if (!touch->parsed()) return Run(context.call, *flags, command);
-    return GenerateTouchDaemonSet(touch_flags->lists, touch_flags->nodes, touch_flags->output, std::cout,
-                                  std::cerr);
+    for (const Subcommand& one : below) {
+      if (one.app->parsed()) return one.run();
+    }
+    return Run(context.call, *flags, command);
   };
 }
 

@@ -231,17 +231,14 @@ Command ListImportCommand(CLI::App& command, Context& context) {
       return RejectInput({"--marker must not be empty"}, std::cerr);
     }
     if (base::Status good = cluster->Check(*options); !good) return Fail(kBadInput, good.error(), std::cerr);
-    std::unique_ptr<Cluster> opened;
-    if (cluster->read) {
-      auto found = Cluster::Open(cluster->cluster);
-      if (!found) return Fail(found.error(), std::cerr);
-      opened = *std::move(found);
-    }
-    kube::Api* api = opened ? &opened->api() : nullptr;
-    if (!*node) return ImportList(context.call, nullptr, api, *options, std::cout, std::cerr);
-    auto agent = context.Client();
-    if (!agent) return Fail(agent.error(), std::cerr);
-    return ImportList(context.call, &*agent, api, *options, std::cout, std::cerr);
+    const auto import_list = [&](kube::Api* api) {
+      if (!*node) return ImportList(context.call, nullptr, api, *options, std::cout, std::cerr);
+      auto agent = context.Client();
+      if (!agent) return Fail(agent.error(), std::cerr);
+      return ImportList(context.call, &*agent, api, *options, std::cout, std::cerr);
+    };
+    if (!cluster->read) return import_list(nullptr);
+    return WithCluster(cluster->cluster, std::cerr, [&](kube::Api& api) { return import_list(&api); });
   };
 }
 

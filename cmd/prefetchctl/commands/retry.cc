@@ -37,7 +37,7 @@ Examples:
   kubectl prefetch retry --fleet quay.io/acme/app:v1)");
   return [&context, options, fleet] {
     if (fleet->fleet) {
-      return WithCluster(*fleet, [&](kube::Api& api) {
+      return WithCluster(fleet->cluster, std::cerr, [&](kube::Api& api) {
         return RetryFleet(context.call, api, fleet->query, options->images, std::cout, std::cerr);
       });
     }

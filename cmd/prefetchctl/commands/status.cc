@@ -27,7 +27,7 @@ int RunStatus(Context& context, const StatusFlags& flags) {
                        std::cerr);
   }
   if (flags.fleet.fleet) {
-    return WithCluster(flags.fleet, [&](kube::Api& api) {
+    return WithCluster(flags.fleet.cluster, std::cerr, [&](kube::Api& api) {
       return FleetStatus(context.call, api, options, std::cout, std::cerr);
     });
   }

@@ -24,9 +24,9 @@ int Run(const base::Call& call, const UninstallFlags& flags) {
                         "agent with kubectl delete and its manifests"},
                        std::cerr);
   }
-  auto cluster = Cluster::Open(flags.cluster);
-  if (!cluster) return Fail(cluster.error(), std::cerr);
-  return Uninstall(call, (*cluster)->api(), flags.options, std::cout, std::cerr);
+  return WithCluster(flags.cluster, std::cerr, [&](kube::Api& api) {
+    return Uninstall(call, api, flags.options, std::cout, std::cerr);
+  });
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ int RunWait(Context& context, const WaitFlags& flags) {
                 std::cerr);
   }
   options.target = *target;
-  return WithCluster(flags.fleet, [&](kube::Api& api) {
+  return WithCluster(flags.fleet.cluster, std::cerr, [&](kube::Api& api) {
     return FleetWait(context.call, api, options, std::cout, std::cerr);
   });
 }

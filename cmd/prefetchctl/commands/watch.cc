@@ -49,7 +49,7 @@ Examples:
       return RejectInput({"--interval must be a duration of at least 10s"}, std::cerr);
     }
     options->interval = *parsed;
-    return WithCluster(*fleet, [&](kube::Api& api) {
+    return WithCluster(fleet->cluster, std::cerr, [&](kube::Api& api) {
       options->query = fleet->query;
       return WatchFleet(context.call, api, config::ProcessEnv, *options, std::cout, std::cerr);
     });
