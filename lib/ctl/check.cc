@@ -146,8 +146,8 @@ std::pair<image::PullPolicy, std::string> LaneOf(const status::CheckQuestion& qu
   return {question.policy, reference ? reference->domain() : ""};
 }
 
-// Groups questions into requests. Those without a registry come first, and those that always need one last:
-// quick answers are on the screen early.
+// Groups questions into requests. Those without a registry come first, and those that always need one last,
+// as policies are ordered: quick answers are on the screen early.
 std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
   std::map<std::pair<image::PullPolicy, std::string>, std::vector<Batch>> lanes;
   for (std::size_t i = 0; i < items.size(); i++) {
@@ -162,12 +162,7 @@ std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
     lane.back().bytes += bytes;
   }
   std::vector<Batch> batches;
-  for (image::PullPolicy policy :
-       {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent, image::PullPolicy::kAlways}) {
-    for (auto& [of, lane] : lanes) {
-      if (of.first == policy) std::ranges::move(lane, std::back_inserter(batches));
-    }
-  }
+  for (auto& [of, lane] : lanes) std::ranges::move(lane, std::back_inserter(batches));
   return batches;
 }
 
@@ -326,7 +321,10 @@ class CheckRun {
       if (result || !IsTransient(result.error().code()) || call_.Stopped()) return result;
       auto pause = pauses.Next(steady_clock::now(), retry_after, RandomFraction());
       if (!pause) return result;
-      ReportWaiting(result.error());
+      {
+        base::Lock lock(mutex_);
+        ReportLine("waiting for the agent", result.error().message());
+      }
       if (!base::Pause(call_, *pause)) return result;
     }
   }
@@ -334,11 +332,6 @@ class CheckRun {
   double RandomFraction() PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return std::uniform_real_distribution<double>(0, 1)(random_);
-  }
-
-  void ReportWaiting(const base::Error& error) PREFETCH_EXCLUDES(mutex_) {
-    base::Lock lock(mutex_);
-    ReportLine("waiting for the agent", error.message());
   }
 
   void ReportLine(const std::string& what, const std::string& why) PREFETCH_REQUIRES(mutex_) {

@@ -103,15 +103,16 @@ struct LookupOutput {
   }
 };
 
-void Print(LookupOutput found, bool json, const std::string& note, std::ostream& out) {
+// Returns the exit code.
+int Print(const LookupOutput& found, bool json, const std::string& note, std::ostream& out) {
   if (!json) {
     out << found.text << note;
-    // One image gives one object, so that `jq .credentials` needs no index.
-  } else if (found.json.size() == 1) {
-    out << doc::WritePrettyJson(found.json.front());
   } else {
-    out << doc::WritePrettyJson(doc::Node::Sequence(std::move(found.json)));
+    // One image gives one object, so that `jq .credentials` needs no index.
+    const bool one = found.json.size() == 1;
+    out << doc::WritePrettyJson(one ? found.json.front() : doc::Node::Sequence(found.json));
   }
+  return found.all ? kOk : kNegative;
 }
 
 // Uses the agent's own loader, so the check finds what the agent would report.
@@ -202,9 +203,7 @@ std::optional<int> FetchAgentCredentials(const base::Call& call, const AgentClie
     if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"), err);
     found.Add(image.name, LookupOf(*document, image.reference));
   }
-  const bool all = found.all;
-  Print(std::move(found), options.json, "As this node's agent finds them.\n", out);
-  return all ? kOk : kNegative;
+  return Print(found, options.json, "As this node's agent finds them.\n", out);
 }
 
 int FindCredentials(const base::Call& call, const CredentialsOptions& options, const config::GetEnv& get_env,
@@ -237,9 +236,7 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
       found.text += UnseenCrioText();
     }
   }
-  bool all = found.all;
-  Print(std::move(found), options.json, PullSecretNote(keyring_options, options.sources), out);
-  return all ? kOk : kNegative;
+  return Print(found, options.json, PullSecretNote(keyring_options, options.sources), out);
 }
 
 int CheckCredentials(const CredentialsOptions& options, const config::GetEnv& get_env, std::ostream& out,

@@ -120,20 +120,6 @@ bool TakeStdin() {
   return !taken.test_and_set();
 }
 
-// Reads at most one byte more than `most_bytes`, by which a text that is too long is recognised.
-std::string ReadStdin(std::size_t most_bytes) {
-  std::string text(std::min<std::size_t>(most_bytes + 1, 1 << 16), '\0');
-  std::size_t size = 0;
-  while (std::cin.read(text.data() + size, static_cast<std::streamsize>(text.size() - size)),
-         std::cin.gcount() > 0) {
-    size += static_cast<std::size_t>(std::cin.gcount());
-    if (size > most_bytes) break;
-    if (size == text.size()) text.resize(std::min(most_bytes + 1, 2 * size));
-  }
-  text.resize(size);
-  return text;
-}
-
 constexpr std::size_t kPiece = 64U << 10;
 
 // Returns a reader that hands over what follows, one piece at a time.
@@ -145,6 +131,15 @@ manifest::ReadMore PieceReader(std::istream& in) {
     text.resize(had + static_cast<std::size_t>(in.gcount()));
     return text.size() > had;
   };
+}
+
+// Reads a little more than `most_bytes` at most, by which a text that is too long is recognised.
+std::string ReadStdin(std::size_t most_bytes) {
+  const manifest::ReadMore more = PieceReader(std::cin);
+  std::string text;
+  while (text.size() <= most_bytes && more(text)) {
+  }
+  return text;
 }
 
 // The error for a file that could be opened a moment ago.
