@@ -114,7 +114,7 @@ bool ValidateLists(const GenerateFlags& flags, const std::vector<ListPath>& file
     if (!content) return Fail(kBadInput, content.error(), err), false;
   }
   std::ostringstream unused;  // a line for each good file: standard output is for manifests
-  return paths.empty() || ListCheck(paths, flags.capabilities, unused, err) == kOk;
+  return paths.empty() || ListCheck({}, nullptr, paths, flags.capabilities, unused, err) == kOk;
 }
 
 base::Status CheckImageAndVersion(const deploy::GenerateOptions& options) {

@@ -34,24 +34,6 @@ bool Report(const ListFiles& files, const Mistakes& mistakes, std::ostream& err)
   return mistakes.empty();
 }
 
-struct Checked {
-  int exit_code = kOk;
-  plan::ImageList list;
-};
-
-// Prints each source with its hash even if another one has mistakes, so that one run shows everything.
-Checked Check(const std::vector<std::string>& paths, const list::Capabilities& capabilities,
-              std::ostream& out, std::ostream& err) {
-  Mistakes mistakes;
-  ListFiles files = ReadListFiles(paths, mistakes, capabilities);
-  for (const list::LoadedSource& source : files.sources) {
-    out << source.info.name << ": " << base::Plural(source.info.entries, "entry", "entries") << ", "
-        << source.info.hash << "\n";
-  }
-  int exit_code = Report(files, mistakes, err) ? kOk : kBadInput;
-  return {exit_code, std::move(files.list)};
-}
-
 list::SourceContent Ordered(list::SourceContent content, ListOrder order) {
   if (order == ListOrder::kByName) {
     std::ranges::stable_sort(content.entries, [](const list::ListEntry& a, const list::ListEntry& b) {
@@ -78,23 +60,24 @@ void PrintSource(const list::LoadedSource& source, ListOutput output, ListOrder 
 
 }  // namespace
 
-int ListCheck(const std::vector<std::string>& paths, const list::Capabilities& capabilities,
-              std::ostream& out, std::ostream& err) {
-  return Check(paths, capabilities, out, err).exit_code;
-}
-
-int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
-                       const std::vector<std::string>& paths, const list::Capabilities& capabilities,
-                       std::ostream& out, std::ostream& err) {
-  Checked checked = Check(paths, capabilities, out, err);
-  if (checked.exit_code != kOk) return checked.exit_code;
-  auto status = agent.Status(call);
+int ListCheck(const base::Call& call, const AgentClient* agent, const std::vector<std::string>& paths,
+              const list::Capabilities& capabilities, std::ostream& out, std::ostream& err) {
+  Mistakes mistakes;
+  const ListFiles files = ReadListFiles(paths, mistakes, capabilities);
+  // Each source is printed with its hash even if another one has mistakes, so that one run shows everything.
+  for (const list::LoadedSource& source : files.sources) {
+    out << source.info.name << ": " << base::Plural(source.info.entries, "entry", "entries") << ", "
+        << source.info.hash << "\n";
+  }
+  if (!Report(files, mistakes, err)) return kBadInput;
+  if (agent == nullptr) return kOk;
+  auto status = agent->Status(call);
   if (!status) return Fail(kUnreachable, status.error(), err);
   // Without the other names, missing notes would look like a complete list.
   if (!status->hidden.empty()) {
     err << "note: over the network the agent hides the other names of images; ask over its local socket\n";
   }
-  for (const std::string& note : screen::AliasNotes(checked.list, *status)) err << "note: " << note << "\n";
+  for (const std::string& note : screen::AliasNotes(files.list, *status)) err << "note: " << note << "\n";
   return kOk;
 }
 
@@ -383,17 +366,19 @@ using image::RegistryAnswerKind;
 // A list file, and its lock so far.
 struct List {
   std::string name, path;
-  std::vector<image::Reference> images;
   list::ListLock before, now;
 };
 
-// The questions for one list.
+// A question for one of the lists.
 struct Question {
   std::size_t list = 0;
   TagQuery tag;
 };
 
-std::vector<List> ListsToLock(const std::vector<std::string>& paths, Mistakes& mistakes) {
+// Returns the lists with their locks, which have the digests that the lists name themselves. `questions` gets
+// a question for each other image.
+std::vector<List> ListsToLock(const std::vector<std::string>& paths, std::vector<Question>& questions,
+                              Mistakes& mistakes) {
   std::vector<List> lists;
   if (std::ranges::any_of(paths, &IsStdin)) {
     mistakes.emplace_back("a lock is written beside its list: name files, not standard input");
@@ -402,17 +387,26 @@ std::vector<List> ListsToLock(const std::vector<std::string>& paths, Mistakes& m
   ListFiles files = ReadListFiles(paths, mistakes);
   for (const list::LoadedSource& source : files.sources) {
     List list{.name = std::filesystem::path(source.info.path).filename(), .path = source.info.path};
-    std::set<std::string> names;  // a digest belongs to a name, however it is spelled
-    for (const list::ListEntry& entry : source.content->entries) {
-      const image::Reference& reference = entry.image.reference;
-      if (names.insert(reference.Normalized()).second) list.images.push_back(reference);
-    }
     auto lock = list::ReadLockOf(list.path, list.name);
     if (!lock) {
       mistakes.push_back(lock.error().message());
       continue;
     }
     list.before = *std::move(lock);
+    std::set<std::string> names;  // a digest belongs to a name, however it is spelled
+    for (const list::ListEntry& entry : source.content->entries) {
+      const image::Reference& reference = entry.image.reference;
+      const std::string& name = reference.Normalized();
+      if (!names.insert(name).second) continue;
+      // An entry with a digest needs no question, but stands in the lock, so that the lock covers the whole
+      // list.
+      if (reference.has_digest()) {
+        list.now[name] = reference.digest();
+      } else {
+        questions.push_back(
+            {lists.size(), {reference, {list.name}, base::FindWithDefault(list.before, name)}});
+      }
+    }
     lists.push_back(std::move(list));
   }
   return lists;
@@ -491,24 +485,6 @@ bool CompareOrWriteLock(const List& list, bool check, std::ostream& out, Mistake
   return true;
 }
 
-std::vector<Question> Questions(std::vector<List>& lists) {
-  std::vector<Question> questions;
-  for (std::size_t i = 0; i < lists.size(); i++) {
-    List& list = lists[i];
-    for (const image::Reference& reference : list.images) {
-      // An entry with a digest needs no question, but stands in the lock, so that the lock covers the whole
-      // list.
-      if (reference.has_digest()) {
-        list.now[reference.Normalized()] = reference.digest();
-        continue;
-      }
-      questions.push_back(
-          {i, {reference, {list.name}, base::FindWithDefault(list.before, reference.Normalized())}});
-    }
-  }
-  return questions;
-}
-
 }  // namespace
 
 int LockLists(const base::Call& call, const ListLockOptions& options, const config::GetEnv& get_env,
@@ -516,11 +492,11 @@ int LockLists(const base::Call& call, const ListLockOptions& options, const conf
   Mistakes mistakes;
   const std::chrono::nanoseconds timeout = ParseTimeout(options.timeout, mistakes);
   auto keyring = ToKeyringOptions(LoadCredentialConfig(options.credentials, get_env, mistakes), mistakes);
-  std::vector<List> lists = ListsToLock(options.files, mistakes);
+  std::vector<Question> questions;
+  std::vector<List> lists = ListsToLock(options.files, questions, mistakes);
   if (!mistakes.empty()) return RejectInput(mistakes, err);
 
   base::Call limited = call.Within(timeout);
-  std::vector<Question> questions = Questions(lists);
   std::vector<TagQuery> tags;
   for (const Question& question : questions) tags.push_back(question.tag);
   std::vector<RegistryAnswer> answers = ResolveTags(limited, keyring, get_env, tags, options.runtime, err);

@@ -23,15 +23,12 @@ enum class ListOrder { kAsListed, kByName };
 // Checks files, and the list files in directories. Prints a line for each good one on `out` ("images.yaml: 12
 // entries, sha256:…"), and a line for each mistake and each warning on `err`. Exit code: 0 if all are good, 2
 // if not. `capabilities` are those of the agents that will read the list.
-int ListCheck(const std::vector<std::string>& paths, const list::Capabilities& capabilities,
-              std::ostream& out, std::ostream& err);
-
-// Checks the files as ListCheck does. If they are good, prints a note on `err` for each other name that the
-// agent's node has for an image of the list, and that the list lacks. Notes do not change the exit code. If
-// the list is good and the agent cannot be asked, it is 4.
-int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
-                       const std::vector<std::string>& paths, const list::Capabilities& capabilities,
-                       std::ostream& out, std::ostream& err);
+//
+// If all are good and `agent` is not null, prints a note on `err` for each other name that the agent's node
+// has for an image of the list, and that the list lacks. Notes do not change the exit code; it is 4 if the
+// agent cannot be asked.
+int ListCheck(const base::Call& call, const AgentClient* agent, const std::vector<std::string>& paths,
+              const list::Capabilities& capabilities, std::ostream& out, std::ostream& err);
 
 // Prints the canonical form of each source, separated by `---` (YAML), a line each (JSON), or the hash of the
 // list and of each source with its name. If any source is not good, prints only the mistakes, and returns 2.

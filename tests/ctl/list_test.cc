@@ -19,7 +19,8 @@ namespace prefetch::ctl::list_test {
 namespace {
 
 Ran Check(const std::vector<std::string>& paths) {
-  return tests::Run([&](auto& out, auto& err) { return ListCheck(paths, kAllCapabilities, out, err); });
+  return tests::Run(
+      [&](auto& out, auto& err) { return ListCheck({}, nullptr, paths, kAllCapabilities, out, err); });
 }
 Ran Print(const std::vector<std::string>& paths, ListOutput output, ListOrder order = ListOrder::kAsListed) {
   return tests::Run(
@@ -65,7 +66,8 @@ TEST(ListCheck, AnAgentsWordIsANoteAndItsAbsenceAnError) {
   agent.Answers("/v1/status", 200, tests::kTwoImages);
   auto check = [&](const std::string& path) {
     return tests::Run([&](auto& out, auto& err) {
-      return ListCheckWithAgent({}, agent.Client(), {path}, kAllCapabilities, out, err);
+      const AgentClient client = agent.Client();
+      return ListCheck({}, &client, {path}, kAllCapabilities, out, err);
     });
   };
   EXPECT_EQ(check(list).exit, kOk);

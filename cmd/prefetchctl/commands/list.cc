@@ -36,10 +36,10 @@ int RunListCheck(Context& context, bool ask_agent, ListCheckFlags flags) {
     flags.files.insert(flags.files.begin(), flags.agent);
   }
   if (flags.files.empty()) return RejectInput({"FILE is required"}, std::cerr);
-  if (!ask_agent) return ListCheck(flags.files, flags.capabilities, std::cout, std::cerr);
+  if (!ask_agent) return ListCheck({}, nullptr, flags.files, flags.capabilities, std::cout, std::cerr);
   auto agent = context.Client();
   if (!agent) return Fail(agent.error(), std::cerr);
-  return ListCheckWithAgent(context.call, *agent, flags.files, flags.capabilities, std::cout, std::cerr);
+  return ListCheck(context.call, &*agent, flags.files, flags.capabilities, std::cout, std::cerr);
 }
 
 }  // namespace
