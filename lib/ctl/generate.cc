@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <map>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -302,14 +301,13 @@ config::RawConfig FlagsOf(const doc::Node& container) {
   return raw;
 }
 
-std::map<std::string, std::string> VariablesOf(const doc::Node& container) {
-  std::map<std::string, std::string> variables;
+// Returns the value of a variable; nullptr if the manifest does not give it one.
+const char* VariableOf(const doc::Node& container, std::string_view name) {
   for (const doc::Node& variable : doc::ItemsAt(container, {"env"})) {
-    if (const doc::Node* value = variable.Find("value")) {
-      variables[doc::TextAt(variable, {"name"})] = value->text;
-    }
+    const doc::Node* value = variable.Find("value");
+    if (value != nullptr && doc::TextAt(variable, {"name"}) == name) return value->text.c_str();
   }
-  return variables;
+  return nullptr;
 }
 
 // Checks that the agents of these manifests would accept their configuration, with prefetchd's own
@@ -319,14 +317,9 @@ std::map<std::string, std::string> VariablesOf(const doc::Node& container) {
 base::Result<config::AgentConfig> ConfigOfManifests(const std::vector<doc::Node>& documents) {
   const doc::Node* container = AgentsContainer(documents);
   if (container == nullptr) return base::Internal("the manifests have no DaemonSet");
-  const std::map<std::string, std::string> variables = VariablesOf(*container);
   doc::Problems problems("agent.yaml");
-  config::RawConfig environment = config::ReadEnvironment(
-      [&](const char* name) {
-        auto found = variables.find(name);
-        return found == variables.end() ? nullptr : found->second.c_str();
-      },
-      problems);
+  config::RawConfig environment =
+      config::ReadEnvironment([&](const char* name) { return VariableOf(*container, name); }, problems);
   std::optional<config::RawConfig> file = config::ReadConfigFile(AgentYaml(documents), problems);
   if (!problems.empty() || !file) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));
   // The same order as in prefetchd: flags win over variables, and both over the file.

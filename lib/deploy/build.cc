@@ -48,25 +48,20 @@ class Builder {
   // Applies the kustomization, in kustomize's order: resources, components, generated ConfigMaps, patches,
   // namespace, suffix, labels.
   Status Apply(const Kustomization& top, const std::string& folder, Objects& objects, int depth) {
-    Status done;
-    auto go_on = [&](Status status) {
-      done = std::move(status);
-      return done.ok();
-    };
     for (const std::string& path : top.resources) {
-      if (!go_on(AddResource(Join(folder, path), objects, depth))) return done;
+      if (Status done = AddResource(Join(folder, path), objects, depth); !done) return done;
     }
     for (const std::string& path : top.components) {
-      if (!go_on(ApplyFolder(Join(folder, path), objects, depth))) return done;
+      if (Status done = ApplyFolder(Join(folder, path), objects, depth); !done) return done;
     }
     for (const std::string& path : top.configurations) {
-      if (!go_on(AddReferences(Join(folder, path), objects))) return done;
+      if (Status done = AddReferences(Join(folder, path), objects); !done) return done;
     }
     for (const ConfigMapSource& source : top.config_maps) {
-      if (!go_on(Generate(source, folder, objects))) return done;
+      if (Status done = Generate(source, folder, objects); !done) return done;
     }
     for (const Patch& patch : top.patches) {
-      if (!go_on(ApplyPatch(patch, folder, objects))) return done;
+      if (Status done = ApplyPatch(patch, folder, objects); !done) return done;
     }
     // These come after the patches: patches select objects by the names that the files have.
     if (!top.name_space.empty()) SetNamespace(objects, top.name_space);
@@ -150,13 +145,11 @@ class Builder {
       objects.all.push_back({std::move(made), source.name, source.name_space, !source.keeps_name});
       return {};
     }
-    for (Object& object : objects.all) {
-      if (object.Kind() == "ConfigMap" && object.original_name == source.name) {
-        Change(source, made, object);
-        return {};
-      }
-    }
-    return base::InvalidArgument("there is no ConfigMap " + source.name + " to change");
+    Object* object = FindObject(objects, "ConfigMap", source.name);
+    if (object == nullptr)
+      return base::InvalidArgument("there is no ConfigMap " + source.name + " to change");
+    Change(source, made, *object);
+    return {};
   }
 
   // Merge and replace both keep labels, annotations and namespace. A name without hash stays without one, and

@@ -33,10 +33,6 @@ PodsByImage GroupPods(const std::vector<PodImage>& pods) {
   return pods_by_image;
 }
 
-void AddPods(const std::set<std::string>& pods, std::set<std::string>& all) {
-  all.insert(pods.begin(), pods.end());
-}
-
 void SetPods(const std::set<std::string>& pods, AuditFinding& finding) {
   for (const std::string& pod : pods) {
     // A popular image may have thousands of pods.
@@ -181,7 +177,7 @@ Audit MakeAudit(const AuditFacts& facts) {
       // Pods without a node are looked for, too: a saved list of pods may not state where they ran.
       for (const std::string& where : {node.node, std::string()}) {
         auto there = who->second.find(where);
-        if (there != who->second.end()) AddPods(there->second, pods[seen.image]);
+        if (there != who->second.end()) pods[seen.image].insert(there->second.begin(), there->second.end());
       }
     }
   }
@@ -204,7 +200,7 @@ Audit MakePodAudit(const AuditFacts& facts) {
     std::set<std::string> pods;
     for (const auto& [node, who] : nodes) {
       if (!node.empty()) finding.nodes.push_back(node);
-      AddPods(who, pods);
+      pods.insert(who.begin(), who.end());
     }
     SetPods(pods, finding);
     audit.findings.push_back(std::move(finding));
