@@ -70,7 +70,7 @@ Request ParseOptions(const base::Call& call, const CheckOptions& options, bool w
   status::CheckIdentity identity = Identity(options, with_token, mistakes);
   std::vector<manifest::ImageUse> uses;
   ReadManifestFiles(
-      call, FindManifests(options.files, mistakes), read,
+      call, FindFiles(options.files, mistakes), read,
       [&](ManifestFile file) {
         std::ranges::move(file.mistakes, std::back_inserter(mistakes));
         std::ranges::move(file.manifests.uses, std::back_inserter(uses));

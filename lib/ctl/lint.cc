@@ -85,7 +85,7 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
   Lists lists = ReadLists(options.lists, mistakes);
   // With a broken list, every image would be reported as not listed.
   bool listed = mistakes.empty();
-  std::vector<ManifestPath> paths = FindManifests(options.files, mistakes);
+  std::vector<ManifestPath> paths = FindFiles(options.files, mistakes);
   lint::LintResult result;
   // Mistakes in some manifests do not keep the others from being linted.
   if (listed && !paths.empty()) {

@@ -200,14 +200,6 @@ void AddFile(ManifestFile file, ImageCollector& collector, Mistakes& left_out, M
     std::ranges::transform(*unseen, std::back_inserter(left_out), UnseenLine);
 }
 
-void AddManifests(const base::Call& call, const ListImportOptions& options, ImageCollector& collector,
-                  Mistakes& left_out, Mistakes& mistakes) {
-  std::vector<ManifestPath> paths = FindManifests(options.manifests, mistakes);
-  ReadManifestFiles(
-      call, paths, options.read,
-      [&](ManifestFile file) { AddFile(std::move(file), collector, left_out, mistakes); }, mistakes);
-}
-
 void AddLists(const std::vector<std::string>& paths, ImageCollector& collector, Mistakes& mistakes) {
   for (const list::LoadedSource& source : ReadListFiles(paths, mistakes).sources) {
     for (const list::ListEntry& entry : source.content->entries) {
@@ -289,8 +281,8 @@ int WriteConfigMap(const base::Call& call, kube::Api& api, const std::string& co
 void AddMarked(const ListImportOptions& options, ImageCollector& collector, Mistakes& mistakes) {
   if (options.markers.empty()) return;
   std::set<std::string> matched;
-  for (const ManifestPath& path : FindFiles(
-           options.marked, [](const std::string&) { return true; }, mistakes)) {
+  for (const ManifestPath& path :
+       FindFiles(options.marked, mistakes, [](const std::string&) { return true; })) {
     auto text = base::ReadFile(path.path, doc::kMostSavedBytes);
     if (!text && path.explicitly_named) mistakes.push_back(text.error().message());
     if (!text || !base::IsUtf8(*text)) continue;  // folders contain programs and pictures as well
@@ -326,7 +318,9 @@ int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
       mistakes.push_back("--exclude: " + good.error().message());
   }
   AddForeign(options, collector, left_out, mistakes);
-  AddManifests(call, options, collector, left_out, mistakes);
+  ReadManifestFiles(
+      call, FindFiles(options.manifests, mistakes), options.read,
+      [&](ManifestFile file) { AddFile(std::move(file), collector, left_out, mistakes); }, mistakes);
   AddLists(options.lists, collector, mistakes);
   AddCrictl(options.crictl, collector, mistakes);
   AddMarked(options, collector, mistakes);

@@ -231,8 +231,8 @@ bool IsManifestName(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
 }
 
-std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, const NameFilter& accept,
-                                    Mistakes& mistakes) {
+std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, Mistakes& mistakes,
+                                    const NameFilter& accept) {
   Paths paths;
   for (const std::string& word : words) AddWord(word, accept, paths, mistakes);
   if (paths.size() > kMostManifestFiles) {
@@ -240,10 +240,6 @@ std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, const
     return {};
   }
   return paths.Take();
-}
-
-std::vector<ManifestPath> FindManifests(const std::vector<std::string>& words, Mistakes& mistakes) {
-  return FindFiles(words, &IsManifestName, mistakes);
 }
 
 base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes) {

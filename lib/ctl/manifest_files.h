@@ -1,4 +1,4 @@
-// FindManifests and ReadManifestFiles: manifests as users name them: files, folders, patterns, standard
+// FindFiles and ReadManifestFiles: manifests as users name them: files, folders, patterns, standard
 // input.
 // ManifestFlags, ParsePolicyOption and ParseTimeout: options that several commands have.
 // ReadListFiles: list files, for commands that are about lists and not about one agent.
@@ -30,18 +30,15 @@ struct ManifestPath {
   bool explicitly_named = true;  // so it has to be a manifest; false: found in a folder or by a pattern
 };
 
+// Returns true for *.yaml, *.yml and *.json.
+bool IsManifestName(const std::string& name);
+
 // Returns the files that `words` name, each once: a file is itself; a folder stands for all files below it
 // whose names `accept` returns true for, sorted, without names that begin with a dot and files below them; a
 // word with *, ? or [ that names no file is a pattern as the shell has it. Missing files, and a pattern or
 // folder with nothing in it, go to `mistakes`.
-std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words,
-                                    const std::function<bool(const std::string&)>& accept,
-                                    std::vector<std::string>& mistakes);
-// *.yaml, *.yml and *.json.
-bool IsManifestName(const std::string& name);
-// In folders those with such names.
-std::vector<ManifestPath> FindManifests(const std::vector<std::string>& words,
-                                        std::vector<std::string>& mistakes);
+std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, Mistakes& mistakes,
+                                    const std::function<bool(const std::string&)>& accept = &IsManifestName);
 
 // "-" is standard input, which can be read once: InvalidArgument then. ResourceExhausted if it is longer than
 // `most_bytes`; otherwise as base::ReadFile.

@@ -35,7 +35,7 @@ TEST_P(Found, OnceAndInOrder) {
   std::vector<std::string> words, mistakes;
   for (const std::string& word : GetParam().words) words.push_back(word == "-" ? word : dir_ / word);
   std::vector<std::string> found;
-  for (const ManifestPath& path : FindManifests(words, mistakes)) {
+  for (const ManifestPath& path : FindFiles(words, mistakes)) {
     std::string name =
         path.path.starts_with(dir_.path()) ? path.path.substr(dir_.path().size() + 1) : path.path;
     found.push_back((path.explicitly_named ? "!" : "") + name);
@@ -65,7 +65,7 @@ TEST_F(Found, BehindAFolderThatCannotBeRead) {
   std::vector<std::string> mistakes;
   ::setfsuid(65534);
   ASSERT_EQ(::setfsuid(-1), 65534) << "the tests run as root";
-  const std::size_t found = FindManifests({dir_.path()}, mistakes).size();
+  const std::size_t found = FindFiles({dir_.path()}, mistakes).size();
   ::setfsuid(0);
   EXPECT_EQ(found, 4U);
   EXPECT_EQ(mistakes, std::vector<std::string>{dir_ / "closed" + ": Permission denied"});
@@ -78,7 +78,7 @@ TEST(ManifestFiles, ThatAreLongAndNoManifestsAreLeftOut) {
   dir.Write("list.json",
             R"({"apiVersion": "v1", "kind": "List", "items": [{"a": ")" + std::string(1000, 'a') + "\"}]}");
   std::vector<std::string> mistakes;
-  const std::vector<ManifestPath> paths = FindManifests({dir.path()}, mistakes);
+  const std::vector<ManifestPath> paths = FindFiles({dir.path()}, mistakes);
   manifest::ReadOptions options;
   options.limits.bytes = 500;
   ReadManifestFiles(
