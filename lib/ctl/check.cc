@@ -26,7 +26,6 @@
 #include "image/reference.h"
 #include "manifest/read.h"
 #include "screen/lint_report.h"
-#include "screen/text_layout.h"
 
 namespace prefetch::ctl {
 

@@ -16,7 +16,6 @@
 #include "doc/write.h"
 #include "image/kubelet_version.h"
 #include "registry/registries_conf.h"
-#include "screen/explain_text.h"
 
 namespace prefetch::ctl {
 namespace {

@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "base/fs.h"
 #include "base/text.h"
 #include "config/agent_config.h"
 #include "ctl/exit_code.h"

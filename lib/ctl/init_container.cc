@@ -21,7 +21,6 @@
 #include "doc/write.h"
 #include "manifest/image_use.h"
 #include "manifest/read.h"
-#include "screen/check_text.h"
 
 namespace prefetch::ctl {
 namespace {

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/find_with_default.h"
 #include "base/fs.h"
 #include "base/scrub.h"

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include "base/mutex.h"
 #include "base/text.h"

@@ -9,11 +9,9 @@
 #include "base/mutex.h"
 #include "base/text.h"
 #include "base/workers.h"
-#include "ctl/agent_client.h"
 #include "ctl/cluster.h"
 #include "http/curl_client.h"
 #include "registry/client.h"
-#include "screen/text_layout.h"
 
 namespace prefetch::ctl {
 namespace {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/call.h"
-#include "base/result.h"
 #include "kube/api.h"
 
 namespace prefetch::ctl {

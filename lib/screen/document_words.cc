@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <string_view>
 
 #include "base/text.h"
 #include "image/pod_coordinates.h"
 #include "plan/image_readiness.h"
 #include "plan/spellings.h"
-#include "screen/text_layout.h"
 #include "status/words.h"
 
 namespace prefetch::screen {

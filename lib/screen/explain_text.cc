@@ -1,7 +1,6 @@
 #include "screen/explain_text.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -9,7 +9,6 @@
 #include "doc/write.h"
 #include "image/reference.h"
 #include "screen/document_words.h"
-#include "screen/lint_report.h"
 #include "screen/text_layout.h"
 #include "status/words.h"
 

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <string>
 
 #include "commands/command.h"
 #include "ctl/fleet_plan.h"

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <string>
 
 #include "commands/command.h"
 
