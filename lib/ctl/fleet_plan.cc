@@ -14,7 +14,6 @@
 #include "ctl/tag_digests.h"
 #include "doc/duration.h"
 #include "doc/image_manifest.h"
-#include "doc/node.h"
 #include "doc/write.h"
 #include "image/platform.h"
 #include "plan/fleet_load.h"
@@ -83,63 +82,56 @@ void Print(const plan::FleetLoad& load, const plan::FleetOptions& options, std::
   out << "\n" << base::Table(std::move(rows));
 }
 
-// JSON of this program has signed numbers. Larger ones are cut, which only sums over huge fleets reach.
-doc::Node Int(std::uint64_t number) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return doc::Node::Int(static_cast<std::int64_t>(std::min(number, kMost)));
-}
-doc::Node Int(double number) {
-  return doc::Node::Int(std::llround(std::ceil(number)));
-}
-
 // The members are the figures of Print, in bytes and seconds without rounding to units.
 void PrintJson(const plan::FleetLoad& load, const plan::FleetOptions& options, std::ostream& out) {
-  std::vector<doc::Node> registries, priorities, windows, spreads;
-  for (const plan::RegistryLoad& one : load.registries) {
-    registries.push_back(doc::Node::Mapping()
-                             .Set("registry", doc::Node::String(one.registry))
-                             .Set("images", Int(one.images))
-                             .Set("nodeBytes", Int(one.bytes))
-                             .Set("pulls", Int(one.pulls))
-                             .Set("requests", Int(one.requests)));
-  }
-  for (const plan::LoadPriority& one : load.priorities) {
-    priorities.push_back(doc::Node::Mapping()
-                             .Set("priority", doc::Node::Int(one.priority))
-                             .Set("images", Int(one.images))
-                             .Set("nodeBytes", Int(one.bytes))
-                             .Set("nodeSeconds", Int(one.node_seconds))
-                             .Set("fleetSeconds", Int(one.fleet_seconds)));
-  }
-  for (const plan::LoadWindow& one : load.windows) {
-    windows.push_back(doc::Node::Mapping()
-                          .Set("pullWindow", doc::Node::String(one.text))
-                          .Set("images", Int(one.images))
-                          .Set("nodeBytes", Int(one.bytes))
-                          .Set("openSeconds", doc::Node::Int(seconds(one.open).count()))
-                          .Set("fleetSeconds", Int(one.fleet_seconds)));
-  }
-  for (const plan::LoadSpread& one : load.spreads) {
-    spreads.push_back(doc::Node::Mapping()
-                          .Set("startJitterSeconds", doc::Node::Int(one.start_jitter.count()))
-                          .Set("firstSecondRequests", Int(one.first_second))
-                          .Set("requestsPerSecond", Int(one.mean))
-                          .Set("readySeconds", Int(one.ready_seconds)));
-  }
-  out << doc::WriteJson(doc::Node::Mapping()
-                            .Set("nodes", Int(options.nodes))
-                            .Set("images", Int(load.images))
-                            .Set("nodeBytes", Int(load.bytes))
-                            .Set("registries", doc::Node::Sequence(std::move(registries)))
-                            .Set("priorities", doc::Node::Sequence(std::move(priorities)))
-                            .Set("windows", doc::Node::Sequence(std::move(windows)))
-                            .Set("rollout", doc::Node::Mapping()
-                                                .Set("waves", Int(load.rollout.waves))
-                                                .Set("nodes", Int(load.rollout.nodes))
-                                                .Set("waveSeconds", Int(load.rollout.wave_seconds)))
-                            .Set("spreads", doc::Node::Sequence(std::move(spreads)))
-                            .Set("warnings", doc::Node::Strings(load.warnings)))
-      << "\n";
+  doc::JsonWriter json;
+  const auto number = [&](const char* name, std::uint64_t value) {
+    // JSON of this program has signed numbers. Larger ones are cut, which only sums over huge fleets reach.
+    json.MemberNumber(name, std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
+  };
+  const auto ceiling = [&](const char* name, double value) {
+    json.MemberNumber(name, static_cast<std::uint64_t>(std::ceil(value)));
+  };
+  json.Object([&] {
+    number("nodes", options.nodes);
+    number("images", load.images);
+    number("nodeBytes", load.bytes);
+    json.Objects("registries", load.registries, [&](const plan::RegistryLoad& one) {
+      json.Member("registry", one.registry);
+      number("images", one.images);
+      number("nodeBytes", one.bytes);
+      number("pulls", one.pulls);
+      number("requests", one.requests);
+    });
+    json.Objects("priorities", load.priorities, [&](const plan::LoadPriority& one) {
+      json.Key("priority");
+      json.Integer(one.priority);
+      number("images", one.images);
+      number("nodeBytes", one.bytes);
+      ceiling("nodeSeconds", one.node_seconds);
+      ceiling("fleetSeconds", one.fleet_seconds);
+    });
+    json.Objects("windows", load.windows, [&](const plan::LoadWindow& one) {
+      json.Member("pullWindow", one.text);
+      number("images", one.images);
+      number("nodeBytes", one.bytes);
+      json.MemberNumber("openSeconds", static_cast<std::uint64_t>(seconds(one.open).count()));
+      ceiling("fleetSeconds", one.fleet_seconds);
+    });
+    json.Object("rollout", [&] {
+      number("waves", load.rollout.waves);
+      number("nodes", load.rollout.nodes);
+      ceiling("waveSeconds", load.rollout.wave_seconds);
+    });
+    json.Objects("spreads", load.spreads, [&](const plan::LoadSpread& one) {
+      json.MemberNumber("startJitterSeconds", static_cast<std::uint64_t>(one.start_jitter.count()));
+      ceiling("firstSecondRequests", one.first_second);
+      ceiling("requestsPerSecond", one.mean);
+      ceiling("readySeconds", one.ready_seconds);
+    });
+    json.MemberStrings("warnings", load.warnings);
+  });
+  out << json.Take() << "\n";
 }
 
 // With a mistake, this and PlatformOf still return a value, so that the other options are checked as well.
