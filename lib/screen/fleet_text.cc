@@ -264,13 +264,8 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, WaitOutco
     ratio += ", " + std::to_string(needed) + " needed";
   }
   if (fleet.no_detail > 0) ratio += ", " + std::to_string(fleet.no_detail) + " with no detail";
-  if (end == WaitOutcome::kReady)
-    return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n" + leaving;
-  std::string text = end == WaitOutcome::kFailedFast ? "failed: " + ratio + "; an image keeps failing\n"
-                     : fleet.nodes.empty()
-                         ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
-                         : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
-  text += leaving;
+  std::string text = OutcomeText(end, fleet.nodes.empty() ? "no node matches" : ratio, waited) + leaving;
+  if (end == WaitOutcome::kReady) return text;
   text += HiddenText(fleet, std::max(width, kLeastWidth));
   text += GroupsText(fleet, {}, std::max(width, kLeastWidth));
   std::vector<std::string> names;

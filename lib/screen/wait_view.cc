@@ -1,6 +1,7 @@
 #include "screen/wait_view.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -167,21 +168,22 @@ std::vector<std::string> WaitDetails(const status::StatusDocument& document, std
   return lines;
 }
 
-std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, std::chrono::seconds waited,
-                       std::size_t width) {
-  std::string text;
+std::string OutcomeText(WaitOutcome end, const std::string& ratio, std::chrono::seconds waited) {
   switch (end) {
     case WaitOutcome::kReady:
-      return "ready: " + Ratio(document) + " on node " + document.node + ", after " +
-             base::HumanTime(waited) + "\n";
+      return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n";
     case WaitOutcome::kFailedFast:
-      text = "failed: " + Ratio(document) + " on node " + document.node + "; an image keeps failing\n";
-      break;
+      return "failed: " + ratio + "; an image keeps failing\n";
     case WaitOutcome::kTimedOut:
-      text = "timed out after " + base::HumanTime(waited) + ": " + Ratio(document) + " on node " +
-             document.node + "\n";
-      break;
+      return "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
   }
+  std::abort();
+}
+
+std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, std::chrono::seconds waited,
+                       std::size_t width) {
+  std::string text = OutcomeText(end, Ratio(document) + " on node " + document.node, waited);
+  if (end == WaitOutcome::kReady) return text;
   // The window opens too late for this wait.
   const MissingTally tally = CountMissing(document);
   if (tally.outside > 0) {

@@ -30,6 +30,9 @@ enum class WaitOutcome {
   kTimedOut,
 };
 
+// Returns how a wait for a node or a fleet ended, as a line: "timed out after 10 min: RATIO".
+std::string OutcomeText(WaitOutcome end, const std::string& ratio, std::chrono::seconds waited);
+
 // Returns the text for the end of the wait: its outcome and, unless all is ready, each required image that is
 // missing, and why.
 std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, std::chrono::seconds waited,
