@@ -42,18 +42,6 @@ TEST_F(StatusTest, FormsOfOutput) {
   EXPECT_NE(Show("wide").out, Show("table").out);
 }
 
-TEST_F(StatusTest, WhatIsNoStatusIsNotPassedOn) {
-  for (const char* body : {"", "<html>login</html>", "{}", R"({"kind":"CheckResult"})"}) {
-    Says(body);
-    for (const char* output : {"table", "json", "html"}) {
-      Ran ran = Show(output);
-      EXPECT_EQ(ran.exit, kUnreachable) << body << ran;
-      EXPECT_EQ(ran.out, "");
-      EXPECT_HAS(ran.err, "the agent");
-    }
-  }
-}
-
 TEST_F(StatusTest, ResultsAreARowForEachImage) {
   Says(status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000), sample::Queued("q.io/b:v1")})));
   Ran ran = tests::Run([&](auto& out, auto& err) {

@@ -293,23 +293,24 @@ TEST_F(Check, APullThatDoesNotEndInTimeIsTold) {
   EXPECT_NE(ran.err.find("the time is over, and an image is not here yet"), std::string::npos) << ran.err;
 }
 
-bool WriteHead(int fd, const std::string& more) {
+// Answers as AnswerAll does.
+bool WriteAnswer(const tests::WireRequest& request, int fd) {
+  http::ServerRequest asked;
+  asked.body = request.body;
+  const std::string body = AnswerAll(asked).body;
   return tests::WireServer::Write(fd,
-                                  "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + more + "\r\n");
+                                  "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+                                      std::to_string(body.size()) + "\r\n\r\n" + body);
 }
 
-// Answers as AnswerAll does, and lets a question with this part wait until its client goes.
+// The same, but lets a question with this part wait until its client goes.
 tests::WireServer::Handler AllBut(const std::string& part) {
   return [part](const tests::WireRequest& request, int fd) {
     if (request.body.find(part) != std::string::npos) {
       tests::WireServer::WaitForClose(fd);
       return false;
     }
-    http::ServerRequest asked;
-    asked.body = request.body;
-    std::string body = AnswerAll(asked).body;
-    return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
-           tests::WireServer::Write(fd, body);
+    return WriteAnswer(request, fd);
   };
 }
 
@@ -364,11 +365,7 @@ TEST_F(Check, WhoWaitsForAnswersIsToldForWhich) {
   std::binary_semaphore said(0);
   tests::WireServer server([&](const tests::WireRequest& request, int fd) {
     EXPECT_TRUE(said.try_acquire_for(std::chrono::seconds(30)));
-    http::ServerRequest asked;
-    asked.body = request.body;
-    std::string body = AnswerAll(asked).body;
-    return WriteHead(fd, "Content-Length: " + std::to_string(body.size()) + "\r\n") &&
-           tests::WireServer::Write(fd, body);
+    return WriteAnswer(request, fd);
   });
   rig::Process check;
   ASSERT_OK(check.Start(Command("http://" + server.address(), {"--image", "a:good", "--image", "b:good"}),
@@ -399,13 +396,11 @@ TEST_F(Check, WhatIsNoDocumentIsNotPassedOn) {
     return http::JsonResponse(200, R"({"apiVersion":"v1","kind":"Status"})");
   });
   for (const Words& words : {Words{"status"}, Words{"status", "-o", "json"}, Words{"status", "-o", "yaml"},
-                             Words{"status", "--results", "json"}, Words{"explain", "a:v1"},
-                             Words{"explain", "a:v1", "-o", "json"}, Words{"audit"},
+                             Words{"status", "-o", "html"}, Words{"status", "--results", "json"},
+                             Words{"explain", "a:v1"}, Words{"explain", "a:v1", "-o", "json"}, Words{"audit"},
                              Words{"audit", "-o", "json"}, Words{"list", "import", "--node"}}) {
-    rig::Command command = Command(Url(server->port()), {});
-    command.argv.pop_back();  // "check"
-    command.argv.insert(command.argv.end(), words.begin(), words.end());
-    auto ran = tests::Must(rig::RunProgram(command, std::chrono::seconds(20)));
+    auto ran =
+        tests::Must(rig::RunProgram(Prefetchctl(Url(server->port()), words), std::chrono::seconds(20)));
     EXPECT_EQ(ran->exit, (rig::Exit{4, 0})) << base::Join(words, " ") << ran->out << ran->err;
     EXPECT_EQ(ran->out, "") << base::Join(words, " ");
   }
@@ -419,11 +414,8 @@ TEST_F(Check, ASignalEndsOtherQuestionsToo) {
   });
   int asked = 0;
   for (const Words& words : {Words{"status"}, Words{"explain", "a:v1"}}) {
-    rig::Command command = Command("http://" + server.address(), {});
-    command.argv.pop_back();  // "check"
-    command.argv.insert(command.argv.end(), words.begin(), words.end());
     rig::Process process;
-    ASSERT_OK(process.Start(command, scratch_ / "signal.log"));
+    ASSERT_OK(process.Start(Prefetchctl("http://" + server.address(), words), scratch_ / "signal.log"));
     asked++;
     ASSERT_TRUE(rig::Eventually(std::chrono::seconds(10), [&] { return server.accepted() >= asked; }));
     EXPECT_EQ(process.Stop(std::chrono::seconds(5)), (rig::Exit{130, 0})) << words[0];

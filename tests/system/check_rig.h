@@ -60,10 +60,16 @@ class Check : public testing::Test {
  protected:
   std::string Url(int port) const { return "http://127.0.0.1:" + std::to_string(port); }
 
-  rig::Command Command(const std::string& agent, const Words& more) {
-    rig::Command command{{rig::Prefetchctl(), "check"}, {{"PREFETCHD_AGENT", agent}}};
-    for (const std::string& word : more) command.argv.push_back(base::ReplaceAll(word, "@", scratch_.path()));
+  // Words of prefetchctl.
+  rig::Command Prefetchctl(const std::string& agent, const Words& words) {
+    rig::Command command{{rig::Prefetchctl()}, {{"PREFETCHD_AGENT", agent}}};
+    for (const std::string& word : words)
+      command.argv.push_back(base::ReplaceAll(word, "@", scratch_.path()));
     return command;
+  }
+  rig::Command Command(const std::string& agent, Words more) {
+    more.insert(more.begin(), "check");
+    return Prefetchctl(agent, more);
   }
   rig::Ran Run(const std::string& agent, const Words& more) {
     return *tests::Must(rig::RunProgram(Command(agent, more), std::chrono::seconds(30)));
