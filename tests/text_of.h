@@ -1,8 +1,9 @@
-// TextOf: the bytes of a file.
+// TextOf: the bytes of a file, of the sources perhaps.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -22,6 +23,12 @@ inline std::string TextSoFar(const std::filesystem::path& file) {
 inline std::string TextOf(const std::filesystem::path& file) {
   EXPECT_TRUE(std::filesystem::exists(file)) << file;
   return TextSoFar(file);
+}
+
+// The root of the sources; meson sets it.
+inline std::filesystem::path SourceRoot() {
+  const char* root = std::getenv("PREFETCH_SOURCE");
+  return root == nullptr ? "." : root;
 }
 
 // Returns the end of a log, which may be long.

@@ -2,15 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
 
-#include "base/fs.h"
 #include "base/text.h"
+#include "text_of.h"
 
 namespace prefetch::docs::layers_test {
 namespace {
@@ -18,14 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::set<std::string>;
 
-std::string Source(const std::string& path) {
-  auto text = base::ReadFile(std::string(std::getenv("PREFETCH_SOURCE")) + "/" + path, 1 << 22);
-  EXPECT_TRUE(text) << path;
-  return text ? *text : "";
-}
-
-std::string Lib() {
-  return std::string(std::getenv("PREFETCH_SOURCE")) + "/lib";
+fs::path Lib() {
+  return tests::SourceRoot() / "lib";
 }
 
 Names Folders() {
@@ -57,7 +50,7 @@ Names OfFolders(const Names& names, const Names& folders) {
 std::map<std::string, Names> Table() {
   std::map<std::string, Names> table;
   const Names folders = Folders();
-  const std::string page = Source("lib/README.md");
+  const std::string page = tests::TextOf(Lib() / "README.md");
   for (std::string_view line : base::Split(page, '\n')) {
     std::vector<std::string_view> cells = base::Split(line, '|');
     if (cells.size() != 5) continue;
@@ -70,17 +63,16 @@ std::map<std::string, Names> Table() {
 
 Names IncludedBy(const std::string& folder) {
   Names included;
-  for (const auto& entry : fs::recursive_directory_iterator(Lib() + "/" + folder)) {
+  for (const auto& entry : fs::recursive_directory_iterator(Lib() / folder)) {
     if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
-    auto text = base::ReadFile(entry.path(), 1 << 22);
-    if (text) included.merge(Matches(*text, "#include \"([a-z]+)/"));
+    included.merge(Matches(tests::TextOf(entry.path()), "#include \"([a-z]+)/"));
   }
   included.erase(folder);
   return OfFolders(included, Folders());
 }
 
 Names LinkedBy(const std::string& folder) {
-  const std::string meson = Source("lib/" + folder + "/meson.build");
+  const std::string meson = tests::TextOf(Lib() / folder / "meson.build");
   std::size_t library = meson.find(folder + "_lib = static_library(");
   EXPECT_NE(library, std::string::npos) << folder;
   return OfFolders(

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -21,6 +20,7 @@ namespace prefetch::docs::pages_test {
 namespace {
 
 namespace fs = std::filesystem;
+using tests::SourceRoot;
 
 constexpr std::size_t kMostWordsOfAPage = 1200;
 constexpr std::size_t kMostWordsOfTheGuide = 30000;
@@ -28,19 +28,15 @@ constexpr std::size_t kMostPagesOfTheGuide = 24;
 constexpr std::size_t kMostWordsOfTheMap = 2500;  // lib/README.md
 constexpr double kMeanWordsOfASentence = 20;
 
-fs::path Root() {
-  return std::getenv("PREFETCH_SOURCE");
-}
-
 std::string Text(const fs::path& page) {
-  return tests::TextOf(Root() / page);
+  return tests::TextOf(SourceRoot() / page);
 }
 
 // Paths of Markdown files below a folder, relative to the root.
 std::vector<fs::path> PagesBelow(const fs::path& folder) {
   std::vector<fs::path> pages;
-  for (const auto& file : fs::recursive_directory_iterator(Root() / folder)) {
-    if (file.path().extension() == ".md") pages.push_back(fs::relative(file.path(), Root()));
+  for (const auto& file : fs::recursive_directory_iterator(SourceRoot() / folder)) {
+    if (file.path().extension() == ".md") pages.push_back(fs::relative(file.path(), SourceRoot()));
   }
   std::sort(pages.begin(), pages.end());
   return pages;
@@ -50,7 +46,7 @@ std::vector<fs::path> PagesBelow(const fs::path& folder) {
 std::vector<fs::path> Guide() {
   std::vector<fs::path> pages = PagesBelow("deploy/docs");
   for (const char* page : {"deploy/README.md", "README.md", "CONTRIBUTING.md", "SECURITY.md"}) {
-    if (fs::exists(Root() / page)) pages.emplace_back(page);
+    if (fs::exists(SourceRoot() / page)) pages.emplace_back(page);
   }
   return pages;
 }
@@ -66,7 +62,7 @@ std::vector<fs::path> Prose() {
 
 std::vector<fs::path> AllPages() {
   std::vector<fs::path> pages = PagesBelow("deploy");
-  for (const auto& file : fs::directory_iterator(Root())) {
+  for (const auto& file : fs::directory_iterator(SourceRoot())) {
     if (file.path().extension() == ".md") pages.push_back(file.path().filename());
   }
   for (const char* page : {"lib/README.md", "lib/DESIGN.md", "tests/README.md", "tests/threats.md"}) {
@@ -231,7 +227,7 @@ TEST(PagesCheck, FindsLongLines) {
 TEST(Pages, LinksAndAnchorsResolve) {
   for (const fs::path& page : AllPages()) {
     for (const auto& [file, anchor] : Links(page)) {
-      ASSERT_TRUE(fs::exists(Root() / file)) << page << " links " << file;
+      ASSERT_TRUE(fs::exists(SourceRoot() / file)) << page << " links " << file;
       if (anchor.empty()) continue;
       EXPECT_TRUE(Anchors(Text(file)).contains(anchor)) << page << " links " << file << "#" << anchor;
     }
@@ -291,8 +287,8 @@ std::vector<std::string> IndexesIn(const std::string& text) {
 TEST(Pages, PatchByNameNotByIndex) {
   std::vector<fs::path> files = AllPages();
   for (const char* folder : {"deploy/examples", "deploy/chart/templates"}) {
-    for (const auto& file : fs::recursive_directory_iterator(Root() / folder)) {
-      if (file.is_regular_file()) files.push_back(fs::relative(file.path(), Root()));
+    for (const auto& file : fs::recursive_directory_iterator(SourceRoot() / folder)) {
+      if (file.is_regular_file()) files.push_back(fs::relative(file.path(), SourceRoot()));
     }
   }
   for (const char* file : {"deploy/chart/values.yaml", "deploy/chart/Chart.yaml"}) files.emplace_back(file);

@@ -1,7 +1,6 @@
 // The threat model: each row names a test, and each named test is there.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <regex>
@@ -16,10 +15,7 @@ namespace prefetch::docs::threats_test {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path Root() {
-  return std::getenv("PREFETCH_SOURCE");
-}
+using tests::SourceRoot;
 
 // "Suite.Case" of all tests, "file.function" of Python's, and the names of fuzz targets; and the folder of
 // each.
@@ -27,7 +23,7 @@ std::map<std::string, std::string> AllTests() {
   static const std::regex test(R"(\nTEST(?:_F|_P|_TABLE|_TABLE_F)?\((\w+),\s*(\w+)[,)])");
   static const std::regex function(R"(\ndef (check_\w+)\()");
   std::map<std::string, std::string> all;
-  for (const auto& file : fs::recursive_directory_iterator(Root() / "tests")) {
+  for (const auto& file : fs::recursive_directory_iterator(SourceRoot() / "tests")) {
     const std::string name = file.path().stem();
     const std::string folder = file.path().parent_path().filename();
     if (file.path().extension() == ".py") {
@@ -64,7 +60,7 @@ std::vector<std::vector<std::string>> Rows(const std::string& page, const std::s
 void ExpectTests(const std::string& heading, std::size_t cells) {
   static const std::regex name("`([^`]+)`");
   const std::map<std::string, std::string> all = AllTests();
-  const auto rows = Rows(tests::TextSoFar(Root() / "tests/threats.md"), heading);
+  const auto rows = Rows(tests::TextSoFar(SourceRoot() / "tests/threats.md"), heading);
   EXPECT_GE(rows.size(), 20U) << heading;
   for (const auto& row : rows) {
     ASSERT_EQ(row.size(), cells) << row.front();

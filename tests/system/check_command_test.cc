@@ -426,13 +426,6 @@ TEST_F(Check, ASignalEndsOtherQuestionsToo) {
 
 class Example : public Check {
  protected:
-  Example() {
-    const char* folder = std::getenv("PREFETCH_EXAMPLES");
-    EXPECT_NE(folder, nullptr) << "run the tests by tests/run or meson test";
-    path_ = std::string(folder == nullptr ? "" : folder) + "/check-init-container.yaml";
-    text_ = tests::TextOf(path_);
-  }
-
   // The pod's only init container; a mistake fails the test.
   doc::Node InitContainer() {
     doc::Problems problems("example");
@@ -451,8 +444,7 @@ class Example : public Check {
     return words;
   }
 
-  std::string path_;
-  std::string text_;
+  const std::string text_ = tests::TextOf(tests::SourceRoot() / "deploy/examples/check-init-container.yaml");
 };
 
 TEST_F(Example, ItsArgumentsAreUnderstoodAndItsLastWordsTellImageNodeAndReason) {

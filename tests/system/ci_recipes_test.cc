@@ -2,7 +2,6 @@
 // for it, and each check is what prefetchctl generate makes.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,9 +20,7 @@ const char kAgentImage[] = "registry.example/platform/prefetchd:0.1.0";
 const char kBuildImage[] = "quay.io/acme/build:v7";
 
 std::string SourceFile(const std::string& name) {
-  const char* source = std::getenv("PREFETCH_SOURCE");
-  EXPECT_NE(source, nullptr) << "run the tests by tests/run or meson test";
-  std::string text = tests::TextOf(std::string(source == nullptr ? "." : source) + "/" + name);
+  std::string text = tests::TextOf(tests::SourceRoot() / name);
   EXPECT_FALSE(text.empty()) << name;
   return text;
 }

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +22,7 @@ namespace prefetch::system {
 
 // A file of deploy/examples.
 inline std::string Example(const std::string& name) {
-  const char* folder = std::getenv("PREFETCH_EXAMPLES");
-  std::string text = tests::TextOf(std::string(folder == nullptr ? "deploy/examples" : folder) + "/" + name);
+  std::string text = tests::TextOf(tests::SourceRoot() / "deploy/examples" / name);
   EXPECT_FALSE(text.empty()) << name;
   return text;
 }

@@ -394,9 +394,7 @@ TEST(Plugin, CompletesForKubectl) {
 // Compares the commands on the pages of the documentation with the help.
 
 std::string Page(const std::string& name) {
-  const char* source = std::getenv("PREFETCH_SOURCE");
-  EXPECT_NE(source, nullptr);
-  const std::string text = tests::TextOf(std::string(source == nullptr ? "." : source) + "/" + name);
+  const std::string text = tests::TextOf(tests::SourceRoot() / name);
   EXPECT_FALSE(text.empty()) << name;
   return base::ReplaceAll(text, "\\\n", " ");
 }
@@ -437,7 +435,7 @@ std::vector<std::string> CommandsOf(const std::string& page) {
 // README, the pages of lib and every page below deploy/.
 std::vector<std::string> PagesForPeople() {
   std::vector<std::string> pages = {"README.md", "lib/README.md", "lib/DESIGN.md"};
-  const std::filesystem::path root = std::getenv("PREFETCH_SOURCE");
+  const fs::path root = tests::SourceRoot();
   for (const auto& file : std::filesystem::recursive_directory_iterator(root / "deploy")) {
     if (file.path().extension() == ".md") pages.push_back(std::filesystem::relative(file.path(), root));
   }
@@ -577,8 +575,7 @@ TEST_F(Printing, AReaderThatHasEnoughIsNoFailure) {
 }
 
 fs::path Deploy() {
-  const char* source = std::getenv("PREFETCH_SOURCE");
-  return fs::path(source == nullptr ? "." : source) / "deploy";
+  return tests::SourceRoot() / "deploy";
 }
 
 TEST(Schema, IsTheCommittedFile) {
