@@ -366,16 +366,6 @@ TEST(CheckReport, Github) {
   tests::ExpectGolden("screen/check.github", CheckGithub(TextItems(), result, false));
 }
 
-TEST(CheckText, OneImage) {
-  std::vector<CheckItem> items = CheckItems({StandaloneUse("a/b:v1", PullPolicy::kNever, {})}, {}, {});
-  status::CheckResult result{.node = "n1", .time = {}, .ok = true, .answers = {Starts()}};
-  EXPECT_EQ(CheckText(items, result, {}),
-            "ok    –  a/b:v1  Never (stated)  starts from the node (OpenToNode)\n"
-            "the image starts on node n1\n");
-  result.answers[0] = Refused();
-  EXPECT_TRUE(CheckText(items, result, {}).ends_with("\nthe image will not start on node n1\n"));
-}
-
 TEST(CheckText, NothingInItCanHarmATerminal) {
   std::vector<CheckItem> items = ItemsOf(
       "{kind: Pod, apiVersion: v1, spec: {containers: [{name: \"a\\e[2J\", image: \"b\\e[3J\\nFAIL\"}]}}");
