@@ -349,28 +349,6 @@ TEST_F(HttpApiTest, AStopEndsACall) {
   EXPECT_EQ(api_->GetNode({.stop = stop.get_token()}, "n1").failure().kind, ApiError::kCancelled);
 }
 
-TEST_F(HttpApiTest, WhatIsNotGrantedIsSaid) {
-  Identity other(
-      {.server = server_.url(), .token = base::Secret(server_.AddServiceAccountToken("prefetchd", "other"))},
-      clock_);
-  const auto api = MakeHttpApi(client_, other, clock_);
-  const auto error = tests::MustFail(api->SetNodeCondition(Patient(), "n1", {.type = "T", .status = "True"}));
-  EXPECT_EQ(error.kind, ApiError::kForbidden);
-  EXPECT_EQ(error.message,
-            "patch nodes/status \"n1\": the server answered 403: nodes \"n1\" is forbidden: User "
-            "\"system:serviceaccount:prefetchd:other\" cannot patch resource \"nodes/status\" in API group "
-            "\"\" at the "
-            "cluster scope");
-}
-
-TEST_F(HttpApiTest, ATokenIsRotatedWhileInUse) {
-  EXPECT_ANSWER(api_->GetNode(Patient(), "n1"));
-  Rotate(server_.AddServiceAccountToken("prefetchd", "agent"));
-  server_.Revoke(token_);
-  EXPECT_ANSWER(api_->GetNode(Patient(), "n1"));
-  EXPECT_EQ(server_.Requests().size(), 2U);  // the new one was used before the old one was refused
-}
-
 TEST_F(HttpApiTest, ATokenThatExpiresIsRefusedUntilThereIsAnother) {
   clock_.Advance(std::chrono::hours(1));
   auto refused = api_->GetNode(Patient(), "n1");

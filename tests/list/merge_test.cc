@@ -147,6 +147,7 @@ TEST(Merge, TwoSpellingsInOneSourceCountLikeTwoSources) {
   const plan::DesiredImage& image = list.images[0];
   EXPECT_TRUE(image.required);
   EXPECT_EQ(image.priority, 3);
+  EXPECT_EQ(image.open, plan::Open::kNever);
   EXPECT_EQ(image.sources, (std::vector<std::string>{"a.yaml"}));
   EXPECT_EQ(image.from, (std::vector<std::string>{"a.yaml:4", "a.yaml:5"}));
   EXPECT_EQ(
@@ -189,15 +190,6 @@ TEST(Merge, AnEntryThatNeverAsksTheRegistryDemandsNothingOfIt) {
     EXPECT_EQ(image.on_access_denied, plan::OnFailure::kKeep);
     EXPECT_EQ(image.on_stale, plan::OnFailure::kNotReady);
   }
-}
-
-TEST(Merge, NeverTouchBeatsAlwaysAndIsSaid) {
-  plan::ImageList list = Merge(
-      {Source("a.yaml", "- {image: a, open: Always}\n"), Source("b.yaml", "- {image: a, open: Never}\n")});
-  EXPECT_EQ(list.images[0].open, plan::Open::kNever);
-  EXPECT_EQ(list.warnings,
-            (std::vector<std::string>{
-                "a: open is Always at one and Never at the other of a.yaml:4 and b.yaml:4; Never counts"}));
 }
 
 // Each source's nodes need the image, and no other node.
