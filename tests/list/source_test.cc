@@ -283,11 +283,16 @@ TEST(ListSources, AFileIsReadByItsContent) {
             (Lines{"mistaken 0 none in force: mistaken:1:1: must be one image name, without blanks"}));
 }
 
+// What is read, and what is written to.
+std::pair<base::Fd, base::Fd> Pipe() {
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(::pipe(ends), 0);
+  return {base::Fd(ends[0]), base::Fd(ends[1])};
+}
+
 // "--list /dev/stdin", and a shell's <(…): what comes is there once only.
 TEST(ListSources, APipeOfTheProcessIsReadOnceToItsEnd) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  base::Fd out(ends[0]), in(ends[1]);
+  auto [out, in] = Pipe();
   std::string path = "/dev/fd/" + std::to_string(out.get());
   ListSources sources({path}, {});
   ASSERT_EQ(::write(in.get(), "x\n", 2), 2);
@@ -301,9 +306,7 @@ TEST(ListSources, APipeOfTheProcessIsReadOnceToItsEnd) {
 }
 
 TEST(PipedList, GoesOnWhereItStopped) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  base::Fd out(ends[0]), in(ends[1]);
+  auto [out, in] = Pipe();
   std::string path = "/proc/self/fd/" + std::to_string(out.get());
   PipedList list;
   ASSERT_EQ(::write(in.get(), "x\n", 2), 2);
@@ -318,9 +321,7 @@ TEST(PipedList, GoesOnWhereItStopped) {
 }
 
 TEST(PipedList, IsNotEndless) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  base::Fd out(ends[0]), in(ends[1]);
+  auto [out, in] = Pipe();
   std::string path = "/dev/fd/" + std::to_string(out.get());
   PipedList list;
   ASSERT_EQ(::write(in.get(), "0123456789", 10), 10);
@@ -402,28 +403,19 @@ TEST_F(ListWatcherTest, EditorThatReplacesTheFile) {
 }
 
 TEST_F(ListWatcherTest, ConfigMapSwap) {
-  root_.Write("cm/..1/a.txt", "x\n");
-  fs::create_symlink("..1", root_ / "cm/..data");
-  fs::create_symlink("..data/a.txt", root_ / "cm/a.txt");
+  PublishConfigMap(root_, "cm", "1", {{"a.txt", "x\n"}});
   Watch(root_ / "cm");
   for (int i = 2; i < 5; i++) {
-    std::string folder = ".." + std::to_string(i);
-    root_.Write("cm/" + folder + "/a.txt", "x\ny" + std::to_string(i) + "\n");
-    fs::create_symlink(folder, root_ / "cm/..data_tmp");
-    fs::rename(root_ / "cm/..data_tmp", root_ / "cm/..data");
+    PublishConfigMap(root_, "cm", std::to_string(i), {{"a.txt", "x\ny" + std::to_string(i) + "\n"}});
     fs::remove_all(root_ / ("cm/.." + std::to_string(i - 1)));
     EXPECT_TRUE(Becomes({"x", "y" + std::to_string(i)}));
   }
 }
 
 TEST_F(ListWatcherTest, AFileOfAConfigMapAskedForByName) {
-  root_.Write("cm/..1/a.txt", "x\n");
-  fs::create_symlink("..1", root_ / "cm/..data");
-  fs::create_symlink("..data/a.txt", root_ / "cm/a.txt");
+  PublishConfigMap(root_, "cm", "1", {{"a.txt", "x\n"}});
   Watch(root_ / "cm/a.txt");
-  root_.Write("cm/..2/a.txt", "y\n");
-  fs::create_symlink("..2", root_ / "cm/..data_tmp");
-  fs::rename(root_ / "cm/..data_tmp", root_ / "cm/..data");
+  PublishConfigMap(root_, "cm", "2", {{"a.txt", "y\n"}});
   EXPECT_TRUE(Becomes({"y"}));
 }
 
