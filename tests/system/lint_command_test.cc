@@ -69,6 +69,10 @@ class LintInput : public Lint, public testing::WithParamInterface<InputCase> {
     scratch_.Write("others/snapcraft.yaml", "name: x\nparts: {p: {plugin: nil}}\nname: y\n");
     scratch_.Write("chart/t.yaml", "apiVersion: v1\nkind: Pod\nspec: {{ .Values.spec }}\n");
     scratch_.Write("noobject.yaml", "replicas: 3\n");
+    scratch_.Write("bad.yaml", "kind: [\n");
+    scratch_.Write("unknown.yaml", good +
+                                       "---\napiVersion: acme.io/v1\nkind: Farm\nmetadata: {name: big}\n"
+                                       "spec: {size: 3}\n");
     scratch_.Write("lists/a.txt", "q.io/a:v1\n");
   }
 };
@@ -100,54 +104,33 @@ TEST_ROWS(All, LintInput,
           {"TheRules", {"--rules"}, 0, "PF304  error    invalid-reference", ""});
 
 // Nobody may take a run that could not read everything for a clean one.
-TEST_F(Lint, WhatCouldNotBeReadIsInEveryOutput) {
-  scratch_.Write("list.txt", "q.io/a:v1\n");
-  scratch_.Write("bad.yaml", "kind: [\n");
-  scratch_.Write("good.yaml", Pod("p", "  containers: [{name: c, image: \"q.io/a:v1\"}]\n"));
-  const Words words = {"-f", "bad.yaml", "good.yaml", "none.yaml", "--list", "list.txt", "-o"};
-  struct Case {
-    std::string output, says;
-  };
-  for (const Case& row :
-       {Case{"text", "nothing found in the readable files: 2 files, 1 pod; 2 mistakes in reading"},
-        Case{"json", "\"clean\":false"}, Case{"sarif", "\"executionSuccessful\":false"},
-        Case{"github", "::error file=bad.yaml,title=prefetchctl lint cannot read this::bad.yaml:2:1: "}}) {
-    Words more = words;
-    more.push_back(row.output);
-    rig::Ran ran = Run(more);
-    EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << row.output;
-    EXPECT_NE(ran.out.find(row.says), std::string::npos) << row.output << ran.out;
-    EXPECT_NE(ran.err.find("prefetchctl: none.yaml: there is no such file"), std::string::npos) << ran.err;
-  }
+Words OfUnreadable(const std::string& output) {
+  return {"-f", "bad.yaml", "good.yaml", "none.yaml", "--list", "list.txt", "-o", output};
 }
+const std::string kNone = "prefetchctl: none.yaml: there is no such file";
+TEST_ROWS(Unreadable, LintInput,
+          {"Text", OfUnreadable("text"), 2,
+           "nothing found in the readable files: 2 files, 1 pod; 2 mistakes in reading", kNone},
+          {"Json", OfUnreadable("json"), 2, "\"clean\":false", kNone},
+          {"Sarif", OfUnreadable("sarif"), 2, "\"executionSuccessful\":false", kNone},
+          {"Github", OfUnreadable("github"), 2,
+           "::error file=bad.yaml,title=prefetchctl lint cannot read this::bad.yaml:2:1: ", kNone});
 
 // A gate that does not see an object must not call the rest clean.
-TEST_F(Lint, WhatIsNotUnderstoodIsNamedInEveryOutput) {
-  scratch_.Write("list.txt", "q.io/a:v1\n");
-  scratch_.Write("all.yaml", Pod("p", "  containers: [{name: c, image: \"q.io/a:v1\"}]\n") +
-                                 "---\napiVersion: acme.io/v1\nkind: Farm\nmetadata: {name: big}\n"
-                                 "spec: {size: 3}\n");
-  const Words words = {"-f", "all.yaml", "--list", "list.txt"};
-  struct Case {
-    std::string output, says;
-  };
-  for (const Case& row :
-       {Case{"text", "all.yaml:8:1  warning  PF107 Farm big may run pods"},
-        Case{"json",
-             "\"unread\":[{\"file\":\"all.yaml\",\"line\":8,\"column\":1,\"kind\":\"Farm.acme.io\","
-             "\"namespace\":null,\"name\":\"big\","},
-        Case{"sarif", "\"ruleId\":\"PF107\""},
-        Case{"github",
-             "::warning file=all.yaml,line=8,col=1,title=PF107 object-not-read::Farm big may run pods"}}) {
-    Words more = words;
-    more.insert(more.end(), {"-o", row.output});
-    rig::Ran ran = Run(more);
-    EXPECT_EQ(ran.exit, (rig::Exit{1, 0})) << row.output << ran.err;
-    EXPECT_NE(ran.out.find(row.says), std::string::npos) << row.output << ran.out;
-    more.insert(more.end(), {"--allow-unread", "Farm"});
-    EXPECT_EQ(Run(more).exit, (rig::Exit{0, 0})) << row.output;
-  }
+Words OfUnknown(const std::string& output) {
+  return {"-f", "unknown.yaml", "--list", "list.txt", "-o", output};
 }
+TEST_ROWS(NotUnderstood, LintInput,
+          {"Text", OfUnknown("text"), 1, "unknown.yaml:8:1  warning  PF107 Farm big may run pods", ""},
+          {"Json", OfUnknown("json"), 1,
+           "\"unread\":[{\"file\":\"unknown.yaml\",\"line\":8,\"column\":1,\"kind\":\"Farm.acme.io\","
+           "\"namespace\":null,\"name\":\"big\",",
+           ""},
+          {"Sarif", OfUnknown("sarif"), 1, "\"ruleId\":\"PF107\"", ""},
+          {"Github", OfUnknown("github"), 1,
+           "::warning file=unknown.yaml,line=8,col=1,title=PF107 object-not-read::Farm big may run pods", ""},
+          {"Accepted", Words{"-f", "unknown.yaml", "--list", "list.txt", "--allow-unread", "Farm"}, 0,
+           "clean: 1 file", ""});
 
 // kubectl get pods -A -o json of a cluster: longer than any one document may be.
 TEST_F(Lint, AListIsReadItemByItem) {
