@@ -11,13 +11,11 @@
 #include <thread>
 #include <utility>
 
-#include "base/clock.h"
 #include "bench/measure.h"
 #include "fakes/fake_kubelet.h"
 #include "kubelet/record_text.h"
 #include "rig/expect_has.h"
-#include "rig/expect_ok.h"
-#include "system/node.h"
+#include "system/two_names.h"
 
 namespace prefetch::system::verdict_test {
 namespace {
@@ -28,38 +26,13 @@ using std::chrono::steady_clock;
 constexpr seconds kSoon{5};
 constexpr seconds kByLooking{15};
 
-// A node with two names of one image and a kubelet 1.36 that has pulled nothing yet.
-class VerdictOnNode : public testing::Test {
+class VerdictOnNode : public TwoNames {
  protected:
   void SetUp() override {
-    image_ = Push("app");
-    mirror_ = Push("mirror");
+    TwoNames::SetUp();
     node_.HasList({image_, mirror_});
-    node_.scratch().Write("kubelet.yaml", kKubeletConfig);
-    node_.HasKubelet({"--kubelet-version", "1.36.2", "--kubelet-config", node_.scratch() / "kubelet.yaml",
-                      "--kubelet-root", root_});
-    kubelet_.Start({.version = {1, 36}});
   }
 
-  std::string Push(const std::string& repository) {
-    rig::Pusher pusher(registry_->registry().address());
-    auto pushed =
-        pusher.Push({.repository = repository, .tag = "v1", .layers = {{1, 100'000}}, .name = "one"});
-    EXPECT_OK(pushed);
-    if (pushed) id_ = pushed->config;
-    return registry_->host() + "/" + repository + ":v1";
-  }
-
-  // kubelet pulls for a pod with its own secret, and for one without a secret where the node has credentials.
-  void PodPulls(const std::string& image) {
-    Pulls(image, {.secret = kubelet::HashedSecret{{.uid = "u1", .namespace_name = "team", .name = "pull"},
-                                                  base::Secret("h1")}});
-  }
-  void NodePulls(const std::string& image) { Pulls(image, {}); }
-  void Pulls(const std::string& image, const tests::PullCredential& credential) {
-    ASSERT_TRUE(kubelet_.BeginPull(image));
-    kubelet_.EndPull(image, id_, credential);
-  }
   std::string RecordsFolder() const { return root_ + "/image_manager"; }
 
   bool Answers(int readyz, seconds limit) {
@@ -85,13 +58,6 @@ class VerdictOnNode : public testing::Test {
     return verdict.result.text() + "/" + verdict.reason;
   }
   std::string NeverOf(const std::string& image) { return Text(node_.StatusOf(image).verdicts.never); }
-
-  Node node_;
-  std::string root_ = node_.scratch() / "kubelet";
-  base::SystemClock clock_;
-  tests::FakeKubelet kubelet_{root_, clock_};
-  std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", {});
-  std::string image_, mirror_, id_;
 };
 
 TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
