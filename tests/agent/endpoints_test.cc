@@ -238,14 +238,6 @@ TEST(Endpoints, ACheckIsAnsweredForEachImage) {
   EXPECT_EQ(result->answers[1].reason, "ImageAbsent");
 }
 
-TEST(Endpoints, NeighboursHearNothingOfUnlistedImages) {
-  auto result = status::ParseCheckResult(World().Post(Audience::kPodNetwork, "/v1/check", kChecks).body);
-  ASSERT_TRUE(result);
-  EXPECT_TRUE(result->answers[0].ok);
-  EXPECT_EQ(result->answers[1].reason, "NotListed");
-  EXPECT_EQ(result->answers[1].result.text(), "Unknown");
-}
-
 TEST(Endpoints, ABadCheckIsToldAllItsMistakes) {
   http::ServerResponse answer =
       World().Post(Audience::kPodNetwork, "/v1/check", R"([{"policy":"never"},{"image":"a","x":1}])");

@@ -32,23 +32,15 @@ TEST_F(InquiryTest, AnImportedArtifactIsNoImage) {
   EXPECT_EQ(Check(chart.name, PullPolicy::kNever).reason, "ImageAbsent");
 }
 
-TEST_F(InquiryTest, ThePodsOwnSecretOpensWhatItClosed) {
-  Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
-  snapshot_.images[0].verdicts = tests::Closed();  // to a pod without secrets
-  EXPECT_FALSE(Check(kApp, PullPolicy::kNever).ok);
-  status::CheckIdentity identity{.secrets = {{"u1", "team", "pull"}}};
-  EXPECT_TRUE(Check(kApp, PullPolicy::kNever, true, identity).ok);
-  identity.secrets[0].uid = "u2";
-  EXPECT_FALSE(Check(kApp, PullPolicy::kNever, true, identity).ok);
-}
-
 TEST_F(InquiryTest, ASecretWithoutUidIsAssumedToBeTheRecordedOne) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
   status::CheckIdentity identity{.secrets = {{"", "team", "pull"}}};
   status::CheckAnswer answer = Check(kApp, PullPolicy::kNever, true, identity);
   EXPECT_TRUE(answer.ok) << answer.message;
   EXPECT_EQ(answer.reason, "AssumedForPod");
-  identity.secrets[0].namespace_name = "other";
+  identity.secrets[0].uid = "u2";
+  EXPECT_FALSE(Check(kApp, PullPolicy::kNever, true, identity).ok);
+  identity.secrets[0] = {"", "other", "pull"};
   EXPECT_EQ(Check(kApp, PullPolicy::kNever, true, identity).reason, "RecordedForOthers");
 }
 

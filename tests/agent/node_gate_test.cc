@@ -36,7 +36,7 @@ class NodeGateTest : public testing::Test {
     snapshot.images = {image};
     snapshot.readiness = {.ready = ready,
                           .reason = ready ? plan::Reason::kAllReady : plan::Reason::kImagesNotReady,
-                          .message = ready ? "all good" : "1 required image is not ready",
+                          .message = ready ? "all good" : "1 required image is not ready\nmore",
                           .required = 1,
                           .required_ready = ready ? 1U : 0U};
     board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
@@ -111,6 +111,9 @@ TEST_F(NodeGateTest, AnAgentThatIsNotReadySaysSoFiveSecondsAfterItsStart) {
   EXPECT_EQ(api_.writes, 0);
   RunFor(gate, seconds(1));
   EXPECT_EQ(api_.Label(), "notready");
+  ASSERT_NE(api_.Condition(), nullptr);
+  EXPECT_EQ(api_.Condition()->message,
+            "0 of 1 required images ready (list sha256:3f9c21): 1 required image is not ready");
 }
 
 TEST_F(NodeGateTest, AFlappingNodeIsWrittenAtMostEveryTenSeconds) {

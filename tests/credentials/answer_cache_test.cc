@@ -20,23 +20,6 @@ std::string UserOf(const AnswerCache::Answer& answer) {
   return answer ? answer->Match(Target("r.io/x"))[0]->auth.username : "";
 }
 
-TEST(AnswerCache, WhatEachTypeServes) {
-  struct Row {
-    CacheKeyType type;
-    bool same_image, same_registry, other_port, other;
-  };
-  for (const Row& row : {Row{CacheKeyType::kImage, true, false, false, false},
-                         Row{CacheKeyType::kRegistry, true, true, false, false},
-                         Row{CacheKeyType::kGlobal, true, true, true, true}}) {
-    AnswerCache cache{image::KubeletVersion()};
-    cache.Put({"r.io/a", ""}, row.type, minutes(1), Named("u"), kStart);
-    EXPECT_EQ(cache.Find({"r.io/a", ""}, kStart) != nullptr, row.same_image);
-    EXPECT_EQ(cache.Find({"r.io/b", ""}, kStart) != nullptr, row.same_registry);
-    EXPECT_EQ(cache.Find({"r.io:5000/a", ""}, kStart) != nullptr, row.other_port);
-    EXPECT_EQ(cache.Find({"q.io/a", ""}, kStart) != nullptr, row.other);
-  }
-}
-
 TEST(AnswerCache, ImageBeforeRegistryBeforeGlobal) {
   AnswerCache cache{image::KubeletVersion()};
   cache.Put({"r.io/a", ""}, CacheKeyType::kGlobal, hours(3), Named("global"), kStart);
@@ -49,13 +32,6 @@ TEST(AnswerCache, ImageBeforeRegistryBeforeGlobal) {
   EXPECT_EQ(UserOf(cache.Find({"r.io/a", ""}, kStart + minutes(61))), "registry");
   EXPECT_EQ(UserOf(cache.Find({"r.io/a", ""}, kStart + minutes(121))), "global");
   EXPECT_EQ(cache.Find({"r.io/a", ""}, kStart + minutes(181)), nullptr);
-}
-
-TEST(AnswerCache, DeadStrictlyAfterItsTime) {
-  AnswerCache cache{image::KubeletVersion()};
-  cache.Put({"r.io/a", ""}, CacheKeyType::kImage, seconds(10), Named("u"), kStart);
-  EXPECT_NE(cache.Find({"r.io/a", ""}, kStart + seconds(10)), nullptr);
-  EXPECT_EQ(cache.Find({"r.io/a", ""}, kStart + seconds(10) + nanoseconds(1)), nullptr);
 }
 
 TEST(AnswerCache, ZeroAndNegativeAreNotKeptAndCenturiesAre) {
@@ -75,13 +51,6 @@ TEST(AnswerCache, AnAnswerForOneAccountIsNobodyElses) {
     EXPECT_EQ(cache.Find({"r.io/a", ""}, kStart), nullptr);
     EXPECT_EQ(cache.Find({"r.io/a", "other"}, kStart), nullptr);
   }
-}
-
-TEST(AnswerCache, AnEmptyAnswerIsAnAnswer) {
-  AnswerCache cache{image::KubeletVersion()};
-  cache.Put({"r.io/a", ""}, CacheKeyType::kImage, seconds(10), std::make_shared<const KeyIndex>(), kStart);
-  ASSERT_NE(cache.Find({"r.io/a", ""}, kStart), nullptr);
-  EXPECT_TRUE(cache.Find({"r.io/a", ""}, kStart)->empty());
 }
 
 // A pod may name any number of images.

