@@ -4,14 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <type_traits>
 #include <vector>
+
+#include "base/enum_name.h"
 
 namespace prefetch::tests {
 
-// Names a test after its row's member `name`; without one, after the row's index.
+// Names a test after its row's member `name`, or after the row if it is an enumerator; else after the row's
+// index.
 inline constexpr auto kRowName = [](const auto& row) {
   if constexpr (requires { row.param.name; })
     return std::string(row.param.name);
+  else if constexpr (std::is_enum_v<std::decay_t<decltype(row.param)>>)
+    return std::string(base::EnumName(row.param));
   else
     return std::to_string(row.index);
 };

@@ -202,13 +202,10 @@ TEST_TABLE_F(NodeGateTrouble, PassesAndTheNodeIsToldThen, NodeGateTest, ApiError
   EXPECT_EQ(lines("node object not reached"), 1);
   EXPECT_EQ(lines("node object reached again"), 1);
 }
-INSTANTIATE_TEST_SUITE_P(NodeGate, NodeGateTrouble,
-                         testing::Values(ApiError::kUnauthorized, ApiError::kForbidden, ApiError::kNotFound,
-                                         ApiError::kConflict, ApiError::kGone, ApiError::kTooManyRequests,
-                                         ApiError::kServerError, ApiError::kUnreachable, ApiError::kTlsError,
-                                         ApiError::kTimeout, ApiError::kMalformed, ApiError::kInvalid,
-                                         ApiError::kNoCredential),
-                         [](const auto& row) { return std::string(kube::ApiErrorName(row.param)); });
+TEST_ROWS(NodeGate, NodeGateTrouble, ApiError::kUnauthorized, ApiError::kForbidden, ApiError::kNotFound,
+          ApiError::kConflict, ApiError::kGone, ApiError::kTooManyRequests, ApiError::kServerError,
+          ApiError::kUnreachable, ApiError::kTlsError, ApiError::kTimeout, ApiError::kMalformed,
+          ApiError::kInvalid, ApiError::kNoCredential);
 
 // A token that the server does not know yet when the agent starts.
 TEST_F(NodeGateTest, AFirstQuestionThatIsRefusedDelaysNothing) {

@@ -162,8 +162,7 @@ TEST_TABLE(RefusedPassword, IsFollowedByTheNextCredential, Persona) {
   EXPECT_EQ(node.runtime.counters().refused_passwords, RefusedTries(row));
 }
 
-INSTANTIATE_TEST_SUITE_P(Runtimes, RefusedPassword,
-                         testing::Values(Persona::kContainerd16, Persona::kContainerd23, Persona::kCrio));
+TEST_ROWS(Personas, RefusedPassword, Persona::kContainerd16, Persona::kContainerd23, Persona::kCrio);
 
 TEST(LearntRoot, IsWhereTheDockerConfigIs) {
   Node node({.docker_config = R"({"auths":{"r.io":{"username":"ci","password":"pw"}}})",

@@ -69,10 +69,7 @@ TEST_TABLE(FilledForAMoment, LeavesTheImageToBePulled, Persona) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(2))) << node.Image("r.io/a:v1").message;
 }
 
-INSTANTIATE_TEST_SUITE_P(, FilledForAMoment, testing::Values(Persona::kContainerd23, Persona::kCrio),
-                         [](const auto& row) {
-                           return std::string(row.param == Persona::kCrio ? "CriO" : "Containerd");
-                         });
+TEST_ROWS(Personas, FilledForAMoment, Persona::kContainerd23, Persona::kCrio);
 
 TEST_F(DiskScenario, EnospcStopsNewPulls) {
   std::vector<std::string> names = Numbered("r.io/app", 10);

@@ -255,19 +255,9 @@ TEST_P(ArtifactScenario, ContentThatComesLaterIsNoticed) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Personas, ArtifactScenario,
-                         testing::Values(Persona::kContainerd16, Persona::kContainerd23),
-                         [](const auto& row) {
-                           return row.param == Persona::kContainerd16 ? "Containerd16" : "Containerd23";
-                         });
+TEST_ROWS(Personas, ArtifactScenario, Persona::kContainerd16, Persona::kContainerd23);
 
-INSTANTIATE_TEST_SUITE_P(Personas, ImportScenario,
-                         testing::Values(Persona::kContainerd16, Persona::kContainerd23, Persona::kCrio),
-                         [](const auto& row) {
-                           return row.param == Persona::kContainerd16   ? "Containerd16"
-                                  : row.param == Persona::kContainerd23 ? "Containerd23"
-                                                                        : "Crio";
-                         });
+TEST_ROWS(Personas, ImportScenario, Persona::kContainerd16, Persona::kContainerd23, Persona::kCrio);
 
 }  // namespace
 }  // namespace prefetch::tests::lease_scenario_test
