@@ -63,20 +63,6 @@ TEST_F(ClientTest, Basic) {
   EXPECT_EQ(registry_.lines().size(), 2U);
 }
 
-TEST_F(ClientTest, BearerWithATokenThatIsKept) {
-  registry_.Put("app", "v1");
-  registry_.DemandToken("http://" + registry_.address() + "/token");
-  registry_.GiveTokensTo("me", "secret");
-  auto first = AskFake("app:v1", {User("me", "secret")});
-  EXPECT_EQ(Word(first), "Moved");
-  EXPECT_EQ(first.requests, 3);
-  EXPECT_EQ(registry_.lines(),
-            (Lines{"HEAD /v2/app/manifests/v1", "POST /token", "HEAD /v2/app/manifests/v1"}));
-  EXPECT_EQ(AskFake("app:v1", {User("me", "secret")}).requests, 1);
-  EXPECT_EQ(Word(AskFake("app:v1", {User("me", "wrong")})), "AccessDenied BadCredentials");
-  EXPECT_EQ(Word(AskFake("app:v1")), "AccessDenied Unauthenticated");
-}
-
 // Where CRI-O asks: the places of registries.conf, by the name that the image has there, with what a pull
 // would show there (R46 to R48).
 

@@ -269,17 +269,6 @@ TEST(PlatformTest, IsAskedWhereItsContainerdAsks) {
   }
 }
 
-TEST(ContainerdConfig, NothingOfASecretIsKept) {
-  std::string file =
-      std::string(std::getenv("PREFETCH_TESTDATA")) + "/registry/containerd/k3s-old-template.toml";
-  auto text = base::ReadFile(file, 1 << 20);
-  ASSERT_TRUE(text);
-  ContainerdSettings word = Word({*text, "version = 3\n[plugins.cri]\npassword = \"topsecret\""});
-  for (const std::string& note : word.notes) EXPECT_EQ(note.find("topsecret"), std::string::npos) << note;
-  for (const std::string& host : word.registries.hosts_in_tables)
-    EXPECT_EQ(host.find("topsecret"), std::string::npos);
-}
-
 constexpr const char* kFile = "/etc/containerd/config.toml";
 
 std::string ContainerdFilesPath(const std::string& path) {
