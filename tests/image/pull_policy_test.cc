@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
 #include <string>
 
 #include "image/kubelet_version.h"
@@ -43,16 +42,6 @@ TEST(PullPolicy, DefaultFollowsTheTag) {
   for (const auto& row : rows) {
     EXPECT_EQ(DefaultPullPolicy(*Reference::Parse(row.image)), row.policy) << row.image;
   }
-}
-
-TEST(ErrorClass, EachHasANameOfItsOwn) {
-  std::set<std::string> names;
-  for (int i = 0; i <= static_cast<int>(ErrorClass::kUnknown); i++) {
-    std::string name(base::EnumName(static_cast<ErrorClass>(i)));
-    EXPECT_FALSE(name.empty()) << i;
-    EXPECT_TRUE(names.insert(name).second) << name;
-  }
-  EXPECT_EQ(base::EnumName(ErrorClass::kAccessDenied), "AccessDenied");
 }
 
 // The next credential is tried when this one was refused, never when the registry is down.

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
 #include <string>
 
 #include "image/registry_access.h"
@@ -52,13 +51,8 @@ TEST(IsTransient, Table) {
   }
 }
 
-TEST(RegistryDetail, EachHasANameOfItsOwn) {
-  std::set<std::string> names;
-  for (int word = 0; word <= RegistryDetail::kStatus; word++) {
-    std::string name = RegistryDetail(static_cast<RegistryDetail::Code>(word)).name();
-    EXPECT_EQ(name.empty(), word == RegistryDetail::kNone) << word;
-    EXPECT_TRUE(names.insert(name).second) << name;
-  }
+TEST(RegistryDetail, HasTheNumberOfAStatusInItsName) {
+  EXPECT_EQ(RegistryDetail(RegistryDetail::kNone).name(), "");
   EXPECT_EQ(RegistryDetail::Status(502).name(), "Status502");
 }
 

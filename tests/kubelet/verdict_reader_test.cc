@@ -75,14 +75,6 @@ TEST_F(VerdictReaderTest, EachPodHasItsOwnVerdict) {
   EXPECT_EQ(reading.verdicts[2]->never.reason, VerdictReason::kAssumedForPod);
 }
 
-TEST_F(VerdictReaderTest, WithoutRecordsImagesArePreloaded) {
-  kubelet::VerdictReading reading = Read();
-  ASSERT_EQ(reading.verdicts.size(), 2u);
-  EXPECT_EQ(reading.verdicts[0]->never.reason, VerdictReason::kPreloaded);
-  EXPECT_EQ(reading.access, RecordsAccess::kReadable);
-  EXPECT_EQ(reading.files_read, 2u);
-}
-
 TEST_F(VerdictReaderTest, NothingIsReadAgainWhileNothingChanges) {
   kubelet::VerdictReading first = Read();
   kubelet::VerdictReading second = Read();
@@ -165,13 +157,6 @@ TEST_F(VerdictReaderTest, AnotherImageIdIsAnotherRecord) {
   EXPECT_EQ(Read().verdicts[0]->never.reason, VerdictReason::kImageAbsent);
 }
 
-TEST_F(VerdictReaderTest, OtherSettingsDecideAnew) {
-  Read();
-  possible_[0].policy = kubelet::VerificationPolicy::kAlwaysVerify;
-  reader_.Forget();
-  EXPECT_EQ(Read().verdicts[0]->never.reason, VerdictReason::kVerificationAlways);
-}
-
 TEST_F(VerdictReaderTest, TheSameImageTwiceIsReadOnce) {
   images_ = {{kApp, kId}, {kApp, kId}};
   kubelet::VerdictReading reading = Read();
@@ -220,13 +205,6 @@ TEST_F(VerdictReaderTest, AGlanceTellsThatAFolderHasMoved) {
     each.act();
     EXPECT_TRUE(reader_.HasChanged()) << each.name;
   }
-}
-
-TEST_F(VerdictReaderTest, WithoutTheRootNothingIsKnown) {
-  reader_.SetRoot(dir_ / "absent");
-  kubelet::VerdictReading reading = Read();
-  EXPECT_EQ(reading.access, RecordsAccess::kNoRoot);
-  EXPECT_EQ(reading.verdicts[0]->never.result, VerdictResult::kUnknown);
 }
 
 TEST_F(VerdictReaderTest, RecordsOfOthersCostNothing) {

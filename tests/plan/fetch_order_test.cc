@@ -514,15 +514,6 @@ TEST(FetchHealthTest, EachFailureLeavesARegistryToTheRuntimeForAMinute) {
   EXPECT_TRUE(CanDiscard(health, kNow + seconds(119)));
 }
 
-TEST(FetchReasonTest, EachHasAName) {
-  EXPECT_EQ(base::EnumName(FetchReason::kRuntime), "Runtime");
-  EXPECT_EQ(base::EnumName(FetchReason::kSnapshotter), "Snapshotter");
-  EXPECT_EQ(base::EnumName(FetchReason::kHosts), "Hosts");
-  EXPECT_EQ(base::EnumName(FetchReason::kTrouble), "Trouble");
-  EXPECT_EQ(base::EnumName(FetchReason::kNear), "Near");
-  EXPECT_EQ(base::EnumName(FetchReason::kFar), "Far");
-}
-
 struct GivingWayTest : testing::Test {
   void Observe(std::map<std::string, std::uint64_t> ingests) { giving_way.Observe(std::move(ingests), now); }
   void Pass(base::Duration time) { now += time; }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <set>
 
 #include "base/enum_name.h"
 #include "plan/verdicts.h"
@@ -328,16 +327,6 @@ TEST(NextTouch, WhatFailedBeforeDoesNotHoldUpTheRest) {
             (std::vector<std::size_t>{0, 2}));
   EXPECT_EQ(NextTouch({{.entry = 0, .failures = 1}, {.entry = 2, .failures = 2}}, 1),
             std::vector<std::size_t>{0});
-}
-
-TEST(TouchNames, AreDistinct) {
-  std::set<std::string_view> names;
-  for (int i = 0; i <= static_cast<int>(TouchObstacle::kPodNeverRan); i++) {
-    EXPECT_TRUE(names.insert(base::EnumName(static_cast<TouchObstacle>(i))).second);
-  }
-  for (int i = 1; i <= static_cast<int>(TouchState::kIneffective); i++) {
-    EXPECT_TRUE(names.insert(base::EnumName(static_cast<TouchState>(i))).second);
-  }
 }
 
 TEST(Touch, AfterARestartOfKubeletWhatWaitsIsDueAndNothingIsForgotten) {
