@@ -120,34 +120,22 @@ KeyIndex::KeyIndex(const std::vector<KeyedAuth>& auths) {
                    [](const Entry& a, const Entry& b) { return a.index_key > b.index_key; });
 }
 
-std::vector<const KeyIndex::Entry*> KeyIndex::Match(const Target& target) const {
-  std::vector<const Entry*> found;
-  for (const Entry& entry : entries_) {
-    if (entry.pattern.Matches(target)) found.push_back(&entry);
-  }
-  return found;
-}
-
-std::vector<const KeyIndex::Entry*> KeyIndex::DefaultRegistry() const {
-  std::vector<const Entry*> found;
-  for (const Entry& entry : entries_) {
-    if (entry.index_key == image::kDockerHubIndex) found.push_back(&entry);
-  }
-  return found;
-}
-
 std::vector<KeyedMatch> MatchAll(const std::vector<const KeyIndex*>& indexes, const Target& target) {
   std::vector<KeyedMatch> found;
-  for (std::size_t i = 0; i < indexes.size(); i++) {
-    for (const KeyIndex::Entry* entry : indexes[i]->Match(target)) found.push_back({entry, i});
-  }
+  const auto add_if = [&](const auto& serves) {
+    for (std::size_t i = 0; i < indexes.size(); i++) {
+      for (const KeyIndex::Entry& entry : indexes[i]->entries()) {
+        if (serves(entry)) found.push_back({&entry, i});
+      }
+    }
+  };
+  add_if([&](const KeyIndex::Entry& entry) { return entry.pattern.Matches(target); });
   std::stable_sort(found.begin(), found.end(), [](const KeyedMatch& a, const KeyedMatch& b) {
     return a.entry->index_key > b.entry->index_key;
   });
   // A17: the old name of Docker Hub serves only images that no key matches.
-  if (!found.empty() || !IsDefaultRegistry(target.repository())) return found;
-  for (std::size_t i = 0; i < indexes.size(); i++) {
-    for (const KeyIndex::Entry* entry : indexes[i]->DefaultRegistry()) found.push_back({entry, i});
+  if (found.empty() && IsDefaultRegistry(target.repository())) {
+    add_if([](const KeyIndex::Entry& entry) { return entry.index_key == image::kDockerHubIndex; });
   }
   return found;
 }

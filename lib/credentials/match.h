@@ -63,7 +63,7 @@ struct KeyedAuth {
   image::AuthConfig auth;
 };
 
-// Credentials under the keys that they are for; finds those that serve an image, in order (A16, A17). A
+// Credentials under the keys that they are for, in order (A16); MatchAll finds those that serve an image. A
 // value; immutable once built; any thread may read.
 class KeyIndex {
  public:
@@ -78,23 +78,21 @@ class KeyIndex {
   // Keys that do not parse are left out; unusable_keys() returns them.
   explicit KeyIndex(const std::vector<KeyedAuth>& auths);
 
-  // Returns the entries that serve the target: longer and more literal keys first, and earlier ones before
-  // equal later ones. The default registry's fallback is not included, since it concerns several indexes
-  // together. Valid as long as this index.
-  std::vector<const Entry*> Match(const Target& target) const;
-  // Returns the entries under exactly "index.docker.io".
-  std::vector<const Entry*> DefaultRegistry() const;
+  // Returns all entries in the order of lookups: longer and more literal keys first, and earlier ones before
+  // equal later ones. Valid as long as this index.
+  const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<std::string>& unusable_keys() const { return unusable_keys_; }
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
 
  private:
-  std::vector<Entry> entries_;  // in the order of lookups
+  std::vector<Entry> entries_;
   std::vector<std::string> unusable_keys_;
 };
 
 // The result of a lookup in `indexes`, taken as one keyring: all matches, or else the default registry's
-// credentials if the repository is one of its. `from` is the position of the index.
+// credentials, under exactly "index.docker.io", if the repository is one of its (A17). `from` is the position
+// of the index. Valid as long as the indexes.
 struct KeyedMatch {
   const KeyIndex::Entry* entry = nullptr;
   std::size_t from = 0;

@@ -17,7 +17,7 @@ AnswerCache::Answer Named(const std::string& user) {
 }
 
 std::string UserOf(const AnswerCache::Answer& answer) {
-  return answer ? answer->Match(Target("r.io/x"))[0]->auth.username : "";
+  return answer ? MatchAll({answer.get()}, Target("r.io/x"))[0].entry->auth.username : "";
 }
 
 TEST(AnswerCache, ImageBeforeRegistryBeforeGlobal) {

@@ -7,7 +7,9 @@ FUZZ_TARGET(text) {
   namespace credentials = prefetch::credentials;
   for (auto shape : {credentials::DockerConfigFormat::kAuths, credentials::DockerConfigFormat::kLegacy}) {
     auto auths = credentials::DecodeDockerConfig(text, shape);
-    if (auths) (void)credentials::KeyIndex(*auths).Match(credentials::Target("a.foo.io/b"));
+    if (!auths) continue;
+    const credentials::KeyIndex index(*auths);
+    (void)credentials::MatchAll({&index}, credentials::Target("a.foo.io/b"));
   }
   (void)credentials::DecodeAuthField(text);
 }
