@@ -47,9 +47,9 @@ bool SetGates(std::string_view text, CommandLine& line) {
     std::string_view name = base::TrimSpace(pair.substr(0, equals));
     std::optional<bool> value = ParseBool(base::TrimSpace(pair.substr(equals + 1)));
     if (!value) return false;
-    if (name == "KubeletEnsureSecretPulledImages") line.gates.ensure_secret_pulled_images = value;
-    if (name == "AllAlpha") line.gates.all_alpha = value;
-    if (name == "AllBeta") line.gates.all_beta = value;
+    for (const GateName& known : kGateNames) {
+      if (name == known.name) line.gates.*known.gate = value;
+    }
   }
   return true;
 }

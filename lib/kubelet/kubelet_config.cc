@@ -181,16 +181,16 @@ void DecodePolicy(Layers& layers, KubeletConfig& config) {
 void DecodeGates(Layers& layers, SourcedValue<FeatureGates>& gates) {
   FeatureGates found;
   bool any = false;
-  for (auto [name, gate] : {std::pair{"KubeletEnsureSecretPulledImages", &found.ensure_secret_pulled_images},
-                            std::pair{"AllAlpha", &found.all_alpha}, std::pair{"AllBeta", &found.all_beta}}) {
-    MergedField field = Find(layers, name, "featureGates");
+  for (const GateName& known : kGateNames) {
+    std::optional<bool>& gate = found.*known.gate;
+    MergedField field = Find(layers, known.name, "featureGates");
     // CheckGates reports a value that is no boolean.
     if (field.value && field.value->node().kind == doc::Node::Kind::kBool) {
-      *gate = field.value->node().boolean;
+      gate = field.value->node().boolean;
     }
     // The source that is reported is that of the gate itself, or of a stage's gate if only that one is set.
-    if (gates.from.empty() || (!any && gate->has_value())) gates.from = field.from;
-    any = any || gate->has_value();
+    if (gates.from.empty() || (!any && gate.has_value())) gates.from = field.from;
+    any = any || gate.has_value();
   }
   if (any) gates.value = found;
 }

@@ -121,19 +121,12 @@ base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts&
   return possible;
 }
 
-namespace {
-
-std::optional<bool> Stronger(std::optional<bool> weaker, std::optional<bool> stronger) {
-  return stronger ? stronger : weaker;
-}
-
-}  // namespace
-
 FeatureGates MergeGates(const FeatureGates& weaker, const FeatureGates& stronger) {
-  return {.ensure_secret_pulled_images =
-              Stronger(weaker.ensure_secret_pulled_images, stronger.ensure_secret_pulled_images),
-          .all_alpha = Stronger(weaker.all_alpha, stronger.all_alpha),
-          .all_beta = Stronger(weaker.all_beta, stronger.all_beta)};
+  FeatureGates merged = stronger;
+  for (const GateName& known : kGateNames) {
+    if (!(merged.*known.gate)) merged.*known.gate = weaker.*known.gate;
+  }
+  return merged;
 }
 
 bool VerifiesImages(const FeatureGates& gates, KubeletVersion version) {

@@ -91,13 +91,21 @@ struct KubeletSettings {
 // The feature gates of one place (a file's featureGates, the flag --feature-gates) that decide whether a
 // kubelet verifies images (K7); nullopt: not set.
 struct FeatureGates {
-  std::optional<bool> ensure_secret_pulled_images;  // KubeletEnsureSecretPulledImages
+  std::optional<bool> ensure_secret_pulled_images;
   // AllAlpha and AllBeta: for each gate of that stage that is not named itself.
   std::optional<bool> all_alpha;
   std::optional<bool> all_beta;
 
   friend bool operator==(const FeatureGates&, const FeatureGates&) = default;
 };
+struct GateName {
+  const char* name;  // as kubelet spells it
+  std::optional<bool> FeatureGates::*gate;
+};
+inline constexpr GateName kGateNames[] = {
+    {"KubeletEnsureSecretPulledImages", &FeatureGates::ensure_secret_pulled_images},
+    {"AllAlpha", &FeatureGates::all_alpha},
+    {"AllBeta", &FeatureGates::all_beta}};
 
 // Learnt or declared settings.
 struct SettingsFacts {
