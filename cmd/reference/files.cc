@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/fs.h"
 #include "commands/command.h"
 #include "deploy/kustomization.h"
 #include "doc/write.h"
