@@ -247,24 +247,27 @@ void Hide(StatusImage& image) {
 
 }  // namespace
 
-StatusDocument DocumentOf(const plan::Snapshot& snapshot, base::WallTime time) {
-  StatusDocument document = HeadOf(snapshot, time);
-  for (const auto& image : snapshot.images) document.images.push_back(ImageOf(snapshot, image, time));
+StatusDocument DocumentOf(const plan::Snapshot& snapshot, DocumentTime time) {
+  StatusDocument document = HeadOf(snapshot, time.value_or(snapshot.time));
+  for (const auto& image : snapshot.images) {
+    document.images.push_back(ImageOf(snapshot, image, *document.time));
+  }
   return document;
 }
 
-std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
-  return ToJson(HeadOf(snapshot, time), {snapshot.images.size(), [&](std::size_t index) {
-                                           return ImageOf(snapshot, snapshot.images[index], time);
-                                         }});
+std::string StatusJson(const plan::Snapshot& snapshot, DocumentTime time) {
+  const StatusDocument document = HeadOf(snapshot, time.value_or(snapshot.time));
+  return ToJson(document, {snapshot.images.size(), [&](std::size_t index) {
+                             return ImageOf(snapshot, snapshot.images[index], *document.time);
+                           }});
 }
 
-std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
-  StatusDocument document = HeadOf(snapshot, time);
+std::string PublicStatusJson(const plan::Snapshot& snapshot, DocumentTime time) {
+  StatusDocument document = HeadOf(snapshot, time.value_or(snapshot.time));
   document.hidden = HiddenMembers();
   for (plan::ListSource& source : document.list.sources) Hide(source);
   auto image_at = [&](std::size_t index) {
-    StatusImage image = ImageOf(snapshot, snapshot.images[index], time);
+    StatusImage image = ImageOf(snapshot, snapshot.images[index], *document.time);
     Hide(image);
     return image;
   };
@@ -278,10 +281,10 @@ ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts) {
 }
 
 ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image, ImageDocument found,
-                         base::WallTime time) {
+                         DocumentTime time) {
   found.node = snapshot.node;
-  found.time = time;
-  found.image = ImageOf(snapshot, image, time);
+  found.time = time.value_or(snapshot.time);
+  found.image = ImageOf(snapshot, image, *found.time);
   found.kubelet = KubeletOf(snapshot.kubelet);
   found.runtime = snapshot.runtime;
   found.remediation = RemediationFor(image, snapshot.runtime);

@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,39 +13,29 @@
 
 namespace prefetch::status {
 
-// `time` is when the document is made: its member "time", and what ages count from. A fact that this version
-// does not gather is null and has a neighbour that says why: "registry": null, "registryReason": "…". So a
-// reader can distinguish "no" from "not known".
-StatusDocument DocumentOf(const plan::Snapshot& snapshot, base::WallTime time);
-inline StatusDocument DocumentOf(const plan::Snapshot& snapshot) {
-  return DocumentOf(snapshot, snapshot.time);
-}
+// `time` is when a document is made: its member "time", and what ages count from. Without it, that is when
+// the Snapshot was made.
+using DocumentTime = std::optional<base::WallTime>;
+
+// A fact that this version does not gather is null and has a neighbour that says why: "registry": null,
+// "registryReason": "…". So a reader can distinguish "no" from "not known".
+StatusDocument DocumentOf(const plan::Snapshot& snapshot, DocumentTime time = {});
 
 // Returns one image in full. `image` need not be on the list. `found` has what the request itself has looked
 // up: kubelet's files, credentials, servers, and whether the list has the image. All else is filled in.
 ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image, ImageDocument found,
-                         base::WallTime time);
+                         DocumentTime time = {});
 // Returns the verdicts with the steps of kubelet's procedure behind them.
 ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts);
 
 // The next functions return these documents as JSON.
-std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time);
-inline std::string StatusJson(const plan::Snapshot& snapshot) {
-  return StatusJson(snapshot, snapshot.time);
-}
+std::string StatusJson(const plan::Snapshot& snapshot, DocumentTime time = {});
 // The document for callers that the agent does not know: without HiddenMembers(), words of registries or of
 // the list, and the pods for which an entry is judged.
-std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time);
-inline std::string PublicStatusJson(const plan::Snapshot& snapshot) {
-  return PublicStatusJson(snapshot, snapshot.time);
-}
+std::string PublicStatusJson(const plan::Snapshot& snapshot, DocumentTime time = {});
 inline std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
-                             ImageDocument found, base::WallTime time) {
+                             ImageDocument found, DocumentTime time = {}) {
   return ToJson(DocumentOf(snapshot, image, std::move(found), time));
-}
-inline std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageState& image,
-                             ImageDocument found) {
-  return ImageJson(snapshot, image, std::move(found), snapshot.time);
 }
 
 // The body of GET /readyz: a few lines of text; the status code is ReadyAnswer::ready. The answer comes with
