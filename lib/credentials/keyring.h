@@ -1,7 +1,7 @@
 // Keyring: which credentials this node has for an image, in the order in which kubelet would try them.
 //
 //   credentials::Keyring keyring(options, clock);
-//   Lookup lookup = keyring.Find(call, reference, entry.sources);
+//   Lookup lookup = keyring.Find(call, {reference, entry.sources});
 //   // pull with lookup.credentials[0]; with the next only if that one was refused; with none: anonymously
 #pragma once
 
