@@ -335,10 +335,6 @@ RegistryClients::RuntimeRegistryClients::RuntimeRegistryClients(
       http(HttpOptionsFor(config)),
       client(http, clock, ClientOptionsFor(config, *by)) {}
 
-std::shared_ptr<const registry::DecidedAccess> RegistryClients::Decided(const image::RuntimeInfo& runtime) {
-  return access_.For(runtime);
-}
-
 std::shared_ptr<RegistryClients::RuntimeRegistryClients> RegistryClients::ClientsFor(
     std::shared_ptr<const registry::DecidedAccess> decided) {
   base::Lock lock(mutex_);
@@ -352,7 +348,7 @@ pulling::RegistryResolver RegistryClients::Resolver() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const base::Call& call, const image::RegistryQuestion& question,
                 const image::RuntimeInfo& runtime) -> image::RegistryAnswer {
-    auto decided = Decided(runtime);
+    auto decided = access_.For(runtime);
     if (image::IsOnlyByPull(decided->access, question.reference.domain())) {
       return {.kind = image::RegistryAnswerKind::kIndeterminate,
               .only_by_pull = true,
@@ -370,7 +366,7 @@ pulling::RegistryResolver RegistryClients::Resolver() {
 pulling::RegistryAccessFor RegistryClients::Access() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const image::RuntimeInfo& runtime) {
-    auto decided = Decided(runtime);
+    auto decided = access_.For(runtime);
     image::RegistryAccess access = decided->access;
     if (image::IsOnlyByPull(access, "*")) return access;
     for (std::string& note : registry::NotesOnFolders(decided->hosts, config_.host_root)) {
@@ -384,7 +380,7 @@ pulling::ContentSourceFor RegistryClients::Contents() {
   if (config_.mode != config::RegistryMode::kAuto) return nullptr;
   return [this](const image::Reference& reference,
                 const image::RuntimeInfo& runtime) -> std::shared_ptr<image::ContentSource> {
-    auto decided = Decided(runtime);
+    auto decided = access_.For(runtime);
     if (!registry::MayDownload(*decided, reference.domain())) return nullptr;
     std::shared_ptr<RuntimeRegistryClients> clients = ClientsFor(std::move(decided));
     std::shared_ptr<const registry::HostChain> chain = clients->client.HostsFor(reference);
@@ -403,7 +399,7 @@ agent::RegistryHosts RegistryClients::Hosts() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const image::Reference& reference, const image::RuntimeInfo& runtime) {
     status::RegistryHostsView view;
-    auto decided = Decided(runtime);
+    auto decided = access_.For(runtime);
     const image::RegistryAccess& access = decided->access;
     view.config_path = access.config_path;
     view.config_path_source = access.config_path_source;

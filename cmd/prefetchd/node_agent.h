@@ -103,7 +103,6 @@ class RegistryClients {
     registry::Client client;
   };
 
-  std::shared_ptr<const registry::DecidedAccess> Decided(const image::RuntimeInfo& runtime);
   std::shared_ptr<RuntimeRegistryClients> ClientsFor(std::shared_ptr<const registry::DecidedAccess> decided)
       PREFETCH_EXCLUDES(mutex_);
 
