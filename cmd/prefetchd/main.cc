@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "agent/pinning.h"
 #include "base/ascii_output.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
@@ -33,7 +34,6 @@
 #include "cri/endpoint.h"
 #include "cri/grpc_content_service.h"
 #include "node_agent.h"
-#include "pulling/change_pins.h"
 #include "screen/status_table.h"
 #include "status/status_json.h"
 
@@ -215,7 +215,7 @@ ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_ou
 // outlast that. The operator therefore asks for this before the agent is deleted.
 ExitCode Unpin(const base::Call& call, const cri::Endpoint& endpoint, bool prints) {
   const auto content = cri::MakeContentService(endpoint);
-  const pulling::PinsChanged done = pulling::UnpinAll(call.Within(kUnpinTime), *content);
+  const agent::PinsChanged done = agent::UnpinAll(call.Within(kUnpinTime), *content);
   for (const std::string& name : done.unpinned) base::Info("image unpinned", {{"image", name}});
   // Agents pin nothing on other runtimes than containerd.
   if (!done.unsupported && !done.runtime_error.empty())

@@ -53,7 +53,7 @@ struct Options {
   bool fetch = false;
   // --once: Run returns when every entry is settled (History::settled).
   bool once = false;
-  // --unpin: no entry is pinned. UnpinAll removes existing pins (pulling/change_pins.h).
+  // --unpin: no entry is pinned. UnpinAll removes existing pins (agent/pinning.h).
   bool unpin = false;
   // This node's kubelet; none: presence is the verdict.
   std::optional<KubeletOptions> kubelet;

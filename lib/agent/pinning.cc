@@ -17,7 +17,64 @@ constexpr std::chrono::seconds kReportTime{5};
 // Maximum time of a job: polls of the runtime and of kubelet share its threads.
 constexpr std::chrono::seconds kJobTime{30};
 
+// Returns true for errors of the runtime as a whole: the next name would fail in the same way.
+bool IsOfRuntime(image::ErrorClass error_class) {
+  return error_class == image::ErrorClass::kRuntimeDown || error_class == image::ErrorClass::kTimeout ||
+         error_class == image::ErrorClass::kCancelled ||
+         error_class == image::ErrorClass::kRuntimeUnsupported;
+}
+
 }  // namespace
+
+// Runs on a worker. The list of pins is read in a job of its own, because each decision needs the pins that
+// containerd really has.
+PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, const std::string& owner,
+                       const PinChanges& work) {
+  PinsChanged done;
+  // Returns whether the runtime itself has failed: the calls that are left then wait with it.
+  auto failed = [&](const std::string& name, const cri::CallError& error) {
+    const bool all = IsOfRuntime(error.error_class);
+    (all ? done.runtime_error : done.errors[name]) = error.message;
+    return all;
+  };
+  if (work.list) {
+    if (auto names = content.ListPins(call, owner)) {
+      done.found = *std::move(names);
+    } else {
+      done.unsupported = names.error().error_class == image::ErrorClass::kRuntimeUnsupported;
+      done.runtime_error = names.error().message;
+      return done;
+    }
+  }
+  for (const std::string& name : work.pin) {
+    auto pinned = content.Pin(call, name, owner);
+    if (!pinned) {
+      if (failed(name, pinned.error())) return done;
+    } else if (*pinned == cri::PinResult::kPinned) {
+      done.pinned.push_back(name);
+    } else {
+      done.errors[name] = *pinned == cri::PinResult::kAbsent
+                              ? "containerd has no image of this name"
+                              : "another client of containerd has pinned this name";
+    }
+  }
+  for (const std::string& name : work.unpin) {
+    auto unpinned = content.Unpin(call, name, owner);
+    if (unpinned) {
+      (*unpinned ? done.unpinned : done.had_none).push_back(name);
+    } else if (failed(name, unpinned.error())) {
+      return done;
+    }
+  }
+  return done;
+}
+
+PinsChanged UnpinAll(const base::Call& call, cri::ContentService& content) {
+  const std::string of_all;
+  PinsChanged listed = ChangePins(call, content, of_all, {.list = true});
+  if (!listed.found) return listed;
+  return ChangePins(call, content, of_all, {.unpin = {listed.found->begin(), listed.found->end()}});
+}
 
 // The runtime may be another process or version, so what was learnt about it no longer counts.
 void Pinning::Reconnected() {
@@ -52,7 +109,7 @@ void Pinning::StartIfDue(base::Workers& workers, const plan::DiskSpace& disk, co
   loop_.Check();
   if (off_ || running_ || !supported_ || !runtime_.up() || loop_.now() < retry_at_) return;
   if (std::exchange(stale_, false)) listed_ = false;
-  pulling::PinChanges work;
+  PinChanges work;
   if (!listed_ || loop_.now() >= check_at_) {
     work.list = true;
     check_at_ = base::TimePoint::max();
@@ -88,13 +145,13 @@ void Pinning::StartIfDue(base::Workers& workers, const plan::DiskSpace& disk, co
   loop_.Submit(
       workers, "PinsChanged",
       [this, call = loop_.JobCall(), work = std::move(work)] {
-        return pulling::ChangePins(call.Within(kJobTime), content_, owner_, work);
+        return ChangePins(call.Within(kJobTime), content_, owner_, work);
       },
-      [this](const pulling::PinsChanged& done) { Apply(done); });
+      [this](const PinsChanged& done) { Apply(done); });
 }
 
 // A name that has failed waits for its own time, and stops no other one.
-void Pinning::DropBackedOff(pulling::PinChanges& work) {
+void Pinning::DropBackedOff(PinChanges& work) {
   if (errors_.empty()) return;
   std::set<std::string> due(work.pin.begin(), work.pin.end());
   due.insert(work.unpin.begin(), work.unpin.end());
@@ -108,7 +165,7 @@ void Pinning::DropBackedOff(pulling::PinChanges& work) {
   std::erase_if(work.unpin, waits);
 }
 
-void Pinning::Apply(const pulling::PinsChanged& done) {
+void Pinning::Apply(const PinsChanged& done) {
   running_ = false;
   if (done.unsupported) supported_ = false;
   if (done.found) {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "pulling/change_pins.h"
+#include "agent/pinning.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::pin_scenario_test {
@@ -94,7 +94,7 @@ TEST(PinScenario, AnImageThatComesBackAndALabelThatIsRemoved) {
   node.RunFor(minutes(3));
   EXPECT_TRUE(node.Image("r.io/a:v1").pinned);
   // Another agent, or an operator, takes all pins off.
-  ASSERT_EQ(pulling::UnpinAll({}, node.runtime).unpinned.size(), 1U);
+  ASSERT_EQ(agent::UnpinAll({}, node.runtime).unpinned.size(), 1U);
   node.RunFor(minutes(3));
   EXPECT_TRUE(node.Image("r.io/a:v1").pinned);
 }
@@ -171,8 +171,8 @@ TEST(PinScenario, APinThatHasGoneWithItsImageIsNotTakenOff) {
 TEST(PinScenario, AJobEndsWithItsTime) {
   FakeClock clock;
   FakeImageService runtime(clock, Persona::kContainerd23);
-  const pulling::PinsChanged done =
-      pulling::ChangePins(base::Call().Within(seconds(0)), runtime, "a", {.list = false, .pin = {"x", "y"}});
+  const agent::PinsChanged done =
+      agent::ChangePins(base::Call().Within(seconds(0)), runtime, "a", {.list = false, .pin = {"x", "y"}});
   EXPECT_EQ(runtime.counters().pin_calls, 1);
   EXPECT_NE(done.runtime_error, "");
 }
@@ -203,7 +203,7 @@ TEST(PinScenario, AllPinsComeOffWhoseverTheyAre) {
   ASSERT_TRUE(runtime.Pin({}, "r.io/a:v1", "one"));
   ASSERT_TRUE(runtime.Pin({}, "r.io/b:v1", "two"));
   runtime.LabelPin("r.io/pause:v1", "pinned");
-  const pulling::PinsChanged done = pulling::UnpinAll({}, runtime);
+  const agent::PinsChanged done = agent::UnpinAll({}, runtime);
   EXPECT_EQ(done.unpinned, (std::vector<std::string>{"r.io/a:v1", "r.io/b:v1"}));
   EXPECT_EQ(done.runtime_error, "");
   const auto images = runtime.ListImages({});
