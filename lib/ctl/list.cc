@@ -149,21 +149,6 @@ namespace {
 // Added to the place of an image outside of a container, whose policy no manifest states.
 constexpr const char* kPolicyUnknownNote = " (seen, policy unknown)";
 
-// Collects images, and notes those that it leaves out.
-class ImageCollector {
- public:
-  explicit ImageCollector(const std::vector<std::string>& exclude) : exclude_(exclude) {}
-
-  void Add(const image::Reference& reference, std::string from) {
-    if (!image::MatchesAny(exclude_, reference.Normalized())) draft_.Add(reference, std::move(from));
-  }
-  const list::ListDraft& draft() const { return draft_; }
-
- private:
-  const std::vector<std::string>& exclude_;
-  list::ListDraft draft_;
-};
-
 std::string Place(const std::string& file, doc::Position at) {
   return file + ":" + std::to_string(at.line);
 }
@@ -177,7 +162,7 @@ std::string NoReference(const manifest::ImageUse& use) {
 }
 
 // Adds the images of one file. `left_out` gets the objects whose images are not known.
-void AddFile(ManifestFile file, ImageCollector& collector, Mistakes& left_out, Mistakes& mistakes) {
+void AddFile(ManifestFile file, list::ListDraft& draft, Mistakes& left_out, Mistakes& mistakes) {
   if (file.manifests.HasList()) left_out.push_back(file.name + " is an image list: --list imports it");
   std::ranges::move(file.mistakes, std::back_inserter(mistakes));
   for (const manifest::ImageUse& use : file.manifests.uses) {
@@ -187,7 +172,7 @@ void AddFile(ManifestFile file, ImageCollector& collector, Mistakes& left_out, M
     std::string from =
         (file.name == "stdin" || of_cluster) && !use.pod->name.empty() ? PodTitle(*use.pod) : place;
     if (use.reference) {
-      collector.Add(*use.reference, from + (use.policy_known ? "" : kPolicyUnknownNote));
+      draft.Add(*use.reference, from + (use.policy_known ? "" : kPolicyUnknownNote));
     } else if (of_cluster) {
       left_out.push_back(from + ": " + NoReference(use));
     } else {
@@ -199,15 +184,15 @@ void AddFile(ManifestFile file, ImageCollector& collector, Mistakes& left_out, M
     std::ranges::transform(*unseen, std::back_inserter(left_out), UnseenLine);
 }
 
-void AddLists(const std::vector<std::string>& paths, ImageCollector& collector, Mistakes& mistakes) {
+void AddLists(const std::vector<std::string>& paths, list::ListDraft& draft, Mistakes& mistakes) {
   for (const list::LoadedSource& source : ReadListFiles(paths, mistakes).sources) {
     for (const list::ListEntry& entry : source.content->entries) {
-      collector.Add(entry.image.reference, Place(source.info.name, entry.at));
+      draft.Add(entry.image.reference, Place(source.info.name, entry.at));
     }
   }
 }
 
-void AddCrictl(const std::vector<std::string>& paths, ImageCollector& collector, Mistakes& mistakes) {
+void AddCrictl(const std::vector<std::string>& paths, list::ListDraft& draft, Mistakes& mistakes) {
   for (const std::string& path : paths) {
     auto text = ReadFileOrStdin(path, doc::kMostSavedBytes);
     if (!text) {
@@ -216,14 +201,14 @@ void AddCrictl(const std::vector<std::string>& paths, ImageCollector& collector,
     }
     doc::Problems problems(path == "-" ? "stdin" : path);
     for (const image::Reference& reference : list::ReadCrictlImages(*text, problems)) {
-      collector.Add(reference, problems.source());
+      draft.Add(reference, problems.source());
     }
     for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
   }
 }
 
 // Adds lists of other tools. Any other text is read as manifests (`helm get manifest`).
-void AddForeign(const ListImportOptions& options, ImageCollector& collector, Mistakes& left_out,
+void AddForeign(const ListImportOptions& options, list::ListDraft& draft, Mistakes& left_out,
                 Mistakes& mistakes) {
   for (const std::string& path : options.foreign) {
     auto text = ReadFileOrStdin(path, doc::kMostSavedBytes);
@@ -242,22 +227,22 @@ void AddForeign(const ListImportOptions& options, ImageCollector& collector, Mis
                            : manifest::ReadManifests(*text, problems, read);
     }
     file.mistakes = problems.Lines();
-    AddFile(std::move(file), collector, left_out, mistakes);
+    AddFile(std::move(file), draft, left_out, mistakes);
     if (!images) continue;
     for (const list::NamedImage& image : *images)
-      collector.Add(image.reference, Place(problems.source(), image.at));
+      draft.Add(image.reference, Place(problems.source(), image.at));
   }
 }
 
 // Returns an exit code. A cluster may have objects that are not well-formed. They are notes here and no
 // mistakes, so that the other images are still imported.
 int AddWorkloads(const base::Call& call, kube::Api& api, const ListImportOptions& options,
-                 ImageCollector& collector, Mistakes& left_out, std::ostream& err) {
+                 list::ListDraft& draft, Mistakes& left_out, std::ostream& err) {
   doc::Problems problems(kClusterSource);
   auto done = ReadWorkloads(
       call, api, options.namespaces, options.read, problems, [&](manifest::Manifests manifests) {
         AddFile({.name = kClusterSource, .manifests = std::move(manifests), .ignores = {}, .mistakes = {}},
-                collector, left_out, left_out);
+                draft, left_out, left_out);
       });
   if (call.Stopped()) return kInterrupted;
   if (!done) return Fail(kUnreachable, ToUserError(done.failure(), "workload-list.yaml"), err);
@@ -277,7 +262,7 @@ int WriteConfigMap(const base::Call& call, kube::Api& api, const std::string& co
   return kOk;
 }
 
-void AddMarked(const ListImportOptions& options, ImageCollector& collector, Mistakes& mistakes) {
+void AddMarked(const ListImportOptions& options, list::ListDraft& draft, Mistakes& mistakes) {
   if (options.markers.empty()) return;
   std::set<std::string> matched;
   for (const ManifestPath& path :
@@ -290,8 +275,8 @@ void AddMarked(const ListImportOptions& options, ImageCollector& collector, Mist
       for (const list::NamedImage& image : list::ReadMarkedImages(*text, marker, problems)) {
         // In a manifest, a marked image stands in `args` or `env`, and some program makes a container of it:
         // its policy is unknown.
-        collector.Add(image.reference,
-                      Place(path.path, image.at) + (IsManifestName(path.path) ? kPolicyUnknownNote : ""));
+        draft.Add(image.reference,
+                  Place(path.path, image.at) + (IsManifestName(path.path) ? kPolicyUnknownNote : ""));
         matched.insert(marker);
       }
       for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
@@ -310,19 +295,19 @@ void AddMarked(const ListImportOptions& options, ImageCollector& collector, Mist
 int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
                const ListImportOptions& options, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
-  ImageCollector collector(options.exclude);
+  list::ListDraft draft(options.exclude);
   Mistakes left_out;
   for (const std::string& pattern : options.exclude) {
     if (base::Status good = image::CheckPattern(pattern); !good)
       mistakes.push_back("--exclude: " + good.error().message());
   }
-  AddForeign(options, collector, left_out, mistakes);
+  AddForeign(options, draft, left_out, mistakes);
   ReadManifestFiles(
       call, FindFiles(options.manifests, mistakes), options.read,
-      [&](ManifestFile file) { AddFile(std::move(file), collector, left_out, mistakes); }, mistakes);
-  AddLists(options.lists, collector, mistakes);
-  AddCrictl(options.crictl, collector, mistakes);
-  AddMarked(options, collector, mistakes);
+      [&](ManifestFile file) { AddFile(std::move(file), draft, left_out, mistakes); }, mistakes);
+  AddLists(options.lists, draft, mistakes);
+  AddCrictl(options.crictl, draft, mistakes);
+  AddMarked(options, draft, mistakes);
   if (call.Stopped()) return kInterrupted;
   if (!mistakes.empty()) return RejectInput(mistakes, err);
   // Asked last: mistakes in files are reported without any call.
@@ -331,21 +316,21 @@ int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
     if (!status) return Fail(kUnreachable, status.error(), err);
     for (const status::StatusImage& image : status->images) {
       if (auto reference = image::Reference::Parse(image.image))
-        collector.Add(*reference, "node " + status->node);
+        draft.Add(*reference, "node " + status->node);
     }
   }
   if (api != nullptr) {
-    const int exit_code = AddWorkloads(call, *api, options, collector, left_out, err);
+    const int exit_code = AddWorkloads(call, *api, options, draft, left_out, err);
     if (exit_code != kOk) return exit_code;
   }
   for (const std::string& line : left_out) err << line << "\n";
-  if (collector.draft().size() == 0) {
+  if (draft.size() == 0) {
     return Fail(kBadInput, base::NotFound("no image was found, and an empty list makes every node ready"),
                 err);
   }
-  const std::string text = collector.draft().Write(options.output, left_out);
+  const std::string text = draft.Write(options.output, left_out);
   if (api != nullptr && !options.config_map.empty()) {
-    return WriteConfigMap(call, *api, options.config_map, collector.draft(), text, out, err);
+    return WriteConfigMap(call, *api, options.config_map, draft, text, out, err);
   }
   out << text;
   return kOk;

@@ -30,6 +30,7 @@ std::string ImageMember(const std::string& name) {
 }  // namespace
 
 void ListDraft::Add(const image::Reference& reference, std::string from) {
+  if (image::MatchesAny(exclude_, reference.Normalized())) return;
   std::pair name(reference.Normalized(), reference.written());
   Image& image = images_.try_emplace(std::move(name), Image{reference, {}, {}}).first->second;
   if (from.empty() || !image.places.insert(from).second) return;

@@ -21,6 +21,9 @@ enum class DraftOutput { kYaml, kTxt, kJson };
 // Not thread-safe. Each spelling of a name appears once, since pods are judged by their spelling.
 class ListDraft {
  public:
+  // Leaves out images whose normalised names match one of `exclude` (image::MatchesAny).
+  explicit ListDraft(std::vector<std::string> exclude = {}) : exclude_(std::move(exclude)) {}
+
   // `from` is the place where the image is named, for readers of the list: "deploy/app.yaml:22".
   void Add(const image::Reference& reference, std::string from);
 
@@ -37,6 +40,7 @@ class ListDraft {
   };
   static std::string Comment(const Image& image);
 
+  std::vector<std::string> exclude_;
   std::map<std::pair<std::string, std::string>, Image> images_;  // by normalised name, then as written
 };
 
