@@ -63,8 +63,8 @@ std::optional<http::SecretHeader> FleetAgents::TokenFor(const base::Call& call,
 
 kube::Answer<std::string> FleetAgents::FetchStatus(const base::Call& call, const FleetMember& member) {
   const auto get = [&](const std::optional<http::SecretHeader>& token) {
-    return api_.PodProxyGet(call.Within(kMemberTimeout), name_space_, member.pod, member.port, "/v1/status",
-                            token);
+    return api_.PodProxy(call.Within(kMemberTimeout),
+                         {name_space_, member.pod, member.port, "/v1/status", token});
   };
   const auto get_patiently = [&](const std::optional<http::SecretHeader>& token) {
     auto body = get(token);
@@ -82,9 +82,8 @@ kube::Answer<std::string> FleetAgents::FetchStatus(const base::Call& call, const
 
 kube::Answer<std::string> FleetAgents::PostRetry(const base::Call& call, const FleetMember& member,
                                                  const std::string& body) {
-  auto token = TokenFor(call, member.account);
-  return api_.PodProxyPost(call.Within(kAnswerTimeout), name_space_, member.pod, member.port, "/v1/retry",
-                           body, std::move(token));
+  return api_.PodProxy(call.Within(kAnswerTimeout), {name_space_, member.pod, member.port, "/v1/retry",
+                                                     TokenFor(call, member.account), body});
 }
 
 namespace {

@@ -145,6 +145,15 @@ struct Resource {
   const char* name;   // "deployments"
 };
 
+// A request to a pod, which the API server passes on.
+struct PodRequest {
+  std::string name_space, name;
+  std::uint16_t port = 0;
+  std::string path;                          // begins with "/", and may have a query
+  std::optional<http::SecretHeader> header;  // a credential for the pod itself
+  std::optional<std::string> body = {};      // JSON, for a POST; nullopt: a GET
+};
+
 class Api {
  public:
   virtual ~Api() = default;
@@ -215,17 +224,8 @@ class Api {
   virtual Answer<Done> SetConfigMapText(const base::Call& call, const std::string& name_space,
                                         const std::string& name, const std::string& key,
                                         const std::string& text) = 0;
-  // get pods/proxy. `path` begins with "/" and may have a query. The pod's own answer, of at most 8 MiB, if
-  // it is a 2xx. `header`: a credential for the pod itself.
-  virtual Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
-                                          const std::string& name, std::uint16_t port,
-                                          const std::string& path,
-                                          std::optional<http::SecretHeader> header) = 0;
-  // create pods/proxy. The same with a JSON body.
-  virtual Answer<std::string> PodProxyPost(const base::Call& call, const std::string& name_space,
-                                           const std::string& name, std::uint16_t port,
-                                           const std::string& path, const std::string& body,
-                                           std::optional<http::SecretHeader> header) = 0;
+  // get pods/proxy, or create pods/proxy with a body. The pod's own answer, of at most 8 MiB, if it is a 2xx.
+  virtual Answer<std::string> PodProxy(const base::Call& call, const PodRequest& request) = 0;
 };
 
 }  // namespace prefetch::kube

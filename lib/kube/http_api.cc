@@ -286,21 +286,24 @@ class HttpApi final : public Api {
                      kMergePatch, ConfigMapPatch(key, text));
   }
 
-  Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
-                                  const std::string& name, std::uint16_t port, const std::string& path,
-                                  std::optional<http::SecretHeader> header) override {
-    return SendToPod(call, {.verb = "get", .resource = "pods/proxy", .name_space = name_space, .name = name},
-                     port, path, std::move(header));
-  }
-
-  Answer<std::string> PodProxyPost(const base::Call& call, const std::string& name_space,
-                                   const std::string& name, std::uint16_t port, const std::string& path,
-                                   const std::string& body,
-                                   std::optional<http::SecretHeader> header) override {
-    Verb verb{.verb = "create", .resource = "pods/proxy", .name_space = name_space, .name = name};
-    verb.content_type = kJson;
-    verb.body = body;
-    return SendToPod(call, std::move(verb), port, path, std::move(header));
+  Answer<std::string> PodProxy(const base::Call& call, const PodRequest& request) override {
+    Verb verb{.verb = "get", .resource = "pods/proxy", .name_space = request.name_space};
+    if (request.body) {
+      verb.verb = "create";
+      verb.content_type = kJson;
+      verb.body = *request.body;
+    }
+    // A bad name stays bad, and Path() rejects it.
+    verb.name = IsName(request.name) ? request.name + ":" + std::to_string(request.port) : request.name;
+    verb.pod_path = request.path;
+    verb.max_body_bytes = kLongestPodAnswer;
+    verb.header = request.header;
+    // The agent sees the API server's name as Host, and would otherwise take the request for that of a
+    // browser's page.
+    verb.extra_headers.Add(std::string(http::kNotBrowserHeader), "1");
+    auto response = Send(call, verb);
+    if (!response) return std::move(response).failure();
+    return std::move(response->body);
   }
 
  private:
@@ -359,21 +362,6 @@ class HttpApi final : public Api {
     return SendFor<Page<T>>(
         call, verb, [&](const doc::Node& list) { return DecodePage(list, decode); },
         "no list of such objects");
-  }
-
-  Answer<std::string> SendToPod(const base::Call& call, Verb verb, std::uint16_t port,
-                                const std::string& path, std::optional<http::SecretHeader> header) {
-    // A bad name stays bad, and Path() rejects it.
-    if (IsName(verb.name)) verb.name += ":" + std::to_string(port);
-    verb.pod_path = path;
-    verb.max_body_bytes = kLongestPodAnswer;
-    verb.header = std::move(header);
-    // The agent sees the API server's name as Host, and would otherwise take the request for that of a
-    // browser's page.
-    verb.extra_headers.Add(std::string(http::kNotBrowserHeader), "1");
-    auto response = Send(call, verb);
-    if (!response) return std::move(response).failure();
-    return std::move(response->body);
   }
 
   http::Client& client_;

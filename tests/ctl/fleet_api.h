@@ -70,31 +70,21 @@ class FleetApi final : public RefusingApi {
     if (listing_) return *listing_;
     return kube::Page<kube::Pod>{pods_, ""};
   }
-  kube::Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
-                                        const std::string& name, std::uint16_t port, const std::string& path,
-                                        std::optional<http::SecretHeader> header) override {
-    asked_++;
-    if (header) {
-      shown_++;
-      EXPECT_EQ(header->name, "Prefetchd-Authorization");
-      EXPECT_EQ(header->value.Reveal(), "Bearer a-token-of-" + fleet_);
-      if (auto full = with_token_.find(name); full != with_token_.end()) return full->second;
-    }
-    auto answer = answers_.find(name);
-    return answer == answers_.end() ? RefusingApi::PodProxyGet(call, name_space, name, port, path, header)
-                                    : answer->second;
-  }
-
-  // Answers as to a GET, and keeps the last body for each pod.
-  kube::Answer<std::string> PodProxyPost(const base::Call& call, const std::string& name_space,
-                                         const std::string& name, std::uint16_t port, const std::string& path,
-                                         const std::string& body,
-                                         std::optional<http::SecretHeader> header) override {
-    {
+  // Answers a POST as a GET, and keeps its last body for each pod.
+  kube::Answer<std::string> PodProxy(const base::Call& call, const kube::PodRequest& request) override {
+    if (request.body) {
       std::lock_guard lock(mutex_);
-      posted_[name] = path + " " + body;
+      posted_[request.name] = request.path + " " + *request.body;
     }
-    return PodProxyGet(call, name_space, name, port, path, std::move(header));
+    asked_++;
+    if (request.header) {
+      shown_++;
+      EXPECT_EQ(request.header->name, "Prefetchd-Authorization");
+      EXPECT_EQ(request.header->value.Reveal(), "Bearer a-token-of-" + fleet_);
+      if (auto full = with_token_.find(request.name); full != with_token_.end()) return full->second;
+    }
+    auto answer = answers_.find(request.name);
+    return answer == answers_.end() ? RefusingApi::PodProxy(call, request) : answer->second;
   }
   // Path and body, by pod.
   const std::map<std::string, std::string>& posted() const { return posted_; }

@@ -79,16 +79,7 @@ class RefusingApi : public kube::Api {
                                             const std::string&, const std::string&) override {
     return No();
   }
-  kube::Answer<std::string> PodProxyGet(const base::Call&, const std::string&, const std::string&,
-                                        std::uint16_t, const std::string&,
-                                        std::optional<http::SecretHeader>) override {
-    return No();
-  }
-  kube::Answer<std::string> PodProxyPost(const base::Call&, const std::string&, const std::string&,
-                                         std::uint16_t, const std::string&, const std::string&,
-                                         std::optional<http::SecretHeader>) override {
-    return No();
-  }
+  kube::Answer<std::string> PodProxy(const base::Call&, const kube::PodRequest&) override { return No(); }
 
  private:
   static kube::Failure No() { return {.kind = kube::ApiError::kForbidden, .message = "not let in"}; }

@@ -59,7 +59,7 @@ constexpr void (*kAsks[])(Api&, const Call&) = {
       CheckNamed(api.CreatePod(call, "apps", doc::Node(), kube::DryRun::kYes));
     },
     [](Api& api, const Call& call) {
-      Check(api.PodProxyGet(call, "prefetchd", "p1", 9477, "/v1/status", std::nullopt));
+      Check(api.PodProxy(call, {"prefetchd", "p1", 9477, "/v1/status", std::nullopt}));
     },
     [](Api& api, const Call& call) {
       Check(api.RemoveNodeCondition(call, "n1", "prefetchd.dev/ImagesReady"));

@@ -290,18 +290,18 @@ TEST_F(HttpApiTest, AContinueTokenThatIsTooOldMeansToListAnew) {
 
 TEST_F(HttpApiTest, PodProxyGet) {
   server_.SetPodAnswer("prefetchd/agent-x:9477/v1/status", R"({"ready":true})");
-  auto body = tests::Must(api_->PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status?a=b", {}));
+  auto body = tests::Must(api_->PodProxy(Patient(), {"prefetchd", "agent-x", 9477, "/v1/status?a=b", {}}));
   EXPECT_EQ(*body, R"({"ready":true})");
   EXPECT_EQ(server_.Requests().back(),
             "GET /api/v1/namespaces/prefetchd/pods/agent-x:9477/proxy/v1/status?a=b");
-  EXPECT_EQ(api_->PodProxyGet(Patient(), "prefetchd", "gone", 9477, "/x", {}).failure().kind,
+  EXPECT_EQ(api_->PodProxy(Patient(), {"prefetchd", "gone", 9477, "/x", {}}).failure().kind,
             ApiError::kServerError);
 }
 
 TEST_F(HttpApiTest, PodProxyPost) {
   server_.SetPodAnswer("prefetchd/agent-x:9477/v1/retry", "done");
   auto body = tests::Must(
-      api_->PodProxyPost(Patient(), "prefetchd", "agent-x", 9477, "/v1/retry", R"({"images":[]})", {}));
+      api_->PodProxy(Patient(), {"prefetchd", "agent-x", 9477, "/v1/retry", {}, R"({"images":[]})"}));
   EXPECT_EQ(*body, "done");
   EXPECT_EQ(server_.Requests().back(), "POST /api/v1/namespaces/prefetchd/pods/agent-x:9477/proxy/v1/retry");
 }
@@ -309,9 +309,11 @@ TEST_F(HttpApiTest, PodProxyPost) {
 TEST_F(HttpApiTest, APodsAnswerIsBounded) {
   server_.SetPodAnswer("prefetchd/big:9477/v1/status", std::string(7 << 20, 'x'));
   server_.SetPodAnswer("prefetchd/endless:9477/v1/status", std::string(9 << 20, 'x'));
-  EXPECT_ANSWER(api_->PodProxyGet(Patient(), "prefetchd", "big", 9477, "/v1/status", {}));
-  EXPECT_EQ(api_->PodProxyGet(Patient(), "prefetchd", "endless", 9477, "/v1/status", {}).failure().kind,
-            ApiError::kMalformed);
+  const auto status_of = [&](const char* pod) {
+    return api_->PodProxy(Patient(), {"prefetchd", pod, 9477, "/v1/status", {}});
+  };
+  EXPECT_ANSWER(status_of("big"));
+  EXPECT_EQ(status_of("endless").failure().kind, ApiError::kMalformed);
 }
 
 TEST_F(HttpApiTest, PortsThatHaveANameAreKnown) {
@@ -328,7 +330,7 @@ TEST_F(HttpApiTest, NamesCannotMakeOtherPaths) {
     EXPECT_EQ(error.kind, ApiError::kInvalid) << name;
   }
   EXPECT_EQ(api_->GetPod(Patient(), "..", "p").failure().kind, ApiError::kInvalid);
-  EXPECT_EQ(api_->PodProxyGet(Patient(), "a", "..", 1, "/", {}).failure().kind, ApiError::kInvalid);
+  EXPECT_EQ(api_->PodProxy(Patient(), {"a", "..", 1, "/", {}}).failure().kind, ApiError::kInvalid);
   EXPECT_TRUE(server_.Requests().empty());
   EXPECT_EQ(api_->GetNode(Patient(), "n1?x=y#z").failure().kind, ApiError::kNotFound);
   EXPECT_EQ(server_.Requests().back(), "GET /api/v1/nodes/n1?x=y#z");  // decoded: it was all of the path
@@ -531,9 +533,14 @@ class EveryCall : public testing::Test {
          [](auto& api, auto& call) { return Of(api.CreatePod(call, "a", APod("new"), DryRun::kNegative)); }},
         {"delete pods \"p\"", [](auto& api, auto& call) { return Of(api.DeletePod(call, "a", "p", "u")); }},
         {"get pods/proxy \"p:1\"",
-         [](auto& api, auto& call) { return Of(api.PodProxyGet(call, "a", "p", 1, "/x", {})); }, true},
+         [](auto& api, auto& call) {
+           return Of(api.PodProxy(call, {"a", "p", 1, "/x", {}}));
+         },
+         true},
         {"create pods/proxy \"p:1\"",
-         [](auto& api, auto& call) { return Of(api.PodProxyPost(call, "a", "p", 1, "/x", "{}", {})); },
+         [](auto& api, auto& call) {
+           return Of(api.PodProxy(call, {"a", "p", 1, "/x", {}, "{}"}));
+         },
          true}};
   }
 

@@ -58,8 +58,9 @@ class PodCredentialTest : public testing::Test {
   }
 
   Answer<std::string> Ask(const std::string& credential = "Bearer a-fleet-token") {
-    return api_->PodProxyGet(Patient(), "prefetchd", "agent-x", 9477, "/v1/status",
-                             http::SecretHeader{"Prefetchd-Authorization", base::Secret(credential)});
+    return api_->PodProxy(Patient(),
+                          {"prefetchd", "agent-x", 9477, "/v1/status",
+                           http::SecretHeader{"Prefetchd-Authorization", base::Secret(credential)}});
   }
 
   tests::TempDir dir_;
