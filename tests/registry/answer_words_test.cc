@@ -111,6 +111,7 @@ TEST(AnswerToFault, Table) {
       {http::Fault::kUntrustedCertificate, Kind::kUnreachable, "Tls"},
       {http::Fault::kProxy, Kind::kUnreachable, "Proxy"},
       {http::Fault::kProxyAuth, Kind::kUnreachable, "ProxyAuth"},
+      {http::Fault::kTooLong, Kind::kIndeterminate, "TooLong"},
       {http::Fault::kEncoding, Kind::kIndeterminate, "NotAcceptable"},
   };
   for (const auto& row : rows) {
