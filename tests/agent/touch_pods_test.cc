@@ -25,18 +25,15 @@ FailureCase Forbidden(std::string name, std::string message, TouchObstacle expec
       std::move(name), {.kind = ApiError::kForbidden, .status = 403, .message = std::move(message)}, expect};
 }
 
+// TouchScenario has the others.
 TEST(ResultOfTest, Tells) {
   const FailureCase rows[] = {
       Forbidden("Rbac",
                 "pods is forbidden: User \"system:serviceaccount:a:b\" cannot create resource \"pods\" in "
                 "API group \"\" in the namespace \"prefetchd-touch\"",
                 TouchObstacle::kForbidden),
-      Forbidden("Quota", "pods \"x\" is forbidden: exceeded quota: prefetchd-touch, requested: pods=1",
-                TouchObstacle::kQuota),
       Forbidden("QuotaWantsMore", "pods \"x\" is forbidden: failed quota: q: must specify limits.cpu",
                 TouchObstacle::kQuota),
-      Forbidden("PodSecurity", "pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\"",
-                TouchObstacle::kAdmission),
       Forbidden("Webhook", "admission webhook \"w.example\" denied the request: no",
                 TouchObstacle::kAdmission),
       Forbidden("Scc", "pods \"x\" is forbidden: unable to validate against any security context constraint",
@@ -47,12 +44,8 @@ TEST(ResultOfTest, Tells) {
       Forbidden("NoServiceAccount",
                 "pods \"x\" is forbidden: error looking up service account prefetchd-touch/prefetchd-touch",
                 TouchObstacle::kAdmission),
-      {"NoNamespace",
-       kube::Failure{.kind = ApiError::kNotFound, .status = 404, .message = "namespaces \"x\" not found"},
-       TouchObstacle::kNamespaceMissing},
       {"NotTaken", kube::Failure{.kind = ApiError::kInvalid, .status = 422, .message = "spec: Invalid value"},
        TouchObstacle::kAdmission},
-      {"Away", {.kind = ApiError::kUnreachable, .message = "refused"}, TouchObstacle::kApiServer},
       {"Slow", kube::Failure{.kind = ApiError::kTooManyRequests, .status = 429, .message = "later"},
        TouchObstacle::kApiServer},
       {"TokenThatIsNotKnown",

@@ -191,9 +191,7 @@ TEST_TABLE(TwoKillersTest, AreBothSuspectedAndAllOthersGoOn, std::pair<int, int>
     EXPECT_TRUE(node.Image(name).settled) << name;
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, TwoKillersTest,
-                         testing::Values(std::pair(0, 1), std::pair(0, 7), std::pair(2, 3),
-                                         std::pair(0, 21)));
+TEST_ROWS(All, TwoKillersTest, {0, 1}, {0, 7}, {2, 3}, {0, 21});
 
 // Each pull of the long image brings bytes, so it is not the image that ends the runtime again and again.
 TEST_F(RuntimeScenario, ThreeRestartsWithinOneLongPullSlowNothing) {
