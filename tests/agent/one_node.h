@@ -32,7 +32,6 @@ class OneNode final : public tests::RefusingApi {
   }
 
   kube::Answer<kube::ServerVersion> GetServerVersion(const base::Call&) override {
-    if (auto failure = Next()) return *failure;
     if (auto failure = Refused("version")) return *failure;
     return version;
   }
@@ -42,12 +41,11 @@ class OneNode final : public tests::RefusingApi {
     const auto deadline = std::chrono::round<std::chrono::seconds>(patience);
     if (clock != nullptr) clock->Advance(std::min<base::Duration>(latency, deadline));
     if (latency > deadline) return Failure(kube::ApiError::kTimeout);
-    if (auto failure = Next()) return *failure;
+    if (failing) return Failure(*failing);
     return node;
   }
   kube::Answer<kube::Done> SetNodeLabel(const base::Call&, const std::string&, const std::string& key,
                                         const std::optional<std::string>& value) override {
-    if (auto failure = Next()) return *failure;
     if (auto failure = Refused("label")) return *failure;
     writes++;
     node.labels[key] = *value;
@@ -57,7 +55,6 @@ class OneNode final : public tests::RefusingApi {
   kube::Answer<kube::Node> SetNodeTaints(const base::Call&, const std::string&,
                                          const std::string& resource_version,
                                          const std::vector<kube::Taint>& taints) override {
-    if (auto failure = Next()) return *failure;
     if (auto failure = Refused("taints")) return *failure;
     if (resource_version != node.resource_version) return Failure(kube::ApiError::kConflict);
     writes++;
@@ -67,7 +64,6 @@ class OneNode final : public tests::RefusingApi {
   }
   kube::Answer<kube::Done> SetNodeCondition(const base::Call&, const std::string&,
                                             const kube::NodeCondition& condition) override {
-    if (auto failure = Next()) return *failure;
     if (auto failure = Refused("condition")) return *failure;
     writes++;
     std::erase_if(node.conditions, [&](const auto& old) { return old.type == condition.type; });
@@ -76,14 +72,12 @@ class OneNode final : public tests::RefusingApi {
     return kube::Done{};
   }
   kube::Answer<kube::NodeEvent> CreateEvent(const base::Call&, const kube::NodeEvent& event) override {
-    if (auto failure = Next()) return *failure;
     if (auto failure = Refused("events")) return *failure;
     events.push_back(event);
     events.back().name = "e" + std::to_string(events.size());
     return events.back();
   }
   kube::Answer<kube::Done> UpdateEvent(const base::Call&, const kube::NodeEvent& event) override {
-    if (auto failure = Next()) return *failure;
     if (auto failure = Refused("events")) return *failure;
     auto old =
         std::find_if(events.begin(), events.end(), [&](const auto& e) { return e.name == event.name; });
@@ -119,11 +113,8 @@ class OneNode final : public tests::RefusingApi {
   base::Duration latency{0};  // of the Node, on that clock
 
  private:
-  std::optional<kube::Failure> Next() const {
-    if (!failing) return std::nullopt;
-    return Failure(*failing);
-  }
   std::optional<kube::Failure> Refused(const std::string& what) const {
+    if (failing) return Failure(*failing);
     auto found = refusing.find(what);
     if (found == refusing.end()) return std::nullopt;
     return Failure(found->second);

@@ -133,16 +133,13 @@ http::ServerResponse FakeApiServer::List(const http::ServerRequest& request, con
     if (more) break;
     items.push_back(object);
   }
-  doc::Node metadata = doc::Node::Mapping();
-  metadata.Set("resourceVersion", doc::Node::String(std::to_string(version)));
+  doc::Node metadata = doc::Node::Mapping({{"resourceVersion", doc::Node::String(std::to_string(version))}});
   if (more)
     metadata.Set("continue", doc::Node::String(std::to_string(version) + "/" + std::to_string(nth - 1)));
-  doc::Node list = doc::Node::Mapping();
-  list.Set("kind", doc::Node::String("List"))
-      .Set("apiVersion", doc::Node::String("v1"))
-      .Set("metadata", std::move(metadata));
-  list.Set("items", doc::Node::Sequence(std::move(items)));
-  return JsonAnswer(200, list);
+  return JsonAnswer(200, doc::Node::Mapping({{"kind", doc::Node::String("List")},
+                                             {"apiVersion", doc::Node::String("v1")},
+                                             {"metadata", std::move(metadata)},
+                                             {"items", doc::Node::Sequence(std::move(items))}}));
 }
 
 http::ServerResponse FakeApiServer::Create(const http::ServerRequest& request, const Asked& asked) {

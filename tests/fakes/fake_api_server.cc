@@ -31,9 +31,7 @@ http::Deferred Hang() {
 }
 
 doc::Node Named(const std::string& name, const std::string& uid) {
-  doc::Node object = doc::Node::Mapping();
-  object.Set("name", doc::Node::String(name)).Set("uid", doc::Node::String(uid));
-  return object;
+  return doc::Node::Mapping({{"name", doc::Node::String(name)}, {"uid", doc::Node::String(uid)}});
 }
 
 }  // namespace
@@ -161,10 +159,9 @@ std::string FakeApiServer::NewAccountToken(const PodToken& of, const std::string
   doc::Node bound = doc::Node::Mapping();
   if (!of.node.empty()) bound.Set("node", Named(of.node, of.node + "-uid"));
   if (!of.pod.empty()) bound.Set("pod", Named(of.pod, of.pod + "-uid"));
-  doc::Node claims = doc::Node::Mapping();
-  claims.Set("aud", doc::Node::Sequence({doc::Node::String(audience)}));
-  claims.Set("exp", doc::Node::Int(ends.count()));
-  claims.Set("kubernetes.io", std::move(bound));
+  const doc::Node claims = doc::Node::Mapping({{"aud", doc::Node::Strings({audience})},
+                                               {"exp", doc::Node::Int(ends.count())},
+                                               {"kubernetes.io", std::move(bound)}});
   std::string payload = base::Base64Encode(doc::WriteJson(claims));
   std::replace(payload.begin(), payload.end(), '+', '-');
   std::replace(payload.begin(), payload.end(), '/', '_');
@@ -398,25 +395,22 @@ http::ServerResponse FakeApiServer::ReviewToken(const http::ServerRequest& reque
   auto found = users_.find(token);
   const bool known = found != users_.end() && clock_.Now() < found->second.ends && audiences.size() == 1 &&
                      audiences.front().text == found->second.audience;
-  doc::Node status = doc::Node::Mapping();
-  status.Set("authenticated", doc::Node::Bool(known));
+  doc::Node status = doc::Node::Mapping({{"authenticated", doc::Node::Bool(known)}});
   if (!known) status.Set("error", doc::Node::String("invalid bearer token"));
   if (known) {
     const User& user = found->second;
     doc::Node extra = doc::Node::Mapping();
     auto set = [&](const char* name, const std::string& value) {
       if (value.empty()) return;
-      extra.Set("authentication.kubernetes.io/" + std::string(name),
-                doc::Node::Sequence({doc::Node::String(value)}));
+      extra.Set("authentication.kubernetes.io/" + std::string(name), doc::Node::Strings({value}));
     };
     set("node-name", user.of.node);
     set("pod-name", user.of.pod);
     set("pod-uid", user.of.pod.empty() ? "" : user.of.pod + "-uid");
-    doc::Node who = doc::Node::Mapping();
-    who.Set("username", doc::Node::String(user.name));
-    who.Set("uid", doc::Node::String(user.of.service_account + "-uid")).Set("extra", std::move(extra));
-    status.Set("user", std::move(who));
-    status.Set("audiences", doc::Node::Sequence({doc::Node::String(user.audience)}));
+    status.Set("user", doc::Node::Mapping({{"username", doc::Node::String(user.name)},
+                                           {"uid", doc::Node::String(user.of.service_account + "-uid")},
+                                           {"extra", std::move(extra)}}));
+    status.Set("audiences", doc::Node::Strings({user.audience}));
   }
   review->Set("status", std::move(status));
   return JsonAnswer(201, *review);

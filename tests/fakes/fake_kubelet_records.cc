@@ -33,11 +33,9 @@ std::string Text(const Node& object, const std::string& key) {
 }
 
 Node Document(const std::string& kind, KubeletVersion version) {
-  Node node = Node::Mapping();
-  node.Set("kind", Node::String(kind))
-      .Set("apiVersion", Node::String(version >= kWritesV1beta1 ? "kubelet.config.k8s.io/v1beta1"
-                                                                : "kubelet.config.k8s.io/v1alpha1"));
-  return node;
+  const char* api_version =
+      version >= kWritesV1beta1 ? "kubelet.config.k8s.io/v1beta1" : "kubelet.config.k8s.io/v1alpha1";
+  return Node::Mapping({{"kind", Node::String(kind)}, {"apiVersion", Node::String(api_version)}});
 }
 
 // As Go's encoder: three characters escaped that JSON allows.
@@ -49,11 +47,9 @@ std::string ToText(const Node& node) {
 }
 
 Node ToNode(const Coordinates& of) {
-  Node node = Node::Mapping();
-  node.Set("uid", Node::String(of.uid))
-      .Set("namespace", Node::String(of.namespace_name))
-      .Set("name", Node::String(of.name));
-  return node;
+  return Node::Mapping({{"uid", Node::String(of.uid)},
+                        {"namespace", Node::String(of.namespace_name)},
+                        {"name", Node::String(of.name)}});
 }
 
 Node ToNode(const HashedSecret& secret) {

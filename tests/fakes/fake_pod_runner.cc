@@ -15,12 +15,9 @@ doc::Node Text(std::string text) {
 }
 
 doc::Node State(const char* which, const std::string& reason, const std::string& message) {
-  doc::Node inner = doc::Node::Mapping();
-  inner.Set("reason", Text(reason));
+  doc::Node inner = doc::Node::Mapping({{"reason", Text(reason)}});
   if (!message.empty()) inner.Set("message", Text(message));
-  doc::Node state = doc::Node::Mapping();
-  state.Set(which, std::move(inner));
-  return state;
+  return doc::Node::Mapping({{which, std::move(inner)}});
 }
 
 // K1: the spec image has a tag.
@@ -107,10 +104,10 @@ base::TimePoint FakePodRunner::NextEvent() const {
 
 void FakePodRunner::Advance(const std::string& path, Running& pod) {
   if (!refusal_reason_.empty()) {
-    doc::Node status = doc::Node::Mapping();
-    status.Set("phase", Text("Failed")).Set("reason", Text(refusal_reason_));
-    status.Set("message", Text(refusal_message_));
-    api_.SetStatus(path, pod.uid, std::move(status));
+    api_.SetStatus(path, pod.uid,
+                   doc::Node::Mapping({{"phase", Text("Failed")},
+                                       {"reason", Text(refusal_reason_)},
+                                       {"message", Text(refusal_message_)}}));
     pod.due = base::TimePoint::max();
     return;
   }
@@ -157,8 +154,7 @@ doc::Node FakePodRunner::StatusOf(const Running& pod) const {
   std::vector<doc::Node> statuses;
   bool all_pulled = true;
   for (const Container& container : pod.containers) {
-    doc::Node status = doc::Node::Mapping();
-    status.Set("name", Text(container.name));
+    doc::Node status = doc::Node::Mapping({{"name", Text(container.name)}});
     switch (container.fate) {
       case Fate::kNotYet:
         status.Set("state", State("waiting", "ContainerCreating", ""));
@@ -175,10 +171,9 @@ doc::Node FakePodRunner::StatusOf(const Running& pod) const {
     all_pulled = all_pulled && container.fate == Fate::kPulled;
     statuses.push_back(std::move(status));
   }
-  doc::Node status = doc::Node::Mapping();
-  status.Set("phase", Text(!all_pulled ? "Pending" : pod.restarts ? "Running" : "Failed"));
-  status.Set("containerStatuses", doc::Node::Sequence(std::move(statuses)));
-  return status;
+  const char* phase = !all_pulled ? "Pending" : pod.restarts ? "Running" : "Failed";
+  return doc::Node::Mapping(
+      {{"phase", Text(phase)}, {"containerStatuses", doc::Node::Sequence(std::move(statuses))}});
 }
 
 }  // namespace prefetch::tests
