@@ -140,22 +140,6 @@ TEST(LocalImageIndex, NamesThatShareAnId) {
   EXPECT_EQ(LocalImageIndex().Find(*Reference::Parse("nginx")), nullptr);
 }
 
-TEST(LocalImageIndex, FindsEachOfAThousand) {
-  std::vector<LocalImage> images;
-  std::vector<Reference> references;
-  for (int i = 0; i < 1000; i++) {
-    std::string repository = "registry.example.com/team/app-" + std::to_string(i);
-    images.push_back(Image(std::to_string(i), {repository + ":v1"}, {repository + "@" + kA}));
-  }
-  for (int i = 0; i < 5000; i++) {
-    references.push_back(*Reference::Parse("registry.example.com/team/app-" + std::to_string(i) + ":v1"));
-  }
-  LocalImageIndex index(std::move(images));
-  int found = 0;
-  for (const Reference& reference : references) found += index.Find(reference) != nullptr;
-  EXPECT_EQ(found, 1000);
-}
-
 TEST(NodeLabels, AllPairsMustBeThere) {
   const NodeLabels labels{{"pool", "gpu"}, {"example.com/zone", ""}};
   EXPECT_TRUE(Selects({}, labels));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "image/registry_access.h"
 #include "rows.h"
@@ -12,14 +13,9 @@ namespace {
 
 // The names stand in status, metrics and documents of others.
 TEST(RegistryAnswer, EachKindHasTheNameThatTheSpecificationGivesIt) {
-  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kSame), "Same");
-  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kMoved), "Moved");
-  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kTagMissing), "TagMissing");
-  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kAccessDenied), "AccessDenied");
-  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kRateLimited), "RateLimited");
-  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kUnreachable), "Unreachable");
-  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kServerError), "ServerError");
-  EXPECT_EQ(base::EnumName(RegistryAnswerKind::kIndeterminate), "Indeterminate");
+  EXPECT_EQ(base::NamesOf<RegistryAnswerKind>(),
+            (std::vector<std::string>{"Same", "Moved", "TagMissing", "AccessDenied", "RateLimited",
+                                      "Unreachable", "ServerError", "Indeterminate"}));
 }
 
 TEST(IsTransient, Table) {

@@ -53,12 +53,6 @@ TEST(VerdictHold, APullOfKubeletsIsGivenThreeSeconds) {
   EXPECT_EQ(NextShowTime(held), base::TimePoint::max());
 }
 
-TEST(VerdictHold, APullThatTakesLongerIsShown) {
-  DebouncedVerdict held = AfterReading(OpenSince(kNow), Changed(Closed(), true), kNow);
-  held = AfterTime(held, kNow + kVerdictDebounce);
-  EXPECT_EQ(held.shown.worst->never.result, kubelet::VerdictResult::kRefused);
-}
-
 TEST(VerdictHold, AnotherReasonForTheSameIsShownAtOnce) {
   DebouncedVerdict held =
       AfterReading(OpenSince(kNow), Changed(Open(kubelet::VerdictReason::kOpenToNode)), kNow);
