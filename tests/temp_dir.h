@@ -34,6 +34,12 @@ class TempDir {
     std::ofstream(file, std::ios::binary) << content;
     return file;
   }
+  // The same of a program.
+  std::string WriteProgram(std::string_view name, std::string_view content) const {
+    std::string file = Write(name, content);
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    return file;
+  }
 
  private:
   std::string path_;

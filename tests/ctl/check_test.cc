@@ -267,12 +267,10 @@ class AnnotateTest : public testing::Test {
   }
   // A buildkite-agent that keeps what it is given, and ends so.
   void HasBuildkiteAgent(int exit_code) {
-    const std::string program =
-        folder_.Write("bin/buildkite-agent",
-                      "#!/bin/sh\nd=$(dirname \"$0\")\necho \"$*\" > \"$d/args\"\ncat > \"$d/line\"\n"
-                      "env > \"$d/env\"\necho not today >&2\nexit " +
-                          std::to_string(exit_code) + "\n");
-    ::chmod(program.c_str(), 0755);
+    folder_.WriteProgram("bin/buildkite-agent",
+                         "#!/bin/sh\nd=$(dirname \"$0\")\necho \"$*\" > \"$d/args\"\ncat > \"$d/line\"\n"
+                         "env > \"$d/env\"\necho not today >&2\nexit " +
+                             std::to_string(exit_code) + "\n");
     // Neither a relative folder nor a folder of that name is the program.
     std::filesystem::create_directories(folder_ / "of-folders/buildkite-agent");
     variables_["PATH"] = "/nowhere::bin:" + (folder_ / "of-folders") + ":" + (folder_ / "bin");

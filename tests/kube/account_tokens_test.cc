@@ -162,13 +162,12 @@ class IdentityTest : public testing::Test {
   }
   // A plugin that gives "token-N" for its Nth run, valid until `expires`.
   Cluster FromPlugin(const std::string& expires) {
-    dir_.Write("plugin",
-               "#!/bin/sh\necho x >> " + (dir_ / "runs") + "\n" +
-                   "printf '{\"apiVersion\":\"v\",\"kind\":\"ExecCredential\",\"status\":{'\n" +
-                   (expires.empty() ? "" : "printf '\"expirationTimestamp\":\"" + expires + "\",'\n") +
-                   "n=0; while read line; do n=$((n+1)); done < " + (dir_ / "runs") + "\n" +
-                   "printf '\"token\":\"token-%s\"}}' $n\n");
-    ::chmod((dir_ / "plugin").c_str(), 0755);
+    dir_.WriteProgram("plugin",
+                      "#!/bin/sh\necho x >> " + (dir_ / "runs") + "\n" +
+                          "printf '{\"apiVersion\":\"v\",\"kind\":\"ExecCredential\",\"status\":{'\n" +
+                          (expires.empty() ? "" : "printf '\"expirationTimestamp\":\"" + expires + "\",'\n") +
+                          "n=0; while read line; do n=$((n+1)); done < " + (dir_ / "runs") + "\n" +
+                          "printf '\"token\":\"token-%s\"}}' $n\n");
     return {.server = "https://a", .exec = ExecPlugin{.api_version = "v", .command = dir_ / "plugin"}};
   }
 
@@ -305,8 +304,8 @@ TEST_F(IdentityTest, ManyThreadsRunAPluginOnce) {
 }
 
 TEST_F(IdentityTest, WhoWaitsForAPluginCanBeStopped) {
-  dir_.Write("plugin", "#!/bin/sh\ntouch " + (dir_ / "began") + "\nread never < " + (dir_ / "fifo") + "\n");
-  ::chmod((dir_ / "plugin").c_str(), 0755);
+  dir_.WriteProgram("plugin",
+                    "#!/bin/sh\ntouch " + (dir_ / "began") + "\nread never < " + (dir_ / "fifo") + "\n");
   ASSERT_EQ(::mkfifo((dir_ / "fifo").c_str(), 0600), 0);
   Identity identity(
       {.server = "https://a", .exec = ExecPlugin{.api_version = "v", .command = dir_ / "plugin"}}, clock_);

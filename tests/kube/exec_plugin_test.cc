@@ -1,7 +1,6 @@
 #include "kube/exec_plugin.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include "rig/expect_has.h"
 #include "temp_dir.h"
@@ -72,10 +71,7 @@ TEST(RunTest, FailsWithASentence) {
         .api_version = kV1, .command = dir / "plugin", .install_hint = "get it from your cloud"};
     plugin.environment = {"PATH=/usr/bin:/bin", "WORD=correct horse"};
     plugin.secrets.emplace_back("correct horse");
-    if (!row.script.empty()) {
-      dir.Write("plugin", "#!/bin/sh\n" + row.script);
-      ::chmod((dir / "plugin").c_str(), 0755);
-    }
+    if (!row.script.empty()) dir.WriteProgram("plugin", "#!/bin/sh\n" + row.script);
     auto credential = RunExecPlugin(base::Call{}.Within(std::chrono::seconds(2)), plugin);
     ASSERT_FALSE(credential);
     EXPECT_EQ(credential.error().code(), row.code) << credential.error().message();
@@ -86,11 +82,11 @@ TEST(RunTest, FailsWithASentence) {
 
 TEST(ExecPlugin, GetsWhatItNeedsAndGivesACredential) {
   tests::TempDir dir;
-  dir.Write("plugin",
-            "#!/bin/sh\n"
-            "printf '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",'\n"
-            "printf '\"status\":{\"token\":\"%s/%s/%s\"}}' \"$1\" \"$A\" \"${#KUBERNETES_EXEC_INFO}\"\n");
-  ::chmod((dir / "plugin").c_str(), 0755);
+  dir.WriteProgram(
+      "plugin",
+      "#!/bin/sh\n"
+      "printf '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",'\n"
+      "printf '\"status\":{\"token\":\"%s/%s/%s\"}}' \"$1\" \"$A\" \"${#KUBERNETES_EXEC_INFO}\"\n");
   ExecPlugin plugin{.api_version = kV1,
                     .command = dir / "plugin",
                     .args = {"arg"},

@@ -364,10 +364,10 @@ TEST_F(HttpApiTest, ATokenThatExpiresIsRefusedUntilThereIsAnother) {
 // A plugin's credential is replaced only when the server refuses it: the same call then goes on with the new
 // one.
 TEST_F(HttpApiTest, ARefusedCredentialIsReplacedWithinTheCall) {
-  std::string script = dir_.Write("plugin", "#!/bin/sh\nread t < " + (dir_ / "current") + "\n" +
-                                                R"(printf '{"apiVersion":"v","kind":"ExecCredential",)" +
-                                                R"("status":{"token":"%s"}}' "$t")" + "\n");
-  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  std::string script =
+      dir_.WriteProgram("plugin", "#!/bin/sh\nread t < " + (dir_ / "current") + "\n" +
+                                      R"(printf '{"apiVersion":"v","kind":"ExecCredential",)" +
+                                      R"("status":{"token":"%s"}}' "$t")" + "\n");
   dir_.Write("current", token_ + "\n");
   Identity identity({.server = server_.url(), .exec = ExecPlugin{.api_version = "v", .command = script}},
                     clock_);

@@ -50,8 +50,7 @@ TEST(Kubeconfig, SaysWhereItIsFrom) {
 
 TEST(Kubeconfig, APluginIsFoundInPath) {
   tests::TempDir dir;
-  dir.Write("plugin", "#!/bin/sh\n");
-  ::chmod((dir / "plugin").c_str(), 0755);
+  dir.WriteProgram("plugin", "#!/bin/sh\n");
   auto cluster =
       tests::Must(Read(dir, File(kServer,
                                  "exec: {apiVersion: client.authentication.k8s.io/v1, command: plugin, "

@@ -1,6 +1,5 @@
 // A credential for the pod behind pods/proxy, beside the one for the API server.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <atomic>
 #include <functional>
@@ -40,10 +39,9 @@ class PodCredentialTest : public testing::Test {
   }
 
   Cluster FromPlugin() {
-    dir_.Write("plugin", "#!/bin/sh\necho x >> " + (dir_ / "runs") + "\n" +
-                             "printf '{\"apiVersion\":\"v\",\"kind\":\"ExecCredential\",\"status\":" +
-                             "{\"token\":\"%s\"}}' \"$(cat " + (dir_ / "token") + ")\"\n");
-    ::chmod((dir_ / "plugin").c_str(), 0755);
+    dir_.WriteProgram("plugin", "#!/bin/sh\necho x >> " + (dir_ / "runs") + "\n" +
+                                    "printf '{\"apiVersion\":\"v\",\"kind\":\"ExecCredential\",\"status\":" +
+                                    "{\"token\":\"%s\"}}' \"$(cat " + (dir_ / "token") + ")\"\n");
     return {.server = server_.url(), .exec = ExecPlugin{.api_version = "v", .command = dir_ / "plugin"}};
   }
   std::string Read(const char* name) const { return tests::TextOf(dir_ / name); }
