@@ -181,13 +181,13 @@ class NodeCleaner {
   // know of them.
   int Summarize(const base::Call& call, std::size_t nodes) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
+    progress_.Close();  // before anything else comes to its line
     for (std::size_t i = 0; i < std::min(failures_.size(), kMaxFailuresShown); i++) {
       err_ << "prefetchctl: " << failures_[i] << "\n";
     }
     if (failures_.size() > kMaxFailuresShown) {
       err_ << "prefetchctl: … and " << Count(failures_.size() - kMaxFailuresShown) << " more\n";
     }
-    progress_.Close();
     out_ << "cleared " << Count(cleared_) << "; " << nodes - tasks_.size() << " of " << Count(nodes)
          << " had nothing of ours\n";
     err_ << kPinsNote;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_name.h"
 #include "base/text.h"
 #include "doc/go_types.h"
 #include "doc/json.h"
@@ -99,13 +100,13 @@ Type SetWhole(Node& node, const Whole& whole) {
 
 // Kubernetes' reader knows the booleans of YAML 1.1, such as yes and on, beside those of YAML 1.2.
 bool ResolveWord(std::string_view word, Node& node, Type& type) {
-  const bool is_true = IsOneOf(word, {"true", "True", "TRUE"});
+  const bool is_true = base::IsOneOf(word, {"true", "True", "TRUE"});
   if (IsYamlNull(word)) {
     node.kind = Node::Kind::kNull;
     type = Type::kNull;
-  } else if (is_true || IsOneOf(word, {"false", "False", "FALSE"}) || IsYaml11Boolean(word)) {
+  } else if (is_true || base::IsOneOf(word, {"false", "False", "FALSE"}) || IsYaml11Boolean(word)) {
     node.kind = Node::Kind::kBool;
-    node.boolean = is_true || IsOneOf(word, {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"});
+    node.boolean = is_true || base::IsOneOf(word, {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"});
     type = Type::kBool;
   } else if (auto special = SpecialFloat(word)) {
     SetDouble(node, *special);
@@ -192,7 +193,7 @@ ScalarType ResolveKubernetesScalar(const WrittenScalar& scalar, Node& node, std:
     error = SetBinary(scalar.text, node);
     return Type::kString;
   }
-  const bool converts = IsOneOf(type_name, {"bool", "int", "float", "null", "timestamp"});
+  const bool converts = base::IsOneOf(type_name, {"bool", "int", "float", "null", "timestamp"});
   if (!converts && (!scalar.tag.empty() || !scalar.plain)) {
     node.kind = Node::Kind::kString;
     return Type::kString;

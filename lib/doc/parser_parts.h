@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,8 +23,6 @@ void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems);
 // A YAML scalar without quotes, by its text and the core schema of YAML 1.2: null, boolean, integer, number,
 // or text. Octals of YAML 1.1 are text: for YAML 1.2 they are decimals.
 void ResolvePlain(Node& node);
-
-bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words);
 
 // Words of YAML 1.1 and 1.2 alike: null; a decimal without its sign, ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? )
 // ( [eE] [-+]? [0-9]+ )?; ".nan" and infinities.

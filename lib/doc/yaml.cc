@@ -279,12 +279,8 @@ bool ResolveFloat(std::string_view word, Node& node) {
 
 }  // namespace
 
-bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 bool IsYamlNull(std::string_view word) {
-  return IsOneOf(word, {"", "~", "null", "Null", "NULL"});
+  return base::IsOneOf(word, {"", "~", "null", "Null", "NULL"});
 }
 
 bool LooksLikeFloat(std::string_view word) {
@@ -309,9 +305,9 @@ bool LooksLikeFloat(std::string_view word) {
 }
 
 std::optional<double> SpecialFloat(std::string_view word) {
-  if (IsOneOf(word, {".nan", ".NaN", ".NAN"})) return std::numeric_limits<double>::quiet_NaN();
+  if (base::IsOneOf(word, {".nan", ".NaN", ".NAN"})) return std::numeric_limits<double>::quiet_NaN();
   const bool has_sign = word.starts_with("-") || word.starts_with("+");
-  if (!IsOneOf(has_sign ? word.substr(1) : word, {".inf", ".Inf", ".INF"})) return std::nullopt;
+  if (!base::IsOneOf(has_sign ? word.substr(1) : word, {".inf", ".Inf", ".INF"})) return std::nullopt;
   const double infinity = std::numeric_limits<double>::infinity();
   return word.starts_with("-") ? -infinity : infinity;
 }
@@ -321,7 +317,7 @@ void ResolvePlain(Node& node) {
   node.plain = true;
   if (IsYamlNull(word)) {
     node.kind = Node::Kind::kNull;
-  } else if (IsOneOf(word, {"true", "True", "TRUE", "false", "False", "FALSE"})) {
+  } else if (base::IsOneOf(word, {"true", "True", "TRUE", "false", "False", "FALSE"})) {
     node.kind = Node::Kind::kBool;
     node.boolean = word.front() == 't' || word.front() == 'T';
   } else if (!ResolveInt(word, node) && !ResolveFloat(word, node)) {
@@ -330,8 +326,8 @@ void ResolvePlain(Node& node) {
 }
 
 bool IsYaml11Boolean(std::string_view word) {
-  return IsOneOf(word, {"yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF", "y",
-                        "Y", "n", "N"});
+  return base::IsOneOf(word, {"yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF",
+                              "y", "Y", "n", "N"});
 }
 
 }  // namespace prefetch::doc

@@ -51,8 +51,10 @@ std::string HttpDate(base::WallTime time) {
 void JudgeHttpDate(std::string_view text) {
   const auto date = http::ParseDate(text);
   if (date && http::ParseDate(HttpDate(*date)) != date) std::abort();
-  // Its words are no longer than those that a date has.
-  for (std::string_view word : base::Split(base::TrimSpace(text), ' ')) {
+  // Its words are no longer than those that a date has; the first one, the day of the week, is not read.
+  std::vector<std::string_view> words = base::Split(base::TrimSpace(text), ' ');
+  words.erase(words.begin());
+  for (std::string_view word : words) {
     if (date && word.find_first_not_of("0123456789") == std::string_view::npos &&
         base::ParseUint(word) > 2200U)
       std::abort();
