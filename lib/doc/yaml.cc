@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "base/enum_name.h"
 #include "doc/parser_parts.h"
 #include "doc/yaml_stream.h"
 
