@@ -214,7 +214,7 @@ class ContainerdApi {
     return Succeeds(call, "Images.Update", *names_, &names::Images::Stub::Update, request);
   }
 
-  // Has no limit but the Call's.
+  // The Call alone limits it.
   CallError WatchImages(const base::Call& call, const std::function<void()>& changed) {
     events::SubscribeRequest request;
     request.add_filters(kImageEvents);

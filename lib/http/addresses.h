@@ -39,8 +39,8 @@ struct Network {
 std::optional<Network> ParseNetwork(std::string_view text);
 
 // Returns whether a request with this policy may connect to `address`. An IPv6 address that stands for an
-// IPv4 address (mapped, NAT64, 6to4) counts as that. `excluded_addresses`: as Request has it. May read the
-// addresses of this machine's interfaces.
+// IPv4 address (mapped, NAT64, 6to4) counts as that. `excluded_addresses`: as Request has it. This may read
+// the addresses of this machine's interfaces.
 bool IsAllowed(AddressPolicy address_policy, const in6_addr& address,
                const std::vector<std::string>& excluded_addresses = {});
 

@@ -186,7 +186,7 @@ constexpr KnownPlace kPlaces[] = {
     {"Function", "pkg.crossplane.io", "spec", kImage, kKubernetes, "", "package", "packagePullPolicy"},
 };
 
-// Groups of which all kinds are data, rules or wishes about other objects, or files of tools that have a
+// Groups whose kinds are all data, rules or wishes about other objects, or files of tools that have a
 // kind.
 constexpr std::string_view kPodlessGroups[] = {
     "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io",

@@ -21,7 +21,7 @@ struct LintTextOptions {
 };
 std::string LintText(const manifest::lint::LintResult& result, const LintTextOptions& options);
 
-// Writes an object of which an image is not seen: its place, kind and name, and `message` about it.
+// Writes an object with an image that is not seen: its place, kind and name, and `message` about it.
 void WriteUnread(doc::JsonWriter& json, const manifest::UnseenImage& object, std::string_view message);
 
 // {"apiVersion": "prefetchd.dev/v1", "kind": "LintReport", "findings": […], "summary": {…}}; one line.

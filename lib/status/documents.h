@@ -211,8 +211,8 @@ struct StatusImageGc {
   friend bool operator==(const StatusImageGc&, const StatusImageGc&) = default;
 };
 
-// What the agent knows of it. A document lacks `newer`, `learning` and what it has in `image_gc`. The version
-// "none": it was declared that there is no kubelet here.
+// The agent's facts about its kubelet. A document lacks `newer`, `learning` and what it has in `image_gc`.
+// The version "none": it was declared that there is no kubelet here.
 struct StatusKubelet : plan::KubeletStatus {
   std::optional<StatusImageGc> image_gc;
 

@@ -283,7 +283,7 @@ TEST(ListSources, AFileIsReadByItsContent) {
             (Lines{"mistaken 0 none in force: mistaken:1:1: must be one image name, without blanks"}));
 }
 
-// What is read, and what is written to.
+// The end to read, and the end to write to.
 std::pair<base::Fd, base::Fd> Pipe() {
   int ends[2] = {-1, -1};
   EXPECT_EQ(::pipe(ends), 0);

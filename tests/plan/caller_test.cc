@@ -1,5 +1,5 @@
-// What tokens and their reviews mean. agent/client_authenticator_test.cc has the usual ones, with an API
-// server.
+// The meaning of tokens and of their reviews. agent/client_authenticator_test.cc has the usual ones, with an
+// API server.
 #include "plan/caller.h"
 
 #include <gtest/gtest.h>
