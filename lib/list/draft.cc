@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "base/scrub.h"
 #include "base/text.h"
@@ -105,27 +104,20 @@ bool LooksLikeImage(const image::Reference& reference) {
   return letter && reference.has_tag_or_digest();
 }
 
-enum class Search { kLine, kBehindMarker };
-
 // Returns the first word that begins with a registry, or else the first one with a tag or digest: a word that
-// names its registry is hardly anything but an image. Behind a marker, a name without a registry counts only
-// as the first word ("-image nginx:1.27"), and goes before all others: text that follows is often prose.
-std::optional<NamedImage> ImageIn(std::string_view line, std::uint32_t number,
-                                  Search search = Search::kLine) {
+// names its registry is hardly anything but an image.
+std::optional<NamedImage> ImageIn(std::string_view line, std::uint32_t number) {
   std::optional<NamedImage> found;
-  bool first = true;
   for (Word word : WordsOf(line)) {
-    if (!std::ranges::any_of(word.text, base::IsAlphanumeric)) continue;  // a dash or a colon of prose
-    const bool may_be_short = search == Search::kLine || std::exchange(first, false);
     if (word.text.starts_with(kTransport)) {
       word.text.remove_prefix(kTransport.size());
       word.offset += kTransport.size();
     }
     bool registry = image::NamesRegistry(word.text);
     auto reference = image::Reference::Parse(word.text);
-    if (!reference || (!registry && (found || !may_be_short || !LooksLikeImage(*reference)))) continue;
+    if (!reference || (!registry && (found || !LooksLikeImage(*reference)))) continue;
     found = NamedImage{*reference, {number, static_cast<std::uint32_t>(word.offset + 1)}};
-    if (registry || search == Search::kBehindMarker) break;
+    if (registry) break;
   }
   return found;
 }
@@ -135,7 +127,7 @@ std::optional<NamedImage> ImageIn(std::string_view line, std::uint32_t number,
 std::optional<NamedImage> ImageBehind(std::string_view line, std::uint32_t number, std::string_view marker,
                                       std::size_t from, std::size_t& next) {
   const auto before = [&](std::size_t end) {
-    std::optional<NamedImage> image = ImageIn(line.substr(from, end - from), number, Search::kBehindMarker);
+    std::optional<NamedImage> image = ImageIn(line.substr(from, end - from), number);
     if (image) image->at.column += static_cast<std::uint32_t>(from);
     return image;
   };

@@ -69,11 +69,10 @@ std::optional<std::vector<NamedImage>> ReadForeignList(std::string_view text, do
 //   // prefetch
 //   const helper = "quay.io/acme/helper:v1"
 //
-// Returns the first image name behind each `marker` of a line; one without a registry must follow the marker
-// at once. Where there is none, the first one in the line, or else in the next line that is not blank: there,
-// names with a registry go first. A name is a word (between blanks, quotes, brackets, commas, semicolons and
-// equals signs) that begins with a registry, or has a tag or digest. A marker that has none is a mistake,
-// since an image would be forgotten silently.
+// Returns the first image name behind each `marker` of a line. Where there is none, the first one in the
+// line, or else in the next line that is not blank. A name is a word (between blanks, quotes, brackets,
+// commas, semicolons and equals signs) that begins with a registry, or has a tag or digest; names with a
+// registry go first. A marker that has none is a mistake, since an image would be forgotten silently.
 std::vector<NamedImage> ReadMarkedImages(std::string_view text, std::string_view marker,
                                          doc::Problems& problems);
 
