@@ -217,9 +217,9 @@ void AddForeign(const ListImportOptions& options, list::ListDraft& draft, Mistak
       continue;
     }
     doc::Problems problems(path == "-" ? "stdin" : path);
-    auto images = list::ReadForeignList(*text, problems);
+    const auto foreign = list::ReadForeignList(*text, problems);
     ManifestFile file{.name = problems.source(), .manifests = {}, .ignores = {}, .mistakes = {}};
-    if (!images) {
+    if (!foreign || foreign->has_other_objects) {
       const manifest::ReadOptions& read = options.read;
       file.manifests = text->size() > read.limits.bytes
                            ? manifest::ReadLongManifests(
@@ -228,8 +228,8 @@ void AddForeign(const ListImportOptions& options, list::ListDraft& draft, Mistak
     }
     file.mistakes = problems.Lines();
     AddFile(std::move(file), draft, left_out, mistakes);
-    if (!images) continue;
-    for (const list::NamedImage& image : *images)
+    if (!foreign) continue;
+    for (const list::NamedImage& image : foreign->images)
       draft.Add(image.reference, Place(problems.source(), image.at));
   }
 }

@@ -288,10 +288,11 @@ class ForeignReader {
     }
   }
 
-  std::vector<NamedImage> Take() {
+  ForeignList Take(bool has_other_objects = false) {
     // Without this, a file of the wrong kind would become an empty list, and nobody would notice.
-    if (images_.empty() && problems_.empty()) problems_.Add({}, "", "no image was found in it");
-    return std::move(images_);
+    if (images_.empty() && problems_.empty() && !has_other_objects)
+      problems_.Add({}, "", "no image was found in it");
+    return {std::move(images_), has_other_objects};
   }
 
  private:
@@ -310,7 +311,7 @@ bool IsPlain(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::vector<NamedImage>> ReadForeignList(std::string_view text, doc::Problems& problems) {
+std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems& problems) {
   ForeignReader reader(problems);
   if (text.starts_with(doc::kByteOrderMark)) text.remove_prefix(doc::kByteOrderMark.size());
   const std::string_view begin = base::TrimSpace(text);
@@ -327,16 +328,23 @@ std::optional<std::vector<NamedImage>> ReadForeignList(std::string_view text, do
   if (text.size() > kForeignLimits.bytes) return std::nullopt;
   const auto documents = doc::ReadKubernetesDocuments(text, problems, kForeignLimits);
   if (!documents || !problems.empty()) return reader.Take();
-  bool known = false;
+  bool known = false, others = false;
   for (const Node& document : *documents) {
     const std::string version = TextAt(document, "apiVersion"), kind = TextAt(document, "kind");
     const std::string_view group(version.data(),
                                  version.find('/') == std::string::npos ? 0 : version.find('/'));
+    bool is_list = false;
     for (const ForeignKind& row : kKinds) {
       if (row.kind != kind || row.group != group) continue;
-      known = true;
+      bool found = false;
+      doc::ForEachAt(document, base::Split(row.path, '.'), 0, [&](const Node&) { found = true; });
+      // Kubernetes' own kinds are lists only if they have the place of one: most ConfigMaps are none.
+      if (!found && row.group.empty()) continue;
+      is_list = true;
       reader.Row(row, document);
     }
+    known = known || is_list;
+    others = others || (!is_list && !kind.empty());
     // Documents with a kind are Kubernetes objects. crictl and compose write documents without one, so their
     // members identify them.
     if (!kind.empty()) continue;
@@ -350,7 +358,7 @@ std::optional<std::vector<NamedImage>> ReadForeignList(std::string_view text, do
     }
   }
   if (!known) return std::nullopt;
-  return reader.Take();
+  return reader.Take(others);
 }
 
 namespace {

@@ -59,7 +59,11 @@ struct NamedImage {
 // Knative's Image, KubernetesImagePuller and its IMAGES, ImageSetConfiguration, a compose file, `crictl
 // images` as a table or as JSON, or a name a line as kubeadm prints them. Pure. nullopt: it is none of these,
 // but Kubernetes manifests. `problems` gets what cannot be read, and a text without any image.
-std::optional<std::vector<NamedImage>> ReadForeignList(std::string_view text, doc::Problems& problems);
+struct ForeignList {
+  std::vector<NamedImage> images;
+  bool has_other_objects = false;  // Kubernetes objects beside the lists, such as workloads
+};
+std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems& problems);
 
 // Reads the images that are named in a file of any kind, found by a marker that its author has put beside
 // them:

@@ -423,6 +423,14 @@ TEST(ForeignTest, IsRead) {
        "# Source: shop/templates/web.yaml\n" +
            Object("apps/v1/Deployment", "spec: {template: {spec: {containers: [{image: a}]}}}"),
        "manifests"},
+      {"AConfigMapOfSomethingElse",
+       Object("v1/ConfigMap", "data: {a: b}") + "---\n" +
+           Object("apps/v1/Deployment", "spec: {template: {spec: {containers: [{image: a}]}}}"),
+       "manifests"},
+      {"BesideAWorkload",
+       Object("kubefledged.io/v1alpha3/ImageCache", "spec: {cacheSpec: [{images: ['q.io/a:1']}]}") + "---\n" +
+           Object("apps/v1/Deployment", "spec: {template: {spec: {containers: [{image: a}]}}}"),
+       "3 q.io/a:1 and manifests"},
       {"LongerThanAnyList", "apiVersion: v1\n" + std::string(10 << 20, '#'), "manifests"},
       {"NoName", Object("apps.kruise.io/v1alpha1/ImagePullJob", "spec: {image: 'q.io/A:1'}"),
        "x:3:15: image name \"q.io/A:1\": path must be lowercase"},
@@ -431,11 +439,12 @@ TEST(ForeignTest, IsRead) {
   for (const ForeignCase& row : rows) {
     SCOPED_TRACE(row.name);
     doc::Problems problems("x");
-    const auto images = ReadForeignList(row.text, problems);
-    std::string found = images ? "" : "manifests";
-    for (const NamedImage& image : images.value_or(std::vector<NamedImage>())) {
+    const auto list = ReadForeignList(row.text, problems);
+    std::string found = list ? "" : "manifests";
+    for (const NamedImage& image : list.value_or(ForeignList()).images) {
       found += std::to_string(image.at.line) + " " + image.reference.written() + " ";
     }
+    if (list && list->has_other_objects) found += "and manifests";
     EXPECT_EQ(found + base::Join(problems.Lines(), "|"), row.expect);
   }
 }
