@@ -82,12 +82,15 @@ Traces FindTraces(const Node& node, const UninstallOptions& options) {
     bool named = std::ranges::find(options.labels, key) != options.labels.end();
     if (ours || named) found.labels.push_back(key);
   }
-  // The condition and the taint are shared by all instances of the node.
-  if (!options.instance.empty()) return found;
-  found.condition =
-      std::ranges::any_of(node.conditions, [](const auto& one) { return one.type == plan::kConditionType; });
+  // The condition and the default taint are shared by all instances of the node.
+  const bool of_all = options.instance.empty();
+  found.condition = of_all && std::ranges::any_of(node.conditions, [](const auto& one) {
+                      return one.type == plan::kConditionType;
+                    });
   for (const kube::Taint& taint : node.taints) {
-    if (plan::IsStartupTaint(taint.key, options.taint_key)) found.taints.push_back(taint.key);
+    const bool ours = of_all ? plan::IsStartupTaint(taint.key, options.taint_key)
+                             : !options.taint_key.empty() && taint.key == options.taint_key;
+    if (ours) found.taints.push_back(taint.key);
   }
   return found;
 }

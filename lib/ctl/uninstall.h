@@ -11,8 +11,8 @@
 namespace prefetch::ctl {
 
 struct UninstallOptions {
-  // This instance's label alone; empty: every label below prefetchd.dev/, the condition ImagesPrefetched and
-  // the startup taint.
+  // This instance's label, and what the next two name; empty: every label below prefetchd.dev/, the condition
+  // ImagesPrefetched and the startup taint, too.
   std::string instance;
   std::vector<std::string> labels;  // of nodeResultLabel, whole keys
   std::string taint_key;            // of startupTaintKey; empty: the default key alone

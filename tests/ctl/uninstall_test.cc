@@ -121,6 +121,13 @@ TEST_F(UninstallNodes, AStartupTaintOfAnotherKeyGoesToo) {
   EXPECT_HAS(ran.out, "taint prefetchd.dev/not-ready, taint example.com/cold");
 }
 
+TEST_F(UninstallNodes, ATaintThatIsNamedGoesBesideAnInstance) {
+  server_.Put("nodes/n1", ToldWithTaint(R"({"key":"example.com/cold","effect":"NoSchedule"})"));
+  ExpectClear({.instance = "team-a", .taint_key = "example.com/cold"});
+  EXPECT_FALSE(Has("n1", "example.com/cold"));
+  EXPECT_TRUE(Has("n1", "prefetchd.dev/not-ready"));
+}
+
 TEST_F(UninstallNodes, ATaintOfKubernetesIsRejected) {
   server_.Put("nodes/n1",
               ToldWithTaint(R"({"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"})"));
