@@ -292,7 +292,8 @@ std::optional<WaitOutcome> EvaluateFleet(const Fleet& fleet, const FleetTarget& 
   if (!fail_fast) return std::nullopt;
   auto lost = std::ranges::count_if(
       fleet.nodes, [](const FleetNode& node) { return node.any_missing_settled && node.leaving.empty(); });
-  if (nodes - static_cast<std::size_t>(lost) >= needed) return std::nullopt;
+  // Nodes that are still to come may be the rest.
+  if (lost == 0 || nodes - static_cast<std::size_t>(lost) >= needed) return std::nullopt;
   return WaitOutcome::kFailedFast;
 }
 
