@@ -365,7 +365,8 @@ void Print(const Request& request, const status::CheckResult& result, const Chec
            std::ostream& out) {
   switch (options.output) {
     case CheckOutput::kText:
-      out << screen::CheckText(request.items, result, {options.unknown_passes, options.width});
+      out << screen::CheckText(request.items, result,
+                               {options.unknown_passes, options.width, request.unread.size()});
       break;
     case CheckOutput::kGithub:
       out << screen::CheckGithub(request.items, result, options.unknown_passes, request.unread);
@@ -445,11 +446,11 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
   if (call.Stopped()) return kInterrupted;
   // Partial answers are printed as well: in a timeout they show which images hold up the pod.
   if (asked.ok() || any_decided) Print(request, result, options, out);
-  const bool no_decision = !asked.ok() && !any_decided;
-  AnnotateResult(call, options,
-                 no_decision ? asked.error().message()
-                             : screen::CheckLine(request.items, result, options.unknown_passes),
-                 out, err);
+  std::string line = !asked.ok() && !any_decided
+                         ? asked.error().message()
+                         : screen::CheckLine(request.items, result, options.unknown_passes);
+  if (line.empty() && !request.unread.empty()) line = request.unread.front().why;
+  AnnotateResult(call, options, line, out, err);
   if (!asked.ok()) return UnansweredExitCode(asked.error(), any_decided, err);
   return result.ok ? kOk : kNegative;
 }

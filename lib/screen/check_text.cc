@@ -140,8 +140,8 @@ std::string FailureCauses(const Tally& tally) {
   return base::Join(parts, ", ");
 }
 
-// Returns the line that sums up, without its line break.
-std::string Summary(const std::vector<CheckRow>& rows, const std::string& node) {
+// Returns what the line that sums up says of images.
+std::string ImageSummary(const std::vector<CheckRow>& rows, const std::string& node) {
   const Tally tally = CountAnswers(rows);
   const std::size_t all = rows.size();
   if (all == 0) return "no image was checked";
@@ -162,6 +162,12 @@ std::string Summary(const std::vector<CheckRow>& rows, const std::string& node) 
   std::string verb = tally.unknown_passed > 0 ? "may start" : all == 1 ? "starts" : "start";
   text = (all == 1 ? "the image " : "all " + std::to_string(all) + " images ") + verb + where;
   return tally.unknown_passed == 0 ? text : text + ": " + std::to_string(tally.unknown_passed) + " not known";
+}
+
+// Returns the line that sums up, without its line break. `unread` objects fail the check.
+std::string Summary(const std::vector<CheckRow>& rows, const std::string& node, std::size_t unread) {
+  const std::string text = ImageSummary(rows, node);
+  return unread == 0 ? text : text + "; " + base::Plural(unread, "object is", "objects are") + " not read";
 }
 
 }  // namespace
@@ -195,7 +201,7 @@ std::string CheckText(const std::vector<CheckItem>& items, const status::CheckRe
                       const CheckTextOptions& options) {
   std::size_t width = options.width == 0 ? 0 : std::max(options.width, kLeastWidth);
   std::vector<CheckRow> rows = RowsOf(items, result, options.unknown_passes);
-  const std::string summary = Summary(rows, result.node);
+  const std::string summary = Summary(rows, result.node, options.unread);
   // Failures come last, where a terminal and a termination message end.
   std::ranges::stable_sort(rows, {}, &CheckRow::mark);
   Widths widths{};
@@ -345,7 +351,7 @@ std::string CheckGithub(const std::vector<CheckItem>& items, const status::Check
         "prefetchctl check " + item.question.image,
         item.question.image + ", " + item.containers + ", " + policy + ": " + row.message);
   }
-  return text + Summary(rows, result.node) + "\n";
+  return text + Summary(rows, result.node, unread.size()) + "\n";
 }
 
 namespace {

@@ -45,6 +45,7 @@ std::vector<CheckItem> CheckItems(const std::vector<manifest::ImageUse>& uses,
 struct CheckTextOptions {
   bool unknown_passes = false;  // an answer Unknown is no failure
   std::size_t width = 0;        // of the terminal; 0: one line an image, however long
+  std::size_t unread = 0;       // objects whose images are not among the items
 };
 
 // Returns whether a pod may be started on this answer.

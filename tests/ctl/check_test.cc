@@ -182,6 +182,18 @@ TEST_F(CheckTest, ManifestsOfWhichNoImageCouldBeCheckedDoNotPass) {
   EXPECT_TRUE(ran.out.starts_with("::error file=")) << ran;
 }
 
+TEST_F(CheckTest, AnObjectThatIsNotReadIsTheLineForTheJobsPage) {
+  Says(200, kYes);
+  CheckOptions options = Options();
+  options.annotation_target = folder_ / "line";
+  options.output = CheckOutput::kGithub;
+  options.files = {folder_.Write("farm.yaml", "{apiVersion: acme.io/v1, kind: Farm, metadata: {name: f}}\n")};
+  const Ran ran = Ask(options);
+  EXPECT_EQ(ran.exit, kNegative) << ran;
+  EXPECT_HAS(ran.out, "; 1 object is not read\n");
+  EXPECT_HAS(*base::ReadFile(options.annotation_target, 1 << 20), "Farm f may run pods");
+}
+
 TEST_F(CheckTest, ARunOfAnotherObjectMayBeAcceptedAsUnread) {
   CheckOptions options = Options();
   options.images.clear();

@@ -133,7 +133,7 @@ TEST_ROWS(All, CheckRow,
           {"BesideAnImageThatStarts",
            Words{"-f", "@/farm.yaml", "--image", "reg.io/app:good", "--policy", "Never"}, 1,
            "ok    –  reg.io/app:good  Never (stated)  starts from the node (OpenToNode)\n"
-           "the image starts on node ci-7\n",
+           "the image starts on node ci-7; 1 object is not read\n",
            "@/farm.yaml:1:26: Farm big"},
           {"AnAcceptedObject", {"-f", "@/farm.yaml", "--allow-unread", "Farm"}, 0, "", "nothing to check"},
           {"AllMistakesAtOnce",
