@@ -269,7 +269,7 @@ std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error
     }
     case CLI::ExitCodes::ValidationError: {
       const auto [value, allowed] = SplitAt(complaint, " not in ");
-      return value.empty() ? what : name + " must be " + Choices(allowed) + ", not " + value;
+      return name + (value.empty() ? " " + complaint : " must be " + Choices(allowed) + ", not " + value);
     }
     case CLI::ExitCodes::ConversionError: {
       // "Could not convert: --port = x". Flags with values are numbers; all others are texts.
@@ -289,6 +289,18 @@ std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error
   }
 }
 
+void RejectEmpty(CLI::Option* option) {
+  option->check([](const std::string& value) { return value.empty() ? "must not be empty" : ""; }, "", "");
+}
+
+void RejectPortZero(CLI::Option* option) {
+  option->check(
+      [](const std::string& value) {
+        return value.find_first_not_of('0') == std::string::npos ? "must be from 1 to 65535" : "";
+      },
+      "", "");
+}
+
 void FleetOptions(CLI::App& command, FleetFlags& flags) {
   CLI::Option* fleet =
       command.add_flag("--fleet", flags.fleet, "Ask the agents of all nodes, through the API server");
@@ -296,10 +308,12 @@ void FleetOptions(CLI::App& command, FleetFlags& flags) {
     return command.add_option(name, value, help)->needs(fleet)->group(kFleetGroup);
   };
   add("--nodes", flags.query.nodes, "Only nodes with these labels")->capture_default_str();
-  add("-n,--namespace", flags.query.name_space, "Namespace of the agents")->capture_default_str();
+  RejectEmpty(
+      add("-n,--namespace", flags.query.name_space, "Namespace of the agents")->capture_default_str());
   add("--selector", flags.query.pods, "Label selector of the agents' pods")->capture_default_str();
-  add("--instance", flags.query.instance, "Instance of the agents, which names the label on nodes")
-      ->capture_default_str();
+  RejectEmpty(
+      add("--instance", flags.query.instance, "Instance of the agents, which names the label on nodes")
+          ->capture_default_str());
   for (CLI::Option* option : ClusterFlags(command, flags.cluster)) option->needs(fleet)->group(kFleetGroup);
   // --fleet asks all agents, so naming one contradicts it.
   if (CLI::Option* agent = command.get_option_no_throw("--agent")) fleet->excludes(agent);

@@ -216,6 +216,10 @@ inline void OfferValues(CLI::Option* option, const std::vector<std::string>& wor
   option->type_name("TEXT:{" + CLI::detail::join(words, ",") + "}");
 }
 
+// An empty value is bad usage: scripts pass one for a variable that is not set, and it would mean "all".
+void RejectEmpty(CLI::Option* option);
+void RejectPortZero(CLI::Option* option);
+
 // The options that every command with --fleet has.
 
 struct FleetFlags {

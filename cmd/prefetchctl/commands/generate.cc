@@ -52,8 +52,8 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
       "(repeatable)");
   command.add_option("--kubelet-version", options.kubelet_version,
                      "Overrides the version that each agent reads from its Node, 1.31 or later");
-  command.add_option("--port", options.port,
-                     "Port of the agent; on the host's network, a port of the node [9477]");
+  RejectPortZero(command.add_option("--port", options.port,
+                                    "Port of the agent; on the host's network, a port of the node [9477]"));
   NodeOptions(command, options.nodes);
 }
 
@@ -208,7 +208,7 @@ Subcommand InitContainerCommand(CLI::App& generate) {
                    "A pull secret that the pods get from their service account (repeatable)");
   RepeatableOption(*command, "--image-pull-secret", flags->image_pull_secrets,
                    "A pull secret for --image, added to the pods (repeatable)");
-  command->add_option("--port", flags->port, "Port of the agent [9477]");
+  RejectPortZero(command->add_option("--port", flags->port, "Port of the agent [9477]"));
   command->add_option("--timeout", flags->timeout,
                       "Maximum time of the check [60s, or half of activeDeadlineSeconds if that is shorter]");
   PodTemplatePathOption(*command, flags->pod_template_paths);

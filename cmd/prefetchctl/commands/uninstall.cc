@@ -35,9 +35,10 @@ Command UninstallCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<UninstallFlags>();
   UninstallOptions& options = flags->options;
   command.add_flag("--nodes", flags->nodes, "Clear Node objects of what agents wrote there");
-  command.add_option("--instance", options.instance,
-                     "Clear only this instance's label; default: all labels below prefetchd.dev/, the "
-                     "condition ImagesPrefetched and the startup taint");
+  RejectEmpty(
+      command.add_option("--instance", options.instance,
+                         "Clear only this instance's label; default: all labels below prefetchd.dev/, the "
+                         "condition ImagesPrefetched and the startup taint"));
   RepeatableOption(command, "--label", options.labels,
                    "Also clear this label, the value of nodeResultLabel (repeatable)");
   command.add_option("--startup-taint-key", options.taint_key,
