@@ -130,6 +130,8 @@ TEST_F(KubeletAskerTest, TheHurryEnds) {
 
 TEST_F(KubeletAskerTest, WithoutTheRightItComesBackSeldom) {
   failure_ = Failure(kube::ApiError::kForbidden);
+  Run(seconds(1));
+  EXPECT_FALSE(word_->Pending()) << "the agent does not wait for it";
   Run(std::chrono::hours(1));
   EXPECT_EQ(Policy(), "nothing");
   EXPECT_GE(config_asked_, 11);

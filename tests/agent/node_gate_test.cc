@@ -140,6 +140,7 @@ TEST_F(NodeGateTest, ARoundThatBreaksOffIsFollowedByTheNextOneTenSecondsLater) {
   RunFor(gate, seconds(3));
   EXPECT_EQ(api_.Label(), "notready");
   EXPECT_EQ(api_.Condition()->status, "False");
+  EXPECT_EQ(api_.Condition()->last_transition, api_.Condition()->last_heartbeat);
 }
 
 // Nothing of it may be written, and it changes its mind every second: then it is looked at, and seldom.

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "must.h"
 #include "rows.h"
@@ -159,6 +160,16 @@ TEST_F(FetchOrderTest, AStreamThatWasHeldBackHasNotStalled) {
   for (const std::string& blob : busy) order.RestartSpeedWindow(blob, now);
   order.Add(2, "s", Layers("s", 1));
   EXPECT_FALSE(Preemption().ends_with(" stalled"));
+}
+
+TEST_F(FetchOrderTest, AStreamThatBeginsAgainIsJudgedAnew) {
+  order.Add(1, "r", Layers("r", 16));
+  Fill();
+  Pass(3, {{"r", 200}});
+  for (const std::string& blob : std::exchange(busy, {})) order.Requeue(blob);
+  Fill();
+  order.Add(2, "s", Layers("s", 1));
+  EXPECT_EQ(Preemption(), "r-15") << "for its image has the most, and not for its speed";
 }
 
 // The rate that the agent keeps stretches the window, and does not begin it anew.

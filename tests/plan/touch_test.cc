@@ -172,10 +172,13 @@ TEST(EvaluatePod, OneThatMovesHasItsTime) {
       << "kubelet ran it: what is left is the image's";
 }
 
-TEST(EvaluatePod, OneThatSomebodyDeletedIsOver) {
-  PodEvaluation judged = EvaluatePod({.gone = true}, {}, {});
-  EXPECT_TRUE(judged.over);
-  EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
+TEST(EvaluatePod, OneThatHasEndedOrThatSomebodyDeletedIsOver) {
+  for (const PodObservation& pod :
+       {Pod({kCreating}, "Failed"), Pod({}, "Succeeded"), PodObservation{.gone = true}}) {
+    PodEvaluation judged = EvaluatePod(pod, {}, {});
+    EXPECT_TRUE(judged.over) << pod.phase;
+    EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
+  }
 }
 
 TouchHistory Touched(TouchHistory past, TouchObstacle obstacle, base::TimePoint now = kNow) {

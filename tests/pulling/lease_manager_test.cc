@@ -200,9 +200,10 @@ TEST_F(LeaseManagerTest, LeftoversAreSearchedForUntilThatWorked) {
 }
 
 TEST_F(LeaseManagerTest, WithoutTheApiThereIsNothingToDo) {
+  tests::FakeClock clock;
+  tests::FakeImageService runtime(clock, tests::Persona::kCrio);
   rig.book.Begin("l", "a", rig.now);
-  ASSERT_TRUE(rig.Next());
-  rig.book.Handle({.unsupported = true, .failed = true}, rig.now);
+  rig.book.Handle(UpdateLeases({}, runtime, *tests::Must(rig.Next())), rig.now);
   rig.now += minutes(60);
   EXPECT_FALSE(rig.Next(true));
   rig.book.Reconnected();

@@ -34,7 +34,7 @@ TEST_ROWS(QueryRegistry, SaysNothingTest,
           {"TooSlow", RegistryAnswerKind::kUnreachable, RegistryDetail::kTimeout, false},
           {"Same", RegistryAnswerKind::kSame, RegistryDetail::kNone, false});
 
-const base::TimePoint kNow{minutes(1000)};
+const base::TimePoint kNow = tests::FakeClock().Now();
 
 image::Reference Ref(std::string_view name) {
   return *image::Reference::Parse(name);
@@ -108,7 +108,15 @@ TEST(Refusals, ThreeImagesThenItIsHeldForFiveMinutes) {
   for (const char* name : {"r.io/a", "r.io/b"}) refusals.RecordRejection(Ref(name), bad, kNow);
   refusals.RecordRejection(Ref("r.io/b"), bad, kNow);  // the same image again tells nothing new
   EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/c"), bad, kNow));
-  refusals.RecordRejection(Ref("r.io/c"), bad, kNow);
+  const tests::FakeClock clock;
+  const RegistryResolver resolver = [](const auto&, const auto&, const auto&) {
+    return image::RegistryAnswer{.kind = RegistryAnswerKind::kAccessDenied,
+                                 .detail = RegistryDetail::kBadCredentials};
+  };
+  RegistryQueryJob job{.reference = Ref("r.io/c")};
+  job.credentials =
+      std::make_shared<const credentials::Lookup>(credentials::Lookup{.credentials = {{.auth = bad}}});
+  QueryRegistry({}, {.resolver = resolver, .refusals = &refusals, .clock = clock}, job);
   EXPECT_TRUE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow));
   EXPECT_TRUE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow + minutes(5)));
   EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow + minutes(5) + seconds(1)));

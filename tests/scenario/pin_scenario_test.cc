@@ -248,6 +248,7 @@ TEST(PinScenario, AContainerdWithoutItsApiForImages) {
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.Image("r.io/a:v1").pin_problem,
             "containerd does not offer its own API for images here: the agent cannot pin it");
+  EXPECT_EQ(node.LogLines("pins not changed"), 0) << "the node is as it is";
 }
 
 TEST(PinScenario, NotMoreThanTheDiskRuleAllows) {
