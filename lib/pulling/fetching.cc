@@ -777,7 +777,6 @@ void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
                  : error;
   }
   order_.Failed(transfer.step.digest);
-  StopUnwanted();  // those of its parts
 }
 
 }  // namespace prefetch::pulling

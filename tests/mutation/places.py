@@ -24,8 +24,9 @@ KEYWORDS = {"if", "while", "for", "switch", "return", "sizeof", "decltype", "cat
             "static_cast", "alignof", "noexcept", "operator", "const", "mutable", "delete", "auto", "assert", "defined"}
 # The order of these arguments does not matter.
 SYMMETRIC = {"min", "max", "pair"}
-# Calls without an effect that a test could see: a size hint, and the end of what the compiler takes for reachable.
-NO_EFFECT = {"reserve", "abort"}
+# Calls without an effect that a test could see: a size hint, the end of what the compiler takes for reachable, and the
+# check that a caller is on the right thread.
+NO_EFFECT = {"reserve", "abort", "Check"}
 EMPTY = {"{}", "nullptr", "std::nullopt", '""', "false", "0"}
 
 
