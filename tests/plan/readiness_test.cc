@@ -98,6 +98,13 @@ TEST_F(ImageEvaluation, ToldWhatItWaitsFor) {
   EXPECT_EQ(rig.Judged().message, "waits for room on the disk: running pulls may need what is left of it");
 }
 
+TEST_F(ImageEvaluation, AnArtifactIsNamedWithoutAnErrorToo) {
+  rig.seen.local = Local{.id = "sha256:a", .artifact = true};
+  rig.past = AfterFailure({}, {.reason = Reason::kNotAnImage}, kNow, 0);
+  EXPECT_EQ(rig.Judged().message,
+            "the runtime has an OCI artifact under this name: no container starts from it");
+}
+
 TEST_F(ImageEvaluation, NotLookedAtYet) {
   rig.seen.known = false;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kFactsUnknown, PullState::kNone}));

@@ -49,6 +49,16 @@ class FetchingTest : public testing::Test {
         store_, [this](const image::Reference&, const image::RuntimeInfo&) { return source_; }, clock_,
         [this](std::uint64_t bytes) { fetched_bytes_ += bytes; }, bytes_per_second);
   }
+  PullOutcome Pull(const PullJob& job) {
+    RejectedCredentials refusals;
+    const PullDependencies parts{store_, store_, refusals, clock_, {"linux", "amd64", ""}, fetcher_.get()};
+    auto pull = std::async(std::launch::async, [&] { return PerformPull({}, parts, job); });
+    while (pull.wait_for(0s) != std::future_status::ready) {
+      if (store_.Parked() > 0) clock_.AdvanceTo(store_.NextEvent());
+      std::this_thread::yield();
+    }
+    return pull.get();
+  }
   bool Fetch(const std::string& name, const base::Call& call = {},
              const image::RuntimeInfo& runtime = kRuntime) {
     return fetcher_->Fetch(call, JobFor(Named(name), kLease, runtime)).fetched;
@@ -85,6 +95,7 @@ class FetchingTest : public testing::Test {
 TEST_F(FetchingTest, AllBlobsAreBroughtOnceAndCounted) {
   source_->Put("reg.example/app:v1", {large_, small_});
   EXPECT_TRUE(Fetch("reg.example/app:v1"));
+  EXPECT_LT(store_.opened_blobs(), 3 * 3) << "each to write it and to keep it, and the manifest";
   EXPECT_TRUE(IsHere(large_));
   EXPECT_TRUE(IsHere(small_));
   const std::uint64_t all =
@@ -628,9 +639,19 @@ TEST_F(FetchingTest, ABlobThatAnotherWriterHasIsWaitedFor) {
   EXPECT_LT(source_->served(), 100U);
 }
 
+TEST_F(FetchingTest, APullTellsWhatItHasDiscarded) {
+  const std::string name = "reg.example/app:v1";
+  store_.Push(tests::MakeImage(name, 1000));
+  store_.Spoil(name, 1);
+  const PullOutcome outcome = Pull({.reference = Named(name),
+                                    .credentials = std::make_shared<const credentials::Lookup>(),
+                                    .lease = kLease,
+                                    .runtime = kRuntime});
+  EXPECT_FALSE(outcome.success);
+  EXPECT_GT(outcome.discarded, 0U);
+}
+
 TEST_F(FetchingTest, APullTellsWhoDownloadedItsImage) {
-  RejectedCredentials refusals;
-  const PullDependencies parts{store_, store_, refusals, clock_, {"linux", "amd64", ""}, fetcher_.get()};
   auto fetched_by_agent = [&](const std::string& name) {
     store_.Push(tests::MakeImage(name, 1000));
     std::vector<bool> told;
@@ -639,12 +660,7 @@ TEST_F(FetchingTest, APullTellsWhoDownloadedItsImage) {
                       .lease = kLease,
                       .runtime = kRuntime,
                       .on_fetched = [&](bool fetched) { told.push_back(fetched); }};
-    auto pull = std::async(std::launch::async, [&] { return PerformPull({}, parts, job); });
-    while (pull.wait_for(0s) != std::future_status::ready) {
-      if (store_.Parked() > 0) clock_.AdvanceTo(store_.NextEvent());
-      std::this_thread::yield();
-    }
-    const bool by_agent = pull.get().success->origin.fetched_by_agent;
+    const bool by_agent = Pull(job).success->origin.fetched_by_agent;
     EXPECT_EQ(told, std::vector<bool>(by_agent ? 1 : 0, true));
     return by_agent;
   };
