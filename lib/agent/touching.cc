@@ -35,8 +35,7 @@ TouchNeed NeedBy(const Entry& entry, const plan::EntryVerdicts& verdicts) {
 // Returns the id of the entry's image if its verdicts are known and a touch could open it; else an empty
 // string.
 std::string TouchableId(const Entry& entry) {
-  bool here = entry.applies() && entry.observed.local && entry.action.kind == plan::ActionKind::kKeep &&
-              entry.action.reason == plan::Reason::kPresent;
+  bool here = entry.applies() && entry.observed.local && entry.action.reason == plan::Reason::kPresent;
   return here ? entry.observed.local->id : "";
 }
 
