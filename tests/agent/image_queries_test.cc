@@ -245,6 +245,7 @@ TEST_F(InquiryTest, NobodyGuessesAnUnlistedImageWithoutTheRuntime) {
   doc::Node root = Explain("reg.example.test/unlisted:v1");
   EXPECT_EQ(root.Find("reasoning")->kind, doc::Node::Kind::kNull);
   EXPECT_EQ(root.Find("reason")->text, "FactsUnknown");
+  EXPECT_TRUE(root.Find("message")->text.starts_with("the container runtime could not be asked: "));
 }
 
 TEST_F(InquiryTest, ExplainsTheRecordWithoutNamesOrHashes) {
