@@ -773,10 +773,12 @@ void Pulls::Ended(const RunId& id, PullDone done) {
     Succeeded(*entry, *run, *outcome.success);
     return;
   }
-  // A pull that ended before the runtime showed it has changed nothing of what its lease keeps.
-  if (entry->runs.empty() && !run->lease.empty() && run->progress.seen)
-    entry->history.disk.kept_bytes =
-        run->progress.bytes_done - std::min(run->progress.bytes_done, outcome.discarded);
+  if (entry->runs.empty() && !run->lease.empty()) {
+    std::uint64_t& kept = entry->history.disk.kept_bytes;
+    // A pull that ended before the runtime showed it has brought nothing to what its lease keeps.
+    if (run->progress.seen) kept = run->progress.bytes_done;
+    kept -= std::min(kept, outcome.discarded);
+  }
   if (outcome.verification_error) {
     // The next poll shows whether the image is here; nothing starts before.
     const cri::CallError& error = *outcome.verification_error;
