@@ -73,6 +73,8 @@ class FleetWatch {
     if (call_.Stopped()) return kInterrupted;
     if (!roster) return Unreachable(roster.failure());
     if (std::exchange(left_out_, roster->left_out) != roster->left_out) NoteLeftOut(left_out_, err_);
+    const bool empty = roster->members.empty();
+    if (!std::exchange(was_empty_, empty) && empty) err_ << "note: no node matches (yet): see --nodes\n";
     FleetAnswers answers = PollMembers(call_, agents_, roster->members, {});
     if (call_.Stopped()) return kInterrupted;
     if (answers.forbidden) return Unreachable(*answers.forbidden);
@@ -125,6 +127,7 @@ class FleetWatch {
   base::SystemClock clock_;
   screen::FleetNews news_;
   std::size_t left_out_ = 0;
+  bool was_empty_ = false;          // no node matched in the last round
   bool needs_user_action_ = false;  // the last failure lasts until a user changes something
 };
 

@@ -192,6 +192,11 @@ TEST_F(WatchTest, NodesWithoutAgentsAreNotedOnce) {
             "note: 1 node takes no agent (control planes, virtual nodes); --nodes '' counts every node\n");
 }
 
+TEST_F(WatchTest, ThatNoNodeMatchesIsNotedOnce) {
+  for (int i : {0, 1}) api_.node(i).labels["node-role.kubernetes.io/control-plane"] = "";
+  EXPECT_TRUE(Rounds(2).err.ends_with("counts every node\nnote: no node matches (yet): see --nodes\n"));
+}
+
 TEST_F(WatchTest, BadInputIsNamed) {
   options_.webhook_file = dir_.Write("two", "a\nb\n");
   options_.secret_file = dir_ / "none";
