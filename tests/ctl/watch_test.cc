@@ -193,7 +193,7 @@ TEST_F(WatchTest, NodesWithoutAgentsAreNotedOnce) {
 }
 
 TEST_F(WatchTest, ThatNoNodeMatchesIsNotedOnce) {
-  for (int i : {0, 1}) api_.node(i).labels["node-role.kubernetes.io/control-plane"] = "";
+  for (std::size_t i : {0U, 1U}) api_.node(i).labels["node-role.kubernetes.io/control-plane"] = "";
   EXPECT_TRUE(Rounds(2).err.ends_with("counts every node\nnote: no node matches (yet): see --nodes\n"));
 }
 
