@@ -325,6 +325,14 @@ base::Result<Generated> Generate(const Files& files, const GenerateOptions& give
   Generated out;
   // The notes need the agent's DaemonSet and the ConfigMaps, which are moved into the documents below.
   out.notes = NotesFor(options, *objects, agent);
+  const bool shares_namespace = !options.instance.empty() && !options.name_space.empty() &&
+                                options.name_space.find(options.instance) == std::string::npos;
+  if (shares_namespace) {
+    out.notes.push_back(
+        "in the namespace " + options.name_space +
+        ", commands with --fleet do not tell the agents of several instances apart: give each "
+        "instance a namespace of its own");
+  }
   FinishNames(*objects);
   SortForCreation(*objects);
   for (Object& object : objects->all) out.documents.push_back(std::move(object.body));

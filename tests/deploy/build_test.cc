@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/text.h"
 #include "deploy/generate.h"
 #include "deploy/kustomization.h"
 #include "deploy/objects.h"
@@ -87,6 +88,16 @@ TEST(Generate, NoAgentsAccountIsNamedLikeThatOfTheComponentFleet) {
     EXPECT_NE(generated.error().message().find("choose another name"), std::string::npos);
   }
   EXPECT_TRUE(Generate(EmbeddedFiles(), {.platform = "generic", .instance = "fleets"}));
+}
+
+TEST(Generate, AnInstanceInANamespaceOfOthersIsNoted) {
+  const auto notes = [](const char* name_space) {
+    auto made =
+        Generate(EmbeddedFiles(), {.platform = "generic", .instance = "ci", .name_space = name_space});
+    return made ? base::Join(made->notes, "\n") : made.error().message();
+  };
+  EXPECT_HAS(notes("prefetchd"), "in the namespace prefetchd, commands with --fleet");
+  EXPECT_EQ(notes("images-of-ci"), notes(""));
 }
 
 TEST(Generate, ListsOfOneStemAreConfigMapsOfTheirOwn) {
