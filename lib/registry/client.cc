@@ -76,7 +76,7 @@ std::shared_ptr<const HostChain> Client::HostsFor(const image::Reference& refere
 
 RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion& question) {
   auto permit = throttle_.AcquireCheck(call);
-  if (permit == nullptr) return OwnLimitAnswer(call);
+  if (!permit.granted()) return OwnLimitAnswer(call);
   return AskChain(call.Within(options_.times.check), question);
 }
 

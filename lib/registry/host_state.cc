@@ -183,7 +183,7 @@ Throttle::Permit Throttle::Acquire(const base::Call& call, const std::string& ho
     if (opens <= now) {
       lane.in_flight++;
       lane.budget.Take(1, now);
-      return Permit(this, [this, host](const void*) { Release(host); });
+      return {this, host};
     }
     base::WaitUntil(changed_, mutex_, std::min(opens, call.deadline));
   }

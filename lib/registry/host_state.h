@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/call.h"
 #include "base/clock.h"
@@ -38,9 +38,25 @@ class Throttle {
   Throttle(const Throttle&) = delete;
   Throttle& operator=(const Throttle&) = delete;
 
-  using Permit = std::shared_ptr<const void>;
+  class Permit {
+   public:
+    Permit() = default;
+    Permit(Permit&& other) noexcept
+        : throttle_(std::exchange(other.throttle_, nullptr)), host_(std::move(other.host_)) {}
+    Permit& operator=(Permit&&) = delete;
+    ~Permit() {
+      if (throttle_ != nullptr) throttle_->Release(host_);
+    }
+    bool granted() const { return throttle_ != nullptr; }
 
-  // Waits for its turn: for a whole check, or for one request to `host`. nullptr: the call ended first.
+   private:
+    friend class Throttle;
+    Permit(Throttle* throttle, std::string host) : throttle_(throttle), host_(std::move(host)) {}
+    Throttle* throttle_ = nullptr;
+    std::string host_;
+  };
+
+  // Waits for its turn: for a whole check, or for one request to `host`. Not granted: the call ended first.
   Permit AcquireCheck(const base::Call& call) { return Acquire(call, ""); }
   Permit AcquireHost(const base::Call& call, const std::string& host) { return Acquire(call, host); }
 

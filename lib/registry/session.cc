@@ -191,7 +191,7 @@ Reply Session::RequestWithSchemeFallback(const SessionRequest& request) {
 // request with redirects takes one.
 Reply Session::AskHost(const SessionRequest& request) {
   auto permit = state_.throttle.AcquireHost(call_, host_.host.server.Origin());
-  if (permit == nullptr) {
+  if (!permit.granted()) {
     return {
         .refusal = {
             .kind = call_.Stopped() ? Kind::kUnreachable : Kind::kRateLimited,
