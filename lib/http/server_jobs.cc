@@ -75,8 +75,9 @@ bool ServerJobs::Admit(Job job) {
   if (ending_ || !EvictFor(job)) return false;
   job.turn = ++turns_;
   waiting_.push_back(std::move(job));
-  BeginWaiting(kind);
-  return true;
+  if (CallThread(kind)) return true;
+  waiting_.pop_back();
+  return false;
 }
 
 // Makes a place in a full queue: the client with the most waiting jobs loses its newest one. So a client that
@@ -114,23 +115,36 @@ bool ServerJobs::EvictFor(const Job& newest) {
   return true;
 }
 
-// A waiting job may belong to a client that has its share. It begins when one of that client's jobs ends.
-void ServerJobs::BeginWaiting(JobKind kind) {
+// A job that may not begin belongs to a client that has its share: a thread takes it when one of that
+// client's jobs ends. Returns false if there is no thread, and none can be made.
+bool ServerJobs::CallThread(JobKind kind) {
   Lane& lane = LaneFor(kind);
-  while (!ending_ && lane.running < lane.most_threads) {
-    const auto next = Next(kind);
-    if (next == waiting_.end()) return;
-    // The job leaves the queue and begins under one lock, so that Drop finds it either waiting or running.
-    const auto job = std::make_shared<Job>(std::move(*next));
-    waiting_.erase(next);
-    Begin(*job);
-    try {
-      lane.workers->Submit([this, job] { Perform(*job); });
-    } catch (const std::system_error&) {  // the process may have no more threads
-      End(*job);
-      Finish(job->id, OverloadedResponse());
-    }
+  if (lane.called == lane.most_threads || Next(kind) == waiting_.end()) return true;
+  try {
+    lane.workers->Submit([this, kind] {
+      while (std::optional<Job> job = Take(kind)) Perform(*job);
+    });
+  } catch (const std::system_error&) {  // the process may have no more threads
+    return lane.called > 0;
   }
+  lane.called++;
+  return true;
+}
+
+// A job is taken by the thread that runs it: however few there are, the others keep their order, and can be
+// dropped.
+std::optional<ServerJobs::Job> ServerJobs::Take(JobKind kind) {
+  base::Lock lock(mutex_);
+  const auto next = ending_ ? waiting_.end() : Next(kind);
+  if (next == waiting_.end()) {
+    LaneFor(kind).called--;
+    return std::nullopt;
+  }
+  std::optional<Job> job(std::move(*next));
+  waiting_.erase(next);
+  Begin(*job);
+  CallThread(kind);  // for the next one that may begin
+  return job;
 }
 
 bool ServerJobs::Drop(std::uint64_t id) {
@@ -222,7 +236,6 @@ void ServerJobs::Perform(Job& job) {
     answer = OverloadedResponse();
   }
   if (!goes_on) Finish(job.id, std::move(answer).TakeResponse());
-  BeginWaiting(job.kind);
 }
 
 }  // namespace prefetch::http

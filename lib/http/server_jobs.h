@@ -70,18 +70,22 @@ class ServerJobs {
   // The jobs of one kind.
   struct Lane {
     unsigned most_threads = 0;
+    unsigned called = 0;  // threads that take jobs until none may begin
     unsigned running = 0;
     std::map<std::string, unsigned> running_by_client;  // running jobs, by Clients()
-    std::optional<base::Workers> workers;               // gets no more jobs than it has threads
+    std::optional<base::Workers> workers;
   };
   using Waiting = std::list<Job>;
 
   Lane& LaneFor(JobKind kind) PREFETCH_REQUIRES(mutex_) { return lanes_[static_cast<std::size_t>(kind)]; }
-  // Takes it into the queue, and begins what may begin.
+  // Takes it into the queue, and gets a thread for what may begin.
   bool Admit(Job job) PREFETCH_REQUIRES(mutex_);
   bool EvictFor(const Job& newest) PREFETCH_REQUIRES(mutex_);
-  void BeginWaiting(JobKind kind) PREFETCH_REQUIRES(mutex_);
-  // Runs a job that has begun, on a thread of its lane.
+  // Gets a thread for a job that may begin now.
+  bool CallThread(JobKind kind) PREFETCH_REQUIRES(mutex_);
+  // Returns the job that begins now, on the calling thread; nullopt: none may.
+  std::optional<Job> Take(JobKind kind) PREFETCH_EXCLUDES(mutex_);
+  // Runs a job that has begun.
   void Perform(Job& job) PREFETCH_EXCLUDES(mutex_);
   // The job that begins next; end(): none may begin now.
   Waiting::iterator Next(JobKind kind) PREFETCH_REQUIRES(mutex_);

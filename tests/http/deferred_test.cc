@@ -7,6 +7,7 @@
 
 #include "base/mutex.h"
 #include "http/server.h"
+#include "no_more_threads.h"
 #include "raw_socket.h"
 #include "rows.h"
 #include "serve.h"
@@ -324,6 +325,24 @@ TEST(Deferred, ABusyServerGivesEachAddressOneThread) {
       EXPECT_EQ(Status(client->ReadAll()), "200");
     }
   }
+}
+
+TEST(Deferred, WhatWaitsForAThreadThatCannotBeMadeGoesWithItsClient) {
+  Jobs jobs;
+  auto server = Start(jobs, {.deferred_threads = 4, .deferred_per_client = 2});
+  RawClient first(server->port(), "127.0.0.66");
+  first.Send(GetText("/a"));
+  ASSERT_TRUE(jobs.WaitBegun(1));
+  const tests::NoMoreThreads none;
+  auto second = std::make_unique<RawClient>(server->port(), "127.0.0.66");
+  second->Send(GetText("/b"));
+  ASSERT_TRUE(jobs.WaitAccepted(2));
+  EXPECT_EQ(Body(Get(*server, "/now")), "now\n");  // the second one is in the queue then
+  second.reset();
+  EXPECT_TRUE(jobs.WaitDestroyed(1));
+  jobs.Open();
+  EXPECT_EQ(Status(first.ReadAll()), "200");
+  EXPECT_EQ(jobs.begun(), 1);
 }
 
 enum class Leaves { kClosesTcp, kResetsTcp, kClosesUnix };
