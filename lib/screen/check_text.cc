@@ -167,7 +167,9 @@ std::string ImageSummary(const std::vector<CheckRow>& rows, const std::string& n
 // Returns the line that sums up, without its line break. `unread` objects fail the check.
 std::string Summary(const std::vector<CheckRow>& rows, const std::string& node, std::size_t unread) {
   const std::string text = ImageSummary(rows, node);
-  return unread == 0 ? text : text + "; " + base::Plural(unread, "object is", "objects are") + " not read";
+  return rows.empty() || unread == 0
+             ? text
+             : text + "; " + base::Plural(unread, "object is", "objects are") + " not read";
 }
 
 }  // namespace
