@@ -33,7 +33,7 @@ code 4.
 
 Exit code:
   0  every image would start
-  1  at least one image would not, none could be checked, or an object is not read
+  1  an image would not, none could be checked, or an object is not read
   2  bad input, with all errors of all manifests
   3  timed out; the decided answers are printed
   4  the agent could not be asked
