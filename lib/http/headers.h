@@ -40,8 +40,8 @@ class Headers {
 bool IsFieldName(std::string_view name);
 bool IsFieldValue(std::string_view value);
 
-// Parses the three spellings of an HTTP date (RFC 9110 section 5.6.7), as strptime reads them, within the years
-// 1970 to 2200. The day of the week is not checked against the date. nullopt for anything else.
+// Parses the three spellings of an HTTP date (RFC 9110 section 5.6.7), as strptime reads them, within the
+// years 1970 to 2200. The day of the week is not checked against the date. nullopt for anything else.
 std::optional<base::WallTime> ParseDate(std::string_view text);
 
 }  // namespace prefetch::http
