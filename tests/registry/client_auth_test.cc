@@ -12,7 +12,6 @@
 namespace prefetch::registry::client_auth_test {
 namespace {
 
-using Lines = std::vector<std::string>;
 using std::chrono::seconds;
 
 class ClientAuthTest : public tests::RegistryWorld {
