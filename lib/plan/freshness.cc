@@ -124,9 +124,8 @@ void ApplyIndeterminate(Freshness& past, const DesiredImage& desired, const Regi
 
 // Returns the answer that a check would have got, if the failed pull shows it. nullopt: the runtime itself
 // failed, which says nothing about the registry.
-std::optional<RegistryAnswerKind> AnswerOf(const PullFailure& failure) {
-  if (failure.lacks_credential) return RegistryAnswerKind::kUnreachable;
-  switch (failure.reason) {
+std::optional<RegistryAnswerKind> AnswerOf(Reason failure) {
+  switch (failure) {
     case Reason::kAccessDenied:
       return RegistryAnswerKind::kAccessDenied;
     case Reason::kNotFound:
@@ -284,7 +283,7 @@ Freshness AfterUpdateFailed(Freshness past, const DesiredImage& desired, const P
                             AnswerTime when, double random) {
   if (past.undecided) past.pulled_undecided_at = when.at;
   past.pull_due = false;
-  if (std::optional<RegistryAnswerKind> kind = AnswerOf(failure)) {
+  if (std::optional<RegistryAnswerKind> kind = AnswerOf(failure.reason)) {
     RegistryAnswer answer{.kind = *kind, .detail = image::RegistryDetail::kOnPull, .message = failure.error};
     if (failure.lacks_credential) image::MakeUncountedDenial(answer);
     ApplyAnswer(past, desired, answer, when, random);
