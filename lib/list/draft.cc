@@ -241,8 +241,11 @@ class ForeignReader {
     }
   }
 
-  void Row(const ForeignKind& row, const Node& document) {
+  // Returns true if the document has the place of the row.
+  bool Row(const ForeignKind& row, const Node& document) {
+    bool found = false;
     doc::ForEachAt(document, base::Split(row.path, '.'), 0, [&](const Node& node) {
+      found = true;
       switch (row.spelling) {
         case Spelling::kName: {
           const std::string named = TextAt(node, "name");
@@ -261,6 +264,7 @@ class ForeignReader {
           break;
       }
     });
+    return found;
   }
 
   // Reads the table of `crictl images`: the header "IMAGE TAG IMAGE ID SIZE", then a row for each image. Rows
@@ -336,12 +340,8 @@ std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems&
     bool is_list = false;
     for (const ForeignKind& row : kKinds) {
       if (row.kind != kind || row.group != group) continue;
-      bool found = false;
-      doc::ForEachAt(document, base::Split(row.path, '.'), 0, [&](const Node&) { found = true; });
       // Kubernetes' own kinds are lists only if they have the place of one: most ConfigMaps are none.
-      if (!found && row.group.empty()) continue;
-      is_list = true;
-      reader.Row(row, document);
+      is_list = reader.Row(row, document) || !row.group.empty() || is_list;
     }
     known = known || is_list;
     others = others || (!is_list && !kind.empty());
