@@ -430,7 +430,7 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
     // JSON is printed in any case, since a program parses it.
     const bool github = options.output == CheckOutput::kGithub && !result.ok;
     if (options.output == CheckOutput::kJson || github) Print(request, result, options, out);
-    AnnotateResult(call, options, result.ok ? "" : "no image was checked: " + request.unread.front().why, out,
+    AnnotateResult(call, options, screen::CheckLine({}, result, options.unknown_passes, request.unread), out,
                    err);
     return result.ok ? kOk : kNegative;
   }
@@ -446,11 +446,12 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
   if (call.Stopped()) return kInterrupted;
   // Partial answers are printed as well: in a timeout they show which images hold up the pod.
   if (asked.ok() || any_decided) Print(request, result, options, out);
-  std::string line = !asked.ok() && !any_decided
-                         ? asked.error().message()
-                         : screen::CheckLine(request.items, result, options.unknown_passes);
-  if (line.empty() && !request.unread.empty()) line = request.unread.front().why;
-  AnnotateResult(call, options, line, out, err);
+  const bool no_decision = !asked.ok() && !any_decided;
+  AnnotateResult(call, options,
+                 no_decision
+                     ? asked.error().message()
+                     : screen::CheckLine(request.items, result, options.unknown_passes, request.unread),
+                 out, err);
   if (!asked.ok()) return UnansweredExitCode(asked.error(), any_decided, err);
   return result.ok ? kOk : kNegative;
 }

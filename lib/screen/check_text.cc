@@ -140,11 +140,13 @@ std::string FailureCauses(const Tally& tally) {
   return base::Join(parts, ", ");
 }
 
+constexpr const char* kNothingChecked = "no image was checked";
+
 // Returns what the line that sums up says of images.
 std::string ImageSummary(const std::vector<CheckRow>& rows, const std::string& node) {
   const Tally tally = CountAnswers(rows);
   const std::size_t all = rows.size();
-  if (all == 0) return "no image was checked";
+  if (all == 0) return kNothingChecked;
   std::string where = node.empty() ? "" : " on node " + base::InOneLine(node);
   std::string text;
   // Only if all failures are certain does the summary say "will not start".
@@ -186,11 +188,14 @@ const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std:
 }
 
 std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                      bool unknown_passes) {
+                      bool unknown_passes, const std::vector<manifest::UnseenImage>& unread) {
   const std::vector<CheckRow> rows = RowsOf(items, result, unknown_passes);
   // A failure comes before an open question, wherever they stand.
   const auto first = std::ranges::max_element(rows, {}, &CheckRow::mark);
-  if (first == rows.end() || first->mark == Mark::kOk) return "";
+  if (first == rows.end() || first->mark == Mark::kOk) {
+    if (unread.empty()) return "";
+    return (rows.empty() ? std::string(kNothingChecked) + ": " : "") + base::InOneLine(unread.front().why);
+  }
   const auto all = std::ranges::count_if(rows, [](const CheckRow& row) { return row.mark != Mark::kOk; });
   const bool names_node = first->mark == Mark::kFail || result.node.empty();
   const std::string where = names_node ? " " : " on node " + base::InOneLine(result.node) + ": ";

@@ -55,9 +55,10 @@ bool Passes(const status::CheckAnswer& answer, bool unknown_passes);
 const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std::size_t item);
 
 // Returns one line about the first image that does not pass: image, node, reason and advice, with the number
-// of further ones. Empty if all pass.
+// of further ones; else about the first of the `unread` objects. Empty if all pass, and there is no such
+// object.
 std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                      bool unknown_passes);
+                      bool unknown_passes, const std::vector<manifest::UnseenImage>& unread = {});
 
 // Returns one line for each image, and then a line that sums up. Images that fail come last, and each such
 // line tells image, node and reason by itself. `result` has the answers to `items` by their number; those

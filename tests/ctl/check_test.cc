@@ -187,11 +187,14 @@ TEST_F(CheckTest, AnObjectThatIsNotReadIsTheLineForTheJobsPage) {
   CheckOptions options = Options();
   options.annotation_target = folder_ / "line";
   options.output = CheckOutput::kGithub;
-  options.files = {folder_.Write("farm.yaml", "{apiVersion: acme.io/v1, kind: Farm, metadata: {name: f}}\n")};
+  options.files = {folder_.Write(
+      "farm.yaml", "{apiVersion: acme.io/v1, kind: Farm, metadata: {name: \"f\\n::error::x\"}}\n")};
   const Ran ran = Ask(options);
   EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_HAS(ran.out, "; 1 object is not read\n");
-  EXPECT_HAS(*base::ReadFile(options.annotation_target, 1 << 20), "Farm f may run pods");
+  const std::string line = *base::ReadFile(options.annotation_target, 1 << 20);
+  EXPECT_HAS(line, "may run pods");
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
 }
 
 TEST_F(CheckTest, ARunOfAnotherObjectMayBeAcceptedAsUnread) {
