@@ -301,13 +301,14 @@ config::RawConfig FlagsOf(const doc::Node& container) {
   return raw;
 }
 
-// Returns the value of a variable; nullptr if the manifest does not give it one.
+// Returns the last value of a variable, which counts; nullptr if the manifest does not give it one.
 const char* VariableOf(const doc::Node& container, std::string_view name) {
+  const char* found = nullptr;
   for (const doc::Node& variable : doc::ItemsAt(container, {"env"})) {
     const doc::Node* value = variable.Find("value");
-    if (value != nullptr && doc::TextAt(variable, {"name"}) == name) return value->text.c_str();
+    if (value != nullptr && doc::TextAt(variable, {"name"}) == name) found = value->text.c_str();
   }
-  return nullptr;
+  return found;
 }
 
 // Checks that the agents of these manifests would accept their configuration, with prefetchd's own
