@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -19,9 +20,15 @@ namespace prefetch::kube {
 
 namespace {
 
+using Value = doc::Node;
+
 constexpr const char* kMergePatch = "application/merge-patch+json";
 constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
 constexpr const char* kJson = "application/json";
+// The namespace for Events about objects that have no namespace.
+constexpr const char* kNodeEventNamespace = "default";
+constexpr std::string_view kReporter = "prefetchd";
+constexpr std::size_t kLongestEventMessage = 1024;  // the server refuses longer ones
 // An answer of an agent's pod: the status document of a node with 5,000 images has 5 MB.
 constexpr std::size_t kLongestPodAnswer = 8 * 1024 * 1024;
 constexpr std::size_t kLongestKeys = 256 * 1024;
@@ -61,21 +68,84 @@ std::optional<doc::Node> DecodeObject(const doc::Node& object) {
   return TextAt(object, {"metadata", "name"}).empty() ? std::nullopt : std::optional(object);
 }
 
-// A request: the words of RBAC, the path, and the body.
+// The functions below make the bodies that are sent to the API server.
+
+Value Text(std::string_view text) {
+  return Value::String(std::string(text));
+}
+
+Value Time(base::WallTime time) {
+  return Text(base::Rfc3339(time));
+}
+
+// Returns the value behind these keys, each in a mapping of its own.
+Value Nested(doc::Path keys, Value value) {
+  for (auto key = std::rbegin(keys); key != std::rend(keys); ++key) {
+    Value outer = Value::Mapping();
+    outer.Set(std::string(*key), std::move(value));
+    value = std::move(outer);
+  }
+  return value;
+}
+
+// The list has one element. A strategic patch merges it by its type, and leaves kubelet's conditions alone.
+Value ConditionsPatch(Value condition) {
+  return Nested({"status", "conditions"}, Value::Sequence({std::move(condition)}));
+}
+
+// The server would refuse the whole event for a longer message.
+Value MessageOf(const NodeEvent& event) {
+  return Text(base::Truncate(event.message, kLongestEventMessage - 3));  // for the "…"
+}
+
+Value EventBody(const NodeEvent& event) {
+  return Value::Mapping({
+      {"apiVersion", Text("v1")},
+      {"kind", Text("Event")},
+      // The server completes the name, so two agents of one node never collide.
+      {"metadata",
+       Value::Mapping({{"generateName", Text(event.node + ".")}, {"namespace", Text(kNodeEventNamespace)}})},
+      {"involvedObject",
+       Value::Mapping({{"kind", Text("Node")},
+                       {"name", Text(event.node)},
+                       // kubelet's own events name the Node by its name here, so that is a value that tools
+                       // know.
+                       {"uid", Text(event.node_uid.empty() ? event.node : event.node_uid)}})},
+      {"type", Text(event.warning ? "Warning" : "Normal")},
+      {"reason", Text(event.reason)},
+      {"message", MessageOf(event)},
+      {"count", Value::Int(event.count)},
+      {"firstTimestamp", Time(event.first)},
+      {"lastTimestamp", Time(event.last)},
+      {"source", Value::Mapping({{"component", Text(kReporter)}, {"host", Text(event.node)}})},
+      {"reportingComponent", Text(kReporter)},
+      {"reportingInstance", Text(event.node)},
+  });
+}
+
+// An authentication.k8s.io/v1 object with this spec.
+Value AuthenticationObject(const char* kind, Value spec) {
+  Value object = Value::Mapping({{"apiVersion", Text("authentication.k8s.io/v1")}, {"kind", Text(kind)}});
+  object.Set("spec", std::move(spec));
+  return object;
+}
+
+// A request: the words of RBAC, and what HTTP has beside method and URL.
 struct Verb {
   std::string verb;      // "patch", as a role would name it
   std::string resource;  // "nodes/status", as a role would name it; or a whole path: "/version"
   std::string name_space;
   std::string name;
   std::string query;
-  std::string group;  // "" is the core group
-  std::string content_type, body;
-  const base::Secret* secret = nullptr;  // that `body` holds
-  std::string pod_path;                  // of pods/proxy: the path on the pod
-  std::size_t max_body_bytes = kLongestObject;
-  std::optional<http::SecretHeader> header;
-  http::Headers extra_headers;
+  std::string group;     // "" is the core group
+  std::string pod_path;  // of pods/proxy: the path on the pod
+  http::Request request{.headers = {{"Accept", kJson}}, .max_body_bytes = kLongestObject};
+  const base::Secret* secret = nullptr;  // that the body holds
 
+  void SetBody(const char* content_type, std::string body) {
+    request.headers.Add("Content-Type", content_type);
+    request.body = std::move(body);
+  }
   std::string Attempt() const {
     std::string attempt = verb + " " + resource;
     if (!name.empty()) attempt += " \"" + name + "\"";
@@ -127,8 +197,9 @@ class HttpApi final : public Api {
 
   Answer<Done> SetNodeLabel(const base::Call& call, const std::string& name, const std::string& key,
                             const std::optional<std::string>& value) override {
+    // A default Node is null, which removes the label (RFC 7386).
     return SendWrite(call, {.verb = "patch", .resource = "nodes", .name = name}, kMergePatch,
-                     LabelPatch(key, value));
+                     Nested({"metadata", "labels", key}, value ? Text(*value) : Value()));
   }
 
   Answer<Node> SetNodeTaints(const base::Call& call, const std::string& name,
@@ -140,28 +211,44 @@ class HttpApi final : public Api {
       return Failure{.kind = ApiError::kInvalid,
                      .message = verb.Attempt() + ": the resource version that was read is missing"};
     }
-    verb.content_type = kMergePatch;
-    verb.body = TaintsPatch(resource_version, taints);
+    std::vector<Value> list;
+    for (const Taint& taint : taints) {
+      Value item = Value::Mapping({{"key", Text(taint.key)}});
+      if (!taint.value.empty()) item.Set("value", Text(taint.value));
+      item.Set("effect", Text(taint.effect));
+      // The list is replaced as a whole, so every field of other parties' taints has to be sent back.
+      if (!taint.time_added.empty()) item.Set("timeAdded", Text(taint.time_added));
+      list.push_back(std::move(item));
+    }
+    // With this version in it, the server refuses the patch (409) if the Node has changed since it was read.
+    Value patch = Nested({"metadata", "resourceVersion"}, Text(resource_version));
+    patch.Set("spec", Nested({"taints"}, Value::Sequence(std::move(list))));
+    verb.SetBody(kMergePatch, doc::WriteJson(patch));
     return SendFor<Node>(call, verb, &DecodeNode);
   }
 
   Answer<Done> SetNodeCondition(const base::Call& call, const std::string& name,
                                 const NodeCondition& condition) override {
-    // A strategic patch merges conditions by type, so those of kubelet stay.
+    Value item = Value::Mapping({{"type", Text(condition.type)},
+                                 {"status", Text(condition.status)},
+                                 {"reason", Text(condition.reason)},
+                                 {"message", Text(condition.message)}});
+    if (condition.last_heartbeat) item.Set("lastHeartbeatTime", Time(*condition.last_heartbeat));
+    if (condition.last_transition) item.Set("lastTransitionTime", Time(*condition.last_transition));
     return SendWrite(call, {.verb = "patch", .resource = "nodes/status", .name = name}, kStrategicPatch,
-                     ConditionPatch(condition));
+                     ConditionsPatch(std::move(item)));
   }
 
   Answer<Done> RemoveNodeCondition(const base::Call& call, const std::string& name,
                                    const std::string& type) override {
+    // A strategic patch removes an element of a list by this directive.
     return SendWrite(call, {.verb = "patch", .resource = "nodes/status", .name = name}, kStrategicPatch,
-                     ConditionRemoval(type));
+                     ConditionsPatch(Value::Mapping({{"$patch", Text("delete")}, {"type", Text(type)}})));
   }
 
   Answer<NodeEvent> CreateEvent(const base::Call& call, const NodeEvent& event) override {
     Verb verb{.verb = "create", .resource = "events", .name_space = kNodeEventNamespace};
-    verb.content_type = kJson;
-    verb.body = EventBody(event);
+    verb.SetBody(kJson, doc::WriteJson(EventBody(event)));
     const auto decode = [&](const doc::Node& object) {
       NodeEvent created = event;
       // The server chose the name (generateName). UpdateEvent needs it.
@@ -174,7 +261,10 @@ class HttpApi final : public Api {
   Answer<Done> UpdateEvent(const base::Call& call, const NodeEvent& event) override {
     const Verb verb{
         .verb = "patch", .resource = "events", .name_space = kNodeEventNamespace, .name = event.name};
-    return SendWrite(call, verb, kMergePatch, EventPatch(event));
+    return SendWrite(call, verb, kMergePatch,
+                     Value::Mapping({{"count", Value::Int(event.count)},
+                                     {"lastTimestamp", Time(event.last)},
+                                     {"message", MessageOf(event)}}));
   }
 
   Answer<ServiceAccount> GetServiceAccount(const base::Call& call, const std::string& name_space,
@@ -198,8 +288,9 @@ class HttpApi final : public Api {
                                           std::int64_t expiration_seconds) override {
     Verb verb{.verb = "create", .resource = "serviceaccounts/token", .name_space = name_space};
     verb.name = service_account;
-    verb.content_type = kJson;
-    verb.body = TokenRequestBody(audience, expiration_seconds);
+    Value spec = Value::Mapping(
+        {{"audiences", Value::Strings({audience})}, {"expirationSeconds", Value::Int(expiration_seconds)}});
+    verb.SetBody(kJson, doc::WriteJson(AuthenticationObject("TokenRequest", std::move(spec))));
     auto response = Send(call, verb);
     if (!response) return std::move(response).failure();
     doc::Problems problems("answer");
@@ -219,19 +310,22 @@ class HttpApi final : public Api {
                                         const std::string& audience) override {
     Verb verb{.verb = "create", .resource = "tokenreviews"};
     verb.group = "authentication.k8s.io";
-    verb.max_body_bytes = kLongestReview;
-    verb.content_type = kJson;
-    verb.body = TokenReviewBody(token, audience);
+    verb.request.max_body_bytes = kLongestReview;
+    Value spec = Value::Mapping();
+    spec.Set("token", Text(token.Reveal())).Set("audiences", Value::Strings({audience}));
+    // The tree holds the token, and is wiped.
+    const doc::SecretNode tree(AuthenticationObject("TokenReview", std::move(spec)));
+    verb.SetBody(kJson, doc::WriteJson(tree.node));
     verb.secret = &token;
     auto review = SendFor<base::TokenReview>(call, verb, &DecodeTokenReview);
     // The token is another party's, and is needed for this request only.
-    base::WipeString(verb.body);
+    base::WipeString(verb.request.body);
     return review;
   }
 
   Answer<std::string> GetTokenKeys(const base::Call& call) override {
     Verb verb{.verb = "get", .resource = "/openid/v1/jwks"};
-    verb.max_body_bytes = kLongestKeys;
+    verb.request.max_body_bytes = kLongestKeys;
     auto response = Send(call, verb);
     if (!response) return std::move(response).failure();
     return std::move(response->body);
@@ -254,15 +348,17 @@ class HttpApi final : public Api {
     Verb verb{.verb = "create", .resource = "pods", .name_space = name_space};
     // Admission runs for a dry run as well, so it shows what would become of the pod.
     if (dry_run == DryRun::kYes) verb.query = "?dryRun=All";
-    verb.content_type = kJson;
-    verb.body = doc::WriteJson(pod);
+    verb.SetBody(kJson, doc::WriteJson(pod));
     return SendFor<Pod>(call, verb, &DecodePod);
   }
 
   Answer<Done> DeletePod(const base::Call& call, const std::string& name_space, const std::string& name,
                          const std::string& uid) override {
+    Value body = Value::Mapping({{"apiVersion", Text("v1")}, {"kind", Text("DeleteOptions")}});
+    // The next agent may have made a pod of the same name since. That pod stays.
+    if (!uid.empty()) body.Set("preconditions", Nested({"uid"}, Text(uid)));
     return SendWrite(call, {.verb = "delete", .resource = "pods", .name_space = name_space, .name = name},
-                     kJson, DeleteBody(uid));
+                     kJson, body);
   }
 
   Answer<Page<doc::Node>> ListObjects(const base::Call& call, const Resource& resource,
@@ -283,24 +379,23 @@ class HttpApi final : public Api {
                                 const std::string& text) override {
     return SendWrite(call,
                      {.verb = "patch", .resource = "configmaps", .name_space = name_space, .name = name},
-                     kMergePatch, ConfigMapPatch(key, text));
+                     kMergePatch, Nested({"data", key}, Text(text)));
   }
 
   Answer<std::string> PodProxy(const base::Call& call, const PodRequest& request) override {
     Verb verb{.verb = "get", .resource = "pods/proxy", .name_space = request.name_space};
     if (request.body) {
       verb.verb = "create";
-      verb.content_type = kJson;
-      verb.body = *request.body;
+      verb.SetBody(kJson, *request.body);
     }
     // A bad name stays bad, and Path() rejects it.
     verb.name = IsName(request.name) ? request.name + ":" + std::to_string(request.port) : request.name;
     verb.pod_path = request.path;
-    verb.max_body_bytes = kLongestPodAnswer;
-    verb.header = request.header;
+    verb.request.max_body_bytes = kLongestPodAnswer;
+    verb.request.secret_header = request.header;
     // The agent sees the API server's name as Host, and would otherwise take the request for that of a
     // browser's page.
-    verb.extra_headers.Add(std::string(http::kNotBrowserHeader), "1");
+    verb.request.headers.Add(std::string(http::kNotBrowserHeader), "1");
     auto response = Send(call, verb);
     if (!response) return std::move(response).failure();
     return std::move(response->body);
@@ -314,16 +409,10 @@ class HttpApi final : public Api {
       return Failure{.kind = ApiError::kInvalid,
                      .message = verb.Attempt() + ": this is no name of an object"};
     }
-    return Exchange(call, client_, identity_, clock_,
-                    {.attempt = verb.Attempt(),
-                     .method = verb.Method(),
-                     .url = identity_.cluster().server + *path,
-                     .content_type = verb.content_type,
-                     .body = verb.body,
-                     .secret = verb.secret,
-                     .max_body_bytes = verb.max_body_bytes,
-                     .header = verb.header,
-                     .extra_headers = verb.extra_headers});
+    ApiRequest api_request{.attempt = verb.Attempt(), .http = verb.request, .secret = verb.secret};
+    api_request.http.method = verb.Method();
+    api_request.http.url = identity_.cluster().server + *path;
+    return Exchange(call, client_, identity_, clock_, api_request);
   }
 
   // Decodes the JSON object of an answer by `decode`, which returns nullopt for another one than was asked
@@ -348,9 +437,8 @@ class HttpApi final : public Api {
 
   // An API server answers every write with the resulting object. Another answer (a proxy's page) means that
   // nothing was written.
-  Answer<Done> SendWrite(const base::Call& call, Verb verb, const char* content_type, std::string body) {
-    verb.content_type = content_type;
-    verb.body = std::move(body);
+  Answer<Done> SendWrite(const base::Call& call, Verb verb, const char* content_type, const Value& body) {
+    verb.SetBody(content_type, doc::WriteJson(body));
     return SendFor<Done>(call, verb, [](const doc::Node&) { return Done{}; });
   }
 
@@ -358,7 +446,7 @@ class HttpApi final : public Api {
   Answer<Page<T>> SendForPage(const base::Call& call, Verb verb, const ListOptions& options,
                               std::optional<T> (*decode)(const doc::Node&)) {
     verb.query = Query(options);
-    verb.max_body_bytes = kLongestAnswer;
+    verb.request.max_body_bytes = kLongestAnswer;
     return SendFor<Page<T>>(
         call, verb, [&](const doc::Node& list) { return DecodePage(list, decode); },
         "no list of such objects");
@@ -393,29 +481,24 @@ std::shared_ptr<const http::Tls> TrustOnly(const std::string& ca_pem, const http
 Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, const base::Clock& clock,
                                 const ApiRequest& api_request, const std::string& ca_pem,
                                 const Identity& identity, const RequestAuth& auth) {
-  http::Request request{
-      .method = api_request.method, .url = api_request.url, .headers = {{"Accept", api_request.accept}}};
-  if (!api_request.content_type.empty()) request.headers.Add("Content-Type", api_request.content_type);
-  for (const auto& [name, value] : api_request.extra_headers.fields()) request.headers.Add(name, value);
+  http::Request request = api_request.http;
   for (const auto& [name, value] : identity.cluster().impersonation.fields()) {
     request.headers.Add(name, value);
   }
   request.authorization = auth.authorization;
-  request.secret_header = api_request.header;
-  request.body = api_request.body;
   request.tls = ca_pem.empty() ? auth.tls : TrustOnly(ca_pem, *auth.tls);
   request.connect_timeout = kLongestConnect;
-  request.max_body_bytes = api_request.max_body_bytes;
   auto response = client.Send(call, request);
   if (!response) return FailureOf(response.error(), api_request.attempt);
   // The server may repeat any of these in its answer.
   const std::vector<const base::Secret*> sent = {
-      &auth.authorization, api_request.header ? &api_request.header->value : nullptr, api_request.secret};
+      &auth.authorization, request.secret_header ? &request.secret_header->value : nullptr,
+      api_request.secret};
   if (auto failure = FailureOf(*response, api_request.attempt, sent, clock.Wall())) {
     // pods/proxy passes a pod's own 401 on, which is no reason to read the credential again. The API server
     // sends a Status with each 401 of its own (apiserver/pkg/endpoints/filters/authentication.go,
     // Unauthorized).
-    failure->from_pod = api_request.header && response->status == 401 && !IsStatus(response->body);
+    failure->from_pod = request.secret_header && response->status == 401 && !IsStatus(response->body);
     return *std::move(failure);
   }
   return *std::move(response);

@@ -1,9 +1,7 @@
 // MakeHttpApi: Api over http::Client.
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/call.h"
@@ -23,15 +21,9 @@ std::unique_ptr<Api> MakeHttpApi(http::Client& client, Identity& identity, const
 // One request to the API server, or to a kubelet, with its credential. Internal to kube/.
 struct ApiRequest {
   std::string attempt;  // for messages: "get nodes \"n1\""
-  std::string method = "GET";
-  std::string url;
-  std::string content_type;  // of `body`
-  std::string body;
-  const base::Secret* secret = nullptr;  // that `body` holds; a caller's, which the process does not remember
-  std::string accept = "application/json";
-  std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
-  std::optional<http::SecretHeader> header;      // for the pod to which the API server passes the request on
-  http::Headers extra_headers;                   // likewise
+  http::Request http;   // without the credential for the server, which Exchange adds
+  const base::Secret* secret =
+      nullptr;  // that its body holds; a caller's, which the process does not remember
 };
 
 // Returns the 2xx answer, or the failure. MakeHttpApi's Api and KubeletApi share its limits (bytes, and 30

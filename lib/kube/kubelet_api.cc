@@ -69,8 +69,8 @@ Answer<http::Response> KubeletApi::Get(const base::Call& call, const KubeletAddr
   http::AbsoluteUrl url{.scheme = "https", .host = kubelet.host, .port = kubelet.port, .target = path};
   // The interface of a link-local address, as a URL has it.
   if (const std::size_t zone = url.host.find('%'); zone != std::string::npos) url.host.insert(zone + 1, "25");
-  ApiRequest api_request{.attempt = attempt, .url = url.ToString()};
-  api_request.accept = accept;
+  const ApiRequest api_request{.attempt = attempt,
+                               .http = {.url = url.ToString(), .headers = {{"Accept", accept}}}};
   return Exchange(call, client_, identity_, clock_, api_request, ca_pem_);
 }
 
