@@ -101,10 +101,10 @@ bool MustDeferToRuntime(const base::Error& error, bool reached, const ChainedHos
          (host.mirror && (!reached || error.code() == base::Code::kPermissionDenied));
 }
 
-// Everything in `state` outlives it. Thread-safe.
+// `state` outlives it. Thread-safe.
 class BlobSource final : public image::ContentSource {
  public:
-  BlobSource(ClientState state, ChainFinder hosts) : state_(std::move(state)), hosts_(std::move(hosts)) {}
+  BlobSource(ClientState& state, ChainFinder hosts) : state_(state), hosts_(std::move(hosts)) {}
 
   base::Result<ImageManifest> FetchManifest(const base::Call& call, const RegistryQuestion& image) override {
     auto document = GetDocument(call, image);
@@ -148,17 +148,19 @@ class BlobSource final : public image::ContentSource {
     // A server that is asked after another one broke off continues at the byte where that one stopped.
     const auto request_for = [&](const Host& host) {
       const std::uint64_t from = at;
-      return SessionRequest{.url = BlobUrl(host, by_digest.reference),
-                            .accept = "*/*",
-                            .max_body_bytes = static_cast<std::size_t>(range.end - from),
-                            .range = from == 0 && range.end == range.size ? "" : RangeHeader(from, range.end),
-                            .sink = [&, from](const http::Response& head, std::string_view piece) {
-                              other_bytes = other_bytes || !is_that(head, from);
-                              declined = !other_bytes && !sink(piece);
-                              if (other_bytes || declined) return false;
-                              at += piece.size();
-                              return true;
-                            }};
+      SessionRequest request{.url = BlobUrl(host, by_digest.reference),
+                             .http = {.headers = {{"Accept", "*/*"}},
+                                      .max_body_bytes = static_cast<std::size_t>(range.end - from)}};
+      if (from != 0 || range.end != range.size)
+        request.http.headers.Add("Range", RangeHeader(from, range.end));
+      request.http.sink = [&, from](const http::Response& head, std::string_view piece) {
+        other_bytes = other_bytes || !is_that(head, from);
+        declined = !other_bytes && !sink(piece);
+        if (other_bytes || declined) return false;
+        at += piece.size();
+        return true;
+      };
+      return request;
     };
     const BlobLocation location = FindLocation(key);
     // A caller that declined a piece has it all the same, so it must not come again.
@@ -215,7 +217,7 @@ class BlobSource final : public image::ContentSource {
     const std::string who = host.host.server.Authority();
     if (!host.problem.empty())
       return {base::Unavailable(who + " cannot be asked: " + host.problem).CausedBy(Fault::kNetwork)};
-    Login login(state_, call, host, image.reference.path());
+    Login login(state_, call, host, image);
     base::Error last = base::Unavailable(who + " was not asked").CausedBy(Fault::kNetwork);
     for (const AuthConfig* credential : Identities(host, image)) {
       const std::string origin = host.host.server.Origin();
@@ -293,8 +295,8 @@ class BlobSource final : public image::ContentSource {
   base::Result<Document> GetDocument(const base::Call& call, const RegistryQuestion& image) {
     const auto request_for = [&](const Host& host) {
       return SessionRequest{.url = ManifestUrl(host, image.reference),
-                            .accept = std::string(kAcceptedManifests),
-                            .max_body_bytes = kManifestLimits.bytes};
+                            .http = {.headers = {{"Accept", std::string(kAcceptedManifests)}},
+                                     .max_body_bytes = kManifestLimits.bytes}};
     };
     auto reply = TryHosts(call, image, request_for, "");
     if (!reply) return std::move(reply).error();
@@ -320,7 +322,7 @@ class BlobSource final : public image::ContentSource {
     std::shared_ptr<const HostChain> chain = hosts_(image.reference);
     for (const ChainedHost& host : chain->hosts) {
       if (host.host.server.Origin() != location.origin || !host.problem.empty()) continue;
-      Reply reply = Session(state_, call, host).RequestCachedRedirect(request, *location.target);
+      Reply reply = Session(state_, call, host, image).RequestCachedRedirect(request, *location.target);
       // Any other status means that the signature has expired, or that the store ignores ranges.
       if (reply.response && reply.response->status == 206) return reply;
       return std::nullopt;
@@ -366,7 +368,7 @@ class BlobSource final : public image::ContentSource {
     location.until = state_.clock.Now() + kRedirectTtl;
   }
 
-  const ClientState state_;
+  ClientState& state_;
   const ChainFinder hosts_;
   base::Mutex mutex_;
   base::LruMap<std::string> accepted_identities_ PREFETCH_GUARDED_BY(mutex_){
@@ -377,8 +379,8 @@ class BlobSource final : public image::ContentSource {
 
 }  // namespace
 
-std::unique_ptr<image::ContentSource> MakeBlobSource(ClientState state, ChainFinder hosts) {
-  return std::make_unique<BlobSource>(std::move(state), std::move(hosts));
+std::unique_ptr<image::ContentSource> MakeBlobSource(ClientState& state, ChainFinder hosts) {
+  return std::make_unique<BlobSource>(state, std::move(hosts));
 }
 
 }  // namespace prefetch::registry

@@ -15,8 +15,8 @@ namespace prefetch::registry {
 // Returns the servers of an image, in the runtime's order.
 using ChainFinder = std::function<std::shared_ptr<const HostChain>(const image::Reference&)>;
 
-// Returns a thread-safe source. Everything in `state` outlives it. Only nodes with containerd use it. It does
+// Returns a thread-safe source. `state` outlives it. Only nodes with containerd use it. It does
 // not use the Throttle: the streams of plan/fetch_order.h limit it.
-std::unique_ptr<image::ContentSource> MakeBlobSource(ClientState state, ChainFinder hosts);
+std::unique_ptr<image::ContentSource> MakeBlobSource(ClientState& state, ChainFinder hosts);
 
 }  // namespace prefetch::registry

@@ -57,17 +57,13 @@ RegistryAnswer CrioCredentialsAnswer(const RegistryAnswer& refused) {
 }  // namespace
 
 Client::Client(http::Client& http, const base::Clock& clock, ClientOptions options)
-    : options_(std::move(options)),
-      http_(http),
-      clock_(clock),
-      throttle_(options_.throttle),
-      host_states_(clock, options_.circuit),
-      tokens_(clock),
-      files_(options_.hosts),
-      contents_(MakeBlobSource({http_, clock_, options_, throttle_, host_states_, tokens_},
-                               [this](const image::Reference& reference) { return HostsFor(reference); })) {
-  if (!options_.registries) return;
-  endpoint_files_.emplace(options_.registries, options_.hosts.host_root, options_.hosts.system_ca_files);
+    : state_{.http = http, .clock = clock, .options = std::move(options)},
+      files_(state_.options.hosts),
+      contents_(
+          MakeBlobSource(state_, [this](const image::Reference& reference) { return HostsFor(reference); })) {
+  const ClientOptions& given = state_.options;
+  if (!given.registries) return;
+  endpoint_files_.emplace(given.registries, given.hosts.host_root, given.hosts.system_ca_files);
 }
 
 std::shared_ptr<const HostChain> Client::HostsFor(const image::Reference& reference) {
@@ -75,28 +71,20 @@ std::shared_ptr<const HostChain> Client::HostsFor(const image::Reference& refere
 }
 
 RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion& question) {
-  auto permit = throttle_.AcquireCheck(call);
+  auto permit = state_.throttle.AcquireCheck(call);
   if (!permit.granted()) return OwnLimitAnswer(call);
-  return AskChain(call.Within(options_.times.check), question);
+  return AskChain(call.Within(state_.options.times.check), question);
 }
 
 // Asks one host. A location of registries.conf may give the image another name there. The node's credentials
 // then go only to the registry's own server (R48).
 RegistryAnswer Client::AskHost(const base::Call& call, const std::vector<ChainedHost>& chain,
                                const ChainedHost& host, const image::RegistryQuestion& question) {
-  ClientState state{http_,
-                    clock_,
-                    options_,
-                    throttle_,
-                    host_states_,
-                    tokens_,
-                    question.untrusted_name,
-                    question.excluded_addresses.value_or(std::vector<std::string>())};
-  if (!host.as) return CheckHost(state, call, chain, host, question);
+  if (!host.as) return CheckHost(state_, call, chain, host, question);
   image::RegistryQuestion renamed = question;
   renamed.reference = *host.as;
   if (!host.own) renamed.credentials.clear();
-  RegistryAnswer answer = CheckHost(state, call, chain, host, renamed);
+  RegistryAnswer answer = CheckHost(state_, call, chain, host, renamed);
   bool refused = answer.kind == Kind::kAccessDenied && renamed.credentials.empty();
   return refused ? CrioCredentialsAnswer(answer) : answer;
 }
@@ -112,7 +100,7 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
   int requests = 0;
   for (const ChainedHost& host : chain->hosts) {
     if (!CanServe(host.host, question.reference.has_digest())) continue;
-    if (options_.skip_mirrors && host.mirror) continue;
+    if (state_.options.skip_mirrors && host.mirror) continue;
     if (!host.blocked_by.empty()) {
       // The answer of a host that was asked explains more than the block of a later one.
       if (!asked) answer = BlockedAnswer(host);
@@ -139,7 +127,7 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     answer = AskHost(call, chain->hosts, host, asked_here);
     requests += answer.requests;
     if (IsConclusive(answer) || answer.only_by_pull || answer.ends_pull) break;
-    withheld |= host.mirror && LoginIsWithheld(options_, host_states_, host, question);
+    withheld |= host.mirror && LoginIsWithheld(state_.options, state_.host_states, host, question);
   }
   // The mirror may have what the registry refuses, and containerd would log in there.
   if (withheld && (answer.kind == Kind::kAccessDenied || answer.kind == Kind::kTagMissing)) {

@@ -19,9 +19,8 @@
 #include "registry/endpoint_files.h"
 #include "registry/host.h"
 #include "registry/host_files.h"
-#include "registry/host_state.h"
 #include "registry/options.h"
-#include "registry/token_cache.h"
+#include "registry/session.h"
 
 namespace prefetch::registry {
 
@@ -50,12 +49,7 @@ class Client {
   image::RegistryAnswer AskHost(const base::Call& call, const std::vector<ChainedHost>& chain,
                                 const ChainedHost& host, const image::RegistryQuestion& question);
 
-  const ClientOptions options_;
-  http::Client& http_;
-  const base::Clock& clock_;
-  Throttle throttle_;
-  HostState host_states_;
-  TokenCache tokens_;
+  ClientState state_;
   HostFiles files_;
   std::optional<EndpointFiles> endpoint_files_;  // of CRI-O's node, where they decide instead
   const std::unique_ptr<image::ContentSource> contents_;

@@ -130,7 +130,7 @@ std::chrono::milliseconds Jittered(std::chrono::milliseconds delay) {
 // One check. Not thread-safe. The arguments of the constructor must outlive it.
 class HostCheck {
  public:
-  HostCheck(const ClientState& state, const base::Call& call, const std::vector<ChainedHost>& chain,
+  HostCheck(ClientState& state, const base::Call& call, const std::vector<ChainedHost>& chain,
             const ChainedHost& host, const image::RegistryQuestion& question)
       : state_(state),
         call_(call),
@@ -138,7 +138,7 @@ class HostCheck {
         host_(host),
         question_(question),
         origin_(host.host.server.Origin()),
-        login_(state, call, host, question.reference.path()) {}
+        login_(state, call, host, question) {}
 
   // Tries one identity after the other. The answer to the last one that was tried counts, but a denial more
   // than a later 404.
@@ -235,12 +235,11 @@ class HostCheck {
 
   Reply Ask(const std::string& method, const image::Reference& reference,
             std::string accept = std::string(kAcceptedManifests)) {
-    http::AbsoluteUrl url = ManifestUrl(host_.host, reference);
-    Reply reply = login_.Ask({.method = method,
-                              .url = std::move(url),
-                              .accept = std::move(accept),
-                              .max_body_bytes = kManifestLimits.bytes,
-                              .gzip = method == "GET"});
+    Reply reply = login_.Ask({.url = ManifestUrl(host_.host, reference),
+                              .http = {.method = method,
+                                       .headers = {{"Accept", std::move(accept)}},
+                                       .max_body_bytes = kManifestLimits.bytes,
+                                       .gzip = method == "GET"}});
     if (reply.response) NoteAllowance(*reply.response);
     if (reply.fault == http::Fault::kTooLong && method == "GET") {
       reply.refusal.only_by_pull = false;  // no runtime takes such a manifest
@@ -589,10 +588,9 @@ class HostCheck {
   // well. Every registry has "/v2/".
   RegistryAnswer NotFoundAnswer(RegistryAnswer answer) {
     if (!state_.host_states.Knows(HostState::Fact::kIsRegistry, origin_)) {
-      Reply root = login_.Ask({.method = "GET",
-                               .url = ApiRootUrl(host_.host, question_.reference),
-                               .accept = "application/json",
-                               .max_body_bytes = 64 * 1024});
+      Reply root =
+          login_.Ask({.url = ApiRootUrl(host_.host, question_.reference),
+                      .http = {.headers = {{"Accept", "application/json"}}, .max_body_bytes = 64 * 1024}});
       if (root.response && root.response->status == 404) {
         return {.kind = Kind::kServerError,
                 .detail = RegistryDetail::kNotARegistry,
@@ -619,7 +617,7 @@ class HostCheck {
 
   std::optional<image::PullAllowance> allowance_;  // from the newest response that has one
   int requests_to_other_hosts_ = 0;                // to other hosts of the chain
-  const ClientState state_;
+  ClientState& state_;
   const base::Call& call_;
   const std::vector<ChainedHost>& chain_;
   const ChainedHost& host_;
@@ -630,9 +628,8 @@ class HostCheck {
 
 }  // namespace
 
-RegistryAnswer CheckHost(const ClientState& state, const base::Call& call,
-                         const std::vector<ChainedHost>& chain, const ChainedHost& host,
-                         const image::RegistryQuestion& question) {
+RegistryAnswer CheckHost(ClientState& state, const base::Call& call, const std::vector<ChainedHost>& chain,
+                         const ChainedHost& host, const image::RegistryQuestion& question) {
   return HostCheck(state, call, chain, host, question).Run();
 }
 

@@ -14,7 +14,7 @@ namespace prefetch::registry {
 
 // `chain` has all hosts of the registry, `host` among them. Returns kSame, kMoved, or the reason for neither,
 // with the server that answered and the number of requests. Blocks until then. Any thread may call.
-image::RegistryAnswer CheckHost(const ClientState& state, const base::Call& call,
+image::RegistryAnswer CheckHost(ClientState& state, const base::Call& call,
                                 const std::vector<ChainedHost>& chain, const ChainedHost& host,
                                 const image::RegistryQuestion& question);
 

@@ -75,13 +75,13 @@ bool LoginIsWithheld(const ClientOptions& options, HostState& states, const Chai
          states.ChallengeOf(host.host.server.Origin(), question.reference.path());
 }
 
-Login::Login(const ClientState& state, const base::Call& call, const ChainedHost& host,
-             std::string repository)
+Login::Login(ClientState& state, const base::Call& call, const ChainedHost& host,
+             const image::RegistryQuestion& question)
     : state_(state),
       call_(call),
       host_(host),
-      session_(state, call, host),
-      repository_(std::move(repository)),
+      session_(state, call, host, question),
+      repository_(question.reference.path()),
       origin_(host.host.server.Origin()) {}
 
 void Login::Begin(const AuthConfig* credential) {
@@ -90,12 +90,12 @@ void Login::Begin(const AuthConfig* credential) {
 }
 
 Reply Login::Ask(SessionRequest request) {
-  request.authorization = authorization_.value;
+  request.http.authorization = authorization_.value;
   return session_.AskHost(request);
 }
 
 Reply Login::Fetch(SessionRequest request) {
-  request.authorization = authorization_.value;
+  request.http.authorization = authorization_.value;
   return session_.Fetch(request);
 }
 
@@ -219,23 +219,23 @@ using Kind = image::RegistryAnswerKind;
 // Maximum size of an answer in bytes.
 constexpr std::size_t kMaxTokenBody = 1 << 20;
 
+http::Request TokenHttpRequest() {
+  return {.headers = {{"Accept", "application/json"}}, .max_body_bytes = kMaxTokenBody, .gzip = true};
+}
+
 Reply Post(Session& session, const TokenRequest& request) {
-  SessionRequest session_request{.method = "POST",
-                                 .url = request.realm.url,
-                                 .accept = "application/json",
-                                 .form = PasswordForm(*request.credential, request.service, request.scopes),
-                                 .max_body_bytes = kMaxTokenBody,
-                                 .gzip = true};
+  SessionRequest session_request{.url = request.realm.url, .http = TokenHttpRequest()};
+  session_request.http.method = "POST";
+  session_request.http.headers.Add("Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
+  session_request.http.body = PasswordForm(*request.credential, request.service, request.scopes);
   // Before it is sent: the service may repeat it in its answer.
   base::RememberSecret(request.credential->password, base::SecretOrigin::kSent);
   Reply reply = session.AskTokenService(session_request, request.realm.trusted);
-  base::WipeString(session_request.form);
+  base::WipeString(session_request.http.body);
   return reply;
 }
 
 Reply Get(Session& session, const TokenRequest& request) {
-  SessionRequest session_request{
-      .method = "GET", .accept = "application/json", .max_body_bytes = kMaxTokenBody, .gzip = true};
   auto url = http::ParseAbsoluteUrl(TokenUrl(request.realm.url, request.service, request.scopes));
   if (!url) {
     return {.refusal = {.kind = Kind::kIndeterminate,
@@ -243,9 +243,9 @@ Reply Get(Session& session, const TokenRequest& request) {
                         .only_by_pull = true,
                         .message = "the token service cannot be asked: " + url.error().message()}};
   }
-  session_request.url = std::move(*url);
+  SessionRequest session_request{.url = std::move(*url), .http = TokenHttpRequest()};
   if (request.credential != nullptr) {
-    session_request.authorization =
+    session_request.http.authorization =
         http::BasicAuthorization(request.credential->username, request.credential->password);
   }
   return session.AskTokenService(session_request, request.realm.trusted);

@@ -30,10 +30,11 @@ inline constexpr std::string_view kLoginWithheldMessage =
     "asks for credentials, but is not trusted with them (registryTrustedMirrors): only a pull can tell";
 
 // The requests to one repository of one server, as one identity after the other. Not thread-safe. The
-// arguments of the constructor must outlive it, but for the repository.
+// arguments of the constructor must outlive it.
 class Login {
  public:
-  Login(const ClientState& state, const base::Call& call, const ChainedHost& host, std::string repository);
+  Login(ClientState& state, const base::Call& call, const ChainedHost& host,
+        const image::RegistryQuestion& question);
   Login(const Login&) = delete;
   Login& operator=(const Login&) = delete;
 
@@ -72,7 +73,7 @@ class Login {
   bool AnswersBearer(const Challenge& challenge, Reply& reply);
   std::string TokenKey(const Challenge& challenge) const;
 
-  const ClientState state_;
+  ClientState& state_;
   const base::Call& call_;
   const ChainedHost& host_;
   Session session_;

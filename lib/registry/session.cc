@@ -57,17 +57,13 @@ Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
 
 // Returns the request that follows a POST which is redirected by 301, 302 or 303.
 SessionRequest WithoutForm(const SessionRequest& post) {
-  return {.method = "GET",
-          .url = post.url,
-          .accept = post.accept,
-          .max_body_bytes = post.max_body_bytes,
-          .gzip = post.gzip};
+  return {.url = post.url,
+          .http = {.headers = {{"Accept", std::string(post.http.headers.Get("Accept").value_or(""))}},
+                   .max_body_bytes = post.http.max_body_bytes,
+                   .gzip = post.http.gzip}};
 }
 
 }  // namespace
-
-Session::Session(const ClientState& state, const base::Call& call, const ChainedHost& host)
-    : state_(state), call_(call), host_(host) {}
 
 http::AbsoluteUrl Session::Server() const {
   const http::AbsoluteUrl& server = host_.host.server;
@@ -82,7 +78,7 @@ http::AbsoluteUrl Session::Server() const {
 // registry names must not be on this machine.
 http::AddressPolicy Session::AddressPolicyFor(const http::AbsoluteUrl& url) const {
   const std::string& own = host_.host.server.host;
-  if (state_.untrusted_name)
+  if (untrusted_name())
     return EndsInNumber(url.host) ? http::AddressPolicy::kPublic : http::AddressPolicy::kOtherHosts;
   if (url.host == own)
     return http::IsAddress(own) ? http::AddressPolicy::kAny : http::AddressPolicy::kAllowLoopback;
@@ -91,14 +87,10 @@ http::AddressPolicy Session::AddressPolicyFor(const http::AbsoluteUrl& url) cons
 
 http::ExchangeResult Session::Send(const SessionRequest& request, const http::AbsoluteUrl& url,
                                    bool is_target_host, OwnHeaders own_headers) {
-  http::Request http_request{.method = request.method, .url = url.ToString()};
-  http_request.headers.Add("Accept", request.accept);
-  if (!request.form.empty()) {
-    http_request.headers.Add("Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
-    http_request.body = request.form;
-  }
+  http::Request http_request = request.http;
+  http_request.url = url.ToString();
   // Credentials and headers go to the intended server only, and not to the target of a redirect (R40).
-  if (is_target_host) http_request.authorization = request.authorization;
+  if (!is_target_host) http_request.authorization = base::Secret();
   if (is_target_host && own_headers == OwnHeaders::kSend) {
     for (const auto& header : host_.host.headers) {
       http_request.headers.Add(header.first, std::string(header.second.Reveal()));
@@ -108,15 +100,12 @@ http::ExchangeResult Session::Send(const SessionRequest& request, const http::Ab
   http_request.connect_timeout =
       std::min(state_.options.times.connect, host_.host.dial_timeout.value_or(state_.options.times.connect));
   http_request.stall_timeout = state_.options.times.stall;
-  http_request.max_body_bytes = request.max_body_bytes;
   http_request.max_error_body_bytes = kErrorBodyBytes;
   http_request.address_policy = AddressPolicyFor(url);
-  if (state_.untrusted_name) http_request.excluded_addresses = state_.excluded_addresses;
+  if (untrusted_name())
+    http_request.excluded_addresses = question_.excluded_addresses.value_or(std::vector<std::string>());
   http_request.http2 = true;
   http_request.headers_as_go = true;  // the runtimes' client refuses the same answers
-  http_request.gzip = request.gzip;
-  if (!request.range.empty()) http_request.headers.Add("Range", request.range);
-  http_request.sink = request.sink;
   const auto limit = is_download_ ? state_.options.times.content : state_.options.times.request;
   http::ExchangeResult exchanged = state_.http.Exchange(call_.Within(limit), http_request);
   base::WipeString(http_request.body);
@@ -139,7 +128,7 @@ Reply Session::Follow(const SessionRequest& request, OwnHeaders own_headers) {
                   .broke_in_body = got.broken_status / 100 == 2,
                   .refusal = AnswerToFault(got.fault, got.response.error())};
       // The registry sent us to an address that the agent does not follow (R41). The runtime does.
-      if (got.fault == http::Fault::kExcludedAddress && !same_server && !state_.untrusted_name) {
+      if (got.fault == http::Fault::kExcludedAddress && !same_server && !untrusted_name()) {
         reply.refusal.kind = Kind::kIndeterminate;
         reply.refusal.only_by_pull = true;
       }
@@ -157,20 +146,21 @@ Reply Session::Follow(const SessionRequest& request, OwnHeaders own_headers) {
     auto next = FollowRedirect(visited, location);
     if (!next) return RefusedRedirect(next.error(), visited.back());
     // A form contains a login, which must not go to another server.
-    if (!request.form.empty() && !SameServer(visited.front(), *next)) {
+    if (!request.http.body.empty() && !SameServer(visited.front(), *next)) {
       return RefusedRedirect(base::PermissionDenied("it redirects a login to another server"),
                              visited.back());
     }
     // Go's client sends the same request again only at 307 and 308.
-    if (!request.form.empty() && got.response->status < 307) bare = WithoutForm(request);
+    if (!request.http.body.empty() && got.response->status < 307) bare = WithoutForm(request);
     visited.push_back(std::move(*next));
   }
 }
 
-// Asks by https first (R33). Servers that do not speak it are asked by plain http. The result is remembered
-// for an hour, so that later requests do not begin with a TLS handshake that fails, and a server that has
-// spoken https is not asked by plain http.
+// Asks by https first where the host has it so (R33). Servers that do not speak it are asked by plain http.
+// The result is remembered for an hour, so that later requests do not begin with a TLS handshake that fails,
+// and a server that has spoken https is not asked by plain http.
 Reply Session::RequestWithSchemeFallback(const SessionRequest& request) {
+  if (!host_.host.https_first) return Follow(request, OwnHeaders::kSend);
   const std::string origin = host_.host.server.Origin();
   const bool is_https = state_.host_states.Knows(Fact::kSpeaksHttps, origin);
   if (is_https || !state_.host_states.Knows(Fact::kSpeaksHttp, origin)) {
@@ -199,14 +189,13 @@ Reply Session::AskHost(const SessionRequest& request) {
             .message = host_.host.server.Authority() +
                        " was not asked: this node already sends it as many requests as its limit allows"}};
   }
-  return host_.host.https_first ? RequestWithSchemeFallback(request) : Follow(request, OwnHeaders::kSend);
+  return RequestWithSchemeFallback(request);
 }
 
 // A download has no pass of the throttle: plan::FetchOrder limits the streams, and a blob may take minutes.
 Reply Session::Fetch(const SessionRequest& request) {
   is_download_ = true;
-  Reply reply =
-      host_.host.https_first ? RequestWithSchemeFallback(request) : Follow(request, OwnHeaders::kSend);
+  Reply reply = RequestWithSchemeFallback(request);
   is_download_ = false;
   return reply;
 }

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "base/call.h"
-#include "base/secret.h"
 #include "http/client.h"
-#include "image/reference.h"
 #include "image/registry_answer.h"
+#include "image/registry_question.h"
 #include "registry/host.h"
 #include "registry/host_state.h"
 #include "registry/options.h"
@@ -18,30 +17,20 @@
 
 namespace prefetch::registry {
 
-// The state that all checks and downloads of a client share. Owned by Client.
+// The state that all checks and downloads of a client share, which never moves. Owned by Client.
 struct ClientState {
   http::Client& http;
   const base::Clock& clock;
-  const ClientOptions& options;
-  Throttle& throttle;
-  HostState& host_states;
-  TokenCache& tokens;
-  // The server's name is untrusted input. Neither it nor its redirects may lead to this node or its own
-  // network.
-  bool untrusted_name = false;
-  std::vector<std::string> excluded_addresses = {};  // as RegistryQuestion has it
+  const ClientOptions options;
+  Throttle throttle{options.throttle};
+  HostState host_states{clock, options.circuit};
+  TokenCache tokens{clock};
 };
 
 struct SessionRequest {
-  std::string method = "GET";
   http::AbsoluteUrl url;
-  std::string accept;
-  base::Secret authorization;  // empty: none
-  std::string form;            // a POST's
-  std::size_t max_body_bytes = 0;
-  std::string range = {};  // of a blob: "bytes=0-99"; empty: all of it
-  http::BodySink sink = {};
-  bool gzip = false;  // as http::Request has it
+  // Method, headers, credential, body, and the limits of the answer's body. The rest is the Session's.
+  http::Request http;
 };
 
 // A complete answer with any status, or a refusal.
@@ -60,7 +49,9 @@ struct Reply {
 // Not thread-safe. Its arguments must outlive it.
 class Session {
  public:
-  Session(const ClientState& state, const base::Call& call, const ChainedHost& host);
+  Session(ClientState& state, const base::Call& call, const ChainedHost& host,
+          const image::RegistryQuestion& question)
+      : state_(state), call_(call), host_(host), question_(question) {}
 
   // Asks the host itself: with its headers, in its turn.
   Reply AskHost(const SessionRequest& request);
@@ -75,7 +66,9 @@ class Session {
   // Returns the URL under which the host is asked: plain http if it does not speak https.
   http::AbsoluteUrl Server() const;
   int requests() const { return requests_; }
-  bool untrusted_name() const { return state_.untrusted_name; }
+  // The server's name is untrusted input. Neither it nor its redirects may lead to this node or its own
+  // network.
+  bool untrusted_name() const { return question_.untrusted_name; }
 
  private:
   // kSend: the request has the headers that hosts.toml names for this host.
@@ -87,9 +80,10 @@ class Session {
   Reply RequestWithSchemeFallback(const SessionRequest& request);
   http::AddressPolicy AddressPolicyFor(const http::AbsoluteUrl& url) const;
 
-  ClientState state_;
+  ClientState& state_;
   const base::Call& call_;
   const ChainedHost& host_;
+  const image::RegistryQuestion& question_;
   int requests_ = 0;
   bool is_download_ = false;
 };
