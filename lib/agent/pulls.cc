@@ -410,7 +410,6 @@ void Pulls::StartWatchIfDue(base::Workers& workers) {
   struct Target {
     RunId run;
     std::string lease;
-    image::Reference reference;
   };
   std::vector<Target> targets;
   bool close = false;
@@ -426,7 +425,7 @@ void Pulls::StartWatchIfDue(base::Workers& workers) {
     if (age < kFirstWatch) {
       next_watch_ = std::min(next_watch_, run.started_at + kFirstWatch);
     } else {
-      targets.push_back({{entry.name(), run.id}, run.lease, entry.desired->reference});
+      targets.push_back({{entry.name(), run.id}, run.lease});
     }
   }
   if (targets.empty()) return;
@@ -435,7 +434,7 @@ void Pulls::StartWatchIfDue(base::Workers& workers) {
   auto poll = [this, call = loop_.JobCall(), targets = std::move(targets), path = disk_path_] {
     ProgressPolled seen;
     for (const Target& target : targets) {
-      auto progress = parts_.content.Progress(call.Within(kProgressTimeout), target.lease, target.reference);
+      auto progress = parts_.content.Progress(call.Within(kProgressTimeout), target.lease);
       if (progress) {
         seen.pulls.push_back({target.run, *progress});
       } else if (progress.error().error_class == image::ErrorClass::kRuntimeUnsupported) {
@@ -611,7 +610,7 @@ void Pulls::StartUpdatingLeases(base::Workers& workers) {
     for (const Entry& entry : entries_.listed()) {
       // Only its name shows to which image a lease of a previous agent belongs. The name is a hash, so it is
       // compared with those of all current entries.
-      if (entry.runs.empty()) work->owners.emplace(LeaseFor(entry), entry.desired->reference);
+      if (entry.runs.empty()) work->owners.insert(LeaseFor(entry));
     }
   }
   loop_.Submit(

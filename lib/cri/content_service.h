@@ -131,11 +131,9 @@ class ContentService {
   // too.
   virtual CallResult<bool> Unpin(const base::Call& call, const std::string& name,
                                  const std::string& owner) = 0;
-  // How far the pull of `reference` under `lease` is; no bytes before it has begun, or without such a lease.
-  // It asks for every ingest (C25), so callers poll rarely. Where the runtime does not put a pull's content
-  // into the lease by itself, this call names it there: so call it soon after the start.
-  virtual CallResult<image::PullProgress> Progress(const base::Call& call, const std::string& lease,
-                                                   const image::Reference& reference) = 0;
+  // How far the pull under `lease` is; no bytes before it has begun, or without such a lease. It asks for
+  // every ingest (C25), so callers poll rarely.
+  virtual CallResult<image::PullProgress> Progress(const base::Call& call, const std::string& lease) = 0;
   // Begins or resumes writing a blob under `lease`. `call` holds for the writer, too: a stop ends its calls.
   virtual CallResult<OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
                                           const BlobToWrite& blob) = 0;

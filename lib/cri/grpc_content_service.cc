@@ -374,9 +374,9 @@ class PullStore {
   // `api` outlives it.
   explicit PullStore(ContainerdApi& api) : api_(api) {}
 
-  // Returns the manifest that the pull under `lease` fetches; nullopt while it has not come.
+  // Returns the manifest that the pull under `lease` fetches; nullopt while it has not come. `resources`: of
+  // the lease.
   CallResult<std::optional<StoredManifest>> Manifest(const base::Call& call, const std::string& lease,
-                                                     const image::Reference& reference,
                                                      const std::set<LeaseResource>& resources)
       PREFETCH_EXCLUDES(mutex_) {
     {
@@ -385,11 +385,10 @@ class PullStore {
       if (const LeaseFacts* known = leases_.Find(lease); known != nullptr && known->manifest)
         return known->manifest;
     }
-    auto candidates = Candidates(call, reference, resources);
-    if (!candidates) return candidates.error();
     std::optional<StoredManifest> complete;
-    for (const content::Info& candidate : *candidates) {
-      auto manifest = ReadManifest(call, candidate);
+    for (const LeaseResource& resource : resources) {
+      if (resource.type != "content") continue;
+      auto manifest = ReadManifest(call, resource.id);
       if (!manifest) return manifest.error();
       if (!*manifest) continue;
       auto committed = Committed(call, **manifest, {}, {});
@@ -399,9 +398,7 @@ class PullStore {
         leases_.GetOrCreate(lease).manifest = **manifest;
         return std::move(*manifest);
       }
-      // An older manifest of the same repository may be complete as well. It is this pull's only if its lease
-      // holds it.
-      if (resources.count({"content", candidate.digest()}) != 0) complete = std::move(*manifest);
+      complete = std::move(*manifest);
     }
     return complete;
   }
@@ -436,30 +433,10 @@ class PullStore {
     return committed;
   }
 
-  std::optional<CallError> AddToLease(const base::Call& call, const std::string& lease,
-                                      const StoredManifest& manifest,
-                                      const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_) {
-    if (resources.count({"content", manifest.digest}) != 0)
-      return std::nullopt;  // done, by the runtime or by us
-    {
-      base::Lock lock(mutex_);
-      added_resources_ = true;
-    }
-    std::vector<LeaseResource> wanted = ResourcesOf(manifest);
-    // The manifest comes last: its presence in the lease says that all the others are named.
-    std::swap(wanted.front(), wanted.back());
-    for (const LeaseResource& resource : wanted) {
-      auto added = api_.AddResource(call, lease, resource);
-      if (!added) return added.error();
-      if (!*added) return std::nullopt;  // no such lease; then there is nothing to keep
-    }
-    return std::nullopt;
-  }
-
   CallResult<std::string> Snapshotter(const base::Call& call) PREFETCH_EXCLUDES(mutex_) {
     {
       base::Lock lock(mutex_);
-      if (std::string known = CurrentDaemonFacts().snapshotter; !known.empty()) return known;
+      if (std::string known = KnownSnapshotter(); !known.empty()) return known;
     }
     auto mountpoint = api_.ImageFsMountpoint(call);
     if (!mountpoint) return mountpoint.error();
@@ -468,7 +445,7 @@ class PullStore {
     if (at == std::string::npos) return std::string(kUsualSnapshotter);
     std::string snapshotter = mountpoint->substr(at + kSnapshotterFolder.size());
     base::Lock lock(mutex_);
-    CurrentDaemonFacts().snapshotter = snapshotter;
+    KnownSnapshotter() = snapshotter;
     return snapshotter;
   }
 
@@ -495,66 +472,26 @@ class PullStore {
     leases_.Erase(lease);
   }
 
-  // A lease that holds something before anything was named in it by us: the runtime honours the header, and
-  // its store need not be searched, which is expensive on a node with thousands of blobs.
-  void NoteLeaseContent(const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_) {
-    base::Lock lock(mutex_);
-    // Once the agent has named something itself, a lease with content no longer proves anything.
-    if (!resources.empty() && !added_resources_) CurrentDaemonFacts().fills_leases = true;
-  }
-
  private:
   // Returns nothing for content that is no manifest of an image. That is no failure: an index has such
   // labels, too.
-  CallResult<std::optional<StoredManifest>> ReadManifest(const base::Call& call, const content::Info& info) {
-    if (!MayBeManifest(info)) return std::optional<StoredManifest>();
-    auto bytes = api_.Read(call, info.digest());
+  CallResult<std::optional<StoredManifest>> ReadManifest(const base::Call& call, const std::string& digest) {
+    auto info = api_.Info(call, digest);
+    if (!info) return info.error();
+    if (!*info || !MayBeManifest((*info)->info())) return std::optional<StoredManifest>();
+    auto bytes = api_.Read(call, digest);
     if (!bytes) return bytes.error();
     std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
     if (!manifest) return std::optional<StoredManifest>();
-    return std::optional<StoredManifest>({info.digest(), std::move(manifest->blobs)});
+    return std::optional<StoredManifest>({digest, std::move(manifest->blobs)});
   }
 
-  // Returns the content that may be this pull's manifest. Its lease is the best source; without it, all
-  // content of the same repository comes into question.
-  CallResult<std::vector<content::Info>> Candidates(const base::Call& call, const image::Reference& reference,
-                                                    const std::set<LeaseResource>& resources)
-      PREFETCH_EXCLUDES(mutex_) {
-    std::vector<content::Info> candidates;
-    for (const LeaseResource& resource : resources) {
-      if (resource.type != "content") continue;
-      auto info = api_.Info(call, resource.id);
-      if (!info) return info.error();
-      if (*info) candidates.push_back((*info)->info());
-    }
-    if (!candidates.empty()) return candidates;
-    {
-      base::Lock lock(mutex_);
-      // The runtime puts a pull's content into its lease. An empty lease then means that nothing has come
-      // yet.
-      if (CurrentDaemonFacts().fills_leases) return candidates;
-    }
-    std::string label = SourceLabel(reference.domain());
-    auto listed = api_.ListWithLabel(call, label);
-    if (!listed) return listed.error();
-    for (content::Info& info : *listed) {
-      const std::string& repositories = (*info.mutable_labels())[label];
-      if (ListsRepository(repositories, reference.path())) candidates.push_back(std::move(info));
-    }
-    return candidates;
-  }
-
-  // Facts that hold while the daemon at the other end is the same.
-  struct DaemonFacts {
-    std::uint64_t generation = 0;
-    std::string snapshotter;
-    bool fills_leases = false;
-  };
-  DaemonFacts& CurrentDaemonFacts() PREFETCH_REQUIRES(mutex_) {
-    std::uint64_t now = api_.Generation();
-    // Another daemon may have another snapshotter, and another version that treats leases otherwise.
-    if (daemon_facts_.generation != now) daemon_facts_ = {.generation = now};
-    return daemon_facts_;
+  // The daemon's snapshotter; empty if it is not known. Another daemon may have another one.
+  std::string& KnownSnapshotter() PREFETCH_REQUIRES(mutex_) {
+    const std::uint64_t now = api_.Generation();
+    if (generation_ != now) snapshotter_.clear();
+    generation_ = now;
+    return snapshotter_;
   }
 
   ContainerdApi& api_;
@@ -571,17 +508,15 @@ class PullStore {
   // By lease. A question that is under way when its lease is forgotten adds it again, so the map is bounded.
   // At most 64 pulls run at a time.
   base::LruMap<LeaseFacts> leases_ PREFETCH_GUARDED_BY(mutex_){256};
-  DaemonFacts daemon_facts_ PREFETCH_GUARDED_BY(mutex_);
-  // Leases may hold what we named there; under the next daemon, too.
-  bool added_resources_ PREFETCH_GUARDED_BY(mutex_) = false;
+  std::uint64_t generation_ PREFETCH_GUARDED_BY(mutex_) = 0;  // of the daemon with this snapshotter
+  std::string snapshotter_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 // Connects by itself, as the ImageService over gRPC does; each call but OpenBlob ends within 10 s. A runtime
 // that does not have these services is remembered until its connection breaks, and not asked again meanwhile.
 //
 // The lease is handed to PullImage as a gRPC header. containerd 1.6.20, 1.7.24 and 2.1.9 were seen to honour
-// it: everything that a pull fetches or unpacks is in the lease at once. For a version that does not,
-// Progress finds the manifest in the store by its source label, and names its blobs in the lease.
+// it: everything that a pull fetches or unpacks is in the lease at once.
 class GrpcContentService final : public ContentService {
  public:
   explicit GrpcContentService(const Endpoint& endpoint)
@@ -661,14 +596,12 @@ class GrpcContentService final : public ContentService {
     return api_.SetImageLabels(call, image, {{kPinLabel, ""}, {kPinOwnerLabel, ""}});
   }
 
-  CallResult<image::PullProgress> Progress(const base::Call& call, const std::string& lease,
-                                           const image::Reference& reference) override {
+  CallResult<image::PullProgress> Progress(const base::Call& call, const std::string& lease) override {
     PullFacts facts;
     auto resources = api_.ListResources(call, lease);
     if (!resources) return resources.error();
     if (!*resources) return ProgressFrom(facts);
     facts.resources = std::move(**resources);
-    pulls_.NoteLeaseContent(facts.resources);
     // The order of these questions: a blob leaves the ingests when it becomes content, so ingests come first,
     // and it is then found as content. The other way round, it could be missed in both.
     auto ingests = api_.Ingests(call);
@@ -677,11 +610,9 @@ class GrpcContentService final : public ContentService {
       // Two pulls of one blob share its ingest, so the digest is enough as a key.
       if (std::string digest(DigestOfIngest(ref)); !digest.empty()) facts.ingests[digest] = ingest.written;
     }
-    auto manifest = pulls_.Manifest(call, lease, reference, facts.resources);
+    auto manifest = pulls_.Manifest(call, lease, facts.resources);
     if (!manifest) return manifest.error();
     if (*manifest) {
-      if (auto failed = pulls_.AddToLease(call, lease, **manifest, facts.resources))
-        return std::move(*failed);
       auto committed = pulls_.CommittedInLease(call, lease, **manifest, facts);
       if (!committed) return committed.error();
       facts.committed = std::move(*committed);

@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/saturating.h"
 #include "base/sha256.h"
-#include "base/text.h"
 
 namespace prefetch::cri {
 
@@ -57,17 +56,6 @@ std::string_view DigestOfIngest(std::string_view ref) {
   return dash == std::string_view::npos ? std::string_view() : ref.substr(dash + 1);
 }
 
-std::vector<LeaseResource> ResourcesOf(const StoredManifest& manifest) {
-  std::vector<LeaseResource> resources = {{"content", manifest.digest}};
-  std::string_view kind = "config-";
-  for (const doc::Blob& blob : manifest.blobs) {
-    resources.push_back({"content", blob.digest});
-    resources.push_back({"ingests", std::string(kind) + blob.digest});
-    kind = "layer-";
-  }
-  return resources;
-}
-
 std::string SourceLabel(std::string_view domain) {
   std::string_view host = domain;
   if (host.starts_with('[')) {
@@ -76,13 +64,6 @@ std::string SourceLabel(std::string_view domain) {
     host = host.substr(0, host.rfind(':'));
   }
   return "containerd.io/distribution.source." + std::string(host);
-}
-
-bool ListsRepository(std::string_view label_value, std::string_view path) {
-  for (std::string_view repository : base::Split(label_value, ',')) {
-    if (repository == path) return true;
-  }
-  return false;
 }
 
 namespace {

@@ -46,9 +46,6 @@ image::PullProgress ProgressFrom(const PullFacts& facts);
 // The digest that an ingest fetches: "layer-sha256:ab…" gives "sha256:ab…"; empty if there is none.
 std::string_view DigestOfIngest(std::string_view ref);
 
-// The resources that a lease must name before they exist, so that nothing of `manifest` is lost (C27).
-std::vector<LeaseResource> ResourcesOf(const StoredManifest& manifest);
-
 // A blob with a label of this prefix keeps the one with the digest that is its value. A manifest points to
 // its configuration and layers so; nothing else that is small does.
 inline const std::string kReferenceLabel = "containerd.io/gc.ref.content.";
@@ -56,7 +53,6 @@ inline const std::string kReferenceLabel = "containerd.io/gc.ref.content.";
 // The label by which containerd remembers from which host content came; its value lists repositories of that
 // host. "127.0.0.1:5000" has port and brackets taken away.
 std::string SourceLabel(std::string_view domain);
-bool ListsRepository(std::string_view label_value, std::string_view path);
 
 // A manifest or an index of a registry, with its bytes, whose digest was verified. ImageBlobs names ingests
 // and labels by it (C37).

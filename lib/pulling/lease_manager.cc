@@ -58,11 +58,10 @@ LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content,
       return done;
     }
     for (const std::string& lease : *found) {
-      auto owner = work.owners.find(lease);
-      if (owner == work.owners.end()) continue;
+      if (!work.owners.contains(lease)) continue;
       // If its progress cannot be read, the lease keeps its content until its pull goes on, or until it
       // expires.
-      auto kept = content.Progress(call.Within(kLeaseCallTimeout), lease, owner->second);
+      auto kept = content.Progress(call.Within(kLeaseCallTimeout), lease);
       if (kept && kept->bytes_done > 0) done.kept.emplace(lease, *kept);
     }
     done.found = *std::move(found);

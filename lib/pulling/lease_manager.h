@@ -45,8 +45,8 @@ struct LeaseChanges {
   bool for_disk_space = false;  // bytes of `drop` are in the way: they go before UpdateLeases returns
   std::vector<std::string> renew;
   bool list = false;
-  // The names whose leases may be found: the runtime is asked for the content of these.
-  std::map<std::string, image::Reference> owners;
+  // Leases of names that may be found: the runtime is asked for the content of these.
+  std::set<std::string> owners;
 };
 
 // Result of UpdateLeases.

@@ -25,7 +25,7 @@ class ContentServiceContract : public ImageServiceContract {
     EXPECT_TRUE(world_->content().EnsureLease(Soon(), some.lease, lifetime));
     world_->SetBandwidth(4 * kMegabyte);
     some.pull = std::make_unique<RunningPull>(*world_, cri::PullRequest{some.name, std::nullopt, some.lease});
-    EXPECT_TRUE(world_->Until([&] { return ProgressOf(some.lease, some.name).bytes_done > bytes; }));
+    EXPECT_TRUE(world_->Until([&] { return ProgressOf(some.lease).bytes_done > bytes; }));
     return some;
   }
 };
@@ -92,12 +92,12 @@ TEST_P(ContentServiceContract, ProgressMovesToItsTotal) {
   auto app = world_->Push({"team/app", "v1", {{1, 6 * kMegabyte}, {2, 2 * kMegabyte}}, true});
   const std::string lease = cri::LeaseFor("a", *image::Reference::Parse(app.name));
   ASSERT_TRUE(world_->content().EnsureLease(Soon(), lease, std::chrono::hours(1)));
-  EXPECT_EQ(ProgressOf(lease, app.name).bytes_total, 0u);
+  EXPECT_EQ(ProgressOf(lease).bytes_total, 0u);
   world_->SetBandwidth(4 * kMegabyte);
   RunningPull pull(*world_, {app.name, Credential(), lease});
   std::vector<image::PullProgress> seen;
   ASSERT_TRUE(world_->Until([&] {
-    seen.push_back(ProgressOf(lease, app.name));
+    seen.push_back(ProgressOf(lease));
     return pull.done();
   }));
   EXPECT_TRUE(pull.Wait());
@@ -113,7 +113,7 @@ TEST_P(ContentServiceContract, ProgressMovesToItsTotal) {
   }
   EXPECT_GE(moved, 3);
   EXPECT_TRUE(active);
-  image::PullProgress last = ProgressOf(lease, app.name);
+  image::PullProgress last = ProgressOf(lease);
   EXPECT_EQ(last.bytes_done, last.bytes_total);
   EXPECT_NEAR(static_cast<double>(last.bytes_total), 8e6, 1e5);
 }
@@ -129,7 +129,7 @@ TEST_P(ContentServiceContract, ALeaseKeepsTheBytesOfAStoppedPull) {
   world_->Remove(other.name);
   ASSERT_TRUE(world_->content().EnsureLease(Soon(), "prefetchd-2", std::chrono::hours(1)));
   ASSERT_TRUE(world_->content().DeleteLease(Soon(), "prefetchd-2"));
-  EXPECT_GT(ProgressOf(app.lease, app.name).bytes_done, 6 * kMegabyte);
+  EXPECT_GT(ProgressOf(app.lease).bytes_done, 6 * kMegabyte);
 
   EXPECT_EQ(*world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(1)), false);
   std::uint64_t before = world_->BytesServed();
@@ -158,7 +158,7 @@ TEST_P(ContentServiceContract, ALeaseThatEndsSoonIsRenewedWithAllThatItHolds) {
   EXPECT_TRUE(Failed(app.pull->Wait(), ErrorClass::kCancelled));
   EXPECT_EQ(*world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(24)), false);
   EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{app.lease});
-  EXPECT_GT(ProgressOf(app.lease, app.name).bytes_done, 6 * kMegabyte);
+  EXPECT_GT(ProgressOf(app.lease).bytes_done, 6 * kMegabyte);
 }
 
 // A pull may take longer than its lease lasts.
@@ -166,7 +166,7 @@ TEST_P(ContentServiceContract, ARenewalInMidPullDoesNotEndIt) {
   LeasedPull app = PullSome(std::chrono::minutes(5), 3 * kMegabyte);
   EXPECT_EQ(*world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(1)), false);
   EXPECT_EQ(*world_->content().ListLeases(Soon()), std::vector<std::string>{app.lease});
-  EXPECT_GT(ProgressOf(app.lease, app.name).bytes_done, 3 * kMegabyte);
+  EXPECT_GT(ProgressOf(app.lease).bytes_done, 3 * kMegabyte);
   ASSERT_TRUE(world_->Until([&] { return app.pull->done(); }));
   EXPECT_TRUE(app.pull->Wait());
   EXPECT_TRUE(Present(app.name));
@@ -228,7 +228,7 @@ TEST_P(ContentServiceContract, WithoutTheLeaseTheBytesGo) {
   ASSERT_TRUE(world_->content().DeleteLease(Soon(), app.lease));
   ASSERT_TRUE(world_->Until([&] { return world_->StoreIsEmpty(); }));
   ASSERT_TRUE(world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(1)));
-  EXPECT_EQ(ProgressOf(app.lease, app.name).bytes_done, 0u);
+  EXPECT_EQ(ProgressOf(app.lease).bytes_done, 0u);
   world_->SetBandwidth(0);
   std::uint64_t before = world_->BytesServed();
   ASSERT_TRUE(Pull(app.name, std::nullopt, app.lease));

@@ -102,7 +102,7 @@ TEST_P(ContentWritingContract, APullUnderALeaseOfOursIsNoneOfOthers) {
   auto app = world_->Push({"team/app", "v1", {{1, 9 * kMegabyte}}});
   world_->SetBandwidth(kMegabyte);
   RunningPull pull(*world_, cri::PullRequest{app.name, std::nullopt, kLease});
-  ASSERT_TRUE(world_->Until([&] { return ProgressOf(kLease, app.name).bytes_done > 100'000; }));
+  ASSERT_TRUE(world_->Until([&] { return ProgressOf(kLease).bytes_done > 100'000; }));
   EXPECT_EQ(*world_->content().ForeignIngests(Soon()), (std::map<std::string, std::uint64_t>{}));
   pull.Stop();
   EXPECT_FALSE(pull.Wait());

@@ -114,8 +114,8 @@ class ImageServiceContract : public testing::TestWithParam<WorldKind> {
     EXPECT_TRUE(Failed(ours.Wait(), image::ErrorClass::kCancelled));
     return theirs.Wait();
   }
-  image::PullProgress ProgressOf(const std::string& lease, const std::string& name) {
-    auto progress = world_->content().Progress(Soon(), lease, *image::Reference::Parse(name));
+  image::PullProgress ProgressOf(const std::string& lease) {
+    auto progress = world_->content().Progress(Soon(), lease);
     EXPECT_TRUE(progress) << progress.error().message;
     return progress ? *progress : image::PullProgress{};
   }

@@ -12,7 +12,6 @@
 #include "containerd_content_v1.grpc.pb.h"
 #include "containerd_leases_v1.grpc.pb.h"
 #include "cri/grpc_content_service.h"
-#include "image/reference.h"
 #include "temp_dir.h"
 
 namespace prefetch::cri {
@@ -69,12 +68,6 @@ class Store final : public content::Content::Service, public leases::Leases::Ser
                             content::ListStatusesResponse*) override {
     return grpc::Status::OK;
   }
-  grpc::Status AddResource(grpc::ServerContext*, const leases::AddResourceRequest* request,
-                           leases::Empty*) override {
-    base::Lock lock(mutex_);
-    held_.insert(request->resource().id());
-    return grpc::Status::OK;
-  }
   grpc::Status ListResources(grpc::ServerContext*, const leases::ListResourcesRequest*,
                              leases::ListResourcesResponse* answer) override {
     base::Lock lock(mutex_);
@@ -107,7 +100,7 @@ class PullProgressTest : public testing::Test {
     server_ = builder.BuildAndStart();
   }
   image::PullProgress Look() {
-    auto progress = service_->Progress({}, "lease", *image::Reference::Parse("r.example/app:v1"));
+    auto progress = service_->Progress({}, "lease");
     EXPECT_TRUE(progress) << progress.error().message;
     return progress ? *progress : image::PullProgress{};
   }

@@ -62,21 +62,11 @@ TEST(DigestOfIngestTest, ShapesOfContainerd) {
   EXPECT_EQ(DigestOfIngest("something"), "");
 }
 
-TEST(ResourcesOfTest, NamesManifestConfigAndLayers) {
-  std::vector<LeaseResource> expect = {{"content", "sha256:m"},        {"content", "sha256:c"},
-                                       {"ingests", "config-sha256:c"}, {"content", "sha256:a"},
-                                       {"ingests", "layer-sha256:a"},  {"content", "sha256:b"},
-                                       {"ingests", "layer-sha256:b"}};
-  EXPECT_EQ(ResourcesOf(kManifest), expect);
-}
-
 TEST(SourceLabelTest, IsTheHostWithoutItsPort) {
   const std::string prefix = "containerd.io/distribution.source.";
   EXPECT_EQ(SourceLabel("docker.io"), prefix + "docker.io");
   EXPECT_EQ(SourceLabel("127.0.0.1:5000"), prefix + "127.0.0.1");
   EXPECT_EQ(SourceLabel("[::1]:5000"), prefix + "::1");
-  EXPECT_TRUE(ListsRepository("library/a,team/app", "team/app"));
-  EXPECT_FALSE(ListsRepository("team/app2", "team/app"));
 }
 
 TEST(LeaseForTest, IsTheSameForEverySpellingOfAName) {

@@ -135,8 +135,7 @@ void FakeImageService::LabelPin(const std::string& name, const std::string& valu
 }
 
 cri::CallResult<image::PullProgress> FakeImageService::Progress(const base::Call& call,
-                                                                const std::string& lease,
-                                                                const image::Reference& reference) {
+                                                                const std::string& lease) {
   base::Lock lock(mutex_);
   counters_.progress_calls++;
   if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
@@ -150,8 +149,13 @@ cri::CallResult<image::PullProgress> FakeImageService::Progress(const base::Call
   for (const auto& [digest, blob] : store_.blobs) {
     if (!blob.complete) facts.ingests[digest] = static_cast<std::uint64_t>(blob.done);
   }
-  const FakeImage* image = Find(reference.Normalized());
-  if (image && held->second.digests.count(image->digest) != 0) {
+  const FakeImage* image = nullptr;
+  for (const auto* images : {&registry_, &untagged_}) {
+    for (const auto& [name, one] : *images) {
+      if (held->second.digests.count(one.digest) != 0) image = &one;
+    }
+  }
+  if (image != nullptr) {
     facts.manifest = cri::StoredManifest{image->digest, {}};
     for (const FakeBlob& blob : image->Blobs()) {
       facts.manifest->blobs.push_back({blob.digest, blob.bytes});

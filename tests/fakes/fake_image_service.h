@@ -172,8 +172,7 @@ class FakeImageService : public SerialImageService, public cri::ContentService {
                                       const std::string& owner) override;
   cri::CallResult<bool> Unpin(const base::Call& call, const std::string& name,
                               const std::string& owner) override;
-  cri::CallResult<image::PullProgress> Progress(const base::Call& call, const std::string& lease,
-                                                const image::Reference& reference) override;
+  cri::CallResult<image::PullProgress> Progress(const base::Call& call, const std::string& lease) override;
   cri::CallResult<cri::OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
                                             const cri::BlobToWrite& blob) override;
   cri::CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,

@@ -137,7 +137,7 @@ void AskContent(cri::ContentService& content, const base::Call& call, unsigned w
     }
     case 9:
       for (int look = 0; look < 2; look++)
-        Check(content.Progress(call, lease, *image::Reference::Parse(kImage)));
+        Check(content.Progress(call, lease));
       return;
     case 10:
       return Download(content, call);
