@@ -12,32 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxShownPath = 200;
 
-struct MethodRow {
-  std::string_view name;
-  Method method;
-};
-constexpr MethodRow kMethods[] = {
-    // MethodName takes the first row of a method, so GET has to come before HEAD.
-    {"GET", Method::kGet},         {"HEAD", Method::kGet},    {"POST", Method::kPost},
-    {"PUT", Method::kPut},         {"PATCH", Method::kPatch}, {"DELETE", Method::kDelete},
-    {"OPTIONS", Method::kOptions},
-};
-
 }  // namespace
-
-std::string_view MethodName(Method method) {
-  for (const MethodRow& row : kMethods) {
-    if (row.method == method) return row.name;
-  }
-  std::abort();
-}
-
-std::optional<Method> ParseMethod(std::string_view name) {
-  for (const MethodRow& row : kMethods) {
-    if (row.name == name) return row.method;
-  }
-  return std::nullopt;
-}
 
 std::optional<std::string_view> ServerRequest::Query(std::string_view name) const {
   for (const auto& parameter : query) {
@@ -82,15 +57,9 @@ ServerResponse NotFoundResponse(std::string_view path) {
   return ErrorResponse(404, "nothing is served at " + base::Truncate(path, kMaxShownPath));
 }
 
-ServerResponse MethodNotAllowedResponse(std::initializer_list<Method> allowed) {
-  std::string list;
-  for (Method method : allowed) {
-    if (!list.empty()) list += ", ";
-    list += MethodName(method);
-    if (method == Method::kGet) list += ", HEAD";
-  }
-  ServerResponse response = ErrorResponse(405, "this path is for " + list + " only");
-  response.headers.Add("Allow", list);
+ServerResponse MethodNotAllowedResponse(const std::string& allowed) {
+  ServerResponse response = ErrorResponse(405, "this path is for " + allowed + " only");
+  response.headers.Add("Allow", allowed);
   return response;
 }
 

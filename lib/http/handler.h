@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,15 +62,9 @@ class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
   std::map<const std::string*, std::size_t> body_users_ PREFETCH_GUARDED_BY(mutex_);  // of each body
 };
 
-// A HEAD request is given to the handler as kGet, and its answer goes out without the body.
-enum class Method { kGet, kPost, kPut, kPatch, kDelete, kOptions };
-std::string_view MethodName(Method method);  // "GET"
-// `name` is case-sensitive, as HTTP has it; "HEAD" is kGet. nullopt: not one of ours.
-std::optional<Method> ParseMethod(std::string_view name);
-
 struct ServerRequest {
-  Method method = Method::kGet;
-  std::string path;  // percent-decoded, valid UTF-8, begins with "/"
+  std::string method = "GET";  // GET for a HEAD request, too, whose answer goes out without the body
+  std::string path;            // percent-decoded, valid UTF-8, begins with "/"
   std::vector<std::pair<std::string, std::string>> query;
   Headers headers;
   std::string body;    // whole; never longer than the server's limit
@@ -142,8 +135,9 @@ ServerResponse JsonResponse(int status, std::string json);
 ServerResponse SharedJsonResponse(int status, SharedBody json);
 // {"error":"…"} with a newline.
 ServerResponse ErrorResponse(int status, std::string_view message);
-ServerResponse NotFoundResponse(std::string_view path);                          // 404
-ServerResponse MethodNotAllowedResponse(std::initializer_list<Method> allowed);  // 405 with Allow
+ServerResponse NotFoundResponse(std::string_view path);  // 404
+// 405 with Allow: "GET, HEAD".
+ServerResponse MethodNotAllowedResponse(const std::string& allowed);
 
 // Protection against DNS rebinding: a page in a browser makes its own name resolve to this server's address,
 // and then reads the answers as its own.

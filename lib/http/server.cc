@@ -40,6 +40,8 @@ constexpr int kFirstBuffer = 16 << 10;
 constexpr int kPressureBuffer = 32 << 10;
 constexpr int kRoomyBuffer = 256 << 10;  // so that a distant client is served quickly
 
+constexpr std::string_view kMethods[] = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+
 MHD_Result CollectHeader(void* headers, MHD_ValueKind, const char* name, const char* value) {
   static_cast<Headers*>(headers)->Add(name, value == nullptr ? "" : value);
   return MHD_YES;
@@ -143,10 +145,7 @@ class Loop final : public Server {
     // libmicrohttpd closes the socket that it is given, so it gets a duplicate.
     int listening = ::fcntl(listener_.fd(), F_DUPFD_CLOEXEC, 3);
     if (!wake_.valid() || listening < 0) return base::FromErrno(errno, "serve " + listener_.address());
-    jobs_ = std::make_unique<ServerJobs>(ServerJobs::Limits{.threads = limits_.deferred_threads,
-                                                            .per_client = limits_.deferred_per_client,
-                                                            .queue = limits_.deferred_queue},
-                                         wake_.get());
+    jobs_ = std::make_unique<ServerJobs>(limits_, wake_.get());
     // The loop's own thread drives it (no internal one), so that the sweep needs neither a second thread nor
     // a lock.
     daemon_ = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, &OnRequest,
@@ -309,11 +308,12 @@ class Loop final : public Server {
   }
 
   HandlerResult Answer(MHD_Connection* mhd, Connection& connection, const char* method) const {
-    auto known = ParseMethod(method);
-    if (!known) return ErrorResponse(501, "unknown method");
+    const std::string known = std::string_view(method) == "HEAD" ? "GET" : method;
+    if (std::find(std::begin(kMethods), std::end(kMethods), known) == std::end(kMethods))
+      return ErrorResponse(501, "unknown method");
     auto target = ParseTarget(connection.target);
     if (!target) return ErrorResponse(400, target.error().message());
-    ServerRequest request{.method = *known,
+    ServerRequest request{.method = known,
                           .path = std::move(target->path),
                           .query = std::move(target->query),
                           .body = std::move(connection.body),

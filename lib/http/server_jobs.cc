@@ -39,9 +39,9 @@ ServerResponse OverloadedResponse() {
   return response;
 }
 
-ServerJobs::ServerJobs(const Limits& limits, int wake) : limits_(limits), wake_(wake) {
+ServerJobs::ServerJobs(const ServerLimits& limits, int wake) : limits_(limits), wake_(wake) {
   base::Lock lock(mutex_);
-  for (Lane& lane : lanes_) lane.most_threads = limits.threads;
+  for (Lane& lane : lanes_) lane.most_threads = limits.deferred_threads;
   LaneFor(JobKind::kCompute).most_threads = 1;
   for (Lane& lane : lanes_) lane.workers.emplace(static_cast<int>(lane.most_threads));
 }
@@ -86,9 +86,9 @@ bool ServerJobs::EvictFor(const Job& newest) {
   if (newest.kind == JobKind::kCompute) return true;
   const auto counts = [](const Job& job) { return job.kind != JobKind::kCompute; };
   const auto waiting = static_cast<unsigned>(std::count_if(waiting_.begin(), waiting_.end(), counts));
-  if (limits_.threads == 0) return false;
+  if (limits_.deferred_threads == 0) return false;
   // Beyond this, a client with many waiting jobs has to give one up for a client with fewer.
-  if (waiting + LaneFor(newest.kind).running < limits_.threads + limits_.queue) return true;
+  if (waiting + LaneFor(newest.kind).running < limits_.deferred_threads + limits_.deferred_queue) return true;
   std::map<std::string, unsigned> shares;
   for (const Job& job : waiting_) {
     if (!counts(job)) continue;
@@ -189,8 +189,8 @@ ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
 // A client's first job may always begin. Further ones begin only while half of the threads are free, which
 // leaves threads to other clients.
 bool ServerJobs::MayBegin(const Lane& lane, JobKind kind, unsigned running) const {
-  if (kind == JobKind::kCompute || limits_.per_client == 0 || running == 0) return true;
-  return running < limits_.per_client && lane.running < lane.most_threads / 2;
+  if (kind == JobKind::kCompute || limits_.deferred_per_client == 0 || running == 0) return true;
+  return running < limits_.deferred_per_client && lane.running < lane.most_threads / 2;
 }
 
 void ServerJobs::Begin(const Job& job) {

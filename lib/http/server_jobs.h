@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/workers.h"
 #include "http/handler.h"
+#include "http/server.h"
 
 namespace prefetch::http {
 
@@ -21,20 +22,15 @@ namespace prefetch::http {
 ServerResponse OverloadedResponse();
 
 // Runs the deferred answers of a Server. Each kind of job has threads of its own, so that none waits behind
-// another kind. Within a kind, a client gets at most Limits::per_client threads, and only one once half of
-// them are busy. The next job is one of the client with the fewest running jobs, and among these of the
-// client that has waited longest since its last one. Without room for one more, the client with most waiting
-// jobs loses its newest one.
+// another kind. Within a kind, a client gets at most ServerLimits::deferred_per_client threads, and only one
+// once half of them are busy. The next job is one of the client with the fewest running jobs, and among these
+// of the client that has waited longest since its last one. Without room for one more, the client with most
+// waiting jobs loses its newest one.
 //
 // Owned by a Server's loop, which alone calls it; the jobs run on threads that start when they are first
 // needed and take over its signal mask. A job is named by a number of the caller's choice.
 class ServerJobs {
  public:
-  struct Limits {
-    unsigned threads = 0;     // of each kind but kCompute, which has one
-    unsigned per_client = 0;  // of these; 0: no limit
-    unsigned queue = 0;       // jobs of all kinds but kCompute that wait for a thread
-  };
   struct Job {
     std::uint64_t id = 0;
     Deferred work;
@@ -49,8 +45,9 @@ class ServerJobs {
     ServerResponse response;
   };
 
-  // `wake` is written to (an eventfd, which outlives this object) whenever a job is done.
-  ServerJobs(const Limits& limits, int wake);
+  // The limits of deferred answers are those of each kind but kCompute, which has one thread and refuses
+  // none. `wake` is written to (an eventfd; as `limits`, it outlives this object) whenever a job is done.
+  ServerJobs(const ServerLimits& limits, int wake);
   // Waits for the jobs that run: Close, and stop their calls, first.
   ~ServerJobs();
   ServerJobs(const ServerJobs&) = delete;
@@ -95,7 +92,7 @@ class ServerJobs {
   bool MayBegin(const Lane& lane, JobKind kind, unsigned running) const PREFETCH_REQUIRES(mutex_);
   void Finish(std::uint64_t id, ServerResponse response) PREFETCH_REQUIRES(mutex_);
 
-  const Limits limits_;
+  const ServerLimits& limits_;
   const int wake_;
 
   mutable base::Mutex mutex_;

@@ -286,7 +286,7 @@ class SecretRoads : public tests::RegistryWorld {
       for (const char* path : {"/v1/status", "/metrics", "/readyz"}) {
         all += node.Answer(audience, {.path = path, .query = {{"verbose", ""}}}).body;
       }
-      all += node.Answer(audience, {.method = http::Method::kPost,
+      all += node.Answer(audience, {.method = "POST",
                                     .path = "/v1/check",
                                     .body = R"([{"image":"quay.io/acme/a:v1","policy":"Always"}])"})
                  .body;

@@ -11,8 +11,6 @@
 namespace prefetch::tests {
 namespace {
 
-using http::Method;
-
 doc::Node Text(std::string text) {
   return doc::Node::String(std::move(text));
 }
@@ -22,7 +20,7 @@ doc::Node Text(std::string text) {
 ApiQuestion ApiQuestion::Of(const http::ServerRequest& request) {
   ApiQuestion asked;
   asked.version = request.path == "/version";
-  if (request.path == "/apis/authentication.k8s.io/v1/tokenreviews" && request.method == Method::kPost) {
+  if (request.path == "/apis/authentication.k8s.io/v1/tokenreviews" && request.method == "POST") {
     asked.verb = "create";
     asked.group = "authentication.k8s.io";
     asked.resource = "tokenreviews";
@@ -46,23 +44,11 @@ ApiQuestion ApiQuestion::Of(const http::ServerRequest& request) {
   if (at < parts.size()) asked.name = parts[at++];
   if (at < parts.size()) asked.subresource = parts[at++];
   for (; at < parts.size(); at++) asked.rest += "/" + std::string(parts[at]);
-  switch (request.method) {
-    case Method::kGet:
-      asked.verb = asked.name.empty() ? "list" : "get";
-      break;
-    case Method::kPost:
-      asked.verb = "create";
-      break;
-    case Method::kPatch:
-      asked.verb = "patch";
-      break;
-    case Method::kDelete:
-      asked.verb = "delete";
-      break;
-    case Method::kPut:
-    case Method::kOptions:
-      return asked;
-  }
+  if (request.method == "GET") asked.verb = asked.name.empty() ? "list" : "get";
+  if (request.method == "POST") asked.verb = "create";
+  if (request.method == "PATCH") asked.verb = "patch";
+  if (request.method == "DELETE") asked.verb = "delete";
+  if (asked.verb.empty()) return asked;
   static const std::map<std::string, std::vector<std::string>> kKnown = {
       {"",
        {"nodes", "nodes/status", "pods", "pods/proxy", "events", "serviceaccounts/token", "serviceaccounts",

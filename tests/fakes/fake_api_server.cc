@@ -235,7 +235,7 @@ std::optional<Fault> FakeApiServer::TakeFault() {
 }
 
 http::HandlerResult FakeApiServer::Handle(const http::ServerRequest& request) {
-  std::string line = std::string(http::MethodName(request.method)) + " " + request.path;
+  std::string line = request.method + " " + request.path;
   std::function<void(const std::string&)> watcher;
   {
     base::Lock lock(mutex_);
@@ -305,7 +305,7 @@ std::optional<http::ServerResponse> FakeApiServer::Forward(const base::Call& cal
     const std::string lower = base::ToLower(name);
     if (lower.starts_with("prefetchd-") || lower.starts_with("sec-")) headers.Add(name, value);
   }
-  auto answer = client_.Send(call, {.method = std::string(http::MethodName(request.method)),
+  auto answer = client_.Send(call, {.method = request.method,
                                     .url = url,
                                     .headers = headers,
                                     .body = request.body,

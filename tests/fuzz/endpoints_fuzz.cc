@@ -69,10 +69,10 @@ std::optional<http::ServerRequest> RequestOf(std::string_view text) {
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     return one;
   };
-  const auto method = http::ParseMethod(line());
+  const std::string method(line());
   auto target = http::ParseTarget(line());
-  if (!method || !target) return std::nullopt;  // the server answers these itself
-  http::ServerRequest request{.method = *method, .path = target->path, .query = target->query};
+  if (!target) return std::nullopt;  // the server answers these itself
+  http::ServerRequest request{.method = method, .path = target->path, .query = target->query};
   while (!text.empty()) {
     std::string_view field = line();
     if (field.empty()) break;

@@ -53,8 +53,8 @@ ScriptedServer::Script Answers(std::string text) {
 TEST(CurlClient, SpeaksToOurServerOverTcpAndSocketFile) {
   tests::TempDir dir;
   Handler echo = [](const ServerRequest& request) -> ServerResponse {
-    std::string said = std::string(MethodName(request.method)) + " " + request.path + " " + request.body +
-                       " " + std::string(request.headers.Get("x-a").value_or("-"));
+    std::string said = request.method + " " + request.path + " " + request.body + " " +
+                       std::string(request.headers.Get("x-a").value_or("-"));
     return {
         .status = request.path == "/no" ? 404 : 200, .body = said, .headers = {{"X-B", "1"}, {"x-b", "2"}}};
   };

@@ -28,7 +28,7 @@ ServerResponse Echo(const ServerRequest& request) {
   if (request.path == "/injected") {
     return {.body = "", .headers = {{"X-Bad", "a\r\nX-Injected: 1"}, {"X-Good", "b"}}};
   }
-  std::string said(MethodName(request.method));
+  std::string said = request.method;
   said += " " + request.path;
   for (const auto& parameter : request.query) said += " " + parameter.first + "=" + parameter.second;
   if (auto agent = request.headers.Get("user-agent")) said += " agent=" + std::string(*agent);
@@ -121,6 +121,7 @@ TEST_ROWS(Server, HostileTest, {"Garbage", std::string("\0\xff\x16\x03\x01 garba
           {"BadEscape", "GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "400"},
           {"NulEscape", "GET /%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "400"},
           {"UnknownMethod", "BREW / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "501"},
+          {"LowerCaseMethod", "get / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "501"},
           {"LongTarget", "GET /" + std::string(60'000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", ""},
           {"LongHeader", "GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(60'000, 'a') + "\r\n\r\n", ""},
           {"LongBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\nabc", "413"},

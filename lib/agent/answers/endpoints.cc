@@ -268,7 +268,7 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const ImageQ
     }
     bool image = local && path.starts_with(kImages) && path.size() > kImages.size();
     if (path == kCheck) {
-      if (request.method != http::Method::kPost) return http::MethodNotAllowedResponse({http::Method::kPost});
+      if (request.method != "POST") return http::MethodNotAllowedResponse("POST");
       if (!local && request.headers.Has(plan::kFleetHeader)) {
         return http::ErrorResponse(403, "a fleet token opens /v1/status and /v1/retry, and nothing else");
       }
@@ -281,13 +281,13 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const ImageQ
                                .retry_after = std::chrono::seconds(1)});
     }
     if (path == kRetry) {
-      if (request.method == http::Method::kPost) return Retry(retries, request, local, authenticator);
-      return http::MethodNotAllowedResponse({http::Method::kPost});
+      if (request.method == "POST") return Retry(retries, request, local, authenticator);
+      return http::MethodNotAllowedResponse("POST");
     }
     if (path != "/livez" && path != "/readyz" && path != "/v1/status" && path != "/metrics" && !image) {
       return http::NotFoundResponse(path);
     }
-    if (request.method != http::Method::kGet) return http::MethodNotAllowedResponse({http::Method::kGet});
+    if (request.method != "GET") return http::MethodNotAllowedResponse("GET, HEAD");
     if (path == "/livez") return Livez(board, clock);
     if (path == "/readyz") return Readyz(board, request, view);
     if (path == "/metrics") {
