@@ -15,7 +15,6 @@
 #include "doc/duration.h"
 #include "registry/obstacle.h"
 #include "registry/toml_rim.h"
-#include "registry/toml_text.h"
 
 namespace prefetch::registry {
 

@@ -11,7 +11,6 @@
 #include "doc/problems.h"
 #include "http/headers.h"
 #include "registry/toml_rim.h"
-#include "registry/toml_text.h"
 
 namespace prefetch::registry {
 

@@ -1,6 +1,9 @@
 // Includes toml++ with the settings that this project, and its release in Debian, need. No other file
 // includes it, and only .cc files include this header (hosts_toml.cc, containerd_config.cc and
 // registries_conf.cc).
+// ToAsciiToml and FromAsciiToml: keep characters beyond ASCII away from toml++, and get them back.
+// TomlExpressions: a text as it is written, which toml++ does not keep.
+// Pure.
 #pragma once
 
 // toml++ 3.3 asserts, or with NDEBUG even assumes, what "[,x]" breaks before it looks (3.4 does not): without
@@ -16,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -47,5 +51,29 @@ base::Result<const toml::node*> GoMember(const toml::table& table, std::string_v
 
 // The text of a TOML string.
 std::string TextOf(const toml::value<std::string>& value);
+
+// Escapes all bytes beyond ASCII.
+//
+// Debian's toml++ 3.3 runs into undefined behaviour where it meets a character from U+00A1 to U+0499 and
+// looks for white space. TOML has them in comments and strings alone; so each of their bytes is written as a
+// tab, "%" and two hexadecimal digits, which in a comment is nothing, in a string stands for itself until it
+// is turned back, and anywhere else is the mistake that the character was.
+std::string ToAsciiToml(std::string_view text);
+
+// Undoes ToAsciiToml in a string that toml++ read.
+std::string FromAsciiToml(std::string_view value);
+
+// An expression of a TOML file as it is written.
+struct TomlExpression {
+  enum class Kind { kTable, kArrayTable, kValue };
+  Kind kind = Kind::kTable;
+  std::vector<std::string> keys;  // of "[a.b]", of "[[a.b]]" or of "a.b = 1"
+  bool has_time = false;          // a date or a time stands in the value
+
+  friend bool operator==(const TomlExpression&, const TomlExpression&) = default;
+};
+
+// In the order of the text. Where that is no TOML, those before the mistake are right.
+std::vector<TomlExpression> TomlExpressions(std::string_view text);
 
 }  // namespace prefetch::registry

@@ -11,7 +11,7 @@
 #include "late_change.h"
 #include "registry/host.h"
 #include "registry/hosts_toml.h"
-#include "registry/toml_text.h"
+#include "registry/toml_rim.h"
 #include "settle.h"
 #include "temp_dir.h"
 #include "world.h"
