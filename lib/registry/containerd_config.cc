@@ -204,29 +204,6 @@ class ShapeCheck {
   bool other_case_ = false;
 };
 
-// Checks the table of the plugin of version 3. Returns whether a key has other letters than containerd's:
-// until all files are merged, it is another key than that of another file.
-base::Result<bool> CheckImages(const toml::table& images) {
-  ShapeCheck check;
-  base::Status checked = check.Members(images, {kCommonMembers, kSnapshotsMembers, kNewMembers});
-  if (!checked) return std::move(checked).error();
-  return check.other_case();
-}
-
-// The same for the members of version 2's plugin that are carried over. These count only as they are written,
-// the keys within them in any letters.
-base::Result<bool> CheckOldPlugin(const toml::table& cri) {
-  ShapeCheck check;
-  base::Status checked = check.Members(cri, {kCommonMembers, kOldMembers}, KeyCase::kAsWritten);
-  const toml::node* containerd = cri.get("containerd");
-  if (checked && containerd != nullptr) {
-    checked =
-        check.Members(*containerd->as_table(), {kRuntimesMembers, kSnapshotsMembers}, KeyCase::kAsWritten);
-  }
-  if (!checked) return std::move(checked).error();
-  return check.other_case();
-}
-
 // Each function below reads a table whose types are checked.
 const toml::node* Find(const toml::table& table, std::string_view key, KeyCase key_case = KeyCase::kAny) {
   if (key_case == KeyCase::kAsWritten) return table.get(key);
@@ -302,30 +279,37 @@ void ReadNumbers(const toml::table& table, std::span<const std::string_view> key
   }
 }
 
-// Reads the members that both plugins' tables have.
-ImagesTable ReadCommon(const toml::table& table, KeyCase key_case) {
-  ImagesTable images;
-  if (const toml::table* registry = FindTable(table, "registry", key_case)) {
-    images.registry = ReadRegistry(*registry);
-  }
-  ReadNumbers(table, kCommonKeys, key_case, images);
-  return images;
+// Checks and reads the table of version 3's plugin into `config`.
+base::Status ReadNewPlugin(const toml::table& table, ContainerdConfig& config) {
+  ShapeCheck check;
+  if (base::Status checked = check.Members(table, {kCommonMembers, kSnapshotsMembers, kNewMembers}); !checked)
+    return checked;
+  config.other_case |= check.other_case();
+  for (const auto& keys : {std::span(kCommonKeys), std::span(kSnapshotsKeys), std::span(kNewKeys)})
+    ReadNumbers(table, keys, KeyCase::kAny, config.images);
+  if (const toml::table* registry = FindTable(table, "registry"))
+    config.images.registry = ReadRegistry(*registry);
+  return {};
 }
 
-ImagesTable ReadOldPlugin(const toml::table& table) {
-  ImagesTable images = ReadCommon(table, KeyCase::kAsWritten);
-  if (const toml::table* containerd = FindTable(table, "containerd", KeyCase::kAsWritten)) {
-    images.has_runtimes = containerd->contains("runtimes");
-    ReadNumbers(*containerd, kSnapshotsKeys, KeyCase::kAsWritten, images);
-  }
-  return images;
-}
-
-ImagesTable ReadNewPlugin(const toml::table& table) {
-  ImagesTable images = ReadCommon(table, KeyCase::kAny);
-  ReadNumbers(table, kSnapshotsKeys, KeyCase::kAny, images);
-  ReadNumbers(table, kNewKeys, KeyCase::kAny, images);
-  return images;
+// The same for the members of version 2's plugin that are carried over. These count only as they are written,
+// the keys within them in any letters.
+base::Status ReadOldPlugin(const toml::table& table, ContainerdConfig& config) {
+  constexpr KeyCase kCase = KeyCase::kAsWritten;
+  ShapeCheck check;
+  base::Status checked = check.Members(table, {kCommonMembers, kOldMembers}, kCase);
+  const toml::table* containerd = checked ? FindTable(table, "containerd", kCase) : nullptr;
+  if (containerd != nullptr)
+    checked = check.Members(*containerd, {kRuntimesMembers, kSnapshotsMembers}, kCase);
+  if (!checked) return checked;
+  config.other_case |= check.other_case();
+  ReadNumbers(table, kCommonKeys, kCase, config.cri);
+  if (const toml::table* registry = FindTable(table, "registry", kCase))
+    config.cri.registry = ReadRegistry(*registry);
+  if (containerd == nullptr) return {};
+  config.cri.has_runtimes = containerd->contains("runtimes");
+  ReadNumbers(*containerd, kSnapshotsKeys, kCase, config.cri);
+  return {};
 }
 
 // Nested tables are merged key by key. A later value replaces the earlier one, even by an empty one.
@@ -365,19 +349,15 @@ base::Status ReadPlugins(const toml::table& plugins, ContainerdConfig& config) {
     if (node == nullptr) continue;
     if (!node->is_table()) return TomlError(*node, "a plugin is no table");
     const toml::table& table = *node->as_table();
-    auto checked = node == new_node ? CheckImages(table) : CheckOldPlugin(table);
-    if (!checked) return checked.status();
-    config.other_case |= *checked;
+    base::Status read = node == new_node ? ReadNewPlugin(table, config) : ReadOldPlugin(table, config);
+    if (!read) return read;
   }
   if (short_node != nullptr && old_node != nullptr) {
     // Go's maps have no order.
     return TomlError(*short_node, "the plugin is there twice, in different spellings");
   }
-  if (short_node != nullptr) old_node = short_node;
-  if (old_node != nullptr) config.cri = ReadOldPlugin(*old_node->as_table());
   const bool matters = config.cri.registry || !config.cri.numbers.empty();
   if (config.version >= kImagesVersion && matters) note_ignored(old_node);
-  if (new_node != nullptr) config.images = ReadNewPlugin(*new_node->as_table());
   return {};
 }
 
