@@ -82,15 +82,14 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
   const std::vector<credentials::CrioAuthFile> files =
       credentials::ReadCrioAuthFiles(settings.global_auth_file, host_root, logins.problems);
   const std::vector<std::string> helpers = conf.helpers.value_or(std::vector<std::string>());
-  registry::PullEndpoints places = registry::PullEndpointsFor(conf, image);
+  const registry::HostChain places = registry::PullEndpointsFor(conf, image);
   if (!places.only_by_pull_reason.empty()) logins.problems.push_back(places.only_by_pull_reason);
-  for (const registry::PullEndpoint& place : places.endpoints) {
+  for (const registry::ChainedHost& place : places.hosts) {
     // CRI-O never asks a blocked place.
     if (!place.blocked_by.empty()) continue;
     // The credentials of a pull go to the registry of the image's name alone (R48).
-    CrioEndpoint out{.name = place.as.Repository(),
-                     .uses_pull_credentials = place.same_domain && has_credentials};
-    out.login = credentials::ChooseCrioLogin(files, helpers, place.as, logins.problems);
+    CrioEndpoint out{.name = place.as->Repository(), .uses_pull_credentials = place.own && has_credentials};
+    out.login = credentials::ChooseCrioLogin(files, helpers, *place.as, logins.problems);
     logins.places.push_back(std::move(out));
   }
   logins.namespaced = NamespacedFiles(settings.namespaced_auth_dir, host_root, image);

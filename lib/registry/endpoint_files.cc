@@ -76,25 +76,20 @@ std::shared_ptr<const EndpointFiles::Server> EndpointFiles::ServerOf(const std::
 }
 
 std::shared_ptr<const HostChain> EndpointFiles::ChainFor(const image::Reference& reference) {
-  PullEndpoints places = PullEndpointsFor(*conf_, reference);
-  auto chain = std::make_shared<HostChain>();
-  chain->only_by_pull_reason = std::move(places.only_by_pull_reason);
-  if (!places.prefix.empty()) chain->source = "the entry " + places.prefix + " of registries.conf";
+  auto chain = std::make_shared<HostChain>(PullEndpointsFor(*conf_, reference));
   base::Lock lock(mutex_);
-  for (PullEndpoint& place : places.endpoints) {
-    std::shared_ptr<const Server> server = ServerOf(place.as.domain(), place.insecure);
-    ChainedHost host = server->host;
-    host.own = place.same_domain;
-    host.mirror = place.mirror;
-    host.blocked_by = std::move(place.blocked_by);
-    host.as = std::move(place.as);
+  for (ChainedHost& place : chain->hosts) {
+    const std::shared_ptr<const Server> server = ServerOf(place.as->domain(), place.host.http_fallback);
+    place.host = server->host.host;
+    place.tls = server->host.tls;
+    place.redirect_tls = server->host.redirect_tls;
+    place.problem = server->host.problem;
     chain->notes.insert(chain->notes.end(), server->notes.begin(), server->notes.end());
-    if (!host.problem.empty()) {
+    if (!place.problem.empty()) {
       // Without the certificates, the agent would reject a server that CRI-O accepts, or be rejected by it.
-      chain->only_by_pull_reason = "The certificates for " + host.as->domain() + " cannot be used here (" +
-                                   host.problem + "); only a pull can tell.";
+      chain->only_by_pull_reason = "The certificates for " + place.as->domain() + " cannot be used here (" +
+                                   place.problem + "); only a pull can tell.";
     }
-    chain->hosts.push_back(std::move(host));
   }
   return chain;
 }
@@ -179,36 +174,38 @@ std::string ShortNameProblem(const RegistriesConf& conf, const image::Reference&
 
 }  // namespace
 
-PullEndpoints PullEndpointsFor(const RegistriesConf& conf, const image::Reference& reference) {
+HostChain PullEndpointsFor(const RegistriesConf& conf, const image::Reference& reference) {
   const std::string why_not = ShortNameProblem(conf, reference);
   if (!why_not.empty()) return {.only_by_pull_reason = why_not + std::string(kOnlyPullTells) + "."};
-  const ConfRegistry* entry = EntryFor(conf, reference.Repository());
-  if (entry == nullptr) return {.endpoints = {{.as = reference}}};
-  PullEndpoints found{.prefix = entry->prefix};
+  const ConfRegistry none;
+  const ConfRegistry* found = EntryFor(conf, reference.Repository());
+  const ConfRegistry& entry = found == nullptr ? none : *found;
+  HostChain chain;
+  if (found != nullptr) chain.source = "the entry " + entry.prefix + " of registries.conf";
   const auto add = [&](const ConfEndpoint& endpoint, bool mirror) {
-    auto renamed = Renamed(reference, entry->prefix, endpoint.location);
+    auto renamed = Renamed(reference, entry.prefix, endpoint.location);
     if (!renamed) {
-      found.only_by_pull_reason = "The location " + endpoint.location +
+      chain.only_by_pull_reason = "The location " + endpoint.location +
                                   " in registries.conf makes no image's name of " + reference.Repository() +
                                   std::string(kOnlyPullTells) + ".";
       return;
     }
     // The name at that place decides whether it is blocked.
     const ConfRegistry* judge = EntryFor(conf, renamed->Repository());
-    const bool same_domain = renamed->domain() == reference.domain();
-    found.endpoints.push_back({.as = std::move(*renamed),
-                               .insecure = endpoint.insecure,
-                               .mirror = mirror,
-                               .same_domain = same_domain,
-                               .blocked_by = judge != nullptr && judge->blocked ? judge->prefix : ""});
+    ChainedHost host{.host = CrioHost(renamed->domain(), endpoint.insecure),
+                     .own = renamed->domain() == reference.domain(),
+                     .mirror = mirror};
+    if (judge != nullptr && judge->blocked) host.blocked_by = judge->prefix;
+    host.as = std::move(*renamed);
+    chain.hosts.push_back(std::move(host));
   };
-  for (const ConfEndpoint& mirror : entry->mirrors) {
-    if (MayAnswer(*entry, mirror, reference.has_digest())) add(mirror, true);
+  for (const ConfEndpoint& mirror : entry.mirrors) {
+    if (MayAnswer(entry, mirror, reference.has_digest())) add(mirror, true);
   }
-  add(entry->own, false);
+  add(entry.own, false);
   // If one place is unknown, the order of the others means nothing.
-  if (!found.only_by_pull_reason.empty()) found.endpoints.clear();
-  return found;
+  if (!chain.only_by_pull_reason.empty()) chain.hosts.clear();
+  return chain;
 }
 
 }  // namespace prefetch::registry

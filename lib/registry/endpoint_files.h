@@ -46,26 +46,11 @@ class EndpointFiles {
   std::map<std::pair<std::string, bool>, base::CachedFromFiles<Server>> servers_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// A server that CRI-O asks for an image, and the name of the image there.
+// Returns the places from which CRI-O pulls the image, in its order, each with the image's name there (`as`);
+// without certificates. No place: only the runtime knows, and the chain has the reason.
 //
 // Unlike in hosts.toml, the whole name of the image chooses an entry of registries.conf, and the image has
 // another name at each server. If the agent cannot follow that exactly, only a pull can tell.
-struct PullEndpoint {
-  image::Reference as;  // the name used there; its domain is the server
-  bool insecure = false;
-  bool mirror = false;  // not the last one
-  // The server is the one of the image's name: only there does a pull send the credentials that it was given.
-  bool same_domain = true;
-  std::string blocked_by;  // the prefix of the entry that forbids to ask there; empty: none does
-};
-
-struct PullEndpoints {
-  std::vector<PullEndpoint> endpoints;  // at least one, unless only the runtime knows
-  std::string prefix;                   // of the entry that was chosen; empty: there is none for that image
-  std::string only_by_pull_reason;      // why only a pull can tell, a sentence; empty: the places are known
-};
-
-// Returns the places from which CRI-O pulls the image, in its order.
-PullEndpoints PullEndpointsFor(const RegistriesConf& conf, const image::Reference& reference);
+HostChain PullEndpointsFor(const RegistriesConf& conf, const image::Reference& reference);
 
 }  // namespace prefetch::registry

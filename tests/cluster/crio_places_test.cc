@@ -127,10 +127,10 @@ Asked Expected(const std::string& conf_text, const std::vector<std::string>& dro
   EXPECT_TRUE(reference);
   Asked asked;
   if (!conf || !reference) return asked;
-  for (const registry::PullEndpoint& place : registry::PullEndpointsFor(*conf, *reference).endpoints) {
-    const std::string& which = place.as.has_digest() ? place.as.digest() : place.as.tag();
-    if (!place.blocked_by.empty() || !place.insecure) continue;  // one that speaks TLS is not heard here
-    asked.push_back(place.as.domain() + "/v2/" + place.as.path() + "/manifests/" + which);
+  for (const registry::ChainedHost& place : registry::PullEndpointsFor(*conf, *reference).hosts) {
+    const std::string& which = place.as->has_digest() ? place.as->digest() : place.as->tag();
+    if (!place.blocked_by.empty() || !place.host.http_fallback) continue;  // one that speaks TLS is not heard
+    asked.push_back(place.as->domain() + "/v2/" + place.as->path() + "/manifests/" + which);
   }
   return asked;
 }

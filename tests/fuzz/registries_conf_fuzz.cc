@@ -17,11 +17,10 @@ FUZZ_TARGET(text) {
        {"quay.io/a/b:v1", "busybox", "reg.acme.io:5000/a", "docker.io/library/busybox:1"}) {
     auto reference = image::Reference::Parse(name);
     if (!reference) std::abort();
-    registry::PullEndpoints found = registry::PullEndpointsFor(*conf, *reference);
-    if (found.endpoints.empty() == found.only_by_pull_reason.empty()) std::abort();
-    for (const registry::PullEndpoint& place : found.endpoints) {
-      registry::Host host = registry::CrioHost(place.as.domain(), place.insecure);
-      if (!http::ParseAbsoluteUrl(host.server.ToString())) std::abort();
+    const registry::HostChain found = registry::PullEndpointsFor(*conf, *reference);
+    if (found.hosts.empty() == found.only_by_pull_reason.empty()) std::abort();
+    for (const registry::ChainedHost& place : found.hosts) {
+      if (!http::ParseAbsoluteUrl(place.host.server.ToString())) std::abort();
     }
   }
 }

@@ -93,12 +93,12 @@ std::string Describe(const registry::ConfRegistry& entry) {
 }
 
 std::string PlacesFor(const registry::RegistriesConf& conf, const std::string& name) {
-  const registry::PullEndpoints found = registry::PullEndpointsFor(conf, *image::Reference::Parse(name));
+  const registry::HostChain found = registry::PullEndpointsFor(conf, *image::Reference::Parse(name));
   if (!found.only_by_pull_reason.empty()) return "null";
   std::vector<std::string> places;
-  for (const registry::PullEndpoint& place : found.endpoints) {
-    places.push_back(
-        ArrayOf({Quoted(place.as.Normalized()), BoolText(place.insecure), Quoted(place.blocked_by)}));
+  for (const registry::ChainedHost& place : found.hosts) {
+    places.push_back(ArrayOf(
+        {Quoted(place.as->Normalized()), BoolText(place.host.http_fallback), Quoted(place.blocked_by)}));
   }
   return ArrayOf(places);
 }

@@ -121,10 +121,10 @@ TEST_F(PlaceFilesTest, AFolderThatCannotBeReadLeavesItToPulls) {
 constexpr const char* kDigest = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
 
 // "mirror one.io/a:v1 anonymous insecure"
-std::string Words(const PullEndpoint& place) {
-  std::string words = (place.mirror ? "mirror " : "own ") + place.as.Normalized();
-  if (!place.same_domain) words += " anonymous";
-  if (place.insecure) words += " insecure";
+std::string Words(const ChainedHost& place) {
+  std::string words = (place.mirror ? "mirror " : "own ") + place.as->Normalized();
+  if (!place.own) words += " anonymous";
+  if (place.host.http_fallback) words += " insecure";
   return words;
 }
 
@@ -134,13 +134,13 @@ std::vector<std::string> PlacesIn(const std::string& text, const std::string& wr
   EXPECT_TRUE(conf) << (conf ? "" : conf.error().message());
   EXPECT_TRUE(reference) << written;
   if (!conf || !reference) return {};
-  PullEndpoints places = PullEndpointsFor(*conf, *reference);
+  HostChain places = PullEndpointsFor(*conf, *reference);
   if (!places.only_by_pull_reason.empty()) {
-    EXPECT_TRUE(places.endpoints.empty());
+    EXPECT_TRUE(places.hosts.empty());
     return {places.only_by_pull_reason};
   }
   std::vector<std::string> words;
-  for (const PullEndpoint& place : places.endpoints) words.push_back(Words(place));
+  for (const ChainedHost& place : places.hosts) words.push_back(Words(place));
   return words;
 }
 
