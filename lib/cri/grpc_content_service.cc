@@ -367,150 +367,81 @@ std::optional<CallError> Renew(const base::Call& call, ContainerdApi& api, const
   return std::nullopt;
 }
 
-// The manifest and the complete blobs of each pull under way, by containerd's store. Any thread may call. No
-// call holds the lock while containerd is asked.
-class PullStore {
- public:
-  // `api` outlives it.
-  explicit PullStore(ContainerdApi& api) : api_(api) {}
-
-  // Returns the manifest that the pull under `lease` fetches; nullopt while it has not come. `resources`: of
-  // the lease.
-  CallResult<std::optional<StoredManifest>> Manifest(const base::Call& call, const std::string& lease,
-                                                     const std::set<LeaseResource>& resources)
-      PREFETCH_EXCLUDES(mutex_) {
-    {
-      base::Lock lock(mutex_);
-      // A pull fetches one manifest, so it is looked for once a pull (Forget).
-      if (const LeaseFacts* known = leases_.Find(lease); known != nullptr && known->manifest)
-        return known->manifest;
-    }
-    std::optional<StoredManifest> complete;
-    for (const LeaseResource& resource : resources) {
-      if (resource.type != "content") continue;
-      auto manifest = ReadManifest(call, resource.id);
-      if (!manifest) return manifest.error();
-      if (!*manifest) continue;
-      auto committed = Committed(call, **manifest, {}, {});
-      if (!committed) return committed.error();
-      if (committed->size() < (*manifest)->blobs.size()) {  // something is missing: it is this one
-        base::Lock lock(mutex_);
-        leases_.GetOrCreate(lease).manifest = **manifest;
-        return std::move(*manifest);
-      }
-      complete = std::move(*manifest);
-    }
-    return complete;
-  }
-
-  // Returns the blobs of the manifest that are complete: `known`, and others that the store has. Each blob is
-  // asked about until it is there, and not while it is still being written.
-  CallResult<std::set<std::string>> Committed(const base::Call& call, const StoredManifest& manifest,
-                                              const PullFacts& facts, std::set<std::string> known) {
-    for (const doc::Blob& blob : manifest.blobs) {
-      if (known.count(blob.digest) != 0 || facts.ingests.count(blob.digest) != 0) continue;
-      auto info = api_.Info(call, blob.digest);
-      if (!info) return info.error();
-      if (*info) known.insert(blob.digest);
-    }
-    return known;
-  }
-
-  // Returns the same for a pull, whose lease names its blobs: one that was complete stays so, and is asked
-  // about once.
-  CallResult<std::set<std::string>> CommittedInLease(const base::Call& call, const std::string& lease,
-                                                     const StoredManifest& manifest, const PullFacts& facts)
-      PREFETCH_EXCLUDES(mutex_) {
-    std::set<std::string> known;
-    {
-      base::Lock lock(mutex_);
-      if (const LeaseFacts* before = leases_.Find(lease); before != nullptr) known = before->committed;
-    }
-    auto committed = Committed(call, manifest, facts, std::move(known));
-    if (!committed) return committed;
-    base::Lock lock(mutex_);
-    leases_.GetOrCreate(lease).committed = *committed;
-    return committed;
-  }
-
-  CallResult<std::string> Snapshotter(const base::Call& call) PREFETCH_EXCLUDES(mutex_) {
-    {
-      base::Lock lock(mutex_);
-      if (std::string known = KnownSnapshotter(); !known.empty()) return known;
-    }
-    auto mountpoint = api_.ImageFsMountpoint(call);
-    if (!mountpoint) return mountpoint.error();
-    std::size_t at = mountpoint->rfind(kSnapshotterFolder);
-    // The usual one is not remembered: the runtime may report its folder later.
-    if (at == std::string::npos) return std::string(kUsualSnapshotter);
-    std::string snapshotter = mountpoint->substr(at + kSnapshotterFolder.size());
-    base::Lock lock(mutex_);
-    KnownSnapshotter() = snapshotter;
-    return snapshotter;
-  }
-
-  // During its commit a blob is neither an ingest nor content. Its bytes are counted for kLongestCommit more,
-  // since the pull would otherwise seem to lose them, and progress never goes back.
-  void BridgeCommits(const std::string& lease, PullFacts& facts) PREFETCH_EXCLUDES(mutex_) {
-    base::Lock lock(mutex_);
-    std::map<std::string, IngestProgress>& written = leases_.GetOrCreate(lease).written;
-    base::TimePoint now = std::chrono::steady_clock::now();
-    for (const doc::Blob& blob : facts.manifest->blobs) {
-      auto ingest = facts.ingests.find(blob.digest);
-      auto before = written.find(blob.digest);
-      if (ingest != facts.ingests.end()) {
-        written[blob.digest] = {ingest->second, now};
-      } else if (before != written.end() && facts.committed.count(blob.digest) == 0 &&
-                 now - before->second.seen < kLongestCommit) {
-        facts.ingests[blob.digest] = before->second.bytes;
-      }
-    }
-  }
-
-  void Forget(const std::string& lease) PREFETCH_EXCLUDES(mutex_) {
-    base::Lock lock(mutex_);
-    leases_.Erase(lease);
-  }
-
- private:
-  // Returns nothing for content that is no manifest of an image. That is no failure: an index has such
-  // labels, too.
-  CallResult<std::optional<StoredManifest>> ReadManifest(const base::Call& call, const std::string& digest) {
-    auto info = api_.Info(call, digest);
-    if (!info) return info.error();
-    if (!*info || !MayBeManifest((*info)->info())) return std::optional<StoredManifest>();
-    auto bytes = api_.Read(call, digest);
-    if (!bytes) return bytes.error();
-    std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
-    if (!manifest) return std::optional<StoredManifest>();
-    return std::optional<StoredManifest>({digest, std::move(manifest->blobs)});
-  }
-
-  // The daemon's snapshotter; empty if it is not known. Another daemon may have another one.
-  std::string& KnownSnapshotter() PREFETCH_REQUIRES(mutex_) {
-    const std::uint64_t now = api_.Generation();
-    if (generation_ != now) snapshotter_.clear();
-    generation_ = now;
-    return snapshotter_;
-  }
-
-  ContainerdApi& api_;
-  base::Mutex mutex_;
+// Facts about a pull under way that stay.
+struct LeaseFacts {
   struct IngestProgress {
     std::uint64_t bytes = 0;
     base::TimePoint seen;
   };
-  struct LeaseFacts {
-    std::optional<StoredManifest> manifest;         // it never changes
-    std::set<std::string> committed;                // blobs that were complete when they were asked about
-    std::map<std::string, IngestProgress> written;  // by digest: an ingest when it was seen last
-  };
-  // By lease. A question that is under way when its lease is forgotten adds it again, so the map is bounded.
-  // At most 64 pulls run at a time.
-  base::LruMap<LeaseFacts> leases_ PREFETCH_GUARDED_BY(mutex_){256};
-  std::uint64_t generation_ PREFETCH_GUARDED_BY(mutex_) = 0;  // of the daemon with this snapshotter
-  std::string snapshotter_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<StoredManifest> manifest;         // it never changes
+  std::set<std::string> committed;                // blobs that were complete when they were asked about
+  std::map<std::string, IngestProgress> written;  // by digest: an ingest when it was seen last
 };
+
+// Returns nothing for content that is no manifest of an image. That is no failure: an index has such labels,
+// too.
+CallResult<std::optional<StoredManifest>> ReadManifest(const base::Call& call, ContainerdApi& api,
+                                                       const std::string& digest) {
+  auto info = api.Info(call, digest);
+  if (!info) return info.error();
+  if (!*info || !MayBeManifest((*info)->info())) return std::optional<StoredManifest>();
+  auto bytes = api.Read(call, digest);
+  if (!bytes) return bytes.error();
+  std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
+  if (!manifest) return std::optional<StoredManifest>();
+  return std::optional<StoredManifest>({digest, std::move(manifest->blobs)});
+}
+
+// Returns the blobs of the manifest that are complete: `known`, and others that the store has. Each blob is
+// asked about until it is there, and not while it is still being written.
+CallResult<std::set<std::string>> Committed(const base::Call& call, ContainerdApi& api,
+                                            const StoredManifest& manifest, const PullFacts& facts,
+                                            std::set<std::string> known) {
+  for (const doc::Blob& blob : manifest.blobs) {
+    if (known.count(blob.digest) != 0 || facts.ingests.count(blob.digest) != 0) continue;
+    auto info = api.Info(call, blob.digest);
+    if (!info) return info.error();
+    if (*info) known.insert(blob.digest);
+  }
+  return known;
+}
+
+// Returns the manifest that a pull fetches, by the resources of its lease; nullopt while it has not come.
+CallResult<std::optional<StoredManifest>> FindManifest(const base::Call& call, ContainerdApi& api,
+                                                       const std::set<LeaseResource>& resources,
+                                                       LeaseFacts& known) {
+  // A pull fetches one manifest, so it is looked for once a pull (EnsureLease forgets it).
+  if (known.manifest) return known.manifest;
+  std::optional<StoredManifest> complete;
+  for (const LeaseResource& resource : resources) {
+    if (resource.type != "content") continue;
+    auto manifest = ReadManifest(call, api, resource.id);
+    if (!manifest) return manifest.error();
+    if (!*manifest) continue;
+    auto committed = Committed(call, api, **manifest, {}, {});
+    if (!committed) return committed.error();
+    if (committed->size() < (*manifest)->blobs.size())  // something is missing: it is this one
+      return known.manifest = std::move(*manifest);
+    complete = std::move(*manifest);
+  }
+  return complete;
+}
+
+// During its commit a blob is neither an ingest nor content. Its bytes are counted for kLongestCommit more,
+// since the pull would otherwise seem to lose them, and progress never goes back.
+void BridgeCommits(LeaseFacts& known, PullFacts& facts) {
+  base::TimePoint now = std::chrono::steady_clock::now();
+  for (const doc::Blob& blob : facts.manifest->blobs) {
+    auto ingest = facts.ingests.find(blob.digest);
+    auto before = known.written.find(blob.digest);
+    if (ingest != facts.ingests.end()) {
+      known.written[blob.digest] = {ingest->second, now};
+    } else if (before != known.written.end() && facts.committed.count(blob.digest) == 0 &&
+               now - before->second.seen < kLongestCommit) {
+      facts.ingests[blob.digest] = before->second.bytes;
+    }
+  }
+}
 
 // Connects by itself, as the ImageService over gRPC does; each call but OpenBlob ends within 10 s. A runtime
 // that does not have these services is remembered until its connection breaks, and not asked again meanwhile.
@@ -519,12 +450,11 @@ class PullStore {
 // it: everything that a pull fetches or unpacks is in the lease at once.
 class GrpcContentService final : public ContentService {
  public:
-  explicit GrpcContentService(const Endpoint& endpoint)
-      : endpoint_(endpoint), api_(endpoint_), pulls_(api_) {}
+  explicit GrpcContentService(const Endpoint& endpoint) : endpoint_(endpoint), api_(endpoint_) {}
 
   CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
                                std::chrono::seconds lifetime) override {
-    pulls_.Forget(id);  // the tag may have moved since the last pull
+    Forget(id);  // the tag may have moved since the last pull
     std::string expires = ExpiresAfter(lifetime);
     auto made = api_.CreateLease(call, id, expires);
     // A lease that was there is from a killed agent, or from an earlier pull. Its bytes are the point of
@@ -542,7 +472,7 @@ class GrpcContentService final : public ContentService {
 
   CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
                                LeaseDeletion deletion) override {
-    pulls_.Forget(id);
+    Forget(id);
     auto deleted = api_.DeleteLease(call, id, deletion);
     if (!deleted || !*deleted || deletion == LeaseDeletion::kAsync) return deleted;
     // On a full disk, that has removed the blobs only (runtime rule C38).
@@ -610,15 +540,22 @@ class GrpcContentService final : public ContentService {
       // Two pulls of one blob share its ingest, so the digest is enough as a key.
       if (std::string digest(DigestOfIngest(ref)); !digest.empty()) facts.ingests[digest] = ingest.written;
     }
-    auto manifest = pulls_.Manifest(call, lease, facts.resources);
-    if (!manifest) return manifest.error();
-    if (*manifest) {
-      auto committed = pulls_.CommittedInLease(call, lease, **manifest, facts);
-      if (!committed) return committed.error();
-      facts.committed = std::move(*committed);
-      facts.manifest = std::move(*manifest);
-      pulls_.BridgeCommits(lease, facts);
+    LeaseFacts known;
+    {
+      base::Lock lock(mutex_);
+      if (const LeaseFacts* before = leases_.Find(lease); before != nullptr) known = *before;
     }
+    auto manifest = FindManifest(call, api_, facts.resources, known);
+    if (!manifest) return manifest.error();
+    if (!*manifest) return ProgressFrom(facts);
+    facts.manifest = std::move(*manifest);
+    // The lease keeps its blobs: one that was complete stays so, and is asked about once.
+    auto committed = Committed(call, api_, *facts.manifest, facts, std::move(known.committed));
+    if (!committed) return committed.error();
+    facts.committed = known.committed = std::move(*committed);
+    BridgeCommits(known, facts);
+    base::Lock lock(mutex_);
+    leases_.GetOrCreate(lease) = std::move(known);
     return ProgressFrom(facts);
   }
 
@@ -682,14 +619,28 @@ class GrpcContentService final : public ContentService {
     return ingests;
   }
 
-  CallResult<std::string> Snapshotter(const base::Call& call) override { return pulls_.Snapshotter(call); }
+  CallResult<std::string> Snapshotter(const base::Call& call) override {
+    {
+      base::Lock lock(mutex_);
+      if (std::string known = KnownSnapshotter(); !known.empty()) return known;
+    }
+    auto mountpoint = api_.ImageFsMountpoint(call);
+    if (!mountpoint) return mountpoint.error();
+    std::size_t at = mountpoint->rfind(kSnapshotterFolder);
+    // The usual one is not remembered: the runtime may report its folder later.
+    if (at == std::string::npos) return std::string(kUsualSnapshotter);
+    std::string snapshotter = mountpoint->substr(at + kSnapshotterFolder.size());
+    base::Lock lock(mutex_);
+    KnownSnapshotter() = snapshotter;
+    return snapshotter;
+  }
 
   CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override {
     return api_.WatchImages(call, changed);
   }
 
   CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override {
-    auto snapshotter = pulls_.Snapshotter(call);
+    auto snapshotter = Snapshotter(call);
     if (!snapshotter) return snapshotter.error();
     return api_.SnapshotExists(call, *snapshotter, chain_id);
   }
@@ -711,7 +662,7 @@ class GrpcContentService final : public ContentService {
       if (!bytes) return bytes.error();
       const std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
       if (!manifest || !manifest->can_be_unpacked) continue;
-      auto committed = pulls_.Committed(call, {info.digest(), manifest->blobs}, {}, {});
+      auto committed = Committed(call, api_, {info.digest(), manifest->blobs}, {}, {});
       if (!committed) return committed.error();
       if (committed->size() == manifest->blobs.size()) return true;
     }
@@ -729,7 +680,7 @@ class GrpcContentService final : public ContentService {
   // Makes the collector remove the snapshots whose removal has failed. It looks for them only after it has
   // removed some snapshot of the store, so it gets an empty one. The lease `id` is used for the moment.
   std::optional<CallError> CollectSnapshots(const base::Call& call, const std::string& id) {
-    auto snapshotter = pulls_.Snapshotter(call);
+    auto snapshotter = Snapshotter(call);
     if (!snapshotter) return snapshotter.error();
     if (auto made = api_.CreateLease(call, id, ExpiresAfter(kCollection)); !made) return made.error();
     // A snapshotter that makes none has its own ways: the lease goes in any case.
@@ -738,10 +689,27 @@ class GrpcContentService final : public ContentService {
     return std::nullopt;
   }
 
+  void Forget(const std::string& lease) PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    leases_.Erase(lease);
+  }
+
+  // The daemon's snapshotter; empty if it is not known. Another daemon may have another one.
+  std::string& KnownSnapshotter() PREFETCH_REQUIRES(mutex_) {
+    const std::uint64_t now = api_.Generation();
+    if (generation_ != now) snapshotter_.clear();
+    generation_ = now;
+    return snapshotter_;
+  }
+
   const Endpoint endpoint_;
   ContainerdApi api_;
-  PullStore pulls_;
-  base::Mutex mutex_;
+  base::Mutex mutex_;  // not held while containerd is asked
+  // By lease. A question that is under way when its lease is forgotten adds it again, so the map is bounded.
+  // At most 64 pulls run at a time.
+  base::LruMap<LeaseFacts> leases_ PREFETCH_GUARDED_BY(mutex_){256};
+  std::uint64_t generation_ PREFETCH_GUARDED_BY(mutex_) = 0;  // of the daemon with this snapshotter
+  std::string snapshotter_ PREFETCH_GUARDED_BY(mutex_);
   std::unique_ptr<ContentWriter> writer_ PREFETCH_GUARDED_BY(mutex_);
 };
 
