@@ -217,17 +217,17 @@ class BlobSource final : public image::ContentSource {
     const std::string who = host.host.server.Authority();
     if (!host.problem.empty())
       return {base::Unavailable(who + " cannot be asked: " + host.problem).CausedBy(Fault::kNetwork)};
-    Login login(state_, call, host, image);
+    Session session(state_, call, host, image);
     base::Error last = base::Unavailable(who + " was not asked").CausedBy(Fault::kNetwork);
     for (const AuthConfig* credential : Identities(host, image)) {
       const std::string origin = host.host.server.Origin();
       // The server sent Retry-After (R27), which covers blobs as well.
       if (auto refusal = state_.host_states.HoldReason(origin, IdentityOf(credential)))
         return {base::ResourceExhausted(refusal->message).CausedBy(Fault::kRegistry)};
-      login.Begin(credential);
+      session.Begin(credential);
       bool was_busy = false;
       while (true) {
-        Reply reply = login.Fetch(request);
+        Reply reply = session.Fetch(request);
         if (!reply.response) return {NoReplyError(call, who, reply), IsReached(reply.fault)};
         if (reply.response->status == 200 || reply.response->status == 206) {
           RememberIdentity(host, image, credential);
@@ -236,7 +236,7 @@ class BlobSource final : public image::ContentSource {
         }
         const bool is_busy = IsBusy(*reply.response, state_.clock.Wall());
         if (is_busy && !std::exchange(was_busy, true) && base::Pause(call, kBusyPause)) continue;
-        if (login.AnswersChallenge(reply)) continue;
+        if (session.AnswersChallenge(reply)) continue;
         if (!reply.response) {
           last = ErrorFor(reply.refusal.kind, reply.refusal.message);
           // A limit of the token service is one of its registry, as for checks.

@@ -138,7 +138,7 @@ class HostCheck {
         host_(host),
         question_(question),
         origin_(host.host.server.Origin()),
-        login_(state, call, host, question) {}
+        session_(state, call, host, question) {}
 
   // Tries one identity after the other. The answer to the last one that was tried counts, but a denial more
   // than a later 404.
@@ -148,13 +148,13 @@ class HostCheck {
       answer = RunAs(credential);
       // Only these can depend on the credential (R20), a 404 only if it was sent.
       if (answer.kind != Kind::kAccessDenied &&
-          !(answer.kind == Kind::kTagMissing && login_.sent_credential()))
+          !(answer.kind == Kind::kTagMissing && session_.sent_credential()))
         break;
       if (answer.kind == Kind::kAccessDenied) denial = answer;
     }
     if (answer.kind == Kind::kTagMissing && denial.kind == Kind::kAccessDenied) answer = std::move(denial);
     if (LacksLogin()) answer = DeferLoginToPull();
-    answer.requests = login_.requests() + requests_to_other_hosts_;
+    answer.requests = session_.requests() + requests_to_other_hosts_;
     answer.allowance = allowance_;
     if (answer.requests > 0) answer.answered_by = host_.host.server.Authority();
     return answer;
@@ -207,7 +207,7 @@ class HostCheck {
     const bool skips_head =
         question_.fetches_manifest ? gets : state_.host_states.Knows(HostState::Fact::kHeadFails, origin_);
     std::string method = skips_head ? "GET" : "HEAD";
-    login_.Begin(credential);
+    session_.Begin(credential);
     Reply reply = AskWithChallenge(method, question_.reference);
     if (!reply.response) return std::move(reply.refusal);
     return Evaluate(method, reply);
@@ -229,17 +229,17 @@ class HostCheck {
         answer.only_by_pull = true;
         return {.refusal = std::move(answer)};
       }
-      if (!reply.response || !login_.AnswersChallenge(reply)) return reply;
+      if (!reply.response || !session_.AnswersChallenge(reply)) return reply;
     }
   }
 
   Reply Ask(const std::string& method, const image::Reference& reference,
             std::string accept = std::string(kAcceptedManifests)) {
-    Reply reply = login_.Ask({.url = ManifestUrl(host_.host, reference),
-                              .http = {.method = method,
-                                       .headers = {{"Accept", std::move(accept)}},
-                                       .max_body_bytes = kManifestLimits.bytes,
-                                       .gzip = method == "GET"}});
+    Reply reply = session_.AskHost({.url = ManifestUrl(host_.host, reference),
+                                    .http = {.method = method,
+                                             .headers = {{"Accept", std::move(accept)}},
+                                             .max_body_bytes = kManifestLimits.bytes,
+                                             .gzip = method == "GET"}});
     if (reply.response) NoteAllowance(*reply.response);
     if (reply.fault == http::Fault::kTooLong && method == "GET") {
       reply.refusal.only_by_pull = false;  // no runtime takes such a manifest
@@ -479,7 +479,7 @@ class HostCheck {
       } else if (host.problem.empty() && !(state_.options.skip_mirrors && host.mirror)) {
         HostCheck other(state_, call_, chain_, host, question_);
         fetch = other.FetchWithEachIdentity(answer, descriptor);
-        requests_to_other_hosts_ += other.login_.requests();
+        requests_to_other_hosts_ += other.session_.requests();
       }
       if (fetch.verdict) return *std::move(fetch.verdict);
     }
@@ -491,7 +491,7 @@ class HostCheck {
   FetchResult FetchWithEachIdentity(const RegistryAnswer& answer, const ManifestDescriptor& descriptor) {
     FetchResult fetch;
     for (const AuthConfig* credential : IdentitiesFor(state_.options, host_, question_.credentials)) {
-      login_.Begin(credential);
+      session_.Begin(credential);
       fetch = FetchFromHost(answer, descriptor);
       if (fetch.verdict || fetch.refusal.kind != Kind::kAccessDenied) break;
     }
@@ -559,7 +559,7 @@ class HostCheck {
   // Turns a refusal into an answer. The server's own words go into the message as untrusted input: without
   // control characters, shortened, and without the credentials that the server may have echoed.
   RegistryAnswer RefusalAnswer(const http::Response& response) {
-    const AuthConfig* credential = login_.credential();
+    const AuthConfig* credential = session_.credential();
     OciError error = ParseOciError(response.body);
     auto challenge = ChooseChallenge(response.headers.All("WWW-Authenticate"));
     std::string_view challenge_error = challenge && *challenge ? (*challenge)->Get("error") : "";
@@ -568,10 +568,10 @@ class HostCheck {
                                  .body = response.body,
                                  .html = ManifestKindOf(response.headers.Get("Content-Type").value_or(""),
                                                         MediaTypeRules::kCrio) == ManifestKind::kHtml,
-                                 .credential = credential != nullptr && !login_.authorization().empty(),
+                                 .credential = credential != nullptr && !session_.authorization().empty(),
                                  .insufficient_scope = challenge_error == "insufficient_scope"});
     RegistryAnswer answer{.kind = found.kind, .detail = found.detail};
-    std::vector<const base::Secret*> secrets = {&login_.authorization()};
+    std::vector<const base::Secret*> secrets = {&session_.authorization()};
     if (credential != nullptr) secrets.push_back(&credential->password);
     std::string reported =
         base::SanitizedText(error.message.empty() ? error.code : error.message, kMaxQuotedBytes, secrets);
@@ -588,9 +588,9 @@ class HostCheck {
   // well. Every registry has "/v2/".
   RegistryAnswer NotFoundAnswer(RegistryAnswer answer) {
     if (!state_.host_states.Knows(HostState::Fact::kIsRegistry, origin_)) {
-      Reply root =
-          login_.Ask({.url = ApiRootUrl(host_.host, question_.reference),
-                      .http = {.headers = {{"Accept", "application/json"}}, .max_body_bytes = 64 * 1024}});
+      Reply root = session_.AskHost(
+          {.url = ApiRootUrl(host_.host, question_.reference),
+           .http = {.headers = {{"Accept", "application/json"}}, .max_body_bytes = 64 * 1024}});
       if (root.response && root.response->status == 404) {
         return {.kind = Kind::kServerError,
                 .detail = RegistryDetail::kNotARegistry,
@@ -602,7 +602,7 @@ class HostCheck {
     // Some registries answer 404 for images that the caller may not see. Without a challenge, no credential
     // was sent, so the 404 is uncertain.
     if (answer.detail == RegistryDetail::kNone && !question_.credentials.empty() &&
-        !login_.sent_credential()) {
+        !session_.sent_credential()) {
       answer.detail = RegistryDetail::kLowConfidence;
     }
     return answer;
@@ -623,7 +623,7 @@ class HostCheck {
   const ChainedHost& host_;
   const image::RegistryQuestion& question_;
   const std::string origin_;  // the host's name in HostState
-  Login login_;
+  Session session_;
 };
 
 }  // namespace

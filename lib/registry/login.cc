@@ -75,33 +75,14 @@ bool LoginIsWithheld(const ClientOptions& options, HostState& states, const Chai
          states.ChallengeOf(host.host.server.Origin(), question.reference.path());
 }
 
-Login::Login(ClientState& state, const base::Call& call, const ChainedHost& host,
-             const image::RegistryQuestion& question)
-    : state_(state),
-      call_(call),
-      host_(host),
-      session_(state, call, host, question),
-      repository_(question.reference.path()),
-      origin_(host.host.server.Origin()) {}
-
-void Login::Begin(const AuthConfig* credential) {
+void Session::Begin(const AuthConfig* credential) {
   credential_ = credential;
   authorization_ = CachedAuthorization();
 }
 
-Reply Login::Ask(SessionRequest request) {
-  request.http.authorization = authorization_.value;
-  return session_.AskHost(request);
-}
-
-Reply Login::Fetch(SessionRequest request) {
-  request.http.authorization = authorization_.value;
-  return session_.Fetch(request);
-}
-
 // Never sends a request. Without a challenge of this repository, the first request goes out without a
 // credential, so that a password is sent only to a server that has asked for it.
-Login::Authorization Login::CachedAuthorization() {
+Session::Authorization Session::CachedAuthorization() {
   // Answering the last challenge in advance saves the round trip of a 401.
   auto challenge = state_.host_states.ChallengeOf(origin_, repository_);
   if (!challenge) return {};
@@ -122,12 +103,12 @@ Login::Authorization Login::CachedAuthorization() {
           .age = cached->age};
 }
 
-Login::Authorization Login::PasswordAuthorization() {
+Session::Authorization Session::PasswordAuthorization() {
   sent_credential_ = true;
   return {.value = http::BasicAuthorization(credential_->username, credential_->password)};
 }
 
-std::string Login::TokenKey(const Challenge& challenge) const {
+std::string Session::TokenKey(const Challenge& challenge) const {
   // A token serves one server, realm, service, set of scopes and credential (R18).
   std::vector<std::string> scopes = PullScopes(challenge.Get("scope"), repository_);
   return base::Join({origin_, std::string(challenge.Get("realm")), std::string(challenge.Get("service")),
@@ -139,7 +120,7 @@ std::string Login::TokenKey(const Challenge& challenge) const {
 // is not about the authorization, the authorization was new and so is wrong, the challenge cannot be read,
 // the challenge asks again for what was just refused. Each saves a request that the server would refuse as
 // well.
-bool Login::AnswersChallenge(Reply& reply) {
+bool Session::AnswersChallenge(Reply& reply) {
   const Authorization& used = authorization_;
   int status = reply.response->status;
   // Some registries report an expired token in other ways: ECR by 403, its public registry by 400 (R19).
@@ -171,7 +152,7 @@ bool Login::AnswersChallenge(Reply& reply) {
   return Answers(**challenge, reply);
 }
 
-bool Login::Answers(const Challenge& challenge, Reply& reply) {
+bool Session::Answers(const Challenge& challenge, Reply& reply) {
   if (challenge.scheme == "bearer") return AnswersBearer(challenge, reply);
   if (credential_ == nullptr) {
     return Refuse(reply, NotAuthorized(RegistryDetail::kNoCredentials,
@@ -183,8 +164,8 @@ bool Login::Answers(const Challenge& challenge, Reply& reply) {
 
 // The realm is validated before the credential is touched: it is untrusted input, and decides to which server
 // a password goes.
-bool Login::AnswersBearer(const Challenge& challenge, Reply& reply) {
-  auto realm = ValidateRealm(challenge.Get("realm"), session_.Server(), state_.options.trusted_realms);
+bool Session::AnswersBearer(const Challenge& challenge, Reply& reply) {
+  auto realm = ValidateRealm(challenge.Get("realm"), Server(), state_.options.trusted_realms);
   if (!realm) return Refuse(reply, DeferToPull(RegistryDetail::kBadChallenge, realm.error().message()));
   realm->trusted |= state_.options.trust_every_realm;
   // A password only goes to a token service that belongs to the registry (R21).
@@ -205,7 +186,7 @@ bool Login::AnswersBearer(const Challenge& challenge, Reply& reply) {
   std::string key = TokenKey(challenge);
   TokenOutcome outcome =
       // Threads that need the same token at once share one request.
-      state_.tokens.Fetch(call_, key, [&] { return RequestToken(session_, request, state_.clock.Wall()); });
+      state_.tokens.Fetch(call_, key, [&] { return RequestToken(*this, request, state_.clock.Wall()); });
   if (outcome.post_fails) state_.host_states.Learn(HostState::Fact::kPostFails, service, identity);
   if (!outcome.token) return Refuse(reply, std::move(outcome.refusal));
   authorization_ = {.value = http::BearerAuthorization(outcome.token->text), .token_key = std::move(key)};

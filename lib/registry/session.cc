@@ -65,11 +65,19 @@ SessionRequest WithoutForm(const SessionRequest& post) {
 
 }  // namespace
 
+Session::Session(ClientState& state, const base::Call& call, const ChainedHost& host,
+                 const image::RegistryQuestion& question)
+    : state_(state),
+      call_(call),
+      host_(host),
+      question_(question),
+      repository_(question.reference.path()),
+      origin_(host.host.server.Origin()) {}
+
 http::AbsoluteUrl Session::Server() const {
   const http::AbsoluteUrl& server = host_.host.server;
-  const std::string origin = server.Origin();
-  const bool secure = state_.host_states.Knows(Fact::kSpeaksHttps, origin) ||
-                      !state_.host_states.Knows(Fact::kSpeaksHttp, origin);
+  const bool secure = state_.host_states.Knows(Fact::kSpeaksHttps, origin_) ||
+                      !state_.host_states.Knows(Fact::kSpeaksHttp, origin_);
   return host_.host.https_first && secure ? OverHttps(host_.host, server) : server;
 }
 
@@ -139,7 +147,7 @@ Reply Session::Follow(const SessionRequest& request, OwnHeaders own_headers) {
       return {.response = std::move(*got.response),
               .redirected = !same_server,
               .final_url = visited.back(),
-              .asked_origin = host_.host.server.Origin(),
+              .asked_origin = origin_,
               .took = std::chrono::steady_clock::now() - sent,
               .round_trip = got.round_trip};
     }
@@ -161,26 +169,26 @@ Reply Session::Follow(const SessionRequest& request, OwnHeaders own_headers) {
 // and a server that has spoken https is not asked by plain http.
 Reply Session::RequestWithSchemeFallback(const SessionRequest& request) {
   if (!host_.host.https_first) return Follow(request, OwnHeaders::kSend);
-  const std::string origin = host_.host.server.Origin();
-  const bool is_https = state_.host_states.Knows(Fact::kSpeaksHttps, origin);
-  if (is_https || !state_.host_states.Knows(Fact::kSpeaksHttp, origin)) {
+  const bool is_https = state_.host_states.Knows(Fact::kSpeaksHttps, origin_);
+  if (is_https || !state_.host_states.Knows(Fact::kSpeaksHttp, origin_)) {
     SessionRequest secure = request;
     secure.url = OverHttps(host_.host, request.url);
     int before = requests_;
     Reply reply = Follow(secure, OwnHeaders::kSend);
-    if (reply.response) state_.host_states.Learn(Fact::kSpeaksHttps, origin);
+    if (reply.response) state_.host_states.Learn(Fact::kSpeaksHttps, origin_);
     if (is_https || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
     requests_ = before;  // The server has not received a request yet.
   }
   Reply reply = Follow(request, OwnHeaders::kSend);
-  if (reply.response) state_.host_states.Learn(Fact::kSpeaksHttp, origin);
+  if (reply.response) state_.host_states.Learn(Fact::kSpeaksHttp, origin_);
   return reply;
 }
 
 // The pass limits the node's own requests to this server. It is taken here and not in Send, so that a
 // request with redirects takes one.
-Reply Session::AskHost(const SessionRequest& request) {
-  auto permit = state_.throttle.AcquireHost(call_, host_.host.server.Origin());
+Reply Session::AskHost(SessionRequest request) {
+  request.http.authorization = authorization_.value;
+  auto permit = state_.throttle.AcquireHost(call_, origin_);
   if (!permit.granted()) {
     return {
         .refusal = {
@@ -193,7 +201,8 @@ Reply Session::AskHost(const SessionRequest& request) {
 }
 
 // A download has no pass of the throttle: plan::FetchOrder limits the streams, and a blob may take minutes.
-Reply Session::Fetch(const SessionRequest& request) {
+Reply Session::Fetch(SessionRequest request) {
+  request.http.authorization = authorization_.value;
   is_download_ = true;
   Reply reply = RequestWithSchemeFallback(request);
   is_download_ = false;
