@@ -72,7 +72,7 @@ std::shared_ptr<const HostChain> Client::HostsFor(const image::Reference& refere
 
 RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion& question) {
   auto permit = state_.throttle.AcquireCheck(call);
-  if (!permit.granted()) return OwnLimitAnswer(call);
+  if (permit == nullptr) return OwnLimitAnswer(call);
   return AskChain(call.Within(state_.options.times.check), question);
 }
 

@@ -169,24 +169,28 @@ base::TimePoint Throttle::NextAdmission(const std::string& host, const Lane& lan
 }
 
 Throttle::Permit Throttle::Acquire(const base::Call& call, const std::string& host) {
-  // The callback takes the lock, so that a stop cannot occur unnoticed between the check below and the wait.
-  std::stop_callback wake(call.stop, [this] {
+  {
+    // The callback takes the lock, so that a stop cannot occur unnoticed between the check below and the
+    // wait.
+    std::stop_callback wake(call.stop, [this] {
+      base::Lock lock(mutex_);
+      changed_.notify_all();
+    });
     base::Lock lock(mutex_);
-    changed_.notify_all();
-  });
-  base::Lock lock(mutex_);
-  while (true) {
-    auto now = std::chrono::steady_clock::now();
-    if (call.Stopped() || now >= call.deadline) return {};
-    Lane& lane = LaneFor(host);
-    base::TimePoint opens = NextAdmission(host, lane, now);
-    if (opens <= now) {
-      lane.in_flight++;
-      lane.budget.Take(1, now);
-      return {this, host};
+    while (true) {
+      auto now = std::chrono::steady_clock::now();
+      if (call.Stopped() || now >= call.deadline) return nullptr;
+      Lane& lane = LaneFor(host);
+      base::TimePoint opens = NextAdmission(host, lane, now);
+      if (opens <= now) {
+        lane.in_flight++;
+        lane.budget.Take(1, now);
+        break;
+      }
+      base::WaitUntil(changed_, mutex_, std::min(opens, call.deadline));
     }
-    base::WaitUntil(changed_, mutex_, std::min(opens, call.deadline));
   }
+  return Permit(this, [this, host](const void*) { Release(host); });
 }
 
 void Throttle::Release(const std::string& host) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,33 +31,17 @@ struct ThrottleLimits {
   base::TokenRate rate = image::kRegistryRequests;  // of requests to one host
 };
 
-// Limits this node's requests to registries (R29). Thread-safe. A Permit frees its place when it is
-// destroyed, so a Throttle must outlive its Permits.
+// Limits this node's requests to registries (R29). Thread-safe. Must outlive its Permits.
 class Throttle {
  public:
   explicit Throttle(ThrottleLimits limits) : limits_(limits) {}
   Throttle(const Throttle&) = delete;
   Throttle& operator=(const Throttle&) = delete;
 
-  class Permit {
-   public:
-    Permit() = default;
-    Permit(Permit&& other) noexcept
-        : throttle_(std::exchange(other.throttle_, nullptr)), host_(std::move(other.host_)) {}
-    Permit& operator=(Permit&&) = delete;
-    ~Permit() {
-      if (throttle_ != nullptr) throttle_->Release(host_);
-    }
-    bool granted() const { return throttle_ != nullptr; }
+  // The last copy frees the place.
+  using Permit = std::shared_ptr<const void>;
 
-   private:
-    friend class Throttle;
-    Permit(Throttle* throttle, std::string host) : throttle_(throttle), host_(std::move(host)) {}
-    Throttle* throttle_ = nullptr;
-    std::string host_;
-  };
-
-  // Waits for its turn: for a whole check, or for one request to `host`. Not granted: the call ended first.
+  // Waits for its turn: for a whole check, or for one request to `host`. nullptr: the call ended first.
   Permit AcquireCheck(const base::Call& call) { return Acquire(call, ""); }
   Permit AcquireHost(const base::Call& call, const std::string& host) { return Acquire(call, host); }
 

@@ -189,7 +189,7 @@ Reply Session::RequestWithSchemeFallback(const SessionRequest& request) {
 Reply Session::AskHost(SessionRequest request) {
   request.http.authorization = authorization_.value;
   auto permit = state_.throttle.AcquireHost(call_, origin_);
-  if (!permit.granted()) {
+  if (permit == nullptr) {
     return {
         .refusal = {
             .kind = call_.Stopped() ? Kind::kUnreachable : Kind::kRateLimited,
