@@ -63,7 +63,7 @@ EndpointFiles::Server EndpointFiles::Load(const std::string& domain, bool insecu
     break;
   }
   std::string problem = server.host.problem;
-  TlsFiles(host_root_, system_ca_files_, disk).Load(server.host, server.notes);
+  LoadTls(host_root_, system_ca_files_, disk, server.host, server.notes);
   if (!problem.empty()) server.host.problem = problem;
   return server;
 }

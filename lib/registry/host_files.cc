@@ -51,8 +51,7 @@ class HostsLoader {
         roots_(roots),
         registry_(registry),
         rules_(RuntimeRulesFor(options.runtime.containerd_version)),
-        disk_(disk),
-        tls_(options.host_root, options.system_ca_files, disk) {}
+        disk_(disk) {}
 
   HostChain Load() {
     if (roots_.ignored) chain_.notes.emplace_back(kIgnored);
@@ -78,7 +77,7 @@ class HostsLoader {
   // names it.
   void LoadTls(ChainedHost& chained) {
     chained.problem.clear();
-    tls_.Load(chained, chain_.notes);
+    registry::LoadTls(options_.host_root, options_.system_ca_files, disk_, chained, chain_.notes);
     if (!chained.problem.empty() && chain_.only_by_pull_reason.empty()) {
       chain_.only_by_pull_reason = "The certificates for " + registry_ + " cannot be used here (" +
                                    chained.problem +
@@ -171,7 +170,6 @@ class HostsLoader {
   const std::string& registry_;
   const RuntimeRules rules_;
   base::StampedFiles& disk_;
-  TlsFiles tls_;
   HostChain chain_;
 };
 
@@ -213,45 +211,29 @@ const std::string& KeyFileOf(const ClientPair& pair) {
 
 }  // namespace
 
-std::string TlsFiles::Read(const std::string& path, std::string& problem) {
-  auto text = files_.Read(host_root_ + path, kMaxPemBytes);
-  if (text) return std::move(*text);
-  problem = text.error().message();
-  return "";
-}
-
-// The runtime loads all pairs before it asks anybody.
-void TlsFiles::Check(const ClientPair& pair, std::string& problem) {
-  if (Read(pair.certificate_file, problem).find(kBeginCertificate) == std::string::npos && problem.empty()) {
-    problem = pair.certificate_file + " holds no certificate";
-  }
-  std::string key = Read(KeyFileOf(pair), problem);
-  if (key.find(kPrivateKey) == std::string::npos && problem.empty()) {
-    problem = KeyFileOf(pair) + " holds no private key";
-  }
-  base::WipeString(key);
-}
-
-std::string TlsFiles::SystemAuthorities() {
-  for (const std::string& file : system_ca_files_) {
-    auto text = files_.Read(file, kMaxPemBytes);
-    if (text) return std::move(*text) + "\n";
-  }
-  return "";
-}
-
-void TlsFiles::Load(ChainedHost& chained, std::vector<std::string>& notes) {
+void LoadTls(const std::string& host_root, const std::vector<std::string>& system_ca_files,
+             base::StampedFiles& files, ChainedHost& chained, std::vector<std::string>& notes) {
   const Host& host = chained.host;
+  std::string& problem = chained.problem;
+  const auto read = [&](const std::string& path) {
+    auto text = files.Read(host_root + path, kMaxPemBytes);
+    if (!text) problem = text.error().message();
+    return text ? std::move(*text) : std::string();
+  };
   http::Tls tls;
   for (const std::string& file : host.ca_files) {
-    const std::string pem = Read(file, chained.problem);
-    if (chained.problem.empty() && pem.find(kBeginCertificate) == std::string::npos) {
-      chained.problem = file + " holds no certificate";
-    }
+    const std::string pem = read(file);
+    if (problem.empty() && pem.find(kBeginCertificate) == std::string::npos)
+      problem = file + " holds no certificate";
     tls.ca_pem += pem + "\n";
   }
   if (!tls.ca_pem.empty()) {
-    tls.ca_pem += SystemAuthorities();
+    for (const std::string& file : system_ca_files) {
+      auto text = files.Read(file, kMaxPemBytes);
+      if (!text) continue;
+      tls.ca_pem += *text + "\n";
+      break;
+    }
     chained.redirect_tls = std::make_shared<const http::Tls>(http::Tls{.ca_pem = tls.ca_pem});
   }
   if (!host.client_pairs.empty()) {
@@ -261,10 +243,18 @@ void TlsFiles::Load(ChainedHost& chained, std::vector<std::string>& notes) {
                       std::to_string(host.client_pairs.size()) + " client certificates, " +
                       pair.certificate_file + "; the runtime shows the one that the server asks for");
     }
-    tls.certificate_pem = Read(pair.certificate_file, chained.problem);
-    tls.key_pem = base::Secret(Read(KeyFileOf(pair), chained.problem));
+    tls.certificate_pem = read(pair.certificate_file);
+    tls.key_pem = base::Secret(read(KeyFileOf(pair)));
     base::RememberSecret(tls.key_pem);
-    for (const ClientPair& each : host.client_pairs) Check(each, chained.problem);
+  }
+  // The runtime loads all pairs before it asks anybody.
+  for (const ClientPair& pair : host.client_pairs) {
+    if (read(pair.certificate_file).find(kBeginCertificate) == std::string::npos && problem.empty())
+      problem = pair.certificate_file + " holds no certificate";
+    std::string key = read(KeyFileOf(pair));
+    if (key.find(kPrivateKey) == std::string::npos && problem.empty())
+      problem = KeyFileOf(pair) + " holds no private key";
+    base::WipeString(key);
   }
   tls.verify = !host.skip_verify;
   if (!host.ca_files.empty() || !host.client_pairs.empty() || host.skip_verify) {

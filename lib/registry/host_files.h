@@ -1,6 +1,6 @@
 // HostFiles: containerd's hosts.toml and certificates on this node (R30 to R32, R34).
 // RuntimeConfig and ConfigRoots: the folders of hosts.toml files, by containerd's `config_path`.
-// TlsFiles: the authorities and certificates that a Host names.
+// LoadTls: the authorities and certificates that a Host names.
 #pragma once
 
 #include <map>
@@ -78,27 +78,10 @@ class HostFiles {
   std::map<std::string, base::CachedFromFiles<HostChain>> chains_ PREFETCH_GUARDED_BY(mutex_);  // by registry
 };
 
-// Reads the authorities and certificates that the hosts of one chain name, from this node's disk (R32, R42).
-// The constructor's arguments must outlive it.
-class TlsFiles {
- public:
-  // The runtime's "/etc/…" is `host_root` + "/etc/…" here. The first existing file of `system_ca_files` (PEM)
-  // counts.
-  TlsFiles(const std::string& host_root, const std::vector<std::string>& system_ca_files,
-           base::StampedFiles& files)
-      : host_root_(host_root), system_ca_files_(system_ca_files), files_(files) {}
-
-  // Fills in `tls`, `redirect_tls` and `problem` by what `host` says. Blocks only as a disk does.
-  void Load(ChainedHost& chained, std::vector<std::string>& notes);
-
- private:
-  std::string Read(const std::string& path, std::string& problem);
-  void Check(const ClientPair& pair, std::string& problem);
-  std::string SystemAuthorities();
-
-  const std::string& host_root_;
-  const std::vector<std::string>& system_ca_files_;
-  base::StampedFiles& files_;
-};
+// Fills in `tls`, `redirect_tls` and `problem` by what the host says: the authorities and certificates that
+// it names, from this node's disk (R32, R42). The runtime's "/etc/…" is `host_root` + "/etc/…" here. The
+// first existing file of `system_ca_files` (PEM) counts. Blocks only as a disk does.
+void LoadTls(const std::string& host_root, const std::vector<std::string>& system_ca_files,
+             base::StampedFiles& files, ChainedHost& chained, std::vector<std::string>& notes);
 
 }  // namespace prefetch::registry
