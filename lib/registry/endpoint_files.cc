@@ -11,8 +11,6 @@ namespace prefetch::registry {
 
 namespace {
 
-// Maximum number of servers whose certificates are kept. Beyond it, all are read again.
-constexpr std::size_t kMaxServers = 256;
 constexpr std::size_t kMaxCertificates = 1000;
 
 // The first existing folder counts (containers/image, docker/docker_client.go). CRI-O runs as root.
@@ -68,18 +66,16 @@ EndpointFiles::Server EndpointFiles::Load(const std::string& domain, bool insecu
   return server;
 }
 
-std::shared_ptr<const EndpointFiles::Server> EndpointFiles::ServerOf(const std::string& domain,
-                                                                     bool insecure) {
-  std::pair<std::string, bool> key{domain, insecure};
-  if (servers_.size() >= kMaxServers && !servers_.contains(key)) servers_.clear();
-  return servers_[key].Get([&](base::StampedFiles& disk) { return Load(domain, insecure, disk); });
-}
-
 std::shared_ptr<const HostChain> EndpointFiles::ChainFor(const image::Reference& reference) {
   auto chain = std::make_shared<HostChain>(PullEndpointsFor(*conf_, reference));
   base::Lock lock(mutex_);
   for (ChainedHost& place : chain->hosts) {
-    const std::shared_ptr<const Server> server = ServerOf(place.as->domain(), place.host.http_fallback);
+    const std::string& domain = place.as->domain();
+    const bool insecure = place.host.http_fallback;
+    const std::shared_ptr<const Server> server =
+        servers_.GetOrCreate(domain + (insecure ? "!" : "")).Get([&](base::StampedFiles& disk) {
+          return Load(domain, insecure, disk);
+        });
     place.host = server->host.host;
     place.tls = server->host.tls;
     place.redirect_tls = server->host.redirect_tls;
@@ -87,7 +83,7 @@ std::shared_ptr<const HostChain> EndpointFiles::ChainFor(const image::Reference&
     chain->notes.insert(chain->notes.end(), server->notes.begin(), server->notes.end());
     if (!place.problem.empty()) {
       // Without the certificates, the agent would reject a server that CRI-O accepts, or be rejected by it.
-      chain->only_by_pull_reason = "The certificates for " + place.as->domain() + " cannot be used here (" +
+      chain->only_by_pull_reason = "The certificates for " + domain + " cannot be used here (" +
                                    place.problem + "); only a pull can tell.";
     }
   }

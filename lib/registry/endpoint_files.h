@@ -3,13 +3,12 @@
 // PullEndpointsFor: the names under which CRI-O pulls an image, in order, by its registries.conf. Pure.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/fs.h"
+#include "base/lru_map.h"
 #include "base/mutex.h"
 #include "image/reference.h"
 #include "registry/host.h"
@@ -36,14 +35,13 @@ class EndpointFiles {
     std::vector<std::string> notes;
   };
   Server Load(const std::string& domain, bool insecure, base::StampedFiles& disk) const;
-  std::shared_ptr<const Server> ServerOf(const std::string& domain, bool insecure) PREFETCH_REQUIRES(mutex_);
 
   const std::shared_ptr<const RegistriesConf> conf_;
   const std::string host_root_;
   const std::vector<std::string> system_ca_files_;
   base::Mutex mutex_;
-  // By domain and insecurity.
-  std::map<std::pair<std::string, bool>, base::CachedFromFiles<Server>> servers_ PREFETCH_GUARDED_BY(mutex_);
+  // By domain, and "!" for an insecure server.
+  base::LruMap<base::CachedFromFiles<Server>> servers_ PREFETCH_GUARDED_BY(mutex_){256};
 };
 
 // Returns the places from which CRI-O pulls the image, in its order, each with the image's name there (`as`);

@@ -13,8 +13,6 @@ namespace prefetch::registry {
 namespace {
 
 constexpr std::size_t kMaxFolderEntries = 1000;
-// Maximum number of registries whose chains are kept. Beyond it, all are read again.
-constexpr std::size_t kMaxRegistries = 256;
 
 constexpr const char* kIgnored =
     "the runtime takes its config_path, which has a \":\" in it, for one folder and ignores every hosts.toml "
@@ -76,7 +74,6 @@ class HostsLoader {
   // Loads certificates. A file that cannot be used makes every pull from the registry fail, whichever host
   // names it.
   void LoadTls(ChainedHost& chained) {
-    chained.problem.clear();
     registry::LoadTls(options_.host_root, options_.system_ca_files, disk_, chained, chain_.notes);
     if (!chained.problem.empty() && chain_.only_by_pull_reason.empty()) {
       chain_.only_by_pull_reason = "The certificates for " + registry_ + " cannot be used here (" +
@@ -194,8 +191,7 @@ HostFiles::HostFiles(HostFilesOptions options)
 
 std::shared_ptr<const HostChain> HostFiles::ChainFor(const std::string& registry) {
   base::Lock lock(mutex_);
-  if (chains_.size() >= kMaxRegistries && !chains_.contains(registry)) chains_.clear();
-  return chains_[registry].Get(
+  return chains_.GetOrCreate(registry).Get(
       [&](base::StampedFiles& disk) { return HostsLoader(options_, roots_, registry, disk).Load(); });
 }
 

@@ -3,13 +3,13 @@
 // LoadTls: the authorities and certificates that a Host names.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/fs.h"
+#include "base/lru_map.h"
 #include "base/mutex.h"
 #include "registry/host.h"
 
@@ -75,7 +75,7 @@ class HostFiles {
   const HostFilesOptions options_;
   const ConfigRoots roots_;
   base::Mutex mutex_;
-  std::map<std::string, base::CachedFromFiles<HostChain>> chains_ PREFETCH_GUARDED_BY(mutex_);  // by registry
+  base::LruMap<base::CachedFromFiles<HostChain>> chains_ PREFETCH_GUARDED_BY(mutex_){256};  // by registry
 };
 
 // Fills in `tls`, `redirect_tls` and `problem` by what the host says: the authorities and certificates that
