@@ -6,7 +6,6 @@
 #include <optional>
 #include <stop_token>
 
-#include "containerd_content_v1.grpc.pb.h"
 #include "cri/pull_resources.h"
 
 namespace prefetch::cri {
@@ -24,36 +23,27 @@ void SetNamespace(grpc::ClientContext& context) {
 
 }  // namespace
 
-struct ContentWriter::Connection {
-  explicit Connection(const Endpoint& endpoint)
-      : channel(endpoint, "fetch"), stub(content::Content::NewStub(channel.grpc())) {}
-
-  // Discards the bytes that were written under `ref`.
-  void Abort(const std::string& ref) {
-    content::AbortRequest request;
-    request.set_ref(ref);
-    content::Empty response;
-    (void)RunRpc(channel, base::Call{}.Within(kAbortLimit), {.method = "Content.Abort"},
-                 [&](grpc::ClientContext& context) {
-                   SetNamespace(context);
-                   return stub->Abort(&context, request, &response);
-                 });
-  }
-
-  RpcChannel channel;
-  std::unique_ptr<content::Content::Stub> stub;
-};
+void ContentWriter::Abort(const std::string& ref) {
+  content::AbortRequest request;
+  request.set_ref(ref);
+  content::Empty response;
+  (void)RunRpc(channel_, base::Call{}.Within(kAbortLimit), {.method = "Content.Abort"},
+               [&](grpc::ClientContext& context) {
+                 SetNamespace(context);
+                 return stub_->Abort(&context, request, &response);
+               });
+}
 
 // One Write call. containerd keeps the ingest locked while it goes on (C37).
 class ContentWriter::Stream final : public BlobWriter {
  public:
-  Stream(Connection& connection, const base::Call& call, const std::string& lease, const BlobToWrite& blob)
-      : connection_(connection), call_(call), blob_(blob), timed_call_(Prepare(context_, call_)) {
+  Stream(ContentWriter& writer, const base::Call& call, const std::string& lease, const BlobToWrite& blob)
+      : writer_(writer), call_(call), blob_(blob), timed_call_(Prepare(context_, call_)) {
     SetNamespace(context_);
     context_.AddMetadata(kLeaseHeader, lease);
     // Registered before the call, which blocks until there is a connection.
     cancel_.emplace(call_.stop, [this] { context_.TryCancel(); });
-    calls_ = connection_.stub->Write(&context_);
+    calls_ = writer_.stub_->Write(&context_);
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -122,7 +112,7 @@ class ContentWriter::Stream final : public BlobWriter {
     if (answered || status.error_code() == grpc::StatusCode::ALREADY_EXISTS) return std::nullopt;
     if (status.error_code() != grpc::StatusCode::FAILED_PRECONDITION) return Failure(status);
     // C37: bytes that do not match stay in the ingest, and would fail each later pull of this blob.
-    connection_.Abort(blob_.ref);
+    writer_.Abort(blob_.ref);
     return CallError{ErrorClass::kCorrupt,
                      "the bytes of " + blob_.digest + " do not match its digest or size"};
   }
@@ -138,16 +128,16 @@ class ContentWriter::Stream final : public BlobWriter {
     over_ = true;
     calls_->WritesDone();
     grpc::Status status = calls_->Finish();
-    connection_.channel.OnCallEnded(status);
+    writer_.channel_.OnCallEnded(status);
     return status;
   }
   // A call that ended well before its answer came is a failure as well, which its status does not show.
   CallError Failure(const grpc::Status& status) {
-    auto failed = ToCallError(status, call_, connection_.channel.Connected(), {.method = "Content.Write"});
+    auto failed = ToCallError(status, call_, writer_.channel_.Connected(), {.method = "Content.Write"});
     return failed ? *std::move(failed) : CallError{ErrorClass::kRuntimeError, "Content.Write ended early"};
   }
 
-  Connection& connection_;
+  ContentWriter& writer_;
   const base::Call call_;
   const BlobToWrite blob_;
   grpc::ClientContext context_;
@@ -160,16 +150,11 @@ class ContentWriter::Stream final : public BlobWriter {
   std::optional<std::stop_callback<std::function<void()>>> cancel_;  // last: it uses what stands above
 };
 
-ContentWriter::ContentWriter(const Endpoint& endpoint)
-    : connection_(std::make_unique<Connection>(endpoint)) {}
-
-ContentWriter::~ContentWriter() = default;
-
 CallResult<std::pair<BlobState, std::unique_ptr<ContentWriter::Stream>>> ContentWriter::Begin(
     const base::Call& call, const std::string& lease, const BlobToWrite& blob) {
   if (call.Stopped()) return CallError{ErrorClass::kCancelled, "stopped"};
-  if (std::optional<CallError> down = connection_->channel.DowntimeReason()) return *std::move(down);
-  auto stream = std::make_unique<Stream>(*connection_, call, lease, blob);
+  if (std::optional<CallError> down = channel_.DowntimeReason()) return *std::move(down);
+  auto stream = std::make_unique<Stream>(*this, call, lease, blob);
   auto state = stream->Begin();
   if (!state) return state.error();
   if (*state != BlobState::kWritable) stream.reset();
@@ -195,7 +180,7 @@ CallResult<std::uint64_t> ContentWriter::Finish(const base::Call& call, const st
   const std::uint64_t written = stream->offset();
   if (!stream->is_whole()) {
     // While the stream is open, no other writer can use the ingest.
-    if (discard) connection_->Abort(ref);
+    if (discard) Abort(ref);
     return discard ? written : std::uint64_t{0};
   }
   // containerd checks size and digest in the commit, so this ends well only for the right bytes.

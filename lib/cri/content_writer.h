@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/call.h"
+#include "containerd_content_v1.grpc.pb.h"
 #include "cri/content_service.h"
 #include "cri/endpoint.h"
 #include "cri/rpc.h"
@@ -17,10 +18,11 @@ namespace prefetch::cri {
 // Any thread may call. Uses a connection of its own, so that bytes of blobs delay no short call.
 class ContentWriter {
  public:
-  explicit ContentWriter(const Endpoint& endpoint);
+  explicit ContentWriter(const Endpoint& endpoint)
+      : channel_(endpoint, "fetch"),
+        stub_(::containerd::services::content::v1::Content::NewStub(channel_.grpc())) {}
   ContentWriter(const ContentWriter&) = delete;
   ContentWriter& operator=(const ContentWriter&) = delete;
-  ~ContentWriter();
 
   CallResult<OpenedBlob> Open(const base::Call& call, const std::string& lease, const BlobToWrite& blob);
 
@@ -35,8 +37,11 @@ class ContentWriter {
   CallResult<std::pair<BlobState, std::unique_ptr<Stream>>> Begin(const base::Call& call,
                                                                   const std::string& lease,
                                                                   const BlobToWrite& blob);
-  struct Connection;
-  std::unique_ptr<Connection> connection_;  // its writers do not outlive it
+  // Discards the bytes that were written under `ref`.
+  void Abort(const std::string& ref);
+
+  RpcChannel channel_;  // its writers do not outlive it
+  const std::unique_ptr<::containerd::services::content::v1::Content::Stub> stub_;
 };
 
 }  // namespace prefetch::cri
