@@ -76,7 +76,8 @@ Agent::Agent(Options options, Parts parts)
   if (options_.fetch && parts_.contents) {
     fetcher_.emplace(
         parts_.content, parts_.contents, parts_.clock,
-        [this](std::uint64_t bytes) { metrics_.Fetched(bytes); }, options_.limits.download_bytes_per_second);
+        [this](std::uint64_t bytes) { metrics_.Add("prefetchd_fetched_bytes_total", bytes); },
+        options_.limits.download_bytes_per_second);
   }
   pulls_.emplace(
       PullOptions{.limits = options_.limits, .instance = options_.instance, .once = options_.once},

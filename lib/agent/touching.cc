@@ -263,7 +263,7 @@ void Touching::ReportFailure(const TouchResult& result) {
   bool news = pod_health_.obstacle != result.obstacle || pod_health_.why != result.why;
   bool was_hopeless = plan::IsLongObstacle(pod_health_);
   pod_health_ = plan::AfterPod(pod_health_, result, loop_.now(), loop_.Random());
-  metrics_.TouchPodEnded(result.obstacle);
+  metrics_.Add("prefetchd_touch_pods_total", 1, {result.obstacle});
   // An obstacle that lasts is logged once, and again when the agent gives up its quick retries.
   if (!news && was_hopeless == plan::IsLongObstacle(pod_health_)) return;
   base::Warn(plan::IsLongObstacle(pod_health_) ? "touches paused" : "touch failed",
@@ -280,7 +280,7 @@ void Touching::ApplyBegun(TouchBegun report) {
     Entry* entry = EntryOf(parts[index]);
     // Counted and logged once an entry: all its spellings share a registry, and so its obstacles.
     if (entry == nullptr || !IsFirst(parts, index)) continue;
-    metrics_.Touched(result.obstacle);
+    metrics_.Add("prefetchd_touches_total", 1, {result.obstacle});
     base::Warn("image not touched", {{"image", entry->desired->reference.written()},
                                      {"obstacle", base::EnumName(result.obstacle)},
                                      {"error", result.why}});
@@ -445,7 +445,7 @@ void Touching::Conclude() {
     if (!opened && whole_pod_failed) continue;
     entry->touch_history =
         plan::AfterTouch(entry->touch_history, result, loop_.now(), loop_.Wall(), loop_.Random());
-    metrics_.Touched(result.obstacle);
+    metrics_.Add("prefetchd_touches_total", 1, {result.obstacle});
     base::LogFields fields = {{"image", pod_->parts[decisive].reference.written()},
                               {"imageRef", entry->touch_history->image_id},
                               {"took", loop_.now() - pod_->created_at}};
@@ -463,7 +463,7 @@ void Touching::Conclude() {
     ReportFailure(pod_->evaluation.pod);
   } else {
     pod_health_ = plan::AfterPod(pod_health_, {}, loop_.now(), 0);
-    metrics_.TouchPodEnded(TouchObstacle::kNone);
+    metrics_.Add("prefetchd_touch_pods_total", 1, {TouchObstacle::kNone});
   }
   pod_.reset();
 }

@@ -70,9 +70,10 @@ class CallersTest : public testing::Test {
   }
   std::uint64_t Counted(const std::string& result,
                         plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) const {
-    Counts counts = metrics.Copy();
-    auto found = counts.callers.find({purpose, result});
-    return found == counts.callers.end() ? 0 : found->second;
+    const bool fleet = purpose == plan::CallerPurpose::kFleet;
+    const auto metric = fleet ? status::MetricNamed("prefetchd_fleet_callers_total")
+                              : status::MetricNamed("prefetchd_preflight_callers_total");
+    return static_cast<std::uint64_t>(metrics.Copy().At(metric, {result}).value);
   }
 
   std::string peer = "10.0.0.1";  // where questions come from

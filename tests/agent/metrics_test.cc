@@ -1,4 +1,4 @@
-#include "agent/answers/metrics_text.h"
+#include "agent/metrics.h"
 
 #include <gtest/gtest.h>
 
@@ -53,11 +53,11 @@ void Live(Metrics& metrics) {
   metrics.RegistryChecked({.kind = image::RegistryAnswerKind::kSame, .requests = 2}, milliseconds(40));
   metrics.RegistryChecked({.kind = image::RegistryAnswerKind::kUnreachable, .requests = 1}, seconds(5));
   metrics.ReadyAfter(milliseconds(97'250));
-  metrics.Touched(plan::TouchObstacle::kNone);
-  metrics.Touched(plan::TouchObstacle::kNone);
-  metrics.Touched(plan::TouchObstacle::kNoNodeCredentials);
-  metrics.TouchPodEnded(plan::TouchObstacle::kNone);
-  metrics.TouchPodEnded(plan::TouchObstacle::kQuota);
+  metrics.Add("prefetchd_touches_total", 1, {plan::TouchObstacle::kNone});
+  metrics.Add("prefetchd_touches_total", 1, {plan::TouchObstacle::kNone});
+  metrics.Add("prefetchd_touches_total", 1, {plan::TouchObstacle::kNoNodeCredentials});
+  metrics.Add("prefetchd_touch_pods_total", 1, {plan::TouchObstacle::kNone});
+  metrics.Add("prefetchd_touch_pods_total", 1, {plan::TouchObstacle::kQuota});
 }
 
 std::shared_ptr<const kubelet::Verdicts> Verdicts(kubelet::VerdictResult never, kubelet::VerdictReason why,
@@ -108,13 +108,15 @@ plan::Snapshot Node() {
   return snapshot;
 }
 
-ProcessFacts Process() {
-  return {{"process_cpu_seconds_total", 1.25},
-          {"process_start_time_seconds", 1785578300.5},
-          {"process_resident_memory_bytes", 17'301'504},
-          {"process_virtual_memory_bytes", 410'107'904},
-          {"process_open_fds", 23},
-          {"process_max_fds", 1'048'576}};
+Samples Process() {
+  Samples facts;
+  facts.Add("process_cpu_seconds_total", 1.25);
+  facts.Add("process_start_time_seconds", 1785578300.5);
+  facts.Add("process_resident_memory_bytes", 17'301'504);
+  facts.Add("process_virtual_memory_bytes", 410'107'904);
+  facts.Add("process_open_fds", 23);
+  facts.Add("process_max_fds", 1'048'576);
+  return facts;
 }
 
 std::string EverythingAsText() {
@@ -142,7 +144,7 @@ TEST(Metrics, Golden) {
 
 TEST(Metrics, PromtoolAgrees) {
   EXPECT_EQ(Promtool(EverythingAsText()), std::pair(std::string(), 0));
-  EXPECT_EQ(Promtool(MetricsText({}, Counts(), ReadProcessFacts(), "1.2.3", status::View::kFull)),
+  EXPECT_EQ(Promtool(MetricsText({}, Metrics().Copy(), ReadProcessFacts(), "1.2.3", status::View::kFull)),
             std::pair(std::string(), 0));
 }
 
@@ -153,7 +155,7 @@ TEST(Metrics, PromtoolWouldSayIfItWereWrong) {
 TEST(Metrics, SourceNamesMayBeAnyBytes) {
   plan::Snapshot snapshot = Node();
   snapshot.list.sources[0].name = "caf\xe9 \"1\"\n.yaml";
-  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3", status::View::kFull);
+  std::string text = MetricsText(snapshot, Metrics().Copy(), {}, "1.2.3", status::View::kFull);
   EXPECT_TRUE(base::IsUtf8(text));
   EXPECT_EQ(Promtool(text), std::pair(std::string(), 0));
 }
@@ -198,7 +200,7 @@ TEST(Logs, OperatorsPageExplainsEach) {
 
 TEST(Metrics, BeforeTheFirstLook) {
   plan::Snapshot snapshot;
-  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3", status::View::kFull);
+  std::string text = MetricsText(snapshot, Metrics().Copy(), {}, "1.2.3", status::View::kFull);
   EXPECT_NE(text.find("\nprefetchd_ready 0\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\nprefetchd_runtime_up 0\n"), std::string::npos);
   EXPECT_NE(text.find("prefetchd_pulls_total{result=\"succeeded\",class=\"None\"} 0\n"), std::string::npos);
@@ -218,7 +220,7 @@ struct KubeletCase {
 TEST_TABLE(KubeletTest, Row, KubeletCase) {
   plan::Snapshot snapshot = Node();
   snapshot.kubelet = row.kubelet;
-  std::string text = MetricsText(snapshot, Counts(), {}, "1.2.3", status::View::kFull);
+  std::string text = MetricsText(snapshot, Metrics().Copy(), {}, "1.2.3", status::View::kFull);
   for (const std::string& line : row.lines) {
     EXPECT_NE(text.find("\n" + line + "\n"), std::string::npos) << line << "\n" << text;
   }
@@ -250,18 +252,31 @@ struct LookupCase {
   std::set<std::string> timed = {};                      // providers
 };
 
+// The providers whose time is known.
+std::set<std::string> Timed(const Metrics& metrics) {
+  const status::MetricNamed metric = "prefetchd_credential_provider_duration_seconds";
+  std::set<std::string> timed;
+  for (const auto& [key, seconds] : metrics.Copy().all) {
+    if (key.first == metric.index) timed.insert(*key.second.front().text);
+  }
+  return timed;
+}
+
 TEST_TABLE(LookupTest, Row, LookupCase) {
   Metrics metrics;
   metrics.CredentialsFound(row.lookup);
   std::set<std::pair<Source, ProviderOutcome>> counted;
-  for (const auto& [key, count] : metrics.Copy().lookups) {
-    EXPECT_LE(count, 1U);
-    if (count == 1) counted.insert(key);
+  Samples counts = metrics.Copy();
+  for (Source source : {Source::kProvider, Source::kDockerConfig, Source::kPullSecret}) {
+    for (ProviderOutcome outcome : {ProviderOutcome::kOk, ProviderOutcome::kEmpty, ProviderOutcome::kError,
+                                    ProviderOutcome::kSkipped}) {
+      const double count = counts.At("prefetchd_credential_lookups_total", {source, outcome}).value;
+      EXPECT_LE(count, 1);
+      if (count == 1) counted.insert({source, outcome});
+    }
   }
   EXPECT_EQ(counted, row.counted);
-  std::set<std::string> timed;
-  for (const auto& [key, histogram] : metrics.Copy().plugin_seconds) timed.insert(key.first);
-  EXPECT_EQ(timed, row.timed);
+  EXPECT_EQ(Timed(metrics), row.timed);
 }
 
 constexpr std::pair kNoFile(Source::kDockerConfig, ProviderOutcome::kEmpty);
@@ -307,26 +322,20 @@ TEST(Metrics, OnlyProvidersOfTheConfigurationAreTimed) {
         Found({}, {Provider("p" + std::to_string(i), true, ProviderOutcome::kOk, seconds(1)),
                    Provider("lasting", i == 0, ProviderOutcome::kOk, seconds(1))}));
   }
-  std::set<std::string> timed;
-  for (const auto& [key, histogram] : metrics.Copy().plugin_seconds) timed.insert(key.first);
-  EXPECT_EQ(timed, (std::set<std::string>{"lasting", "p99"}));
+  EXPECT_EQ(Timed(metrics), (std::set<std::string>{"lasting", "p99"}));
 }
 
 TEST(Histogram, AValueOnABoundBelongsBelow) {
   constexpr double kBounds[] = {1, 10};
-  Histogram histogram(kBounds);
-  for (double value : {0.5, 1.0, 1.5, 10.0, 11.0}) histogram.Observe(value);
-  EXPECT_EQ(histogram.counts(), (std::vector<std::uint64_t>{2, 2, 1}));
-  EXPECT_EQ(histogram.sum(), 24);
+  Samples samples;
+  for (double value : {0.5, 1.0, 1.5, 10.0, 11.0}) samples.Observe("prefetchd_pull_bytes", kBounds, value);
+  EXPECT_EQ(samples.At("prefetchd_pull_bytes").counts, (std::vector<std::uint64_t>{2, 2, 1}));
+  EXPECT_EQ(samples.At("prefetchd_pull_bytes").value, 24);
 }
 
 TEST(ProcessFacts, AreKnownHere) {
-  ProcessFacts facts = ReadProcessFacts();
-  auto fact = [&](status::MetricNamed metric) {
-    auto found =
-        std::ranges::find(facts, metric.index, [](const ProcessFact& one) { return one.metric.index; });
-    return found == facts.end() ? -1 : found->value;
-  };
+  Samples facts = ReadProcessFacts();
+  auto fact = [&](status::MetricNamed metric) { return facts.At(metric).value; };
   double now = std::chrono::duration<double>(base::SystemClock().Wall().time_since_epoch()).count();
   EXPECT_GT(fact("process_cpu_seconds_total"), 0);
   EXPECT_LT(fact("process_start_time_seconds"), now + 2);

@@ -423,8 +423,8 @@ TEST(AgentTurn, TwoImagesAreDownloadedSideBySide) {
   agent::Agent& agent = loop.Start(names);
   loop.TurnUntil([&] { return registry->configs() == 2; });
   registry->Release();
-  const std::uint64_t all = names[0].size() + names[1].size() + RegistryOfOneLayer::kLayer.size();
-  auto brought = [&] { return agent.metrics().Copy().fetched_bytes; };
+  const auto all = static_cast<double>(names[0].size() + names[1].size() + RegistryOfOneLayer::kLayer.size());
+  auto brought = [&] { return agent.metrics().Copy().At("prefetchd_fetched_bytes_total").value; };
   loop.TurnUntil([&] { return brought() >= all; });
   EXPECT_EQ(brought(), all);
 }

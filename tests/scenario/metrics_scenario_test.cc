@@ -8,10 +8,26 @@ namespace {
 
 using agent::PullResult;
 
-using Pulls = std::map<std::pair<PullResult, std::optional<plan::Reason>>, std::uint64_t>;
+// By result and reason.
+using Pulls = std::map<std::vector<agent::Label>, double>;
 
-constexpr std::pair<PullResult, std::optional<plan::Reason>> kSucceeded(PullResult::kSucceeded, std::nullopt);
-constexpr std::pair<PullResult, std::optional<plan::Reason>> kTakenBack(PullResult::kCancelled, std::nullopt);
+const std::vector<agent::Label> kSucceeded = {PullResult::kSucceeded, "None"};
+const std::vector<agent::Label> kTakenBack = {PullResult::kCancelled, "None"};
+
+Pulls PullsOf(const agent::Samples& counts) {
+  const status::MetricNamed metric = "prefetchd_pulls_total";
+  Pulls pulls;
+  for (const auto& [key, sample] : counts.all) {
+    if (key.first == metric.index) pulls[key.second] = sample.value;
+  }
+  return pulls;
+}
+
+std::optional<double> ReadyAfter(const agent::Samples& counts) {
+  const status::MetricNamed metric = "prefetchd_time_to_ready_seconds";
+  auto found = counts.all.find({metric.index, {}});
+  return found == counts.all.end() ? std::nullopt : std::optional(found->second.value);
+}
 
 using MetricsScenario = NodeTest;
 
@@ -25,25 +41,26 @@ TEST_F(MetricsScenario, AStartIsCountedOnceAndTimed) {
   node.runtime.Remove("r.io/a:v1");
   node.RunFor(minutes(5));
   ASSERT_TRUE(node.Ready());
-  agent::Counts counts = node.Metrics().Copy();
-  EXPECT_EQ(counts.pulls, (Pulls{{kSucceeded, 3}, {kTakenBack, 0}}));
-  EXPECT_GE(counts.time_to_ready, base::Duration(seconds(30)));  // what 300 MB take
-  EXPECT_EQ(counts.time_to_ready, ready_after);                  // not moved by the second time
-  EXPECT_GE(counts.pull_seconds.at(PullResult::kSucceeded).sum(), 40);
-  EXPECT_GE(counts.pull_bytes.sum(), 400.0 * kMB);
+  agent::Samples counts = node.Metrics().Copy();
+  EXPECT_EQ(PullsOf(counts), (Pulls{{kSucceeded, 3}, {kTakenBack, 0}}));
+  EXPECT_GE(ReadyAfter(counts), 30);  // what 300 MB take
+  // Not moved by the second time.
+  EXPECT_EQ(ReadyAfter(counts), std::chrono::duration<double>(ready_after).count());
+  EXPECT_GE(counts.At("prefetchd_pull_duration_seconds", {PullResult::kSucceeded}).value, 40);
+  EXPECT_GE(counts.At("prefetchd_pull_bytes").value, 400.0 * kMB);
 }
 
 TEST_F(MetricsScenario, EachFailedTryHasItsClass) {
   node.List({"r.io/gone:v1"});
   node.RunFor(hours(1));
   ASSERT_EQ(node.ReasonOf("r.io/gone:v1"), plan::Reason::kNotFound);
-  agent::Counts counts = node.Metrics().Copy();
-  auto tries = static_cast<std::uint64_t>(node.runtime.counters().pull_calls);
-  EXPECT_GE(tries, 3U);
+  agent::Samples counts = node.Metrics().Copy();
+  const double tries = node.runtime.counters().pull_calls;
+  EXPECT_GE(tries, 3);
   EXPECT_EQ(
-      counts.pulls,
+      PullsOf(counts),
       (Pulls{{kSucceeded, 0}, {{PullResult::kFailed, plan::Reason::kNotFound}, tries}, {kTakenBack, 0}}));
-  EXPECT_EQ(counts.time_to_ready, std::nullopt);
+  EXPECT_EQ(ReadyAfter(counts), std::nullopt);
 }
 
 TEST_F(MetricsScenario, APullThatIsNotWantedAnyMoreIsNoFailureAndItsBytesGo) {
@@ -54,7 +71,7 @@ TEST_F(MetricsScenario, APullThatIsNotWantedAnyMoreIsNoFailureAndItsBytesGo) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(20)));
   node.RunFor(seconds(10));
   EXPECT_LT(node.runtime.BytesStored(), 20 * kMB);
-  EXPECT_EQ(node.Metrics().Copy().pulls, (Pulls{{kSucceeded, 1}, {kTakenBack, 1}}));
+  EXPECT_EQ(PullsOf(node.Metrics().Copy()), (Pulls{{kSucceeded, 1}, {kTakenBack, 1}}));
 }
 
 TEST(MetricsScenarioWithOptions, EachPullLooksUpItsCredentials) {
@@ -63,9 +80,11 @@ TEST(MetricsScenarioWithOptions, EachPullLooksUpItsCredentials) {
   node.runtime.Push(MakeImage("q.io/b:v1", kMB));
   node.List({"r.io/a:v1", "q.io/b:v1"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1)));
-  auto lookups = node.Metrics().Copy().lookups;
-  EXPECT_EQ((lookups[{credentials::Source::kDockerConfig, credentials::ProviderOutcome::kOk}]), 1U);
-  EXPECT_EQ((lookups[{credentials::Source::kDockerConfig, credentials::ProviderOutcome::kEmpty}]), 1U);
+  agent::Samples counts = node.Metrics().Copy();
+  for (auto outcome : {credentials::ProviderOutcome::kOk, credentials::ProviderOutcome::kEmpty}) {
+    const agent::Label source = credentials::Source::kDockerConfig;
+    EXPECT_EQ(counts.At("prefetchd_credential_lookups_total", {source, outcome}).value, 1);
+  }
 }
 
 // Images that come to the node without being on the list.

@@ -171,9 +171,12 @@ TEST_F(PullScenario, AStallIsReplacedAndNoByteIsLost) {
   node.runtime.SetRegistry(RegistryState::kUp);
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(30)));
   EXPECT_LT(node.runtime.counters().bytes_served, 1010 * kMB);
-  auto pulls = node.Metrics().Copy().pulls;
-  EXPECT_GE((pulls[{agent::PullResult::kCancelled, plan::Reason::kStalled}]), 1U);
-  EXPECT_EQ((pulls[{agent::PullResult::kSucceeded, std::nullopt}]), 1U);
+  agent::Samples counts = node.Metrics().Copy();
+  auto pulls = [&](agent::PullResult result, const agent::Label& reason) {
+    return counts.At("prefetchd_pulls_total", {result, reason}).value;
+  };
+  EXPECT_GE(pulls(agent::PullResult::kCancelled, plan::Reason::kStalled), 1);
+  EXPECT_EQ(pulls(agent::PullResult::kSucceeded, "None"), 1);
 }
 
 TEST(PullScenarioWithOptions, WithoutSightOnlyThePullTimeoutEndsAPull) {
@@ -187,7 +190,9 @@ TEST(PullScenarioWithOptions, WithoutSightOnlyThePullTimeoutEndsAPull) {
   node.RunFor(minutes(3));
   EXPECT_GE(node.runtime.counters().pull_calls, 2);
   EXPECT_EQ(node.LogLines("pull failed"), 1);
-  EXPECT_EQ((node.Metrics().Copy().pulls[{agent::PullResult::kFailed, plan::Reason::kTimeout}]), 1U);
+  agent::Samples counts = node.Metrics().Copy();
+  const agent::Label failed = agent::PullResult::kFailed, timeout = plan::Reason::kTimeout;
+  EXPECT_EQ(counts.At("prefetchd_pulls_total", {failed, timeout}).value, 1);
 }
 
 TEST_F(PullScenario, BytesAreShown) {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "agent/answers/metrics_text.h"
+#include "agent/metrics.h"
 #include "status/status_json.h"
 
 namespace prefetch::tests::soak {

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "agent/answers/metrics_text.h"
+#include "agent/metrics.h"
 #include "base/text.h"
 #include "image/pull_error.h"
 #include "status/metrics_table.h"
@@ -85,9 +85,9 @@ std::size_t MostCounted(std::size_t providers) {
   ProvidersRun(providers, metrics);
   for (int i = 0; i <= static_cast<int>(RegistryAnswerKind::kIndeterminate); i++)
     metrics.RegistryChecked({.kind = static_cast<RegistryAnswerKind>(i)}, std::chrono::seconds(1));
-  return LinesOf(agent::MetricsText({}, metrics.Copy(), {{"process_cpu_seconds_total", 1.0}}, "1.0",
-                                    status::View::kFull))
-      .counted;
+  agent::Samples process;
+  process.Add("process_cpu_seconds_total", 1);
+  return LinesOf(agent::MetricsText({}, metrics.Copy(), process, "1.0", status::View::kFull)).counted;
 }
 
 }  // namespace prefetch::tests::soak

@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "agent/answers/metrics_text.h"
 #include "image/reference.h"
 #include "status/check_document.h"
 #include "status/status_json.h"

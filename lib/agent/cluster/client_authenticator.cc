@@ -66,7 +66,7 @@ ClientAuthenticator::~ClientAuthenticator() {
 }
 
 CallerError ClientAuthenticator::Refuse(plan::RejectionReason refusal, plan::CallerPurpose purpose) const {
-  metrics_.CallerRejected(purpose, base::EnumName(refusal));
+  metrics_.CallerAnswered(purpose, base::EnumName(refusal));
   return {.status = plan::IsAboutTheToken(refusal) ? 401 : 403,
           .message = std::string(plan::RejectionReasonText(refusal, purpose))};
 }
@@ -79,10 +79,10 @@ base::Result<plan::Caller, CallerError> ClientAuthenticator::Admit(Identity iden
   base::Lock lock(mutex_);
   const auto wait = budgets_.Take(fleet ? "" : identity->name_space, clock_.Now());
   if (!wait) {
-    metrics_.CallerAdmitted(purpose);
+    metrics_.CallerAnswered(purpose, "Admitted");
     return *std::move(identity);
   }
-  metrics_.CallerRejected(purpose, "TooMany");
+  metrics_.CallerAnswered(purpose, "TooMany");
   return CallerError{.status = 429,
                      .message = fleet ? "too many questions with fleet tokens"
                                       : "too many questions from pods of this namespace",
@@ -138,12 +138,12 @@ std::optional<base::Result<ClientAuthenticator::Identity, CallerError>> ClientAu
   if (auto identity = Recall(token.key)) return *std::move(identity);
   // After a failure, one client probes the API server while the others are told to come again.
   if (IsApiServerDown(now)) {
-    metrics_.CallerRejected(token.purpose, "NotReviewed");
+    metrics_.CallerAnswered(token.purpose, "NotReviewed");
     const auto wait = std::chrono::ceil<seconds>(outage_->until - now);
     return CallerError{.status = 503, .message = outage_->why, .retry_after = std::max(wait, seconds(1))};
   }
   if (auto wait = ReviewsFor(token.purpose).Take(peer, now)) {
-    metrics_.CallerRejected(token.purpose, "TooManyReviews");
+    metrics_.CallerAnswered(token.purpose, "TooManyReviews");
     return CallerError{.status = 429,
                        .message = "too many tokens to review: ask again in a moment",
                        .retry_after = std::max(std::chrono::ceil<seconds>(*wait), seconds(1))};
@@ -190,7 +190,7 @@ base::Result<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
     const base::Call& call, const Token& token, const std::string& peer) {
   if (auto decided = AwaitReview(call, token, peer)) return *std::move(decided);
   auto reviewed = ReviewNow(call.Within(kReviewLimit), token, ReviewKind::kCaller);
-  if (!reviewed) metrics_.CallerRejected(token.purpose, "NotReviewed");
+  if (!reviewed) metrics_.CallerAnswered(token.purpose, "NotReviewed");
   // A rejected token costs the budget of its address more than a good one, so that forged tokens use up the
   // address's budget and not the API server's time.
   if (reviewed && !*reviewed && reviewed->error() == plan::RejectionReason::kRejected) {
@@ -322,7 +322,7 @@ std::optional<CallerError> ClientAuthenticator::RefuseForged(const Token& token)
     case IssuerKeys::TokenVerdict::kForged:
       return Refuse(plan::RejectionReason::kRejected, token.purpose);
     case IssuerKeys::TokenVerdict::kLater:
-      metrics_.CallerRejected(token.purpose, "NotReviewed");
+      metrics_.CallerAnswered(token.purpose, "NotReviewed");
       return CallerError{.status = 503, .message = kNoReview, .retry_after = kDefaultRetryAfter};
   }
   return std::nullopt;
