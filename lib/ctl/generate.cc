@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -16,7 +15,6 @@
 #include "config/settings.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
-#include "ctl/list.h"
 #include "ctl/manifest_files.h"
 #include "deploy/installed.h"
 #include "deploy/kustomization.h"
@@ -24,7 +22,6 @@
 #include "doc/write.h"
 #include "doc/yaml.h"
 #include "image/kubelet_version.h"
-#include "list/source.h"
 #include "plan/spellings.h"
 
 namespace prefetch::ctl {
@@ -33,87 +30,20 @@ namespace {
 
 constexpr std::size_t kMostFiles = 1000;
 constexpr std::size_t kMostConfigBytes = 256 << 10;
-constexpr std::size_t kMostListBytes = 16 << 20;  // larger ones are reported by size
-
-struct ListPath {
-  std::string path;
-  bool is_explicit = false;  // itself, and not by its folder
-  bool piped = false;        // it can be read once
-};
-
-// Returns the list files that the paths stand for.
-base::Result<std::vector<ListPath>> FilesAt(const std::vector<std::string>& paths) {
-  std::vector<ListPath> files;
-  for (const std::string& path : paths) {
-    if (IsStdin(path)) {
-      files.push_back({kStdin, true, true});
-      continue;
-    }
-    auto kind = base::KindOf(path);
-    if (!kind) return base::InvalidArgument(kind.error().message());
-    if (*kind != base::FileKind::kDirectory) {
-      files.push_back({path, true, *kind == base::FileKind::kOther && list::IsOwnDescriptor(path)});
-      continue;
-    }
-    auto names = base::ListDirectory(path, kMostFiles);
-    if (!names) return base::InvalidArgument(names.error().message());
-    for (const std::string& name : *names) {
-      // Other files of a folder are ignored, as the agent ignores them.
-      if (list::IsListFileName(name)) files.push_back({path + "/" + name, false});
-    }
-  }
-  return files;
-}
-
-std::string SourceNameOf(const ListPath& file) {
-  return std::string(file.path == kStdin ? "stdin" : base::BaseName(file.path));
-}
 
 std::string_view EndingOf(list::SourceFormat form) {
   return base::EnumWord(form, {".txt", ".yaml", ".json"});
 }
 
-// Returns the file's key in the ConfigMap. The agent finds it in a folder, and reads only files there that
+// Returns the list's key in the ConfigMap. The agent finds it in a folder, and reads only files there that
 // have names of lists.
-std::string KeyFor(const ListPath& file, const std::string& text) {
-  std::string name = SourceNameOf(file);
-  if (!file.is_explicit || list::IsListFileName(name)) return name;
+std::string KeyFor(const list::LoadedSource& source) {
+  std::string name(base::BaseName(source.info.name));
+  if (list::IsListFileName(name)) return name;
   // The agent skips names that begin with a dot, and Kubernetes' own links in a mounted ConfigMap have such
   // names.
   name.erase(0, std::min(name.find_first_not_of('.'), name.size()));
-  return (name.empty() ? "list" : name) + std::string(EndingOf(list::FormatOfText(text)));
-}
-
-// Reads the lists once. Everything later works on these texts, since a pipe cannot be read again.
-base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<ListPath>& files) {
-  std::vector<deploy::ListFile> lists;
-  for (const ListPath& file : files) {
-    // A pipe of a shell's <(…) may never end, so it is read with a time limit.
-    auto text = file.piped && file.path != kStdin
-                    ? list::PipedList().Read(file.path, kMostListBytes, kPipeTimeout)
-                    : ReadFileOrStdin(file.path, kMostListBytes);
-    if (!text) return base::InvalidArgument(text.error().message());
-    std::string name = KeyFor(file, *text);
-    lists.push_back({std::move(name), *std::move(text)});
-  }
-  return lists;
-}
-
-// Validates the lists that were read. A pipe cannot be read again, so its text is checked here; errors name
-// it as they would name a file.
-bool ValidateLists(const GenerateFlags& flags, const std::vector<ListPath>& files, std::ostream& err) {
-  std::vector<std::string> paths = flags.lists;
-  for (std::size_t i = 0; i < files.size(); i++) {
-    if (!files[i].piped) continue;
-    // ListCheck would open the pipe a second time, and find nothing.
-    std::erase_if(paths, [&](const std::string& path) { return IsStdin(path) || path == files[i].path; });
-    const std::string& text = flags.options.lists[i].text;
-    const std::string name = SourceNameOf(files[i]);
-    auto content = list::DecodeSource(name, text, flags.capabilities);
-    if (!content) return Fail(kBadInput, content.error(), err), false;
-  }
-  std::ostringstream unused;  // a line for each good file: standard output is for manifests
-  return paths.empty() || ListCheck({}, nullptr, paths, flags.capabilities, unused, err) == kOk;
+  return (name.empty() ? "list" : name) + std::string(EndingOf(list::FormatOfText(source.content->text)));
 }
 
 base::Status CheckImageAndVersion(const deploy::GenerateOptions& options) {
@@ -194,31 +124,26 @@ base::Status Write(const std::vector<doc::Node>& documents, const std::string& o
   return written ? written : base::Status(base::InvalidArgument(written.error().message()));
 }
 
-// Reads the lists into the options. Returns false, with the mistakes printed, if one of them is invalid.
+// Reads the lists into the options; false, with the mistakes printed, if one of them is invalid.
 bool LoadLists(GenerateFlags& flags, std::ostream& err) {
-  auto files = FilesAt(flags.lists);
-  if (!files) return Fail(kBadInput, files.error(), err), false;
-  auto lists = ReadLists(*files);
-  if (!lists) return Fail(kBadInput, lists.error(), err), false;
-  // Sizes come first: a list that is too large is invalid as well, but another remedy helps.
-  flags.options.lists = *std::move(lists);
-  auto sizes = deploy::CheckLists(flags.options.lists);
-  if (!sizes) return Fail(kBadInput, sizes.error(), err), false;
-  return ValidateLists(flags, *files, err);
-}
-
-// Returns the pods' spellings of the images of all lists that the agents get. The lists have been validated.
-std::vector<std::string> ImagesForPolicy(const GenerateFlags& flags) {
+  list::Capabilities with_texts = flags.capabilities;
+  with_texts.keeps_text = true;
+  Mistakes mistakes;
+  const ListFiles files = ReadListFiles(flags.lists, mistakes, with_texts);
+  if (!mistakes.empty()) return RejectInput(mistakes, err), false;
+  for (const std::string& warning : files.list.warnings) err << "warning: " << warning << "\n";
   std::set<std::string> spellings;
-  for (const deploy::ListFile& one : flags.options.lists) {
-    auto content = list::DecodeSource(one.name, one.text, flags.capabilities);
-    if (content) AddSpellings(*content, spellings);
+  for (const list::LoadedSource& source : files.sources) {
+    flags.options.lists.push_back({KeyFor(source), source.content->text});
+    AddSpellings(*source.content, spellings);
   }
+  // Component policy has the pods' spellings of the images of all lists that the agents get.
   if (deploy::ListsOwnImage(flags.options)) {
     auto own = image::Reference::Parse(flags.options.image);
     if (own) AddSpellings(*own, spellings);
   }
-  return {spellings.begin(), spellings.end()};
+  flags.options.policy_images = {spellings.begin(), spellings.end()};
+  return true;
 }
 
 // Adds the field as a new last line, which keeps comments. A text that cannot take one (JSON) is written
@@ -426,10 +351,6 @@ int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
   // All input is checked before anything is printed.
   if (auto words = CheckImageAndVersion(flags.options); !words) return Fail(kBadInput, words.error(), err);
   if (!LoadLists(flags, err) || !ReadAgentConfig(flags, err)) return kBadInput;
-  const std::vector<std::string>& components = flags.options.components;
-  if (std::ranges::find(components, "policy") != components.end()) {
-    flags.options.policy_images = ImagesForPolicy(flags);
-  }
   NoteNewer(flags.options.kubelet_version, err);
   NoteLatest(flags.options.image, err);
   auto generated = deploy::Generate(deploy::EmbeddedFiles(), flags.options);

@@ -232,6 +232,27 @@ base::Status SetPolicy(const std::vector<std::string>& images, PolicyAction acti
   return {};
 }
 
+// Returns InvalidArgument, with what to do, if one of them cannot be a file of a ConfigMap beside the others.
+base::Status CheckLists(const std::vector<ListFile>& lists) {
+  std::set<std::string> names;
+  for (const ListFile& list : lists) {
+    if (!IsConfigMapKey(list.name)) {
+      return base::InvalidArgument(list.name +
+                                   ": a file of a ConfigMap has a name of letters, digits, -, _ and .");
+    }
+    if (!names.insert(list.name).second) {
+      return base::InvalidArgument(
+          list.name + ": several files have this name, and would be one file on the nodes: rename one");
+    }
+    if (list.name.size() + list.text.size() > kMostConfigMapBytes) {
+      return base::InvalidArgument(list.name +
+                                   ": is larger than a ConfigMap may be (1 MiB): split it into several "
+                                   "files, and give --list for each");
+    }
+  }
+  return {};
+}
+
 void ApplyOptions(const GenerateOptions& options, const std::vector<ConfigMapSource>& lists,
                   AgentDaemonSet& agent) {
   agent.SetCommon(options);
@@ -269,26 +290,6 @@ std::string FolderOfPullSecret(const std::string& name) {
 
 bool ListsOwnImage(const GenerateOptions& options) {
   return Contains(options.components, kPreflight) && !options.image.empty();
-}
-
-base::Status CheckLists(const std::vector<ListFile>& lists) {
-  std::set<std::string> names;
-  for (const ListFile& list : lists) {
-    if (!IsConfigMapKey(list.name)) {
-      return base::InvalidArgument(list.name +
-                                   ": a file of a ConfigMap has a name of letters, digits, -, _ and .");
-    }
-    if (!names.insert(list.name).second) {
-      return base::InvalidArgument(
-          list.name + ": several files have this name, and would be one file on the nodes: rename one");
-    }
-    if (list.name.size() + list.text.size() > kMostConfigMapBytes) {
-      return base::InvalidArgument(list.name +
-                                   ": is larger than a ConfigMap may be (1 MiB): split it into several "
-                                   "files, and give --list for each");
-    }
-  }
-  return {};
 }
 
 // The order is: check the options, build the tree, change the agent, and then finish names. Changes find

@@ -60,7 +60,7 @@ struct GenerateOptions {
   NodeChoice nodes;
   std::string startup_taint_key;  // beside the agent's own; empty: none
   std::vector<GatePart> gate;     // empty: all; of a second instance on the same nodes: the label
-  // The spellings of the list's images in pods, sorted. Only component policy has them.
+  // The spellings of the list's images in pods, sorted, for component policy.
   std::vector<std::string> policy_images;
   std::optional<PolicyAction> policy_action;  // else Warn
 };
@@ -80,9 +80,6 @@ std::string FolderOfPullSecret(const std::string& name);
 
 // Returns whether the manifests have an extra list with the agent's own image.
 bool ListsOwnImage(const GenerateOptions& options);
-
-// Returns InvalidArgument, with what to do, if one of them cannot be a file of a ConfigMap beside the others.
-base::Status CheckLists(const std::vector<ListFile>& lists);
 
 // With component preflight and an image, an extra list has that image, not required. Returns InvalidArgument,
 // with what to do, for an unknown platform or component, for an instance or a file name that Kubernetes
