@@ -161,4 +161,8 @@ class ContentService {
                                       const std::string& chain_id) = 0;
 };
 
+// Returns the ContentService that the container runtime at this unix socket is. It connects by itself, and
+// does not block for it here. Each call but OpenBlob ends within 10 s.
+std::unique_ptr<ContentService> MakeContentService(const Endpoint& endpoint);
+
 }  // namespace prefetch::cri

@@ -1,4 +1,4 @@
-#include "cri/grpc_content_service.h"
+#include "cri/content_service.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 
 #include <algorithm>
 #include <chrono>

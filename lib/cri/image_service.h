@@ -1,10 +1,12 @@
 // ImageService: what we ask of the container runtime, in plain structs. No gRPC here.
+// MakeImageService: the ImageService that a real container runtime is, over its unix socket.
 //
 // Two implementations, one contract suite (tests/contract): GrpcImageService, and FakeImageService in
 // tests/fakes, which keeps state and can be told to fail.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +14,7 @@
 
 #include "base/call.h"
 #include "base/result.h"
+#include "cri/endpoint.h"
 #include "image/local_image.h"
 #include "image/platform.h"
 #include "image/pull_error.h"
@@ -90,5 +93,22 @@ class ImageService {
   virtual CallResult<std::string> PullImage(const base::Call& call, const PullRequest& request) = 0;
   virtual CallResult<std::vector<ImageFilesystem>> ImageFsInfo(const base::Call& call) = 0;
 };
+
+// Returns the ImageService of the runtime at this socket. It connects by itself, when first called and again
+// whenever the runtime came back; this function does not block. Two connections: pulls have one of their own.
+// Each call has a limit beside its Call's deadline: 10 s for Connect's parts and ImageStatus, 30 s for
+// ListImages and ImageFsInfo. PullImage has none: a runtime can hang for ever, and callers see whether the
+// pull moves.
+//
+// Failures, besides those of the registry and the disk:
+//  - kRuntimeDown, at once, if the socket is absent, refuses or is forbidden, or if the connection is cut; at
+//    the deadline without an answer. The caller asks again when it likes: a runtime that is back is noticed
+//    by the first call after it listens;
+//  - kTimeout: connected, and the call did not end in time;
+//  - kRuntimeUnsupported: it answers, and does not speak runtime.v1;
+//  - kRuntimeError: it broke its contract (a pull that went well without an image_ref).
+// The password of a PullRequest is wiped from the message that carried it; gRPC's own send buffers are not
+// ours to wipe.
+std::unique_ptr<ImageService> MakeImageService(const Endpoint& endpoint);
 
 }  // namespace prefetch::cri

@@ -31,7 +31,7 @@ struct ThrottleLimits {
   base::TokenRate rate = image::kRegistryRequests;  // of requests to one host
 };
 
-// Limits this node's requests to registries (R29). Thread-safe. Must outlive its Permits.
+// Limits this node's requests to registries (R29). Thread-safe. It outlives its Permits.
 class Throttle {
  public:
   explicit Throttle(ThrottleLimits limits) : limits_(limits) {}

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/call.h"
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "rig/expect_ok.h"
 #include "rig/process.h"
 

@@ -21,7 +21,7 @@
 
 #include "bench/measure.h"
 #include "bench/peers.h"
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "image/local_image.h"
 #include "rig/containerd.h"
 #include "rig/expect_ok.h"

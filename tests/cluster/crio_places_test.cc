@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cluster/crio.h"
 #include "cri/endpoint.h"
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "registry/endpoint_files.h"
 #include "rig/expect_ok.h"
 #include "rig/proxy.h"

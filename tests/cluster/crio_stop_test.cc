@@ -6,7 +6,7 @@
 
 #include "cluster/crio.h"
 #include "cri/endpoint.h"
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "image/local_image.h"
 #include "rig/expect_ok.h"
 #include "rig/images.h"

@@ -8,7 +8,7 @@
 #include "cluster/control_plane.h"
 #include "cluster/kubelet.h"
 #include "cluster/pods.h"
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "system/node.h"
 
 namespace prefetch::cluster {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "contract/image_service_contract.h"
+#include "cri/content_service.h"
 #include "cri/endpoint.h"
-#include "cri/grpc_content_service.h"
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "rig/expect_ok.h"
 #include "rig/images.h"
 #include "rig/proxy.h"

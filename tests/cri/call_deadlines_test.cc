@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "scripted_runtime.h"
 #include "temp_dir.h"
 

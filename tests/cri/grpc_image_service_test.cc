@@ -1,6 +1,6 @@
 // Calls on the wire, and failures of the connection (C10 to C13). The contract suite tests what a runtime
 // does with images.
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/fs.h"
-#include "cri/grpc_content_service.h"
+#include "cri/content_service.h"
 #include "must.h"
 #include "scripted_runtime.h"
 #include "temp_dir.h"

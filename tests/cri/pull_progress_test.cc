@@ -11,7 +11,7 @@
 #include "base/mutex.h"
 #include "containerd_content_v1.grpc.pb.h"
 #include "containerd_leases_v1.grpc.pb.h"
-#include "cri/grpc_content_service.h"
+#include "cri/content_service.h"
 #include "temp_dir.h"
 
 namespace prefetch::cri {

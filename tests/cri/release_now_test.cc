@@ -9,7 +9,7 @@
 #include "base/mutex.h"
 #include "containerd_leases_v1.grpc.pb.h"
 #include "containerd_snapshots_v1.grpc.pb.h"
-#include "cri/grpc_content_service.h"
+#include "cri/content_service.h"
 #include "runtime_v1.grpc.pb.h"
 #include "temp_dir.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cri/grpc_content_service.h"
-#include "cri/grpc_image_service.h"
+#include "cri/content_service.h"
+#include "cri/image_service.h"
 #include "fuzz/hostile_runtime.h"
 
 namespace {
@@ -136,8 +136,7 @@ void AskContent(cri::ContentService& content, const base::Call& call, unsigned w
       return;
     }
     case 9:
-      for (int look = 0; look < 2; look++)
-        Check(content.Progress(call, lease));
+      for (int look = 0; look < 2; look++) Check(content.Progress(call, lease));
       return;
     case 10:
       return Download(content, call);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cri/endpoint.h"
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "rig/expect_ok.h"
 #include "system/node.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "faults/environment.h"
 #include "plan/fetch_order.h"
 #include "rig/expect_ok.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cri/endpoint.h"
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "fakes/fake_api_server.h"
 #include "must.h"
 #include "rig/expect_ok.h"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/fs.h"
-#include "cri/grpc_image_service.h"
+#include "cri/image_service.h"
 #include "fakes/fake_pod_runner.h"
 #include "rig/expect_ok.h"
 #include "system/cluster.h"
