@@ -17,7 +17,7 @@
 #include "agent/cluster/node_gate.h"
 #include "agent/cluster/own_addresses.h"
 #include "agent/cluster/periodic_thread.h"
-#include "agent/observe.h"
+#include "agent/runtime_view.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/result.h"

@@ -16,8 +16,6 @@
 #include "agent/kubelet_view.h"
 #include "agent/loop.h"
 #include "agent/metrics.h"
-#include "agent/observe.h"
-#include "agent/observe_kubelet.h"
 #include "agent/pinning.h"
 #include "agent/pulls.h"
 #include "agent/registry_checks.h"
@@ -92,7 +90,7 @@ class Agent {
   void SetList(std::shared_ptr<const plan::ImageList> list);
   // Any thread: files of kubelet have changed. For callers without a watch (KubeletOptions::watch).
   void RecordsChanged(kubelet::FileChanges changes);
-  // Any thread: the runtime tells that some image has come, gone or changed (agent/observe.h).
+  // Any thread: the runtime tells that some image has come, gone or changed (agent/runtime_view.h).
   void ImagesChanged();
   // Any thread: a client waits for an image that was absent at `observed_at`. It is pulled before others; an
   // unlisted one with the node's own credentials (Snapshot::requested). The request lasts

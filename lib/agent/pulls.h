@@ -12,7 +12,6 @@
 #include "agent/kubelet_view.h"
 #include "agent/loop.h"
 #include "agent/metrics.h"
-#include "agent/observe.h"
 #include "agent/pinning.h"
 #include "agent/registry_checks.h"
 #include "agent/runtime_view.h"

@@ -1,4 +1,4 @@
-#include "agent/observe.h"
+#include "agent/runtime_view.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "agent/runtime_view.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
 #include "fakes/serial_image_service.h"

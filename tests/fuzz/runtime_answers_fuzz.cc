@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "agent/observe.h"
+#include "agent/runtime_view.h"
 #include "base/text.h"
 #include "fakes/fake_image_service.h"
 #include "fuzz/target.h"
