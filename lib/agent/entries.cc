@@ -142,19 +142,13 @@ bool Entries::ForgetRequested(base::TimePoint now) {
 void Entries::RebuildIndex() {
   by_name_.resize(entries_.size());
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
-  std::ranges::sort(by_name_, [this](std::size_t a, std::size_t b) {
-    thread_.Check();
-    return entries_[a].name() < entries_[b].name();
-  });
+  std::ranges::sort(by_name_, {}, [this](std::size_t at) -> const std::string& { return all()[at].name(); });
 }
 
 Entry* Entries::Find(const std::string& name) {
   thread_.Check();
-  auto found = std::lower_bound(by_name_.begin(), by_name_.end(), name,
-                                [this](std::size_t a, const std::string& wanted) {
-                                  thread_.Check();
-                                  return entries_[a].name() < wanted;
-                                });
+  auto found = std::ranges::lower_bound(
+      by_name_, name, {}, [this](std::size_t at) -> const std::string& { return all()[at].name(); });
   return found == by_name_.end() || entries_[*found].name() != name ? nullptr : &entries_[*found];
 }
 
@@ -176,9 +170,8 @@ std::optional<ActivePull> Entries::TakeRun(const std::string& name, std::uint64_
 }
 
 std::set<std::string> Entries::Registries() const {
-  thread_.Check();
   std::set<std::string> registries;
-  for (const Entry& entry : entries_) registries.insert(entry.desired->reference.domain());
+  for (const Entry& entry : all()) registries.insert(entry.desired->reference.domain());
   return registries;
 }
 
@@ -197,31 +190,26 @@ std::set<std::string> Entries::LeasesInUse() const {
 }
 
 bool Entries::HasRuns() const {
-  thread_.Check();
-  return std::ranges::any_of(entries_, [](const Entry& entry) { return !entry.runs.empty(); });
+  return std::ranges::any_of(all(), [](const Entry& entry) { return !entry.runs.empty(); });
 }
 
 std::size_t Entries::Pulls() const {
-  thread_.Check();
   return static_cast<std::size_t>(
-      std::ranges::count_if(entries_, [](const Entry& entry) { return entry.Current() != nullptr; }));
+      std::ranges::count_if(all(), [](const Entry& entry) { return entry.Current() != nullptr; }));
 }
 
 // A quiet loop may ignore a poll without news (Agent::ApplyPoll). An entry that waits for room or for
 // its registry is not quiet, since the poll's figures may let it start.
 bool Entries::IsIdle() const {
-  thread_.Check();
-  return std::ranges::all_of(entries_, [](const Entry& entry) {
+  return std::ranges::all_of(all(), [](const Entry& entry) {
     return entry.runs.empty() && entry.action.kind == plan::ActionKind::kKeep && !entry.no_disk_space &&
            !entry.hold;
   });
 }
 
 bool Entries::Settled() const {
-  thread_.Check();
   return std::ranges::all_of(listed(), [this](const Entry& entry) {
-    thread_.Check();
-    if (entry.selection == plan::Selection::kLabelsUnknown) return !labels_.pending;
+    if (entry.selection == plan::Selection::kLabelsUnknown) return !labels().pending;
     return !entry.applies() || entry.history.settled;
   });
 }

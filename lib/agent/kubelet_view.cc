@@ -212,7 +212,6 @@ void KubeletView::ApplyVerdict(Entry& entry, plan::DebouncedVerdict verdict) {
 }
 
 void KubeletView::ShowDueVerdicts() {
-  loop_.Check();
   for (Entry& entry : entries_.all()) {
     if (entry.verdict.differs_since) ApplyVerdict(entry, plan::AfterTime(entry.verdict, loop_.now()));
   }

@@ -209,7 +209,6 @@ void Pinning::Pulled(const std::string& name) {
 }
 
 void Pinning::End() {
-  loop_.Check();
   if (!IsSettled()) loop_.Changed();
   ended_ = true;
 }

@@ -78,7 +78,6 @@ void Pulls::RuntimeReconnected() {
 
 // A check has met the registry's limit. Pulls would meet it, too.
 void Pulls::Hold(const std::string& registry, base::Duration wait) {
-  loop_.Check();
   plan::RegistryHealth& health = registries_[registry];
   health = plan::AfterRegistryFailure(health, plan::Reason::kRateLimited, wait, loop_.now(), loop_.Random());
 }
@@ -126,7 +125,6 @@ void Pulls::StopAll() {
 }
 
 base::TimePoint Pulls::NextTurn() const {
-  loop_.Check();
   base::TimePoint next = std::min(next_start_, leases_.NextTurn(loop_.now()));
   // The event of a running poll wakes the loop by itself.
   if (!watch_running_) next = std::min(next, next_watch_);
@@ -146,7 +144,6 @@ base::TimePoint Pulls::NextTurn() const {
 // Replacements are started after the loop, because Start adds to the vector of runs over which the loop
 // iterates.
 void Pulls::EvaluateRuns() {
-  loop_.Check();
   std::vector<Entry*> to_replace;
   for (Entry& entry : entries_.all()) {
     for (ActivePull& run : entry.runs) {
@@ -230,7 +227,6 @@ plan::ScheduleInput Pulls::ScheduleInputWithoutPulls(bool settled) const {
 // work soon. The flags that status shows are set anew each turn, and compared with their old values to see
 // whether a Snapshot is due.
 void Pulls::StartDue(bool settled, bool may_start) {
-  loop_.Check();
   plan::ScheduleInput input = ScheduleInputWithoutPulls(settled);
   std::set<std::size_t> waited;
   std::vector<Entry>& all = entries_.all();
@@ -1006,7 +1002,6 @@ std::uint64_t Pulls::RemainingDiskNeed(const Entry& entry) const {
 // Runs that do not fit are stopped before their workers are released. Otherwise a worker might write before
 // it sees the stop.
 void Pulls::CheckDiskBudget() {
-  loop_.Check();
   EndPullsForDiskSpace();
   for (const std::shared_ptr<AdmissionDecision>& decision : pending_decisions_) decision->Set();
   pending_decisions_.clear();

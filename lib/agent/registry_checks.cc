@@ -41,7 +41,6 @@ plan::AnswerTime RegistryChecks::AnswerTimeNow() const {
 }
 
 void RegistryChecks::OnDesiredChanged() {
-  loop_.Check();
   for (Entry& entry : entries_.all()) {
     if (!std::exchange(entry.desired_changed, false)) continue;
     if (AppliesTo(entry)) {
@@ -296,7 +295,6 @@ void RegistryChecks::UpdateFailed(Entry& entry, const plan::PullFailure& failure
 }
 
 std::vector<plan::RegistryStatus> RegistryChecks::Statuses() const {
-  loop_.Check();
   std::map<std::string, plan::RegistryStatus> by_name;
   std::map<std::string, double> checks_per_hour;
   for (const Entry& entry : entries_.all()) {

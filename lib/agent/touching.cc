@@ -110,7 +110,6 @@ bool Touching::InPod(const Entry& entry) const {
 // StartCall decides by the states that Review has set, and changes some of them: an entry becomes "running".
 // The second Review shows that in this turn's Snapshot.
 void Touching::StartIfDue(TouchContext context) {
-  loop_.Check();
   context_ = std::move(context);
   const base::WallTime wall = loop_.Wall();
   Review(wall);
