@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/log.h"
 #include "image/pull_error.h"
 
@@ -19,9 +20,8 @@ constexpr std::chrono::seconds kJobTime{30};
 
 // Returns true for errors of the runtime as a whole: the next name would fail in the same way.
 bool IsOfRuntime(image::ErrorClass error_class) {
-  return error_class == image::ErrorClass::kRuntimeDown || error_class == image::ErrorClass::kTimeout ||
-         error_class == image::ErrorClass::kCancelled ||
-         error_class == image::ErrorClass::kRuntimeUnsupported;
+  using enum image::ErrorClass;
+  return base::IsOneOf(error_class, {kRuntimeDown, kTimeout, kCancelled, kRuntimeUnsupported});
 }
 
 }  // namespace

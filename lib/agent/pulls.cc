@@ -704,21 +704,12 @@ bool IsRegistryFailure(plan::Reason reason) {
 // Returns the failure of a pull that brought no image; nullopt if the agent ended it for a reason that is not
 // its own.
 std::optional<plan::PullFailure> FailureOf(const ActivePull& run, const pulling::PullOutcome& outcome) {
-  switch (run.cancel_reason) {
-    case CancelReason::kNone:
-      return outcome.failure;
-    case CancelReason::kDeadlineExceeded:
-      return {{.reason = plan::Reason::kTimeout, .error = "the pull did not end within its time"}};
-    case CancelReason::kStalled:
-      return {{.reason = plan::Reason::kStalled,
-               .error = "no byte came for a long time, and other images wait for its room on the disk"}};
-    case CancelReason::kNoDiskSpace:
-    case CancelReason::kDeferred:
-    case CancelReason::kReplaced:
-    case CancelReason::kRemovedFromList:
-      return std::nullopt;
-  }
-  return std::nullopt;
+  if (run.cancel_reason == CancelReason::kNone) return outcome.failure;
+  if (run.cancel_reason == CancelReason::kDeadlineExceeded)
+    return {{.reason = plan::Reason::kTimeout, .error = "the pull did not end within its time"}};
+  if (run.cancel_reason != CancelReason::kStalled) return std::nullopt;
+  return {{.reason = plan::Reason::kStalled,
+           .error = "no byte came for a long time, and other images wait for its room on the disk"}};
 }
 
 // Returns how a run is counted. A pull that the agent ended itself counts as cancelled, unless its time was

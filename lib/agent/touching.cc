@@ -399,14 +399,9 @@ TouchResult Touching::ResultFor(const Entry& entry, std::size_t part) const {
   if (NeedNow(entry, pod_->parts[part].reference) == TouchNeed::kNone) return {};
   if (part < pod_->evaluation.images.size()) {
     const plan::ContainerEvaluation& evaluation = pod_->evaluation.images[part];
-    switch (evaluation.outcome) {
-      case plan::ContainerOutcome::kFailed:
-        return evaluation.result;
-      case plan::ContainerOutcome::kPulled:
-        return {TouchObstacle::kNotRecorded, "kubelet ran the touch pod, and its records did not change"};
-      case plan::ContainerOutcome::kUndecided:
-        break;
-    }
+    if (evaluation.outcome == plan::ContainerOutcome::kFailed) return evaluation.result;
+    if (evaluation.outcome == plan::ContainerOutcome::kPulled)
+      return {TouchObstacle::kNotRecorded, "kubelet ran the touch pod, and its records did not change"};
   }
   return {TouchObstacle::kPullFailed, "kubelet did not finish with it within the touch pod's time"};
 }

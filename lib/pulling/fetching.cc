@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/enum_name.h"
 #include "base/find_with_default.h"
 #include "base/log.h"
 #include "cri/pull_resources.h"
@@ -25,29 +26,10 @@ constexpr std::chrono::seconds kSizeLimit{5};
 // this node.
 bool IsRegistryFault(const base::Error& error) {
   // The layer that saw the failure may have named its owner, which is certain. Otherwise the code decides.
-  switch (error.fault()) {
-    case base::Fault::kStore:
-    case base::Fault::kImage:
-      return false;
-    case base::Fault::kNetwork:
-    case base::Fault::kRegistry:
-      return true;
-    case base::Fault::kUnspecified:
-      break;
-  }
-  switch (error.code()) {
-    case base::Code::kNotFound:
-    case base::Code::kPermissionDenied:
-    case base::Code::kCancelled:
-      return false;
-    case base::Code::kInvalidArgument:
-    case base::Code::kUnavailable:
-    case base::Code::kDeadlineExceeded:
-    case base::Code::kResourceExhausted:
-    case base::Code::kInternal:
-      return true;
-  }
-  return true;
+  if (error.fault() != base::Fault::kUnspecified)
+    return base::IsOneOf(error.fault(), {base::Fault::kNetwork, base::Fault::kRegistry});
+  return !base::IsOneOf(error.code(),
+                        {base::Code::kNotFound, base::Code::kPermissionDenied, base::Code::kCancelled});
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/enum_name.h"
+
 namespace prefetch::pulling {
 namespace {
 
@@ -58,17 +60,12 @@ cri::CallResult<bool> IsStartable(const base::Call& call, cri::ContentService& c
   auto starts = only_unpacked && !chain_id.empty() ? content.IsUnpacked(call, chain_id)
                                                    : content.IsRunnable(call, id, chain_id);
   if (starts) return starts;
-  switch (starts.error().error_class) {
-    // Other runtimes list no image that does not start.
-    case image::ErrorClass::kRuntimeUnsupported:
-      return true;
-    case image::ErrorClass::kRuntimeDown:
-    case image::ErrorClass::kCancelled:
-    case image::ErrorClass::kTimeout:
-      return starts;
-    default:  // about this image alone, such as content that went meanwhile
-      return false;
-  }
+  using enum image::ErrorClass;
+  const image::ErrorClass error = starts.error().error_class;
+  if (base::IsOneOf(error, {kRuntimeDown, kCancelled, kTimeout})) return starts;
+  // Other runtimes list no image that does not start. All else is about this image alone, such as content
+  // that went meanwhile.
+  return error == kRuntimeUnsupported;
 }
 
 }  // namespace prefetch::pulling

@@ -316,16 +316,12 @@ std::optional<base::Result<plan::Caller, CallerError>> ClientAuthenticator::Reme
 }
 
 std::optional<CallerError> ClientAuthenticator::RefuseForged(const Token& token) {
-  switch (keys_.Verify({.stop = stop_.get_token()}, token.secret.Reveal())) {
-    case IssuerKeys::TokenVerdict::kReview:
-      return std::nullopt;
-    case IssuerKeys::TokenVerdict::kForged:
-      return Refuse(plan::RejectionReason::kRejected, token.purpose);
-    case IssuerKeys::TokenVerdict::kLater:
-      metrics_.CallerAnswered(token.purpose, "NotReviewed");
-      return CallerError{.status = 503, .message = kNoReview, .retry_after = kDefaultRetryAfter};
-  }
-  return std::nullopt;
+  using enum IssuerKeys::TokenVerdict;
+  const auto verdict = keys_.Verify({.stop = stop_.get_token()}, token.secret.Reveal());
+  if (verdict == kReview) return std::nullopt;
+  if (verdict == kForged) return Refuse(plan::RejectionReason::kRejected, token.purpose);
+  metrics_.CallerAnswered(token.purpose, "NotReviewed");
+  return CallerError{.status = 503, .message = kNoReview, .retry_after = kDefaultRetryAfter};
 }
 
 base::Result<plan::Caller, CallerError> ClientAuthenticator::Identify(const base::Call& call,

@@ -32,27 +32,11 @@ plan::ContainerObservation SeenOf(const kube::PodContainer& container, const ima
 
 TouchResult ResultOf(const kube::Failure& failure) {
   using kube::ApiError;
-  switch (failure.kind) {
-    case ApiError::kForbidden:
-      return {ForbiddenBy(failure.message), failure.message};
-    case ApiError::kNotFound:
-      return {TouchObstacle::kNamespaceMissing, failure.message};
-    case ApiError::kInvalid:
-      return {TouchObstacle::kAdmission, failure.message};
-    case ApiError::kUnauthorized:
-    case ApiError::kConflict:
-    case ApiError::kGone:
-    case ApiError::kTooManyRequests:
-    case ApiError::kServerError:
-    case ApiError::kUnreachable:
-    case ApiError::kTlsError:
-    case ApiError::kTimeout:
-    case ApiError::kMalformed:
-    case ApiError::kNoCredential:
-    case ApiError::kCancelled:
-      return {TouchObstacle::kApiServer, failure.message};
-  }
-  std::abort();
+  TouchObstacle obstacle = TouchObstacle::kApiServer;
+  if (failure.kind == ApiError::kForbidden) obstacle = ForbiddenBy(failure.message);
+  if (failure.kind == ApiError::kNotFound) obstacle = TouchObstacle::kNamespaceMissing;
+  if (failure.kind == ApiError::kInvalid) obstacle = TouchObstacle::kAdmission;
+  return {obstacle, failure.message};
 }
 
 std::optional<TouchResult> TouchPods::SweepOne(const base::Call& call, int slot) {
