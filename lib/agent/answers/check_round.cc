@@ -20,9 +20,6 @@ using plan::CheckNeed;
 // for the runtime.
 constexpr std::chrono::milliseconds kMaxAgeForAnonymous{500};
 
-// A thread that waits for another one's answer looks this often whether its client is still there.
-constexpr std::chrono::milliseconds kClientCheckInterval{200};
-
 base::TimePoint RealNow() {
   return std::chrono::steady_clock::now();
 }
@@ -157,26 +154,9 @@ bool SharedRegistryAnswers::IsNext(const Waiter& waiting) {
   return true;
 }
 
-std::optional<image::RegistryAnswer> SharedRegistryAnswers::AwaitTurn(
-    const base::Call& call, const Waiter& own, base::TimePoint until,
-    const std::function<image::RegistryAnswer()>& on_timeout) {
-  while (true) {
-    Slot& slot = slots_[own.question->key];
-    if (!slot.in_flight && RealNow() < slot.until) return slot.answer;
-    if (!slot.in_flight && HasCapacity(*own.question) && IsNext(own)) {
-      in_flight_.push_back(own.question);
-      slot.in_flight = true;
-      return std::nullopt;
-    }
-    if (call.Stopped() || RealNow() >= until) return on_timeout();
-    changed_.wait_until(mutex_, std::min<base::TimePoint>(until, RealNow() + kClientCheckInterval));
-  }
-}
-
 image::RegistryAnswer SharedRegistryAnswers::Get(const base::Call& call, const Question& question,
                                                  const std::function<Reply()>& ask,
                                                  const std::function<image::RegistryAnswer()>& on_timeout) {
-  const base::TimePoint until = std::min<base::TimePoint>(call.deadline, RealNow() + kMaxWait);
   {
     base::Lock lock(mutex_);
     // Any pod may name any image, so the memory is bounded. Slots with a waiting client stay.
@@ -189,7 +169,17 @@ image::RegistryAnswer SharedRegistryAnswers::Get(const base::Call& call, const Q
       waiting_.erase(own);
       changed_.notify_all();  // another thread may be next now
     });
-    if (auto answer = AwaitTurn(call, *own, until, on_timeout)) return *std::move(answer);
+    bool answered = false;
+    const auto turn = [&]() PREFETCH_REQUIRES(mutex_) {
+      const Slot& slot = slots_[question.key];
+      answered = !slot.in_flight && RealNow() < slot.until;
+      return answered || (!slot.in_flight && HasCapacity(question) && IsNext(*own));
+    };
+    if (!base::WaitFor(changed_, mutex_, call.Within(kMaxWait), turn)) return on_timeout();
+    Slot& slot = slots_[question.key];
+    if (answered) return slot.answer;
+    in_flight_.push_back(&question);
+    slot.in_flight = true;
   }
   const base::OnExit end([&] { EndQuery(question); });
   Reply reply = ask();
@@ -249,15 +239,13 @@ base::Duration LiveRuntime::Timeout(const plan::RuntimeStatus& last_seen) {
 
 LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration limit, base::Duration age) {
   const base::TimePoint asked = clock_.Now();
-  const base::TimePoint until = std::min<base::TimePoint>(call.deadline, RealNow() + limit / 2);
   base::TimePoint began;
   {
     base::Lock lock(mutex_);
-    while (true) {
-      if (newest_ != nullptr && began_ + age > asked) return newest_;
-      if (running_ == 0 || call.Stopped() || RealNow() >= until) break;
-      changed_.wait_until(mutex_, std::min<base::TimePoint>(until, RealNow() + kClientCheckInterval));
-    }
+    const auto fresh = [&]() PREFETCH_REQUIRES(mutex_) { return newest_ != nullptr && began_ + age > asked; };
+    base::WaitFor(changed_, mutex_, call.Within(limit / 2),
+                  [&]() PREFETCH_REQUIRES(mutex_) { return fresh() || running_ == 0; });
+    if (fresh()) return newest_;
     running_++;
     began = clock_.Now();
   }

@@ -150,11 +150,6 @@ class SharedRegistryAnswers {
     std::uint64_t ticket = 0;  // the smallest is next
   };
 
-  // Returns the answer, or that of `on_timeout`. nullopt: the thread asks now.
-  std::optional<image::RegistryAnswer> AwaitTurn(const base::Call& call, const Waiter& own,
-                                                 base::TimePoint until,
-                                                 const std::function<image::RegistryAnswer()>& on_timeout)
-      PREFETCH_REQUIRES(mutex_);
   void EndQuery(const Question& question) PREFETCH_EXCLUDES(mutex_);
   // Reports whether the registry may be asked now, as far as running questions decide it.
   bool HasCapacity(const Question& question) const PREFETCH_REQUIRES(mutex_);

@@ -33,7 +33,6 @@ constexpr seconds kDefaultRetryAfter{5};
 constexpr std::size_t kMostKnown = 2000;
 constexpr std::string_view kBearer = "Bearer ";
 constexpr const char* kNoReview = "the API server could not be asked about the token";
-constexpr std::chrono::milliseconds kClientGoneCheckInterval{200};  // at whether the client is still there
 
 CallerError NotReviewed(const kube::Failure& failure, plan::CallerPurpose purpose) {
   std::string why = failure.kind == kube::ApiError::kForbidden
@@ -124,16 +123,11 @@ void ClientAuthenticator::Remember(const Token& token, const Identity& identity)
 // one from the budget.
 std::optional<base::Result<ClientAuthenticator::Identity, CallerError>> ClientAuthenticator::AwaitReview(
     const base::Call& call, const Token& token, const std::string& peer) {
-  const auto real_now = [] { return std::chrono::steady_clock::now(); };
   base::Lock lock(mutex_);
   // A pod that asks about many images sends its token many times at once. One review serves them all.
-  while (in_review_.contains(token.key)) {
-    if (call.Stopped() || real_now() >= call.deadline) {
-      return CallerError{.status = 503, .message = kNoReview, .retry_after = seconds(1)};
-    }
-    changed_.wait_until(mutex_,
-                        std::min<base::TimePoint>(call.deadline, real_now() + kClientGoneCheckInterval));
-  }
+  const auto no_review = [&]() PREFETCH_REQUIRES(mutex_) { return !in_review_.contains(token.key); };
+  if (!base::WaitFor(changed_, mutex_, call, no_review))
+    return CallerError{.status = 503, .message = kNoReview, .retry_after = seconds(1)};
   const base::TimePoint now = clock_.Now();
   if (auto identity = Recall(token.key)) return *std::move(identity);
   // After a failure, one client probes the API server while the others are told to come again.
