@@ -224,7 +224,13 @@ void Agent::ProcessEntries() {
     loop_.Changed();
     ForgetLookups();
   }
-  ForgetRegistries();
+  // Bounds the memory for registries: lists of CI jobs, and preflights, keep naming new ones.
+  if (loop_.now() >= forget_at_) {
+    forget_at_ = loop_.now() + kForgetEvery;
+    const std::set<std::string> in_use = entries_.Registries();
+    checks_.Forget(in_use);
+    pulls_->Forget(in_use);
+  }
   DecideAll();
   // No pull starts before kubelet's garbage collection threshold is known.
   pulls_->StartDue(settled_, !kubelet_ || kubelet_->polled());
@@ -242,15 +248,6 @@ void Agent::ProcessEntries() {
   if (loop_.changed() && (loop_.at_once() || loop_.now() - published_at_ >= kPublishInterval)) Publish();
   all_entries_at_ = NextTurnTime();
   turns_++;
-}
-
-// Bounds the memory for registries: lists of CI jobs, and preflights, keep naming new ones.
-void Agent::ForgetRegistries() {
-  if (loop_.now() < forget_at_) return;
-  forget_at_ = loop_.now() + kForgetEvery;
-  const std::set<std::string> in_use = entries_.Registries();
-  checks_.Forget(in_use);
-  pulls_->Forget(in_use);
 }
 
 // Stops looking up credentials for images that nobody names any more.
@@ -336,15 +333,6 @@ base::Duration Agent::DelayOfOpening(const Entry& entry) {
   return plan::DelayOfOpening(entry.desired->pull_windows, options_.limits.start_jitter, *window_fraction_);
 }
 
-// An image that is still to be pulled may share the touch pod.
-bool Agent::MorePullsToCome() const {
-  return std::ranges::any_of(entries_.listed(), [](const Entry& entry) {
-    if (!entry.applies()) return false;
-    return !entry.runs.empty() || entry.action.kind == plan::ActionKind::kPull ||
-           (entry.observed.local && !entry.IsJudged());
-  });
-}
-
 bool Agent::MayTouch() const {
   return touching_ && list_epoch_ > 0 && kubelet_->polled();
 }
@@ -352,9 +340,14 @@ bool Agent::MayTouch() const {
 void Agent::StartTouchIfDue() {
   if (!MayTouch()) return;
   const plan::RuntimeStatus& runtime = runtime_.status();
+  // An image that is still to be pulled may share the touch pod.
+  const bool more_to_come = std::ranges::any_of(entries_.listed(), [](const Entry& entry) {
+    return entry.applies() && (!entry.runs.empty() || entry.action.kind == plan::ActionKind::kPull ||
+                               (entry.observed.local && !entry.IsJudged()));
+  });
   touching_->StartIfDue({.kubelet_verifies = kubelet_->Verifies(),
                          .records_note = kubelet::RecordMismatchReason(runtime.name, runtime.version),
-                         .more_to_come = MorePullsToCome()});
+                         .more_to_come = more_to_come});
 }
 
 // Returns the time of the next turn that is needed without an event.

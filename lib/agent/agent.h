@@ -147,11 +147,9 @@ class Agent {
   void DecideAll();
   bool MayPullAnyTime(const Entry& entry) const;
   base::Duration DelayOfOpening(const Entry& entry);
-  bool MorePullsToCome() const;
   bool MayTouch() const;
   void StartTouchIfDue();
   void StopAll();
-  void ForgetRegistries();
   void ForgetLookups();
   void ReturnMemoryIfIdle();
   base::TimePoint NextTurnTime() const;

@@ -13,7 +13,6 @@
 #include "base/shared.h"
 #include "plan/decide.h"
 #include "plan/desired.h"
-#include "plan/history.h"
 #include "plan/image_readiness.h"
 #include "plan/observation.h"
 #include "plan/schedule.h"

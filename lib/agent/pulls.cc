@@ -403,11 +403,7 @@ void Pulls::StartWatchIfDue(base::Workers& workers) {
   loop_.Check();
   if (watch_running_ || loop_.now() < next_watch_) return;
   next_watch_ = base::TimePoint::max();
-  struct Target {
-    RunId run;
-    std::string lease;
-  };
-  std::vector<Target> targets;
+  ProgressPolled watched;
   bool close = false;
   for (const Entry& entry : entries_.all()) {
     // A replacement continues under the reservation of the pull that it replaces.
@@ -421,18 +417,18 @@ void Pulls::StartWatchIfDue(base::Workers& workers) {
     if (age < kFirstWatch) {
       next_watch_ = std::min(next_watch_, run.started_at + kFirstWatch);
     } else {
-      targets.push_back({{entry.name(), run.id}, run.lease});
+      watched.pulls.push_back({{entry.name(), run.id}, run.lease, std::nullopt});
     }
   }
-  if (targets.empty()) return;
+  if (watched.pulls.empty()) return;
   next_watch_ = loop_.now() + (close ? base::Duration(kFirstWatch) : base::Duration(kWatchInterval));
   watch_running_ = true;
-  auto poll = [this, call = loop_.JobCall(), targets = std::move(targets), path = disk_path_] {
-    ProgressPolled seen;
-    for (const Target& target : targets) {
-      auto progress = parts_.content.Progress(call.Within(kProgressTimeout), target.lease);
+  auto poll = [this, call = loop_.JobCall(), watched = std::move(watched), path = disk_path_] {
+    ProgressPolled seen = watched;
+    for (ProgressPolled::One& one : seen.pulls) {
+      auto progress = parts_.content.Progress(call.Within(kProgressTimeout), one.lease);
       if (progress) {
-        seen.pulls.push_back({target.run, *progress});
+        one.progress = *progress;
       } else if (progress.error().error_class == image::ErrorClass::kRuntimeUnsupported) {
         seen.unsupported = true;
       }
@@ -451,18 +447,18 @@ void Pulls::ApplyProgress(const ProgressPolled& seen) {
   if (seen.disk.known) ApplyDisk(seen.disk, disk_path_);
   // From 2.1 on, containerd has one queue of downloads for all pulls (C28). While any pull moves, one that
   // does not may just be waiting in it.
-  bool any_active =
-      std::ranges::any_of(seen.pulls, [](const ProgressPolled::One& one) { return one.progress.active; });
+  bool any_active = std::ranges::any_of(
+      seen.pulls, [](const ProgressPolled::One& one) { return one.progress && one.progress->active; });
   const bool may_be_queued = runtime_.queues() && any_active;
   for (const ProgressPolled::One& one : seen.pulls) {
     ActivePull* run = FindRun(one.run);
-    if (run == nullptr) continue;
+    if (run == nullptr || !one.progress) continue;
     Entry& entry = *entries_.Find(one.run.entry);
     const bool held_back = run->fetch == plan::FetchPhase::kAwaitsShared ||
                            run->fetch == plan::FetchPhase::kFetched ||
                            (parts_.fetcher != nullptr && parts_.fetcher->HoldsBack(run->lease));
     plan::ObservedProgress& progress = run->progress;
-    progress = plan::AfterProgress(progress, one.progress,
+    progress = plan::AfterProgress(progress, *one.progress,
                                    {.may_be_queued = may_be_queued, .held_back = held_back}, loop_.now());
     entry.history.disk = plan::AfterSize(entry.history.disk, progress.bytes_total);
     plan::Distance& distance = distances_[entry.desired->reference.domain()];
@@ -501,12 +497,6 @@ plan::PhaseCount Pulls::CountPhase() const {
   return phase;
 }
 
-bool Pulls::MayQuerySize(const Entry& entry) const {
-  // A held registry gets no request at all, and sizes are the least urgent ones.
-  if (RegistryIsHeld(entry)) return false;
-  return parts_.fetcher->MayQuerySize(entry.desired->reference, runtime_.info());
-}
-
 // Asks for the sizes of images that wait, so that a large one does not start last. Each question costs one
 // request, so they are limited to near registries, the cold phase and two at a time.
 void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase) {
@@ -521,7 +511,8 @@ void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount&
     if (!entry.runs.empty() || entry.size_requested || pull.bytes > 0) continue;
     // Images of far registries keep their positions (plan/schedule.h), so their sizes would be of no use.
     if (pull.far || pull.update || pull.unlisted) continue;
-    if (!MayQuerySize(entry)) {
+    // A held registry gets no request at all, and sizes are the least urgent ones.
+    if (RegistryIsHeld(entry) || !parts_.fetcher->MayQuerySize(entry.desired->reference, runtime_.info())) {
       skipped_registry = pull.registry;
       continue;
     }
@@ -926,15 +917,11 @@ void Pulls::ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll) {
 }
 
 // Sets the figures by which pulls are admitted.
-void Pulls::SetDisk(const plan::DiskSpace& disk) {
+void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
   // The message of each image without room states these figures.
   loop_.ChangedIf(disk.available_bytes != disk_.available_bytes &&
                   std::ranges::any_of(entries_.all(), &Entry::no_disk_space));
   disk_ = disk;
-}
-
-void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
-  SetDisk(disk);
   disk_path_ = path;
   // Even a measurement that failed counts: bytes that are on their way out must not stop new pulls for ever.
   space_release_ = plan::AfterMeasure(space_release_, loop_.now());
@@ -1006,12 +993,14 @@ void Pulls::EndPullsForDiskSpace() {
                                    return plan::NeedsMoreThanUsual(entry.history.disk);
                                  }));
   std::vector<plan::PullCandidate> running;
+  std::uint64_t kept = 0;  // by ended pulls, under their leases
   for (std::size_t i = 0; i < all.size(); i++) {
-    if (!all[i].runs.empty() && all[i].Current() != nullptr) running.push_back(CandidateOf(i));
+    if (all[i].runs.empty()) kept += all[i].history.disk.kept_bytes;
+    if (all[i].Current() != nullptr) running.push_back(CandidateOf(i));
   }
   if (running.empty()) return;
   // Bytes of pulls that wait are discarded before a running pull is ended.
-  if (usable == 0 && !space_release_.pending && plan::KeptBytesMatter(KeptBytes(), running)) {
+  if (usable == 0 && !space_release_.pending && plan::KeptBytesMatter(kept, running)) {
     DropKeptBytes();
     return;
   }
@@ -1058,15 +1047,6 @@ bool Pulls::HandleDiskFull(Entry& entry, const std::string& error) {
   DiscardBytes(entry, cri::LeaseDeletion::kSync);
   disk_.available_bytes = 0;  // until the next measurement; no pull starts in between
   return true;
-}
-
-// Returns the sum of the bytes that ended pulls keep under their leases.
-std::uint64_t Pulls::KeptBytes() const {
-  std::uint64_t sum = 0;
-  for (const Entry& entry : entries_.all()) {
-    if (entry.runs.empty()) sum += entry.history.disk.kept_bytes;
-  }
-  return sum;
 }
 
 // Deletes the entry's lease with all that it keeps. Without leases, the bytes were gone with the end of the

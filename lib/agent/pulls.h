@@ -110,14 +110,14 @@ class Pulls {
   struct ProgressPolled {
     struct One {
       RunId run;
-      image::PullProgress progress;
+      std::string lease;
+      std::optional<image::PullProgress> progress;  // as the runtime shows it, if it does
     };
     std::vector<One> pulls;
     bool unsupported = false;  // this runtime does not show progress
     plan::DiskSpace disk;
   };
 
-  void SetDisk(const plan::DiskSpace& disk);
   void ApplyDisk(const plan::DiskSpace& disk, const std::string& path);
   // How pulls end.
   void Ended(const RunId& id, PullDone done);
@@ -131,7 +131,6 @@ class Pulls {
   // Room on the disk.
   void EndPullsForDiskSpace();
   plan::PullCandidate CandidateOf(std::size_t index) const;
-  std::uint64_t KeptBytes() const;
   void DiscardBytes(Entry& entry, cri::LeaseDeletion bytes, base::Duration after = {});
   void DropKeptBytes();
   void SettleWithoutDiskSpace();
@@ -139,7 +138,6 @@ class Pulls {
 
   // The order of images with the same priority.
   plan::PhaseCount CountPhase() const;
-  bool MayQuerySize(const Entry& entry) const;  // whether its registry may be asked now
   void QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase);
 
   plan::ScheduleInput ScheduleInputWithoutPulls(bool settled) const;

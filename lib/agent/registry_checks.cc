@@ -6,7 +6,6 @@
 #include "agent/registry_checks.h"
 #include "base/find_with_default.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "plan/check.h"
 
 namespace prefetch::agent {

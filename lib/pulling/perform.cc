@@ -1,10 +1,8 @@
 #include "pulling/perform.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "credentials/lookup_words.h"
 #include "pulling/image_facts.h"
 #include "pulling/lease_manager.h"

@@ -2,7 +2,6 @@
 
 #include <cctype>
 #include <chrono>
-#include <utility>
 
 #include "base/text.h"
 #include "credentials/lookup_words.h"

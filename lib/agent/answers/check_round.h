@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "base/call.h"
 #include "base/clock.h"
