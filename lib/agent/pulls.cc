@@ -362,10 +362,11 @@ void Pulls::Start(Entry& entry) {
   // The room that images take can be measured only against a time at which no pull was writing.
   if (!entries_.HasRuns())
     disk_usage_ = plan::AfterFirstBegin(disk_usage_, disk_.known ? disk_.available_bytes : 0);
-  pulling::PullJob job{.reference = entry.desired->reference,
-                       .credentials = lookups_.Take(*entry.desired),
-                       .lease = run.lease,
-                       .runtime = runtime_.info()};
+  pulling::PullJob job;
+  job.question.reference = entry.desired->reference;
+  job.credentials = lookups_.Take(*entry.desired);
+  job.lease = run.lease;
+  job.runtime = runtime_.info();
   // Without it, CRI-O shares one pull between equal callers, and a cancel by the agent would fail kubelet's
   // pull (C32).
   if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPullCgroup;
@@ -525,10 +526,10 @@ void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount&
     // A question that failed is not repeated: the pull itself brings the size.
     entry.size_requested = true;
     size_questions_++;
-    pulling::PullJob job{.reference = entry.desired->reference,
-                         .credentials = lookups_.Peek(*entry.desired),
-                         .lease = {},
-                         .runtime = runtime_.info()};
+    pulling::PullJob job;
+    job.question.reference = entry.desired->reference;
+    job.credentials = lookups_.Peek(*entry.desired);
+    job.runtime = runtime_.info();
     loop_.Submit(
         workers_, "SizeQueryDone",
         [call = loop_.JobCall(), parts = parts_, job = std::move(job)] {

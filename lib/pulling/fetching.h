@@ -176,7 +176,7 @@ using ContentSourceFor = std::function<std::shared_ptr<image::ContentSource>(
 
 struct FetchJob {
   image::RegistryQuestion question;  // with the credentials in the order of a pull
-  std::string lease;
+  std::string lease;                 // empty: the runtime knows no leases
   image::RuntimeInfo runtime;
   // Called once the compressed size of the image is known, and before anything of it is written. Blocks while
   // it is decided whether there is room; if there is none, `call` is stopped.

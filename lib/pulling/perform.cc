@@ -74,7 +74,7 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
                        const credentials::Lookup& lookup) {
   Attempt attempt;
   cri::PullRequest request{
-      .image = job.reference.SpecImage(), .lease = job.lease, .sandbox_cgroup = job.sandbox_cgroup};
+      .image = job.question.reference.SpecImage(), .lease = job.lease, .sandbox_cgroup = job.sandbox_cgroup};
   if (lookup.credentials.empty()) {
     auto pulled = PullRetryingCancel(call, parts.images, request);
     attempt.ok = pulled.ok();
@@ -89,15 +89,15 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
     std::string detail;
     // One PullImage sends a rejected password up to five times (C7), so a credential that was rejected for
     // several images is not sent again for a while.
-    if (parts.refusals.IsSuppressed(job.reference, credential.auth, parts.clock.Now())) {
+    if (parts.refusals.IsSuppressed(job.question.reference, credential.auth, parts.clock.Now())) {
       attempt.error = {image::ErrorClass::kAccessDenied, ""};
-      detail =
-          job.reference.domain() + " refused it for several images just now: not sent again for 5 minutes";
+      detail = job.question.reference.domain() +
+               " refused it for several images just now: not sent again for 5 minutes";
     } else {
       request.auth = credential.auth;
       auto pulled = PullRetryingCancel(call, parts.images, request);
       if (pulled) {
-        parts.refusals.RecordSuccess(job.reference, credential.auth);
+        parts.refusals.RecordSuccess(job.question.reference, credential.auth);
         attempt.ok = true;
         return attempt;
       }
@@ -108,8 +108,8 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
       const image::ErrorClass error = attempt.error.error_class;
       if (!image::IsCredentialRefusal(error) && error != image::ErrorClass::kNotFound) return attempt;
       // A repository that this identity may not read says nothing about the password.
-      if (IsAuthenticationFailure(detail, job.reference)) {
-        parts.refusals.RecordRejection(job.reference, credential.auth, parts.clock.Now());
+      if (IsAuthenticationFailure(detail, job.question.reference)) {
+        parts.refusals.RecordRejection(job.question.reference, credential.auth, parts.clock.Now());
       }
     }
     // A rejection is kept in preference to a later 404, and the first one to later ones.
@@ -139,7 +139,8 @@ PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& loo
 // The runtime reports success. Checks that the image is there as a pod needs it (C19, C22).
 PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& parts, const PullJob& job,
                               const credentials::Credential* credential) {
-  auto details = parts.images.ImageStatus(call.Within(kRuntimeCallTimeout), job.reference.Normalized());
+  auto details =
+      parts.images.ImageStatus(call.Within(kRuntimeCallTimeout), job.question.reference.Normalized());
   // A stopping CRI-O finishes pulls after its socket has gone (C35), and a busy disk can delay any answer.
   // The pull is neither a success that anybody has seen nor a failure.
   if (!details && (details.error().error_class == image::ErrorClass::kRuntimeDown ||
@@ -164,11 +165,11 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& pa
   // The same lookup as in polls decides. An image that this pull reported as present must not be absent in
   // the next poll.
   image::LocalImageIndex index({found.image});
-  if (index.Find(job.reference) == nullptr) {
+  if (index.Find(job.question.reference) == nullptr) {
     return Failed(plan::Reason::kRuntimeError,
                   "the runtime said that the pull succeeded, but does not list the image under this name");
   }
-  plan::Local local = ToLocal(found.image, job.reference, index.NamesOf(found.image.id));
+  plan::Local local = ToLocal(found.image, job.question.reference, index.NamesOf(found.image.id));
   AddDetails(parts.node, found.platform, found.artifact, local);
   // The runtime reports success for artifacts and for images that it has not unpacked (C22).
   auto starts = IsStartable(call.Within(kRuntimeCallTimeout), parts.content, found.image.id, found.chain_id,
@@ -184,16 +185,10 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& pa
 
 // Returns nullopt if the registry has rejected all credentials just now.
 std::optional<FetchJob> FetchJobFor(const PullDependencies& parts, const PullJob& job) {
-  FetchJob fetch{.question = {.reference = job.reference,
-                              .local_digests = {},
-                              .platform = parts.node,
-                              .credentials = {}},
-                 .lease = job.lease,
-                 .runtime = job.runtime,
-                 .on_size = job.on_size,
-                 .on_fetched = job.on_fetched};
+  FetchJob fetch = job;
+  fetch.question.platform = parts.node;
   for (const credentials::Credential& credential : job.credentials->credentials) {
-    if (parts.refusals.IsSuppressed(job.reference, credential.auth, parts.clock.Now())) continue;
+    if (parts.refusals.IsSuppressed(job.question.reference, credential.auth, parts.clock.Now())) continue;
     fetch.question.credentials.push_back(credential.auth);
   }
   // Going on without any would be an anonymous request, which a pull would not make (A20).
@@ -209,7 +204,7 @@ std::uint64_t FinishIngests(const base::Call& call, const PullDependencies& part
   if (job.lease.empty()) return 0;
   auto discarded = parts.content.FinishIngests(call.Within(kFinishTimeout), job.lease, partial);
   if (discarded && *discarded > 0)
-    base::Warn("wrong bytes discarded", {{"image", job.reference.written()}, {"bytes", *discarded}});
+    base::Warn("wrong bytes discarded", {{"image", job.question.reference.written()}, {"bytes", *discarded}});
   return discarded ? *discarded : 0;
 }
 

@@ -20,21 +20,15 @@
 
 namespace prefetch::pulling {
 
-struct PullJob {
-  image::Reference reference;
+// Of the question, the caller gives the reference alone. The callbacks are called on the worker.
+struct PullJob : FetchJob {
   std::shared_ptr<const credentials::Lookup> credentials;
-  std::string lease;                // empty: the runtime knows no leases
-  image::RuntimeInfo runtime = {};  // which it is
-  std::string sandbox_cgroup = {};  // as in cri::PullRequest
-  // Called on the worker if the lease cannot be created: the pull goes on without one.
+  std::string sandbox_cgroup;  // as in cri::PullRequest
+  // The lease cannot be created: the pull goes on without one.
   std::function<void(const cri::CallError&)> on_unprotected = nullptr;
-  // Called on the worker. on_fetched: that of DownloadJob. on_returned: PullImage has succeeded.
-  std::function<void(bool)> on_fetched = nullptr;
   // All content is here. Blocks until PullImage may begin, or `call` is stopped.
   std::function<void(const base::Call& call)> on_unpack = nullptr;
-  std::function<void()> on_returned = nullptr;
-  // As FetchJob::on_size.
-  std::function<void(const base::Call&, std::uint64_t)> on_size = nullptr;
+  std::function<void()> on_returned = nullptr;  // PullImage has succeeded
 };
 
 struct PullOutcome {

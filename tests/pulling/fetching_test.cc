@@ -655,11 +655,12 @@ TEST_F(FetchingTest, APullTellsWhoDownloadedItsImage) {
   auto fetched_by_agent = [&](const std::string& name) {
     store_.Push(tests::MakeImage(name, 1000));
     std::vector<bool> told;
-    const PullJob job{.reference = Named(name),
-                      .credentials = std::make_shared<const credentials::Lookup>(),
-                      .lease = kLease,
-                      .runtime = kRuntime,
-                      .on_fetched = [&](bool fetched) { told.push_back(fetched); }};
+    PullJob job;
+    job.question.reference = Named(name);
+    job.credentials = std::make_shared<const credentials::Lookup>();
+    job.lease = kLease;
+    job.runtime = kRuntime;
+    job.on_fetched = [&](bool fetched) { told.push_back(fetched); };
     const bool by_agent = Pull(job).success->origin.fetched_by_agent;
     EXPECT_EQ(told, std::vector<bool>(by_agent ? 1 : 0, true));
     return by_agent;
