@@ -201,25 +201,14 @@ bool NodeGate::Write(const base::Call& call, const kube::Node& node, const plan:
   return !writes.remove_taint || !MayTry(kTaint) || RemoveTaint(call, desired.gave_up);
 }
 
-kube::Answer<kube::NodeEvent> NodeGate::CreateEvent(const base::Call& call, const kube::Node& node,
-                                                    bool warning, const std::string& reason,
-                                                    const std::string& message) {
-  auto created = api_.CreateEvent(call.Within(kCallLimit), {.node = options_.node,
-                                                            .node_uid = node.uid,
-                                                            .warning = warning,
-                                                            .reason = reason,
-                                                            .message = message,
-                                                            .first = clock_.Wall(),
-                                                            .last = clock_.Wall()});
-  if (created) RecordSuccess(kEvents);
-  return created;
-}
-
-bool NodeGate::ReportEvent(const base::Call& call, const kube::Node& node, const plan::GateEvent& news) {
-  std::string key = news.reason + " " + news.image;
-  auto reported = reported_events_.find(key);
+// `key`: Events with the same one are the same. A warning is counted up, a change is told once.
+bool NodeGate::ReportEvent(const base::Call& call, const kube::Node& node, const plan::GateEvent& news,
+                           const std::string& key, bool warning) {
+  if (!MayTry(kEvents)) return true;
+  std::map<std::string, ReportedEvent>& all = warning ? reported_events_ : reported_changes_;
+  auto reported = all.find(key);
   std::string message = news.image.empty() ? news.message : news.image + ": " + news.message;
-  if (reported != reported_events_.end()) {
+  if (reported != all.end()) {
     // The same Event is counted up at most once in this time.
     if (now_ < reported->second.at + kSameEventAgain) return true;
     kube::NodeEvent again = reported->second.event;
@@ -235,51 +224,49 @@ bool NodeGate::ReportEvent(const base::Call& call, const kube::Node& node, const
       reported->second = {again, now_};
       return true;
     }
+  } else if (warning && all.size() >= kMostEvents) {
+    return true;
   }
-  if (reported == reported_events_.end() && reported_events_.size() >= kMostEvents) return true;
-  auto created = CreateEvent(call, node, true, news.reason, message);
+  auto created = api_.CreateEvent(call.Within(kCallLimit), {.node = options_.node,
+                                                            .node_uid = node.uid,
+                                                            .warning = warning,
+                                                            .reason = news.reason,
+                                                            .message = message,
+                                                            .first = clock_.Wall(),
+                                                            .last = clock_.Wall()});
   if (!created) return Failed(kEvents, created.failure());
-  reported_events_[key] = {*std::move(created), now_};
+  RecordSuccess(kEvents);
+  all[key] = {*std::move(created), now_};
   return true;
 }
 
 bool NodeGate::ReportEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
-                            const plan::DesiredGate& desired) {
+                            const plan::DesiredGate& desired, const std::vector<plan::GateEvent>& changes) {
   std::erase_if(reported_events_, [this](const auto& one) { return now_ >= one.second.at + kEventMemory; });
-  if (desired.gave_up && MayTry(kEvents) &&
-      !ReportEvent(
-          call, node,
-          {"", "GaveUp",
-           "the startup taint is taken away though images are missing: " + desired.condition.message})) {
-    return false;
+  std::vector<plan::GateEvent> warnings = plan::EventsFor(snapshot, kMostEvents);
+  if (desired.gave_up) {
+    warnings.insert(warnings.begin(), {"", "GaveUp",
+                                       "the startup taint is taken away though images are missing: " +
+                                           desired.condition.message});
   }
-  for (const plan::GateEvent& event : plan::EventsFor(snapshot, kMostEvents)) {
-    if (!MayTry(kEvents)) return true;
-    if (!ReportEvent(call, node, event)) return false;
-  }
-  return true;
+  return std::ranges::all_of(warnings,
+                             [&](const plan::GateEvent& event) {
+                               return ReportEvent(call, node, event, event.reason + " " + event.image, true);
+                             }) &&
+         std::ranges::all_of(changes, [&](const plan::GateEvent& change) {
+           return ReportEvent(call, node, change, change.image + " " + change.message, false);
+         });
 }
 
 // Returns the changes of this hour for which the Node has no Event yet.
 std::vector<plan::GateEvent> NodeGate::UnreportedChanges(const plan::Snapshot& snapshot) {
-  std::erase_if(reported_changes_, [this](const auto& one) { return now_ >= one.second + kEventMemory; });
+  std::erase_if(reported_changes_, [this](const auto& one) { return now_ >= one.second.at + kEventMemory; });
   std::vector<plan::GateEvent> changes = plan::ChangesFor(snapshot, clock_.Wall());
   std::erase_if(changes, [this](const plan::GateEvent& change) {
     return reported_changes_.contains(change.image + " " + change.message);
   });
   changes.resize(std::min(changes.size(), kMostChanges - reported_changes_.size()));
   return changes;
-}
-
-bool NodeGate::ReportChanges(const base::Call& call, const kube::Node& node,
-                             const std::vector<plan::GateEvent>& changes) {
-  for (const plan::GateEvent& change : changes) {
-    if (!MayTry(kEvents)) return true;
-    auto created = CreateEvent(call, node, false, change.reason, change.image + ": " + change.message);
-    if (!created) return Failed(kEvents, created.failure());
-    reported_changes_[change.image + " " + change.message] = now_;
-  }
-  return true;
 }
 
 // Reads the Node only if something has to be written, or a regular read is due. Compares before it writes, so
@@ -322,7 +309,7 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   // The startup taint goes last, since its removal lets pods in.
   bool done = Write(call, *node, desired, writes);
   if (done && *may_write && options_.gate.Any()) {
-    done = ReportEvents(call, *node, *snapshot, desired) && ReportChanges(call, *node, changes);
+    done = ReportEvents(call, *node, *snapshot, desired, changes);
   }
   // A round that ended early counts for the interval, too.
   if (wrote_ || (done && writes.Any())) not_before_ = std::max(not_before_, now_ + plan::kGateWriteInterval);

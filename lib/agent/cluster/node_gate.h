@@ -53,7 +53,7 @@ class NodeGate {
   base::TimePoint Turn(const base::Call& call);
 
  private:
-  // An Event that was created, so that the next one of its kind raises its count.
+  // An Event that was created. The next warning of its kind raises its count.
   struct ReportedEvent {
     kube::NodeEvent event;
     base::TimePoint at;
@@ -77,8 +77,6 @@ class NodeGate {
   // Returns the version last read from the Node object; empty if none was read.
   std::string KubeletVersion() const;
   plan::ObservedGate Observe(const kube::Node& node) const;
-  kube::Answer<kube::NodeEvent> CreateEvent(const base::Call& call, const kube::Node& node, bool warning,
-                                            const std::string& reason, const std::string& message);
   // The functions below return false if the round ends early.
   bool Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& desired,
              const plan::GateUpdates& writes);
@@ -88,11 +86,10 @@ class NodeGate {
   bool RemoveTaint(const base::Call& call, bool gave_up);
   bool RecordWrite(Part part, const kube::Failure* failure);
   bool ReportEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
-                    const plan::DesiredGate& desired);
-  bool ReportEvent(const base::Call& call, const kube::Node& node, const plan::GateEvent& news);
+                    const plan::DesiredGate& desired, const std::vector<plan::GateEvent>& changes);
+  bool ReportEvent(const base::Call& call, const kube::Node& node, const plan::GateEvent& news,
+                   const std::string& key, bool warning);
   std::vector<plan::GateEvent> UnreportedChanges(const plan::Snapshot& snapshot);
-  bool ReportChanges(const base::Call& call, const kube::Node& node,
-                     const std::vector<plan::GateEvent>& changes);
   std::string LabelKey() const { return std::string(plan::kLabelPrefix) + options_.gate.instance; }
 
   const NodeGateOptions options_;
@@ -111,8 +108,8 @@ class NodeGate {
   bool server_checked_ = false;
   bool refused_ = false;  // the cluster cannot hold us to our own Node
   std::array<WriteBackoff, kParts> backoffs_;
-  std::map<std::string, ReportedEvent> reported_events_;     // by reason and image
-  std::map<std::string, base::TimePoint> reported_changes_;  // by image and message
+  std::map<std::string, ReportedEvent> reported_events_;   // by reason and image
+  std::map<std::string, ReportedEvent> reported_changes_;  // by image and message
 };
 
 }  // namespace prefetch::agent
