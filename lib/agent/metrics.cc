@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <limits>
 #include <sstream>
 
@@ -138,15 +137,8 @@ constexpr image::PullPolicy kPolicies[] = {image::PullPolicy::kNever, image::Pul
                                            image::PullPolicy::kAlways};
 
 MetricType TypeOf(MetricKind kind) {
-  switch (kind) {
-    case MetricKind::kGauge:
-      return MetricType::Gauge;
-    case MetricKind::kCounter:
-      return MetricType::Counter;
-    case MetricKind::kHistogram:
-      return MetricType::Histogram;
-  }
-  std::abort();
+  if (kind == MetricKind::kHistogram) return MetricType::Histogram;
+  return kind == MetricKind::kCounter ? MetricType::Counter : MetricType::Gauge;
 }
 
 // Prometheus' buckets are cumulative; Sample's counts are not.

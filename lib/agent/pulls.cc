@@ -228,16 +228,14 @@ plan::ScheduleInput Pulls::ScheduleInputWithoutPulls(bool settled) const {
 // whether a Snapshot is due.
 void Pulls::StartDue(bool settled, bool may_start) {
   plan::ScheduleInput input = ScheduleInputWithoutPulls(settled);
-  std::set<std::size_t> waited;
   std::vector<Entry>& all = entries_.all();
   for (std::size_t i = 0; i < all.size(); i++) {
     Entry& entry = all[i];
     bool had_no_disk_space = std::exchange(entry.no_disk_space, false);
-    bool waited_for_disk_space = std::exchange(entry.waits_for_disk_space, false);
     const std::optional<plan::Hold> previous_hold = std::exchange(entry.hold, std::nullopt);
     const bool pulls = entry.action.kind == plan::ActionKind::kPull;
     if (entry.runs.empty() && !pulls) {  // most of them, most of the time
-      if (had_no_disk_space || waited_for_disk_space || previous_hold) loop_.Changed();
+      if (had_no_disk_space || previous_hold) loop_.Changed();
       // Slots are kept for registries whose pulls are due soon, so that a slow one does not take all.
       if (plan::IsDueSoon(entry.action, plan::IsUsable(entry.observed), loop_.now()))
         input.soon.insert(entry.desired->reference.domain());
@@ -255,14 +253,12 @@ void Pulls::StartDue(bool settled, bool may_start) {
       entry.hold = decision.hold;
       if (decision.may_start) input.due.push_back(std::move(pull));
     }
-    if (waited_for_disk_space) waited.insert(i);
     if (had_no_disk_space != entry.no_disk_space || previous_hold != entry.hold) loop_.Changed();
   }
   next_start_ = base::TimePoint::max();
-  disk_is_short_ = false;
   // A runtime that is away cannot pull; when it is back, the first poll finds the missing images.
   // The flags above are set in any case, since status shows why nothing starts.
-  if (!runtime_.up()) return loop_.ChangedIf(!waited.empty());
+  if (!runtime_.up()) return SetWaitsForDiskSpace({});
   StartPullImages(input);
   if (!may_start) return;
   // The order by size matters only while a cold node fetches its first images.
@@ -270,7 +266,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   input.may_reorder = plan::MayReorder(phase);
   plan::ScheduleOutput output = plan::Schedule(input, limits_, loop_.now());
   next_start_ = output.next_turn_at;
-  SetWaitsForDiskSpace(output.short_of_disk_space, std::move(waited));
+  SetWaitsForDiskSpace({output.short_of_disk_space.begin(), output.short_of_disk_space.end()});
   if (loop_.now() < first_at_) next_start_ = std::min(next_start_, first_at_);
   // Only pulls that could start now have their credentials looked up. A lookup keeps its slot for
   // kPromptLookup at most, so a plugin that hangs does not hold one.
@@ -282,15 +278,13 @@ void Pulls::StartDue(bool settled, bool may_start) {
   SettleWithoutDiskSpace();
 }
 
-// `waited`: the entries that waited for room until this turn.
-void Pulls::SetWaitsForDiskSpace(const std::vector<std::size_t>& entries, std::set<std::size_t> waited) {
-  disk_is_short_ = !entries.empty();
-  for (std::size_t index : entries) {
-    entries_.all()[index].waits_for_disk_space = true;
-    loop_.ChangedIf(waited.erase(index) == 0);
+void Pulls::SetWaitsForDiskSpace(const std::set<std::size_t>& waiting) {
+  disk_is_short_ = !waiting.empty();
+  std::vector<Entry>& all = entries_.all();
+  for (std::size_t i = 0; i < all.size(); i++) {
+    const bool waits = waiting.contains(i);
+    loop_.ChangedIf(std::exchange(all[i].waits_for_disk_space, waits) != waits);
   }
-  // Those that remain no longer wait, which is news as well.
-  loop_.ChangedIf(!waited.empty());
 }
 
 void Pulls::StartPullImages(plan::ScheduleInput& input) {

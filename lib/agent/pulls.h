@@ -141,7 +141,7 @@ class Pulls {
   void QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase);
 
   plan::ScheduleInput ScheduleInputWithoutPulls(bool settled) const;
-  void SetWaitsForDiskSpace(const std::vector<std::size_t>& entries, std::set<std::size_t> waited);
+  void SetWaitsForDiskSpace(const std::set<std::size_t>& waiting);
   void StartPullImages(plan::ScheduleInput& input);
   void Start(Entry& entry);
   void SetCallbacks(pulling::PullJob& job, const RunId& id);
