@@ -65,9 +65,9 @@ struct Label {
 
 // One series.
 struct Sample {
-  double value = 0;  // of a histogram: the sum
-  // Of a histogram: ascending; a constant that outlives every copy. A value that equals a bound belongs below
-  // it, as Prometheus has it.
+  double value = 0;  // a histogram's is the sum
+  // A histogram has ascending bounds, a constant that outlives every copy. A value that equals a bound
+  // belongs below it, as Prometheus has it.
   std::span<const double> bounds;
   // One for each bound, not cumulative, and one for values above the last.
   std::vector<std::uint64_t> counts;

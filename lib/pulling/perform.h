@@ -20,7 +20,7 @@
 
 namespace prefetch::pulling {
 
-// Of the question, the caller gives the reference alone. The callbacks are called on the worker.
+// The caller gives no more of the question than its reference. The callbacks are called on the worker.
 struct PullJob : FetchJob {
   std::shared_ptr<const credentials::Lookup> credentials;
   std::string sandbox_cgroup;  // as in cri::PullRequest

@@ -38,6 +38,16 @@ FetchJob JobFor(const image::Reference& reference, std::string lease = kLease,
           .runtime = runtime};
 }
 
+// A pull with no credentials.
+PullJob PullOf(const std::string& name) {
+  PullJob job;
+  job.question.reference = Named(name);
+  job.credentials = std::make_shared<const credentials::Lookup>();
+  job.lease = kLease;
+  job.runtime = kRuntime;
+  return job;
+}
+
 class FetchingTest : public testing::Test {
  protected:
   FetchingTest() {
@@ -643,10 +653,7 @@ TEST_F(FetchingTest, APullTellsWhatItHasDiscarded) {
   const std::string name = "reg.example/app:v1";
   store_.Push(tests::MakeImage(name, 1000));
   store_.Spoil(name, 1);
-  const PullOutcome outcome = Pull({.reference = Named(name),
-                                    .credentials = std::make_shared<const credentials::Lookup>(),
-                                    .lease = kLease,
-                                    .runtime = kRuntime});
+  const PullOutcome outcome = Pull(PullOf(name));
   EXPECT_FALSE(outcome.success);
   EXPECT_GT(outcome.discarded, 0U);
 }
@@ -655,11 +662,7 @@ TEST_F(FetchingTest, APullTellsWhoDownloadedItsImage) {
   auto fetched_by_agent = [&](const std::string& name) {
     store_.Push(tests::MakeImage(name, 1000));
     std::vector<bool> told;
-    PullJob job;
-    job.question.reference = Named(name);
-    job.credentials = std::make_shared<const credentials::Lookup>();
-    job.lease = kLease;
-    job.runtime = kRuntime;
+    PullJob job = PullOf(name);
     job.on_fetched = [&](bool fetched) { told.push_back(fetched); };
     const bool by_agent = Pull(job).success->origin.fetched_by_agent;
     EXPECT_EQ(told, std::vector<bool>(by_agent ? 1 : 0, true));

@@ -245,9 +245,10 @@ bool NodeGate::ReportEvents(const base::Call& call, const kube::Node& node, cons
   std::erase_if(reported_events_, [this](const auto& one) { return now_ >= one.second.at + kEventMemory; });
   std::vector<plan::GateEvent> warnings = plan::EventsFor(snapshot, kMostEvents);
   if (desired.gave_up) {
-    warnings.insert(warnings.begin(), {"", "GaveUp",
-                                       "the startup taint is taken away though images are missing: " +
-                                           desired.condition.message});
+    warnings.insert(warnings.begin(),
+                    plan::GateEvent{"", "GaveUp",
+                                    "the startup taint is taken away though images are missing: " +
+                                        desired.condition.message});
   }
   return std::ranges::all_of(warnings,
                              [&](const plan::GateEvent& event) {
