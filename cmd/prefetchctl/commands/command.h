@@ -1,6 +1,6 @@
-// The table of prefetchctl's commands, and their shared parts. Each file of this folder declares the options
-// of one command to CLI11, with examples, and hands their values to the code that does the work, which
-// knows nothing of CLI11. A new command: a file here, and a declaration and a row in this header.
+// The table of prefetchctl's commands, and their shared parts. The files of this folder declare the options of
+// the commands to CLI11, with examples, and hand their values to the code that does the work, which knows
+// nothing of CLI11. A new command: a function beside its likes, and a declaration and a row in this header.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,16 +1,16 @@
-// The options, examples and work of `prefetchctl completion`. The scripts have the program itself complete
-// each word, by CLI11's own tree, so that it completes exactly the words that parse.
-#include <CLI/CLI.hpp>
+// The options, examples and work of the commands about prefetchctl itself: completion, schema and version.
 #include <iostream>
-#include <memory>
-#include <string>
-#include <vector>
+#include <iterator>
 
 #include "commands/command.h"
+#include "deploy/kustomization.h"
 
 namespace prefetch::ctl {
+
 namespace {
 
+// The scripts have the program itself complete each word, by CLI11's own tree, so that it completes exactly
+// the words that parse.
 constexpr const char* kBashScript = R"(# bash completion for prefetchctl; made by prefetchctl completion bash
 _prefetchctl() {
   local line=() word
@@ -152,6 +152,57 @@ As a plugin of kubectl (kubectl prefetch status), completed by kubectl:
   return [shell] {
     std::cout << (*shell == "bash" ? kBashScript : *shell == "zsh" ? kZshScript : kFishScript);
     return static_cast<int>(kOk);
+  };
+}
+
+Command SchemaCommand(CLI::App& command, Context&) {
+  const std::vector<std::string> documents(std::begin(deploy::kSchemas), std::end(deploy::kSchemas));
+  auto document = std::make_shared<std::string>();
+  command.add_option("DOCUMENT", *document, base::Join(documents, ", "))
+      ->required()
+      ->check(CLI::IsMember(documents));
+  command.footer(R"(
+Prints a JSON Schema (draft 2020-12), for editors and validators:
+  list    image lists, kind ImageList
+  agent   the agent's configuration, kind AgentConfiguration
+  status  prefetchctl status -o json, and GET /v1/status
+  check   request and answer of POST /v1/check, and prefetchctl check -o json
+
+A schema does not know rules between fields: prefetchctl list check and the agent do. For editors with the
+yaml-language-server, this comment in the first line names the schema:
+  # yaml-language-server: $schema=list.schema.json
+
+Exit code: 0 printed, 2 bad input.
+
+Examples:
+  prefetchctl schema list > list.schema.json
+  prefetchctl schema agent > agent.schema.json)");
+  return [document] {
+    std::cout << deploy::EmbeddedFiles().at("schemas/" + *document + ".json");
+    return kOk;
+  };
+}
+
+Command VersionCommand(CLI::App& command, Context& context) {
+  AgentOption(command, context);
+  command.footer(R"(
+Exit code:
+  0  both are of one release
+  1  they are not
+  2  bad input
+  4  the agent could not be asked
+
+Examples:
+  prefetchctl version)");
+  return [&context]() -> int {
+    std::cout << "prefetchctl " PREFETCH_VERSION "\n";
+    auto agent = context.Client();
+    if (!agent) return Fail(agent.error(), std::cerr);
+    auto document = agent->Status(context.call);
+    if (!document) return Fail(document.error(), std::cerr);
+    const std::string& version = document->agent_version;
+    std::cout << "agent " << (version.empty() ? "unknown" : version) << "\n";
+    return version == PREFETCH_VERSION ? kOk : kNegative;
   };
 }
 

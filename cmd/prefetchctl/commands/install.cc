@@ -1,16 +1,12 @@
-// The options and examples of `prefetchctl generate`.
-#include <CLI/CLI.hpp>
+// The options and examples of the commands about an installation: generate, migrate, plan and uninstall.
 #include <algorithm>
 #include <iostream>
-#include <map>
-#include <memory>
-#include <vector>
 
-#include "base/text.h"
 #include "commands/command.h"
-#include "ctl/cluster.h"
+#include "ctl/fleet_plan.h"
 #include "ctl/generate.h"
 #include "ctl/init_container.h"
+#include "ctl/uninstall.h"
 #include "deploy/compat.h"
 #include "deploy/installed.h"
 #include "deploy/kustomization.h"
@@ -335,6 +331,114 @@ Examples:
     common.platform = PlatformFor(*flags);
     return GenerateCompat(flags->compat, flags->output, std::cout, std::cerr);
   };
+}
+
+Command PlanCommand(CLI::App& command, Context& context) {
+  auto options = std::make_shared<PlanOptions>();
+  command.add_option("--nodes", options->nodes, "Number of nodes")->required();
+  RepeatableOption(command, "--list", options->lists,
+                   "A list file, or a directory of list files (repeatable)")
+      ->required();
+  command.add_option("--node-rate", options->node_rate, "MB a second that one node receives")
+      ->capture_default_str();
+  command.add_option("--registry-rate", options->registry_rate,
+                     "MB a second that the registries send to all nodes together; default: no limit");
+  command.add_option("--start-jitter", options->start_jitter, "limits.startJitter of the agents")
+      ->capture_default_str();
+  command.add_option("--image-size", options->image_size,
+                     "Ask no registry: each image is a download of this size, in MB");
+  command
+      .add_option("--hub-pulls", options->hub_pulls,
+                  "Pulls in six hours that Docker Hub allows: an address, or your account")
+      ->capture_default_str();
+  command.add_option("--platform", options->platform,
+                     "os/architecture of the nodes; default: this machine's");
+  TextOrJsonOption(command, options->json);
+  CredentialOptions(command, options->credentials);
+  command.add_option("--timeout", options->timeout, "Maximum time for the registries: 90s, 5m")
+      ->capture_default_str();
+  command.footer(R"(
+Calculates what a list costs a fleet of empty nodes: bytes and requests for each registry, and the effect of
+startJitter. It also shows when the images of each priority are on all nodes, and the waves of a rollout.
+With a pullWindow, it compares the time of the pulls with the time for which the window is open.
+Sizes are those of downloads; the registries tell them, and the command pulls nothing. It warns if Docker Hub,
+ECR or ECR Public would refuse pulls, by their published limits. The times are the least possible: they leave
+out unpacking.
+
+Exit code:
+  0  calculated
+  1  a registry did not tell the size of an image, which counts with size 0
+  2  bad input
+
+Examples:
+  prefetchctl plan --nodes 300 --list images.yaml
+  prefetchctl plan --nodes 300 --list images.yaml --image-size 500 --start-jitter 10m
+  prefetchctl plan --nodes 300 --list images.yaml --registry-rate 2000 --platform linux/arm64)");
+  return [&context, options] {
+    return PlanFleet(context.call, *options, config::ProcessEnv, std::cout, std::cerr);
+  };
+}
+
+namespace {
+
+struct UninstallFlags {
+  bool nodes = false;
+  UninstallOptions options;
+  ClusterOptions cluster;
+};
+
+int Run(const base::Call& call, const UninstallFlags& flags) {
+  // The required flag says that the command clears Node objects, and does not remove the agent itself.
+  if (!flags.nodes) {
+    return RejectInput({"--nodes is required: the command clears Node objects only; delete the "
+                        "agent with kubectl delete and its manifests"},
+                       std::cerr);
+  }
+  return WithCluster(flags.cluster, std::cerr, [&](kube::Api& api) {
+    return Uninstall(call, api, flags.options, std::cout, std::cerr);
+  });
+}
+
+}  // namespace
+
+Command UninstallCommand(CLI::App& command, Context& context) {
+  auto flags = std::make_shared<UninstallFlags>();
+  UninstallOptions& options = flags->options;
+  command.add_flag("--nodes", flags->nodes, "Clear Node objects of what agents wrote there");
+  RejectEmpty(
+      command.add_option("--instance", options.instance,
+                         "Clear only this instance's label; default: all labels below prefetchd.dev/, the "
+                         "condition ImagesPrefetched and the startup taint"));
+  RepeatableOption(command, "--label", options.labels,
+                   "Also clear this label, the value of nodeResultLabel (repeatable)");
+  command.add_option("--startup-taint-key", options.taint_key,
+                     "Also remove this taint, the value of startupTaintKey");
+  command.add_option("--selector", options.selector, "Only nodes with these labels: pool=ci");
+  command.add_flag("--dry-run", options.dry_run, "Print the changes, and make none");
+  ClusterFlags(command, flags->cluster);
+  command.footer(R"(
+Keep this order:
+  1. Remove the startup taint from the node pools. Otherwise new nodes start with it, and keep it.
+  2. If a list has pin: true, take the pins off. They are on the nodes, which this command does not reach:
+     kubectl -n prefetchd set env daemonset/prefetchd PREFETCHD_UNPIN=true
+     kubectl -n prefetchd rollout status daemonset/prefetchd
+  3. Delete the agent. Otherwise it writes everything again.
+  4. Run this command.
+
+It needs the rights to list, get and patch nodes, and to patch nodes/status.
+
+Exit code:
+  0  all nodes are clear
+  1  some nodes are not clear; run it again
+  2  bad input
+  4  the cluster could not be asked
+
+Examples:
+  prefetchctl uninstall --nodes --dry-run
+  prefetchctl uninstall --nodes --context ci
+  prefetchctl uninstall --nodes --label image-prefetcher.stackrox.io/my-images
+  prefetchctl uninstall --nodes --instance team-a --selector pool=ci)");
+  return [&context, flags] { return Run(context.call, *flags); };
 }
 
 }  // namespace prefetch::ctl
