@@ -1,11 +1,10 @@
-#include "ctl/audit.h"
+#include "ctl/commands.h"
 
 #include <utility>
 
 #include "base/mutex.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
-#include "ctl/manifest_files.h"
 #include "ctl/terminal.h"
 #include "doc/write.h"
 #include "kube/decode.h"

@@ -1,4 +1,4 @@
-#include "ctl/check.h"
+#include "ctl/commands.h"
 
 #include <unistd.h>
 
@@ -19,12 +19,8 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "ctl/exit_code.h"
-#include "ctl/manifest_files.h"
-#include "doc/node.h"
 #include "doc/write.h"
 #include "http/server.h"
-#include "image/reference.h"
-#include "manifest/read.h"
 #include "screen/lint_report.h"
 
 namespace prefetch::ctl {

@@ -1,9 +1,8 @@
-#include "ctl/credentials.h"
+#include "ctl/commands.h"
 
 #include <memory>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/fs.h"
 #include "base/text.h"
 #include "config/agent_config.h"

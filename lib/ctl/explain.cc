@@ -1,7 +1,6 @@
-#include "ctl/explain.h"
+#include "ctl/commands.h"
 
 #include "ctl/exit_code.h"
-#include "image/reference.h"
 #include "screen/explain_text.h"
 
 namespace prefetch::ctl {

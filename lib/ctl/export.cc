@@ -1,13 +1,11 @@
-#include "ctl/export.h"
+#include "ctl/commands.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "config/agent_config.h"
 #include "ctl/exit_code.h"
-#include "ctl/manifest_files.h"
 #include "doc/write.h"
 #include "image/kubelet_version.h"
 #include "kubelet/settings.h"

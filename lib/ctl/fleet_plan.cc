@@ -1,7 +1,6 @@
-#include "ctl/fleet_plan.h"
+#include "ctl/commands.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -9,9 +8,7 @@
 #include "base/saturating.h"
 #include "base/text.h"
 #include "ctl/exit_code.h"
-#include "ctl/manifest_files.h"
 #include "ctl/node_credentials.h"
-#include "ctl/tag_digests.h"
 #include "doc/duration.h"
 #include "doc/image_manifest.h"
 #include "doc/write.h"

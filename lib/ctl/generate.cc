@@ -1,4 +1,4 @@
-#include "ctl/generate.h"
+#include "ctl/commands.h"
 
 #include <sys/stat.h>
 
@@ -8,14 +8,11 @@
 #include <variant>
 
 #include "base/fs.h"
-#include "base/result.h"
 #include "base/text.h"
 #include "config/agent_config.h"
 #include "config/config_file.h"
-#include "config/settings.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
-#include "ctl/manifest_files.h"
 #include "deploy/installed.h"
 #include "deploy/kustomization.h"
 #include "doc/problems.h"

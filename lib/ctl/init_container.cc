@@ -1,26 +1,20 @@
-#include "ctl/init_container.h"
+#include "ctl/commands.h"
 
 #include <algorithm>
-#include <chrono>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "base/fs.h"
 #include "base/text.h"
 #include "ctl/exit_code.h"
-#include "ctl/manifest_files.h"
-#include "deploy/generate.h"
 #include "deploy/init_container.h"
 #include "deploy/kustomization.h"
 #include "doc/block_edit.h"
 #include "doc/duration.h"
 #include "doc/json.h"
-#include "doc/node.h"
 #include "doc/problems.h"
 #include "doc/write.h"
 #include "manifest/image_use.h"
-#include "manifest/read.h"
 
 namespace prefetch::ctl {
 namespace {

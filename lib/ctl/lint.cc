@@ -1,13 +1,11 @@
-#include "ctl/lint.h"
+#include "ctl/commands.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <utility>
 
 #include "base/fs.h"
 #include "ctl/exit_code.h"
-#include "ctl/manifest_files.h"
 #include "manifest/lint/linter.h"
 #include "screen/lint_report.h"
 

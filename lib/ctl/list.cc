@@ -1,9 +1,8 @@
-#include "ctl/list.h"
+#include "ctl/commands.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "base/find_with_default.h"
@@ -12,10 +11,8 @@
 #include "base/text.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
-#include "ctl/manifest_files.h"
 #include "ctl/node_credentials.h"
 #include "doc/write.h"
-#include "image/reference.h"
 #include "image/registry_answer.h"
 #include "list/canonical.h"
 #include "list/diff.h"

@@ -1,8 +1,7 @@
-#include "ctl/retry.h"
+#include "ctl/commands.h"
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 
 #include "base/mutex.h"
@@ -11,7 +10,6 @@
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
 #include "doc/write.h"
-#include "image/reference.h"
 #include "status/retry_document.h"
 
 namespace prefetch::ctl {

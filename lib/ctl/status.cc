@@ -1,17 +1,14 @@
-#include "ctl/status.h"
+#include "ctl/commands.h"
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "base/clock.h"
 #include "base/mutex.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
 #include "ctl/terminal.h"
 #include "doc/write.h"
 #include "screen/document_words.h"
-#include "screen/fleet.h"
 #include "screen/fleet_text.h"
 #include "screen/report/page.h"
 

@@ -1,7 +1,6 @@
-#include "ctl/uninstall.h"
+#include "ctl/commands.h"
 
 #include <algorithm>
-#include <optional>
 #include <random>
 #include <utility>
 
@@ -9,7 +8,6 @@
 #include "base/mutex.h"
 #include "base/text.h"
 #include "base/workers.h"
-#include "ctl/agent_client.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
 #include "ctl/terminal.h"

@@ -1,4 +1,4 @@
-#include "ctl/verdict.h"
+#include "ctl/commands.h"
 
 #include "base/fs.h"
 #include "base/text.h"
@@ -6,7 +6,6 @@
 #include "ctl/exit_code.h"
 #include "doc/write.h"
 #include "image/kubelet_version.h"
-#include "image/reference.h"
 #include "kubelet/kubelet_config.h"
 #include "kubelet/verdict.h"
 #include "kubelet/verdict_reader.h"

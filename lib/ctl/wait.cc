@@ -1,13 +1,9 @@
-#include "ctl/wait.h"
+#include "ctl/commands.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <optional>
-#include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"

@@ -1,8 +1,7 @@
-#include "ctl/watch.h"
+#include "ctl/commands.h"
 
 #include <utility>
 
-#include "base/clock.h"
 #include "base/fs.h"
 #include "base/secret.h"
 #include "base/sha256.h"

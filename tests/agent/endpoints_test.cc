@@ -16,7 +16,7 @@
 #include "agent/answering_node.h"
 #include "agent/reviewing_api.h"
 #include "base/clock.h"
-#include "ctl/check.h"
+#include "ctl/commands.h"
 #include "ctl/exit_code.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"

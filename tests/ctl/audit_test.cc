@@ -1,5 +1,5 @@
 // `audit` of one node, and of saved pods against lists.
-#include "ctl/audit.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

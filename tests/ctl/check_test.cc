@@ -1,5 +1,5 @@
 // `check`: what the agent's answers and its silence become.
-#include "ctl/check.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

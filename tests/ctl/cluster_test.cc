@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "ctl/commands.h"
 #include "ctl/exit_code.h"
-#include "ctl/list.h"
 #include "ctl/ran.h"
 #include "doc/node.h"
 #include "fakes/fake_api_server.h"

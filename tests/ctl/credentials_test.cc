@@ -1,5 +1,5 @@
 // `credentials`: what is found for an image, and whether the configuration is good.
-#include "ctl/credentials.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

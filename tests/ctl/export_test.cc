@@ -1,5 +1,5 @@
 // A list as settings of kubelet, and as OpenShift's PinnedImageSet.
-#include "ctl/export.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "base/text.h"
+#include "ctl/commands.h"
 #include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/fleet_api.h"
-#include "ctl/fleet_plan.h"
 #include "ctl/ran.h"
 #include "fakes/fake_registry.h"
 #include "rows.h"

@@ -1,4 +1,4 @@
-#include "ctl/generate.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

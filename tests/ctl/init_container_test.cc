@@ -1,5 +1,5 @@
 // `generate init-container`: what it puts into which pods, and what it refuses.
-#include "ctl/init_container.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ctl/lint.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // `list check` and `list print`.
-#include "ctl/list.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

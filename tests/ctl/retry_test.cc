@@ -1,5 +1,5 @@
 // `retry` of one node.
-#include "ctl/retry.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // `status` of one node, once: forms of output, and who sends what is no status.
-#include "ctl/status.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

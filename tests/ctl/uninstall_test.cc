@@ -1,6 +1,6 @@
 // `uninstall --nodes`: what is taken off Node objects of an API server on loopback, and what stays, with the
 // rights that deploy/examples/node-cleaner.yaml grants.
-#include "ctl/uninstall.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ctl/verdict.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

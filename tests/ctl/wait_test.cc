@@ -1,5 +1,5 @@
 // `wait` against an agent in this process: each way to its end.
-#include "ctl/wait.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

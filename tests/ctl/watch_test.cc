@@ -1,5 +1,5 @@
 // `prefetchctl watch --fleet`: news of nodes to a webhook on loopback.
-#include "ctl/watch.h"
+#include "ctl/commands.h"
 
 #include <gtest/gtest.h>
 

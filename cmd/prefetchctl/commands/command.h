@@ -1,5 +1,5 @@
-// The table of prefetchctl's commands, and their shared parts. The files of this folder declare the options of
-// the commands to CLI11, with examples, and hand their values to the code that does the work, which knows
+// The table of prefetchctl's commands, and their shared parts. The files of this folder declare the options
+// of the commands to CLI11, with examples, and hand their values to the code that does the work, which knows
 // nothing of CLI11. A new command: a function beside its likes, and a declaration and a row in this header.
 #pragma once
 
@@ -19,8 +19,8 @@
 #include "base/text.h"
 #include "config/settings.h"
 #include "ctl/agent_client.h"
-#include "ctl/check.h"
 #include "ctl/cluster.h"
+#include "ctl/commands.h"
 #include "ctl/exit_code.h"
 #include "ctl/fleet.h"
 #include "ctl/manifest_files.h"

@@ -4,9 +4,8 @@
 #include <iostream>
 
 #include "commands/command.h"
-#include "ctl/lint.h"
+#include "ctl/commands.h"
 #include "ctl/terminal.h"
-#include "ctl/wait.h"
 #include "image/reference.h"
 #include "screen/lint_report.h"
 

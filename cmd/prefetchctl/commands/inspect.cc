@@ -2,14 +2,8 @@
 #include <iostream>
 
 #include "commands/command.h"
-#include "ctl/audit.h"
-#include "ctl/credentials.h"
-#include "ctl/explain.h"
-#include "ctl/retry.h"
-#include "ctl/status.h"
+#include "ctl/commands.h"
 #include "ctl/terminal.h"
-#include "ctl/verdict.h"
-#include "ctl/watch.h"
 #include "doc/duration.h"
 #include "image/kubelet_version.h"
 #include "image/reference.h"

@@ -3,10 +3,7 @@
 #include <iostream>
 
 #include "commands/command.h"
-#include "ctl/fleet_plan.h"
-#include "ctl/generate.h"
-#include "ctl/init_container.h"
-#include "ctl/uninstall.h"
+#include "ctl/commands.h"
 #include "deploy/compat.h"
 #include "deploy/installed.h"
 #include "deploy/kustomization.h"

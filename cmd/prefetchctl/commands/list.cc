@@ -9,9 +9,7 @@
 
 #include "commands/command.h"
 #include "ctl/cluster.h"
-#include "ctl/export.h"
-#include "ctl/generate.h"
-#include "ctl/list.h"
+#include "ctl/commands.h"
 #include "image/kubelet_version.h"
 
 namespace prefetch::ctl {
