@@ -34,7 +34,7 @@
 #include "cri/content_service.h"
 #include "cri/endpoint.h"
 #include "node_agent.h"
-#include "screen/status_table.h"
+#include "screen/node_text.h"
 #include "status/status_json.h"
 
 namespace prefetch {

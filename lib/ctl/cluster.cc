@@ -1,6 +1,5 @@
 #include "ctl/cluster.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 

@@ -28,8 +28,7 @@
 #include "manifest/read.h"
 #include "screen/check_text.h"
 #include "screen/fleet.h"
-#include "screen/status_table.h"
-#include "screen/wait_view.h"
+#include "screen/node_text.h"
 
 namespace prefetch::ctl {
 

@@ -19,7 +19,7 @@
 #include "http/client.h"
 #include "kube/api.h"
 #include "screen/fleet.h"
-#include "screen/wait_view.h"
+#include "screen/node_text.h"
 
 namespace prefetch::ctl {
 

@@ -10,7 +10,7 @@
 #include "doc/write.h"
 #include "screen/document_words.h"
 #include "screen/fleet_text.h"
-#include "screen/report/page.h"
+#include "screen/report/report.h"
 
 namespace prefetch::ctl {
 
@@ -153,6 +153,24 @@ int FleetStatus(const base::Call& call, kube::Api& api, const StatusOptions& opt
                                          : Screen(fleet, options, StdoutTerminal());
   if (!screen) return Fail(kUnreachable, screen.error(), err);
   out << *screen << std::flush;
+  return kOk;
+}
+
+int Explain(const base::Call& call, const AgentClient& agent, const ExplainOptions& options,
+            std::ostream& out, std::ostream& err) {
+  auto reference = image::Reference::Parse(options.image);
+  if (!reference) return Fail(kBadInput, reference.error(), err);
+  auto json = agent.ImageJson(call.Within(options.timeout), options.image, options.query);
+  if (call.Stopped()) return kInterrupted;
+  if (!json) return Fail(json.error(), err);
+  // Parsed even if JSON is printed as it came: the answer of another server must not pass for an agent's.
+  auto document = status::ParseImageDocument(*json);
+  if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"), err);
+  if (options.json) {
+    out << *json << std::flush;
+    return kOk;
+  }
+  out << screen::ExplainText(*document, options.width) << std::flush;
   return kOk;
 }
 

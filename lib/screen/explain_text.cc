@@ -1,9 +1,8 @@
-#include "screen/explain_text.h"
+#include "screen/node_text.h"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "image/pod_coordinates.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/enum_name.h"
-#include "screen/wait_view.h"
+#include "screen/node_text.h"
 #include "status/documents.h"
 #include "status/words.h"
 
@@ -66,7 +66,7 @@ struct FleetNode {
   bool IsUnreachable() const { return !detail && state != NodeState::kReady; }
 };
 
-// Summarises a status document that was narrowed to a WaitDemand (wait_view.h). `node` is its name in the
+// Summarises a status document that was narrowed to a WaitDemand (node_text.h). `node` is its name in the
 // cluster.
 FleetNode SummarizeStatus(const status::StatusDocument& document, const std::string& node);
 

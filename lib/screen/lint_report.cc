@@ -7,7 +7,6 @@
 #include "base/scrub.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "doc/write.h"
 #include "screen/text_layout.h"
 #include "status/documents.h"
 

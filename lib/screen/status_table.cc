@@ -1,14 +1,10 @@
-#include "screen/status_table.h"
+#include "screen/node_text.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/ascii_output.h"
 #include "base/text.h"

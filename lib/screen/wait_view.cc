@@ -1,4 +1,4 @@
-#include "screen/wait_view.h"
+#include "screen/node_text.h"
 
 #include <algorithm>
 #include <cstdlib>

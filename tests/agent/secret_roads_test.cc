@@ -27,7 +27,7 @@
 #include "plan/touch.h"
 #include "registry/token_cache.h"
 #include "registry/world.h"
-#include "screen/status_table.h"
+#include "screen/node_text.h"
 #include "spellings.h"
 #include "status/documents.h"
 #include "status/planted.h"

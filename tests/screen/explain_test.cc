@@ -4,7 +4,7 @@
 #include "golden.h"
 #include "must.h"
 #include "rows.h"
-#include "screen/explain_text.h"
+#include "screen/node_text.h"
 #include "screen/text_layout.h"
 #include "status/kubelet_sample.h"
 #include "status/status_json.h"

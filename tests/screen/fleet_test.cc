@@ -10,7 +10,7 @@
 #include "golden.h"
 #include "rows.h"
 #include "screen/fleet_text.h"
-#include "screen/status_table.h"
+#include "screen/node_text.h"
 #include "screen/text_layout.h"
 #include "status/sample.h"
 #include "status/status_json.h"

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
 #include <utility>
 
-#include "base/text.h"
 #include "screen/text_layout.h"
 
 namespace prefetch::ctl {

@@ -4,7 +4,6 @@
 #include <iostream>
 
 #include "commands/command.h"
-#include "ctl/commands.h"
 #include "ctl/terminal.h"
 #include "image/reference.h"
 #include "screen/lint_report.h"

@@ -2,7 +2,6 @@
 #include <iostream>
 
 #include "commands/command.h"
-#include "ctl/commands.h"
 #include "ctl/terminal.h"
 #include "doc/duration.h"
 #include "image/kubelet_version.h"

@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "commands/command.h"
-#include "ctl/commands.h"
 #include "deploy/compat.h"
 #include "deploy/installed.h"
 #include "deploy/kustomization.h"

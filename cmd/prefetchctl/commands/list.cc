@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "ctl/cluster.h"
-#include "ctl/commands.h"
 #include "image/kubelet_version.h"
 
 namespace prefetch::ctl {

@@ -1,4 +1,4 @@
-#include "screen/report/gather.h"
+#include "screen/report/report.h"
 
 #include <algorithm>
 #include <functional>

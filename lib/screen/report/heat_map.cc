@@ -1,9 +1,7 @@
-#include "screen/report/heat_map.h"
+#include "screen/report/report.h"
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
 
 #include "base/text.h"
 #include "status/words.h"

@@ -1,4 +1,4 @@
-#include "screen/report/page.h"
+#include "screen/report/report.h"
 
 #include <algorithm>
 #include <utility>

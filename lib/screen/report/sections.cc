@@ -1,7 +1,6 @@
 #include "screen/report/sections.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <set>
 

@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "screen/report/gather.h"
-#include "screen/report/heat_map.h"
+#include "screen/report/report.h"
 
 namespace prefetch::screen::report {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "screen/report/gather.h"
+#include "screen/report/report.h"
 #include "status/sample.h"
 #include "status/status_json.h"
 

@@ -1,5 +1,5 @@
 // Images × nodes, as few rows and columns.
-#include "screen/report/heat_map.h"
+#include "screen/report/report.h"
 
 #include <gtest/gtest.h>
 

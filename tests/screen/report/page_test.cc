@@ -1,5 +1,5 @@
 // The page of `status -o html`: what is on it, how large it is, and that nothing gets in as markup.
-#include "screen/report/page.h"
+#include "screen/report/report.h"
 
 #include <gtest/gtest.h>
 

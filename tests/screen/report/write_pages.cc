@@ -6,7 +6,7 @@
 #include <string>
 
 #include "screen/report/fleets.h"
-#include "screen/report/page.h"
+#include "screen/report/report.h"
 
 int main(int argc, char** argv) {
   using namespace prefetch::screen::report;  // NOLINT: a program of one page

@@ -1,5 +1,5 @@
-// Report: the content of a page about many nodes. It is gathered from their status documents as they arrive,
-// so that no document is kept; names and messages that nodes share are stored once. Pure.
+// The page of `prefetchctl status -o html`: what it shows, how images and nodes become few rows and columns,
+// and the page itself. Pure.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,17 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "screen/fleet.h"
 #include "status/documents.h"
 
 namespace prefetch::screen::report {
+
+// Report: the content of a page about many nodes. It is gathered from their status documents as they arrive,
+// so that no document is kept; names and messages that nodes share are stored once. Pure.
 
 // State of an image on a node. `reason` is the agent's own word; empty for kReady and kNotListed.
 struct ImageState {
@@ -96,5 +101,53 @@ class ReportBuilder {
   std::map<std::string, UnreachableRegistry> unreachable_;
   std::map<std::string, std::set<std::string>> problems_;  // nodes, by text
 };
+
+// HeatMap: images × nodes, in few rows and columns. Images with the same state on all nodes are no row, and
+// nodes with the same states in all rows share a column. Pure.
+
+struct HeatMap {
+  struct Column {
+    std::vector<std::uint32_t> nodes;
+  };
+  struct Row {
+    std::uint32_t image = 0;
+    std::vector<std::uint32_t> states;      // by column
+    std::size_t not_ready = 0, listed = 0;  // nodes
+  };
+  struct UniformGroup {
+    std::uint32_t state = 0;
+    std::vector<std::uint32_t> images;
+  };
+
+  std::size_t answered = 0;           // nodes in all columns
+  std::vector<Column> columns;        // worst first, then the largest
+  std::vector<Row> rows;              // those with most nodes in trouble first
+  std::vector<UniformGroup> uniform;  // images with one state on every node that lists them; worst first
+};
+
+// Groups the nodes that reported by equal states of their images, and leaves images without any difference to
+// `uniform`.
+HeatMap MakeHeatMap(const Report& report);
+
+// Returns the letters of the states, by index: one character each, taken from the word of the state, and
+// different as far as the alphabet suffices. Capitals stand for required images, small letters for optional
+// ones, digits for images that are ready but stale.
+std::vector<std::string> Letters(const std::vector<ImageState>& states);
+
+// "denied", "ready", "not listed".
+std::string StateText(const ImageState& state);
+
+// The page of `prefetchctl status -o html`: one file that needs nothing else, for readers without the
+// cluster's credentials and without prefetchctl. Pure.
+//
+// Its script and its style are part of it, and the policy in its head names both by hash: nothing else runs
+// or is fetched, whatever an image, a node or a registry is called. Without script, everything not ready
+// shows.
+
+// `time` is the time at which the nodes were asked.
+std::string Page(const Report& report, base::WallTime time);
+
+// The page's style and script: page.css and page.js.
+const std::map<std::string, std::string_view>& PageFiles();
 
 }  // namespace prefetch::screen::report
