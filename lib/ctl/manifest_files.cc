@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <thread>
 #include <unordered_set>
@@ -122,29 +123,37 @@ bool TakeStdin() {
 
 constexpr std::size_t kPiece = 64U << 10;
 
-// Returns a reader that hands over what follows, one piece at a time.
-manifest::ReadMore PieceReader(std::istream& in) {
-  return [&in](std::string& text) {
+// A file or standard input: its whole text or, if that is longer than was asked for, more than that of it and
+// a reader that hands over what follows, one piece at a time.
+struct Input {
+  std::string text;
+  std::shared_ptr<std::istream> in;  // null: nothing follows
+  manifest::ReadMore more;
+};
+
+base::Result<Input> Open(const std::string& path, std::size_t most_bytes) {
+  Input input{.text = "", .in = {&std::cin, [](std::istream*) {}}, .more = {}};
+  if (path != "-") {
+    // ReadFile says why a file cannot be read.
+    auto text = base::ReadFile(path, most_bytes);
+    if (text) return Input{.text = *std::move(text), .in = nullptr, .more = {}};
+    if (text.error().code() != base::Code::kResourceExhausted) return std::move(text).error();
+    input.in = std::make_shared<std::ifstream>(path, std::ios::binary);
+    if (!*input.in) return base::NotFound(path + " cannot be opened again");
+  } else if (!TakeStdin()) {
+    return base::InvalidArgument(kTwoStdins);
+  }
+  input.more = [in = input.in](std::string& text) {
     const std::size_t had = text.size();
     text.resize(had + kPiece);
-    in.read(text.data() + had, static_cast<std::streamsize>(text.size() - had));
-    text.resize(had + static_cast<std::size_t>(in.gcount()));
+    in->read(text.data() + had, static_cast<std::streamsize>(text.size() - had));
+    text.resize(had + static_cast<std::size_t>(in->gcount()));
     return text.size() > had;
   };
-}
-
-// Reads a little more than `most_bytes` at most, by which a text that is too long is recognised.
-std::string ReadStdin(std::size_t most_bytes) {
-  const manifest::ReadMore more = PieceReader(std::cin);
-  std::string text;
-  while (text.size() <= most_bytes && more(text)) {
+  while (input.text.size() <= most_bytes && input.more(input.text)) {
   }
-  return text;
-}
-
-// The error for a file that could be opened a moment ago.
-base::Error CannotReopen(const std::string& path) {
-  return base::NotFound(path + " cannot be opened again");
+  if (input.text.size() <= most_bytes) input.in.reset();
+  return input;
 }
 
 // Returns true if the text looks like an object of Kubernetes. YAML files of other programs may have
@@ -156,60 +165,30 @@ bool LooksLikeObject(const std::string& text) {
   return text.starts_with("kind:");
 }
 
-// Reads a file that is longer than one document may be. A stream of many documents, such as the objects of a
-// whole cluster, is read piece by piece.
-void ReadLong(const ManifestPath& path, std::string text, const manifest::ReadOptions& options,
-              ManifestFile& file) {
-  std::ifstream in;
-  if (path.path != "-") in.open(path.path, std::ios::binary);
-  if (path.path != "-" && !in) {
-    file.mistakes.push_back(CannotReopen(path.path).message());
-    return;
-  }
-  const manifest::ReadMore more = PieceReader(path.path == "-" ? std::cin : in);
-  if (text.empty()) more(text);
-  const bool reports_mistakes = path.explicitly_named || LooksLikeObject(text);
-  doc::Problems problems(file.name);
-  file.manifests = manifest::ReadLongManifests(text, more, problems, options);
-  file.ignores = manifest::lint::Ignores::Read(file.name, text);
-  if (reports_mistakes) file.mistakes = problems.Lines();
-}
-
 ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
   ManifestFile file{
       .name = path.path == "-" ? "stdin" : path.path, .manifests = {}, .ignores = {}, .mistakes = {}};
   // In a folder of charts or other configuration, unknown objects are normal. In a file that was named, they
   // may be the pods that matter.
   if (!path.explicitly_named) options.non_manifests = manifest::NonManifests::kSkip;
-  std::string text;
-  bool whole = true;
-  if (path.path == "-") {
-    if (!TakeStdin()) {
-      file.mistakes.emplace_back(kTwoStdins);
-      return file;
-    }
-    text = ReadStdin(options.limits.bytes);
-    whole = text.size() <= options.limits.bytes;
-  } else {
-    auto read = base::ReadFile(path.path, options.limits.bytes);
-    whole = read || read.error().code() != base::Code::kResourceExhausted;
-    if (!read && whole) {
-      file.mistakes.push_back(read.error().message());
-      return file;
-    }
-    if (read) text = *std::move(read);
-  }
-  if (!whole) {
-    ReadLong(path, std::move(text), options, file);
+  auto input = Open(path.path, options.limits.bytes);
+  if (!input) {
+    file.mistakes.push_back(input.error().message());
     return file;
   }
-  doc::Problems problems(file.name);
-  file.manifests = manifest::ReadManifests(text, problems, options);
-  file.ignores = manifest::lint::Ignores::Read(file.name, text);
+  std::string& text = input->text;
   // A file that was found in a folder need not be a manifest.
-  if (path.explicitly_named || LooksLikeObject(text)) file.mistakes = problems.Lines();
+  const bool reports_mistakes = path.explicitly_named || LooksLikeObject(text);
+  const bool whole = input->in == nullptr;
+  doc::Problems problems(file.name);
+  // A stream of many documents, such as the objects of a whole cluster, may be longer than one document may
+  // be.
+  file.manifests = whole ? manifest::ReadManifests(text, problems, options)
+                         : manifest::ReadLongManifests(text, input->more, problems, options);
+  file.ignores = manifest::lint::Ignores::Read(file.name, text);
+  if (reports_mistakes) file.mistakes = problems.Lines();
   // A template is the usual reason, which YAML's own message does not mention.
-  if (!file.mistakes.empty() && text.find("{{") != std::string::npos) {
+  if (whole && !file.mistakes.empty() && text.find("{{") != std::string::npos) {
     file.mistakes.push_back(file.name +
                             ": this looks like a template: read what it renders (helm template … | … -f -)");
   }
@@ -244,28 +223,21 @@ std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, Mista
 
 base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes) {
   if (path != "-") return base::ReadFile(path, most_bytes);
-  if (!TakeStdin()) return base::InvalidArgument(kTwoStdins);
-  std::string text = ReadStdin(most_bytes);
-  if (text.size() <= most_bytes) return text;
+  auto input = Open(path, most_bytes);
+  if (!input) return std::move(input).error();
+  if (input->in == nullptr) return std::move(input->text);
   return base::ResourceExhausted("stdin is longer than " + std::to_string(most_bytes) + " bytes");
 }
 
 base::Status ReadPieces(const std::string& path, const std::function<bool(std::string_view)>& take) {
-  std::ifstream file;
-  if (path == "-") {
-    if (!TakeStdin()) return base::InvalidArgument(kTwoStdins);
-  } else {
-    // ReadFile says why a file cannot be read.
-    auto text = base::ReadFile(path, kPiece);
-    if (text) take(*text);
-    if (text) return {};
-    if (text.error().code() != base::Code::kResourceExhausted) return std::move(text).error();
-    file.open(path, std::ios::binary);
-    if (!file) return CannotReopen(path);
-  }
-  const manifest::ReadMore more = PieceReader(path == "-" ? std::cin : file);
-  for (std::string piece; more(piece) && take(piece);) piece.clear();
-  if (file.bad()) return base::Unavailable(path + " cannot be read to its end");
+  auto input = Open(path, kPiece);
+  if (!input) return std::move(input).error();
+  std::string& piece = input->text;
+  if (!take(piece) || input->in == nullptr) return {};
+  do {
+    piece.clear();
+  } while (input->more(piece) && take(piece));
+  if (input->in->bad()) return base::Unavailable(path + " cannot be read to its end");
   return {};
 }
 
