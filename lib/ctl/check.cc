@@ -18,6 +18,7 @@
 #include "base/scrub.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "base/workers.h"
 #include "ctl/exit_code.h"
 #include "doc/write.h"
 #include "http/server.h"
@@ -188,12 +189,11 @@ class CheckRun {
   // (InvalidArgument, Internal …) ends all.
   base::Status Run(status::CheckResult& result) {
     {
-      // Declared first, so that it ends last: it reports until all workers are done.
+      // Ends last: it reports until all batches are done.
       std::jthread progress([this](const std::stop_token& done) { ReportProgress(done); });
-      std::vector<std::jthread> others;
-      for (std::size_t i = 1; i < std::min(kMostAtOnce, batches_.size()); i++)
-        others.emplace_back([this] { Work(); });
-      Work();
+      base::ParallelFor(kMostAtOnce, batches_.size(), [this](std::size_t i) {
+        if (!cancel_.stop_requested()) Work(batches_[i]);
+      });
     }
     base::Lock lock(mutex_);
     result = std::move(result_);
@@ -201,17 +201,15 @@ class CheckRun {
   }
 
  private:
-  // Takes batches until none is left. A batch is repeated for those of its images that are being pulled.
-  void Work() PREFETCH_EXCLUDES(mutex_) {
-    while (const Batch* batch = Next()) {
-      std::vector<std::size_t> open = batch->items;
-      while (!open.empty()) {
-        status::CheckRequest request{.questions = {}, .pull = pull_};
-        for (std::size_t i : open) request.questions.push_back(items_[i].question);
-        // Answered questions are not asked again; only those whose image is being pulled.
-        open = MergeAnswers(open, AskWithRetries(std::move(request)));
-        if (!open.empty() && !AwaitPulls(open)) break;
-      }
+  // Repeats the batch for those of its images that are being pulled.
+  void Work(const Batch& batch) PREFETCH_EXCLUDES(mutex_) {
+    std::vector<std::size_t> open = batch.items;
+    while (!open.empty()) {
+      status::CheckRequest request{.questions = {}, .pull = pull_};
+      for (std::size_t i : open) request.questions.push_back(items_[i].question);
+      // Answered questions are not asked again; only those whose image is being pulled.
+      open = MergeAnswers(open, AskWithRetries(std::move(request)));
+      if (!open.empty() && !AwaitPulls(open)) return;
     }
   }
 
@@ -228,11 +226,6 @@ class CheckRun {
     // With a short time limit, the answer gets a quarter at most.
     left -= std::min<base::Duration>(left / 4, kAnswerReserve);
     return std::clamp<base::Duration>(left, base::Duration::zero(), status::kMostRegistryTime);
-  }
-
-  const Batch* Next() PREFETCH_EXCLUDES(mutex_) {
-    base::Lock lock(mutex_);
-    return next_ < batches_.size() && !cancel_.stop_requested() ? &batches_[next_++] : nullptr;
   }
 
   // Stores the answers. Returns the items that are being pulled.
@@ -350,7 +343,6 @@ class CheckRun {
   std::stop_callback<std::function<void()>> stop_all_;
   const base::Call call_;
   base::Mutex mutex_;
-  std::size_t next_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::mt19937_64 random_ PREFETCH_GUARDED_BY(mutex_){std::random_device{}()};
   status::CheckResult result_ PREFETCH_GUARDED_BY(mutex_);
   std::optional<base::Error> failure_ PREFETCH_GUARDED_BY(mutex_);
