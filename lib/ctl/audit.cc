@@ -4,7 +4,6 @@
 
 #include "base/mutex.h"
 #include "ctl/cluster.h"
-#include "ctl/exit_code.h"
 #include "ctl/terminal.h"
 #include "doc/write.h"
 #include "kube/decode.h"

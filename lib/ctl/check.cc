@@ -19,7 +19,6 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/workers.h"
-#include "ctl/exit_code.h"
 #include "doc/write.h"
 #include "http/server.h"
 #include "screen/lint_report.h"

@@ -10,8 +10,6 @@
 #include "credentials/lookup_words.h"
 #include "credentials/match.h"
 #include "ctl/crio_logins.h"
-#include "ctl/exit_code.h"
-#include "ctl/node_credentials.h"
 #include "doc/write.h"
 #include "image/kubelet_version.h"
 #include "registry/registries_conf.h"

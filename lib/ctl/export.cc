@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "config/agent_config.h"
-#include "ctl/exit_code.h"
 #include "doc/write.h"
 #include "image/kubelet_version.h"
 #include "kubelet/settings.h"

@@ -7,8 +7,6 @@
 
 #include "base/saturating.h"
 #include "base/text.h"
-#include "ctl/exit_code.h"
-#include "ctl/node_credentials.h"
 #include "doc/duration.h"
 #include "doc/image_manifest.h"
 #include "doc/write.h"

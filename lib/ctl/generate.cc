@@ -12,7 +12,6 @@
 #include "config/agent_config.h"
 #include "config/config_file.h"
 #include "ctl/cluster.h"
-#include "ctl/exit_code.h"
 #include "deploy/installed.h"
 #include "deploy/kustomization.h"
 #include "doc/problems.h"

@@ -6,7 +6,6 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "ctl/exit_code.h"
 #include "deploy/init_container.h"
 #include "deploy/kustomization.h"
 #include "doc/block_edit.h"

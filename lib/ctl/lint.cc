@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/fs.h"
-#include "ctl/exit_code.h"
 #include "manifest/lint/linter.h"
 #include "screen/lint_report.h"
 

@@ -10,8 +10,6 @@
 #include "base/scrub.h"
 #include "base/text.h"
 #include "ctl/cluster.h"
-#include "ctl/exit_code.h"
-#include "ctl/node_credentials.h"
 #include "doc/write.h"
 #include "image/registry_answer.h"
 #include "list/canonical.h"

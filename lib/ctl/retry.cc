@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/workers.h"
 #include "ctl/cluster.h"
-#include "ctl/exit_code.h"
 #include "doc/write.h"
 #include "status/retry_document.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/mutex.h"
 #include "ctl/cluster.h"
-#include "ctl/exit_code.h"
 #include "ctl/terminal.h"
 #include "doc/write.h"
 #include "screen/document_words.h"

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/workers.h"
 #include "ctl/cluster.h"
-#include "ctl/exit_code.h"
 #include "ctl/terminal.h"
 #include "kube/answer.h"
 #include "plan/node_gate.h"

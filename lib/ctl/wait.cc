@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "ctl/cluster.h"
-#include "ctl/exit_code.h"
 #include "ctl/terminal.h"
 #include "screen/fleet_text.h"
 

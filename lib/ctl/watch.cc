@@ -7,7 +7,6 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "ctl/cluster.h"
-#include "ctl/exit_code.h"
 #include "http/curl_client.h"
 #include "http/url.h"
 #include "screen/fleet_text.h"

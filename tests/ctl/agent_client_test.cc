@@ -5,7 +5,6 @@
 #include <string>
 
 #include "ctl/commands.h"
-#include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/ran.h"
 #include "rows.h"

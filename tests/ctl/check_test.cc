@@ -12,7 +12,6 @@
 #include <string>
 
 #include "base/fs.h"
-#include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/ran.h"
 #include "doc/json.h"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "ctl/commands.h"
-#include "ctl/exit_code.h"
 #include "ctl/ran.h"
 #include "doc/node.h"
 #include "fakes/fake_api_server.h"

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "config/said.h"
-#include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
-#include "ctl/node_credentials.h"
 #include "ctl/ran.h"
 #include "temp_dir.h"
 

@@ -12,7 +12,6 @@
 
 #include "base/text.h"
 #include "ctl/commands.h"
-#include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/fleet_api.h"
 #include "ctl/ran.h"

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/fs.h"
-#include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
 #include "ctl/ran.h"
 #include "rows.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "ctl/exit_code.h"
 #include "ctl/ran.h"
 #include "deploy/generate.h"
 #include "deploy/kustomization.h"

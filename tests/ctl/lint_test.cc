@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "ctl/exit_code.h"
 #include "ctl/ran.h"
 #include "rows.h"
 #include "temp_dir.h"

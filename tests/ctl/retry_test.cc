@@ -6,7 +6,6 @@
 #include <sstream>
 #include <string>
 
-#include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/fleet_api.h"
 #include "ctl/ran.h"

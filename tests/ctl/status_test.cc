@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <string>
 
-#include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/ran.h"
 #include "status/sample.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "ctl/exit_code.h"
 #include "ctl/ran.h"
 #include "doc/node.h"
 #include "doc/write.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <string>
 
-#include "ctl/exit_code.h"
 #include "ctl/ran.h"
 #include "image/kubelet_version.h"
 #include "rows.h"

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
 #include "ctl/fleet_api.h"
 #include "ctl/ran.h"

@@ -11,7 +11,6 @@
 #include <string>
 
 #include "base/sha256.h"
-#include "ctl/exit_code.h"
 #include "ctl/fleet_api.h"
 #include "ctl/ran.h"
 #include "fakes/fake_registry.h"

@@ -1,4 +1,5 @@
-// Asks registries for the digests of many tags side by side, while a user waits.
+// Registries as they are asked from a desk or a node: with the credential configuration of this node, for the
+// digests and manifests of many tags side by side, while a user waits.
 #pragma once
 
 #include <optional>
@@ -9,12 +10,25 @@
 #include "base/call.h"
 #include "config/settings.h"
 #include "credentials/keyring.h"
+#include "image/kubelet_version.h"
 #include "image/platform.h"
 #include "image/reference.h"
 #include "image/registry_answer.h"
 #include "image/registry_question.h"
 
 namespace prefetch::ctl {
+
+// The credential configuration of this node, as prefetchd would take it from flags, environment and file.
+
+// Flags, environment and file laid over each other; the flags alone, with the mistakes said, if those two
+// have any.
+config::RawConfig LoadCredentialConfig(const config::RawConfig& flags, const config::GetEnv& get_env,
+                                       std::vector<std::string>& mistakes);
+// The options of a Keyring; paths are absolute.
+credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw,
+                                             std::vector<std::string>& mistakes);
+image::KubeletVersion DeclaredKubeletVersion(const config::RawConfig& raw,
+                                             std::vector<std::string>& mistakes);
 
 struct TagQuery {
   image::Reference reference;
