@@ -285,8 +285,9 @@ base::Status ReadNewPlugin(const toml::table& table, ContainerdConfig& config) {
   if (base::Status checked = check.Members(table, {kCommonMembers, kSnapshotsMembers, kNewMembers}); !checked)
     return checked;
   config.other_case |= check.other_case();
-  for (const auto& keys : {std::span(kCommonKeys), std::span(kSnapshotsKeys), std::span(kNewKeys)})
-    ReadNumbers(table, keys, KeyCase::kAny, config.images);
+  ReadNumbers(table, kCommonKeys, KeyCase::kAny, config.images);
+  ReadNumbers(table, kSnapshotsKeys, KeyCase::kAny, config.images);
+  ReadNumbers(table, kNewKeys, KeyCase::kAny, config.images);
   if (const toml::table* registry = FindTable(table, "registry"))
     config.images.registry = ReadRegistry(*registry);
   return {};
