@@ -13,45 +13,24 @@ Error Error::Wrap(std::string_view context) && {
   return Error(code_, std::move(message)).CausedBy(fault_);
 }
 
+namespace {
+
+// The groups follow what a caller can do: try later, free something, or correct the path.
+Code CodeOf(int error_number) {
+  auto is = [&](auto... numbers) { return ((error_number == numbers) || ...); };
+  if (is(ENOENT, ENOTDIR)) return Code::kNotFound;
+  if (is(EACCES, EPERM)) return Code::kPermissionDenied;
+  if (is(ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, EFBIG)) return Code::kResourceExhausted;
+  if (is(ETIMEDOUT)) return Code::kDeadlineExceeded;
+  if (is(ECONNREFUSED, ECONNRESET, EAGAIN, EINTR)) return Code::kUnavailable;
+  if (is(EINVAL, ELOOP, ENAMETOOLONG, EISDIR)) return Code::kInvalidArgument;
+  return Code::kInternal;
+}
+
+}  // namespace
+
 Error FromErrno(int error_number, std::string_view what) {
-  // The groups follow what a caller can do: try later, free something, or correct the path.
-  Code code = Code::kInternal;
-  switch (error_number) {
-    case ENOENT:
-    case ENOTDIR:
-      code = Code::kNotFound;
-      break;
-    case EACCES:
-    case EPERM:
-      code = Code::kPermissionDenied;
-      break;
-    case ENOSPC:
-    case EDQUOT:
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-    case EFBIG:
-      code = Code::kResourceExhausted;
-      break;
-    case ETIMEDOUT:
-      code = Code::kDeadlineExceeded;
-      break;
-    case ECONNREFUSED:
-    case ECONNRESET:
-    case EAGAIN:
-    case EINTR:
-      code = Code::kUnavailable;
-      break;
-    case EINVAL:
-    case ELOOP:
-    case ENAMETOOLONG:
-    case EISDIR:
-      code = Code::kInvalidArgument;
-      break;
-    default:
-      break;
-  }
-  return Error(code, std::generic_category().message(error_number)).Wrap(what);
+  return Error(CodeOf(error_number), std::generic_category().message(error_number)).Wrap(what);
 }
 
 }  // namespace prefetch::base
