@@ -1,8 +1,12 @@
 #include "doc/duration.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
+
+#include "base/text.h"
 
 namespace prefetch::doc {
 
@@ -23,8 +27,8 @@ constexpr std::array<Unit, 8> kUnits = {{{"ns", 1},
                                          {"m", 60'000'000'000},
                                          {"h", 3'600'000'000'000}}};
 
-bool IsDigit(std::string_view text, std::size_t at) {
-  return at < text.size() && text[at] >= '0' && text[at] <= '9';
+bool HasDigit(std::string_view text, std::size_t at) {
+  return at < text.size() && base::IsDigit(text[at]);
 }
 
 // Takes one term such as "1.5h" from the front of `text`, in nanoseconds. Returns nullopt also if the value
@@ -34,13 +38,13 @@ std::optional<std::int64_t> TakeTerm(std::string_view& text) {
   double fraction = 0;
   double place = 1;
   bool digits = false;
-  for (; IsDigit(text, 0); text.remove_prefix(1), digits = true) {
+  for (; HasDigit(text, 0); text.remove_prefix(1), digits = true) {
     if (__builtin_mul_overflow(whole, 10, &whole)) return std::nullopt;
     if (__builtin_add_overflow(whole, text.front() - '0', &whole)) return std::nullopt;
   }
   if (text.starts_with(".")) {
     text.remove_prefix(1);
-    for (; IsDigit(text, 0); text.remove_prefix(1), digits = true) {
+    for (; HasDigit(text, 0); text.remove_prefix(1), digits = true) {
       place /= 10;
       fraction += place * (text.front() - '0');
     }
@@ -94,75 +98,51 @@ std::string FormatDuration(std::chrono::nanoseconds duration) {
 
 namespace {
 
-// Takes a number of exactly `digits` digits from the front.
-std::optional<int> TakeNumber(std::string_view& text, std::size_t digits) {
-  int number = 0;
-  for (std::size_t i = 0; i < digits; i++) {
-    if (!IsDigit(text, i)) return std::nullopt;
-    number = number * 10 + (text[i] - '0');
+// Takes from the front what `form` describes: a digit in it is a number of that many digits, any other
+// character is itself.
+bool Take(std::string_view& text, std::string_view form, std::initializer_list<int*> numbers) {
+  auto number = numbers.begin();
+  for (char c : form) {
+    if (!base::IsDigit(c)) {
+      if (!text.starts_with(c)) return false;
+      text.remove_prefix(1);
+      continue;
+    }
+    for (int digits = c - '0'; digits > 0; digits--, text.remove_prefix(1)) {
+      if (!HasDigit(text, 0)) return false;
+      **number = **number * 10 + (text.front() - '0');
+    }
+    number++;
   }
-  text.remove_prefix(digits);
-  return number;
-}
-
-bool Take(std::string_view& text, char c) {
-  if (!text.starts_with(c)) return false;
-  text.remove_prefix(1);
   return true;
-}
-
-std::optional<std::chrono::year_month_day> TakeDate(std::string_view& text) {
-  std::optional<int> year = TakeNumber(text, 4);
-  if (!year || !Take(text, '-')) return std::nullopt;
-  std::optional<int> month = TakeNumber(text, 2);
-  if (!month || !Take(text, '-')) return std::nullopt;
-  std::optional<int> day = TakeNumber(text, 2);
-  if (!day) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(*year),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
-  return date.ok() ? std::optional(date) : std::nullopt;
-}
-
-// The hour may have a single digit, as in Go's time.Parse.
-std::optional<std::chrono::seconds> TakeClock(std::string_view& text) {
-  std::optional<int> hours = TakeNumber(text, IsDigit(text, 1) ? 2 : 1);
-  if (!hours || *hours >= 24 || !Take(text, ':')) return std::nullopt;
-  std::optional<int> minutes = TakeNumber(text, 2);
-  if (!minutes || *minutes >= 60 || !Take(text, ':')) return std::nullopt;
-  std::optional<int> seconds = TakeNumber(text, 2);
-  if (!seconds || *seconds >= 60) return std::nullopt;
-  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes) + std::chrono::seconds(*seconds);
-}
-
-void TakeFraction(std::string_view& text) {
-  if (!(text.starts_with('.') || text.starts_with(',')) || !IsDigit(text, 1)) return;
-  text.remove_prefix(1);
-  while (IsDigit(text, 0)) text.remove_prefix(1);
-}
-
-// Go accepts a few offsets that no place has.
-std::optional<std::chrono::seconds> TakeOffset(std::string_view& text) {
-  if (Take(text, 'Z')) return std::chrono::seconds(0);
-  const bool west = text.starts_with('-');
-  if (!Take(text, '+') && !Take(text, '-')) return std::nullopt;
-  std::optional<int> hours = TakeNumber(text, 2);
-  if (!hours || *hours > 24 || !Take(text, ':')) return std::nullopt;
-  std::optional<int> minutes = TakeNumber(text, 2);
-  if (!minutes || *minutes > 60) return std::nullopt;
-  return (west ? -1 : 1) * (std::chrono::hours(*hours) + std::chrono::minutes(*minutes));
 }
 
 }  // namespace
 
 std::optional<Timestamp> ParseTimestamp(std::string_view text) {
-  const auto date = TakeDate(text);
-  if (!date || !Take(text, 'T')) return std::nullopt;
-  const auto of_day = TakeClock(text);
-  TakeFraction(text);
-  const auto offset = of_day ? TakeOffset(text) : std::nullopt;
-  if (!offset || !text.empty()) return std::nullopt;
-  return Timestamp{.date = *date, .of_day = *of_day, .offset = *offset};
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, hours_off = 0, minutes_off = 0;
+  if (!Take(text, "4-2-2T", {&year, &month, &day})) return std::nullopt;
+  // The hour may have a single digit, as in Go's time.Parse.
+  if (!Take(text, HasDigit(text, 1) ? "2:2:2" : "1:2:2", {&hour, &minute, &second})) return std::nullopt;
+  if ((text.starts_with('.') || text.starts_with(',')) && HasDigit(text, 1)) {
+    text.remove_prefix(std::min(text.find_first_not_of("0123456789", 1), text.size()));
+  }
+  const bool west = text.starts_with('-');
+  if (text == "Z") {
+    text = {};
+  } else if (!Take(text, west ? "-2:2" : "+2:2", {&hours_off, &minutes_off})) {
+    return std::nullopt;
+  }
+  const std::chrono::year_month_day date(std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day)));
+  // Go accepts a few offsets that no place has.
+  const bool in_range = hour < 24 && minute < 60 && second < 60 && hours_off <= 24 && minutes_off <= 60;
+  if (!text.empty() || !date.ok() || !in_range) return std::nullopt;
+  return Timestamp{
+      .date = date,
+      .of_day = std::chrono::hours(hour) + std::chrono::minutes(minute) + std::chrono::seconds(second),
+      .offset = (west ? -1 : 1) * (std::chrono::hours(hours_off) + std::chrono::minutes(minutes_off))};
 }
 
 }  // namespace prefetch::doc
