@@ -108,22 +108,11 @@ bool IsForbiddenControl(std::string_view text, std::size_t i) {
 
 // Returns the offset of the first byte that belongs to no character.
 std::size_t OffsetOfInvalidUtf8(std::string_view text) {
-  std::size_t line = 0;
-  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', line)) {
-    if (!base::IsUtf8(text.substr(line, end - line))) break;
-    line = end + 1;
-  }
-  auto is_character = [&](std::size_t at, std::size_t length) {
-    return at + length <= text.size() && base::IsUtf8(text.substr(at, length));
-  };
-  std::size_t at = line, length = 1;
-  while (length <= 4) {
-    if (!is_character(at, length)) {
-      length++;
-    } else {
-      at += length;
-      length = 1;
-    }
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t length = base::CharacterAt(text, at).bytes;
+    if (length == 0) break;
+    at += length;
   }
   return at;
 }
