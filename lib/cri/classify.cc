@@ -85,6 +85,7 @@ constexpr std::array kNetworkRules = std::to_array<Rule>({
     {ErrorClass::kDnsFailure, "server misbehaving"},
     {ErrorClass::kDnsFailure, "temporary failure in name resolution"},
     {ErrorClass::kDnsFailure, "lookup ", "i/o timeout"},
+    {ErrorClass::kDnsFailure, "dial tcp: lookup "},  // the DNS server itself did not answer
     {ErrorClass::kUnreachable, "connection refused"},
     {ErrorClass::kUnreachable, "no route to host"},
     {ErrorClass::kUnreachable, "network is unreachable"},
@@ -96,8 +97,24 @@ constexpr std::array kNetworkRules = std::to_array<Rule>({
     {ErrorClass::kUnreachable, "proxyconnect"},
     {ErrorClass::kUnreachable, "registryunavailable"},
     {ErrorClass::kUnreachable, "unexpected eof"},
+    // The connection broke while a body came.
+    {ErrorClass::kUnreachable, "read tcp ", "i/o timeout"},
+    {ErrorClass::kUnreachable, "connection timed out"},
+    {ErrorClass::kUnreachable, "use of closed network connection"},
+    {ErrorClass::kUnreachable, "http2: "},
+    {ErrorClass::kUnreachable, "stream error: stream id "},
     // 8a: says "not found" at its end, and is not.
     {ErrorClass::kUnsupportedImage, "rejecting ", " byte manifest"},
+});
+
+// 8b: a request without an answer, by the words behind it; all others are the network's. If a proxy refuses
+// to connect, they are its reason phrase ("Forbidden"), which says nothing about the image.
+constexpr std::array kUnansweredRules = std::to_array<Rule>({
+    {ErrorClass::kServerError, "stopped after 10 redirects"},
+    {ErrorClass::kServerError, "malformed "},  // "HTTP response", "MIME header line": it does not speak HTTP
+    {ErrorClass::kRuntimeError, "too many open files"},
+    {ErrorClass::kRuntimeProgressTimeout, "context canceled"},
+    {ErrorClass::kTimeout, "context deadline exceeded"},
 });
 
 // 9, 10: authentication and authorization.
@@ -283,6 +300,7 @@ std::optional<ErrorClass> ByText(RpcCode code, std::string_view text) {
   if (auto found = FirstMatch(kLimitRules, text)) return found;
   if (auto found = FirstMatch(kNetworkRules, parsed.own)) return found;
   if (parsed.own.ends_with(": eof")) return ErrorClass::kUnreachable;
+  if (parsed.unanswered) return FirstMatch(kUnansweredRules, text).value_or(ErrorClass::kUnreachable);
   if (auto found = ClassOfFailure(parsed)) return found;
   // The kernel uses these words for the node's own files.
   const std::string of_registry = base::ReplaceAll(parsed.own, "permission denied", "");
@@ -428,6 +446,12 @@ std::optional<int> StatusAt(std::string_view text) {
   return std::nullopt;
 }
 
+// Go's words for a request that got no answer: `get "https://<...>"`, and then the reason.
+bool IsUnanswered(std::string_view part) {
+  return part.ends_with('"') &&
+         (part.starts_with("head \"") || part.starts_with("get \"") || part.starts_with("post \""));
+}
+
 std::string_view CodeOf(std::string_view part) {
   auto found =
       std::find_if(kCodes.begin(), kCodes.end(), [&](const CodeWords& code) { return code.words == part; });
@@ -504,6 +528,9 @@ ParsedFailure ParseFailure(std::string_view text) {
       parsed.source = step->source;
       // The last step counts: outer parts name what was wanted, inner ones where it failed.
       if (step->step != Step::kUnknown) parsed.step = step->step;
+    } else if (IsUnanswered(part.substr(0, part.find(kSeparator)))) {
+      parsed.unanswered = true;
+      break;
     } else if (parsed.source == ErrorSource::kContainersImage
                    ? ParseContainersImagePart(parsed, text, at, next)
                    : ParseContainerdPart(parsed, text, at, next)) {

@@ -54,8 +54,9 @@ enum class Step {
 struct ParsedFailure {
   ErrorSource source = ErrorSource::kUnknown;
   Step step = Step::kUnknown;
-  int status = 0;         // of HTTP; 0 if the text has none
-  std::string_view code;  // of OCI, in the runtimes' spelling: "manifest unknown"; empty if there is none
+  int status = 0;           // of HTTP; 0 if the text has none
+  bool unanswered = false;  // a request got no answer: what follows it is Go's words or a proxy's
+  std::string_view code;    // of OCI, in the runtimes' spelling: "manifest unknown"; empty if there is none
   // The runtime's own words, and its quotation of the server.
   std::string_view own;
   std::string_view quoted;
