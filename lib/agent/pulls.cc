@@ -912,11 +912,15 @@ void Pulls::ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll) {
 }
 
 // Sets the figures by which pulls are admitted.
-void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
+void Pulls::SetDisk(const plan::DiskSpace& disk) {
   // The message of each image without room states these figures.
   loop_.ChangedIf(disk.available_bytes != disk_.available_bytes &&
                   std::ranges::any_of(entries_.all(), &Entry::no_disk_space));
   disk_ = disk;
+}
+
+void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
+  SetDisk(disk);
   disk_path_ = path;
   // Even a measurement that failed counts: bytes that are on their way out must not stop new pulls for ever.
   space_release_ = plan::AfterMeasure(space_release_, loop_.now());

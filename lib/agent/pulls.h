@@ -118,6 +118,7 @@ class Pulls {
     plan::DiskSpace disk;
   };
 
+  void SetDisk(const plan::DiskSpace& disk);
   void ApplyDisk(const plan::DiskSpace& disk, const std::string& path);
   // How pulls end.
   void Ended(const RunId& id, PullDone done);
