@@ -118,37 +118,15 @@ Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
   return schema;
 }
 
-// Begins a schema. Its $id is only a name for references by other schemas; nothing is published at that
-// address.
-Node Titled(const char* name, const char* title, const char* description) {
-  return Node::Mapping({{"$schema", Node::String(kDraft)},
-                        {"$id", Node::String(std::string("https://prefetchd.dev/schemas/") + name + ".json")},
-                        {"title", Node::String(title)},
-                        {"description", Node::String(description)}});
-}
-
-Node ListSchemaDocument() {
-  // null, since an empty file is a list without images.
-  return Joined(Titled("v1alpha1/list", "ImageList of prefetchd", "The images to keep on the nodes."),
-                WithNull(ObjectSchema(ListFields(), "", Openness::kStrict)));
-}
-
-Node AgentSchemaDocument() {
-  return Joined(Titled("v1alpha1/agent", "AgentConfiguration of prefetchd",
-                       "The configuration of an agent (agent.yaml)."),
-                ObjectSchema(AgentFields(), "", Openness::kStrict));
-}
-
-Node StatusSchemaDocument() {
-  return Joined(Titled("v1/status", "NodeStatus of prefetchd",
-                       "The answer of GET /v1/status, and prefetchctl status -o json. Later versions add "
-                       "members, and never rename one. Over TCP without a fleet token, the members that "
-                       "`hidden` names are missing."),
-                ObjectSchema(StatusFields(), "", Openness::kOpen));
-}
-
-Node Reference(const char* name) {
-  return Node::Mapping().Set("$ref", Node::String(std::string("#/$defs/") + name));
+// Returns a whole schema. Its $id is only a name for references by other schemas; nothing is published at
+// that address.
+Node Titled(const char* name, const char* title, const char* description, Node schema) {
+  return Joined(
+      Node::Mapping({{"$schema", Node::String(kDraft)},
+                     {"$id", Node::String(std::string("https://prefetchd.dev/schemas/") + name + ".json")},
+                     {"title", Node::String(title)},
+                     {"description", Node::String(description)}}),
+      std::move(schema));
 }
 
 Node CheckSchemaDocument() {
@@ -159,13 +137,14 @@ Node CheckSchemaDocument() {
   definitions.Set("request", std::move(request));
   definitions.Set("result", ObjectSchema(CheckResultFields(), "", Openness::kOpen));
   std::vector<Node> either;
-  for (const char* name : {"request", "checks", "result"}) either.push_back(Reference(name));
-  Node schema = Titled("v1/check", "Preflight of prefetchd",
-                       "The request and the answer of POST /v1/check. prefetchctl check -o json prints the "
-                       "answer, with members about the place of each image.");
-  schema.Set("anyOf", Node::Sequence(std::move(either)));
-  schema.Set("$defs", std::move(definitions));
-  return schema;
+  for (const char* name : {"request", "checks", "result"}) {
+    either.push_back(Node::Mapping({{"$ref", Node::String(std::string("#/$defs/") + name)}}));
+  }
+  return Titled(
+      "v1/check", "Preflight of prefetchd",
+      "The request and the answer of POST /v1/check. prefetchctl check -o json prints the answer, with "
+      "members about the place of each image.",
+      Node::Mapping({{"anyOf", Node::Sequence(std::move(either))}, {"$defs", std::move(definitions)}}));
 }
 
 }  // namespace
@@ -192,11 +171,20 @@ Node ObjectSchema(const Fields& fields, const std::string& prefix, Openness open
 Node SchemaOf(Document document) {
   switch (document) {
     case Document::kList:
-      return ListSchemaDocument();
+      // null, since an empty file is a list without images.
+      return Titled("v1alpha1/list", "ImageList of prefetchd", "The images to keep on the nodes.",
+                    WithNull(ObjectSchema(ListFields(), "", Openness::kStrict)));
     case Document::kAgent:
-      return AgentSchemaDocument();
+      return Titled("v1alpha1/agent", "AgentConfiguration of prefetchd",
+                    "The configuration of an agent (agent.yaml).",
+                    ObjectSchema(AgentFields(), "", Openness::kStrict));
     case Document::kStatus:
-      return StatusSchemaDocument();
+      return Titled(
+          "v1/status", "NodeStatus of prefetchd",
+          "The answer of GET /v1/status, and prefetchctl status -o json. Later versions add members, and "
+          "never "
+          "rename one. Over TCP without a fleet token, the members that `hidden` names are missing.",
+          ObjectSchema(StatusFields(), "", Openness::kOpen));
     case Document::kCheck:
       return CheckSchemaDocument();
   }
