@@ -199,85 +199,57 @@ Field FieldOfLimit(const config::LimitField& limit) {
 
 Fields PreflightFields() {
   return {
-      {.path = "preflight",
-       .form = Form::kObject,
-       .help = "The pods that may ask this agent in their own name, and what they are told"},
-      {.path = "preflight.namespaces",
-       .form = Form::kTexts,
-       .help = "Namespaces whose pods may ask, as names or patterns with `*`",
-       .fallback = "none: nobody is admitted",
-       .pattern = kNamePattern,
-       .most_items = config::kMostPreflightPatterns},
-      {.path = "preflight.serviceAccounts",
-       .form = Form::kTexts,
-       .help = "Service accounts of these namespaces that may ask, as patterns of `NAMESPACE/NAME`",
-       .fallback = "all of these namespaces",
-       .pattern = kAccountPattern,
-       .most_items = config::kMostPreflightPatterns},
-      {.path = "preflight.always",
-       .form = Form::kWord,
-       .help = "`ask`: the agent asks the registry for pods with `Always`, and for absent images. "
-               "`known`: it answers from the last refresh",
-       .words = {"known", "ask"},
-       .fallback = "known"},
-      {.path = "preflight.unlisted",
-       .form = Form::kWord,
-       .help = "`ask`: the agent also answers about images that are on no list",
-       .words = {"known", "ask"},
-       .fallback = "known"},
-      {.path = "preflight.pull",
-       .form = Form::kWord,
-       .help = "The absent images that pods may have pulled (`check --pull`). `any` needs `unlisted: ask`",
-       .words = {"never", "listed", "any"},
-       .fallback = "never"}};
+      Row("preflight", Form::kObject,
+          "The pods that may ask this agent in their own name, and what they are told"),
+      Row("preflight.namespaces", Form::kTexts,
+          "Namespaces whose pods may ask, as names or patterns with `*`",
+          {.fallback = "none: nobody is admitted",
+           .pattern = kNamePattern,
+           .most_items = config::kMostPreflightPatterns}),
+      Row("preflight.serviceAccounts", Form::kTexts,
+          "Service accounts of these namespaces that may ask, as patterns of `NAMESPACE/NAME`",
+          {.fallback = "all of these namespaces",
+           .pattern = kAccountPattern,
+           .most_items = config::kMostPreflightPatterns}),
+      Row("preflight.always", Form::kWord,
+          "`ask`: the agent asks the registry for pods with `Always`, and for absent images. "
+          "`known`: it answers from the last refresh",
+          {.words = {"known", "ask"}, .fallback = "known"}),
+      Row("preflight.unlisted", Form::kWord, "`ask`: the agent also answers about images that are on no list",
+          {.words = {"known", "ask"}, .fallback = "known"}),
+      Row("preflight.pull", Form::kWord,
+          "The absent images that pods may have pulled (`check --pull`). `any` needs `unlisted: ask`",
+          {.words = {"never", "listed", "any"}, .fallback = "never"})};
 }
 
 Fields CredentialFields() {
-  return {
-      {.path = "pullSecrets",
-       .form = Form::kObjects,
-       .help = "Mounted pull secrets. Every pod of the node can use images that the agent pulled with one"},
-      {.path = "pullSecrets[].name",
-       .help = "A unique name, which `status` and logs show",
-       .required = true,
-       .pattern = config::kNotEmpty},
-      {.path = "pullSecrets[].path",
-       .help = "The mounted file, a `.dockerconfigjson` or `.dockercfg`",
-       .required = true,
-       .pattern = config::kPath},
-      {.path = "pullSecrets[].allowRepositories",
-       .form = Form::kTexts,
-       .help = "The repositories that are pulled with the secret, with the patterns of kubelet's "
-               "`matchImages`",
-       .required = true,
-       .least_items = 1},
-      {.path = "pullSecrets[].sources",
-       .form = Form::kTexts,
-       .help = "The sources of the list whose entries are pulled with the secret, by name: `team.yaml`",
-       .required = true,
-       .least_items = 1},
-      {.path = "providerServiceAccount",
-       .form = Form::kObject,
-       .help = "The service account for credential providers with `tokenAttributes`. Without it, the "
-               "agent skips them"},
-      {.path = "providerServiceAccount.namespace",
-       .help = "Namespace of the service account",
-       .required = true,
-       .pattern = config::kNotEmpty},
-      {.path = "providerServiceAccount.name",
-       .help = "Name of the service account",
-       .required = true,
-       .pattern = config::kNotEmpty},
-      {.path = "providerEnvironment",
-       .form = Form::kTextOrMap,
-       .help = "The whole environment of credential plugins: a file of `NAME=value` lines, or a map",
-       .fallback = "an empty environment"}};
+  return {Row("pullSecrets", Form::kObjects,
+              "Mounted pull secrets. Every pod of the node can use images that the agent pulled with one"),
+          Row("pullSecrets[].name", Form::kText, "A unique name, which `status` and logs show",
+              {.required = true, .pattern = config::kNotEmpty}),
+          Row("pullSecrets[].path", Form::kText, "The mounted file, a `.dockerconfigjson` or `.dockercfg`",
+              {.required = true, .pattern = config::kPath}),
+          Row("pullSecrets[].allowRepositories", Form::kTexts,
+              "The repositories that are pulled with the secret, with the patterns of kubelet's "
+              "`matchImages`",
+              {.required = true, .least_items = 1}),
+          Row("pullSecrets[].sources", Form::kTexts,
+              "The sources of the list whose entries are pulled with the secret, by name: `team.yaml`",
+              {.required = true, .least_items = 1}),
+          Row("providerServiceAccount", Form::kObject,
+              "The service account for credential providers with `tokenAttributes`. Without it, the "
+              "agent skips them"),
+          Row("providerServiceAccount.namespace", Form::kText, "Namespace of the service account",
+              {.required = true, .pattern = config::kNotEmpty}),
+          Row("providerServiceAccount.name", Form::kText, "Name of the service account",
+              {.required = true, .pattern = config::kNotEmpty}),
+          Row("providerEnvironment", Form::kTextOrMap,
+              "The whole environment of credential plugins: a file of `NAME=value` lines, or a map",
+              {.fallback = "an empty environment"})};
 }
 
 Fields LimitsFields() {
-  Fields fields = {{.path = "limits",
-                    .form = Form::kObject,
-                    .help = "How much the agent does at a time, and for how long"}};
+  Fields fields = {Row("limits", Form::kObject, "How much the agent does at a time, and for how long")};
   for (const config::LimitField& limit : config::LimitFields()) fields.push_back(FieldOfLimit(limit));
   return fields;
 }
@@ -302,59 +274,42 @@ constexpr const char* kSecret = "^[^/]+(/[^/]+){0,2}$";
 
 // Members that `prefetchctl check -o json` adds.
 Fields ReportFields() {
-  return {{.path = "containers", .help = "The containers with this image; from `prefetchctl check`"},
-          {.path = "pullSecrets",
-           .form = Form::kTexts,
-           .help = "The pull secrets of the question, as `NAMESPACE/NAME`; from `prefetchctl check`"},
-          {.path = "policyFrom", .help = "Where the policy is from; from `prefetchctl check`"},
-          {.path = "advice",
-           .help = "Advice on how to make the pod start; from `prefetchctl check`",
-           .nullable = true},
-          {.path = "file", .help = "The manifest; from `prefetchctl check`", .nullable = true},
-          {.path = "line", .form = Form::kInt, .help = "Line in it; from `prefetchctl check`"},
-          {.path = "column", .form = Form::kInt, .help = "Column in it; from `prefetchctl check`"}};
+  return {Row("containers", Form::kText, "The containers with this image; from `prefetchctl check`"),
+          Row("pullSecrets", Form::kTexts,
+              "The pull secrets of the question, as `NAMESPACE/NAME`; from `prefetchctl check`"),
+          Row("policyFrom", Form::kText, "Where the policy is from; from `prefetchctl check`"),
+          Row("advice", Form::kText, "Advice on how to make the pod start; from `prefetchctl check`",
+              {.nullable = true}),
+          Row("file", Form::kText, "The manifest; from `prefetchctl check`", {.nullable = true}),
+          Row("line", Form::kInt, "Line in it; from `prefetchctl check`"),
+          Row("column", Form::kInt, "Column in it; from `prefetchctl check`")};
 }
 
 }  // namespace
 
 Fields CheckRequestFields() {
   return {
-      {.path = "checks",
-       .form = Form::kObjects,
-       .help = "The questions, one for each image and policy",
-       .required = true,
-       .least_items = 1,
-       .most_items = status::kMostQuestions},
-      {.path = "checks[].image", .help = "The image, as the pod has it", .required = true},
-      {.path = "checks[].policy",
-       .form = Form::kWord,
-       .help = "The pull policy of the container",
-       .words = base::NamesOf<image::PullPolicy>(),
-       .fallback = "the policy that Kubernetes fills in"},
-      {.path = "checks[].identity",
-       .form = Form::kObject,
-       .help = "The credentials of the pod. A pod with a token may name only its own",
-       .fallback = "a pod without credentials; with a token: the service account of the token"},
-      {.path = "checks[].identity.secrets",
-       .form = Form::kTexts,
-       .help = "Its pull secrets, as `NAMESPACE/NAME` or `NAMESPACE/NAME/UID`; with a token also as `NAME`",
-       .pattern = kSecret,
-       .most_items = status::kMostSecretsOfCheck},
-      {.path = "checks[].identity.serviceAccount",
-       .help = "Its service account, as `NAMESPACE/NAME/UID`",
-       .pattern = kAccount},
-      {.path = "pull",
-       .form = Form::kBool,
-       .help = "Whether the agent pulls absent images first, if it may",
-       .fallback = "false"},
-      {.path = "wait",
-       .form = Form::kDuration,
-       .help = "Time that the answer waits for these pulls; longer values count as the default",
-       .fallback = doc::FormatDuration(status::kMostPullWait)},
-      {.path = "within",
-       .form = Form::kDuration,
-       .help = "Time for all questions to registries; longer values count as the default",
-       .fallback = doc::FormatDuration(status::kMostRegistryTime)}};
+      Row("checks", Form::kObjects, "The questions, one for each image and policy",
+          {.required = true, .least_items = 1, .most_items = status::kMostQuestions}),
+      Row("checks[].image", Form::kText, "The image, as the pod has it", {.required = true}),
+      Row("checks[].policy", Form::kWord, "The pull policy of the container",
+          {.words = base::NamesOf<image::PullPolicy>(), .fallback = "the policy that Kubernetes fills in"}),
+      Row("checks[].identity", Form::kObject,
+          "The credentials of the pod. A pod with a token may name only its own",
+          {.fallback = "a pod without credentials; with a token: the service account of the token"}),
+      Row("checks[].identity.secrets", Form::kTexts,
+          "Its pull secrets, as `NAMESPACE/NAME` or `NAMESPACE/NAME/UID`; with a token also as `NAME`",
+          {.pattern = kSecret, .most_items = status::kMostSecretsOfCheck}),
+      Row("checks[].identity.serviceAccount", Form::kText, "Its service account, as `NAMESPACE/NAME/UID`",
+          {.pattern = kAccount}),
+      Row("pull", Form::kBool, "Whether the agent pulls absent images first, if it may",
+          {.fallback = "false"}),
+      Row("wait", Form::kDuration,
+          "Time that the answer waits for these pulls; longer values count as the default",
+          {.fallback = doc::FormatDuration(status::kMostPullWait)}),
+      Row("within", Form::kDuration,
+          "Time for all questions to registries; longer values count as the default",
+          {.fallback = doc::FormatDuration(status::kMostRegistryTime)})};
 }
 
 Fields CheckResultFields() {
@@ -362,23 +317,18 @@ Fields CheckResultFields() {
   Append(fields, WithPrefix("results[].", ReportFields()));
   Append(
       fields,
-      {{.path = "unread",
-        .form = Form::kObjects,
-        .help =
-            "Objects that may run pods and whose images were not seen; absent: none. Only prefetchctl check "
-            "prints it"},
-       {.path = "unread[].file", .help = "File of the object, or `stdin`", .required = true},
-       {.path = "unread[].line", .form = Form::kInt, .help = "Its line", .required = true},
-       {.path = "unread[].column", .form = Form::kInt, .help = "Its column", .required = true},
-       {.path = "unread[].kind",
-        .help = "Its kind and group, such as `JobSet.jobset.x-k8s.io`",
-        .required = true},
-       {.path = "unread[].namespace",
-        .help = "Its namespace; null: not written",
-        .required = true,
-        .nullable = true},
-       {.path = "unread[].name", .help = "Its name; null: not written", .required = true, .nullable = true},
-       {.path = "unread[].message", .help = "A sentence about what was not seen", .required = true}});
+      {Row("unread", Form::kObjects,
+           "Objects that may run pods and whose images were not seen; absent: none. Only prefetchctl check "
+           "prints it"),
+       Row("unread[].file", Form::kText, "File of the object, or `stdin`", {.required = true}),
+       Row("unread[].line", Form::kInt, "Its line", {.required = true}),
+       Row("unread[].column", Form::kInt, "Its column", {.required = true}),
+       Row("unread[].kind", Form::kText, "Its kind and group, such as `JobSet.jobset.x-k8s.io`",
+           {.required = true}),
+       Row("unread[].namespace", Form::kText, "Its namespace; null: not written",
+           {.required = true, .nullable = true}),
+       Row("unread[].name", Form::kText, "Its name; null: not written", {.required = true, .nullable = true}),
+       Row("unread[].message", Form::kText, "A sentence about what was not seen", {.required = true})});
   return fields;
 }
 
@@ -409,142 +359,109 @@ std::string ReferencePattern() {
 }
 
 Fields Coordinates(const std::string& path, const std::string& whose) {
-  return {{.path = path + "namespace",
-           .help = "Namespace of " + whose,
-           .required = true,
-           .pattern = kNamespaceName},
-          {.path = path + "name", .help = "Name of " + whose, .required = true, .pattern = kObjectName},
-          {.path = path + "uid",
-           .help = "metadata.uid of " + whose + ". Without it, a recorded object of that name counts",
-           .pattern = kUid}};
+  return {Row(path + "namespace", Form::kText, "Namespace of " + whose,
+              {.required = true, .pattern = kNamespaceName}),
+          Row(path + "name", Form::kText, "Name of " + whose, {.required = true, .pattern = kObjectName}),
+          Row(path + "uid", Form::kText,
+              "metadata.uid of " + whose + ". Without it, a recorded object of that name counts",
+              {.pattern = kUid})};
 }
 
 Fields ReadyAs() {
-  Fields fields = {{.path = "readyAs",
-                    .form = Form::kObject,
-                    .help = "The credentials of the pods that use the image, in one namespace",
-                    .fallback = "a pod without credentials"},
-                   {.path = "readyAs.secrets",
-                    .form = Form::kObjects,
-                    .help = "Pull secrets of the pods",
-                    .most_items = list::kMostReadyAsSecrets}};
+  Fields fields = {
+      Row("readyAs", Form::kObject, "The credentials of the pods that use the image, in one namespace",
+          {.fallback = "a pod without credentials"}),
+      Row("readyAs.secrets", Form::kObjects, "Pull secrets of the pods",
+          {.most_items = list::kMostReadyAsSecrets})};
   Append(fields, Coordinates("readyAs.secrets[].", "the Secret"));
-  fields.push_back({.path = "readyAs.serviceAccount",
-                    .form = Form::kObject,
-                    .help = "The service account of the pods, for credential providers that use its token"});
+  fields.push_back(Row("readyAs.serviceAccount", Form::kObject,
+                       "The service account of the pods, for credential providers that use its token"));
   Append(fields, Coordinates("readyAs.serviceAccount.", "the ServiceAccount"));
   return fields;
 }
 
 Fields PullWindow() {
-  return {{.path = "pullWindow",
-           .form = Form::kObject,
-           .help = "Hours in which pulls start. Requested retries, `check --pull` and `--once` do not wait",
-           .fallback = "at any time"},
-          {.path = "pullWindow.start",
-           .help = "Time of the day",
-           .required = true,
-           .pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"},
-          {.path = "pullWindow.end",
-           .help = "Time of the day, up to `24:00`, or of the next day",
-           .required = true,
-           .pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$"},
-          {.path = "pullWindow.days",
-           .form = Form::kTexts,
-           .help = "Days on which it opens",
-           .words = {plan::kDayNames.begin(), plan::kDayNames.end()},
-           .fallback = "every day",
-           .least_items = 1,
-           .most_items = 7},
-          {.path = "pullWindow.timeZone",
-           .help = "Name in the tz database, which is built in. Newer and other names are errors",
-           .fallback = "UTC"}};
+  return {Row("pullWindow", Form::kObject,
+              "Hours in which pulls start. Requested retries, `check --pull` and `--once` do not wait",
+              {.fallback = "at any time"}),
+          Row("pullWindow.start", Form::kText, "Time of the day",
+              {.required = true, .pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"}),
+          Row("pullWindow.end", Form::kText, "Time of the day, up to `24:00`, or of the next day",
+              {.required = true, .pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$"}),
+          Row("pullWindow.days", Form::kTexts, "Days on which it opens",
+              {.words = {plan::kDayNames.begin(), plan::kDayNames.end()},
+               .fallback = "every day",
+               .least_items = 1,
+               .most_items = 7}),
+          Row("pullWindow.timeZone", Form::kText,
+              "Name in the tz database, which is built in. Newer and other names are errors",
+              {.fallback = "UTC"})};
+}
+
+template <typename E>
+Field Choice(const char* path, const std::string& help, E fallback) {
+  return Row(path, Form::kWord, help,
+             {.words = base::NamesOf<E>(), .fallback = std::string(base::EnumName(fallback))});
 }
 
 Field Directive(const char* path, const char* when, plan::OnFailure fallback) {
-  return {.path = path,
-          .form = Form::kWord,
-          .help = std::string("Readiness of a present image ") + when,
-          .words = base::NamesOf<plan::OnFailure>(),
-          .fallback = std::string(base::EnumName(fallback))};
+  return Choice(path, std::string("Readiness of a present image ") + when, fallback);
 }
 
 Fields RegistryFields(const plan::DesiredImage& standard) {
-  return {{.path = "refresh",
-           .form = Form::kWord,
-           .help = "When the agent pulls a present tag again. `IfDigestChanged`: when the registry names "
-                   "another digest. `Always`: the same, and ready only while the registry agrees",
-           .words = base::NamesOf<plan::Refresh>(),
-           .fallback = std::string(base::EnumName(standard.refresh))},
-          {.path = "refreshInterval",
-           .form = Form::kDuration,
-           .help = "Time between two questions to the registry, from " +
-                   doc::FormatDuration(list::kLeastInterval) + " to " +
-                   doc::FormatDuration(list::kLongestInterval),
-           .fallback = doc::FormatDuration(standard.refresh_interval),
-           .pattern = doc::kDurationFromAMinutePattern},
-          {.path = "maxAge",
-           .form = Form::kDuration,
-           .help = "Time without an agreeing answer of the registry after which an image is stale. It must "
-                   "not be shorter than `refreshInterval`",
-           .fallback = "none",
-           .pattern = doc::kDurationFromAMinutePattern},
-          Directive("onUnreachable", "if its registry does not answer", standard.on_unreachable),
-          Directive("onAccessDenied", "if its registry denies access", standard.on_access_denied),
-          Directive("onTagMissing", "if its tag is gone from the registry", standard.on_tag_missing),
-          Directive("onStale", "if it is older than `maxAge`", standard.on_stale)};
+  return {
+      Choice("refresh",
+             "When the agent pulls a present tag again. `IfDigestChanged`: when the registry names "
+             "another digest. `Always`: the same, and ready only while the registry agrees",
+             standard.refresh),
+      Row("refreshInterval", Form::kDuration,
+          "Time between two questions to the registry, from " + doc::FormatDuration(list::kLeastInterval) +
+              " to " + doc::FormatDuration(list::kLongestInterval),
+          {.fallback = doc::FormatDuration(standard.refresh_interval),
+           .pattern = doc::kDurationFromAMinutePattern}),
+      Row("maxAge", Form::kDuration,
+          "Time without an agreeing answer of the registry after which an image is stale. It must "
+          "not be shorter than `refreshInterval`",
+          {.fallback = "none", .pattern = doc::kDurationFromAMinutePattern}),
+      Directive("onUnreachable", "if its registry does not answer", standard.on_unreachable),
+      Directive("onAccessDenied", "if its registry denies access", standard.on_access_denied),
+      Directive("onTagMissing", "if its tag is gone from the registry", standard.on_tag_missing),
+      Directive("onStale", "if it is older than `maxAge`", standard.on_stale)};
 }
 
 // Returns the fields that `defaults` and an entry have in common: all except `image`.
 Fields CommonEntryFields() {
   // The defaults are those of the agent's own type.
   const plan::DesiredImage standard;
-  Fields fields = {{.path = "required",
-                    .form = Form::kBool,
-                    .help = "`false`: the agent pulls and reports the image, and never waits for it",
-                    .fallback = standard.required ? "true" : "false"},
-                   {.path = "readyFor",
-                    .form = Form::kWord,
-                    .help = "The pull policy of the pods for which the image must be ready",
-                    .words = base::NamesOf<image::PullPolicy>(),
-                    .fallback = std::string(base::EnumName(standard.ready_for))}};
+  Fields fields = {
+      Row("required", Form::kBool, "`false`: the agent pulls and reports the image, and never waits for it",
+          {.fallback = standard.required ? "true" : "false"}),
+      Choice("readyFor", "The pull policy of the pods for which the image must be ready",
+             standard.ready_for)};
   Append(fields, ReadyAs());
   Append(fields, RegistryFields(standard));
   Append(fields,
-         {{.path = "priority",
-           .form = Form::kInt,
-           .help = "The agent pulls higher numbers first",
-           .fallback = std::to_string(standard.priority),
-           .least = -list::kHighestPriority,
-           .most = list::kHighestPriority},
-          {.path = "open",
-           .form = Form::kWord,
-           .help = "When the agent touches the image, if it runs with `--touch`. `Auto`: closed images. "
-                   "`Always`: also preloaded ones",
-           .words = base::NamesOf<plan::Open>(),
-           .fallback = std::string(base::EnumName(standard.open))},
-          {.path = "pullTimeout",
-           .form = Form::kDuration,
-           .help = "Deadline of a pull, 2h at least where the runtime shows progress; from " +
-                   doc::FormatDuration(list::kLeastPullTimeout) + " to " +
-                   doc::FormatDuration(list::kLongestPullTimeout),
-           .fallback = doc::FormatDuration(standard.pull_timeout),
-           .pattern = doc::kDurationFromAMinutePattern},
-          {.path = "platforms",
-           .form = Form::kTexts,
-           .help = "Platforms of the nodes that need the image, such as `linux/amd64`. Other nodes skip it",
-           .fallback = "every platform",
-           .pattern = kPlatform,
-           .most_items = list::kMostPlatforms},
-          {.path = "nodeSelector",
-           .form = Form::kMap,
-           .help = "Labels of the Nodes that need the image. Other nodes skip it",
-           .fallback = "every node",
-           .pattern = kLabelValue}});
-  fields.push_back({.path = "pin",
-                    .form = Form::kBool,
-                    .help = "On containerd, kubelet's garbage collection spares the image",
-                    .fallback = "false"});
+         {Row("priority", Form::kInt, "The agent pulls higher numbers first",
+              {.fallback = std::to_string(standard.priority),
+               .least = -list::kHighestPriority,
+               .most = list::kHighestPriority}),
+          Choice("open",
+                 "When the agent touches the image, if it runs with `--touch`. `Auto`: closed images. "
+                 "`Always`: also preloaded ones",
+                 standard.open),
+          Row("pullTimeout", Form::kDuration,
+              "Deadline of a pull, 2h at least where the runtime shows progress; from " +
+                  doc::FormatDuration(list::kLeastPullTimeout) + " to " +
+                  doc::FormatDuration(list::kLongestPullTimeout),
+              {.fallback = doc::FormatDuration(standard.pull_timeout),
+               .pattern = doc::kDurationFromAMinutePattern}),
+          Row("platforms", Form::kTexts,
+              "Platforms of the nodes that need the image, such as `linux/amd64`. Other nodes skip it",
+              {.fallback = "every platform", .pattern = kPlatform, .most_items = list::kMostPlatforms}),
+          Row("nodeSelector", Form::kMap, "Labels of the Nodes that need the image. Other nodes skip it",
+              {.fallback = "every node", .pattern = kLabelValue}),
+          Row("pin", Form::kBool, "On containerd, kubelet's garbage collection spares the image",
+              {.fallback = "false"})});
   Append(fields, PullWindow());
   return fields;
 }
@@ -553,20 +470,14 @@ Fields CommonEntryFields() {
 
 Fields ListFields() {
   Fields fields = FormatFields(list::kListApiVersion, list::kListKind);
-  fields.push_back(
-      {.path = "defaults", .form = Form::kObject, .help = "Values for entries that do not have the field"});
+  fields.push_back(Row("defaults", Form::kObject, "Values for entries that do not have the field"));
   Append(fields, WithPrefix("defaults.", CommonEntryFields()));
-  fields.push_back({.path = "images",
-                    .form = Form::kObjects,
-                    .help = "The entries, each spelling of an image once",
-                    .required = true,
-                    // `images:` without a value is a list of no images.
-                    .nullable = true,
-                    .most_items = list::kMaxEntries});
-  fields.push_back({.path = "images[].image",
-                    .help = "The reference, as pods write it: `ghcr.io/acme/runner:v3`",
-                    .required = true,
-                    .pattern = ReferencePattern()});
+  fields.push_back(Row("images", Form::kObjects, "The entries, each spelling of an image once",
+                       // `images:` without a value is a list of no images.
+                       {.required = true, .nullable = true, .most_items = list::kMaxEntries}));
+  fields.push_back(Row("images[].image", Form::kText,
+                       "The reference, as pods write it: `ghcr.io/acme/runner:v3`",
+                       {.required = true, .pattern = ReferencePattern()}));
   Append(fields, WithPrefix("images[].", CommonEntryFields()));
   return fields;
 }

@@ -13,6 +13,7 @@ using doc::Field;
 using doc::Fields;
 using doc::Form;
 using doc::FormatFields;
+using doc::Row;
 
 void Append(Fields& fields, Fields more);
 

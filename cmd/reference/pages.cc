@@ -203,15 +203,15 @@ Fields PartOfList(bool entry) {
   return part;
 }
 
-std::string Row(const char* name, std::size_t value) {
+std::string LimitRow(const char* name, std::size_t value) {
   return std::string("| ") + name + " | " + std::to_string(value) + " |\n";
 }
 
 std::string LimitsOfASource() {
-  return "| limit | value |\n|---|---|\n" + Row("bytes of a file", list::kMaxSourceBytes) +
-         Row("entries of a file", list::kMaxEntries) +
-         Row("bytes of a line of plain text", list::kMostLineBytes) +
-         Row("files of a directory", list::kMostDirectoryEntries);
+  return "| limit | value |\n|---|---|\n" + LimitRow("bytes of a file", list::kMaxSourceBytes) +
+         LimitRow("entries of a file", list::kMaxEntries) +
+         LimitRow("bytes of a line of plain text", list::kMostLineBytes) +
+         LimitRow("files of a directory", list::kMostDirectoryEntries);
 }
 
 // The page of metrics. Names and texts are those that /metrics itself shows.

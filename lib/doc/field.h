@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace prefetch::doc {
@@ -43,18 +44,19 @@ struct Field {
 
 using Fields = std::vector<Field>;
 
+// Returns a row of such a table; `rest` has the other members.
+inline Field Row(std::string path, Form form, std::string help, Field rest = {}) {
+  rest.path = std::move(path);
+  rest.form = form;
+  rest.help = std::move(help);
+  return rest;
+}
+
 // The members that each document begins with.
 inline Fields FormatFields(std::string_view version, std::string_view kind) {
-  return {{.path = "apiVersion",
-           .form = Form::kWord,
-           .help = "Version of the format",
-           .required = true,
-           .words = {std::string(version)}},
-          {.path = "kind",
-           .form = Form::kWord,
-           .help = "Kind of the document",
-           .required = true,
-           .words = {std::string(kind)}}};
+  return {Row("apiVersion", Form::kWord, "Version of the format",
+              {.required = true, .words = {std::string(version)}}),
+          Row("kind", Form::kWord, "Kind of the document", {.required = true, .words = {std::string(kind)}})};
 }
 
 }  // namespace prefetch::doc
