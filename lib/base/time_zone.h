@@ -28,19 +28,21 @@ class TimeZone {
   friend auto operator<=>(const TimeZone& a, const TimeZone& b) { return a.name_ <=> b.name_; }
 
  private:
-  // A day of the year such as "M3.5.0/1": the last Sunday of March, at 1:00 on the clock before the change.
+  // A day of the year, such as the last Sunday of March, and a time on the clock before the change.
   struct Change {
-    unsigned month = 1, week = 1, weekday = 0;  // week 5: the last of the month; weekday 0: Sunday
-    std::chrono::seconds at{7200};
+    unsigned month, week, weekday;  // week 5: the last of the month; weekday 0: Sunday
+    int at;                         // minutes of the day, which may be below 0, or of the next day
 
     std::chrono::sys_seconds LocalIn(std::chrono::year year) const;
   };
-  class Parser;
+  struct Rule {
+    int standard, summer;  // minutes to add to UTC; equal: no summer time
+    Change to_summer, to_standard;
+  };
+  TimeZone(std::string_view name, const Rule& rule) : name_(name), rule_(rule) {}
 
   std::string_view name_ = "UTC";  // of the table
-  std::chrono::seconds standard_{0}, summer_{0};
-  bool has_dst_ = false;
-  Change to_summer_, to_standard_;
+  Rule rule_{};
 };
 
 }  // namespace prefetch::base

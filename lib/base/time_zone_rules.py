@@ -2,6 +2,7 @@
 """Prints lib/base/time_zone_rules.inc, from this machine's tz database."""
 import collections
 import os
+import re
 import textwrap
 
 ROOT = "/usr/share/zoneinfo"
@@ -9,6 +10,29 @@ ROOT = "/usr/share/zoneinfo"
 WITHOUT_RULE = {"Africa/Casablanca", "Africa/El_Aaiun", "Asia/Gaza", "Asia/Hebron"}
 # Files of the database that are no zones.
 NO_ZONES = {"Factory", "localtime", "posixrules"}
+# A rule of POSIX's TZ variable, as the database has them: names, offsets, and both or no changes of the form Mm.w.d.
+NAME = r"(?:<[^>]+>|[A-Za-z]+)"
+RULE = re.compile(rf"{NAME}([-+:\d]+)(?:{NAME}([-+:\d]*),(M[^,]+),(M[^,]+))?")
+
+
+def minutes(time):
+    hours, _, rest = time.lstrip("+-").partition(":")
+    return (-1 if time.startswith("-") else 1) * (60 * int(hours) + int(rest or 0))
+
+
+def change(text):
+    day, _, time = text.lstrip("M").partition("/")
+    return "{" + day.replace(".", ", ") + f", {minutes(time or '2')}}}"
+
+
+def numbers(rule):
+    """Returns the initializer of base::TimeZone's Rule."""
+    standard, summer, *changes = RULE.fullmatch(rule).groups()
+    winter = -minutes(standard)  # POSIX counts to the west
+    if changes == [None, None]:
+        return f"{{{winter}, {winter}, {{}}, {{}}}}"
+    offset = -minutes(summer) if summer else winter + 60
+    return f"{{{winter}, {offset}, " + ", ".join(map(change, changes)) + "}"
 
 
 def main():
@@ -27,7 +51,7 @@ def main():
         print(f"// tz database, {stream.readline().strip('# ').strip()}: {os.path.basename(__file__)} writes it.")
     for rule in sorted(zones):
         lines = textwrap.wrap(" ".join(sorted(zones[rule])), 100, break_on_hyphens=False, break_long_words=False)
-        print(f'{{"{rule}",\n ' + "\n ".join(f'"{line} "' for line in lines) + "},")
+        print(f'{{"{rule}", {numbers(rule)},\n ' + "\n ".join(f'"{line} "' for line in lines) + "},")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,16 @@ using std::chrono::seconds;
 using std::chrono::sys_days;
 using std::chrono::sys_seconds;
 
+struct Change {
+  int month, week, weekday, at;
+};
 struct Zones {
-  std::string rule, names;
+  std::string rule;
+  struct {
+    int standard, summer;
+    Change to_summer, to_standard;
+  } numbers;
+  std::string names;
 };
 const Zones kZones[] = {
 #include "base/time_zone_rules.inc"
