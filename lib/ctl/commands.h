@@ -21,6 +21,7 @@
 #include "ctl/registries.h"
 #include "deploy/compat.h"
 #include "deploy/generate.h"
+#include "deploy/init_container.h"
 #include "doc/node.h"
 #include "image/reference.h"
 #include "kube/api.h"
@@ -427,15 +428,12 @@ int ExportPolicy(const std::vector<std::string>& lists, std::ostream& out, std::
 
 // Options as written on the command line.
 struct InitContainerFlags {
-  std::string platform;
-  std::string image;  // the agent's own
-  std::optional<std::uint16_t> port;
+  deploy::InitContainerOptions container;       // but for images and timeout
   std::optional<std::string> timeout;           // else 60 s, or half of the job's deadline if that is shorter
   std::string file;                             // manifests; "-" is standard input; empty: `checked` alone
   std::vector<std::string> pod_template_paths;  // as of `check`
   std::vector<CheckOptions::Image> checked;     // without a file
-  std::vector<std::string> pod_secrets;         // that the pods pull with, beside those that they name
-  std::vector<std::string> image_pull_secrets;  // for `image`; added to the pods
+  std::vector<std::string> image_pull_secrets;  // for the container's image; added to the pods
   std::string output;                           // a file; empty: `out`
 };
 
@@ -443,7 +441,7 @@ struct InitContainerFlags {
 // asks for images; without a file it prints what belongs into a pod. Other lines of a YAML file, and their
 // comments, stay as they are; if that cannot be done, `err` tells so. Exit code: 0 written, 2 bad input, with
 // all mistakes.
-int GenerateInitContainer(const InitContainerFlags& flags, std::ostream& out, std::ostream& err);
+int GenerateInitContainer(InitContainerFlags flags, std::ostream& out, std::ostream& err);
 
 // `prefetchctl plan`: what a list costs a fleet and its registries, before it is rolled out.
 

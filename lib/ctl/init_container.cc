@@ -6,7 +6,6 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "deploy/init_container.h"
 #include "deploy/kustomization.h"
 #include "doc/block_edit.h"
 #include "doc/duration.h"
@@ -23,27 +22,18 @@ using std::chrono::seconds;
 constexpr seconds kLeastTimeout{5};            // a restarting agent is away for a few seconds
 constexpr const char* kBefore = "containers";  // new keys of a pod's spec stand before this one
 
-// The parsed command line.
-struct ParsedFlags {
-  deploy::InitContainerOptions container;  // but for the images
-  bool may_be_shorter = true;              // the timeout is a default
-};
-
-ParsedFlags ParseFlags(const InitContainerFlags& flags, Mistakes& mistakes) {
-  ParsedFlags parsed;
-  parsed.container.platform = flags.platform;
-  parsed.container.image = flags.image;
-  if (flags.port) parsed.container.port = *flags.port;
-  if (auto good = deploy::CheckPlatform(deploy::EmbeddedFiles(), flags.platform); !good) {
+// Checks the flags, and sets the container's timeout.
+void CheckFlags(InitContainerFlags& flags, Mistakes& mistakes) {
+  deploy::InitContainerOptions& container = flags.container;
+  if (auto good = deploy::CheckPlatform(deploy::EmbeddedFiles(), container.platform); !good) {
     mistakes.push_back(good.error().message());
   }
-  auto image = image::Reference::Parse(flags.image);
+  auto image = image::Reference::Parse(container.image);
   if (!image) mistakes.push_back("--image must name the agent's image: " + image.error().message());
   if (flags.timeout) {
     auto timeout = doc::ParseDuration(*flags.timeout);
     if (timeout && *timeout >= kLeastTimeout) {
-      parsed.container.timeout = std::chrono::duration_cast<seconds>(*timeout);
-      parsed.may_be_shorter = false;
+      container.timeout = std::chrono::duration_cast<seconds>(*timeout);
     } else {
       mistakes.emplace_back("--timeout must be a duration of 5s or more, such as 90s");
     }
@@ -52,7 +42,13 @@ ParsedFlags ParseFlags(const InitContainerFlags& flags, Mistakes& mistakes) {
   if (flags.file.empty() == flags.checked.empty()) {
     mistakes.emplace_back("name a manifest with -f, or the pod's images with --check-image, and not both");
   }
-  return parsed;
+}
+
+// Adds the secrets that are not there yet.
+void AddSecrets(const std::vector<std::string>& names, std::vector<std::string>& secrets) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(secrets, name) == secrets.end()) secrets.push_back(name);
+  }
 }
 
 doc::Node SecretItem(const std::string& secret) {
@@ -109,11 +105,8 @@ manifest::ReadOptions LargeInputOptions() {
 // One manifest, with the parts to insert into it.
 class Manifest {
  public:
-  Manifest(const InitContainerFlags& flags, const ParsedFlags& parsed, std::string text)
-      : flags_(flags),
-        parsed_(parsed),
-        name_(flags.file == kStdin ? "stdin" : flags.file),
-        text_(std::move(text)) {
+  Manifest(const InitContainerFlags& flags, std::string text)
+      : flags_(flags), name_(flags.file == kStdin ? "stdin" : flags.file), text_(std::move(text)) {
     documents_ = Parse(text_);
   }
 
@@ -186,7 +179,7 @@ class Manifest {
 
   void PutInto(const manifest::PodInTree& pod) {
     const manifest::Pod& about = *pod.uses.front().pod;
-    deploy::InitContainerOptions options = parsed_.container;
+    deploy::InitContainerOptions options = flags_.container;
     options.images = ImagesOf(pod, name_, mistakes_);
     if (options.images.empty()) return;
     const auto& systems = about.nodes.operating_systems;
@@ -195,7 +188,7 @@ class Manifest {
       notes_.push_back(PodTitle(about) + " is left as it is: it is for Windows, where no agent runs");
       return;
     }
-    if (auto deadline = DeadlineOf(pod); deadline && parsed_.may_be_shorter) {
+    if (auto deadline = DeadlineOf(pod); deadline && !flags_.timeout) {
       // Half of the deadline is left to the pod's own work. A timeout that the user gave is not changed.
       options.timeout = std::min(options.timeout, *deadline / 2);
     }
@@ -205,13 +198,8 @@ class Manifest {
                           " leaves no time for the check: raise it, or give a shorter --timeout");
     }
     // kubelet pulls with the pod's secrets, so the check must ask with the same ones.
-    options.pod_secrets = flags_.pod_secrets;
-    for (const auto* names : {&about.image_pull_secrets, &flags_.image_pull_secrets}) {
-      for (const std::string& name : *names) {
-        auto& known = options.pod_secrets;
-        if (std::ranges::find(known, name) == known.end()) known.push_back(name);
-      }
-    }
+    AddSecrets(about.image_pull_secrets, options.pod_secrets);
+    AddSecrets(flags_.image_pull_secrets, options.pod_secrets);
     items_.push_back({pod.spec, "initContainers", deploy::InitContainer(options), kBefore});
     items_.push_back({pod.spec, "volumes", deploy::TokenVolume(), kBefore});
     for (const std::string& secret : flags_.image_pull_secrets) {
@@ -240,7 +228,6 @@ class Manifest {
   }
 
   const InitContainerFlags& flags_;
-  const ParsedFlags& parsed_;
   std::string name_;
   std::string text_;
   std::vector<doc::Node> documents_;
@@ -264,8 +251,7 @@ int Write(const std::string& text, const InitContainerFlags& flags, const std::s
   return kOk;
 }
 
-int PrintContainer(const InitContainerFlags& flags, ParsedFlags parsed, Mistakes mistakes, std::ostream& out,
-                   std::ostream& err) {
+int PrintContainer(InitContainerFlags flags, Mistakes mistakes, std::ostream& out, std::ostream& err) {
   for (const CheckOptions::Image& image : flags.checked) {
     auto reference = image::Reference::Parse(image.image);
     if (!reference) {
@@ -274,33 +260,29 @@ int PrintContainer(const InitContainerFlags& flags, ParsedFlags parsed, Mistakes
     }
     auto policy = image.policy ? ParsePolicyOption(image.policy, "--policy", mistakes)
                                : image::DefaultPullPolicy(*reference);
-    parsed.container.images.push_back({image.image, std::string(policy ? base::EnumName(*policy) : "")});
+    flags.container.images.push_back({image.image, std::string(policy ? base::EnumName(*policy) : "")});
   }
   if (!mistakes.empty()) return RejectInput(mistakes, err);
-  parsed.container.pod_secrets = flags.pod_secrets;
+  AddSecrets(flags.image_pull_secrets, flags.container.pod_secrets);
   std::vector<doc::Node> secrets;
-  for (const std::string& secret : flags.image_pull_secrets) {
-    std::vector<std::string>& known = parsed.container.pod_secrets;
-    if (std::ranges::find(known, secret) == known.end()) known.push_back(secret);
-    secrets.push_back(SecretItem(secret));
-  }
+  std::ranges::transform(flags.image_pull_secrets, std::back_inserter(secrets), SecretItem);
   doc::Node spec = doc::Node::Mapping();
   if (!secrets.empty()) spec.Set("imagePullSecrets", doc::Node::Sequence(std::move(secrets)));
-  spec.Set("initContainers", doc::Node::Sequence({deploy::InitContainer(parsed.container)}))
+  spec.Set("initContainers", doc::Node::Sequence({deploy::InitContainer(flags.container)}))
       .Set("volumes", doc::Node::Sequence({deploy::TokenVolume()}));
   return Write(doc::WriteYaml(spec), flags, "the namespace of the pod", out, err);
 }
 
 }  // namespace
 
-int GenerateInitContainer(const InitContainerFlags& flags, std::ostream& out, std::ostream& err) {
+int GenerateInitContainer(InitContainerFlags flags, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
-  const ParsedFlags parsed = ParseFlags(flags, mistakes);
-  if (!flags.checked.empty()) return PrintContainer(flags, parsed, std::move(mistakes), out, err);
+  CheckFlags(flags, mistakes);
+  if (!flags.checked.empty()) return PrintContainer(std::move(flags), std::move(mistakes), out, err);
   if (!mistakes.empty()) return RejectInput(mistakes, err);
   auto text = ReadFileOrStdin(flags.file, LargeInputOptions().limits.bytes);
   if (!text) return Fail(kBadInput, text.error(), err);
-  Manifest manifest(flags, parsed, *std::move(text));
+  Manifest manifest(flags, *std::move(text));
   manifest.PutContainers();
   if (!manifest.mistakes().empty()) return RejectInput(manifest.mistakes(), err);
   std::vector<std::string> namespaces;

@@ -53,7 +53,8 @@ class InitContainer : public testing::Test {
   }
 
   tests::TempDir folder_;
-  InitContainerFlags flags_{.platform = "generic", .image = "registry.example/platform/prefetchd:0.1.0"};
+  InitContainerFlags flags_{
+      .container = {.platform = "generic", .image = "registry.example/platform/prefetchd:0.1.0"}};
 };
 
 TEST_F(InitContainer, ReadsAsMuchAsOtherCommandsDo) {
@@ -73,7 +74,7 @@ TEST_F(InitContainer, TheExampleIsItsOutputOnEachPlatform) {
   const Words platforms = deploy::Platforms(deploy::EmbeddedFiles());
   EXPECT_GE(platforms.size(), 10U);
   for (const std::string& platform : platforms) {
-    flags_.platform = platform;
+    flags_.container.platform = platform;
     Ran ran = Make();
     EXPECT_EQ(ran.exit, kOk) << ran;
     const bool own_users = platform == "openshift";
@@ -101,8 +102,8 @@ TEST_F(InitContainer, AsksForEachImageAsItsStrongestUserDoesAndForNeverBeforeTha
 TEST_F(InitContainer, MadeAgainItIsTheSameAndTakesOverChanges) {
   const std::string first = MakeOf(Job("", "")).out;
   EXPECT_EQ(MakeOf(first).out, first);
-  flags_.image = "registry.example/platform/prefetchd:0.2.0";
-  flags_.port = 9478;
+  flags_.container.image = "registry.example/platform/prefetchd:0.2.0";
+  flags_.container.port = 9478;
   const std::string second = MakeOf(first).out;
   EXPECT_EQ(base::ReplaceAll(base::ReplaceAll(second, ":0.2.0", ":0.1.0"), "9478", "9477"), first);
 }
@@ -212,7 +213,7 @@ TEST_F(InitContainer, EndsWellBeforeTheJob) {
 
 TEST_F(InitContainer, ASecretForTheCheckItselfIsThePodsToo) {
   flags_.image_pull_secrets = {"agent", "other"};
-  flags_.pod_secrets = {"of-account"};
+  flags_.container.pod_secrets = {"of-account"};
   Ran ran = MakeOf(Job("", "      imagePullSecrets:\n      - name: agent\n"));
   EXPECT_EQ(ran.exit, kOk) << ran;
   const Words words = ArgumentsIn(ran.out);
@@ -223,7 +224,7 @@ TEST_F(InitContainer, ASecretForTheCheckItselfIsThePodsToo) {
 
 TEST_F(InitContainer, WithoutAFileItPrintsWhatBelongsIntoAPod) {
   flags_.checked = {{"quay.io/a:v1", "Never"}, {"postgres", std::nullopt}};
-  flags_.pod_secrets = flags_.image_pull_secrets = {"agent"};
+  flags_.container.pod_secrets = flags_.image_pull_secrets = {"agent"};
   Ran ran = Make();
   EXPECT_EQ(ran.exit, kOk) << ran;
   doc::Problems problems("made");
@@ -256,7 +257,7 @@ TEST_F(InitContainer, SaysWhatIsWrongWithAManifest) {
 }
 
 TEST_F(InitContainer, SaysAllThatIsWrongWithTheCommandLine) {
-  flags_ = {.platform = "venus", .image = "A B", .timeout = "1s"};
+  flags_ = {.container = {.platform = "venus", .image = "A B"}, .timeout = "1s"};
   Ran ran = Make();
   EXPECT_EQ(ran.exit, kBadInput);
   for (const char* words :

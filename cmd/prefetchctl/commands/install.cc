@@ -188,19 +188,20 @@ Subcommand InitContainerCommand(CLI::App& generate) {
   // CLI11 needs a target for both options. PairImages() reads them in the order of the command line.
   auto words = std::make_shared<std::vector<std::string>>();
   const std::vector<std::string> platforms = deploy::Platforms(deploy::EmbeddedFiles());
-  OfferValues(command->add_option("--platform", flags->platform, base::Join(platforms, ", "))->required(),
-              platforms);
-  command->add_option("--image", flags->image, "The agent's image: every node with an agent has it")
+  OfferValues(
+      command->add_option("--platform", flags->container.platform, base::Join(platforms, ", "))->required(),
+      platforms);
+  command->add_option("--image", flags->container.image, "The agent's image: every node with an agent has it")
       ->required();
   command->add_option("-f,--filename", flags->file, "Manifests in one file; - is standard input");
   RepeatableOption(*command, "--check-image", *words, "Without -f: an image of the pod (repeatable)");
   RepeatableOption(*command, "--policy", *words,
                    "imagePullPolicy for the --check-image before it; default: as Kubernetes fills in");
-  RepeatableOption(*command, "--pod-secret", flags->pod_secrets,
+  RepeatableOption(*command, "--pod-secret", flags->container.pod_secrets,
                    "A pull secret that the pods get from their service account (repeatable)");
   RepeatableOption(*command, "--image-pull-secret", flags->image_pull_secrets,
                    "A pull secret for --image, added to the pods (repeatable)");
-  RejectPortZero(command->add_option("--port", flags->port, "Port of the agent [9477]"));
+  RejectPortZero(command->add_option("--port", flags->container.port, "Port of the agent [9477]"));
   command->add_option("--timeout", flags->timeout,
                       "Maximum time of the check [60s, or half of activeDeadlineSeconds if that is shorter]");
   PodTemplatePathOption(*command, flags->pod_template_paths);
