@@ -8,7 +8,6 @@
 #include "ctl/terminal.h"
 #include "doc/write.h"
 #include "screen/document_words.h"
-#include "screen/fleet_text.h"
 #include "screen/report/report.h"
 
 namespace prefetch::ctl {

@@ -7,7 +7,6 @@
 
 #include "ctl/cluster.h"
 #include "ctl/terminal.h"
-#include "screen/fleet_text.h"
 
 namespace prefetch::ctl {
 

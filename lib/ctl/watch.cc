@@ -9,7 +9,6 @@
 #include "ctl/cluster.h"
 #include "http/curl_client.h"
 #include "http/url.h"
-#include "screen/fleet_text.h"
 
 namespace prefetch::ctl {
 namespace {

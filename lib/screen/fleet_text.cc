@@ -1,19 +1,15 @@
-#include "screen/fleet_text.h"
+#include "screen/fleet.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <utility>
 
 #include "base/ascii_output.h"
-#include "base/enum_name.h"
 #include "base/text.h"
 #include "doc/node.h"
 #include "doc/write.h"
 #include "screen/document_words.h"
 #include "screen/text_layout.h"
-#include "status/words.h"
 
 namespace prefetch::screen {
 
@@ -92,7 +88,7 @@ std::string Names(const std::vector<std::string>& nodes, std::size_t width, std:
 }
 
 // One cause on its own lines: the state and image, its message, the nodes, then the advice.
-std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTableOptions& options,
+std::string GroupText(const FleetGroup& group, std::size_t all, const TableOptions& options,
                       std::size_t width) {
   status::ReasonDescription words = status::WordsFor(group.reason);
   std::string image = group.image.empty() ? "(the node itself)" : group.image;
@@ -117,7 +113,7 @@ std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTable
   return text;
 }
 
-std::string GroupsText(const Fleet& fleet, const FleetTableOptions& options, std::size_t width) {
+std::string GroupsText(const Fleet& fleet, const TableOptions& options, std::size_t width) {
   std::string text;
   std::size_t shown = 0;
   for (const FleetGroup& group : fleet.groups) {
@@ -166,7 +162,7 @@ std::string NodeReasonText(const FleetNode& node) {
   return why;
 }
 
-std::string NodesText(const Fleet& fleet, const FleetTableOptions& options, std::size_t width) {
+std::string NodesText(const Fleet& fleet, const TableOptions& options, std::size_t width) {
   std::vector<const FleetNode*> nodes;
   std::size_t name = 4;
   for (const FleetNode& node : fleet.nodes) {
@@ -206,7 +202,7 @@ std::string Bar(const Fleet& fleet) {
 
 }  // namespace
 
-std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options) {
+std::string FleetTable(const Fleet& fleet, const TableOptions& options) {
   std::size_t width = std::max(options.width, kLeastWidth);
   if (fleet.nodes.empty()) return "no node matches\n";
   // Wrapped lines get no colours, since Wrap may break within a coloured part.

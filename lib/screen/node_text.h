@@ -17,7 +17,8 @@ namespace prefetch::screen {
 
 struct TableOptions {
   std::size_t width = 80;  // columns of the terminal; less than 60 counts as 60
-  bool wide = false;       // every image, whole names, ids and origin; lines may be longer than `width`
+  bool wide = false;  // every image, cause and node, with all that is known; lines may be longer than `width`
+  bool not_ready = false;  // of a fleet: the nodes that are not ready, one a line, below the causes
   bool color = false;      // repeats the words' meaning
 };
 

@@ -9,7 +9,6 @@
 #include "doc/write.h"
 #include "golden.h"
 #include "rows.h"
-#include "screen/fleet_text.h"
 #include "screen/node_text.h"
 #include "screen/text_layout.h"
 #include "status/sample.h"

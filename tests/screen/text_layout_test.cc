@@ -20,7 +20,6 @@
 #include "screen/check_text.h"
 #include "screen/document_words.h"
 #include "screen/fleet.h"
-#include "screen/fleet_text.h"
 #include "screen/lint_report.h"
 #include "screen/node_text.h"
 #include "status/check_document.h"
