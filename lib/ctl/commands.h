@@ -293,8 +293,6 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
 // `prefetchctl list check|print`: the same code that the agent reads its list with, at a desk or in CI.
 
 enum class ListOutput { kYaml, kJson, kHash };
-// Entries of the same priority are pulled as listed.
-enum class ListOrder { kAsListed, kByName };
 
 // Checks files, and the list files in directories. Prints a line for each good one on `out` ("images.yaml: 12
 // entries, sha256:…"), and a line for each mistake and each warning on `err`. Exit code: 0 if all are good, 2
@@ -308,7 +306,8 @@ int ListCheck(const base::Call& call, const AgentClient* agent, const std::vecto
 
 // Prints the canonical form of each source, separated by `---` (YAML), a line each (JSON), or the hash of the
 // list and of each source with its name. If any source is not good, prints only the mistakes, and returns 2.
-int ListPrint(const std::vector<std::string>& paths, ListOutput output, ListOrder order,
+// `sorted`: by name, though entries of the same priority are pulled as listed.
+int ListPrint(const std::vector<std::string>& paths, ListOutput output, bool sorted,
               const list::Capabilities& capabilities, std::ostream& out, std::ostream& err);
 
 // `prefetchctl list diff`: two lists, or a list and what a node has.

@@ -28,28 +28,11 @@ bool Report(const ListFiles& files, const Mistakes& mistakes, std::ostream& err)
   return mistakes.empty();
 }
 
-list::SourceContent Ordered(list::SourceContent content, ListOrder order) {
-  if (order == ListOrder::kByName) {
-    std::ranges::stable_sort(content.entries, [](const list::ListEntry& a, const list::ListEntry& b) {
-      return a.image.reference.Normalized() < b.image.reference.Normalized();
-    });
-  }
+list::SourceContent Sorted(list::SourceContent content) {
+  std::ranges::stable_sort(content.entries, [](const list::ListEntry& a, const list::ListEntry& b) {
+    return a.image.reference.Normalized() < b.image.reference.Normalized();
+  });
   return content;
-}
-
-void PrintSource(const list::LoadedSource& source, ListOutput output, ListOrder order, bool first,
-                 std::ostream& out) {
-  switch (output) {
-    case ListOutput::kYaml:
-      out << (first ? "" : "---\n") << doc::WriteYaml(list::CanonicalForm(Ordered(*source.content, order)));
-      return;
-    case ListOutput::kJson:
-      out << doc::WriteJson(list::CanonicalForm(Ordered(*source.content, order))) << "\n";
-      return;
-    case ListOutput::kHash:
-      out << source.info.hash << "  " << source.info.name << "\n";
-      return;
-  }
 }
 
 }  // namespace
@@ -75,17 +58,22 @@ int ListCheck(const base::Call& call, const AgentClient* agent, const std::vecto
   return kOk;
 }
 
-int ListPrint(const std::vector<std::string>& paths, ListOutput output, ListOrder order,
+int ListPrint(const std::vector<std::string>& paths, ListOutput output, bool sorted,
               const list::Capabilities& capabilities, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
   ListFiles files = ReadListFiles(paths, mistakes, capabilities);
   if (!Report(files, mistakes, err)) return kBadInput;
   // The first word of the output is the hash for `wait --hash`.
   if (output == ListOutput::kHash) out << files.list.hash << "  (list)\n";
-  bool first = true;
+  std::string separator;
   for (const list::LoadedSource& source : files.sources) {
-    PrintSource(source, output, order, first, out);
-    first = false;
+    if (output == ListOutput::kHash) {
+      out << source.info.hash << "  " << source.info.name << "\n";
+      continue;
+    }
+    const doc::Node form = list::CanonicalForm(sorted ? Sorted(*source.content) : *source.content);
+    out << (output == ListOutput::kJson ? doc::WriteJson(form) + "\n" : separator + doc::WriteYaml(form));
+    separator = "---\n";
   }
   return kOk;
 }

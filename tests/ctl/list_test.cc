@@ -21,9 +21,9 @@ Ran Check(const std::vector<std::string>& paths) {
   return tests::Run(
       [&](auto& out, auto& err) { return ListCheck({}, nullptr, paths, kAllCapabilities, out, err); });
 }
-Ran Print(const std::vector<std::string>& paths, ListOutput output, ListOrder order = ListOrder::kAsListed) {
+Ran Print(const std::vector<std::string>& paths, ListOutput output, bool sorted = false) {
   return tests::Run(
-      [&](auto& out, auto& err) { return ListPrint(paths, output, order, kAllCapabilities, out, err); });
+      [&](auto& out, auto& err) { return ListPrint(paths, output, sorted, kAllCapabilities, out, err); });
 }
 
 TEST(ListCheck, ALineForEachGoodFile) {
@@ -96,8 +96,8 @@ TEST(ListPrint, EachFormOfTheSameContent) {
 
 TEST(ListPrint, SortedWithoutRepeatedLines) {
   tests::TempDir dir;
-  Ran ran = Print({dir.Write("a.txt", "q.io/b:v1\nq.io/a:v2\nq.io/b:v1\nq.io/a:v1\n")}, ListOutput::kYaml,
-                  ListOrder::kByName);
+  Ran ran =
+      Print({dir.Write("a.txt", "q.io/b:v1\nq.io/a:v2\nq.io/b:v1\nq.io/a:v1\n")}, ListOutput::kYaml, true);
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(ran.out,
             "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: q.io/a:v1\n"

@@ -89,8 +89,7 @@ Examples:
     if (*sorted && *output == ListOutput::kHash) {
       return RejectInput({"a hash is that of the list as it is: leave out --sorted"}, std::cerr);
     }
-    return ListPrint(*files, *output, *sorted ? ListOrder::kByName : ListOrder::kAsListed, *capabilities,
-                     std::cout, std::cerr);
+    return ListPrint(*files, *output, *sorted, *capabilities, std::cout, std::cerr);
   };
 }
 
