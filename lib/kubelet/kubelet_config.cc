@@ -1,5 +1,6 @@
 #include "kubelet/kubelet_config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -38,6 +39,8 @@ struct MergedField {
 constexpr char kPolicyField[] = "imagePullCredentialsVerificationPolicy";
 constexpr char kKind[] = "KubeletConfiguration";
 constexpr char kApiVersion[] = "kubelet.config.k8s.io/v1beta1";
+constexpr std::string_view kWithoutDefault[] = {"preloadedImagesVerificationAllowlist", "featureGates",
+                                                "imageServiceEndpoint"};
 
 constexpr doc::IntRange kPercent{.least = 0, .most = 100};
 constexpr doc::DurationRange kAnyAge{.least = std::chrono::nanoseconds::min()};
@@ -117,12 +120,14 @@ MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
 
 // Returns the field `key`, or the field `key` of the object `within`. Lists and scalars replace each other
 // whole; objects merge field by field.
-MergedField Find(Layers& layers, const std::string& key, const std::string& within = "") {
+MergedField FindAsWritten(Layers& layers, const std::string& key, const std::string& within,
+                          bool of_main = true) {
   // If no file has the field, kubelet's default counts. Its source is the main file, which could have said
   // otherwise.
   MergedField field;
   if (!layers.empty() && !layers.front().is_patch) field.from = layers.front().problems.source();
   for (MergeLayer& layer : layers) {
+    if (!layer.is_patch && !of_main) continue;
     const doc::Node* parent = within.empty() ? &layer.root : layer.root.Find(within);
     if (parent == nullptr) continue;
     const doc::Node* value = parent->Find(key);
@@ -136,6 +141,33 @@ MergedField Find(Layers& layers, const std::string& key, const std::string& with
     field.value = doc::Reader(*value, layer.problems, within.empty() ? key : within + "." + key);
   }
   return field;
+}
+
+// Returns the other spellings of a top-level key in drop-ins, in the order of their bytes. The reader of the
+// merged files, unlike that of the main file, takes keys in any case, and the last one counts.
+std::set<std::string> OtherSpellings(const Layers& layers, const std::string& key) {
+  std::set<std::string> spellings;
+  for (const MergeLayer& layer : layers) {
+    if (!layer.is_patch) continue;
+    for (const doc::Member& member : layer.root.members) {
+      if (member.key != key && base::EqualsIgnoreCase(member.key, key)) spellings.insert(member.key);
+    }
+  }
+  return spellings;
+}
+
+MergedField Find(Layers& layers, const std::string& key, const std::string& within = "") {
+  const std::string& top = within.empty() ? key : within;
+  const bool has_default = std::ranges::find(kWithoutDefault, top) == std::end(kWithoutDefault);
+  MergedField found = FindAsWritten(layers, key, within);
+  for (const std::string& spelling : OtherSpellings(layers, top)) {
+    // The main file's value, or a default in its place, comes behind spellings with more capitals.
+    if (spelling < top && (has_default || found.value)) continue;
+    MergedField field =
+        FindAsWritten(layers, within.empty() ? spelling : key, within.empty() ? "" : spelling, false);
+    if (field.value) found = std::move(field);
+  }
+  return found;
 }
 
 template <typename T, typename Read>
@@ -200,14 +232,31 @@ void CheckGates(Layers& layers) {
   MergedField gates = Find(layers, "featureGates");
   if (gates.value) (void)gates.value->Members();
   std::set<std::string> names;
+  std::set<std::string> spellings = OtherSpellings(layers, "featureGates");
+  spellings.insert("featureGates");
   for (const MergeLayer& layer : layers) {
-    const doc::Node* member = layer.root.Find("featureGates");
-    if (member == nullptr) continue;
-    for (const doc::Member& gate : member->members) names.insert(gate.key);
+    for (const std::string& spelling : spellings) {
+      const doc::Node* member = layer.root.Find(spelling);
+      if (member == nullptr) continue;
+      for (const doc::Member& gate : member->members) names.insert(gate.key);
+    }
   }
   for (const std::string& name : names) {
     MergedField gate = Find(layers, name, "featureGates");
     if (gate.value) (void)gate.value->Bool();
+  }
+}
+
+// Types count of every spelling, also of one that another overrides.
+void CheckOtherSpellings(Layers& layers) {
+  for (const doc::GoField& field : kFields) {
+    const std::string key(field.key);
+    for (const std::string& spelling : OtherSpellings(layers, key)) {
+      const MergedField written = FindAsWritten(layers, spelling, "", false);
+      if (!written.value) continue;
+      const doc::Node named = doc::Node::Mapping({{key.c_str(), written.value->node()}});
+      doc::CheckGoTypes(doc::Reader(named, written.value->problems()), kFields);
+    }
   }
 }
 
@@ -261,6 +310,7 @@ base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents
   // A main file with mistakes would repeat them for every field that is read from the merged layers.
   if (main_is_good) {
     CheckGates(layers);
+    CheckOtherSpellings(layers);
     config = Decode(layers);
   }
   std::vector<std::string> mistakes = Mistakes(layers);

@@ -33,7 +33,7 @@ func init() {
 		}
 		config.setDefaults(arguments[0])
 		if len(parts) > 1 {
-			merged, err := config.merge(lenient, strict, parts[1:])
+			merged, err := config.merge(strict, parts[1:])
 			if err != nil {
 				return nil, err
 			}
@@ -90,8 +90,8 @@ func configOf(codecs serializer.CodecFactory, text []byte) (*KubeletConfiguratio
 	return config, nil
 }
 
-// cmd/kubelet/app/server.go: mergeKubeletConfigurations.
-func (c *KubeletConfiguration) merge(lenient, strict serializer.CodecFactory, dropIns []string) (*KubeletConfiguration, error) {
+// cmd/kubelet/app/server.go: mergeKubeletConfigurations. The result is read by encoding/json, with keys in any case.
+func (c *KubeletConfiguration) merge(strict serializer.CodecFactory, dropIns []string) (*KubeletConfiguration, error) {
 	c.APIVersion, c.Kind = configGroup+"/v1beta1", "KubeletConfiguration"
 	merged, err := stdjson.Marshal(c)
 	if err != nil {
@@ -113,7 +113,8 @@ func (c *KubeletConfiguration) merge(lenient, strict serializer.CodecFactory, dr
 			return nil, err
 		}
 	}
-	return configOf(lenient, merged)
+	all := &KubeletConfiguration{}
+	return all, stdjson.Unmarshal(merged, all)
 }
 
 // The gate that makes kubelet verify images: alpha up to 1.34, then beta and on.

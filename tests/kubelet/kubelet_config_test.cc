@@ -213,6 +213,17 @@ TEST_ROWS(Spec52, KubeletConfigMerge,
            Strings{std::string(kPolicy) + "NeverVerify\n"}, "policy", "NeverVerify@1"},
           {"WrongTypeThatIsReplacedIsNotSeen", "", {"maxPods: many\n", "maxPods: 4\n"}, "maxPods", "4@2"});
 
+// K47: the merged files are read with keys in any case, the main file is not.
+TEST_ROWS(Case, KubeletConfigMerge, {"OfTheMainFile", "maxpods: 5\n", {""}, "maxPods", "-@main"},
+          {"FewerCapitalsComeLast", "maxPods: 5\n", {"maxpods: 6\n", "maxPods: 7\n"}, "maxPods", "6@1"},
+          {"TakenBack", "maxPods: 5\n", {"maxpods: 6\n", "maxpods: null\n"}, "maxPods", "5@main"},
+          {"MoreCapitalsComeBeforeTheDefault", "", {"MaxPods: 6\n"}, "maxPods", "-@main"},
+          {"MoreCapitalsWithoutADefault", "",
+           Strings{"FeatureGates: {KubeletEnsureSecretPulledImages: false}\n"}, "gates", "gate:false@1"},
+          {"MoreCapitalsBeforeTheMainFiles", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
+           Strings{"FeatureGates: {KubeletEnsureSecretPulledImages: false, AllBeta: false}\n"}, "gates",
+           "gate:true beta:false@main"});
+
 struct MistakeCase {
   std::string name;
   const char* main;
@@ -243,6 +254,8 @@ TEST_ROWS(Fields, KubeletConfigMistake,
           {"MaxPods", "maxPods: 2147483648\n", {}, "maxPods: must be from"},
           {"GateOfADropIn", "", Strings{"featureGates: {Other: 1}\n", "featureGates: {AllBeta: true}\n"},
            "1:3:23: featureGates.Other: must be"},
+          {"GateInOtherCase", "", {"featuregates: {Other: 1}\n"}, "1:3:23: featureGates.Other: must be"},
+          {"OverriddenInOtherCase", "", {"MaxPods: many\n"}, "1:3:10: maxPods: must be an integer"},
           {"TwoKinds", "kind: Config\n", {}, "main:3"},
           {"InADropIn", "", {"", "maxPods: many\n"}, "2:3:10: maxPods: must be an integer"},
           // kubelet has decoded a value before a drop-in replaces it.
