@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstdlib>
 #include <utility>
 
 #include "base/fs.h"
@@ -56,10 +56,14 @@ bool SetGates(std::string_view text, CommandLine& line) {
 
 template <auto kMember>
 bool SetPercent(std::string_view text, CommandLine& line) {
-  int value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > 100) return false;
-  line.*kMember = value;
+  const std::string digits(text);
+  char* end = nullptr;
+  // Like Go's ParseInt with base 0, it takes "+85", "0x55" and "0125", but also blanks at the begin.
+  const long value = std::strtol(digits.c_str(), &end, 0);
+  const bool whole = !digits.empty() && digits.find_first_of(" \t\n\v\f\r") == std::string::npos &&
+                     end == digits.c_str() + digits.size();
+  if (!whole || value < 0 || value > 100) return false;
+  line.*kMember = static_cast<int>(value);
   return true;
 }
 

@@ -59,6 +59,9 @@ TEST_ROWS(Spec51, CommandLineTest, {"None", {}, {}}, {"EqualsSign", {"--config=/
           {"ImageGc",
            {"--image-gc-high-threshold=90", "--image-gc-low-threshold", "70"},
            {.gc_high_percent = 90, .gc_low_percent = 70}},
+          {"NumbersAsGoReadsThem",
+           {"--image-gc-high-threshold=+0x5a", "--image-gc-low-threshold=0106"},
+           {.gc_high_percent = 90, .gc_low_percent = 70}},
           {"MinimumAge", {"--minimum-image-ttl-duration=5m"}, {.gc_minimum_age = nanoseconds(minutes(5))}},
           {"ZeroMinimumAge", {"--minimum-image-ttl-duration=0"}, {.gc_minimum_age = nanoseconds(0)}});
 
@@ -77,7 +80,8 @@ TEST_TABLE(CommandLineRefused, IsAProblemThatNamesTheFlag, RefusedCase) {
 
 TEST_ROWS(Values, CommandLineRefused, {"GateWithoutValue", "--feature-gates=AllAlpha"},
           {"GateYes", "--feature-gates=AllAlpha=yes"}, {"PercentText", "--image-gc-low-threshold=low"},
-          {"PercentTail", "--image-gc-low-threshold=80%"}, {"PercentRange", "--image-gc-high-threshold=101"},
+          {"PercentTail", "--image-gc-low-threshold=80%"}, {"PercentBlank", "--image-gc-low-threshold= 80"},
+          {"PercentOctal", "--image-gc-low-threshold=08"}, {"PercentRange", "--image-gc-high-threshold=101"},
           {"PercentNegative", "--image-gc-high-threshold=-1"}, {"PercentEmpty", "--image-gc-high-threshold="},
           {"Age", "--minimum-image-ttl-duration=2"}, {"NegativeAge", "--minimum-image-ttl-duration=-1s"});
 
