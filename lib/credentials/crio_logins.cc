@@ -39,6 +39,7 @@ std::string RegistryOfKey(std::string_view key, DockerConfigFormat format) {
   return NormalizedHub(std::string(whole ? rest : rest.substr(0, rest.find('/'))));
 }
 
+constexpr const char* kFailsAtFile = "CRI-O fails when it looks for a login there";
 constexpr const char* kHelpersFile = "registries.conf";
 // The entry that stands for the auth files in the list of helpers; sysregistriesv2
 // (AuthenticationFileHelper).
@@ -61,7 +62,9 @@ std::vector<CrioAuthFile> ReadCrioAuthFiles(const std::string& global_auth_file,
     auto text = base::ReadFile(host_root + path, kMaxAuthFileBytes);
     if (!text) {
       // Missing files are no problem: CRI-O goes on to the next one.
-      if (text.error().code() != base::Code::kNotFound) problems.push_back(text.error().message());
+      if (text.error().code() == base::Code::kNotFound) continue;
+      problems.push_back(text.error().message());
+      files.push_back({.path = path, .unusable = true});
       continue;
     }
     auto auth = DecodeContainersAuth(*text, format);
@@ -69,7 +72,8 @@ std::vector<CrioAuthFile> ReadCrioAuthFiles(const std::string& global_auth_file,
     if (auth) {
       files.push_back({path, format, *std::move(auth)});
     } else {
-      problems.push_back(path + ": " + auth.error().message());
+      problems.push_back(path + ": " + auth.error().message() + "; " + kFailsAtFile);
+      files.push_back({.path = path, .unusable = true});
     }
   }
   return files;
@@ -116,6 +120,10 @@ void AddOnce(std::vector<std::string>& problems, std::string problem) {
 bool TakeFromFiles(const std::vector<CrioAuthFile>& files, const image::Reference& as, CrioLogin& taken,
                    std::vector<std::string>& problems) {
   for (const CrioAuthFile& file : files) {
+    if (file.unusable) {
+      taken = {.file = file.path, .unusable = true};
+      return false;
+    }
     const auto helper = file.auth.helpers.find(as.domain());
     if (helper != file.auth.helpers.end()) {
       taken.file = file.path;

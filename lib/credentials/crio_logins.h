@@ -15,6 +15,7 @@ struct CrioAuthFile {
   std::string path;
   DockerConfigFormat format = DockerConfigFormat::kAuths;
   ContainersAuth auth;
+  bool unusable = false;  // it exists and cannot be read, and CRI-O looks into no later file
 };
 
 // Returns the paths that CRI-O reads, in its order. `global_auth_file`: as in its settings; may be empty.
@@ -30,8 +31,9 @@ std::vector<const ContainersLogin*> CrioLoginsFor(const std::vector<ContainersLo
                                                   DockerConfigFormat format = DockerConfigFormat::kAuths);
 
 struct CrioLogin {
-  std::string file;   // file with the login; empty: there is none
-  std::string match;  // its key in that file; of a helper, the registry
+  std::string file;       // file with the login; empty: there is none
+  bool unusable = false;  // that file
+  std::string match;      // its key in that file; of a helper, the registry
   // A program that CRI-O runs for the login (docker-credential-HELPER); `file` names it.
   std::optional<std::string> helper = {};
 };

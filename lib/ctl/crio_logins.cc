@@ -59,9 +59,11 @@ std::string OwnLoginText(const credentials::CrioLogin& login) {
 }
 
 std::string LoginText(const CrioEndpoint& place, bool all_visible) {
-  const std::string login = OwnLoginText(place.login);
+  const std::string login = place.login.unusable ? "" : OwnLoginText(place.login);
   if (place.uses_pull_credentials)
     return "the credentials above" + (login.empty() ? "" : ", not its own login " + login);
+  if (place.login.unusable)
+    return "not known, as " + place.login.file + " cannot be read and no later file counts";
   if (!login.empty() && place.login.helper) return "its own login " + login + ", if that has one";
   if (!login.empty()) return "its own login " + login;
   return all_visible ? "anonymous" : "anonymous, or a login that cannot be seen from here";
@@ -115,7 +117,7 @@ doc::Node CrioJson(const CrioLogins& logins) {
   std::vector<doc::Node> places;
   for (const CrioEndpoint& place : logins.places) {
     const char* without = logins.unseen.empty() ? "none" : "unknown";
-    const char* own = place.login.helper ? "helper" : "own";
+    const char* own = place.login.unusable ? "unknown" : place.login.helper ? "helper" : "own";
     const char* sends = place.uses_pull_credentials ? "given" : place.login.file.empty() ? without : own;
     places.push_back(doc::Node::Mapping());
     places.back()

@@ -187,7 +187,27 @@ TEST_F(FindCrioLoginsTest, ABrokenFileIsAProblemWithoutItsContent) {
   CrioLogins logins = Find("quay.io/a", false);
   ASSERT_EQ(logins.problems.size(), 1U);
   EXPECT_EQ(logins.problems[0].find("s3cr3t"), std::string::npos) << logins.problems[0];
-  EXPECT_EQ(logins.places.at(0).login.file, "");
+  EXPECT_EQ(CrioText(logins),
+            "  CRI-O to quay.io/a: not known, as /auth.json cannot be read and no later file counts\n");
+  EXPECT_NE(doc::WriteJson(CrioJson(logins)).find(R"("sends":"unknown")"), std::string::npos);
+  EXPECT_EQ(CrioText(Find("quay.io/a", true)), "  CRI-O to quay.io/a: the credentials above\n");
+  EXPECT_EQ(Find("quay.io/a", false, R"(credential-helpers = ["containers-auth.json", "pass"])")
+                .places.at(0)
+                .login.helper,
+            "pass");
+}
+
+// The library ends with the error.
+TEST_F(FindCrioLoginsTest, BehindABrokenFileNoFileCounts) {
+  HasLogin("/root/.docker/config.json", "quay.io");
+  dir_.Write("root/.config/containers/auth.json", "");
+  const std::string fails = "; CRI-O fails when it looks for a login there";
+  CrioLogins logins = Find("quay.io/a", false);
+  EXPECT_EQ(logins.places.at(0).login.file, "/root/.config/containers/auth.json");
+  EXPECT_TRUE(logins.places.at(0).login.unusable);
+  EXPECT_TRUE(logins.problems.at(0).ends_with(fails)) << logins.problems.at(0);
+  HasLogin("/run/containers/0/auth.json", "quay.io");
+  EXPECT_EQ(Find("quay.io/a", false).places.at(0).login.match, "quay.io") << "it stands before";
 }
 
 }  // namespace
