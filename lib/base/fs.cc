@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
+#include <optional>
 
 namespace prefetch::base {
 
@@ -73,17 +75,41 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
   }
 }
 
+namespace {
+
+// Follows the symbolic links to the file, so that they stay. Returns nullopt if one of them is a descriptor
+// of a process: /dev/stdout is a link to whatever the output is.
+std::optional<std::string> FileBehind(std::string path) {
+  constexpr int kMostLinks = 40;  // as many as the kernel follows
+  for (int links = 0; links < kMostLinks; links++) {
+    std::error_code error;
+    const std::filesystem::path link = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    const std::filesystem::path folder =
+        std::filesystem::canonical("." / std::filesystem::path(path).parent_path(), error);
+    if (folder.native().starts_with("/proc/")) return std::nullopt;
+    path = folder / link;
+  }
+  return path;
+}
+
+}  // namespace
+
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
-  // A device or a pipe (/dev/stdout) is written to, and not replaced by a file.
-  if (auto kind = KindOf(path); kind && *kind == FileKind::kOther) {
-    Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const std::optional<std::string> behind = FileBehind(path);
+  // A device, a pipe or a descriptor is written to, and not replaced by a file.
+  if (auto kind = KindOf(path); !behind || (kind && *kind == FileKind::kOther)) {
+    Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     return file.valid() ? WriteAll(file.get(), content, path) : Status(Failed("open", path));
   }
   // The temporary file is in the same folder: rename(2) is one step only within a filesystem.
-  std::string temporary = path + ".tmp" + std::to_string(::getpid());
+  std::string temporary = *behind + ".tmp" + std::to_string(::getpid());
   {
     Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (!file.valid()) return Failed("create", temporary);
+    struct stat old {};
+    // A file that its owner has closed to others stays closed.
+    if (::stat(behind->c_str(), &old) == 0) ::fchmod(file.get(), old.st_mode & 07777);
     Status written = WriteAll(file.get(), content, temporary);
     // Without the sync, a crash after the rename could leave the new name with no content.
     if (written && ::fsync(file.get()) != 0) written = Failed("sync", temporary);
@@ -92,7 +118,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view content, un
       return written;
     }
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (::rename(temporary.c_str(), behind->c_str()) != 0) {
     Error error = Failed("rename", path);
     ::unlink(temporary.c_str());
     return error;

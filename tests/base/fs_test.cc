@@ -1,5 +1,6 @@
 #include "base/fs.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -59,6 +60,38 @@ TEST(WriteFileAtomically, ReplacesWholeAndLeavesNothingBehind) {
   EXPECT_EQ(*ReadFile(dir / "f", 100), "two");
   EXPECT_EQ(ListDirectory(dir.path(), 10)->size(), 1U);
   EXPECT_EQ(WriteFileAtomically(dir / "no/such", "x").error().code(), Code::kNotFound);
+}
+
+TEST(WriteFileAtomically, LinksAndTheModeStay) {
+  tests::TempDir dir;
+  dir.Write("real", "old");
+  ASSERT_EQ(chmod((dir / "real").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("real", (dir / "one").c_str()), 0);
+  ASSERT_EQ(symlink((dir / "one").c_str(), (dir / "two").c_str()), 0);
+  ASSERT_TRUE(WriteFileAtomically(dir / "two", "new"));
+  EXPECT_EQ(*ReadFile(dir / "real", 100), "new");
+  struct stat info {};
+  ASSERT_EQ(lstat((dir / "one").c_str(), &info), 0);
+  EXPECT_TRUE(S_ISLNK(info.st_mode));
+  ASSERT_EQ(lstat((dir / "real").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600U);
+  // A link to nothing makes the file that it names, as open(2) does; a circle is an error.
+  ASSERT_EQ(symlink("none", (dir / "dangling").c_str()), 0);
+  ASSERT_TRUE(WriteFileAtomically(dir / "dangling", "x"));
+  EXPECT_EQ(*ReadFile(dir / "none", 100), "x");
+  ASSERT_EQ(symlink("circle", (dir / "circle").c_str()), 0);
+  EXPECT_FALSE(WriteFileAtomically(dir / "circle/f", "x"));
+}
+
+// The link /dev/stdout must not be replaced by a file if the output goes to one.
+TEST(WriteFileAtomically, ADescriptorIsWrittenTo) {
+  tests::TempDir dir;
+  dir.Write("log", "before ");
+  Fd log(open((dir / "log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  ASSERT_EQ(symlink(("/proc/self/fd/" + std::to_string(log.get())).c_str(), (dir / "stdout").c_str()), 0);
+  ASSERT_TRUE(WriteFileAtomically(dir / "stdout", "after"));
+  EXPECT_EQ(*ReadFile(dir / "log", 100), "before after");
+  EXPECT_EQ(ListDirectory(dir.path(), 10)->size(), 2U);
 }
 
 TEST(ListDirectory, SortedAndBounded) {
