@@ -159,6 +159,11 @@ std::string WithoutDots(std::string_view path) {
   return "/" + base::Join(kept, "/");
 }
 
+std::string ResolvedTarget(std::string_view target) {
+  const std::size_t query = std::min(target.find_first_of("?#"), target.size());
+  return WithoutDots(target.substr(0, query)).append(target.substr(query));
+}
+
 }  // namespace
 
 std::string AbsoluteUrl::HostPort() const {
@@ -212,8 +217,11 @@ base::Result<AbsoluteUrl> ResolveLocation(const AbsoluteUrl& base, std::string_v
   std::size_t end = location.find_first_of("/?#");
   // A scheme ends with a colon before any "/", "?" or "#".
   bool absolute = location.substr(0, end).find(':') != std::string_view::npos;
-  if (absolute) return ParseAbsoluteUrl(location);
-  if (location.starts_with("//")) return ParseAbsoluteUrl(base.scheme + ":" + std::string(location));
+  if (absolute || location.starts_with("//")) {
+    auto url = ParseAbsoluteUrl((absolute ? "" : base.scheme + ":") + std::string(location));
+    if (url) url->target = ResolvedTarget(url->target);  // as Go's client does
+    return url;
+  }
 
   std::string_view path = std::string_view(base.target).substr(0, base.target.find('?'));
   std::string target;
@@ -224,9 +232,7 @@ base::Result<AbsoluteUrl> ResolveLocation(const AbsoluteUrl& base, std::string_v
   } else {
     target = std::string(path.substr(0, path.rfind('/') + 1)) + std::string(location);
   }
-  std::size_t query = std::min(target.find_first_of("?#"), target.size());
-  return ParseAbsoluteUrl(base.Origin() + WithoutDots(std::string_view(target).substr(0, query)) +
-                          target.substr(query));
+  return ParseAbsoluteUrl(base.Origin() + ResolvedTarget(target));
 }
 
 }  // namespace prefetch::http

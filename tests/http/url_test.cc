@@ -126,7 +126,9 @@ TEST(ResolveLocation, AsSeenFromARequest) {
     std::string location, target;
   } rows[] = {
       {"https://cdn.example/x?sig=1#f", "https://cdn.example/x?sig=1"},
+      {"https://cdn.example/a/../x/./y?z=/../", "https://cdn.example/x/y?z=/../"},
       {"//cdn.example/x", "https://cdn.example/x"},
+      {"//cdn.example/../x", "https://cdn.example/x"},
       {"/login", "https://reg.example:5000/login"},
       {"/a/./b/../c", "https://reg.example:5000/a/c"},
       {"/../../c/..", "https://reg.example:5000/"},
