@@ -112,6 +112,8 @@ constexpr std::array kNetworkRules = std::to_array<Rule>({
 constexpr std::array kUnansweredRules = std::to_array<Rule>({
     {ErrorClass::kServerError, "stopped after 10 redirects"},
     {ErrorClass::kServerError, "malformed "},  // "HTTP response", "MIME header line": it does not speak HTTP
+    {ErrorClass::kServerError, "unsupported protocol scheme"},  // of the token service that it names
+    {ErrorClass::kServerError, "invalid header field value"},   // the token
     {ErrorClass::kRuntimeError, "too many open files"},
     {ErrorClass::kRuntimeProgressTimeout, "context canceled"},
     {ErrorClass::kTimeout, "context deadline exceeded"},
@@ -571,8 +573,11 @@ constexpr std::array kFailures = std::to_array<FailureRow>({
     {ErrorClass::kRateLimited, Step::kToken, 429, 429},
     {ErrorClass::kServerError, Step::kToken, 100, 999},
     {ErrorClass::kServerError, Step::kToken, 0, 0, "", "decoding bearer token"},
+    {ErrorClass::kServerError, Step::kToken, 0, 0, "", "unable to decode token response"},
+    {ErrorClass::kServerError, Step::kToken, 0, 0, "", "did not include a token in the response"},
     {ErrorClass::kServerError, Step::kToken, 0, 0, "name unknown"},
     {ErrorClass::kServerError, Step::kToken, 0, 0, "manifest unknown"},
+    {ErrorClass::kServerError, Step::kUnknown, 0, 0, "", "no realm specified for token auth challenge"},
     // A server without /v2/ is no registry.
     {ErrorClass::kServerError, Step::kPing, 404, 404},
     {ErrorClass::kServerError, Step::kPing, 410, 410},
@@ -609,6 +614,11 @@ constexpr std::array kFailures = std::to_array<FailureRow>({
     {ErrorClass::kUnsupportedImage, Step::kUnknown, 0, 0, "", "unsupported image-specific operation",
      kCrioSource},
     {ErrorClass::kCorrupt, Step::kBlob, 0, 0, "", "digest did not match"},
+    // Go's words for a body that is not sent as its headers say.
+    {ErrorClass::kServerError, Step::kBlob, 0, 0, "", "chunk length"},
+    {ErrorClass::kServerError, Step::kBlob, 0, 0, "", "malformed chunked encoding"},
+    {ErrorClass::kServerError, Step::kBlob, 0, 0, "", "gzip: invalid"},
+    {ErrorClass::kServerError, Step::kBlob, 0, 0, "", "unsupported content-encoding algorithm"},
     {ErrorClass::kUnpackFailed, Step::kUnpack, 0, 0, "", "unpacking failed", kCrioSource},
 });
 

@@ -499,6 +499,42 @@ TEST_ROWS(
     {"DeadlineOfTheRuntime", RpcCode::kUnknown,
      New("failed to do request: Head \"" + kUrl + "\": context deadline exceeded"), ErrorClass::kTimeout});
 
+// An answer that cannot be read is the mistake of its server, and none of the runtime (seen on
+// containerd 1.6.20 and 2.1.9).
+TEST_ROWS(
+    Unreadable, ClassifyTest,
+    {"ATokenThatIsNone", RpcCode::kUnknown,
+     New("failed to authorize: failed to fetch anonymous token: unable to decode token response: invalid "
+         "character '<' looking for beginning of value"),
+     ErrorClass::kServerError},
+    {"NoToken", RpcCode::kUnknown,
+     New("failed to authorize: failed to fetch anonymous token: authorization server did not include a token "
+         "in the response"),
+     ErrorClass::kServerError},
+    {"TokenOfTwoLines", RpcCode::kUnknown,
+     New("failed to do request: Head \"" + kUrl +
+         "\": net/http: invalid header field value for \"Authorization\""),
+     ErrorClass::kServerError},
+    {"RealmWithoutAScheme", RpcCode::kUnknown,
+     New("failed to authorize: failed to fetch anonymous token: Get \"?scope=a\": unsupported protocol "
+         "scheme "
+         "\"\""),
+     ErrorClass::kServerError},
+    {"NoRealm", RpcCode::kUnknown, New("no realm specified for token auth challenge"),
+     ErrorClass::kServerError},
+    {"ChunkLength", RpcCode::kUnknown, Layers("failed to copy: invalid byte in chunk length"),
+     ErrorClass::kServerError},
+    {"ChunkTooLarge", RpcCode::kUnknown, Layers("failed to copy: http chunk length too large"),
+     ErrorClass::kServerError},
+    {"Chunks", RpcCode::kUnknown, Layers("failed to copy: malformed chunked encoding"),
+     ErrorClass::kServerError},
+    {"Gzip", RpcCode::kUnknown, Layers("failed to copy: gzip: invalid header"), ErrorClass::kServerError},
+    {"GzipOfALayer", RpcCode::kUnknown,
+     Layers("failed to extract layer " + kDigest + ": gzip: invalid checksum"), ErrorClass::kUnpackFailed},
+    {"Encoding", RpcCode::kUnknown,
+     Layers("failed to copy: httpReadSeeker: failed open: unsupported Content-Encoding algorithm: br"),
+     ErrorClass::kServerError});
+
 // C30: what a real CRI-O said, text by text, and what its parts mean where only one of them changes.
 
 constexpr std::size_t kTexts = 75;
