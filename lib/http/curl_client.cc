@@ -332,6 +332,7 @@ CurlEnd ToEnd(const CurlFailure& failure) {
     case CURLE_WEIRD_SERVER_REPLY:
       return {base::Unavailable(peer + " answered something that is not HTTP"), Fault::kNotHttp};
     case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_WRITE_ERROR:  // of the decoder: gzip in several members, which Go decodes
       return {base::Unavailable(peer + " answered with a Content-Encoding that cannot be undone"),
               Fault::kEncoding};
     case CURLE_PROXY:

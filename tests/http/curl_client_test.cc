@@ -625,6 +625,16 @@ TEST(Exchange, ACompressedAnswerIsReadWhereTheRequestAcceptsIt) {
   EXPECT_EQ(seen.find("Accept-Encoding"), std::string::npos) << seen;
 }
 
+// libcurl decodes one member only, and Go all of them.
+TEST(Exchange, GzipInSeveralMembersIsAnEncodingThatIsNotUndone) {
+  const std::string member(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\xcf\x06\x00\x47\xdd\xdc\x79\x02\x00\x00\x00", 22);
+  ScriptedServer server(
+      Answers("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 44\r\n\r\n" + member + member));
+  CurlClient client;
+  EXPECT_EQ(client.Exchange(Patient(), {.url = server.Url(), .gzip = true}).fault, Fault::kEncoding);
+}
+
 TEST(Exchange, AStallEndsItLongBeforeTheDeadline) {
   ScriptedServer dripping([](int fd, int) {
     if (!ScriptedServer::ReadRequest(fd)) return;
