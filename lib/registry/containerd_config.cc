@@ -284,6 +284,7 @@ base::Status ReadNewPlugin(const toml::table& table, ContainerdConfig& config) {
   ShapeCheck check;
   if (base::Status checked = check.Members(table, {kCommonMembers, kSnapshotsMembers, kNewMembers}); !checked)
     return checked;
+  // Until all files are merged, such a key is another one than that of another file.
   config.other_case |= check.other_case();
   ReadNumbers(table, kCommonKeys, KeyCase::kAny, config.images);
   ReadNumbers(table, kSnapshotsKeys, KeyCase::kAny, config.images);

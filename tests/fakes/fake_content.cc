@@ -149,8 +149,9 @@ cri::CallResult<image::PullProgress> FakeImageService::Progress(const base::Call
   for (const auto& [digest, blob] : store_.blobs) {
     if (!blob.complete) facts.ingests[digest] = static_cast<std::uint64_t>(blob.done);
   }
+  // Of two, the one that its tag names now is being pulled.
   const FakeImage* image = nullptr;
-  for (const auto* images : {&registry_, &untagged_}) {
+  for (const auto* images : {&untagged_, &registry_}) {
     for (const auto& [name, one] : *images) {
       if (held->second.digests.count(one.digest) != 0) image = &one;
     }
