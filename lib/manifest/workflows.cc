@@ -89,29 +89,35 @@ bool Is(const Node& value, const char* key, Node::Kind kind) {
   return found != nullptr && found->kind == kind;
 }
 
+// The parameters that a run or a Pipeline's task gives. Values of a matrix differ from run to run.
+struct Given {
+  std::optional<Reader> params{}, matrix{};
+};
+
 class WorkflowFinder {
  public:
   // `outer` are variables of an enclosing object, which are replaced everywhere in it.
   WorkflowFinder(const Variables& outer, Workflow& found) : outer_(outer), found_(found) {}
 
-  // `given` are the values of its parameters, in `scope`.
-  void Task(const Reader& task, const std::optional<Reader>& given, const Variables& scope) {
+  // `given` are the values of its parameters, in `scope`. Tekton replaces the scope's parameters in a Task,
+  // too, before the defaults of the Task count.
+  void Task(const Reader& task, const Given& given, const Variables& scope) {
     // Without steps it is a reference to a Task, which is another object.
     if (!Is(task.node(), "steps", Node::Kind::kSequence)) return;
-    Add(task, TemplateShape::kTekton, Inner(task, given, scope));
+    Add(task, TemplateShape::kTekton, Inner(task, given, scope, scope));
   }
 
   void StepAction(const Reader& action, const Variables& scope) {
     if (action.node().Find("image") == nullptr) return;
-    Add(action, TemplateShape::kStepAction, Inner(action, std::nullopt, scope));
+    Add(action, TemplateShape::kStepAction, Inner(action, {}, scope, outer_));
   }
 
-  void Pipeline(const Reader& pipeline, const std::optional<Reader>& given, const Variables& scope) {
-    const SharedVariables inner = Inner(pipeline, given, scope);
+  void Pipeline(const Reader& pipeline, const Given& given, const Variables& scope) {
+    const SharedVariables inner = Inner(pipeline, given, scope, outer_);
     // `finally` has tasks that run after all others.
     for (const char* list : {"tasks", "finally"}) {
       for (const Reader& task : ItemsOf(At(pipeline, list))) {
-        const std::optional<Reader> values = At(task, "params");
+        const Given values{At(task, "params"), At(task, "matrix")};
         if (auto spec = At(task, "taskSpec")) Task(*spec, values, *inner);
         if (auto spec = At(task, "pipelineSpec")) Pipeline(*spec, values, *inner);
       }
@@ -153,13 +159,20 @@ class WorkflowFinder {
         {.value = value, .origin = Origin::kKnownKind, .shape = shape, .variables = std::move(variables)});
   }
 
-  // Returns the variables within a Task or a Pipeline: the given values, or else the defaults. Given values
-  // are resolved in the caller's scope, defaults only with the variables of an enclosing object.
-  SharedVariables Inner(const Reader& value, const std::optional<Reader>& given,
-                        const Variables& scope) const {
+  // Returns the variables within a Task or a Pipeline: the given values, or else the inherited ones, or else
+  // the defaults. Given values are resolved in the caller's scope, defaults only with the variables of an
+  // enclosing object.
+  SharedVariables Inner(const Reader& value, const Given& given, const Variables& scope,
+                        const Variables& inherited) const {
     Variables inner = outer_;
     SetParameters(At(value, "params"), {"default"}, "params.", outer_, inner);
-    SetParameters(given, {"value"}, "params.", scope, inner);
+    inner.SetAll(inherited);
+    SetParameters(given.params, {"value"}, "params.", scope, inner);
+    for (const char* path : {"params", "include.params"}) {
+      if (!given.matrix) break;
+      for (const Reader& item : AtPath(*given.matrix, path))
+        inner.Unset("params." + TextOf(item.node(), "name").value_or(""));
+    }
     return std::make_shared<const Variables>(std::move(inner));
   }
 
@@ -216,9 +229,9 @@ std::optional<Workflow> FindWorkflow(const Reader& object, const ObjectType& typ
   const Variables scope = outer ? *outer : Variables();
   const std::optional<Reader> value = AtSteps(object, row->path);
   if (!value) return found;
-  std::optional<Reader> given;
+  Given given;
   if (!row->given.empty()) {
-    if (auto spec = At(object, "spec")) given = At(*spec, "params");
+    if (auto spec = At(object, "spec")) given.params = At(*spec, "params");
   }
   WorkflowFinder finder(scope, found);
   switch (row->form) {

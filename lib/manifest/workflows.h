@@ -14,6 +14,9 @@ class Variables {
  public:
   // A later value of the same name replaces the earlier one.
   void Set(const std::string& name, std::string value) { values_[name] = std::move(value); }
+  void SetAll(const Variables& others) {
+    for (const auto& [name, value] : others.values_) values_[name] = value;
+  }
   void Unset(const std::string& name) { values_.erase(name); }
 
   struct Resolved {

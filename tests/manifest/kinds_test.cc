@@ -177,6 +177,21 @@ TEST(KindsTest, AreSeen) {
               "[{name: j, value: $(params.i)}], taskSpec: {params: [{name: j}], steps: [{name: s, image: "
               "$(params.j)}]}}]}}]}}"),
        "q.io/run:1 IfNotPresent\n"},
+      {"ParametersOfAPipelineReachItsTasks",
+       Object("tekton.dev/v1/PipelineRun",
+              "{params: [{name: a, value: 'q.io/run:1'}], pipelineSpec: {params: [{name: b, default: "
+              "'q.io/b:1'}], tasks: [{name: t, taskSpec: {params: [{name: a, default: 'q.io/a:1'}], steps: "
+              "[{image: $(params.a)}, {image: $(params.b)}]}}, {name: u, params: [{name: a, value: "
+              "'q.io/own:1'}], taskSpec: {steps: [{image: $(params.a)}]}}]}}"),
+       "q.io/run:1 IfNotPresent\nq.io/b:1 IfNotPresent\nq.io/own:1 IfNotPresent\n"},
+      {"AMatrixGivesManyValues",
+       Object("tekton.dev/v1/Pipeline",
+              "{tasks: [{name: t, matrix: {params: [{name: a, value: ['q.io/1:1', 'q.io/2:1']}], include: "
+              "[{name: i, params: [{name: b, value: 'q.io/3:1'}]}]}, taskSpec: {params: [{name: a, default: "
+              "'q.io/a:1'}, {name: b, default: 'q.io/b:1'}], steps: [{name: s, image: $(params.a)}, {name: "
+              "u, image: $(params.b)}]}}]}"),
+       "open: container \"s\" of Pipeline x has a variable for its image: $(params.a)\n"
+       "open: container \"u\" of Pipeline x has a variable for its image: $(params.b)\n"},
       {"AGivenValueThatIsUnknown",
        Object("tekton.dev/v1/Pipeline",
               "{params: [{name: image}], tasks: [{name: t, params: [{name: image, value: $(params.image)}], "
