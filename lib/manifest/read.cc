@@ -254,7 +254,9 @@ class ObjectVisitor {
         if (ReadTemplate(found, pod, object.reader(), &claimed)) manifests_.matched_paths.insert(path);
       }
     }
-    if (!podless) VisitShapes(object.reader(), type, pod, claimed);
+    // A Trigger mostly refers to its template, but may also contain it.
+    if (!podless || TypeName(type) == "Trigger.triggers.tekton.dev")
+      VisitShapes(object.reader(), type, pod, claimed);
     VisitTexts(object.reader(), type, pod);
     if (ResultCount() > seen || manifests_.pods > pods || object.reader().problems().count() > mistakes)
       return;
@@ -373,6 +375,8 @@ class ObjectVisitor {
     if (shapes.objects.empty()) return;
     Variables inner = variables_ ? *variables_ : Variables();
     if (type.kind == "TriggerTemplate") SetParameters(object, "spec.params", "default", "tt.params.", inner);
+    if (type.kind == "Trigger")
+      SetParameters(object, "spec.template.spec.params", "default", "tt.params.", inner);
     const auto outer = std::exchange(variables_, std::make_shared<const Variables>(std::move(inner)));
     for (const Reader& value : shapes.objects) {
       visited_++;

@@ -286,6 +286,14 @@ TEST(KindsTest, AreSeen) {
               "tekton.dev/v1, kind: TaskRun, metadata: {generateName: r-}, spec: {taskSpec: {steps: [{name: "
               "s, image: $(tt.params.image)}]}}}]}"),
        "q.io/d:1 IfNotPresent\n"},
+      {"ATriggerWithItsTemplate",
+       Object("triggers.tekton.dev/v1beta1/Trigger",
+              "{template: {spec: {params: [{name: i, default: 'q.io/d:1'}], resourcetemplates: [{apiVersion: "
+              "tekton.dev/v1, kind: TaskRun, metadata: {generateName: r-}, spec: {taskSpec: {steps: [{name: "
+              "s, image: $(tt.params.i)}]}}}]}}}"),
+       "q.io/d:1 IfNotPresent\n"},
+      {"ATriggerThatRefersToItsTemplate",
+       Object("triggers.tekton.dev/v1beta1/Trigger", "{template: {ref: t}}"), ""},
       {"ReferencesAreNoObjects",
        Object("e.com/v1/Scaler", "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}}"),
        "unread: 2 Scaler x may run pods, and no image of it was found here\n"},
