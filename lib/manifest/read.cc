@@ -1,6 +1,7 @@
 #include "manifest/read.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -99,9 +100,9 @@ void SetParameters(const Reader& holder, std::string_view path, const char* key,
 }
 
 // A template for the pods of ARC's container hooks has the pod in `spec`, and names like "$job".
-bool IsHookTemplate(const Node& object, const ObjectType& type) {
+bool IsHookTemplate(const Node& object) {
   const Node* containers = doc::ValueAt(object, {"spec", "containers"});
-  if (type.kind != "PodTemplate" || containers == nullptr) return false;
+  if (containers == nullptr) return false;
   return std::ranges::any_of(containers->items,
                              [](const Node& item) { return doc::TextAt(item, {"name"}).starts_with('$'); });
 }
@@ -111,8 +112,10 @@ bool IsHookTemplate(const Node& object, const ObjectType& type) {
 bool HoldsManifests(std::string_view text) {
   if (text.find("# prefetchctl: manifest") != std::string_view::npos || text.starts_with("jenkins:"))
     return true;
-  return text.find("kind: PodTemplate") != std::string_view::npos &&
-         text.find("$job") != std::string_view::npos;
+  if (text.find("$job") == std::string_view::npos) return false;
+  // The template need not have a kind. A script may have "$job", too, but not as a name.
+  return std::ranges::any_of(std::array{"kind: PodTemplate", "name: $job", "name: '$job'", "name: \"$job\""},
+                             [&](const char* part) { return text.find(part) != std::string_view::npos; });
 }
 
 // Gives everything in an embedded text the position of that text.
@@ -158,6 +161,11 @@ class ObjectVisitor {
     if (IsJenkins(value.node())) {
       ObjectReader object(value);
       return VisitCustom(object, {"", kJenkins});
+    }
+    // The hooks read no kind, so templates for them need none.
+    if (value.node().Find("kind") == nullptr && IsHookTemplate(value.node())) {
+      ObjectReader object(value);
+      return VisitObject(object, {"", "PodTemplate"});
     }
     if (IsSkipped(value.node(), implied)) return;
     ObjectReader object(value);
@@ -209,7 +217,7 @@ class ObjectVisitor {
     const std::size_t mistakes = object.reader().problems().count(), seen = ResultCount();
     std::optional<Reader> value = BuiltInTemplate(object.reader(), kind);
     FoundTemplate found{.value = value.value_or(object.reader()), .variables = variables_};
-    if (!value && IsHookTemplate(object.reader().node(), type)) {
+    if (!value && type.kind == "PodTemplate" && IsHookTemplate(object.reader().node())) {
       found.origin = Origin::kKnownKind;
       value = object.reader();
     }

@@ -133,6 +133,16 @@ TEST(KindsTest, AreSeen) {
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  content: |\n    apiVersion: v1\n"
        "    kind: PodTemplate\n    spec: {containers: [{name: $job, image: 'j:1'}]}\n",
        "j:1 IfNotPresent\n"},
+      {"AHookTemplateWithoutAKind",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  content: |\n    metadata: "
+       "{labels: {a: b}}\n    spec:\n      containers:\n      - name: $job\n      - {name: side, image: "
+       "'s:1'}\n",
+       "s:1 IfNotPresent\nopen: container \"$job\" of PodTemplate has no image here\n"},
+      {"AHookTemplateAsAFile", "spec: {containers: [{name: $job, image: 'j:1'}]}\n", "j:1 IfNotPresent\n"},
+      {"AScriptWithAJob",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  run.sh: |\n    echo $job: "
+       "[containers:\n",
+       ""},
       {"AMarkedTextInAConfigMap",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  pod.yaml: |\n    # prefetchctl: "
        "manifest\n    apiVersion: v1\n    kind: Pod\n    spec: {containers: [{name: c, image: 'm:1'}]}\n",
