@@ -121,6 +121,8 @@ constexpr KnownPlace kPlaces[] = {
     {"LeaderWorkerSet", "leaderworkerset.x-k8s.io", "spec.leaderWorkerTemplate.workerTemplate"},
     // volcano: staging/src/volcano.sh/apis.
     {"Job", "batch.volcano.sh", "spec.tasks.template"},
+    // kueue: apis/kueue/v1beta1.
+    {"Workload", "kueue.x-k8s.io", "spec.podSets.template"},
     // keda: apis/keda/v1alpha1.
     {"ScaledJob", "keda.sh", "spec.jobTargetRef.template"},
 
@@ -132,6 +134,15 @@ constexpr KnownPlace kPlaces[] = {
     {"VirtualMachineInstanceReplicaSet", "kubevirt.io", "spec.template.spec.volumes.containerDisk", kImage},
     {"VirtualMachinePool", "pool.kubevirt.io",
      "spec.virtualMachineTemplate.spec.template.spec.volumes.containerDisk", kImage},
+
+    // cluster-api-provider-kubevirt: api/v1alpha1.
+    {"KubevirtMachine", "infrastructure.cluster.x-k8s.io",
+     "spec.virtualMachineTemplate.spec.template.spec.volumes.containerDisk", kImage},
+    {"KubevirtMachineTemplate", "infrastructure.cluster.x-k8s.io",
+     "spec.template.spec.virtualMachineTemplate.spec.template.spec.volumes.containerDisk", kImage},
+
+    // velero: pkg/apis/velero/v1.
+    {"Restore", "velero.io", "spec.hooks.resources.postHooks.init.initContainers", kImage},
 
     // strimzi-kafka-operator: STRIMZI_IMAGE_PULL_POLICY.
     {"Kafka", "kafka.strimzi.io", "spec.kafka", kImage},
