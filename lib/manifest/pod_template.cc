@@ -256,7 +256,9 @@ bool IsObject(const Node& value) {
 
 bool IsImageKey(std::string_view key) {
   return key == "image" || key == "imageName" || key == "image_name" || key.ends_with("Image") ||
-         key.ends_with("_image") || key == "imageRef" || key == "imageURI" || key == "dockerImageReference";
+         key.ends_with("_image") || key == "imageRef" || key == "imageURI" || key == "dockerImageReference" ||
+         // Properties of Spark and Flink: `spark.kubernetes.driver.container.image`.
+         key.ends_with(".image") || key.ends_with(".image.ref");
 }
 
 bool HasVariable(std::string_view text) {
