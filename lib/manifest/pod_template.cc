@@ -368,10 +368,18 @@ class ShapeFinder {
     Text(value, "image", value, name);
   }
 
-  // The tag may be in another field: `baseImage: quay.io/prometheus/prometheus`, `tag: v2`.
+  // The tag may be in another field: `baseImage: quay.io/prometheus/prometheus`, `tag: v2`. In resources of
+  // NVIDIA's operators, the registry is, too: `repository: nvcr.io/nvidia`, `image: dcgm`, `version: 4.2`.
   static std::string Tagged(const Node& holder, const std::string& key, const std::string& text) {
     const auto reference = image::Reference::Parse(text);
     if (!reference || reference->has_tag_or_digest()) return text;
+    const std::string repository = WordAt(holder, {"repository"}), version = WordAt(holder, {"version"});
+    const std::string whole =
+        repository + "/" + text + (version.starts_with("sha256:") ? "@" : ":") + version;
+    if (key == "image" && !version.empty() && text.find('/') == std::string::npos &&
+        image::NamesRegistry(whole) && image::Reference::Parse(whole)) {
+      return whole;
+    }
     const std::string tag =
         key == "baseImage" ? WordAt(holder, {"tag", "version"}) : WordAt(holder, {"tag", "imageTag"});
     return tag.empty() ? text : text + ":" + tag;

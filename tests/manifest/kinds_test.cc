@@ -135,6 +135,19 @@ TEST(KindsTest, AreSeen) {
        Object("velero.io/v1/Restore",
               "{hooks: {resources: [{postHooks: [{init: {initContainers: [{name: i, image: 'i:1'}]}}]}]}}"),
        "i:1 IfNotPresent\n"},
+      {"AGpuOperator",
+       Object("nvidia.com/v1/ClusterPolicy",
+              "{dcgm: {repository: nvcr.io/nvidia/cloud-native, image: dcgm, version: 4.2.3-1}, toolkit: "
+              "{repository: nvcr.io/nvidia, image: t, version: 'sha256:" +
+                  std::string(64, '1') + "', imagePullPolicy: Always}, validator: {image: 'q.io/v:1'}}"),
+       "nvcr.io/nvidia/cloud-native/dcgm:4.2.3-1 IfNotPresent?\nnvcr.io/nvidia/t@sha256:" +
+           std::string(64, '1') + " Always!\nq.io/v:1 IfNotPresent?\n"},
+      {"ARepositoryByItsAddress",
+       Object("e.com/v1/X", "{repository: 'https://q.io/acme/app', image: nginx, version: v1}"),
+       "nginx Always?\n"},
+      {"ARepositoryOfSources",
+       Object("e.com/v1/X", "{repository: acme/app, image: nginx, version: v1, tag: v2}"),
+       "nginx:v2 IfNotPresent?\n"},
       {"Strimzi",
        Object("kafka.strimzi.io/v1beta2/Kafka",
               "{kafka: {image: 'k:1'}, entityOperator: {topicOperator: {image: 't:1'}}}"),
