@@ -107,6 +107,15 @@ bool IsHookTemplate(const Node& object) {
                              [](const Node& item) { return doc::TextAt(item, {"name"}).starts_with('$'); });
 }
 
+// Returns true for a kustomization after which pods may have other images than its resources name.
+bool ChangesImages(const Node& object, const ObjectType& type) {
+  if (type.group != "kustomize.config.k8s.io") return false;
+  if (!doc::ItemsAt(object, {"images"}).empty() || !doc::ItemsAt(object, {"helmCharts"}).empty()) return true;
+  return std::ranges::any_of(doc::ItemsAt(object, {"patches"}), [](const Node& item) {
+    return doc::TextAt(item, {"patch"}).find("image") != std::string::npos;
+  });
+}
+
 // Returns true for a text with the marker, for a hook template of ARC, and for Jenkins' configuration as
 // code.
 bool HoldsManifests(std::string_view text) {
@@ -268,6 +277,10 @@ class ObjectVisitor {
     VisitTexts(object.reader(), type, pod);
     if (ResultCount() > seen || manifests_.pods > pods || object.reader().problems().count() > mistakes)
       return;
+    if (ChangesImages(object.reader().node(), type) && !MayStayUnread(type)) {
+      return manifests_.unresolved.push_back(
+          Unseen(object, pod, "may change images when it is built: read the output of kubectl kustomize"));
+    }
     manifests_.skipped[base::Truncate(TypeName(type), kLongestTypeShown)]++;
     if (podless || type.kind.ends_with("List")) return;
     // A run or a pipeline that only names other objects is complete. A Task has its own steps, so one without

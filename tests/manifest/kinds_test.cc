@@ -148,6 +148,18 @@ TEST(KindsTest, AreSeen) {
       {"ARepositoryOfSources",
        Object("e.com/v1/X", "{repository: acme/app, image: nginx, version: v1, tag: v2}"),
        "nginx:v2 IfNotPresent?\n"},
+      {"AKustomizationWithImages",
+       "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n"
+       "images: [{name: a, newTag: v2}]\n",
+       "open: Kustomization may change images when it is built: read the output of kubectl kustomize\n"},
+      {"AKustomizationThatPatchesImages",
+       "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- patch: '[{op: replace, "
+       "path: /spec/containers/0/image, value: a}]'\n",
+       "open: Component may change images when it is built: read the output of kubectl kustomize\n"},
+      {"AKustomizationWithoutImages",
+       "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\npatches:\n"
+       "- patch: '[{op: remove, path: /spec/replicas}]'\n",
+       ""},
       {"Strimzi",
        Object("kafka.strimzi.io/v1beta2/Kafka",
               "{kafka: {image: 'k:1'}, entityOperator: {topicOperator: {image: 't:1'}}}"),
