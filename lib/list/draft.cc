@@ -210,6 +210,7 @@ constexpr ForeignKind kKinds[] = {
     {"Image", "caching.internal.knative.dev", "spec.image"},
     {"KubernetesImagePuller", "che.eclipse.org", "spec.images", Spelling::kPairs},
     {"ConfigMap", "", "data.IMAGES", Spelling::kPairs},
+    {"Images", "output.kubeadm.k8s.io", "images"},
     {"ImageSetConfiguration", "mirror.openshift.io", "mirror.additionalImages"},
     {"ImageSetConfiguration", "mirror.openshift.io", "mirror.operators.catalog"},
 };
@@ -230,7 +231,17 @@ class ForeignReader {
     if (name.empty()) return;
     auto reference = image::Reference::Parse(name);
     if (reference) images_.push_back({*std::move(reference), at});
-    if (!reference) problems_.Add(at, "", reference.error().message());
+    if (reference) return;
+    const bool variable = name.find('$') != std::string_view::npos;
+    problems_.Add(
+        at, "",
+        reference.error().message() +
+            (variable ? ": give its variable a value: read the output of docker compose config" : ""));
+  }
+
+  // Adds a tag, or a digest where the tool writes tags.
+  void AddTag(const std::string& repository, const Node& tag) {
+    Add(repository + (tag.text.find(':') == std::string::npos ? ":" : "@") + tag.text, tag.at);
   }
 
   void Pairs(const Node& node) {
@@ -259,7 +270,7 @@ class ForeignReader {
         case Spelling::kTags:
           for (const doc::Member& image : node.members) {
             doc::ForEachAt(image.value, std::array{"tags", "tag"}, 0,
-                           [&](const Node& tag) { Add(image.key + ":" + tag.text, tag.at); });
+                           [&](const Node& tag) { AddTag(image.key, tag); });
           }
           break;
       }
@@ -304,6 +315,23 @@ class ForeignReader {
   std::vector<NamedImage> images_;
 };
 
+struct TypedNode {
+  const Node* node = nullptr;
+  std::string version, kind;
+};
+
+// Appends the objects of a document: the items of a List, at any depth, or itself. Items of a typed list may
+// lack their type.
+void AddObjects(const Node& node, const TypedNode& implied, std::vector<TypedNode>& objects) {
+  TypedNode object{&node, TextAt(node, "apiVersion"), TextAt(node, "kind")};
+  if (object.version.empty() && object.kind.empty()) object = {&node, implied.version, implied.kind};
+  const Node* items = node.Find("items");
+  if (items == nullptr || !object.kind.ends_with("List")) return objects.push_back(object);
+  object.kind.resize(object.kind.size() - 4);
+  if (object.kind.empty()) object.version.clear();
+  for (const Node& item : items->items) AddObjects(item, object, objects);
+}
+
 // Plain lists have only names, so the first line that is no comment decides.
 bool IsPlain(std::string_view text) {
   for (std::string_view line : base::Split(text, '\n')) {
@@ -332,9 +360,11 @@ std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems&
   if (text.size() > kForeignLimits.bytes) return std::nullopt;
   const auto documents = doc::ReadKubernetesDocuments(text, problems, kForeignLimits);
   if (!documents || !problems.empty()) return reader.Take();
+  std::vector<TypedNode> objects;
+  for (const Node& document : *documents) AddObjects(document, {}, objects);
   bool known = false, others = false;
-  for (const Node& document : *documents) {
-    const std::string version = TextAt(document, "apiVersion"), kind = TextAt(document, "kind");
+  for (const auto& [node, version, kind] : objects) {
+    const Node& document = *node;
     const std::string_view group(version.data(),
                                  version.find('/') == std::string::npos ? 0 : version.find('/'));
     bool is_list = false;
