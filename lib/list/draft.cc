@@ -278,6 +278,24 @@ class ForeignReader {
     return found;
   }
 
+  // Reads `skopeo sync --src yaml`: {registry: {images: {repository: [tag]}}}. Returns false for other texts.
+  bool Skopeo(const Node& document) {
+    bool found = false;
+    for (const doc::Member& registry : document.members) {
+      for (const char* by : {"images", "images-by-tag-regex", "images-by-semver"}) {
+        for (const doc::Member& repository : doc::MembersAt(registry.value, {by})) {
+          found = true;
+          for (const Node& tag : repository.value.items) AddTag(registry.key + "/" + repository.key, tag);
+          if (!repository.value.items.empty()) continue;
+          problems_.Add(repository.at, "",
+                        "only the registry knows which tags of " + repository.key +
+                            " are meant: name each tag under images");
+        }
+      }
+    }
+    return found;
+  }
+
   // Reads the table of `crictl images`: the header "IMAGE TAG IMAGE ID SIZE", then a row for each image. Rows
   // with "<none>" have no name that a pod could use.
   void Table(std::string_view text) {
@@ -385,6 +403,8 @@ std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems&
     } else if (document.Find("services") != nullptr) {
       reader.Row(kCompose, document);
       known = true;
+    } else if (version.empty()) {
+      known = reader.Skopeo(document) || known;
     }
   }
   if (!known) return std::nullopt;

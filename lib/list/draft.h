@@ -60,9 +60,10 @@ struct ForeignList {
   bool has_other_objects = false;  // Kubernetes objects beside the lists, such as workloads
 };
 // Reads the list of another tool: ImageCache, ImagePullJob, ImageListPullJob, NodeImage, PinnedImageSet,
-// Knative's Image, KubernetesImagePuller and its IMAGES, ImageSetConfiguration, a compose file, `crictl
-// images` as a table or as JSON, or a name a line as kubeadm prints them. Pure. nullopt: it is none of these,
-// but Kubernetes manifests. `problems` gets what cannot be read, and a text without any image.
+// Knative's Image, KubernetesImagePuller and its IMAGES, ImageSetConfiguration, also in a List; a compose
+// file, skopeo sync's YAML, `crictl images` as a table or as JSON, or kubeadm's images in any form. Pure.
+// nullopt: it is none of these, but Kubernetes manifests. `problems` gets what cannot be read, and a text
+// without any image.
 std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems& problems);
 
 // Reads the images that are named in a file of any kind, found by a marker that its author has put beside

@@ -430,6 +430,13 @@ TEST(ForeignTest, IsRead) {
       {"AComposeFileWithAVariable", "services:\n  web: {image: 'q.io/w:${TAG:-1}'}\n",
        "x:2:16: image name \"q.io/w:${TAG:-1}\": invalid reference format: give its variable a value: read "
        "the output of docker compose config"},
+      {"SkopeoSync",
+       "q.io:\n  credentials: {username: u, password: p}\n  images:\n    a/b: ['1.0', 'sha256:" +
+           std::string(64, '1') + "']\nr.io:5000:\n  images: {c: [v1]}\n",
+       "4 q.io/a/b:1.0 4 q.io/a/b@sha256:" + std::string(64, '1') + " 6 r.io:5000/c:v1 "},
+      {"SkopeoSyncOfAllTags", "q.io:\n  images: {a: [v1], b: []}\n  images-by-tag-regex: {c: ^v1}\n",
+       "2 q.io/a:v1 x:2:21: only the registry knows which tags of b are meant: name each tag under images|"
+       "x:3:25: only the registry knows which tags of c are meant: name each tag under images"},
       {"APlainListOfWindows", "\xEF\xBB\xBFq.io/a:1\r\nq.io/b:1\r\n", "1 q.io/a:1 2 q.io/b:1 "},
       {"CrictlTable",
        "IMAGE                TAG      IMAGE ID       SIZE\nq.io/a               v1       0123456789abc  "
