@@ -287,7 +287,15 @@ int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
   AddForeign(options, draft, left_out, mistakes);
   ReadManifestFiles(
       call, FindFiles(options.manifests, mistakes), options.read,
-      [&](ManifestFile file) { AddFile(std::move(file), draft, left_out, mistakes); }, mistakes);
+      [&](ManifestFile file) {
+        for (const auto& skipped : file.manifests.skipped) {
+          if (list::IsForeignList(skipped.first))
+            left_out.push_back(file.name + " has a list of images (" + skipped.first +
+                               "): --from imports it");
+        }
+        AddFile(std::move(file), draft, left_out, mistakes);
+      },
+      mistakes);
   AddLists(options.lists, draft, mistakes);
   AddCrictl(options.crictl, draft, mistakes);
   AddMarked(options, draft, mistakes);

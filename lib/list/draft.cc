@@ -361,6 +361,12 @@ bool IsPlain(std::string_view text) {
 
 }  // namespace
 
+bool IsForeignList(std::string_view type) {
+  return std::ranges::any_of(kKinds, [&](const ForeignKind& row) {
+    return !row.group.empty() && type == std::string(row.kind) + "." + std::string(row.group);
+  });
+}
+
 std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems& problems) {
   ForeignReader reader(problems);
   if (text.starts_with(doc::kByteOrderMark)) text.remove_prefix(doc::kByteOrderMark.size());

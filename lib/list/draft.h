@@ -65,6 +65,8 @@ struct ForeignList {
 // nullopt: it is none of these, but Kubernetes manifests. `problems` gets what cannot be read, and a text
 // without any image.
 std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems& problems);
+// Returns true for the type of an object that ReadForeignList reads: "ImageCache.kubefledged.io".
+bool IsForeignList(std::string_view type);
 
 // Reads the images that are named in a file of any kind, found by a marker that its author has put beside
 // them:

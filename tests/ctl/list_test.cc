@@ -199,6 +199,17 @@ TEST(ListImport, AnImageListAmongManifestsIsNotPassedOverInSilence) {
   EXPECT_TRUE(Complains(beside, kOk, "--list imports it"));
 }
 
+TEST(ListImport, AnotherToolsListAmongManifestsIsNotPassedOverInSilence) {
+  tests::TempDir dir;
+  const std::string cache = dir.Write("cache.yaml",
+                                      "apiVersion: kubefledged.io/v1alpha2\nkind: ImageCache\n"
+                                      "spec: {cacheSpec: [{images: ['q.io/a:v1']}]}\n");
+  const std::string why = "cache.yaml has a list of images (ImageCache.kubefledged.io): --from imports it\n";
+  EXPECT_TRUE(Complains(Import({.manifests = {cache}}), kBadInput, why));
+  EXPECT_TRUE(Complains(Import({.manifests = {cache, dir.Write("pod.yaml", kPod)}}), kOk, why));
+  EXPECT_EQ(Import({.foreign = {cache}}).err, "");
+}
+
 TEST(ListImport, AnEmptyListIsNoResult) {
   tests::TempDir dir;
   const std::string farm = dir.Write("farm.yaml", "apiVersion: acme.io/v1\nkind: Farm\nspec: {size: 3}\n");
