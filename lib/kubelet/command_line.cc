@@ -58,7 +58,7 @@ template <auto kMember>
 bool SetPercent(std::string_view text, CommandLine& line) {
   const std::string digits(text);
   char* end = nullptr;
-  // Like Go's ParseInt with base 0, it takes "+85", "0x55" and "0125", but also blanks at the begin.
+  // Like Go's ParseInt with base 0, it takes "+85", "0x55" and "0125", but also blanks at the beginning.
   const long value = std::strtol(digits.c_str(), &end, 0);
   const bool whole = !digits.empty() && digits.find_first_of(" \t\n\v\f\r") == std::string::npos &&
                      end == digits.c_str() + digits.size();
