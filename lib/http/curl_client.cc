@@ -253,8 +253,7 @@ base::Error ConnectFailed(const CurlFailure& failure) {
 // Owners of certificates get a code of their own for these: new files may have replaced the ones that were
 // sent.
 bool IsCertificateError(CURLcode code) {
-  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CERTPROBLEM ||
-         code == CURLE_SSL_CACERT_BADFILE;
+  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CERTPROBLEM;
 }
 
 // With TLS 1.3, a server refuses a client's certificate only after the handshake, when the client begins to
@@ -311,7 +310,9 @@ CurlEnd ToEnd(const CurlFailure& failure) {
       return {TlsFailed(failure), Fault::kUntrustedCertificate};
     case CURLE_SSL_CACERT_BADFILE:
       return {failure.HasOwnTrust()
-                  ? TlsFailed(failure)
+                  ? base::PermissionDenied("TLS with " + peer +
+                                           " failed: the certificate authorities that were given for it "
+                                           "hold no certificate; put them there in PEM")
                   : base::InvalidArgument("the file of certificate authorities cannot be read"),
               Fault::kUntrustedCertificate};
     case CURLE_GOT_NOTHING:
@@ -510,7 +511,9 @@ void CurlClient::Handle::Trust(const Tls& tls) {
     Set(CURLOPT_SSL_VERIFYHOST, 0L);
   }
   if (!tls.ca_pem.empty()) {
-    curl_blob authorities = Blob(tls.ca_pem);
+    const std::string usable = UsableCertificates(tls.ca_pem);
+    curl_blob authorities = Blob(usable.empty() ? tls.ca_pem : usable);
+    authorities.flags = CURL_BLOB_COPY;
     Set(CURLOPT_CAINFO_BLOB, &authorities);
     Set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
   }

@@ -81,6 +81,41 @@ ServerNameOverride OverrideServerName(const Request& request) {
           .connect_to = "::" + authority + (port.empty() ? ":" : "")};
 }
 
+namespace {
+
+// Returns whether these bytes are one sequence of DER, as a certificate is: 0x30, its length, its content.
+bool IsSequence(std::string_view der) {
+  if (der.size() < 2 || der.front() != 0x30) return false;
+  std::size_t length = static_cast<unsigned char>(der[1]);
+  der.remove_prefix(2);
+  if (length < 0x80) return length == der.size();
+  // The byte of a long one tells how many bytes the length has.
+  const std::size_t bytes = length - 0x80;
+  if (bytes > 3 || bytes > der.size()) return false;
+  length = 0;
+  for (char c : der.substr(0, bytes)) length = length << 8 | static_cast<unsigned char>(c);
+  return length == der.size() - bytes;
+}
+
+}  // namespace
+
+std::string UsableCertificates(std::string_view pem) {
+  constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE-----", kEnd = "-----END CERTIFICATE-----";
+  std::string usable;
+  for (std::size_t at = pem.find(kBegin); at != std::string_view::npos; at = pem.find(kBegin)) {
+    pem.remove_prefix(at + kBegin.size());
+    std::string digits(pem.substr(0, pem.find("-----")));
+    pem.remove_prefix(digits.size());
+    std::erase_if(digits, [](char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; });
+    const auto der = base::Base64Decode(digits);
+    if (!pem.starts_with(kEnd) || !der || !IsSequence(*der)) continue;
+    usable += std::string(kBegin) + "\n";
+    for (std::size_t i = 0; i < digits.size(); i += 64) usable += digits.substr(i, 64) + "\n";
+    usable += std::string(kEnd) + "\n";
+  }
+  return usable;
+}
+
 std::string NormalizeProxyUrl(std::string_view text) {
   if (text.empty()) return "";
   const std::size_t colon = text.find("://");

@@ -19,6 +19,7 @@
 
 #include "base/fs.h"
 #include "base/redactor.h"
+#include "base/text.h"
 #include "fakes/certificates.h"
 #include "fakes/front.h"
 #include "must.h"
@@ -833,6 +834,15 @@ TEST_F(ClientTlsTest, OnlyTheGivenAuthorityIsTrusted) {
   EXPECT_EQ(Ask({}), "PermissionDenied");
   EXPECT_EQ(Ask({.ca_pem = other_ca_.certificate() + ca_.certificate()}), Host());
   EXPECT_EQ(Ask({.ca_pem = "no certificate"}), "PermissionDenied");
+  // Blocks that are no certificate, which Go passes over.
+  for (const std::string no_certificate : {"<paste it here>", "AAAA", "MIIDAzCCAeug", ""}) {
+    const std::string block =
+        "-----BEGIN CERTIFICATE-----\n" + no_certificate + "\n-----END CERTIFICATE-----\n";
+    EXPECT_EQ(Ask({.ca_pem = block + ca_.certificate() + block}), Host()) << no_certificate;
+    EXPECT_EQ(Ask({.ca_pem = block}), "PermissionDenied") << no_certificate;
+  }
+  EXPECT_EQ(Ask({.ca_pem = ca_.certificate() + "-----BEGIN CERTIFICATE-----\nAAAA\n"}), Host());
+  EXPECT_EQ(Ask({.ca_pem = base::ReplaceAll(ca_.certificate(), "\n", "\n \n")}), Host());
   EXPECT_EQ(Ask({.verify = false}), Host());
   EXPECT_EQ(Ask({.ca_pem = other_ca_.certificate()}), "PermissionDenied");
 }
