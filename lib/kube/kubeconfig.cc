@@ -1,7 +1,10 @@
 #include "kube/kubeconfig.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -187,6 +190,21 @@ void CheckKubeconfig(const doc::Reader& root) {
 
 constexpr std::size_t kLongestKubeconfig = 4 << 20;  // with many clusters' certificates in it
 
+// Also reads a pipe, as kubectl does: a shell names one for "<(command)".
+base::Result<std::string> ReadText(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_fifo(path, ignored) || ::access(path.c_str(), R_OK) != 0)
+    return base::ReadFile(path, kLongestKubeconfig);
+  std::ifstream in;
+  in.rdbuf()->pubsetbuf(nullptr, 0);  // no copy of a secret
+  in.open(path, std::ios::binary);
+  std::string text(kLongestKubeconfig, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in) return base::ResourceExhausted(path + " is too long");
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
 // The first of several documents counts, as for kubectl, and a file without one names nothing.
 std::optional<doc::Node> Parse(const std::string& text, doc::Problems& problems) {
   auto root =
@@ -210,7 +228,7 @@ class KubeconfigFiles {
     KubeconfigFiles all;
     base::Status absent;
     for (const std::string& path : paths) {
-      auto text = base::ReadFile(path, kLongestKubeconfig);
+      auto text = ReadText(path);
       if (!text) {
         bool missing = text.error().code() == base::Code::kNotFound;
         // A file that exists and cannot be read is an error in any case: it may have the entry that is meant.

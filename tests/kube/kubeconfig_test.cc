@@ -1,8 +1,11 @@
 #include "kube/kubeconfig.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <fstream>
 #include <map>
+#include <thread>
 
 #include "base/text.h"
 #include "must.h"
@@ -46,6 +49,17 @@ TEST(Kubeconfig, SaysWhereItIsFrom) {
   tests::TempDir dir;
   auto cluster = tests::Must(Read(dir, File(kServer, "token: t0p")));
   EXPECT_EQ(cluster->source, "context \"c\" of " + dir / "config");
+}
+
+// A shell names one for "<(command)".
+TEST(Kubeconfig, MayBeAPipe) {
+  tests::TempDir dir;
+  ASSERT_EQ(::mkfifo((dir / "pipe").c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(dir / "pipe") << File(kServer, "token: t0p"); });
+  auto cluster = FromKubeconfig(Environment({}), {.file = dir / "pipe"});
+  writer.join();
+  ASSERT_TRUE(cluster.ok()) << cluster.error().message();
+  EXPECT_EQ(cluster->token.Reveal(), "t0p");
 }
 
 TEST(Kubeconfig, APluginIsFoundInPath) {
