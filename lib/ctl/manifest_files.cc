@@ -1,6 +1,7 @@
 #include "ctl/manifest_files.h"
 
 #include <glob.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -131,9 +132,17 @@ struct Input {
   manifest::ReadMore more;
 };
 
+// A shell names a pipe for "<(command)". It can be read once, like standard input.
+bool IsPipe(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_fifo(path, ignored) && ::access(path.c_str(), R_OK) == 0;
+}
+
 base::Result<Input> Open(const std::string& path, std::size_t most_bytes) {
   Input input{.text = "", .in = {&std::cin, [](std::istream*) {}}, .more = {}};
-  if (path != "-") {
+  if (IsPipe(path)) {
+    input.in = std::make_shared<std::ifstream>(path, std::ios::binary);
+  } else if (path != "-") {
     // ReadFile says why a file cannot be read.
     auto text = base::ReadFile(path, most_bytes);
     if (text) return Input{.text = *std::move(text), .in = nullptr, .more = {}};
@@ -222,11 +231,12 @@ std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, Mista
 }
 
 base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes) {
-  if (path != "-") return base::ReadFile(path, most_bytes);
+  if (path != "-" && !IsPipe(path)) return base::ReadFile(path, most_bytes);
   auto input = Open(path, most_bytes);
   if (!input) return std::move(input).error();
   if (input->in == nullptr) return std::move(input->text);
-  return base::ResourceExhausted("stdin is longer than " + std::to_string(most_bytes) + " bytes");
+  return base::ResourceExhausted((path == "-" ? "stdin" : path) + " is longer than " +
+                                 std::to_string(most_bytes) + " bytes");
 }
 
 base::Status ReadPieces(const std::string& path, const std::function<bool(std::string_view)>& take) {

@@ -4,7 +4,9 @@
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 
+#include <fstream>
 #include <string>
+#include <thread>
 
 #include "base/text.h"
 #include "rows.h"
@@ -111,6 +113,39 @@ TEST(ManifestFiles, ComeInTheirOrderWithTheirMistakes) {
   for (std::size_t i = 0; i < names.size(); i++) EXPECT_EQ(names[i], paths[i].path);
   ASSERT_EQ(mistakes.size(), 1U) << base::Join(mistakes, "\n");
   EXPECT_TRUE(mistakes[0].starts_with(dir / "1100.yaml:")) << mistakes[0];
+}
+
+// A shell names one for "<(command)".
+TEST(ManifestFiles, APipeIsReadOnce) {
+  tests::TempDir dir;
+  const std::string pipe = dir / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string text;
+  for (int i = 0; i < 2000; i++)
+    text += "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: r.io/a:v" +
+            std::to_string(i) + "}]}\n---\n";
+  for (std::size_t most : {text.size(), std::size_t{1000}}) {
+    manifest::ReadOptions options;
+    options.limits.bytes = most;
+    std::thread writer([&] { std::ofstream(pipe) << text; });
+    std::size_t pods = 0;
+    std::vector<std::string> mistakes;
+    ReadManifestFiles(
+        {}, {{pipe, true}}, options,
+        [&](const ManifestFile& file) {
+          pods += file.manifests.pods;
+          mistakes.insert(mistakes.end(), file.mistakes.begin(), file.mistakes.end());
+        },
+        mistakes);
+    writer.join();
+    EXPECT_EQ(pods, 2000U) << most;
+    EXPECT_TRUE(mistakes.empty()) << base::Join(mistakes, "\n");
+  }
+  std::thread writer([&] { std::ofstream(pipe) << text; });
+  auto read = ReadFileOrStdin(pipe, text.size());
+  writer.join();
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->size(), text.size());
 }
 
 TEST(ManifestFiles, AStopEndsThem) {
