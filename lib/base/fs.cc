@@ -93,15 +93,18 @@ std::optional<std::string> FileBehind(std::string path) {
   return path;
 }
 
+Status WriteInPlace(const std::string& path, std::string_view content, int flag) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flag));
+  return file.valid() ? WriteAll(file.get(), content, path) : Status(Failed("open", path));
+}
+
 }  // namespace
 
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
   const std::optional<std::string> behind = FileBehind(path);
   // A device, a pipe or a descriptor is written to, and not replaced by a file.
-  if (auto kind = KindOf(path); !behind || (kind && *kind == FileKind::kOther)) {
-    Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-    return file.valid() ? WriteAll(file.get(), content, path) : Status(Failed("open", path));
-  }
+  if (auto kind = KindOf(path); !behind || (kind && *kind == FileKind::kOther))
+    return WriteInPlace(path, content, O_APPEND);
   // The temporary file is in the same folder: rename(2) is one step only within a filesystem.
   std::string temporary = *behind + ".tmp" + std::to_string(::getpid());
   {
@@ -119,9 +122,11 @@ Status WriteFileAtomically(const std::string& path, std::string_view content, un
     }
   }
   if (::rename(temporary.c_str(), behind->c_str()) != 0) {
+    // A file that is a mount of its own, such as a container's volume, cannot be replaced.
+    const bool is_mount = errno == EBUSY;
     Error error = Failed("rename", path);
     ::unlink(temporary.c_str());
-    return error;
+    return is_mount ? WriteInPlace(*behind, content, O_TRUNC) : Status(std::move(error));
   }
   return {};
 }

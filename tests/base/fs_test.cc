@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -91,6 +94,25 @@ TEST(WriteFileAtomically, ADescriptorIsWrittenTo) {
   ASSERT_EQ(symlink(("/proc/self/fd/" + std::to_string(log.get())).c_str(), (dir / "stdout").c_str()), 0);
   ASSERT_TRUE(WriteFileAtomically(dir / "stdout", "after"));
   EXPECT_EQ(*ReadFile(dir / "log", 100), "before after");
+  EXPECT_EQ(ListDirectory(dir.path(), 10)->size(), 2U);
+}
+
+// Containers get single files as mounts, which no rename replaces.
+TEST(WriteFileAtomically, AMountIsWrittenInPlace) {
+  tests::TempDir dir;
+  dir.Write("volume", "a longer text");
+  dir.Write("file", "");
+  const pid_t child = fork();
+  if (child == 0) {  // its mounts end with it
+    const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         mount((dir / "volume").c_str(), (dir / "file").c_str(), "", MS_BIND, nullptr) == 0;
+    _exit(!mounted ? 2 : WriteFileAtomically(dir / "file", "new") ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 2) return;  // no mounts can be made here
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(*ReadFile(dir / "volume", 100), "new");
   EXPECT_EQ(ListDirectory(dir.path(), 10)->size(), 2U);
 }
 
