@@ -3,6 +3,7 @@
 // (ReadPodImages), its nodes (ReadNodeDemand), a GitLab runner's configuration. Internal to manifest/. Pure.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +15,6 @@
 #include "doc/reader.h"
 #include "manifest/image_use.h"
 #include "manifest/known_kinds.h"
-#include "manifest/workflows.h"
 
 namespace prefetch::manifest {
 
@@ -35,6 +35,28 @@ enum class Origin {
   kKnownKind,   // a row of KnownPlaces(), or the rules of Tekton and Argo
   kCustomPath,  // a user's path, which need not lead to a pod template
   kShape,       // it looks like one
+};
+
+// Replaces the variables of a template of OpenShift, Tekton or Argo, with the values that apply if nobody
+// gives others. The forms are "$(params.image)", "$(params['image'])", "{{inputs.parameters.image}}",
+// "${IMAGE}" and "${{IMAGE}}".
+class Variables {
+ public:
+  // A later value of the same name replaces the earlier one.
+  void Set(const std::string& name, std::string value) { values_[name] = std::move(value); }
+  void SetAll(const Variables& others) {
+    for (const auto& [name, value] : others.values_) values_[name] = value;
+  }
+  void Unset(const std::string& name) { values_.erase(name); }
+
+  struct Resolved {
+    std::string text;         // with the values of all variables that have one
+    bool unresolved = false;  // a variable without a value is left in it
+  };
+  Resolved Resolve(std::string_view text) const;
+
+ private:
+  std::map<std::string, std::string> values_;
 };
 
 using Claimed = std::unordered_set<const doc::Node*>;

@@ -1,8 +1,6 @@
 // The templates of Tekton (github.com/tektoncd/pipeline, pkg/apis/pipeline/v1) and Argo
 // (github.com/argoproj/argo-workflows, pkg/apis/workflow/v1alpha1). Their controllers replace parameters
 // before they make pods, so the values of parameters are followed here.
-#include "manifest/workflows.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <map>
