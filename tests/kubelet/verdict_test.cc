@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "rig/expect_has.h"
 #include "rows.h"
 
@@ -16,58 +18,46 @@ struct World {
   PodIdentity pod;
   KubeletSettings settings{.version = {1, 36}};
 
-  World Image(const std::string& image) const {
-    return With([&](World& w) { w.facts.image = image; });
-  }
-  World Absent() const {
-    return With([](World& w) { w.facts.image_id = ""; });
-  }
-  World Recorded(const std::string& repository, const CredentialEntry& entry) const {
-    return With([&](World& w) {
-      w.facts.record.reading = Reading::kFound;
-      w.facts.record.record.image_ref = w.facts.image_id;
-      w.facts.record.record.mapping[repository] = entry;
-    });
-  }
-  World RecordedWithoutMapping() const {
-    return With([](World& w) { w.facts.record.reading = Reading::kFound; });
-  }
+  World Image(const std::string& image) const { return Set(&World::facts, &VerdictFacts::image, image); }
+  World Absent() const { return Set(&World::facts, &VerdictFacts::image_id, ""); }
   World Record(Reading reading) const {
-    return With([&](World& w) { w.facts.record.reading = reading; });
+    World copy = *this;
+    copy.facts.record.reading = reading;
+    return copy;
+  }
+  World Recorded(const CredentialEntry& entry, const std::string& repository = "reg.io/t/a") const {
+    World copy = Record(Reading::kFound);
+    copy.facts.record.record.image_ref = facts.image_id;
+    copy.facts.record.record.mapping[repository] = entry;
+    return copy;
   }
   World Intent(Reading reading = Reading::kFound) const {
-    return With([&](World& w) { w.facts.intent = reading; });
+    return Set(&World::facts, &VerdictFacts::intent, reading);
   }
-  World Verification(Policy policy) const {
-    return With([&](World& w) { w.settings.policy = policy; });
-  }
-  World Minor(unsigned minor) const {
-    return With([&](World& w) { w.settings.version = {1, minor}; });
-  }
+  World Verification(Policy policy) const { return Set(&World::settings, &KubeletSettings::policy, policy); }
+  World Minor(unsigned minor) const { return Version({1, minor}); }
   World Version(image::KubeletVersion version) const {
-    return With([&](World& w) { w.settings.version = version; });
+    return Set(&World::settings, &KubeletSettings::version, version);
   }
-  World GateOff() const {
-    return With([](World& w) { w.settings.gate = false; });
-  }
+  World GateOff() const { return Set(&World::settings, &KubeletSettings::gate, false); }
   World Allowlisted(const std::vector<std::string>& patterns) const {
-    return With([&](World& w) {
-      w.settings.policy = Policy::kNeverVerifyAllowlistedImages;
-      w.settings.allowlist = *Allowlist::Parse(patterns, w.settings.version);
-    });
+    return Verification(Policy::kNeverVerifyAllowlistedImages)
+        .Set(&World::settings, &KubeletSettings::allowlist, *Allowlist::Parse(patterns, settings.version));
   }
   World Has(const HashedSecret& secret) const {
-    return With([&](World& w) { w.pod.secrets.push_back(secret); });
+    World copy = *this;
+    copy.pod.secrets.push_back(secret);
+    return copy;
   }
   World Is(const Coordinates& account) const {
-    return With([&](World& w) { w.pod.service_account = account; });
+    return Set(&World::pod, &PodIdentity::service_account, account);
   }
 
  private:
-  template <typename Change>
-  World With(Change change) const {
+  template <typename Part, typename Value>
+  World Set(Part World::*part, Value Part::*member, const std::type_identity_t<Value>& value) const {
     World copy = *this;
-    change(copy);
+    copy.*part.*member = value;
     return copy;
   }
 };
@@ -88,7 +78,12 @@ CredentialEntry Accounts(std::vector<Coordinates> accounts) {
 
 const CredentialEntry kNode{.node_pods_accessible = true};
 const HashedSecret kS = Secret("u-1", "h-1");
-const Coordinates kAccount{"u-9", "team", "runner"};
+const HashedSecret kNoUid = Secret("", "");  // as a manifest names a secret
+const CredentialEntry kOfS = Secrets({kS});
+const World kForS = kWorld.Recorded(kOfS);
+const Coordinates kAccount{"u-9", "team", "runner"}, kAccountNoUid{"", "team", "runner"};
+const CredentialEntry kOfAccount = Accounts({kAccount});
+const World kForAccount = kWorld.Recorded(kOfAccount);
 
 // `count` secrets of others, then `last`.
 CredentialEntry Many(std::size_t count, const HashedSecret& last) {
@@ -129,21 +124,35 @@ VerdictCase Closed(const std::string& name, const World& world, const std::strin
                    const std::string& rule) {
   return {name, world, "Refused", "Pulls", reason, rule};
 }
+VerdictCase ToNode(const std::string& name, const World& world) {
+  return Starts(name, world, "OpenToNode", "7");
+}
+VerdictCase ForPod(const std::string& name, const World& world) {
+  return Starts(name, world, "RecordedForPod", "10");
+}
+VerdictCase Assumed(const std::string& name, const World& world) {
+  return Starts(name, world, "AssumedForPod", "10");
+}
+VerdictCase ForOthers(const std::string& name, const World& world) {
+  return Closed(name, world, "RecordedForOthers", "12");
+}
+VerdictCase OtherName(const std::string& name, const World& world) {
+  return Closed(name, world, "RecordedUnderOtherName", "6");
+}
 VerdictCase Unknown(const std::string& name, const World& world) {
-  return {name,
-          world,
-          "Unknown",
-          "Unknown",
-          "RecordUnreadable",
-          world.facts.intent == Reading::kAbsent ? "2a" : "2c"};
+  const char* rule = world.facts.intent == Reading::kAbsent ? "2a" : "2c";
+  return {name, world, "Unknown", "Unknown", "RecordUnreadable", rule};
+}
+
+VerdictCase Invalid(const std::string& name, const World& world) {
+  return {name, world, "Refused", "Refused", "InvalidImageName", "0"};
 }
 
 // K3 to K5, then K9 and K19 to K27, step by step.
 TEST_ROWS(
-    Steps, VerdictTest,
-    {"InvalidName", kWorld.Image("reg.io/T/a"), "Refused", "Refused", "InvalidImageName", "0"},
-    {"EmptyName", kWorld.Image(""), "Refused", "Refused", "InvalidImageName", "0"},
-    Closed("Step1Absent", kWorld.Absent().Recorded("reg.io/t/a", kNode), "ImageAbsent", "1"),
+    Steps, VerdictTest, Invalid("InvalidName", kWorld.Image("reg.io/T/a")),
+    Invalid("EmptyName", kWorld.Image("")),
+    Closed("Step1Absent", kWorld.Absent().Recorded(kNode), "ImageAbsent", "1"),
     Closed("AbsentWithGateOff", kWorld.Absent().GateOff(), "ImageAbsent", "1"),
     Starts("GateOff", kWorld.GateOff().Record(Reading::kUndecodable), "GateOff", "0"),
     Closed("Step2aUndecodable", kWorld.Record(Reading::kUndecodable), "RecordUnreadable", "2a"),
@@ -158,165 +167,118 @@ TEST_ROWS(
            kWorld.Intent(Reading::kUndecodable).Verification(Policy::kNeverVerify), "RecordUnreadable", "2c"),
     Unknown("Step2cOf137", kWorld.Intent(Reading::kUndecodable).Minor(37)),
     Unknown("Step2cWeMayNotRead", kWorld.Intent(Reading::kUnreadable)),
-    Starts("IntentIsNotReadBesideARecord", kWorld.Intent(Reading::kUndecodable).Recorded("reg.io/t/a", kNode),
-           "OpenToNode", "7"),
-    Starts("Step3NeverVerify",
-           kWorld.Verification(Policy::kNeverVerify).Recorded("reg.io/t/a", Secrets({kS})),
-           "VerificationNever", "3"),
+    ToNode("IntentIsNotReadBesideARecord", kWorld.Intent(Reading::kUndecodable).Recorded(kNode)),
+    Starts("Step3NeverVerify", kWorld.Verification(Policy::kNeverVerify).Recorded(kOfS), "VerificationNever",
+           "3"),
     Starts("Step3Preloaded", kWorld, "Preloaded", "3"),
-    Starts("Step3Allowlisted", kWorld.Allowlisted({"reg.io/t/a"}).Recorded("reg.io/t/a", Secrets({kS})),
-           "Allowlisted", "3"),
+    Starts("Step3Allowlisted", kWorld.Allowlisted({"reg.io/t/a"}).Recorded(kOfS), "Allowlisted", "3"),
     Closed("Step4Intent", kWorld.Intent(), "PullInterrupted", "4"),
     Closed("Step4AlwaysVerify", kWorld.Verification(Policy::kAlwaysVerify), "VerificationAlways", "4"),
     Closed("Step4NotAllowlisted", kWorld.Allowlisted({"reg.io/u/*"}), "NotAllowlisted", "4"),
-    Closed("Step6", kWorld.Recorded("reg.io/t/b", kNode), "RecordedUnderOtherName", "6"),
-    Closed("Step6NoMapping", kWorld.RecordedWithoutMapping(), "PullInterrupted", "6"),
-    Starts("Step7", kWorld.Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
-    Closed("Step8", kWorld.Recorded("reg.io/t/a", {}).Has(kS), "RecordedForNobody", "8"),
-    Starts("Step10Same", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(kS), "RecordedForPod", "10"),
-    Starts("Step10SameHash", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-2", "h-1", "other")),
-           "RecordedForPod", "10"),
-    Starts("Step10Rotated", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-1", "h-2")),
-           "RecordedForPod", "10"),
-    Starts("Step10HashUnknown", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-1", "")),
-           "RecordedForPod", "10"),
-    Closed("Step10EmptyHashesAreNotEqual",
-           kWorld.Recorded("reg.io/t/a", Secrets({Secret("u-1", "")})).Has(Secret("u-2", "")),
-           "RecordedForOthers", "12"),
-    Closed("Step10SameNameRecreated", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-2", "h-2")),
-           "RecordedForOthers", "12"),
-    Starts("Step10SecondSecretOfThePod",
-           kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("u-5", "h-5")).Has(kS), "RecordedForPod",
-           "10"),
+    OtherName("Step6", kWorld.Recorded(kNode, "reg.io/t/b")),
+    Closed("Step6NoMapping", kWorld.Record(Reading::kFound), "PullInterrupted", "6"),
+    ToNode("Step7", kWorld.Recorded(kNode)),
+    Closed("Step8", kWorld.Recorded({}).Has(kS), "RecordedForNobody", "8"),
+    ForPod("Step10Same", kForS.Has(kS)), ForPod("Step10SameHash", kForS.Has(Secret("u-2", "h-1", "other"))),
+    ForPod("Step10Rotated", kForS.Has(Secret("u-1", "h-2"))),
+    ForPod("Step10HashUnknown", kForS.Has(Secret("u-1", ""))),
+    ForOthers("Step10EmptyHashesAreNotEqual",
+              kWorld.Recorded(Secrets({Secret("u-1", "")})).Has(Secret("u-2", ""))),
+    ForOthers("Step10SameNameRecreated", kForS.Has(Secret("u-2", "h-2"))),
+    ForPod("Step10SecondSecretOfThePod", kForS.Has(Secret("u-5", "h-5")).Has(kS)),
     // A manifest names a secret without its UID.
-    Starts("Step10WithoutUid", kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("", "")),
-           "AssumedForPod", "10"),
-    Starts("Step10WithoutUidBesideOthers",
-           kWorld.Recorded("reg.io/t/a", Secrets({Secret("u-7", "h-7", "other"), kS, Secret("u-1", "h-2")}))
-               .Has(Secret("", "")),
-           "AssumedForPod", "10"),
-    Starts("Step10OneOfTwoWithoutUid",
-           kWorld.Recorded("reg.io/t/a", Secrets({kS, Secret("u-2", "h-2"), Secret("u-3", "h-3", "one")}))
-               .Has(Secret("", ""))
-               .Has(Secret("", "", "one")),
-           "AssumedForPod", "10"),
-    Starts("Step10ACertainOneGoesFirst",
-           kWorld.Recorded("reg.io/t/a", Secrets({kS, Secret("u-2", "h-2")})).Has(Secret("", "")).Has(kS),
-           "RecordedForPod", "10"),
-    {"Step10WithoutUidOfSeveral",
-     kWorld.Recorded("reg.io/t/a", Secrets({kS, Secret("u-2", "h-2")})).Has(Secret("", "")), "Unknown",
+    Assumed("Step10WithoutUid", kForS.Has(kNoUid)),
+    Assumed("Step10WithoutUidBesideOthers",
+            kWorld.Recorded(Secrets({Secret("u-7", "h-7", "other"), kS, Secret("u-1", "h-2")})).Has(kNoUid)),
+    Assumed("Step10OneOfTwoWithoutUid",
+            kWorld.Recorded(Secrets({kS, Secret("u-2", "h-2"), Secret("u-3", "h-3", "one")}))
+                .Has(kNoUid)
+                .Has(Secret("", "", "one"))),
+    ForPod("Step10ACertainOneGoesFirst",
+           kWorld.Recorded(Secrets({kS, Secret("u-2", "h-2")})).Has(kNoUid).Has(kS)),
+    {"Step10WithoutUidOfSeveral", kWorld.Recorded(Secrets({kS, Secret("u-2", "h-2")})).Has(kNoUid), "Unknown",
      "Unknown", "SecretAmbiguous", "10"},
-    Closed("Step10WithoutUidAnotherName",
-           kWorld.Recorded("reg.io/t/a", Secrets({kS})).Has(Secret("", "", "other")), "RecordedForOthers",
-           "12"),
-    Closed("Step10WithoutUidAFullEntry", kWorld.Recorded("reg.io/t/a", Many(100, kS)).Has(Secret("", "")),
-           "RecordedForOthers", "12"),
-    Starts("Step11", kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is(kAccount), "RecordedForPod",
-           "11"),
+    ForOthers("Step10WithoutUidAnotherName", kForS.Has(Secret("", "", "other"))),
+    ForOthers("Step10WithoutUidAFullEntry", kWorld.Recorded(Many(100, kS)).Has(kNoUid)),
+    Starts("Step11", kForAccount.Is(kAccount), "RecordedForPod", "11"),
     // A list names an account without its UID.
     Starts("Step11WithoutUid",
-           kWorld.Recorded("reg.io/t/a", Accounts({{"u-8", "team", "other"}, kAccount}))
-               .Is({"", "team", "runner"}),
-           "AssumedForPod", "11"),
+           kWorld.Recorded(Accounts({{"u-8", "team", "other"}, kAccount})).Is(kAccountNoUid), "AssumedForPod",
+           "11"),
     {"Step11WithoutUidOfSeveral",
-     kWorld.Recorded("reg.io/t/a", Accounts({kAccount, {"u-8", "team", "runner"}}))
-         .Is({"", "team", "runner"}),
-     "Unknown", "Unknown", "SecretAmbiguous", "11"},
+     kWorld.Recorded(Accounts({kAccount, {"u-8", "team", "runner"}})).Is(kAccountNoUid), "Unknown", "Unknown",
+     "SecretAmbiguous", "11"},
     Starts("Step11OneAccountGoesBeforeSeveralSecrets",
            kWorld
-               .Recorded("reg.io/t/a", CredentialEntry{.secrets = {kS, Secret("u-2", "h-2")},
-                                                       .service_accounts = {kAccount}})
-               .Has(Secret("", ""))
-               .Is({"", "team", "runner"}),
+               .Recorded(CredentialEntry{.secrets = {kS, Secret("u-2", "h-2")},
+                                         .service_accounts = {kAccount}})
+               .Has(kNoUid)
+               .Is(kAccountNoUid),
            "AssumedForPod", "11"),
-    Closed("Step11WithoutUidAnotherNamespace",
-           kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is({"", "shop", "runner"}),
-           "RecordedForOthers", "12"),
-    Closed("Step11WithoutUidToAKubeletThatComparesNoAccounts",
-           kWorld.Minor(33).Recorded("reg.io/t/a", Accounts({kAccount})).Is({"", "team", "runner"}),
-           "RecordedForOthers", "12"),
-    Closed("Step12OtherAccount",
-           kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is({"u-8", "team", "runner"}),
-           "RecordedForOthers", "12"),
-    Closed("Step12", kWorld.Recorded("reg.io/t/a", Secrets({kS})), "RecordedForOthers", "12"));
-
-const World kClosedBySecret = kWorld.Recorded("reg.io/t/a", Secrets({kS}));
+    ForOthers("Step11WithoutUidAnotherNamespace", kForAccount.Is({"", "shop", "runner"})),
+    ForOthers("Step11WithoutUidToAKubeletThatComparesNoAccounts",
+              kWorld.Minor(33).Recorded(kOfAccount).Is(kAccountNoUid)),
+    ForOthers("Step12OtherAccount", kForAccount.Is({"u-8", "team", "runner"})), ForOthers("Step12", kForS));
 
 // Observations of a real kubelet 1.36.2 that no step above has; the names number them (K19 to K40). The
 // others are stories of the model of kubelet: fake_kubelet_test.cc.
 const World kStrict = kWorld.Verification(Policy::kAlwaysVerify);
 const World kListed = kWorld.Allowlisted({"reg/allowed/*", "reg/exact/one"});
 const std::string kDigest = "@sha256:" + std::string(64, 'b');
-TEST_ROWS(Evidence, VerdictTest, Starts("E11", kStrict.Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
+TEST_ROWS(Evidence, VerdictTest, ToNode("E11", kStrict.Recorded(kNode)),
           Starts("E17Prefix", kListed.Image("reg/allowed/x:1"), "Allowlisted", "3"),
           Starts("E17PrefixDigest", kListed.Image("reg/allowed/x" + kDigest), "Allowlisted", "3"),
           Starts("E17Exact", kListed.Image("reg/exact/one:1"), "Allowlisted", "3"),
           Starts("E17ExactDigest", kListed.Image("reg/exact/one" + kDigest), "Allowlisted", "3"),
           Closed("E17Others", kListed.Image("reg/exact/two:1"), "NotAllowlisted", "4"),
-          {"E23", kWorld.Image(std::string(64, 'c')), "Refused", "Refused", "InvalidImageName", "0"},
-          Starts("E40Rotated99", kWorld.Recorded("reg.io/t/a", Many(99, kS)).Has(Secret("u-1", "h-2")),
-                 "RecordedForPod", "10"),
-          Closed("E40Rotated100", kWorld.Recorded("reg.io/t/a", Many(100, kS)).Has(Secret("u-1", "h-2")),
-                 "RecordedForOthers", "12"),
-          Starts("E40SameHash100", kWorld.Recorded("reg.io/t/a", Many(100, kS)).Has(Secret("u-7", "h-1")),
-                 "RecordedForPod", "10"),
-          Starts("E40SameHash101", kWorld.Recorded("reg.io/t/a", Many(101, kS)).Has(Secret("u-7", "h-1")),
-                 "RecordedForPod", "10"),
+          Invalid("E23", kWorld.Image(std::string(64, 'c'))),
+          ForPod("E40Rotated99", kWorld.Recorded(Many(99, kS)).Has(Secret("u-1", "h-2"))),
+          ForOthers("E40Rotated100", kWorld.Recorded(Many(100, kS)).Has(Secret("u-1", "h-2"))),
+          ForPod("E40SameHash100", kWorld.Recorded(Many(100, kS)).Has(Secret("u-7", "h-1"))),
+          ForPod("E40SameHash101", kWorld.Recorded(Many(101, kS)).Has(Secret("u-7", "h-1"))),
           Closed("E43Undecodable", kStrict.Record(Reading::kUndecodable), "RecordUnreadable", "2a"),
-          Starts("E44", kStrict.Recorded("reg.io/t/a", Accounts({kAccount})).Is(kAccount), "RecordedForPod",
-                 "11"),
-          Closed("E44Others", kStrict.Recorded("reg.io/t/a", Accounts({kAccount})), "RecordedForOthers",
-                 "12"));
+          Starts("E44", kStrict.Recorded(kOfAccount).Is(kAccount), "RecordedForPod", "11"),
+          ForOthers("E44Others", kStrict.Recorded(kOfAccount)));
 
 // The same world, by version (K7, K17, K27).
 const World kShort = kWorld.Image("nginx:1.27");
-const World kByAccount = kWorld.Recorded("reg.io/t/a", Accounts({kAccount})).Is(kAccount);
-TEST_ROWS(Versions, VerdictTest,
-          Starts("ShortKey136", kShort.Recorded("nginx", kNode).Minor(36), "OpenToNode", "7"),
-          Closed("ShortKey135", kShort.Recorded("nginx", kNode).Minor(35), "RecordedUnderOtherName", "6"),
-          Closed("FullKey136", kShort.Recorded("docker.io/library/nginx", kNode).Minor(36),
-                 "RecordedUnderOtherName", "6"),
-          Starts("FullKey135", kShort.Recorded("docker.io/library/nginx", kNode).Minor(35), "OpenToNode",
-                 "7"),
-          Starts("FullKey133", kShort.Recorded("docker.io/library/nginx", kNode).Minor(33), "OpenToNode",
-                 "7"),
-          Closed("Account133", kByAccount.Minor(33), "RecordedForOthers", "12"),
+const World kByAccount = kForAccount.Is(kAccount);
+TEST_ROWS(Versions, VerdictTest, ToNode("ShortKey136", kShort.Recorded(kNode, "nginx").Minor(36)),
+          OtherName("ShortKey135", kShort.Recorded(kNode, "nginx").Minor(35)),
+          OtherName("FullKey136", kShort.Recorded(kNode, "docker.io/library/nginx").Minor(36)),
+          ToNode("FullKey135", kShort.Recorded(kNode, "docker.io/library/nginx").Minor(35)),
+          ToNode("FullKey133", kShort.Recorded(kNode, "docker.io/library/nginx").Minor(33)),
+          ForOthers("Account133", kByAccount.Minor(33)),
           Starts("Account134", kByAccount.Minor(34), "RecordedForPod", "11"),
           Starts("Account135", kByAccount.Minor(35), "RecordedForPod", "11"),
           Closed("ExactAllowlist135", kWorld.Minor(35).Allowlisted({"reg.io/t/a"}), "NotAllowlisted", "4"),
           Starts("PrefixAllowlist135", kWorld.Minor(35).Allowlisted({"reg.io/t/*"}), "Allowlisted", "3"),
-          Starts("GateOff134", kClosedBySecret.Minor(34).GateOff(), "GateOff", "0"),
-          Starts("NoGate131", kClosedBySecret.Minor(31).GateOff(), "GateOff", "0"),
-          Starts("ShortKey137", kShort.Recorded("nginx", kNode).Minor(37), "OpenToNode", "7"),
-          Closed("FullKey137", kShort.Recorded("docker.io/library/nginx", kNode).Minor(37),
-                 "RecordedUnderOtherName", "6"),
+          Starts("GateOff134", kForS.Minor(34).GateOff(), "GateOff", "0"),
+          Starts("NoGate131", kForS.Minor(31).GateOff(), "GateOff", "0"),
+          ToNode("ShortKey137", kShort.Recorded(kNode, "nginx").Minor(37)),
+          OtherName("FullKey137", kShort.Recorded(kNode, "docker.io/library/nginx").Minor(37)),
           Starts("Account137", kByAccount.Minor(37), "RecordedForPod", "11"),
           Starts("ExactAllowlist137", kWorld.Minor(37).Allowlisted({"reg.io/t/a"}), "Allowlisted", "3"),
-          Closed("OtherName137", kWorld.Minor(37).Recorded("reg.io/t/b", Secrets({kS})),
-                 "RecordedUnderOtherName", "6"),
+          OtherName("OtherName137", kWorld.Minor(37).Recorded(Secrets({kS}), "reg.io/t/b")),
           Starts("Preloaded137", kWorld.Minor(37), "Preloaded", "3"),
-          Starts("GateOff137", kClosedBySecret.Minor(37).GateOff(), "GateOff", "0"));
+          Starts("GateOff137", kForS.Minor(37).GateOff(), "GateOff", "0"));
 
 // A kubelet that is newer than the rules: firm where every plausible rule agrees, and nowhere else (K51).
 VerdictCase Newer(const std::string& name, const World& world) {
   return {name, world.Minor(99), "Unknown", "Unknown", "KubeletNewer", "0"};
 }
 TEST_ROWS(NewerThanTheRules, VerdictTest, Closed("Absent", kWorld.Minor(99).Absent(), "ImageAbsent", "1"),
-          Starts("NeverVerify", kClosedBySecret.Minor(99).Verification(Policy::kNeverVerify),
-                 "VerificationNever", "3"),
+          Starts("NeverVerify", kForS.Minor(99).Verification(Policy::kNeverVerify), "VerificationNever", "3"),
           Starts("NeverVerifyWithoutRecord", kWorld.Minor(99).Verification(Policy::kNeverVerify),
                  "VerificationNever", "3"),
-          Starts("OpenToNode", kStrict.Minor(99).Recorded("reg.io/t/a", kNode), "OpenToNode", "7"),
-          Starts("OpenToNodeWithTheGateOff", kWorld.Minor(99).GateOff().Recorded("reg.io/t/a", kNode),
-                 "OpenToNode", "7"),
-          Starts("OpenToNodeOfALaterMajor", kStrict.Version({2, 0}).Recorded("reg.io/t/a", kNode),
-                 "OpenToNode", "7"),
-          {"InvalidName", kWorld.Minor(99).Image("reg.io/T/a"), "Refused", "Refused", "InvalidImageName",
-           "0"},
-          Newer("Preloaded", kWorld), Newer("Allowlisted", kWorld.Allowlisted({"reg.io/t/a"})),
-          Newer("Closed", kClosedBySecret), Newer("ForThePod", kClosedBySecret.Has(kS)),
-          Newer("OtherName", kWorld.Recorded("reg.io/t/b", kNode)), Newer("Intent", kWorld.Intent()),
-          Newer("AlwaysVerify", kStrict), Newer("GateOff", kWorld.GateOff()),
+          ToNode("OpenToNode", kStrict.Minor(99).Recorded(kNode)),
+          ToNode("OpenToNodeWithTheGateOff", kWorld.Minor(99).GateOff().Recorded(kNode)),
+          ToNode("OpenToNodeOfALaterMajor", kStrict.Version({2, 0}).Recorded(kNode)),
+          Invalid("InvalidName", kWorld.Minor(99).Image("reg.io/T/a")), Newer("Preloaded", kWorld),
+          Newer("Allowlisted", kWorld.Allowlisted({"reg.io/t/a"})), Newer("Closed", kForS),
+          Newer("ForThePod", kForS.Has(kS)), Newer("OtherName", kWorld.Recorded(kNode, "reg.io/t/b")),
+          Newer("Intent", kWorld.Intent()), Newer("AlwaysVerify", kStrict),
+          Newer("GateOff", kWorld.GateOff()),
           Newer("NeverVerifyWithTheGateOff", kWorld.Verification(Policy::kNeverVerify).GateOff()),
           Newer("Undecodable", kWorld.Record(Reading::kUndecodable)),
           Newer("UndecodableUnderNeverVerify",
@@ -335,15 +297,15 @@ TEST(VerdictMessage, OfANewerKubeletNamesTheOverride) {
 
 TEST(VerdictMessage, NamesRepositoriesAndClassesAndNothingSecret) {
   World world =
-      kWorld.Recorded("reg.io/t/b", {.secrets = {kS, Secret("u-2", "h-2")}, .service_accounts = {kAccount}})
-          .Recorded("reg.io/t/c", kNode);
+      kWorld.Recorded({.secrets = {kS, Secret("u-2", "h-2")}, .service_accounts = {kAccount}}, "reg.io/t/b")
+          .Recorded(kNode, "reg.io/t/c");
   std::string message = DecideVerdicts(world.facts, world.pod, world.settings).never.message;
   EXPECT_EQ(message,
             "kubelet recorded the same image for reg.io/t/b (2 secrets and 1 service account), reg.io/t/c "
             "(the node) and not for reg.io/t/a, which the pod names, so kubelet refuses the container "
             "(ErrImageNeverPull); a pull by kubelet under the pod's name with the node's own credentials "
             "would open it to every pod.");
-  message = DecideVerdicts(kClosedBySecret.facts, {}, kClosedBySecret.settings).if_not_present.message;
+  message = DecideVerdicts(kForS.facts, {}, kForS.settings).if_not_present.message;
   EXPECT_EQ(message,
             "kubelet's record opens reg.io/t/a to 1 secret only, and the pod has none of them, so kubelet "
             "asks the registry with the pod's and the node's credentials; a pull by kubelet with the node's "
@@ -352,7 +314,7 @@ TEST(VerdictMessage, NamesRepositoriesAndClassesAndNothingSecret) {
 
 TEST(VerdictMessage, IsFitForATerminalAndShort) {
   World world = kWorld;
-  for (int i = 0; i < 1000; i++) world = world.Recorded("evil\x1b[2J" + std::to_string(i), kNode);
+  for (int i = 0; i < 1000; i++) world = world.Recorded(kNode, "evil\x1b[2J" + std::to_string(i));
   std::string message = DecideVerdicts(world.facts, world.pod, world.settings).never.message;
   EXPECT_EQ(message.find('\x1b'), std::string::npos);
   EXPECT_HAS(message, "and 995 more");
