@@ -55,34 +55,66 @@ KubeletSettings By(Policy policy, unsigned minor = 36) {
 KubeletSettings Default(unsigned minor = 36) {
   return By(Policy::kNeverVerifyPreloadedImages, minor);
 }
+KubeletSettings GateOff(unsigned minor) {
+  return {.version = {1, minor}, .gate = false, .policy = {}, .allowlist = {}};
+}
 const KubeletSettings kStrict = By(Policy::kAlwaysVerify);
 
-void PrefetchOnly(FakeNode& node) {
-  node.Prefetch(kImage, kId);
+// One step of a story.
+using Step = std::function<void(FakeNode&)>;
+using Steps = std::vector<Step>;
+
+Step Prefetch(const std::string& image, const std::string& id = kId) {
+  return [=](FakeNode& node) { node.Prefetch(image, id); };
 }
-void ClosedBySecret(FakeNode& node) {
-  node.Prefetch(kImage, kId);
-  node.KubeletPulls(kImage, kId, kBySecret);
+Step KubeletPulls(const PullCredential& credential, const std::string& image = kImage,
+                  const std::string& id = kId) {
+  return [=](FakeNode& node) { node.KubeletPulls(image, id, credential); };
 }
-void KilledInMidPull(FakeNode& node) {
-  node.kubelet.BeginPull(kImage);
-  node.kubelet.Stop();
-  node.Prefetch(kImage, kId);
+Step Begin(const std::string& image = kImage) {
+  return [=](FakeNode& node) { node.kubelet.BeginPull(image); };
 }
+Step Fail(const std::string& image = kImage) {
+  return [=](FakeNode& node) { node.kubelet.FailPull(image); };
+}
+Step Become(const KubeletSettings& settings) {
+  return [=](FakeNode& node) { node.Become(settings); };
+}
+// A record that is written by hand, for everybody.
+void WriteOpenRecord(FakeNode& node) {
+  node.root.Write(node.RecordPath(kId), EncodeRecord({{kId, {{"reg.io/t/a", {.node_pods_accessible = true}}}},
+                                                      "2026-08-01T10:00:00Z"},
+                                                     node.settings.version));
+}
+Step Damage(std::string (FakeNode::*path)(const std::string&) const, const std::string& name,
+            const std::string& content) {
+  return [=](FakeNode& node) {
+    node.root.Write((node.*path)(name), content);
+    node.Restart();
+  };
+}
+void Restart(FakeNode& node) {
+  node.Restart();
+}
+void Remove(FakeNode& node) {
+  node.Remove(kImage);
+}
+void Collect(FakeNode& node) {
+  node.Collect();
+}
+Step HasRecord(const std::string& part) {
+  return [=](FakeNode& node) { EXPECT_NE(node.Content(node.RecordPath(kId)).find(part), std::string::npos); };
+}
+const Step kPrefetch = Prefetch(kImage), kByNode = KubeletPulls(kNode);
+// Closed by a secret. Kubelet has a record of it.
+const Steps kClosed = {kPrefetch, KubeletPulls(kBySecret)};
 // The name of a pull that no start resolves: runtimes report it otherwise.
-void KilledUnderAShortName(FakeNode& node) {
-  node.kubelet.BeginPull("nginx");
-  node.Prefetch("nginx", kId);
-  node.Restart();
-}
-// Written by hand, for everybody.
-std::string OpenRecord(KubeletVersion version) {
-  return EncodeRecord({{kId, {{"reg.io/t/a", {.node_pods_accessible = true}}}}, "2026-08-01T10:00:00Z"},
-                      version);
-}
-void Damage(FakeNode& node, const std::string& path, const std::string& content) {
-  node.root.Write(path, content);
-  node.Restart();
+const Steps kKilledUnderAShortName = {Begin("nginx"), Prefetch("nginx"), Restart};
+const auto kRecord = &FakeNode::RecordPath, kIntent = &FakeNode::IntentPath;
+
+Steps After(Steps first, const Steps& then) {
+  first.insert(first.end(), then.begin(), then.end());
+  return first;
 }
 
 // A pod with `kImage` unless it is said otherwise. "Starts", or what IfNotPresent would do instead; and why.
@@ -92,11 +124,13 @@ struct Expected {
   PodIdentity pod = {};
 };
 
+using Sees = std::vector<Expected>;
+
 struct Row {
   std::string name;
   KubeletSettings settings;
-  std::function<void(FakeNode&)> story;
-  std::vector<Expected> expected;
+  Steps story;
+  Sees expected;
 };
 
 void Check(const FakeNode& node, const Expected& expected) {
@@ -113,7 +147,7 @@ void Check(const FakeNode& node, const Expected& expected) {
 
 TEST_TABLE(FakeKubeletTest, DoesAsARealOne, Row) {
   FakeNode node(row.settings);
-  row.story(node);
+  for (const Step& step : row.story) step(node);
   for (const Expected& expected : row.expected) Check(node, expected);
 }
 
@@ -122,257 +156,123 @@ TEST_TABLE(FakeKubeletTest, DoesAsARealOne, Row) {
 // names, times, downloads, pins and other interfaces, which no verdict shows. A long random walk of that
 // kubelet found the same; class Walk below is made after it. A pull secret that cannot be parsed has no place
 // in a PodIdentity. Observations of one moment are rows of verdict_test.cc.
-TEST_ROWS(Evidence1To23, FakeKubeletTest, {"E1and2", Default(), PrefetchOnly, {{"Starts", "Preloaded"}}},
-          {"E3", Default(), ClosedBySecret,
-           std::vector<Expected>{{"Pulls", "RecordedForOthers"},
-                                 {"Pulls", "RecordedForOthers", kImage, With(Secret("u-2", "h-2"))}}},
-          {"E4", Default(),
-           [](FakeNode& node) {
-             ClosedBySecret(node);
-             PrefetchOnly(node);
-           },
-           std::vector<Expected>{{"Pulls", "RecordedForOthers"}}},
-          {"E6", Default(),
-           [](FakeNode& node) {
-             node.KubeletPulls(kImage, kId, kNode);
-             node.Prefetch("reg.io/t/b:v1", kId);
-           },
-           std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "reg.io/t/b:v1"}}},
-          {"E8AfterARestart", kStrict,
-           [](FakeNode& node) {
-             node.Prefetch(kImage, kId);
-             node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
-           },
-           std::vector<Expected>{{"Starts", "OpenToNode"}}},
-          {"E9AfterARestart", Default(),
-           [](FakeNode& node) {
-             ClosedBySecret(node);
-             std::filesystem::remove(node.root / node.RecordPath(kId));
-           },
-           std::vector<Expected>{{"Starts", "Preloaded"}}},
+TEST_ROWS(Evidence1To23, FakeKubeletTest, {"E1and2", Default(), {kPrefetch}, Sees{{"Starts", "Preloaded"}}},
+          {"E3", Default(), kClosed,
+           Sees{{"Pulls", "RecordedForOthers"},
+                {"Pulls", "RecordedForOthers", kImage, With(Secret("u-2", "h-2"))}}},
+          {"E4", Default(), After(kClosed, {kPrefetch}), Sees{{"Pulls", "RecordedForOthers"}}},
+          {"E6", Default(), Steps{kByNode, Prefetch("reg.io/t/b:v1")},
+           Sees{{"Pulls", "RecordedUnderOtherName", "reg.io/t/b:v1"}}},
+          {"E8AfterARestart", kStrict, Steps{kPrefetch, WriteOpenRecord}, Sees{{"Starts", "OpenToNode"}}},
+          {"E9AfterARestart", Default(), After(kClosed, {[](FakeNode& node) {
+                                                 std::filesystem::remove(node.root / node.RecordPath(kId));
+                                               }}),
+           Sees{{"Starts", "Preloaded"}}},
           {"E12to15", kStrict,
-           [](FakeNode& node) {
-             for (const char* name : {"reg.io/t/a:v1", "reg.io/t/b:v1", "reg.io/t/c:v1", "reg.io/t/d:v1"}) {
-               node.Prefetch(name, std::string("sha256:") + name);
-             }
-             for (const char* name : {"reg.io/t/a:v1", "reg.io/t/b:v1", "reg.io/t/c:v1"}) {
-               node.KubeletPulls(name, node.IdOf(name), kNode);
-             }
-           },
-           std::vector<Expected>{{"Starts", "OpenToNode", "reg.io/t/a:v1"},
-                                 {"Starts", "OpenToNode", "reg.io/t/b:v1"},
-                                 {"Starts", "OpenToNode", "reg.io/t/c:v1"},
-                                 {"Pulls", "VerificationAlways", "reg.io/t/d:v1"}}},
-          {"E20", Default(),
-           [](FakeNode& node) {
-             ClosedBySecret(node);
-             node.Remove(kImage);
-             PrefetchOnly(node);
-           },
-           std::vector<Expected>{{"Pulls", "RecordedForOthers"}}},
-          {"E22", Default(), [](FakeNode& node) { node.Prefetch("reg.io/t/a" + kDigest, kId); },
-           std::vector<Expected>{{"Pulls", "ImageAbsent"}, {"Starts", "Preloaded", "reg.io/t/a" + kDigest}}});
+           [] {
+             Steps steps;
+             for (const char* name : {"reg.io/t/a:v1", "reg.io/t/b:v1", "reg.io/t/c:v1", "reg.io/t/d:v1"})
+               steps.push_back(Prefetch(name, std::string("sha256:") + name));
+             for (const char* name : {"reg.io/t/a:v1", "reg.io/t/b:v1", "reg.io/t/c:v1"})
+               steps.push_back(KubeletPulls(kNode, name, std::string("sha256:") + name));
+             return steps;
+           }(),
+           Sees{{"Starts", "OpenToNode", "reg.io/t/a:v1"},
+                {"Starts", "OpenToNode", "reg.io/t/b:v1"},
+                {"Starts", "OpenToNode", "reg.io/t/c:v1"},
+                {"Pulls", "VerificationAlways", "reg.io/t/d:v1"}}},
+          {"E20", Default(), After(kClosed, {Remove, kPrefetch}), Sees{{"Pulls", "RecordedForOthers"}}},
+          {"E22", Default(), Steps{Prefetch("reg.io/t/a" + kDigest)},
+           Sees{{"Pulls", "ImageAbsent"}, {"Starts", "Preloaded", "reg.io/t/a" + kDigest}}});
 
-TEST_ROWS(Evidence24To46, FakeKubeletTest,
-          // A static pod, an image volume, node credentials from a file: to the record a touch is a touch.
-          {"E26to29and46", kStrict,
-           [](FakeNode& node) {
-             node.kubelet.BeginPull(kImage);
-             node.kubelet.FailPull(kImage);
-             node.KubeletPulls(kImage, kId, kNode);
-           },
-           std::vector<Expected>{{"Starts", "OpenToNode"},
-                                 {"Starts", "OpenToNode", kImage, With(Secret("u-3", "wrong"))}}},
-          {"E31", Default(),
-           [](FakeNode& node) {
-             KilledInMidPull(node);
-             node.Restart();
-             EXPECT_EQ(node.Content(node.IntentPath(kImage)), "");
-           },
-           std::vector<Expected>{{"Pulls", "PullInterrupted"}}},
-          {"E31WhileThePullIsUnderWay", Default(),
-           [](FakeNode& node) {
-             node.kubelet.BeginPull(kImage);
-             node.Prefetch(kImage, kId);
-           },
-           std::vector<Expected>{{"Pulls", "PullInterrupted"}}},
-          {"E32", Default(),
-           [](FakeNode& node) {
-             node.Prefetch(kImage, kId);
-             node.kubelet.BeginPull(kImage);
-             node.kubelet.FailPull(kImage);
-           },
-           std::vector<Expected>{{"Starts", "Preloaded"}}},
-          {"E33ClosedBecomesOpen", Default(),
-           [](FakeNode& node) {
-             ClosedBySecret(node);
-             node.Collect();
-           },
-           std::vector<Expected>{{"Starts", "Preloaded"}}},
-          {"E33OpenBecomesClosed", kStrict,
-           [](FakeNode& node) {
-             node.KubeletPulls(kImage, kId, kNode);
-             node.Collect();
-           },
-           std::vector<Expected>{{"Pulls", "VerificationAlways"}}},
-          {"E33TheOneThatWasKeptStays", kStrict,
-           [](FakeNode& node) {
-             node.KubeletPulls(kImage, kId, kNode);
-             node.Collect({kId});
-           },
-           std::vector<Expected>{{"Starts", "OpenToNode"}}},
-          {"E34", kStrict,
-           [](FakeNode& node) {
-             node.Prefetch(kImage, kId);
-             Damage(node, node.RecordPath("sha256:other"), "{");
-             node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
-           },
-           std::vector<Expected>{{"Starts", "OpenToNode"}}},
-          {"E36", Default(),
-           [](FakeNode& node) {
-             ClosedBySecret(node);
-             node.Remove(kImage);
-             node.Restart();
-             EXPECT_NE(node.Content(node.RecordPath(kId)), "");
-             node.Collect();
-             EXPECT_EQ(node.Content(node.RecordPath(kId)), "");
-           },
-           std::vector<Expected>{{"Pulls", "ImageAbsent"}}},
-          // A name that kubelet's start does not resolve. One that it does becomes a record (K32).
-          {"E39", Default(), KilledUnderAShortName,
-           std::vector<Expected>{{"Pulls", "PullInterrupted", "nginx"},
-                                 {"Starts", "Preloaded", "nginx:latest"}}},
-          {"E39AfterAPullThatFailed", Default(),
-           [](FakeNode& node) {
-             KilledUnderAShortName(node);
-             node.kubelet.BeginPull("nginx");
-             node.kubelet.FailPull("nginx");
-           },
-           std::vector<Expected>{{"Starts", "Preloaded", "nginx"}}},
-          {"E39Undecodable", Default(),
-           [](FakeNode& node) {
-             node.Prefetch(kImage, kId);
-             Damage(node, node.IntentPath(kImage), "{");
-           },
-           std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
-          {"E39UndecodableAfterAPullThatFailed", Default(),
-           [](FakeNode& node) {
-             node.Prefetch(kImage, kId);
-             Damage(node, node.IntentPath(kImage), "{");
-             node.kubelet.BeginPull(kImage);
-             node.kubelet.FailPull(kImage);
-           },
-           std::vector<Expected>{{"Starts", "Preloaded"}}},
-          {"E41", kStrict,
-           [](FakeNode& node) {
-             node.KubeletPulls(kImage, kId, kNode);
-             node.Restart();
-             EXPECT_EQ(node.Ask(kImage).never.result, kubelet::VerdictResult::kStarts);
-             node.Collect();
-           },
-           std::vector<Expected>{{"Pulls", "VerificationAlways"}}},
-          {"E42NodeWide", Default(), [](FakeNode& node) { node.KubeletPulls(kImage, kId, kNode); },
-           std::vector<Expected>{{"Starts", "OpenToNode", kImage, With(kSecret)}}},
-          {"E43UndecodableUntilAPullOverwritesIt", By(Policy::kNeverVerify),
-           [](FakeNode& node) {
-             node.Prefetch(kImage, kId);
-             Damage(node, node.RecordPath(kId), "{\"Kind\":\"ImagePulledRecord\"}");
-             node.KubeletPulls(kImage, kId, kBySecret);
-           },
-           std::vector<Expected>{{"Starts", "VerificationNever"}}},
-          {"E43Yaml", kStrict,
-           [](FakeNode& node) {
-             node.Prefetch(kImage, kId);
-             Damage(
-                 node, node.RecordPath(kId),
-                 "kind: ImagePulledRecord\napiVersion: kubelet.config.k8s.io/v1beta1\nimageRef: sha256:aaa\n"
-                 "credentialMapping:\n  reg.io/t/a:\n    nodePodsAccessible: true\n");
-           },
-           std::vector<Expected>{{"Starts", "OpenToNode"}}},
-          {"E43OtherImageRef", Default(),
-           [](FakeNode& node) {
-             node.Prefetch(kImage, kId);
-             Damage(node, node.RecordPath(kId),
-                    EncodeRecord({{"sha256:bbb", {}}, "2026-08-01T10:00:00Z"}, node.settings.version));
-           },
-           std::vector<Expected>{{"Starts", "Preloaded"}}});
+TEST_ROWS(
+    Evidence24To46, FakeKubeletTest,
+    // A static pod, an image volume, node credentials from a file: to the record a touch is a touch.
+    {"E26to29and46", kStrict, Steps{Begin(), Fail(), kByNode},
+     Sees{{"Starts", "OpenToNode"}, {"Starts", "OpenToNode", kImage, With(Secret("u-3", "wrong"))}}},
+    {"E31", Default(),
+     Steps{Begin(), [](FakeNode& node) { node.kubelet.Stop(); }, kPrefetch, Restart,
+           [](FakeNode& node) { EXPECT_EQ(node.Content(node.IntentPath(kImage)), ""); }},
+     Sees{{"Pulls", "PullInterrupted"}}},
+    {"E31WhileThePullIsUnderWay", Default(), Steps{Begin(), kPrefetch}, Sees{{"Pulls", "PullInterrupted"}}},
+    {"E32", Default(), Steps{kPrefetch, Begin(), Fail()}, Sees{{"Starts", "Preloaded"}}},
+    {"E33ClosedBecomesOpen", Default(), After(kClosed, {Collect}), Sees{{"Starts", "Preloaded"}}},
+    {"E33OpenBecomesClosed", kStrict, Steps{kByNode, Collect}, Sees{{"Pulls", "VerificationAlways"}}},
+    {"E33TheOneThatWasKeptStays", kStrict, Steps{kByNode, [](FakeNode& node) { node.Collect({kId}); }},
+     Sees{{"Starts", "OpenToNode"}}},
+    {"E34", kStrict, Steps{kPrefetch, Damage(kRecord, "sha256:other", "{"), WriteOpenRecord},
+     Sees{{"Starts", "OpenToNode"}}},
+    {"E36", Default(),
+     After(kClosed, {Remove, Restart, HasRecord(kId), Collect,
+                     [](FakeNode& node) { EXPECT_EQ(node.Content(node.RecordPath(kId)), ""); }}),
+     Sees{{"Pulls", "ImageAbsent"}}},
+    // A name that kubelet's start does not resolve. One that it does becomes a record (K32).
+    {"E39", Default(), kKilledUnderAShortName,
+     Sees{{"Pulls", "PullInterrupted", "nginx"}, {"Starts", "Preloaded", "nginx:latest"}}},
+    {"E39AfterAPullThatFailed", Default(), After(kKilledUnderAShortName, {Begin("nginx"), Fail("nginx")}),
+     Sees{{"Starts", "Preloaded", "nginx"}}},
+    {"E39Undecodable", Default(), Steps{kPrefetch, Damage(kIntent, kImage, "{")},
+     Sees{{"Pulls", "RecordUnreadable"}}},
+    {"E39UndecodableAfterAPullThatFailed", Default(),
+     Steps{kPrefetch, Damage(kIntent, kImage, "{"), Begin(), Fail()}, Sees{{"Starts", "Preloaded"}}},
+    {"E41", kStrict,
+     Steps{kByNode, Restart,
+           [](FakeNode& node) { EXPECT_EQ(node.Ask(kImage).never.result, VerdictResult::kStarts); }, Collect},
+     Sees{{"Pulls", "VerificationAlways"}}},
+    {"E42NodeWide", Default(), Steps{kByNode}, Sees{{"Starts", "OpenToNode", kImage, With(kSecret)}}},
+    {"E43UndecodableUntilAPullOverwritesIt", By(Policy::kNeverVerify),
+     Steps{kPrefetch, Damage(kRecord, kId, "{\"Kind\":\"ImagePulledRecord\"}"), KubeletPulls(kBySecret)},
+     Sees{{"Starts", "VerificationNever"}}},
+    {"E43Yaml", kStrict,
+     Steps{kPrefetch,
+           Damage(kRecord, kId,
+                  "kind: ImagePulledRecord\napiVersion: kubelet.config.k8s.io/v1beta1\nimageRef: "
+                  "sha256:aaa\ncredentialMapping:\n  reg.io/t/a:\n    nodePodsAccessible: true\n")},
+     Sees{{"Starts", "OpenToNode"}}},
+    {"E43OtherImageRef", Default(),
+     Steps{kPrefetch,
+           Damage(kRecord, kId, EncodeRecord({{"sha256:bbb", {}}, "2026-08-01T10:00:00Z"}, {1, 36}))},
+     Sees{{"Starts", "Preloaded"}}});
 
 // Changes between versions (K7, K11, K13, K15, K17, K27): one story on each, and from one to the next.
-TEST_ROWS(Section4, FakeKubeletTest,
-          {"NoGate132", KubeletSettings{.version = {1, 32}, .gate = false, .policy = {}, .allowlist = {}},
-           ClosedBySecret, std::vector<Expected>{{"Starts", "GateOff"}}},
-          {"GateOff136", KubeletSettings{.version = {1, 36}, .gate = false, .policy = {}, .allowlist = {}},
-           ClosedBySecret, std::vector<Expected>{{"Starts", "GateOff"}}},
-          {"Secret133", Default(33), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-          {"Secret134", Default(34), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
-          {"Secret135", Default(35), ClosedBySecret, {{"Pulls", "RecordedForOthers"}}},
+TEST_ROWS(Section4, FakeKubeletTest, {"NoGate132", GateOff(32), kClosed, Sees{{"Starts", "GateOff"}}},
+          {"GateOff136", GateOff(36), kClosed, Sees{{"Starts", "GateOff"}}},
+          {"Secret133", Default(33), kClosed, Sees{{"Pulls", "RecordedForOthers"}}},
+          {"Secret134", Default(34), kClosed, Sees{{"Pulls", "RecordedForOthers"}}},
+          {"Secret135", Default(35), kClosed, Sees{{"Pulls", "RecordedForOthers"}}},
           // Untagged, hence for everybody.
-          {"Account133", Default(33), [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
-           std::vector<Expected>{{"Starts", "OpenToNode"}}},
-          {"Account134", Default(34), [](FakeNode& node) { node.KubeletPulls(kImage, kId, kByAccount); },
-           std::vector<Expected>{{"Starts", "RecordedForPod", kImage, With(kAccount)},
-                                 {"Pulls", "RecordedForOthers"}}},
+          {"Account133", Default(33), Steps{KubeletPulls(kByAccount)}, Sees{{"Starts", "OpenToNode"}}},
+          {"Account134", Default(34), Steps{KubeletPulls(kByAccount)},
+           Sees{{"Starts", "RecordedForPod", kImage, With(kAccount)}, {"Pulls", "RecordedForOthers"}}},
           {"ShortAndLongNameAreOneBefore136", kStrict,
-           [](FakeNode& node) {
-             node.Become(By(Policy::kAlwaysVerify, 35));
-             node.KubeletPulls("nginx:1", kId, kNode);
-             node.Prefetch("docker.io/library/nginx:1", kId);
-           },
-           std::vector<Expected>{{"Starts", "OpenToNode", "nginx:1"},
-                                 {"Starts", "OpenToNode", "docker.io/library/nginx:1"}}},
+           Steps{Become(By(Policy::kAlwaysVerify, 35)), KubeletPulls(kNode, "nginx:1"),
+                 Prefetch("docker.io/library/nginx:1")},
+           Sees{{"Starts", "OpenToNode", "nginx:1"}, {"Starts", "OpenToNode", "docker.io/library/nginx:1"}}},
           {"ShortAndLongNameAreTwoSince136", kStrict,
-           [](FakeNode& node) {
-             node.KubeletPulls("nginx:1", kId, kNode);
-             node.Prefetch("docker.io/library/nginx:1", kId);
-           },
-           std::vector<Expected>{{"Starts", "OpenToNode", "nginx:1"},
-                                 {"Pulls", "RecordedUnderOtherName", "docker.io/library/nginx:1"}}},
+           Steps{KubeletPulls(kNode, "nginx:1"), Prefetch("docker.io/library/nginx:1")},
+           Sees{{"Starts", "OpenToNode", "nginx:1"},
+                {"Pulls", "RecordedUnderOtherName", "docker.io/library/nginx:1"}}},
           {"ForeignFilesAreSeenBy133", kStrict,
-           [](FakeNode& node) {
-             node.Become(By(Policy::kAlwaysVerify, 33));
-             node.Prefetch(kImage, kId);
-             node.root.Write(node.RecordPath(kId), OpenRecord(node.settings.version));
-           },
-           std::vector<Expected>{{"Starts", "OpenToNode"}}},
+           Steps{Become(By(Policy::kAlwaysVerify, 33)), kPrefetch, WriteOpenRecord},
+           Sees{{"Starts", "OpenToNode"}}},
           {"Upgrade134To135Migrates", kStrict,
-           [](FakeNode& node) {
-             node.Become(By(Policy::kAlwaysVerify, 34));
-             node.KubeletPulls(kImage, kId, kNode);
-             EXPECT_NE(node.Content(node.RecordPath(kId)).find("v1alpha1"), std::string::npos);
-             node.Become(By(Policy::kAlwaysVerify, 35));
-             EXPECT_NE(node.Content(node.RecordPath(kId)).find("v1beta1"), std::string::npos);
-           },
-           std::vector<Expected>{{"Starts", "OpenToNode"}}},
-          {"Downgrade135To134ReadsNothing", Default(35),
-           [](FakeNode& node) {
-             node.KubeletPulls(kImage, kId, kNode);
-             node.Become(Default(34));
-           },
-           std::vector<Expected>{{"Pulls", "RecordUnreadable"}}},
+           Steps{Become(By(Policy::kAlwaysVerify, 34)), kByNode, HasRecord("v1alpha1"),
+                 Become(By(Policy::kAlwaysVerify, 35)), HasRecord("v1beta1")},
+           Sees{{"Starts", "OpenToNode"}}},
+          {"Downgrade135To134ReadsNothing", Default(35), Steps{kByNode, Become(Default(34))},
+           Sees{{"Pulls", "RecordUnreadable"}}},
           {"Downgrade135To134UntilTheNextPull", Default(35),
-           [](FakeNode& node) {
-             node.KubeletPulls(kImage, kId, kNode);
-             node.Become(Default(34));
-             node.KubeletPulls(kImage, kId, kBySecret);
-           },
-           std::vector<Expected>{{"Pulls", "RecordedForOthers"},
-                                 {"Starts", "RecordedForPod", kImage, With(kSecret)}}},
+           Steps{kByNode, Become(Default(34)), KubeletPulls(kBySecret)},
+           Sees{{"Pulls", "RecordedForOthers"}, {"Starts", "RecordedForPod", kImage, With(kSecret)}}},
           {"Upgrade135To136OrphansShortNames", Default(35),
-           [](FakeNode& node) {
-             node.KubeletPulls("nginx:1", kId, kNode);
-             node.KubeletPulls(kImage, "sha256:bbb", kNode);
-             node.Become(Default(36));
-           },
-           std::vector<Expected>{{"Pulls", "RecordedUnderOtherName", "nginx:1"}, {"Starts", "OpenToNode"}}},
+           Steps{KubeletPulls(kNode, "nginx:1"), KubeletPulls(kNode, kImage, "sha256:bbb"),
+                 Become(Default(36))},
+           Sees{{"Pulls", "RecordedUnderOtherName", "nginx:1"}, {"Starts", "OpenToNode"}}},
           {"TheGateIsSwitchedOffAndOn", Default(),
-           [](FakeNode& node) {
-             ClosedBySecret(node);
-             node.Become({.version = {1, 36}, .gate = false, .policy = {}, .allowlist = {}});
-             EXPECT_TRUE(node.kubelet.Admits(kImage, kId, kAnybody));
-             node.KubeletPulls(kImage, kId, kNode);
-             node.Become(Default());
-           },
-           std::vector<Expected>{{"Pulls", "RecordedForOthers"}}});
+           After(kClosed, {Become(GateOff(36)),
+                           [](FakeNode& node) { EXPECT_TRUE(node.kubelet.Admits(kImage, kId, kAnybody)); },
+                           kByNode, Become(Default())}),
+           Sees{{"Pulls", "RecordedForOthers"}}});
 
 // A seeded walk over everything that may happen to kubelet's records, and what must hold after every step.
 // The real kubelet was walked like this, too (K26, K30, K32, K34).
