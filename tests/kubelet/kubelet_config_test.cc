@@ -137,10 +137,10 @@ std::string Show(const KubeletConfig& config, const std::string& field) {
 
 struct MergeCase {
   std::string name;
-  const char* main;
-  std::vector<std::string> drop_ins;
   std::string field;
   std::string expect;
+  const char* main;
+  Strings drop_ins = {};
 };
 
 TEST_TABLE(KubeletConfigMerge, Merges, MergeCase) {
@@ -150,85 +150,83 @@ TEST_TABLE(KubeletConfigMerge, Merges, MergeCase) {
   EXPECT_EQ(config->drop_ins, !row.drop_ins.empty());
 }
 
-const char kPolicy[] = "imagePullCredentialsVerificationPolicy: ";
+const std::string kPolicy = "imagePullCredentialsVerificationPolicy: ";
+const char kGateOn[] = "featureGates: {KubeletEnsureSecretPulledImages: true}\n";
+const char kGateOff[] = "featureGates: {KubeletEnsureSecretPulledImages: false}\n";
 
 // Each field from one file.
-TEST_ROWS(Spec53, KubeletConfigMerge, {"DefaultIsTheMainFiles", "", {}, "low", "-@main"},
-          {"Low", "imageGCLowThresholdPercent: 70\n", {}, "low", "70@main"},
-          {"High", "imageGCHighThresholdPercent: 100\n", {}, "high", "100@main"},
-          {"ZeroPercentIsAValue", "imageGCLowThresholdPercent: 0\n", {}, "low", "0@main"},
-          {"MinimumAge", "imageMinimumGCAge: 1h30m\n", {}, "minimumAge", "1h30m@main"},
-          {"ZeroMinimumAgeIsTheDefault", "imageMinimumGCAge: 0s\n", {}, "minimumAge", "-@main"},
-          {"MaximumAge", "imageMaximumGCAge: 168h\n", {}, "maximumAge", "168h@main"},
-          {"ZeroMaximumAge", "imageMaximumGCAge: 0s\n", {}, "maximumAge", "0s@main"},
-          {"Runtime", "containerRuntimeEndpoint: unix:///r\n", {}, "runtime", "unix:///r@main"},
-          {"EmptyEndpointIsTheDefault", "imageServiceEndpoint: \"\"\n", {}, "imageService", "-@main"},
-          {"ImageService", "imageServiceEndpoint: unix:///i\n", {}, "imageService", "unix:///i@main"},
-          {"MaxPods", "maxPods: 250\n", {}, "maxPods", "250@main"},
-          {"ZeroPodsAreTheDefault", "maxPods: 0\n", {}, "maxPods", "-@main"},
-          {"NegativeMinimumAge", "imageMinimumGCAge: -1s\n", {}, "minimumAge", "-1s@main"},
-          {"NullGateOfTheMainFileIsOff", "featureGates: {AllBeta: null}\n", {}, "gates", " beta:false@main"},
-          {"EmptyPolicyIsTheDefault", "imagePullCredentialsVerificationPolicy: \"\"\n", Strings{}, "policy",
-           "-@main"},
-          {"GatesOfAllStages", "featureGates: {AllAlpha: true, AllBeta: false, Other: true}\n", Strings{},
-           "gates", " alpha:true beta:false@main"},
-          {"NullGates", "featureGates: null\n", {}, "gates", "-@main"});
+TEST_ROWS(Spec53, KubeletConfigMerge, {"DefaultIsTheMainFiles", "low", "-@main", ""},
+          {"Low", "low", "70@main", "imageGCLowThresholdPercent: 70\n"},
+          {"High", "high", "100@main", "imageGCHighThresholdPercent: 100\n"},
+          {"ZeroPercentIsAValue", "low", "0@main", "imageGCLowThresholdPercent: 0\n"},
+          {"MinimumAge", "minimumAge", "1h30m@main", "imageMinimumGCAge: 1h30m\n"},
+          {"ZeroMinimumAgeIsTheDefault", "minimumAge", "-@main", "imageMinimumGCAge: 0s\n"},
+          {"MaximumAge", "maximumAge", "168h@main", "imageMaximumGCAge: 168h\n"},
+          {"ZeroMaximumAge", "maximumAge", "0s@main", "imageMaximumGCAge: 0s\n"},
+          {"Runtime", "runtime", "unix:///r@main", "containerRuntimeEndpoint: unix:///r\n"},
+          {"EmptyEndpointIsTheDefault", "imageService", "-@main", "imageServiceEndpoint: \"\"\n"},
+          {"ImageService", "imageService", "unix:///i@main", "imageServiceEndpoint: unix:///i\n"},
+          {"MaxPods", "maxPods", "250@main", "maxPods: 250\n"},
+          {"ZeroPodsAreTheDefault", "maxPods", "-@main", "maxPods: 0\n"},
+          {"NegativeMinimumAge", "minimumAge", "-1s@main", "imageMinimumGCAge: -1s\n"},
+          {"NullGateOfTheMainFileIsOff", "gates", " beta:false@main", "featureGates: {AllBeta: null}\n"},
+          {"EmptyPolicyIsTheDefault", "policy", "-@main", "imagePullCredentialsVerificationPolicy: \"\"\n"},
+          {"GatesOfAllStages", "gates", " alpha:true beta:false@main",
+           "featureGates: {AllAlpha: true, AllBeta: false, Other: true}\n"},
+          {"NullGates", "gates", "-@main", "featureGates: null\n"});
 
 // K47: RFC 7396, and who spoke last.
 TEST_ROWS(Spec52, KubeletConfigMerge,
-          {"EmptyDropInLeavesAll", "imageGCLowThresholdPercent: 70\n", {""}, "low", "70@main"},
-          {"ScalarIsReplaced", "imageGCLowThresholdPercent: 70\n",
-           Strings{"imageGCLowThresholdPercent: 60\n", "imageGCHighThresholdPercent: 90\n"}, "low", "60@1"},
-          {"LastCounts", "maxPods: 1\n", {"maxPods: 2\n", "maxPods: 3\n"}, "maxPods", "3@2"},
-          {"NullBringsTheDefaultBack", "imageGCLowThresholdPercent: 70\n",
-           Strings{"imageGCLowThresholdPercent: null\n"}, "low", "-@1"},
-          {"SaidAgainAfterNull", "maxPods: 1\n", {"maxPods: null\n", "maxPods: 3\n"}, "maxPods", "3@2"},
-          {"ListIsReplaced", "preloadedImagesVerificationAllowlist: [a.io/a, a.io/b]\n",
-           Strings{"preloadedImagesVerificationAllowlist: [a.io/c]\n"}, "allowlist", "[a.io/c]@1"},
-          {"ListIsReplacedByNone", "preloadedImagesVerificationAllowlist: [a.io/a]\n",
-           Strings{"preloadedImagesVerificationAllowlist: []\n"}, "allowlist", "[]@1"},
-          {"ObjectsMerge", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-           Strings{"featureGates: {Other: true, AllBeta: false}\n"}, "gates", "gate:true beta:false@main"},
-          {"ObjectsMemberIsReplaced", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-           Strings{"featureGates: {KubeletEnsureSecretPulledImages: false}\n"}, "gates", "gate:false@1"},
-          {"MainGatesAreKept", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-           Strings{"featureGates: {KubeletEnsureSecretPulledImages: false}\n"}, "mainGates", "gate:true"},
-          {"ObjectsMemberIsTakenBack", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-           Strings{"featureGates: {KubeletEnsureSecretPulledImages: null}\n"}, "gates", "-@1"},
-          {"ObjectIsTakenBack", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-           Strings{"featureGates: null\n"}, "gates", "-@1"},
-          {"ObjectComesBackWithoutTheMember", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-           Strings{"featureGates: null\n", "featureGates: {Other: true}\n"}, "gates", "-@1"},
-          {"PolicyOfADropIn", "", {std::string(kPolicy) + "AlwaysVerify\n"}, "policy", "AlwaysVerify@1"},
-          {"PolicyTakenBack", "imagePullCredentialsVerificationPolicy: AlwaysVerify\n",
-           Strings{std::string(kPolicy) + "null\n"}, "policy", "-@1 emptied"},
-          {"PolicyEmptied", "", {std::string(kPolicy) + "\"\"\n"}, "policy", "-@1 emptied"},
-          {"DropInsWithoutAMainFile", nullptr, {"maxPods: 5\n"}, "maxPods", "5@1"},
-          {"DefaultWithoutAMainFile", nullptr, {"maxPods: 5\n"}, "low", "-@"},
-          {"AWrongGateThatIsTakenBack", "", Strings{"featureGates: {Other: 1}\n", "featureGates: null\n"},
-           "gates", "-@2"},
-          {"AWrongValueThatIsReplaced", "imageGCHighThresholdPercent: 101\n",
-           Strings{"imageGCHighThresholdPercent: 90\n"}, "high", "90@1"},
-          {"AWrongPolicyThatIsReplaced", "imagePullCredentialsVerificationPolicy: Sometimes\n",
-           Strings{std::string(kPolicy) + "NeverVerify\n"}, "policy", "NeverVerify@1"},
-          {"WrongTypeThatIsReplacedIsNotSeen", "", {"maxPods: many\n", "maxPods: 4\n"}, "maxPods", "4@2"});
+          {"EmptyDropInLeavesAll", "low", "70@main", "imageGCLowThresholdPercent: 70\n", {""}},
+          {"ScalarIsReplaced", "low", "60@1", "imageGCLowThresholdPercent: 70\n",
+           Strings{"imageGCLowThresholdPercent: 60\n", "imageGCHighThresholdPercent: 90\n"}},
+          {"LastCounts", "maxPods", "3@2", "maxPods: 1\n", {"maxPods: 2\n", "maxPods: 3\n"}},
+          {"NullBringsTheDefaultBack", "low", "-@1", "imageGCLowThresholdPercent: 70\n",
+           Strings{"imageGCLowThresholdPercent: null\n"}},
+          {"SaidAgainAfterNull", "maxPods", "3@2", "maxPods: 1\n", {"maxPods: null\n", "maxPods: 3\n"}},
+          {"ListIsReplaced", "allowlist", "[a.io/c]@1",
+           "preloadedImagesVerificationAllowlist: [a.io/a, a.io/b]\n",
+           Strings{"preloadedImagesVerificationAllowlist: [a.io/c]\n"}},
+          {"ListIsReplacedByNone", "allowlist", "[]@1", "preloadedImagesVerificationAllowlist: [a.io/a]\n",
+           Strings{"preloadedImagesVerificationAllowlist: []\n"}},
+          {"ObjectsMerge", "gates", "gate:true beta:false@main", kGateOn,
+           Strings{"featureGates: {Other: true, AllBeta: false}\n"}},
+          {"ObjectsMemberIsReplaced", "gates", "gate:false@1", kGateOn, Strings{kGateOff}},
+          {"MainGatesAreKept", "mainGates", "gate:true", kGateOn, Strings{kGateOff}},
+          {"ObjectsMemberIsTakenBack", "gates", "-@1", kGateOn,
+           Strings{"featureGates: {KubeletEnsureSecretPulledImages: null}\n"}},
+          {"ObjectIsTakenBack", "gates", "-@1", kGateOn, Strings{"featureGates: null\n"}},
+          {"ObjectComesBackWithoutTheMember", "gates", "-@1", kGateOn,
+           Strings{"featureGates: null\n", "featureGates: {Other: true}\n"}},
+          {"PolicyOfADropIn", "policy", "AlwaysVerify@1", "", {kPolicy + "AlwaysVerify\n"}},
+          {"PolicyTakenBack", "policy", "-@1 emptied",
+           "imagePullCredentialsVerificationPolicy: AlwaysVerify\n", Strings{kPolicy + "null\n"}},
+          {"PolicyEmptied", "policy", "-@1 emptied", "", {kPolicy + "\"\"\n"}},
+          {"DropInsWithoutAMainFile", "maxPods", "5@1", nullptr, {"maxPods: 5\n"}},
+          {"DefaultWithoutAMainFile", "low", "-@", nullptr, {"maxPods: 5\n"}},
+          {"AWrongGateThatIsTakenBack", "gates", "-@2", "",
+           Strings{"featureGates: {Other: 1}\n", "featureGates: null\n"}},
+          {"AWrongValueThatIsReplaced", "high", "90@1", "imageGCHighThresholdPercent: 101\n",
+           Strings{"imageGCHighThresholdPercent: 90\n"}},
+          {"AWrongPolicyThatIsReplaced", "policy", "NeverVerify@1",
+           "imagePullCredentialsVerificationPolicy: Sometimes\n", Strings{kPolicy + "NeverVerify\n"}},
+          {"WrongTypeThatIsReplacedIsNotSeen", "maxPods", "4@2", "", {"maxPods: many\n", "maxPods: 4\n"}});
 
 // K47: the merged files are read with keys in any case, the main file is not.
-TEST_ROWS(Case, KubeletConfigMerge, {"OfTheMainFile", "maxpods: 5\n", {""}, "maxPods", "-@main"},
-          {"FewerCapitalsComeLast", "maxPods: 5\n", {"maxpods: 6\n", "maxPods: 7\n"}, "maxPods", "6@1"},
-          {"TakenBack", "maxPods: 5\n", {"maxpods: 6\n", "maxpods: null\n"}, "maxPods", "5@main"},
-          {"MoreCapitalsComeBeforeTheDefault", "", {"MaxPods: 6\n"}, "maxPods", "-@main"},
-          {"MoreCapitalsWithoutADefault", "",
-           Strings{"FeatureGates: {KubeletEnsureSecretPulledImages: false}\n"}, "gates", "gate:false@1"},
-          {"MoreCapitalsBeforeTheMainFiles", "featureGates: {KubeletEnsureSecretPulledImages: true}\n",
-           Strings{"FeatureGates: {KubeletEnsureSecretPulledImages: false, AllBeta: false}\n"}, "gates",
-           "gate:true beta:false@main"});
+TEST_ROWS(Case, KubeletConfigMerge, {"OfTheMainFile", "maxPods", "-@main", "maxpods: 5\n", {""}},
+          {"FewerCapitalsComeLast", "maxPods", "6@1", "maxPods: 5\n", {"maxpods: 6\n", "maxPods: 7\n"}},
+          {"TakenBack", "maxPods", "5@main", "maxPods: 5\n", {"maxpods: 6\n", "maxpods: null\n"}},
+          {"MoreCapitalsComeBeforeTheDefault", "maxPods", "-@main", "", {"MaxPods: 6\n"}},
+          {"MoreCapitalsWithoutADefault", "gates", "gate:false@1", "",
+           Strings{"FeatureGates: {KubeletEnsureSecretPulledImages: false}\n"}},
+          {"MoreCapitalsBeforeTheMainFiles", "gates", "gate:true beta:false@main", kGateOn,
+           Strings{"FeatureGates: {KubeletEnsureSecretPulledImages: false, AllBeta: false}\n"}});
 
 struct MistakeCase {
   std::string name;
-  const char* main;
-  std::vector<std::string> drop_ins;
   std::string says;
+  const char* main;
+  Strings drop_ins = {};
 };
 
 TEST_TABLE(KubeletConfigMistake, IsToldWithItsPlace, MistakeCase) {
@@ -238,28 +236,28 @@ TEST_TABLE(KubeletConfigMistake, IsToldWithItsPlace, MistakeCase) {
 }
 
 TEST_ROWS(Fields, KubeletConfigMistake,
-          {"Policy", "imagePullCredentialsVerificationPolicy: Sometimes\n", Strings{},
-           "main:3:41: imagePullCredentialsVerificationPolicy: is not"},
-          {"List", "preloadedImagesVerificationAllowlist: reg.io/a\n", {}, "main:3:39: "},
-          {"Gate", "featureGates: {KubeletEnsureSecretPulledImages: 1}\n", Strings{},
-           "main:3:49: featureGates.KubeletEnsureSecretPulledImages: must be true or false"},
-          {"AnyGate", "featureGates: {Other: \"true\"}\n", {}, "featureGates.Other: must be"},
-          {"Gates", "featureGates: [Other]\n", {}, "featureGates: must be a mapping"},
-          {"HighAbove100", "imageGCHighThresholdPercent: 101\n", {}, "must be from 0 to 100"},
-          {"LowBelow0", "imageGCLowThresholdPercent: -1\n", {}, "must be from 0 to 100"},
-          {"PercentAsText", "imageGCLowThresholdPercent: \"80\"\n", {}, "must be an integer"},
-          {"NegativeAge", "imageMaximumGCAge: -1s\n", {}, "main:3:20: imageMaximumGCAge: "},
-          {"NullAge", "imageMinimumGCAge: null\n", {"imageMinimumGCAge: 1h\n"}, "must be a duration"},
-          {"AgeAsNumber", "imageMaximumGCAge: 3600\n", {}, "must be a duration"},
-          {"MaxPods", "maxPods: 2147483648\n", {}, "maxPods: must be from"},
-          {"GateOfADropIn", "", Strings{"featureGates: {Other: 1}\n", "featureGates: {AllBeta: true}\n"},
-           "1:3:23: featureGates.Other: must be"},
-          {"GateInOtherCase", "", {"featuregates: {Other: 1}\n"}, "1:3:23: featureGates.Other: must be"},
-          {"OverriddenInOtherCase", "", {"MaxPods: many\n"}, "1:3:10: maxPods: must be an integer"},
-          {"TwoKinds", "kind: Config\n", {}, "main:3"},
-          {"InADropIn", "", {"", "maxPods: many\n"}, "2:3:10: maxPods: must be an integer"},
+          {"Policy", "main:3:41: imagePullCredentialsVerificationPolicy: is not",
+           "imagePullCredentialsVerificationPolicy: Sometimes\n"},
+          {"List", "main:3:39: ", "preloadedImagesVerificationAllowlist: reg.io/a\n"},
+          {"Gate", "main:3:49: featureGates.KubeletEnsureSecretPulledImages: must be true or false",
+           "featureGates: {KubeletEnsureSecretPulledImages: 1}\n"},
+          {"AnyGate", "featureGates.Other: must be", "featureGates: {Other: \"true\"}\n"},
+          {"Gates", "featureGates: must be a mapping", "featureGates: [Other]\n"},
+          {"HighAbove100", "must be from 0 to 100", "imageGCHighThresholdPercent: 101\n"},
+          {"LowBelow0", "must be from 0 to 100", "imageGCLowThresholdPercent: -1\n"},
+          {"PercentAsText", "must be an integer", "imageGCLowThresholdPercent: \"80\"\n"},
+          {"NegativeAge", "main:3:20: imageMaximumGCAge: ", "imageMaximumGCAge: -1s\n"},
+          {"NullAge", "must be a duration", "imageMinimumGCAge: null\n", {"imageMinimumGCAge: 1h\n"}},
+          {"AgeAsNumber", "must be a duration", "imageMaximumGCAge: 3600\n"},
+          {"MaxPods", "maxPods: must be from", "maxPods: 2147483648\n"},
+          {"GateOfADropIn", "1:3:23: featureGates.Other: must be", "",
+           Strings{"featureGates: {Other: 1}\n", "featureGates: {AllBeta: true}\n"}},
+          {"TwoKinds", "main:3", "kind: Config\n"},
+          {"GateInOtherCase", "1:3:23: featureGates.Other: must be", "", {"featuregates: {Other: 1}\n"}},
+          {"OverriddenInOtherCase", "1:3:10: maxPods: must be an integer", "", {"MaxPods: many\n"}},
+          {"InADropIn", "2:3:10: maxPods: must be an integer", "", {"", "maxPods: many\n"}},
           // kubelet has decoded a value before a drop-in replaces it.
-          {"InTheMainFileThoughReplaced", "maxPods: many\n", {"maxPods: 4\n"}, "main:3:10: maxPods"});
+          {"InTheMainFileThoughReplaced", "main:3:10: maxPods", "maxPods: many\n", {"maxPods: 4\n"}});
 
 TEST(KubeletConfig, AllMistakesOfAllFilesAreTold) {
   const auto error = tests::MustFail(
@@ -269,16 +267,14 @@ TEST(KubeletConfig, AllMistakesOfAllFilesAreTold) {
 }
 
 TEST(KubeletConfig, EveryFileSaysWhatItIs) {
-  const std::string good = kHead;
-  for (const std::string& bad :
-       {std::string(), std::string("# nothing\n"), std::string("kind: KubeletConfiguration\n"),
-        std::string("apiVersion: v1\nkind: KubeletConfiguration\n"), std::string("[]"), std::string("{"),
-        std::string("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: CredentialProviderConfig\n")}) {
+  for (const std::string bad :
+       {"", "# nothing\n", "kind: KubeletConfiguration\n", "apiVersion: v1\nkind: KubeletConfiguration\n",
+        "[]", "{", "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: CredentialProviderConfig\n"}) {
     auto main = MergeKubeletConfigs({.main = ConfigDocument{"f", bad}});
     ASSERT_FALSE(main.ok()) << bad;
     EXPECT_TRUE(main.error().message().starts_with("f:")) << main.error().message();
     std::vector<ConfigDocument> drop_ins = {{"d", bad}};
-    EXPECT_FALSE(MergeKubeletConfigs({.main = ConfigDocument{"f", good}, .drop_ins = drop_ins}).ok()) << bad;
+    EXPECT_FALSE(MergeKubeletConfigs({.main = ConfigDocument{"f", kHead}, .drop_ins = drop_ins}).ok()) << bad;
   }
 }
 

@@ -14,21 +14,30 @@ using facts_words::kNoFiles;
 using facts_words::kUnseen;
 using facts_words::Line;
 using facts_words::Origin;
-using facts_words::Policy;
 using facts_words::PolicyLine;
 using facts_words::Read;
 using facts_words::Show;
 using facts_words::Source;
 using facts_words::V;
+using enum VerificationPolicy;
 using Strings = std::vector<std::string>;
+
+const std::string kOn = "featureGates: {KubeletEnsureSecretPulledImages: true}\n";
+const std::string kOff = "featureGates: {KubeletEnsureSecretPulledImages: false}\n";
+
+// The version and the settings that are declared.
+KubeletDeclarations Kubelet(unsigned minor, std::optional<VerificationPolicy> policy = {},
+                            const Strings& allowlist = {}) {
+  return {.version = V(minor), .policy = policy, .allowlist = allowlist};
+}
 
 struct SettingsCase {
   std::string name;
   KubeletDeclarations declared;
   ConfigReading reading;
-  std::optional<CommandLine> line;
   std::string settings;
-  std::string problem;  // in the only one; empty: there is none
+  std::string problem = "";  // in the only one; empty: there is none
+  std::optional<CommandLine> line = kUnseen;
 };
 
 TEST_TABLE(CombineSettings, Settles, SettingsCase) {
@@ -41,79 +50,61 @@ TEST_TABLE(CombineSettings, Settles, SettingsCase) {
   }
 }
 
-TEST_ROWS(
-    Precedence, CombineSettings, {"NothingIsKnown", {}, kNoFiles, kUnseen, ""},
-    {"OnlyTheVersion", {.version = V(36)}, kNoFiles, kUnseen, ""},
-    {"DeclaredAlone", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, kNoFiles,
-     kUnseen, "AlwaysVerify"},
-    {"DeclaredAllowlist",
-     KubeletDeclarations{
-         .version = V(36), .policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"reg.io/b/*"}},
-     kNoFiles, kUnseen, "NeverVerifyAllowlistedImages reg.io/b/*"},
-    {"File", KubeletDeclarations{.version = V(36)}, Read(kAllowed), kUnseen,
-     "known NeverVerifyAllowlistedImages reg.io/a/*"},
-    {"FileOfDefaults", {.version = V(36)}, Read(""), kUnseen, "known"},
-    {"FileBeatsDeclaration", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-     Read(PolicyLine(Policy::kNeverVerify)), kUnseen, "known NeverVerify"},
-    {"FileOfDefaultsBeatsDeclaration", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-     Read(""), kUnseen, "known"},
-    {"DropInBeatsFile", KubeletDeclarations{.version = V(36)},
-     Read(PolicyLine(Policy::kNeverVerify), PolicyLine(Policy::kAlwaysVerify)), kUnseen,
-     "known AlwaysVerify"},
-    {"GateOfTheFile", KubeletDeclarations{.version = V(34)},
-     Read("featureGates: {KubeletEnsureSecretPulledImages: true}\n"), Line({"--config=/c"}), "known gate:on"},
-    {"FlagBeatsFile", KubeletDeclarations{.version = V(36)},
-     Read("featureGates: {KubeletEnsureSecretPulledImages: false, AllBeta: true}\n" +
-          std::string("imagePullCredentialsVerificationPolicy: \"\"\n")),
-     Line({"--config=/c", "--feature-gates=AllBeta=false"}), "known gate:off beta:off"},
-    {"FlagOfAnUnknownFile", KubeletDeclarations{.version = V(36)}, kNoFiles,
-     Line({"--config=/c", "--feature-gates=KubeletEnsureSecretPulledImages=false"}), "gate:off"},
-    {"NoFileOnTheCommandLineIsAllDefaults", {.version = V(36)}, kNoFiles, Line({}), "known"},
-    {"FileThatWasNotFound", {.version = V(36)}, kNoFiles, Line({"--config=/c"}), ""},
-    {"VersionUnknown", {}, Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, "known AlwaysVerify"});
+TEST_ROWS(Precedence, CombineSettings, {"NothingIsKnown", {}, kNoFiles, ""},
+          {"OnlyTheVersion", Kubelet(36), kNoFiles, ""},
+          {"DeclaredAlone", Kubelet(36, kAlwaysVerify), kNoFiles, "AlwaysVerify"},
+          {"DeclaredAllowlist", Kubelet(36, kNeverVerifyAllowlistedImages, {"reg.io/b/*"}), kNoFiles,
+           "NeverVerifyAllowlistedImages reg.io/b/*"},
+          {"File", Kubelet(36), Read(kAllowed), "known NeverVerifyAllowlistedImages reg.io/a/*"},
+          {"FileOfDefaults", Kubelet(36), Read(""), "known"},
+          {"FileBeatsDeclaration", Kubelet(36, kAlwaysVerify), Read(PolicyLine(kNeverVerify)),
+           "known NeverVerify"},
+          {"FileOfDefaultsBeatsDeclaration", Kubelet(36, kAlwaysVerify), Read(""), "known"},
+          {"DropInBeatsFile", Kubelet(36), Read(PolicyLine(kNeverVerify), PolicyLine(kAlwaysVerify)),
+           "known AlwaysVerify"},
+          {"GateOfTheFile", Kubelet(34), Read(kOn), "known gate:on", "", Line({"--config=/c"})},
+          {"FlagBeatsFile", Kubelet(36),
+           Read("featureGates: {KubeletEnsureSecretPulledImages: false, AllBeta: true}\n"
+                "imagePullCredentialsVerificationPolicy: \"\"\n"),
+           "known gate:off beta:off", "", Line({"--config=/c", "--feature-gates=AllBeta=false"})},
+          {"FlagOfAnUnknownFile", Kubelet(36), kNoFiles, "gate:off", "",
+           Line({"--config=/c", "--feature-gates=KubeletEnsureSecretPulledImages=false"})},
+          {"NoFileOnTheCommandLineIsAllDefaults", Kubelet(36), kNoFiles, "known", "", Line({})},
+          {"FileThatWasNotFound", Kubelet(36), kNoFiles, "", "", Line({"--config=/c"})},
+          {"VersionUnknown", {}, Read(PolicyLine(kAlwaysVerify)), "known AlwaysVerify"});
 
-TEST_ROWS(Problems, CombineSettings,
-          {"BrokenFile", {.version = V(36)}, Read("maxPods: many\n"), kUnseen, "", "/c:3:10"},
-          {"DeclarationHelpsWhereAFileIsBroken",
-           KubeletDeclarations{.version = V(36), .policy = Policy::kNeverVerify}, Read("maxPods: many\n"),
-           kUnseen, "NeverVerify", "/c:3:10"},
-          {"AllowlistOfAnotherPolicy", KubeletDeclarations{.version = V(36)},
-           Read(PolicyLine(Policy::kAlwaysVerify) + "preloadedImagesVerificationAllowlist: [reg.io/a/*]\n"),
-           kUnseen, "", "/c: kubelet would not start: an allowlist"},
-          {"AllowlistOfANewerVersion", KubeletDeclarations{.version = V(35)},
-           Read(PolicyLine(Policy::kNeverVerifyAllowlistedImages) +
-                "preloadedImagesVerificationAllowlist: [ubuntu]\n"),
-           kUnseen, "", "docker.io/library/ubuntu"},
-          {"PolicyWithoutItsGate", KubeletDeclarations{.version = V(34)},
-           Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, "", "KubeletEnsureSecretPulledImages is off"},
-          {"GateThatDoesNotExist", KubeletDeclarations{.version = V(32)},
-           Read("featureGates: {KubeletEnsureSecretPulledImages: true}\n"), kUnseen, "",
-           "has no feature gate"},
-          {"GateTurnedOffTooLate", KubeletDeclarations{.version = V(36)},
-           Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"), kUnseen, "",
-           "fills in its verification policy before"},
-          {"RulesOfANewerKubeletAreNotKnown", KubeletDeclarations{.version = V(99)},
-           Read("", "featureGates: {KubeletEnsureSecretPulledImages: false}\n"), kUnseen, "known gate:off"},
-          {"ImageGcThresholds", KubeletDeclarations{.version = V(36)},
-           Read("imageGCLowThresholdPercent: 90\n"), kUnseen, "",
-           "/c: kubelet would not start: imageGCLowThresholdPercent (90) must be lower"},
-          {"RefusedFileIsNotReplacedByADeclaration",
-           KubeletDeclarations{.version = V(36), .policy = Policy::kNeverVerify},
-           Read("imageGCLowThresholdPercent: 90\n"), kUnseen, "", "must be lower"},
-          {"DeclarationThatNoKubeletHas",
-           KubeletDeclarations{.version = V(36), .policy = Policy::kNeverVerify, .allowlist = {"reg.io/a/*"}},
-           kNoFiles, kUnseen, "", "what was declared: kubelet would not start"},
-          {"BrokenFlag", KubeletDeclarations{.version = V(36)}, Read(""),
-           Line({"--config=/c", "--image-gc-low-threshold=low"}), "", "--image-gc-low-threshold"},
-          {"HalfReadGates", KubeletDeclarations{.version = V(36)}, Read(""),
-           Line({"--config=/c", "--feature-gates=AllBeta=false,Other"}), "", "--feature-gates"});
+TEST_ROWS(
+    Problems, CombineSettings, {"BrokenFile", Kubelet(36), Read("maxPods: many\n"), "", "/c:3:10"},
+    {"DeclarationHelpsWhereAFileIsBroken", Kubelet(36, kNeverVerify), Read("maxPods: many\n"), "NeverVerify",
+     "/c:3:10"},
+    {"AllowlistOfAnotherPolicy", Kubelet(36),
+     Read(PolicyLine(kAlwaysVerify) + "preloadedImagesVerificationAllowlist: [reg.io/a/*]\n"), "",
+     "/c: kubelet would not start: an allowlist"},
+    {"AllowlistOfANewerVersion", Kubelet(35),
+     Read(PolicyLine(kNeverVerifyAllowlistedImages) + "preloadedImagesVerificationAllowlist: [ubuntu]\n"), "",
+     "docker.io/library/ubuntu"},
+    {"PolicyWithoutItsGate", Kubelet(34), Read(PolicyLine(kAlwaysVerify)), "",
+     "KubeletEnsureSecretPulledImages is off"},
+    {"GateThatDoesNotExist", Kubelet(32), Read(kOn), "", "has no feature gate"},
+    {"GateTurnedOffTooLate", Kubelet(36), Read("", kOff), "", "fills in its verification policy before"},
+    {"RulesOfANewerKubeletAreNotKnown", Kubelet(99), Read("", kOff), "known gate:off"},
+    {"ImageGcThresholds", Kubelet(36), Read("imageGCLowThresholdPercent: 90\n"), "",
+     "/c: kubelet would not start: imageGCLowThresholdPercent (90) must be lower"},
+    {"RefusedFileIsNotReplacedByADeclaration", Kubelet(36, kNeverVerify),
+     Read("imageGCLowThresholdPercent: 90\n"), "", "must be lower"},
+    {"DeclarationThatNoKubeletHas", Kubelet(36, kNeverVerify, {"reg.io/a/*"}), kNoFiles, "",
+     "what was declared: kubelet would not start"},
+    {"BrokenFlag", Kubelet(36), Read(""), "", "--image-gc-low-threshold",
+     Line({"--config=/c", "--image-gc-low-threshold=low"})},
+    {"HalfReadGates", Kubelet(36), Read(""), "", "--feature-gates",
+     Line({"--config=/c", "--feature-gates=AllBeta=false,Other"})});
 
 struct GcCase {
   std::string name;
   ConfigReading reading;
-  std::optional<CommandLine> line;
   std::string gc;
   std::string source;
+  std::optional<CommandLine> line = kUnseen;
 };
 
 TEST_TABLE(CombineGc, Settles, GcCase) {
@@ -123,31 +114,29 @@ TEST_TABLE(CombineGc, Settles, GcCase) {
 }
 
 // K41 to K43.
-TEST_ROWS(Spec26, CombineGc, {"Unknown", kNoFiles, kUnseen, "unknown", ""},  //
-          {"Defaults", Read(""), kUnseen, "85 80 120 0", "/c"},
-          {"DefaultsWithoutFiles", kNoFiles, Line({}), "85 80 120 0", "default"},
-          {"File",
-           Read("imageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 50\nimageMinimumGCAge: 5m\n"
-                "imageMaximumGCAge: 24h\n"),
-           kUnseen, "70 50 300 86400", "/c"},
-          {"DropIn", Read("imageGCLowThresholdPercent: 50\n", "imageMaximumGCAge: 24h\n"), kUnseen,
-           "85 50 120 86400", "/d/1.conf"},
-          {"Flags", Read("imageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 50\n"),
-           Line({"--config=/c", "--image-gc-high-threshold=95", "--minimum-image-ttl-duration=0"}),
-           "95 50 0 0", "command line"},
-          {"FractionsCountAsASecond", Read("imageMaximumGCAge: 2500ms\nimageMinimumGCAge: 300ms\n"), kUnseen,
-           "85 80 1 3", "/c"},
-          {"RefusedIsUnknown", Read("imageGCHighThresholdPercent: 70\n"), kUnseen, "unknown", ""},
-          {"BrokenIsUnknown", Read("maxPods: many\n"), kUnseen, "unknown", ""},
-          {"FlagsAloneAreNotAll", kNoFiles, Line({"--config=/c", "--image-gc-high-threshold=95"}), "unknown",
-           ""});
+TEST_ROWS(
+    Spec26, CombineGc, {"Unknown", kNoFiles, "unknown", ""}, {"Defaults", Read(""), "85 80 120 0", "/c"},
+    {"DefaultsWithoutFiles", kNoFiles, "85 80 120 0", "default", Line({})},
+    {"File",
+     Read("imageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 50\nimageMinimumGCAge: "
+          "5m\nimageMaximumGCAge: 24h\n"),
+     "70 50 300 86400", "/c"},
+    {"DropIn", Read("imageGCLowThresholdPercent: 50\n", "imageMaximumGCAge: 24h\n"), "85 50 120 86400",
+     "/d/1.conf"},
+    {"Flags", Read("imageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 50\n"), "95 50 0 0",
+     "command line", Line({"--config=/c", "--image-gc-high-threshold=95", "--minimum-image-ttl-duration=0"})},
+    {"FractionsCountAsASecond", Read("imageMaximumGCAge: 2500ms\nimageMinimumGCAge: 300ms\n"), "85 80 1 3",
+     "/c"},
+    {"RefusedIsUnknown", Read("imageGCHighThresholdPercent: 70\n"), "unknown", ""},
+    {"BrokenIsUnknown", Read("maxPods: many\n"), "unknown", ""},
+    {"FlagsAloneAreNotAll", kNoFiles, "unknown", "", Line({"--config=/c", "--image-gc-high-threshold=95"})});
 
 struct SourcesCase {
   std::string name;
   KubeletDeclarations declared;
   ConfigReading reading;
-  std::optional<CommandLine> line;
   std::string sources;
+  std::optional<CommandLine> line = kUnseen;
 };
 
 TEST_TABLE(CombineSources, AreTold, SourcesCase) {
@@ -158,26 +147,25 @@ TEST_TABLE(CombineSources, AreTold, SourcesCase) {
   EXPECT_EQ(text, row.sources);
 }
 
-TEST_ROWS(Facts, CombineSources, {"Nothing", {}, kNoFiles, kUnseen, "root=default"},
-          {"Declared",
-           KubeletDeclarations{.version = V(36),
-                               .policy = Policy::kNeverVerifyAllowlistedImages,
-                               .allowlist = {"reg.io/a/*"},
-                               .root = "/r"},
-           kNoFiles, kUnseen, "version=declared verification=declared allowlist=declared root=declared"},
-          {"DefaultsAreTheMainFiles", KubeletDeclarations{}, Read("", Origin::kWellKnown), kUnseen,
-           "verification=/c allowlist=/c gate=/c imageGC=/c root=default configFile=default"},
-          {"DropIn", KubeletDeclarations{}, Read("", kAllowed), kUnseen,
-           "verification=/d/1.conf allowlist=/d/1.conf gate=/c imageGC=/c root=default configFile=default"},
-          {"CommandLine", KubeletDeclarations{}, Read("", Origin::kCommandLine),
-           Line({"--config=/c", "--root-dir=/r", "--feature-gates=AllBeta=true"}),
-           "verification=/c allowlist=/c gate=command line imageGC=/c root=command line "
-           "configFile=command line"},
-          {"NoFileOnTheCommandLine", KubeletDeclarations{}, kNoFiles, Line({}),
-           "verification=default allowlist=default gate=default imageGC=default root=default"},
-          {"RefusedHasNone", KubeletDeclarations{.version = V(36)},
-           Read("imageGCLowThresholdPercent: 90\n", Origin::kDeclared), kUnseen,
-           "version=declared root=default configFile=declared"});
+TEST_ROWS(
+    Facts, CombineSources, {"Nothing", {}, kNoFiles, "root=default"},
+    {"Declared",
+     KubeletDeclarations{.version = V(36),
+                         .policy = kNeverVerifyAllowlistedImages,
+                         .allowlist = {"reg.io/a/*"},
+                         .root = "/r"},
+     kNoFiles, "version=declared verification=declared allowlist=declared root=declared"},
+    {"DefaultsAreTheMainFiles", KubeletDeclarations{}, Read("", Origin::kWellKnown),
+     "verification=/c allowlist=/c gate=/c imageGC=/c root=default configFile=default"},
+    {"DropIn", KubeletDeclarations{}, Read("", kAllowed),
+     "verification=/d/1.conf allowlist=/d/1.conf gate=/c imageGC=/c root=default configFile=default"},
+    {"CommandLine", KubeletDeclarations{}, Read("", Origin::kCommandLine),
+     "verification=/c allowlist=/c gate=command line imageGC=/c root=command line configFile=command line",
+     Line({"--config=/c", "--root-dir=/r", "--feature-gates=AllBeta=true"})},
+    {"NoFileOnTheCommandLine", KubeletDeclarations{}, kNoFiles,
+     "verification=default allowlist=default gate=default imageGC=default root=default", Line({})},
+    {"RefusedHasNone", Kubelet(36), Read("imageGCLowThresholdPercent: 90\n", Origin::kDeclared),
+     "version=declared root=default configFile=declared"});
 
 struct RootCase {
   std::string name;
@@ -198,8 +186,6 @@ TEST_ROWS(Roots, CombineRoot, {"Default", "", kUnseen, "", "/var/lib/kubelet"},
           {"DeclaredIsOurs", "/k", Line({"--root-dir=/r"}), "/host", "/k"});
 
 const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
-const std::string kOn = "featureGates: {KubeletEnsureSecretPulledImages: true}\n";
-const std::string kOff = "featureGates: {KubeletEnsureSecretPulledImages: false}\n";
 const std::string kNoPolicy = "imagePullCredentialsVerificationPolicy: null\n";
 const std::string kAlways = "imagePullCredentialsVerificationPolicy: AlwaysVerify\n";
 const char kNone[] = "";
@@ -207,10 +193,10 @@ const char kNone[] = "";
 // The versions of 1.32 to 1.37 that would not start, by their minor: "35 36 37".
 struct StartCase {
   std::string name;
-  std::optional<std::string> main;
-  std::optional<std::string> drop_in;
-  std::vector<std::string> flags;
   std::string refusing;
+  std::optional<std::string> main;
+  std::optional<std::string> drop_in = {};
+  Strings flags = {};
 };
 
 TEST_TABLE(WhyNotStartedTest, ByVersion, StartCase) {
@@ -234,41 +220,31 @@ const std::vector<std::string> kFlagOn = {"--feature-gates=KubeletEnsureSecretPu
 const std::vector<std::string> kFlagOff = {"--feature-gates=KubeletEnsureSecretPulledImages=false"};
 
 // K49, the trap: the default policy is filled in before drop-ins and flags come.
-TEST_ROWS(Gate, WhyNotStartedTest, {"Defaults", kNone, {}, {}, ""},  //
-          {"OffInMain", kOff, {}, {}, ""},                           //
-          {"OnInMain", kOn, {}, {}, ""},                             //
-          {"OffInDropIn", kNone, kOff, {}, "35 36 37"},              //
-          {"OnThenOff", kOn, kOff, {}, "33 34 35 36 37"},            //
-          {"OffInMainAndDropIn", kOff, kOff, {}, ""},                //
-          {"OffInDropInWithPolicyNull", kNone, kOff + kNoPolicy, {}, ""},
-          {"OnInDropIn", kNone, kOn, {}, ""},        //
-          {"OffThenOn", kOff, kOn, {}, ""},          //
-          {"PolicyNull", kNone, kNoPolicy, {}, ""},  //
-          {"NamedPolicyIsCheckedElsewhere", kNone, kOff + kAlways, {}, ""},
-          {"FlagOff", kNone, {}, kFlagOff, ""},  //
-          {"FlagOn", kNone, {}, kFlagOn, ""},    //
-          {"FlagOffAgainstMain", kOn, {}, kFlagOff, "33 34 35 36 37"},
-          {"FlagOnAgainstMain", kOff, {}, kFlagOn, "33 34 35 36 37"},
-          {"FlagOnAgainstDropIn", kNone, kOff, kFlagOn, ""},      //
-          {"FlagOffWithoutFiles", {}, {}, kFlagOff, "35 36 37"},  //
-          {"FlagOnWithoutFiles", {}, {}, kFlagOn, "33 34"},       //
-          {"NothingAtAll", {}, {}, {}, ""},                       //
-          {"DropInWithoutMain", {}, kOn, {}, ""});
+TEST_ROWS(Gate, WhyNotStartedTest, {"Defaults", "", kNone}, {"OffInMain", "", kOff}, {"OnInMain", "", kOn},
+          {"OffInDropIn", "35 36 37", kNone, kOff}, {"OnThenOff", "33 34 35 36 37", kOn, kOff},
+          {"OffInMainAndDropIn", "", kOff, kOff}, {"OffInDropInWithPolicyNull", "", kNone, kOff + kNoPolicy},
+          {"OnInDropIn", "", kNone, kOn}, {"OffThenOn", "", kOff, kOn}, {"PolicyNull", "", kNone, kNoPolicy},
+          {"NamedPolicyIsCheckedElsewhere", "", kNone, kOff + kAlways}, {"FlagOff", "", kNone, {}, kFlagOff},
+          {"FlagOn", "", kNone, {}, kFlagOn}, {"FlagOffAgainstMain", "33 34 35 36 37", kOn, {}, kFlagOff},
+          {"FlagOnAgainstMain", "33 34 35 36 37", kOff, {}, kFlagOn},
+          {"FlagOnAgainstDropIn", "", kNone, kOff, kFlagOn},
+          {"FlagOffWithoutFiles", "35 36 37", {}, {}, kFlagOff},
+          {"FlagOnWithoutFiles", "33 34", {}, {}, kFlagOn}, {"NothingAtAll", "", {}},
+          {"DropInWithoutMain", "", {}, kOn});
 
 const char kEvery[] = "32 33 34 35 36 37";
 
 // K44.
-TEST_ROWS(ImageGc, WhyNotStartedTest, {"LowIsHigh", "imageGCLowThresholdPercent: 85\n", {}, {}, kEvery},
-          {"LowJustBelowHigh", "imageGCLowThresholdPercent: 84\n", {}, {}, ""},
-          {"HighBelowTheDefaultLow", "imageGCHighThresholdPercent: 70\n", {}, {}, kEvery},
-          {"MendedByADropIn", "imageGCHighThresholdPercent: 70\n", "imageGCLowThresholdPercent: 60\n",
-           Strings{}, ""},
-          {"MendedByAFlag", "imageGCHighThresholdPercent: 70\n", {}, {"--image-gc-low-threshold=60"}, ""},
-          {"BrokenByAFlag", kNone, {}, {"--image-gc-low-threshold=90"}, kEvery},
-          {"MaximumAgeBelowTheDefaultMinimum", "imageMaximumGCAge: 1m\n", {}, {}, kEvery},
-          {"MaximumAgeIsMinimum", "imageMaximumGCAge: 2m\n", {}, {}, kEvery},
-          {"MaximumAgeAboveMinimum", "imageMaximumGCAge: 121s\n", {}, {}, ""},
-          {"MinimumAgeByFlag", "imageMaximumGCAge: 1m\n", {}, {"--minimum-image-ttl-duration=0"}, ""});
+TEST_ROWS(ImageGc, WhyNotStartedTest, {"LowIsHigh", kEvery, "imageGCLowThresholdPercent: 85\n"},
+          {"LowJustBelowHigh", "", "imageGCLowThresholdPercent: 84\n"},
+          {"HighBelowTheDefaultLow", kEvery, "imageGCHighThresholdPercent: 70\n"},
+          {"MendedByADropIn", "", "imageGCHighThresholdPercent: 70\n", "imageGCLowThresholdPercent: 60\n"},
+          {"MendedByAFlag", "", "imageGCHighThresholdPercent: 70\n", {}, {"--image-gc-low-threshold=60"}},
+          {"BrokenByAFlag", kEvery, kNone, {}, {"--image-gc-low-threshold=90"}},
+          {"MaximumAgeBelowTheDefaultMinimum", kEvery, "imageMaximumGCAge: 1m\n"},
+          {"MaximumAgeIsMinimum", kEvery, "imageMaximumGCAge: 2m\n"},
+          {"MaximumAgeAboveMinimum", "", "imageMaximumGCAge: 121s\n"},
+          {"MinimumAgeByFlag", "", "imageMaximumGCAge: 1m\n", {}, {"--minimum-image-ttl-duration=0"}});
 
 TEST(StartCheck, WithoutAVersionTheGateIsNotChecked) {
   auto config = MergeKubeletConfigs(
@@ -283,8 +259,8 @@ struct ContradictionCase {
   std::string name;
   KubeletDeclarations declared;
   ConfigReading reading;
-  std::optional<CommandLine> line;
-  std::vector<std::string> expect;
+  Strings expect = {};
+  std::optional<CommandLine> line = kUnseen;
 };
 
 TEST_TABLE(CombineContradictions, AreTold, ContradictionCase) {
@@ -292,56 +268,49 @@ TEST_TABLE(CombineContradictions, AreTold, ContradictionCase) {
 }
 
 TEST_ROWS(Verification, CombineContradictions,
-          {"SaidTheSame", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-           Read(PolicyLine(Policy::kAlwaysVerify)), kUnseen, Strings{}},
-          {"NothingDeclared", {.version = V(36)}, Read(kAllowed), kUnseen, {}},
-          {"NothingToCompareWith", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-           kNoFiles, kUnseen, Strings{}},
-          {"Policy", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-           Read("", PolicyLine(Policy::kNeverVerify)), kUnseen,
+          {"SaidTheSame", Kubelet(36, kAlwaysVerify), Read(PolicyLine(kAlwaysVerify))},
+          {"NothingDeclared", Kubelet(36), Read(kAllowed)},
+          {"NothingToCompareWith", Kubelet(36, kAlwaysVerify), kNoFiles},
+          {"Policy", Kubelet(36, kAlwaysVerify), Read("", PolicyLine(kNeverVerify)),
            Strings{"declared verification AlwaysVerify, but /d/1.conf says NeverVerify"}},
-          {"PolicyByDefault", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-           Read(""), kUnseen,
-           Strings{"declared verification AlwaysVerify, but /c leaves it at kubelet's "
-                   "default, NeverVerifyPreloadedImages"}},
-          {"TheDefaultWasDeclared", {.policy = Policy::kNeverVerifyPreloadedImages}, Read(""), kUnseen, {}},
-          {"GateOff", KubeletDeclarations{.version = V(34), .policy = Policy::kAlwaysVerify}, Read(""),
-           kUnseen,
+          {"PolicyByDefault", Kubelet(36, kAlwaysVerify), Read(""),
+           Strings{"declared verification AlwaysVerify, but /c leaves it at kubelet's default, "
+                   "NeverVerifyPreloadedImages"}},
+          {"TheDefaultWasDeclared", {.policy = kNeverVerifyPreloadedImages}, Read("")},
+          {"GateOff", Kubelet(34, kAlwaysVerify), Read(""),
            Strings{"declared verification AlwaysVerify, but /c leaves the feature gate "
                    "KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing"}},
-          {"GateOffByFlag", KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify}, Read(""),
-           Line({"--config=/c", "--feature-gates=AllBeta=false"}),
+          {"GateOffByFlag", Kubelet(36, kAlwaysVerify), Read(""),
            Strings{"declared verification AlwaysVerify, but kubelet's command line leaves the feature gate "
-                   "KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing"}},
-          {"OldKubeletsHaveNoGate", KubeletDeclarations{.version = V(32), .policy = Policy::kAlwaysVerify},
-           Read(""), kUnseen, Strings{}},
-          {"Allowlist", KubeletDeclarations{.version = V(36), .allowlist = {"reg.io/b/*"}}, Read(kAllowed),
-           kUnseen, Strings{"declared allowlist reg.io/b/*, but /c says reg.io/a/*"}},
-          {"AllowlistOfNone", KubeletDeclarations{.version = V(36), .allowlist = {"reg.io/b/*"}}, Read(""),
-           kUnseen, Strings{"declared allowlist reg.io/b/*, but /c says none"}},
-          {"AllowlistInAnotherOrder",
-           KubeletDeclarations{.version = V(36), .allowlist = {"b.io/b/*", "a.io/a/*", "a.io/a/*"}},
-           Read(PolicyLine(Policy::kNeverVerifyAllowlistedImages) +
-                "preloadedImagesVerificationAllowlist: [a.io/a/*, b.io/b/*]\n"),
-           kUnseen, Strings{}},
-          {"WhatIsRefusedContradictsNothing",
-           KubeletDeclarations{.version = V(36), .policy = Policy::kAlwaysVerify},
-           Read("imageGCLowThresholdPercent: 90\n"), kUnseen, Strings{}});
+                   "KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing"},
+           Line({"--config=/c", "--feature-gates=AllBeta=false"})},
+          {"OldKubeletsHaveNoGate", Kubelet(32, kAlwaysVerify), Read("")},
+          {"Allowlist", Kubelet(36, {}, {"reg.io/b/*"}), Read(kAllowed),
+           Strings{"declared allowlist reg.io/b/*, but /c says reg.io/a/*"}},
+          {"AllowlistOfNone", Kubelet(36, {}, {"reg.io/b/*"}), Read(""),
+           Strings{"declared allowlist reg.io/b/*, but /c says none"}},
+          {"AllowlistInAnotherOrder", Kubelet(36, {}, {"b.io/b/*", "a.io/a/*", "a.io/a/*"}),
+           Read(PolicyLine(kNeverVerifyAllowlistedImages) +
+                "preloadedImagesVerificationAllowlist: [a.io/a/*, b.io/b/*]\n")},
+          {"WhatIsRefusedContradictsNothing", Kubelet(36, kAlwaysVerify),
+           Read("imageGCLowThresholdPercent: 90\n")});
 
 TEST_ROWS(Paths, CombineContradictions,
-          {"SameRoot", {.root = "/var/lib/kubelet/"}, kNoFiles, Line({"--config=/c"}), {}},
-          {"BelowAMount", {.root = "/host/r"}, kNoFiles, Line({"--root-dir=/r/"}), {}},
+          {"SameRoot", {.root = "/var/lib/kubelet/"}, kNoFiles, Strings{}, Line({"--config=/c"})},
+          {"BelowAMount", {.root = "/host/r"}, kNoFiles, Strings{}, Line({"--root-dir=/r/"})},
           {"OtherRoot", KubeletDeclarations{.root = "/var/lib/kubelet"}, kNoFiles,
-           Line({"--root-dir=/data/kubelet"}),
-           Strings{"declared kubelet root /var/lib/kubelet, but kubelet's command line says /data/kubelet"}},
-          {"OnlyTheEndOfAName", KubeletDeclarations{.root = "/my-r"}, kNoFiles, Line({"--root-dir=/r"}),
-           Strings{"declared kubelet root /my-r, but kubelet's command line says /r"}},
+           Strings{"declared kubelet root /var/lib/kubelet, but kubelet's command line says /data/kubelet"},
+           Line({"--root-dir=/data/kubelet"})},
+          {"OnlyTheEndOfAName", KubeletDeclarations{.root = "/my-r"}, kNoFiles,
+           Strings{"declared kubelet root /my-r, but kubelet's command line says /r"},
+           Line({"--root-dir=/r"})},
           {"OtherFiles", KubeletDeclarations{.config_file = "/c", .config_dir = "/d"},
-           Read("", Origin::kDeclared), Line({"--config=/e", "--config-dir=/f"}),
+           Read("", Origin::kDeclared),
            Strings{"declared kubelet configuration /c, but kubelet's command line says /e",
-                   "declared kubelet drop-in folder /d, but kubelet's command line says /f"}},
-          {"NoFileOnTheCommandLine", {.config_file = "/c"}, Read("", Origin::kDeclared), Line({}), {}},
-          {"KubeletNotSeen", {.root = "/r"}, kNoFiles, kUnseen, {}});
+                   "declared kubelet drop-in folder /d, but kubelet's command line says /f"},
+           Line({"--config=/e", "--config-dir=/f"})},
+          {"NoFileOnTheCommandLine", {.config_file = "/c"}, Read("", Origin::kDeclared), Strings{}, Line({})},
+          {"KubeletNotSeen", {.root = "/r"}, kNoFiles});
 
 }  // namespace
 }  // namespace prefetch::kubelet::node_facts_test
