@@ -13,12 +13,14 @@ namespace prefetch::kubelet::settings_test {
 namespace {
 
 using Policy = VerificationPolicy;
+using Strings = std::vector<std::string>;
+using enum VerificationPolicy;
 
 // The possibilities, one word each: "1.34:off", "1.36:AlwaysVerify"; or "refused".
-std::vector<std::string> Words(const SettingsFacts& facts) {
+Strings Words(const SettingsFacts& facts) {
   auto possible = PossibleSettings(facts);
   if (!possible) return {"refused"};
-  std::vector<std::string> words;
+  Strings words;
   for (const KubeletSettings& each : *possible) {
     words.push_back(each.version.ToString() + ":" +
                     (each.gate ? std::string(base::EnumName(each.policy)) : "off"));
@@ -29,18 +31,26 @@ std::vector<std::string> Words(const SettingsFacts& facts) {
 struct SettingsCase {
   std::string name;
   SettingsFacts facts;
-  std::vector<std::string> expect;
+  Strings expect;
 };
 
 constexpr image::KubeletVersion V(unsigned minor) {
   return {1, minor};
 }
 
+// A kubelet whose configuration was read.
+SettingsFacts Read(unsigned minor, std::optional<bool> gate = {}, std::optional<Policy> policy = {}) {
+  return {.version = V(minor),
+          .configuration_known = true,
+          .gates = {.ensure_secret_pulled_images = gate},
+          .policy = policy};
+}
+
 constexpr unsigned kNewest = image::kNewestKnownMinor;
 
 // One of each release, "1.35:AlwaysVerify", up to the first one whose rules are not known.
-std::vector<std::string> Since(unsigned oldest, const std::string& policy, unsigned newest = kNewest + 1) {
-  std::vector<std::string> words;
+Strings Since(unsigned oldest, const std::string& policy, unsigned newest = kNewest + 1) {
+  Strings words;
   for (unsigned minor = oldest; minor <= newest; minor++) words.push_back(V(minor).ToString() + ":" + policy);
   return words;
 }
@@ -48,82 +58,65 @@ std::vector<std::string> Since(unsigned oldest, const std::string& policy, unsig
 TEST(SettingsTest, Enumerates) {
   const SettingsCase rows[] = {
       // K7, K8 and K10.
-      {"Default132", {.version = V(32), .configuration_known = true}, {"1.32:off"}},
-      {"Default133", {.version = V(33), .configuration_known = true}, {"1.33:off"}},
-      {"Default134", {.version = V(34), .configuration_known = true}, {"1.34:off"}},
-      {"Default135", {.version = V(35), .configuration_known = true}, {"1.35:NeverVerifyPreloadedImages"}},
-      {"Default136", {.version = V(36), .configuration_known = true}, {"1.36:NeverVerifyPreloadedImages"}},
-      {"Default137", {.version = V(37), .configuration_known = true}, {"1.37:NeverVerifyPreloadedImages"}},
-      {"GateOff137",
-       {.version = V(37), .configuration_known = true, .gates = {.ensure_secret_pulled_images = false}},
-       {"1.37:off"}},
-      {"PolicyAgainstGate137",
-       {.version = V(37),
-        .configuration_known = true,
-        .gates = {.ensure_secret_pulled_images = false},
-        .policy = Policy::kNeverVerify},
-       {"refused"}},
+      {"Default132", Read(32), Strings{"1.32:off"}},
+      {"Default133", Read(33), Strings{"1.33:off"}},
+      {"Default134", Read(34), Strings{"1.34:off"}},
+      {"Default135", Read(35), Strings{"1.35:NeverVerifyPreloadedImages"}},
+      {"Default136", Read(36), Strings{"1.36:NeverVerifyPreloadedImages"}},
+      {"Default137", Read(37), Strings{"1.37:NeverVerifyPreloadedImages"}},
+      {"GateOff137", Read(37, false), Strings{"1.37:off"}},
+      {"PolicyAgainstGate137", Read(37, false, kNeverVerify), Strings{"refused"}},
       // These rules do not know with which settings a newer kubelet refuses to start.
-      {"Newer", {.version = V(99), .configuration_known = true}, {"1.99:NeverVerifyPreloadedImages"}},
-      {"NewerWithTheGateOff",
-       {.version = V(99),
-        .configuration_known = true,
-        .gates = {.ensure_secret_pulled_images = false},
-        .policy = Policy::kNeverVerify},
-       {"1.99:off"}},
+      {"Newer", Read(99), Strings{"1.99:NeverVerifyPreloadedImages"}},
+      {"NewerWithTheGateOff", Read(99, false, kNeverVerify), Strings{"1.99:off"}},
       {"NewerWithAnAllowlistOfAnotherPolicy",
-       {.version = V(99), .policy = Policy::kAlwaysVerify, .allowlist = {"**"}},
-       {"1.99:AlwaysVerify"}},
-      {"NewerByOlderRules",
-       {.version = V(99), .rules = V(37), .configuration_known = true},
-       {"1.37:NeverVerifyPreloadedImages"}},
-      {"NewerByTheRulesOf134", {.version = V(99), .rules = V(34), .configuration_known = true}, {"1.34:off"}},
+       SettingsFacts{.version = V(99), .policy = kAlwaysVerify, .allowlist = {"**"}},
+       Strings{"1.99:AlwaysVerify"}},
+      {"NewerByOlderRules", SettingsFacts{.version = V(99), .rules = V(37), .configuration_known = true},
+       Strings{"1.37:NeverVerifyPreloadedImages"}},
+      {"NewerByTheRulesOf134", SettingsFacts{.version = V(99), .rules = V(34), .configuration_known = true},
+       Strings{"1.34:off"}},
       {"RulesAreForNewerKubeletsOnly",
-       {.version = V(34), .rules = V(37), .configuration_known = true},
-       {"1.34:off"}},
+       SettingsFacts{.version = V(34), .rules = V(37), .configuration_known = true}, Strings{"1.34:off"}},
       {"RulesTellNoVersion",
-       {.rules = V(kNewest), .configuration_known = true, .policy = Policy::kAlwaysVerify},
+       SettingsFacts{.rules = V(kNewest), .configuration_known = true, .policy = kAlwaysVerify},
        Since(35, "AlwaysVerify", kNewest)},
-      {"GateOn134",
-       {.version = V(34), .configuration_known = true, .gates = {.ensure_secret_pulled_images = true}},
-       {"1.34:NeverVerifyPreloadedImages"}},
-      {"GateOff136",
-       {.version = V(36), .configuration_known = true, .gates = {.ensure_secret_pulled_images = false}},
-       {"1.36:off"}},
-      {"PolicyNeedsGate",
-       {.version = V(34), .configuration_known = true, .policy = Policy::kAlwaysVerify},
-       {"refused"}},
-      {"PolicyAgainstGate",
-       {.version = V(36),
-        .configuration_known = true,
-        .gates = {.ensure_secret_pulled_images = false},
-        .policy = Policy::kNeverVerify},
-       {"refused"}},
-      {"GateThatIsNotThere",
-       {.version = V(32), .configuration_known = true, .gates = {.ensure_secret_pulled_images = true}},
-       {"refused"}},
-      {"DeclaredPolicyMeansGate", {.version = V(34), .policy = Policy::kAlwaysVerify}, {"1.34:AlwaysVerify"}},
-      {"DeclaredPolicyOfOldKubelet", {.version = V(32), .policy = Policy::kAlwaysVerify}, {"1.32:off"}},
-      {"DeclaredPolicyOfAnyKubelet", {.policy = Policy::kNeverVerify}, Since(33, "NeverVerify")},
-      {"PolicyInFileOfAnyKubelet",
-       {.configuration_known = true, .policy = Policy::kAlwaysVerify},
+      {"GateOn134", Read(34, true), Strings{"1.34:NeverVerifyPreloadedImages"}},
+      {"GateOff136", Read(36, false), Strings{"1.36:off"}},
+      {"PolicyNeedsGate", Read(34, {}, kAlwaysVerify), Strings{"refused"}},
+      {"PolicyAgainstGate", Read(36, false, kNeverVerify), Strings{"refused"}},
+      {"GateThatIsNotThere", Read(32, true), Strings{"refused"}},
+      {"DeclaredPolicyMeansGate", SettingsFacts{.version = V(34), .policy = kAlwaysVerify},
+       Strings{"1.34:AlwaysVerify"}},
+      {"DeclaredPolicyOfOldKubelet", SettingsFacts{.version = V(32), .policy = kAlwaysVerify},
+       Strings{"1.32:off"}},
+      {"DeclaredPolicyOfAnyKubelet", SettingsFacts{.policy = kNeverVerify}, Since(33, "NeverVerify")},
+      {"PolicyInFileOfAnyKubelet", SettingsFacts{.configuration_known = true, .policy = kAlwaysVerify},
        Since(35, "AlwaysVerify")},
       {"PolicyAgainstGateOfAnyKubelet",
-       {.configuration_known = true,
-        .gates = {.ensure_secret_pulled_images = false},
-        .policy = Policy::kAlwaysVerify},
-       {"refused"}},
-      {"OnlyVersionKnown",
-       {.version = V(36)},
-       {"1.36:off", "1.36:NeverVerify", "1.36:NeverVerifyPreloadedImages", "1.36:AlwaysVerify"}},
+       SettingsFacts{.configuration_known = true,
+                     .gates = {.ensure_secret_pulled_images = false},
+                     .policy = kAlwaysVerify},
+       Strings{"refused"}},
+      {"OnlyVersionKnown", SettingsFacts{.version = V(36)},
+       Strings{"1.36:off", "1.36:NeverVerify", "1.36:NeverVerifyPreloadedImages", "1.36:AlwaysVerify"}},
       {"AllowlistOfAnotherPolicy",
-       {.version = V(36), .policy = Policy::kAlwaysVerify, .allowlist = {"reg.io/a"}},
-       {"refused"}},
+       SettingsFacts{.version = V(36), .policy = kAlwaysVerify, .allowlist = {"reg.io/a"}},
+       Strings{"refused"}},
       {"AllowlistNarrowsVersions",
-       {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"ubuntu"}},
+       SettingsFacts{.policy = kNeverVerifyAllowlistedImages, .allowlist = {"ubuntu"}},
        Since(36, "NeverVerifyAllowlistedImages")},
-      {"BadAllowlist", {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"*"}}, {"refused"}},
-  };
+      {"BadAllowlist", SettingsFacts{.policy = kNeverVerifyAllowlistedImages, .allowlist = {"*"}},
+       Strings{"refused"}},
+      {"AlphasOn134",
+       SettingsFacts{.version = V(34), .configuration_known = true, .gates = {.all_alpha = true}},
+       Strings{"1.34:NeverVerifyPreloadedImages"}},
+      {"PolicyWithBetasOff",
+       SettingsFacts{.version = V(36),
+                     .configuration_known = true,
+                     .gates = {.all_beta = false},
+                     .policy = kAlwaysVerify},
+       Strings{"refused"}}};
   for (const SettingsCase& row : rows) {
     SCOPED_TRACE(row.name);
     EXPECT_EQ(Words(row.facts), row.expect);
@@ -131,7 +124,7 @@ TEST(SettingsTest, Enumerates) {
 }
 
 TEST(Settings, NothingKnownIsEveryKubeletFrom131OnAndANewerOne) {
-  std::vector<std::string> words = Words({});
+  Strings words = Words({});
   EXPECT_EQ(words.front(), "1.31:off");
   EXPECT_EQ(words.back(), Since(kNewest + 1, "AlwaysVerify").back());
   EXPECT_EQ(words.size(), 2 + 4 * (kNewest - 31));
@@ -140,8 +133,8 @@ TEST(Settings, NothingKnownIsEveryKubeletFrom131OnAndANewerOne) {
 }
 
 TEST(Settings, PoliciesHaveNamesThatReadBack) {
-  for (Policy policy : {Policy::kNeverVerify, Policy::kNeverVerifyPreloadedImages,
-                        Policy::kNeverVerifyAllowlistedImages, Policy::kAlwaysVerify}) {
+  for (Policy policy :
+       {kNeverVerify, kNeverVerifyPreloadedImages, kNeverVerifyAllowlistedImages, kAlwaysVerify}) {
     EXPECT_EQ(base::EnumNamed<kubelet::VerificationPolicy>(base::EnumName(policy)), policy);
   }
   EXPECT_FALSE(base::EnumNamed<kubelet::VerificationPolicy>("alwaysverify"));
@@ -236,19 +229,6 @@ TEST(FeatureGates, TheStrongerSpeaksGateByGate) {
   EXPECT_EQ(MergeGates({}, file), file);
 }
 
-TEST(FeatureGates, OfAStageDecideInPossibleSettings) {
-  SettingsFacts alphas{
-      .version = image::KubeletVersion{1, 34}, .configuration_known = true, .gates = {.all_alpha = true}};
-  auto possible = tests::Must(PossibleSettings(alphas));
-  ASSERT_EQ(possible->size(), 1U);
-  EXPECT_TRUE(possible->front().gate);
-  SettingsFacts no_betas{.version = image::KubeletVersion{1, 36},
-                         .configuration_known = true,
-                         .gates = {.all_beta = false},
-                         .policy = VerificationPolicy::kAlwaysVerify};
-  EXPECT_FALSE(PossibleSettings(no_betas).ok());
-}
-
 // K17.
 TEST(TrimmedImage, KeepsTheSpellingSince136) {
   const std::string digest = "sha256:" + std::string(64, 'a');
@@ -275,7 +255,7 @@ TEST(TrimmedImage, KeepsTheSpellingSince136) {
 const std::string kDigest = "@sha256:" + std::string(64, 'a');
 const std::string kLikeAnId(64, 'a');
 
-std::vector<image::Reference> References(const std::vector<std::string>& written) {
+std::vector<image::Reference> References(const Strings& written) {
   std::vector<image::Reference> out;
   for (const std::string& each : written) out.push_back(*image::Reference::Parse(each));
   return out;
@@ -292,7 +272,7 @@ TEST_TABLE(AllowlistExportTest, TakesTheNarrowestPatternThatMatches, PatternCase
   for (unsigned minor : {33U, 34U, 35U, 36U, 37U}) {
     const std::string& pattern = minor >= 36 ? row.since_136 : row.before;
     auto out = tests::Must(ExportAllowlist(References({row.image}), {1, minor}));
-    EXPECT_EQ(out->patterns, pattern.empty() ? std::vector<std::string>{} : std::vector{pattern}) << minor;
+    EXPECT_EQ(out->patterns, pattern.empty() ? Strings{} : std::vector{pattern}) << minor;
     EXPECT_EQ(out->unmatched.size(), pattern.empty() ? 1U : 0U) << minor;
   }
 }
@@ -314,9 +294,9 @@ TEST_ROWS(All, AllowlistExportTest, {"Tag", "reg.io/t/a:v1", "reg.io/t/a", "reg.
 
 TEST(AllowlistExport, PatternsAreSortedAndUnique) {
   auto out = ExportAllowlist(References({"reg.io/b:v1", "reg.io/a:v1", "reg.io/b:v2", "nginx"}), {1, 36});
-  EXPECT_EQ(out->patterns, (std::vector<std::string>{"nginx", "reg.io/a", "reg.io/b"}));
+  EXPECT_EQ(out->patterns, (Strings{"nginx", "reg.io/a", "reg.io/b"}));
   out = ExportAllowlist(References({"reg.io/b:v1", "reg.io/a:v1", "reg.io/b"}), {1, 35});
-  EXPECT_EQ(out->patterns, (std::vector<std::string>{"reg.io/*", "reg.io/b"}));
+  EXPECT_EQ(out->patterns, (Strings{"reg.io/*", "reg.io/b"}));
 }
 
 TEST(AllowlistExport, SaysWhatToWriteInstead) {
@@ -345,11 +325,11 @@ TEST(AllowlistExport, TheGateIsOffBefore135) {
 
 // Names put together from parts, with a fixed seed.
 std::vector<image::Reference> RandomList(std::mt19937& random) {
-  const std::vector<std::string> hosts = {"", "reg.io/", "localhost:5000/", "docker.io/", "index.docker.io/"};
-  const std::vector<std::string> folders = {"", "library/", "t/", "t/u/"};
-  const std::vector<std::string> names = {"a", "nginx", "b__c", kLikeAnId};
-  const std::vector<std::string> ends = {"", ":v1", ":latest", kDigest, ":v1" + kDigest, ":latest" + kDigest};
-  auto any = [&](const std::vector<std::string>& of) { return of[random() % of.size()]; };
+  const Strings hosts = {"", "reg.io/", "localhost:5000/", "docker.io/", "index.docker.io/"};
+  const Strings folders = {"", "library/", "t/", "t/u/"};
+  const Strings names = {"a", "nginx", "b__c", kLikeAnId};
+  const Strings ends = {"", ":v1", ":latest", kDigest, ":v1" + kDigest, ":latest" + kDigest};
+  auto any = [&](const Strings& of) { return of[random() % of.size()]; };
   std::vector<image::Reference> list;
   for (int i = 0; i < 8; i++) {
     auto reference = image::Reference::Parse(any(hosts) + any(folders) + any(names) + any(ends));
