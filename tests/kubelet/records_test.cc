@@ -7,6 +7,8 @@
 namespace prefetch::kubelet::records_test {
 namespace {
 
+using enum Reading;
+
 const char kAlpha[] = "kubelet.config.k8s.io/v1alpha1";
 const char kBeta[] = "kubelet.config.k8s.io/v1beta1";
 
@@ -23,8 +25,8 @@ std::string Mapping(const std::string& entry) {
 struct RecordCase {
   std::string name;
   std::string content;
-  unsigned minor;
   Reading expect;
+  unsigned minor = 36;
 };
 
 TEST_TABLE(RecordTest, Reads, RecordCase) {
@@ -36,44 +38,39 @@ const char kYaml[] =
     "lastUpdatedTime: 2026-08-01T10:00:00Z\ncredentialMapping:\n  reg.io/a:\n    nodePodsAccessible: true\n";
 
 TEST_ROWS(
-    Spec31And34, RecordTest, {"Beta137", Record(), 37, Reading::kFound},
-    {"Alpha137", Record("", kAlpha), 37, Reading::kFound}, {"Beta136", Record(), 36, Reading::kFound},
-    {"Beta135", Record(), 35, Reading::kFound}, {"BetaIsBeyond134", Record(), 34, Reading::kUndecodable},
-    {"BetaIsBeyond133", Record(), 33, Reading::kUndecodable},
-    {"Alpha133", Record("", kAlpha), 33, Reading::kFound},
-    {"Alpha134", Record("", kAlpha), 34, Reading::kFound},
-    {"Alpha136", Record("", kAlpha), 36, Reading::kFound},
-    {"V1IsNoVersion", Record("", "kubelet.config.k8s.io/v1"), 36, Reading::kUndecodable},
-    {"NoVersion", R"({"kind":"ImagePulledRecord","imageRef":"R"})", 36, Reading::kUndecodable},
+    Spec31And34, RecordTest, {"Beta137", Record(), kFound, 37}, {"Alpha137", Record("", kAlpha), kFound, 37},
+    {"Beta136", Record(), kFound}, {"Beta135", Record(), kFound, 35},
+    {"BetaIsBeyond134", Record(), kUndecodable, 34}, {"BetaIsBeyond133", Record(), kUndecodable, 33},
+    {"Alpha133", Record("", kAlpha), kFound, 33}, {"Alpha134", Record("", kAlpha), kFound, 34},
+    {"Alpha136", Record("", kAlpha), kFound},
+    {"V1IsNoVersion", Record("", "kubelet.config.k8s.io/v1"), kUndecodable},
+    {"NoVersion", R"({"kind":"ImagePulledRecord","imageRef":"R"})", kUndecodable},
     {"AnotherKind", R"({"kind":"ImagePullIntent","apiVersion":"kubelet.config.k8s.io/v1beta1","image":"R"})",
-     36, Reading::kUndecodable},
-    {"Empty", "", 36, Reading::kUndecodable}, {"Null", "null", 36, Reading::kUndecodable},
-    {"Cut", R"({"kind":"ImagePulledRec)", 36, Reading::kUndecodable},
-    {"NotText", std::string("\0\1\2", 3), 36, Reading::kUndecodable},
-    {"UnknownField", Record(R"("extra":1)"), 36, Reading::kUndecodable},
-    {"UnknownFieldBelow", Record(Mapping(R"({"everybody":true})")), 36, Reading::kUndecodable},
-    {"DuplicateField", Record(R"("imageRef":"R")"), 36, Reading::kUndecodable},
-    {"DuplicateKey", Record(R"("credentialMapping":{"a":{},"a":{}})"), 36, Reading::kUndecodable},
-    {"AnotherCase", Record(R"("CredentialMapping":{})"), 36, Reading::kUndecodable},
-    {"WrongType", Record(Mapping(R"({"nodePodsAccessible":"true"})")), 36, Reading::kUndecodable},
-    {"BadTime", Record(R"("lastUpdatedTime":"today")"), 36, Reading::kUndecodable},
-    {"TimeThatIsNone", Record(R"("lastUpdatedTime":"2026-02-30T10:00:00Z")"), 36, Reading::kUndecodable},
-    {"EmptyTime", Record(R"("lastUpdatedTime":"")"), 36, Reading::kUndecodable},
-    {"NullTime", Record(R"("lastUpdatedTime":null)"), 36, Reading::kFound},
-    {"Time", Record(R"("lastUpdatedTime":"2026-08-01T10:00:00Z")"), 36, Reading::kFound},
-    {"TimeWithOffset", Record(R"("lastUpdatedTime":"2026-08-01T10:00:00.5+02:00")"), 36, Reading::kFound},
-    {"NullEntry", Record(Mapping("null")), 36, Reading::kFound},
-    {"AccountsBeyond133", Record(Mapping(R"({"kubernetesServiceAccounts":[]})"), kAlpha), 33,
-     Reading::kUndecodable},
-    {"AccountsSince134", Record(Mapping(R"({"kubernetesServiceAccounts":[]})"), kAlpha), 34, Reading::kFound},
-    {"Yaml", kYaml, 36, Reading::kFound},
+     kUndecodable},
+    {"Empty", "", kUndecodable}, {"Null", "null", kUndecodable},
+    {"Cut", R"({"kind":"ImagePulledRec)", kUndecodable}, {"NotText", std::string("\0\1\2", 3), kUndecodable},
+    {"UnknownField", Record(R"("extra":1)"), kUndecodable},
+    {"UnknownFieldBelow", Record(Mapping(R"({"everybody":true})")), kUndecodable},
+    {"DuplicateField", Record(R"("imageRef":"R")"), kUndecodable},
+    {"DuplicateKey", Record(R"("credentialMapping":{"a":{},"a":{}})"), kUndecodable},
+    {"AnotherCase", Record(R"("CredentialMapping":{})"), kUndecodable},
+    {"WrongType", Record(Mapping(R"({"nodePodsAccessible":"true"})")), kUndecodable},
+    {"BadTime", Record(R"("lastUpdatedTime":"today")"), kUndecodable},
+    {"TimeThatIsNone", Record(R"("lastUpdatedTime":"2026-02-30T10:00:00Z")"), kUndecodable},
+    {"EmptyTime", Record(R"("lastUpdatedTime":"")"), kUndecodable},
+    {"NullTime", Record(R"("lastUpdatedTime":null)"), kFound},
+    {"Time", Record(R"("lastUpdatedTime":"2026-08-01T10:00:00Z")"), kFound},
+    {"TimeWithOffset", Record(R"("lastUpdatedTime":"2026-08-01T10:00:00.5+02:00")"), kFound},
+    {"NullEntry", Record(Mapping("null")), kFound},
+    {"AccountsBeyond133", Record(Mapping(R"({"kubernetesServiceAccounts":[]})"), kAlpha), kUndecodable, 33},
+    {"AccountsSince134", Record(Mapping(R"({"kubernetesServiceAccounts":[]})"), kAlpha), kFound, 34},
+    {"Yaml", kYaml, kFound},
     {"OtherImageIsAbsent",
-     R"({"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","imageRef":"S"})", 36,
-     Reading::kAbsent},
+     R"({"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","imageRef":"S"})", kAbsent},
     {"OtherImageWithMistakeIsUndecodable",
      R"({"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","imageRef":"S",)"
      R"("extra":1})",
-     36, Reading::kUndecodable});
+     kUndecodable});
 
 TEST(Record, AllOfAnEntryIsRead) {
   RecordReading read = DecodeRecord(
@@ -90,14 +87,7 @@ TEST(Record, AllOfAnEntryIsRead) {
   EXPECT_EQ(entry.service_accounts[0], (Coordinates{"v", "m", "t"}));
 }
 
-struct IntentCase {
-  std::string name;
-  std::string content;
-  unsigned minor;
-  Reading expect;
-};
-
-TEST_TABLE(IntentTest, Reads, IntentCase) {
+TEST_TABLE(IntentTest, Reads, RecordCase) {
   EXPECT_EQ(DecodeIntent(row.content, "nginx:1.27", {1, row.minor}), row.expect);
 }
 
@@ -105,11 +95,11 @@ std::string Intent(const std::string& image, const std::string& api_version) {
   return R"({"kind":"ImagePullIntent","apiVersion":")" + api_version + R"(","image":")" + image + "\"}\n";
 }
 
-TEST_ROWS(Spec34, IntentTest, {"Beta", Intent("nginx:1.27", kBeta), 35, Reading::kFound},
-          {"Alpha", Intent("nginx:1.27", kAlpha), 36, Reading::kFound},
-          {"BetaIsBeyond134", Intent("nginx:1.27", kBeta), 34, Reading::kUndecodable},
-          {"OtherSpellingIsAbsent", Intent("docker.io/library/nginx:1.27", kBeta), 36, Reading::kAbsent},
-          {"Cut", "{", 36, Reading::kUndecodable}, {"Empty", "", 36, Reading::kUndecodable});
+TEST_ROWS(Spec34, IntentTest, {"Beta", Intent("nginx:1.27", kBeta), kFound, 35},
+          {"Alpha", Intent("nginx:1.27", kAlpha), kFound},
+          {"BetaIsBeyond134", Intent("nginx:1.27", kBeta), kUndecodable, 34},
+          {"OtherSpellingIsAbsent", Intent("docker.io/library/nginx:1.27", kBeta), kAbsent},
+          {"Cut", "{", kUndecodable}, {"Empty", "", kUndecodable});
 
 TEST(FileName, OfSpec34) {
   EXPECT_EQ(FileNameFor("docker.io/testing/test:latest"),
@@ -121,24 +111,21 @@ TEST(FileName, OfSpec34) {
 }
 
 struct Row {
-  std::string test, name, version;
+  std::string name, runtime, version;
   bool matches;
 };
 
 // K18.
 TEST_TABLE(RuntimeQuirks, RecordsMatch, Row) {
-  EXPECT_EQ(RecordMismatchReason(row.name, row.version).empty(), row.matches);
+  EXPECT_EQ(RecordMismatchReason(row.runtime, row.version).empty(), row.matches);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Runtimes, RuntimeQuirks,
-    testing::Values(Row{"Containerd", "containerd", "1.6.20~ds1", true}, Row{"NotKnownYet", "", "", true},
-                    Row{"Crio133", "cri-o", "1.33.9", false}, Row{"Crio134", "cri-o", "1.34.0", false},
-                    Row{"Crio1350", "cri-o", "1.35.0", false},
-                    Row{"Crio1351", "cri-o", "1.35.1-2.rhaos", false},
-                    Row{"Crio1352", "cri-o", "1.35.2", true}, Row{"Crio136", "cri-o", "1.36.0", true},
-                    Row{"Crio136Pre", "cri-o", "1.36.0-dev", true}, Row{"Crio2", "cri-o", "v2.0.0", true}),
-    [](const auto& row) { return row.param.test; });
+TEST_ROWS(Runtimes, RuntimeQuirks, {"Containerd", "containerd", "1.6.20~ds1", true},
+          {"NotKnownYet", "", "", true}, {"Crio133", "cri-o", "1.33.9", false},
+          {"Crio134", "cri-o", "1.34.0", false}, {"Crio1350", "cri-o", "1.35.0", false},
+          {"Crio1351", "cri-o", "1.35.1-2.rhaos", false}, {"Crio1352", "cri-o", "1.35.2", true},
+          {"Crio136", "cri-o", "1.36.0", true}, {"Crio136Pre", "cri-o", "1.36.0-dev", true},
+          {"Crio2", "cri-o", "v2.0.0", true});
 
 }  // namespace
 }  // namespace prefetch::kubelet::records_test
