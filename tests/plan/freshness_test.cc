@@ -22,36 +22,28 @@ TEST_TABLE(NextCheckTest, Row, NextCase) {
 }
 
 // Random is 0.5 in a story: the middle of each jitter.
-TEST_ROWS(Times, NextCheckTest, {"FirstWithinTheInterval", RegistryStory(Keeps()), minutes(30), minutes(30)},
-          {"FirstSoonWhereReadinessWaits", RegistryStory(Always()), seconds(5), seconds(5)},
-          {"AfterAnAnswer", RegistryStory(Keeps()).Same("a", kStart), minutes(60), minutes(60)},
-          {"MissingIsConfirmedSoon", RegistryStory(Keeps()).Missing(kStart), seconds(60), seconds(75)},
-          {"MissingForSureCanWait", RegistryStory(Keeps()).Missing(kStart).Missing(minutes(2)), minutes(62),
-           minutes(62)},
-          {"DeniedIsNotHammered", RegistryStory(Keeps()).Denied(kStart), minutes(5), minutes(6)},
-          {"DeniedAgain", RegistryStory(Keeps()).Denied(kStart).Denied(minutes(5)), minutes(15), minutes(17)},
-          {"SilentIsAskedAgainSoon", RegistryStory(Keeps()).Unreachable(kStart), seconds(60), seconds(75)},
-          {"SilentAgain", RegistryStory(Keeps()).Unreachable(kStart).Unreachable(seconds(70)), seconds(190),
-           seconds(220)},
+TEST_ROWS(Times, NextCheckTest, {"FirstWithinTheInterval", Keeps(), 30min, 30min},
+          {"FirstSoonWhereReadinessWaits", Always(), 5s, 5s}, {"AfterAnAnswer", Keeps().Same(), 60min, 60min},
+          {"MissingIsConfirmedSoon", Keeps().Missing(), 60s, 75s},
+          {"MissingForSureCanWait", Keeps().Missing().Missing(2min), 62min, 62min},
+          {"DeniedIsNotHammered", Keeps().Denied(), 5min, 6min},
+          {"DeniedAgain", Keeps().Denied().Denied(5min), 15min, 17min},
+          {"SilentIsAskedAgainSoon", Keeps().Unreachable(), 60s, 75s},
+          {"SilentAgain", Keeps().Unreachable().Unreachable(70s), 190s, 220s},
           {"RetryAfterCounts",
-           RegistryStory(Keeps()).Said({.kind = image::RegistryAnswerKind::kRateLimited,
-                                        .retry_after = std::chrono::minutes(20)},
-                                       kStart),
-           minutes(20), minutes(20)},
-          {"NotAskedCanWait", RegistryStory(Keeps()).NotAsked(kStart), minutes(60), minutes(60)},
-          {"NotAskedAndUrgent", RegistryStory(Fails()).NotAsked(kStart), seconds(60), seconds(75)},
-          {"NewCredentialsAreTriedNow", RegistryStory(Keeps()).Same("a", kStart).NewCredentials(minutes(1)),
-           minutes(1), minutes(1)},
-          {"APullIsACheck", RegistryStory(Keeps()).Moved("b", kStart).Pulled("b", minutes(5)), minutes(65),
-           minutes(65)},
-          {"AfterALagTheRegistryIsAskedOnceMore",
-           RegistryStory(Keeps()).Moved("b", kStart).Pulled("a", minutes(5)), minutes(6), minutes(7)});
+           Keeps().Said({.kind = image::RegistryAnswerKind::kRateLimited, .retry_after = 20min}, {}), 20min,
+           20min},
+          {"NotAskedCanWait", Keeps().NotAsked(), 60min, 60min},
+          {"NotAskedAndUrgent", Fails().NotAsked(), 60s, 75s},
+          {"NewCredentialsAreTriedNow", Keeps().Same().NewCredentials(1min), 1min, 1min},
+          {"APullIsACheck", Keeps().Moved().Pulled("b", 5min), 65min, 65min},
+          {"AfterALagTheRegistryIsAskedOnceMore", Keeps().Moved().Pulled("a", 5min), 6min, 7min});
 
 // Failed checks do not change whether the last answer is for a pull secret's owner alone.
 TEST(Freshness, SilenceTakesNoWordBackAndLendsNone) {
-  const DesiredImage desired = Keeps();
+  const DesiredImage desired = Keeps().want;
   const Local local{.digest = "a"};
-  const base::TimePoint now{hours(1)};
+  const base::TimePoint now{1h};
   for (bool restricted : {false, true}) {
     const image::RegistryAnswer same{
         .kind = image::RegistryAnswerKind::kSame, .digest = "a", .restricted = restricted};
@@ -59,32 +51,32 @@ TEST(Freshness, SilenceTakesNoWordBackAndLendsNone) {
     EXPECT_EQ(past.restricted, restricted);
     const image::RegistryAnswer trouble{.kind = image::RegistryAnswerKind::kUnreachable,
                                         .restricted = !restricted};
-    EXPECT_EQ(AfterSkippedCheck(past, desired, trouble, {now + minutes(1), {}}, 0.5).restricted, restricted);
-    past = AfterAnswer(past, desired, local, trouble, {now + minutes(1), {}}, 0.5);
+    EXPECT_EQ(AfterSkippedCheck(past, desired, trouble, {now + 1min, {}}, 0.5).restricted, restricted);
+    past = AfterAnswer(past, desired, local, trouble, {now + 1min, {}}, 0.5);
     EXPECT_EQ(past.restricted, restricted);
-    EXPECT_EQ(ViewOf(desired, &local, past, {}, now + minutes(1), {}).restricted, restricted);
+    EXPECT_EQ(ViewOf(desired, &local, past, {}, now + 1min, {}).restricted, restricted);
     past = AfterAnswer(past, desired, local, {.kind = same.kind, .digest = "a", .restricted = !restricted},
-                       {now + hours(1), {}}, 0.5);
+                       {now + 1h, {}}, 0.5);
     EXPECT_EQ(past.restricted, !restricted) << "the newest word counts";
   }
 }
 
 TEST(NextCheck, JitterIsATenthToEitherSide) {
-  DesiredImage desired = Keeps();
+  DesiredImage desired = Keeps().want;
   Local local{.digest = "a"};
   image::RegistryAnswer same{.kind = image::RegistryAnswerKind::kSame, .digest = "a"};
-  base::TimePoint now{hours(5)};
-  EXPECT_EQ(AfterAnswer({}, desired, local, same, {now, {}}, 0).next_check, now + minutes(54));
-  EXPECT_LE(AfterAnswer({}, desired, local, same, {now, {}}, 0.999).next_check, now + minutes(66));
+  base::TimePoint now{5h};
+  EXPECT_EQ(AfterAnswer({}, desired, local, same, {now, {}}, 0).next_check, now + 54min);
+  EXPECT_LE(AfterAnswer({}, desired, local, same, {now, {}}, 0.999).next_check, now + 66min);
 }
 
 TEST(NextCheck, ADemandThatChangesIsMetWithinItsInterval) {
-  RegistryStory story(Keeps());
-  story.Same("a", kStart);
-  DesiredImage sooner = Keeps();
-  sooner.refresh_interval = minutes(10);
-  base::TimePoint now = story.past.named.at + minutes(1);
-  EXPECT_EQ(AfterDesiredChanged(story.past, sooner, now, 0.5).next_check, now + minutes(5));
+  RegistryStory story = Keeps();
+  story.Same();
+  DesiredImage sooner = Keeps().want;
+  sooner.refresh_interval = 10min;
+  base::TimePoint now = story.past.named.at + 1min;
+  EXPECT_EQ(AfterDesiredChanged(story.past, sooner, now, 0.5).next_check, now + 5min);
   EXPECT_EQ(AfterDesiredChanged(story.past, sooner, now, 0.5).confirmed_at, story.past.confirmed_at);
 }
 
@@ -98,8 +90,8 @@ TEST(IsAnother, AnImportedImageIsComparedByItsId) {
 }
 
 TEST(Lag, BacksOffUpToSixHours) {
-  RegistryStory story(Keeps());
-  story.Moved("b", kStart);
+  RegistryStory story = Keeps();
+  story.Moved();
   base::Duration at{};
   base::Duration longest{};
   for (int i = 0; i < 10; i++) {
@@ -108,67 +100,63 @@ TEST(Lag, BacksOffUpToSixHours) {
     base::Duration wait = story.past.lag_until - story.past.next_check;
     EXPECT_GE(wait, longest);
     if (i == 1) {
-      EXPECT_GE(wait, minutes(18)) << "twice the first";
+      EXPECT_GE(wait, 18min) << "twice the first";
     }
     longest = wait;
-    at += hours(10);
+    at += 10h;
   }
-  EXPECT_LE(longest, hours(8));
-  EXPECT_GE(longest, hours(6));
+  EXPECT_LE(longest, 8h);
+  EXPECT_GE(longest, 6h);
 }
 
 TEST(NextRefreshChange, IsWhenTimeAloneChangesTheDecision) {
-  RegistryStory story(WithMaxAge(Fails(), hours(24)));
-  story.Same("a", kStart);
+  RegistryStory story = WithMaxAge(Fails(), 24h);
+  story.Same();
   base::TimePoint start = story.past.named.at;
-  EXPECT_EQ(NextRefreshChange(Fails(), story.past, start), start + hours(2));
-  story.Unreachable(hours(1)).Unreachable(hours(1) + seconds(30));
-  EXPECT_EQ(NextRefreshChange(Fails(), story.past, start + hours(1) + seconds(30)), start + minutes(61));
+  EXPECT_EQ(NextRefreshChange(Fails().want, story.past, start), start + 2h);
+  story.Unreachable(1h).Unreachable(1h + 30s);
+  EXPECT_EQ(NextRefreshChange(Fails().want, story.past, start + 1h + 30s), start + 61min);
   // Never answered: its age counts from the start.
-  RegistryStory silent(WithMaxAge(Fails(), hours(24)));
-  EXPECT_EQ(NextRefreshChange(WithMaxAge(Fails(), hours(24)), silent.past, start), start + hours(24));
+  RegistryStory silent = WithMaxAge(Fails(), 24h);
+  EXPECT_EQ(NextRefreshChange(silent.want, silent.past, start), start + 24h);
   // New credentials: what the registry said to the old ones counts no more, and the age begins anew.
-  silent.past.invalidated_at = start + hours(1);
-  EXPECT_EQ(NextRefreshChange(WithMaxAge(Fails(), hours(24)), silent.past, start + hours(2)),
-            start + hours(25));
-  silent.past.lag_until = start + hours(3);
-  EXPECT_EQ(NextRefreshChange(WithMaxAge(Fails(), hours(24)), silent.past, start + hours(2)),
-            start + hours(3));
+  silent.past.invalidated_at = start + 1h;
+  EXPECT_EQ(NextRefreshChange(silent.want, silent.past, start + 2h), start + 25h);
+  silent.past.lag_until = start + 3h;
+  EXPECT_EQ(NextRefreshChange(silent.want, silent.past, start + 2h), start + 3h);
 }
 
 TEST(TooOld, ADenialThatIsOverEndsNoAge) {
-  DesiredImage desired = WithMaxAge(Keeps(), hours(1));
-  desired.on_stale = OnFailure::kNotReady;
-  RegistryStory story(desired);
-  story.Denied(kStart).Same("a", minutes(10)).NewCredentials(minutes(12));
-  story.ServerError(minutes(13)).ServerError(minutes(15));
-  EXPECT_TRUE(story.Decided(minutes(16)).ready);
-  EXPECT_EQ(story.Decided(minutes(73)).reason, Reason::kStale);
+  RegistryStory story = With(WithMaxAge(Keeps(), 1h), [](auto& d) { d.on_stale = OnFailure::kNotReady; });
+  story.Denied().Same("a", 10min).NewCredentials(12min);
+  story.ServerError(13min).ServerError(15min);
+  EXPECT_TRUE(story.Decided(16min).ready);
+  EXPECT_EQ(story.Decided(73min).reason, Reason::kStale);
 }
 
 // An image that another client brings is as current as the answer that named it, not as later silence.
 TEST(AfterReplacedByOthers, IsConfirmedWhenTheRegistryNamedIt) {
-  RegistryStory story(Keeps());
-  story.Moved("b", minutes(1)).ServerError(minutes(70)).Replaced("b", minutes(71));
-  EXPECT_EQ(story.past.confirmed_at, RegistryStory::At(minutes(1)));
+  RegistryStory story = Keeps();
+  story.Moved("b", 1min).ServerError(70min).Replaced("b", 71min);
+  EXPECT_EQ(story.past.confirmed_at, RegistryStory::At(1min));
 }
 
 TEST(AfterReplacedByOthers, GivesNothingBackThatALaterAnswerOrNewCredentialsHaveTaken) {
-  RegistryStory denied(Keeps());
-  denied.Moved("b", minutes(1)).Denied(minutes(2)).Replaced("b", minutes(3));
+  RegistryStory denied = Keeps();
+  denied.Moved("b", 1min).Denied(2min).Replaced("b", 3min);
   EXPECT_FALSE(denied.past.confirmed_at);
   EXPECT_EQ(denied.past.age_from, base::TimePoint::min());
-  RegistryStory doubted(Keeps());
-  doubted.Moved("b", minutes(1)).NewCredentials(minutes(2)).Replaced("b", minutes(3));
+  RegistryStory doubted = Keeps();
+  doubted.Moved("b", 1min).NewCredentials(2min).Replaced("b", 3min);
   EXPECT_TRUE(doubted.past.invalidated_at);
 }
 
 TEST(AfterSkippedCheck, WasNoQuestion) {
-  RegistryStory story(Keeps());
-  story.Same("a", kStart);
-  story.past.answered_wall = base::WallTime(hours(5));
-  story.NotAsked(minutes(70));
-  EXPECT_EQ(story.past.answered_wall, base::WallTime(hours(5)));
+  RegistryStory story = Keeps();
+  story.Same();
+  story.past.answered_wall = base::WallTime(5h);
+  story.NotAsked(70min);
+  EXPECT_EQ(story.past.answered_wall, base::WallTime(5h));
 }
 
 TEST(Digests, OfTheSameRepositoryAllCount) {
@@ -180,9 +168,9 @@ TEST(Digests, OfTheSameRepositoryAllCount) {
 }
 
 TEST(AfterPulled, AnotherImageIsAChangeWithItsTime) {
-  const AnswerTime when{.at = base::TimePoint(hours(1)), .wall = base::WallTime(hours(2))};
-  const Freshness after =
-      AfterPulled({}, Keeps(), Local{.id = "i", .digest = "a"}, Local{.id = "j", .digest = "b"}, when, 0);
+  const AnswerTime when{.at = base::TimePoint(1h), .wall = base::WallTime(2h)};
+  const Freshness after = AfterPulled({}, Keeps().want, Local{.id = "i", .digest = "a"},
+                                      Local{.id = "j", .digest = "b"}, when, 0);
   EXPECT_EQ(after.changed_from, "a");
   EXPECT_EQ(after.changed_wall, when.wall);
 }

@@ -12,68 +12,68 @@
 
 namespace prefetch::plan {
 
+using namespace std::chrono_literals;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-inline constexpr seconds kStart{0};
-
-inline DesiredImage Want(Refresh refresh, const std::string& name = "r.io/a:v1") {
+inline RegistryStory Want(Refresh refresh, const std::string& name = "r.io/a:v1") {
   DesiredImage desired;
   desired.reference = *image::Reference::Parse(name);
   desired.refresh = refresh;
-  return desired;
+  return RegistryStory(desired);
 }
-inline DesiredImage IfNotPresent() {
+inline RegistryStory IfNotPresent() {
   return Want(Refresh::kIfNotPresent);
 }
+// The story with other directives of its entry.
+template <typename Change>
+RegistryStory With(const RegistryStory& story, Change change) {
+  DesiredImage desired = story.want;
+  change(desired);
+  return RegistryStory(desired);
+}
 // IfDigestChanged with every directive at Keep, or at NotReady.
-inline DesiredImage Keeps() {
-  DesiredImage desired = Want(Refresh::kIfDigestChanged);
-  desired.on_access_denied = OnFailure::kKeep;
-  return desired;
+inline RegistryStory Keeps() {
+  return With(Want(Refresh::kIfDigestChanged), [](auto& d) { d.on_access_denied = OnFailure::kKeep; });
 }
-inline DesiredImage Fails() {
-  DesiredImage desired = Want(Refresh::kIfDigestChanged);
-  desired.on_unreachable = desired.on_access_denied = desired.on_tag_missing = desired.on_stale =
-      OnFailure::kNotReady;
-  return desired;
+inline RegistryStory Fails() {
+  return With(Want(Refresh::kIfDigestChanged), [](auto& d) {
+    d.on_unreachable = d.on_access_denied = d.on_tag_missing = d.on_stale = OnFailure::kNotReady;
+  });
 }
-inline DesiredImage Always() {
+inline RegistryStory Always() {
   return Want(Refresh::kAlways);
 }
-inline DesiredImage WithMaxAge(DesiredImage desired, seconds age) {
-  desired.max_age = age;
-  return desired;
+inline RegistryStory WithMaxAge(const RegistryStory& story, seconds age) {
+  return With(story, [&](auto& desired) { desired.max_age = age; });
 }
-inline DesiredImage ForAlways(DesiredImage desired) {
-  desired.ready_for = image::PullPolicy::kAlways;
-  return desired;
+inline RegistryStory ForAlways(const RegistryStory& story) {
+  return With(story, [](auto& desired) { desired.ready_for = image::PullPolicy::kAlways; });
 }
 
 inline const std::string kByDigest =
     "r.io/a@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
-enum class Pulls { kNegative, kYes };
-
 struct Said {
   bool ready;
   bool fresh;
-  Pulls pull;
+  bool pull;
   Reason reason;
   friend bool operator==(const Said&, const Said&) = default;
 };
 inline void PrintTo(const Said& said, std::ostream* out) {
   *out << (said.ready ? "ready" : "not ready") << (said.fresh ? ", fresh" : ", not fresh")
-       << (said.pull == Pulls::kYes ? ", pull, " : ", ") << base::EnumName(said.reason);
+       << (said.pull ? ", pull, " : ", ") << base::EnumName(said.reason);
 }
 inline Said Ready(Reason reason) {
-  return {true, true, Pulls::kNegative, reason};
+  return {true, true, false, reason};
 }
-inline Said Stale(Reason reason, Pulls pull = Pulls::kNegative) {
+inline constexpr bool kPulls = true;
+inline Said Stale(Reason reason, bool pull = false) {
   return {true, false, pull, reason};
 }
-inline Said NotReady(Reason reason, Pulls pull = Pulls::kNegative) {
+inline Said NotReady(Reason reason, bool pull = false) {
   return {false, false, pull, reason};
 }
 
@@ -87,8 +87,8 @@ struct RefreshCase {
 class RefreshTest : public testing::TestWithParam<RefreshCase> {};
 
 // Twice without an answer, more than a minute apart.
-inline RegistryStory SilentTwice(DesiredImage desired) {
-  return RegistryStory(std::move(desired)).Same("a", kStart).Unreachable(hours(1)).Unreachable(minutes(62));
+inline RegistryStory SilentTwice(RegistryStory story) {
+  return story.Same().Unreachable(1h).Unreachable(62min);
 }
 
 }  // namespace prefetch::plan
