@@ -20,12 +20,17 @@ using std::chrono::seconds;
 const base::TimePoint kNow{seconds(100000)};
 const base::WallTime kWall{seconds(1785578400)};
 
+using Why = VerdictReason;
+using Need = TouchNeed;
+using Outcome = ContainerOutcome;
+using Obstacle = TouchObstacle;
+
 struct NeedCase {
   std::string name;
   Open open;
-  PullPolicy ready_for;
   VerdictsPtr verdicts;
   TouchNeed expect;
+  PullPolicy ready_for = PullPolicy::kNever;
 };
 TEST_TABLE(NeedTest, Decides, NeedCase) {
   DesiredImage desired;
@@ -33,107 +38,80 @@ TEST_TABLE(NeedTest, Decides, NeedCase) {
   desired.ready_for = row.ready_for;
   EXPECT_EQ(NeedOf(desired, *row.verdicts), row.expect);
 }
-TEST_ROWS(
-    Touch, NeedTest,
-    // Auto: closed for what the entry promises, and a record would lift it.
-    {"AutoClosed", Open::kAuto, PullPolicy::kNever, tests::Closed(), TouchNeed::kOpen},
-    {"AutoUnderOtherName", Open::kAuto, PullPolicy::kNever,
-     tests::Closed(VerdictReason::kRecordedUnderOtherName), TouchNeed::kOpen},
-    {"AutoForNobody", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kRecordedForNobody),
-     TouchNeed::kOpen},
-    {"AutoInterrupted", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kPullInterrupted),
-     TouchNeed::kOpen},
-    {"AutoAlwaysVerify", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kVerificationAlways),
-     TouchNeed::kOpen},
-    {"AutoNotAllowlisted", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kNotAllowlisted),
-     TouchNeed::kOpen},
-    {"AutoUndecodableRecord", Open::kAuto, PullPolicy::kNever,
-     tests::Closed(VerdictReason::kRecordUnreadable), TouchNeed::kOpen},
-    {"AutoManifestCheckRemains", Open::kAuto, PullPolicy::kIfNotPresent, tests::Closed(), TouchNeed::kOpen},
-    {"AutoPreloaded", Open::kAuto, PullPolicy::kNever, tests::Open(), TouchNeed::kNone},
-    {"AutoOpen", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode), TouchNeed::kNone},
-    {"AutoUnknown", Open::kAuto, PullPolicy::kNever, tests::Unknown(), TouchNeed::kNone},
-    // The agent does not touch an image that is open to the pod of the entry's readyAs.
-    {"AutoOpenToThePod", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kRecordedForPod),
-     TouchNeed::kNone},
-    {"AutoAssumed", Open::kAuto, PullPolicy::kNever, tests::Open(VerdictReason::kAssumedForPod),
-     TouchNeed::kNone},
-    {"AlwaysOpenToThePod", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kRecordedForPod),
-     TouchNeed::kNone},
-    // Which of several secrets it is matters to nobody once it is open to all.
-    {"AutoAmbiguous", Open::kAuto, PullPolicy::kNever,
-     tests::Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
-                     VerdictReason::kSecretAmbiguous),
-     TouchNeed::kOpen},
-    {"NeverAmbiguous", Open::kNever, PullPolicy::kNever,
-     tests::Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
-                     VerdictReason::kSecretAmbiguous),
-     TouchNeed::kNone},
-    {"AutoUnknownSinceUnreadableForUs", Open::kAuto, PullPolicy::kNever,
-     tests::Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
-                     VerdictReason::kRecordUnreadable),
-     TouchNeed::kNone},
-    {"AutoAbsent", Open::kAuto, PullPolicy::kNever, tests::Closed(VerdictReason::kImageAbsent),
-     TouchNeed::kNone},
-    // A pod with Always asks the registry whatever is recorded.
-    {"AutoReadyForAlways", Open::kAuto, PullPolicy::kAlways, tests::Closed(), TouchNeed::kNone},
-    // Always: also what the first pod with a secret would close.
-    {"AlwaysPreloaded", Open::kAlways, PullPolicy::kNever, tests::Open(), TouchNeed::kKeepOpen},
-    {"AlwaysClosed", Open::kAlways, PullPolicy::kNever, tests::Closed(), TouchNeed::kOpen},
-    {"AlwaysClosedReadyForAlways", Open::kAlways, PullPolicy::kAlways, tests::Closed(), TouchNeed::kOpen},
-    {"AlwaysOpen", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode),
-     TouchNeed::kNone},
-    // Exempt for good.
-    {"AlwaysAllowlisted", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kAllowlisted),
-     TouchNeed::kNone},
-    {"AlwaysNeverVerified", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kVerificationNever),
-     TouchNeed::kNone},
-    {"AlwaysKubeletTooOldToCare", Open::kAlways, PullPolicy::kNever, tests::Open(VerdictReason::kGateOff),
-     TouchNeed::kNone},
-    {"AlwaysUnknown", Open::kAlways, PullPolicy::kNever, tests::Unknown(), TouchNeed::kNone},
-    {"NeverClosed", Open::kNever, PullPolicy::kNever, tests::Closed(), TouchNeed::kNone},
-    {"NeverPreloaded", Open::kNever, PullPolicy::kNever, tests::Open(), TouchNeed::kNone});
+TEST_ROWS(Touch, NeedTest,
+          // Auto: closed for what the entry promises, and a record would lift it.
+          {"AutoClosed", Open::kAuto, tests::Closed(), Need::kOpen},
+          {"AutoUnderOtherName", Open::kAuto, tests::Closed(Why::kRecordedUnderOtherName), Need::kOpen},
+          {"AutoForNobody", Open::kAuto, tests::Closed(Why::kRecordedForNobody), Need::kOpen},
+          {"AutoInterrupted", Open::kAuto, tests::Closed(Why::kPullInterrupted), Need::kOpen},
+          {"AutoAlwaysVerify", Open::kAuto, tests::Closed(Why::kVerificationAlways), Need::kOpen},
+          {"AutoNotAllowlisted", Open::kAuto, tests::Closed(Why::kNotAllowlisted), Need::kOpen},
+          {"AutoUndecodableRecord", Open::kAuto, tests::Closed(Why::kRecordUnreadable), Need::kOpen},
+          {"AutoManifestCheckRemains", Open::kAuto, tests::Closed(), Need::kOpen, PullPolicy::kIfNotPresent},
+          {"AutoPreloaded", Open::kAuto, tests::Open(), Need::kNone},
+          {"AutoOpen", Open::kAuto, tests::Open(Why::kOpenToNode), Need::kNone},
+          {"AutoUnknown", Open::kAuto, tests::Unknown(), Need::kNone},
+          // The agent does not touch an image that is open to the pod of the entry's readyAs.
+          {"AutoOpenToThePod", Open::kAuto, tests::Open(Why::kRecordedForPod), Need::kNone},
+          {"AutoAssumed", Open::kAuto, tests::Open(Why::kAssumedForPod), Need::kNone},
+          {"AlwaysOpenToThePod", Open::kAlways, tests::Open(Why::kRecordedForPod), Need::kNone},
+          // Which of several secrets it is matters to nobody once it is open to all.
+          {"AutoAmbiguous", Open::kAuto, tests::Unknown(Why::kSecretAmbiguous), Need::kOpen},
+          {"NeverAmbiguous", Open::kNever, tests::Unknown(Why::kSecretAmbiguous), Need::kNone},
+          {"AutoUnknownSinceUnreadableForUs", Open::kAuto, tests::Unknown(Why::kRecordUnreadable),
+           Need::kNone},
+          {"AutoAbsent", Open::kAuto, tests::Closed(Why::kImageAbsent), Need::kNone},
+          // A pod with Always asks the registry whatever is recorded.
+          {"AutoReadyForAlways", Open::kAuto, tests::Closed(), Need::kNone, PullPolicy::kAlways},
+          // Always: also what the first pod with a secret would close.
+          {"AlwaysPreloaded", Open::kAlways, tests::Open(), Need::kKeepOpen},
+          {"AlwaysClosed", Open::kAlways, tests::Closed(), Need::kOpen},
+          {"AlwaysClosedReadyForAlways", Open::kAlways, tests::Closed(), Need::kOpen, PullPolicy::kAlways},
+          {"AlwaysOpen", Open::kAlways, tests::Open(Why::kOpenToNode), Need::kNone},
+          // Exempt for good.
+          {"AlwaysAllowlisted", Open::kAlways, tests::Open(Why::kAllowlisted), Need::kNone},
+          {"AlwaysNeverVerified", Open::kAlways, tests::Open(Why::kVerificationNever), Need::kNone},
+          {"AlwaysKubeletTooOldToCare", Open::kAlways, tests::Open(Why::kGateOff), Need::kNone},
+          {"AlwaysUnknown", Open::kAlways, tests::Unknown(), Need::kNone},
+          {"NeverClosed", Open::kNever, tests::Closed(), Need::kNone},
+          {"NeverPreloaded", Open::kNever, tests::Open(), Need::kNone});
 
 struct ContainerCase {
   std::string name;
   ContainerObservation seen;
   ContainerOutcome outcome;
-  TouchObstacle obstacle = TouchObstacle::kNone;
+  TouchObstacle obstacle = Obstacle::kNone;
 };
 TEST_TABLE(ContainerTest, IsJudged, ContainerCase) {
   ContainerEvaluation judged = EvaluateContainer(row.seen);
   EXPECT_EQ(judged.outcome, row.outcome);
   EXPECT_EQ(judged.result.obstacle, row.obstacle);
 }
-TEST_ROWS(Touch, ContainerTest, {"NoWordYet", {}, ContainerOutcome::kUndecided},
-          {"Creating", {.waiting_reason = "ContainerCreating"}, ContainerOutcome::kUndecided},
-          // K37
-          {"StartError", {.terminated_reason = "StartError"}, ContainerOutcome::kPulled},
-          // K38
-          {"CannotBeCreated", {.waiting_reason = "CreateContainerError"}, ContainerOutcome::kPulled},
-          {"CannotRun", {.waiting_reason = "RunContainerError"}, ContainerOutcome::kPulled},
-          {"Denied",
-           ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kAccessDenied},
-           ContainerOutcome::kFailed, TouchObstacle::kNoNodeCredentials},
-          {"DeniedAndInBackOff",
-           ContainerObservation{.waiting_reason = "ImagePullBackOff", .error = ErrorClass::kAccessDenied},
-           ContainerOutcome::kFailed, TouchObstacle::kNoNodeCredentials},
-          {"RegistryAway",
-           ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kUnreachable},
-           ContainerOutcome::kFailed, TouchObstacle::kRegistryTrouble},
-          {"RegistryAwayAsCriSaysIt", ContainerObservation{.waiting_reason = "RegistryUnavailable"},
-           ContainerOutcome::kFailed, TouchObstacle::kRegistryTrouble},
-          {"RateLimited",
-           ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kRateLimited},
-           ContainerOutcome::kFailed, TouchObstacle::kRegistryTrouble},
-          {"TagGone", ContainerObservation{.waiting_reason = "ErrImagePull", .error = ErrorClass::kNotFound},
-           ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
-          {"NobodyKnowsWhy", ContainerObservation{.waiting_reason = "ErrImagePull"},
-           ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
-          {"InvalidName", ContainerObservation{.waiting_reason = "InvalidImageName"},
-           ContainerOutcome::kFailed, TouchObstacle::kPullFailed},
-          {"AnotherReason", ContainerObservation{.waiting_reason = "illegal base64 data"},
-           ContainerOutcome::kFailed, TouchObstacle::kPullFailed});
+ContainerObservation NoPull(ErrorClass error) {
+  return {.waiting_reason = "ErrImagePull", .error = error};
+}
+TEST_ROWS(
+    Touch, ContainerTest, {"NoWordYet", {}, Outcome::kUndecided},
+    {"Creating", {.waiting_reason = "ContainerCreating"}, Outcome::kUndecided},
+    // K37
+    {"StartError", {.terminated_reason = "StartError"}, Outcome::kPulled},
+    // K38
+    {"CannotBeCreated", {.waiting_reason = "CreateContainerError"}, Outcome::kPulled},
+    {"CannotRun", {.waiting_reason = "RunContainerError"}, Outcome::kPulled},
+    {"Denied", NoPull(ErrorClass::kAccessDenied), Outcome::kFailed, Obstacle::kNoNodeCredentials},
+    {"DeniedAndInBackOff",
+     ContainerObservation{.waiting_reason = "ImagePullBackOff", .error = ErrorClass::kAccessDenied},
+     Outcome::kFailed, Obstacle::kNoNodeCredentials},
+    {"RegistryAway", NoPull(ErrorClass::kUnreachable), Outcome::kFailed, Obstacle::kRegistryTrouble},
+    {"RegistryAwayAsCriSaysIt",
+     {.waiting_reason = "RegistryUnavailable"},
+     Outcome::kFailed,
+     Obstacle::kRegistryTrouble},
+    {"RateLimited", NoPull(ErrorClass::kRateLimited), Outcome::kFailed, Obstacle::kRegistryTrouble},
+    {"TagGone", NoPull(ErrorClass::kNotFound), Outcome::kFailed, Obstacle::kPullFailed},
+    {"NobodyKnowsWhy", {.waiting_reason = "ErrImagePull"}, Outcome::kFailed, Obstacle::kPullFailed},
+    {"InvalidName", {.waiting_reason = "InvalidImageName"}, Outcome::kFailed, Obstacle::kPullFailed},
+    {"AnotherReason", {.waiting_reason = "illegal base64 data"}, Outcome::kFailed, Obstacle::kPullFailed});
 
 TEST(EvaluateContainer, SaysWhatKubeletSaysInOneBoundedLine) {
   ContainerObservation seen{.waiting_reason = "ErrImagePull",
@@ -154,21 +132,21 @@ TEST(EvaluatePod, IsOverWhenEveryContainerIsDecided) {
   EXPECT_FALSE(EvaluatePod(Pod({kPulledOne, kCreating}), seconds(1), seconds(1)).over);
   PodEvaluation judged = EvaluatePod(Pod({kPulledOne, kPulledOne}), seconds(1), seconds(1));
   EXPECT_TRUE(judged.over);
-  EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kNone);
+  EXPECT_EQ(judged.pod.obstacle, Obstacle::kNone);
 }
 
 TEST(EvaluatePod, OneThatNobodyRunsIsGivenUpAfterAMinute) {
   EXPECT_FALSE(EvaluatePod(Pod({}), seconds(59), seconds(59)).over);
   PodEvaluation judged = EvaluatePod(Pod({}), seconds(60), seconds(60));
   EXPECT_TRUE(judged.over);
-  EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
+  EXPECT_EQ(judged.pod.obstacle, Obstacle::kPodNeverRan);
 }
 
 TEST(EvaluatePod, OneThatMovesHasItsTime) {
   EXPECT_FALSE(EvaluatePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(200)).over);
   EXPECT_TRUE(EvaluatePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(280)).over);
   EXPECT_EQ(EvaluatePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(280)).pod.obstacle,
-            TouchObstacle::kNone)
+            Obstacle::kNone)
       << "kubelet ran it: what is left is the image's";
 }
 
@@ -177,7 +155,7 @@ TEST(EvaluatePod, OneThatHasEndedOrThatSomebodyDeletedIsOver) {
        {Pod({kCreating}, "Failed"), Pod({}, "Succeeded"), PodObservation{.gone = true}}) {
     PodEvaluation judged = EvaluatePod(pod, {}, {});
     EXPECT_TRUE(judged.over) << pod.phase;
-    EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
+    EXPECT_EQ(judged.pod.obstacle, Obstacle::kPodNeverRan);
   }
 }
 
@@ -188,12 +166,12 @@ TouchHistory Touched(TouchHistory past, TouchObstacle obstacle, base::TimePoint 
 
 TEST(AfterTouch, ThreeWithoutEffectAreTheLast) {
   TouchHistory past = ForContent({}, "sha256:a", kNow);
-  past = Touched(past, TouchObstacle::kNotRecorded);
+  past = Touched(past, Obstacle::kNotRecorded);
   EXPECT_EQ(past.not_before, kNow + seconds(30));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).why, "why");
-  past = Touched(past, TouchObstacle::kNotRecorded);
+  past = Touched(past, Obstacle::kNotRecorded);
   EXPECT_EQ(past.not_before, kNow + minutes(2));
-  past = Touched(past, TouchObstacle::kNotRecorded);
+  past = Touched(past, Obstacle::kNotRecorded);
   EXPECT_EQ(past.not_before, base::TimePoint::max());
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kIneffective);
 }
@@ -201,7 +179,7 @@ TEST(AfterTouch, ThreeWithoutEffectAreTheLast) {
 // A tag that was gone may be back.
 TEST(AfterTouch, WhereKubeletsPullFailedTheFourthComesAnHourLater) {
   TouchHistory past;
-  for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kPullFailed);
+  for (int i = 0; i < 3; i++) past = Touched(past, Obstacle::kPullFailed);
   for (int i = 0; i < 2; i++) {
     EXPECT_EQ(past.not_before, kNow + minutes(60));
     TouchStatus status = StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall);
@@ -209,29 +187,29 @@ TEST(AfterTouch, WhereKubeletsPullFailedTheFourthComesAnHourLater) {
     EXPECT_TRUE(status.settled);
     EXPECT_EQ(status.next_attempt_at, kWall + minutes(60));
     EXPECT_EQ(AfterKubeletRestart(past, kNow).not_before, past.not_before) << "it may restart all the time";
-    past = Touched(past, TouchObstacle::kPullFailed);
+    past = Touched(past, Obstacle::kPullFailed);
   }
-  EXPECT_EQ(Touched(past, TouchObstacle::kRegistryTrouble).not_before, kNow + minutes(60)) << "it will pass";
+  EXPECT_EQ(Touched(past, Obstacle::kRegistryTrouble).not_before, kNow + minutes(60)) << "it will pass";
 }
 
 TEST(AfterTouch, WhatCannotHelpIsNotTriedTwice) {
   for (TouchObstacle obstacle :
-       {TouchObstacle::kTokenProvider, TouchObstacle::kPullSecret, TouchObstacle::kRecordsNeverMatch}) {
+       {Obstacle::kTokenProvider, Obstacle::kPullSecret, Obstacle::kRecordsNeverMatch}) {
     EXPECT_EQ(Touched({}, obstacle).not_before, base::TimePoint::max()) << base::EnumName(obstacle);
   }
 }
 
 TEST(AfterTouch, TransientFailuresCountInARow) {
   TouchHistory past;
-  for (int i = 0; i < 4; i++) past = Touched(past, TouchObstacle::kRegistryTrouble);
-  past = Touched(past, TouchObstacle::kNotRecorded);
-  past = Touched(past, TouchObstacle::kRegistryTrouble);
+  for (int i = 0; i < 4; i++) past = Touched(past, Obstacle::kRegistryTrouble);
+  past = Touched(past, Obstacle::kNotRecorded);
+  past = Touched(past, Obstacle::kRegistryTrouble);
   EXPECT_EQ(past.not_before, kNow + seconds(5));
 }
 
 TEST(AfterTouch, OneWithEffectForgetsTheOthers) {
-  TouchHistory past = Touched({}, TouchObstacle::kNotRecorded);
-  past = Touched(past, TouchObstacle::kNone);
+  TouchHistory past = Touched({}, Obstacle::kNotRecorded);
+  past = Touched(past, Obstacle::kNone);
   EXPECT_EQ(past.failures, 0);
   EXPECT_EQ(StatusOf({TouchNeed::kNone, false, past, {}}, kNow, kWall).state, TouchState::kDone);
   // Closed again, by a garbage collection of records say: touched again, at once.
@@ -241,7 +219,7 @@ TEST(AfterTouch, OneWithEffectForgetsTheOthers) {
 // As while a tag's new content is pulled, which then does not come.
 TEST(SkipTouch, TheAttemptsCountAgainOnceTheContentMayBeTouched) {
   TouchHistory past = ForContent({}, "sha256:a", kNow);
-  for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNotRecorded);
+  for (int i = 0; i < 3; i++) past = Touched(past, Obstacle::kNotRecorded);
   const TouchHistory aside = PauseTouch(PauseTouch(past));
   EXPECT_EQ(aside.image_id, "");
   const TouchHistory back = ForContent(aside, "sha256:a", kNow);
@@ -256,23 +234,23 @@ TEST(SkipTouch, TheAttemptsCountAgainOnceTheContentMayBeTouched) {
 
 TEST(AfterNews, WhatWasGivenUpIsTriedAgain) {
   TouchHistory past = ForContent({}, "sha256:a", kNow);
-  for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNoNodeCredentials);
+  for (int i = 0; i < 3; i++) past = Touched(past, Obstacle::kNoNodeCredentials);
   past = AfterConditionsChanged(past, kNow + minutes(1));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow + minutes(1), kWall).state, TouchState::kDue);
 }
 
 TEST(AfterPod, TheGroundIsTriedAtLongIntervalsAndCalledHopelessAfterThree) {
   TouchPodHealth pod_health;
-  for (int i = 0; i < 2; i++) pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  for (int i = 0; i < 2; i++) pod_health = AfterPod(pod_health, {Obstacle::kQuota, "full"}, kNow, 0);
   EXPECT_FALSE(IsLongObstacle(pod_health));
   EXPECT_EQ(pod_health.not_before, kNow + minutes(2));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, {}, pod_health}, kNow, kWall).state, TouchState::kWaiting);
-  pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  pod_health = AfterPod(pod_health, {Obstacle::kQuota, "full"}, kNow, 0);
   EXPECT_TRUE(IsLongObstacle(pod_health));
   EXPECT_EQ(pod_health.not_before, kNow + minutes(10));
   TouchStatus status = StatusOf({TouchNeed::kOpen, false, {}, pod_health}, kNow, kWall);
   EXPECT_EQ(status.state, TouchState::kIneffective);
-  EXPECT_EQ(status.obstacle, TouchObstacle::kQuota);
+  EXPECT_EQ(status.obstacle, Obstacle::kQuota);
   EXPECT_EQ(status.why, "full");
   EXPECT_EQ(status.next_attempt_at, kWall + minutes(10));
   pod_health = AfterPod(pod_health, {}, kNow, 0);
@@ -288,20 +266,19 @@ TEST(StatusOf, SixPassingFailuresSettle) {
   TouchPodHealth pod_health;
   EXPECT_FALSE(settled(past, pod_health)) << "not tried yet";
   for (int i = 0; i < 5; i++) {
-    past = AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0);
-    pod_health = AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0);
+    past = AfterTouch(past, {Obstacle::kRegistryTrouble, "away"}, kNow, kWall, 0);
+    pod_health = AfterPod(pod_health, {Obstacle::kApiServer, "away"}, kNow, 0);
   }
   EXPECT_FALSE(settled(past, pod_health));
-  EXPECT_TRUE(
-      settled(AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0), pod_health));
-  EXPECT_TRUE(settled(past, AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0)));
+  EXPECT_TRUE(settled(AfterTouch(past, {Obstacle::kRegistryTrouble, "away"}, kNow, kWall, 0), pod_health));
+  EXPECT_TRUE(settled(past, AfterPod(pod_health, {Obstacle::kApiServer, "away"}, kNow, 0)));
 }
 
 TEST(AfterPod, OnlyRefusalsInARowCount) {
   TouchPodHealth pod_health;
-  for (int i = 0; i < 2; i++) pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  pod_health = AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0);
-  pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  for (int i = 0; i < 2; i++) pod_health = AfterPod(pod_health, {Obstacle::kQuota, "full"}, kNow, 0);
+  pod_health = AfterPod(pod_health, {Obstacle::kApiServer, "away"}, kNow, 0);
+  pod_health = AfterPod(pod_health, {Obstacle::kQuota, "full"}, kNow, 0);
   EXPECT_FALSE(IsLongObstacle(pod_health));
   EXPECT_EQ(pod_health.failures, 1);
 }

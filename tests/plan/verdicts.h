@@ -21,9 +21,8 @@ inline plan::VerdictsPtr Open(kubelet::VerdictReason reason = kubelet::VerdictRe
 inline plan::VerdictsPtr Closed(kubelet::VerdictReason reason = kubelet::VerdictReason::kRecordedForOthers) {
   return Verdicts(kubelet::VerdictResult::kRefused, kubelet::VerdictResult::kPulls, reason);
 }
-inline plan::VerdictsPtr Unknown() {
-  return Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown,
-                  kubelet::VerdictReason::kFactsUnknown);
+inline plan::VerdictsPtr Unknown(kubelet::VerdictReason reason = kubelet::VerdictReason::kFactsUnknown) {
+  return Verdicts(kubelet::VerdictResult::kUnknown, kubelet::VerdictResult::kUnknown, reason);
 }
 
 }  // namespace prefetch::tests
