@@ -7,7 +7,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "plan/check_words.h"
 #include "rows.h"
@@ -341,13 +340,9 @@ TEST(CheckTest, APodHearsNoWordOfAStranger) {
 
 // check --pull: what came of a pull → the verdict.
 
-constexpr auto kCheckPullNever = image::PullPolicy::kNever;
-constexpr auto kCheckPullIfNotPresent = image::PullPolicy::kIfNotPresent;
-constexpr auto kCheckPullAlways = image::PullPolicy::kAlways;
-
 struct PullCase {
   std::string name;
-  image::PullPolicy policy;
+  PullPolicy policy;
   std::function<void(CheckFacts&, ImageState&)> change;
   std::string expect;  // "here"; else as tests::Told
   std::string message = "";
@@ -378,50 +373,46 @@ void Running(ImageState& image, PullState state, Reason reason) {
 }
 using I = ImageState;
 
-TEST_ROWS(Rows, PullVerdictTest, {"Here", kCheckPullNever, [](F&, I& i) { i.usable = true; }, "here"},
-          {"Queued", kCheckPullNever,
-           [](F&, I& i) { Running(i, PullState::kQueued, Reason::kQueued), i.message = "waits for room"; },
-           "pending Unknown Queued", "its pull waits for room"},
-          {"OutsidePullWindow", kCheckPullNever,
-           [](F&, I& i) {
-             Running(i, PullState::kNone, Reason::kOutsidePullWindow), i.message = "waits for its pullWindow";
-           },
-           "pending Unknown OutsidePullWindow", "its pull waits for its pullWindow"},
-          {"Pulling", kCheckPullNever,
-           [](F&, I& i) { Running(i, PullState::kPulling, Reason::kPulling), i.pull.bytes_known = true; },
-           "pending Unknown Pulling", "it is being pulled", true},
-          {"UnpackingUnseen", kCheckPullNever,
-           [](F&, I& i) { Running(i, PullState::kUnpacking, Reason::kUnpacking); },
-           "pending Unknown Unpacking", "it is being pulled"},
-          {"TriedAgain", kCheckPullNever,
-           [](F&, I& i) {
-             Failed(i, Reason::kUnreachable);
-             Running(i, PullState::kWaiting, Reason::kUnreachable);
-             i.settled = false;
-           },
-           "pending Unknown Unreachable", "tried again: as the runtime says it"},
-          {"Denied", kCheckPullIfNotPresent, [](F&, I& i) { Failed(i, Reason::kAccessDenied); },
-           "no Refused AccessDenied", "could not pull it: as the runtime says it"},
-          {"DeniedToANever", kCheckPullNever,
-           [](F& f, I& i) { Failed(i, Reason::kAccessDenied), f.own_credentials = true; },
-           "no Refused AccessDenied"},
-          {"DeniedForAPlugin", kCheckPullIfNotPresent,
-           [](F&, I& i) { Failed(i, Reason::kAccessDenied), i.pull.lacked_credential = i.settled = true; },
-           "no Unknown AccessDenied"},
-          {"DeniedToTheNode", kCheckPullIfNotPresent,
-           [](F& f, I& i) { Failed(i, Reason::kAccessDenied), f.own_credentials = true; },
-           "no Unknown AccessDenied"},
-          {"CredentialOfTheNode", kCheckPullIfNotPresent,
-           [](F& f, I& i) { Failed(i, Reason::kBadCredentialFormat), f.own_credentials = true; },
-           "no Unknown BadCredentialFormat"},
-          {"Gone", kCheckPullIfNotPresent,
-           [](F& f, I& i) { Failed(i, Reason::kNotFound), f.own_credentials = true; }, "no Refused NotFound"},
-          {"Away", kCheckPullIfNotPresent, [](F&, I& i) { Failed(i, Reason::kUnreachable); },
-           "no Unknown Unreachable"},
-          {"AwayForANever", kCheckPullNever, [](F&, I& i) { Failed(i, Reason::kUnreachable); },
-           "no Refused Unreachable"},
-          {"NoRoom", kCheckPullAlways, [](F&, I& i) { Failed(i, Reason::kDiskPressure); },
-           "no Unknown DiskPressure"});
+TEST_ROWS(
+    Rows, PullVerdictTest, {"Here", kNever, [](F&, I& i) { i.usable = true; }, "here"},
+    {"Queued", kNever,
+     [](F&, I& i) { Running(i, PullState::kQueued, Reason::kQueued), i.message = "waits for room"; },
+     "pending Unknown Queued", "its pull waits for room"},
+    {"OutsidePullWindow", kNever,
+     [](F&, I& i) {
+       Running(i, PullState::kNone, Reason::kOutsidePullWindow), i.message = "waits for its pullWindow";
+     },
+     "pending Unknown OutsidePullWindow", "its pull waits for its pullWindow"},
+    {"Pulling", kNever,
+     [](F&, I& i) { Running(i, PullState::kPulling, Reason::kPulling), i.pull.bytes_known = true; },
+     "pending Unknown Pulling", "it is being pulled", true},
+    {"UnpackingUnseen", kNever, [](F&, I& i) { Running(i, PullState::kUnpacking, Reason::kUnpacking); },
+     "pending Unknown Unpacking", "it is being pulled"},
+    {"TriedAgain", kNever,
+     [](F&, I& i) {
+       Failed(i, Reason::kUnreachable);
+       Running(i, PullState::kWaiting, Reason::kUnreachable);
+       i.settled = false;
+     },
+     "pending Unknown Unreachable", "tried again: as the runtime says it"},
+    {"Denied", kIfNotPresent, [](F&, I& i) { Failed(i, Reason::kAccessDenied); }, "no Refused AccessDenied",
+     "could not pull it: as the runtime says it"},
+    {"DeniedToANever", kNever, [](F& f, I& i) { Failed(i, Reason::kAccessDenied), f.own_credentials = true; },
+     "no Refused AccessDenied"},
+    {"DeniedForAPlugin", kIfNotPresent,
+     [](F&, I& i) { Failed(i, Reason::kAccessDenied), i.pull.lacked_credential = i.settled = true; },
+     "no Unknown AccessDenied"},
+    {"DeniedToTheNode", kIfNotPresent,
+     [](F& f, I& i) { Failed(i, Reason::kAccessDenied), f.own_credentials = true; },
+     "no Unknown AccessDenied"},
+    {"CredentialOfTheNode", kIfNotPresent,
+     [](F& f, I& i) { Failed(i, Reason::kBadCredentialFormat), f.own_credentials = true; },
+     "no Unknown BadCredentialFormat"},
+    {"Gone", kIfNotPresent, [](F& f, I& i) { Failed(i, Reason::kNotFound), f.own_credentials = true; },
+     "no Refused NotFound"},
+    {"Away", kIfNotPresent, [](F&, I& i) { Failed(i, Reason::kUnreachable); }, "no Unknown Unreachable"},
+    {"AwayForANever", kNever, [](F&, I& i) { Failed(i, Reason::kUnreachable); }, "no Refused Unreachable"},
+    {"NoRoom", kAlways, [](F&, I& i) { Failed(i, Reason::kDiskPressure); }, "no Unknown DiskPressure"});
 
 TEST(RunDecision, OfAnImageThatNobodyHasTakenUpYetIsPending) {
   EXPECT_EQ(tests::Told(*DecisionForPull({}, nullptr)), "pending Unknown Queued");
@@ -502,75 +493,48 @@ TEST(PulledFor, AFailureFromBeforeTheRequestIsNoAnswer) {
 
 struct StateCase {
   std::string name;
-  ImageState image;
+  Phase phase;
+  Reason reason;
+  PullState pull;
   RequestedState expect;
+  std::function<void(ImageState&)> change = [](ImageState&) {};
 };
 TEST_TABLE(StateOfAskedTest, Row, StateCase) {
-  EXPECT_EQ(StateOfRequested(row.image), row.expect);
-}
-
-StateCase State(std::string name, Phase phase, Reason reason, PullState state, RequestedState expect) {
   ImageState image;
-  image.phase = phase;
-  image.reason = reason;
-  image.pull.state = state;
-  return {std::move(name), std::move(image), expect};
-}
-StateCase Usable() {
-  StateCase row =
-      State("Here", Phase::kFailing, Reason::kRecordedForOthers, PullState::kDone, RequestedState::kPresent);
-  row.image.usable = true;
-  return row;
-}
-StateCase GivenUp() {
-  StateCase row = State("AwayForLong", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting,
-                        RequestedState::kFailed);
-  row.image.settled = true;
-  return row;
-}
-// Pulls that the runtime ended are no failures.
-StateCase InterruptedOften() {
-  StateCase row = State("InterruptedOften", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting,
-                        RequestedState::kPending);
-  row.image.pull.attempts = 7;
-  return row;
-}
-StateCase DeniedAndHeld() {
-  StateCase row = State("DeniedAndHeld", Phase::kFailing, Reason::kAccessDenied, PullState::kWaiting,
-                        RequestedState::kPending);
-  row.image.pull.held = true;
-  return row;
-}
-StateCase DeniedForItsPlugin(bool settled) {
-  StateCase row = State(settled ? "DeniedForItsPluginForLong" : "DeniedForItsPlugin", Phase::kFailing,
-                        Reason::kAccessDenied, PullState::kWaiting,
-                        settled ? RequestedState::kFailed : RequestedState::kPending);
-  row.image.pull.lacked_credential = true;
-  row.image.settled = settled;
-  return row;
-}
-StateCase OnOtherNodes() {
-  StateCase row = State("OnOtherNodesOnly", Phase::kReady, Reason::kOtherPlatform, PullState::kNone,
-                        RequestedState::kFailed);
-  row.image.applies = false;
-  return row;
+  image.phase = row.phase;
+  image.reason = row.reason;
+  image.pull.state = row.pull;
+  row.change(image);
+  EXPECT_EQ(StateOfRequested(image), row.expect);
 }
 
-TEST_ROWS(
-    Rows, StateOfAskedTest, Usable(), OnOtherNodes(), InterruptedOften(),
-    State("Queued", Phase::kProgressing, Reason::kQueued, PullState::kQueued, RequestedState::kPending),
-    State("Pulled", Phase::kProgressing, Reason::kPulling, PullState::kPulling, RequestedState::kPending),
-    State("Denied", Phase::kFailing, Reason::kAccessDenied, PullState::kWaiting, RequestedState::kFailed),
-    State("DeniedAndItsTurnAgain", Phase::kFailing, Reason::kAccessDenied, PullState::kQueued,
-          RequestedState::kPending),
-    State("NeverAgain", Phase::kFailing, Reason::kPlatformMismatch, PullState::kFailed,
-          RequestedState::kFailed),
-    State("AwayForAMoment", Phase::kFailing, Reason::kUnreachable, PullState::kWaiting,
-          RequestedState::kPending),
-    GivenUp(), DeniedAndHeld(), DeniedForItsPlugin(false), DeniedForItsPlugin(true),
-    State("NoRoom", Phase::kFailing, Reason::kDiskPressure, PullState::kQueued, RequestedState::kFailed),
-    State("OfAnotherPlatform", Phase::kFailing, Reason::kWrongPlatform, PullState::kFailed,
-          RequestedState::kFailed));
+using enum Phase;
+using R = Reason;
+using P = PullState;
+using S = RequestedState;
+
+TEST_ROWS(Rows, StateOfAskedTest,
+          {"Here", kFailing, R::kRecordedForOthers, P::kDone, S::kPresent, [](I& i) { i.usable = true; }},
+          {"OnOtherNodesOnly", kReady, R::kOtherPlatform, P::kNone, S::kFailed,
+           [](I& i) { i.applies = false; }},
+          // Pulls that the runtime ended are no failures.
+          {"InterruptedOften", kFailing, R::kUnreachable, P::kWaiting, S::kPending,
+           [](I& i) { i.pull.attempts = 7; }},
+          {"Queued", kProgressing, R::kQueued, P::kQueued, S::kPending},
+          {"Pulled", kProgressing, R::kPulling, P::kPulling, S::kPending},
+          {"Denied", kFailing, R::kAccessDenied, P::kWaiting, S::kFailed},
+          {"DeniedAndItsTurnAgain", kFailing, R::kAccessDenied, P::kQueued, S::kPending},
+          {"NeverAgain", kFailing, R::kPlatformMismatch, P::kFailed, S::kFailed},
+          {"AwayForAMoment", kFailing, R::kUnreachable, P::kWaiting, S::kPending},
+          {"AwayForLong", kFailing, R::kUnreachable, P::kWaiting, S::kFailed, [](I& i) { i.settled = true; }},
+          {"DeniedAndHeld", kFailing, R::kAccessDenied, P::kWaiting, S::kPending,
+           [](I& i) { i.pull.held = true; }},
+          {"DeniedForItsPlugin", kFailing, R::kAccessDenied, P::kWaiting, S::kPending,
+           [](I& i) { i.pull.lacked_credential = true; }},
+          {"DeniedForItsPluginForLong", kFailing, R::kAccessDenied, P::kWaiting, S::kFailed,
+           [](I& i) { i.pull.lacked_credential = i.settled = true; }},
+          {"NoRoom", kFailing, R::kDiskPressure, P::kQueued, S::kFailed},
+          {"OfAnotherPlatform", kFailing, R::kWrongPlatform, P::kFailed, S::kFailed});
 
 TEST(AwaitsRetry, WhatABackoffHolds) {
   const auto awaits = [](PullState state, std::optional<image::RegistryAnswerKind> answer = std::nullopt) {
