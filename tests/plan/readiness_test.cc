@@ -10,6 +10,7 @@
 namespace prefetch::plan::readiness_test {
 namespace {
 
+using enum Phase;
 using image::PullPolicy;
 using kubelet::VerdictReason;
 using std::chrono::hours;
@@ -87,14 +88,14 @@ TEST_F(ImageEvaluation, AClosedImageThatIsBeingTouchedIsOnItsWay) {
   rig.verdicts = tests::Closed();
   for (TouchState state : {TouchState::kDue, TouchState::kRunning, TouchState::kWaiting}) {
     rig.touch.state = state;
-    EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kTouching, PullState::kNone}));
+    EXPECT_EQ(Short(rig.Judged()), (Said{false, kProgressing, Reason::kTouching, PullState::kNone}));
   }
 }
 
 TEST_F(ImageEvaluation, ToldWhatItWaitsFor) {
   EXPECT_EQ(rig.Judged().message, "waits for its turn");
   rig.waits_for_disk_space = true;
-  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, kProgressing, Reason::kQueued, PullState::kQueued}));
   EXPECT_EQ(rig.Judged().message, "waits for room on the disk: running pulls may need what is left of it");
 }
 
@@ -107,14 +108,14 @@ TEST_F(ImageEvaluation, AnArtifactIsNamedWithoutAnErrorToo) {
 
 TEST_F(ImageEvaluation, NotLookedAtYet) {
   rig.seen.known = false;
-  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kFactsUnknown, PullState::kNone}));
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, kProgressing, Reason::kFactsUnknown, PullState::kNone}));
 }
 
 TEST_F(ImageEvaluation, PresentIsReady) {
   rig.seen.local = Local{.id = "sha256:a", .digest = "sha256:d", .size_bytes = 5, .aliases = {"r.io/b:v1"}};
   ImageState state = rig.Judged();
   EXPECT_EQ(state.aliases, rig.seen.local->aliases);
-  EXPECT_EQ(Short(state), (Said{true, Phase::kReady, Reason::kPresent, PullState::kNone}));
+  EXPECT_EQ(Short(state), (Said{true, kReady, Reason::kPresent, PullState::kNone}));
   EXPECT_TRUE(state.present);
   EXPECT_EQ(state.origin.with, PulledWith::kUnknown);
 }
@@ -132,45 +133,40 @@ TEST_F(ImageEvaluation, SaysWithWhatItWasPulledOnlyOfWhatWePulled) {
 
 struct VerdictRow {
   std::string name;
-  image::PullPolicy ready_for;
   VerdictsPtr verdicts;
   bool ready;
   Phase phase;
   Reason reason;
+  PullPolicy ready_for = PullPolicy::kNever;
 };
 
-TEST(JudgeVerdicts, OfAnImageThatIsHere) {
-  const VerdictRow rows[] = {
-      {"NotReadYet", PullPolicy::kNever, nullptr, false, Phase::kProgressing, Reason::kFactsUnknown},
-      {"OlderThanTheImage", PullPolicy::kNever, tests::Closed(VerdictReason::kImageAbsent), false,
-       Phase::kProgressing, Reason::kFactsUnknown},
-      {"Preloaded", PullPolicy::kNever, tests::Open(), true, Phase::kReady, Reason::kPreloaded},
-      {"OpenToNode", PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode), true, Phase::kReady,
-       Reason::kOpenToNode},
-      {"Closed", PullPolicy::kNever, tests::Closed(), false, Phase::kFailing, Reason::kRecordedForOthers},
-      {"ClosedUnderAnotherName", PullPolicy::kNever, tests::Closed(VerdictReason::kRecordedUnderOtherName),
-       false, Phase::kFailing, Reason::kRecordedUnderOtherName},
-      {"ClosedIsEnoughForIfNotPresent", PullPolicy::kIfNotPresent, tests::Closed(), true, Phase::kReady,
-       Reason::kRecordedForOthers},
-      {"Unknown", PullPolicy::kNever, tests::Unknown(), false, Phase::kFailing, Reason::kFactsUnknown},
-      {"UnknownIsNotEnoughForIfNotPresent", PullPolicy::kIfNotPresent, tests::Unknown(), false,
-       Phase::kFailing, Reason::kFactsUnknown},
-      {"AlwaysIsNotChecked", PullPolicy::kAlways, tests::Open(), false, Phase::kFailing,
-       Reason::kPolicyAlways},
-  };
-  for (const VerdictRow& row : rows) {
-    SCOPED_TRACE(row.name);
-    EntryRig rig;
-    rig.seen.local = Local{.id = "sha256:a"};
-    rig.desired.ready_for = row.ready_for;
-    rig.has_kubelet = true;
-    rig.verdicts = row.verdicts;
-    ImageState state = rig.Judged();
-    EXPECT_EQ(Short(state), (Said{row.ready, row.phase, row.reason, PullState::kNone}));
-    EXPECT_TRUE(state.present);
-    EXPECT_FALSE(state.message.empty());
-  }
+TEST_TABLE(VerdictOfAnImageThatIsHere, IsJudged, VerdictRow) {
+  EntryRig rig;
+  rig.seen.local = Local{.id = "sha256:a"};
+  rig.desired.ready_for = row.ready_for;
+  rig.has_kubelet = true;
+  rig.verdicts = row.verdicts;
+  ImageState state = rig.Judged();
+  EXPECT_EQ(Short(state), (Said{row.ready, row.phase, row.reason, PullState::kNone}));
+  EXPECT_TRUE(state.present);
+  EXPECT_FALSE(state.message.empty());
 }
+
+TEST_ROWS(Rows, VerdictOfAnImageThatIsHere,
+          {"NotReadYet", nullptr, false, kProgressing, Reason::kFactsUnknown},
+          {"OlderThanTheImage", tests::Closed(VerdictReason::kImageAbsent), false, kProgressing,
+           Reason::kFactsUnknown},
+          {"Preloaded", tests::Open(), true, kReady, Reason::kPreloaded},
+          {"OpenToNode", tests::Open(VerdictReason::kOpenToNode), true, kReady, Reason::kOpenToNode},
+          {"Closed", tests::Closed(), false, kFailing, Reason::kRecordedForOthers},
+          {"ClosedUnderAnotherName", tests::Closed(VerdictReason::kRecordedUnderOtherName), false, kFailing,
+           Reason::kRecordedUnderOtherName},
+          {"ClosedIsEnoughForIfNotPresent", tests::Closed(), true, kReady, Reason::kRecordedForOthers,
+           PullPolicy::kIfNotPresent},
+          {"Unknown", tests::Unknown(), false, kFailing, Reason::kFactsUnknown},
+          {"UnknownIsNotEnoughForIfNotPresent", tests::Unknown(), false, kFailing, Reason::kFactsUnknown,
+           PullPolicy::kIfNotPresent},
+          {"AlwaysIsNotChecked", tests::Open(), false, kFailing, Reason::kPolicyAlways, PullPolicy::kAlways});
 
 // Two sources ask, one for Always and one for Never: both have to be met.
 TEST_F(ImageEvaluation, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefuses) {
@@ -179,14 +175,13 @@ TEST_F(ImageEvaluation, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefus
   rig.desired.ready_for = PullPolicy::kAlways;
   rig.desired.also_for_never = true;
   rig.verdicts = tests::Closed();
-  EXPECT_EQ(Short(rig.Judged()),
-            (Said{false, Phase::kFailing, Reason::kRecordedForOthers, PullState::kNone}));
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, kFailing, Reason::kRecordedForOthers, PullState::kNone}));
 }
 
 TEST_F(ImageEvaluation, AnAbsentImageIsAbsentWhateverKubeletSays) {
   rig.has_kubelet = true;
   rig.verdicts = tests::Open();
-  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, kProgressing, Reason::kQueued, PullState::kQueued}));
   EXPECT_FALSE(IsReadyFor(rig.Judged(), PullPolicy::kIfNotPresent, true));
 }
 
@@ -194,17 +189,16 @@ TEST_F(ImageEvaluation, RunningShowsBytes) {
   rig.progress = {
       .bytes_done = 412'000'000, .bytes_total = 680'000'000, .seen = true, .bytes_per_second = 38e6};
   ImageState state = rig.Judged();
-  EXPECT_EQ(Short(state), (Said{false, Phase::kProgressing, Reason::kPulling, PullState::kPulling}));
+  EXPECT_EQ(Short(state), (Said{false, kProgressing, Reason::kPulling, PullState::kPulling}));
   EXPECT_EQ(state.message, "412 MB of 680 MB, 38 MB/s");
   rig.progress->unpacking = true;
-  EXPECT_EQ(Short(rig.Judged()),
-            (Said{false, Phase::kProgressing, Reason::kUnpacking, PullState::kUnpacking}));
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, kProgressing, Reason::kUnpacking, PullState::kUnpacking}));
 }
 
 TEST_F(ImageEvaluation, DeniedSaysTheRegistrysWordsAndWhenItIsTriedAgain) {
   rig.past = AfterFailure({}, {.reason = Reason::kAccessDenied, .error = "401 from r.io"}, kNow, 0);
   ImageState state = rig.Judged();
-  EXPECT_EQ(Short(state), (Said{false, Phase::kFailing, Reason::kAccessDenied, PullState::kWaiting}));
+  EXPECT_EQ(Short(state), (Said{false, kFailing, Reason::kAccessDenied, PullState::kWaiting}));
   EXPECT_EQ(state.message, "401 from r.io");
   EXPECT_EQ(state.pull.next_attempt_at, kWall + minutes(5));
   EXPECT_TRUE(state.settled);
@@ -216,14 +210,14 @@ TEST_F(ImageEvaluation, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) 
   EXPECT_TRUE(rig.Judged().settled) << "on its way";
   rig.past = AfterFailure(rig.past, {.reason = Reason::kServerError, .error = "500"}, kNow, 0.5);
   rig.past = AfterFailure(rig.past, {.reason = Reason::kServerError, .error = "500"}, kNow, 0.5);
-  EXPECT_EQ(rig.Judged().phase, Phase::kFailing);
+  EXPECT_EQ(rig.Judged().phase, kFailing);
   EXPECT_FALSE(rig.Judged().settled);
   for (int i = 2; i < 6; i++)
     rig.past = AfterFailure(rig.past, {.reason = Reason::kServerError, .error = "500"}, kNow, 0.5);
   EXPECT_TRUE(rig.Judged().settled);
   rig.past = {.settled = true};
   rig.held = Hold{Reason::kUnreachable, kNow + minutes(9)};
-  EXPECT_EQ(rig.Judged().phase, Phase::kFailing);
+  EXPECT_EQ(rig.Judged().phase, kFailing);
   EXPECT_FALSE(rig.Judged().settled) << "others' trouble";
   rig.held.reset();
   rig.no_disk_space = true;
@@ -232,7 +226,7 @@ TEST_F(ImageEvaluation, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) 
 
 TEST_F(ImageEvaluation, NoRoom) {
   rig.no_disk_space = true;
-  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kDiskPressure, PullState::kQueued}));
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, kFailing, Reason::kDiskPressure, PullState::kQueued}));
   constexpr std::uint64_t kGB = 1'000'000'000;
   rig.past.disk = {.compressed = kGB, .kept_bytes = kGB};  // it needs nothing that is known
   rig.disk = {.known = true, .capacity_bytes = 100 * kGB, .available_bytes = 19 * kGB};
@@ -254,7 +248,7 @@ TEST_F(ImageEvaluation, NoRoom) {
 
 TEST_F(ImageEvaluation, HeldByItsRegistry) {
   rig.held = Hold{Reason::kRateLimited, kNow + minutes(9)};
-  EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kRateLimited, PullState::kQueued}));
+  EXPECT_EQ(Short(rig.Judged()), (Said{false, kFailing, Reason::kRateLimited, PullState::kQueued}));
   EXPECT_EQ(rig.Judged().message, "waits, since the registry has trouble with other images (RateLimited)");
   rig.past = AfterFailure({}, {.reason = Reason::kUnreachable, .error = "no route"}, kNow, 0);
   EXPECT_EQ(
@@ -278,63 +272,56 @@ ListSource Broken() {
   return {.name = "b.yaml", .error = "b.yaml:1:1: no"};
 }
 
-ImageState State(bool ready, bool required = true, Phase phase = Phase::kProgressing) {
+ImageState State(bool ready, bool required = true, Phase phase = kProgressing) {
   ImageState state;
   state.desired = Want("r.io/a:v1", required);
   state.ready = ready;
-  state.phase = ready ? Phase::kReady : phase;
+  state.phase = ready ? kReady : phase;
   state.reason = ready ? Reason::kPresent : Reason::kNotFound;
   return state;
 }
 
 struct NodeCase {
   std::string name;
-  ImageList list;
-  std::vector<ImageState> images;
-  bool up, ever_up;
-  std::optional<base::Duration> down_for;
   bool ready;
   Phase phase;
   Reason reason;
+  std::vector<ImageState> images;
+  ImageList list = List({Good()});
+  bool up = true, ever_up = true;
+  std::optional<base::Duration> down_for = {};
 };
 
-const auto kNone = std::nullopt;
-TEST(SummarizeTest, Row) {
-  const NodeCase rows[] = {
-      {"AllReady", List({Good()}), {State(true)}, true, true, kNone, true, Phase::kReady, Reason::kAllReady},
-      {"EmptyListIsReady", List({Good()}), {}, true, true, kNone, true, Phase::kReady, Reason::kEmptyList},
-      {"OneMissing", List({Good()}), std::vector<ImageState>{State(true), State(false)}, true, true, kNone,
-       false, Phase::kProgressing, Reason::kImagesNotReady},
-      {"OneFailing", List({Good()}),
-       std::vector<ImageState>{State(false), State(false, true, Phase::kFailing)}, true, true, kNone, false,
-       Phase::kFailing, Reason::kImagesNotReady},
-      {"OptionalOnesDoNotCount", List({Good()}),
-       std::vector<ImageState>{State(true), State(false, false, Phase::kFailing)}, true, true, kNone, true,
-       Phase::kReady, Reason::kAllReady},
-      {"NoSource", List({}), {}, true, true, kNone, false, Phase::kFailing, Reason::kListEmptyOfSources},
-      {"BrokenSourceWithNothingInForce", List({Good(), Broken()}), std::vector<ImageState>{State(true)}, true,
-       true, kNone, false, Phase::kFailing, Reason::kListInvalid},
-      {"RuntimeNeverAnswered", List({Good()}), std::vector<ImageState>{State(true)}, false, false, kNone,
-       false, Phase::kFailing, Reason::kRuntimeDown},
-      {"RuntimeAwayForAMomentTakesNothingAway", List({Good()}), std::vector<ImageState>{State(true)}, false,
-       true, minutes(4), true, Phase::kReady, Reason::kAllReady},
-      {"RuntimeAwayForLong", List({Good()}), std::vector<ImageState>{State(true)}, false, true, minutes(5),
-       false, Phase::kFailing, Reason::kRuntimeDown},
-  };
-  for (const NodeCase& row : rows) {
-    SCOPED_TRACE(row.name);
-    Readiness out = Summarize({.list = row.list,
-                               .list_loaded = true,
-                               .runtime_ever_up = row.ever_up,
-                               .runtime_down_for = row.down_for,
-                               .runtime_error = row.up ? "" : "connection refused"},
-                              row.images);
-    EXPECT_EQ(out.ready, row.ready);
-    EXPECT_EQ(out.phase, row.phase);
-    EXPECT_EQ(base::EnumName(out.reason), base::EnumName(row.reason));
-    EXPECT_FALSE(out.message.empty());
-  }
+TEST_TABLE(SummarizeTest, Row, NodeCase) {
+  Readiness out = Summarize({.list = row.list,
+                             .list_loaded = true,
+                             .runtime_ever_up = row.ever_up,
+                             .runtime_down_for = row.down_for,
+                             .runtime_error = row.up ? "" : "connection refused"},
+                            row.images);
+  EXPECT_EQ(out.ready, row.ready);
+  EXPECT_EQ(out.phase, row.phase);
+  EXPECT_EQ(base::EnumName(out.reason), base::EnumName(row.reason));
+  EXPECT_FALSE(out.message.empty());
 }
+
+using States = std::vector<ImageState>;
+TEST_ROWS(Rows, SummarizeTest, {"AllReady", true, kReady, Reason::kAllReady, States{State(true)}},
+          {"EmptyListIsReady", true, kReady, Reason::kEmptyList, States{}},
+          {"OneMissing", false, kProgressing, Reason::kImagesNotReady, States{State(true), State(false)}},
+          {"OneFailing", false, kFailing, Reason::kImagesNotReady,
+           States{State(false), State(false, true, kFailing)}},
+          {"OptionalOnesDoNotCount", true, kReady, Reason::kAllReady,
+           States{State(true), State(false, false, kFailing)}},
+          {"NoSource", false, kFailing, Reason::kListEmptyOfSources, States{}, List({})},
+          {"BrokenSourceWithNothingInForce", false, kFailing, Reason::kListInvalid, States{State(true)},
+           List({Good(), Broken()})},
+          {"RuntimeNeverAnswered", false, kFailing, Reason::kRuntimeDown, States{State(true)}, List({Good()}),
+           false, false},
+          {"RuntimeAwayForAMomentTakesNothingAway", true, kReady, Reason::kAllReady, States{State(true)},
+           List({Good()}), false, true, minutes(4)},
+          {"RuntimeAwayForLong", false, kFailing, Reason::kRuntimeDown, States{State(true)}, List({Good()}),
+           false, true, minutes(5)});
 
 TEST(Summarize, BrokenNewVersionKeepsTheLastGoodOneInForce) {
   ListSource source = Good();
@@ -500,7 +487,7 @@ TEST(JudgeRegistry, ReadyForAlwaysWaitsForTheFirstAnswer) {
   RegistryStory story(desired);
   ImageState state = Judged(desired, story, minutes(1));
   EXPECT_FALSE(state.ready);
-  EXPECT_EQ(state.phase, Phase::kProgressing);
+  EXPECT_EQ(state.phase, kProgressing);
   EXPECT_EQ(state.reason, Reason::kNotChecked);
   EXPECT_TRUE(Judged(desired, story.Same("a", minutes(2)), minutes(2)).ready);
   EXPECT_EQ(Judged(desired, story, hours(5)).reason, Reason::kCheckOverdue);
