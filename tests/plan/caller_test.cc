@@ -11,6 +11,7 @@
 namespace prefetch::plan::caller_test {
 namespace {
 
+using enum RejectionReason;
 using std::chrono::seconds;
 const base::WallTime kNow{seconds(1'800'000'000)};
 
@@ -22,8 +23,8 @@ base::TokenClaims Good() {
 
 struct ClaimsCase {
   std::string name;
-  std::function<void(base::TokenClaims&)> change;
   std::optional<RejectionReason> expect;
+  std::function<void(base::TokenClaims&)> change = [](auto&) {};
 };
 
 TEST_TABLE(PrejudgeTest, Is, ClaimsCase) {
@@ -32,17 +33,17 @@ TEST_TABLE(PrejudgeTest, Is, ClaimsCase) {
   EXPECT_EQ(CheckClaims(claims, CallerPurpose::kPreflight, "n1", kNow), row.expect);
 }
 
-TEST_ROWS(Tokens, PrejudgeTest, {"Good", [](auto&) {}, std::nullopt},
+TEST_ROWS(Tokens, PrejudgeTest, {"Good", {}},
           {"OneOfSeveralAudiences",
+           {},
            [](auto& c) {
              c.audiences = {"other", "prefetchd"};
-           },
-           std::nullopt},
-          {"NoAudience", [](auto& c) { c.audiences.clear(); }, RejectionReason::kOtherAudience},
-          {"Expired", [](auto& c) { c.expires = kNow - seconds(61); }, RejectionReason::kExpired},
-          {"WithinTheClocks", [](auto& c) { c.expires = kNow - seconds(59); }, std::nullopt},
-          {"WithoutAnEnd", [](auto& c) { c.expires.reset(); }, RejectionReason::kExpired},
-          {"OfNoPod", [](auto& c) { c.pod_uid.clear(); }, RejectionReason::kNotBound});
+           }},
+          {"NoAudience", kOtherAudience, [](auto& c) { c.audiences.clear(); }},
+          {"Expired", kExpired, [](auto& c) { c.expires = kNow - seconds(61); }},
+          {"WithinTheClocks", {}, [](auto& c) { c.expires = kNow - seconds(59); }},
+          {"WithoutAnEnd", kExpired, [](auto& c) { c.expires.reset(); }},
+          {"OfNoPod", kNotBound, [](auto& c) { c.pod_uid.clear(); }});
 
 base::TokenReview Reviewed() {
   return {.authenticated = true,
@@ -56,8 +57,8 @@ base::TokenReview Reviewed() {
 
 struct ReviewCase {
   std::string name;
-  std::function<void(base::TokenReview&, CallerRules&)> change;
   std::optional<RejectionReason> expect;
+  std::function<void(base::TokenReview&, CallerRules&)> change = [](auto&, auto&) {};
 };
 
 TEST_TABLE(ReviewTest, Is, ReviewCase) {
@@ -74,41 +75,35 @@ TEST_TABLE(ReviewTest, Is, ReviewCase) {
   EXPECT_EQ(*judged, (Caller{"ci", "runner", "a-uid", "job-1", "p-uid"}));
 }
 
-TEST_ROWS(Answers, ReviewTest, {"Good", [](auto&, auto&) {}, std::nullopt},
-          {"ForOthers", [](auto& r, auto&) { r.audiences = {"other"}; }, RejectionReason::kOtherAudience},
+TEST_ROWS(Answers, ReviewTest, {"Good", {}},
+          {"ForOthers", kOtherAudience, [](auto& r, auto&) { r.audiences = {"other"}; }},
           // A server that knows no audiences answers without them.
-          {"ForNobodySaid", [](auto& r, auto&) { r.audiences.clear(); }, RejectionReason::kOtherAudience},
-          {"APerson", [](auto& r, auto&) { r.user = "alice"; }, RejectionReason::kNotAToken},
-          {"ANode", [](auto& r, auto&) { r.user = "system:node:n1"; }, RejectionReason::kNotAToken},
-          {"HalfAnAccount", [](auto& r, auto&) { r.user = "system:serviceaccount:ci:"; },
-           RejectionReason::kNotAToken},
-          {"TooManyParts", [](auto& r, auto&) { r.user = "system:serviceaccount:ci:a:b"; },
-           RejectionReason::kNotAToken},
-          {"NodeNotTold", [](auto& r, auto&) { r.node.clear(); }, RejectionReason::kNotBound},
-          {"PodNotTold", [](auto& r, auto&) { r.pod_uid.clear(); }, RejectionReason::kNotBound},
-          {"OfAnotherNode", [](auto& r, auto&) { r.node = "n2"; }, RejectionReason::kOtherNode},
-          {"NobodyAdmitted", [](auto&, auto& rules) { rules.namespaces.clear(); },
-           RejectionReason::kNotAdmitted},
+          {"ForNobodySaid", kOtherAudience, [](auto& r, auto&) { r.audiences.clear(); }},
+          {"APerson", kNotAToken, [](auto& r, auto&) { r.user = "alice"; }},
+          {"ANode", kNotAToken, [](auto& r, auto&) { r.user = "system:node:n1"; }},
+          {"HalfAnAccount", kNotAToken, [](auto& r, auto&) { r.user = "system:serviceaccount:ci:"; }},
+          {"TooManyParts", kNotAToken, [](auto& r, auto&) { r.user = "system:serviceaccount:ci:a:b"; }},
+          {"NodeNotTold", kNotBound, [](auto& r, auto&) { r.node.clear(); }},
+          {"PodNotTold", kNotBound, [](auto& r, auto&) { r.pod_uid.clear(); }},
+          {"OfAnotherNode", kOtherNode, [](auto& r, auto&) { r.node = "n2"; }},
+          {"NobodyAdmitted", kNotAdmitted, [](auto&, auto& rules) { rules.namespaces.clear(); }},
           {"ByPattern",
+           {},
            [](auto&, auto& rules) {
              rules.namespaces = {"team-*", "c*"};
-           },
-           std::nullopt},
-          {"ByAccount", [](auto&, auto& rules) { rules.service_accounts = {"*/runner"}; }, std::nullopt},
-          {"OtherAccount", [](auto&, auto& rules) { rules.service_accounts = {"ci/default"}; },
-           RejectionReason::kNotAdmitted},
+           }},
+          {"ByAccount", {}, [](auto&, auto& rules) { rules.service_accounts = {"*/runner"}; }},
+          {"OtherAccount", kNotAdmitted, [](auto&, auto& rules) { rules.service_accounts = {"ci/default"}; }},
           // Both have to match.
-          {"AccountOfAnotherNamespace",
-           [](auto&, auto& rules) {
+          {"AccountOfAnotherNamespace", kNotAdmitted, [](auto&, auto& rules) {
              rules.namespaces = {"team"};
              rules.service_accounts = {"ci/runner"};
-           },
-           RejectionReason::kNotAdmitted});
+           }});
 
 struct FleetCase {
   std::string name;
-  std::function<void(base::TokenReview&)> change;
   std::optional<RejectionReason> expect;
+  std::function<void(base::TokenReview&)> change = [](auto&) {};
 };
 TEST_TABLE(FleetReviewTest, Is, FleetCase) {
   base::TokenReview review{.authenticated = true,
@@ -127,24 +122,22 @@ auto OfUser(const char* user) {
   return [user](base::TokenReview& review) { review.user = user; };
 }
 
-TEST_ROWS(Fleet, FleetReviewTest, {"Good", [](auto&) {}, std::nullopt},
+TEST_ROWS(Fleet, FleetReviewTest, {"Good", {}},
           {"BoundToAPodOfAnyNode",
+           {},
            [](auto& r) {
              r.node = "n2";
              r.pod = r.pod_uid = "p";
-           },
-           std::nullopt},
-          {"ForOthers", [](auto& r) { r.audiences = {"https://kubernetes.default.svc"}; },
-           RejectionReason::kOtherAudience},
-          {"APerson", OfUser("alice"), RejectionReason::kNotAToken},
-          {"WithAPrefix", OfUser("system:serviceaccount:prefetchd:team-a-prefetchd-fleet"), std::nullopt},
-          {"WithASuffix", OfUser("system:serviceaccount:prefetchd:prefetchd-fleet-team-a"), std::nullopt},
-          {"WithThatNameTwice", OfUser("system:serviceaccount:prefetchd:prefetchd-fleets-prefetchd-fleet"),
-           std::nullopt},
-          {"WithoutADashBefore", OfUser("system:serviceaccount:prefetchd:myprefetchd-fleet"),
-           RejectionReason::kNotAdmitted},
-          {"WithoutADashBehind", OfUser("system:serviceaccount:prefetchd:prefetchd-fleets"),
-           RejectionReason::kNotAdmitted});
+           }},
+          {"ForOthers", kOtherAudience, [](auto& r) { r.audiences = {"https://kubernetes.default.svc"}; }},
+          {"APerson", kNotAToken, OfUser("alice")},
+          {"WithAPrefix", {}, OfUser("system:serviceaccount:prefetchd:team-a-prefetchd-fleet")},
+          {"WithASuffix", {}, OfUser("system:serviceaccount:prefetchd:prefetchd-fleet-team-a")},
+          {"WithThatNameTwice",
+           {},
+           OfUser("system:serviceaccount:prefetchd:prefetchd-fleets-prefetchd-fleet")},
+          {"WithoutADashBefore", kNotAdmitted, OfUser("system:serviceaccount:prefetchd:myprefetchd-fleet")},
+          {"WithoutADashBehind", kNotAdmitted, OfUser("system:serviceaccount:prefetchd:prefetchd-fleets")});
 
 using Accounts = std::vector<std::string>;
 struct BesideCase {
@@ -177,8 +170,8 @@ TEST(FleetClaims, NeedNoPodButAudienceAndEnd) {
   };
   const base::TokenClaims good{.audiences = {"prefetchd"}, .expires = kNow + seconds(600)};
   EXPECT_EQ(judge(good), std::nullopt);
-  EXPECT_EQ(judge({.audiences = {"other"}, .expires = good.expires}), RejectionReason::kOtherAudience);
-  EXPECT_EQ(judge({.audiences = {"prefetchd"}, .expires = kNow - seconds(61)}), RejectionReason::kExpired);
+  EXPECT_EQ(judge({.audiences = {"other"}, .expires = good.expires}), kOtherAudience);
+  EXPECT_EQ(judge({.audiences = {"prefetchd"}, .expires = kNow - seconds(61)}), kExpired);
 }
 
 std::string Told(const CheckRights& rights) {
@@ -196,20 +189,20 @@ TEST(RightsOf, AreNoneByDefaultAndEachByItself) {
 }
 
 TEST(CallerRefusals, HaveWords) {
-  for (int i = 0; i <= static_cast<int>(RejectionReason::kNotAdmitted); i++) {
+  for (int i = 0; i <= static_cast<int>(kNotAdmitted); i++) {
     const auto refusal = static_cast<RejectionReason>(i);
     EXPECT_FALSE(RejectionReasonText(refusal, CallerPurpose::kPreflight).empty());
     EXPECT_FALSE(RejectionReasonText(refusal, CallerPurpose::kFleet).empty());
   }
   for (const CallerPurpose purpose : {CallerPurpose::kPreflight, CallerPurpose::kFleet}) {
     const bool fleet = purpose == CallerPurpose::kFleet;
-    const auto text = RejectionReasonText(RejectionReason::kNotAdmitted, purpose);
+    const auto text = RejectionReasonText(kNotAdmitted, purpose);
     EXPECT_EQ(text.find("preflight") == text.npos, fleet) << text;
     EXPECT_EQ(text.find("prefetchd-fleet") != text.npos, fleet) << text;
-    EXPECT_EQ(RejectionReasonText(RejectionReason::kExpired, purpose).ends_with("request a new one"), fleet);
+    EXPECT_EQ(RejectionReasonText(kExpired, purpose).ends_with("request a new one"), fleet);
   }
-  EXPECT_FALSE(IsAboutTheToken(RejectionReason::kNotAdmitted));
-  EXPECT_TRUE(IsAboutTheToken(RejectionReason::kExpired));
+  EXPECT_FALSE(IsAboutTheToken(kNotAdmitted));
+  EXPECT_TRUE(IsAboutTheToken(kExpired));
 }
 
 }  // namespace
