@@ -38,6 +38,14 @@ using std::chrono::steady_clock;
 
 using Query = std::vector<std::pair<std::string, std::string>>;
 
+// The run of a plugin that found credentials.
+credentials::Lookup FoundBy(const std::string& provider) {
+  return {.providers = {{.name = provider,
+                         .matched = true,
+                         .outcome = credentials::ProviderOutcome::kOk,
+                         .ran_for = seconds(1)}}};
+}
+
 class World : public AnsweringNode {
  public:
   explicit World(plan::Snapshot snapshot = sample::PeacefulNode()) : AnsweringNode(std::move(snapshot)) {
@@ -80,20 +88,20 @@ TEST(Endpoints, APageOfAStrangerReadsNothing) {
   EXPECT_EQ(status("/v1/status", {{"Host", "evil.example"}, {"Prefetchd-Authorization", "Bearer x"}}), 403);
 }
 
-enum class On { kPeacefulNode, kTroubledNode };
+constexpr bool kTroubled = true;
 
 struct Row {
   std::string name;
-  On node;
   std::string path;
-  Query query;
   int neighbour;  // status
   int local;
-  std::string says;  // somewhere in the local answer's body
+  std::string says = "";  // somewhere in the local answer's body
+  Query query = {};
+  bool troubled = false;  // a node that is not ready
 };
 
 TEST_TABLE(EndpointsTest, Row, Row) {
-  World world(row.node == On::kPeacefulNode ? sample::PeacefulNode() : sample::TroubledNode());
+  World world(row.troubled ? sample::TroubledNode() : sample::PeacefulNode());
   http::ServerResponse neighbour = world.Ask(Audience::kPodNetwork, row.path, row.query);
   http::ServerResponse local = world.Ask(Audience::kLocal, row.path, row.query);
   EXPECT_EQ(neighbour.status, row.neighbour) << neighbour.body;
@@ -103,36 +111,30 @@ TEST_TABLE(EndpointsTest, Row, Row) {
 
 const char kHash[] = "sha256:3f9c21aa00000000000000000000000000000000000000000000000000000000";
 
-TEST_ROWS(Endpoints, EndpointsTest, {"Livez", On::kPeacefulNode, "/livez", {}, 200, 200, "ok\n"},
-          {"LivezOfANodeThatIsNotReady", On::kTroubledNode, "/livez", {}, 200, 200, "ok\n"},
-          {"Readyz", On::kPeacefulNode, "/readyz", {}, 200, 200, kHash},
-          {"ReadyzNot", On::kTroubledNode, "/readyz", {}, 503, 503, "not ready"},
-          {"ReadyzVerbose", On::kPeacefulNode, "/readyz", {{"verbose", ""}}, 200, 200, "runner:v3"},
-          {"ReadyzVerboseNot", On::kTroubledNode, "/readyz", {{"verbose", "1"}}, 503, 503, "AccessDenied"},
-          {"ReadyzPolicy", On::kPeacefulNode, "/readyz", {{"policy", "Never"}}, 200, 200},
-          {"ReadyzPolicyUnknown", On::kPeacefulNode, "/readyz", Query{{"policy", "never"}}, 400, 400,
-           "Never, IfNotPresent or Always"},
-          {"ReadyzPolicyEmpty", On::kPeacefulNode, "/readyz", {{"policy", ""}}, 400, 400},
-          {"ReadyzHash", On::kPeacefulNode, "/readyz", {{"hash", kHash}}, 200, 200},
-          {"ReadyzAnotherHash", On::kPeacefulNode, "/readyz", {{"hash", "sha256:00"}}, 503, 503},
-          {"ReadyzSource", On::kPeacefulNode, "/readyz", {{"source", "images.yaml"}}, 200, 200},
-          {"ReadyzNoSuchSource", On::kPeacefulNode, "/readyz", {{"source", "other.yaml"}}, 503, 503},
-          {"ReadyzUnknownParameter", On::kPeacefulNode, "/readyz", Query{{"hsah", "sha256:00"}}, 400, 400,
-           "unknown parameter hsah"},
-          {"Status", On::kTroubledNode, "/v1/status", {}, 200, 200, "\"reason\":"},
-          {"Metrics", On::kTroubledNode, "/metrics", {}, 200, 200, "\nprefetchd_ready 0\n"},
-          {"MetricsWithAScrapersParameters", On::kPeacefulNode, "/metrics", Query{{"format", "prometheus"}},
-           200, 200, "\nprefetchd_ready 1\n"},
-          {"Image", On::kPeacefulNode, "/v1/images/ghcr.io/acme/runner:v3", {}, 404, 200, "runner:v3"},
-          {"ImageByShortName", On::kPeacefulNode, "/v1/images/busybox:1.36", {}, 404, 200, "busybox"},
-          {"ImageNotOnTheList", On::kPeacefulNode, "/v1/images/busybox:2", {}, 404, 404, "\"listed\":false"},
-          {"CheckIsAsked", On::kPeacefulNode, "/v1/check", {}, 405, 405},
-          {"ImageNoReference", On::kPeacefulNode, "/v1/images/UPPER", {}, 404, 400, "UPPER"},
-          {"ImageNoName", On::kPeacefulNode, "/v1/images/", {}, 404, 404},
-          {"Images", On::kPeacefulNode, "/v1/images", {}, 404, 404},
-          {"Root", On::kPeacefulNode, "/", {}, 404, 404},
-          {"BelowAnEndpoint", On::kPeacefulNode, "/livez/", {}, 404, 404},
-          {"AnothersPath", On::kPeacefulNode, "/healthz", {}, 404, 404});
+TEST_ROWS(
+    Endpoints, EndpointsTest, {"Livez", "/livez", 200, 200, "ok\n"},
+    {"LivezOfANodeThatIsNotReady", "/livez", 200, 200, "ok\n", {}, kTroubled},
+    {"Readyz", "/readyz", 200, 200, kHash}, {"ReadyzNot", "/readyz", 503, 503, "not ready", {}, kTroubled},
+    {"ReadyzVerbose", "/readyz", 200, 200, "runner:v3", Query{{"verbose", ""}}},
+    {"ReadyzVerboseNot", "/readyz", 503, 503, "AccessDenied", Query{{"verbose", "1"}}, kTroubled},
+    {"ReadyzPolicy", "/readyz", 200, 200, "", Query{{"policy", "Never"}}},
+    {"ReadyzPolicyUnknown", "/readyz", 400, 400, "Never, IfNotPresent or Always", Query{{"policy", "never"}}},
+    {"ReadyzPolicyEmpty", "/readyz", 400, 400, "", Query{{"policy", ""}}},
+    {"ReadyzHash", "/readyz", 200, 200, "", Query{{"hash", kHash}}},
+    {"ReadyzAnotherHash", "/readyz", 503, 503, "", Query{{"hash", "sha256:00"}}},
+    {"ReadyzSource", "/readyz", 200, 200, "", Query{{"source", "images.yaml"}}},
+    {"ReadyzNoSuchSource", "/readyz", 503, 503, "", Query{{"source", "other.yaml"}}},
+    {"ReadyzUnknownParameter", "/readyz", 400, 400, "unknown parameter hsah", Query{{"hsah", "sha256:00"}}},
+    {"Status", "/v1/status", 200, 200, "\"reason\":", {}, kTroubled},
+    {"Metrics", "/metrics", 200, 200, "\nprefetchd_ready 0\n", {}, kTroubled},
+    {"MetricsWithAScrapersParameters", "/metrics", 200, 200, "\nprefetchd_ready 1\n",
+     Query{{"format", "prometheus"}}},
+    {"Image", "/v1/images/ghcr.io/acme/runner:v3", 404, 200, "runner:v3"},
+    {"ImageByShortName", "/v1/images/busybox:1.36", 404, 200, "busybox"},
+    {"ImageNotOnTheList", "/v1/images/busybox:2", 404, 404, "\"listed\":false"},
+    {"CheckIsAsked", "/v1/check", 405, 405}, {"ImageNoReference", "/v1/images/UPPER", 404, 400, "UPPER"},
+    {"ImageNoName", "/v1/images/", 404, 404}, {"Images", "/v1/images", 404, 404}, {"Root", "/", 404, 404},
+    {"BelowAnEndpoint", "/livez/", 404, 404}, {"AnothersPath", "/healthz", 404, 404});
 
 // One endpoint, with a text that only the local socket shows.
 struct Shown {
@@ -150,10 +152,7 @@ TEST_TABLE(ShownTest, Row, Shown) {
   node.unlisted = std::make_shared<const plan::Unlisted>(
       plan::Unlisted{.since = sample::At(-9), .images = {{.image = "tenant.example/app:v1"}}, .left_out = 0});
   World world(std::move(node));
-  world.metrics.CredentialsFound({.providers = {{.name = "acme-login",
-                                                 .matched = true,
-                                                 .outcome = credentials::ProviderOutcome::kOk,
-                                                 .ran_for = seconds(1)}}});
+  world.metrics.CredentialsFound(FoundBy("acme-login"));
   const std::string neighbour = world.Ask(Audience::kPodNetwork, row.path, row.query).body;
   const std::string local = world.Ask(Audience::kLocal, row.path, row.query).body;
   EXPECT_NE(local.find(row.local_only), std::string::npos) << local;
@@ -425,6 +424,8 @@ enum class Caller {
   kGarbage,        // in Prefetchd-Authorization
 };
 
+using enum Caller;
+
 constexpr const char* kCheck = R"([{"image":"quay.io/acme/private:v2","policy":"Never"}])";
 // In each answer in full, and in no other; of /metrics it is the second.
 constexpr const char* kMessage = "401 Unauthorized from quay.io";
@@ -433,10 +434,7 @@ constexpr const char* kProvider = R"(provider="acme-login")";
 class EndpointCallersWorld {
  public:
   EndpointCallersWorld(bool preflight, bool fleet) {
-    node_.metrics.CredentialsFound({.providers = {{.name = "acme-login",
-                                                   .matched = true,
-                                                   .outcome = credentials::ProviderOutcome::kOk,
-                                                   .ran_for = std::chrono::seconds(1)}}});
+    node_.metrics.CredentialsFound(FoundBy("acme-login"));
     plan::CallerRules rules;
     if (preflight) rules.namespaces = {"*"};
     if (preflight || fleet) {
@@ -462,20 +460,20 @@ class EndpointCallersWorld {
         "Bearer " + server().AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "prefetchd");
     const std::string pod = "Bearer " + server().AddPodToken({"ci", "runner", "n1", "job"}, "prefetchd");
     switch (caller) {
-      case Caller::kNobody:
+      case kNobody:
         return {};
-      case Caller::kFleet:
+      case kFleet:
         return {{"Prefetchd-Authorization", fleet}};
-      case Caller::kFleetByOther:
+      case kFleetByOther:
         return {{"Authorization", fleet}};
-      case Caller::kPod:
+      case kPod:
         return {{"Authorization", pod}};
-      case Caller::kPodByFleets:
+      case kPodByFleets:
         return {{"Prefetchd-Authorization", pod}};
-      case Caller::kFleetForOther:
+      case kFleetForOther:
         return {{"Prefetchd-Authorization",
                  "Bearer " + server().AddPodToken({"prefetchd", "prefetchd-fleet", "", ""}, "kubernetes")}};
-      case Caller::kGarbage:
+      case kGarbage:
         return {{"Prefetchd-Authorization", "Bearer garbage"}};
     }
     return {};
@@ -508,53 +506,53 @@ TEST_TABLE(AnsweredTest, Row, EndpointCallersRow) {
   EXPECT_EQ(answer.body.find("eyJ"), std::string::npos) << answer.body;
 }
 
-TEST_ROWS(Endpoints, AnsweredTest, {"StatusTcpNobody", "/v1/status", kTcp, Caller::kNobody, 200, false},
-          {"StatusTcpFleet", "/v1/status", kTcp, Caller::kFleet, 200, true},
-          {"StatusTcpFleetWithoutPreflight", "/v1/status", kTcp, Caller::kFleet, 200, true, false},
-          {"StatusTcpFleetTurnedOff", "/v1/status", kTcp, Caller::kFleet, 403, false, true, false},
-          {"StatusTcpFleetNothingOn", "/v1/status", kTcp, Caller::kFleet, 403, false, false, false},
-          {"StatusTcpFleetByOther", "/v1/status", kTcp, Caller::kFleetByOther, 200, false},
-          {"StatusTcpPod", "/v1/status", kTcp, Caller::kPod, 200, false},
-          {"StatusTcpPodByFleets", "/v1/status", kTcp, Caller::kPodByFleets, 403, false},
-          {"StatusTcpForOther", "/v1/status", kTcp, Caller::kFleetForOther, 401, false},
-          {"StatusTcpGarbage", "/v1/status", kTcp, Caller::kGarbage, 401, false},
-          {"StatusLocalNobody", "/v1/status", kLocal, Caller::kNobody, 200, true},
-          {"StatusLocalGarbage", "/v1/status", kLocal, Caller::kGarbage, 200, true},
-          {"ReadyzTcpNobody", "/readyz", kTcp, Caller::kNobody, 503, false},
-          {"ReadyzTcpFleet", "/readyz", kTcp, Caller::kFleet, 503, false},
-          {"ReadyzLocalNobody", "/readyz", kLocal, Caller::kNobody, 503, true},
-          {"MetricsTcpNobody", "/metrics", kTcp, Caller::kNobody, 200, false},
-          {"MetricsLocalNobody", "/metrics", kLocal, Caller::kNobody, 200, true},
-          {"MetricsTcpFleet", "/metrics", kTcp, Caller::kFleet, 200, false},
-          {"LivezTcpFleet", "/livez", kTcp, Caller::kFleet, 200, false},
-          {"CheckTcpNobody", "/v1/check", kTcp, Caller::kNobody, 200, false},
-          {"CheckTcpFleet", "/v1/check", kTcp, Caller::kFleet, 403, false},
-          {"CheckTcpFleetByOther", "/v1/check", kTcp, Caller::kFleetByOther, 401, false},
-          {"CheckTcpPod", "/v1/check", kTcp, Caller::kPod, 200, false},
-          {"CheckTcpPodTurnedOff", "/v1/check", kTcp, Caller::kPod, 403, false, false},
-          {"CheckTcpPodByFleets", "/v1/check", kTcp, Caller::kPodByFleets, 403, false},
-          {"CheckLocalNobody", "/v1/check", kLocal, Caller::kNobody, 200, true},
-          {"RetryLocalNobody", "/v1/retry", kLocal, Caller::kNobody, 200, false},
-          {"RetryTcpNobody", "/v1/retry", kTcp, Caller::kNobody, 403, false},
-          {"RetryTcpFleet", "/v1/retry", kTcp, Caller::kFleet, 200, false},
-          {"RetryTcpFleetTurnedOff", "/v1/retry", kTcp, Caller::kFleet, 403, false, true, false},
-          {"RetryTcpFleetByOther", "/v1/retry", kTcp, Caller::kFleetByOther, 403, false},
-          {"RetryTcpPod", "/v1/retry", kTcp, Caller::kPod, 403, false},
-          {"RetryTcpPodByFleets", "/v1/retry", kTcp, Caller::kPodByFleets, 403, false},
-          {"RetryTcpForOther", "/v1/retry", kTcp, Caller::kFleetForOther, 401, false},
-          {"RetryTcpGarbage", "/v1/retry", kTcp, Caller::kGarbage, 401, false},
-          {"ImageLocalNobody", "/v1/images/quay.io/acme/private:v2", kLocal, Caller::kNobody, 200, true},
-          {"ImageTcpFleet", "/v1/images/quay.io/acme/private:v2", kTcp, Caller::kFleet, 404, false},
-          {"ImageTcpPod", "/v1/images/quay.io/acme/private:v2", kTcp, Caller::kPod, 404, false});
+TEST_ROWS(Endpoints, AnsweredTest, {"StatusTcpNobody", "/v1/status", kTcp, kNobody, 200, false},
+          {"StatusTcpFleet", "/v1/status", kTcp, kFleet, 200, true},
+          {"StatusTcpFleetWithoutPreflight", "/v1/status", kTcp, kFleet, 200, true, false},
+          {"StatusTcpFleetTurnedOff", "/v1/status", kTcp, kFleet, 403, false, true, false},
+          {"StatusTcpFleetNothingOn", "/v1/status", kTcp, kFleet, 403, false, false, false},
+          {"StatusTcpFleetByOther", "/v1/status", kTcp, kFleetByOther, 200, false},
+          {"StatusTcpPod", "/v1/status", kTcp, kPod, 200, false},
+          {"StatusTcpPodByFleets", "/v1/status", kTcp, kPodByFleets, 403, false},
+          {"StatusTcpForOther", "/v1/status", kTcp, kFleetForOther, 401, false},
+          {"StatusTcpGarbage", "/v1/status", kTcp, kGarbage, 401, false},
+          {"StatusLocalNobody", "/v1/status", kLocal, kNobody, 200, true},
+          {"StatusLocalGarbage", "/v1/status", kLocal, kGarbage, 200, true},
+          {"ReadyzTcpNobody", "/readyz", kTcp, kNobody, 503, false},
+          {"ReadyzTcpFleet", "/readyz", kTcp, kFleet, 503, false},
+          {"ReadyzLocalNobody", "/readyz", kLocal, kNobody, 503, true},
+          {"MetricsTcpNobody", "/metrics", kTcp, kNobody, 200, false},
+          {"MetricsLocalNobody", "/metrics", kLocal, kNobody, 200, true},
+          {"MetricsTcpFleet", "/metrics", kTcp, kFleet, 200, false},
+          {"LivezTcpFleet", "/livez", kTcp, kFleet, 200, false},
+          {"CheckTcpNobody", "/v1/check", kTcp, kNobody, 200, false},
+          {"CheckTcpFleet", "/v1/check", kTcp, kFleet, 403, false},
+          {"CheckTcpFleetByOther", "/v1/check", kTcp, kFleetByOther, 401, false},
+          {"CheckTcpPod", "/v1/check", kTcp, kPod, 200, false},
+          {"CheckTcpPodTurnedOff", "/v1/check", kTcp, kPod, 403, false, false},
+          {"CheckTcpPodByFleets", "/v1/check", kTcp, kPodByFleets, 403, false},
+          {"CheckLocalNobody", "/v1/check", kLocal, kNobody, 200, true},
+          {"RetryLocalNobody", "/v1/retry", kLocal, kNobody, 200, false},
+          {"RetryTcpNobody", "/v1/retry", kTcp, kNobody, 403, false},
+          {"RetryTcpFleet", "/v1/retry", kTcp, kFleet, 200, false},
+          {"RetryTcpFleetTurnedOff", "/v1/retry", kTcp, kFleet, 403, false, true, false},
+          {"RetryTcpFleetByOther", "/v1/retry", kTcp, kFleetByOther, 403, false},
+          {"RetryTcpPod", "/v1/retry", kTcp, kPod, 403, false},
+          {"RetryTcpPodByFleets", "/v1/retry", kTcp, kPodByFleets, 403, false},
+          {"RetryTcpForOther", "/v1/retry", kTcp, kFleetForOther, 401, false},
+          {"RetryTcpGarbage", "/v1/retry", kTcp, kGarbage, 401, false},
+          {"ImageLocalNobody", "/v1/images/quay.io/acme/private:v2", kLocal, kNobody, 200, true},
+          {"ImageTcpFleet", "/v1/images/quay.io/acme/private:v2", kTcp, kFleet, 404, false},
+          {"ImageTcpPod", "/v1/images/quay.io/acme/private:v2", kTcp, kPod, 404, false});
 
 TEST(FleetStatus, IsHeldBackWhileTheApiServerIsAway) {
   EndpointCallersWorld world(false, true);
   world.server().GoAway();
-  const http::ServerResponse away = world.Ask(kTcp, "/v1/status", Caller::kFleet);
+  const http::ServerResponse away = world.Ask(kTcp, "/v1/status", kFleet);
   EXPECT_EQ(away.status, 503);
   EXPECT_TRUE(away.headers.Has("Retry-After"));
   EXPECT_EQ(away.body.find(kMessage), std::string::npos) << away.body;
-  EXPECT_EQ(world.Ask(kTcp, "/v1/status", Caller::kNobody).status, 200);
+  EXPECT_EQ(world.Ask(kTcp, "/v1/status", kNobody).status, 200);
 }
 
 // 200 jobs that start at once: real clients, a real server, the agent's own endpoints.
@@ -711,10 +709,7 @@ TEST_F(RetryTest, BadRequests) {
 // settings are planted.
 std::string Metrics(Audience audience) {
   AnsweringNode node(sample::PlantedNode());
-  node.metrics.CredentialsFound({.providers = {{.name = Planted("provider"),
-                                                .matched = true,
-                                                .outcome = credentials::ProviderOutcome::kOk,
-                                                .ran_for = std::chrono::seconds(1)}}});
+  node.metrics.CredentialsFound(FoundBy(Planted("provider")));
   return node.Answer(audience, {.path = "/metrics"}).body;
 }
 
