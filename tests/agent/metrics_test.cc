@@ -210,11 +210,13 @@ TEST(Metrics, BeforeTheFirstLook) {
   }
 }
 
+using Lines = std::vector<std::string>;
+
 struct KubeletCase {
   std::string name;
   std::optional<plan::KubeletStatus> kubelet;
-  std::vector<std::string> lines;   // that are there
-  std::vector<std::string> absent;  // what is not
+  Lines lines;        // that are there
+  Lines absent = {};  // what is not
 };
 
 TEST_TABLE(KubeletTest, Row, KubeletCase) {
@@ -228,28 +230,28 @@ TEST_TABLE(KubeletTest, Row, KubeletCase) {
 }
 
 TEST_ROWS(Metrics, KubeletTest,
-          {"DeclaredNone", std::nullopt, {}, {"prefetchd_kubelet", "prefetchd_image_verdicts"}},
-          {"NotLookedYet",
-           plan::KubeletStatus{},
-           {R"(prefetchd_kubelet_info{version="unknown",verification="unknown"} 1)",
-            "prefetchd_kubelet_contradictions 0"},
-           {"prefetchd_kubelet_records_readable", "prefetchd_kubelet_newer"}},
-          {"RulesAreKnown", plan::KubeletStatus{.version = "1.37.1"}, {"prefetchd_kubelet_newer 0"}, {}},
-          {"NewerThanTheRules",
-           plan::KubeletStatus{.version = "1.99.0", .newer = true},
-           {"prefetchd_kubelet_newer 1"},
-           {}},
-          {"RecordsOutOfReach",
-           plan::KubeletStatus{.version = "1.35", .records_readable = false},
-           {R"(prefetchd_kubelet_info{version="1.35",verification="unknown"} 1)",
-            "prefetchd_kubelet_records_readable 0"},
-           {}});
+          {"DeclaredNone", std::nullopt, Lines{}, Lines{"prefetchd_kubelet", "prefetchd_image_verdicts"}},
+          {"NotLookedYet", plan::KubeletStatus{},
+           Lines{R"(prefetchd_kubelet_info{version="unknown",verification="unknown"} 1)",
+                 "prefetchd_kubelet_contradictions 0"},
+           Lines{"prefetchd_kubelet_records_readable", "prefetchd_kubelet_newer"}},
+          {"RulesAreKnown", plan::KubeletStatus{.version = "1.37.1"}, Lines{"prefetchd_kubelet_newer 0"}},
+          {"NewerThanTheRules", plan::KubeletStatus{.version = "1.99.0", .newer = true},
+           Lines{"prefetchd_kubelet_newer 1"}},
+          {"RecordsOutOfReach", plan::KubeletStatus{.version = "1.35", .records_readable = false},
+           Lines{R"(prefetchd_kubelet_info{version="1.35",verification="unknown"} 1)",
+                 "prefetchd_kubelet_records_readable 0"}});
+
+using Counted = std::set<std::pair<Source, ProviderOutcome>>;
+using Names = std::set<std::string>;
+using enum Source;
+using enum ProviderOutcome;
 
 struct LookupCase {
   std::string name;
   credentials::Lookup lookup;
-  std::set<std::pair<Source, ProviderOutcome>> counted;  // once each
-  std::set<std::string> timed = {};                      // providers
+  Counted counted;   // once each
+  Names timed = {};  // providers
 };
 
 // The providers whose time is known.
@@ -265,11 +267,10 @@ std::set<std::string> Timed(const Metrics& metrics) {
 TEST_TABLE(LookupTest, Row, LookupCase) {
   Metrics metrics;
   metrics.CredentialsFound(row.lookup);
-  std::set<std::pair<Source, ProviderOutcome>> counted;
+  Counted counted;
   Samples counts = metrics.Copy();
-  for (Source source : {Source::kProvider, Source::kDockerConfig, Source::kPullSecret}) {
-    for (ProviderOutcome outcome : {ProviderOutcome::kOk, ProviderOutcome::kEmpty, ProviderOutcome::kError,
-                                    ProviderOutcome::kSkipped}) {
+  for (Source source : {kProvider, kDockerConfig, kPullSecret}) {
+    for (ProviderOutcome outcome : {kOk, kEmpty, kError, kSkipped}) {
       const double count = counts.At("prefetchd_credential_lookups_total", {source, outcome}).value;
       EXPECT_LE(count, 1);
       if (count == 1) counted.insert({source, outcome});
@@ -279,40 +280,26 @@ TEST_TABLE(LookupTest, Row, LookupCase) {
   EXPECT_EQ(Timed(metrics), row.timed);
 }
 
-constexpr std::pair kNoFile(Source::kDockerConfig, ProviderOutcome::kEmpty);
-constexpr std::pair kNoSecret(Source::kPullSecret, ProviderOutcome::kEmpty);
+constexpr std::pair kNoFile(kDockerConfig, kEmpty);
+constexpr std::pair kNoSecret(kPullSecret, kEmpty);
 
-TEST_ROWS(Metrics, LookupTest, {"Anonymous", Found({}), {kNoFile, kNoSecret}},
-          {"DockerConfig",
-           Found({Source::kDockerConfig}),
-           {{Source::kDockerConfig, ProviderOutcome::kOk}, kNoSecret}},
-          {"TwoKeysOfOneFileAreOneSource",
-           Found({Source::kDockerConfig, Source::kDockerConfig}),
-           {{Source::kDockerConfig, ProviderOutcome::kOk}, kNoSecret}},
-          {"PullSecret",
-           Found({Source::kPullSecret}),
-           {kNoFile, {Source::kPullSecret, ProviderOutcome::kOk}}},
-          {"AProviderForOtherImages",
-           Found({}, {Provider("p", false, ProviderOutcome::kSkipped)}),
-           {kNoFile, kNoSecret}},
-          {"AProviderWithoutItsToken",
-           Found({}, {Provider("p", true, ProviderOutcome::kSkipped)}),
-           {{Source::kProvider, ProviderOutcome::kSkipped}, kNoFile, kNoSecret}},
-          {"AProviderFromItsCache",
-           Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kOk)}),
-           {{Source::kProvider, ProviderOutcome::kOk}, kNoFile, kNoSecret}},
-          {"AProviderThatRan",
-           Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kOk, seconds(1))}),
-           {{Source::kProvider, ProviderOutcome::kOk}, kNoFile, kNoSecret},
-           {"p"}},
-          {"TwoProvidersOneFails",
-           Found({Source::kProvider}, {Provider("p", true, ProviderOutcome::kEmpty, seconds(1)),
-                                       Provider("q", true, ProviderOutcome::kError, seconds(60))}),
-           {{Source::kProvider, ProviderOutcome::kEmpty},
-            {Source::kProvider, ProviderOutcome::kError},
-            kNoFile,
-            kNoSecret},
-           {"p", "q"}});
+TEST_ROWS(
+    Metrics, LookupTest, {"Anonymous", Found({}), Counted{kNoFile, kNoSecret}},
+    {"DockerConfig", Found({kDockerConfig}), Counted{std::pair(kDockerConfig, kOk), kNoSecret}},
+    {"TwoKeysOfOneFileAreOneSource", Found({kDockerConfig, kDockerConfig}),
+     Counted{std::pair(kDockerConfig, kOk), kNoSecret}},
+    {"PullSecret", Found({kPullSecret}), Counted{kNoFile, std::pair(kPullSecret, kOk)}},
+    {"AProviderForOtherImages", Found({}, {Provider("p", false, kSkipped)}), Counted{kNoFile, kNoSecret}},
+    {"AProviderWithoutItsToken", Found({}, {Provider("p", true, kSkipped)}),
+     Counted{std::pair(kProvider, kSkipped), kNoFile, kNoSecret}},
+    {"AProviderFromItsCache", Found({kProvider}, {Provider("p", true, kOk)}),
+     Counted{std::pair(kProvider, kOk), kNoFile, kNoSecret}},
+    {"AProviderThatRan", Found({kProvider}, {Provider("p", true, kOk, seconds(1))}),
+     Counted{std::pair(kProvider, kOk), kNoFile, kNoSecret}, Names{"p"}},
+    {"TwoProvidersOneFails",
+     Found({kProvider}, {Provider("p", true, kEmpty, seconds(1)), Provider("q", true, kError, seconds(60))}),
+     Counted{std::pair(kProvider, kEmpty), std::pair(kProvider, kError), kNoFile, kNoSecret},
+     Names{"p", "q"}});
 
 // The configuration bounds the label: a provider that was renamed has no series for good.
 TEST(Metrics, OnlyProvidersOfTheConfigurationAreTimed) {
