@@ -8,67 +8,61 @@
 
 #include "fakes/fake_clock.h"
 #include "fakes/refusing_api.h"
+#include "rows.h"
 
 namespace prefetch::agent::touch_pods_test {
 namespace {
 
 using kube::ApiError;
 using plan::TouchObstacle;
+using enum plan::TouchObstacle;
 
 struct FailureCase {
   std::string name;
   kube::Failure failure;
   TouchObstacle expect;
 };
-FailureCase Forbidden(std::string name, std::string message, TouchObstacle expect) {
-  return {
-      std::move(name), {.kind = ApiError::kForbidden, .status = 403, .message = std::move(message)}, expect};
+kube::Failure Failure(ApiError kind, int status, const std::string& message) {
+  return {.kind = kind, .status = status, .message = message};
+}
+FailureCase Forbidden(const std::string& name, const std::string& message, TouchObstacle expect) {
+  return {name, Failure(ApiError::kForbidden, 403, message), expect};
 }
 
 // TouchScenario has the others.
-TEST(ResultOfTest, Tells) {
-  const FailureCase rows[] = {
-      Forbidden("Rbac",
-                "pods is forbidden: User \"system:serviceaccount:a:b\" cannot create resource \"pods\" in "
-                "API group \"\" in the namespace \"prefetchd-touch\"",
-                TouchObstacle::kForbidden),
-      Forbidden("QuotaWantsMore", "pods \"x\" is forbidden: failed quota: q: must specify limits.cpu",
-                TouchObstacle::kQuota),
-      Forbidden("Webhook", "admission webhook \"w.example\" denied the request: no",
-                TouchObstacle::kAdmission),
-      Forbidden("Scc", "pods \"x\" is forbidden: unable to validate against any security context constraint",
-                TouchObstacle::kAdmission),
-      Forbidden("LimitRange",
-                "pods \"x\" is forbidden: minimum memory usage per Container is 8Mi, but request is 1Mi",
-                TouchObstacle::kAdmission),
-      Forbidden("NoServiceAccount",
-                "pods \"x\" is forbidden: error looking up service account prefetchd-touch/prefetchd-touch",
-                TouchObstacle::kAdmission),
-      {"NotTaken", kube::Failure{.kind = ApiError::kInvalid, .status = 422, .message = "spec: Invalid value"},
-       TouchObstacle::kAdmission},
-      {"Slow", kube::Failure{.kind = ApiError::kTooManyRequests, .status = 429, .message = "later"},
-       TouchObstacle::kApiServer},
-      {"TokenThatIsNotKnown",
-       kube::Failure{.kind = ApiError::kUnauthorized, .status = 401, .message = "Unauthorized"},
-       TouchObstacle::kApiServer},
-      {"TooOld", {.kind = ApiError::kGone, .status = 410, .message = "too old"}, TouchObstacle::kApiServer},
-      {"InTrouble", kube::Failure{.kind = ApiError::kServerError, .status = 500, .message = "etcd"},
-       TouchObstacle::kApiServer},
-      {"OtherAuthority", {.kind = ApiError::kTlsError, .message = "certificate"}, TouchObstacle::kApiServer},
-      {"NoAnswerInTime", {.kind = ApiError::kTimeout, .message = "in time"}, TouchObstacle::kApiServer},
-      {"NotAnApiServer", {.kind = ApiError::kMalformed, .message = "no JSON"}, TouchObstacle::kApiServer},
-      {"NoToken", {.kind = ApiError::kNoCredential, .message = "no such file"}, TouchObstacle::kApiServer},
-      {"Stopped", {.kind = ApiError::kCancelled, .message = "stop"}, TouchObstacle::kApiServer},
-      {"NameTaken", kube::Failure{.kind = ApiError::kConflict, .status = 409, .message = "already exists"},
-       TouchObstacle::kApiServer},
-  };
-  for (const FailureCase& row : rows) {
-    SCOPED_TRACE(row.name);
-    plan::TouchResult result = ResultOf(row.failure);
-    EXPECT_EQ(result.obstacle, row.expect);
-    EXPECT_EQ(result.why, row.failure.message);
-  }
+TEST_TABLE(ResultOfTest, Tells, FailureCase) {
+  plan::TouchResult result = ResultOf(row.failure);
+  EXPECT_EQ(result.obstacle, row.expect);
+  EXPECT_EQ(result.why, row.failure.message);
 }
+
+TEST_ROWS(
+    Rows, ResultOfTest,
+    Forbidden("Rbac",
+              "pods is forbidden: User \"system:serviceaccount:a:b\" cannot create resource \"pods\" in API "
+              "group \"\" in the namespace \"prefetchd-touch\"",
+              kForbidden),
+    Forbidden("QuotaWantsMore", "pods \"x\" is forbidden: failed quota: q: must specify limits.cpu", kQuota),
+    Forbidden("Webhook", "admission webhook \"w.example\" denied the request: no", kAdmission),
+    Forbidden("Scc", "pods \"x\" is forbidden: unable to validate against any security context constraint",
+              kAdmission),
+    Forbidden("LimitRange",
+              "pods \"x\" is forbidden: minimum memory usage per Container is 8Mi, but request is 1Mi",
+              kAdmission),
+    Forbidden("NoServiceAccount",
+              "pods \"x\" is forbidden: error looking up service account prefetchd-touch/prefetchd-touch",
+              kAdmission),
+    {"NotTaken", Failure(ApiError::kInvalid, 422, "spec: Invalid value"), kAdmission},
+    {"Slow", Failure(ApiError::kTooManyRequests, 429, "later"), kApiServer},
+    {"TokenThatIsNotKnown", Failure(ApiError::kUnauthorized, 401, "Unauthorized"), kApiServer},
+    {"TooOld", Failure(ApiError::kGone, 410, "too old"), kApiServer},
+    {"InTrouble", Failure(ApiError::kServerError, 500, "etcd"), kApiServer},
+    {"OtherAuthority", Failure(ApiError::kTlsError, 0, "certificate"), kApiServer},
+    {"NoAnswerInTime", Failure(ApiError::kTimeout, 0, "in time"), kApiServer},
+    {"NotAnApiServer", Failure(ApiError::kMalformed, 0, "no JSON"), kApiServer},
+    {"NoToken", Failure(ApiError::kNoCredential, 0, "no such file"), kApiServer},
+    {"Stopped", Failure(ApiError::kCancelled, 0, "stop"), kApiServer},
+    {"NameTaken", Failure(ApiError::kConflict, 409, "already exists"), kApiServer});
 
 // An API server with the pods of one namespace, by name.
 class OneNamespace : public tests::RefusingApi {
