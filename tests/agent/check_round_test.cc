@@ -17,7 +17,6 @@
 #include "agent/answers/check_round.h"
 #include "agent/answers/endpoints.h"
 #include "agent/image_queries_rig.h"
-#include "base/fs.h"
 #include "base/mutex.h"
 #include "base/text.h"
 #include "fakes/fake_clock.h"
