@@ -149,7 +149,7 @@ cri::CallResult<image::PullProgress> FakeImageService::Progress(const base::Call
   for (const auto& [digest, blob] : store_.blobs) {
     if (!blob.complete) facts.ingests[digest] = static_cast<std::uint64_t>(blob.done);
   }
-  // Of two, the one that its tag names now is being pulled.
+  // The image that its tag names now is being pulled, if two have a blob of the lease.
   const FakeImage* image = nullptr;
   for (const auto* images : {&untagged_, &registry_}) {
     for (const auto& [name, one] : *images) {
