@@ -126,6 +126,10 @@ bool LoadLists(GenerateFlags& flags, std::ostream& err) {
   with_texts.keeps_text = true;
   Mistakes mistakes;
   const ListFiles files = ReadListFiles(flags.lists, mistakes, with_texts);
+  const std::string too_long = "is longer than " + std::to_string(list::kMaxSourceBytes) + " bytes";
+  for (std::string& mistake : mistakes) {
+    if (mistake.ends_with(too_long)) mistake += ": split it into several files, and give --list for each";
+  }
   if (!mistakes.empty()) return RejectInput(mistakes, err), false;
   for (const std::string& warning : files.list.warnings) err << "warning: " << warning << "\n";
   std::set<std::string> spellings;
