@@ -101,18 +101,30 @@ Status WriteInPlace(const std::string& path, std::string_view content, int flag)
 }  // namespace
 
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
+  auto kind = KindOf(path);
+  // The kernel may refuse to follow a link: a circle, or one of another user in /tmp.
+  if (!kind && kind.error().code() != Code::kNotFound) return std::move(kind).error();
   const std::optional<std::string> behind = FileBehind(path);
   // A device, a pipe or a descriptor is written to, and not replaced by a file.
-  if (auto kind = KindOf(path); !behind || (kind && *kind == FileKind::kOther))
-    return WriteInPlace(path, content, O_APPEND);
+  if (!behind || (kind && *kind == FileKind::kOther)) return WriteInPlace(path, content, O_APPEND);
   // The temporary file is in the same folder: rename(2) is one step only within a filesystem.
   std::string temporary = *behind + ".tmp" + std::to_string(::getpid());
   {
     Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
-    if (!file.valid()) return Failed("create", temporary);
+    if (!file.valid()) {
+      const bool folder_is_closed = errno == EACCES || errno == EROFS;
+      Error error = Failed("create", temporary);
+      if (folder_is_closed && kind && ::access(behind->c_str(), W_OK) == 0)
+        return WriteInPlace(*behind, content, O_TRUNC);
+      return error;
+    }
     struct stat old {};
-    // A file that its owner has closed to others stays closed.
-    if (::stat(behind->c_str(), &old) == 0) ::fchmod(file.get(), old.st_mode & 07777);
+    // A file that its owner has closed to others stays closed, and the rights of its group are given to no
+    // other group.
+    if (::stat(behind->c_str(), &old) == 0) {
+      const bool same = ::fchown(file.get(), old.st_uid, old.st_gid) == 0;
+      ::fchmod(file.get(), old.st_mode & (same ? 0777 : 0707));
+    }
     Status written = WriteAll(file.get(), content, temporary);
     // Without the sync, a crash after the rename could leave the new name with no content.
     if (written && ::fsync(file.get()) != 0) written = Failed("sync", temporary);

@@ -41,7 +41,9 @@ class Fd {
 // ResourceExhausted if it is longer than `max_bytes`.
 Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes);
 
-// Replaces the file at `path` (links to it stay) as one step: a reader sees the old or the new one, whole.
+// Replaces the file at `path` (links to it stay) as one step: a reader sees the old or the new one, whole. An
+// existing file keeps its mode. A device, a descriptor, and a file that is a mount of its own or in a folder
+// that is closed to this process, are written in place.
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode = 0644);
 
 // Names in a directory, without "." and "..", sorted by bytes. ResourceExhausted beyond `max_entries`.

@@ -75,6 +75,8 @@ constexpr std::array kLimitRules = std::to_array<Rule>({
 
 // 6 to 8: before 9, since the failure of a token host is wrapped in "failed to authorize:".
 constexpr std::array kNetworkRules = std::to_array<Rule>({
+    {ErrorClass::kRuntimeError, "too many open files"},  // also while it looks a name up
+    {ErrorClass::kRuntimeProgressTimeout, "operation was canceled"},
     {ErrorClass::kTlsError, "x509:"},
     {ErrorClass::kTlsError, "certificate signed by unknown authority"},
     {ErrorClass::kTlsError, "certificate has expired"},
@@ -114,7 +116,11 @@ constexpr std::array kUnansweredRules = std::to_array<Rule>({
     {ErrorClass::kServerError, "malformed "},  // "HTTP response", "MIME header line": it does not speak HTTP
     {ErrorClass::kServerError, "unsupported protocol scheme"},  // of the token service that it names
     {ErrorClass::kServerError, "invalid header field value"},   // the token
-    {ErrorClass::kRuntimeError, "too many open files"},
+    {ErrorClass::kServerError, "unsupported transfer encoding"},
+    {ErrorClass::kServerError, "too many transfer encodings"},
+    {ErrorClass::kServerError, "content-length"},  // bad, or several
+    {ErrorClass::kServerError, "server response headers exceeded"},
+    {ErrorClass::kServerError, "failed to parse location header"},
     {ErrorClass::kRuntimeProgressTimeout, "context canceled"},
     {ErrorClass::kTimeout, "context deadline exceeded"},
 });
@@ -617,6 +623,8 @@ constexpr std::array kFailures = std::to_array<FailureRow>({
     // Go's words for a body that is not sent as its headers say.
     {ErrorClass::kServerError, Step::kBlob, 0, 0, "", "chunk length"},
     {ErrorClass::kServerError, Step::kBlob, 0, 0, "", "malformed chunked encoding"},
+    // CRI-O decompresses while it stores.
+    {ErrorClass::kUnpackFailed, Step::kBlob, 0, 0, "", "gzip: invalid", kCrioSource},
     {ErrorClass::kServerError, Step::kBlob, 0, 0, "", "gzip: invalid"},
     {ErrorClass::kServerError, Step::kBlob, 0, 0, "", "unsupported content-encoding algorithm"},
     {ErrorClass::kUnpackFailed, Step::kUnpack, 0, 0, "", "unpacking failed", kCrioSource},

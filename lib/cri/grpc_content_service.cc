@@ -541,8 +541,10 @@ class GrpcContentService final : public ContentService {
       if (std::string digest(DigestOfIngest(ref)); !digest.empty()) facts.ingests[digest] = ingest.written;
     }
     LeaseFacts known;
+    std::uint64_t forgotten = 0;
     {
       base::Lock lock(mutex_);
+      forgotten = forgotten_;
       if (const LeaseFacts* before = leases_.Find(lease); before != nullptr) known = *before;
     }
     auto manifest = FindManifest(call, api_, facts.resources, known);
@@ -555,7 +557,8 @@ class GrpcContentService final : public ContentService {
     facts.committed = known.committed = std::move(*committed);
     BridgeCommits(known, facts);
     base::Lock lock(mutex_);
-    leases_.GetOrCreate(lease) = std::move(known);
+    // Facts about a pull that was forgotten meanwhile are not those of its lease's next pull.
+    if (forgotten == forgotten_) leases_.GetOrCreate(lease) = std::move(known);
     return ProgressFrom(facts);
   }
 
@@ -692,6 +695,7 @@ class GrpcContentService final : public ContentService {
   void Forget(const std::string& lease) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     leases_.Erase(lease);
+    forgotten_++;
   }
 
   // The daemon's snapshotter; empty if it is not known. Another daemon may have another one.
@@ -708,6 +712,7 @@ class GrpcContentService final : public ContentService {
   // By lease. A question that is under way when its lease is forgotten adds it again, so the map is bounded.
   // At most 64 pulls run at a time.
   base::LruMap<LeaseFacts> leases_ PREFETCH_GUARDED_BY(mutex_){256};
+  std::uint64_t forgotten_ PREFETCH_GUARDED_BY(mutex_) = 0;   // number of leases that were forgotten
   std::uint64_t generation_ PREFETCH_GUARDED_BY(mutex_) = 0;  // of the daemon with this snapshotter
   std::string snapshotter_ PREFETCH_GUARDED_BY(mutex_);
   std::unique_ptr<ContentWriter> writer_ PREFETCH_GUARDED_BY(mutex_);

@@ -63,7 +63,8 @@ std::string LoginText(const CrioEndpoint& place, bool all_visible) {
   if (place.uses_pull_credentials)
     return "the credentials above" + (login.empty() ? "" : ", not its own login " + login);
   if (place.login.unusable)
-    return "not known, as " + place.login.file + " cannot be read and no later file counts";
+    return "not known, as " + place.login.file +
+           " cannot be read, and CRI-O looks into no later file if it cannot read this one";
   if (!login.empty() && place.login.helper) return "its own login " + login + ", if that has one";
   if (!login.empty()) return "its own login " + login;
   return all_visible ? "anonymous" : "anonymous, or a login that cannot be seen from here";

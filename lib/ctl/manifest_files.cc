@@ -135,14 +135,16 @@ struct Input {
 // A shell names a pipe for "<(command)". It can be read once, like standard input.
 bool IsPipe(const std::string& path) {
   std::error_code ignored;
-  return fs::is_fifo(path, ignored) && ::access(path.c_str(), R_OK) == 0;
+  // The open of a FIFO by another name waits for a writer, perhaps for ever.
+  return !IsStdin(path) && list::IsOwnDescriptor(path) && fs::is_fifo(path, ignored) &&
+         ::access(path.c_str(), R_OK) == 0;
 }
 
 base::Result<Input> Open(const std::string& path, std::size_t most_bytes) {
   Input input{.text = "", .in = {&std::cin, [](std::istream*) {}}, .more = {}};
   if (IsPipe(path)) {
     input.in = std::make_shared<std::ifstream>(path, std::ios::binary);
-  } else if (path != "-") {
+  } else if (!IsStdin(path)) {
     // ReadFile says why a file cannot be read.
     auto text = base::ReadFile(path, most_bytes);
     if (text) return Input{.text = *std::move(text), .in = nullptr, .more = {}};
@@ -231,11 +233,11 @@ std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, Mista
 }
 
 base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes) {
-  if (path != "-" && !IsPipe(path)) return base::ReadFile(path, most_bytes);
+  if (!IsStdin(path) && !IsPipe(path)) return base::ReadFile(path, most_bytes);
   auto input = Open(path, most_bytes);
   if (!input) return std::move(input).error();
   if (input->in == nullptr) return std::move(input->text);
-  return base::ResourceExhausted((path == "-" ? "stdin" : path) + " is longer than " +
+  return base::ResourceExhausted((IsStdin(path) ? "stdin" : path) + " is longer than " +
                                  std::to_string(most_bytes) + " bytes");
 }
 

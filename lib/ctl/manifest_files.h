@@ -40,8 +40,9 @@ bool IsManifestName(const std::string& name);
 std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, Mistakes& mistakes,
                                     const std::function<bool(const std::string&)>& accept = &IsManifestName);
 
-// "-" is standard input, which can be read once: InvalidArgument then. ResourceExhausted if it is longer than
-// `most_bytes`; otherwise as base::ReadFile.
+// "-" is standard input, which can be read once: InvalidArgument then. A pipe that a shell names for
+// "<(command)" can be read once, too. ResourceExhausted if it is longer than `most_bytes`; otherwise as
+// base::ReadFile.
 base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes);
 
 // Hands over a file, or standard input, in pieces, until `take` returns false. Errors: as ReadFileOrStdin,

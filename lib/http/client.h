@@ -28,6 +28,10 @@ struct Tls {
   base::Secret key_pem;         // of that certificate, not encrypted
 };
 
+// Returns the certificates of a text, without the blocks that have not the outer form of one. OpenSSL rejects
+// the whole text for such a block, and Go's AppendCertsFromPEM passes over it. Empty: there is none.
+std::string UsableCertificates(std::string_view pem);
+
 // Addresses to which a request may connect. They are checked when the connection is made, so a DNS name that
 // changes its address (rebinding) gains nothing. Link-local addresses are where clouds keep a machine's
 // credentials.

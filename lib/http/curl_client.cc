@@ -309,7 +309,7 @@ CurlEnd ToEnd(const CurlFailure& failure) {
     case CURLE_PEER_FAILED_VERIFICATION:
       return {TlsFailed(failure), Fault::kUntrustedCertificate};
     case CURLE_SSL_CACERT_BADFILE:
-      return {failure.HasOwnTrust()
+      return {failure.HasOwnTrust() && !failure.answer.request.tls->ca_pem.empty()
                   ? base::PermissionDenied("TLS with " + peer +
                                            " failed: the certificate authorities that were given for it "
                                            "hold no certificate; put them there in PEM")
@@ -444,6 +444,9 @@ class CurlClient::Handle {
   CURLM* multi_;
   CURL* easy_;
   char tls_text_[CURL_ERROR_SIZE] = "";
+  // The authorities of the last request, and those of them that are certificates: a client usually has the
+  // same for all its requests.
+  std::string given_authorities_, authorities_;
 };
 
 void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& options, curl_slist* lines,
@@ -511,9 +514,12 @@ void CurlClient::Handle::Trust(const Tls& tls) {
     Set(CURLOPT_SSL_VERIFYHOST, 0L);
   }
   if (!tls.ca_pem.empty()) {
-    const std::string usable = UsableCertificates(tls.ca_pem);
-    curl_blob authorities = Blob(usable.empty() ? tls.ca_pem : usable);
-    authorities.flags = CURL_BLOB_COPY;
+    if (given_authorities_ != tls.ca_pem) {
+      given_authorities_ = tls.ca_pem;
+      authorities_ = UsableCertificates(tls.ca_pem);
+      if (authorities_.empty()) authorities_ = tls.ca_pem;
+    }
+    curl_blob authorities = Blob(authorities_);
     Set(CURLOPT_CAINFO_BLOB, &authorities);
     Set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
   }

@@ -83,18 +83,30 @@ ServerNameOverride OverrideServerName(const Request& request) {
 
 namespace {
 
-// Returns whether these bytes are one sequence of DER, as a certificate is: 0x30, its length, its content.
-bool IsSequence(std::string_view der) {
-  if (der.size() < 2 || der.front() != 0x30) return false;
-  std::size_t length = static_cast<unsigned char>(der[1]);
-  der.remove_prefix(2);
-  if (length < 0x80) return length == der.size();
-  // The byte of a long one tells how many bytes the length has.
-  const std::size_t bytes = length - 0x80;
-  if (bytes > 3 || bytes > der.size()) return false;
-  length = 0;
-  for (char c : der.substr(0, bytes)) length = length << 8 | static_cast<unsigned char>(c);
-  return length == der.size() - bytes;
+constexpr char kSequence = 0x30, kBitString = 0x03;
+
+// Takes an element of DER with this tag from the front: its tag, its length, its content.
+std::optional<std::string_view> Take(std::string_view& der, char tag) {
+  if (der.size() < 2 || der[0] != tag) return std::nullopt;
+  std::size_t length = static_cast<unsigned char>(der[1]), head = 2;
+  if (length >= 0x80) {
+    // The byte of a long one tells how many bytes the length has.
+    const std::size_t bytes = length - 0x80;
+    if (bytes == 0 || bytes > 3 || der.size() < head + bytes) return std::nullopt;
+    length = 0;
+    for (; head < 2 + bytes; head++) length = length << 8 | static_cast<unsigned char>(der[head]);
+  }
+  if (length > der.size() - head) return std::nullopt;
+  const std::string_view content = der.substr(head, length);
+  der.remove_prefix(head + length);
+  return content;
+}
+
+// Returns true for what is to be signed, an algorithm and a signature, as a certificate is.
+bool LooksLikeCertificate(std::string_view der) {
+  auto whole = Take(der, kSequence);
+  return whole && der.empty() && Take(*whole, kSequence) && Take(*whole, kSequence) &&
+         Take(*whole, kBitString) && whole->empty();
 }
 
 }  // namespace
@@ -108,7 +120,7 @@ std::string UsableCertificates(std::string_view pem) {
     pem.remove_prefix(digits.size());
     std::erase_if(digits, [](char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; });
     const auto der = base::Base64Decode(digits);
-    if (!pem.starts_with(kEnd) || !der || !IsSequence(*der)) continue;
+    if (!pem.starts_with(kEnd) || !der || !LooksLikeCertificate(*der)) continue;
     usable += std::string(kBegin) + "\n";
     for (std::size_t i = 0; i < digits.size(); i += 64) usable += digits.substr(i, 64) + "\n";
     usable += std::string(kEnd) + "\n";

@@ -70,10 +70,6 @@ ServerNameOverride OverrideServerName(const Request& request);
 
 void AddHeaders(const Request& request, const ServerNameOverride& override_name, HeaderLines& lines);
 
-// Returns the certificates of a text that Go's AppendCertsFromPEM would take. OpenSSL rejects the whole text
-// for one block that is no certificate, which Go passes over. Empty: there is none.
-std::string UsableCertificates(std::string_view pem);
-
 // A proxy's URL for libcurl, so that it means what Go's net/http reads in it: without a scheme it is http;
 // without a port it has the scheme's (libcurl takes 1080); a socks5 proxy resolves the names, which libcurl
 // calls socks5h. Empty stays empty.

@@ -251,9 +251,10 @@ void CheckGates(Layers& layers) {
 void CheckOtherSpellings(Layers& layers) {
   for (const doc::GoField& field : kFields) {
     const std::string key(field.key);
+    const MergedField counts = Find(layers, key);
     for (const std::string& spelling : OtherSpellings(layers, key)) {
       const MergedField written = FindAsWritten(layers, spelling, "", false);
-      if (!written.value) continue;
+      if (!written.value || (counts.value && &counts.value->node() == &written.value->node())) continue;
       const doc::Node named = doc::Node::Mapping({{key.c_str(), written.value->node()}});
       doc::CheckGoTypes(doc::Reader(named, written.value->problems()), kFields);
     }

@@ -232,7 +232,7 @@ class ForeignReader {
     auto reference = image::Reference::Parse(name);
     if (reference) images_.push_back({*std::move(reference), at});
     if (reference) return;
-    const bool variable = name.find('$') != std::string_view::npos;
+    const bool variable = compose_ && name.find('$') != std::string_view::npos;
     problems_.Add(
         at, "",
         reference.error().message() +
@@ -278,12 +278,20 @@ class ForeignReader {
     return found;
   }
 
+  void Compose(const Node& document) {
+    compose_ = true;
+    Row(kCompose, document);
+    compose_ = false;
+  }
+
   // Reads `skopeo sync --src yaml`: {registry: {images: {repository: [tag]}}}. Returns false for other texts.
   bool Skopeo(const Node& document) {
     bool found = false;
     for (const doc::Member& registry : document.members) {
       for (const char* by : {"images", "images-by-tag-regex", "images-by-semver"}) {
         for (const doc::Member& repository : doc::MembersAt(registry.value, {by})) {
+          // Under `images`, skopeo has sequences, and Helm's values have texts.
+          if (by == std::string_view("images") && !repository.value.text.empty()) continue;
           found = true;
           for (const Node& tag : repository.value.items) AddTag(registry.key + "/" + repository.key, tag);
           if (!repository.value.items.empty()) continue;
@@ -331,6 +339,7 @@ class ForeignReader {
  private:
   doc::Problems& problems_;
   std::vector<NamedImage> images_;
+  bool compose_ = false;
 };
 
 struct TypedNode {
@@ -407,7 +416,7 @@ std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems&
         reader.Add(reference.written(), document.at);
       known = true;
     } else if (document.Find("services") != nullptr) {
-      reader.Row(kCompose, document);
+      reader.Compose(document);
       known = true;
     } else if (version.empty()) {
       known = reader.Skopeo(document) || known;

@@ -47,7 +47,8 @@ class Variables {
   void SetAll(const Variables& others) {
     for (const auto& [name, value] : others.values_) values_[name] = value;
   }
-  void Unset(const std::string& name) { values_.erase(name); }
+  // Its value is unknown, also where another scope inherits it.
+  void Unset(const std::string& name) { values_[name] = std::nullopt; }
 
   struct Resolved {
     std::string text;         // with the values of all variables that have one
@@ -56,7 +57,7 @@ class Variables {
   Resolved Resolve(std::string_view text) const;
 
  private:
-  std::map<std::string, std::string> values_;
+  std::map<std::string, std::optional<std::string>> values_;
 };
 
 using Claimed = std::unordered_set<const doc::Node*>;

@@ -110,10 +110,19 @@ bool IsHookTemplate(const Node& object) {
 // Returns true for a kustomization after which pods may have other images than its resources name.
 bool ChangesImages(const Node& object, const ObjectType& type) {
   if (type.group != "kustomize.config.k8s.io") return false;
-  if (!doc::ItemsAt(object, {"images"}).empty() || !doc::ItemsAt(object, {"helmCharts"}).empty()) return true;
-  return std::ranges::any_of(doc::ItemsAt(object, {"patches"}), [](const Node& item) {
-    return doc::TextAt(item, {"patch"}).find("image") != std::string::npos;
-  });
+  for (const char* key :
+       {"images", "helmCharts", "helmChartInflationGenerator", "replacements", "transformers"}) {
+    if (!doc::ItemsAt(object, {key}).empty()) return true;
+  }
+  for (const char* key : {"patches", "patchesJson6902", "patchesStrategicMerge"}) {
+    for (const Node& item : doc::ItemsAt(object, {key})) {
+      const std::string& patch = item.kind == Node::Kind::kMapping ? doc::TextAt(item, {"patch"}) : item.text;
+      // A patch in a file of its own is not known here.
+      const bool in_a_file = item.kind != Node::Kind::kMapping && patch.find('\n') == std::string::npos;
+      if (in_a_file || item.Find("path") != nullptr || patch.find("image") != std::string::npos) return true;
+    }
+  }
+  return false;
 }
 
 // Returns true for a text with the marker, for a hook template of ARC, and for Jenkins' configuration as
@@ -121,7 +130,8 @@ bool ChangesImages(const Node& object, const ObjectType& type) {
 bool HoldsManifests(std::string_view text) {
   if (text.find("# prefetchctl: manifest") != std::string_view::npos || text.starts_with("jenkins:"))
     return true;
-  if (text.find("$job") == std::string_view::npos) return false;
+  if (text.find("$job") == std::string_view::npos || text.find("containers:") == std::string_view::npos)
+    return false;
   // The template need not have a kind. A script may have "$job", too, but not as a name.
   return std::ranges::any_of(std::array{"kind: PodTemplate", "name: $job", "name: '$job'", "name: \"$job\""},
                              [&](const char* part) { return text.find(part) != std::string_view::npos; });
@@ -396,8 +406,12 @@ class ObjectVisitor {
     if (shapes.objects.empty()) return;
     Variables inner = variables_ ? *variables_ : Variables();
     if (type.kind == "TriggerTemplate") SetParameters(object, "spec.params", "default", "tt.params.", inner);
-    if (type.kind == "Trigger")
+    if (type.kind == "Trigger") {
       SetParameters(object, "spec.template.spec.params", "default", "tt.params.", inner);
+      // The value of a binding comes before the default, and is known only with the event.
+      for (const Reader& item : AtPath(object, "spec.bindings"))
+        inner.Unset("tt.params." + doc::TextAt(item.node(), {"name"}));
+    }
     const auto outer = std::exchange(variables_, std::make_shared<const Variables>(std::move(inner)));
     for (const Reader& value : shapes.objects) {
       visited_++;
@@ -479,8 +493,14 @@ class ObjectVisitor {
       if (IsRunnerConfig(text.node().text)) {
         ReadRunnerConfig(text.node().text, text.node().at, pod, options_.policy, manifests_);
       } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
-        VisitText({.value = text, .variables = variables_}, pod,
-                  [&](const Reader& value) { Visit(value, {}); });
+        const bool asked =
+            type.kind == kJenkins || text.node().text.find("# prefetchctl: manifest") != std::string::npos;
+        VisitText({.value = text, .variables = variables_}, pod, [&](const Reader& value) {
+          // A text that was taken for a hook template by its words need not be one.
+          if (asked || IsJenkins(value.node()) || value.node().Find("kind") != nullptr ||
+              IsHookTemplate(value.node()))
+            Visit(value, {});
+        });
       }
     }
   }

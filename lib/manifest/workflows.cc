@@ -163,6 +163,9 @@ class WorkflowFinder {
   SharedVariables Inner(const Reader& value, const Given& given, const Variables& scope,
                         const Variables& inherited) const {
     Variables inner = outer_;
+    // The run gives the value of a parameter without a default, also to the Tasks within.
+    for (const Reader& item : ItemsOf(At(value, "params")))
+      inner.Unset("params." + TextOf(item.node(), "name").value_or(""));
     SetParameters(At(value, "params"), {"default"}, "params.", outer_, inner);
     inner.SetAll(inherited);
     SetParameters(given.params, {"value"}, "params.", scope, inner);
@@ -286,8 +289,9 @@ Variables::Resolved Variables::Resolve(std::string_view text) const {
     }
     const std::size_t whole = end + form->end.size();
     const auto value = values_.find(NameOf(text.substr(form->begin.size(), end - form->begin.size())));
-    resolved.unresolved = resolved.unresolved || value == values_.end();
-    resolved.text += value == values_.end() ? std::string(text.substr(0, whole)) : value->second;
+    const bool known = value != values_.end() && value->second;
+    resolved.unresolved = resolved.unresolved || !known;
+    resolved.text += known ? *value->second : std::string(text.substr(0, whole));
     text.remove_prefix(whole);
   }
   return resolved;

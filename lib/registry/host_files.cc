@@ -219,8 +219,7 @@ void LoadTls(const std::string& host_root, const std::vector<std::string>& syste
   http::Tls tls;
   for (const std::string& file : host.ca_files) {
     const std::string pem = read(file);
-    if (problem.empty() && pem.find(kBeginCertificate) == std::string::npos)
-      problem = file + " holds no certificate";
+    if (problem.empty() && http::UsableCertificates(pem).empty()) problem = file + " holds no certificate";
     tls.ca_pem += pem + "\n";
   }
   if (!tls.ca_pem.empty()) {

@@ -84,6 +84,7 @@ TEST(WriteFileAtomically, LinksAndTheModeStay) {
   EXPECT_EQ(*ReadFile(dir / "none", 100), "x");
   ASSERT_EQ(symlink("circle", (dir / "circle").c_str()), 0);
   EXPECT_FALSE(WriteFileAtomically(dir / "circle/f", "x"));
+  EXPECT_FALSE(WriteFileAtomically(dir / "circle", "x"));
 }
 
 // The link /dev/stdout must not be replaced by a file if the output goes to one.

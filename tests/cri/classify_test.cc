@@ -267,6 +267,10 @@ TEST_ROWS(
      "pinging container registry reg.example: Get \"https://reg.example/v2/\": Unauthorized"},
     {"NoHttp", kServerError, New(Do("malformed HTTP status code \"garbage\""))},
     {"DescriptorsOfTheRuntime", kRuntimeError, New(Do("dial tcp 10.0.0.1:443: socket: too many open files"))},
+    {"DescriptorsInALookup", kRuntimeError,
+     New(Do("dial tcp: lookup reg.example on 10.0.0.10:53: dial udp 10.0.0.10:53: socket: too many open "
+            "files"))},
+    {"TwoLengths", kServerError, New(Do("http: message cannot contain multiple Content-Length headers"))},
     {"EndedByTheRuntime", kRuntimeProgressTimeout, New(Do("context canceled"))},
     {"DeadlineOfTheRuntime", kTimeout, New(Do("context deadline exceeded"))});
 
@@ -289,6 +293,8 @@ TEST_ROWS(
     {"ChunkTooLarge", kServerError, Layers("failed to copy: http chunk length too large")},
     {"Chunks", kServerError, Layers("failed to copy: malformed chunked encoding")},
     {"Gzip", kServerError, Layers("failed to copy: gzip: invalid header")},
+    {"CrioGzip", kUnpackFailed,
+     "writing blob: storing blob to file \"/var/tmp/storage1/1\": gzip: invalid checksum"},
     {"GzipOfALayer", kUnpackFailed, Extract("gzip: invalid checksum")},
     {"Encoding", kServerError,
      Layers("failed to copy: httpReadSeeker: failed open: unsupported Content-Encoding algorithm: br")});

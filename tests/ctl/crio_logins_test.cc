@@ -188,7 +188,8 @@ TEST_F(FindCrioLoginsTest, ABrokenFileIsAProblemWithoutItsContent) {
   ASSERT_EQ(logins.problems.size(), 1U);
   EXPECT_EQ(logins.problems[0].find("s3cr3t"), std::string::npos) << logins.problems[0];
   EXPECT_EQ(CrioText(logins),
-            "  CRI-O to quay.io/a: not known, as /auth.json cannot be read and no later file counts\n");
+            "  CRI-O to quay.io/a: not known, as /auth.json cannot be read, and CRI-O looks into no later "
+            "file if it cannot read this one\n");
   EXPECT_NE(doc::WriteJson(CrioJson(logins)).find(R"("sends":"unknown")"), std::string::npos);
   EXPECT_EQ(CrioText(Find("quay.io/a", true)), "  CRI-O to quay.io/a: the credentials above\n");
   EXPECT_EQ(Find("quay.io/a", false, R"(credential-helpers = ["containers-auth.json", "pass"])")

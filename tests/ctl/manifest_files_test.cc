@@ -1,13 +1,16 @@
 #include "ctl/manifest_files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
 #include <thread>
 
+#include "base/fs.h"
 #include "base/text.h"
 #include "rows.h"
 #include "temp_dir.h"
@@ -116,10 +119,33 @@ TEST(ManifestFiles, ComeInTheirOrderWithTheirMistakes) {
 }
 
 // A shell names one for "<(command)".
+// A pipe as a shell makes it for "<(command)", into which `text` is written.
+class Pipe {
+ public:
+  explicit Pipe(const std::string& text) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
+    reader_ = base::Fd(ends[0]);
+    writer_ = std::thread([to = ends[1], &text] {
+      const base::Fd end(to);
+      for (std::size_t done = 0; done < text.size();) {
+        const ssize_t n = ::write(to, text.data() + done, text.size() - done);
+        if (n <= 0) return;
+        done += static_cast<std::size_t>(n);
+      }
+    });
+  }
+  ~Pipe() { writer_.join(); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  std::string path() const { return "/dev/fd/" + std::to_string(reader_.get()); }
+
+ private:
+  base::Fd reader_;
+  std::thread writer_;
+};
+
 TEST(ManifestFiles, APipeIsReadOnce) {
-  tests::TempDir dir;
-  const std::string pipe = dir / "pipe";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   std::string text;
   for (int i = 0; i < 2000; i++)
     text += "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: r.io/a:v" +
@@ -127,25 +153,34 @@ TEST(ManifestFiles, APipeIsReadOnce) {
   for (std::size_t most : {text.size(), std::size_t{1000}}) {
     manifest::ReadOptions options;
     options.limits.bytes = most;
-    std::thread writer([&] { std::ofstream(pipe) << text; });
+    Pipe pipe(text);
     std::size_t pods = 0;
     std::vector<std::string> mistakes;
     ReadManifestFiles(
-        {}, {{pipe, true}}, options,
+        {}, {{pipe.path(), true}}, options,
         [&](const ManifestFile& file) {
           pods += file.manifests.pods;
           mistakes.insert(mistakes.end(), file.mistakes.begin(), file.mistakes.end());
         },
         mistakes);
-    writer.join();
     EXPECT_EQ(pods, 2000U) << most;
     EXPECT_TRUE(mistakes.empty()) << base::Join(mistakes, "\n");
   }
-  std::thread writer([&] { std::ofstream(pipe) << text; });
-  auto read = ReadFileOrStdin(pipe, text.size());
-  writer.join();
+  Pipe pipe(text);
+  auto read = ReadFileOrStdin(pipe.path(), text.size());
   ASSERT_TRUE(read.ok()) << read.error().message();
   EXPECT_EQ(read->size(), text.size());
+}
+
+// Nobody may ever write to it.
+TEST(ManifestFiles, AFifoByItsNameIsNotOpened) {
+  tests::TempDir dir;
+  ASSERT_EQ(::mkfifo((dir / "a.yaml").c_str(), 0600), 0);
+  EXPECT_FALSE(ReadFileOrStdin(dir / "a.yaml", 100));
+  std::vector<std::string> mistakes;
+  ReadManifestFiles(
+      {}, {{dir / "a.yaml", true}}, {},
+      [&](const ManifestFile& file) { EXPECT_EQ(file.mistakes.size(), 1U); }, mistakes);
 }
 
 TEST(ManifestFiles, AStopEndsThem) {

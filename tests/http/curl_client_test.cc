@@ -835,7 +835,7 @@ TEST_F(ClientTlsTest, OnlyTheGivenAuthorityIsTrusted) {
   EXPECT_EQ(Ask({.ca_pem = other_ca_.certificate() + ca_.certificate()}), Host());
   EXPECT_EQ(Ask({.ca_pem = "no certificate"}), "PermissionDenied");
   // Blocks that are no certificate, which Go passes over.
-  for (const std::string no_certificate : {"<paste it here>", "AAAA", "MIIDAzCCAeug", ""}) {
+  for (const std::string no_certificate : {"<paste it here>", "AAAA", "MAA=", "MIIDAzCCAeug", ""}) {
     const std::string block =
         "-----BEGIN CERTIFICATE-----\n" + no_certificate + "\n-----END CERTIFICATE-----\n";
     EXPECT_EQ(Ask({.ca_pem = block + ca_.certificate() + block}), Host()) << no_certificate;

@@ -253,7 +253,7 @@ TEST_ROWS(Fields, KubeletConfigMistake,
           {"GateOfADropIn", "1:3:23: featureGates.Other: must be", "",
            Strings{"featureGates: {Other: 1}\n", "featureGates: {AllBeta: true}\n"}},
           {"TwoKinds", "main:3", "kind: Config\n"},
-          {"GateInOtherCase", "1:3:23: featureGates.Other: must be", "", {"featuregates: {Other: 1}\n"}},
+          {"GateInOtherCase", "1:3:23: featuregates.Other: must be", "", {"featuregates: {Other: 1}\n"}},
           {"OverriddenInOtherCase", "1:3:10: maxPods: must be an integer", "", {"MaxPods: many\n"}},
           {"InADropIn", "2:3:10: maxPods: must be an integer", "", {"", "maxPods: many\n"}},
           // kubelet has decoded a value before a drop-in replaces it.

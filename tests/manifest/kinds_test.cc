@@ -156,6 +156,12 @@ TEST(KindsTest, AreSeen) {
        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- patch: '[{op: replace, "
        "path: /spec/containers/0/image, value: a}]'\n",
        "open: Component may change images when it is built: read the output of kubectl kustomize\n"},
+      {"AKustomizationWithAPatchFile",
+       "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\npatches: [{path: p.yaml}]\n",
+       "open: Kustomization may change images when it is built: read the output of kubectl kustomize\n"},
+      {"AKustomizationWithReplacements",
+       "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nreplacements: [{path: r.yaml}]\n",
+       "open: Kustomization may change images when it is built: read the output of kubectl kustomize\n"},
       {"AKustomizationWithoutImages",
        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\npatches:\n"
        "- patch: '[{op: remove, path: /spec/replicas}]'\n",
@@ -188,6 +194,10 @@ TEST(KindsTest, AreSeen) {
       {"AScriptWithAJob",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  run.sh: |\n    echo $job: "
        "[containers:\n",
+       ""},
+      {"AWordBeforeTheJobsName",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  dashboard.yaml: |\n    containers: "
+       "[{legend_name: x}]\n    legend_name: $job_total\n",
        ""},
       {"AMarkedTextInAConfigMap",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  pod.yaml: |\n    # prefetchctl: "
@@ -248,6 +258,11 @@ TEST(KindsTest, AreSeen) {
               "u, image: $(params.b)}]}}]}"),
        "open: container \"s\" of Pipeline x has a variable for its image: $(params.a)\n"
        "open: container \"u\" of Pipeline x has a variable for its image: $(params.b)\n"},
+      {"AParameterThatTheRunGives",
+       Object("tekton.dev/v1/Pipeline",
+              "{params: [{name: a}], tasks: [{name: t, taskSpec: {params: [{name: a, default: 'q.io/d:1'}], "
+              "steps: [{name: s, image: $(params.a)}]}}]}"),
+       "open: container \"s\" of Pipeline x has a variable for its image: $(params.a)\n"},
       {"AGivenValueThatIsUnknown",
        Object("tekton.dev/v1/Pipeline",
               "{params: [{name: image}], tasks: [{name: t, params: [{name: image, value: $(params.image)}], "
@@ -348,6 +363,12 @@ TEST(KindsTest, AreSeen) {
               "tekton.dev/v1, kind: TaskRun, metadata: {generateName: r-}, spec: {taskSpec: {steps: [{name: "
               "s, image: $(tt.params.i)}]}}}]}}}"),
        "q.io/d:1 IfNotPresent\n"},
+      {"ATriggerWithABinding",
+       Object("triggers.tekton.dev/v1beta1/Trigger",
+              "{bindings: [{name: i, value: $(body.i)}], template: {spec: {params: [{name: i, default: "
+              "'q.io/d:1'}], resourcetemplates: [{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: "
+              "{generateName: r-}, spec: {taskSpec: {steps: [{name: s, image: $(tt.params.i)}]}}}]}}}"),
+       "open: container \"s\" of TaskRun r-* has a variable for its image: $(tt.params.i)\n"},
       {"ATriggerThatRefersToItsTemplate",
        Object("triggers.tekton.dev/v1beta1/Trigger", "{template: {ref: t}}"), ""},
       {"ReferencesAreNoObjects",

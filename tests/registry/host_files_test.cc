@@ -190,7 +190,11 @@ TEST_F(HostFilesTest, AFileThatIsNotThereEndsEveryPull) {
   EXPECT_NE(Chain("quay.io")->only_by_pull_reason.find("absent.pem"), std::string::npos);
   Write("one/quay.io/absent.pem", "no PEM");
   EXPECT_NE(Chain("quay.io")->only_by_pull_reason.find("absent.pem holds no certificate"), std::string::npos);
-  Write("one/quay.io/absent.pem", "-----BEGIN CERTIFICATE-----\n");
+  Write("one/quay.io/absent.pem",
+        "-----BEGIN CERTIFICATE-----\n<paste it here>\n-----END CERTIFICATE-----\n");
+  EXPECT_NE(Chain("quay.io")->only_by_pull_reason.find("absent.pem holds no certificate"), std::string::npos);
+  // Empty parts, but those of a certificate.
+  Write("one/quay.io/absent.pem", "-----BEGIN CERTIFICATE-----\nMAcwADAAAwEA\n-----END CERTIFICATE-----\n");
   EXPECT_EQ(Chain("quay.io")->only_by_pull_reason, "");
   // Every pair is loaded, whichever the server asks for.
   Write("one/quay.io/hosts.toml", "client = [[\"absent.pem\", \"absent.pem\"]]\n[host.\"https://m\"]\n");
