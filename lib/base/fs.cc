@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,6 +74,41 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
     }
     if (n == 0) return content;
   }
+}
+
+bool IsOwnDescriptor(const std::string& path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
+Result<std::string> PipedFile::Read(const std::string& path, std::size_t max_bytes,
+                                    std::chrono::milliseconds timeout) {
+  using std::chrono::milliseconds;
+  constexpr std::size_t kPiece = 64U << 10;
+  // O_NONBLOCK is this descriptor's own: opening a pipe by its name makes a new one.
+  if (!ended_ && !pipe_.valid())
+    pipe_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!ended_ && !pipe_.valid()) return Failed("open", path);
+  text_.reserve(max_bytes + 1);  // growing would leave copies of secrets behind
+  const auto until = std::chrono::steady_clock::now() + timeout;
+  while (!ended_ && text_.size() <= max_bytes) {
+    // Without a look at it first, a pipe that nobody has opened for writing yet would be at its end.
+    const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd ready{.fd = pipe_.get(), .events = POLLIN, .revents = 0};
+    if (::poll(&ready, 1, static_cast<int>(std::max(left, milliseconds(0)).count())) == 0)
+      return Unavailable(path + " is still open for writing: it is read when it has ended");
+    const std::size_t had = text_.size();
+    text_.resize(std::min(had + kPiece, max_bytes + 1));
+    const ssize_t n = ::read(pipe_.get(), text_.data() + had, text_.size() - had);
+    const int error = errno;
+    text_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    ended_ = n == 0;
+    if (n < 0 && error != EAGAIN && error != EINTR) return FromErrno(error, "read " + path);
+  }
+  if (ended_) pipe_.Close();
+  // A text that is too long is rejected as a whole, and not read on from its middle.
+  if (text_.size() > max_bytes)
+    return ResourceExhausted(path + " is longer than " + std::to_string(max_bytes) + " bytes");
+  return text_;
 }
 
 namespace {

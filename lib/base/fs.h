@@ -41,6 +41,25 @@ class Fd {
 // ResourceExhausted if it is longer than `max_bytes`.
 Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes);
 
+// Returns whether `path` is one of this process's own open files ("/dev/stdin", "/dev/fd/63",
+// "/proc/self/fd/0"). The open of any other FIFO may wait for its writer for ever.
+bool IsOwnDescriptor(const std::string& path);
+
+// What comes through a pipe: "/dev/stdin", or a shell's <(…). It can be read only once, so its text is kept.
+// Not thread-safe.
+class PipedFile {
+ public:
+  // Returns the text up to the pipe's end, for which it waits at most `timeout`. Returns Unavailable while
+  // the pipe is still open; another Read then continues. ResourceExhausted, then and at every later Read, if
+  // it is longer than `max_bytes`.
+  Result<std::string> Read(const std::string& path, std::size_t max_bytes, std::chrono::milliseconds timeout);
+
+ private:
+  Fd pipe_;
+  std::string text_;
+  bool ended_ = false;
+};
+
 // Replaces the file at `path` (links to it stay) as one step: a reader sees the old or the new one, whole. An
 // existing file keeps its mode. A device, a descriptor, and a file that is a mount of its own or in a folder
 // that is closed to this process, are written in place.

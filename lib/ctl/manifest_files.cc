@@ -136,7 +136,7 @@ struct Input {
 bool IsPipe(const std::string& path) {
   std::error_code ignored;
   // The open of a FIFO by another name waits for a writer, perhaps for ever.
-  return !IsStdin(path) && list::IsOwnDescriptor(path) && fs::is_fifo(path, ignored) &&
+  return !IsStdin(path) && base::IsOwnDescriptor(path) && fs::is_fifo(path, ignored) &&
          ::access(path.c_str(), R_OK) == 0;
 }
 

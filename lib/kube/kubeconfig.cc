@@ -1,11 +1,8 @@
 #include "kube/kubeconfig.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -195,35 +192,13 @@ constexpr std::size_t kLongestKubeconfig = 4 << 20;  // with many clusters' cert
 
 constexpr std::chrono::seconds kPipeTimeout{30};
 
-// Reads a pipe to its end. The time limit is for one that nobody writes to.
-base::Result<std::string> ReadPipe(const std::string& path) {
-  const base::Fd pipe(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!pipe.valid()) return base::FromErrno(errno, "open " + path);
-  const auto deadline = std::chrono::steady_clock::now() + kPipeTimeout;
-  std::string text;
-  text.reserve(kLongestKubeconfig + 1);  // growing would leave copies of secrets behind
-  while (text.size() <= kLongestKubeconfig) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    pollfd polled{pipe.get(), POLLIN, 0};
-    if (left.count() <= 0 || ::poll(&polled, 1, static_cast<int>(left.count())) == 0) {
-      return base::DeadlineExceeded(path + " has no end after 30 seconds");
-    }
-    const std::size_t had = text.size();
-    text.resize(kLongestKubeconfig + 1);
-    const ssize_t n = ::read(pipe.get(), text.data() + had, text.size() - had);
-    const int error = errno;
-    text.resize(had + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    if (n == 0) return text;
-    if (n < 0 && error != EAGAIN && error != EINTR) return base::FromErrno(error, "read " + path);
-  }
-  return base::ResourceExhausted(path + " is too long");
-}
-
-// Also reads a pipe, as kubectl does: a shell names one for "<(command)".
+// Also reads a pipe, as kubectl does: a shell names one for "<(command)". The time limit is for one that
+// nobody writes to.
 base::Result<std::string> ReadText(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_fifo(path, ignored) ? ReadPipe(path) : base::ReadFile(path, kLongestKubeconfig);
+  const auto kind = base::KindOf(path);
+  return kind && *kind == base::FileKind::kOther
+             ? base::PipedFile().Read(path, kLongestKubeconfig, kPipeTimeout)
+             : base::ReadFile(path, kLongestKubeconfig);
 }
 
 // The first of several documents counts, as for kubectl, and a file without one names nothing.

@@ -1,5 +1,4 @@
 // ListSources: reads the list from its files and directories, repeatedly, and keeps the last valid version.
-// PipedList: a list from a pipe.
 // SourceNames: unique names of sources; internal to list/.
 #pragma once
 
@@ -20,27 +19,6 @@
 #include "plan/desired.h"
 
 namespace prefetch::list {
-
-// Returns whether `path` is one of this process's own open files ("/dev/stdin", "/dev/fd/63",
-// "/proc/self/fd/0").
-bool IsOwnDescriptor(const std::string& path);
-
-// A list that comes through a pipe that the process was started with: "--list /dev/stdin", or a shell's <(…).
-// It can be read only once, so its text is kept. Part of one ListSources.
-class PipedList {
- public:
-  // Returns the text up to the pipe's end, for which it waits at most `timeout`. Returns Unavailable while
-  // the pipe is still open; another Read then continues.
-  base::Result<std::string> Read(const std::string& path, std::size_t most_bytes,
-                                 std::chrono::milliseconds timeout);
-
- private:
-  base::Status ReadOn(const std::string& path, std::size_t most_bytes, std::chrono::milliseconds timeout);
-
-  base::Fd pipe_;
-  std::string text_;
-  bool ended_ = false;
-};
 
 // A source is a given file, whatever its name, or a list file directly in a given directory. There, file
 // names decide (a mounted ConfigMap's `..data` and other names with a leading dot are ignored). Sources are
@@ -87,7 +65,7 @@ class ListSources {
     LoadedSource loaded;
     std::string bytes_hash;    // of the newest version that could be read; empty if none
     bool is_explicit = false;  // itself, and not by its directory
-    PipedList pipe;
+    base::PipedFile pipe;
   };
   // The file or folder at one of the paths.
   struct Found {

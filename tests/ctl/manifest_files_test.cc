@@ -1,10 +1,8 @@
 #include "ctl/manifest_files.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -12,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "pipe.h"
 #include "rows.h"
 #include "temp_dir.h"
 
@@ -119,30 +118,23 @@ TEST(ManifestFiles, ComeInTheirOrderWithTheirMistakes) {
 }
 
 // A shell names one for "<(command)".
-// A pipe as a shell makes it for "<(command)", into which `text` is written.
-class Pipe {
+// Writes `text` into a pipe on a thread of its own.
+class Writer {
  public:
-  explicit Pipe(const std::string& text) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
-    reader_ = base::Fd(ends[0]);
-    writer_ = std::thread([to = ends[1], &text] {
-      const base::Fd end(to);
-      for (std::size_t done = 0; done < text.size();) {
-        const ssize_t n = ::write(to, text.data() + done, text.size() - done);
-        if (n <= 0) return;
-        done += static_cast<std::size_t>(n);
-      }
-    });
-  }
-  ~Pipe() { writer_.join(); }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  std::string path() const { return "/dev/fd/" + std::to_string(reader_.get()); }
+  explicit Writer(const std::string& text) : ends_(tests::Pipe()), thread_([this, &text] { Write(text); }) {}
+  ~Writer() { thread_.join(); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  std::string path() const { return tests::PathOf(ends_.first); }
 
  private:
-  base::Fd reader_;
-  std::thread writer_;
+  void Write(const std::string& text) {
+    std::ofstream(tests::PathOf(ends_.second)) << text;
+    ends_.second.Close();
+  }
+
+  std::pair<base::Fd, base::Fd> ends_;
+  std::thread thread_;
 };
 
 TEST(ManifestFiles, APipeIsReadOnce) {
@@ -153,7 +145,7 @@ TEST(ManifestFiles, APipeIsReadOnce) {
   for (std::size_t most : {text.size(), std::size_t{1000}}) {
     manifest::ReadOptions options;
     options.limits.bytes = most;
-    Pipe pipe(text);
+    Writer pipe(text);
     std::size_t pods = 0;
     std::vector<std::string> mistakes;
     ReadManifestFiles(
@@ -166,7 +158,7 @@ TEST(ManifestFiles, APipeIsReadOnce) {
     EXPECT_EQ(pods, 2000U) << most;
     EXPECT_TRUE(mistakes.empty()) << base::Join(mistakes, "\n");
   }
-  Pipe pipe(text);
+  Writer pipe(text);
   auto read = ReadFileOrStdin(pipe.path(), text.size());
   ASSERT_TRUE(read.ok()) << read.error().message();
   EXPECT_EQ(read->size(), text.size());

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "fakes/fake_clock.h"
 #include "list/watcher.h"
+#include "pipe.h"
 #include "temp_dir.h"
 
 namespace prefetch::list::source_test {
@@ -283,17 +284,10 @@ TEST(ListSources, AFileIsReadByItsContent) {
             (Lines{"mistaken 0 none in force: mistaken:1:1: must be one image name, without blanks"}));
 }
 
-// The end to read, and the end to write to.
-std::pair<base::Fd, base::Fd> Pipe() {
-  int ends[2] = {-1, -1};
-  EXPECT_EQ(::pipe(ends), 0);
-  return {base::Fd(ends[0]), base::Fd(ends[1])};
-}
-
 // "--list /dev/stdin", and a shell's <(…): what comes is there once only.
 TEST(ListSources, APipeOfTheProcessIsReadOnceToItsEnd) {
-  auto [out, in] = Pipe();
-  std::string path = "/dev/fd/" + std::to_string(out.get());
+  auto [out, in] = tests::Pipe();
+  std::string path = tests::PathOf(out);
   ListSources sources({path}, {});
   ASSERT_EQ(::write(in.get(), "x\n", 2), 2);
   ASSERT_EQ(::write(in.get(), "y\n", 2), 2);
@@ -303,31 +297,6 @@ TEST(ListSources, APipeOfTheProcessIsReadOnceToItsEnd) {
   ListReading again = At(sources);
   EXPECT_FALSE(again.changed);
   EXPECT_EQ(Summary(again), (Lines{name + " 2"}));
-}
-
-TEST(PipedList, GoesOnWhereItStopped) {
-  auto [out, in] = Pipe();
-  std::string path = "/proc/self/fd/" + std::to_string(out.get());
-  PipedList list;
-  ASSERT_EQ(::write(in.get(), "x\n", 2), 2);
-  auto open = list.Read(path, 100, std::chrono::milliseconds(0));
-  ASSERT_FALSE(open);
-  EXPECT_EQ(open.error().message(), path + " is still open for writing: a list is read when it has ended");
-  ASSERT_EQ(::write(in.get(), "y\n", 2), 2);
-  in.Close();
-  EXPECT_EQ(*list.Read(path, 100, std::chrono::milliseconds(0)), "x\ny\n");
-  out.Close();
-  EXPECT_EQ(*list.Read(path, 100, std::chrono::milliseconds(0)), "x\ny\n");
-}
-
-TEST(PipedList, IsNotEndless) {
-  auto [out, in] = Pipe();
-  std::string path = "/dev/fd/" + std::to_string(out.get());
-  PipedList list;
-  ASSERT_EQ(::write(in.get(), "0123456789", 10), 10);
-  EXPECT_EQ(list.Read(path, 9, std::chrono::milliseconds(0)).error().message(),
-            path + " is longer than 9 bytes");
-  EXPECT_FALSE(list.Read(path, 9, std::chrono::milliseconds(0)));
 }
 
 TEST(ListSources, EachFileIsOneSourceWithANameOfItsOwn) {
