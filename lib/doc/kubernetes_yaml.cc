@@ -649,6 +649,20 @@ std::size_t GoSpaceAt(std::string_view text) {
   return space == std::end(kSpaces) ? 0 : space->size();
 }
 
+std::optional<std::int64_t> ParseGoInteger(std::string_view text) {
+  std::string digits;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    // An underscore stands between two digits, or behind the prefix.
+    const bool parts = text[i] == '_' && i > 0 && i + 1 < text.size() && base::IsAlphanumeric(text[i - 1]) &&
+                       base::IsAlphanumeric(text[i + 1]);
+    if (!parts) digits += text[i];
+  }
+  const std::optional<Whole> whole = ParseWhole(digits, 0);
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (!whole || whole->size > kMost) return std::nullopt;
+  return whole->negative ? -static_cast<std::int64_t>(whole->size) : static_cast<std::int64_t>(whole->size);
+}
+
 bool LooksLikeJson(std::string_view text) {
   while (const std::size_t space = GoSpaceAt(text)) text.remove_prefix(space);
   return text.starts_with("{");

@@ -8,6 +8,7 @@
 // documents.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -39,6 +40,10 @@ std::optional<Node> ReadKubernetesDocument(std::string_view text, Position begin
 
 // Length of the space, by Go's unicode.IsSpace, that `text` begins with.
 std::size_t GoSpaceAt(std::string_view text);
+
+// Returns the number that Go's strconv.ParseInt reads with base 0: "-5", "0x1f", "0b11", "0o17", "017",
+// "1_000".
+std::optional<std::int64_t> ParseGoInteger(std::string_view text);
 
 // Returns true if Kubernetes' programs take `text` for JSON: its first character that is no space is `{`.
 bool LooksLikeJson(std::string_view text);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/fs.h"
 #include "base/text.h"
 #include "doc/duration.h"
+#include "doc/kubernetes_yaml.h"
 
 namespace prefetch::kubelet {
 namespace {
@@ -56,14 +58,9 @@ bool SetGates(std::string_view text, CommandLine& line) {
 
 template <auto kMember>
 bool SetPercent(std::string_view text, CommandLine& line) {
-  const std::string digits(text);
-  char* end = nullptr;
-  // Like Go's ParseInt with base 0, it takes "+85", "0x55" and "0125", but also blanks at the beginning.
-  const long value = std::strtol(digits.c_str(), &end, 0);
-  const bool whole = !digits.empty() && digits.find_first_of(" \t\n\v\f\r") == std::string::npos &&
-                     end == digits.c_str() + digits.size();
-  if (!whole || value < 0 || value > 100) return false;
-  line.*kMember = static_cast<int>(value);
+  const std::optional<std::int64_t> value = doc::ParseGoInteger(text);
+  if (!value || *value < 0 || *value > 100) return false;
+  line.*kMember = static_cast<int>(*value);
   return true;
 }
 

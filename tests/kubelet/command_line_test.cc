@@ -59,6 +59,9 @@ TEST_ROWS(Spec51, CommandLineTest, {"None", {}, {}}, {"EqualsSign", {"--config=/
           {"ImageGc",
            {"--image-gc-high-threshold=90", "--image-gc-low-threshold", "70"},
            {.gc_high_percent = 90, .gc_low_percent = 70}},
+          {"NumbersOfOtherBases",
+           {"--image-gc-high-threshold=0b101_1010", "--image-gc-low-threshold=0o1_06"},
+           {.gc_high_percent = 90, .gc_low_percent = 70}},
           {"NumbersAsGoReadsThem",
            {"--image-gc-high-threshold=+0x5a", "--image-gc-low-threshold=0106"},
            {.gc_high_percent = 90, .gc_low_percent = 70}},
@@ -81,7 +84,10 @@ TEST_TABLE(CommandLineRefused, IsAProblemThatNamesTheFlag, RefusedCase) {
 TEST_ROWS(Values, CommandLineRefused, {"GateWithoutValue", "--feature-gates=AllAlpha"},
           {"GateYes", "--feature-gates=AllAlpha=yes"}, {"PercentText", "--image-gc-low-threshold=low"},
           {"PercentTail", "--image-gc-low-threshold=80%"}, {"PercentBlank", "--image-gc-low-threshold= 80"},
-          {"PercentOctal", "--image-gc-low-threshold=08"}, {"PercentRange", "--image-gc-high-threshold=101"},
+          {"PercentOctal", "--image-gc-low-threshold=08"},
+          {"PercentUnderscores", "--image-gc-low-threshold=8__0"},
+          {"PercentUnderscoreAtTheEnd", "--image-gc-low-threshold=80_"},
+          {"PercentRange", "--image-gc-high-threshold=101"},
           {"PercentNegative", "--image-gc-high-threshold=-1"}, {"PercentEmpty", "--image-gc-high-threshold="},
           {"Age", "--minimum-image-ttl-duration=2"}, {"NegativeAge", "--minimum-image-ttl-duration=-1s"});
 
