@@ -57,6 +57,13 @@ class KubernetesStream {
   bool json_only_ = false;
 };
 
+// Returns the kind of the items that name none in a list of this kind ("PodList"), as the API server sends
+// typed lists; empty if each has to name its own ("List").
+inline std::string KindOfItems(std::string_view list) {
+  if (list.ends_with("List")) list.remove_suffix(4);
+  return std::string(list);
+}
+
 // Returns all documents; nullopt, with the problem added, if kubectl cannot read them, or a limit is reached.
 // A JSON array, which kubectl refuses, is a document here.
 std::optional<std::vector<Node>> ReadKubernetesDocuments(std::string_view text, Problems& problems,

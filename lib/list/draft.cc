@@ -354,7 +354,7 @@ void AddObjects(const Node& node, const TypedNode& implied, std::vector<TypedNod
   if (object.version.empty() && object.kind.empty()) object = {&node, implied.version, implied.kind};
   const Node* items = node.Find("items");
   if (items == nullptr || !object.kind.ends_with("List")) return objects.push_back(object);
-  object.kind.resize(object.kind.size() - 4);
+  object.kind = doc::KindOfItems(object.kind);
   if (object.kind.empty()) object.version.clear();
   for (const Node& item : items->items) AddObjects(item, object, objects);
 }

@@ -53,12 +53,10 @@ bool IsNoObject(const Node& value, const ImpliedType& implied) {
          (value.Find("spec") == nullptr && value.Find("metadata") == nullptr);
 }
 
-// Returns the type of the items of a list that name none. The API server omits it in the items of a typed
-// list.
+// Returns the type of the items of a list that name none.
 ImpliedType ImpliedBy(const ImpliedType& list) {
-  if (list.kind == "List") return {};
-  return {list.api_version,
-          list.kind.ends_with("List") ? list.kind.substr(0, list.kind.size() - 4) : list.kind};
+  std::string kind = doc::KindOfItems(list.kind);
+  return kind.empty() ? ImpliedType() : ImpliedType{list.api_version, std::move(kind)};
 }
 
 bool IsJenkins(const Node& value) {
@@ -125,11 +123,15 @@ bool ChangesImages(const Node& object, const ObjectType& type) {
   return false;
 }
 
-// Returns true for a text with the marker, for a hook template of ARC, and for Jenkins' configuration as
-// code.
+// Returns true for a text that is to be read as manifests, whatever is in it.
+bool IsMarked(std::string_view text) {
+  return text.find("# prefetchctl: manifest") != std::string_view::npos;
+}
+
+// Returns true for a text with the marker, for what may be a hook template of ARC, and for Jenkins'
+// configuration as code.
 bool HoldsManifests(std::string_view text) {
-  if (text.find("# prefetchctl: manifest") != std::string_view::npos || text.starts_with("jenkins:"))
-    return true;
+  if (IsMarked(text) || text.starts_with("jenkins:")) return true;
   if (text.find("$job") == std::string_view::npos || text.find("containers:") == std::string_view::npos)
     return false;
   // The template need not have a kind. A script may have "$job", too, but not as a name.
@@ -493,8 +495,7 @@ class ObjectVisitor {
       if (IsRunnerConfig(text.node().text)) {
         ReadRunnerConfig(text.node().text, text.node().at, pod, options_.policy, manifests_);
       } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
-        const bool asked =
-            type.kind == kJenkins || text.node().text.find("# prefetchctl: manifest") != std::string::npos;
+        const bool asked = type.kind == kJenkins || IsMarked(text.node().text);
         VisitText({.value = text, .variables = variables_}, pod, [&](const Reader& value) {
           // A text that was taken for a hook template by its words need not be one.
           if (asked || IsJenkins(value.node()) || value.node().Find("kind") != nullptr ||
