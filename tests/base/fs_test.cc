@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -86,6 +87,29 @@ TEST(WriteFileAtomically, LinksAndTheModeStay) {
   ASSERT_EQ(symlink("circle", (dir / "circle").c_str()), 0);
   EXPECT_FALSE(WriteFileAtomically(dir / "circle/f", "x"));
   EXPECT_FALSE(WriteFileAtomically(dir / "circle", "x"));
+}
+
+// Rights of a group stay with that group, and a file in a folder that is closed is written in place.
+TEST(WriteFileAtomically, OwnersStay) {
+  if (geteuid() != 0) return;  // only root may give files away
+  tests::TempDir dir;
+  dir.Write("file", "old");
+  ASSERT_EQ(chown((dir / "file").c_str(), 1234, 5678), 0);
+  ASSERT_EQ(chmod((dir / "file").c_str(), 0660), 0);
+  ASSERT_TRUE(WriteFileAtomically(dir / "file", "new"));
+  struct stat info {};
+  ASSERT_EQ(stat((dir / "file").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 1234U);
+  EXPECT_EQ(info.st_gid, 5678U);
+  EXPECT_EQ(info.st_mode & 07777, 0660U);
+  ASSERT_EQ(chmod((dir / "file").c_str(), 0666), 0);
+  ASSERT_EQ(chmod(dir.path().c_str(), 0755), 0);
+  setfsuid(4321);
+  const Status written = WriteFileAtomically(dir / "file", "newer");
+  setfsuid(0);
+  EXPECT_TRUE(written) << written.error().message();
+  EXPECT_EQ(*ReadFile(dir / "file", 100), "newer");
+  EXPECT_EQ(ListDirectory(dir.path(), 10)->size(), 1U);
 }
 
 // The link /dev/stdout must not be replaced by a file if the output goes to one.

@@ -3,10 +3,12 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/mutex.h"
 #include "containerd_content_v1.grpc.pb.h"
@@ -33,6 +35,8 @@ class Store final : public content::Content::Service, public leases::Leases::Ser
     base::Lock lock(mutex_);
     whole_.insert(Digest(blob));
   }
+  // Runs while the next manifest is read.
+  std::function<void()> during_read;
   // Questions about one blob so far.
   int Asked(char blob) {
     base::Lock lock(mutex_);
@@ -56,6 +60,7 @@ class Store final : public content::Content::Service, public leases::Leases::Ser
       return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","size":100,"digest":")" +
              Digest(digit) + R"("})";
     };
+    if (auto run = std::exchange(during_read, {})) run();
     content::ReadContentResponse answer;
     answer.set_data(
         R"({"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":)" +
@@ -133,6 +138,15 @@ TEST_F(PullProgressTest, AskAgainAfterTheLeaseHasGone) {
   Look();
   const int before = store_.Asked(kDone);
   EXPECT_TRUE(service_->DeleteLease({}, "lease", LeaseDeletion::kAsync));
+  Look();
+  EXPECT_GT(store_.Asked(kDone), before);
+}
+
+// The facts about the old lease must not come back as those of the new one.
+TEST_F(PullProgressTest, AskAgainAfterTheLeaseHasGoneMeanwhile) {
+  store_.during_read = [&] { EXPECT_TRUE(service_->DeleteLease({}, "lease", LeaseDeletion::kAsync)); };
+  Look();
+  const int before = store_.Asked(kDone);
   Look();
   EXPECT_GT(store_.Asked(kDone), before);
 }

@@ -430,6 +430,10 @@ TEST(ForeignTest, IsRead) {
       {"AComposeFileWithAVariable", "services:\n  web: {image: 'q.io/w:${TAG:-1}'}\n",
        "x:2:16: image name \"q.io/w:${TAG:-1}\": invalid reference format: give its variable a value: read "
        "the output of docker compose config"},
+      {"AVariableInAnotherList",
+       Object("kubefledged.io/v1alpha3/ImageCache", "spec: {cacheSpec: [{images: ['q.io/a:$X']}]}"),
+       "x:3:30: image name \"q.io/a:$X\": invalid reference format"},
+      {"HelmsValues", "controller: {images: {repository: q.io/x, tag: v1}}\n", "manifests"},
       {"SkopeoSync",
        "q.io:\n  credentials: {username: u, password: p}\n  images:\n    a/b: ['1.0', 'sha256:" +
            std::string(64, '1') + "']\nr.io:5000:\n  images: {c: [v1]}\n",
