@@ -45,8 +45,8 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes);
 // "/proc/self/fd/0"). The open of any other FIFO may wait for its writer for ever.
 bool IsOwnDescriptor(const std::string& path);
 
-// What comes through a pipe: "/dev/stdin", or a shell's <(…). It can be read only once, so its text is kept.
-// Not thread-safe.
+// The text that comes through a pipe, such as "/dev/stdin" or a shell's <(…). It can be read only once, so
+// its text is kept. Not thread-safe.
 class PipedFile {
  public:
   // Returns the text up to the pipe's end, for which it waits at most `timeout`. Returns Unavailable while
