@@ -12,6 +12,14 @@ namespace prefetch::ctl {
 
 namespace {
 
+// Runs a command for the agents of a fleet, or for one agent.
+template <typename OfFleet, typename OfNode>
+int FleetOrNode(Context& context, const FleetFlags& flags, OfFleet of_fleet, OfNode of_node) {
+  if (flags.fleet) return WithCluster(flags.cluster, std::cerr, of_fleet);
+  auto agent = context.Client();
+  return agent ? of_node(*agent) : Fail(agent.error(), std::cerr);
+}
+
 struct StatusFlags {
   StatusOptions options;
   FleetFlags fleet;
@@ -28,14 +36,10 @@ int RunStatus(Context& context, const StatusFlags& flags) {
     return RejectInput({"--watch cannot draw a page again and again: leave it out, or choose another output"},
                        std::cerr);
   }
-  if (flags.fleet.fleet) {
-    return WithCluster(flags.fleet.cluster, std::cerr, [&](kube::Api& api) {
-      return FleetStatus(context.call, api, options, std::cout, std::cerr);
-    });
-  }
-  auto agent = context.Client();
-  if (!agent) return Fail(agent.error(), std::cerr);
-  return Status(context.call, *agent, options, std::cout, std::cerr);
+  return FleetOrNode(
+      context, flags.fleet,
+      [&](kube::Api& api) { return FleetStatus(context.call, api, options, std::cout, std::cerr); },
+      [&](AgentClient& agent) { return Status(context.call, agent, options, std::cout, std::cerr); });
 }
 
 }  // namespace
@@ -149,14 +153,12 @@ Examples:
   prefetchctl retry quay.io/acme/app:v1
   kubectl prefetch retry --fleet quay.io/acme/app:v1)");
   return [&context, options, fleet] {
-    if (fleet->fleet) {
-      return WithCluster(fleet->cluster, std::cerr, [&](kube::Api& api) {
-        return RetryFleet(context.call, api, fleet->query, options->images, std::cout, std::cerr);
-      });
-    }
-    auto agent = context.Client();
-    if (!agent) return Fail(agent.error(), std::cerr);
-    return Retry(context.call, *agent, *options, std::cout, std::cerr);
+    return FleetOrNode(
+        context, *fleet,
+        [&](kube::Api& api) {
+          return RetryFleet(context.call, api, fleet->query, options->images, std::cout, std::cerr);
+        },
+        [&](AgentClient& agent) { return Retry(context.call, agent, *options, std::cout, std::cerr); });
   };
 }
 
@@ -241,14 +243,10 @@ int RunAudit(Context& context, const AuditFlags& flags) {
     options.since = *since;
   }
   if (!options.lists.empty()) return AuditOfPods(options, std::cout, std::cerr);
-  if (flags.fleet.fleet) {
-    return WithCluster(flags.fleet.cluster, std::cerr, [&](kube::Api& api) {
-      return AuditOfFleet(context.call, api, options, std::cout, std::cerr);
-    });
-  }
-  auto agent = context.Client();
-  if (!agent) return Fail(agent.error(), std::cerr);
-  return AuditOfNode(context.call, *agent, options, std::cout, std::cerr);
+  return FleetOrNode(
+      context, flags.fleet,
+      [&](kube::Api& api) { return AuditOfFleet(context.call, api, options, std::cout, std::cerr); },
+      [&](AgentClient& agent) { return AuditOfNode(context.call, agent, options, std::cout, std::cerr); });
 }
 
 }  // namespace
