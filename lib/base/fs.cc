@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/secret.h"
+
 namespace prefetch::base {
 
 namespace {
@@ -80,6 +82,10 @@ bool IsOwnDescriptor(const std::string& path) {
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
 }
 
+PipedFile::~PipedFile() {
+  WipeString(text_);
+}
+
 Result<std::string> PipedFile::Read(const std::string& path, std::size_t max_bytes,
                                     std::chrono::milliseconds timeout) {
   using std::chrono::milliseconds;
@@ -90,19 +96,24 @@ Result<std::string> PipedFile::Read(const std::string& path, std::size_t max_byt
   if (!ended_ && !pipe_.valid()) return Failed("open", path);
   text_.reserve(max_bytes + 1);  // growing would leave copies of secrets behind
   const auto until = std::chrono::steady_clock::now() + timeout;
+  // A FIFO that nobody has opened for writing yet reads like one at its end. A descriptor of this process has
+  // had its writer, and poll(2) does not report the end of one whose writer had closed it before our open.
+  bool had_writer = IsOwnDescriptor(path) || !text_.empty();
   while (!ended_ && text_.size() <= max_bytes) {
-    // Without a look at it first, a pipe that nobody has opened for writing yet would be at its end.
-    const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
-    pollfd ready{.fd = pipe_.get(), .events = POLLIN, .revents = 0};
-    if (::poll(&ready, 1, static_cast<int>(std::max(left, milliseconds(0)).count())) == 0)
-      return Unavailable(path + " is still open for writing: it is read when it has ended");
     const std::size_t had = text_.size();
     text_.resize(std::min(had + kPiece, max_bytes + 1));
     const ssize_t n = ::read(pipe_.get(), text_.data() + had, text_.size() - had);
     const int error = errno;
     text_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    ended_ = n == 0;
     if (n < 0 && error != EAGAIN && error != EINTR) return FromErrno(error, "read " + path);
+    had_writer = had_writer || n > 0;
+    ended_ = n == 0 && had_writer;
+    if (n > 0 || ended_) continue;
+    const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd ready{.fd = pipe_.get(), .events = POLLIN, .revents = 0};
+    const int reported = ::poll(&ready, 1, static_cast<int>(std::max(left, milliseconds(0)).count()));
+    if (reported == 0) return Unavailable(path + " has not ended: it is read when its writer has closed it");
+    had_writer = had_writer || reported > 0;
   }
   if (ended_) pipe_.Close();
   // A text that is too long is rejected as a whole, and not read on from its middle.

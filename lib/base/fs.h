@@ -42,13 +42,17 @@ class Fd {
 Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes);
 
 // Returns whether `path` is one of this process's own open files ("/dev/stdin", "/dev/fd/63",
-// "/proc/self/fd/0"). The open of any other FIFO may wait for its writer for ever.
+// "/proc/self/fd/0"). The open of another FIFO, or of a named one whose writer has gone, may wait for ever.
 bool IsOwnDescriptor(const std::string& path);
 
 // The text that comes through a pipe, such as "/dev/stdin" or a shell's <(…). It can be read only once, so
-// its text is kept. Not thread-safe.
+// its text is kept, and wiped in the end, because a kubeconfig has tokens. Not thread-safe.
 class PipedFile {
  public:
+  PipedFile() = default;
+  ~PipedFile();
+  PipedFile(const PipedFile&) = delete;
+  PipedFile& operator=(const PipedFile&) = delete;
   // Returns the text up to the pipe's end, for which it waits at most `timeout`. Returns Unavailable while
   // the pipe is still open; another Read then continues. ResourceExhausted, then and at every later Read, if
   // it is longer than `max_bytes`.

@@ -173,12 +173,28 @@ TEST(PipedFile, GoesOnWhereItStopped) {
   ASSERT_EQ(::write(in.get(), "x\n", 2), 2);
   auto open = file.Read(path, 100, std::chrono::milliseconds(0));
   ASSERT_FALSE(open);
-  EXPECT_EQ(open.error().message(), path + " is still open for writing: it is read when it has ended");
+  EXPECT_EQ(open.error().message(), path + " has not ended: it is read when its writer has closed it");
   ASSERT_EQ(::write(in.get(), "y\n", 2), 2);
   in.Close();
   EXPECT_EQ(*file.Read(path, 100, std::chrono::milliseconds(0)), "x\ny\n");
   out.Close();
   EXPECT_EQ(*file.Read(path, 100, std::chrono::milliseconds(0)), "x\ny\n");
+}
+
+// Linux does not report the end of a FIFO with a name to one who opens it behind its writer.
+TEST(PipedFile, MayHaveAName) {
+  constexpr std::chrono::milliseconds kAtOnce{0};
+  tests::TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
+  Fd out(open((dir / "fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  Fd in(open((dir / "fifo").c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_EQ(::write(in.get(), "x\n", 2), 2);
+  in.Close();
+  auto text = PipedFile().Read(tests::PathOf(out), 100, kAtOnce);
+  ASSERT_TRUE(text) << text.error().message();
+  EXPECT_EQ(*text, "x\n");
+  // Nobody may have written to another one yet.
+  EXPECT_EQ(PipedFile().Read(dir / "fifo", 100, kAtOnce).error().code(), Code::kUnavailable);
 }
 
 TEST(PipedFile, IsNotEndless) {
