@@ -652,15 +652,18 @@ std::size_t GoSpaceAt(std::string_view text) {
 std::optional<std::int64_t> ParseGoInteger(std::string_view text) {
   std::string digits;
   for (std::size_t i = 0; i < text.size(); i++) {
-    // An underscore stands between two digits, or behind the prefix.
+    // An underscore stands between two digits, or behind the prefix, and letters are digits behind 0x alone.
+    const auto is_digit = [&](char c) {
+      return base::IsDigit(c) || (base::IsAlphanumeric(c) && digits.find_first_of("xX") != std::string::npos);
+    };
     const bool parts = text[i] == '_' && i > 0 && i + 1 < text.size() && base::IsAlphanumeric(text[i - 1]) &&
-                       base::IsAlphanumeric(text[i + 1]);
+                       is_digit(text[i + 1]);
     if (!parts) digits += text[i];
   }
   const std::optional<Whole> whole = ParseWhole(digits, 0);
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  if (!whole || whole->size > kMost) return std::nullopt;
-  return whole->negative ? -static_cast<std::int64_t>(whole->size) : static_cast<std::int64_t>(whole->size);
+  if (!whole || whole->size > kMost + (whole->negative ? 1 : 0)) return std::nullopt;
+  return static_cast<std::int64_t>(whole->negative ? 0 - whole->size : whole->size);
 }
 
 bool LooksLikeJson(std::string_view text) {

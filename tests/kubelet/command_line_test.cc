@@ -86,6 +86,8 @@ TEST_ROWS(Values, CommandLineRefused, {"GateWithoutValue", "--feature-gates=AllA
           {"PercentTail", "--image-gc-low-threshold=80%"}, {"PercentBlank", "--image-gc-low-threshold= 80"},
           {"PercentOctal", "--image-gc-low-threshold=08"},
           {"PercentUnderscores", "--image-gc-low-threshold=8__0"},
+          {"PercentUnderscoreInAPrefix", "--image-gc-low-threshold=0_x50"},
+          {"PercentUnderscoreInABinaryPrefix", "--image-gc-low-threshold=0_b1010000"},
           {"PercentUnderscoreAtTheEnd", "--image-gc-low-threshold=80_"},
           {"PercentRange", "--image-gc-high-threshold=101"},
           {"PercentNegative", "--image-gc-high-threshold=-1"}, {"PercentEmpty", "--image-gc-high-threshold="},
