@@ -192,8 +192,8 @@ constexpr std::size_t kLongestKubeconfig = 4 << 20;  // with many clusters' cert
 
 constexpr std::chrono::seconds kPipeTimeout{30};
 
-// Also reads a pipe, as kubectl does: a shell names one for "<(command)". The time limit is for one that
-// nobody writes to.
+// Also reads pipes and devices, as kubectl does: a shell names a pipe for "<(command)", and /dev/null is an
+// empty file. The time limit is for a pipe that nobody writes to.
 base::Result<std::string> ReadText(const std::string& path) {
   const auto kind = base::KindOf(path);
   return kind && *kind == base::FileKind::kOther

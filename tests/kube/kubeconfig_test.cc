@@ -62,6 +62,13 @@ TEST(Kubeconfig, MayBeAPipe) {
   EXPECT_EQ(cluster->token.Reveal(), "t0p");
 }
 
+TEST(Kubeconfig, MayBeADevice) {
+  tests::TempDir dir;
+  const auto nothing = FromKubeconfig(Environment({}), {.file = "/dev/null"});
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().code(), Read(dir, "").error().code()) << nothing.error().message();
+}
+
 TEST(Kubeconfig, APluginIsFoundInPath) {
   tests::TempDir dir;
   dir.WriteProgram("plugin", "#!/bin/sh\n");
