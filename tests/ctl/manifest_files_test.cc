@@ -117,7 +117,6 @@ TEST(ManifestFiles, ComeInTheirOrderWithTheirMistakes) {
   EXPECT_TRUE(mistakes[0].starts_with(dir / "1100.yaml:")) << mistakes[0];
 }
 
-// A shell names one for "<(command)".
 // Writes `text` into a pipe on a thread of its own.
 class Writer {
  public:
