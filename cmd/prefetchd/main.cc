@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -28,7 +29,6 @@
 #include "base/scrub.h"
 #include "base/subprocess.h"
 #include "base/text.h"
-#include "base/timed_reader.h"
 #include "config/agent_config.h"
 #include "config/settings.h"
 #include "cri/content_service.h"
@@ -129,6 +129,24 @@ sigset_t Signals() {
   return set;
 }
 
+// The end of the process, from the first signal or the end of its work on, has this time, well below the
+// terminationGracePeriodSeconds of its pod. A thread may hang in the kernel (an unresponsive mount, a log
+// that nobody reads), and could never be joined. Nothing is left that could be lost.
+constexpr unsigned kEndSeconds = 2;
+std::atomic<int> code_at_end = 0;
+
+// Ends the process with `code` if it has not ended within kEndSeconds of the first call. A later call changes
+// the code.
+void LimitEnd(int code) {
+  code_at_end = code;
+  static std::atomic_flag limited;
+  if (limited.test_and_set()) return;
+  struct sigaction end {};
+  end.sa_handler = [](int) { ::_exit(code_at_end); };
+  ::sigaction(SIGALRM, &end, nullptr);
+  ::alarm(kEndSeconds);
+}
+
 void Wait(const std::stop_source& stop) {
   sigset_t set = Signals();
   while (true) {
@@ -140,8 +158,9 @@ void Wait(const std::stop_source& stop) {
     }
     // A second signal: the user does not want to wait for the orderly end.
     if (stop.stop_requested()) ::_exit(128 + signal);
-    base::Info("stopping", {{"signal", ::strsignal(signal)}});
+    LimitEnd(128 + signal);
     stop.request_stop();
+    base::Info("stopping", {{"signal", ::strsignal(signal)}});
   }
 }
 
@@ -190,10 +209,10 @@ int CheckOutputDelivered(int code) {
   return code == kOk ? failed : code;
 }
 
-// Ends the process without its destructors if a thread hangs in reading a file (an unresponsive mount): it
-// could never be joined. Nothing is left that could be lost.
-int ExitIfReaderHangs(int code) {
-  if (base::TimedReader::Running() > 0) std::_Exit(CheckOutputDelivered(code));
+// The work has ended: destructors are left, which wait for threads.
+int End(int code) {
+  const bool delivered = base::StdoutDelivered().ok();
+  LimitEnd(code == kOk && !delivered ? int{kNegative} : code);
   return code;
 }
 
@@ -248,14 +267,13 @@ int Run(const config::AgentConfig& config) {
   // A restart of the container mounts the new directory; a mount cannot follow a replaced one.
   if (agent.MustRestart() && !config.once) {
     base::Err("kubelet's records were replaced, prefetchd ends");
-    return ExitIfReaderHangs(kNegative);
+    return End(kNegative);
   }
   if (!config.once) {
     base::Info("prefetchd stopped");
-    return ExitIfReaderHangs(kOk);
+    return End(kOk);
   }
-  return ExitIfReaderHangs(
-      PrintResult(*agent.board().Latest(), stop.token().stop_requested(), clock.Now() >= deadline));
+  return End(PrintResult(*agent.board().Latest(), stop.token().stop_requested(), clock.Now() >= deadline));
 }
 
 // Supports `docker run IMAGE prefetchctl …`, since this program is the image's entry point. Returns only on

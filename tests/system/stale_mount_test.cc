@@ -1,11 +1,14 @@
 // Mounts of the agent's container that no longer have what the node has: a file that was mounted by itself,
-// and replaced on the node; and a filesystem that does not answer.
+// and replaced on the node; and a filesystem that does not answer. Also a log that nobody reads.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -75,6 +78,9 @@ TEST_F(StaleMount, EndsWithThePod) {
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return !node_.Status().kubelet.version.empty(); }));
   EXPECT_FALSE(Told());
 }
+
+// The agent's pod has 5 s (terminationGracePeriodSeconds).
+constexpr seconds kGracePeriod{4};
 
 // A filesystem that nobody serves: its readers wait, as those of an NFS server that is gone.
 class DeadMount {
@@ -166,7 +172,21 @@ TEST_F(DeadMountTest, OfCredentialFilesHoldsNoEnd) {
   StartAgent();
   DeadMount dead(node_.scratch() / "nfs");
   ASSERT_TRUE(rig::Eventually(seconds(40), [&] { return Told(); })) << node_.AgentLog();
-  EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();
+  EXPECT_EQ(node_.agent().Stop(kGracePeriod), rig::Exit{}) << node_.AgentLog();
+}
+
+// A log that nobody reads is full some day.
+TEST(FullLog, HoldsNoEnd) {
+  Node node;
+  const std::string log = node.scratch() / "log";
+  ASSERT_EQ(::mkfifo(log.c_str(), 0600), 0);
+  base::Fd pipe(::open(log.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  node.HasList({});
+  node.RunsAgentBy({"sh", "-c", "log=$1 && shift && exec \"$@\" 2>\"$log\"", "sh", log});
+  node.StartAgent();
+  while (::write(pipe.get(), "x", 1) == 1) {
+  }
+  EXPECT_EQ(node.agent().Stop(kGracePeriod), (rig::Exit{.code = 128 + SIGTERM}));
 }
 
 }  // namespace
