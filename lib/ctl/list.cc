@@ -212,6 +212,7 @@ void AddForeign(const ListImportOptions& options, list::ListDraft& draft, Mistak
     file.mistakes = problems.Lines();
     AddFile(std::move(file), draft, left_out, mistakes);
     if (!foreign) continue;
+    left_out.insert(left_out.end(), foreign->notes.begin(), foreign->notes.end());
     for (const list::NamedImage& image : foreign->images)
       draft.Add(image.reference, Place(problems.source(), image.at));
   }

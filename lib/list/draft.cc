@@ -193,6 +193,7 @@ enum class Spelling {
   kName,   // an image, or a mapping that has it in `name` or `image`
   kPairs,  // "a=image;b=image"
   kTags,   // {repository: {tags: [{tag: v1}]}}
+  kOwn,    // images that only the tool itself can name
 };
 
 struct ForeignKind {
@@ -213,35 +214,46 @@ constexpr ForeignKind kKinds[] = {
     {"Images", "output.kubeadm.k8s.io", "images"},
     {"ImageSetConfiguration", "mirror.openshift.io", "mirror.additionalImages"},
     {"ImageSetConfiguration", "mirror.openshift.io", "mirror.operators.catalog"},
+    {"ImageSetConfiguration", "mirror.openshift.io", "mirror.operators", Spelling::kOwn},
+    {"ImageSetConfiguration", "mirror.openshift.io", "mirror.platform", Spelling::kOwn},
+    {"ImageSetConfiguration", "mirror.openshift.io", "mirror.helm", Spelling::kOwn},
 };
 constexpr ForeignKind kCompose{"", "", "services.*.image"};
+
+// Returns an empty text for a null, which these tools take for an absent member.
+std::string TextOf(const Node& node) {
+  return node.kind == Node::Kind::kNull ? "" : node.text;
+}
 
 // Returns an empty text for an absent member.
 std::string TextAt(const Node& node, const char* key) {
   const Node* value = node.Find(key);
-  return value == nullptr ? "" : value->text;
+  return value == nullptr ? "" : TextOf(*value);
 }
+
+constexpr const char* kReadConfig = "read the output of docker compose config";
 
 class ForeignReader {
  public:
-  explicit ForeignReader(doc::Problems& problems) : problems_(problems) {}
+  explicit ForeignReader(doc::Problems& problems) : problems_(problems), notes_(problems.source()) {}
 
   void Add(std::string_view text, doc::Position at) {
-    const std::string_view name = base::TrimSpace(text);
+    std::string_view name = base::TrimSpace(text);
+    if (name.starts_with(kTransport)) name.remove_prefix(kTransport.size());
     if (name.empty()) return;
     auto reference = image::Reference::Parse(name);
     if (reference) images_.push_back({*std::move(reference), at});
     if (reference) return;
     const bool variable = compose_ && name.find('$') != std::string_view::npos;
-    problems_.Add(
-        at, "",
-        reference.error().message() +
-            (variable ? ": give its variable a value: read the output of docker compose config" : ""));
+    problems_.Add(at, "",
+                  reference.error().message() +
+                      (variable ? std::string(": give its variable a value: ") + kReadConfig : ""));
   }
 
   // Adds a tag, or a digest where the tool writes tags.
   void AddTag(const std::string& repository, const Node& tag) {
-    Add(repository + (tag.text.find(':') == std::string::npos ? ":" : "@") + tag.text, tag.at);
+    const std::string text = TextOf(tag);
+    if (!text.empty()) Add(repository + (text.find(':') == std::string::npos ? ":" : "@") + text, tag.at);
   }
 
   void Pairs(const Node& node) {
@@ -260,7 +272,8 @@ class ForeignReader {
       switch (row.spelling) {
         case Spelling::kName: {
           const std::string named = TextAt(node, "name");
-          Add(node.kind == Node::Kind::kMapping ? (named.empty() ? TextAt(node, "image") : named) : node.text,
+          Add(node.kind == Node::Kind::kMapping ? (named.empty() ? TextAt(node, "image") : named)
+                                                : TextOf(node),
               node.at);
           break;
         }
@@ -273,6 +286,9 @@ class ForeignReader {
                            [&](const Node& tag) { AddTag(image.key, tag); });
           }
           break;
+        case Spelling::kOwn:
+          if (!node.members.empty()) notes_.Add(node.at, row.path, "only oc-mirror can name its images");
+          break;
       }
     });
     return found;
@@ -281,7 +297,16 @@ class ForeignReader {
   void Compose(const Node& document) {
     compose_ = true;
     Row(kCompose, document);
+    doc::ForEachAt(document, std::array{"services", "*", "volumes"}, 0, [&](const Node& volume) {
+      if (TextAt(volume, "type") == "image") Add(TextAt(volume, "source"), volume.at);
+    });
     compose_ = false;
+    const auto refuse = [&](const Node& node) {
+      if (node.kind != Node::Kind::kNull)
+        problems_.Add(node.at, "", std::string("another file has images: ") + kReadConfig);
+    };
+    doc::ForEachAt(document, std::array{"include"}, 0, refuse);
+    doc::ForEachAt(document, std::array{"services", "*", "extends", "file"}, 0, refuse);
   }
 
   // Reads `skopeo sync --src yaml`: {registry: {images: {repository: [tag]}}}. Returns false for other texts.
@@ -304,10 +329,11 @@ class ForeignReader {
     return found;
   }
 
-  // Reads the table of `crictl images`: the header "IMAGE TAG IMAGE ID SIZE", then a row for each image. Rows
-  // with "<none>" have no name that a pod could use.
+  // Reads the table of `crictl images`: the header "IMAGE TAG IMAGE ID SIZE", then a row for each image. The
+  // table does not have the digest of an image that was pulled by digest. A pod can name this image.
   void Table(std::string_view text) {
     std::uint32_t number = 0;
+    std::size_t by_digest = 0;
     for (std::string_view line : base::Split(text, '\n')) {
       number++;
       std::vector<std::string> words;
@@ -315,9 +341,14 @@ class ForeignReader {
       for (std::string_view word : base::Split(blanks, ' ')) {
         if (!base::TrimSpace(word).empty()) words.emplace_back(base::TrimSpace(word));
       }
-      if (words.size() < 3 || words[0] == "IMAGE" || words[0] == "<none>" || words[1] == "<none>") continue;
-      Add(words[0] + ":" + words[1], {number, 1});
+      if (words.size() < 3 || words[0] == "IMAGE" || words[0] == "<none>") continue;
+      if (words[1] == "<none>") by_digest++;
+      if (words[1] != "<none>") Add(words[0] + ":" + words[1], {number, 1});
     }
+    if (by_digest == 0) return;
+    notes_.Add({}, "",
+               base::Plural(by_digest, "image has", "images have") +
+                   " no tag but a digest: give the output of crictl images -o json");
   }
 
   void Lines(std::string_view text) {
@@ -331,13 +362,16 @@ class ForeignReader {
 
   ForeignList Take(bool has_other_objects = false) {
     // Without this, a file of the wrong kind would become an empty list, and nobody would notice.
-    if (images_.empty() && problems_.empty() && !has_other_objects)
+    if (images_.empty() && problems_.empty() && !has_other_objects) {
       problems_.Add({}, "", "no image was found in it");
-    return {std::move(images_), has_other_objects};
+      problems_.Append(notes_);
+    }
+    return {std::move(images_), has_other_objects, notes_.Lines()};
   }
 
  private:
   doc::Problems& problems_;
+  doc::Problems notes_;
   std::vector<NamedImage> images_;
   bool compose_ = false;
 };

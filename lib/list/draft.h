@@ -58,6 +58,7 @@ struct NamedImage {
 struct ForeignList {
   std::vector<NamedImage> images;
   bool has_other_objects = false;  // Kubernetes objects beside the lists, such as workloads
+  std::vector<std::string> notes;  // of images that only the tool itself can name
 };
 // Reads the list of another tool: ImageCache, ImagePullJob, ImageListPullJob, NodeImage, PinnedImageSet,
 // Knative's Image, KubernetesImagePuller and its IMAGES, ImageSetConfiguration, also in a List; a compose

@@ -210,6 +210,15 @@ TEST(ListImport, AnotherToolsListAmongManifestsIsNotPassedOverInSilence) {
   EXPECT_EQ(Import({.foreign = {cache}}).err, "");
 }
 
+TEST(ListImport, ImagesThatOnlyAnotherToolCanNameAreNoted) {
+  tests::TempDir dir;
+  const std::string table = dir.Write("t", "IMAGE TAG IMAGE-ID SIZE\nq.io/a v1 1 5MB\nq.io/b <none> 2 5MB\n");
+  const std::string why =
+      table + ": 1 image has no tag but a digest: give the output of crictl images -o json\n";
+  EXPECT_EQ(Import({.foreign = {table}, .output = list::DraftOutput::kTxt}),
+            (Ran{kOk, "# Not in this list:\n# " + why + "# " + table + ":2\nq.io/a:v1\n", why}));
+}
+
 TEST(ListImport, AnEmptyListIsNoResult) {
   tests::TempDir dir;
   const std::string farm = dir.Write("farm.yaml", "apiVersion: acme.io/v1\nkind: Farm\nspec: {size: 3}\n");

@@ -368,7 +368,7 @@ TEST(PlainList, ATextOfQuotedNamesIsNoYaml) {
 
 struct ForeignCase {
   std::string name, text;
-  std::string expect;  // "LINE image " for each, or what is wrong
+  std::string expect;  // "LINE image " for each, the notes, or what is wrong
 };
 
 std::string Object(const std::string& type, const std::string& rest) {
@@ -420,7 +420,29 @@ TEST(ForeignTest, IsRead) {
       {"ImageSetConfiguration",
        Object("mirror.openshift.io/v2alpha1/ImageSetConfiguration",
               "mirror: {additionalImages: [{name: 'q.io/a:1'}], operators: [{catalog: 'q.io/c:1'}]}"),
-       "3 q.io/a:1 3 q.io/c:1 "},
+       "3 q.io/a:1 3 q.io/c:1 x:3:62: mirror.operators: only oc-mirror can name its images"},
+      {"ImageSetConfigurationWithATransport",
+       Object("mirror.openshift.io/v2alpha1/ImageSetConfiguration",
+              "mirror: {additionalImages: [{name: 'docker://q.io/a:1'}], platform: {graph: true}, helm: {}}"),
+       "3 q.io/a:1 x:3:69: mirror.platform: only oc-mirror can name its images"},
+      {"NullIsAbsent",
+       Object("kubefledged.io/v1alpha2/ImageCache",
+              "spec: {cacheSpec: [{images: [{name: null}, null, q.io/a:1]}]}") +
+           "---\n" +
+           Object("apps.kruise.io/v1alpha1/NodeImage",
+                  "spec: {images: {q.io/b: {tags: [{tag: ~}, {tag: v1}]}}}"),
+       "3 q.io/a:1 7 q.io/b:v1 "},
+      {"NullInAComposeFile", "services:\n  a: {image: null, build: .}\n  b: {image: q.io/b:1}\n",
+       "3 q.io/b:1 "},
+      {"AComposeFileWithVolumes",
+       "services:\n  a: {build: ., volumes: ['d:/d', {type: bind, source: /b}, {type: image, source: "
+       "q.io/v:1}]}\n",
+       "2 q.io/v:1 "},
+      {"AComposeFileOfSeveral",
+       "include: [b.yaml]\nservices:\n  a: {image: 'q.io/a:1', extends: {file: c.yaml, service: c}}\n"
+       "  b: {extends: {service: a}}\n",
+       "3 q.io/a:1 x:1:11: another file has images: read the output of docker compose config|"
+       "x:3:42: another file has images: read the output of docker compose config"},
       {"ComposeFile", "services:\n  web: {image: 'q.io/w:1'}\n  own: {build: .}\n", "2 q.io/w:1 "},
       {"Kubeadm", "registry.k8s.io/kube-apiserver:v1.33.1\nregistry.k8s.io/coredns/coredns:v1.12.0\n",
        "1 registry.k8s.io/kube-apiserver:v1.33.1 2 registry.k8s.io/coredns/coredns:v1.12.0 "},
@@ -444,8 +466,13 @@ TEST(ForeignTest, IsRead) {
       {"APlainListOfWindows", "\xEF\xBB\xBFq.io/a:1\r\nq.io/b:1\r\n", "1 q.io/a:1 2 q.io/b:1 "},
       {"CrictlTable",
        "IMAGE                TAG      IMAGE ID       SIZE\nq.io/a               v1       0123456789abc  "
-       "5MB\nq.io/b               <none>   0123456789abc  5MB\n",
-       "2 q.io/a:v1 "},
+       "5MB\nq.io/b               <none>   0123456789abc  5MB\n<none>               <none>   0123456789abc  "
+       "5MB\n",
+       "2 q.io/a:v1 x: 1 image has no tag but a digest: give the output of crictl images -o json"},
+      {"CrictlTableOfDigests",
+       "IMAGE    TAG      IMAGE ID       SIZE\nq.io/b   <none>   0123456789abc  5MB\n",
+       "x: no image was found in it|x: 1 image has no tag but a digest: give the output of crictl images -o "
+       "json"},
       {"CrictlJson", R"({"images":[{"repoTags":["q.io/a:v1"]}]})", "1 q.io/a:v1 "},
       {"Manifests", Object("v1/Pod", "spec: {}"), "manifests"},
       {"AHelmRelease",
@@ -476,6 +503,7 @@ TEST(ForeignTest, IsRead) {
       found += std::to_string(image.at.line) + " " + image.reference.written() + " ";
     }
     if (list && list->has_other_objects) found += "and manifests";
+    if (list && problems.empty()) found += base::Join(list->notes, "|");
     EXPECT_EQ(found + base::Join(problems.Lines(), "|"), row.expect);
   }
 }
