@@ -252,11 +252,18 @@ void AddMarked(const ListImportOptions& options, list::ListDraft& draft, Mistake
   for (const ManifestPath& path :
        FindFiles(options.marked, mistakes, [](const std::string&) { return true; })) {
     auto text = base::ReadFile(path.path, doc::kMostSavedBytes);
-    if (!text && path.explicitly_named) mistakes.push_back(text.error().message());
-    if (!text || !base::IsUtf8(*text)) continue;  // folders contain programs and pictures as well
+    // Folders contain programs, pictures and long data as well.
+    const bool passed_over =
+        text ? text->find('\0') != std::string::npos : text.error().code() == base::Code::kResourceExhausted;
+    if (passed_over && !path.explicitly_named) continue;
+    if (!text) {
+      mistakes.push_back(text.error().message());
+      continue;
+    }
+    const std::string characters = base::ToUtf8(*text);  // a comment may have letters of an old code page
     for (const std::string& marker : options.markers) {
       doc::Problems problems(path.path);
-      for (const list::NamedImage& image : list::ReadMarkedImages(*text, marker, problems)) {
+      for (const list::NamedImage& image : list::ReadMarkedImages(characters, marker, problems)) {
         // In a manifest, a marked image stands in `args` or `env`, and some program makes a container of it:
         // its policy is unknown.
         draft.Add(image.reference,

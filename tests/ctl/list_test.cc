@@ -2,6 +2,8 @@
 #include "ctl/commands.h"
 
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <string>
@@ -322,6 +324,34 @@ TEST(ListImport, AMarkerThatNobodyUsesIsAMistake) {
   ListImportOptions options{.markers = {"# x"}, .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1\n")}};
   EXPECT_EQ(Import(options),
             (Ran{kBadInput, "", "prefetchctl: no line with the marker \"# x\" was found\n"}));
+}
+
+TEST(ListImport, OnlyBinaryFilesOfAFolderAreSearchedForNoMarker) {
+  tests::TempDir dir;
+  const std::string latin = dir.Write("ci/Dockerfile", "FROM q.io/b:1 # prefetch \xE9\n");
+  const std::string program = dir.Write("ci/program", std::string("\0\xE9 q.io/c:1 # prefetch\n", 23));
+  ListImportOptions options{
+      .markers = {"# prefetch"}, .marked = {dir / "ci"}, .output = list::DraftOutput::kTxt};
+  const std::string from_latin = "# " + latin + ":1\nq.io/b:1\n";
+  EXPECT_EQ(Import(options), (Ran{kOk, from_latin, ""}));
+  options.marked = {latin, program};
+  EXPECT_EQ(Import(options), (Ran{kOk, from_latin + "# " + program + ":1\nq.io/c:1\n", ""}));
+}
+
+// Root may read any file.
+TEST(ListImport, AFileOfAFolderThatCannotBeReadIsAMistake) {
+  tests::TempDir dir;
+  const std::string closed = dir.Write("closed", "FROM q.io/b:1 # prefetch\n");
+  dir.Write("open", "FROM q.io/a:1 # prefetch\n");
+  ASSERT_EQ(::chmod(dir.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(closed.c_str(), 0600), 0);
+  ASSERT_EQ(::chmod((dir / "open").c_str(), 0644), 0);
+  ::setfsuid(65534);
+  ASSERT_EQ(::setfsuid(-1), 65534) << "the tests run as root";
+  const Ran ran = Import({.markers = {"# prefetch"}, .marked = {dir.path()}});
+  ::setfsuid(0);
+  EXPECT_TRUE(OnlyComplains(ran, kBadInput, closed));
+  EXPECT_HAS(ran.err, "Permission denied");
 }
 
 TEST(ListImport, AStopIsNoResult) {
