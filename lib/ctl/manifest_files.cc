@@ -53,8 +53,11 @@ std::vector<std::string> Walk(const std::string& folder, const NameFilter& accep
       if (!hidden) fs::directory_iterator(at->path(), unreadable);
       if (unreadable) mistakes.push_back(at->path().string() + ": " + unreadable.message());
       if (hidden || unreadable) at.disable_recursion_pending();
-    } else if (!hidden && accept(name) && at->is_regular_file(unreadable)) {
-      files.push_back(at->path().string());
+    } else if (!hidden && accept(name)) {
+      if (at->is_regular_file(unreadable)) files.push_back(at->path().string());
+      // kubectl fails for a link that leads nowhere. In a folder of sources, such links are normal.
+      if (unreadable && IsManifestName(name))
+        mistakes.push_back(at->path().string() + ": " + unreadable.message());
     }
     // FindFiles reports it. Walking on through a whole disk would help nobody.
     if (files.size() > kMostManifestFiles) break;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -60,6 +61,18 @@ TEST_ROWS(Rows, Found, {"File", {"notes.txt"}, "!notes.txt", ""}, {"StandardInpu
           {"PatternOfNothing", {"*.toml"}, "", "no file matches this pattern"},
           {"NotThere", {"z.yaml"}, "", "there is no such file or folder"},
           {"Twice", {"a.yaml", "./a.yaml", "*.yaml"}, "!a.yaml [x].yaml", ""});
+
+TEST_F(Found, BesideLinks) {
+  for (const auto& [to, name] : {std::pair("none.yaml", "nowhere.yaml"),
+                                 {"none.txt", "nowhere.txt"},
+                                 {"deep", "folder.yaml"},
+                                 {"a.yaml", "file.yaml"}}) {
+    ASSERT_EQ(::symlink(to, (dir_ / name).c_str()), 0);
+  }
+  std::vector<std::string> mistakes;
+  EXPECT_EQ(FindFiles({dir_.path()}, mistakes, [](const std::string&) { return true; }).size(), 7U);
+  EXPECT_EQ(mistakes, std::vector<std::string>{dir_ / "nowhere.yaml" + ": No such file or directory"});
+}
 
 // Another user's folder is named, and does not end the walk.
 TEST_F(Found, BehindAFolderThatCannotBeRead) {
