@@ -337,8 +337,9 @@ struct ListImportOptions {
 };
 
 // Prints one list of all of it on `out`. `agent` is asked for what its node has, and `api` for the cluster's
-// workloads, unless they are null. Exit code: 0; 2 bad input or no image at all, with all mistakes on `err`
-// and nothing printed; 4 the agent or the API server could not be asked.
+// workloads, unless they are null. Exit code: 0; 2 bad input, no image at all, or too many for
+// the ConfigMap, with all mistakes on `err` and nothing printed; 4 the agent or the API server could not be
+// asked.
 int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
                const ListImportOptions& options, std::ostream& out, std::ostream& err);
 

@@ -246,6 +246,14 @@ int WriteConfigMap(const base::Call& call, kube::Api& api, const std::string& co
   return kOk;
 }
 
+// Returns an empty text if the list fits in a source of an agent.
+std::string WhyTooLong(const list::ListDraft& draft, const std::string& text) {
+  if (draft.size() <= list::kMaxEntries && text.size() <= list::kMaxSourceBytes) return "";
+  return "the list has " + std::to_string(draft.size()) + " images in " + std::to_string(text.size()) +
+         " bytes, and a source holds at most " + std::to_string(list::kMaxEntries) + " in " +
+         std::to_string(list::kMaxSourceBytes) + ": split it (deploy/docs/change-the-list.md)";
+}
+
 void AddMarked(const ListImportOptions& options, list::ListDraft& draft, Mistakes& mistakes) {
   if (options.markers.empty()) return;
   std::set<std::string> matched;
@@ -328,9 +336,12 @@ int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
                 err);
   }
   const std::string text = draft.Write(options.output, left_out);
+  const std::string too_long = WhyTooLong(draft, text);
   if (api != nullptr && !options.config_map.empty()) {
+    if (!too_long.empty()) return Fail(kBadInput, base::ResourceExhausted(too_long), err);
     return WriteConfigMap(call, *api, options.config_map, draft, text, out, err);
   }
+  if (!too_long.empty()) err << "warning: " << too_long << "\n";
   out << text;
   return kOk;
 }

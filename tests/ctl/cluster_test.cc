@@ -218,6 +218,19 @@ TEST_F(FromCluster, AConfigMapGetsTheListAndKeepsItsOtherKeys) {
             "- image: q.io/build:1  # Job ci/build\n");
 }
 
+TEST_F(FromCluster, AConfigMapStaysIfNoAgentTookTheList) {
+  server_.Put("configmaps/prefetchd/prefetchd-workloads", R"({"data":{"images.yaml":"x"}})");
+  tests::TempDir dir;
+  std::string names;
+  for (int i = 0; i < 5000; i++) names += "q.io/a:" + std::to_string(i) + "\n";
+  ListImportOptions options{.foreign = {dir.Write("names", names)},
+                            .namespaces = {"ci"},
+                            .config_map = "prefetchd/prefetchd-workloads"};
+  EXPECT_TRUE(OnlyComplains(Import(options), kBadInput, "the list has 5001 images in "));
+  EXPECT_EQ(doc::TextAt(*server_.Get("configmaps/prefetchd/prefetchd-workloads"), {"data", "images.yaml"}),
+            "x");
+}
+
 TEST_F(FromCluster, AConfigMapStaysIfNothingOrNotEverythingWasRead) {
   server_.Put("configmaps/prefetchd/prefetchd-workloads", R"({"data":{"images.yaml":"x"}})");
   ListImportOptions options{.namespaces = {"empty"}, .config_map = "prefetchd/prefetchd-workloads"};

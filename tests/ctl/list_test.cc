@@ -221,6 +221,23 @@ TEST(ListImport, ImagesThatOnlyAnotherToolCanNameAreNoted) {
             (Ran{kOk, "# Not in this list:\n# " + why + "# " + table + ":2\nq.io/a:v1\n", why}));
 }
 
+TEST(ListImport, AListThatNoAgentTakesIsAWarning) {
+  tests::TempDir dir;
+  std::string many, large;
+  for (int i = 0; i <= 5000; i++) many += "q.io/a:" + std::to_string(i) + "\n";
+  for (int i = 0; i < 5000; i++) large += "q.io/" + std::string(200, 'a') + ":" + std::to_string(i) + "\n";
+  const std::string limits =
+      " bytes, and a source holds at most 5000 in 1048576: split it (deploy/docs/change-the-list.md)\n";
+  for (const std::string& text : {many, large}) {
+    const Ran ran = Import({.foreign = {dir.Write("names", text)}, .output = list::DraftOutput::kTxt});
+    EXPECT_TRUE(Complains(ran, kOk, "warning: the list has 500"));
+    EXPECT_HAS(ran.err, limits);
+    EXPECT_HAS(ran.out, ":4999\n");
+  }
+  many.resize(many.rfind('q'));
+  EXPECT_EQ(Import({.foreign = {dir.Write("names", many)}}).err, "");
+}
+
 TEST(ListImport, AnEmptyListIsNoResult) {
   tests::TempDir dir;
   const std::string farm = dir.Write("farm.yaml", "apiVersion: acme.io/v1\nkind: Farm\nspec: {size: 3}\n");
