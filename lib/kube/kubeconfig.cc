@@ -495,8 +495,8 @@ base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOpti
   }
   std::string user = context->body.String("user").value_or("");
   if (!user.empty()) {
+    // Without such an entry, kubectl goes on without credentials.
     auto entry = files->Find("users", "user", user);
-    if (!entry) context->body.Fail("user", "names no entry of users");
     if (entry) DecodeUser(*entry, described, options, get_env, cluster);
   }
   if (base::Status good = files->ToStatus(); !good) return std::move(good).error();

@@ -69,6 +69,16 @@ TEST(Kubeconfig, MayBeADevice) {
   EXPECT_EQ(nothing.error().code(), Read(dir, "").error().code()) << nothing.error().message();
 }
 
+TEST(Kubeconfig, AUserWithoutAnEntryHasNoCredentials) {
+  tests::TempDir dir;
+  auto cluster = tests::Must(Read(dir,
+                                  "current-context: c\nclusters: [{name: k, cluster: {server: "
+                                  "\"https://a\"}}]\ncontexts: [{name: c, context: {cluster: k, user: x}}]\n"
+                                  "users: [{name: u, user: {token: t0p}}]\n"));
+  EXPECT_EQ(cluster->server, "https://a");
+  EXPECT_TRUE(cluster->token.empty());
+}
+
 TEST(Kubeconfig, APluginIsFoundInPath) {
   tests::TempDir dir;
   dir.WriteProgram("plugin", "#!/bin/sh\n");
@@ -97,10 +107,6 @@ TEST(BadKubeconfigTest, IsExplained) {
       {"UnknownContext", "current-context: x\n", "there is no context \"x\""},
       {"UnknownCluster", "current-context: c\ncontexts: [{name: c, context: {cluster: x}}]",
        "F:2:41: contexts[0].context.cluster: names no entry of clusters"},
-      {"UnknownUser",
-       "current-context: c\nclusters: [{name: k, cluster: {server: \"https://a\"}}]\n"
-       "contexts: [{name: c, context: {cluster: k, user: x}}]",
-       "contexts[0].context.user: names no entry of users"},
       {"NoServer", File("", "token: t0p"), "clusters[0].cluster.server: "},
       {"ServerIsNoUrl", File("server: api.test/t0p", "token: t0p"), "server: must be an http or https URL"},
       {"ServerWithAUser", File("server: \"https://me:t0p@api.test\"", ""),
