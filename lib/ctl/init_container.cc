@@ -98,7 +98,7 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
 // limit of their own.
 manifest::ReadOptions LargeInputOptions() {
   manifest::ReadOptions options;
-  options.limits.bytes = doc::kMostSavedBytes;
+  options.limits.bytes = options.limits.nodes = doc::kMostSavedBytes;
   return options;
 }
 

@@ -22,7 +22,7 @@ KubernetesStream::KubernetesStream(std::string_view text, Problems& problems, co
                                    LimitScope limits_of)
     : problems_(problems), limits_(limits), limits_of_(limits_of), text_(text), as_json_(problems.source()) {
   if (limits_of == LimitScope::kStream) {
-    limits_ = LimitsFor(text.size(), limits);
+    limits_ = LimitsFor(text.size(), limits, kLeastBytesInManifests);
     if (text.size() > limits.bytes) {
       Stop({}, TooLong(limits.bytes));
       return;
@@ -124,7 +124,7 @@ std::optional<Node> KubernetesStream::NextYaml() {
   Limits limits = limits_;
   if (limits_of_ == LimitScope::kDocument) {
     if (document.size() > limits.bytes) return Stop(begin, "this document " + TooLong(limits.bytes));
-    limits = LimitsFor(document.size(), limits);
+    limits = LimitsFor(document.size(), limits, kLeastBytesInManifests);
     usage_ = {};
   }
   // A text that looks like JSON and is neither is more often JSON with a mistake.

@@ -118,7 +118,6 @@ std::size_t OffsetOfInvalidUtf8(std::string_view text) {
 }
 
 constexpr std::size_t kNodesOfShortTexts = 1 << 17;
-constexpr std::size_t kLeastBytesOfANode = 8;
 
 }  // namespace
 
@@ -155,9 +154,9 @@ Position PositionAt(std::string_view text, std::size_t offset) {
 
 // A text has at most one value for every few bytes. So the limit of values grows with the text, and a short
 // text cannot claim the memory of a long one.
-Limits LimitsFor(std::size_t text_size, const Limits& limits) {
+Limits LimitsFor(std::size_t text_size, const Limits& limits, std::size_t bytes_of_a_node) {
   Limits fitting = limits;
-  fitting.nodes = std::min(limits.nodes, std::max(kNodesOfShortTexts, text_size / kLeastBytesOfANode));
+  fitting.nodes = std::min(limits.nodes, std::max(kNodesOfShortTexts, text_size / bytes_of_a_node));
   return fitting;
 }
 

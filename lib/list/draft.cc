@@ -187,7 +187,7 @@ namespace {
 
 using doc::Node;
 
-constexpr doc::Limits kForeignLimits{.bytes = 10 << 20, .depth = 64, .nodes = 1'000'000};
+constexpr doc::Limits kForeignLimits{.bytes = 10 << 20, .depth = 64, .nodes = 2'000'000};
 
 enum class Spelling {
   kName,   // an image, or a mapping that has it in `name` or `image`
@@ -464,7 +464,7 @@ namespace {
 
 // The document comes from the runtime of a node, whose number of images nothing limits. Therefore the limits
 // are larger than those of a list.
-constexpr doc::Limits kLimits{.bytes = 32 << 20, .depth = 16, .nodes = 1'000'000};
+constexpr doc::Limits kLimits{.bytes = 32 << 20, .depth = 16, .nodes = 2'000'000};
 
 std::vector<image::Reference> NamesOf(const std::vector<std::string>& texts) {
   std::vector<image::Reference> names;

@@ -30,7 +30,7 @@ struct ReadOptions {
   std::vector<std::string> allow_unread;
   NonManifests non_manifests = NonManifests::kError;
   // Limits of one text. The schemas of custom resources, which are skipped, nest deeply.
-  doc::Limits limits{.bytes = 10 << 20, .depth = 100, .nodes = 1'000'000};
+  doc::Limits limits{.bytes = 10 << 20, .depth = 100, .nodes = 2'000'000};
 };
 
 struct Manifests : PodImages {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "base/text.h"
 #include "doc/kubernetes_stream.h"
 #include "doc/kubernetes_yaml.h"
@@ -393,6 +395,21 @@ TEST(KubernetesStream, LimitsAreForAllDocumentsOrForEach) {
   KubernetesStream of_long(text, longs, {.bytes = 3, .depth = 2, .nodes = 5}, LimitScope::kDocument);
   EXPECT_FALSE(of_long.Next());
   EXPECT_EQ(base::Join(longs.Lines(), "\n"), "f:1:1: this document is longer than 3 bytes");
+}
+
+// Keys are values in the count. A List of small objects and a stream of them have the most for their bytes.
+TEST(KubernetesStream, LimitsLeaveRoomForOrdinaryManifests) {
+  const std::string object =
+      "apiVersion: v1\n  kind: Service\n  metadata:\n    name: a\n  spec:\n    selector:\n      app: a\n"
+      "    ports:\n    - port: 80\n      targetPort: 80\n";
+  const Limits limits{.bytes = 10 << 20, .depth = 100, .nodes = 2'000'000};
+  for (const auto& [begin, separator] : {std::pair{"items:\n", "- "}, std::pair{"", "---\n  "}}) {
+    std::string text = begin;
+    while (text.size() < 2 << 20) text += separator + object;
+    Problems problems("f");
+    EXPECT_TRUE(ReadKubernetesDocuments(text, problems, limits)) << separator;
+    EXPECT_EQ(base::Join(problems.Lines(), "\n"), "");
+  }
 }
 
 }  // namespace
