@@ -122,13 +122,15 @@ Ignores Ignores::Read(const std::string& file, std::string_view text) {
   // Most files have no such comment, and need no second pass over their lines.
   if (text.find(kMarker) == std::string_view::npos) return ignores;
   std::vector<std::string_view> lines = base::Split(text, '\n');
+  std::uint32_t next = 0;
   for (std::size_t i = 0; i < lines.size() && ignores.comments_.size() < kMostComments; i++) {
     std::optional<Found> found = FindComment(lines[i]);
     if (!found) continue;
     auto line = static_cast<std::uint32_t>(i + 1);
     std::size_t column = doc::CharactersIn(lines[i].substr(0, found->offset)) + 1;
     doc::Position at{line, static_cast<std::uint32_t>(column)};
-    ignores.ReadComment(found->words, at, found->alone ? NextLine(lines, i + 1) : line);
+    if (found->alone && next <= line) next = NextLine(lines, i + 1);
+    ignores.ReadComment(found->words, at, found->alone ? next : line);
   }
   return ignores;
 }
@@ -140,7 +142,8 @@ void Ignores::ReadComment(std::string_view words, doc::Position at, std::uint32_
   if (base::TrimSpace(words.substr(end)).empty()) return AddInvalid(at, "a reason is missing behind the ids");
   for (std::string_view id : base::Split(words.substr(0, end), ',')) {
     const Rule* rule = FindRule(id);
-    if (rule != nullptr) comments_.push_back({rule->rule, at, line, false});
+    if (rule != nullptr) comments_.push_back({rule->rule, at, line});
+    if (rule != nullptr) used_[{line, rule->rule}] = false;
     if (rule == nullptr) AddInvalid(at, "there is no rule " + base::Truncate(base::ToUtf8(id), 40));
   }
 }
@@ -154,10 +157,10 @@ void Ignores::AddInvalid(doc::Position at, std::string message) {
 
 bool Ignores::Covers(const Finding& finding) {
   bool covered = false;
-  for (Comment& comment : comments_) {
-    bool here = comment.line == finding.place.at.line || comment.line == finding.block.line;
-    if (comment.rule != finding.rule || !here) continue;
-    comment.used = true;
+  for (const std::uint32_t line : {finding.place.at.line, finding.block.line}) {
+    const auto used = used_.find({line, finding.rule});
+    if (used == used_.end()) continue;
+    used->second = true;
     covered = true;
   }
   return covered;
@@ -166,7 +169,7 @@ bool Ignores::Covers(const Finding& finding) {
 std::vector<Finding> Ignores::Idle(const Selection& selection) const {
   std::vector<Finding> idle;
   for (const Comment& comment : comments_) {
-    if (comment.used || !selection.Has(comment.rule)) continue;
+    if (used_.at({comment.line, comment.rule}) || !selection.Has(comment.rule)) continue;
     idle.push_back({.rule = RuleId::kIdleIgnore,
                     .place = {file_, comment.at},
                     .block = comment.at,

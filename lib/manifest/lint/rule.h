@@ -8,9 +8,12 @@
 #include <array>
 #include <bitset>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -226,7 +229,6 @@ class Ignores {
     RuleId rule = RuleId::kBadIgnore;
     doc::Position at;
     std::uint32_t line = 0;  // that it applies to
-    bool used = false;
   };
 
   void ReadComment(std::string_view words, doc::Position at, std::uint32_t line);
@@ -234,6 +236,7 @@ class Ignores {
 
   std::string file_;
   std::vector<Comment> comments_;
+  std::map<std::pair<std::uint32_t, RuleId>, bool> used_;  // by line and rule of the comments
   std::vector<Finding> invalid_;
 };
 
