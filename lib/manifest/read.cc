@@ -478,7 +478,11 @@ class ObjectVisitor {
     std::vector<Reader> texts;
     if (type.kind == kJenkins) {
       for (const Reader& value : AtPath(object, "jenkins.clouds.kubernetes.templates")) {
-        if (auto text = ObjectReader(value).Find("yaml")) texts.push_back(*text);
+        for (const auto& [key, text] : value.Members()) {
+          if (key == "yaml") texts.push_back(text);
+          if (key != "yamls" || text.node().kind != Node::Kind::kSequence) continue;
+          for (const Reader& item : text.Items()) texts.push_back(item);
+        }
       }
     } else {
       for (const char* key : {"data", "stringData"}) {
@@ -497,9 +501,13 @@ class ObjectVisitor {
       } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
         const bool asked = type.kind == kJenkins || IsMarked(text.node().text);
         VisitText({.value = text, .variables = variables_}, pod, [&](const Reader& value) {
+          // Jenkins takes the text for a part of a pod, whether or not a type stands in it.
+          const Node& node = value.node();
+          const bool typed = node.Find("apiVersion") != nullptr && node.Find("kind") != nullptr;
+          if (type.kind == kJenkins && node.kind == Node::Kind::kMapping && !typed)
+            return VisitPatch(value, pod);
           // A text that was taken for a hook template by its words need not be one.
-          if (asked || IsJenkins(value.node()) || value.node().Find("kind") != nullptr ||
-              IsHookTemplate(value.node()))
+          if (asked || IsJenkins(node) || node.Find("kind") != nullptr || IsHookTemplate(node))
             Visit(value, {});
         });
       }

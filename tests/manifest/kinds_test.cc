@@ -222,6 +222,17 @@ TEST(KindsTest, AreSeen) {
        "        yaml: |\n          apiVersion: v1\n          kind: Pod\n"
        "          spec: {containers: [{name: c, image: 'c:1'}]}\n",
        "a:1 IfNotPresent!\nb:1 Always!\nc:1 IfNotPresent\n"},
+      {"PodsOfJenkinsNeedNoType",
+       "jenkins:\n  clouds:\n  - kubernetes:\n      templates:\n      - name: t\n        yaml: |\n"
+       "          spec: {containers: [{name: a, image: 'a:1'}]}\n        yamls:\n        - |\n"
+       "          kind: Pod\n          spec: {containers: [{name: b, image: 'b:1'}]}\n        - |\n"
+       "          metadata: {labels: {a: b}}\n",
+       "a:1 IfNotPresent\nb:1 IfNotPresent\n"},
+      {"PodsOfJenkinsInAConfigMap",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  jenkins.yaml: |\n    jenkins:\n"
+       "      clouds:\n      - kubernetes:\n          templates:\n          - yamls:\n            - |\n"
+       "              spec: {containers: [{name: a, image: 'a:1'}]}\n",
+       "a:1 IfNotPresent\n"},
       {"ParametersWithADefault",
        Object("tekton.dev/v1/Task",
               "{params: [{name: a, default: 'q.io/a:1'}, {name: b}], steps: [{name: x, image: $(params.a)}, "
