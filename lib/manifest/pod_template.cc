@@ -117,28 +117,22 @@ NodeDemand ReadNodeDemand(const Node& spec) {
   return nodes;
 }
 
-// GitLab runner's config.toml. Only the few lines that name images matter, so no TOML parser reads it.
+// GitLab runner's config.toml.
+
+bool IsRunnerConfig(std::string_view text) {
+  if (text.starts_with(doc::kByteOrderMark)) text.remove_prefix(doc::kByteOrderMark.size());
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.starts_with("[[") && !line.starts_with("runners")) continue;
+    std::string begin(line.substr(0, 40));
+    std::erase_if(begin, [](char c) { return c == ' ' || c == '\t'; });
+    if (begin.starts_with("[[runners]]") || begin.starts_with("runners=[")) return true;
+  }
+  return false;
+}
 
 namespace {
-
-struct Line {
-  std::string_view key, value;
-};
-
-// Parses `key = value`; the key is empty for every other line.
-Line Parse(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || text.starts_with('#')) return {};
-  return {base::TrimSpace(text.substr(0, equals)), base::TrimSpace(text.substr(equals + 1))};
-}
-
-// Returns the first quoted text, alone or in a list.
-std::string Quoted(std::string_view value) {
-  const std::size_t begin = value.find_first_of("\"'");
-  if (begin == std::string_view::npos) return "";
-  const std::size_t end = value.find(value[begin], begin + 1);
-  return end == std::string_view::npos ? "" : std::string(value.substr(begin + 1, end - begin - 1));
-}
 
 std::optional<image::PullPolicy> PolicyOf(const std::string& text) {
   if (text == "always") return image::PullPolicy::kAlways;
@@ -147,70 +141,39 @@ std::optional<image::PullPolicy> PolicyOf(const std::string& text) {
   return std::nullopt;
 }
 
-bool IsImageField(std::string_view section, std::string_view key) {
-  if (section.ends_with(".services")) return key == "name";
-  return key == "image" || key == "helper_image";
-}
-
 }  // namespace
 
-bool IsRunnerConfig(std::string_view text) {
-  return text.starts_with("[[runners]]") || text.find("\n[[runners]]") != std::string_view::npos;
-}
-
-// Images get their policies when a runner's section ends, because `pull_policy` may stand behind them.
-void ReadRunnerConfig(std::string_view text, doc::Position at, const Pod& owner, const PolicyRules& rules,
-                      PodImages& images) {
-  auto pod = std::make_shared<Pod>(owner);
-  pod->identity_elsewhere = true;
-  const std::size_t first = images.uses.size();
-  std::optional<image::PullPolicy> policy;
-  // Index of the current runner's first image. All of its images get its policy, which may stand after them.
-  std::size_t runner = first;
-  auto finish = [&] {
-    for (; runner < images.uses.size(); runner++) {
-      ImageUse& use = images.uses[runner];
-      use.explicit_policy = policy;
-      use.policy_known = policy.has_value() || rules.default_policy || rules.assume_always_pull;
-      use.policy = EffectivePolicy(policy, use.reference, rules);
-    }
-    policy.reset();
-  };
-  std::string section;
-  std::uint32_t number = 0;
-  for (const std::string_view raw : base::Split(text, '\n')) {
-    number++;
-    const std::string_view line = base::TrimSpace(raw);
-    if (line.starts_with('[')) {
-      const std::size_t begin = line.find_first_not_of('[');
-      section =
-          begin == std::string_view::npos ? "" : std::string(line.substr(begin, line.find(']') - begin));
-      if (section == "runners") finish();
-      continue;
-    }
-    if (!section.starts_with("runners.")) continue;
-    const Line field = Parse(line);
-    const std::string value = Quoted(field.value);
-    if (field.key == "pull_policy") policy = PolicyOf(value);
-    if (!IsImageField(section, field.key) || value.empty()) continue;
-    ImageUse use{.image = value, .kind = UseKind::kField, .name = section + "." + std::string(field.key)};
-    const doc::Position own{number, static_cast<std::uint32_t>(raw.find(field.key) + 1)};
-    // In a text of a ConfigMap, lines of the text are no lines of the file.
-    use.at = use.key_at = use.holder_at = at == doc::Position{1, 1} ? own : at;
+void ReadRunner(const Node& kubernetes, const Pod& owner, const PolicyRules& rules, PodImages& images) {
+  const auto pod = std::make_shared<const Pod>(owner);
+  const Node* written = kubernetes.Find("pull_policy");
+  // A job gets the first of several.
+  if (written != nullptr && !written->items.empty()) written = &written->items.front();
+  const auto policy = written == nullptr ? std::nullopt : PolicyOf(written->text);
+  auto add = [&](const Node& holder, const char* key, const std::string& section) {
+    const doc::Member* image = holder.FindMember(key);
+    if (image == nullptr || image->value.text.empty()) return;
+    ImageUse use{.image = image->value.text, .kind = UseKind::kField, .name = section + "." + key};
+    use.at = use.key_at = use.holder_at = image->at;
     use.path = use.name;
     use.pod = pod;
-    if (value.find('$') != std::string::npos) {
+    if (use.image.find('$') != std::string::npos) {
       images.unresolved.push_back(
-          {.why = use.name + " of " + PodTitle(owner) + " has a variable for its image: " + value,
+          {.why = use.name + " of " + PodTitle(owner) + " has a variable for its image: " + use.image,
            .at = use.at,
            .holder_at = use.at,
            .pod = pod});
-      continue;
+      return;
     }
-    if (auto reference = image::Reference::Parse(value)) use.reference = *std::move(reference);
+    if (auto reference = image::Reference::Parse(use.image)) use.reference = *std::move(reference);
+    use.explicit_policy = policy;
+    use.policy_known = policy.has_value() || rules.default_policy || rules.assume_always_pull;
+    use.policy = EffectivePolicy(policy, use.reference, rules);
     images.uses.push_back(std::move(use));
-  }
-  finish();
+  };
+  add(kubernetes, "image", "runners.kubernetes");
+  add(kubernetes, "helper_image", "runners.kubernetes");
+  for (const Node& service : doc::ItemsAt(kubernetes, {"services"}))
+    add(service, "name", "runners.kubernetes.services");
 }
 
 // Finds pods, objects and images in custom resources by their shape.

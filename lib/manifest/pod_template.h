@@ -128,10 +128,9 @@ std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod ob
 // type are ignored.
 NodeDemand ReadNodeDemand(const doc::Node& spec);
 
-// Reads the images of a GitLab runner's config.toml (https://docs.gitlab.com/runner/executors/kubernetes/).
-// `at` is the position of the text.
+// Returns true for a GitLab runner's config.toml (https://docs.gitlab.com/runner/executors/kubernetes/).
 bool IsRunnerConfig(std::string_view text);
-void ReadRunnerConfig(std::string_view text, doc::Position at, const Pod& owner, const PolicyRules& rules,
-                      PodImages& images);
+// Appends the images of a runner's section `kubernetes`, but for those in its `pod_spec`.
+void ReadRunner(const doc::Node& kubernetes, const Pod& owner, const PolicyRules& rules, PodImages& images);
 
 }  // namespace prefetch::manifest

@@ -12,6 +12,7 @@
 #include "doc/kubernetes_stream.h"
 #include "doc/node.h"
 #include "doc/reader.h"
+#include "doc/toml.h"
 #include "image/reference.h"
 #include "manifest/pod_template.h"
 
@@ -197,6 +198,37 @@ class ObjectVisitor {
       for (const Reader& item : object.Items("items")) Visit(item, ImpliedBy(*type));
     } else {
       VisitObject(object, TypeOf(type->api_version, type->kind));
+    }
+  }
+
+  // Visits the runners of a GitLab configuration. A text at 1:1 is the file itself.
+  void VisitRunners(const Reader& text, const Pod& pod) {
+    auto config = doc::ReadToml(text.node().text);
+    const bool is_file = text.node().at == doc::Position{1, 1};
+    if (!config) {
+      const std::string why = "cannot be read as TOML: " + config.error().message();
+      return is_file ? text.Fail(why) : AddUnreadText(text, pod, why);
+    }
+    texts_.emplace_back().push_back(*std::move(config));
+    Node& root = texts_.back().front();
+    if (!is_file) MoveTo(text.node().at, root);
+    Pod job = pod;
+    job.identity_elsewhere = true;
+    for (const Node& runner : doc::ItemsAt(root, {"runners"})) {
+      const Node* kubernetes = runner.Find("kubernetes");
+      if (kubernetes == nullptr) continue;
+      ReadRunner(*kubernetes, job, options_.policy, manifests_);
+      for (const Node& spec : doc::ItemsAt(*kubernetes, {"pod_spec"})) {
+        const Reader holder(spec, text.problems(), "runners.kubernetes.pod_spec");
+        ObjectReader patches(holder);
+        if (auto path = patches.Find("patch_path")) AddUnreadText(*path, job, "is in another file");
+        if (auto patch = patches.Find("patch")) {
+          VisitText({.value = *patch}, job, [&](const Reader& part) {
+            if (part.node().kind != Node::Kind::kMapping) return VisitPatch(part, job);
+            ReadTemplate({.value = part, .origin = Origin::kShape}, job, holder, nullptr);
+          });
+        }
+      }
     }
   }
 
@@ -497,7 +529,7 @@ class ObjectVisitor {
       if (text.node().kind != Node::Kind::kString) continue;
       // Any other text of a ConfigMap may contain image names by chance, and is only read on request.
       if (IsRunnerConfig(text.node().text)) {
-        ReadRunnerConfig(text.node().text, text.node().at, pod, options_.policy, manifests_);
+        VisitRunners(text, pod);
       } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
         const bool asked = type.kind == kJenkins || IsMarked(text.node().text);
         VisitText({.value = text, .variables = variables_}, pod, [&](const Reader& value) {
@@ -514,6 +546,14 @@ class ObjectVisitor {
     }
   }
 
+  void AddUnreadText(const Reader& text, const Pod& pod, const std::string& why) {
+    const doc::Position at = text.node().at;
+    manifests_.unresolved.push_back({.why = "the text in " + text.path() + " of " + PodTitle(pod) + " " + why,
+                                     .at = at,
+                                     .holder_at = at,
+                                     .pod = std::make_shared<const Pod>(pod)});
+  }
+
   using TakeDocument = std::function<void(const Reader&)>;
 
   // Passes on each document of a text. A text that cannot be read counts as an image that is not known.
@@ -525,12 +565,7 @@ class ObjectVisitor {
     // Kept until the end: uses refer to these nodes.
     texts_.push_back(ParseManifests(text, problems, options_.limits));
     if (!problems.empty()) {
-      manifests_.unresolved.push_back({.why = "the text in " + found.value.path() + " of " + PodTitle(pod) +
-                                              " cannot be read as a manifest",
-                                       .at = node.at,
-                                       .holder_at = node.at,
-                                       .pod = std::make_shared<const Pod>(pod)});
-      return;
+      return AddUnreadText(found.value, pod, "cannot be read as a manifest");
     }
     const auto outer = std::exchange(variables_, found.variables);
     for (Node& document : texts_.back()) {
@@ -604,7 +639,9 @@ Manifests ReadManifests(std::string_view text, doc::Problems& problems, const Re
   Manifests manifests;
   if (IsRunnerConfig(text)) {
     const Pod owner{.source = problems.source(), .kind = "GitLab runner", .from_template = true};
-    ReadRunnerConfig(text, {1, 1}, owner, options.policy, manifests);
+    Node config = Node::String(std::string(text));
+    config.at = {1, 1};
+    ObjectVisitor(options, manifests, nullptr).VisitRunners(Reader(config, problems), owner);
     return manifests;
   }
   ObjectVisitor visitor(options, manifests, nullptr);

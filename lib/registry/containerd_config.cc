@@ -13,12 +13,18 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "doc/duration.h"
+#include "doc/toml_rim.h"
 #include "registry/obstacle.h"
-#include "registry/toml_rim.h"
 
 namespace prefetch::registry {
 
 namespace {
+
+using doc::FromAsciiToml;
+using doc::GoMember;
+using doc::TextOf;
+using doc::Toml;
+using doc::TomlError;
 
 constexpr std::size_t kMaxConfigBytes = 1024 * 1024;
 constexpr std::size_t kMaxImports = 64;

@@ -9,12 +9,19 @@
 #include "base/text.h"
 #include "doc/duration.h"
 #include "doc/problems.h"
+#include "doc/toml_rim.h"
 #include "http/headers.h"
-#include "registry/toml_rim.h"
 
 namespace prefetch::registry {
 
 namespace {
+
+using doc::FromAsciiToml;
+using doc::TextOf;
+using doc::Toml;
+using doc::TomlError;
+using doc::TomlExpression;
+using doc::TomlExpressions;
 
 constexpr std::size_t kMaxHosts = 32;
 constexpr std::size_t kMaxValues = 32;  // of one key

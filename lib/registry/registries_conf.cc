@@ -7,13 +7,18 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doc/toml_rim.h"
 #include "image/reference.h"
 #include "registry/obstacle.h"
-#include "registry/toml_rim.h"
 
 namespace prefetch::registry {
 
 namespace {
+
+using doc::GoMember;
+using doc::TextOf;
+using doc::Toml;
+using doc::TomlError;
 
 // Our own limits. A cluster's mirror policies have some hundred entries, and distributions ship 200 aliases.
 constexpr std::size_t kMaxConfBytes = 1024 * 1024;

@@ -216,6 +216,26 @@ TEST(KindsTest, AreSeen) {
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  config.toml: |\n    [[runners]]\n"
        "      [runners.kubernetes]\n        image = \"q.io/job:1\"\n",
        "q.io/job:1 IfNotPresent?\n"},
+      {"GitlabRunnerInOtherWordsOfToml",
+       "\xEF\xBB\xBFruns = 1\n[[ runners ]]\n[runners.kubernetes]\n\"image\" = 'q.io/job:1'\n"
+       "services = [{name = \"q.io/s:1\"}]\npull_policy = 'never'\n[runners.kubernetes.pod_annotations]\n"
+       "image = \"no-image\"\n[[runners]]\nkubernetes.image = \"\"\"\nq.io/lines:1\"\"\"\n",
+       "q.io/job:1 Never!\nq.io/s:1 Never!\nq.io/lines:1 IfNotPresent?\n"},
+      {"GitlabRunnersInOneLine", "runners = [{kubernetes = {image = \"q.io/job:1\"}}]\n",
+       "q.io/job:1 IfNotPresent?\n"},
+      {"PatchesOfAGitlabRunner",
+       "[[runners]]\n[[runners.kubernetes.pod_spec]]\npatch = '''\n  initContainers:\n"
+       "  - {name: i, image: 'q.io/i:1'}\n  containers: [{name: build, tty: true}]\n'''\n"
+       "[[runners.kubernetes.pod_spec]]\npatch_type = \"json\"\npatch = '[{\"op\": \"replace\", \"path\": "
+       "\"/containers/0/image\", \"value\": \"q.io/j:1\"}]'\n[[runners.kubernetes.pod_spec]]\n"
+       "patch_path = \"p.yaml\"\n[[runners.kubernetes.pod_spec]]\npatch = \"[\"\n",
+       "q.io/i:1 IfNotPresent\nq.io/j:1 IfNotPresent?\n"
+       "open: the text in runners.kubernetes.pod_spec.patch_path of GitLab runner is in another file\n"
+       "open: the text in runners.kubernetes.pod_spec.patch of GitLab runner cannot be read as a manifest\n"},
+      {"GitlabRunnerInAConfigMapThatIsNoToml",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: \"[[runners]]\\n[runners.kubernetes"
+       "\\n\"}\n",
+       "open: the text in data.a of ConfigMap c cannot be read as TOML: line 2: this is no TOML\n"},
       {"JenkinsConfigurationAsCode",
        "jenkins:\n  clouds:\n  - kubernetes:\n      templates:\n      - name: t\n        containers:\n"
        "        - {name: a, image: 'a:1'}\n        - {name: b, image: 'b:1', alwaysPullImage: true}\n"

@@ -561,6 +561,8 @@ TEST(MistakesTest, AreSaidWithTheirPlace) {
       {"EmptyKind", "apiVersion: v1\nkind: ''\n", "x.yaml:2:7: kind: must not be empty"},
       {"KindIsANumber", "apiVersion: v1\nkind: 7\n",
        "x.yaml:2:7: kind: must be a string, not an integer; put it in quotes"},
+      {"ARunnerConfigThatIsNoToml", "[[runners]]\n[runners.kubernetes\n",
+       "x.yaml:1:1: cannot be read as TOML: line 2: this is no TOML"},
       {"NoObject", "just text\n", "x.yaml:1:1: must be a mapping, not a string"},
       {"NoObjectInAList", "apiVersion: v1\nkind: List\nitems: [5]\n",
        "x.yaml:3:9: items[0]: must be a mapping, not an integer"},

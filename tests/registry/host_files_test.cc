@@ -8,10 +8,10 @@
 
 #include "base/go_url.h"
 #include "base/text.h"
+#include "doc/toml_rim.h"
 #include "late_change.h"
 #include "registry/host.h"
 #include "registry/hosts_toml.h"
-#include "registry/toml_rim.h"
 #include "settle.h"
 #include "temp_dir.h"
 #include "world.h"
@@ -19,6 +19,10 @@
 namespace prefetch::registry::host_files_test {
 namespace {
 
+using doc::FromAsciiToml;
+using doc::ToAsciiToml;
+using doc::TomlExpression;
+using doc::TomlExpressions;
 using tests::Ref;
 
 using Texts = std::vector<std::string>;

@@ -1,6 +1,6 @@
 // Includes toml++ with the settings that this project, and its release in Debian, need. No other file
-// includes it, and only .cc files include this header (hosts_toml.cc, containerd_config.cc and
-// registries_conf.cc).
+// includes it, and only .cc files include this header (toml.cc, and in registry/ hosts_toml.cc,
+// containerd_config.cc and registries_conf.cc).
 // ToAsciiToml and FromAsciiToml: keep characters beyond ASCII away from toml++, and get them back.
 // TomlExpressions: a text as it is written, which toml++ does not keep.
 // Pure.
@@ -23,7 +23,7 @@
 
 #include "base/result.h"
 
-namespace prefetch::registry {
+namespace prefetch::doc {
 
 // A file that was parsed. Its content may be secret: its strings are wiped when it goes. Moved, not copied.
 class Toml {
@@ -76,4 +76,4 @@ struct TomlExpression {
 // In the order of the text. Where that is no TOML, those before the mistake are right.
 std::vector<TomlExpression> TomlExpressions(std::string_view text);
 
-}  // namespace prefetch::registry
+}  // namespace prefetch::doc

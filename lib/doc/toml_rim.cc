@@ -1,5 +1,5 @@
 #define TOML_IMPLEMENTATION
-#include "registry/toml_rim.h"
+#include "doc/toml_rim.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include "base/secret.h"
 #include "base/text.h"
 
-namespace prefetch::registry {
+namespace prefetch::doc {
 namespace {
 
 // Each dot in "a.a.a.…" is a nested table, which toml++ destroys by recursion. More dots than this in a line
@@ -242,4 +242,4 @@ std::vector<TomlExpression> TomlExpressions(std::string_view text) {
   return expressions;
 }
 
-}  // namespace prefetch::registry
+}  // namespace prefetch::doc
