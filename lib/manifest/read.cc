@@ -644,10 +644,14 @@ Manifests ReadManifests(std::string_view text, doc::Problems& problems, const Re
     ObjectVisitor(options, manifests, nullptr).VisitRunners(Reader(config, problems), owner);
     return manifests;
   }
-  ObjectVisitor visitor(options, manifests, nullptr);
-  for (const Node& document : ParseManifests(text, problems, options.limits)) {
-    visitor.Visit(Reader(document, problems), {});
+  if (text.size() > options.limits.bytes) {
+    problems.Add({}, "", doc::TooLong(options.limits.bytes));
+    return manifests;
   }
+  ObjectVisitor visitor(options, manifests, nullptr);
+  // Each document has limits of its own, as it is dropped before the next.
+  doc::KubernetesStream stream(text, problems, options.limits, doc::LimitScope::kDocument);
+  while (std::optional<Node> document = stream.Next()) visitor.Visit(Reader(*document, problems), {});
   return manifests;
 }
 

@@ -44,7 +44,7 @@ struct Manifests : PodImages {
   bool HasList() const { return skipped.contains("ImageList.prefetchd.dev"); }
 };
 
-// The documents of a text, as ReadManifests reads them. Pure.
+// The documents of a text, as ReadManifests reads them, but with one budget for all. Pure.
 std::vector<doc::Node> ParseManifests(std::string_view text, doc::Problems& problems,
                                       const doc::Limits& limits = ReadOptions().limits);
 

@@ -500,6 +500,19 @@ TEST(Read, ThousandsOfDocumentsKnowTheirLines) {
   EXPECT_EQ(manifests.uses.back().image, "reg:5000/a:4999");
 }
 
+// Each document is dropped before the next, so none takes from the limits of another.
+TEST(Read, EachDocumentHasItsOwnLimits) {
+  std::string many, text;
+  for (int i = 0; i < 1000; i++) many += "x,";
+  for (int i = 0; i < 100; i++) {
+    text += "---\napiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, image: a}]}\nmore: [&a [" + many +
+            "], *a, *a]\n";
+  }
+  doc::Problems problems("x");
+  EXPECT_EQ(ReadManifests(text, problems).uses.size(), 100U);
+  EXPECT_EQ(base::Join(problems.Lines(), "\n"), "");
+}
+
 struct MistakeCase {
   std::string name, text;
   std::string expect;    // all lines
