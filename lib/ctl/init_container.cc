@@ -112,14 +112,13 @@ class Manifest {
 
   void PutContainers() {
     doc::Problems problems(name_);
-    manifest::ReadOptions options = LargeInputOptions();
-    options.pod_template_paths = flags_.pod_template_paths;
-    pods_ = manifest::FindPods(documents_, problems, options);
+    pods_ = manifest::FindPods(documents_, problems, Options());
     for (const std::string& line : problems.Lines()) mistakes_.push_back(line);
     if (!mistakes_.empty()) return;
     for (const manifest::PodInTree& pod : pods_) PutInto(pod);
     if (mistakes_.empty() && items_.empty()) mistakes_.push_back(name_ + ": " + NothingFoundMessage());
     for (const doc::NamedItem& item : items_) items_of_[item.mapping].push_back(&item);
+    NoteUnchecked();
   }
 
   // Returns the whole text; notes() then lists what was lost.
@@ -149,12 +148,41 @@ class Manifest {
   }
 
  private:
+  manifest::ReadOptions Options() const {
+    manifest::ReadOptions options = LargeInputOptions();
+    options.pod_template_paths = flags_.pod_template_paths;
+    return options;
+  }
+  // FindPods returns only pods that take an init container. Images of workflows, and of resources whose pods
+  // have no known place, are found by the reader alone.
+  std::vector<manifest::Manifests> ReadAll() const {
+    doc::Problems problems(name_);
+    std::vector<manifest::Manifests> read;
+    for (const doc::Node& document : documents_)
+      read.push_back(manifest::ReadObject(document, problems, Options()));
+    return read;
+  }
+  // The user would otherwise take these objects for checked, as those beside them are.
+  void NoteUnchecked() {
+    std::set<std::string> told;
+    for (const manifest::PodInTree& pod : pods_) told.insert(PodTitle(*pod.uses.front().pod));
+    for (const manifest::Manifests& read : ReadAll()) {
+      for (const manifest::ImageUse& use : read.uses) {
+        const std::string title = PodTitle(*use.pod);
+        if (!told.insert(title).second) continue;
+        notes_.push_back(title +
+                         " gets no check: name its pods with --pod-template-path, or print the container "
+                         "with --check-image");
+      }
+      for (const auto* unseen : {&read.unread, &read.unresolved, &read.references}) {
+        for (const manifest::UnseenImage& image : *unseen)
+          if (told.insert(PodTitle(*image.pod)).second) notes_.push_back(UnseenLine(image));
+      }
+    }
+  }
   std::string NothingFoundMessage() const {
     if (!notes_.empty()) return "no pod in it is for nodes with agents";
-    doc::Problems problems(name_);
-    // FindPods returns only pods that take an init container; images of workflows are found by the reader
-    // alone.
-    if (!manifest::ReadManifests(text_, problems, LargeInputOptions()).uses.empty()) {
+    if (std::ranges::any_of(ReadAll(), [](const auto& read) { return !read.uses.empty(); })) {
       return "its pods are made by Tekton or Argo: print the container with --check-image, and add it as the "
              "first step";
     }

@@ -164,6 +164,20 @@ TEST_F(InitContainer, ResourcesWithoutPodsAreToldApart) {
   EXPECT_HAS(MakeOf(other).err, "print the container with --check-image");
 }
 
+TEST_F(InitContainer, EachObjectThatGetsNoCheckIsNamedOnce) {
+  const std::string other = "---\napiVersion: example.com/v1\nkind: ";
+  const std::string two = "[{name: a, image: \"quay.io/a:v1\"}, {name: b, image: \"quay.io/b:v1\"}]\n";
+  Ran ran =
+      MakeOf(Job("", "") + other + "Foo\nmetadata: {name: f}\nspec:\n  workers:\n    containers: " + two +
+             "---\napiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:\n" +
+             "  templates:\n  - {name: m, container: {image: \"{{inputs.parameters.image}}\"}}\n" + other +
+             "Service\nmetadata: {name: s}\n");
+  EXPECT_TRUE(Complains(ran, kOk, "note: Foo f gets no check: name its pods with --pod-template-path"));
+  EXPECT_HAS(ran.err, "pods.yaml:22:27: container \"m\" of Workflow w has a variable");
+  EXPECT_EQ(base::Split(ran.err, '\n').size(), 5U) << ran;
+  EXPECT_LACKS(ran.err, "Job ci/j");
+}
+
 TEST_F(InitContainer, JsonStaysJson) {
   Ran ran = MakeOf(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},
     "spec":{"containers":[{"name":"app","image":"quay.io/a:v1"}]}})");
