@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/write.h"
+#include "http/url.h"
 #include "kube/decode.h"
 
 namespace prefetch::ctl {
@@ -65,12 +66,19 @@ base::Result<AgentClient> AgentClient::Make(http::Client& http, const std::strin
   // The host in the URL of a socket is of no meaning, but HTTP requires one.
   if (address.starts_with("/")) socket = address;
   if (!socket.empty() && socket.front() == '/') return AgentClient(http, address, "http://localhost", socket);
+  std::string why;
   if (address.starts_with("http://")) {
     std::string url = WithoutNeedlessBrackets(address);
+    const auto parsed = http::ParseAbsoluteUrl(url);
     while (url.ends_with("/")) url.pop_back();
-    return AgentClient(http, address, url, "");
+    // The paths of the API follow the address.
+    const bool ends = url.find_first_of("?#") == std::string::npos;
+    if (parsed && ends) return AgentClient(http, address, url, "");
+    why = ": " + (parsed ? "it has a query or a fragment" : parsed.error().message());
   }
-  return base::InvalidArgument("--agent must be unix:///path or http://host:port, not " + address);
+  // User information, a query and a fragment may be secrets.
+  return base::InvalidArgument("--agent must be unix:///path or http://host:port, not " +
+                               http::DisplayUrl(address) + why);
 }
 
 base::Result<http::Response> AgentClient::Send(const base::Call& call, http::Request request) const {

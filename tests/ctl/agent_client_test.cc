@@ -26,6 +26,7 @@ TEST_TABLE(Address, IsAskedOrRefused, AddressCase) {
   ASSERT_EQ(client.ok(), !row.asked.empty());
   if (!client) {
     EXPECT_EQ(client.error().code(), Code::kInvalidArgument);
+    EXPECT_LACKS(client.error().message(), "SECRET");
     return;
   }
   (void)client->StatusJson({});
@@ -39,7 +40,11 @@ TEST_ROWS(Rows, Address, {"Socket", "unix:///run/a.sock", "GET http://localhost/
           {"BracketsOfIPv6", "http://[fd00::1]:9477", "GET http://[fd00::1]:9477/v1/status "},
           {"BracketsOfIPv4", "http://[10.0.0.1]:9477", "GET http://10.0.0.1:9477/v1/status "},
           {"RelativeSocket", "unix://run/a.sock", ""}, {"Https", "https://n1:9477", ""},
-          {"Host", "n1:9477", ""}, {"Nothing", "", ""});
+          {"Host", "n1:9477", ""}, {"Nothing", "", ""}, {"NoHost", "http://", ""},
+          {"PortOutOfRange", "http://n1:99999", ""},
+          {"UrlWithPath", "http://n1/agent/", "GET http://n1/agent/v1/status "},
+          {"Query", "http://n1/agent?q", ""}, {"Fragment", "http://n1#f", ""},
+          {"Credentials", "http://u:SECRET@n1:9477", ""}, {"CredentialsOfHttps", "https://u:SECRET@n1", ""});
 
 struct ErrorCase {
   std::string name;
