@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -103,6 +104,21 @@ base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::str
     if (!written) return base::InvalidArgument(written.error().message());
   }
   return NoteOtherFiles(folder, names, err);
+}
+
+// The output of one run must not replace a file that it has read, nor be a list of the next run.
+base::Status CheckNoInput(const std::string& output, const std::vector<std::string>& inputs) {
+  namespace fs = std::filesystem;
+  if (output.empty()) return {};
+  std::error_code absent;
+  const fs::path folder =
+      IsFolderPath(output) ? fs::path(output) : fs::absolute(output, absent).parent_path();
+  for (const std::string& input : inputs) {
+    if (!fs::equivalent(output, input, absent) && !fs::equivalent(folder, input, absent)) continue;
+    return base::InvalidArgument("-o " + output + " would write into the input " + input +
+                                 ": name another file or directory");
+  }
+  return {};
 }
 
 base::Status Write(const std::vector<doc::Node>& documents, const std::string& output, std::ostream& out,
@@ -349,6 +365,9 @@ int ReadInstalled(const base::Call& call, kube::Api& api, GenerateFlags& flags, 
 
 int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
   // All input is checked before anything is printed.
+  std::vector<std::string> inputs = flags.lists;
+  inputs.push_back(flags.agent_config);
+  if (auto apart = CheckNoInput(flags.output, inputs); !apart) return Fail(kBadInput, apart.error(), err);
   if (auto words = CheckImageAndVersion(flags.options); !words) return Fail(kBadInput, words.error(), err);
   if (!LoadLists(flags, err) || !ReadAgentConfig(flags, err)) return kBadInput;
   NoteNewer(flags.options.kubelet_version, err);
@@ -378,6 +397,7 @@ int GenerateCompat(const deploy::CompatOptions& options, const std::string& outp
 int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::NodeChoice& nodes,
                            const std::string& output, std::ostream& out, std::ostream& err) {
   if (lists.empty()) return Fail(kBadInput, base::InvalidArgument("--list is required"), err);
+  if (auto apart = CheckNoInput(output, lists); !apart) return Fail(kBadInput, apart.error(), err);
   std::vector<std::string> mistakes, images;
   ListFiles files = ReadListFiles(lists, mistakes);
   if (!mistakes.empty()) return Fail(kBadInput, base::InvalidArgument(base::Join(mistakes, "\n")), err);

@@ -87,6 +87,30 @@ TEST(Generate, AFileHasWhatStandardOutputHas) {
   EXPECT_EQ(*base::ReadFile(dir / "all.yaml", 1 << 22), Make({}).out);
 }
 
+TEST(Generate, WritesIntoNoneOfItsInputs) {
+  tests::TempDir dir;
+  const std::string list = dir.Write("lists/images.txt", "q.io/a:v1\n"),
+                    config = dir.Write("agent.yaml", "{}\n");
+  const std::string folder = dir / "lists";
+  const std::pair<std::string, std::string> rows[] = {
+      {list, list},     {list, folder + "/../lists/images.txt"},
+      {folder, list},   {folder, folder + "/new.yaml"},
+      {folder, folder}, {folder, folder + "/"}};
+  for (const auto& [input, output] : rows) {
+    EXPECT_TRUE(
+        OnlyComplains(Make({.lists = {input}, .output = output}), kBadInput, "into the input " + input));
+    EXPECT_TRUE(OnlyComplains(tests::Run([&, &in = input, &to = output](auto& out, auto& err) {
+                                return GenerateTouchDaemonSet({in}, {}, to, out, err);
+                              }),
+                              kBadInput, "into the input " + input));
+  }
+  EXPECT_TRUE(OnlyComplains(Make({.lists = {list}, .agent_config = config, .output = config}), kBadInput,
+                            "into the input " + config));
+  EXPECT_EQ(*base::ReadFile(list, 100), "q.io/a:v1\n");
+  EXPECT_EQ(base::ListDirectory(folder, 100)->size(), 1U);
+  EXPECT_EQ(Make({.lists = {list}, .output = folder + "/below/"}).exit, kOk);
+}
+
 TEST(Generate, NotesAKubeletThatIsNewerThanTheRules) {
   EXPECT_LACKS(Make({.options = {.kubelet_version = "1.36"}}).err, "is newer than the rules");
   Ran ran = Make({.options = {.kubelet_version = "1.99"}});
