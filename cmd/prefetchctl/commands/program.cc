@@ -99,10 +99,19 @@ std::vector<Subcommand> AddCommands(CLI::App& app, Context& context) {
 
 namespace {
 
-// Returns the recognised command: the last one of the line.
+// Returns the word in the place of a command; empty if there is none. CLI11's own error would only say that a
+// command is required.
+std::string UnknownCommand(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining();
+  const bool is_missing = app.get_require_subcommand_min() > 0;
+  return !is_missing || words.empty() || words.front().starts_with('-') ? "" : words.front();
+}
+
+// Returns the recognised command: the last one of the line. CLI11 looks for commands behind an unknown word,
+// too, where they are this word's arguments.
 const CLI::App& RecognisedCommand(const CLI::App& app) {
   const auto below = app.get_subcommands();
-  return below.empty() ? app : RecognisedCommand(*below.front());
+  return below.empty() || !UnknownCommand(app).empty() ? app : RecognisedCommand(*below.front());
 }
 
 // Returns "prefetchctl list check", for a hint that leads to the right page.
@@ -111,12 +120,8 @@ std::string WordsOf(const CLI::App& command, const std::string& called_as) {
   return parent == nullptr ? called_as : WordsOf(*parent, called_as) + " " + command.get_name();
 }
 
-// Returns the word in the place of a command; empty if there is none. CLI11's own error would only say that a
-// command is required.
-std::string UnknownCommand(const CLI::App& recognised) {
-  const std::vector<std::string> words = recognised.remaining();
-  const bool is_missing = recognised.get_require_subcommand_min() > 0;
-  return !is_missing || words.empty() || words.front().starts_with('-') ? "" : words.front();
+std::string HelpOf(const CLI::App& command, const std::string& called_as) {
+  return " (see " + WordsOf(command, called_as) + " --help)";
 }
 
 // Returns the flag or command that `word` probably means; empty if it resembles none. Hidden commands are not
@@ -148,8 +153,7 @@ int PrintUsageError(const CLI::App& app, const CLI::ParseError& error, const std
   if (const std::string meant = word.empty() ? "" : SuggestedWord(command, word); !meant.empty()) {
     what += "; did you mean " + meant + "?";
   }
-  std::cerr << "prefetchctl: " << what << " (see " << WordsOf(command, called_as) << " --help)\n";
-  return kBadInput;
+  return Fail(kBadInput, base::InvalidArgument(what + HelpOf(command, called_as)), std::cerr);
 }
 
 // Prints the help or the version, under the name with which the program was called.
