@@ -156,6 +156,19 @@ int PrintUsageError(const CLI::App& app, const CLI::ParseError& error, const std
   return Fail(kBadInput, base::InvalidArgument(what + HelpOf(command, called_as)), std::cerr);
 }
 
+// Returns the complaint about an option of a command that is not the one to run; empty if there is none. Its
+// value would not be read.
+std::string MisplacedOption(const CLI::App& app) {
+  const auto below = app.get_subcommands();
+  if (below.empty()) return "";
+  const auto options = app.get_options();
+  const auto given = std::ranges::find_if(options, [](const auto* option) { return option->count() > 0; });
+  if (given == options.end()) return MisplacedOption(*below.front());
+  const std::string name = (*given)->get_name();
+  const bool moves = below.front()->get_option_no_throw(name) != nullptr;
+  return name + (moves ? " must stand behind " : " is no option of ") + below.front()->get_name();
+}
+
 // Prints the help or the version, under the name with which the program was called.
 int PrintRequestedHelp(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
   std::ostringstream out;
@@ -206,6 +219,10 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? PrintRequestedHelp(app, error, called_as)
                                       : PrintUsageError(app, error, called_as);
+  }
+  if (const std::string misplaced = MisplacedOption(app); !misplaced.empty()) {
+    return Fail(kBadInput, base::InvalidArgument(misplaced + HelpOf(RecognisedCommand(app), called_as)),
+                std::cerr);
   }
   const auto parsed =
       std::ranges::find_if(commands, [](const Subcommand& command) { return command.app->parsed(); });
