@@ -1,10 +1,15 @@
 // All of prefetchctl's commands: each has help with examples that it would understand, and shells complete
 // them.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -13,9 +18,11 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/fs.h"
 #include "base/text.h"
 #include "must.h"
 #include "rig/binary.h"
@@ -359,6 +366,30 @@ TEST(Wrong, IsASentence) {
     EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
     EXPECT_EQ(ran->out, "");
     EXPECT_EQ(ran->err, "prefetchctl: " + row.says + " (see prefetchctl " + row.help + "--help)\n");
+  }
+}
+
+// A read of a pipe cannot be stopped; a second signal is not needed all the same.
+TEST(Interrupted, WhileItReadsAPipeThatStaysOpenTheProgramEnds) {
+  rig::Scratch scratch;
+  const std::string pipe = scratch / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const base::Fd end(::open(pipe.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::write(end.get(), "q.io/a:v1\n", 10), 10);
+  for (int signal : {SIGINT, SIGTERM}) {
+    rig::Process process;
+    const std::string script = "exec \"$0\" list check - <\"$1\"";
+    ASSERT_TRUE(process.Start({{"sh", "-c", script, rig::Prefetchctl(), pipe}, {}}, scratch / "log"));
+    // An empty pipe shows that the program reads, and so handles signals.
+    int unread = 1;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (unread > 0 && std::chrono::steady_clock::now() < limit) {
+      ASSERT_EQ(::ioctl(end.get(), FIONREAD, &unread), 0);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    process.Signal(signal);
+    EXPECT_EQ(process.Wait(std::chrono::seconds(30)), (rig::Exit{130, 0})) << signal;
+    ASSERT_EQ(::write(end.get(), "q.io/a:v1\n", 10), 10);
   }
 }
 

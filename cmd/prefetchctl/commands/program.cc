@@ -24,8 +24,12 @@ namespace prefetch::ctl {
 
 namespace {
 
-// Lets SIGINT and SIGTERM stop the work in progress; a second signal ends the process. Call it before any
-// other thread exists, so that all threads inherit the blocked signals.
+// Work ends at once when it is told to stop, but for reads of a pipe and parsers. Files are
+// replaced as a whole, so the end of the process leaves none half written.
+constexpr timespec kStopTime{.tv_sec = 2, .tv_nsec = 0};
+
+// Lets SIGINT and SIGTERM stop the work in progress; a second signal, or some time, ends the process. Call it
+// before any other thread exists, so that all threads inherit the blocked signals.
 std::stop_source StopOnSignals() {
   std::stop_source stop;
   sigset_t set;
@@ -37,8 +41,8 @@ std::stop_source StopOnSignals() {
     int signal = 0;
     ::sigwait(&set, &signal);
     stop.request_stop();
-    ::sigwait(&set, &signal);
-    ::_exit(128 + signal);
+    signal = ::sigtimedwait(&set, nullptr, &kStopTime);
+    ::_exit(signal > 0 ? 128 + signal : kInterrupted);
   }).detach();
   // A closed pipe becomes an error of the write, which CheckOutputDelivered() reports.
   ::signal(SIGPIPE, SIG_IGN);
