@@ -369,6 +369,22 @@ TEST(Wrong, IsASentence) {
   }
 }
 
+TEST(Wrong, TwoPlatformsOfAMigrationAreToldApart) {
+  Words words = {rig::Prefetchctl(), "migrate",   "image-prefetcher", "a",   "--namespace", "n",
+                 "--image",          "q.io/p:v1", "--k8s-flavor",     "ocp", "--platform"};
+  for (const char* platform : {"eks", "openshift"}) {
+    words.emplace_back(platform);
+    const auto ran = tests::Must(rig::RunProgram({words, {}}, std::chrono::seconds(20)));
+    const bool agree = platform == std::string_view("openshift");
+    EXPECT_EQ(ran->exit, (rig::Exit{agree ? 0 : 2, 0})) << ran->err;
+    EXPECT_EQ(ran->err.starts_with("prefetchctl: --k8s-flavor ocp means the platform openshift, and another "
+                                   "option eks: leave one out\n"),
+              !agree)
+        << ran->err;
+    words.pop_back();
+  }
+}
+
 // A read of a pipe cannot be stopped; a second signal is not needed all the same.
 TEST(Interrupted, WhileItReadsAPipeThatStaysOpenTheProgramEnds) {
   rig::Scratch scratch;

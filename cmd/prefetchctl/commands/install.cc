@@ -278,12 +278,21 @@ struct MigrateFlags {
   std::string output;
 };
 
-// --platform wins. The other options are those of image-prefetcher's deploy.sh, whose values select a
-// platform.
-std::string PlatformFor(const MigrateFlags& flags) {
-  if (!flags.compat.common.platform.empty()) return flags.compat.common.platform;
-  if (flags.flavor == "ocp") return "openshift";
-  return flags.integration == "GKE" ? "gke" : "generic";
+// The other options than --platform are those of image-prefetcher's deploy.sh, whose values select a
+// platform. InvalidArgument: two options name different ones.
+base::Result<std::string> PlatformFor(const MigrateFlags& flags) {
+  std::string platform;
+  for (const auto& [option, named] :
+       {std::pair<std::string, std::string>{"--platform", flags.compat.common.platform},
+        {"--k8s-flavor ocp", flags.flavor == "ocp" ? "openshift" : ""},
+        {"--use-kubelet-image-credential-integration GKE", flags.integration == "GKE" ? "gke" : ""}}) {
+    if (!platform.empty() && !named.empty() && named != platform) {
+      return base::InvalidArgument(option + " means the platform " + named + ", and another option " +
+                                   platform + ": leave one out");
+    }
+    if (!named.empty()) platform = named;
+  }
+  return platform.empty() ? "generic" : platform;
 }
 
 // NAME, and the options of image-prefetcher's own deploy.sh.
@@ -325,7 +334,9 @@ Examples:
       --k8s-flavor ocp --image registry.example/prefetchd:0.1.0 | kubectl apply -f -)");
   return [flags, &command, &common] {
     if (auto good = CheckImageIsGiven(command); !good) return Fail(kBadInput, good.error(), std::cerr);
-    common.platform = PlatformFor(*flags);
+    auto platform = PlatformFor(*flags);
+    if (!platform) return Fail(kBadInput, platform.error(), std::cerr);
+    common.platform = *std::move(platform);
     return GenerateCompat(flags->compat, flags->output, std::cout, std::cerr);
   };
 }
