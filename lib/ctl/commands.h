@@ -448,9 +448,9 @@ int GenerateInitContainer(InitContainerFlags flags, std::ostream& out, std::ostr
 struct PlanOptions {
   std::vector<std::string> lists;
   std::uint64_t nodes = 0;
-  std::uint64_t node_rate = 100;    // MB a second
-  std::uint64_t registry_rate = 0;  // MB a second; 0: no limit is known
-  std::uint64_t image_size = 0;     // MB; 0: registries are asked
+  std::uint64_t node_rate = 100;            // MB a second
+  std::uint64_t registry_rate = 0;          // MB a second; 0: no limit is known
+  std::optional<std::uint64_t> image_size;  // MB; nullopt: registries are asked
   std::uint64_t hub_pulls = 100;
   std::string start_jitter = "0s";
   std::string platform;  // empty: this machine's

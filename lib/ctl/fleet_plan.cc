@@ -154,6 +154,7 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
     mistakes.push_back("--nodes must be a number from 1 to " + std::to_string(kMostNodes));
   }
   if (options.node_rate == 0) mistakes.emplace_back("--node-rate must be at least 1, in MB a second");
+  if (options.image_size == 0U) mistakes.emplace_back("--image-size must be at least 1, in MB");
   if (options.hub_pulls == 0) mistakes.emplace_back("--hub-pulls must be at least 1");
   const std::chrono::nanoseconds timeout = ParseTimeout(options.timeout, mistakes);
   plan::FleetOptions fleet{.nodes = options.nodes,
@@ -174,7 +175,7 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
     err << "note: " << image.reference.written() << " is for some nodes only, and is counted for all\n";
   }
   std::vector<ManifestAnswer> answers(questions.size());
-  if (options.image_size == 0) {
+  if (!options.image_size) {
     answers = FetchManifests(call.Within(timeout), keyring, get_env, questions, platform, err);
     if (call.Stopped()) return kInterrupted;
   }
@@ -184,8 +185,8 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
     plan::LoadImage image{.registry = questions[i].reference.domain(),
                           .priority = files.list.images[i].priority,
                           .windows = files.list.images[i].pull_windows};
-    if (options.image_size > 0) {
-      AssumeSize(base::SaturatingMul(options.image_size, kMegabyte), image);
+    if (options.image_size) {
+      AssumeSize(base::SaturatingMul(*options.image_size, kMegabyte), image);
     } else if (!answers[i].manifest || !AddManifest(*answers[i].manifest, image)) {
       complete = false;
       const std::string why = answers[i].manifest ? "its manifest cannot be read" : answers[i].error;

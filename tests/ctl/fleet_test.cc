@@ -433,6 +433,7 @@ TEST(FleetPlan, BadInputIsNamed) {
   for (const auto& [options, says] : std::initializer_list<std::pair<PlanOptions, const char*>>{
            {{.lists = {list}}, "--nodes must be a number from 1"},
            {{.lists = {list}, .nodes = 1, .node_rate = 0}, "--node-rate"},
+           {{.lists = {list}, .nodes = 1, .image_size = 0}, "--image-size must be at least 1"},
            {{.lists = {list}, .nodes = 1, .start_jitter = "-1s"}, "--start-jitter must be"},
            {{.lists = {list}, .nodes = 1, .platform = "linux"}, "--platform: "},
            {{.lists = {dir / "none.yaml"}, .nodes = 1}, "none.yaml"}}) {
