@@ -259,11 +259,12 @@ Command AuditCommand(CLI::App& command, Context& context) {
                                           "Only images that came since then: 24h, or 2026-08-01T10:00:00Z");
   RepeatableOption(command, "--ignore", flags->options.ignore,
                    "Ignore images of this pattern, such as registry.k8s.io/* (repeatable)");
-  CLI::Option* pods =
-      command.add_option("-f,--pods", flags->options.pods_file,
-                         "Pods saved by kubectl get pods -o json, instead of agents; - is standard input");
+  CLI::Option* pods = command.add_option(
+      "-f,--pods", flags->options.pods_file,
+      "Pods saved by kubectl get pods -o json, to name pods; with --list, instead of agents; "
+      "- is standard input");
   MultiValueOption(command, "--list", flags->options.lists,
-                   "Compare the saved pods with these lists, without agent or cluster (repeatable)")
+                   "Compare the saved pods with these lists (repeatable)")
       ->needs(pods)
       ->excludes("--fleet")
       ->excludes("--agent")
