@@ -160,7 +160,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view content, un
     Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (!file.valid()) {
       const bool folder_is_closed = errno == EACCES || errno == EROFS;
-      Error error = Failed("create", temporary);
+      Error error = Failed("create", path);
       if (folder_is_closed && kind && ::access(behind->c_str(), W_OK) == 0)
         return WriteInPlace(*behind, content, O_TRUNC);
       return error;
@@ -172,9 +172,9 @@ Status WriteFileAtomically(const std::string& path, std::string_view content, un
       const bool same = ::fchown(file.get(), old.st_uid, old.st_gid) == 0;
       ::fchmod(file.get(), old.st_mode & (same ? 0777 : 0707));
     }
-    Status written = WriteAll(file.get(), content, temporary);
+    Status written = WriteAll(file.get(), content, path);
     // Without the sync, a crash after the rename could leave the new name with no content.
-    if (written && ::fsync(file.get()) != 0) written = Failed("sync", temporary);
+    if (written && ::fsync(file.get()) != 0) written = Failed("sync", path);
     if (!written) {
       ::unlink(temporary.c_str());
       return written;

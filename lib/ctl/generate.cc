@@ -101,7 +101,11 @@ base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::str
   for (std::size_t i = 0; i < documents.size(); i++) {
     const std::string& name = *names.insert(FileNameFor(documents[i], i)).first;
     auto written = base::WriteFileAtomically(folder + name, doc::WriteYaml(documents[i]));
-    if (!written) return base::InvalidArgument(written.error().message());
+    if (!written) {
+      return base::InvalidArgument(written.error().message() + ": " + folder + " has only " +
+                                   std::to_string(i) + " of " + std::to_string(documents.size()) +
+                                   " files of this run");
+    }
   }
   return NoteOtherFiles(folder, names, err);
 }

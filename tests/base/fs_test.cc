@@ -64,7 +64,9 @@ TEST(WriteFileAtomically, ReplacesWholeAndLeavesNothingBehind) {
   ASSERT_TRUE(WriteFileAtomically(dir / "f", "two", 0600));
   EXPECT_EQ(*ReadFile(dir / "f", 100), "two");
   EXPECT_EQ(ListDirectory(dir.path(), 10)->size(), 1U);
-  EXPECT_EQ(WriteFileAtomically(dir / "no/such", "x").error().code(), Code::kNotFound);
+  const Error absent = WriteFileAtomically(dir / "no/such", "x").error();
+  EXPECT_EQ(absent.code(), Code::kNotFound);
+  EXPECT_EQ(absent.message(), "create " + dir / "no/such" + ": No such file or directory");
 }
 
 TEST(WriteFileAtomically, LinksAndTheModeStay) {

@@ -67,6 +67,14 @@ TEST(Generate, AFolderHasAFileForEachObjectInOrder) {
   EXPECT_EQ(names.back().substr(2), "-daemonset-prefetchd.yaml");
 }
 
+TEST(Generate, AFolderThatLacksFilesIsToldSo) {
+  tests::TempDir dir;
+  dir.Write("out/02-serviceaccount-prefetchd.yaml/file", "");
+  const Ran ran = Make({.output = dir / "out/"});
+  EXPECT_TRUE(OnlyComplains(ran, kBadInput, "02-serviceaccount-prefetchd.yaml: Is a directory: "));
+  EXPECT_HAS(ran.err, "out/ has only 2 of ");
+}
+
 // Numbers and ConfigMaps' hashes differ between runs, and an old DaemonSet could be applied last.
 TEST(Generate, AFolderWithFilesOfAnotherRunIsNoted) {
   tests::TempDir dir;
