@@ -35,6 +35,22 @@ std::string Spellings(const plan::DesiredImage& image) {
   return base::Join({names.begin(), names.end()}, " ");
 }
 
+// The canonical form has no difference between "a" and "a:latest", unless a list has both.
+std::vector<std::string> CanonicalSpellings(const plan::DesiredImage& image) {
+  std::map<std::string, std::set<std::string>> names;
+  const auto add = [&](const image::Reference& reference) {
+    names[reference.SpecImage()].insert(reference.written());
+  };
+  add(image.reference);
+  for (const plan::PodProfile& other : image.other_pods) add(other.reference);
+  std::vector<std::string> spellings;
+  for (const auto& [name, written] : names) {
+    if (written.size() == 1) spellings.push_back(name);
+    if (written.size() > 1) spellings.insert(spellings.end(), written.begin(), written.end());
+  }
+  return spellings;
+}
+
 std::string ReadyAsTexts(const plan::DesiredImage& image) {
   auto text = [](const image::PodCredentialRefs& pod) {
     return pod.empty() ? "default" : image::TextOf(pod);
@@ -63,8 +79,8 @@ std::vector<FieldChange> FieldsOf(const plan::DesiredImage& from, const plan::De
   FieldChange ready_as{"readyAs", ReadyAsTexts(from), ReadyAsTexts(to)};
   if (ready_as.from != ready_as.to) fields.push_back(std::move(ready_as));
   bool several = !from.other_pods.empty() || !to.other_pods.empty();
-  FieldChange spellings{"spellings", Spellings(from), Spellings(to)};
-  if (several && spellings.from != spellings.to) fields.push_back(std::move(spellings));
+  if (several && CanonicalSpellings(from) != CanonicalSpellings(to))
+    fields.push_back({"spellings", Spellings(from), Spellings(to)});
   return fields;
 }
 
