@@ -107,7 +107,11 @@ class Manifest {
  public:
   Manifest(const InitContainerFlags& flags, std::string text)
       : flags_(flags), name_(flags.file == kStdin ? "stdin" : flags.file), text_(std::move(text)) {
-    documents_ = Parse(text_);
+    // Nobody would understand the message of a YAML parser about a GitLab runner's configuration.
+    if (name_.ends_with(".toml"))
+      mistakes_.push_back(name_ + ": TOML has no pods to change: print the container with --check-image");
+    else
+      documents_ = Parse(text_);
   }
 
   void PutContainers() {

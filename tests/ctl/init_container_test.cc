@@ -270,6 +270,13 @@ TEST_F(InitContainer, SaysWhatIsWrongWithAManifest) {
   }
 }
 
+TEST_F(InitContainer, ARunnersConfigurationHasNoPods) {
+  flags_.file = folder_.Write("config.toml", "concurrent = 4\n[[runners]]\n  name = \"x\"\n");
+  EXPECT_TRUE(
+      OnlyComplains(Make(), kBadInput,
+                    "config.toml: TOML has no pods to change: print the container with --check-image\n"));
+}
+
 TEST_F(InitContainer, SaysAllThatIsWrongWithTheCommandLine) {
   flags_ = {.container = {.platform = "venus", .image = "A B"}, .timeout = "1s"};
   Ran ran = Make();
