@@ -47,8 +47,9 @@ std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& clus
 }
 
 void FilenameOption(CLI::App& command, std::vector<std::string>& files) {
-  MultiValueOption(command, "-f,--filename", files,
-                   "Manifests: files, directories, patterns; - is standard input (repeatable)");
+  MultiValueOption(
+      command, "-f,--filename", files,
+      "Manifests: files, directories without hidden files, patterns; - is standard input (repeatable)");
 }
 
 void PodTemplatePathOption(CLI::App& command, std::vector<std::string>& paths) {

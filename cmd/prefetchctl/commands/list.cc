@@ -205,8 +205,9 @@ Command ListImportCommand(CLI::App& command, Context& context) {
   ImportClusterOptions(command, *cluster, *options);
   RepeatableOption(command, "--marker", options->markers,
                    "Text that marks image names in files, such as '-image=' (repeatable)");
-  command.add_option("--in", options->marked,
-                     "Files, directories, patterns to search for the marker (repeatable)");
+  command.add_option(
+      "--in", options->marked,
+      "Files, directories without hidden files, patterns to search for the marker (repeatable)");
   command.get_option("--marker")->needs("--in");
   command.get_option("--in")->needs("--marker");
   RepeatableOption(command, "--exclude", options->exclude,
