@@ -203,7 +203,8 @@ class ObjectVisitor {
 
   // Visits the runners of a GitLab configuration. A text at 1:1 is the file itself.
   void VisitRunners(const Reader& text, const Pod& pod) {
-    auto config = doc::ReadToml(text.node().text);
+    const std::string& written = text.node().text;
+    auto config = doc::ReadToml(variables_ ? variables_->Resolve(written).text : written);
     const bool is_file = text.node().at == doc::Position{1, 1};
     if (!config) {
       const std::string why = "cannot be read as TOML: " + config.error().message();
@@ -353,7 +354,7 @@ class ObjectVisitor {
     // Callers change only real specs of pods. A shape may be a coincidence, and the documents of an embedded
     // text are copies.
     const bool sure = found.origin != Origin::kShape && found.shape == TemplateShape::kPod;
-    if (pods_ != nullptr && sure && texts_.empty() && first < manifests_.uses.size()) {
+    if (pods_ != nullptr && sure && !in_text_ && first < manifests_.uses.size()) {
       const auto uses = manifests_.uses.begin() + static_cast<std::ptrdiff_t>(first);
       pods_->push_back({&object.node(), *spec, {uses, manifests_.uses.end()}});
     }
@@ -568,11 +569,13 @@ class ObjectVisitor {
       return AddUnreadText(found.value, pod, "cannot be read as a manifest");
     }
     const auto outer = std::exchange(variables_, found.variables);
+    const bool outer_is_text = std::exchange(in_text_, true);
     for (Node& document : texts_.back()) {
       // Positions inside an embedded text do not match lines of the file.
       MoveTo(node.at, document);
       take(Reader(document, found.value.problems(), found.value.path()));
     }
+    in_text_ = outer_is_text;
     variables_ = outer;
   }
 
@@ -581,6 +584,7 @@ class ObjectVisitor {
   std::vector<PodInTree>* pods_;
   std::shared_ptr<const Variables> variables_;  // of the object around; nullptr: there are none
   std::deque<std::vector<Node>> texts_;         // documents in texts, which Readers point to
+  bool in_text_ = false;                        // the visited document is one of texts_
   std::size_t visited_ = 0;                     // objects within objects
 };
 

@@ -270,6 +270,19 @@ TEST_F(InitContainer, SaysWhatIsWrongWithAManifest) {
   }
 }
 
+// The texts of a ConfigMap have images, and no pod that could be changed.
+TEST_F(InitContainer, PodsBehindATextGetTheirChecks) {
+  for (const char* text :
+       {"[[runners]]\n    [runners.kubernetes]\n    image = \"q.io/job:1\"\n",
+        "jenkins: {clouds: [{kubernetes: {templates: [{containers: [{name: a, image: 'a:1'}]}]}}]}\n"}) {
+    const Ran ran = MakeOf(std::string("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n") +
+                           "data:\n  text: |\n    " + text + "---\n" + Job("", ""));
+    EXPECT_EQ(ran.exit, kOk) << ran.err;
+    EXPECT_HAS(ran.out, "check-images");
+    EXPECT_HAS(ran.err, " gets no check");
+  }
+}
+
 TEST_F(InitContainer, ARunnersConfigurationHasNoPods) {
   flags_.file = folder_.Write("config.toml", "concurrent = 4\n[[runners]]\n  name = \"x\"\n");
   EXPECT_TRUE(

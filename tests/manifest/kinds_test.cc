@@ -216,6 +216,13 @@ TEST(KindsTest, AreSeen) {
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  config.toml: |\n    [[runners]]\n"
        "      [runners.kubernetes]\n        image = \"q.io/job:1\"\n",
        "q.io/job:1 IfNotPresent?\n"},
+      {"GitlabRunnerInATemplate",
+       "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {name: t}\nparameters:\n"
+       "- {name: N, value: '4'}\n- {name: IMG, value: q.io/help:1}\nobjects:\n- apiVersion: v1\n"
+       "  kind: ConfigMap\n  metadata: {name: c}\n  data:\n    config.toml: |\n      concurrent = ${N}\n"
+       "      [[runners]]\n      [runners.kubernetes]\n        image = \"q.io/job:1\"\n"
+       "        helper_image = \"${IMG}\"\n",
+       "q.io/job:1 IfNotPresent?\nq.io/help:1 IfNotPresent?\n"},
       {"GitlabRunnerInOtherWordsOfToml",
        "\xEF\xBB\xBFruns = 1\n[[ runners ]]\n[runners.kubernetes]\n\"image\" = 'q.io/job:1'\n"
        "services = [{name = \"q.io/s:1\"}]\npull_policy = 'never'\n[runners.kubernetes.pod_annotations]\n"
