@@ -177,6 +177,11 @@ class StopOnSignals {
     sigaddset(&set, SIGPIPE);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     waiter_ = std::thread(Wait, stop_);
+    // LimitEnd's signal is for that thread: this one may hang in a file system, and would keep it.
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    ::pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
   }
   ~StopOnSignals() {
     ::pthread_kill(waiter_.native_handle(), kStopWaiterSignal);

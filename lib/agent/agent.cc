@@ -172,7 +172,7 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   if (loop_.changed()) Publish();  // the final Snapshot
   StopAll();
   if (touching_) touching_->DeletePodAtExit();
-  pulls_->ReleaseLeasesAtExit();
+  pulls_->ReleaseLeasesAtExit(stop.stop_requested() || !options_.once);
   Release();
 }
 

@@ -544,8 +544,8 @@ void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount&
 
 namespace {
 
-// Time limits for deleting the leases of ended pulls when the agent stops. With --once, nothing waits for the
-// end of the process.
+// Time limits for deleting the leases of ended pulls when the agent was stopped, and when a run of --once has
+// ended by itself: nothing waits for the end of that process.
 constexpr std::chrono::milliseconds kReleaseTimeout{300};
 constexpr std::chrono::seconds kReleaseTimeoutOnce{5};
 
@@ -658,10 +658,9 @@ void Pulls::Unprotected(const RunId& id, const cri::CallError& error) {
 }
 
 // A lease that is not deleted here would keep content for up to an hour after the agent has gone.
-void Pulls::ReleaseLeasesAtExit() {
+void Pulls::ReleaseLeasesAtExit(bool stopped) {
   if (!runtime_.up()) return;
-  base::Call call =
-      base::Call().Within(options_.once ? base::Duration(kReleaseTimeoutOnce) : kReleaseTimeout);
+  base::Call call = base::Call().Within(stopped ? base::Duration(kReleaseTimeout) : kReleaseTimeoutOnce);
   pulling::LeaseChanges work;
   work.drop = leases_.LeasesToReleaseAtExit(
       entries_.LeasesInUse(),

@@ -93,8 +93,8 @@ class Pulls {
   // Cancels all running pulls when the agent ends; the process may wait for them.
   void StopAll();
   // Deletes the leases of pulls that are over. Leases of interrupted pulls stay: the next start goes on with
-  // their bytes. Blocks for a moment.
-  void ReleaseLeasesAtExit();
+  // their bytes. Blocks for a moment if the agent was `stopped`, else for 5 s at most.
+  void ReleaseLeasesAtExit(bool stopped);
 
  private:
   // A run as its events name it: the entry may have another run by now, or be gone. An event about a run that
