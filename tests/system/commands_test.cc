@@ -343,6 +343,7 @@ TEST(Wrong, IsASentence) {
        "there is no command lisst; did you mean list?"},
       {"NoSuchCommandBeforeACommandsOption", Words{"foo", "lint", "--rules"}, "there is no command foo"},
       {"NoSuchCommandBeforeOneBelow", Words{"list", "foo", "print"}, "there is no command foo", "list "},
+      {"ACommandBehindTwoDashes", Words{"list", "--", "check", "x"}, "", "list "},
       {"AnOptionBeforeItsCommand",
        Words{"generate", "--node-selector", "a=b", "touch-daemonset", "--list", "x"},
        "--node-selector must stand behind touch-daemonset", "generate touch-daemonset "},

@@ -108,7 +108,11 @@ namespace {
 std::string UnknownCommand(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining();
   const bool is_missing = app.get_require_subcommand_min() > 0;
-  return !is_missing || words.empty() || words.front().starts_with('-') ? "" : words.front();
+  if (!is_missing || words.empty() || words.front().starts_with('-')) return "";
+  // CLI11 leaves a word behind "--" to the program, also one that names a command.
+  const bool is_command = std::ranges::any_of(
+      app.get_subcommands({}), [&](const CLI::App* one) { return one->get_name() == words.front(); });
+  return is_command ? "" : words.front();
 }
 
 // Returns the recognised command: the last one of the line. CLI11 looks for commands behind an unknown word,
