@@ -13,6 +13,7 @@
 #include "config/agent_config.h"
 #include "config/config_file.h"
 #include "ctl/cluster.h"
+#include "ctl/manifest_files.h"
 #include "deploy/installed.h"
 #include "deploy/kustomization.h"
 #include "doc/problems.h"
@@ -118,7 +119,8 @@ base::Status CheckNoInput(const std::string& output, const std::vector<std::stri
   const fs::path folder =
       IsFolderPath(output) ? fs::path(output) : fs::absolute(output, absent).parent_path();
   for (const std::string& input : inputs) {
-    if (!fs::equivalent(output, input, absent) && !fs::equivalent(folder, input, absent)) continue;
+    const std::string path = IsStdin(input) ? "/dev/stdin" : input;
+    if (!fs::equivalent(output, path, absent) && !fs::equivalent(folder, path, absent)) continue;
     return base::InvalidArgument("-o " + output + " would write into the input " + input +
                                  ": name another file or directory");
   }
