@@ -98,7 +98,8 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
 // limit of their own.
 manifest::ReadOptions LargeInputOptions() {
   manifest::ReadOptions options;
-  options.limits.bytes = options.limits.nodes = doc::kMostSavedBytes;
+  options.limits.bytes = doc::kMostSavedBytes;
+  options.limits.nodes = 16'000'000;  // some 6 GiB, as three trees are held
   return options;
 }
 
