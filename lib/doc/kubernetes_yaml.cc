@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <limits>
 #include <map>
 #include <string>
@@ -327,7 +328,7 @@ class WrittenDocument : LimitedReader {
     return index != kNoIndex;
   }
 
-  std::vector<WrittenNode> nodes_;  // the first is the root
+  std::deque<WrittenNode> nodes_;  // the first is the root. A growing vector would need the memory twice.
   std::vector<Index> open_;
   std::map<std::string, Index> anchors_;
 };
@@ -358,6 +359,7 @@ class Decoder : LimitedReader {
       case WrittenNode::Kind::kSequence:
         if (depth == limits_.depth) return TooDeep(at);
         node.kind = Node::Kind::kSequence;
+        node.items.reserve(from.children.size());
         for (Index child : from.children) {
           if (!Decode(child, written_[child].at, depth + 1, node.items.emplace_back())) return false;
         }
@@ -365,6 +367,7 @@ class Decoder : LimitedReader {
       case WrittenNode::Kind::kMapping: {
         if (depth == limits_.depth) return TooDeep(at);
         node.kind = Node::Kind::kMapping;
+        node.members.reserve(from.children.size() / 2);
         Keys keys;
         return Members(from, depth, node, keys);
       }

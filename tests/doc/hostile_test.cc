@@ -98,7 +98,7 @@ std::size_t Read(const HostileText& hostile, const Limits& limits, std::size_t w
     bool read = false;
     const std::size_t peak = PeakOf([&] { read = reader.read(hostile.text, problems, limits); });
     if (!read) ExpectOnePlace(problems, name);
-    EXPECT_LE(peak, kShadow * (hostile.nests ? 8 : 64) * kMiB) << name;
+    EXPECT_LE(peak, kShadow * (hostile.nests ? 8 : 48) * kMiB) << name;
     most = std::max(most, peak);
   }
   return most;
@@ -118,7 +118,7 @@ class HostileTexts : public testing::Test {
   static void SetUpTestSuite() { base::LimitHeap(); }
 };
 
-TEST_F(HostileTexts, TakeSixtyFourMebibytesAtMost) {
+TEST_F(HostileTexts, TakeFortyEightMebibytesAtMost) {
   const bool all = Wanted() > 10'000;
   std::size_t most = 0, count = 0;
   auto read = [&](const HostileText& hostile, std::size_t which) {
@@ -150,7 +150,7 @@ TEST_F(HostileTexts, LargerOnesGrowByTheirLength) {
     const HostileText hostile{std::string(unit), opening + tests::Repeat(unit, 10 * kMiB - 1)};
     Problems problems("x");
     const std::size_t peak = PeakOf([&] { ReadKubernetesDocuments(hostile.text, problems, kOfManifests); });
-    EXPECT_LE(peak, kShadow * 640 * kMiB) << unit;
+    EXPECT_LE(peak, kShadow * 480 * kMiB) << unit;
   }
 }
 
