@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -25,10 +24,12 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/process_end.h"
 #include "base/process_stat.h"
 #include "base/scrub.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "base/timed_reader.h"
 #include "config/agent_config.h"
 #include "config/settings.h"
 #include "cri/content_service.h"
@@ -129,24 +130,6 @@ sigset_t Signals() {
   return set;
 }
 
-// The end of the process, from the first signal or the end of its work on, has this time, well below the
-// terminationGracePeriodSeconds of its pod. A thread may hang in the kernel (an unresponsive mount, a log
-// that nobody reads), and could never be joined. Nothing is left that could be lost.
-constexpr unsigned kEndSeconds = 2;
-std::atomic<int> code_at_end = 0;
-
-// Ends the process with `code` if it has not ended within kEndSeconds of the first call. A later call changes
-// the code.
-void LimitEnd(int code) {
-  code_at_end = code;
-  static std::atomic_flag limited;
-  if (limited.test_and_set()) return;
-  struct sigaction end {};
-  end.sa_handler = [](int) { ::_exit(code_at_end); };
-  ::sigaction(SIGALRM, &end, nullptr);
-  ::alarm(kEndSeconds);
-}
-
 void Wait(const std::stop_source& stop) {
   sigset_t set = Signals();
   while (true) {
@@ -158,7 +141,7 @@ void Wait(const std::stop_source& stop) {
     }
     // A second signal: the user does not want to wait for the orderly end.
     if (stop.stop_requested()) ::_exit(128 + signal);
-    LimitEnd(128 + signal);
+    base::LimitEnd(128 + signal);
     stop.request_stop();
     base::Info("stopping", {{"signal", ::strsignal(signal)}});
   }
@@ -177,11 +160,7 @@ class StopOnSignals {
     sigaddset(&set, SIGPIPE);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     waiter_ = std::thread(Wait, stop_);
-    // LimitEnd's signal is for that thread: this one may hang in a file system, and would keep it.
-    sigset_t alarm;
-    sigemptyset(&alarm);
-    sigaddset(&alarm, SIGALRM);
-    ::pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
+    base::LeaveEndToOtherThreads();
   }
   ~StopOnSignals() {
     ::pthread_kill(waiter_.native_handle(), kStopWaiterSignal);
@@ -214,10 +193,12 @@ int CheckOutputDelivered(int code) {
   return code == kOk ? failed : code;
 }
 
-// The work has ended: destructors are left, which wait for threads.
+// The work has ended: destructors are left, which wait for threads. A thread that hangs in reading a file (an
+// unresponsive mount) is not waited for at all. Nothing is left that could be lost.
 int End(int code) {
+  if (base::TimedReader::Running() > 0) std::_Exit(CheckOutputDelivered(code));
   const bool delivered = base::StdoutDelivered().ok();
-  LimitEnd(code == kOk && !delivered ? int{kNegative} : code);
+  base::LimitEnd(code == kOk && !delivered ? int{kNegative} : code);
   return code;
 }
 

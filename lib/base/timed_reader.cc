@@ -1,17 +1,26 @@
 #include "base/timed_reader.h"
 
+#include <atomic>
 #include <chrono>
 #include <system_error>
 #include <utility>
 
 namespace prefetch::base {
+namespace {
+
+std::atomic<int> running_jobs = 0;
+
+}  // namespace
+
 bool TimedReader::Run(std::function<void()> job, Duration timeout) {
   Lock lock(mutex_);
   const bool mine = !is_busy_;
   if (mine) {
     try {
       thread_.Submit([this, job = std::move(job)] {
+        running_jobs++;
         job();
+        running_jobs--;
         Lock inside(mutex_);
         is_busy_ = false;
         changed_.notify_all();
@@ -36,6 +45,10 @@ bool TimedReader::Run(std::function<void()> job, Duration timeout) {
 bool TimedReader::Hangs(Duration timeout) const {
   Lock lock(mutex_);
   return is_busy_ && std::chrono::steady_clock::now() - began_ >= timeout;
+}
+
+int TimedReader::Running() {
+  return running_jobs;
 }
 
 }  // namespace prefetch::base

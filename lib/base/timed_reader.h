@@ -14,7 +14,7 @@ namespace prefetch::base {
 // Any thread may call.
 class TimedReader {
  public:
-  // The destructor waits for a job under way, however long it takes.
+  // The destructor waits for a job under way, however long it takes: see Running().
   TimedReader() = default;
   TimedReader(const TimedReader&) = delete;
   TimedReader& operator=(const TimedReader&) = delete;
@@ -25,6 +25,10 @@ class TimedReader {
   bool Run(std::function<void()> job, Duration timeout) PREFETCH_EXCLUDES(mutex_);
   // Returns true if the present job has run for this long.
   bool Hangs(Duration timeout) const PREFETCH_EXCLUDES(mutex_);
+
+  // Returns the number of jobs that run now, in all TimedReaders. A process that has nothing left to do ends
+  // by std::_Exit rather than wait for them.
+  static int Running();
 
  private:
   mutable Mutex mutex_;

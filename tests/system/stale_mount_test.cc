@@ -172,7 +172,7 @@ TEST_F(DeadMountTest, OfCredentialFilesHoldsNoEnd) {
   StartAgent();
   DeadMount dead(node_.scratch() / "nfs");
   ASSERT_TRUE(rig::Eventually(seconds(40), [&] { return Told(); })) << node_.AgentLog();
-  EXPECT_EQ(node_.agent().Stop(kGracePeriod), rig::Exit{}) << node_.AgentLog();
+  EXPECT_EQ(node_.agent().Stop(seconds(1)), rig::Exit{}) << node_.AgentLog();
 }
 
 // A log that nobody reads is full some day.

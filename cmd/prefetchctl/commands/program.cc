@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/ascii_output.h"
+#include "base/process_end.h"
 #include "base/text.h"
 #include "commands/command.h"
 #include "ctl/exit_code.h"
@@ -24,12 +25,9 @@ namespace prefetch::ctl {
 
 namespace {
 
-// Work ends at once when it is told to stop, but for reads of a pipe and parsers. Files are
-// replaced as a whole, so the end of the process leaves none half written.
-constexpr timespec kStopTime{.tv_sec = 2, .tv_nsec = 0};
-
-// Lets SIGINT and SIGTERM stop the work in progress; a second signal, or some time, ends the process. Call it
-// before any other thread exists, so that all threads inherit the blocked signals.
+// Lets SIGINT and SIGTERM stop the work in progress, which ends at once, but for reads of a pipe and parsers;
+// a second signal, or LimitEnd, ends the process. Files are replaced as a whole, so none is left half
+// written. Call it before any other thread exists, so that all threads inherit the blocked signals.
 std::stop_source StopOnSignals() {
   std::stop_source stop;
   sigset_t set;
@@ -40,10 +38,12 @@ std::stop_source StopOnSignals() {
   std::thread([set, stop]() mutable {
     int signal = 0;
     ::sigwait(&set, &signal);
+    base::LimitEnd(kInterrupted);
     stop.request_stop();
-    signal = ::sigtimedwait(&set, nullptr, &kStopTime);
-    ::_exit(signal > 0 ? 128 + signal : kInterrupted);
+    ::sigwait(&set, &signal);
+    ::_exit(128 + signal);
   }).detach();
+  base::LeaveEndToOtherThreads();
   // A closed pipe becomes an error of the write, which CheckOutputDelivered() reports.
   ::signal(SIGPIPE, SIG_IGN);
   return stop;
