@@ -268,7 +268,9 @@ void AddMarked(const ListImportOptions& options, list::ListDraft& draft, Mistake
       mistakes.push_back(text.error().message());
       continue;
     }
-    const std::string characters = base::ToUtf8(*text);  // a comment may have letters of an old code page
+    // A comment may have letters of an old code page. What else is no UTF-8 in a folder need have no image.
+    const bool is_sure = path.explicitly_named || base::IsUtf8(*text);
+    const std::string characters = base::ToUtf8(*text);
     for (const std::string& marker : options.markers) {
       doc::Problems problems(path.path);
       for (const list::NamedImage& image : list::ReadMarkedImages(characters, marker, problems)) {
@@ -278,6 +280,7 @@ void AddMarked(const ListImportOptions& options, list::ListDraft& draft, Mistake
                   Place(path.path, image.at) + (IsManifestName(path.path) ? kPolicyUnknownNote : ""));
         matched.insert(marker);
       }
+      if (!is_sure) continue;
       for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
     }
   }

@@ -89,7 +89,7 @@ TEST_F(ListCommand, ImportOfEverything) {
   scratch_.Write("plain.txt", "# ours\nq.io/c:v1\nq.io/a:v1\n");
   scratch_.Write("src/Dockerfile", "FROM q.io/d:v1 # prefetch\nFROM q.io/not:v1\n");
   scratch_.Write("src/op.yaml", "args:\n- --solver-image=q.io/f:v1\n");
-  scratch_.Write("src/picture.bin", std::string("# prefetch \xff\0\xfe", 14));
+  scratch_.Write("src/picture.bin", std::string("# prefetch \xff\xfe", 13));
   std::string crictl =
       R"({"images":[{"repoTags":["q.io/e:v1"]},{"repoTags":["registry.k8s.io/pause:3.10"]}]})";
   rig::Ran ran =
