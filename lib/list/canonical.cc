@@ -22,6 +22,19 @@ std::string Hash(std::string_view bytes) {
 
 }  // namespace
 
+std::vector<std::string> CanonicalNames(const std::vector<image::Reference>& references) {
+  std::unordered_map<std::string, int> counts;
+  for (const image::Reference& reference : references) counts[reference.SpecImage()]++;
+  std::vector<std::string> names;
+  for (const image::Reference& reference : references) {
+    // "a" and "a:latest" in one source are two entries. By their normalised names the canonical form would
+    // list one name twice, and such a list is rejected.
+    const std::string name = reference.SpecImage();
+    names.push_back(counts[name] > 1 ? reference.written() : name);
+  }
+  return names;
+}
+
 Node CanonicalEntry(const plan::DesiredImage& image) {
   // Only members that differ from the built-in defaults are written, in the order below, which never changes:
   // a field that a later version adds then changes no hash of a list without it.
@@ -78,16 +91,13 @@ Node CanonicalForm(const SourceContent& source) {
   // priorities ask for the same. Entries with equal priority keep their order, which does count.
   std::ranges::stable_sort(order, std::greater(),
                            [](const ListEntry* entry) { return entry->image.priority; });
-  std::unordered_map<std::string, int> names;
-  for (const ListEntry* entry : order) names[entry->image.reference.SpecImage()]++;
+  std::vector<image::Reference> references;
+  for (const ListEntry* entry : order) references.push_back(entry->image.reference);
+  const std::vector<std::string> names = CanonicalNames(references);
   std::vector<Node> images;
-  for (const ListEntry* entry : order) {
-    Node node = CanonicalEntry(entry->image);
-    const image::Reference& reference = entry->image.reference;
-    // "a" and "a:latest" in one source are two entries. By their normalised names the canonical form would
-    // list one name twice, and such a list is rejected.
-    if (names[reference.SpecImage()] > 1) node.members.front().value = Node::String(reference.written());
-    images.push_back(std::move(node));
+  for (std::size_t i = 0; i < order.size(); i++) {
+    images.push_back(CanonicalEntry(order[i]->image));
+    images.back().members.front().value = Node::String(names[i]);
   }
   return ListDocument(kListKind, std::move(images));
 }

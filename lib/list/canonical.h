@@ -15,6 +15,10 @@
 
 namespace prefetch::list {
 
+// Returns the names of these images in the canonical form, in their order: a name as it is written where two of
+// them would be the same. Pure.
+std::vector<std::string> CanonicalNames(const std::vector<image::Reference>& references);
+
 // Returns the canonical form of one entry. Pure.
 doc::Node CanonicalEntry(const plan::DesiredImage& image);
 

@@ -29,26 +29,27 @@ std::string Written(const doc::Node* value) {
   return value->kind == doc::Node::Kind::kString ? value->text : doc::WriteJson(*value);
 }
 
-std::string Spellings(const plan::DesiredImage& image) {
-  std::set<std::string> names = {image.reference.written()};
-  for (const plan::PodProfile& other : image.other_pods) names.insert(other.reference.written());
-  return base::Join({names.begin(), names.end()}, " ");
+// By their written names.
+using References = std::map<std::string, image::Reference>;
+
+References SpellingsOf(const plan::DesiredImage& image) {
+  References spellings = {{image.reference.written(), image.reference}};
+  for (const plan::PodProfile& other : image.other_pods)
+    spellings.emplace(other.reference.written(), other.reference);
+  return spellings;
 }
 
-// The canonical form has no difference between "a" and "a:latest", unless a list has both.
-std::vector<std::string> CanonicalSpellings(const plan::DesiredImage& image) {
-  std::map<std::string, std::set<std::string>> names;
-  const auto add = [&](const image::Reference& reference) {
-    names[reference.SpecImage()].insert(reference.written());
-  };
-  add(image.reference);
-  for (const plan::PodProfile& other : image.other_pods) add(other.reference);
-  std::vector<std::string> spellings;
-  for (const auto& [name, written] : names) {
-    if (written.size() == 1) spellings.push_back(name);
-    if (written.size() > 1) spellings.insert(spellings.end(), written.begin(), written.end());
-  }
-  return spellings;
+std::string Joined(const References& spellings) {
+  std::vector<std::string> names;
+  for (const auto& [name, reference] : spellings) names.push_back(name);
+  return base::Join(names, " ");
+}
+
+std::set<std::string> Canonical(const References& spellings) {
+  std::vector<image::Reference> references;
+  for (const auto& [name, reference] : spellings) references.push_back(reference);
+  const std::vector<std::string> names = CanonicalNames(references);
+  return {names.begin(), names.end()};
 }
 
 std::string ReadyAsTexts(const plan::DesiredImage& image) {
@@ -78,9 +79,9 @@ std::vector<FieldChange> FieldsOf(const plan::DesiredImage& from, const plan::De
   }
   FieldChange ready_as{"readyAs", ReadyAsTexts(from), ReadyAsTexts(to)};
   if (ready_as.from != ready_as.to) fields.push_back(std::move(ready_as));
+  const References had = SpellingsOf(from), has = SpellingsOf(to);
   bool several = !from.other_pods.empty() || !to.other_pods.empty();
-  if (several && CanonicalSpellings(from) != CanonicalSpellings(to))
-    fields.push_back({"spellings", Spellings(from), Spellings(to)});
+  if (several && Canonical(had) != Canonical(has)) fields.push_back({"spellings", Joined(had), Joined(has)});
   return fields;
 }
 
