@@ -99,7 +99,6 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
 manifest::ReadOptions LargeInputOptions() {
   manifest::ReadOptions options;
   options.limits.bytes = doc::kMostSavedBytes;
-  options.limits.nodes = 16'000'000;  // some 6 GiB, as three trees are held
   return options;
 }
 
@@ -109,7 +108,7 @@ class Manifest {
   Manifest(const InitContainerFlags& flags, std::string text)
       : flags_(flags), name_(flags.file == kStdin ? "stdin" : flags.file), text_(std::move(text)) {
     // Nobody would understand the message of a YAML parser about a GitLab runner's configuration.
-    if (name_.ends_with(".toml"))
+    if (manifest::IsRunnerConfig(text_))
       mistakes_.push_back(name_ + ": TOML has no pods to change: print the container with --check-image");
     else
       documents_ = Parse(text_);
@@ -117,7 +116,9 @@ class Manifest {
 
   void PutContainers() {
     doc::Problems problems(name_);
-    pods_ = manifest::FindPods(documents_, problems, Options());
+    manifest::ReadOptions options = LargeInputOptions();
+    options.pod_template_paths = flags_.pod_template_paths;
+    pods_ = manifest::FindPods(documents_, problems, options, &all_);
     for (const std::string& line : problems.Lines()) mistakes_.push_back(line);
     if (!mistakes_.empty()) return;
     for (const manifest::PodInTree& pod : pods_) PutInto(pod);
@@ -153,41 +154,25 @@ class Manifest {
   }
 
  private:
-  manifest::ReadOptions Options() const {
-    manifest::ReadOptions options = LargeInputOptions();
-    options.pod_template_paths = flags_.pod_template_paths;
-    return options;
-  }
-  // FindPods returns only pods that take an init container. Images of workflows, and of resources whose pods
-  // have no known place, are found by the reader alone.
-  std::vector<manifest::Manifests> ReadAll() const {
-    doc::Problems problems(name_);
-    std::vector<manifest::Manifests> read;
-    for (const doc::Node& document : documents_)
-      read.push_back(manifest::ReadObject(document, problems, Options()));
-    return read;
-  }
   // The user would otherwise take these objects for checked, as those beside them are.
   void NoteUnchecked() {
     std::set<std::string> told;
     for (const manifest::PodInTree& pod : pods_) told.insert(PodTitle(*pod.uses.front().pod));
-    for (const manifest::Manifests& read : ReadAll()) {
-      for (const manifest::ImageUse& use : read.uses) {
-        const std::string title = PodTitle(*use.pod);
-        if (!told.insert(title).second) continue;
-        notes_.push_back(title +
-                         " gets no check: name its pods with --pod-template-path, or print the container "
-                         "with --check-image");
-      }
-      for (const auto* unseen : {&read.unread, &read.unresolved, &read.references}) {
-        for (const manifest::UnseenImage& image : *unseen)
-          if (told.insert(PodTitle(*image.pod)).second) notes_.push_back(UnseenLine(image));
-      }
+    for (const manifest::ImageUse& use : all_.uses) {
+      const std::string title = PodTitle(*use.pod);
+      if (!told.insert(title).second) continue;
+      notes_.push_back(title +
+                       " gets no check: name its pods with --pod-template-path, or print the container "
+                       "with --check-image");
+    }
+    for (const auto* unseen : {&all_.unread, &all_.unresolved, &all_.references}) {
+      for (const manifest::UnseenImage& image : *unseen)
+        if (told.insert(PodTitle(*image.pod)).second) notes_.push_back(UnseenLine(image));
     }
   }
   std::string NothingFoundMessage() const {
     if (!notes_.empty()) return "no pod in it is for nodes with agents";
-    if (std::ranges::any_of(ReadAll(), [](const auto& read) { return !read.uses.empty(); })) {
+    if (!all_.uses.empty()) {
       return "its pods are made by Tekton or Argo: print the container with --check-image, and add it as the "
              "first step";
     }
@@ -264,7 +249,8 @@ class Manifest {
   std::string name_;
   std::string text_;
   std::vector<doc::Node> documents_;
-  std::vector<manifest::PodInTree> pods_;
+  std::vector<manifest::PodInTree> pods_;  // those that take an init container
+  manifest::Manifests all_;  // also the images of workflows, and of resources whose pods have no known place
   std::vector<doc::NamedItem> items_;
   std::unordered_map<const doc::Node*, std::vector<const doc::NamedItem*>> items_of_;  // by the pod's spec
   Mistakes mistakes_;

@@ -119,19 +119,6 @@ NodeDemand ReadNodeDemand(const Node& spec) {
 
 // GitLab runner's config.toml.
 
-bool IsRunnerConfig(std::string_view text) {
-  if (text.starts_with(doc::kByteOrderMark)) text.remove_prefix(doc::kByteOrderMark.size());
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (!line.starts_with("[[") && !line.starts_with("runners")) continue;
-    std::string begin(line.substr(0, 40));
-    std::erase_if(begin, [](char c) { return c == ' ' || c == '\t'; });
-    if (begin.starts_with("[[runners]]") || begin.starts_with("runners=[")) return true;
-  }
-  return false;
-}
-
 namespace {
 
 std::optional<image::PullPolicy> PolicyOf(const std::string& text) {

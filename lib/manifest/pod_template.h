@@ -128,8 +128,6 @@ std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod ob
 // type are ignored.
 NodeDemand ReadNodeDemand(const doc::Node& spec);
 
-// Returns true for a GitLab runner's config.toml (https://docs.gitlab.com/runner/executors/kubernetes/).
-bool IsRunnerConfig(std::string_view text);
 // Appends the images of a runner's section `kubernetes`, but for those in its `pod_spec`.
 void ReadRunner(const doc::Node& kubernetes, const Pod& owner, const PolicyRules& rules, PodImages& images);
 

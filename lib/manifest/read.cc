@@ -631,12 +631,25 @@ std::vector<Node> ParseManifests(std::string_view text, doc::Problems& problems,
 }
 
 std::vector<PodInTree> FindPods(const std::vector<Node>& documents, doc::Problems& problems,
-                                const ReadOptions& options) {
-  Manifests manifests;
+                                const ReadOptions& options, Manifests* all) {
+  Manifests unwanted;
   std::vector<PodInTree> pods;
-  ObjectVisitor visitor(options, manifests, &pods);
+  ObjectVisitor visitor(options, all != nullptr ? *all : unwanted, &pods);
   for (const Node& document : documents) visitor.Visit(Reader(document, problems), {});
   return pods;
+}
+
+bool IsRunnerConfig(std::string_view text) {
+  if (text.starts_with(doc::kByteOrderMark)) text.remove_prefix(doc::kByteOrderMark.size());
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.starts_with("[[") && !line.starts_with("runners")) continue;
+    std::string begin(line.substr(0, 40));
+    std::erase_if(begin, [](char c) { return c == ' ' || c == '\t'; });
+    if (begin.starts_with("[[runners]]") || begin.starts_with("runners=[")) return true;
+  }
+  return false;
 }
 
 Manifests ReadManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options) {

@@ -56,9 +56,13 @@ struct PodInTree {
 };
 
 // The pods of parsed documents that ask for images, as ReadManifests finds them, but for those of Tekton and
-// Argo, whose containers have other places. Pure.
+// Argo, whose containers have other places. `all` gets what ReadManifests finds. Pure.
 std::vector<PodInTree> FindPods(const std::vector<doc::Node>& documents, doc::Problems& problems,
-                                const ReadOptions& options = {});
+                                const ReadOptions& options = {}, Manifests* all = nullptr);
+
+// Returns true for a GitLab runner's config.toml (https://docs.gitlab.com/runner/executors/kubernetes/).
+// Pure.
+bool IsRunnerConfig(std::string_view text);
 
 // The objects of one text: YAML with any number of documents, or JSON; a List (or PodList …) and a plain
 // sequence of objects are each of their objects. Pods: Pod, PodTemplate, Deployment, StatefulSet, DaemonSet,
