@@ -118,5 +118,23 @@ TEST_F(LintCost, OfTenThousandManifests) {
         "bounded: grows with names and findings, not with manifests");
 }
 
+TEST_F(LintCost, OfManyIgnoreComments) {
+  std::vector<double> ratios;
+  for (int i = 0; i < kTimes; i++) {
+    std::vector<double> cpu;
+    for (int comments : {10'000, 40'000}) {
+      std::string text = Manifest(0);
+      for (int line = 0; line < comments; line++)
+        text += "# prefetchctl: ignore=PF201 made for a benchmark\n";
+      scratch_.Write("comments.yaml", text);
+      const Cost cost = Lint("comments.yaml");
+      cpu.push_back(cost.cpu);
+    }
+    ratios.push_back(cpu[1] / cpu[0]);
+  }
+  Print("lint: 40,000 ignore comments against 10,000", std::to_string(Median(ratios)) + " times the CPU",
+        "<= 4");
+}
+
 }  // namespace
 }  // namespace prefetch::bench

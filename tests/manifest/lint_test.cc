@@ -257,13 +257,6 @@ TEST(LintIgnoreTest, SwitchesOff) {
   }
 }
 
-// Each line is looked at a few times, whatever the comments around it.
-TEST(Lint, ManyCommentsTakeLinearTime) {
-  std::string text;
-  for (int i = 0; i < 200'000; i++) text += "# prefetchctl: ignore\n";
-  EXPECT_EQ(Ignores::Read("p.yaml", text).Invalid().size(), 200'000U);
-}
-
 TEST(Lint, AnIgnoreOfARuleThatIsOffIsNotIdle) {
   Files files = {{"p.yaml", Pod("  - image: q.io/a:v1 # prefetchctl: ignore=PF201 because\n")}};
   EXPECT_EQ(tests::Short(LintFiles("q.io/a:v1", files)), std::vector<std::string>{"p.yaml:6:22 PF002"});
