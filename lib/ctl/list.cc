@@ -268,7 +268,8 @@ void AddMarked(const ListImportOptions& options, list::ListDraft& draft, Mistake
       mistakes.push_back(text.error().message());
       continue;
     }
-    // A comment may have letters of an old code page. What else is no UTF-8 in a folder need have no image.
+    // A comment may have letters of an old code page. Other files of a folder that are no text need have no
+    // image.
     const bool is_sure = path.explicitly_named || base::IsUtf8(*text);
     const std::string characters = base::ToUtf8(*text);
     for (const std::string& marker : options.markers) {

@@ -39,8 +39,8 @@ Position PositionAt(std::string_view text, std::size_t offset);
 
 // `limits` with as many nodes as a text of that length may become. A node is 120 bytes, a member 160, and
 // "a," is one: so a tree takes at most 48 bytes for each byte of its text, and 48 MiB if the text is short.
-// Readers of manifests give fewer bytes, since keys are values in their count: ordinary manifests have a value
-// for every six or seven bytes.
+// Readers of manifests give fewer bytes, since keys are values in their count: ordinary manifests have a
+// value for every six or seven bytes.
 constexpr std::size_t kLeastBytesOfANode = 8;
 constexpr std::size_t kLeastBytesInManifests = 5;
 Limits LimitsFor(std::size_t text_size, const Limits& limits,

@@ -15,8 +15,8 @@
 
 namespace prefetch::list {
 
-// Returns the names of these images in the canonical form, in their order: a name as it is written where two of
-// them would be the same. Pure.
+// Returns the names of these images in the canonical form, in their order: a name as it is written where two
+// of them would be the same. Pure.
 std::vector<std::string> CanonicalNames(const std::vector<image::Reference>& references);
 
 // Returns the canonical form of one entry. Pure.
