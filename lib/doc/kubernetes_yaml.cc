@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <deque>
 #include <limits>
 #include <map>
 #include <string>
@@ -328,7 +327,7 @@ class WrittenDocument : LimitedReader {
     return index != kNoIndex;
   }
 
-  std::deque<WrittenNode> nodes_;  // the first is the root. A growing vector would need the memory twice.
+  std::vector<WrittenNode> nodes_;  // the first is the root
   std::vector<Index> open_;
   std::map<std::string, Index> anchors_;
 };
