@@ -150,6 +150,15 @@ void MoveTo(doc::Position at, Node& node) {
   }
 }
 
+// Gives all keys small letters. GitLab's runner takes them in any case.
+void LowerKeys(Node& node) {
+  for (Node& item : node.items) LowerKeys(item);
+  for (doc::Member& member : node.members) {
+    member.key = base::ToLower(member.key);
+    LowerKeys(member.value);
+  }
+}
+
 // Marks what has been read, so that no later search counts it again.
 void Claim(const FoundTemplate& found, const Node* spec, const Node* image, Claimed& claimed) {
   if (found.shape == TemplateShape::kImage) {
@@ -212,6 +221,7 @@ class ObjectVisitor {
     }
     texts_.emplace_back().push_back(*std::move(config));
     Node& root = texts_.back().front();
+    LowerKeys(root);
     if (!is_file) MoveTo(text.node().at, root);
     Pod job = pod;
     job.identity_elsewhere = true;
@@ -644,8 +654,8 @@ bool IsRunnerConfig(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (!line.starts_with("[[") && !line.starts_with("runners")) continue;
-    std::string begin(line.substr(0, 40));
+    std::string begin = base::ToLower(line.substr(0, 40));
+    if (!begin.starts_with("[[") && !begin.starts_with("runners")) continue;
     std::erase_if(begin, [](char c) { return c == ' ' || c == '\t'; });
     if (begin.starts_with("[[runners]]") || begin.starts_with("runners=[")) return true;
   }

@@ -230,6 +230,9 @@ TEST(KindsTest, AreSeen) {
        "q.io/job:1 Never!\nq.io/s:1 Never!\nq.io/lines:1 IfNotPresent?\n"},
       {"GitlabRunnersInOneLine", "runners = [{kubernetes = {image = \"q.io/job:1\"}}]\n",
        "q.io/job:1 IfNotPresent?\n"},
+      {"GitlabRunnersInOtherCase",
+       "[[Runners]]\n[Runners.Kubernetes]\nIMAGE = \"q.io/job:Big\"\nPull_Policy = [\"never\"]\n",
+       "q.io/job:Big Never!\n"},
       {"PatchesOfAGitlabRunner",
        "[[runners]]\n[[runners.kubernetes.pod_spec]]\npatch = '''\n  initContainers:\n"
        "  - {name: i, image: 'q.io/i:1'}\n  containers: [{name: build, tty: true}]\n'''\n"
