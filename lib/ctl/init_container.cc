@@ -162,8 +162,8 @@ class Manifest {
       const std::string title = PodTitle(*use.pod);
       if (!told.insert(title).second) continue;
       notes_.push_back(title +
-                       " gets no check: name its pods with --pod-template-path, or print the container "
-                       "with --check-image");
+                       " gets no check: if it has a pod template, name its place with --pod-template-path; "
+                       "else print the container with --check-image");
     }
     for (const auto* unseen : {&all_.unread, &all_.unresolved, &all_.references}) {
       for (const manifest::UnseenImage& image : *unseen)

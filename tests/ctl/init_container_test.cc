@@ -172,7 +172,7 @@ TEST_F(InitContainer, EachObjectThatGetsNoCheckIsNamedOnce) {
              "---\napiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:\n" +
              "  templates:\n  - {name: m, container: {image: \"{{inputs.parameters.image}}\"}}\n" + other +
              "Service\nmetadata: {name: s}\n");
-  EXPECT_TRUE(Complains(ran, kOk, "note: Foo f gets no check: name its pods with --pod-template-path"));
+  EXPECT_TRUE(Complains(ran, kOk, "note: Foo f gets no check: if it has a pod template, name its place"));
   EXPECT_HAS(ran.err, "pods.yaml:22:27: container \"m\" of Workflow w has a variable");
   EXPECT_EQ(base::Split(ran.err, '\n').size(), 5U) << ran;
   EXPECT_LACKS(ran.err, "Job ci/j");
