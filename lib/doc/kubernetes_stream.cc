@@ -141,8 +141,12 @@ std::optional<std::vector<Node>> ReadKubernetesDocuments(std::string_view text, 
                                                          const Limits& limits) {
   const std::size_t before = problems.count();
   KubernetesStream stream(text, problems, limits, LimitScope::kStream);
+  const Limits fitting = LimitsFor(text.size(), limits, kLeastBytesInManifests);
   std::vector<Node> documents;
-  while (std::optional<Node> document = stream.Next()) documents.push_back(*std::move(document));
+  while (std::optional<Node> document = stream.Next()) {
+    MakeRoom(documents, fitting.nodes);
+    documents.push_back(*std::move(document));
+  }
   return problems.count() > before ? std::nullopt : std::optional(std::move(documents));
 }
 

@@ -314,6 +314,7 @@ class WrittenDocument : LimitedReader {
       return kNoIndex;
     }
     const auto index = static_cast<Index>(nodes_.size());
+    MakeRoom(nodes_, limits_.nodes);
     nodes_.push_back(std::move(node));
     if (!anchor.empty()) anchors_[anchor] = index;
     if (!open_.empty()) nodes_[open_.back()].children.push_back(index);

@@ -1,11 +1,13 @@
 // Steps that parsers of doc share. Internal to doc/.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "doc/problems.h"
 
@@ -45,6 +47,13 @@ constexpr std::size_t kLeastBytesOfANode = 8;
 constexpr std::size_t kLeastBytesInManifests = 5;
 Limits LimitsFor(std::size_t text_size, const Limits& limits,
                  std::size_t bytes_of_a_node = kLeastBytesOfANode);
+
+// Makes room for one more item, in steps that end at `most`: the last doubling would pass the limit by far.
+template <typename Item>
+void MakeRoom(std::vector<Item>& items, std::size_t most) {
+  if (items.size() < items.capacity()) return;
+  items.reserve(std::max(items.size() + 1, std::min(2 * items.size(), most)));
+}
 
 // The base of readers that build trees, which stop at the first limit.
 class LimitedReader {
