@@ -161,7 +161,11 @@ TEST_F(PreflightTest, TwoHundredJobsThatStartAtOnceAreAnsweredWithinFiveSeconds)
           http::Request request{.method = "POST", .url = node_.NeighbourUrl() + "/v1/check", .body = body};
           request.headers.Add("Authorization", "Bearer " + tokens[static_cast<std::size_t>(i)]);
           auto answer = client.Send(base::Call{}.Within(seconds(10)), request);
-          if (answer && answer->status == 200 && answer->body.find("UpToDate") != std::string::npos) good++;
+          if (answer && answer->status == 200 && answer->body.find("UpToDate") != std::string::npos) {
+            good++;
+          } else {
+            ADD_FAILURE() << (answer ? answer->body : answer.error().message());
+          }
         }
       });
     }
