@@ -130,37 +130,24 @@ std::optional<image::PullPolicy> PolicyOf(const std::string& text) {
 
 }  // namespace
 
-void ReadRunner(const Node& kubernetes, const Pod& owner, const PolicyRules& rules, PodImages& images) {
-  const auto pod = std::make_shared<const Pod>(owner);
+std::vector<ImageField> FindRunnerImages(const Node& kubernetes) {
   const Node* written = kubernetes.Find("pull_policy");
   // A job gets the first of several.
   if (written != nullptr && !written->items.empty()) written = &written->items.front();
   const auto policy = written == nullptr ? std::nullopt : PolicyOf(written->text);
-  auto add = [&](const Node& holder, const char* key, const std::string& section) {
+  std::vector<ImageField> found;
+  auto add = [&](const Node& holder, const std::string& section, const std::string& key) {
     const doc::Member* image = holder.FindMember(key);
     if (image == nullptr || image->value.text.empty()) return;
-    ImageUse use{.image = image->value.text, .kind = UseKind::kField, .name = section + "." + key};
-    use.at = use.key_at = use.holder_at = image->at;
-    use.path = use.name;
-    use.pod = pod;
-    if (use.image.find('$') != std::string::npos) {
-      images.unresolved.push_back(
-          {.why = use.name + " of " + PodTitle(owner) + " has a variable for its image: " + use.image,
-           .at = use.at,
-           .holder_at = use.at,
-           .pod = pod});
-      return;
-    }
-    if (auto reference = image::Reference::Parse(use.image)) use.reference = *std::move(reference);
-    use.explicit_policy = policy;
-    use.policy_known = policy.has_value() || rules.default_policy || rules.assume_always_pull;
-    use.policy = EffectivePolicy(policy, use.reference, rules);
-    images.uses.push_back(std::move(use));
+    const std::string& text = image->value.text;
+    found.push_back({text, section + "." + key, image->at, image->at, image->at, policy,
+                     text.find('$') != std::string::npos});
   };
-  add(kubernetes, "image", "runners.kubernetes");
-  add(kubernetes, "helper_image", "runners.kubernetes");
+  add(kubernetes, "runners.kubernetes", "image");
+  add(kubernetes, "runners.kubernetes", "helper_image");
   for (const Node& service : doc::ItemsAt(kubernetes, {"services"}))
-    add(service, "name", "runners.kubernetes.services");
+    add(service, "runners.kubernetes.services", "name");
+  return found;
 }
 
 // Finds pods, objects and images in custom resources by their shape.
@@ -344,9 +331,8 @@ class ShapeFinder {
         std::ranges::find_if(members, [&](const doc::Member& one) { return &one.value == &value.node(); });
     field.key_at = member == members.end() ? field.at : member->at;
     field.holder_at = holder.node().at;
-    for (const char* policy : {"imagePullPolicy", "pullPolicy"}) {
-      if (field.policy == nullptr) field.policy = StringAt(holder.node(), policy);
-    }
+    field.policy =
+        base::EnumNamed<image::PullPolicy>(WordAt(holder.node(), {"imagePullPolicy", "pullPolicy"}));
     found_.fields.push_back(std::move(field));
   }
 

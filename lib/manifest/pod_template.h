@@ -97,8 +97,8 @@ struct ImageField {
   std::string image;
   std::string path;
   doc::Position at, key_at, holder_at;
-  const doc::Node* policy = nullptr;  // of a field beside it
-  bool unresolved = false;            // there is a variable in it
+  std::optional<image::PullPolicy> policy{};  // of a field beside it
+  bool unresolved = false;                    // there is a variable in it
 };
 
 // Parts of a custom resource, found by their shape alone.
@@ -128,7 +128,7 @@ std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod ob
 // type are ignored.
 NodeDemand ReadNodeDemand(const doc::Node& spec);
 
-// Appends the images of a runner's section `kubernetes`, but for those in its `pod_spec`.
-void ReadRunner(const doc::Node& kubernetes, const Pod& owner, const PolicyRules& rules, PodImages& images);
+// Returns the images of a runner's section `kubernetes`, but for those in its `pod_spec`.
+std::vector<ImageField> FindRunnerImages(const doc::Node& kubernetes);
 
 }  // namespace prefetch::manifest

@@ -228,7 +228,7 @@ class ObjectVisitor {
     for (const Node& runner : doc::ItemsAt(root, {"runners"})) {
       const Node* kubernetes = runner.Find("kubernetes");
       if (kubernetes == nullptr) continue;
-      ReadRunner(*kubernetes, job, options_.policy, manifests_);
+      for (const ImageField& field : FindRunnerImages(*kubernetes)) AddField(field, job);
       for (const Node& spec : doc::ItemsAt(*kubernetes, {"pod_spec"})) {
         const Reader holder(spec, text.problems(), "runners.kubernetes.pod_spec");
         ObjectReader patches(holder);
@@ -486,12 +486,11 @@ class ObjectVisitor {
   void AddField(const ImageField& field, const Pod& owner) {
     auto pod = std::make_shared<Pod>(owner);
     pod->identity_elsewhere = true;
-    Variables::Resolved resolved{field.image, false};
-    if (field.unresolved)
-      // A field with a variable names no image until the variable has a value.
-      resolved = variables_ ? variables_->Resolve(field.image) : Variables::Resolved{field.image, true};
-    auto reference = image::Reference::Parse(resolved.text);
-    if (resolved.unresolved || !reference) {
+    ImageUse use{.image = field.image, .kind = UseKind::kField, .name = field.path};
+    if (field.unresolved && variables_) use.image = variables_->Resolve(field.image).text;
+    if (auto reference = image::Reference::Parse(use.image)) use.reference = *std::move(reference);
+    // A field with a variable names no image until the variable has a value.
+    if (field.unresolved && !use.reference) {
       manifests_.unresolved.push_back(
           {.why = field.path + " of " + PodTitle(owner) +
                   " has a variable for its image: " + base::Truncate(field.image, 200),
@@ -500,13 +499,12 @@ class ObjectVisitor {
            .pod = pod});
       return;
     }
-    ImageUse use{.image = resolved.text, .kind = UseKind::kField, .name = field.path};
-    use.reference = *std::move(reference);
-    if (field.policy != nullptr) use.explicit_policy = base::EnumNamed<image::PullPolicy>(field.policy->text);
-    // The controller decides about the policy, so it is known only if it stands in the manifest, or if the
-    // cluster overrides all policies.
-    use.policy_known = use.explicit_policy.has_value() || options_.policy.assume_always_pull;
-    use.policy = EffectivePolicy(use.explicit_policy, use.reference, options_.policy);
+    use.explicit_policy = field.policy;
+    // The controller decides about the policy, so it is known only if it stands in the manifest, if the user
+    // has named the controller's default, or if the cluster overrides all policies.
+    const PolicyRules& rules = options_.policy;
+    use.policy_known = field.policy || rules.default_policy || rules.assume_always_pull;
+    use.policy = EffectivePolicy(field.policy, use.reference, rules);
     use.at = field.at;
     use.key_at = field.key_at;
     use.holder_at = field.holder_at;

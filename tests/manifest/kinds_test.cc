@@ -72,6 +72,10 @@ TEST(KindsTest, AreSeen) {
        "unread: 2 Alertmanager x may run pods, and no image of it was found here\n"},
       {"KnativeNamesImagesByDigest",
        Object("serving.knative.dev/v1/Service", "{template: " + kTemplate + "}"), "a IfNotPresent\n"},
+      {"PolicyOfAControllerByOption",
+       Object("acme.io/v1/Thing", "{image: 'a:1'}"),
+       "a:1 Always\n",
+       {.policy = {.default_policy = image::PullPolicy::kAlways}}},
       {"KServe",
        Object("serving.kserve.io/v1beta1/InferenceService",
               "{predictor: {model: {image: 'm:1'}}, transformer: {containers: [{name: t, image: 't:1'}]}}"),
@@ -228,6 +232,10 @@ TEST(KindsTest, AreSeen) {
        "services = [{name = \"q.io/s:1\"}]\npull_policy = 'never'\n[runners.kubernetes.pod_annotations]\n"
        "image = \"no-image\"\n[[runners]]\nkubernetes.image = \"\"\"\nq.io/lines:1\"\"\"\n",
        "q.io/job:1 Never!\nq.io/s:1 Never!\nq.io/lines:1 IfNotPresent?\n"},
+      {"AGitlabRunnerWithALongVariable",
+       "[[runners]]\nkubernetes.image = \"$" + std::string(300, 'x') + "\"\n",
+       "open: runners.kubernetes.image of GitLab runner has a variable for its image: $" +
+           std::string(199, 'x') + "…\n"},
       {"GitlabRunnersInOneLine", "runners = [{kubernetes = {image = \"q.io/job:1\"}}]\n",
        "q.io/job:1 IfNotPresent?\n"},
       {"GitlabRunnersInOtherCase",
