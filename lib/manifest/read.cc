@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -219,13 +218,11 @@ class ObjectVisitor {
       const std::string why = "cannot be read as TOML: " + config.error().message();
       return is_file ? text.Fail(why) : AddUnreadText(text, pod, why);
     }
-    texts_.emplace_back().push_back(*std::move(config));
-    Node& root = texts_.back().front();
-    LowerKeys(root);
-    if (!is_file) MoveTo(text.node().at, root);
+    LowerKeys(*config);
+    if (!is_file) MoveTo(text.node().at, *config);
     Pod job = pod;
     job.identity_elsewhere = true;
-    for (const Node& runner : doc::ItemsAt(root, {"runners"})) {
+    for (const Node& runner : doc::ItemsAt(*config, {"runners"})) {
       const Node* kubernetes = runner.Find("kubernetes");
       if (kubernetes == nullptr) continue;
       for (const ImageField& field : FindRunnerImages(*kubernetes)) AddField(field, job);
@@ -571,14 +568,14 @@ class ObjectVisitor {
     if (node.kind != Node::Kind::kString) return;
     doc::Problems problems(found.value.problems().source());
     const std::string text = found.variables ? found.variables->Resolve(node.text).text : node.text;
-    // Kept until the end: uses refer to these nodes.
-    texts_.push_back(ParseManifests(text, problems, options_.limits));
+    // They go with this call: a list of a whole cluster has many such texts.
+    std::vector<Node> documents = ParseManifests(text, problems, options_.limits);
     if (!problems.empty()) {
       return AddUnreadText(found.value, pod, "cannot be read as a manifest");
     }
     const auto outer = std::exchange(variables_, found.variables);
     const bool outer_is_text = std::exchange(in_text_, true);
-    for (Node& document : texts_.back()) {
+    for (Node& document : documents) {
       // Positions inside an embedded text do not match lines of the file.
       MoveTo(node.at, document);
       take(Reader(document, found.value.problems(), found.value.path()));
@@ -591,8 +588,7 @@ class ObjectVisitor {
   Manifests& manifests_;
   std::vector<PodInTree>* pods_;
   std::shared_ptr<const Variables> variables_;  // of the object around; nullptr: there are none
-  std::deque<std::vector<Node>> texts_;         // documents in texts, which Readers point to
-  bool in_text_ = false;                        // the visited document is one of texts_
+  bool in_text_ = false;                        // the visited document is of an embedded text
   std::size_t visited_ = 0;                     // objects within objects
 };
 

@@ -1,6 +1,9 @@
 #include "manifest/read.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
 
 #include "base/text.h"
 
@@ -484,6 +487,27 @@ TEST(LongTest, IsReadInPieces) {
       EXPECT_EQ(found, row.expect) << begun;
     }
   }
+}
+
+// A sanitizer's allocator has 0 bytes in use here.
+TEST(LongTest, TextsOfItemsDoNotStayInMemory) {
+  std::string values;
+  for (int i = 0; i < 5000; i++) values += "a,";
+  const std::string text_of_item = R"(# prefetchctl: manifest\nkind: A\napiVersion: v1\na: [)" + values + "]";
+  const std::string item = R"({"kind":"ConfigMap","apiVersion":"v1","data":{"a":")" + text_of_item + "\"}}";
+  int items = 0;
+  std::size_t most = 0;
+  auto more = [&](std::string& out) {
+    most = std::max(most, ::mallinfo2().uordblks);
+    if (items++ == 40) return false;
+    out += item + (items < 40 ? "," : "]}");
+    return true;
+  };
+  std::string text = R"({"kind":"List","apiVersion":"v1","items":[)";
+  doc::Problems problems("x");
+  const std::size_t before = ::mallinfo2().uordblks;
+  EXPECT_EQ(ReadLongManifests(text, more, problems).unread.size(), 40U);
+  EXPECT_LT(most, before + (4 << 20)) << "a tree takes 600 kB";
 }
 
 TEST(Read, ThousandsOfDocumentsKnowTheirLines) {
