@@ -666,7 +666,7 @@ std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod ob
   std::optional<ObjectReader> spec = SpecOf(found);
   if (!spec)
     return found.origin == Origin::kBuiltIn ? std::optional<const doc::Node*>(nullptr) : std::nullopt;
-  object.identity_elsewhere = found.shape != TemplateShape::kPod;
+  object.identity_elsewhere = object.identity_elsewhere || found.shape != TemplateShape::kPod;
   object.nodes = ReadNodeDemand(spec->reader().node());
   if (found.shape != TemplateShape::kImage) {
     object.image_pull_secrets = PullSecrets(*spec);

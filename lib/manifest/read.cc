@@ -220,18 +220,16 @@ class ObjectVisitor {
     }
     LowerKeys(*config);
     if (!is_file) MoveTo(text.node().at, *config);
-    Pod job = pod;
-    job.identity_elsewhere = true;
     for (const Node& runner : doc::ItemsAt(*config, {"runners"})) {
       const Node* kubernetes = runner.Find("kubernetes");
       if (kubernetes == nullptr) continue;
-      for (const ImageField& field : FindRunnerImages(*kubernetes)) AddField(field, job);
+      for (const ImageField& field : FindRunnerImages(*kubernetes)) AddField(field, pod);
       for (const Node& spec : doc::ItemsAt(*kubernetes, {"pod_spec"})) {
         const Reader holder(spec, text.problems(), "runners.kubernetes.pod_spec");
         ObjectReader patches(holder);
-        if (auto path = patches.Find("patch_path")) AddUnreadText(*path, job, "is in another file");
+        if (auto path = patches.Find("patch_path")) AddUnreadText(*path, pod, "is in another file");
         if (auto patch = patches.Find("patch")) {
-          VisitText({.value = *patch}, job, [&](const Reader& part) {
+          VisitText({.value = *patch}, pod, [&](const Reader& part, const Pod& job) {
             if (part.node().kind != Node::Kind::kMapping) return VisitPatch(part, job);
             ReadTemplate({.value = part, .origin = Origin::kShape}, job, holder, nullptr);
           });
@@ -425,13 +423,13 @@ class ObjectVisitor {
   void VisitWorkflow(const Workflow& workflow, const Pod& pod, const Reader& object, Claimed& claimed) {
     for (const FoundTemplate& found : workflow.templates) ReadTemplate(found, pod, object, &claimed);
     for (const FoundTemplate& text : workflow.texts)
-      VisitText(text, pod, [&](const Reader& value) { VisitPart(value, pod); });
+      VisitText(text, pod, [&](const Reader& value, const Pod& part) { VisitPart(value, part); });
     for (const FoundTemplate& text : workflow.parts)
-      VisitText(text, pod, [&](const Reader& value) { VisitPatch(value, pod); });
+      VisitText(text, pod, [&](const Reader& value, const Pod& part) { VisitPatch(value, part); });
     for (const FoundTemplate& text : workflow.patches) {
-      VisitText(text, pod, [&](const Reader& value) {
+      VisitText(text, pod, [&](const Reader& value, const Pod& part) {
         if (value.node().kind != Node::Kind::kMapping) return;
-        ReadTemplate({.value = value, .origin = Origin::kShape, .variables = text.variables}, pod, object,
+        ReadTemplate({.value = value, .origin = Origin::kShape, .variables = text.variables}, part, object,
                      nullptr);
       });
     }
@@ -538,12 +536,12 @@ class ObjectVisitor {
         VisitRunners(text, pod);
       } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
         const bool asked = type.kind == kJenkins || IsMarked(text.node().text);
-        VisitText({.value = text, .variables = variables_}, pod, [&](const Reader& value) {
+        VisitText({.value = text, .variables = variables_}, pod, [&](const Reader& value, const Pod& part) {
           // Jenkins takes the text for a part of a pod, whether or not a type stands in it.
           const Node& node = value.node();
           const bool typed = node.Find("apiVersion") != nullptr && node.Find("kind") != nullptr;
           if (type.kind == kJenkins && node.kind == Node::Kind::kMapping && !typed)
-            return VisitPatch(value, pod);
+            return VisitPatch(value, part);
           // A text that was taken for a hook template by its words need not be one.
           if (asked || IsJenkins(node) || node.Find("kind") != nullptr || IsHookTemplate(node))
             Visit(value, {});
@@ -560,10 +558,10 @@ class ObjectVisitor {
                                      .pod = std::make_shared<const Pod>(pod)});
   }
 
-  using TakeDocument = std::function<void(const Reader&)>;
+  using TakeDocument = std::function<void(const Reader&, const Pod&)>;
 
   // Passes on each document of a text. A text that cannot be read counts as an image that is not known.
-  void VisitText(const FoundTemplate& found, const Pod& pod, const TakeDocument& take) {
+  void VisitText(const FoundTemplate& found, Pod pod, const TakeDocument& take) {
     const Node& node = found.value.node();
     if (node.kind != Node::Kind::kString) return;
     doc::Problems problems(found.value.problems().source());
@@ -573,12 +571,14 @@ class ObjectVisitor {
     if (!problems.empty()) {
       return AddUnreadText(found.value, pod, "cannot be read as a manifest");
     }
+    // A document that is no object is a part of a pod, whose other parts have its secrets and its account.
+    pod.identity_elsewhere = true;
     const auto outer = std::exchange(variables_, found.variables);
     const bool outer_is_text = std::exchange(in_text_, true);
     for (Node& document : documents) {
       // Positions inside an embedded text do not match lines of the file.
       MoveTo(node.at, document);
-      take(Reader(document, found.value.problems(), found.value.path()));
+      take(Reader(document, found.value.problems(), found.value.path()), pod);
     }
     in_text_ = outer_is_text;
     variables_ = outer;

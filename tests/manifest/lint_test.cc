@@ -106,6 +106,18 @@ TEST(LintRuleTest, Says) {
               "  steps: [{name: s, image: \"q.io/a:v1\"}]\n"}},
        Strings{"b.yaml:5:21 PF105 listed for pods with secret ci/pull (readyAs), and Task shop/t is in "
                "namespace shop: q.io/a:v1 (container \"s\") -> list.txt:1 the entry"}},
+      // Another part of the workflow, of the runner's configuration or of Jenkins' template has them.
+      {"SecretsOfAPartAreNotKnown", "q.io/a:v1|as=pull",
+       Files{{"a.yaml",
+              "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:\n"
+              "  podSpecPatch: 'containers: [{name: main, image: \"q.io/a:v1\"}]'\n"},
+             {"b.toml",
+              "[[runners]]\n[[runners.kubernetes.pod_spec]]\n"
+              "patch = 'containers: [{name: build, image: \"q.io/a:v1\"}]'\n"},
+             {"c.yaml",
+              "jenkins: {clouds: [{kubernetes: {templates: [{name: t, yaml: 'spec: {containers: [{name: c, "
+              "image: \"q.io/a:v1\"}]}'}]}}]}\n"}},
+       Strings{}},
       {"InAnotherNamespaceThanTheListHas", "q.io/a:v1|as=pull",
        Files{{"a.yaml",
               "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec:\n"
