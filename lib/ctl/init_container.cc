@@ -156,12 +156,16 @@ class Manifest {
  private:
   // The user would otherwise take these objects for checked, as those beside them are.
   void NoteUnchecked() {
-    std::set<std::string> told;
-    for (const manifest::PodInTree& pod : pods_) told.insert(PodTitle(*pod.uses.front().pod));
+    std::set<const manifest::Pod*> checked;
+    std::set<std::string> checked_titles, told;
+    for (const manifest::PodInTree& pod : pods_) {
+      checked.insert(pod.uses.front().pod.get());
+      checked_titles.insert(PodTitle(*pod.uses.front().pod));
+    }
     for (const manifest::ImageUse& use : all_.uses) {
       const std::string title = PodTitle(*use.pod);
-      if (!told.insert(title).second) continue;
-      notes_.push_back(title +
+      if (checked.contains(use.pod.get()) || !told.insert(title).second) continue;
+      notes_.push_back((checked_titles.contains(title) ? "a part of " : "") + title +
                        " gets no check: if it has a pod template, name its place with --pod-template-path; "
                        "else print the container with --check-image");
     }

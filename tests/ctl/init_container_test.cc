@@ -167,14 +167,18 @@ TEST_F(InitContainer, ResourcesWithoutPodsAreToldApart) {
 TEST_F(InitContainer, EachObjectThatGetsNoCheckIsNamedOnce) {
   const std::string other = "---\napiVersion: example.com/v1\nkind: ";
   const std::string two = "[{name: a, image: \"quay.io/a:v1\"}, {name: b, image: \"quay.io/b:v1\"}]\n";
+  flags_.pod_template_paths = {"spec.named"};
   Ran ran =
       MakeOf(Job("", "") + other + "Foo\nmetadata: {name: f}\nspec:\n  workers:\n    containers: " + two +
+             other + "Bar\nmetadata: {name: b}\nspec:\n  named:\n    containers: " + two +
+             "  more:\n    containers: " + two +
              "---\napiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:\n" +
              "  templates:\n  - {name: m, container: {image: \"{{inputs.parameters.image}}\"}}\n" + other +
              "Service\nmetadata: {name: s}\n");
   EXPECT_TRUE(Complains(ran, kOk, "note: Foo f gets no check: if it has a pod template, name its place"));
-  EXPECT_HAS(ran.err, "pods.yaml:22:27: container \"m\" of Workflow w has a variable");
-  EXPECT_EQ(base::Split(ran.err, '\n').size(), 5U) << ran;
+  EXPECT_HAS(ran.err, "note: a part of Bar b gets no check");
+  EXPECT_HAS(ran.err, "pods.yaml:31:27: container \"m\" of Workflow w has a variable");
+  EXPECT_EQ(base::Split(ran.err, '\n').size(), 7U) << ran;
   EXPECT_LACKS(ran.err, "Job ci/j");
 }
 
