@@ -241,6 +241,8 @@ class ForeignReader {
     std::string_view name = base::TrimSpace(text);
     if (name.starts_with(kTransport)) name.remove_prefix(kTransport.size());
     if (name.empty()) return;
+    // oc-mirror also reads local folders.
+    if (name.starts_with("oci://")) return notes_.Add(at, "", "an image in a folder has no name for pods");
     auto reference = image::Reference::Parse(name);
     if (reference) images_.push_back({*std::move(reference), at});
     if (reference) return;

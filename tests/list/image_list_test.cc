@@ -425,6 +425,10 @@ TEST(ForeignTest, IsRead) {
        Object("mirror.openshift.io/v2alpha1/ImageSetConfiguration",
               "mirror: {additionalImages: [{name: 'docker://q.io/a:1'}], platform: {graph: true}, helm: {}}"),
        "3 q.io/a:1 x:3:69: mirror.platform: only oc-mirror can name its images"},
+      {"ImageSetConfigurationWithAFolder",
+       Object("mirror.openshift.io/v2alpha1/ImageSetConfiguration",
+              "mirror: {additionalImages: [{name: q.io/a:1}, {name: 'oci:///f'}]}"),
+       "3 q.io/a:1 x:3:47: an image in a folder has no name for pods"},
       {"NullIsAbsent",
        Object("kubefledged.io/v1alpha2/ImageCache",
               "spec: {cacheSpec: [{images: [{name: null}, null, q.io/a:1]}]}") +
