@@ -537,11 +537,9 @@ class ObjectVisitor {
       } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
         const bool asked = type.kind == kJenkins || IsMarked(text.node().text);
         VisitText({.value = text, .variables = variables_}, pod, [&](const Reader& value, const Pod& part) {
-          // Jenkins takes the text for a part of a pod, whether or not a type stands in it.
           const Node& node = value.node();
-          const bool typed = node.Find("apiVersion") != nullptr && node.Find("kind") != nullptr;
-          if (type.kind == kJenkins && node.kind == Node::Kind::kMapping && !typed)
-            return VisitPatch(value, part);
+          // Jenkins takes the text for a part of a pod, whether or not a type stands in it.
+          if (type.kind == kJenkins && node.kind == Node::Kind::kMapping) return VisitPatch(value, part);
           // A text that was taken for a hook template by its words need not be one.
           if (asked || IsJenkins(node) || node.Find("kind") != nullptr || IsHookTemplate(node))
             Visit(value, {});

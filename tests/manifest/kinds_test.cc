@@ -258,7 +258,7 @@ TEST(KindsTest, AreSeen) {
        "jenkins:\n  clouds:\n  - kubernetes:\n      templates:\n      - name: t\n        containers:\n"
        "        - {name: a, image: 'a:1'}\n        - {name: b, image: 'b:1', alwaysPullImage: true}\n"
        "        yaml: |\n          apiVersion: v1\n          kind: Pod\n"
-       "          spec: {containers: [{name: c, image: 'c:1'}]}\n",
+       "          spec: {containers: [{name: c, image: 'c:1'}, {name: jnlp}]}\n",
        "a:1 IfNotPresent!\nb:1 Always!\nc:1 IfNotPresent\n"},
       {"PodsOfJenkinsNeedNoType",
        "jenkins:\n  clouds:\n  - kubernetes:\n      templates:\n      - name: t\n        yaml: |\n"
