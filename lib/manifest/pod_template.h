@@ -81,13 +81,13 @@ std::vector<doc::Reader> AtPath(const doc::Reader& object, std::string_view path
 // is a mistake.
 std::optional<doc::Reader> BuiltInTemplate(const doc::Reader& object, const BuiltInKind& kind);
 
-// Returns the templates of Tekton's and Argo's kinds; nullopt for other kinds. References to other objects by
-// name are not followed.
+// Returns the templates of Tekton's and Argo's kinds; nullopt for other kinds.
 struct Workflow {
   std::vector<FoundTemplate> templates;
-  std::vector<FoundTemplate> texts;    // manifests as text: `resource.manifest`
-  std::vector<FoundTemplate> parts;    // the same, of actions that need only a part of an object: `patch`
-  std::vector<FoundTemplate> patches;  // `podSpecPatch`: a pod's spec as text
+  std::vector<FoundTemplate> texts;     // manifests as text: `resource.manifest`
+  std::vector<FoundTemplate> parts;     // the same, of actions that need only a part of an object: `patch`
+  std::vector<FoundTemplate> patches;   // `podSpecPatch`: a pod's spec as text
+  std::vector<doc::Reader> references;  // to other objects, which are not followed: `taskRef`, `templateRef`
 };
 std::optional<Workflow> FindWorkflow(const doc::Reader& object, const ObjectType& type,
                                      const std::shared_ptr<const Variables>& outer);

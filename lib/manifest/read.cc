@@ -325,6 +325,15 @@ class ObjectVisitor {
     if (!podless || TypeName(type) == "Trigger.triggers.tekton.dev")
       VisitShapes(object.reader(), type, pod, claimed);
     VisitTexts(object.reader(), type, pod);
+    if (ResultCount() > seen && workflow && !MayStayUnread(type)) {
+      // Beside them, its own images could pass for all.
+      for (const Reader& reference : workflow->references) {
+        const std::string& name = doc::TextAt(reference.node(), {"name"});
+        AddOpen(PodTitle(pod) + " also has images in another object: " + reference.path() +
+                    (name.empty() ? "" : " names " + base::Truncate(name, 200)),
+                reference.node().at, pod);
+      }
+    }
     if (ResultCount() > seen || manifests_.pods > pods || object.reader().problems().count() > mistakes)
       return;
     if (ChangesImages(object.reader().node(), type) && !MayStayUnread(type)) {
@@ -370,6 +379,11 @@ class ObjectVisitor {
     if (MayStayUnread(type)) return;
     manifests_.unread.push_back(Unseen(object, pod, why));
     manifests_.unread.back().type = base::Truncate(TypeName(type), kLongestTypeShown);
+  }
+
+  void AddOpen(const std::string& why, doc::Position at, const Pod& pod) {
+    manifests_.unresolved.push_back(
+        {.why = why, .at = at, .holder_at = at, .pod = std::make_shared<const Pod>(pod)});
   }
 
   bool MayStayUnread(const ObjectType& type) const {
@@ -549,11 +563,7 @@ class ObjectVisitor {
   }
 
   void AddUnreadText(const Reader& text, const Pod& pod, const std::string& why) {
-    const doc::Position at = text.node().at;
-    manifests_.unresolved.push_back({.why = "the text in " + text.path() + " of " + PodTitle(pod) + " " + why,
-                                     .at = at,
-                                     .holder_at = at,
-                                     .pod = std::make_shared<const Pod>(pod)});
+    AddOpen("the text in " + text.path() + " of " + PodTitle(pod) + " " + why, text.node().at, pod);
   }
 
   using TakeDocument = std::function<void(const Reader&, const Pod&)>;

@@ -217,6 +217,22 @@ class WorkflowFinder {
   std::map<std::string, std::set<std::string>> given_;
 };
 
+// Finds what names another object, or an artifact, with images of its own.
+void FindReferences(const Reader& value, std::vector<Reader>& found) {
+  static constexpr std::string_view kKeys[] = {"taskRef", "pipelineRef", "templateRef", "workflowTemplateRef",
+                                               "manifestFrom"};
+  if (value.node().kind == Node::Kind::kSequence) {
+    for (const Reader& item : value.Items()) FindReferences(item, found);
+  } else if (value.node().kind == Node::Kind::kMapping) {
+    for (const auto& [key, member] : value.Members()) {
+      const bool reference =
+          member.node().kind == Node::Kind::kMapping && std::ranges::find(kKeys, key) != std::end(kKeys);
+      if (reference) found.push_back(member);
+      if (!reference) FindReferences(member, found);
+    }
+  }
+}
+
 }  // namespace
 
 // Returns nullopt for kinds that are no workflows. A workflow without a spec is known, and has no parts.
@@ -227,6 +243,7 @@ std::optional<Workflow> FindWorkflow(const Reader& object, const ObjectType& typ
   });
   if (row == std::end(kWorkflowKinds)) return std::nullopt;
   Workflow found;
+  if (auto spec = At(object, "spec")) FindReferences(*spec, found.references);
   const Variables scope = outer ? *outer : Variables();
   const std::optional<Reader> value = AtSteps(object, row->path);
   if (!value) return found;

@@ -325,6 +325,21 @@ TEST(KindsTest, AreSeen) {
               "{templateDefaults: {initContainers: [{name: i, image: 'i:1'}], sidecars: [{name: s, image: "
               "'s:1'}]}, templates: [{name: a, container: {image: 'a:1'}}]}"),
        "i:1 IfNotPresent\ns:1 IfNotPresent\na:1 IfNotPresent\n"},
+      {"ReferencesBesideImages",
+       Object("argoproj.io/v1alpha1/Workflow",
+              "{hooks: {exit: {templateRef: {name: h}}}, templates: [{name: a, container: {image: 'a:1'}}, "
+              "{name: b, steps: [[{name: c, templateRef: {name: l}}]]}, {name: d, resource: {action: create, "
+              "manifestFrom: {artifact: {name: m}}}}]}"),
+       "a:1 IfNotPresent\n"
+       "open: Workflow x also has images in another object: spec.hooks.exit.templateRef names h\n"
+       "open: Workflow x also has images in another object: spec.templates[1].steps[0][0].templateRef names "
+       "l\n"
+       "open: Workflow x also has images in another object: spec.templates[2].resource.manifestFrom\n"},
+      {"AcceptedReferencesBesideImages",
+       Object("tekton.dev/v1/Pipeline",
+              "{tasks: [{taskRef: {name: t}}, {taskSpec: {steps: [{image: 'a:1'}]}}]}"),
+       "a:1 IfNotPresent\n",
+       {.allow_unread = {"Pipeline"}}},
       {"ParametersOfArgo",
        Object("argoproj.io/v1alpha1/Workflow",
               "{arguments: {parameters: [{name: tag, value: v2}]}, templates: [{name: a, inputs: "
