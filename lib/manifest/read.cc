@@ -112,6 +112,13 @@ bool ChangesImages(const Node& object, const ObjectType& type) {
        {"images", "helmCharts", "helmChartInflationGenerator", "replacements", "transformers"}) {
     if (!doc::ItemsAt(object, {key}).empty()) return true;
   }
+  for (const char* key : {"resources", "bases", "components"}) {
+    for (const Node& item : doc::ItemsAt(object, {key})) {
+      // A remote one has images that no file here has.
+      if (item.text.find("://") != std::string::npos || item.text.find("?ref=") != std::string::npos)
+        return true;
+    }
+  }
   for (const char* key : {"patches", "patchesJson6902", "patchesStrategicMerge"}) {
     for (const Node& item : doc::ItemsAt(object, {key})) {
       const std::string& patch = item.kind == Node::Kind::kMapping ? doc::TextAt(item, {"patch"}) : item.text;
@@ -196,6 +203,12 @@ class ObjectVisitor {
     if (value.node().Find("kind") == nullptr && IsHookTemplate(value.node())) {
       ObjectReader object(value);
       return VisitObject(object, {"", "PodTemplate"});
+    }
+    // kustomize fills in a type that its file lacks, and knows this file by its name.
+    if (value.problems().source().find("kustomization.y") != std::string::npos &&
+        value.node().kind == Node::Kind::kMapping && value.node().Find("kind") == nullptr) {
+      ObjectReader object(value);
+      return VisitObject(object, {"kustomize.config.k8s.io", "Kustomization"});
     }
     if (IsSkipped(value.node(), implied)) return;
     ObjectReader object(value);

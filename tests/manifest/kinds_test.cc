@@ -11,10 +11,11 @@ struct KindCase {
   std::string name, text;
   std::string expect;  // a line for each image, open image, unread object and mistake
   ReadOptions options = {};
+  std::string source = "x.yaml";
 };
 
 std::string Found(const KindCase& row) {
-  doc::Problems problems("x.yaml");
+  doc::Problems problems(row.source);
   const Manifests found = ReadManifests(row.text, problems, row.options);
   std::string text;
   for (const ImageUse& use : found.uses) {
@@ -165,6 +166,15 @@ TEST(KindsTest, AreSeen) {
        "open: Kustomization may change images when it is built: read the output of kubectl kustomize\n"},
       {"AKustomizationWithReplacements",
        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nreplacements: [{path: r.yaml}]\n",
+       "open: Kustomization may change images when it is built: read the output of kubectl kustomize\n"},
+      {"AKustomizationWithoutATypeInAFolder",
+       "resources: [a.yaml]\nimages: [{name: a, newTag: v2}]\n",
+       "open: Kustomization may change images when it is built: read the output of kubectl kustomize\n",
+       {.non_manifests = NonManifests::kSkip},
+       "overlays/kustomization.yml"},
+      {"AKustomizationWithARemoteResource",
+       "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: "
+       "['github.com/e/app?ref=v1']\n",
        "open: Kustomization may change images when it is built: read the output of kubectl kustomize\n"},
       {"AKustomizationWithoutImages",
        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\npatches:\n"
