@@ -59,8 +59,9 @@ ImpliedType ImpliedBy(const ImpliedType& list) {
   return kind.empty() ? ImpliedType() : ImpliedType{list.api_version, std::move(kind)};
 }
 
+// Other values of Jenkins have no pods, and Helm's values may have its name.
 bool IsJenkins(const Node& value) {
-  return value.Find("kind") == nullptr && doc::ValueAt(value, {"jenkins"}) != nullptr;
+  return value.Find("kind") == nullptr && doc::ValueAt(value, {"jenkins", "clouds"}) != nullptr;
 }
 
 std::string TypeField(ObjectReader& object, std::string_view key, const std::string& implied) {
@@ -138,12 +139,13 @@ bool IsMarked(std::string_view text) {
 // Returns true for a text with the marker, for what may be a hook template of ARC, and for Jenkins'
 // configuration as code.
 bool HoldsManifests(std::string_view text) {
-  if (IsMarked(text) || text.starts_with("jenkins:")) return true;
-  if (text.find("$job") == std::string_view::npos || text.find("containers:") == std::string_view::npos)
-    return false;
-  // The template need not have a kind. A script may have "$job", too, but not as a name.
-  return std::ranges::any_of(std::array{"kind: PodTemplate", "name: $job", "name: '$job'", "name: \"$job\""},
-                             [&](const char* part) { return text.find(part) != std::string_view::npos; });
+  if (IsMarked(text) || text.starts_with("jenkins:") || text.find("\njenkins:") != std::string_view::npos)
+    return true;
+  if (text.starts_with("#!") || text.find("containers") == std::string_view::npos) return false;
+  // The template need not have a kind, nor the job. A script may have "$job", too, but not as a name.
+  return std::ranges::any_of(
+      std::array{"kind: PodTemplate", "name: $", "name: '$", "name: \"$", "name\":\"$", "name\": \"$"},
+      [&](const char* part) { return text.find(part) != std::string_view::npos; });
 }
 
 // Gives everything in an embedded text the position of that text.
@@ -289,7 +291,7 @@ class ObjectVisitor {
     const std::size_t mistakes = object.reader().problems().count(), seen = ResultCount();
     std::optional<Reader> value = BuiltInTemplate(object.reader(), kind);
     FoundTemplate found{.value = value.value_or(object.reader()), .variables = variables_};
-    if (!value && type.kind == "PodTemplate" && IsHookTemplate(object.reader().node())) {
+    if (!value && type.kind == "PodTemplate" && (in_text_ || IsHookTemplate(object.reader().node()))) {
       found.origin = Origin::kKnownKind;
       value = object.reader();
     }
@@ -568,8 +570,10 @@ class ObjectVisitor {
           // Jenkins takes the text for a part of a pod, whether or not a type stands in it.
           if (type.kind == kJenkins && node.kind == Node::Kind::kMapping) return VisitPatch(value, part);
           // A text that was taken for a hook template by its words need not be one.
-          if (asked || IsJenkins(node) || node.Find("kind") != nullptr || IsHookTemplate(node))
-            Visit(value, {});
+          const std::string& kind = doc::TextAt(node, {"kind"});
+          const bool hook =
+              IsHookTemplate(node) && (kind.empty() || text.node().text.find("$job") != std::string::npos);
+          if (asked || IsJenkins(node) || kind == "PodTemplate" || hook) Visit(value, {});
         });
       }
     }

@@ -204,6 +204,16 @@ TEST(KindsTest, AreSeen) {
        "{labels: {a: b}}\n    spec:\n      containers:\n      - name: $job\n      - {name: side, image: "
        "'s:1'}\n",
        "s:1 IfNotPresent\nopen: container \"$job\" of PodTemplate has no image here\n"},
+      {"HookTemplatesWithoutAJob",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    spec:\n      containers:\n"
+       "      - name: $redis\n        image: r:1\n"
+       "  b: '{\"spec\":{\"containers\":[{\"name\":\"$job\",\"image\":\"j:1\"}]}}'\n  c: |\n    kind: "
+       "PodTemplate\n    apiVersion: v1\n    spec: {containers: [{name: side, image: 's:1'}]}\n",
+       "r:1 IfNotPresent\nj:1 IfNotPresent\ns:1 IfNotPresent\n"},
+      {"ATextOfAnotherKindWithVariables",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    apiVersion: v1\n    kind: "
+       "Pod\n    spec:\n      containers:\n      - name: $NAME\n        image: $IMAGE\n",
+       ""},
       {"AHookTemplateAsAFile", "spec: {containers: [{name: $job, image: 'j:1'}]}\n", "j:1 IfNotPresent\n"},
       {"AScriptWithAJob",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  run.sh: |\n    echo $job: "
@@ -276,6 +286,12 @@ TEST(KindsTest, AreSeen) {
        "          kind: Pod\n          spec: {containers: [{name: b, image: 'b:1'}]}\n        - |\n"
        "          metadata: {labels: {a: b}}\n",
        "a:1 IfNotPresent\nb:1 IfNotPresent\n"},
+      {"JenkinsBehindOtherLines",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    # made by Helm\n    "
+       "credentials: {}\n    jenkins:\n      clouds: [{kubernetes: {templates: [{containers: [{name: a, "
+       "image: "
+       "'a:1'}]}]}}]\n  b: |\n    jenkins:\n      systemMessage: hello\n",
+       "a:1 IfNotPresent!\n"},
       {"PodsOfJenkinsInAConfigMap",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  jenkins.yaml: |\n    jenkins:\n"
        "      clouds:\n      - kubernetes:\n          templates:\n          - yamls:\n            - |\n"
