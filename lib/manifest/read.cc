@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doc/go_types.h"
 #include "doc/json.h"
 #include "doc/kubernetes_stream.h"
 #include "doc/node.h"
@@ -552,7 +553,9 @@ class ObjectVisitor {
     } else {
       for (const char* key : {"data", "stringData"}) {
         for (const Reader& data : AtPath(object, key)) {
-          for (const auto& member : data.Members()) texts.push_back(member.second);
+          const bool encoded = type.kind == "Secret" && key == std::string_view("data");
+          for (const auto& member : data.Members())
+            texts.push_back(encoded ? Decoded(member.second) : member.second);
           if (type.kind == "Secret") continue;
           for (const ImageField& field : FindDataImages(data)) AddField(field, pod);
         }
@@ -577,6 +580,15 @@ class ObjectVisitor {
         });
       }
     }
+  }
+
+  // Returns the text of a Secret, which is in base64, if it is one that is read.
+  Reader Decoded(const Reader& text) {
+    Node plain = Node::String(doc::DecodeGoBase64(text.node().text).value_or(""));
+    if (!IsRunnerConfig(plain.text) && !HoldsManifests(plain.text)) return text;
+    plain.at = text.node().at;
+    texts_.emplace_back().push_back(std::move(plain));
+    return Reader(texts_.back().front(), text.problems(), text.path());
   }
 
   void AddUnreadText(const Reader& text, const Pod& pod, const std::string& why) {

@@ -240,6 +240,10 @@ TEST(KindsTest, AreSeen) {
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  config.toml: |\n    [[runners]]\n"
        "      [runners.kubernetes]\n        image = \"q.io/job:1\"\n",
        "q.io/job:1 IfNotPresent?\n"},
+      {"GitlabRunnerInASecret",
+       "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata:\n  config.toml: "
+       "W1tydW5uZXJzXV0KW3J1bm5lcnMua3ViZXJuZXRlc10KaW1hZ2UgPSAicS5pby9qb2I6MSIK\n",
+       "q.io/job:1 IfNotPresent?\n"},
       {"GitlabRunnerInATemplate",
        "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {name: t}\nparameters:\n"
        "- {name: N, value: '4'}\n- {name: IMG, value: q.io/help:1}\nobjects:\n- apiVersion: v1\n"
