@@ -107,6 +107,17 @@ bool IsHookTemplate(const Node& object) {
                              [](const Node& item) { return doc::TextAt(item, {"name"}).starts_with('$'); });
 }
 
+// Returns the type of what needs none: Jenkins and ARC's hooks know none, and kustomize fills in that of its
+// file, which it knows by its name.
+ObjectType TypeByForm(const Reader& value) {
+  const Node& node = value.node();
+  if (node.kind != Node::Kind::kMapping || node.Find("kind") != nullptr) return {};
+  if (IsJenkins(node)) return {"", kJenkins};
+  if (IsHookTemplate(node)) return {"", "PodTemplate"};
+  const bool kustomize = value.problems().source().find("kustomization.y") != std::string::npos;
+  return kustomize ? ObjectType{"kustomize.config.k8s.io", "Kustomization"} : ObjectType();
+}
+
 // Returns true for a kustomization after which pods may have other images than its resources name.
 bool ChangesImages(const Node& object, const ObjectType& type) {
   if (type.group != "kustomize.config.k8s.io") return false;
@@ -197,21 +208,10 @@ class ObjectVisitor {
       for (const Reader& item : value.Items()) Visit(item, implied);
       return;
     }
-    // Jenkins' configuration as code has neither kind nor apiVersion, so this comes before both are required.
-    if (IsJenkins(value.node())) {
+    // This comes before kind and apiVersion are required.
+    if (const ObjectType type = TypeByForm(value); !type.kind.empty()) {
       ObjectReader object(value);
-      return VisitCustom(object, {"", kJenkins});
-    }
-    // The hooks read no kind, so templates for them need none.
-    if (value.node().Find("kind") == nullptr && IsHookTemplate(value.node())) {
-      ObjectReader object(value);
-      return VisitObject(object, {"", "PodTemplate"});
-    }
-    // kustomize fills in a type that its file lacks, and knows this file by its name.
-    if (value.problems().source().find("kustomization.y") != std::string::npos &&
-        value.node().kind == Node::Kind::kMapping && value.node().Find("kind") == nullptr) {
-      ObjectReader object(value);
-      return VisitObject(object, {"kustomize.config.k8s.io", "Kustomization"});
+      return VisitObject(object, type);
     }
     if (IsSkipped(value.node(), implied)) return;
     ObjectReader object(value);

@@ -221,15 +221,12 @@ class WorkflowFinder {
 void FindReferences(const Reader& value, std::vector<Reader>& found) {
   static constexpr std::string_view kKeys[] = {"taskRef", "pipelineRef", "templateRef", "workflowTemplateRef",
                                                "manifestFrom"};
-  if (value.node().kind == Node::Kind::kSequence) {
-    for (const Reader& item : value.Items()) FindReferences(item, found);
-  } else if (value.node().kind == Node::Kind::kMapping) {
-    for (const auto& [key, member] : value.Members()) {
-      const bool reference =
-          member.node().kind == Node::Kind::kMapping && std::ranges::find(kKeys, key) != std::end(kKeys);
-      if (reference) found.push_back(member);
-      if (!reference) FindReferences(member, found);
-    }
+  for (const Reader& item : ItemsOf(value)) FindReferences(item, found);
+  if (value.node().kind != Node::Kind::kMapping) return;
+  for (const auto& [key, member] : value.Members()) {
+    const bool reference = std::ranges::find(kKeys, key) != std::end(kKeys);
+    if (reference && member.node().kind == Node::Kind::kMapping) found.push_back(member);
+    if (!reference) FindReferences(member, found);
   }
 }
 
