@@ -187,6 +187,9 @@ namespace {
 
 using doc::Node;
 
+// The output of crictl comes from the runtime of a node, whose number of images nothing limits. Therefore the
+// limits are larger than those of a list.
+constexpr doc::Limits kCrictlLimits{.bytes = 32 << 20, .depth = 16, .nodes = 2'000'000};
 constexpr doc::Limits kForeignLimits{.bytes = 10 << 20, .depth = 64, .nodes = 2'000'000};
 
 enum class Spelling {
@@ -233,6 +236,31 @@ std::string TextAt(const Node& node, const char* key) {
 
 constexpr const char* kReadConfig = "read the output of docker compose config";
 
+std::vector<image::Reference> NamesOf(const std::vector<std::string>& texts) {
+  std::vector<image::Reference> names;
+  for (const std::string& text : texts) {
+    // crictl prints "<none>" for an image without repository or tag. No pod can name such an image.
+    if (text.find("<none>") != std::string::npos) continue;
+    if (auto reference = image::Reference::Parse(text)) names.push_back(*std::move(reference));
+  }
+  return names;
+}
+
+// Returns the images of `crictl images` in JSON or YAML.
+std::vector<image::Reference> ImagesOf(const doc::Reader& root) {
+  std::vector<image::Reference> images;
+  doc::ObjectReader document(root);
+  for (const doc::Reader& item : document.Items("images", doc::Need::kRequired)) {
+    doc::ObjectReader image(item);
+    std::vector<image::Reference> names = NamesOf(image.Strings("repoTags"));
+    // A digest is only used for images without any tag: pods nearly always name images by tag, and both names
+    // of one image would list it twice.
+    if (names.empty()) names = NamesOf(image.Strings("repoDigests"));
+    for (image::Reference& name : names) images.push_back(std::move(name));
+  }
+  return images;
+}
+
 class ForeignReader {
  public:
   explicit ForeignReader(doc::Problems& problems) : problems_(problems), notes_(problems.source()) {}
@@ -241,8 +269,9 @@ class ForeignReader {
     std::string_view name = base::TrimSpace(text);
     if (name.starts_with(kTransport)) name.remove_prefix(kTransport.size());
     if (name.empty()) return;
-    // oc-mirror also reads local folders.
-    if (name.starts_with("oci://")) return notes_.Add(at, "", "an image in a folder has no name for pods");
+    // crictl images -q prints ids, and oc-mirror takes folders.
+    if (name.starts_with("sha256:") || name.starts_with("oci://"))
+      return notes_.Add(at, "", "no registry has " + base::Truncate(name, 200));
     auto reference = image::Reference::Parse(name);
     if (reference) images_.push_back({*std::move(reference), at});
     if (reference) return;
@@ -447,8 +476,10 @@ std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems&
     // Documents with a kind are Kubernetes objects. crictl and compose write documents without one, so their
     // members identify them.
     if (!kind.empty()) continue;
-    if (document.Find("images") != nullptr && begin.starts_with("{")) {
-      for (image::Reference& reference : ReadCrictlImages(text, problems))
+    const std::vector<Node>& images = doc::ItemsAt(document, {"images"});
+    const bool crictl = !images.empty() && images.front().Find("repoTags") != nullptr;
+    if (crictl || (document.Find("images") != nullptr && begin.starts_with("{"))) {
+      for (const image::Reference& reference : ImagesOf(doc::Reader(document, problems)))
         reader.Add(reference.written(), document.at);
       known = true;
     } else if (document.Find("services") != nullptr) {
@@ -462,38 +493,9 @@ std::optional<ForeignList> ReadForeignList(std::string_view text, doc::Problems&
   return reader.Take(others);
 }
 
-namespace {
-
-// The document comes from the runtime of a node, whose number of images nothing limits. Therefore the limits
-// are larger than those of a list.
-constexpr doc::Limits kLimits{.bytes = 32 << 20, .depth = 16, .nodes = 2'000'000};
-
-std::vector<image::Reference> NamesOf(const std::vector<std::string>& texts) {
-  std::vector<image::Reference> names;
-  for (const std::string& text : texts) {
-    // crictl prints "<none>" for an image without repository or tag. No pod can name such an image.
-    if (text.find("<none>") != std::string::npos) continue;
-    if (auto reference = image::Reference::Parse(text)) names.push_back(*std::move(reference));
-  }
-  return names;
-}
-
-}  // namespace
-
 std::vector<image::Reference> ReadCrictlImages(std::string_view json, doc::Problems& problems) {
-  std::vector<image::Reference> images;
-  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient, kLimits);
-  if (!root) return images;
-  doc::ObjectReader document(doc::Reader(*root, problems));
-  for (const doc::Reader& item : document.Items("images", doc::Need::kRequired)) {
-    doc::ObjectReader image(item);
-    std::vector<image::Reference> names = NamesOf(image.Strings("repoTags"));
-    // A digest is only used for images without any tag: pods nearly always name images by tag, and both names
-    // of one image would list it twice.
-    if (names.empty()) names = NamesOf(image.Strings("repoDigests"));
-    for (image::Reference& name : names) images.push_back(std::move(name));
-  }
-  return images;
+  const auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient, kCrictlLimits);
+  return root ? ImagesOf(doc::Reader(*root, problems)) : std::vector<image::Reference>();
 }
 
 }  // namespace prefetch::list

@@ -425,10 +425,13 @@ TEST(ForeignTest, IsRead) {
        Object("mirror.openshift.io/v2alpha1/ImageSetConfiguration",
               "mirror: {additionalImages: [{name: 'docker://q.io/a:1'}], platform: {graph: true}, helm: {}}"),
        "3 q.io/a:1 x:3:69: mirror.platform: only oc-mirror can name its images"},
-      {"ImageSetConfigurationWithAFolder",
+      {"ACatalogInAFolder",
        Object("mirror.openshift.io/v2alpha1/ImageSetConfiguration",
-              "mirror: {additionalImages: [{name: q.io/a:1}, {name: 'oci:///f'}]}"),
-       "3 q.io/a:1 x:3:47: an image in a folder has no name for pods"},
+              "mirror: {additionalImages: [{name: 'q.io/a:1'}], operators: [{catalog: 'oci:///c'}]}"),
+       "3 q.io/a:1 x:3:62: mirror.operators: only oc-mirror can name its images|x:3:72: no registry has "
+       "oci:///c"},
+      {"Ids", "q.io/a:1\nsha256:" + std::string(64, '1') + "\n",
+       "1 q.io/a:1 x:2:1: no registry has sha256:" + std::string(64, '1')},
       {"NullIsAbsent",
        Object("kubefledged.io/v1alpha2/ImageCache",
               "spec: {cacheSpec: [{images: [{name: null}, null, q.io/a:1]}]}") +
@@ -478,6 +481,10 @@ TEST(ForeignTest, IsRead) {
        "x: no image was found in it|x: 1 image has no tag but a digest: give the output of crictl images -o "
        "json"},
       {"CrictlJson", R"({"images":[{"repoTags":["q.io/a:v1"]}]})", "1 q.io/a:v1 "},
+      {"CrictlYaml",
+       "images:\n- id: x\n  repoTags: ['q.io/a:v1']\n- repoDigests: [q.io/b@sha256:" + std::string(64, '1') +
+           "]\n",
+       "1 q.io/a:v1 1 q.io/b@sha256:" + std::string(64, '1') + " "},
       {"Manifests", Object("v1/Pod", "spec: {}"), "manifests"},
       {"AHelmRelease",
        "---\n# Source: shop/templates/serviceaccount.yaml\napiVersion: v1\nkind: ServiceAccount\n"
