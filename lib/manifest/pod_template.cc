@@ -284,9 +284,12 @@ class ShapeFinder {
   }
 
   void Member(const Reader& holder, const std::string& key, const Reader& value) {
-    if (claimed_.contains(&value.node())) return;
-    if (!IsImageKey(key)) return Value(value);
     const Node& node = value.node();
+    if (claimed_.contains(&node)) return;
+    // KServe starts the image of a model.
+    if ((key == "storageUri" || key == "uri") && node.text.starts_with("oci://"))
+      return Text(holder, "image", value, node.text.substr(std::string_view("oci://").size()));
+    if (!IsImageKey(key)) return Value(value);
     if (node.kind == Node::Kind::kString)
       return Text(holder, key, value, Tagged(holder.node(), key, node.text));
     if (node.kind != Node::Kind::kMapping) return Value(value);

@@ -140,6 +140,12 @@ TEST(KindsTest, AreSeen) {
        Object("velero.io/v1/Restore",
               "{hooks: {resources: [{postHooks: [{init: {initContainers: [{name: i, image: 'i:1'}]}}]}]}}"),
        "i:1 IfNotPresent\n"},
+      {"ModelsOfKServe",
+       Object(
+           "serving.kserve.io/v1beta1/InferenceService",
+           "{predictor: {model: {storageUri: 'oci://q.io/m:1'}}, transformer: {containers: [{name: t, image: "
+           "'t:1'}]}}"),
+       "t:1 IfNotPresent\nq.io/m:1 IfNotPresent?\n"},
       {"AGpuOperator",
        Object("nvidia.com/v1/ClusterPolicy",
               "{dcgm: {repository: nvcr.io/nvidia/cloud-native, image: dcgm, version: 4.2.3-1}, toolkit: "
