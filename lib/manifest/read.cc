@@ -128,8 +128,7 @@ bool ChangesImages(const Node& object, const ObjectType& type) {
   for (const char* key : {"resources", "bases", "components"}) {
     for (const Node& item : doc::ItemsAt(object, {key})) {
       // A remote one has images that no file here has.
-      if (item.text.find("://") != std::string::npos || item.text.find("?ref=") != std::string::npos)
-        return true;
+      if (item.text.find_first_of(":?") != std::string::npos) return true;
     }
   }
   for (const char* key : {"patches", "patchesJson6902", "patchesStrategicMerge"}) {
@@ -343,8 +342,10 @@ class ObjectVisitor {
     VisitTexts(object.reader(), type, pod);
     if (ResultCount() > seen && workflow && !MayStayUnread(type)) {
       // Beside them, its own images could pass for all.
+      std::set<std::string> names;
       for (const Reader& reference : workflow->references) {
         const std::string& name = doc::TextAt(reference.node(), {"name"});
+        if (!name.empty() && !names.insert(name).second) continue;
         AddOpen(PodTitle(pod) + " also has images in another object: " + reference.path() +
                     (name.empty() ? "" : " names " + base::Truncate(name, 200)),
                 reference.node().at, pod);
@@ -554,8 +555,7 @@ class ObjectVisitor {
       for (const char* key : {"data", "stringData"}) {
         for (const Reader& data : AtPath(object, key)) {
           const bool encoded = type.kind == "Secret" && key == std::string_view("data");
-          for (const auto& member : data.Members())
-            texts.push_back(encoded ? Decoded(member.second) : member.second);
+          for (const auto& [name, text] : data.Members()) texts.push_back(encoded ? Decoded(text) : text);
           if (type.kind == "Secret") continue;
           for (const ImageField& field : FindDataImages(data)) AddField(field, pod);
         }

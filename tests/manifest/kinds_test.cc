@@ -364,7 +364,8 @@ TEST(KindsTest, AreSeen) {
       {"ReferencesBesideImages",
        Object("argoproj.io/v1alpha1/Workflow",
               "{hooks: {exit: {templateRef: {name: h}}}, templates: [{name: a, container: {image: 'a:1'}}, "
-              "{name: b, steps: [[{name: c, templateRef: {name: l}}]]}, {name: d, resource: {action: create, "
+              "{name: b, steps: [[{name: c, templateRef: {name: l}}, {name: e, templateRef: {name: l}}]]}, "
+              "{name: d, resource: {action: create, "
               "manifestFrom: {artifact: {name: m}}}}]}"),
        "a:1 IfNotPresent\n"
        "open: Workflow x also has images in another object: spec.hooks.exit.templateRef names h\n"
