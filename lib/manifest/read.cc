@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -114,7 +115,9 @@ ObjectType TypeByForm(const Reader& value) {
   if (node.kind != Node::Kind::kMapping || node.Find("kind") != nullptr) return {};
   if (IsJenkins(node)) return {"", kJenkins};
   if (IsHookTemplate(node)) return {"", "PodTemplate"};
-  const bool kustomize = value.problems().source().find("kustomization.y") != std::string::npos;
+  const std::string_view path = value.problems().source();
+  const bool kustomize = base::IsOneOf(path.substr(path.rfind('/') + 1),
+                                       {"kustomization.yaml", "kustomization.yml", "Kustomization"});
   return kustomize ? ObjectType{"kustomize.config.k8s.io", "Kustomization"} : ObjectType();
 }
 
@@ -543,6 +546,7 @@ class ObjectVisitor {
   void VisitTexts(const Reader& object, const ObjectType& type, const Pod& pod) {
     if (type.kind != "ConfigMap" && type.kind != "Secret" && type.kind != kJenkins) return;
     std::vector<Reader> texts;
+    std::deque<Node> decoded;  // those of a Secret
     if (type.kind == kJenkins) {
       for (const Reader& value : AtPath(object, "jenkins.clouds.kubernetes.templates")) {
         for (const auto& [key, text] : value.Members()) {
@@ -555,7 +559,10 @@ class ObjectVisitor {
       for (const char* key : {"data", "stringData"}) {
         for (const Reader& data : AtPath(object, key)) {
           const bool encoded = type.kind == "Secret" && key == std::string_view("data");
-          for (const auto& [name, text] : data.Members()) texts.push_back(encoded ? Decoded(text) : text);
+          for (const auto& [name, text] : data.Members()) {
+            if (encoded) decoded.push_back(Decoded(text.node()));
+            texts.push_back(encoded ? Reader(decoded.back(), text.problems(), text.path()) : text);
+          }
           if (type.kind == "Secret") continue;
           for (const ImageField& field : FindDataImages(data)) AddField(field, pod);
         }
@@ -568,27 +575,29 @@ class ObjectVisitor {
         VisitRunners(text, pod);
       } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
         const bool asked = type.kind == kJenkins || IsMarked(text.node().text);
-        VisitText({.value = text, .variables = variables_}, pod, [&](const Reader& value, const Pod& part) {
+        const bool has_job = text.node().text.find("$job") != std::string::npos;
+        const auto take = [&](const Reader& value, const Pod& part) {
           const Node& node = value.node();
           // Jenkins takes the text for a part of a pod, whether or not a type stands in it.
           if (type.kind == kJenkins && node.kind == Node::Kind::kMapping) return VisitPatch(value, part);
           // A text that was taken for a hook template by its words need not be one.
           const std::string& kind = doc::TextAt(node, {"kind"});
-          const bool hook =
-              IsHookTemplate(node) && (kind.empty() || text.node().text.find("$job") != std::string::npos);
+          const bool hook = IsHookTemplate(node) && (kind.empty() || has_job);
           if (asked || IsJenkins(node) || kind == "PodTemplate" || hook) Visit(value, {});
-        });
+        };
+        // Many a script has a variable for a name, and is no manifest.
+        const FoundTemplate found{.value = text, .variables = variables_};
+        VisitText(found, pod, take, asked || has_job ? Unreadable::kIsOpen : Unreadable::kHasNoImages);
       }
     }
   }
 
-  // Returns the text of a Secret, which is in base64, if it is one that is read.
-  Reader Decoded(const Reader& text) {
-    Node plain = Node::String(doc::DecodeGoBase64(text.node().text).value_or(""));
-    if (!IsRunnerConfig(plain.text) && !HoldsManifests(plain.text)) return text;
-    plain.at = text.node().at;
-    texts_.emplace_back().push_back(std::move(plain));
-    return Reader(texts_.back().front(), text.problems(), text.path());
+  // Returns a text of a Secret, which is in base64; an empty one if no image can be in it.
+  static Node Decoded(const Node& text) {
+    Node plain = Node::String(doc::DecodeGoBase64(text.text).value_or(""));
+    if (!IsRunnerConfig(plain.text) && !HoldsManifests(plain.text)) plain.text.clear();
+    plain.at = text.at;
+    return plain;
   }
 
   void AddUnreadText(const Reader& text, const Pod& pod, const std::string& why) {
@@ -597,8 +606,11 @@ class ObjectVisitor {
 
   using TakeDocument = std::function<void(const Reader&, const Pod&)>;
 
-  // Passes on each document of a text. A text that cannot be read counts as an image that is not known.
-  void VisitText(const FoundTemplate& found, Pod pod, const TakeDocument& take) {
+  enum class Unreadable { kIsOpen, kHasNoImages };
+
+  // Passes on each document of a text. A text that cannot be read may count as an image that is not known.
+  void VisitText(const FoundTemplate& found, Pod pod, const TakeDocument& take,
+                 Unreadable unreadable = Unreadable::kIsOpen) {
     const Node& node = found.value.node();
     if (node.kind != Node::Kind::kString) return;
     doc::Problems problems(found.value.problems().source());
@@ -606,7 +618,8 @@ class ObjectVisitor {
     // They go with this call: a list of a whole cluster has many such texts.
     std::vector<Node> documents = ParseManifests(text, problems, options_.limits);
     if (!problems.empty()) {
-      return AddUnreadText(found.value, pod, "cannot be read as a manifest");
+      if (unreadable == Unreadable::kIsOpen) AddUnreadText(found.value, pod, "cannot be read as a manifest");
+      return;
     }
     // A document that is no object is a part of a pod, whose other parts have its secrets and its account.
     pod.identity_elsewhere = true;

@@ -220,6 +220,11 @@ TEST(KindsTest, AreSeen) {
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    apiVersion: v1\n    kind: "
        "Pod\n    spec:\n      containers:\n      - name: $NAME\n        image: $IMAGE\n",
        ""},
+      {"AScriptWithAVariableForAName",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  run.sh: |\n    set -e\n    kubectl "
+       "apply "
+       "-f - <<END\n    kind: Pod\n    spec: {containers: [{name: $NAME, image: 'a:1'}]}\n    END\n",
+       ""},
       {"AHookTemplateAsAFile", "spec: {containers: [{name: $job, image: 'j:1'}]}\n", "j:1 IfNotPresent\n"},
       {"AScriptWithAJob",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  run.sh: |\n    echo $job: "
