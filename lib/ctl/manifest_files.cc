@@ -352,18 +352,20 @@ ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistake
   std::vector<std::string> names = paths;
   // The agent's reader takes names of files only.
   bool from_stdin = std::erase_if(names, &IsStdin) > 0;
-  std::size_t missing = mistakes.size();
   list::ListSources sources(Existing(names, mistakes), capabilities, kPipeTimeout);
   sources.Refresh(base::SystemClock().Wall());
   std::vector<list::LoadedSource> loaded = sources.Loaded();
+  // The agent waits for the files of a folder. Here, nothing in it means that another one was meant.
+  for (const std::string& path : sources.paths()) {
+    const bool is_read = std::ranges::any_of(loaded, [&path](const list::LoadedSource& source) {
+      return source.info.path == path || fs::path(source.info.path).parent_path() == path;
+    });
+    if (!is_read) mistakes.push_back(path + ": no list file (.txt, .yaml, .yml, .json) is in this folder");
+  }
   if (from_stdin) {
     // The order of sources matters when they are merged.
     auto at = IsStdin(paths.front()) ? loaded.begin() : loaded.end();
     loaded.insert(at, ReadStdin(capabilities));
-  }
-  // Missing paths have been reported already.
-  if (loaded.empty() && mistakes.size() == missing) {
-    mistakes.emplace_back("no list file (.txt, .yaml, .yml, .json) was found at these paths");
   }
   files.list = list::Merge(loaded);
   for (list::LoadedSource& source : loaded) {

@@ -55,9 +55,13 @@ TEST(ListCheck, TellsAllMistakesAndStillWhatIsGood) {
 TEST(ListCheck, AFolderWithoutListsIsAMistake) {
   tests::TempDir dir;
   dir.Write("notes.md", "x");
-  EXPECT_EQ(Check({dir.path()}),
-            (Ran{kBadInput, "",
-                 "prefetchctl: no list file (.txt, .yaml, .yml, .json) was found at these paths\n"}));
+  const std::string says =
+      "prefetchctl: " + dir.path() + ": no list file (.txt, .yaml, .yml, .json) is in this folder\n";
+  EXPECT_EQ(Check({dir.path()}), (Ran{kBadInput, "", says}));
+  // Other lists, also in a folder below, do not make up for it.
+  const Ran ran = Check({dir.path() + "/", dir / "team", dir.Write("team/a.txt", "q.io/a:v1\n")});
+  EXPECT_EQ(ran.exit, kBadInput);
+  EXPECT_EQ(ran.err, says);
 }
 
 TEST(ListCheck, AnAgentsWordIsANoteAndItsAbsenceAnError) {
