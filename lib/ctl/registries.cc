@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/workers.h"
 #include "config/agent_config.h"
+#include "credentials/lookup_words.h"
 #include "ctl/cluster.h"
 #include "http/curl_client.h"
 #include "registry/client.h"
@@ -112,13 +113,17 @@ class TagResolver {
         keyring_(keyring, clock_),
         client_(http_, clock_, {.throttle = kTagThrottle}),
         crio_(http_, clock_, {.for_crio = true, .throttle = kTagThrottle}),
-        platform_(platform) {}
+        platform_(platform) {
+    const credentials::KeyringHealth health = keyring_.Health();
+    lacks_providers_ = !health.unusable_provider_config.empty();
+    for (const std::string& problem : health.problems) err_ << "warning: " << problem << "\n";
+  }
 
   // Asks as `runtime` does. CRI-O's own rules for manifests are not known here, so a tag that CRI-O can ask
   // for is asked for in containerd's way, too, and a refusal of that becomes a warning.
   std::vector<RegistryAnswer> Run(NodeRuntime runtime) {
     return Each<RegistryAnswer>([this, runtime](const TagQuery& question) {
-      const image::RegistryQuestion of = QuestionOf(question);
+      const Asked of = Prepare(question);
       if (runtime == NodeRuntime::kContainerd) return Ask(client_, question, of);
       RegistryAnswer answer = Ask(crio_, question, of);
       if (answer.digest.empty()) return answer;
@@ -130,16 +135,21 @@ class TagResolver {
 
   std::vector<ManifestAnswer> Manifests() {
     return Each<ManifestAnswer>([this](const TagQuery& question) -> ManifestAnswer {
-      const image::RegistryQuestion of = QuestionOf(question);
+      const Asked of = Prepare(question);
       auto manifest = AskWithRetries<base::Result<image::ImageManifest>>(
-          question, [&] { return client_.contents().FetchManifest(call_, of); },
-          [&](const auto& got) { return got ? std::nullopt : client_.contents().RetryAfter(of); });
-      if (!manifest) return {.manifest = std::nullopt, .error = manifest.error().message()};
+          question, [&] { return client_.contents().FetchManifest(call_, of.question); },
+          [&](const auto& got) { return got ? std::nullopt : client_.contents().RetryAfter(of.question); });
+      if (!manifest) return {.manifest = std::nullopt, .error = Explain(manifest.error().message(), of)};
       return {.manifest = *std::move(manifest), .error = ""};
     });
   }
 
  private:
+  struct Asked {
+    image::RegistryQuestion question;
+    credentials::Lookup lookup;
+  };
+
   // Threads take questions one by one, so that a slow registry holds up only the threads that wait for it.
   template <typename Answer>
   std::vector<Answer> Each(const std::function<Answer(const TagQuery&)>& ask) {
@@ -165,15 +175,28 @@ class TagResolver {
     }
   }
 
-  RegistryAnswer Ask(registry::Client& client, const TagQuery& question, const image::RegistryQuestion& of) {
-    return AskWithRetries<RegistryAnswer>(
-        question, [&] { return client.Ask(call_, of); },
+  // Names the plugins that gave no credential, which may be the reason.
+  static std::string Explain(const std::string& message, const Asked& asked) {
+    const std::string trouble = credentials::ProviderTrouble(asked.lookup);
+    return trouble.empty() ? message : message + " (" + trouble + ")";
+  }
+
+  RegistryAnswer Ask(registry::Client& client, const TagQuery& question, const Asked& of) {
+    if (steady_clock::now() >= call_.deadline)
+      return {.kind = RegistryAnswerKind::kUnreachable, .message = Explain("no time was left to ask it", of)};
+    auto answer = AskWithRetries<RegistryAnswer>(
+        question, [&] { return client.Ask(call_, of.question); },
         [](const RegistryAnswer& got) -> std::optional<base::Duration> {
           return got.kind == RegistryAnswerKind::kRateLimited ? got.retry_after : std::nullopt;
         });
+    if (answer.kind != RegistryAnswerKind::kAccessDenied) return answer;
+    answer.message = Explain(answer.message, of);
+    // The registry has seen no credential of a plugin that failed, so a pull may be admitted.
+    answer.only_by_pull |= lacks_providers_ || credentials::LacksCredential(of.lookup);
+    return answer;
   }
 
-  image::RegistryQuestion QuestionOf(const TagQuery& asked) {
+  Asked Prepare(const TagQuery& asked) {
     image::RegistryQuestion question{
         .reference = asked.reference, .local_digests = {}, .platform = platform_, .credentials = {}};
     question.fetches_manifest = true;  // a lock of what no node can pull would be worse than none
@@ -183,7 +206,7 @@ class TagResolver {
     for (credentials::Credential& credential : lookup.credentials) {
       question.credentials.push_back(std::move(credential.auth));
     }
-    return question;
+    return {std::move(question), std::move(lookup)};
   }
 
   // Reports a wait once for each time that a registry names, though several threads wait for it.
@@ -203,6 +226,7 @@ class TagResolver {
   base::SystemClock clock_;
   http::CurlClient http_;
   credentials::Keyring keyring_;
+  bool lacks_providers_ = false;  // their configuration cannot be used
   registry::Client client_, crio_;
   const image::Platform platform_;
   base::Mutex mutex_;

@@ -479,6 +479,41 @@ TEST_F(LockOfARegistry, WhatCannotBeReadHereIsNoRefusalOfTheRegistry) {
   EXPECT_FALSE(locked());
 }
 
+// The registry has not seen the credential, so it has denied nothing.
+TEST_F(LockOfARegistry, APluginThatFailsIsNoDenialAndIsNamed) {
+  registry_.Always({.status = 401, .headers = {{"WWW-Authenticate", "Basic realm=\"x\""}}});
+  const std::string providers = dir_.Write(
+      "providers.yaml",
+      "apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders:\n- name: prov\n"
+      "  apiVersion: credentialprovider.kubelet.k8s.io/v1\n  defaultCacheDuration: 0s\n  matchImages: [\"" +
+          registry_.address() + "\"]\n");
+  ListLockOptions options{.files = {dir_.Write("a.txt", registry_.address() + "/app:v1\n")}};
+  options.credentials.given["image-credential-provider-config"] =
+      config::SourcedValue<std::string>{providers, "f"};
+  options.credentials.given["image-credential-provider-bin-dir"] =
+      config::SourcedValue<std::string>{dir_ / "bin", "f"};
+  PlanOptions plan{.lists = options.files, .nodes = 1};
+  plan.credentials = options.credentials;
+  const config::GetEnv nothing = [](const char*) -> const char* { return nullptr; };
+  struct Row {
+    const char *program, *timeout, *says;
+    int exit;
+  };
+  for (const Row& row : {
+           Row{"", "9s", "warning: plugin directory: stat ", kUnreachable},
+           Row{"#!/bin/sh\nexec sleep 99\n", "1s",
+               " (provider \"prov\" failed: did not answer in the time that was left)\n", kTimedOut},
+           Row{"#!/bin/sh\necho expired >&2\nexit 1\n", "9s",
+               " asks for a password (provider \"prov\" failed: exited 1: expired)\n", kUnreachable},
+       }) {
+    if (*row.program != '\0') dir_.WriteProgram("bin/prov", row.program);
+    plan.timeout = options.timeout = row.timeout;
+    EXPECT_TRUE(Complains(Lock(options), row.exit, row.says));
+    const Ran ran = tests::Run([&](auto& out, auto& err) { return PlanFleet({}, plan, nothing, out, err); });
+    EXPECT_TRUE(Complains(ran, kNegative, row.says));
+  }
+}
+
 struct LockMistake {
   std::string name;
   std::string timeout;
