@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -166,6 +167,9 @@ base::Result<Input> Open(const std::string& path, std::size_t most_bytes) {
   };
   while (input.text.size() <= most_bytes && input.more(input.text)) {
   }
+  // For std::cin, an error is the end.
+  if (IsStdin(path) && std::ferror(stdin) != 0)
+    return base::InvalidArgument("standard input cannot be read: is it closed, or a folder?");
   if (input.text.size() <= most_bytes) input.in.reset();
   return input;
 }

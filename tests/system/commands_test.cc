@@ -628,6 +628,17 @@ TEST_F(Printing, WhatCannotBeWrittenIsNoSuccess) {
   EXPECT_EQ(Shell("@ list print " + (scratch_ / "list.txt") + " >&-").exit, (rig::Exit{4, 0}));
 }
 
+TEST_F(Printing, AnInputThatCannotBeReadIsNoEmptyOne) {
+  for (const std::string& command :
+       {std::string("list check -"), "lint -f - --list " + (scratch_ / "list.txt")}) {
+    for (const char* input : {" <&-", " </"}) {
+      const rig::Ran ran = Shell("@ " + command + input);
+      EXPECT_EQ(ran.exit, (rig::Exit{2, 0})) << command;
+      EXPECT_EQ(ran.err, "prefetchctl: standard input cannot be read: is it closed, or a folder?\n");
+    }
+  }
+}
+
 TEST_F(Printing, AReaderThatHasEnoughIsNoFailure) {
   rig::Ran ran = Shell("@ list print " + (scratch_ / "list.txt") + " | head -1; exit ${PIPESTATUS[0]}");
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
