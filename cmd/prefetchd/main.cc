@@ -292,6 +292,7 @@ int Main(int argc, char** argv) {
 }  // namespace prefetch
 
 int main(int argc, char** argv) {
+  prefetch::base::OccupyStandardFiles();
   try {
     return prefetch::CheckOutputDelivered(prefetch::Main(argc, argv));
   } catch (const std::exception& error) {

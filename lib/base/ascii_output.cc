@@ -1,5 +1,6 @@
 #include "base/ascii_output.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -148,6 +149,12 @@ int TextOutput::sync() {
 
 bool NeedsAscii(int fd) {
   return ::isatty(fd) != 0 && LocaleLacksUtf8();
+}
+
+void OccupyStandardFiles() {
+  // open(2) returns the lowest free number.
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 bool StdoutReaderIsGone() {

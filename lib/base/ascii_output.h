@@ -50,6 +50,10 @@ class TextOutput : private std::streambuf {
 // Returns true if `fd` needs ASCII: a terminal in such a locale does. Files and pipes are UTF-8 everywhere.
 bool NeedsAscii(int fd);
 
+// Opens what is closed of standard input, output and error, so that no other file or socket takes its number,
+// and with it what is printed. Reading from it and writing to it still fail. Call it before opening anything.
+void OccupyStandardFiles();
+
 // Returns true if the reader of standard output has closed it (| head). Never blocks.
 bool StdoutReaderIsGone();
 

@@ -60,6 +60,15 @@ std::size_t Count(const std::string& text, const std::string& part) {
   return count;
 }
 
+// The connection to the agent must not get the number of the closed output, and what is printed.
+TEST_F(StatusCommand, AClosedOutputIsNoSuccess) {
+  agent_.Says(status::StatusJson(sample::Node({})));
+  const std::string line = rig::Prefetchctl() + " status --agent " + agent_.Url() + " >&-";
+  const auto ran = tests::Must(rig::RunProgram({{"/bin/sh", "-c", line}, {}}, seconds(20)));
+  EXPECT_EQ(ran->exit, (rig::Exit{4, 0}));
+  EXPECT_EQ(ran->err, "prefetchctl: standard output cannot be written to: is the disk full?\n");
+}
+
 TEST_F(StatusCommand, VersionComparesTheProgramWithTheAgent) {
   const rig::Command command{{rig::Prefetchctl(), "version", "--agent", agent_.Url()}, {}};
   const std::string status = status::StatusJson(sample::Node({}));

@@ -242,6 +242,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int RunProgram(int argc, char** argv) {
+  base::OccupyStandardFiles();
   try {
     return CheckOutputDelivered(Main(argc, argv));
   } catch (const std::exception& error) {
