@@ -69,7 +69,7 @@ TEST_F(WaitCommand, EndsByWhatIsAskedFor) {
   Says({Ready(kRunner, 1), Gone()});
   ExpectHas(Out(3, {"--timeout", "1s"}), {"timed out after 1 s: 1 of 2 ready", "quay.io has no such tag"});
   Out(2, {"--list", ListOf("- image: A\n")});
-  Out(2, {"--list", runner, "--hash", "sha256:1"});
+  Out(2, {"--list", runner, "--hash", "sha256:" + std::string(64, '1')});
   const std::string empty = dir_.Write("empty.txt", "");
   const std::string one = dir_.Write("one.txt", std::string(kRunner) + "\n");
   ExpectHas(Out(0, {"--list", one, empty, "--timeout", "5s"}), {"ready: 1 of 1 ready on node ci-7"});

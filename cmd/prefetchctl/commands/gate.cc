@@ -149,7 +149,12 @@ Command WaitCommand(CLI::App& command, Context& context) {
                    "Wait until each entry of these lists is in force with at least its demands, and ready "
                    "(repeatable)");
   command.add_option("--hash", flags->hash, "Wait until the list with this hash is in force, and ready")
-      ->excludes("--list");
+      ->excludes("--list")
+      ->check(
+          [](const std::string& value) {
+            return image::IsDigest(value) ? "" : "must be a whole hash, as list print -o hash prints it";
+          },
+          "", "");
   command.add_option("--policy", flags->policy, "Wait for readiness for pods with this imagePullPolicy")
       ->check(CLI::IsMember({"Never", "IfNotPresent", "Always"}));
   command.add_option("--timeout", flags->timeout, "Maximum time: 90s, 10m, 1h")->capture_default_str();
