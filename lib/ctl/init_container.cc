@@ -177,8 +177,8 @@ class Manifest {
   std::string NothingFoundMessage() const {
     if (!notes_.empty()) return "no pod in it is for nodes with agents";
     if (!all_.uses.empty()) {
-      return "its pods are made by Tekton or Argo: print the container with --check-image, and add it as the "
-             "first step";
+      return "no pod template in it can take the check: print the container with --check-image, and add it "
+             "where its pods are made (for Tekton and Argo, as the first step)";
     }
     if (flags_.pod_template_paths.empty()) {
       return "no pod in it names an image; for pods of custom resources, name their place with "

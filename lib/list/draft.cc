@@ -270,7 +270,7 @@ class ForeignReader {
     if (name.starts_with(kTransport)) name.remove_prefix(kTransport.size());
     if (name.empty()) return;
     // crictl images -q prints ids, and oc-mirror takes folders.
-    if (name.starts_with("sha256:") || name.starts_with("oci://"))
+    if (image::IsDigest(name) || name.starts_with("oci://"))
       return notes_.Add(at, "", "no registry has " + base::Truncate(name, 200));
     auto reference = image::Reference::Parse(name);
     if (reference) images_.push_back({*std::move(reference), at});

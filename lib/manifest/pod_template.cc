@@ -239,6 +239,7 @@ class ShapeFinder {
   ShapeFinder(const Claimed& claimed, Shapes& found) : claimed_(claimed), found_(found) {}
 
   void Root(const Reader& object) {
+    starts_models_ = doc::TextAt(object.node(), {"apiVersion"}).starts_with("serving.kserve.io/");
     const Node* containers = object.node().Find("containers");
     const bool pod = containers != nullptr && IsContainerList(*containers);
     if (pod) found_.pods.push_back({.value = object, .origin = Origin::kShape});
@@ -286,8 +287,8 @@ class ShapeFinder {
   void Member(const Reader& holder, const std::string& key, const Reader& value) {
     const Node& node = value.node();
     if (claimed_.contains(&node)) return;
-    // KServe starts the image of a model.
-    if ((key == "storageUri" || key == "uri") && node.text.starts_with("oci://"))
+    // KServe starts the image of a model. Elsewhere, this may be a chart.
+    if (starts_models_ && (key == "storageUri" || key == "uri") && node.text.starts_with("oci://"))
       return Text(holder, "image", value, node.text.substr(std::string_view("oci://").size()));
     if (!IsImageKey(key)) return Value(value);
     if (node.kind == Node::Kind::kString)
@@ -341,6 +342,7 @@ class ShapeFinder {
 
   const Claimed& claimed_;
   Shapes& found_;
+  bool starts_models_ = false;  // the object is KServe's
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ struct ImpliedType {
 
 // Jenkins' configuration as code, which has no kind.
 constexpr const char* kJenkins = "Jenkins configuration";
+constexpr const char* kHookJob = "$job";  // the name of the job's own container in a hook template of ARC
 
 // A manifest may contain any text as its kind.
 constexpr std::size_t kLongestTypeShown = 200;
@@ -61,9 +62,8 @@ ImpliedType ImpliedBy(const ImpliedType& list) {
   return kind.empty() ? ImpliedType() : ImpliedType{list.api_version, std::move(kind)};
 }
 
-// Other values of Jenkins have no pods, and Helm's values may have its name.
 bool IsJenkins(const Node& value) {
-  return value.Find("kind") == nullptr && doc::ValueAt(value, {"jenkins", "clouds"}) != nullptr;
+  return value.Find("kind") == nullptr && doc::ValueAt(value, {"jenkins"}) != nullptr;
 }
 
 std::string TypeField(ObjectReader& object, std::string_view key, const std::string& implied) {
@@ -100,25 +100,31 @@ void SetParameters(const Reader& holder, std::string_view path, const char* key,
   }
 }
 
-// A template for the pods of ARC's container hooks has the pod in `spec`, and names like "$job".
+// A template for the pods of ARC's container hooks has the pod in `spec`, and names like "$job". Templates of
+// others have variables for images, too.
 bool IsHookTemplate(const Node& object) {
   const Node* containers = doc::ValueAt(object, {"spec", "containers"});
   if (containers == nullptr) return false;
-  return std::ranges::any_of(containers->items,
-                             [](const Node& item) { return doc::TextAt(item, {"name"}).starts_with('$'); });
+  return std::ranges::any_of(containers->items, [](const Node& item) {
+    const std::string name = doc::TextAt(item, {"name"});
+    return name == kHookJob || (name.starts_with('$') && name.find_first_of("{(") == std::string::npos &&
+                                doc::TextAt(item, {"image"}).find('$') == std::string::npos);
+  });
 }
 
 // Returns the type of what needs none: Jenkins and ARC's hooks know none, and kustomize fills in that of its
 // file, which it knows by its name.
 ObjectType TypeByForm(const Reader& value) {
   const Node& node = value.node();
-  if (node.kind != Node::Kind::kMapping || node.Find("kind") != nullptr) return {};
-  if (IsJenkins(node)) return {"", kJenkins};
-  if (IsHookTemplate(node)) return {"", "PodTemplate"};
+  if (node.kind != Node::Kind::kMapping) return {};
+  std::string kind = doc::TextAt(node, {"kind"});
+  if (kind.empty() && IsJenkins(node)) return {"", kJenkins};
+  if (kind.empty() && IsHookTemplate(node)) return {"", "PodTemplate"};
   const std::string_view path = value.problems().source();
   const bool kustomize = base::IsOneOf(path.substr(path.rfind('/') + 1),
                                        {"kustomization.yaml", "kustomization.yml", "Kustomization"});
-  return kustomize ? ObjectType{"kustomize.config.k8s.io", "Kustomization"} : ObjectType();
+  if (!kustomize || (!kind.empty() && node.Find("apiVersion") != nullptr)) return {};
+  return {"kustomize.config.k8s.io", kind.empty() ? "Kustomization" : std::move(kind)};
 }
 
 // Returns true for a kustomization after which pods may have other images than its resources name.
@@ -131,7 +137,10 @@ bool ChangesImages(const Node& object, const ObjectType& type) {
   for (const char* key : {"resources", "bases", "components"}) {
     for (const Node& item : doc::ItemsAt(object, {key})) {
       // A remote one has images that no file here has.
-      if (item.text.find_first_of(":?") != std::string::npos) return true;
+      const std::string& from = item.text;
+      if (from.find_first_of(":?") != std::string::npos || from.find("//") != std::string::npos ||
+          from.starts_with("github.com/"))
+        return true;
     }
   }
   for (const char* key : {"patches", "patchesJson6902", "patchesStrategicMerge"}) {
@@ -150,16 +159,21 @@ bool IsMarked(std::string_view text) {
   return text.find("# prefetchctl: manifest") != std::string_view::npos;
 }
 
+// Returns true if a name in the text begins like this. A script may have "$job", too, but not as a name.
+bool HasName(std::string_view text, std::string_view begin) {
+  return std::ranges::any_of(
+      std::array{"name: ", "name: '", "name: \"", "name\":\"", "name\": \""},
+      [&](const std::string& key) { return text.find(key + std::string(begin)) != std::string_view::npos; });
+}
+
 // Returns true for a text with the marker, for what may be a hook template of ARC, and for Jenkins'
 // configuration as code.
 bool HoldsManifests(std::string_view text) {
   if (IsMarked(text) || text.starts_with("jenkins:") || text.find("\njenkins:") != std::string_view::npos)
     return true;
   if (text.starts_with("#!") || text.find("containers") == std::string_view::npos) return false;
-  // The template need not have a kind, nor the job. A script may have "$job", too, but not as a name.
-  return std::ranges::any_of(
-      std::array{"kind: PodTemplate", "name: $", "name: '$", "name: \"$", "name\":\"$", "name\": \"$"},
-      [&](const char* part) { return text.find(part) != std::string_view::npos; });
+  // The template need not have a kind, nor the job.
+  return text.find("kind: PodTemplate") != std::string_view::npos || HasName(text, "$");
 }
 
 // Gives everything in an embedded text the position of that text.
@@ -345,11 +359,11 @@ class ObjectVisitor {
     VisitTexts(object.reader(), type, pod);
     if (ResultCount() > seen && workflow && !MayStayUnread(type)) {
       // Beside them, its own images could pass for all.
-      std::set<std::string> names;
+      std::set<std::string> named;
       for (const Reader& reference : workflow->references) {
-        const std::string& name = doc::TextAt(reference.node(), {"name"});
-        if (!name.empty() && !names.insert(name).second) continue;
-        AddOpen(PodTitle(pod) + " also has images in another object: " + reference.path() +
+        const std::string name = doc::TextAt(reference.node(), {"name"}), path = reference.path();
+        if (!name.empty() && !named.insert(path.substr(path.rfind('.')) + name).second) continue;
+        AddOpen(PodTitle(pod) + " also has images elsewhere: " + path +
                     (name.empty() ? "" : " names " + base::Truncate(name, 200)),
                 reference.node().at, pod);
       }
@@ -361,7 +375,10 @@ class ObjectVisitor {
           Unseen(object, pod, "may change images when it is built: read the output of kubectl kustomize"));
     }
     manifests_.skipped[base::Truncate(TypeName(type), kLongestTypeShown)]++;
-    if (podless || type.kind.ends_with("List")) return;
+    // Jenkins' pods are in its clouds, which may be in another file.
+    const bool cloudless =
+        type.kind == kJenkins && doc::ValueAt(object.reader().node(), {"jenkins", "clouds"}) == nullptr;
+    if (podless || cloudless || type.kind.ends_with("List")) return;
     // A run or a pipeline that only names other objects is complete. A Task has its own steps, so one without
     // images is unread.
     const bool refers = workflow && type.kind != "Task" && type.kind != "ClusterTask";
@@ -575,7 +592,7 @@ class ObjectVisitor {
         VisitRunners(text, pod);
       } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
         const bool asked = type.kind == kJenkins || IsMarked(text.node().text);
-        const bool has_job = text.node().text.find("$job") != std::string::npos;
+        const bool has_job = HasName(text.node().text, kHookJob);
         const auto take = [&](const Reader& value, const Pod& part) {
           const Node& node = value.node();
           // Jenkins takes the text for a part of a pod, whether or not a type stands in it.

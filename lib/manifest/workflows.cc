@@ -225,7 +225,10 @@ void FindReferences(const Reader& value, std::vector<Reader>& found) {
   if (value.node().kind != Node::Kind::kMapping) return;
   for (const auto& [key, member] : value.Members()) {
     const bool reference = std::ranges::find(kKeys, key) != std::end(kKeys);
-    if (reference && member.node().kind == Node::Kind::kMapping) found.push_back(member);
+    // Tasks of other groups are controllers' own, and run no pods.
+    const std::string version = doc::TextAt(member.node(), {"apiVersion"});
+    const bool own = version.empty() || version.starts_with("tekton.dev/");
+    if (reference && own && member.node().kind == Node::Kind::kMapping) found.push_back(member);
     if (!reference) FindReferences(member, found);
   }
 }

@@ -262,7 +262,7 @@ TEST_F(InitContainer, SaysWhatIsWrongWithAManifest) {
   const std::pair<std::string, std::string> rows[] = {
       {"kind: ConfigMap\napiVersion: v1\n", "no pod in it names an image"},
       {"apiVersion: tekton.dev/v1\nkind: Task\nspec: {steps: [{image: a:1}]}\n",
-       "its pods are made by Tekton or Argo: print the container with --check-image"},
+       "no pod template in it can take the check: print the container with --check-image"},
       {Job("", "      nodeSelector: {kubernetes.io/os: windows}\n"), "no pod in it is for nodes with agents"},
       {base::ReplaceAll(Job("", ""), "quay.io/a:v1", "${IMAGE}"),
        "pods.yaml:8:28: spec.template.spec.containers[0].image: is not an image name"},

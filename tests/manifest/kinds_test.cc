@@ -146,6 +146,8 @@ TEST(KindsTest, AreSeen) {
            "{predictor: {model: {storageUri: 'oci://q.io/m:1'}}, transformer: {containers: [{name: t, image: "
            "'t:1'}]}}"),
        "t:1 IfNotPresent\nq.io/m:1 IfNotPresent?\n"},
+      {"AChartIsNoImage", Object("acme.io/v1/Addon", "{chart: {uri: 'oci://q.io/acme'}}"),
+       "unread: 2 Addon x may run pods, and no image of it was found here\n"},
       {"AGpuOperator",
        Object("nvidia.com/v1/ClusterPolicy",
               "{dcgm: {repository: nvcr.io/nvidia/cloud-native, image: dcgm, version: 4.2.3-1}, toolkit: "
@@ -178,6 +180,11 @@ TEST(KindsTest, AreSeen) {
        "open: Kustomization may change images when it is built: read the output of kubectl kustomize\n",
        {.non_manifests = NonManifests::kSkip},
        "overlays/kustomization.yml"},
+      {"AKustomizationWithoutAVersion",
+       "kind: Kustomization\nresources: [github.com/e/app//base]\n",
+       "open: Kustomization may change images when it is built: read the output of kubectl kustomize\n",
+       {},
+       "kustomization.yaml"},
       {"AKustomizationWithARemoteResource",
        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: "
        "['github.com/e/app?ref=v1']\n",
@@ -219,6 +226,10 @@ TEST(KindsTest, AreSeen) {
       {"ATextOfAnotherKindWithVariables",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    apiVersion: v1\n    kind: "
        "Pod\n    spec:\n      containers:\n      - name: $NAME\n        image: $IMAGE\n",
+       ""},
+      {"ATemplateOfAnotherProgram",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    spec: {containers: [{name: "
+       "$NAME, image: $IMAGE}]}\n  b: |\n    spec: {containers: [{name: '${NAME}', image: 'a:1'}]}\n",
        ""},
       {"AScriptWithAVariableForAName",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  run.sh: |\n    set -e\n    kubectl "
@@ -301,6 +312,7 @@ TEST(KindsTest, AreSeen) {
        "          kind: Pod\n          spec: {containers: [{name: b, image: 'b:1'}]}\n        - |\n"
        "          metadata: {labels: {a: b}}\n",
        "a:1 IfNotPresent\nb:1 IfNotPresent\n"},
+      {"JenkinsWithoutClouds", "jenkins:\n  systemMessage: hello\n", ""},
       {"JenkinsBehindOtherLines",
        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    # made by Helm\n    "
        "credentials: {}\n    jenkins:\n      clouds: [{kubernetes: {templates: [{containers: [{name: a, "
@@ -373,10 +385,17 @@ TEST(KindsTest, AreSeen) {
               "{name: d, resource: {action: create, "
               "manifestFrom: {artifact: {name: m}}}}]}"),
        "a:1 IfNotPresent\n"
-       "open: Workflow x also has images in another object: spec.hooks.exit.templateRef names h\n"
-       "open: Workflow x also has images in another object: spec.templates[1].steps[0][0].templateRef names "
+       "open: Workflow x also has images elsewhere: spec.hooks.exit.templateRef names h\n"
+       "open: Workflow x also has images elsewhere: spec.templates[1].steps[0][0].templateRef names "
        "l\n"
-       "open: Workflow x also has images in another object: spec.templates[2].resource.manifestFrom\n"},
+       "open: Workflow x also has images elsewhere: spec.templates[2].resource.manifestFrom\n"},
+      {"ReferencesOfTwoKinds",
+       Object("tekton.dev/v1/Pipeline",
+              "{tasks: [{taskRef: {name: t}}, {taskRef: {name: t}}, {pipelineRef: {name: t}}, {taskRef: "
+              "{name: c, "
+              "apiVersion: cel.tekton.dev/v1alpha1, kind: CEL}}, {taskSpec: {steps: [{image: 'a:1'}]}}]}"),
+       "a:1 IfNotPresent\nopen: Pipeline x also has images elsewhere: spec.tasks[0].taskRef names t\n"
+       "open: Pipeline x also has images elsewhere: spec.tasks[2].pipelineRef names t\n"},
       {"AcceptedReferencesBesideImages",
        Object("tekton.dev/v1/Pipeline",
               "{tasks: [{taskRef: {name: t}}, {taskSpec: {steps: [{image: 'a:1'}]}}]}"),

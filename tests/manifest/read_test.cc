@@ -252,7 +252,7 @@ TEST(ReadTest, FindsTheImages) {
                   "  tasks: [{taskRef: {name: x}}, {taskSpec: {steps: [{image: a:1}]}}]\n"
                   "  finally: [{taskSpec: {steps: [{image: b:1}]}}]\n"),
        "5:61 a:1 IfNotPresent container  of Pipeline w\n6:41 b:1 IfNotPresent container  of Pipeline w\n5:21 "
-       "Pipeline w also has images in another object: spec.tasks[0].taskRef names x\n"},
+       "Pipeline w also has images elsewhere: spec.tasks[0].taskRef names x\n"},
       {"PipelineRun",
        OfWorkflow("tekton.dev/v1/PipelineRun",
                   "  pipelineSpec:\n    tasks: [{taskSpec: {steps: [{image: a:1}]}}]\n"
