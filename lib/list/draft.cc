@@ -28,7 +28,7 @@ std::string ImageMember(const std::string& name) {
 
 }  // namespace
 
-void ListDraft::Add(const image::Reference& reference, std::string from) {
+void ListDraft::Add(const image::Reference& reference, const std::string& from) {
   if (image::MatchesAny(exclude_, reference.Normalized())) return;
   std::pair name(reference.Normalized(), reference.written());
   Image& image = images_.try_emplace(std::move(name), Image{reference, {}, {}}).first->second;
@@ -153,8 +153,11 @@ std::vector<NamedImage> ReadMarkedImages(std::string_view text, std::string_view
     std::vector<std::size_t> without;  // places of markers with no image behind them
     for (std::size_t marked = at, next = 0; marked != std::string_view::npos; marked = next) {
       auto image = ImageBehind(lines[i], number, marker, marked + marker.size(), next);
-      if (image) images.push_back(*std::move(image));
-      if (!image) without.push_back(marked);
+      if (image) {
+        images.push_back(*std::move(image));
+      } else {
+        without.push_back(marked);
+      }
     }
     if (images.size() > known) {
       for (std::size_t marked : without) {
@@ -273,8 +276,10 @@ class ForeignReader {
     if (image::IsDigest(name) || name.starts_with("oci://"))
       return notes_.Add(at, "", "no registry has " + base::Truncate(name, 200));
     auto reference = image::Reference::Parse(name);
-    if (reference) images_.push_back({*std::move(reference), at});
-    if (reference) return;
+    if (reference) {
+      images_.push_back({*std::move(reference), at});
+      return;
+    }
     const bool variable = compose_ && name.find('$') != std::string_view::npos;
     problems_.Add(at, "",
                   reference.error().message() +

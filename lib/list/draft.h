@@ -25,7 +25,7 @@ class ListDraft {
   explicit ListDraft(std::vector<std::string> exclude = {}) : exclude_(std::move(exclude)) {}
 
   // `from` is the place where the image is named, for readers of the list: "deploy/app.yaml:22".
-  void Add(const image::Reference& reference, std::string from);
+  void Add(const image::Reference& reference, const std::string& from);
 
   std::size_t size() const { return images_.size(); }
   // A list file, sorted by name, that DecodeSource reads; in YAML and plain text with a comment of where

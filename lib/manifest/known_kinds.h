@@ -46,7 +46,7 @@ struct KnownPlace {
   std::string_view path;  // names with dots between them; sequences are walked through; "*" is every key
   PlaceForm form = PlaceForm::kPod;
   PolicyDefault policy_default = PolicyDefault::kKubernetes;
-  std::string_view policy_path = "";  // of the mapping that has the policy; "": the image's own
+  std::string_view policy_path{};  // of the mapping that has the policy; "": the image's own
   std::string_view image = "image";
   std::string_view policy = "imagePullPolicy";
 };

@@ -315,8 +315,7 @@ class ShapeFinder {
     const auto reference = image::Reference::Parse(text);
     if (!reference || reference->has_tag_or_digest()) return text;
     const std::string repository = WordAt(holder, {"repository"}), version = WordAt(holder, {"version"});
-    const std::string whole =
-        repository + "/" + text + (version.starts_with("sha256:") ? "@" : ":") + version;
+    std::string whole = repository + "/" + text + (version.starts_with("sha256:") ? "@" : ":") + version;
     if (key == "image" && !version.empty() && text.find('/') == std::string::npos &&
         image::NamesRegistry(whole) && image::Reference::Parse(whole)) {
       return whole;

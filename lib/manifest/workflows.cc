@@ -24,7 +24,7 @@ struct WorkflowKind {
   std::string_view kind, group;
   std::string_view path;  // of the Task, the Pipeline, the spec with `templates`
   WorkflowForm form;
-  std::string_view given = "";  // of the values that a run has for the parameters
+  std::string_view given{};  // of the values that a run has for the parameters
 };
 
 constexpr WorkflowKind kWorkflowKinds[] = {

@@ -203,7 +203,7 @@ class OwnAddressTest : public PreflightTest {
     bool asked = false;
     pollfd came{there.fd(), POLLIN, 0};
     while (::poll(&came, 1, 0) == 1) {
-      base::Fd(::accept4(there.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      const base::Fd closed_at_once(::accept4(there.fd(), nullptr, nullptr, SOCK_CLOEXEC));
       asked = true;
     }
     return asked;
