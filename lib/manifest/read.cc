@@ -598,7 +598,7 @@ class ObjectVisitor {
           // Jenkins takes the text for a part of a pod, whether or not a type stands in it.
           if (type.kind == kJenkins && node.kind == Node::Kind::kMapping) return VisitPatch(value, part);
           // A text that was taken for a hook template by its words need not be one.
-          const std::string& kind = doc::TextAt(node, {"kind"});
+          const std::string kind = doc::TextAt(node, {"kind"});
           const bool hook = IsHookTemplate(node) && (kind.empty() || has_job);
           if (asked || IsJenkins(node) || kind == "PodTemplate" || hook) Visit(value, {});
         };
@@ -609,10 +609,9 @@ class ObjectVisitor {
     }
   }
 
-  // Returns a text of a Secret, which is in base64; an empty one if no image can be in it.
+  // Returns a text of a Secret, which is in base64.
   static Node Decoded(const Node& text) {
     Node plain = Node::String(doc::DecodeGoBase64(text.text).value_or(""));
-    if (!IsRunnerConfig(plain.text) && !HoldsManifests(plain.text)) plain.text.clear();
     plain.at = text.at;
     return plain;
   }
